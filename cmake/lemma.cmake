@@ -1,0 +1,60 @@
+# Flags that every target shares, and `lemma_library`, the one way a folder under src/ becomes a target.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(LEMMA_CCACHE ccache)
+if(LEMMA_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LEMMA_CCACHE})
+endif()
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+
+add_library(lemma_flags INTERFACE)
+# Bits are the contract: no contraction of a*b+c into fma, no reassociation.
+target_compile_options(lemma_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 warns falsely about std::string concatenation (GCC bug 105651).
+  target_compile_options(lemma_flags INTERFACE -Wno-restrict)
+endif()
+if(LEMMA_SANITIZE)
+  target_compile_options(lemma_flags INTERFACE -fsanitize=${LEMMA_SANITIZE} -fno-omit-frame-pointer
+                                               -fno-sanitize-recover=all)
+  target_link_options(lemma_flags INTERFACE -fsanitize=${LEMMA_SANITIZE})
+endif()
+if(LEMMA_PORTABLE)
+  target_link_options(lemma_flags INTERFACE -static-libgcc -static-libstdc++)
+endif()
+if(LEMMA_FUZZ)
+  target_compile_options(lemma_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# fmt's headers only: its code is compiled once, in src/support, so that no shared library is needed.
+add_library(lemma_fmt INTERFACE)
+target_include_directories(lemma_fmt SYSTEM INTERFACE
+                           $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+
+# lemma_library(<folder> SOURCES <file>... [DEPS <folder>...])
+# Defines lemma_<folder>, alias lemma::<folder>. Headers are included as "folder/file.h".
+function(lemma_library folder)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  set(target lemma_${folder})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(lemma::${folder} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${folder})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:lemma_flags> $<BUILD_INTERFACE:lemma_fmt>)
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(${target} PUBLIC lemma::${dep})
+  endforeach()
+endfunction()

@@ -1,0 +1,116 @@
+#include "support/diagnostic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace lemma {
+namespace {
+
+constexpr size_t kShownColumns = 110; // source text shown of one line
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+// The source line and the caret line under it.
+std::string render_excerpt(const SourceText& source, SourceRange range) {
+  const LineColumn at = source.line_column(std::min<uint32_t>(range.begin, source.text().size()));
+  std::string_view line = source.line(at.line);
+  size_t column = at.column - 1;
+  std::string_view ellipsis;
+  if (line.size() > kShownColumns && column > kShownColumns / 2) {
+    const size_t cut = column - kShownColumns / 2;
+    line.remove_prefix(cut);
+    column -= cut;
+    ellipsis = "...";
+  }
+  const std::string_view tail = line.size() > kShownColumns ? "..." : "";
+  line = line.substr(0, kShownColumns);
+  column = std::min(column, line.size());
+
+  std::string text, pad;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const auto c = static_cast<unsigned char>(line[i]);
+    const bool shown = c >= 0x20 || c == '\t';
+    text += shown ? line[i] : '?';
+    if (i < column)
+      pad += c == '\t' ? '\t' : ' ';
+  }
+  const size_t length = range.end > range.begin ? range.end - range.begin : 1;
+  const size_t room = line.size() > column ? line.size() - column : 1;
+  const std::string marks = "^" + std::string(std::min(length, room) - 1, '~');
+  const std::string number = fmt::format("{}", at.line);
+  return fmt::format(" {} | {}{}{}\n {} | {}{}{}\n", number, ellipsis, text, tail,
+                     std::string(number.size(), ' '), std::string(ellipsis.size(), ' '), pad, marks);
+}
+
+} // namespace
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+  case Severity::error:
+    return "error";
+  case Severity::warning:
+    return "warning";
+  case Severity::unsupported:
+    return "unsupported";
+  case Severity::internal:
+    return "internal";
+  }
+  return "internal";
+}
+
+bool has_errors(const Diagnostics& diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& d) { return d.severity != Severity::warning; });
+}
+
+std::string render(const Diagnostic& diagnostic, const SourceText& source) {
+  const LineColumn at =
+      source.line_column(std::min<uint32_t>(diagnostic.range.begin, source.text().size()));
+  std::string out = fmt::format("{}:{}:{}: {}[{}]: {}\n", source.name(), at.line, at.column,
+                                to_string(diagnostic.severity), diagnostic.id, diagnostic.message);
+  out += render_excerpt(source, diagnostic.range);
+  size_t width = 0;
+  for (const auto& note : diagnostic.notes)
+    width = std::max(width, note.label.size() + 1);
+  for (const auto& note : diagnostic.notes)
+    out += fmt::format("  {:<{}} {}\n", note.label + ":", width, note.text);
+  return out;
+}
+
+std::string render(const Diagnostics& diagnostics, const SourceText& source) {
+  std::string out;
+  for (const auto& diagnostic : diagnostics)
+    out += render(diagnostic, source);
+  return out;
+}
+
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates,
+                                 size_t at_most) {
+  std::vector<std::pair<size_t, std::string_view>> ranked;
+  const size_t limit = std::max<size_t>(1, word.size() / 3);
+  for (const std::string_view candidate : candidates)
+    if (const size_t distance = edit_distance(word, candidate); distance <= limit)
+      ranked.emplace_back(distance, candidate);
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> out;
+  for (size_t i = 0; i < std::min(at_most, ranked.size()); ++i)
+    out.emplace_back(ranked[i].second);
+  return out;
+}
+
+} // namespace lemma

@@ -1,0 +1,55 @@
+// Messages for people: where, what was found, what is legal, what to do, which section says so.
+//
+//   gemm.ptx:41:33: error[shape]: wgmma.mma_async has no shape .m64n20k16
+//    41 |    wgmma.mma_async.sync.aligned.m64n20k16.f32.f16.f16 ...
+//       |                                ^~~~~~~~~~
+//     legal: .m64nNk16 with N = 8..256 in steps of 8 (nearest: 16, 24)
+//     see:   PTX ISA, wgmma.mma_async (since PTX 8.0, sm_90a)
+//
+// Three kinds are never mixed: illegal (`error`: the ISA forbids it), `unsupported` (legal, not modelled yet) and
+// `internal` (our bug).
+//
+// Tests: tests/unit/support/.
+#pragma once
+
+#include "support/result.h"
+#include "support/source.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma {
+
+enum class Severity : uint8_t { error, warning, unsupported, internal };
+
+// "error", "warning", "unsupported" or "internal".
+std::string_view to_string(Severity severity);
+
+struct Diagnostic {
+  Severity severity = Severity::error;
+  std::string id;      // stable, one word or dashed words: "shape", "unknown-opcode"
+  std::string message; // one line, no full stop
+  SourceRange range;   // what the caret marks
+  // Further lines, in order, each a label and its text: {"legal", "..."}, {"did you mean", "..."}, {"see", "..."}.
+  struct Note {
+    std::string label;
+    std::string text;
+  };
+  std::vector<Note> notes;
+};
+
+using Diagnostics = std::vector<Diagnostic>;
+
+bool has_errors(const Diagnostics& diagnostics);
+
+// The message as above, with a trailing newline. Tabs before the caret are kept, so that it stands under its text;
+// long source lines are cut around the caret.
+std::string render(const Diagnostic& diagnostic, const SourceText& source);
+std::string render(const Diagnostics& diagnostics, const SourceText& source);
+
+// The candidates nearest to `word` by edit distance, nearest first, none further than a third of its length.
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates,
+                                 size_t at_most = 3);
+
+} // namespace lemma
