@@ -1,0 +1,263 @@
+// The typed PTX module: what the parser makes, the printer prints, the verifier checks and the virtual GPU decodes.
+//
+// Everything a name can mean is resolved here: a register operand is an index into its function's register table, a
+// label is an instruction index, an instruction is an opcode with qualifiers that its form allows. Block scopes
+// `{ ... }` are kept as a tree so that the text can be printed again, but the instructions lie flat.
+// Nothing here knows how an instruction executes.
+//
+// PTX ISA: "PTX Source Module", "State Spaces, Types, and Variables", "Instruction Operands", "Directives".
+// Tests: tests/unit/ptx/, tests/lit/ptx/.
+#pragma once
+
+#include "isa/vocabulary.h"
+#include "support/source.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lemma::isa {
+struct Form;
+}
+
+namespace lemma::ptx {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::SpecialRegister;
+using isa::StateSpace;
+using isa::Type;
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+struct PtxVersion {
+  int major = 0;
+  int minor = 0;
+  friend auto operator<=>(const PtxVersion&, const PtxVersion&) = default;
+};
+
+enum class Linkage : uint8_t { none, extern_, visible, weak, common };
+
+// A value in an initializer: bits, or the (possibly generic) address of a symbol plus an offset, or a byte of such an
+// address (`mask(symbol)` as nvcc emits for packed structs).
+struct InitValue {
+  uint64_t bits = 0; // little-endian value of the element when `symbol` is empty
+  std::string symbol;
+  bool generic = false; // generic(symbol)
+  int64_t addend = 0;   // bytes
+  uint8_t mask_shift = 64; // 0xFF00(symbol): which byte; 64: the whole address
+  SourceRange range;
+};
+
+// A module-scope or function-scope variable, a kernel or function parameter.
+struct Variable {
+  std::string name;
+  StateSpace space = StateSpace::global;
+  Type type = Type::b8;      // element type
+  int vector_elems = 1;      // .v2, .v4
+  std::vector<uint64_t> dims; // empty: a scalar. A first dimension of 0 is `[]` (extern shared, or sized by its initializer)
+  bool is_array = false;
+  uint32_t align = 0;        // bytes; 0 never occurs after parsing (natural alignment is filled in)
+  uint64_t size_bytes = 0;
+  Linkage linkage = Linkage::none;
+  std::vector<InitValue> init; // element by element, in memory order; shorter than the array: zeros follow
+  // Kernel parameters: .ptr .space .align N
+  bool is_pointer = false;
+  StateSpace pointee_space = StateSpace::generic;
+  uint32_t pointee_align = 0;
+  std::vector<std::string> attributes; // .attribute(.managed), verbatim
+  uint32_t scope = 0; // index into Function::scopes, for function-scope variables
+  SourceRange range;
+};
+
+// A register of a function, after `<N>` ranges are expanded.
+struct Register {
+  std::string name; // as spelled: "%r12"
+  Type type = Type::b32;
+  int vector_elems = 1; // .reg .v4 .f32
+  uint32_t scope = 0;
+};
+
+enum class OperandKind : uint8_t {
+  none,
+  reg,       // `reg`, optionally with `component` (.x .y .z .w, .r .g .b .a) and `negated` (!p)
+  imm,       // `bits`: integer constants as 64-bit two's complement; float constants as f64 bits, or f32 bits (0f...)
+  sreg,      // `sreg`
+  symbol,    // the address of a variable, plus `offset`: mov.u64 %rd1, table+8
+  function,  // the address of a function: `symbol_name`
+  label,     // a branch target: `target`
+  vector,    // { elems }
+  pair,      // d|p : elems[0], elems[1]
+  address,   // [base + offset]: base in elems[0] (reg, symbol or imm); tensor coordinates and further parts follow
+  sink,      // _
+  proto,     // the name of a .callprototype or .calltargets or .branchtargets: `symbol_name`, `target`
+};
+
+// How an immediate was written.
+enum class ImmKind : uint8_t { integer, unsigned_integer, f32, f64 };
+
+struct Operand {
+  OperandKind kind = OperandKind::none;
+  bool negated = false;    // !p in source operands, -r nowhere
+  int8_t component = -1;   // .x = 0 ...
+  ImmKind imm_kind = ImmKind::integer;
+  SpecialRegister sreg = SpecialRegister::none;
+  uint32_t reg = kNone;    // Function::registers
+  uint64_t bits = 0;
+  // symbol: index into Module::variables (module_scope) or Function::variables / params
+  enum class SymbolScope : uint8_t { module, function, param, return_param } symbol_scope = SymbolScope::module;
+  uint32_t symbol = kNone;
+  std::string symbol_name;
+  uint32_t target = kNone; // label: instruction index; proto: index into Function::prototypes / target_lists
+  int64_t offset = 0;      // symbol, address: bytes
+  std::vector<Operand> elems;
+  SourceRange range;
+};
+
+// @p or @!p
+struct Guard {
+  uint32_t reg = kNone;
+  bool negated = false;
+};
+
+// What .loc says: file, line, column, and for inlined code the function and the place it was inlined at.
+struct LineLocation {
+  uint32_t file = 0; // key of Module::files
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t inlined_at = kNone; // index into Module::locations
+  std::string inlined_function;
+};
+
+struct Instruction {
+  Opcode opcode = Opcode::none;
+  const isa::Form* form = nullptr; // never null after parsing
+  std::vector<Qual> quals;         // in the ISA's order, types not included
+  std::vector<Type> types;         // in the order written: D A B C for matrix forms
+  Guard guard;
+  std::vector<Operand> operands;   // destinations first, as written. call: see CallOperands below
+  uint32_t location = kNone;       // index into Module::locations: the .loc in force
+  uint32_t scope = 0;
+  SourceRange range;               // opcode to semicolon
+
+  bool has(Qual qual) const {
+    for (const Qual q : quals)
+      if (q == qual)
+        return true;
+    return false;
+  }
+  // The first of `choices` that this instruction has, else `otherwise`.
+  Qual one_of(std::initializer_list<Qual> choices, Qual otherwise = Qual::none) const {
+    for (const Qual c : choices)
+      if (has(c))
+        return c;
+    return otherwise;
+  }
+  Type type(size_t index = 0) const { return index < types.size() ? types[index] : Type::none; }
+};
+
+// Operands of `call`: [0] the callee (function, or reg for an indirect call), [1] a vector of return arguments,
+// [2] a vector of arguments, [3] the prototype or target list of an indirect call, if there is one. An argument is
+// reg, imm or a .param symbol.
+
+struct Label {
+  std::string name;
+  uint32_t scope = 0;
+  uint32_t target = 0; // index of the instruction that follows; == instructions.size() at the end of the body
+  SourceRange range;
+};
+
+// { ... } in a body. Scope 0 is the body itself.
+struct Scope {
+  uint32_t parent = kNone;
+  uint32_t begin = 0; // instruction indices, half open
+  uint32_t end = 0;
+};
+
+// name: .callprototype (ret) _ (params) .noreturn ;
+struct Prototype {
+  std::string name;
+  std::vector<Variable> returns;
+  std::vector<Variable> params;
+  bool noreturn = false;
+  uint32_t scope = 0;
+};
+
+// name: .branchtargets a, b; (labels) or name: .calltargets f, g; (functions)
+struct TargetList {
+  std::string name;
+  bool is_call = false;
+  std::vector<uint32_t> labels;      // instruction indices
+  std::vector<std::string> names;    // as written
+  uint32_t scope = 0;
+};
+
+// .maxntid and friends. 0: not given.
+struct LaunchBounds {
+  std::array<uint32_t, 3> maxntid{};
+  std::array<uint32_t, 3> reqntid{};
+  std::array<uint32_t, 3> reqnctapercluster{};
+  bool explicit_cluster = false;
+  uint32_t maxclusterrank = 0;
+  uint32_t minnctapersm = 0;
+  uint32_t maxnctapersm = 0;
+  uint32_t maxnreg = 0;
+  bool noreturn = false;
+};
+
+struct Function {
+  std::string name;
+  bool is_entry = false;
+  bool has_body = false;
+  Linkage linkage = Linkage::none;
+  std::vector<Variable> returns; // .func (.reg/.param ...) name
+  std::vector<Variable> params;
+  LaunchBounds bounds;
+  std::vector<std::string> pragmas;
+  std::vector<Scope> scopes; // [0] is the body
+  std::vector<Register> registers;
+  std::vector<Variable> variables; // .local, .shared, .param, .const, .global declared inside
+  std::vector<Label> labels;
+  std::vector<Prototype> prototypes;
+  std::vector<TargetList> target_lists;
+  std::vector<Instruction> instructions;
+  SourceRange range;
+};
+
+struct FileEntry {
+  std::string name;
+  uint64_t timestamp = 0;
+  uint64_t size_bytes = 0;
+};
+
+// .section name { ... }: kept as text, debug information that nothing here reads.
+struct DebugSection {
+  std::string name;
+  std::string text;
+};
+
+struct Module {
+  std::shared_ptr<const SourceText> source;
+  PtxVersion version;
+  std::vector<std::string> targets; // "sm_90a", then options such as "debug", "texmode_independent"
+  int address_size_bits = 64;
+  std::vector<Variable> variables;
+  std::vector<Function> functions;  // declarations without a body are merged into the definition that follows
+  std::map<uint32_t, FileEntry> files;
+  std::vector<LineLocation> locations;
+  std::vector<DebugSection> sections;
+  std::vector<std::string> aliases; // .alias a, b; verbatim pairs "a=b"
+
+  const Function* find_function(std::string_view name) const {
+    for (const Function& f : functions)
+      if (f.name == name)
+        return &f;
+    return nullptr;
+  }
+};
+
+} // namespace lemma::ptx
