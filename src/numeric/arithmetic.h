@@ -1,0 +1,58 @@
+// Scalar floating-point arithmetic of the PTX ISA on bit patterns: add, sub, mul, fma, div, sqrt, rcp, min,
+// max, abs, neg and comparison for f16, bf16, f32 and f64 (tf32 and the narrow formats work too, though PTX
+// has no such instruction).
+//
+// Every result is rounded once and exact to the bit. Packed forms (f16x2 ...) are two calls. The approximate
+// functions
+// (.approx, ex2, lg2, sin, tanh) are not here: they are tables of the hardware, not arithmetic.
+//
+// PTX ISA: "Floating Point Instructions", "Half Precision Floating Point Instructions".
+// Tests: tests/unit/numeric/arithmetic_test.cc.
+#pragma once
+
+#include "numeric/format.h"
+
+namespace lemma::numeric {
+
+struct ArithmeticOptions {
+  Rounding rounding = Rounding::rn;
+  bool ftz = false;  // subnormal inputs and results become zero of the same sign (f32, f16)
+  bool sat = false;  // clamp to [+0, 1]; NaN becomes +0
+  bool relu = false; // negative results become +0; NaN stays, canonical
+};
+
+uint64_t add(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});
+uint64_t sub(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});
+uint64_t mul(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});
+// a * b + c, rounded once.
+uint64_t fma(FloatFormat format, uint64_t a, uint64_t b, uint64_t c, const ArithmeticOptions& options = {});
+uint64_t div(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});
+uint64_t rcp(FloatFormat format, uint64_t a, const ArithmeticOptions& options = {});
+uint64_t sqrt(FloatFormat format, uint64_t a, const ArithmeticOptions& options = {});
+
+struct MinMaxOptions {
+  bool ftz = false;
+  bool nan = false;         // .NaN: a NaN input gives the canonical NaN; else the other input
+  bool xorsign_abs = false; // .xorsign.abs: of the magnitudes, with the exclusive or of the input signs
+};
+
+// -0 is less than +0. Two NaN inputs give the canonical NaN.
+uint64_t min(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions& options = {});
+uint64_t max(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions& options = {});
+
+// Only the sign bit, NaN included, and the flush of .ftz.
+uint64_t abs(FloatFormat format, uint64_t a, bool ftz = false);
+uint64_t neg(FloatFormat format, uint64_t a, bool ftz = false);
+
+enum class Ordering : uint8_t { less, equal, greater, unordered };
+// -0 equals +0.
+Ordering compare(FloatFormat format, uint64_t a, uint64_t b, bool ftz = false);
+
+// A subnormal becomes zero of the same sign; everything else stays.
+uint64_t flush_subnormal(FloatFormat format, uint64_t bits);
+
+// The NaN that an operation on these operands gives, at least one of which is NaN or which are invalid
+// together (then pass none). The one place that says so.
+uint64_t nan_result(FloatFormat format, const uint64_t* operands, int count);
+
+} // namespace lemma::numeric

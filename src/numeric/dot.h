@@ -1,0 +1,107 @@
+// The arithmetic of the matrix instructions: D = A * B + C for whole tiles, bit for bit.
+//
+// The PTX ISA leaves order and precision of the accumulation open; the hardware does not. A DotModel holds
+// the few numbers by which the machines differ, dot_model() knows them for each architecture, and dot()
+// computes by them. It does not know fragments, layouts, registers or memory: operands arrive as plain
+// arrays.
+//
+// The fused rule: every product is exact, with the exponent that is the sum of its operands' exponents (not
+// normalized; a subnormal keeps its format's least exponent; a zero never has the largest exponent). All
+// products of a step and the accumulator are aligned to the largest exponent among them and cut, toward zero,
+// to F fractional bits; the sum of those is exact; it is normalized and rounded once to the result.
+//
+// PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions", "Asynchronous Warpgroup Level Matrix ...".
+// The numbers are from MMA-Sim (Xie et al., arXiv:2511.10909) and from our own measurements on an H200.
+// Tests: tests/unit/numeric/dot_test.cc.
+#pragma once
+
+#include "numeric/format.h"
+
+#include <optional>
+
+namespace lemma::numeric {
+
+// The machines with arithmetic of their own. A target maps to the nearest below it: sm_72 to sm_70, sm_87 to
+// sm_86, sm_103 to sm_100, sm_121 to sm_120.
+enum class Arch : uint8_t { sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 };
+
+// The machine whose arithmetic `.target sm_<number>` has; none below 70.
+std::optional<Arch> arch_of_target(int sm_number);
+
+// Which instruction asks. `mma` stands for wmma too.
+enum class DotUnit : uint8_t { mma, wgmma, tcgen05 };
+
+enum class DotScheme : uint8_t {
+  fused, // the fused rule, K in steps of at most max_fused_k, each step's result the next one's accumulator
+  split_quad, // two fused steps from zero, over k mod 4 in {0,1}, then {2,3}; C added last, IEEE round to
+              // nearest even
+  block_sums, // exact sums of 16 products, each times its two scales, then the fused rule over these and C
+  fma_chain,  // one IEEE fma after another, k ascending, from C
+  integer,    // exact, then 32-bit wrap or saturation
+  xor_popc,   // number of set bits of a ^ b
+  and_popc,   // number of set bits of a & b
+};
+
+// How well a model is known for the machine it is asked for.
+enum class Evidence : uint8_t {
+  measured,  // by recorded bits of that machine
+  published, // by MMA-Sim's authors on that machine
+  assumed,   // carried over from a neighbour; no hardware has checked it
+};
+
+struct DotModel {
+  DotScheme scheme = DotScheme::fused;
+  FloatFormat a = FloatFormat::f16;
+  FloatFormat b = FloatFormat::f16;
+  FloatFormat c = FloatFormat::f32;
+  FloatFormat d = FloatFormat::f32;
+  int fraction_bits = 25;                 // F; at most 40
+  int max_fused_k = 0;                    // products of one fused step; 0: all of them
+  int kept_fraction_bits = 23;            // of an f32 result; the bits below are zero
+  Rounding rounding = Rounding::rz;       // of a step's result; of each fma of a chain
+  FloatFormat scale = FloatFormat::ue8m0; // block-scaled forms: format of the scales
+  int scale_block = 0;                    // products that share a scale; 0: not block scaled
+  IntegerFormat integer_a = IntegerFormat::s8;
+  IntegerFormat integer_b = IntegerFormat::s8;
+  bool satfinite = false; // integer: saturate the 32-bit result
+  Evidence evidence = Evidence::assumed;
+};
+
+// The model of a floating-point instruction of depth k; none where the machine has no such instruction. `a`
+// and `b` are f16, bf16, tf32, f64 or a narrow format; `c` and `d` f16, f32 or f64.
+std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
+                                  FloatFormat d, int k);
+// Block-scaled forms (`.block_scale`): k is that of the instruction (32: mxf8f6f4, 64: mxf4 and mxf4nvf4),
+// scale_block the products that share a scale (16 or 32).
+std::optional<DotModel> dot_model_block_scale(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b,
+                                              FloatFormat scale, int k, int scale_block);
+// u8, s8, u4 and s4 operands, s32 accumulator; the same on every machine.
+DotModel dot_model_integer(IntegerFormat a, IntegerFormat b, bool satfinite);
+// b1 operands, s32 accumulator: `.xor.popc` or `.and.popc`.
+DotModel dot_model_bits(DotScheme xor_or_and);
+
+// A tile. All arrays are row-major and dense:
+//   a [m][k], b [n][k_b] (K contiguous), c and d [m][n]; d may be c; c may be null, meaning +0.
+// An element takes 1 byte in formats of up to 8 bits (value in the low bits), 2 in 16-bit ones, 4 in tf32,
+// f32 and s32, 8 in f64. b1 operands are uint32_t words of 32 elements, and k still counts elements. Scales,
+// one byte each: scale_a [m][k / scale_block], scale_b [n][k / scale_block].
+struct DotTile {
+  int m = 0;
+  int n = 0;
+  int k = 0; // products of one output
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+  const uint8_t* scale_a = nullptr;
+  const uint8_t* scale_b = nullptr;
+  // Sparse A: a_index [m][k] is the column of b that meets each stored element of a, and k_b the columns b
+  // has. Null: dense, k_b is k.
+  const uint8_t* a_index = nullptr;
+  int k_b = 0;
+};
+
+// The scalar reference. A tile with a NaN or an infinity in some rows is exact too, only slower there.
+void dot(const DotModel& model, const DotTile& tile);
+
+} // namespace lemma::numeric

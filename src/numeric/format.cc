@@ -1,0 +1,3 @@
+#include "numeric/format.h"
+
+namespace lemma::numeric {} // namespace lemma::numeric
