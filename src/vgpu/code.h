@@ -1,0 +1,92 @@
+// Decoded code: what the interpreter runs. A PTX function is decoded once a module; one decoded instruction is one
+// call that works on all active lanes of a warp.
+//
+// Registers lie in a frame, one array of 32 lane values each:
+//
+//   frame  | predicates, 4 bytes each (bit i = lane i) | 16-bit: 64 B | 32-bit: 128 B | 64-bit: 256 B | 128-bit: 512 B | .param area |
+//
+// 8-bit registers take 16 bits. Constants lie in the same way in the program's constant pool, so that an operand is
+// always a base and an offset and handlers do not branch on its kind.
+//
+// Blocks lie in reverse post-order: of the diverged parts of a warp the one with the lowest pc runs first, and parts
+// that meet at a pc join (thread frontiers, Diamos et al., MICRO 2011).
+//
+// Tests: tests/unit/vgpu/decode_test.cc.
+#pragma once
+
+#include "ptx/module.h"
+#include "vgpu/report.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lemma::vgpu {
+
+using LaneMask = uint32_t;
+inline constexpr int kWarpSize = 32;
+inline constexpr LaneMask kAllLanes = 0xffffffffu;
+
+class Exec;
+struct DecodedInst;
+struct Code;
+
+// What becomes of the part of the warp that executed an instruction.
+enum class Step : uint8_t {
+  next,       // go on with the following instruction
+  jumped,     // Exec::pc was set
+  reschedule, // the set of splits changed, or this one waits; look again for what to run
+  stopped,    // the launch is over: a fault was recorded
+};
+
+using Handler = Step (*)(Exec& x, const DecodedInst& in);
+
+// Where an operand's 32 lane values lie.
+struct Slot {
+  uint32_t offset = 0; // bytes from the base
+  uint32_t reg = ptx::kNone; // register index for the record of what was written; kNone: constant or sink
+  uint8_t base = 0;    // 0: the frame, 1: the constant pool
+  uint8_t bytes = 0;   // of one lane value: 2, 4, 8, 16; predicates are masks of 4 bytes for all lanes: 0
+};
+
+struct DecodedInst {
+  Handler handler = nullptr;
+  const Slot* ops = nullptr; // destinations first
+  uint8_t dst_count = 0;
+  uint8_t op_count = 0;
+  bool guarded = false;
+  bool guard_negated = false;
+  bool always_run = false;   // handler runs even when no lane is active (control flow)
+  bool checks_init = false;  // some source may be read before it was written
+  uint8_t flags = 0;         // handler's own
+  uint8_t width = 0;         // handler's own: bytes of an access, ...
+  uint32_t guard_offset = 0; // frame offset of the guard's mask
+  uint32_t target = 0;       // branch: pc
+  int64_t imm = 0;           // handler's own: address offset, immediate control operand
+  const void* extra = nullptr; // handler's own data, owned by the Code
+  uint32_t source = ptx::kNone; // index in ptx::Function::instructions; kNone: made by the decoder, not counted
+};
+
+// A decoded function.
+struct Code {
+  const ptx::Function* function = nullptr;
+  const ptx::Module* module = nullptr;
+  std::vector<DecodedInst> insts;
+  std::deque<std::vector<Slot>> slots;        // storage behind DecodedInst::ops
+  std::vector<std::shared_ptr<void>> extras;  // storage behind DecodedInst::extra
+  uint32_t frame_bytes = 0;
+  uint32_t register_count = 0; // of the function, decoder's temporaries after them
+  uint32_t param_area_offset = 0; // in the frame: [lane][param_bytes]
+  uint32_t param_bytes = 0;       // of one lane: own parameters and returns, then .param variables
+  uint32_t local_bytes = 0;       // .local variables of one lane
+  uint32_t shared_bytes = 0;      // entry: static shared memory of everything reachable
+  std::vector<uint32_t> param_offsets;    // in the lane's param area, by ptx::Function::params
+  std::vector<uint32_t> return_offsets;   // ptx::Function::returns
+  std::vector<uint32_t> variable_offsets; // ptx::Function::variables (.local, .param, .shared by space)
+  std::vector<uint32_t> inst_to_pc;       // ptx instruction index -> pc
+};
+
+} // namespace lemma::vgpu

@@ -1,0 +1,107 @@
+// From a typed PTX function to decoded code. Each family of instructions gives a selector, which picks the handler
+// and places the operands; what no selector takes decodes to a handler that reports `unsupported` when reached.
+//
+// Tests: tests/unit/vgpu/decode_test.cc.
+#pragma once
+
+#include "vgpu/exec.h"
+#include "vgpu/program.h"
+
+#include <initializer_list>
+#include <span>
+
+namespace lemma::vgpu {
+
+// How an address operand decodes: the address is source `operand` (if any) plus DecodedInst::imm.
+struct AddressOperand {
+  isa::StateSpace space = isa::StateSpace::generic;
+  bool has_base = false; // a register; else the address is `offset` alone
+  Slot base;
+  int64_t offset = 0;
+};
+
+class Decoder {
+public:
+  Decoder(Program& program, Code& code) : program_(program), code_(code) {}
+
+  const ptx::Module& module() const { return *code_.module; }
+  const ptx::Function& function() const { return *code_.function; }
+  Program& program() { return program_; }
+  Code& code() { return code_; }
+
+  // A destination: a register, or for a sink a temporary nobody reads (of `type`'s width).
+  Slot dst(const ptx::Operand& operand, isa::Type type);
+  // A source of the given type: a register, an immediate converted to the type's bits, a special register (read by an
+  // instruction emitted before this one), the address of a variable or function. Negated predicates become a
+  // temporary.
+  Slot src(const ptx::Operand& operand, isa::Type type);
+  // A constant, the same in every lane. Predicates: bits 0 or 1.
+  Slot constant(uint64_t bits, isa::Type type);
+  Slot constant128(uint64_t low, uint64_t high);
+  // A fresh register that no PTX name means.
+  Slot temporary(isa::Type type);
+  // [base + offset], with the state space of the instruction's qualifiers; a .param address of a device function's
+  // parameter decodes to space `reg` (the frame's .param area).
+  AddressOperand address(const ptx::Instruction& instruction, const ptx::Operand& operand);
+
+  // Gives the instruction its operands.
+  void set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs);
+  void set_operands(DecodedInst& in, std::initializer_list<Slot> dsts, std::initializer_list<Slot> srcs) {
+    set_operands(in, std::span(dsts.begin(), dsts.size()), std::span(srcs.begin(), srcs.size()));
+  }
+  // The common case: operand 0 is the destination of `dst_type`, the others are sources of `src_type`.
+  void set_simple_operands(DecodedInst& in, const ptx::Instruction& instruction, isa::Type dst_type,
+                           isa::Type src_type);
+  // A block of handler data that lives as long as the code.
+  template <class T>
+  T* make_extra(DecodedInst& in) {
+    auto block = std::make_shared<T>();
+    T* raw = block.get();
+    code_.extras.push_back(std::move(block));
+    in.extra = raw;
+    return raw;
+  }
+  // An instruction that runs before the one being decoded, under no guard.
+  void emit(DecodedInst in) { code_.insts.push_back(in); }
+
+private:
+  friend class FunctionDecoder;
+  Slot symbol_address(const ptx::Operand& operand, isa::Type type);
+  Slot read_special_register(isa::SpecialRegister sreg, int component_bytes);
+  uint32_t allocate_frame(int bytes, int align);
+
+  Program& program_;
+  Code& code_;
+  uint32_t next_register_ = 0;
+};
+
+// Picks handler and operands. Returns false for what it does not model.
+using Selector = bool (*)(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
+
+class SelectorTable {
+public:
+  void add(isa::Opcode opcode, Selector selector) { table_[static_cast<size_t>(opcode)] = selector; }
+  void add(std::initializer_list<isa::Opcode> opcodes, Selector selector) {
+    for (const isa::Opcode opcode : opcodes)
+      add(opcode, selector);
+  }
+  Selector find(isa::Opcode opcode) const { return table_[static_cast<size_t>(opcode)]; }
+
+private:
+  Selector table_[1024] = {};
+};
+
+// One function a family, each in its own file under src/vgpu/handlers/; decoder.cc calls them all.
+void add_integer_selectors(SelectorTable& table);    // integer.cc: add sub mul mad ... bfe prmt dp4a, carry chains
+void add_float_selectors(SelectorTable& table);      // float.cc: f32, f64 arithmetic, approximations, testp, copysign
+void add_half_selectors(SelectorTable& table);       // half.cc: f16, f16x2, bf16, bf16x2
+void add_convert_selectors(SelectorTable& table);    // convert.cc: cvt, cvt.pack
+void add_compare_selectors(SelectorTable& table);    // compare.cc: setp set selp slct
+void add_move_selectors(SelectorTable& table);       // move.cc: mov, cvta, isspacep, logic and shifts of predicates too
+void add_memory_selectors(SelectorTable& table);     // memory.cc: ld st ldu prefetch, .param access
+void add_atomic_selectors(SelectorTable& table);     // atomic.cc: atom red fence membar
+void add_warp_selectors(SelectorTable& table);       // warp_ops.cc: shfl vote match redux activemask elect bar.warp.sync
+void add_control_selectors(SelectorTable& table);    // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
+void add_matrix_selectors(SelectorTable& table);     // matrix.cc: mma wmma ldmatrix
+
+} // namespace lemma::vgpu

@@ -1,0 +1,159 @@
+// What an instruction handler sees: the lanes that execute, its operands, memory, and how to report a fault.
+//
+// A handler computes all active lanes of one warp instruction. Arithmetic handlers are loops over 32 lanes that the
+// compiler vectorizes: compute every lane, keep the active ones (map1, map2, map3 below do that).
+//
+// Tests: tests/unit/vgpu/.
+#pragma once
+
+#include "vgpu/launch.h"
+
+#include <bit>
+#include <cstring>
+#include <string>
+
+namespace lemma::vgpu {
+
+enum class Access : uint8_t { read, write, atomic };
+
+class Exec {
+public:
+  LaneMask active = 0; // lanes that execute this instruction: the split's, less those whose guard is false
+  LaneMask mask = 0;   // the split's lanes
+  uint32_t pc = 0;     // of this instruction; a handler that returns Step::jumped has set it
+  std::byte* bases[2] = {nullptr, nullptr}; // frame, constant pool
+  Warp* warp = nullptr;
+  Cta* cta = nullptr;
+  Launch* launch = nullptr;
+  const Code* code = nullptr;
+  Frame* frame = nullptr;
+  size_t split = 0; // index in Warp::splits; invalid after a call that adds or removes splits
+  LaunchStats stats; // of this worker
+
+  // --- operands ---------------------------------------------------------------------------------------------------
+  // Index 0 is the first destination, respectively the first source.
+  template <class T>
+  T* dst(const DecodedInst& in, int index = 0) const {
+    return reinterpret_cast<T*>(bases[0] + in.ops[index].offset);
+  }
+  template <class T>
+  const T* src(const DecodedInst& in, int index) const {
+    const Slot& slot = in.ops[in.dst_count + index];
+    return reinterpret_cast<const T*>(bases[slot.base] + slot.offset);
+  }
+  const Slot& dst_slot(const DecodedInst& in, int index = 0) const { return in.ops[index]; }
+  const Slot& src_slot(const DecodedInst& in, int index) const { return in.ops[in.dst_count + index]; }
+  // A predicate source as a mask of lanes.
+  LaneMask pred(const DecodedInst& in, int index) const { return *src<LaneMask>(in, index); }
+  // Writes the active lanes of a predicate destination.
+  void set_pred(const DecodedInst& in, int index, LaneMask value) const {
+    LaneMask* d = dst<LaneMask>(in, index);
+    *d = (*d & ~active) | (value & active);
+  }
+  // Lane value of an integer operand of 2, 4 or 8 bytes, zero-extended by its register's width.
+  static uint64_t load_lane(const std::byte* lanes, int bytes, int lane) {
+    switch (bytes) {
+    case 2:
+      return reinterpret_cast<const uint16_t*>(lanes)[lane];
+    case 4:
+      return reinterpret_cast<const uint32_t*>(lanes)[lane];
+    default:
+      return reinterpret_cast<const uint64_t*>(lanes)[lane];
+    }
+  }
+  uint64_t src_lane(const DecodedInst& in, int index, int lane) const {
+    const Slot& slot = src_slot(in, index);
+    return load_lane(bases[slot.base] + slot.offset, slot.bytes, lane);
+  }
+
+  // --- memory -----------------------------------------------------------------------------------------------------
+  // The host bytes behind [address, address + bytes) for one lane, or null after a fault was recorded (the handler
+  // then returns Step::stopped). Checks bounds, that address is a multiple of `align`, write permission; for reads,
+  // counts a read of what was never written; for writes, marks it written and notes an effect. `generic` addresses
+  // are resolved by window; `shared` addresses are offsets in the CTA's shared memory, `local` offsets in the lane's
+  // local memory, `param` offsets in the kernel's parameters, `const_` and `global` are device addresses.
+  std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes, uint32_t align,
+                    Access kind, int lane);
+
+  // --- collective instructions --------------------------------------------------------------------------------------
+  // Warp-wide instructions wait until all lanes they name are here. `members[lane]` is each active lane's membermask
+  // (exited lanes are not waited for). On true, `active` holds the lanes that execute now, lanes that had been
+  // waiting here included; the handler works on them all. On false the handler returns Step::reschedule. A fault
+  // (a lane that its own membermask does not name) makes it return false too, with launch->stop set.
+  bool converge(const DecodedInst& in, const uint32_t* members);
+  // The same for `.aligned` instructions: all live lanes of the warp.
+  bool converge_all(const DecodedInst& in);
+
+  // --- reports ------------------------------------------------------------------------------------------------------
+  // Records the fault (the first one of a launch wins), stops the launch, returns Step::stopped.
+  Step fault(const DecodedInst& in, FaultKind kind, std::string message, int lane = -1,
+             std::vector<std::string> notes = {});
+  Step fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
+                std::vector<std::string> notes = {});
+  void uninitialized(const DecodedInst& in, int lane, std::string what);
+  // Notes that something another warp can see, or the passing of time, happened: the warp is not merely polling.
+  void effect() { ++warp->effects; }
+  void note_approximate() { approximate = true; }
+  bool approximate = false;
+
+  const ptx::Instruction& ptx_instruction(const DecodedInst& in) const {
+    return code->function->instructions[in.source];
+  }
+
+private:
+  friend class WarpRunner;
+  std::byte* access_global(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
+  std::byte* access_shared(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
+  std::byte* access_local(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
+  std::byte* access_param(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
+  Allocation* last_allocation_ = nullptr;
+};
+
+// Calls f(lane) for every lane of the mask, lowest first. f returns nothing.
+template <class F>
+inline void for_lanes(LaneMask mask, F&& f) {
+  for (; mask; mask &= mask - 1)
+    f(std::countr_zero(mask));
+}
+
+// d[lane] = values[lane] for the active lanes.
+template <class T>
+inline void keep_active(T* d, const T* values, LaneMask active) {
+  if (active == kAllLanes) {
+    std::memcpy(d, values, kWarpSize * sizeof(T));
+    return;
+  }
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    d[lane] = (active >> lane & 1) ? values[lane] : d[lane];
+}
+
+// d = f(a), f(a, b), f(a, b, c) lane by lane. f is evaluated for inactive lanes too, so it must accept any bits.
+template <class D, class A, class F>
+inline void map1(const Exec& x, const DecodedInst& in, F f) {
+  const A* a = x.src<A>(in, 0);
+  D values[kWarpSize];
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    values[lane] = f(a[lane]);
+  keep_active(x.dst<D>(in), values, x.active);
+}
+template <class D, class A, class B, class F>
+inline void map2(const Exec& x, const DecodedInst& in, F f) {
+  const A* a = x.src<A>(in, 0);
+  const B* b = x.src<B>(in, 1);
+  D values[kWarpSize];
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    values[lane] = f(a[lane], b[lane]);
+  keep_active(x.dst<D>(in), values, x.active);
+}
+template <class D, class A, class B, class C, class F>
+inline void map3(const Exec& x, const DecodedInst& in, F f) {
+  const A* a = x.src<A>(in, 0);
+  const B* b = x.src<B>(in, 1);
+  const C* c = x.src<C>(in, 2);
+  D values[kWarpSize];
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    values[lane] = f(a[lane], b[lane], c[lane]);
+  keep_active(x.dst<D>(in), values, x.active);
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,129 @@
+// The state of a running launch, from the grid down to the diverged parts of a warp.
+//
+//   Launch  one kernel launch: grid, parameters, report      shared by all worker threads
+//   Cta     shared memory, barriers, warps                   run by one worker at a time
+//   Warp    32 lanes: splits, frames, local memory
+//   Split   lanes of a warp that share a pc and a call stack
+//
+// Who runs when is decided in scheduler.cc and warp.cc; this file only says what there is.
+#pragma once
+
+#include "vgpu/code.h"
+#include "vgpu/memory.h"
+#include "vgpu/report.h"
+
+#include <atomic>
+#include <bitset>
+#include <functional>
+#include <mutex>
+#include <span>
+
+namespace lemma::vgpu {
+
+class Program;
+
+// The registers of one function activation, all lanes. Two splits in the same function at the same call depth use
+// disjoint lanes of the same frame.
+struct Frame {
+  const Code* code = nullptr;
+  std::unique_ptr<std::byte[]> storage;
+  std::byte* data = nullptr;     // 64-byte aligned
+  std::vector<LaneMask> written; // by register: lanes that hold a value
+};
+
+struct CallFrame {
+  const Code* code = nullptr;
+  Frame* frame = nullptr;
+  uint32_t return_pc = 0;  // in the caller
+  uint32_t local_base = 0; // of this activation in every lane's local memory
+  friend bool operator==(const CallFrame&, const CallFrame&) = default;
+};
+
+enum class SplitState : uint8_t {
+  ready,
+  at_collective, // waits at a warp-wide instruction for other lanes of the warp
+  at_barrier,    // waits at a CTA barrier
+  polling,       // its loop came round with nothing changed
+};
+
+struct Split {
+  LaneMask mask = 0;
+  uint32_t pc = 0;
+  SplitState state = SplitState::ready;
+  uint8_t barrier = 0;           // at_barrier: which
+  LaneMask awaited = 0;          // at_collective: the lanes it waits for
+  std::vector<CallFrame> stack;  // back(): the running function
+  // Detection of loops that only poll; see warp.cc.
+  uint64_t backward_jumps = 0;   // since the last effect
+  uint64_t snapshot = 0;         // hash of the state at a backward jump
+  uint32_t snapshot_pc = ptx::kNone;
+  uint64_t compare_until = 0;
+};
+
+struct Warp {
+  uint32_t index = 0; // in the CTA
+  LaneMask live = 0;  // lanes that exist and have not exited
+  LaneMask exited = 0;
+  std::vector<Split> splits;
+  std::vector<std::vector<std::unique_ptr<Frame>>> frames; // by call depth
+  std::vector<std::byte> local;  // [lane][local_capacity]
+  uint32_t local_capacity = 0;   // bytes a lane
+  uint64_t instructions = 0;     // executed by this warp
+  uint64_t effects = 0;          // stores, arrivals, ...: whatever another warp could see
+};
+
+struct Cta;
+
+// barrier{.cta}: bar 0..15
+struct Barrier {
+  uint32_t expected = 0;  // threads; 0: all of the CTA
+  uint32_t arrived = 0;   // threads
+  uint32_t red_popc = 0;
+  bool red_and = true;
+  bool red_or = false;
+  uint64_t generation = 0;
+};
+
+struct Cta {
+  Dim3 id{};
+  uint64_t linear_id = 0;
+  uint32_t threads = 0;
+  uint32_t sm = 0;
+  std::vector<Warp> warps;
+  std::vector<std::byte> shared;           // [0, kSharedReservedBytes) belongs to the system
+  std::vector<uint8_t> shared_written;     // 1: written; beside `shared`
+  std::array<Barrier, 16> barriers{};
+  uint32_t next_warp = 0;                  // round robin
+  uint64_t idle_epoch = UINT64_MAX;        // Launch::progress_epoch of its last turn without progress
+};
+
+struct LaunchConfig {
+  Dim3 grid{1, 1, 1};
+  Dim3 block{1, 1, 1};
+  Dim3 cluster{1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
+  uint64_t seed = 0;
+  bool deterministic = false;
+  uint64_t max_instructions = 0; // of any one warp; 0: no limit
+  std::vector<std::byte> params; // the kernel's parameter bytes, laid out as its .param declarations say
+  std::function<void(std::string_view)> print;      // device printf; null: stdout
+  std::function<void(uint64_t done, uint64_t total)> progress; // CTAs; called now and then; may be null
+  unsigned workers = 0;          // host threads; 0: all cores
+};
+
+struct Launch {
+  const Program* program = nullptr;
+  const Code* entry = nullptr;
+  GlobalMemory* memory = nullptr;
+  LaunchConfig config;
+  uint64_t cta_count = 0;
+  uint32_t shared_bytes = 0;        // of one CTA, reserved bytes included
+  uint32_t dynamic_shared_offset = 0;
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> progress_epoch{0};
+  std::atomic<uint64_t> clock{0};   // moves with executed instructions; %clock64, %globaltimer
+  std::mutex report_mutex;          // guards `report` and the lists below
+  LaunchReport report;
+};
+
+} // namespace lemma::vgpu
