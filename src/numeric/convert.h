@@ -44,7 +44,8 @@ uint64_t integer_to_integer(IntegerFormat to, IntegerFormat from, uint64_t bits,
 uint64_t round_to_integral(FloatFormat format, uint64_t bits, Rounding rounding, bool ftz = false,
                            bool sat = false);
 
-// The bits `random_bits` of a .rs conversion to `to` (13 for f16, 16 for bf16, 8 for the narrower).
+// How many random bits each element of a .rs conversion to `to` gets: 13 for f16, 16 for the others. That the
+// narrow formats use all 16 of their half of rbits is our reading of the ISA; no hardware has checked it.
 int stochastic_bits(FloatFormat to);
 
 } // namespace lemma::numeric

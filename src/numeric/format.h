@@ -8,6 +8,7 @@
 // modifiers. Tests: tests/unit/numeric/format_test.cc.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -131,7 +132,7 @@ struct Decoded {
 Decoded decode(FloatFormat format, uint64_t bits);
 
 // (-1)^sign * significand * 2^exponent. The least bit may be sticky: set if anything non-zero was dropped
-// below it; then the significand must have at least two more bits than the format rounded to.
+// below it; then the significand must have at least two more bits than the format rounded to. Below 2^126.
 struct Exact {
   bool sign = false;
   int exponent = 0;
@@ -151,11 +152,21 @@ struct EncodeOptions {
 // its sign in an unsigned format; zero becomes the smallest number of a format without zero.
 uint64_t encode(FloatFormat format, const Exact& value, const EncodeOptions& options = {});
 
-// Zero, infinity (the largest finite number where there is none) and NaN (canonical; the largest finite
-// number where there is none, as .satfinite conversions give).
+// Zero; infinity (NaN where there is none, the largest finite number where there is neither); the canonical
+// NaN (the largest finite number where there is none, as the .satfinite conversions of PTX give).
 uint64_t encode_zero(FloatFormat format, bool sign);
 uint64_t encode_infinity(FloatFormat format, bool sign);
 uint64_t encode_nan(FloatFormat format);
+
+// The index of the highest set bit; `value` is not zero.
+constexpr int highest_bit(unsigned __int128 value) {
+  const uint64_t high = static_cast<uint64_t>(value >> 64);
+  return high != 0 ? 127 - std::countl_zero(high) : 63 - std::countl_zero(static_cast<uint64_t>(value));
+}
+
+// significand / 2^shift, rounded to an integer; shift >= 1. For `rs` see EncodeOptions.
+unsigned __int128 round_shift(unsigned __int128 significand, int shift, bool sign,
+                              const EncodeOptions& options);
 
 constexpr bool is_nan(FloatFormat format, uint64_t bits) {
   const FormatTraits& t = traits(format);

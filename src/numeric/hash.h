@@ -46,7 +46,7 @@ enum class OperandClass : uint8_t {
   cancelling, // pairs x, -x with the last fraction bit of the second random: sums that nearly vanish
   subnormal,  // half subnormals, half among the smallest normal numbers
   special,    // zeros, infinities, NaNs with random payloads, the largest finite and the smallest normal and
-           // subnormal numbers, ones, and a quarter `wide`
+              // subnormal numbers, ones, and a quarter `wide`
 };
 inline constexpr OperandClass kAllOperandClasses[] = {OperandClass::ordinary, OperandClass::wide,
                                                       OperandClass::cancelling, OperandClass::subnormal,
