@@ -1,10 +1,12 @@
 // Instruction forms: one row states what the assembler accepts for one spelling pattern, and every reader (parser,
 // verifier, virtual GPU, docs) takes its facts from the row.
 //
-// A row is written in the notation of the PTX ISA's own syntax blocks:
-//     add{.rnd}{.ftz}{.sat}.f32  d, a, b      rnd = .rn .rz .rm .rp
-// and read at start-up into slots. The assembler treats qualifiers nearly as a set: types keep their order, other
-// classes come in any order. match() accepts that and says so.
+// A row is written in the notation of the PTX ISA's own syntax blocks (src/isa/forms/*.inc; notation: forms/README.md):
+//     FORM("add{.rnd}{.ftz}{.sat}.f32  d, a, b", where("rnd = .rn .rz .rm .rp"), since(1, 0), target(any), ...)
+// and read at start-up into slots and operands. The assembler treats qualifiers nearly as a set: types keep their
+// order, other classes come in any order. match() accepts that and says so.
+//
+// What a form does not state: how an instruction executes, and rules that need the module around it (src/verify).
 //
 // Tests: tests/unit/isa/.
 #pragma once
@@ -12,16 +14,132 @@
 #include "isa/vocabulary.h"
 #include "support/diagnostic.h"
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace lemma::isa {
 
-// All forms, in table order; and those of one opcode.
+inline constexpr int kMaxSlots = 24;
+
+// A dotted word of a form: a literal, or a class of alternatives. Exactly one of `quals` and `types` is filled.
+struct Slot {
+  std::string name; // of the class: "rnd"; a literal's own spelling: ".rn"
+  std::vector<Qual> quals;
+  std::vector<Type> types;
+  bool optional = false;
+  // Index into Form::group_parents of the { } the slot is in, -1 for none: a group is written whole or not at all.
+  int8_t group = -1;
+
+  bool is_type() const { return !types.empty(); }
+  bool has(Qual qual) const;
+  bool has(Type type) const;
+};
+
+// What may stand at an operand's place.
+struct OperandSpec {
+  enum class Kind : uint8_t {
+    data,      // a register of `type`, unless forbidden an immediate; a vector of them when `elems` or `elems_slot` says so
+    address,   // [a], [a, b...]
+    label,     // a branch target
+    function,  // the callee
+    list,      // arguments of a call
+    proto,     // a .callprototype, .calltargets or .branchtargets name
+  };
+
+  std::string name; // as in the row
+  Kind kind = Kind::data;
+  bool written = false;  // a destination
+  int8_t group = -1;     // optional operands: those of one { } are written whole or not at all
+  bool has_second = false; // p|q: a second destination, a predicate
+  bool second_optional = false;
+
+  // Data: the type is `type`, or that of slot `type_slot`, with twice its width when `widened`.
+  Type type = Type::none;
+  int8_t type_slot = -1;
+  bool widened = false;
+  bool wider = false;     // a register wider than the type will do (ld, st, cvt)
+  bool same_bits = false; // any register of the type's size will do, floating or not
+  // Vector length: `elems`, or the number in the qualifier of slot `elems_slot` (.v4, .x2, .2d); 0 and -1: a scalar.
+  uint8_t elems = 0;
+  int8_t elems_slot = -1;
+  bool negatable = false; // {!}c
+  bool immediate = true;  // an immediate will do
+  bool reg = true;        // a register will do; false: an immediate only
+  bool special = false;   // a special register will do
+  bool symbol = false;    // the address of a variable or function will do
+  bool sink = false;      // _ will do
+  bool ranged = false;    // an immediate must lie in [min, max]
+  int64_t min = 0;
+  int64_t max = 0;
+
+  // Address: the space of slot `space_slot`, else `space`.
+  int8_t space_slot = -1;
+  StateSpace space = StateSpace::generic;
+  std::vector<OperandSpec> parts; // after the base: [map, {coords}]
+
+  // An optional operand is there just when the slot is filled, with `if_qual` unless that is none; -1: no such tie.
+  int8_t if_slot = -1;
+  Qual if_qual = Qual::none;
+};
+
+// One GPU or family that has a form. `sm` 90 and suffix 0: sm_90 and up. 'a': sm_90a alone. 'f': sm_100f and its
+// family, which are the f and a targets of the same major number and at least this minor one.
+struct Target {
+  int sm = 0;
+  char suffix = 0;
+  friend bool operator==(const Target&, const Target&) = default;
+};
+// "sm_90a"; none when the word is no target.
+std::optional<Target> parse_target(std::string_view word);
+std::string to_string(Target target);
+
+// The targets that have a form: a predicate, not a minimum. Empty: all.
+struct TargetSet {
+  std::vector<Target> any_of;
+  bool contains(Target target) const;
+};
+// "sm_90a", "sm_80 and up", "sm_100f family or sm_120f family", "all".
+std::string to_string(const TargetSet& targets);
+
+struct IsaVersion {
+  int major = 0;
+  int minor = 0;
+  friend auto operator<=>(const IsaVersion&, const IsaVersion&) = default;
+};
+
+struct Form {
+  Opcode opcode = Opcode::none;
+  std::string syntax; // as in the row
+  std::string where;  // the classes, as in the row
+  std::vector<Slot> slots; // in the ISA's order
+  std::vector<int8_t> group_parents; // of nested { { } }; -1: outermost
+  std::vector<OperandSpec> operands;
+  TargetSet targets;
+  IsaVersion since;
+  std::string section; // anchor in the PTX ISA document, without #
+};
+
+// All forms, in table order; and those of one opcode. The tables are read on the first call, once.
 std::span<const Form> forms();
 std::span<const Form* const> forms_of(Opcode opcode);
+
+// What a row of the tables says wrongly, for the unit test; empty when all rows are well.
+std::span<const std::string> row_errors();
+
+// What each slot of a form holds in one instruction: a Qual or a Type as a number, 0 for an absent one.
+struct Binding {
+  std::array<uint16_t, kMaxSlots> value{};
+  Qual qual(int slot) const { return slot < 0 ? Qual::none : static_cast<Qual>(value[slot]); }
+  Type type(int slot) const { return slot < 0 ? Type::none : static_cast<Type>(value[slot]); }
+};
+// False when the words do not fit the form.
+bool bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types, Binding& binding);
 
 // One dotted word of an instruction as written: "add", "rn", "f32".
 struct Word {
@@ -30,15 +148,81 @@ struct Word {
 };
 
 struct Match {
-  // Every form whose qualifiers fit, most specific first; never empty. Operands decide among them (src/verify).
+  // Every form whose qualifiers fit, most specific first; never empty. Operands decide among them: choose().
   std::vector<const Form*> forms;
   Opcode opcode = Opcode::none;
   std::vector<Qual> quals; // in the first form's order
   std::vector<Type> types; // as written
-  Diagnostics warnings;    // qualifiers out of the ISA's order, or repeated
+  Diagnostics warnings;    // qualifiers out of the ISA's order
 };
 
 // Resolves opcode and qualifiers; the diagnostic names the word that fits no form and what would.
 Result<Match, Diagnostic> match(std::span<const Word> words);
+
+// match() for the words of one text, remembered by spelling: a kernel repeats a few hundred spellings many times.
+// Not for several threads at once.
+class MatchCache {
+public:
+  // `dotted` is the whole spelling, "add.rn.f32", that stands at byte `begin` of the source. Null: `error` says why.
+  // The result lives as long as the cache; its warnings are placed relative to byte 0: shift them by `begin`.
+  const Match* find(std::string_view dotted, uint32_t begin, Diagnostic& error);
+
+private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+  };
+  std::unordered_map<std::string, std::unique_ptr<const Match>, Hash, std::equal_to<>> known_;
+};
+
+// An operand as the forms see it: what kind of thing stands there and its type, not which.
+struct OperandShape {
+  enum class Kind : uint8_t {
+    reg,
+    imm_int,
+    imm_f32, // 0f3f800000
+    imm_f64, // 1.0, 0d...
+    sreg,
+    symbol,  // the address of a variable
+    function,
+    label,
+    vector,  // children: the elements
+    pair,    // children: d and p of d|p
+    address, // children: the base, then the further parts of [a, b]
+    sink,
+    proto,
+  };
+  Kind kind = Kind::reg;
+  bool negated = false;
+  bool selector = false;                   // has a component: %r1.x
+  Type type = Type::none;                  // reg, sreg
+  uint8_t vector_elems = 1;                // of a register declared .v2, .v4
+  StateSpace space = StateSpace::generic;  // symbol: where the variable lives
+  int64_t value = 0;                       // imm_int
+  uint16_t first_child = 0;                // index into OperandShapes::nodes
+  uint16_t children = 0;
+};
+
+// Operands of one instruction: the first `count` nodes, then their children.
+struct OperandShapes {
+  std::vector<OperandShape> nodes;
+  size_t count = 0;
+};
+
+// Why operands do not fit a form.
+struct OperandFault {
+  enum class Kind : uint8_t { none, count, kind, type, length, range, negation, written, special, symbol, space };
+  Kind kind = Kind::none;
+  int operand = -1; // index of the operand at fault; -1: their number
+  int child = -1;   // element of a vector, pair or address
+  const OperandSpec* spec = nullptr; // what should stand there
+};
+
+// Whether the operands fit; `fault`, if given, says where they do not.
+bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes, OperandFault* fault = nullptr);
+
+// The form that the operands select: the first that they fit, else the one that they come nearest to, so that
+// src/verify can say what is wrong. Never null.
+const Form* choose(const Match& match, const OperandShapes& shapes);
 
 } // namespace lemma::isa

@@ -70,6 +70,10 @@ int bytes_of(Type type) { return (bits_of(type) + 7) / 8; }
 
 std::string_view to_string(Opcode opcode) { return kOpcodes[static_cast<size_t>(opcode)]; }
 
+std::optional<Opcode> parse_opcode(std::string_view spelling) {
+  return find<Opcode>(kOpcodes, spelling, [](std::string_view s) { return s; });
+}
+
 std::string_view to_string(Qual qual) { return kQuals[static_cast<size_t>(qual)]; }
 std::optional<Qual> parse_qual(std::string_view spelling) {
   return find<Qual>(kQuals, spelling, [](std::string_view s) { return s; });

@@ -42,7 +42,14 @@ enum class Opcode : uint16_t {
 #undef OPCODE
 };
 
+inline constexpr int kOpcodeCount = 1
+#define OPCODE(name, spelling) +1
+#include "isa/opcodes.def"
+#undef OPCODE
+    ; // with none
+
 std::string_view to_string(Opcode opcode);
+std::optional<Opcode> parse_opcode(std::string_view spelling); // the whole: "bar.warp.sync"
 
 // A qualifier that is not a type: rounding modes, scopes, cache operators, shapes, ...
 enum class Qual : uint16_t {

@@ -45,7 +45,7 @@ enum class DotScheme : uint8_t {
 // How well a model is known for the machine it is asked for.
 enum class Evidence : uint8_t {
   measured,  // by recorded bits of that machine
-  published, // by MMA-Sim's authors on that machine, or by the PTX ISA
+  published, // by MMA-Sim's authors on that machine
   assumed,   // carried over from a neighbour; no hardware has checked it
 };
 
@@ -101,9 +101,7 @@ struct DotTile {
   int k_b = 0;
 };
 
-// The scalar reference. `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4
-// for split_quad, of 32 for b1, and at most 32768 for integers. Rows that hold a NaN or an infinity take
-// longer.
+// The scalar reference. A tile with a NaN or an infinity in some rows is exact too, only slower there.
 void dot(const DotModel& model, const DotTile& tile);
 
 } // namespace lemma::numeric

@@ -1,0 +1,535 @@
+// Reads the rows of the form tables into Forms: the notation of forms/README.md.
+#include "isa/form.h"
+
+#include "isa/row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace lemma::isa {
+namespace {
+
+std::vector<FormRow> all_rows() {
+  return {
+#define FORM(...) form_row(__VA_ARGS__),
+#include "isa/forms/integer.inc"
+#include "isa/forms/floating.inc"
+#include "isa/forms/half.inc"
+#include "isa/forms/comparison.inc"
+#include "isa/forms/logic.inc"
+#include "isa/forms/data_movement.inc"
+#include "isa/forms/control.inc"
+#include "isa/forms/synchronization.inc"
+#include "isa/forms/matrix.inc"
+#undef FORM
+  };
+}
+
+std::string_view trim(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \n\t");
+  if (begin == std::string_view::npos)
+    return {};
+  return text.substr(begin, text.find_last_not_of(" \n\t") - begin + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t at = text.find(separator);
+    if (const std::string_view part = trim(text.substr(0, at)); !part.empty())
+      parts.push_back(part);
+    text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  }
+  return parts;
+}
+
+std::optional<StateSpace> space_of(Qual qual) {
+  switch (qual) {
+  case Qual::const_:
+    return StateSpace::const_;
+  case Qual::global:
+    return StateSpace::global;
+  case Qual::local:
+    return StateSpace::local;
+  case Qual::param:
+  case Qual::param_entry:
+  case Qual::param_func:
+    return StateSpace::param;
+  case Qual::shared:
+  case Qual::shared_cta:
+    return StateSpace::shared;
+  case Qual::shared_cluster:
+    return StateSpace::shared_cluster;
+  default:
+    return std::nullopt;
+  }
+}
+
+// Reads one row. What is wrong with it goes to `errors`; the table is part of the program, so a wrong row is a bug
+// that the unit test finds, and reading just goes on.
+class RowReader {
+public:
+  RowReader(const FormRow& row, std::vector<std::string>& errors) : row_(row), errors_(errors) {}
+
+  Form read() {
+    form_.syntax = row_.syntax;
+    form_.where = row_.where;
+    form_.since = {row_.major, row_.minor};
+    form_.section = row_.section;
+    if (form_.section.empty())
+      wrong("no section");
+    for (const std::string_view word : split(row_.targets, ' '))
+      if (const auto target = parse_target(word))
+        form_.targets.any_of.push_back(*target);
+      else
+        wrong(fmt::format("'{}' is no target", word));
+    read_classes();
+    const size_t head_end = std::min(row_.syntax.find_first_of(" \n"), row_.syntax.size());
+    read_head(std::string_view(row_.syntax).substr(0, head_end));
+    text_ = trim(std::string_view(row_.syntax).substr(head_end));
+    read_operands();
+    for (const auto& cls : classes_)
+      if (!cls.used)
+        wrong(fmt::format("class {} is not used", cls.name));
+    return std::move(form_);
+  }
+
+private:
+  struct Class {
+    std::string_view name;
+    std::vector<std::string> values;
+    bool used = false;
+  };
+
+  void wrong(std::string_view what) { errors_.push_back(fmt::format("{}: {}", row_.syntax, what)); }
+
+  // ".m64n(8..256/8)k16" stands for one value a step.
+  void expand_value(std::string_view value, std::vector<std::string>& out) {
+    const size_t open = value.find('(');
+    if (open == std::string_view::npos) {
+      out.emplace_back(value);
+      return;
+    }
+    int lo = 0, hi = 0, step = 0;
+    const std::string range(value.substr(open));
+    if (std::sscanf(range.c_str(), "(%d..%d/%d)", &lo, &hi, &step) != 3 || step <= 0)
+      return wrong("bad range in a class");
+    const std::string_view tail = value.substr(value.find(')') + 1);
+    for (int n = lo; n <= hi; n += step)
+      out.push_back(fmt::format("{}{}{}", value.substr(0, open), n, tail));
+  }
+
+  void read_classes() {
+    for (const std::string_view text : split(row_.where, ';')) {
+      const size_t equal = text.find('=');
+      if (equal == std::string_view::npos) {
+        wrong("where: no =");
+        continue;
+      }
+      Class cls{trim(text.substr(0, equal)), {}, false};
+      for (const std::string_view value : split(text.substr(equal + 1), ' ')) {
+        if (value.front() != '.')
+          wrong(fmt::format("where: '{}' lacks its dot", value));
+        expand_value(value.substr(1), cls.values);
+      }
+      classes_.push_back(std::move(cls));
+    }
+  }
+
+  void add_value(Slot& slot, std::string_view value) {
+    if (const auto type = parse_type(value))
+      slot.types.push_back(*type);
+    else if (const auto qual = parse_qual(value))
+      slot.quals.push_back(*qual);
+    else
+      wrong(fmt::format("no qualifier .{}", value));
+  }
+
+  void add_slot(std::string_view word, int8_t group) {
+    Slot slot;
+    slot.group = group;
+    slot.optional = group >= 0;
+    const auto cls = std::find_if(classes_.begin(), classes_.end(), [&](const Class& c) { return c.name == word; });
+    if (cls != classes_.end()) {
+      slot.name = word;
+      cls->used = true;
+      for (const std::string& value : cls->values)
+        add_value(slot, value);
+      if (!slot.quals.empty() && !slot.types.empty())
+        wrong(fmt::format("class {} mixes types and other qualifiers", word));
+    } else {
+      slot.name = fmt::format(".{}", word);
+      add_value(slot, word);
+    }
+    form_.slots.push_back(std::move(slot));
+    if (form_.slots.size() > kMaxSlots)
+      wrong("too many slots");
+  }
+
+  void read_head(std::string_view head) {
+    // The opcode: the longest of them that the literal words at the head begin with.
+    size_t best = 0;
+    for (int i = 1; i < kOpcodeCount; ++i) {
+      const std::string_view spelling = to_string(static_cast<Opcode>(i));
+      const bool fits = head.starts_with(spelling) &&
+                        (head.size() == spelling.size() || head[spelling.size()] == '.' || head[spelling.size()] == '{');
+      if (fits && spelling.size() > best) {
+        best = spelling.size();
+        form_.opcode = static_cast<Opcode>(i);
+      }
+    }
+    if (best == 0)
+      wrong("no opcode");
+    int8_t group = -1;
+    for (size_t i = best; i < head.size();) {
+      if (head[i] == '{') {
+        form_.group_parents.push_back(group);
+        group = static_cast<int8_t>(form_.group_parents.size() - 1);
+        ++i;
+      } else if (head[i] == '}') {
+        if (group < 0)
+          return wrong("unbalanced }");
+        group = form_.group_parents[static_cast<size_t>(group)];
+        ++i;
+      } else if (head[i] == '.') {
+        const size_t end = std::min(head.find_first_of(".{}", i + 1), head.size());
+        add_slot(head.substr(i + 1, end - i - 1), group);
+        i = end;
+      } else {
+        return wrong("bad head");
+      }
+    }
+    if (group >= 0)
+      wrong("unbalanced {");
+  }
+
+  // Operands: a character reader over text_.
+  void skip() {
+    while (at_ < text_.size() && text_[at_] == ' ')
+      ++at_;
+  }
+  bool eat(std::string_view token) {
+    skip();
+    if (!text_.substr(at_).starts_with(token))
+      return false;
+    at_ += token.size();
+    return true;
+  }
+  std::string_view word(std::string_view extra) {
+    skip();
+    const size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' ||
+                                  extra.find(text_[at_]) != std::string_view::npos))
+      ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+  int8_t find_slot(std::string_view name) const {
+    for (size_t i = 0; i < form_.slots.size(); ++i)
+      if (form_.slots[i].name == name)
+        return static_cast<int8_t>(i);
+    return -1;
+  }
+  int8_t only_type_slot() const {
+    int8_t found = -1;
+    for (size_t i = 0; i < form_.slots.size(); ++i)
+      if (form_.slots[i].is_type()) {
+        if (found >= 0)
+          return -1;
+        found = static_cast<int8_t>(i);
+      }
+    return found;
+  }
+
+  void read_type_name(OperandSpec& spec, std::string_view name) {
+    if (const int8_t slot = find_slot(name); slot >= 0 && form_.slots[static_cast<size_t>(slot)].is_type())
+      spec.type_slot = slot;
+    else if (const auto type = parse_type(name))
+      spec.type = *type;
+    else
+      wrong(fmt::format("operand {}: no type {}", spec.name, name));
+  }
+
+  void read_range(OperandSpec& spec) {
+    spec.ranged = true;
+    const size_t close = text_.find(')', at_);
+    const std::string range(text_.substr(at_, close - at_));
+    long long lo = 0, hi = 0;
+    if (std::sscanf(range.c_str(), "%lld..%lld", &lo, &hi) != 2)
+      wrong("bad range");
+    spec.min = lo;
+    spec.max = hi;
+    at_ = close + 1;
+  }
+
+  // After the colon: u32, type, wide(type), wider(type), bits(type), imm(0..7), label, ...; then [n] and +flags.
+  void read_type(OperandSpec& spec) {
+    const std::string_view name = word("");
+    if (name == "wide" || name == "wider" || name == "bits") {
+      (name == "wide" ? spec.widened : name == "wider" ? spec.wider : spec.same_bits) = true;
+      if (!eat("("))
+        wrong("expected (");
+      read_type_name(spec, word(""));
+      if (!eat(")"))
+        wrong("expected )");
+    } else if (name == "imm") {
+      spec.reg = false;
+      spec.type = Type::b64;
+      if (eat("("))
+        read_range(spec);
+    } else if (name == "label") {
+      spec.kind = OperandSpec::Kind::label;
+    } else if (name == "func") {
+      spec.kind = OperandSpec::Kind::function;
+    } else if (name == "list") {
+      spec.kind = OperandSpec::Kind::list;
+    } else if (name == "proto") {
+      spec.kind = OperandSpec::Kind::proto;
+    } else {
+      read_type_name(spec, name);
+      if (eat("("))
+        read_range(spec);
+    }
+    read_elems(spec);
+    read_flags(spec);
+  }
+
+  void read_elems(OperandSpec& spec) {
+    if (!eat("["))
+      return;
+    const std::string_view count = word("");
+    int n = 0;
+    if (std::from_chars(count.data(), count.data() + count.size(), n).ec == std::errc())
+      spec.elems = static_cast<uint8_t>(n);
+    else if ((spec.elems_slot = find_slot(count)) < 0)
+      wrong(fmt::format("operand {}: no class {}", spec.name, count));
+    if (!eat("]"))
+      wrong("expected ]");
+  }
+
+  void read_flags(OperandSpec& spec) {
+    for (;;) {
+      if (eat("-imm"))
+        spec.immediate = false;
+      else if (eat("+sreg"))
+        spec.special = true;
+      else if (eat("+sym"))
+        spec.symbol = true;
+      else if (eat("+_"))
+        spec.sink = true;
+      else
+        return;
+    }
+  }
+
+  void default_type(OperandSpec& spec) {
+    spec.type_slot = only_type_slot();
+    if (spec.type_slot < 0)
+      wrong(fmt::format("operand {} needs a type", spec.name));
+  }
+
+  void default_space(OperandSpec& spec) {
+    spec.space_slot = find_slot("ss");
+    if (spec.space_slot >= 0)
+      return;
+    for (const Slot& slot : form_.slots)
+      if (slot.quals.size() == 1 && slot.group < 0)
+        if (const auto space = space_of(slot.quals[0])) {
+          spec.space = *space;
+          return;
+        }
+  }
+
+  OperandSpec read_address() {
+    OperandSpec spec;
+    spec.kind = OperandSpec::Kind::address;
+    spec.name = word("-");
+    if (eat(":")) {
+      const std::string_view name = word(":");
+      if (const int8_t slot = find_slot(name); slot >= 0)
+        spec.space_slot = slot;
+      else if (name == "generic")
+        spec.space = StateSpace::generic;
+      else if (const auto qual = parse_qual(name); qual && space_of(*qual))
+        spec.space = *space_of(*qual);
+      else
+        wrong(fmt::format("operand {}: no space {}", spec.name, name));
+    } else {
+      default_space(spec);
+    }
+    while (eat(",")) {
+      OperandSpec part;
+      part.name = word("-");
+      if (eat(":"))
+        read_type(part);
+      else
+        default_type(part);
+      spec.parts.push_back(std::move(part));
+    }
+    if (!eat("]"))
+      wrong("expected ]");
+    return spec;
+  }
+
+  void read_operand(int8_t group) {
+    OperandSpec spec;
+    if (eat("[")) {
+      spec = read_address();
+    } else {
+      spec.negatable = eat("{!}");
+      spec.name = word("-");
+      if (spec.name.empty())
+        return wrong("expected an operand"), void(at_ = text_.size());
+      spec.written = !spec.negatable && (spec.name == "d" || spec.name == "p");
+      std::string_view second;
+      bool second_optional = false;
+      if (eat("{|")) {
+        second = word("");
+        second_optional = true;
+        if (!eat("}"))
+          wrong("expected }");
+      } else if (eat("|")) {
+        second = word("");
+      }
+      if (eat(":"))
+        read_type(spec);
+      else if (spec.name == "p")
+        spec.type = Type::pred;
+      else
+        default_type(spec);
+      if (!second.empty()) {
+        spec.has_second = true;
+        spec.second_optional = second_optional;
+        spec.written = true;
+        spec.sink = true;
+      }
+      spec.immediate = spec.immediate && !spec.written;
+    }
+    spec.group = group;
+    if (eat("if "))
+      read_condition(spec);
+    form_.operands.push_back(std::move(spec));
+  }
+
+  void read_condition(OperandSpec& spec) {
+    const std::string_view name = word(".:");
+    spec.if_slot = find_slot(name);
+    if (spec.if_slot < 0 && name.starts_with('.'))
+      if (const auto qual = parse_qual(name.substr(1)))
+        for (size_t i = 0; i < form_.slots.size(); ++i)
+          if (form_.slots[i].has(*qual)) {
+            spec.if_slot = static_cast<int8_t>(i);
+            spec.if_qual = *qual;
+          }
+    if (spec.if_slot < 0)
+      wrong(fmt::format("operand {}: no class {}", spec.name, name));
+  }
+
+  void read_operands() {
+    int8_t group = -1;
+    int8_t groups = 0;
+    while (skip(), at_ < text_.size()) {
+      if (text_.substr(at_).starts_with("{!}") || !(eat("{,") || eat("{"))) {
+        if (eat("}")) {
+          group = -1;
+        } else if (!eat(",")) {
+          read_operand(group);
+        }
+      } else {
+        group = groups++;
+      }
+    }
+    if (group >= 0)
+      wrong("unbalanced { in the operands");
+  }
+
+  const FormRow& row_;
+  std::vector<std::string>& errors_;
+  Form form_;
+  std::vector<Class> classes_;
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+struct Tables {
+  std::vector<Form> forms;
+  std::vector<std::vector<const Form*>> by_opcode;
+  std::vector<std::string> errors;
+
+  Tables() {
+    for (const FormRow& row : all_rows())
+      forms.push_back(RowReader(row, errors).read());
+    by_opcode.resize(kOpcodeCount);
+    for (const Form& form : forms)
+      by_opcode[static_cast<size_t>(form.opcode)].push_back(&form);
+  }
+};
+
+const Tables& tables() {
+  static const Tables instance;
+  return instance;
+}
+
+} // namespace
+
+bool Slot::has(Qual qual) const { return std::find(quals.begin(), quals.end(), qual) != quals.end(); }
+bool Slot::has(Type type) const { return std::find(types.begin(), types.end(), type) != types.end(); }
+
+std::optional<Target> parse_target(std::string_view word) {
+  if (!word.starts_with("sm_"))
+    return std::nullopt;
+  word.remove_prefix(3);
+  Target target;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), target.sm);
+  if (error != std::errc() || target.sm <= 0)
+    return std::nullopt;
+  const std::string_view tail(end, static_cast<size_t>(word.data() + word.size() - end));
+  if (tail == "a" || tail == "f")
+    target.suffix = tail[0];
+  else if (!tail.empty())
+    return std::nullopt;
+  return target;
+}
+
+std::string to_string(Target target) {
+  std::string text = fmt::format("sm_{}", target.sm);
+  if (target.suffix)
+    text += target.suffix;
+  return text;
+}
+
+bool TargetSet::contains(Target target) const {
+  if (any_of.empty())
+    return true;
+  return std::any_of(any_of.begin(), any_of.end(), [&](Target t) {
+    switch (t.suffix) {
+    case 'a':
+      return t == target;
+    case 'f':
+      return target.suffix && t.sm / 10 == target.sm / 10 && target.sm >= t.sm;
+    default:
+      return target.sm >= t.sm;
+    }
+  });
+}
+
+std::string to_string(const TargetSet& targets) {
+  if (targets.any_of.empty())
+    return "all";
+  std::string text;
+  for (const Target target : targets.any_of) {
+    if (!text.empty())
+      text += ", ";
+    text += to_string(target);
+    text += target.suffix == 'f' ? " family" : target.suffix == 'a' ? "" : " and up";
+  }
+  return text;
+}
+
+std::span<const Form> forms() { return tables().forms; }
+std::span<const Form* const> forms_of(Opcode opcode) { return tables().by_opcode[static_cast<size_t>(opcode)]; }
+std::span<const std::string> row_errors() { return tables().errors; }
+
+} // namespace lemma::isa

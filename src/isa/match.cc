@@ -1,0 +1,371 @@
+// From the words of an instruction to the forms that they fit, and the message when they fit none.
+#include "isa/form.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace lemma::isa {
+namespace {
+
+constexpr std::string_view kSee = "see";
+
+bool is_space(Qual qual) {
+  switch (qual) {
+  case Qual::const_:
+  case Qual::global:
+  case Qual::local:
+  case Qual::param:
+  case Qual::param_entry:
+  case Qual::param_func:
+  case Qual::shared:
+  case Qual::shared_cta:
+  case Qual::shared_cluster:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// Types go to the type slots in order; an optional slot may be passed over.
+bool bind_types(const Form& form, std::span<const Type> types, size_t slot, Binding& binding) {
+  const auto& slots = form.slots;
+  while (slot < slots.size() && !slots[slot].is_type())
+    ++slot;
+  if (slot == slots.size())
+    return types.empty();
+  if (!types.empty() && slots[slot].has(types[0])) {
+    binding.value[slot] = static_cast<uint16_t>(types[0]);
+    if (bind_types(form, types.subspan(1), slot + 1, binding))
+      return true;
+    binding.value[slot] = 0;
+  }
+  return slots[slot].optional && bind_types(form, types, slot + 1, binding);
+}
+
+// Each qualifier goes to the first free slot that has it. State spaces keep their order, as types do: the first is
+// that of the destination. Returns the index of the first qualifier without a place, or -1.
+int bind_quals(const Form& form, std::span<const Qual> quals, Binding& binding) {
+  size_t first_space = 0;
+  for (size_t q = 0; q < quals.size(); ++q) {
+    const bool space = is_space(quals[q]);
+    bool placed = false;
+    for (size_t s = space ? first_space : 0; s < form.slots.size() && !placed; ++s)
+      if (binding.value[s] == 0 && form.slots[s].has(quals[q])) {
+        binding.value[s] = static_cast<uint16_t>(quals[q]);
+        placed = true;
+        if (space)
+          first_space = s + 1;
+      }
+    if (!placed)
+      return static_cast<int>(q);
+  }
+  return -1;
+}
+
+// The first slot that must be filled and is not, or -1.
+int missing_slot(const Form& form, const Binding& binding) {
+  uint64_t started = 0; // groups with a filled slot
+  for (size_t s = 0; s < form.slots.size(); ++s)
+    if (binding.value[s] != 0)
+      for (int g = form.slots[s].group; g >= 0; g = form.group_parents[static_cast<size_t>(g)])
+        started |= uint64_t{1} << g;
+  for (size_t s = 0; s < form.slots.size(); ++s) {
+    const int g = form.slots[s].group;
+    if (binding.value[s] == 0 && (g < 0 || (started >> g & 1)))
+      return static_cast<int>(s);
+  }
+  return -1;
+}
+
+std::vector<std::string_view> values_of(const Slot& slot) {
+  std::vector<std::string_view> out;
+  for (const Qual q : slot.quals)
+    out.push_back(to_string(q));
+  for (const Type t : slot.types)
+    out.push_back(to_string(t));
+  return out;
+}
+
+struct Parsed {
+  Opcode opcode = Opcode::none;
+  size_t opcode_words = 0;
+  std::vector<Qual> quals;
+  std::vector<Type> types;
+};
+
+// Longest opcode that the words begin with.
+Parsed find_opcode(std::span<const Word> words) {
+  Parsed parsed;
+  std::string joined;
+  for (size_t i = 0; i < words.size() && i < 6; ++i) {
+    if (i)
+      joined += '.';
+    joined += words[i].text;
+    if (const auto opcode = parse_opcode(joined)) {
+      parsed.opcode = *opcode;
+      parsed.opcode_words = i + 1;
+    }
+  }
+  return parsed;
+}
+
+// Some opcodes are two words of which the assembler takes the second anywhere: shfl.down.sync. The words with the
+// opcode's own brought to the front, or empty when that finds no longer opcode.
+std::vector<Word> opcode_words_first(std::span<const Word> words) {
+  for (size_t i = 2; i < words.size(); ++i)
+    if (words[i].text == "sync") {
+      std::vector<Word> moved(words.begin(), words.end());
+      std::rotate(moved.begin() + 1, moved.begin() + static_cast<std::ptrdiff_t>(i),
+                  moved.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      if (find_opcode(moved).opcode_words == 2)
+        return moved;
+    }
+  return {};
+}
+
+std::string since_text(const Form& form) {
+  return fmt::format("PTX ISA, {} (since PTX {}.{}, {})", to_string(form.opcode), form.since.major, form.since.minor,
+                     form.targets.any_of.empty() ? std::string("all targets") : to_string(form.targets));
+}
+
+Diagnostic unknown_opcode(std::span<const Word> words) {
+  Diagnostic error;
+  error.id = "unknown-opcode";
+  error.message = fmt::format("no instruction is called '{}'", words[0].text);
+  error.range = words[0].range;
+  std::vector<std::string_view> candidates;
+  for (int i = 1; i < kOpcodeCount; ++i)
+    candidates.push_back(to_string(static_cast<Opcode>(i)));
+  // A known first word with unknown further ones (cp.foo): what begins with it.
+  std::vector<std::string> near;
+  const std::string prefix = fmt::format("{}.", words[0].text);
+  for (const std::string_view c : candidates)
+    if (c.starts_with(prefix))
+      near.emplace_back(c);
+  if (!near.empty()) {
+    const std::string_view second = words.size() > 1 ? words[1].text : std::string_view{};
+    error.message = fmt::format("no instruction is called '{}.{}'", words[0].text, second);
+    error.range.end = words[std::min<size_t>(1, words.size() - 1)].range.end;
+    error.notes.push_back({"legal", fmt::format("{}", fmt::join(near, " "))});
+    return error;
+  }
+  near = nearest(words[0].text, candidates);
+  if (!near.empty())
+    error.notes.push_back({"did you mean", fmt::format("{}", fmt::join(near, ", "))});
+  return error;
+}
+
+// How far words get in one form: which word has no place, or which slot stays empty.
+struct Failure {
+  const Form* form = nullptr;
+  size_t unplaced = 0;     // words without a place
+  size_t word = 0;         // the first of them
+  std::vector<int> empty;  // mandatory slots left
+  std::vector<int> open;   // optional slots left
+};
+
+Failure try_form(const Form& form, std::span<const Word> words) {
+  Failure failure;
+  failure.form = &form;
+  Binding binding;
+  size_t next_type = 0;
+  for (size_t w = 0; w < words.size(); ++w) {
+    const auto type = parse_type(words[w].text);
+    const auto qual = parse_qual(words[w].text);
+    bool placed = false;
+    for (size_t s = 0; s < form.slots.size() && !placed; ++s) {
+      const Slot& slot = form.slots[s];
+      if (binding.value[s] != 0 || (slot.is_type() && s < next_type))
+        continue;
+      if (type && slot.has(*type)) {
+        binding.value[s] = static_cast<uint16_t>(*type);
+        next_type = s + 1;
+        placed = true;
+      } else if (qual && slot.has(*qual)) {
+        binding.value[s] = static_cast<uint16_t>(*qual);
+        placed = true;
+      }
+    }
+    if (!placed && failure.unplaced++ == 0)
+      failure.word = w;
+  }
+  for (size_t s = 0; s < form.slots.size(); ++s)
+    if (binding.value[s] == 0)
+      (form.slots[s].optional ? failure.open : failure.empty).push_back(static_cast<int>(s));
+  return failure;
+}
+
+void add_legal(Diagnostic& error, const std::vector<std::string_view>& legal, std::string_view found) {
+  constexpr size_t kShown = 24;
+  std::string text;
+  for (size_t i = 0; i < std::min(legal.size(), kShown); ++i)
+    text += fmt::format("{}.{}", i ? " " : "", legal[i]);
+  if (legal.size() > kShown)
+    text += fmt::format(" and {} more", legal.size() - kShown);
+  if (!text.empty())
+    error.notes.push_back({"legal", text});
+  std::string near;
+  for (const std::string& n : nearest(found, legal))
+    near += fmt::format("{}.{}", near.empty() ? "" : ", ", n);
+  if (!near.empty())
+    error.notes.push_back({"did you mean", near});
+}
+
+Diagnostic no_form(Opcode opcode, std::span<const Word> opcode_words, std::span<const Word> words) {
+  std::vector<Failure> failures;
+  for (const Form* form : forms_of(opcode))
+    failures.push_back(try_form(*form, words));
+  Diagnostic error;
+  error.id = "qualifier";
+  error.range = {opcode_words.front().range.begin, opcode_words.back().range.end};
+  if (failures.empty()) {
+    error.severity = Severity::internal;
+    error.message = fmt::format("no form of '{}' is known", to_string(opcode));
+    return error;
+  }
+  const auto cost = [](const Failure& f) { return std::pair(f.unplaced + f.empty.size(), f.unplaced); };
+  const Failure best = *std::min_element(failures.begin(), failures.end(),
+                                         [&](const Failure& a, const Failure& b) { return cost(a) < cost(b); });
+  std::vector<std::string_view> legal;
+  const auto add = [&](const Form& form, const std::vector<int>& slots) {
+    for (const int s : slots)
+      for (const std::string_view v : values_of(form.slots[static_cast<size_t>(s)]))
+        if (std::find(legal.begin(), legal.end(), v) == legal.end())
+          legal.push_back(v);
+  };
+  for (const Failure& f : failures)
+    if (cost(f) == cost(best) && (f.unplaced == 0 || f.word == best.word))
+      add(*f.form, f.empty.empty() ? f.open : f.empty);
+  std::string_view found;
+  if (best.unplaced) {
+    const Word& word = words[best.word];
+    found = word.text;
+    error.range = word.range;
+    if (!parse_qual(found) && !parse_type(found))
+      error.id = "unknown-qualifier";
+    const bool repeated =
+        std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(best.word),
+                    [&](const Word& w) { return w.text == found; });
+    error.message = repeated ? fmt::format("{} takes .{} once", to_string(opcode), found)
+                             : fmt::format("{} has no .{} here", to_string(opcode), found);
+    if (error.id == "unknown-qualifier")
+      error.message = fmt::format("no qualifier is called '.{}'", found);
+  } else {
+    error.message = fmt::format("{} lacks a qualifier", to_string(opcode));
+    error.id = "missing-qualifier";
+  }
+  add_legal(error, legal, found);
+  error.notes.push_back({std::string(kSee), since_text(*best.form)});
+  return error;
+}
+
+// The words in the ISA's order.
+std::vector<std::string_view> canonical(const Form& form, const Binding& binding) {
+  std::vector<std::string_view> out;
+  for (size_t s = 0; s < form.slots.size(); ++s)
+    if (binding.value[s])
+      out.push_back(form.slots[s].is_type() ? to_string(binding.type(static_cast<int>(s)))
+                                            : to_string(binding.qual(static_cast<int>(s))));
+  return out;
+}
+
+void warn_about_order(Match& match, const Binding& binding, std::span<const Word> all, size_t opcode_words) {
+  const auto order = canonical(*match.forms[0], binding);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Word& word = all[opcode_words + i];
+    if (order[i] == word.text)
+      continue;
+    Diagnostic warning;
+    warning.severity = Severity::warning;
+    warning.id = "qualifier-order";
+    warning.message = fmt::format(".{} is not where the ISA has it", word.text);
+    warning.range = word.range;
+    warning.notes.push_back(
+        {"canonical", fmt::format("{}.{}", to_string(match.opcode), fmt::join(order, "."))});
+    match.warnings.push_back(std::move(warning));
+    return;
+  }
+}
+
+std::optional<Match> match_forms(const Parsed& parsed, std::span<const Word> words) {
+  Match match;
+  match.opcode = parsed.opcode;
+  match.types = parsed.types;
+  Binding first;
+  for (const Form* form : forms_of(parsed.opcode)) {
+    Binding binding;
+    if (!bind(*form, parsed.quals, parsed.types, binding))
+      continue;
+    if (match.forms.empty())
+      first = binding;
+    match.forms.push_back(form);
+  }
+  if (match.forms.empty())
+    return std::nullopt;
+  const Form& form = *match.forms[0];
+  for (size_t s = 0; s < form.slots.size(); ++s)
+    if (!form.slots[s].is_type() && first.value[s])
+      match.quals.push_back(first.qual(static_cast<int>(s)));
+  warn_about_order(match, first, words, parsed.opcode_words);
+  return match;
+}
+
+Result<Match, Diagnostic> match_from(Parsed parsed, std::span<const Word> words) {
+  const auto rest = words.subspan(parsed.opcode_words);
+  bool known = true;
+  for (const Word& word : rest) {
+    if (const auto type = parse_type(word.text))
+      parsed.types.push_back(*type);
+    else if (const auto qual = parse_qual(word.text))
+      parsed.quals.push_back(*qual);
+    else
+      known = false;
+  }
+  if (known)
+    if (auto match = match_forms(parsed, words))
+      return std::move(*match);
+  return fail(no_form(parsed.opcode, words.first(parsed.opcode_words), rest));
+}
+
+} // namespace
+
+bool bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types, Binding& binding) {
+  binding = {};
+  return bind_types(form, types, 0, binding) && bind_quals(form, quals, binding) < 0 && missing_slot(form, binding) < 0;
+}
+
+Result<Match, Diagnostic> match(std::span<const Word> words) {
+  if (words.empty())
+    return fail(Diagnostic{Severity::internal, "unknown-opcode", "an instruction without an opcode", {}, {}});
+  const Parsed parsed = find_opcode(words);
+  const std::vector<Word> moved = opcode_words_first(words);
+  if (!moved.empty())
+    if (auto match = match_from(find_opcode(moved), moved))
+      return match;
+  if (parsed.opcode == Opcode::none)
+    return fail(unknown_opcode(words));
+  return match_from(parsed, words);
+}
+
+const Match* MatchCache::find(std::string_view dotted, uint32_t begin, Diagnostic& error) {
+  if (const auto it = known_.find(dotted); it != known_.end())
+    return it->second.get();
+  std::vector<Word> words;
+  for (size_t at = 0; at <= dotted.size();) {
+    const size_t end = std::min(dotted.find('.', at), dotted.size());
+    words.push_back({dotted.substr(at, end - at), {static_cast<uint32_t>(at), static_cast<uint32_t>(end)}});
+    at = end + 1;
+  }
+  auto result = match(words);
+  if (!result) {
+    error = std::move(result.error());
+    error.range.begin += begin;
+    error.range.end += begin;
+    return nullptr;
+  }
+  return known_.emplace(dotted, std::make_unique<const Match>(std::move(*result))).first->second.get();
+}
+
+} // namespace lemma::isa

@@ -1,0 +1,294 @@
+// Whether operands fit a form: the agreement of registers, immediates and addresses with what the row says.
+// PTX ISA: "Type Information for Instructions and Operands", "Operand Size Exceeding Instruction-Type Size". Where the
+// assembler is more lenient or stricter than the text, the assembler decides.
+#include "isa/form.h"
+
+#include <algorithm>
+
+namespace lemma::isa {
+namespace {
+
+using Kind = OperandShape::Kind;
+using Fault = OperandFault::Kind;
+
+class Fitter {
+public:
+  Fitter(const Form& form, const Binding& binding, const OperandShapes& shapes, OperandFault* fault)
+      : form_(form), binding_(binding), shapes_(shapes), fault_(fault) {}
+
+  // Optional groups are there or not; at most a few, so all choices are tried.
+  bool fit() {
+    int groups = 0;
+    for (const OperandSpec& spec : form_.operands)
+      groups = std::max(groups, spec.group + 1);
+    OperandFault best;
+    best.kind = Fault::count;
+    for (uint32_t present = uint32_t{1} << groups; present-- > 0;) {
+      if (!possible(present))
+        continue;
+      OperandFault fault;
+      if (fit_with(present, fault))
+        return true;
+      if (fault.operand > best.operand || (fault.operand == best.operand && fault.child > best.child))
+        best = fault;
+    }
+    if (fault_)
+      *fault_ = best;
+    return false;
+  }
+
+private:
+  static bool in(const OperandSpec& spec, uint32_t present) { return spec.group < 0 || (present >> spec.group & 1); }
+
+  bool possible(uint32_t present) const {
+    size_t count = 0;
+    for (const OperandSpec& spec : form_.operands) {
+      count += in(spec, present);
+      if (spec.if_slot >= 0) {
+        const Qual qual = binding_.qual(spec.if_slot);
+        const bool wanted = spec.if_qual == Qual::none ? qual != Qual::none : qual == spec.if_qual;
+        if (wanted != in(spec, present))
+          return false;
+      }
+    }
+    return count == shapes_.count;
+  }
+
+  bool fit_with(uint32_t present, OperandFault& fault) {
+    size_t next = 0;
+    for (const OperandSpec& spec : form_.operands) {
+      if (!in(spec, present))
+        continue;
+      fault.spec = &spec;
+      fault.operand = static_cast<int>(next);
+      fault.child = -1;
+      fault.kind = check(spec, shapes_.nodes[next], fault);
+      if (fault.kind != Fault::none)
+        return false;
+      ++next;
+    }
+    return true;
+  }
+
+  const OperandShape& child(const OperandShape& shape, size_t i) const {
+    return shapes_.nodes[static_cast<size_t>(shape.first_child) + i];
+  }
+
+  Type type_of(const OperandSpec& spec) const {
+    return spec.type_slot >= 0 ? binding_.type(spec.type_slot) : spec.type;
+  }
+  int bits_wanted(const OperandSpec& spec) const { return bits_of(type_of(spec)) * (spec.widened ? 2 : 1); }
+
+  // Elements of the vector at this operand; 0: a scalar.
+  int elems(const OperandSpec& spec) const {
+    if (spec.elems_slot < 0)
+      return spec.elems;
+    const Qual qual = binding_.qual(spec.elems_slot);
+    if (qual == Qual::none)
+      return 0;
+    int n = 0; // v4, x16, 2d, num::x2, pack
+    for (const char c : to_string(qual))
+      if (c >= '0' && c <= '9')
+        n = n * 10 + (c - '0');
+    return n;
+  }
+
+  Fault check(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
+    switch (spec.kind) {
+    case OperandSpec::Kind::address:
+      return check_address(spec, shape, fault);
+    case OperandSpec::Kind::label:
+      return shape.kind == Kind::label ? Fault::none : Fault::kind;
+    case OperandSpec::Kind::function:
+      return shape.kind == Kind::function || shape.kind == Kind::reg ? Fault::none : Fault::kind;
+    case OperandSpec::Kind::list:
+      return shape.kind == Kind::vector ? Fault::none : Fault::kind;
+    case OperandSpec::Kind::proto:
+      return shape.kind == Kind::proto || shape.kind == Kind::function ? Fault::none : Fault::kind;
+    case OperandSpec::Kind::data:
+      break;
+    }
+    if (spec.has_second)
+      return check_pair(spec, shape, fault);
+    const int n = elems(spec);
+    if (n == 0 || (n == 1 && shape.kind != Kind::vector))
+      return check_scalar(spec, shape);
+    return check_vector(spec, shape, n, fault);
+  }
+
+  Fault check_pair(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
+    if (shape.kind != Kind::pair)
+      return spec.second_optional ? check_scalar(spec, shape) : Fault::kind;
+    fault.child = 0;
+    if (const Fault f = check_scalar(spec, child(shape, 0)); f != Fault::none)
+      return f;
+    fault.child = 1;
+    const OperandShape& second = child(shape, 1);
+    if (second.kind == Kind::sink)
+      return Fault::none;
+    return second.kind == Kind::reg && second.type == Type::pred && !second.negated ? Fault::none : Fault::type;
+  }
+
+  Fault check_vector(const OperandSpec& spec, const OperandShape& shape, int n, OperandFault& fault) {
+    if (shape.kind == Kind::reg && shape.vector_elems == n && n > 1)
+      return Fault::none;
+    if (shape.kind != Kind::vector)
+      return Fault::kind;
+    if (shape.children != n)
+      return Fault::length;
+    int sinks = 0;
+    for (int i = 0; i < n; ++i) {
+      fault.child = i;
+      const OperandShape& element = child(shape, static_cast<size_t>(i));
+      if (element.kind == Kind::sink && spec.written && ++sinks < n)
+        continue;
+      if (const Fault f = check_scalar(spec, element); f != Fault::none)
+        return f;
+    }
+    return Fault::none;
+  }
+
+  Fault check_scalar(const OperandSpec& spec, const OperandShape& shape) {
+    if (shape.negated && !spec.negatable)
+      return Fault::negation;
+    switch (shape.kind) {
+    case Kind::reg:
+      if (!spec.reg)
+        return Fault::kind;
+      if (shape.selector)
+        return Fault::kind;
+      return shape.vector_elems == 1 && agrees(spec, shape.type) ? Fault::none : Fault::type;
+    case Kind::sreg:
+      if (!spec.special)
+        return Fault::special;
+      return agrees(spec, shape.type) ? Fault::none : Fault::type;
+    case Kind::imm_int:
+      if (!spec.immediate)
+        return spec.written ? Fault::written : Fault::kind;
+      if (is_float(type_of(spec)))
+        return Fault::type;
+      if (spec.ranged && (shape.value < spec.min || shape.value > spec.max))
+        return Fault::range;
+      return Fault::none;
+    case Kind::imm_f32:
+    case Kind::imm_f64:
+      if (!spec.immediate)
+        return spec.written ? Fault::written : Fault::kind;
+      return float_immediate_agrees(spec, shape.kind) ? Fault::none : Fault::type;
+    case Kind::symbol:
+    case Kind::function:
+      if (!spec.symbol)
+        return Fault::symbol;
+      return is_float(type_of(spec)) || type_of(spec) == Type::pred ? Fault::type : Fault::none;
+    case Kind::sink:
+      return spec.sink ? Fault::none : Fault::kind;
+    default:
+      return Fault::kind;
+    }
+  }
+
+  bool float_immediate_agrees(const OperandSpec& spec, Kind kind) const {
+    const Type type = type_of(spec);
+    if (type == Type::f32 || type == Type::f64)
+      return spec.reg;
+    return spec.reg && kind_of(type) == TypeKind::untyped && bits_wanted(spec) == (kind == Kind::imm_f64 ? 64 : 32);
+  }
+
+  bool agrees(const OperandSpec& spec, Type reg) const {
+    const Type type = type_of(spec);
+    if (type == Type::pred || reg == Type::pred)
+      return type == reg;
+    const int bits = bits_wanted(spec);
+    if (spec.wider ? bits_of(reg) < bits : bits_of(reg) != bits)
+      return false;
+    const TypeKind a = kind_of(type), b = kind_of(reg);
+    if (spec.same_bits || a == TypeKind::untyped || b == TypeKind::untyped)
+      return true;
+    if (a == TypeKind::floating || b == TypeKind::floating)
+      return type == reg;
+    return is_integer(type) && is_integer(reg);
+  }
+
+  Fault check_address(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
+    if (shape.kind != Kind::address)
+      return Fault::kind;
+    fault.child = 0;
+    const OperandShape& base = child(shape, 0);
+    if (base.kind == Kind::reg && (is_float(base.type) || base.type == Type::pred || base.vector_elems != 1))
+      return Fault::type;
+    if (base.kind == Kind::symbol && !space_agrees(spec, base.space))
+      return Fault::space;
+    if (base.kind != Kind::reg && base.kind != Kind::symbol && base.kind != Kind::imm_int)
+      return Fault::kind;
+    if (shape.children != spec.parts.size() + 1)
+      return Fault::length;
+    for (size_t i = 0; i < spec.parts.size(); ++i) {
+      OperandFault ignored;
+      fault.child = static_cast<int>(i + 1);
+      if (const Fault f = check(spec.parts[i], child(shape, i + 1), ignored); f != Fault::none)
+        return f;
+    }
+    return Fault::none;
+  }
+
+  bool space_agrees(const OperandSpec& spec, StateSpace of_symbol) const {
+    StateSpace wanted = spec.space;
+    if (spec.space_slot >= 0) {
+      switch (binding_.qual(spec.space_slot)) {
+      case Qual::none:
+        wanted = StateSpace::generic;
+        break;
+      case Qual::const_:
+        wanted = StateSpace::const_;
+        break;
+      case Qual::global:
+        wanted = StateSpace::global;
+        break;
+      case Qual::local:
+        wanted = StateSpace::local;
+        break;
+      case Qual::shared:
+      case Qual::shared_cta:
+      case Qual::shared_cluster:
+        wanted = StateSpace::shared;
+        break;
+      default:
+        wanted = StateSpace::param;
+      }
+    }
+    if (wanted == StateSpace::shared_cluster)
+      wanted = StateSpace::shared;
+    return wanted == StateSpace::generic || wanted == of_symbol;
+  }
+
+  const Form& form_;
+  const Binding& binding_;
+  const OperandShapes& shapes_;
+  OperandFault* fault_;
+};
+
+} // namespace
+
+bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes, OperandFault* fault) {
+  return Fitter(form, binding, shapes, fault).fit();
+}
+
+const Form* choose(const Match& match, const OperandShapes& shapes) {
+  const Form* best = match.forms.front();
+  std::pair<int, int> reached{-2, -2};
+  for (const Form* form : match.forms) {
+    Binding binding;
+    OperandFault fault;
+    if (!bind(*form, match.quals, match.types, binding))
+      continue;
+    if (operands_fit(*form, binding, shapes, &fault))
+      return form;
+    if (const std::pair at{fault.operand, fault.child}; at > reached) {
+      reached = at;
+      best = form;
+    }
+  }
+  return best;
+}
+
+} // namespace lemma::isa

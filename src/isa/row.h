@@ -1,0 +1,52 @@
+// A row of the form tables as it is written, before it is read into a Form. Only the tables and form.cc see this; the
+// catalogue of matrix instructions makes rows too.
+//
+// Tests: tests/unit/isa/.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lemma::isa {
+
+struct FormRow {
+  std::string syntax;  // "add{.rnd}{.ftz}{.sat}.f32  d, a, b"
+  std::string where;   // "rnd = .rn .rz .rm .rp; type = .f32 .f64"
+  std::string targets; // "sm_80", "sm_90a sm_100f"; empty: all
+  std::string section;
+  int major = 1;
+  int minor = 0;
+};
+
+// The parts of FORM(...), so that a row names what it states.
+struct where {
+  std::string_view text;
+  void put(FormRow& row) const { row.where = text; }
+};
+struct since {
+  int major;
+  int minor;
+  void put(FormRow& row) const {
+    row.major = major;
+    row.minor = minor;
+  }
+};
+struct target {
+  std::string_view text;
+  void put(FormRow& row) const { row.targets = text; }
+};
+inline constexpr std::string_view any = "";
+struct see {
+  std::string_view text;
+  void put(FormRow& row) const { row.section = text; }
+};
+
+template <class... Parts>
+FormRow form_row(std::string_view syntax, const Parts&... parts) {
+  FormRow row;
+  row.syntax = syntax;
+  (parts.put(row), ...);
+  return row;
+}
+
+} // namespace lemma::isa
