@@ -132,11 +132,8 @@ uint64_t min_max(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions
     const uint64_t list[] = {a, b};
     return nan_result(format, list, 2);
   }
-  uint64_t result = a;
-  if (a_nan)
-    result = b;
-  else if (!b_nan && (total_order(format, b) > total_order(format, a)) == want_max)
-    result = b;
+  const bool b_is_further = (total_order(format, b) > total_order(format, a)) == want_max;
+  const uint64_t result = a_nan || (!b_nan && b_is_further) ? b : a;
   return options.xorsign_abs ? (result & t.magnitude_mask()) | xor_sign : result;
 }
 

@@ -25,6 +25,8 @@ namespace lemma::numeric {
 // sm_86, sm_103 to sm_100, sm_121 to sm_120.
 enum class Arch : uint8_t { sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 };
 
+std::string_view to_string(Arch arch); // "sm_90"
+
 // The machine whose arithmetic `.target sm_<number>` has; none below 70.
 std::optional<Arch> arch_of_target(int sm_number);
 
@@ -45,9 +47,11 @@ enum class DotScheme : uint8_t {
 // How well a model is known for the machine it is asked for.
 enum class Evidence : uint8_t {
   measured,  // by recorded bits of that machine
-  published, // by MMA-Sim's authors on that machine
+  published, // by MMA-Sim's authors on that machine, or by the PTX ISA
   assumed,   // carried over from a neighbour; no hardware has checked it
 };
+
+std::string_view to_string(Evidence evidence);
 
 struct DotModel {
   DotScheme scheme = DotScheme::fused;
@@ -81,7 +85,8 @@ DotModel dot_model_integer(IntegerFormat a, IntegerFormat b, bool satfinite);
 DotModel dot_model_bits(DotScheme xor_or_and);
 
 // A tile. All arrays are row-major and dense:
-//   a [m][k], b [n][k_b] (K contiguous), c and d [m][n]; d may be c; c may be null, meaning +0.
+//   a [m][k], b [n][k_b] (K contiguous), c and d [m][n]; d may be c where they have one format; c may be
+//   null, meaning +0.
 // An element takes 1 byte in formats of up to 8 bits (value in the low bits), 2 in 16-bit ones, 4 in tf32,
 // f32 and s32, 8 in f64. b1 operands are uint32_t words of 32 elements, and k still counts elements. Scales,
 // one byte each: scale_a [m][k / scale_block], scale_b [n][k / scale_block].
@@ -101,7 +106,9 @@ struct DotTile {
   int k_b = 0;
 };
 
-// The scalar reference. A tile with a NaN or an infinity in some rows is exact too, only slower there.
+// The scalar reference. `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4
+// for split_quad, of 32 for b1, and at most 32768 for integers. Rows that hold a NaN or an infinity take
+// longer.
 void dot(const DotModel& model, const DotTile& tile);
 
 } // namespace lemma::numeric

@@ -78,6 +78,25 @@ TEST(Arithmetic, F16AgreesWithExactDouble) {
   }
 }
 
+// Double has more than twice f16's bits and two, so rounding its root or quotient again is harmless.
+TEST(Arithmetic, F16RootsAndReciprocalsExhaustively) {
+  for (uint64_t bits = 0; bits < 0x10000; ++bits) {
+    const double x = as_double(convert_float(f64, f16, bits));
+    for (const Rounding rounding : {Rounding::rn, Rounding::rz}) {
+      const ConvertOptions convert{.rounding = rounding};
+      const ArithmeticOptions options{.rounding = rounding};
+      if (std::isnan(x)) {
+        ASSERT_EQ(sqrt(f16, bits, options), 0x7fffu);
+        ASSERT_EQ(rcp(f16, bits, options), 0x7fffu);
+        continue;
+      }
+      const uint64_t root = convert_float(f16, f64, bits_of(std::sqrt(x)), convert);
+      ASSERT_EQ(sqrt(f16, bits, options), x < 0 ? 0x7fffu : root);
+      ASSERT_EQ(rcp(f16, bits, options), convert_float(f16, f64, bits_of(1.0 / x), convert));
+    }
+  }
+}
+
 TEST(Arithmetic, NanRules) {
   EXPECT_EQ(add(f32, 0xffc00001, 0x3f800000), 0x7fffffffu);
   EXPECT_EQ(add(f32, 0x7f800000, 0xff800000), 0x7fffffffu);
