@@ -1,0 +1,230 @@
+"""Arithmetic with stated rounding, for the references of programs.py.
+
+Two engines. `fma32` and `fma64` work on whole arrays and round to nearest even, for long chains. `Format`
+rounds one rational number at a time to any binary format in any direction: slow, and obvious. `python3 exact.py`
+compares them. NaN results are the canonical ones of NVIDIA GPUs where the PTX ISA names one; the references avoid
+the others.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def _round_to_odd_sum(a, b):
+    """a + b in f64, rounded to odd: a later rounding to fewer bits is then the only one that counts."""
+    s = a + b
+    bb = s - a
+    error = (a - (s - bb)) + (b - bb)
+    even = (s.view(np.int64) & 1) == 0
+    toward = np.where(error > 0, np.inf, -np.inf)
+    return np.where((error != 0) & even & np.isfinite(s), np.nextafter(s, toward), s)
+
+
+def fma32(a, b, c):
+    """f32 arrays: a * b + c with one rounding. The product of two f32 is exact in f64."""
+    a, b, c = (np.asarray(v, np.float32).astype(np.float64) for v in (a, b, c))
+    return _round_to_odd_sum(a * b, c).astype(np.float32)
+
+
+def _two_sum(a, b):
+    s = a + b
+    bb = s - a
+    return s, (a - (s - bb)) + (b - bb)
+
+
+def _two_product(a, b):
+    def split(v):
+        t = v * 134217729.0
+        high = t - (t - v)
+        return high, v - high
+
+    p = a * b
+    (ah, al), (bh, bl) = split(a), split(b)
+    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
+
+
+def fma64(a, b, c):
+    """f64 arrays: a * b + c with one rounding (Boldo and Melquiond). Not near overflow or underflow."""
+    a, b, c = np.broadcast_arrays(*(np.asarray(v, np.float64) for v in (a, b, c)))
+    uh, ul = _two_product(a, b)
+    th, tl = _two_sum(c, ul)
+    vh, vl = _two_sum(uh, th)
+    return vh + _round_to_odd_sum(tl, vl)
+
+
+def round_to_integer(x, mode):
+    """A Fraction to an int: rn (nearest even), rz, ru, rd."""
+    floor = x.numerator // x.denominator
+    rest = x - floor
+    if mode == "rd" or rest == 0:
+        return floor
+    if mode == "ru":
+        return floor + 1
+    if mode == "rz":
+        return floor if x >= 0 else floor + 1
+    half = Fraction(1, 2)
+    return floor + (1 if rest > half or (rest == half and floor % 2) else 0)
+
+
+class Format:
+    """A binary format with subnormals and infinities. Values are ints that hold the bits."""
+
+    def __init__(self, bits, precision, nan):
+        self.bits, self.precision, self.nan = bits, precision, nan
+        self.fraction_bits = precision - 1
+        exponent_bits = bits - precision
+        self.bias = 2 ** (exponent_bits - 1) - 1
+        self.sign = 1 << (bits - 1)
+        self.infinity = (2**exponent_bits - 1) << self.fraction_bits
+
+    def is_nan(self, v):
+        return (v & ~self.sign) > self.infinity
+
+    def is_infinite(self, v):
+        return (v & ~self.sign) == self.infinity
+
+    def negative(self, v):
+        return bool(v & self.sign)
+
+    def value(self, v):
+        """The Fraction of a finite number."""
+        exponent = (v & ~self.sign) >> self.fraction_bits
+        fraction = v & ((1 << self.fraction_bits) - 1)
+        if exponent:
+            fraction |= 1 << self.fraction_bits
+        x = Fraction(fraction) * Fraction(2) ** (max(exponent, 1) - self.bias - self.fraction_bits)
+        return -x if self.negative(v) else x
+
+    def round(self, x, mode="rn", zero_sign=0):
+        """A Fraction to bits. `zero_sign` is the sign of an exact zero."""
+        if x == 0:
+            return self.sign if zero_sign else 0
+        sign = self.sign if x < 0 else 0
+        if sign:
+            mode = {"ru": "rd", "rd": "ru"}.get(mode, mode)
+            x = -x
+        exponent = x.numerator.bit_length() - x.denominator.bit_length()
+        if Fraction(2) ** exponent > x:
+            exponent -= 1
+        exponent = max(exponent, 1 - self.bias)
+        unit = exponent - self.fraction_bits
+        significand = round_to_integer(x / Fraction(2) ** unit, mode)
+        # The carry of a full significand, and of a subnormal to a normal, runs into the exponent by itself.
+        magnitude = significand + ((exponent + self.bias - 1) << self.fraction_bits)
+        if magnitude >= self.infinity:
+            magnitude = self.infinity if mode in ("rn", "ru") else self.infinity - 1
+        return sign | magnitude
+
+    def add(self, a, b, mode="rn"):
+        return self.fma(a, self.round(Fraction(1)), b, mode)
+
+    def sub(self, a, b, mode="rn"):
+        return self.add(a, b ^ self.sign, mode)
+
+    def mul(self, a, b, mode="rn"):
+        if self.is_nan(a) or self.is_nan(b):
+            return self.nan
+        sign = (a ^ b) & self.sign
+        if self.is_infinite(a) or self.is_infinite(b):
+            zero = not (a & ~self.sign) or not (b & ~self.sign)
+            return self.nan if zero else sign | self.infinity
+        return self.round(self.value(a) * self.value(b), mode, sign)
+
+    def fma(self, a, b, c, mode="rn"):
+        if self.is_nan(a) or self.is_nan(b) or self.is_nan(c):
+            return self.nan
+        if self.is_infinite(a) or self.is_infinite(b):
+            product = self.mul(a, b)
+            clash = self.is_infinite(c) and self.negative(c) != self.negative(product)
+            return self.nan if self.is_nan(product) or clash else product
+        if self.is_infinite(c):
+            return c
+        x = self.value(a) * self.value(b) + self.value(c)
+        product_sign, c_sign = self.negative(a) != self.negative(b), self.negative(c)
+        zero_product = self.value(a) * self.value(b) == 0
+        if x == 0 and zero_product and product_sign == c_sign:
+            return self.round(x, mode, c_sign)
+        return self.round(x, mode, mode == "rd")
+
+    def div(self, a, b, mode="rn"):
+        """Finite operands, at most one of them zero."""
+        sign = (a ^ b) & self.sign
+        if not b & ~self.sign:
+            return sign | self.infinity
+        return self.round(self.value(a) / self.value(b), mode, sign)
+
+    def sqrt(self, a, mode="rn"):
+        """Of a finite number that is not negative."""
+        x = self.value(a)
+        if x == 0:
+            return a
+        # 2^scale * sqrt(x) with far more bits than the result; what is cut off becomes a half of the last.
+        scale = self.precision + self.bits + x.denominator.bit_length()
+        scaled = x * Fraction(4) ** scale
+        root = math.isqrt(scaled.numerator // scaled.denominator)
+        rest = Fraction(0) if root * root == scaled else Fraction(1, 2)
+        return self.round((root + rest) / Fraction(2) ** scale, mode)
+
+    def array(self, values):
+        return np.array(values, {16: np.uint16, 32: np.uint32, 64: np.uint64}[self.bits])
+
+
+f16 = Format(16, 11, 0x7FFF)
+bf16 = Format(16, 8, 0x7FFF)
+f32 = Format(32, 24, 0x7FFFFFFF)
+f64 = Format(64, 53, 0xFFF8000000000000)
+
+
+def bits_of(array):
+    """The bits of a float array as Python ints."""
+    return [int(v) for v in np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")]
+
+
+def ulp_distance(got, want):
+    """Steps between two float arrays of the same type; NaN is far from everything but NaN."""
+    signed = f"i{got.dtype.itemsize}"
+    smallest = np.iinfo(signed).min
+
+    def ordered(v):
+        bits = v.view(signed)
+        return np.where(bits < 0, smallest - bits, bits)
+
+    a, b = ordered(got), ordered(want)
+    distance = np.maximum(a, b).astype(object) - np.minimum(a, b).astype(object)
+    distance = distance.astype(np.float64)
+    one_nan = np.isnan(got) != np.isnan(want)
+    return np.where(np.isnan(got) & np.isnan(want), 0, np.where(one_nan, np.inf, distance))
+
+
+def _self_check():
+    rng = np.random.RandomState(7)
+    n = 3000
+    a, b = (
+        rng.standard_normal(n).astype(np.float32) * np.float32(2) ** rng.randint(-20, 20, n) for _ in range(2)
+    )
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    c = (-a.astype(np.float64) * b).astype(np.float32) * rng.choice([1, 1 + 2**-22, 2.0**-24, 2.0**24], n)
+    c = c.astype(np.float32)
+    want = [f32.fma(*v) for v in zip(bits_of(a), bits_of(b), bits_of(c))]
+    assert bits_of(fma32(a, b, c)) == want, "fma32"
+    a, b = rng.standard_normal(n), rng.standard_normal(n)
+    c = -a * b * rng.choice([1, 1 + 2**-50, 2.0**-53, 2.0**53, 2.0**-54], n)
+    want = [f64.fma(*v) for v in zip(bits_of(a), bits_of(b), bits_of(c))]
+    assert bits_of(fma64(a, b, c)) == want, "fma64"
+    halves = np.arange(65536, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)]
+    assert all(f16.round(f16.value(v), "rn", f16.negative(v)) == v for v in bits_of(halves)), "round f16"
+    x = rng.standard_normal(n) * 2.0 ** rng.randint(-30, 20, n)
+    assert [f16.round(f64.value(v)) for v in bits_of(x)] == bits_of(x.astype(np.float16)), "f64 to f16"
+    assert [f32.round(f64.value(v)) for v in bits_of(x)] == bits_of(x.astype(np.float32)), "f64 to f32"
+    x = np.abs(x)
+    assert [f64.sqrt(v) for v in bits_of(x)] == bits_of(np.sqrt(x)), "sqrt"
+    assert [f64.div(v, w) for v, w in zip(bits_of(x), bits_of(a))] == bits_of(x / a), "div"
+    assert [f64.add(v, w) for v, w in zip(bits_of(x), bits_of(a))] == bits_of(x + a), "add"
+    print("exact.py: the engines agree")
+
+
+if __name__ == "__main__":
+    _self_check()

@@ -1,0 +1,1344 @@
+"""The programs of this folder: inputs, launches, what must come out, and the mutant that must not pass.
+
+One function a program, named like its folder, returns a `Program`. Inputs come from a fixed seed. References are
+numpy or Python in the kernel's own order of operations, so results are compared bit for bit; only what the PTX ISA
+or the CUDA manual gives an error bound is compared within that bound (`ulps`). A mutant is one changed line of the
+.ptx, which must occur there exactly once; `run.py` checks that it differs, faults or hangs, as the mutant says.
+
+Add a program: a folder NAME with NAME.cu (or a hand-written NAME.ptx), `scripts/compile_programs.sh NAME`, a
+function here.
+"""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Callable, Optional
+
+import numpy as np
+
+import exact
+
+
+@dataclass
+class Value:
+    """A scalar argument, `type` as `lemma run` spells it."""
+
+    type: str
+    value: object
+
+
+@dataclass
+class Bytes:
+    """A structure by value."""
+
+    array: np.ndarray
+
+
+@dataclass
+class In:
+    """A buffer that the kernel reads."""
+
+    array: np.ndarray
+
+
+@dataclass
+class Out:
+    """A buffer of zeros that the kernel writes; then it must equal `expected`, or be within `ulps` of it."""
+
+    expected: np.ndarray
+    ulps: Optional[np.ndarray] = None  # broadcast against `expected`
+
+
+@dataclass
+class InOut:
+    """A buffer that the kernel reads and writes."""
+
+    array: np.ndarray
+    expected: np.ndarray
+
+
+@dataclass
+class Scratch:
+    """A buffer whose contents afterwards are nobody's business."""
+
+    size_bytes: int
+
+
+@dataclass
+class Launch:
+    grid: tuple
+    block: tuple
+    args: list
+    entry: Optional[str] = None
+    smem: int = 0
+    lines: Optional[list] = (
+        None  # what the kernel prints, in any order; only lines that start with "p: " count
+    )
+
+
+@dataclass
+class Mutant:
+    """One changed line. `outcome`: differs (runs, and the comparison fails), fault, or hang."""
+
+    old: str
+    new: str
+    outcome: str = "differs"
+
+
+@dataclass
+class Program:
+    launches: list
+    mutant: Mutant
+    name: str = field(default="")
+
+
+programs: dict[str, Callable[[], Program]] = {}
+
+
+def program(function):
+    programs[function.__name__] = function
+    return function
+
+
+def rng(seed=1):
+    return np.random.RandomState(seed)
+
+
+def cdiv(a, b):
+    return -(-a // b)
+
+
+def uniform(r, n, low=-1.0, high=1.0):
+    return r.uniform(low, high, n).astype(np.float32)
+
+
+def words(r, n):
+    return r.randint(0, 2**32, n, dtype=np.uint64).astype(np.uint32)
+
+
+U32 = 2**32 - 1
+U64 = 2**64 - 1
+
+
+def s32(v):
+    return ((v & U32) ^ 2**31) - 2**31
+
+
+def s64(v):
+    return ((v & U64) ^ 2**63) - 2**63
+
+
+def u32(values):
+    return np.array([v & U32 for v in values], np.uint32)
+
+
+def u64(values):
+    return np.array([v & U64 for v in values], np.uint64)
+
+
+# ---- Data in parallel, shared memory -----------------------------------------------------------------------
+
+
+@program
+def vector_add():
+    r, n = rng(), 10007
+    a, b = uniform(r, n), uniform(r, n)
+    args = [In(a), In(b), Out(a + b), Value("u32", n)]
+    mutant = Mutant(
+        "setp.ge.u32 %p1, %r1, %r2;",
+        "setp.gt.u32 %p1, %r1, %r2;",
+        "fault",
+    )
+    return Program([Launch((cdiv(n, 256),), (256,), args)], mutant)
+
+
+@program
+def tiled_matmul():
+    r, m, n, k = rng(), 40, 56, 75
+    a, b = uniform(r, (m, k)), uniform(r, (k, n))
+    c = np.zeros((m, n), np.float32)
+    for i in range(k):
+        c = exact.fma32(a[:, i : i + 1], b[i : i + 1, :], c)
+    args = [In(a), In(b), Out(c), Value("u32", m), Value("u32", n), Value("u32", k)]
+    mutant = Mutant(
+        "fma.rn.f32 %f17, %f16, %f15, %f14;",
+        "fma.rz.f32 %f17, %f16, %f15, %f14;",
+    )
+    return Program([Launch((cdiv(n, 16), cdiv(m, 16)), (16, 16), args)], mutant)
+
+
+@program
+def reduce_tree():
+    r, n, ctas = rng(), 5000, 4
+    x = uniform(r, n)
+    padded = np.zeros(cdiv(n, ctas * 256) * ctas * 256, np.float32)
+    padded[:n] = x
+    part = np.zeros((ctas, 256), np.float32)
+    for row in padded.reshape(-1, ctas, 256):
+        part = part + row  # +0 in place of "no element": a sum that starts at +0 is never -0
+    stride = 128
+    while stride:
+        part = part[:, :stride] + part[:, stride : 2 * stride]
+        stride //= 2
+    mutant = Mutant(
+        "ld.shared.f32 %f11, [%r7+256];",
+        "ld.shared.f32 %f11, [%r7+252];",
+    )
+    return Program([Launch((ctas,), (256,), [In(x), Out(part[:, 0]), Value("u32", n)])], mutant)
+
+
+@program
+def reduce_shuffle():
+    ctas = 5
+    x = uniform(rng(), ctas * 256, -1000, 1000)
+    v = x.reshape(ctas, 8, 32)
+    for offset in (16, 8, 4, 2, 1):
+        v = v[..., :offset] + v[..., offset : 2 * offset]
+    v = np.concatenate([v[..., 0], np.zeros((ctas, 24), np.float32)], axis=1)
+    for offset in (16, 8, 4, 2, 1):
+        v = v[:, :offset] + v[:, offset : 2 * offset]
+    args = [In(x), Out(v[:, 0]), Out(x.reshape(ctas, 256).max(axis=1))]
+    return Program(
+        [Launch((ctas,), (256,), args)], Mutant("max.f32 %f40, %f49, %f39;", "min.f32 %f40, %f49, %f39;")
+    )
+
+
+@program
+def transpose():
+    rows, cols = 70, 100
+    x = words(rng(), rows * cols).reshape(rows, cols)
+    args = [In(x), Out(np.ascontiguousarray(x.T)), Value("u32", rows), Value("u32", cols)]
+    mutant = Mutant(
+        "ld.shared.u32 %r41, [%r13+96];",
+        "ld.shared.u32 %r41, [%r13+64];",
+    )
+    return Program([Launch((cdiv(cols, 32), cdiv(rows, 32)), (32, 8), args)], mutant)
+
+
+@program
+def histogram():
+    n = 20011
+    x = np.clip(rng().normal(100, 20, n), 0, 255).astype(np.uint8)
+    args = [In(x), Out(np.bincount(x, minlength=256).astype(np.uint32)), Value("u32", n)]
+    mutant = Mutant(
+        "atom.shared.add.u32 %r18, [%r17], 1;",
+        "atom.shared.exch.b32 %r18, [%r17], 1;",
+    )
+    return Program([Launch((6,), (256,), args)], mutant)
+
+
+@program
+def bitonic_sort():
+    x = words(rng(), 3 * 1024).view(np.int32).reshape(3, 1024)
+    x[1, ::3] = 7  # many equal keys
+    mutant = Mutant(
+        "and.b32 %r151, %r22, 16;",
+        "and.b32 %r151, %r22, 32;",
+    )
+    return Program([Launch((3,), (512,), [InOut(x, np.sort(x, axis=1))])], mutant)
+
+
+@program
+def scan():
+    n = 5000
+    ctas = cdiv(n, 256)
+    x = words(rng(), n)
+    sums = np.cumsum(x, dtype=np.uint32)
+    ends = [sums[min(n, (i + 1) * 256) - 1] for i in range(ctas)]
+    state = np.array([ctas] + [1] * ctas + ends, np.uint32)
+    args = [In(x), Out(sums), Out(state), Value("u32", n)]
+    return Program(
+        [Launch((ctas,), (256,), args)], Mutant("st.volatile.global.u32 [%rd24+4], %r79;", "", "hang")
+    )
+
+
+@program
+def dynamic_shared():
+    r = rng()
+    launches = []
+    for letter, dtype, n, ctas in (
+        ("h", np.uint8, 96, 3),
+        ("f", np.float32, 128, 2),
+        ("d", np.float64, 40, 3),
+    ):
+        x = (
+            r.randint(0, 200, (ctas, n)).astype(dtype)
+            if letter == "h"
+            else r.uniform(-1, 1, (ctas, n)).astype(dtype)
+        )
+        out = x[:, ::-1] + np.roll(x, 5, axis=1)
+        args = [In(x), Out(np.ascontiguousarray(out)), Value("u32", 5)]
+        entry = f"_Z14reverse_rotateI{letter}EvPKT_PS0_j"
+        launches.append(Launch((ctas,), (n,), args, entry, smem=2 * n * x.itemsize))
+    return Program(launches, Mutant("rem.u32 %r11, %r10, %r2;", "mov.u32 %r11, %r10;", "fault"))
+
+
+@program
+def constant_memory():
+    n = 192
+    x = uniform(rng(), n, -3, 3)
+    coefficients = np.array([0.5, -1.25, 3.0, 0.1, -0.7, 2.0], np.float32)
+    p = np.full(n, coefficients[5])
+    for c in coefficients[4::-1]:
+        p = exact.fma32(p, x, np.full(n, c))
+    permutation = [3, 14, 0, 9, 12, 5, 1, 15, 7, 2, 11, 6, 13, 8, 4, 10]
+    lengths, mask = [5, 2, 9], [0x0000FFFF, 0xFF00FF00]
+    weights = rng(2).randint(-1000, 1000, 12).astype(np.int32)
+    mixed = []
+    for i in range(n):
+        j = permutation[permutation[i % 16] ^ (i // 16 % 16)]
+        word = (j << 8 | lengths[i % 3] << 4 | 7) ^ (mask[i % 2] & (i * 0x01010101 & U32))
+        mixed.append(word ^ (int(weights[(j + i) % 12]) & U32))
+    scaled = 0.125 * np.arange(n) - 300
+    args = [In(x), Out(p), Out(u32(mixed)), Out(scaled), Bytes(weights)]
+    mutant = Mutant(
+        "ld.const.f32 %f7, [coefficients+8];",
+        "ld.const.f32 %f7, [coefficients+4];",
+    )
+    return Program([Launch((3,), (64,), args)], mutant)
+
+
+@program
+def local_array():
+    n = 64
+    x = rng().randint(-10000, 10000, (n, 24)).astype(np.int32)
+    ordered = np.sort(x, axis=1)
+    walks, sums = [], []
+    for i in range(n):
+        stack, h = [1], i
+        while stack:
+            node = stack.pop()
+            h = (h * 31 + node) & U32
+            if node < 32:
+                if (h ^ node) & 3:
+                    stack.append(node * 2)
+                stack.append(node * 2 + 1)
+        walks.append(h)
+        bins = [0] * 8
+        for v in ordered[i]:
+            bins[v & 7] += int(v)
+        sums.append(sum(bins[(k + i) & 7] * (k + 1) for k in range(8)))
+    args = [In(x), Out(ordered), Out(u32(walks)), Out(np.array(sums, np.float64))]
+    return Program(
+        [Launch((2,), (32,), args)], Mutant("st.local.u8 [%rd165], %rs4;", "st.local.u8 [%rd165], %rs2;")
+    )
+
+
+@program
+def vector_access():
+    r, n = rng(), 96
+    record = np.dtype(
+        [
+            ("kind", "u1"),
+            ("delta", "i1"),
+            ("size", "u2"),
+            ("value", "i4"),
+            ("weight", "f8"),
+            ("color", "f4", 4),
+        ]
+    )
+    assert record.itemsize == 32
+    records = np.zeros(n, record)
+    records["kind"], records["size"] = r.randint(0, 256, n), r.randint(0, 65536, n)
+    records["delta"] = r.randint(-128, 128, n)
+    records["value"], records["weight"] = words(r, n).view(np.int32), r.uniform(-1, 1, n)
+    records["color"] = uniform(r, (n, 4))
+    out = records.copy()
+    out["kind"] = records["kind"] + np.uint8(200)
+    out["delta"] = records["delta"] - np.int8(100)
+    out["size"] = records["size"] * np.uint16(3)
+    out["value"] = records["value"] + out["delta"].astype(np.int32)
+    out["weight"] *= 2
+    out["color"] = records["color"][:, ::-1]
+    c = r.randint(0, 256, (n, 4)).astype(np.uint8)
+    bytes_out = np.stack([c[:, 3], c[:, 0] + c[:, 1], c[:, 1] ^ c[:, 3], c[:, 2] - c[:, 3]], axis=1)
+    s = r.randint(-32768, 32768, (n, 2)).astype(np.int16)
+    shorts_out = np.stack([s[:, 1] - s[::-1, 0], s[::-1, 1]], axis=1)
+    q = words(r, n * 4).reshape(n, 4)
+    quads_out = np.stack([q[:, 1], q[:, 0], q[:, 3] + np.uint32(1), q[:, 2]], axis=1)
+    d = r.uniform(-1, 1, (n, 2))
+    pairs_out = np.stack([d[:, 1], d[:, 0] * 2], axis=1)
+    args = [In(records), In(c), In(s), In(q), In(d)]
+    args += [Out(out[::-1].copy()), Out(bytes_out), Out(shorts_out), Out(quads_out), Out(pairs_out)]
+    mutant = Mutant(
+        "ld.volatile.global.u8 %rs23, [%rd27];",
+        "ld.volatile.global.u8 %rs23, [%rd27+1];",
+    )
+    return Program([Launch((3,), (32,), args)], mutant)
+
+
+@program
+def generic_pointers():
+    n = 128
+    x = [int(v) for v in rng().randint(-1000, 1000, n)]
+    parameters = rng(2).randint(-50, 50, 8).astype(np.int32)
+    table, device = [5, 4, 3, 2, 1, 0, -1, -2], [10, 20, 30, 40, 50, 60, 70, 80]
+    out, spaces = [], []
+    for t in range(n):
+        base = t // 8 * 8
+        p = [
+            x[base : base + 8],
+            [3 * v for v in x[base : base + 8]],
+            [x[t] + k * k for k in range(8)],
+            device,
+        ][t % 4]
+        v = p[t % 8] * 2 + p[(t + 3) % 8]
+        spaces.append([1, 2, 4, 1][t % 4] | 8)
+        v += table[t % 8] * 100 + int(parameters[(t + v) & 7]) * 1000
+        local = x[t] + (t % 8) ** 2 + (0 if t % 2 else t)
+        shared = 3 * x[t ^ 1] + (t ^ 1 if (t ^ 1) % 2 else 0)
+        out.append(v + shared * 7 + local)
+    args = [In(np.array(x, np.int32)), Out(u32(out)), Out(u32(spaces)), Bytes(parameters)]
+    return Program(
+        [Launch((1,), (n,), args)], Mutant("isspacep.shared %p5, %rd46;", "isspacep.local %p5, %rd46;")
+    )
+
+
+# ---- Control flow ------------------------------------------------------------------------------------------
+
+
+@program
+def recursion():
+    n = 64
+    keys = rng().randint(-100, 100, (n, 16)).astype(np.int32)
+
+    def fib(k):
+        return k if k < 2 else fib(k - 1) + fib(k - 2)
+
+    def ackermann(a, b):
+        if a == 0:
+            return b + 1
+        return ackermann(a - 1, 1) if b == 0 else ackermann(a - 1, ackermann(a, b - 1))
+
+    def female(k):
+        return 1 if k == 0 else k - male(female(k - 1))
+
+    def male(k):
+        return 0 if k == 0 else k - female(male(k - 1))
+
+    t = range(n)
+    args = [
+        In(keys),
+        Out(u32(fib(i % 11) for i in t)),
+        Out(u32(ackermann(i % 3, i // 3 % 3) for i in t)),
+        Out(u32(female(i % 7) * 16 + male(i % 6) for i in t)),
+        Out(np.sort(keys, axis=1)),
+    ]
+    return Program(
+        [Launch((1,), (n,), args)], Mutant("add.s32 %r4, %r8, -1;", "add.s32 %r4, %r8, 0;", "fault")
+    )
+
+
+@program
+def function_pointers():
+    r, n = rng(), 128
+    a, b = (r.randint(-1000, 1000, n) for _ in range(2))
+    which = r.randint(0, 4, n)
+
+    def op_loop(x, y):
+        total = 0
+        for i in range((y & 7) + 1):
+            total = s32(total * 3 + (x ^ i))
+        return total
+
+    operations = [
+        (lambda x, y: s32(x + y), 1),
+        (lambda x, y: s32(x - y), 10),
+        (lambda x, y: s32(x * y), 100),
+        (op_loop, 1000),
+    ]
+    constant_table = [operations[k] for k in (3, 2, 1, 0)]
+    out, calls = [], []
+    for i in range(n):
+        first, cost = operations[which[i]]
+        x = first(int(a[i]), int(b[i]))
+        second, more = constant_table[which[i] ^ 1] if x & 1 else operations[2]
+        out.append(second(x, int(b[i])))
+        calls.append(cost + more)
+    args = [In(v.astype(np.int32)) for v in (a, b, which)] + [Out(u32(out)), Out(u32(calls))]
+    mutant = Mutant(
+        ".global .align 8 .u64 global_table[4] = {_Z6op_addiiPi, _Z6op_subiiPi, _Z6op_muliiPi, _Z7op_loopiiPi};",
+        ".global .align 8 .u64 global_table[4] = {_Z6op_subiiPi, _Z6op_addiiPi, _Z6op_muliiPi, _Z7op_loopiiPi};",
+    )
+    return Program([Launch((2,), (64,), args)], mutant)
+
+
+def interpret(code, start, acc, steps):
+    """One lane of interpreter.cu and of switch_brx.ptx."""
+    pc, x, trace = start % len(code), start, 0
+    for step in range(steps):
+        op = code[pc]
+        pc = 0 if pc + 1 == len(code) else pc + 1
+        if op == 0:
+            acc += x
+        elif op == 1:
+            acc -= 3 * x
+        elif op == 2:
+            acc *= 2654435761
+        elif op == 3:
+            acc ^= acc >> 15
+        elif op == 4:
+            x = acc & 0xFF
+        elif op == 5:
+            x = (x * x + step) & U32
+        elif op == 6:
+            trace = (trace * 7 + acc) & U32
+        elif op == 7:
+            acc = acc << 7 | acc >> 25
+        elif op == 8:
+            if acc & 1:
+                pc = (pc + 3) % len(code)
+        elif op == 9:
+            acc = ~acc
+        elif op in (10, 11):
+            if op == 10:
+                trace ^= x << 16 & U32
+            acc += 0x9E3779B9
+        elif op == 12:
+            x = acc // (x | 1)
+        else:
+            acc += op
+        acc &= U32
+    return acc ^ trace ^ x
+
+
+def interpreter_launch():
+    r, n, steps = rng(), 128, 60
+    code = [int(v) for v in r.permutation(list(range(15)) * 2 + [2, 3, 5, 6, 8, 10, 12])]
+    x = words(r, n)
+    out = u32(interpret(code, i, int(x[i]), steps) for i in range(n))
+    args = [In(np.array(code, np.uint8)), Value("u32", len(code)), In(x), Out(out), Value("u32", steps)]
+    return Launch((2,), (64,), args)
+
+
+@program
+def interpreter():
+    return Program(
+        [interpreter_launch()], Mutant("add.s32 %r124, %r124, %r104;", "sub.s32 %r124, %r124, %r104;")
+    )
+
+
+@program
+def switch_brx():
+    mutant = Mutant(
+        "targets: .branchtargets op0, op1, op2, op3, op4, op5, op6, op7, op8, op9, op10, op11, op12, other;",
+        "targets: .branchtargets op0, op1, op3, op2, op4, op5, op6, op7, op8, op9, op10, op11, op12, other;",
+    )
+    return Program([interpreter_launch()], mutant)
+
+
+@program
+def divergence():
+    n, block = 160, 64  # the last CTA loses its second warp at once
+    x = rng().randint(1, 5000, 192)
+    x[5] = 27 << 20  # long enough to be cut off
+    steps = []
+    for v in x[:n]:
+        v, count = int(v), 0
+        while v != 1:
+            v = (3 * v + 1) & U32 if v % 2 else v // 2
+            count += 1
+            if count == 200:
+                break
+        steps.append(count)
+    result = []
+    for first in range(0, n, 32):
+        sums = []
+        for lane in range(32):
+            total = 0
+            for a in range(lane % 5 + 1):
+                if (a ^ lane) % 3 == 0:
+                    continue
+                for b in range((a * 7 + lane) % 9):
+                    if b * a > 20:
+                        break
+                    total += b * a + (1 if lane & b else 100)
+            sums.append(total)
+        before = list(sums)
+        after = [before[k] + before[k ^ 2] if k % 2 else before[k] for k in range(32)]
+        votes = bin(sum(1 << k for k in range(2, 32, 4) if before[k] & 2)).count("1")
+        for k in range(32):
+            if k % 2:
+                sums[k] = after[k] + after[k ^ 4] * 3
+            elif k % 4:
+                sums[k] = before[k] + votes * 1000
+            else:
+                sums[k] = before[k] - before[(k + 4) % 32]
+        sums = [(sums[k] + sums[min(k + 1, 31)]) & U32 for k in range(32)]
+        for k in range(32):
+            for turn in range(k * 5 % 17):
+                sums[k] = (sums[k] * 5 + turn) & U32
+        result += sums
+    args = [In(x.astype(np.uint32)), Out(u32(steps)), Out(u32(result)), Value("u32", n)]
+    return Program(
+        [Launch((192 // block,), (block,), args)], Mutant("mov.u32 %r127, 4;", "mov.u32 %r127, 8;")
+    )
+
+
+# ---- What threads do together ------------------------------------------------------------------------------
+
+
+@program
+def warp_votes():
+    r, n, block = rng(), 192, 64
+    x = r.randint(0, 1023, n)
+    x[0:32] = r.randint(0, 900, 32)
+    x[64:128] = r.randint(0, 900, 64)
+    x[130] = 3
+    x[40] = x[70] = 7
+    x[96:128] = 2
+    v = [int(k) for k in x]
+    rows = []
+    for first in range(0, n, 32):
+        w = v[first : first + 32]
+        cta = v[first // block * block :][:block]
+
+        def mask(test):
+            return sum(1 << k for k in range(32) if test(k))
+
+        def every(value):
+            return [value] * 32
+
+        odd = mask(lambda k: w[k] & 1)
+        same = len({k > 2000 for k in w}) == 1
+        minimum = min(k - 500 for k in w)
+        together_and, together_or, together_xor = U32, 0, 0
+        for k in w:
+            together_and, together_or, together_xor = (
+                together_and & (k | 0xFF0),
+                together_or | k,
+                together_xor ^ k,
+            )
+        part = []
+        for k in range(32):
+            if k % 3 == 0:
+                thirds = range(0, 32, 3)
+                alike = sum(1 for j in thirds if w[j] % 2 == w[k] % 2)
+                part.append(sum(w[j] for j in thirds) + alike * 100000)
+            else:
+                part.append(w[k] & 1)
+        up = [w[k - 3] if k % 16 >= 3 else w[k] for k in range(32)]
+        down = [w[k + 5] if k % 8 + 5 < 8 else w[k] for k in range(32)]
+        rows.append(
+            [
+                every(any(k == 3 for k in w)),
+                every(all(k < 1000 for k in w)),
+                every(odd),
+                [mask(lambda j: w[j] % 5 == w[k] % 5) for k in range(32)],
+                [mask(lambda j: w[j] % 3 == w[k] % 3) for k in range(32)],
+                every(U32 if same else 0),
+                every(same),
+                every(sum(w)),
+                every(minimum),
+                every(max(k * 2654435761 & U32 for k in w)),
+                every(together_and),
+                every(together_or),
+                every(together_xor),
+                [w[k // 8 * 8 + 1] for k in range(32)],
+                [w[k * 7 % 32] for k in range(32)],
+                up,
+                down,
+                [w[k ^ 12] for k in range(32)],
+                [w[31 - k] for k in range(32)],
+                part,
+                every(sum(k & 1 for k in cta)),
+                every(any(k == 7 for k in cta)),
+                every(all(k < 900 for k in cta)),
+                list(range(32)),
+                [(1 << k) - 1 ^ (2 << k) - 1 ^ (U32 << (k + 1) & U32) for k in range(32)],
+                [(U32 << k & U32) - (1 << k) for k in range(32)],
+            ]
+        )
+    out = u32(int(value) for row in range(len(rows[0])) for warp in rows for value in warp[row])
+    args = [In(x.astype(np.uint32)), Out(out), Value("u32", n)]
+    mutant = Mutant(
+        "redux.sync.min.s32 %r46, %r45, %r19;",
+        "redux.sync.min.u32 %r46, %r45, %r19;",
+    )
+    return Program([Launch((n // block,), (block,), args)], mutant)
+
+
+@program
+def named_barriers():
+    rounds = 9
+    x = words(rng(), rounds * 32).reshape(rounds, 32)
+    lanes = np.arange(32)
+    sums = [np.full(32, 1, np.uint32), np.full(32, 2, np.uint32)]
+    for k in range(rounds):
+        buffer = x[k] * np.uint32(k + 1)
+        sums[0] = sums[0] * np.uint32(31) + buffer[lanes]
+        sums[1] = sums[1] * np.uint32(31) + buffer[31 - lanes]
+    args = [In(x), Out(np.concatenate(sums)), Value("u32", rounds)]
+    return Program([Launch((1,), (96,), args)], Mutant("bar.arrive %r46, 96;", "", "hang"))
+
+
+@program
+def grid_barrier():
+    ctas, block, rounds = 24, 64, 7
+    start = words(rng(), ctas * block).reshape(ctas, block)
+    buffers = [start, np.zeros_like(start)]
+    for _ in range(rounds):
+        x = buffers[0]
+        after = np.roll(x, 1, axis=0) + np.uint32(3) * np.roll(np.roll(x, -1, axis=0), -1, axis=1)
+        buffers = [after, x]
+    # After an odd number of rounds the newest rows are in the scratch buffer.
+    args = [InOut(start, buffers[1]), Out(buffers[0]), Out(u32([ctas * rounds])), Value("u32", rounds)]
+    mutant = Mutant(
+        "atom.global.add.u32 %r23, [%rd1], 1;",
+        "atom.global.add.u32 %r23, [%rd1], 0;",
+        "hang",
+    )
+    return Program([Launch((ctas,), (block,), args)], mutant)
+
+
+@program
+def atomics_cas():
+    state = np.dtype([("lock", "u4"), ("count", "u4"), ("sum", "u8")])
+    ctas, rounds = 12, 4
+    values = [i * 1000 + k for i in range(ctas) for k in range(rounds)]
+    by_cta = np.array([(0, len(values), sum(v * v for v in values))], state)
+    values = range(70000, 70000 + 2 * 48)
+    by_lane = np.array([(0, len(values), sum(v * v for v in values))], state)
+    x = uniform(rng(), 256, -5, 900)
+    return Program(
+        [
+            Launch((ctas,), (32,), [Out(by_cta), Value("u32", rounds)], "grid_lock"),
+            Launch((2,), (48,), [Out(by_lane)], "lane_lock"),
+            Launch((2,), (128,), [In(x), Out(x.max(keepdims=True))], "float_max"),
+        ],
+        Mutant("atom.global.exch.b32 %r14, [%rd1], 0;", "atom.global.exch.b32 %r14, [%rd1], 1;", "hang"),
+    )
+
+
+@program
+def atomics_all():
+    ctas, block = 2, 128
+    n = ctas * block
+    every = range(n)
+
+    def fold(start, values, operation):
+        for v in values:
+            start = operation(start, v)
+        return start
+
+    def xor(a, b):
+        return a ^ b
+
+    golden = 11400714819323198485
+    w0 = [5, U32, 3, U32, 8, 9, 10, 20, 0, 77] + [0] * 6
+    w = list(w0)
+    w[0] -= sum(every)
+    w[1] = min([w0[1]] + [i * 2654435761 & U32 for i in every])
+    w[2] = max([w0[2]] + [i * 2654435761 & U32 for i in every])
+    w[3] = fold(w0[3], (U32 ^ 1 << i % 31 for i in every), lambda a, b: a & b)
+    w[4] = fold(w0[4], (1 << i % 29 for i in every), lambda a, b: a | b)
+    w[5] = fold(w0[5], (i * i * 77777 & U32 for i in every), xor)
+    w[6] = fold(w0[6], every, lambda a, _: 0 if a >= 36 else a + 1)
+    w[7] = fold(w0[7], every, lambda a, _: 36 if a == 0 or a > 36 else a - 1)
+    w[8], w[9] = n, 1234
+    w[11] = ctas
+    for first in range(0, n, block):
+        cta = range(first, first + block)
+        w[12] += sum(cta)
+        w[13] += max(i * 40503 % 65536 for i in cta)
+        w[14] += fold(0, (i * 99 for i in cta), xor)
+
+    d0 = [1, U64, 2, 3, 4, 0, U64, 0]
+    d = list(d0)
+    d[0] += sum(i << 33 for i in every)
+    d[1] = min(i * golden & U64 for i in every)
+    d[2] = max([d0[2]] + [i * golden & U64 for i in every])
+    d[3] = fold(d0[3], (i * i << 20 for i in every), xor)
+    d[4] = fold(d0[4], (1 << i % 61 for i in every), lambda a, b: a | b)
+    d[5] = 99
+    d[6] = fold(d0[6], (U64 ^ 1 << i % 50 for i in every), lambda a, b: a & b)
+    d[7] = sum(i * 5000000000 for i in every)
+
+    signed = [s32(i * 2654435761) for i in every]
+    s0 = [100, -100, 7]
+    s = [min(signed + s0[:1]), max(signed + s0[1:2]), 7 - sum(every)]
+    f = np.array([sum(i % 16 for i in every) * 0.25, sum(i % 8 for i in every)], np.float32)
+    g = np.array([sum(i % 16 for i in every) * 0.125])
+    h = np.array([n, -2 * n, 0, 0], np.float16)
+    h.view(np.uint16)[2] = 7
+    tickets = u32(3 * i for i in every)
+    args = [
+        InOut(u32(w0), u32(w)),
+        InOut(u64(d0), u64(d)),
+        InOut(np.array(s0, np.int32), np.array(s, np.int32)),
+        Out(f),
+        Out(g),
+        Out(h),
+        Out(tickets),
+    ]
+    mutant = Mutant(
+        "atom.global.max.s32 %r49, [%rd58], %r17;",
+        "atom.global.max.u32 %r49, [%rd58], %r17;",
+    )
+    return Program([Launch((ctas,), (block,), args)], mutant)
+
+
+# ---- Arithmetic --------------------------------------------------------------------------------------------
+
+
+@program
+def nbody_f64():
+    r, n, steps, dt = rng(), 64, 3, 0.01
+    position, mass = r.uniform(-1, 1, (3, n)), r.uniform(0.5, 2, n)
+    velocity = np.zeros((3, n))
+    x = position.copy()
+    for _ in range(steps):
+        acceleration = np.zeros((3, n))
+        for j in range(n):
+            delta = [x[k, j] - x[k] for k in range(3)]
+            r2 = np.full(n, 0.0625)
+            for k in range(3):
+                r2 = exact.fma64(delta[k], delta[k], r2)
+            s = mass[j] * (1.0 / (r2 * np.sqrt(r2)))
+            for k in range(3):
+                acceleration[k] = exact.fma64(delta[k], s, acceleration[k])
+        for k in range(3):
+            velocity[k] = exact.fma64(acceleration[k], dt, velocity[k])
+            x[k] = exact.fma64(velocity[k], dt, x[k])
+    args = [In(position), In(mass), Out(x), Out(velocity), Value("u32", steps), Value("f64", dt)]
+    mutant = Mutant(
+        "fma.rn.f64 %fd107, %fd96, %fd104, %fd90;",
+        "fma.rz.f64 %fd107, %fd96, %fd104, %fd90;",
+    )
+    return Program([Launch((1,), (n,), args)], mutant)
+
+
+def math_inputs(r, n, dtype, largest, smallest):
+    """Numbers of all sizes, with neither NaN nor infinity nor -0; the second array has no zero."""
+    x = r.uniform(-10, 10, n)
+    x[: n // 4] = r.uniform(-1, 1, n // 4) * 2.0 ** r.randint(-40, 40, n // 4)
+    x[n // 4 : n // 4 + 8] = [largest, -largest, largest / 3, smallest, -smallest * 12345, 0, 1, -1]
+    x[n // 4 + 8 : n // 4 + 14] = [0.5, 1.5, 2.5, -2.5, 1e9 + 0.5, -0.25]
+    y = r.uniform(-10, 10, n)
+    y[n // 4 : n // 4 + 8] = [0.75, 3, -7, 1.5, 3, 2, -5, 1e-3]
+    y[: n // 8] *= 2.0 ** r.randint(-30, 30, n // 8)
+    x, y = x.astype(dtype), y.astype(dtype)
+    assert np.isfinite(x).all() and np.isfinite(y).all() and (y != 0).all()
+    return x, y
+
+
+def exact_rows(fmt, x, y):
+    """The rows that f32_math.cu and f64_math.cu begin with, as bits."""
+    a, b = exact.bits_of(x), exact.bits_of(y)
+    one = fmt.round(Fraction(1))
+    absolute = [v & ~fmt.sign for v in a]
+
+    def each(operation, *modes):
+        return [[operation(v, w, mode) for v, w in zip(a, b)] for mode in modes]
+
+    rows = each(fmt.div, "rn")
+    rows += [[fmt.sqrt(v) for v in absolute]]
+    rows += [[fmt.div(one, v) for v in a]]
+    rows += [[fmt.fma(v, w, v ^ fmt.sign) for v, w in zip(a, b)]]
+    rows += each(fmt.add, "rn", "rz", "ru", "rd")
+    rows += each(fmt.mul, "rn", "rz", "ru", "rd")
+    return rows
+
+
+def shared_rows(x, y):
+    """The rows without rounding that both files have, as arrays."""
+    fmod = np.array([math.fmod(float(v), float(w)) for v, w in zip(x, y)]).astype(x.dtype)
+    return [np.floor(x), np.ceil(x), np.trunc(x), np.rint(x), np.fmin(x, y), np.fmax(x, y), fmod]
+
+
+@program
+def f64_math():
+    n = 256
+    x, y = math_inputs(rng(), n, np.float64, 1.7e308, 5e-324)
+    a, b = exact.bits_of(x), exact.bits_of(y)
+    rows = exact_rows(exact.f64, x, y)
+    rows += [[exact.f64.div(v, w, mode) for v, w in zip(a, b)] for mode in ("rz", "ru")]
+    rows += [[exact.f64.sqrt(v & ~exact.f64.sign, "rd") for v in a]]
+    rows = [u64(row).view(np.float64) for row in rows] + shared_rows(x, y)
+    with np.errstate(over="ignore"):
+        rows += [x.astype(np.float32).astype(np.float64), np.copysign(x, y)]
+
+    small = np.array([math.fmod(v, 300.0) for v in x])
+    wide, wide_small = x.astype(np.longdouble), small.astype(np.longdouble)
+    with np.errstate(divide="ignore"):
+        functions = [  # with the error bounds of the CUDA C++ Programming Guide, mathematical functions
+            (np.exp(wide_small), 1),
+            (np.log(np.abs(wide)), 1),
+            (np.sin(wide_small), 2),
+            (np.cos(wide_small), 2),
+            (np.cbrt(wide), 1),
+            (1 / np.sqrt(np.abs(wide)), 1),
+            (np.power(np.abs(wide_small), np.longdouble(1.7)), 2),
+            (np.tanh(wide_small / 64), 1),
+        ]
+    results = np.stack([f.astype(np.float64) for f, _ in functions])
+    ulps = np.array([bound for _, bound in functions]).reshape(-1, 1)
+    args = [In(x), In(y), Out(np.stack(rows)), Out(results, ulps), Value("u32", n)]
+    mutant = Mutant(
+        "div.rp.f64 %fd88, %fd2, %fd1;",
+        "div.rn.f64 %fd88, %fd2, %fd1;",
+    )
+    return Program([Launch((cdiv(n, 96),), (96,), args)], mutant)
+
+
+@program
+def f32_math():
+    n = 256
+    x, y = math_inputs(rng(), n, np.float32, 3.3e38, 1.5e-45)
+    a, b = exact.bits_of(x), exact.bits_of(y)
+    rows = exact_rows(exact.f32, x, y)
+    rows += [[exact.f32.div(v, w, "rz") for v, w in zip(a, b)]]
+    rows += [[exact.f32.sqrt(v & ~exact.f32.sign, "rd") for v in a]]
+    rows = [u32(row).view(np.float32) for row in rows] + shared_rows(x, y)
+    rows += [np.where(x > 0, np.minimum(x, 1), 0).astype(np.float32), np.copysign(x, y)]
+
+    small = np.array([math.fmod(float(v), 80.0) for v in x]).astype(np.float32)
+    wide, wide_small = x.astype(np.float64), small.astype(np.float64)
+    with np.errstate(divide="ignore"):
+        functions = [  # with the error bounds of the CUDA C++ Programming Guide, mathematical functions
+            (np.sin(wide_small), 2),
+            (np.cos(wide_small), 2),
+            (np.sin(wide), 2),
+            (np.cos(wide), 2),
+            (np.exp(wide_small), 2),
+            (np.log(np.abs(wide)), 1),
+            (np.exp2(wide_small), 2),
+            (np.log2(np.abs(wide)), 1),
+            (np.tanh((small / np.float32(16)).astype(np.float64)), 2),
+            (1 / np.sqrt(np.abs(wide)), 2),
+            (np.cbrt(wide), 1),
+            (np.power(np.abs(wide_small), float(np.float32(1.7))), 4),
+        ]
+    results = np.stack([f.astype(np.float32) for f, _ in functions])
+    ulps = np.array([bound for _, bound in functions]).reshape(-1, 1)
+    args = [In(x), In(y), Out(np.stack(rows)), Out(results, ulps), Value("u32", n)]
+    mutant = Mutant(
+        "mul.rz.f32 %f101, %f2, %f1;",
+        "mul.rn.f32 %f101, %f2, %f1;",
+    )
+    return Program([Launch((cdiv(n, 96),), (96,), args)], mutant)
+
+
+@program
+def half_bfloat16():
+    r, n = rng(), 200
+
+    def pairs(fmt, specials, seed):
+        """2n values of all sizes, a few of them from `specials`."""
+        r = rng(seed)
+        x = r.uniform(-2, 2, 2 * n) * 2.0 ** r.randint(-8, 8, 2 * n)
+        x[: n // 2] *= 2.0 ** r.randint(-16, 0, n // 2)  # with subnormals of f16
+        bits = [fmt.round(Fraction(float(v))) for v in x]
+        for k, special in enumerate(specials):
+            bits[7 + 11 * k + seed] = special
+        return bits
+
+    def join(bits):
+        """Neighbours to a word, the first one low."""
+        return [low | high << 16 for low, high in zip(bits[::2], bits[1::2])]
+
+    def minimum(fmt, a, b, largest=False, propagate=False):
+        if fmt.is_nan(a) or fmt.is_nan(b):
+            return fmt.nan if propagate or (fmt.is_nan(a) and fmt.is_nan(b)) else b if fmt.is_nan(a) else a
+        # Order as integers, -0 below +0.
+        low, high = sorted((a, b), key=lambda v: -(v & ~fmt.sign) - 1 if fmt.negative(v) else v)
+        return high if largest else low
+
+    def less(fmt, a, b, or_equal=False):
+        if fmt.is_nan(a) or fmt.is_nan(b):
+            return False
+        x, y = (
+            math.copysign(math.inf, -1 if fmt.negative(v) else 1) if fmt.is_infinite(v) else fmt.value(v)
+            for v in (a, b)
+        )
+        return x <= y if or_equal else x < y
+
+    def rows(fmt, x, y, z):
+        return [
+            [fmt.add(a, b) for a, b in zip(x, y)],
+            [fmt.sub(a, b) for a, b in zip(x, y)],
+            [fmt.mul(a, b) for a, b in zip(x, y)],
+            [fmt.fma(a, b, c) for a, b, c in zip(x, y, z)],
+            [minimum(fmt, a, b) for a, b in zip(x, y)],
+        ]
+
+    h, b16 = exact.f16, exact.bf16
+    finite = [h.sign, 0, 1, 0x03FF, 0x7BFF, h.infinity, h.sign | h.infinity, 0x8001]
+    x, y, z = (
+        pairs(h, finite, 1),
+        pairs(h, [0x7E00, h.infinity, 0xFE01, 0x0001, 0x7BFF], 2),
+        pairs(h, [0x7BFF, 1], 3),
+    )
+    h_rows = rows(h, x, y, z)
+    h_rows += [[minimum(h, a, b, largest=True, propagate=True) for a, b in zip(x, y)]]
+    h_rows += [[0x3C00 if less(h, b, a) else 0 for a, b in zip(x, y)]]
+    h_rows += [[a & 0x7FFF for a in x]]
+    h_rows += [[0 if h.negative(v) else v for v in h_rows[3]]]
+    h_rows += [[0 if h.is_nan(v) else minimum(h, minimum(h, v, 0x3C00), 0, largest=True) for v in h_rows[0]]]
+    flags = [1 | 2 * (less(h, y[k], z[k]) and less(h, y[k + 1], z[k + 1])) for k in range(0, 2 * n, 2)]
+    h_out = u32([v for row in h_rows for v in join(row)] + flags)
+
+    finite = [b16.sign, 0, 1, 0x007F, 0x7F7F, b16.infinity, b16.sign | b16.infinity, 0x8001]
+    u, v, w = (
+        pairs(b16, finite, 4),
+        pairs(b16, [0x7FC0, b16.infinity, 0xFFC1, 1, 0x7F7F], 5),
+        pairs(b16, [0x7F7F, 1], 6),
+    )
+    b_rows = rows(b16, u, v, w)
+    b_rows += [[minimum(b16, a, b, largest=True) for a, b in zip(u, v)]]
+    b_rows += [[0x3F80 if less(b16, a, b, or_equal=True) else 0 for a, b in zip(u, v)]]
+    b_rows += [[a | 0x8000 for a in u]]
+    b_out = u32([v for row in b_rows for v in join(row)])
+
+    f = (r.uniform(-2, 2, 2 * n) * 2.0 ** r.randint(-30, 20, 2 * n)).astype(np.float32)
+    f[:12] = [
+        65504,
+        65519.99,
+        65520,
+        1e30,
+        -1e30,
+        np.inf,
+        np.nan,
+        2**-25,
+        3 * 2**-26,
+        1 + 2**-8,
+        1 + 3 * 2**-8,
+        0,
+    ]
+    bits = exact.bits_of(f)
+
+    def narrow(fmt, v, mode="rn"):
+        if exact.f32.is_nan(v):
+            return fmt.nan
+        if exact.f32.is_infinite(v):
+            return fmt.infinity | (fmt.sign if exact.f32.negative(v) else 0)
+        return fmt.round(exact.f32.value(v), mode, exact.f32.negative(v))
+
+    def to_int(v):
+        if h.is_nan(v):
+            return 0
+        if h.is_infinite(v):
+            return -(2**31) if h.negative(v) else 2**31 - 1
+        return exact.round_to_integer(h.value(v), "rn")
+
+    cvt = join([narrow(h, k) for k in bits]) + join([narrow(b16, k) for k in bits])
+    cvt += join([narrow(h, k, "ru" if i % 2 else "rz") for i, k in enumerate(bits)])
+    cvt += exact.bits_of(np.array(x[::2], np.uint16).view(np.float16).astype(np.float32))
+    cvt += [k << 16 for k in u[1::2]]
+    cvt += [to_int(k) for k in y[::2]]
+    cvt += join([k for pair in zip(x[1::2], x[::2]) for k in pair])
+
+    def halves(bits):
+        return In(np.array(bits, np.uint16))
+
+    args = [halves(x), halves(y), halves(z), Out(h_out), halves(u), halves(v), halves(w), Out(b_out)]
+    args += [In(f), Out(u32(cvt)), Value("u32", n)]
+    mutant = Mutant(
+        "{fma.rn.relu.f16x2 %r32,%r7,%r8,%r18;",
+        "{fma.rn.f16x2 %r32,%r7,%r8,%r18;",
+    )
+    return Program([Launch((cdiv(n, 64),), (64,), args)], mutant)
+
+
+@program
+def integer_ops():
+    r, n = rng(), 160
+    xs, ys, zs = words(r, n), words(r, n), words(r, n)
+    edges = [0, 1, 0x80000000, 0x7FFFFFFF, U32, 0x8000, 0xFF00FF00]
+    xs[:7], ys[8:15], zs[16:23] = edges, edges, edges
+    xs[24:48] >>= np.arange(24, dtype=np.uint32)
+    zs[24:48] = np.arange(20, 44)
+    out, out64 = [], []
+    for x, y, z in zip(*(map(int, v) for v in (xs, ys, zs))):
+        o, o64 = integer_row(x, y, z)
+        out.append(o)
+        out64.append(o64)
+    args = [In(xs), In(ys), In(zs), Out(u32(v for row in zip(*out) for v in row))]
+    args += [Out(u64(v for row in zip(*out64) for v in row)), Value("u32", n)]
+    mutant = Mutant(
+        "shf.l.clamp.b32 %r31, %r8, %r9, %r107;",
+        "shf.l.wrap.b32 %r31, %r8, %r9, %r107;",
+    )
+    return Program([Launch((cdiv(n, 64),), (64,), args)], mutant)
+
+
+def integer_row(x, y, z):
+    """What one thread of integer_ops.cu puts, in its order; defined in the PTX ISA, integer and logic instructions."""
+
+    def quotient(a, b):
+        q = abs(a) // abs(b)
+        return q if (a < 0) == (b < 0) else -q
+
+    def remainder(a, b):
+        return a - quotient(a, b) * b
+
+    def sign_extend(v, bits):
+        v &= 2**bits - 1
+        return v - 2**bits if v >> (bits - 1) else v
+
+    def byte(v, k, signed=False):
+        return sign_extend(v >> 8 * k, 8) if signed else v >> 8 * k & 0xFF
+
+    def half(v, k, signed=False):
+        return sign_extend(v >> 16 * k, 16) if signed else v >> 16 * k & 0xFFFF
+
+    def reverse(v, bits):
+        return int(f"{v:0{bits}b}"[::-1], 2)
+
+    def first_set(v):
+        return (v & -v).bit_length()
+
+    def dp4a(signed):
+        a, b, c = (s32(x), s32(y), s32(z)) if signed else (x, y, z)
+        return c + sum(byte(a, k, signed) * byte(b, k, signed) for k in range(4))
+
+    def dp2a(signed, high):
+        return (s32(z) if signed else z) + sum(
+            half(x, k, signed) * byte(y, 2 * high + k, signed) for k in range(2)
+        )
+
+    def pick(selectors):
+        both = y << 32 | x
+        return sum((both >> 8 * s & 0xFF) << 8 * k for k, s in enumerate(selectors))
+
+    def bfe(signed):
+        position, length = y & 63, z & 63
+        fill = x >> min(position + length - 1, 31) & 1 if signed and length else 0
+        take = [x >> position + k & 1 if k < length and position + k <= 31 else fill for k in range(32)]
+        return sum(bit << k for k, bit in enumerate(take))
+
+    def bfi():
+        result, position, length = y, z >> 8 & 63, z & 63
+        # Operands of bfi.b32 in the kernel: field x, base y, position z & 63, length z >> 8 & 63.
+        position, length = z & 63, z >> 8 & 63
+        for k in range(length):
+            if position + k <= 31:
+                result = result & ~(1 << position + k) | (x >> k & 1) << position + k
+        return result
+
+    def lop3(table):
+        return sum(
+            (table >> ((x >> k & 1) << 2 | (y >> k & 1) << 1 | z >> k & 1) & 1) << k for k in range(32)
+        )
+
+    def bfind(v):
+        return v.bit_length() - 1
+
+    def bfind_shift_amount_signed(v):
+        v = s32(v)
+        top = bfind(v if v >= 0 else ~v)
+        return 31 - top if top >= 0 else -1
+
+    def saturate(v):
+        return max(-(2**31), min(2**31 - 1, v))
+
+    def bmsk(a, b, clamp):
+        mask0, total = U32 << (a & 31) & U32, (a & 31) + (b & 31)
+        overflow = total >= 32
+        if clamp:
+            mask0 = 0 if a >= 32 else mask0
+            overflow = overflow or a >= 32 or b >= 32
+        mask1 = 0 if overflow else U32 << total & U32
+        return mask0 & ~mask1
+
+    def szext(bits):
+        if bits >= 32:
+            return x
+        return sign_extend(x, bits) if bits else 0
+
+    big_x, big_y = x << 32 | y, z << 32 | x
+    o = [bin(x).count("1"), 32 - (x & z).bit_length(), reverse(x, 32), first_set(x & y & z)]
+    o += [bin(big_x).count("1"), 64 - (big_x & big_y).bit_length(), first_set(big_x & big_y)]
+    o += [dp4a(True), dp4a(False), dp2a(True, 0), dp2a(False, 1)]
+    o += [s32(x) * s32(y) >> 32, x * y >> 32]
+    o += [sign_extend(x, 24) * sign_extend(y, 24), (x & 0xFFFFFF) * (y & 0xFFFFFF)]
+    joined, clamped = y << 32 | x, min(z & 63, 32)
+    o += [joined << (z & 31) >> 32, joined >> (z & 31), joined << clamped >> 32, joined >> clamped]
+    o += [pick([z >> 4 * k & 7 for k in range(4)])]
+    o += [abs(s32(x) - s32(y)) + z, abs(x - y) + z, s32(x) + s32(y) >> 1, x + y + 1 >> 1]
+    o += [abs(s32(x)), min(s32(x), s32(y)), max(x, y)]
+    assert (x, y | 1) != (0x80000000, U32) and (x, z | 1) != (
+        0x80000000,
+        U32,
+    ), "overflow of the quotient is undefined"
+    o += [
+        quotient(s32(x), s32(y | 1)),
+        remainder(s32(x), s32(z | 1)),
+        x // (z | 1),
+        x % (y | 1),
+        s32(x) >> (z & 31),
+    ]
+    c = z & 3
+    o += [pick([c + k for k in range(4)]), pick([c - k & 7 for k in range(4)]), pick([c] * 4)]
+    o += [pick([max(k, c) for k in range(4)]), pick([min(k, c) for k in range(4)])]
+    o += [pick([2, 3, 2, 3] if c & 1 else [0, 1, 0, 1])]
+    o += [bfe(False), bfe(True), bfi(), lop3(0x6A), bfind(x & z), bfind_shift_amount_signed(x)]
+    o += [saturate(s32(x) + s32(y)), saturate(s32(x) - s32(y))]
+    o += [x << (z & 63), x >> (z & 63), s32(x) >> (z & 63)]
+    o += [bmsk(y & 63, z & 63, True), bmsk(y & 63, z & 63, False), szext(z & 63)]
+    o += [saturate((s32(x) * s32(y) >> 32) + s32(z))]
+    both, other = s32(x) < s32(y) and z & 1, s32(x) >= s32(y) and z & 1
+    o += [(5 if both else 0) + (100 if other else 0)]
+
+    wide = (big_x * big_y + (big_y << 64 | big_x)) % 2**128
+    difference = ((big_x << 64 | big_y) - wide) % 2**128
+    o64 = [big_x * big_y >> 64, s64(big_x) * s64(big_y) >> 64, big_x * big_y]
+    o64 += [big_x // (big_y | 1), big_x % (big_y >> 40 | 1)]
+    o64 += [quotient(s64(big_x), big_y >> 20 | 1), remainder(s64(big_x), (big_y & 0xFFFFFF) | 1)]
+    o64 += [reverse(big_x, 64), s64(big_x) >> (z & 63), s32(x) * s32(y), x * y + big_x]
+    o64 += [wide, wide >> 64, difference >> 64]
+    return o, o64
+
+
+@program
+def conversions():
+    r, n = rng(), 192
+    x = (r.uniform(-2, 2, n) * 2.0 ** r.randint(-6, 70, n)).astype(np.float32)
+    x[:80] = r.uniform(-300, 300, 80).astype(np.float32)
+    x[:12] = [
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        0,
+        np.nan,
+        np.inf,
+        -np.inf,
+        2147483648.0,
+        -2147483648.0,
+        4294967296.0,
+    ]
+    y = r.uniform(-2, 2, n) * 2.0 ** r.randint(-6, 70, n)
+    y[:80] = r.uniform(-1e6, 1e6, 80)
+    y[:8] = [0.5, 2147483647.5, -2147483648.5, 1 + 2**-24, 1 + 3 * 2**-24, 1e300, 1e-46, -3e-45]
+    w = words(r, n)
+    w[:10] = [0, 1, 127, 128, 255, 256, 0x7FFFFFFF, 0x80000000, U32, 0xFFFFFF7F]
+    w[10:40] = r.randint(-40000, 40000, 30).astype(np.int32).view(np.uint32)
+
+    def to_integer(fmt, v, mode, bits, signed):
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+        if fmt.is_nan(
+            v
+        ):  # PTX ISA, cvt: 0 for sources other than f64 and targets of up to 32 bits, else the top bit
+            return 1 << (bits - 1) if bits == 64 or fmt is exact.f64 else 0
+        if fmt.is_infinite(v):
+            return low if fmt.negative(v) else high
+        return max(low, min(high, exact.round_to_integer(fmt.value(v), mode)))
+
+    single, double = exact.bits_of(x), exact.bits_of(y)
+    f, g = exact.f32, exact.f64
+    ints = [int(v) for v in w]
+    q = [v << 29 ^ (~v & U32) for v in ints]
+
+    def from_single(mode, bits, signed):
+        return [to_integer(f, v, mode, bits, signed) for v in single]
+
+    def from_double(mode, bits, signed):
+        return [to_integer(g, v, mode, bits, signed) for v in double]
+
+    def clamp(values, low, high):
+        return [max(low, min(high, v)) for v in values]
+
+    rows = [from_single(mode, 32, True) for mode in ("rn", "rz", "ru", "rd")]
+    rows += [from_single("rn", 32, False), from_single("rz", 32, False)]
+    rows += [from_double("rn", 32, True), from_double("rz", 32, False)]
+    rows += [from_single("rz", 16, False), from_single("rn", 16, True), [v >> 3 for v in single]]
+    rows += [[(v & 0xFF ^ 0x80) - 0x80 for v in ints], [v >> 5 & 0xFF for v in ints]]
+    rows += [[(v >> 3 & 0xFFFF ^ 0x8000) - 0x8000 for v in ints]]
+    signed = [s32(v) for v in ints]
+    rows += [clamp(signed, -128, 127), clamp(signed, 0, 65535)]
+    rows64 = [from_single("rn", 64, True), from_single("rz", 64, False), from_double("rd", 64, True)]
+    rows64 += [from_double("ru", 64, False), signed]
+
+    def to_float(fmt, values, mode="rn"):
+        return [fmt.round(Fraction(v), mode) for v in values]
+
+    rows_f = [to_float(f, signed), to_float(f, ints), to_float(f, signed, "rz"), to_float(f, ints, "ru")]
+    rows_f += [to_float(f, [s64(v) for v in q]), to_float(f, q)]
+    rows_f += [to_float(f, [g.value(v) for v in double], mode) for mode in ("rn", "rz", "ru", "rd")]
+    widened = np.where(np.isnan(x), 0, x.astype(np.float64))
+    rows_d = [
+        exact.bits_of(widened),
+        to_float(g, signed),
+        to_float(g, [s64(v) for v in q]),
+        to_float(g, q, "rd"),
+    ]
+
+    def flat(rows):
+        return [v for row in rows for v in row]
+
+    args = [In(x), In(y), In(w), Out(u32(flat(rows))), Out(u64(flat(rows64)))]
+    args += [
+        Out(u32(flat(rows_f)).view(np.float32)),
+        Out(u64(flat(rows_d)).view(np.float64)),
+        Value("u32", n),
+    ]
+    mutant = Mutant(
+        "cvt.rni.s32.f32 %r13, %f1;",
+        "cvt.rzi.s32.f32 %r13, %f1;",
+    )
+    return Program([Launch((cdiv(n, 64),), (64,), args)], mutant)
+
+
+# ---- Tensor cores ------------------------------------------------------------------------------------------
+#
+# Small integers, whose sums of products f32 holds exactly: every order and rounding inside the unit gives the same.
+
+
+def small_integers(r, shape):
+    return r.randint(-8, 9, shape)
+
+
+@program
+def wmma_gemm():
+    r, m, n, k = rng(), 64, 96, 80
+    a, b, c = small_integers(r, (m, k)), small_integers(r, (k, n)), small_integers(r, (m, n))
+    args = [In(a.astype(np.float16)), In(b.astype(np.float16)), In(c.astype(np.float32))]
+    args += [Out((a @ b + c).astype(np.float32)), Value("u32", n), Value("u32", k)]
+    mutant = Mutant(
+        "wmma.load.b.sync.aligned.row.m16n16k16.global.f16 {%r28, %r29, %r30, %r31, %r32, %r33, %r34, %r35}, [%rd21], %r4;",
+        "wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%r28, %r29, %r30, %r31, %r32, %r33, %r34, %r35}, [%rd21], %r4;",
+    )
+    return Program([Launch((n // 32, m // 32), (128,), args)], mutant)
+
+
+@program
+def mma_ldmatrix_gemm():
+    r, m, n, k = rng(), 64, 96, 96
+    a, b = small_integers(r, (m, k)), small_integers(r, (k, n))
+    d = (a @ b).astype(np.float32)
+    half = np.float16
+    args = [In(a.astype(half)), In(b.astype(half)), In(np.ascontiguousarray(b.T).astype(half))]
+    args += [Out(d), Out(d), Value("u32", n), Value("u32", k)]
+    mutant = Mutant(
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r63, %r64, %r65, %r66}, [%r16];",
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r63, %r64, %r65, %r66}, [%r16];",
+    )
+    return Program([Launch((n // 32, m // 32), (128,), args)], mutant)
+
+
+# ---- Printing ----------------------------------------------------------------------------------------------
+
+
+@program
+def printf():
+    block = 32
+    lines, counts = [], [0] * 64
+    for i in (3, 19, 35, 51):
+        lane, cta = i % block, i // block
+        lines.append(
+            "p: lane %d of cta %d: %5d|%-5d|%05d|%+d|%x|%X|%#o\n"
+            % (lane, cta, i, i, i, i, 0xBEEF + i, 0xBEEF + i, i)
+        )
+        lines[-1] = lines[-1].replace("0o", "0").rstrip("\n")
+        counts[i] = 9
+    lines.append("p: -1234567890123456789 18446744073709551615 123456789abcdef -7 -3 ok 100%")
+    counts[1] = 7
+    lines.append("p: 1.500000 0.667      -3.14| 1.234568e+04 1e-05 1e+20 0x1p+0")
+    counts[2] = 7
+    lines.append("p: string and      right| left  | tr")
+    counts[4] = 4
+    lines.append("p: no arguments")
+    launch = Launch((2,), (block,), [Out(np.array(counts, np.int32))], lines=lines)
+    return Program([launch], Mutant("st.local.u32 [%rd2+32], %r3;", "st.local.u32 [%rd2+32], %r2;"))
