@@ -166,6 +166,7 @@ public:
   // `dotted` is the whole spelling, "add.rn.f32", that stands at byte `begin` of the source. Null: `error` says why.
   // The result lives as long as the cache; its warnings are placed relative to byte 0: shift them by `begin`.
   const Match* find(std::string_view dotted, uint32_t begin, Diagnostic& error);
+  size_t size() const { return known_.size(); } // spellings known so far
 
 private:
   struct Hash {

@@ -1,7 +1,9 @@
-// The typed PTX module: what the parser makes, the printer prints, the verifier checks and the virtual GPU decodes.
+// The typed PTX module: what the parser makes, the printer prints, the verifier checks and the virtual GPU
+// decodes.
 //
-// Everything a name can mean is resolved here: a register operand is an index into its function's register table, a
-// label is an instruction index, an instruction is an opcode with qualifiers that its form allows. Block scopes
+// Everything a name can mean is resolved here: a register operand is an index into its function's register
+// table, a label is an instruction index, an instruction is an opcode with qualifiers that its form allows.
+// Block scopes
 // `{ ... }` are kept as a tree so that the text can be printed again, but the instructions lie flat.
 // Nothing here knows how an instruction executes.
 //
@@ -42,14 +44,14 @@ struct PtxVersion {
 
 enum class Linkage : uint8_t { none, extern_, visible, weak, common };
 
-// A value in an initializer: bits, or the (possibly generic) address of a symbol plus an offset, or a byte of such an
-// address (`mask(symbol)` as nvcc emits for packed structs).
+// A value in an initializer: bits, or the (possibly generic) address of a symbol plus an offset, or a byte of
+// such an address (`mask(symbol)` as nvcc emits for packed structs).
 struct InitValue {
   uint64_t bits = 0; // little-endian value of the element when `symbol` is empty
   std::string symbol;
-  bool generic = false; // generic(symbol)
-  int64_t addend = 0;   // bytes
-  uint8_t mask_shift = 64; // 0xFF00(symbol): which byte; 64: the whole address
+  bool generic = false;    // generic(symbol)
+  int64_t addend = 0;      // bytes
+  uint8_t mask_shift = 64; // 0xFF00(symbol): the byte at bit 8, 0 .. 56; 64: the whole address
   SourceRange range;
 };
 
@@ -57,11 +59,12 @@ struct InitValue {
 struct Variable {
   std::string name;
   StateSpace space = StateSpace::global;
-  Type type = Type::b8;      // element type
-  int vector_elems = 1;      // .v2, .v4
-  std::vector<uint64_t> dims; // empty: a scalar. A first dimension of 0 is `[]` (extern shared, or sized by its initializer)
+  Type type = Type::b8; // element type
+  int vector_elems = 1; // .v2, .v4
+  std::vector<uint64_t>
+      dims; // empty: a scalar. A first dimension of 0 is `[]` (extern shared, or sized by its initializer)
   bool is_array = false;
-  uint32_t align = 0;        // bytes; 0 never occurs after parsing (natural alignment is filled in)
+  uint32_t align = 0; // bytes; 0 never occurs after parsing (natural alignment is filled in)
   uint64_t size_bytes = 0;
   Linkage linkage = Linkage::none;
   std::vector<InitValue> init; // element by element, in memory order; shorter than the array: zeros follow
@@ -69,8 +72,12 @@ struct Variable {
   bool is_pointer = false;
   StateSpace pointee_space = StateSpace::generic;
   uint32_t pointee_align = 0;
-  std::vector<std::string> attributes; // .attribute(.managed), verbatim
-  uint32_t scope = 0; // index into Function::scopes, for function-scope variables
+  std::vector<std::string> attributes; // .attribute(.managed, .unified(1, 2)): ".managed", ".unified(1, 2)"
+  std::string opaque_init; // .texref, .samplerref, .surfref: the initializer's text with its braces
+  // Function scope only. `reg`: a parameter in the .reg space is this register of its function.
+  uint32_t scope = 0;    // index into Function::scopes
+  uint32_t position = 0; // index of the instruction that follows the declaration
+  uint32_t reg = kNone;
   SourceRange range;
 };
 
@@ -80,21 +87,24 @@ struct Register {
   Type type = Type::b32;
   int vector_elems = 1; // .reg .v4 .f32
   uint32_t scope = 0;
+  uint32_t position = 0; // index of the instruction that follows the declaration
 };
 
 enum class OperandKind : uint8_t {
   none,
-  reg,       // `reg`, optionally with `component` (.x .y .z .w, .r .g .b .a) and `negated` (!p)
-  imm,       // `bits`: integer constants as 64-bit two's complement; float constants as f64 bits, or f32 bits (0f...)
-  sreg,      // `sreg`
-  symbol,    // the address of a variable, plus `offset`: mov.u64 %rd1, table+8
-  function,  // the address of a function: `symbol_name`
-  label,     // a branch target: `target`
-  vector,    // { elems }
-  pair,      // d|p : elems[0], elems[1]
-  address,   // [base + offset]: base in elems[0] (reg, symbol or imm); tensor coordinates and further parts follow
-  sink,      // _
-  proto,     // the name of a .callprototype or .calltargets or .branchtargets: `symbol_name`, `target`
+  reg,      // `reg`, optionally with `component` (.x .y .z .w, .r .g .b .a) and `negated` (!p)
+  imm,      // `bits`: integer constants as 64-bit two's complement; float constants as f64 bits, or f32 bits
+            // (0f...)
+  sreg,     // `sreg`
+  symbol,   // the address of a variable, plus `offset`: mov.u64 %rd1, table+8
+  function, // the address of a function: `symbol_name`, and `symbol` indexes Module::functions
+  label,    // a branch target: `target`
+  vector,   // { elems }; `%tid` without a component is the vector of its four sregs
+  pair,     // d|p : elems[0], elems[1]
+  address,  // [base + offset]: base in elems[0] (reg, symbol or imm; its own offset is 0); tensor coordinates
+           // and further parts follow in elems
+  sink,  // _
+  proto, // the name of a .callprototype or .calltargets or .branchtargets: `symbol_name`, `target`
 };
 
 // How an immediate was written.
@@ -102,14 +112,19 @@ enum class ImmKind : uint8_t { integer, unsigned_integer, f32, f64 };
 
 struct Operand {
   OperandKind kind = OperandKind::none;
-  bool negated = false;    // !p in source operands, -r nowhere
-  int8_t component = -1;   // .x = 0 ...
+  bool negated = false;  // !p in source operands, -r nowhere
+  int8_t component = -1; // .x = 0 .. .w = 3; video selectors: .b0 = 4 .. .b3 = 7, .h0 = 8, .h1 = 9
   ImmKind imm_kind = ImmKind::integer;
   SpecialRegister sreg = SpecialRegister::none;
-  uint32_t reg = kNone;    // Function::registers
+  uint32_t reg = kNone; // Function::registers
   uint64_t bits = 0;
   // symbol: index into Module::variables (module_scope) or Function::variables / params
-  enum class SymbolScope : uint8_t { module, function, param, return_param } symbol_scope = SymbolScope::module;
+  enum class SymbolScope : uint8_t {
+    module,
+    function,
+    param,
+    return_param
+  } symbol_scope = SymbolScope::module;
   uint32_t symbol = kNone;
   std::string symbol_name;
   uint32_t target = kNone; // label: instruction index; proto: index into Function::prototypes / target_lists
@@ -139,10 +154,10 @@ struct Instruction {
   std::vector<Qual> quals;         // in the ISA's order, types not included
   std::vector<Type> types;         // in the order written: D A B C for matrix forms
   Guard guard;
-  std::vector<Operand> operands;   // destinations first, as written. call: see CallOperands below
-  uint32_t location = kNone;       // index into Module::locations: the .loc in force
+  std::vector<Operand> operands; // destinations first, as written. call: see CallOperands below
+  uint32_t location = kNone;     // index into Module::locations: the .loc in force
   uint32_t scope = 0;
-  SourceRange range;               // opcode to semicolon
+  SourceRange range; // opcode to semicolon
 
   bool has(Qual qual) const {
     for (const Qual q : quals)
@@ -160,9 +175,9 @@ struct Instruction {
   Type type(size_t index = 0) const { return index < types.size() ? types[index] : Type::none; }
 };
 
-// Operands of `call`: [0] the callee (function, or reg for an indirect call), [1] a vector of return arguments,
-// [2] a vector of arguments, [3] the prototype or target list of an indirect call, if there is one. An argument is
-// reg, imm or a .param symbol.
+// Operands of `call`: [0] the callee (function, or reg for an indirect call), [1] a vector of return
+// arguments, [2] a vector of arguments, [3] the prototype or target list of an indirect call, if there is
+// one. An argument is reg, imm or a .param symbol.
 
 struct Label {
   std::string name;
@@ -184,16 +199,20 @@ struct Prototype {
   std::vector<Variable> returns;
   std::vector<Variable> params;
   bool noreturn = false;
+  uint32_t abi_preserve = 0; // .abi_preserve N, .abi_preserve_control N; 0: not given
+  uint32_t abi_preserve_control = 0;
   uint32_t scope = 0;
+  uint32_t position = 0; // index of the instruction that follows
 };
 
 // name: .branchtargets a, b; (labels) or name: .calltargets f, g; (functions)
 struct TargetList {
   std::string name;
   bool is_call = false;
-  std::vector<uint32_t> labels;      // instruction indices
-  std::vector<std::string> names;    // as written
+  std::vector<uint32_t> labels;   // instruction indices
+  std::vector<std::string> names; // as written
   uint32_t scope = 0;
+  uint32_t position = 0; // index of the instruction that follows
 };
 
 // .maxntid and friends. 0: not given.
@@ -206,7 +225,17 @@ struct LaunchBounds {
   uint32_t minnctapersm = 0;
   uint32_t maxnctapersm = 0;
   uint32_t maxnreg = 0;
+  uint32_t abi_preserve = 0;
+  uint32_t abi_preserve_control = 0;
+  bool blocks_are_clusters = false;
   bool noreturn = false;
+};
+
+// .pragma "nounroll"; between the instructions of a body.
+struct BodyPragma {
+  std::string text;
+  uint32_t scope = 0;
+  uint32_t position = 0; // index of the instruction that follows
 };
 
 struct Function {
@@ -217,7 +246,10 @@ struct Function {
   std::vector<Variable> returns; // .func (.reg/.param ...) name
   std::vector<Variable> params;
   LaunchBounds bounds;
-  std::vector<std::string> pragmas;
+  std::vector<std::string> attributes; // as Variable::attributes
+  std::vector<std::string> pragmas;    // those between the parameters and the body
+  std::vector<BodyPragma> body_pragmas;
+  // All tables below are in the order of the text; scopes in the order in which they open.
   std::vector<Scope> scopes; // [0] is the body
   std::vector<Register> registers;
   std::vector<Variable> variables; // .local, .shared, .param, .const, .global declared inside
@@ -246,10 +278,13 @@ struct Module {
   std::vector<std::string> targets; // "sm_90a", then options such as "debug", "texmode_independent"
   int address_size_bits = 64;
   std::vector<Variable> variables;
-  std::vector<Function> functions;  // declarations without a body are merged into the definition that follows
+  // A declaration and the definition that follows are one function, in the place of the declaration: indices
+  // hold.
+  std::vector<Function> functions;
   std::map<uint32_t, FileEntry> files;
   std::vector<LineLocation> locations;
   std::vector<DebugSection> sections;
+  std::vector<std::string> pragmas; // at module scope
   std::vector<std::string> aliases; // .alias a, b; verbatim pairs "a=b"
 
   const Function* find_function(std::string_view name) const {

@@ -1,8 +1,9 @@
 // PTX text to a typed module.
 //
-// Accepts what ptxas accepts; whatever is wrong is reported with its place, and parsing goes on after the statement,
-// so that one run shows every error. Never throws, never recurses deeper than a fixed limit, and its memory is bounded
-// by the text's length (a huge `<N>` or array is an error or a number, not an allocation).
+// Accepts what ptxas accepts; whatever is wrong is reported with its place, and parsing goes on after the
+// statement, so that one run shows every error. Never throws, never recurses deeper than a fixed limit, and
+// its memory is bounded by the text's length (a huge `<N>` or array is an error or a number, not an
+// allocation).
 //
 // Tests: tests/unit/ptx/, tests/lit/ptx/, tests/fuzz/.
 #pragma once

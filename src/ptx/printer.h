@@ -1,5 +1,5 @@
-// A typed module as PTX text: qualifiers in the ISA's order, one instruction a line. parse(print(m)) equals m but for
-// source positions.
+// A typed module as PTX text: qualifiers in the ISA's order, one instruction a line. parse(print(m)) equals m
+// but for source positions.
 //
 // Tests: tests/unit/ptx/.
 #pragma once

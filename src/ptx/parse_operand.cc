@@ -1,0 +1,593 @@
+// Instructions: guards, opcodes, operands, and constant expressions.
+// PTX ISA: "Instruction Operands", "Instruction Statements", "Constant Expressions".
+// Tests: tests/unit/ptx/operand_test.cc.
+#include "ptx/parser_impl.h"
+#include "ptx/shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::ptx {
+namespace {
+
+constexpr int kDeepestExpression = 200;
+constexpr int kDeepestOperand = 8;
+constexpr size_t kMostOperands = 64;
+constexpr size_t kMostElements = 8192; // of all vectors, addresses and argument lists of one instruction
+constexpr size_t kMostSuggestedFrom = 4000;
+
+constexpr std::string_view kComponents[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
+constexpr std::string_view kColours[] = {".r", ".g", ".b", ".a"};
+
+} // namespace
+
+// --- instructions ---
+
+bool Parser::parse_instruction() {
+  const uint32_t begin = token_.begin;
+  Instruction instruction;
+  if (at(TokenKind::at) && !parse_guard(instruction.guard))
+    return false;
+  const isa::Match* match = nullptr;
+  if (!parse_opcode(match))
+    return false;
+  instruction.opcode = match->opcode;
+  instruction.quals = match->quals;
+  instruction.types = match->types;
+  elements_ = 0;
+  const uint32_t number = here();
+  bool good = true;
+  if (instruction.opcode == Opcode::call)
+    good = parse_call_operands(instruction);
+  else if (instruction.opcode == Opcode::bra)
+    good = parse_branch_target(instruction);
+  else if (!at(TokenKind::semicolon))
+    good = parse_operands(instruction);
+  if (!good) {
+    while (!body_->pending.empty() && body_->pending.back().instruction == number)
+      body_->pending.pop_back();
+    return false;
+  }
+  const bool ended = expect_semicolon("the instruction");
+  instruction.form = match->forms.front();
+  if (match->forms.size() > 1) {
+    shapes_of(instruction, body_->function, *module_, shapes_);
+    instruction.form = isa::choose(*match, shapes_);
+  }
+  instruction.location = body_->location;
+  instruction.scope = scope();
+  instruction.range = since(begin);
+  body_->function.instructions.push_back(std::move(instruction));
+  return ended;
+}
+
+// @p, @!p
+bool Parser::parse_guard(Guard& guard) {
+  advance();
+  guard.negated = accept(TokenKind::exclaim);
+  Token name;
+  if (!expect_name(name, "a predicate"))
+    return false;
+  Binding binding;
+  if (!body_->names.find(text(name), binding)) {
+    report_unknown_name(name, "predicate");
+    return false;
+  }
+  if (binding.kind != Binding::Kind::reg || body_->function.registers[binding.index].type != Type::pred) {
+    error("guard", name.range(), fmt::format("'{}' is no predicate register", text(name)));
+    return false;
+  }
+  guard.reg = binding.index;
+  return true;
+}
+
+// The dotted words of an instruction. They usually stand together; where white space divides them, `joined_`
+// holds the spelling without it, and messages point at the whole.
+bool Parser::parse_opcode(const isa::Match*& match) {
+  if (!at(TokenKind::identifier))
+    return unexpected("an opcode", "after the guard");
+  const uint32_t begin = token_.begin;
+  bool together = true;
+  advance();
+  while (at(TokenKind::dot_word)) {
+    if (together && token_.begin != last_end_)
+      joined_ = source_->slice(since(begin));
+    together &= token_.begin == last_end_;
+    if (!together)
+      joined_ += text(token_);
+    advance();
+  }
+  const SourceRange range = since(begin);
+  Diagnostic fault;
+  const size_t spellings = matches_.size();
+  match = matches_.find(together ? source_->slice(range) : std::string_view(joined_), begin, fault);
+  if (!match) {
+    Diagnostic& diagnostic = error(fault.id, together ? fault.range : range, std::move(fault.message));
+    diagnostic.notes = std::move(fault.notes);
+    return false;
+  }
+  if (matches_.size() == spellings)
+    return true;
+  for (Diagnostic warning : match->warnings) { // where a spelling occurs first
+    warning.range = together ? SourceRange{warning.range.begin + begin, warning.range.end + begin} : range;
+    warn(std::move(warning));
+  }
+  return true;
+}
+
+bool Parser::parse_operands(Instruction& instruction) {
+  do {
+    if (instruction.operands.size() == kMostOperands) {
+      error("limit", token_.range(), fmt::format("more than {} operands", kMostOperands));
+      return false;
+    }
+    instruction.operands.emplace_back();
+    if (!parse_operand(instruction.operands.back(), 0))
+      return false;
+  } while (accept(TokenKind::comma));
+  return true;
+}
+
+bool Parser::parse_branch_target(Instruction& instruction) {
+  Token name;
+  if (!expect_name(name, "a label"))
+    return false;
+  Operand label;
+  label.kind = OperandKind::label;
+  label.symbol_name = text(name);
+  label.range = name.range();
+  instruction.operands.push_back(std::move(label));
+  body_->pending.push_back({text(name), name.range(), here(), kNone, 0});
+  return true;
+}
+
+// [(ret),] callee [, (args)] [, prototype]
+bool Parser::parse_call_operands(Instruction& instruction) {
+  auto& operands = instruction.operands;
+  operands.resize(3);
+  operands[1].kind = operands[2].kind = OperandKind::vector;
+  if (at(TokenKind::lparen) &&
+      (!parse_call_list(operands[1]) || !expect(TokenKind::comma, "after the returned values")))
+    return false;
+  Operand& callee = operands[0];
+  if (!at(TokenKind::identifier))
+    return unexpected("a function or a register", "as the callee");
+  const Token name = token_;
+  advance();
+  if (!resolve(name, callee))
+    return false;
+  if (callee.kind != OperandKind::function && callee.kind != OperandKind::reg) {
+    error("call", name.range(), fmt::format("'{}' is neither a function nor a register", text(name)));
+    return false;
+  }
+  if (!accept(TokenKind::comma))
+    return true;
+  if (at(TokenKind::lparen)) {
+    if (!parse_call_list(operands[2]))
+      return false;
+    if (!accept(TokenKind::comma))
+      return true;
+  }
+  Operand proto;
+  const Token proto_name = token_;
+  if (!at(TokenKind::identifier))
+    return unexpected("a prototype or a list of targets", "after the arguments");
+  advance();
+  if (!resolve(proto_name, proto))
+    return false;
+  if (proto.kind != OperandKind::proto) {
+    error("call", proto_name.range(),
+          fmt::format("'{}' is no prototype and no list of targets", text(proto_name)));
+    return false;
+  }
+  operands.push_back(std::move(proto));
+  return true;
+}
+
+bool Parser::parse_call_list(Operand& out) {
+  const uint32_t begin = token_.begin;
+  advance();
+  if (!at(TokenKind::rparen)) {
+    do {
+      if (!count_element())
+        return false;
+      out.elems.emplace_back();
+      if (!parse_operand(out.elems.back(), kDeepestOperand))
+        return false;
+    } while (accept(TokenKind::comma));
+  }
+  if (!expect(TokenKind::rparen, "after the arguments"))
+    return false;
+  out.range = since(begin);
+  return true;
+}
+
+// --- operands ---
+
+bool Parser::parse_operand(Operand& out, int depth) {
+  const uint32_t begin = token_.begin;
+  bool good = false;
+  if (at(TokenKind::lbrace)) {
+    good = parse_vector(out, depth);
+  } else if (at(TokenKind::lbracket)) {
+    good = parse_address(out, depth);
+  } else if (at(TokenKind::exclaim)) {
+    Lexer ahead = lexer_;
+    const Token next = ahead.next();
+    if (next.kind == TokenKind::identifier && text(next) != "WARP_SZ") {
+      advance();
+      good = parse_identifier_operand(out);
+      out.negated = true;
+      if (good && out.kind != OperandKind::reg) {
+        error("operand", since(begin), "'!' negates a predicate register");
+        return false;
+      }
+    } else {
+      good = parse_immediate(out);
+    }
+  } else if (at(TokenKind::identifier) && text(token_) != "WARP_SZ") {
+    good = parse_identifier_operand(out) && (!at(TokenKind::pipe) || parse_pair(out));
+  } else {
+    good = parse_immediate(out);
+  }
+  out.range = since(begin);
+  return good;
+}
+
+// d|p behind d.
+bool Parser::parse_pair(Operand& out) {
+  if (out.kind != OperandKind::reg && out.kind != OperandKind::sink)
+    return unexpected("','", "after the operand");
+  advance();
+  Operand second;
+  const uint32_t begin = token_.begin;
+  if (!at(TokenKind::identifier))
+    return unexpected("a register", "after '|'");
+  if (!parse_identifier_operand(second))
+    return false;
+  second.range = since(begin);
+  if (second.kind != OperandKind::reg && second.kind != OperandKind::sink) {
+    error("operand", second.range, "a register or '_' stands after '|'");
+    return false;
+  }
+  Operand pair;
+  pair.kind = OperandKind::pair;
+  out.range = {out.range.begin, begin};
+  pair.elems.push_back(std::move(out));
+  pair.elems.push_back(std::move(second));
+  out = std::move(pair);
+  return true;
+}
+
+bool Parser::count_element() {
+  if (++elements_ <= kMostElements)
+    return true;
+  error("limit", token_.range(), fmt::format("more than {} elements in one instruction", kMostElements));
+  return false;
+}
+
+bool Parser::parse_vector(Operand& out, int depth) {
+  if (depth >= kDeepestOperand) {
+    error("syntax", token_.range(), "a vector cannot stand here");
+    return false;
+  }
+  advance();
+  ++open_braces_;
+  out.kind = OperandKind::vector;
+  do {
+    if (!count_element())
+      return false;
+    out.elems.emplace_back();
+    if (!parse_operand(out.elems.back(), depth + 1))
+      return false;
+  } while (accept(TokenKind::comma));
+  if (!expect(TokenKind::rbrace, "after the vector"))
+    return false;
+  --open_braces_;
+  return true;
+}
+
+// [base + offset, parts...]
+bool Parser::parse_address(Operand& out, int depth) {
+  if (depth >= kDeepestOperand) {
+    error("syntax", token_.range(), "an address cannot stand here");
+    return false;
+  }
+  advance();
+  out.kind = OperandKind::address;
+  Operand base;
+  if (!parse_operand(base, kDeepestOperand))
+    return false;
+  if (base.kind != OperandKind::reg && base.kind != OperandKind::symbol && base.kind != OperandKind::imm) {
+    error("address", base.range, "an address is a register, a variable or an integer");
+    return false;
+  }
+  out.offset = base.offset;
+  base.offset = 0;
+  if (base.kind == OperandKind::reg && at(TokenKind::plus) && !parse_offset(out.offset))
+    return false;
+  if (at(TokenKind::minus)) {
+    Diagnostic& diagnostic = error("address", token_.range(), "an offset is added");
+    diagnostic.notes.push_back({"legal", "[base+-4]"});
+    return false;
+  }
+  out.elems.push_back(std::move(base));
+  while (accept(TokenKind::comma)) {
+    if (!count_element())
+      return false;
+    Operand part;
+    if (!parse_operand(part, depth + 1))
+      return false;
+    out.elems.push_back(std::move(part));
+  }
+  return expect(TokenKind::rbracket, "after the address");
+}
+
+// A register with its component, a special register, `_`, a symbol with its offset, a function.
+bool Parser::parse_identifier_operand(Operand& out) {
+  const Token name = token_;
+  if (text(name) == "_") {
+    advance();
+    out.kind = OperandKind::sink;
+    return true;
+  }
+  advance();
+  if (!resolve(name, out))
+    return false;
+  switch (out.kind) {
+  case OperandKind::reg:
+    return parse_component(out);
+  case OperandKind::symbol:
+    if (at(TokenKind::lbracket)) {
+      error("array-index", token_.range(), "indexed variables are not supported: write the address, [name+8]")
+          .severity = Severity::unsupported;
+      return false;
+    }
+    return parse_offset(out.offset);
+  default:
+    return true;
+  }
+}
+
+bool Parser::parse_component(Operand& out) {
+  if (!at(TokenKind::dot_word))
+    return true;
+  const std::string_view word = text(token_);
+  for (size_t i = 0; i < std::size(kComponents); ++i)
+    if (word == kComponents[i])
+      out.component = static_cast<int8_t>(i);
+  for (size_t i = 0; i < std::size(kColours); ++i)
+    if (word == kColours[i])
+      out.component = static_cast<int8_t>(i);
+  if (out.component < 0) {
+    error("component", token_.range(), fmt::format("'{}' is no component", word));
+    return false;
+  }
+  advance();
+  return true;
+}
+
+// +constant behind a register or symbol.
+bool Parser::parse_offset(int64_t& out) {
+  if (!accept(TokenKind::plus))
+    return true;
+  uint64_t bits = 0;
+  if (!parse_integer_expression(bits, "an offset"))
+    return false;
+  out = static_cast<int64_t>(bits);
+  return true;
+}
+
+// What a name means here: locals first, then the module, then special registers.
+bool Parser::resolve(const Token& name, Operand& out) {
+  const std::string_view word = text(name);
+  out.range = name.range();
+  Binding binding;
+  if (body_->names.find(word, binding)) {
+    switch (binding.kind) {
+    case Binding::Kind::reg:
+      out.kind = OperandKind::reg;
+      out.reg = binding.index;
+      return true;
+    case Binding::Kind::variable:
+    case Binding::Kind::param:
+    case Binding::Kind::return_param:
+      out.kind = OperandKind::symbol;
+      out.symbol = binding.index;
+      out.symbol_name = word;
+      out.symbol_scope = binding.kind == Binding::Kind::variable ? Operand::SymbolScope::function
+                         : binding.kind == Binding::Kind::param  ? Operand::SymbolScope::param
+                                                                 : Operand::SymbolScope::return_param;
+      return true;
+    case Binding::Kind::prototype:
+    case Binding::Kind::target_list:
+      out.kind = OperandKind::proto;
+      out.target = binding.index;
+      out.symbol_name = word;
+      return true;
+    case Binding::Kind::label:
+      error("operand", name.range(), fmt::format("'{}' is a label: only a branch takes one", word));
+      return false;
+    }
+  }
+  if (const auto it = symbols_.find(word); it != symbols_.end()) {
+    out.kind = it->second.is_function ? OperandKind::function : OperandKind::symbol;
+    out.symbol = it->second.index;
+    out.symbol_scope = Operand::SymbolScope::module;
+    out.symbol_name = word;
+    return true;
+  }
+  if (word[0] == '%' && resolve_special_register(name, out))
+    return true;
+  report_unknown_name(name, "name");
+  return false;
+}
+
+// %laneid, %tid.x; %tid alone is the vector of its components.
+bool Parser::resolve_special_register(const Token& name, Operand& out) {
+  if (at(TokenKind::dot_word)) {
+    if (const auto sreg = isa::parse_special_register(fmt::format("{}{}", text(name), text(token_)))) {
+      advance();
+      out.kind = OperandKind::sreg;
+      out.sreg = *sreg;
+      return true;
+    }
+  }
+  if (const auto sreg = isa::parse_special_register(text(name))) {
+    out.kind = OperandKind::sreg;
+    out.sreg = *sreg;
+    return true;
+  }
+  for (const char* component : {".x", ".y", ".z", ".w"}) {
+    const auto sreg = isa::parse_special_register(fmt::format("{}{}", text(name), component));
+    if (!sreg)
+      return false;
+    out.kind = OperandKind::vector;
+    out.elems.emplace_back();
+    out.elems.back().kind = OperandKind::sreg;
+    out.elems.back().sreg = *sreg;
+    out.elems.back().range = name.range();
+  }
+  return true;
+}
+
+void Parser::report_unknown_name(const Token& name, std::string_view what) {
+  const std::string_view word = text(name);
+  Diagnostic& diagnostic =
+      error("unknown-name", name.range(), fmt::format("there is no {} '{}'", what, word));
+  std::vector<std::string_view> names;
+  if (body_) {
+    if (const std::string range = body_->names.range_like(word); !range.empty())
+      diagnostic.notes.push_back({"declared", range});
+    names = body_->names.some_names(kMostSuggestedFrom);
+  }
+  for (const auto& [symbol, unused] : symbols_)
+    if (names.size() < 2 * kMostSuggestedFrom)
+      names.push_back(symbol);
+  suggest(diagnostic, word, names);
+}
+
+bool Parser::parse_immediate(Operand& out) {
+  Constant value;
+  if (!parse_expression(value))
+    return false;
+  out.kind = OperandKind::imm;
+  out.imm_kind = value.kind;
+  out.bits = value.bits;
+  return true;
+}
+
+// --- constant expressions ---
+
+bool Parser::parse_expression(Constant& out) {
+  return parse_ternary(out, 0);
+}
+
+bool Parser::parse_integer_expression(uint64_t& out, std::string_view what) {
+  const uint32_t begin = token_.begin;
+  Constant value;
+  if (!parse_expression(value))
+    return false;
+  if (!value.is_integer()) {
+    error("constant", since(begin), fmt::format("{} is an integer", what));
+    return false;
+  }
+  out = value.bits;
+  return true;
+}
+
+bool Parser::take(ConstantResult result, SourceRange range, Constant& out) {
+  if (result.fault != ConstantFault::none) {
+    error("constant", range, std::string(describe(result.fault)));
+    return false;
+  }
+  out = result.value;
+  return true;
+}
+
+// condition ? a : b, both of which are evaluated.
+bool Parser::parse_ternary(Constant& out, int depth) {
+  const uint32_t begin = token_.begin;
+  if (!parse_binary(out, 1, depth))
+    return false;
+  if (!at(TokenKind::question))
+    return true;
+  advance();
+  Constant chosen[2];
+  if (!parse_ternary(chosen[0], depth + 1) || !expect(TokenKind::colon, "between the values of '?'") ||
+      !parse_ternary(chosen[1], depth + 1))
+    return false;
+  if (!out.is_integer() || !chosen[0].is_integer() || !chosen[1].is_integer()) {
+    error("constant", since(begin), "the operands of '?' are integers");
+    return false;
+  }
+  out = out.bits != 0 ? chosen[0] : chosen[1];
+  return true;
+}
+
+// Operators that bind at least as tightly as `tightest`, from left to right.
+bool Parser::parse_binary(Constant& out, int tightest, int depth) {
+  const uint32_t begin = token_.begin;
+  if (!parse_unary(out, depth))
+    return false;
+  for (;;) {
+    const TokenKind op = token_.kind;
+    const int precedence = binary_precedence(op);
+    if (precedence == 0 || precedence < tightest)
+      return true;
+    advance();
+    Constant right;
+    if (!parse_binary(right, precedence + 1, depth + 1) ||
+        !take(apply_binary(op, out, right), since(begin), out))
+      return false;
+  }
+}
+
+bool Parser::parse_unary(Constant& out, int depth) {
+  if (depth > kDeepestExpression) {
+    error("limit", token_.range(), fmt::format("an expression nests deeper than {}", kDeepestExpression));
+    return false;
+  }
+  const uint32_t begin = token_.begin;
+  const TokenKind op = token_.kind;
+  if (op != TokenKind::plus && op != TokenKind::minus && op != TokenKind::exclaim && op != TokenKind::tilde)
+    return parse_primary(out, depth);
+  advance();
+  Constant operand;
+  return parse_unary(operand, depth + 1) && take(apply_unary(op, operand), since(begin), out);
+}
+
+// A literal, WARP_SZ, ( expression ), or a cast (.s64) or (.u64) of what follows.
+bool Parser::parse_primary(Constant& out, int depth) {
+  if (at(TokenKind::lparen)) {
+    const uint32_t begin = token_.begin;
+    advance();
+    if (!at_word(".s64") && !at_word(".u64"))
+      return parse_ternary(out, depth + 1) && expect(TokenKind::rparen, "after the expression");
+    const ImmKind kind = at_word(".s64") ? ImmKind::integer : ImmKind::unsigned_integer;
+    advance();
+    if (!expect(TokenKind::rparen, "after the type") || !parse_unary(out, depth + 1))
+      return false;
+    if (!out.is_integer())
+      return take({{}, ConstantFault::needs_integer}, since(begin), out);
+    out.kind = kind;
+    return true;
+  }
+  if (at(TokenKind::identifier) && text(token_) == "WARP_SZ") {
+    out = {ImmKind::integer, 32};
+    advance();
+    return true;
+  }
+  if (at(TokenKind::dot_word) && text(token_)[1] >= '0' && text(token_)[1] <= '9')
+    token_ = lexer_.number_at(token_.begin);
+  if (!at(TokenKind::integer) && !at(TokenKind::decimal) && !at(TokenKind::f32_bits) &&
+      !at(TokenKind::f64_bits))
+    return unexpected("an operand", "here");
+  if (!take(parse_constant(token_.kind, text(token_)), token_.range(), out))
+    return false;
+  advance();
+  return true;
+}
+
+} // namespace lemma::ptx

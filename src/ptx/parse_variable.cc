@@ -1,0 +1,441 @@
+// Declarations of variables and registers, and initializers.
+// PTX ISA: "State Spaces", "Variables", "Initializers", "Alignment".
+// Tests: tests/unit/ptx/variable_test.cc.
+#include "ptx/parser_impl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace lemma::ptx {
+namespace {
+
+constexpr uint64_t kRegistersOfFunction = 1'000'000;
+constexpr size_t kMostDimensions = 32;
+constexpr uint64_t kLargestAlignment = uint64_t{1} << 31;
+
+std::optional<StateSpace> parse_space(std::string_view word) {
+  constexpr std::pair<std::string_view, StateSpace> spaces[] = {
+      {".reg", StateSpace::reg},     {".const", StateSpace::const_}, {".global", StateSpace::global},
+      {".local", StateSpace::local}, {".param", StateSpace::param},  {".shared", StateSpace::shared},
+      {".tex", StateSpace::tex}};
+  for (const auto& [spelling, space] : spaces)
+    if (spelling == word)
+      return space;
+  return std::nullopt;
+}
+
+std::optional<Linkage> parse_linkage(std::string_view word) {
+  if (word == ".visible")
+    return Linkage::visible;
+  if (word == ".extern")
+    return Linkage::extern_;
+  if (word == ".weak")
+    return Linkage::weak;
+  if (word == ".common")
+    return Linkage::common;
+  return std::nullopt;
+}
+
+// Elements of a `{ }` at each depth: dimensions, then the vector's length.
+std::vector<uint64_t> initializer_shape(const Variable& variable) {
+  std::vector<uint64_t> shape = variable.dims;
+  if (variable.vector_elems > 1)
+    shape.push_back(static_cast<uint64_t>(variable.vector_elems));
+  return shape;
+}
+
+} // namespace
+
+// .extern .global .attribute(.managed) .align 8 .v4 .f32; stops behind the type, or before .entry and .func.
+bool Parser::parse_declarator(Declarator& out) {
+  out.begin = token_.begin;
+  while (at(TokenKind::dot_word)) {
+    const std::string_view word = text(token_);
+    if (word == ".entry" || word == ".func")
+      return true;
+    if (word == ".align") {
+      if (!parse_align(out.align))
+        return false;
+    } else if (word == ".attribute") {
+      if (!parse_attributes(out.attributes))
+        return false;
+    } else if (const auto linkage = parse_linkage(word); linkage && out.space == StateSpace::generic) {
+      if (out.linkage != Linkage::none) {
+        error("syntax", token_.range(), fmt::format("'{}' after another linkage", word));
+        return false;
+      }
+      out.linkage = *linkage;
+      advance();
+    } else if (const auto space = parse_space(word); space && out.space == StateSpace::generic) {
+      out.space = *space;
+      advance();
+    } else if (word == ".v2" || word == ".v4" || word == ".v8") {
+      out.vector_elems = word[2] - '0';
+      advance();
+    } else if (const auto type = isa::parse_type(word.substr(1)); type && out.space != StateSpace::generic) {
+      out.type = *type;
+      advance();
+      return true;
+    } else {
+      std::vector<std::string_view> known = {
+          ".visible", ".extern", ".weak", ".common", ".entry",     ".func", ".global",  ".const",  ".shared",
+          ".local",   ".param",  ".reg",  ".align",  ".attribute", ".file", ".section", ".pragma", ".alias"};
+      suggest(error("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
+              known);
+      return false;
+    }
+  }
+  return unexpected(out.space == StateSpace::generic ? "a state space" : "a type", "in the declaration");
+}
+
+bool Parser::parse_align(uint32_t& out) {
+  advance();
+  const SourceRange range = token_.range();
+  uint64_t align = 0;
+  if (!parse_number(align, kLargestAlignment, "the alignment"))
+    return false;
+  if (!std::has_single_bit(align)) {
+    error("alignment", range, fmt::format("an alignment is a power of two, not {}", align));
+    return false;
+  }
+  out = static_cast<uint32_t>(align);
+  return true;
+}
+
+// .attribute(.managed), .attribute(.unified(19, 95))
+bool Parser::parse_attributes(std::vector<std::string>& out) {
+  advance();
+  if (!expect(TokenKind::lparen, "after '.attribute'"))
+    return false;
+  do {
+    if (!at_word(".managed") && !at_word(".unified"))
+      return unexpected("'.managed' or '.unified'", "as an attribute");
+    std::string attribute(text(token_));
+    advance();
+    if (attribute == ".unified") {
+      uint64_t id[2] = {};
+      if (!expect(TokenKind::lparen, "after '.unified'") || !parse_number(id[0], UINT64_MAX, "the id") ||
+          !expect(TokenKind::comma, "between the halves of the id") ||
+          !parse_number(id[1], UINT64_MAX, "the id") || !expect(TokenKind::rparen, "after the id"))
+        return false;
+      attribute += fmt::format("({}, {})", id[0], id[1]);
+    }
+    out.push_back(std::move(attribute));
+  } while (accept(TokenKind::comma));
+  return expect(TokenKind::rparen, "after the attributes");
+}
+
+// a, b[4], c = 5;
+bool Parser::parse_variables(const Declarator& declarator) {
+  do {
+    Variable variable;
+    variable.space = declarator.space;
+    variable.type = declarator.type;
+    variable.vector_elems = declarator.vector_elems;
+    variable.align = declarator.align;
+    variable.linkage = declarator.linkage;
+    variable.attributes = declarator.attributes;
+    Token name;
+    if (!expect_name(name, "a variable") || !parse_dimensions(variable))
+      return false;
+    variable.name = text(name);
+    if (at(TokenKind::equal)) {
+      advance();
+      if (!parse_initializer(variable))
+        return false;
+    }
+    variable.range = since(declarator.begin);
+    if (!finish_layout(variable) || !declare_variable(std::move(variable), name))
+      return false;
+  } while (accept(TokenKind::comma));
+  return expect_semicolon("the declaration");
+}
+
+// [3][], []: literals only. A first dimension may be left open.
+bool Parser::parse_dimensions(Variable& variable) {
+  while (at(TokenKind::lbracket)) {
+    advance();
+    uint64_t extent = 0;
+    if (at(TokenKind::rbracket)) {
+      if (variable.is_array) {
+        error("array", token_.range(), "only the first dimension may be left open");
+        return false;
+      }
+    } else if (!parse_number(extent, UINT64_MAX, "the dimension")) {
+      return false;
+    }
+    if (!expect(TokenKind::rbracket, "after the dimension"))
+      return false;
+    if (variable.dims.size() == kMostDimensions) {
+      error("limit", token_.range(), fmt::format("more than {} dimensions", kMostDimensions));
+      return false;
+    }
+    variable.is_array = true;
+    variable.dims.push_back(extent);
+  }
+  return true;
+}
+
+// Alignment, if not given, is that of the element; a size beyond 64 bits is an error.
+bool Parser::finish_layout(Variable& variable) {
+  const uint64_t element = static_cast<uint64_t>(isa::bytes_of(variable.type)) * variable.vector_elems;
+  if (variable.align == 0)
+    variable.align = static_cast<uint32_t>(element);
+  variable.size_bytes = element;
+  for (const uint64_t extent : variable.dims) {
+    if (extent != 0 && variable.size_bytes > UINT64_MAX / extent) {
+      error("limit", variable.range, fmt::format("the size of '{}' does not fit 64 bits", variable.name));
+      return false;
+    }
+    variable.size_bytes *= extent;
+  }
+  return true;
+}
+
+bool Parser::parse_initializer(Variable& variable) {
+  if (isa::kind_of(variable.type) == isa::TypeKind::opaque)
+    return parse_opaque_initializer(variable);
+  const std::vector<uint64_t> shape = initializer_shape(variable);
+  if (shape.empty())
+    return parse_init_value(variable);
+  if (!at(TokenKind::lbrace))
+    return unexpected("'{'", "before the values of an array or vector");
+  return parse_initializer_level(variable, shape, 0, 0);
+}
+
+// The braces of depth `level`, whose first value is element `base` of the whole.
+bool Parser::parse_initializer_level(Variable& variable, const std::vector<uint64_t>& shape, size_t level,
+                                     uint64_t base) {
+  const SourceRange brace = token_.range();
+  if (!expect(TokenKind::lbrace, "before the values of an inner dimension"))
+    return false;
+  ++open_braces_;
+  uint64_t stride = 1; // elements under one item of this level
+  for (size_t i = level + 1; i < shape.size(); ++i) {
+    if (shape[i] != 0 && stride > UINT64_MAX / shape[i]) {
+      error("limit", brace, "the initialized array is too large");
+      return false;
+    }
+    stride *= shape[i];
+  }
+  const bool open = level == 0 && variable.is_array && shape[0] == 0;
+  const bool vector = variable.vector_elems > 1 && level + 1 == shape.size();
+  uint64_t count = 0;
+  while (!at(TokenKind::rbrace)) {
+    if (!open && count == shape[level]) {
+      error("initializer", token_.range(),
+            fmt::format("more than the {} values that belong here", shape[level]));
+      return false;
+    }
+    const uint64_t position = base + count * stride;
+    const uint64_t padding = position - variable.init.size();
+    if (padding > init_padding_left_ || position < base) {
+      error("limit", brace, "the initializer leaves out too many elements");
+      return false;
+    }
+    init_padding_left_ -= padding;
+    variable.init.resize(position);
+    const bool good = level + 1 < shape.size() ? parse_initializer_level(variable, shape, level + 1, position)
+                                               : parse_init_value(variable);
+    if (!good)
+      return false;
+    ++count;
+    if (!accept(TokenKind::comma))
+      break;
+    if (at(TokenKind::rbrace))
+      return unexpected("a value", "after ','");
+  }
+  if (vector && count != shape[level] && at(TokenKind::rbrace)) {
+    error("initializer", token_.range(),
+          fmt::format("a vector takes {} values, not {}", shape[level], count));
+    return false;
+  }
+  if (open)
+    variable.dims[0] = count;
+  if (!expect(TokenKind::rbrace, "after the values"))
+    return false;
+  --open_braces_;
+  return true;
+}
+
+// A constant, symbol, symbol+4, generic(symbol)+4, 0xFF00(symbol) or 0xFF00(generic(symbol)+4).
+bool Parser::parse_init_value(Variable& variable) {
+  InitValue value;
+  const Token first = token_;
+  if (at(TokenKind::identifier) && text(first) != "WARP_SZ") {
+    if (!parse_init_symbol(value))
+      return false;
+  } else {
+    Constant constant;
+    if (!parse_expression(constant))
+      return false;
+    if (at(TokenKind::lparen)) { // the constant was a mask
+      const int shift = std::countr_zero(constant.bits);
+      if (!constant.is_integer() || shift % 8 != 0 || constant.bits != uint64_t{0xFF} << (shift & 63)) {
+        error("initializer", since(first.begin),
+              "a mask selects one byte: 0xFF, 0xFF00, ... 0xFF00000000000000");
+        return false;
+      }
+      value.mask_shift = static_cast<uint8_t>(shift);
+      advance();
+      if (!parse_init_symbol(value) || !expect(TokenKind::rparen, "after the masked symbol"))
+        return false;
+    } else {
+      if (isa::is_float(variable.type) == constant.is_integer()) {
+        const bool untyped = isa::kind_of(variable.type) == isa::TypeKind::untyped;
+        if (!untyped) {
+          error("initializer", since(first.begin),
+                fmt::format("a .{} variable takes {} constants", isa::to_string(variable.type),
+                            isa::is_float(variable.type) ? "floating-point" : "integer"));
+          return false;
+        }
+      }
+      value.bits = element_bits(constant, variable.type);
+    }
+  }
+  value.range = since(first.begin);
+  variable.init.push_back(std::move(value));
+  return true;
+}
+
+bool Parser::parse_init_symbol(InitValue& value) {
+  Token name;
+  if (!expect_name(name, "a symbol"))
+    return false;
+  value.generic = text(name) == "generic" && at(TokenKind::lparen);
+  if (value.generic) {
+    advance();
+    if (!expect_name(name, "a symbol"))
+      return false;
+  }
+  if (!check_init_symbol(name, value))
+    return false;
+  if (value.generic && !expect(TokenKind::rparen, "after the symbol"))
+    return false;
+  return parse_offset(value.addend);
+}
+
+// Variables of the enclosing function and the module, and functions.
+bool Parser::check_init_symbol(const Token& name, InitValue& value) {
+  value.symbol = text(name);
+  Binding binding;
+  if (body_ && body_->names.find(text(name), binding)) {
+    if (binding.kind == Binding::Kind::variable)
+      return true;
+    error("initializer", name.range(), fmt::format("'{}' has no address", value.symbol));
+    return false;
+  }
+  if (symbols_.contains(text(name)))
+    return true;
+  report_unknown_name(name, "symbol");
+  return false;
+}
+
+// { addr_mode_0 = wrap, filter_mode = nearest } of a sampler: kept as text.
+bool Parser::parse_opaque_initializer(Variable& variable) {
+  if (!at(TokenKind::lbrace))
+    return unexpected("'{'", "before the fields of an opaque variable");
+  const uint32_t begin = token_.begin;
+  skip_block();
+  variable.opaque_init = text_.substr(begin, last_end_ - begin);
+  return true;
+}
+
+bool Parser::declare_variable(Variable variable, const Token& name) {
+  if (!body_)
+    return declare_module_variable(std::move(variable), name);
+  Function& function = body_->function;
+  if (!body_->names.declare(text(name), Binding::Kind::variable,
+                            static_cast<uint32_t>(function.variables.size()))) {
+    error("duplicate", name.range(), fmt::format("'{}' is declared already in this scope", text(name)));
+    return false;
+  }
+  variable.scope = scope();
+  variable.position = here();
+  function.variables.push_back(std::move(variable));
+  return true;
+}
+
+// An .extern declaration and a definition, in either order, are one variable.
+bool Parser::declare_module_variable(Variable variable, const Token& name) {
+  const auto index = static_cast<uint32_t>(module_->variables.size());
+  const auto [it, fresh] = symbols_.try_emplace(text(name), ModuleSymbol{false, index});
+  if (fresh) {
+    module_->variables.push_back(std::move(variable));
+    return true;
+  }
+  if (it->second.is_function) {
+    error("duplicate", name.range(), fmt::format("'{}' is a function already", text(name)));
+    return false;
+  }
+  Variable& known = module_->variables[it->second.index];
+  if (known.linkage != Linkage::extern_ && variable.linkage != Linkage::extern_) {
+    error("duplicate", name.range(), fmt::format("'{}' is defined already", text(name)));
+    return false;
+  }
+  if (known.type != variable.type || known.vector_elems != variable.vector_elems ||
+      known.space != variable.space || known.dims.size() != variable.dims.size()) {
+    error("duplicate", name.range(), fmt::format("'{}' was declared with another type", text(name)));
+    return false;
+  }
+  if (known.linkage == Linkage::extern_)
+    known = std::move(variable);
+  return true;
+}
+
+// .reg .pred p, %q<10>;
+bool Parser::parse_registers(const Declarator& declarator) {
+  do {
+    Token name;
+    if (!expect_name(name, "a register"))
+      return false;
+    std::optional<uint64_t> count;
+    if (accept(TokenKind::less)) {
+      uint64_t number = 0;
+      if (!parse_number(number, kRegistersOfFunction, "the number of registers") ||
+          !expect(TokenKind::greater, "after the number of registers"))
+        return false;
+      count = number;
+    }
+    if (!add_registers(declarator, name, count))
+      return false;
+  } while (accept(TokenKind::comma));
+  return expect_semicolon("the declaration");
+}
+
+bool Parser::add_registers(const Declarator& declarator, const Token& name, std::optional<uint64_t> count) {
+  Function& function = body_->function;
+  const auto first = static_cast<uint32_t>(function.registers.size());
+  const uint64_t number = count.value_or(1);
+  if (first + number > kRegistersOfFunction) {
+    error("limit", name.range(), fmt::format("more than {} registers in one function", kRegistersOfFunction));
+    return false;
+  }
+  if (number > registers_left_) {
+    error("limit", name.range(), "too many registers in one module");
+    return false;
+  }
+  registers_left_ -= number;
+  const bool fresh = count ? body_->names.declare_range(text(name), static_cast<uint32_t>(number), first)
+                           : body_->names.declare(text(name), Binding::Kind::reg, first);
+  if (!fresh) {
+    error("duplicate", name.range(), fmt::format("'{}' is declared already in this scope", text(name)));
+    return false;
+  }
+  Register reg;
+  reg.type = declarator.type;
+  reg.vector_elems = declarator.vector_elems;
+  reg.scope = scope();
+  reg.position = here();
+  for (uint64_t i = 0; i < number; ++i) {
+    reg.name = text(name);
+    if (count)
+      reg.name += std::to_string(i);
+    function.registers.push_back(reg);
+  }
+  return true;
+}
+
+} // namespace lemma::ptx

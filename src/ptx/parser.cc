@@ -1,0 +1,403 @@
+#include "ptx/parser_impl.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace lemma::ptx {
+namespace {
+
+constexpr size_t kMostErrors = 100;
+constexpr size_t kMostWarnings = 100;
+constexpr size_t kLongestText = size_t{1} << 30;
+constexpr uint64_t kRegistersOfModule = uint64_t{1} << 22;   // and one for each byte of text
+constexpr uint64_t kInitPaddingOfModule = uint64_t{1} << 20; // likewise
+constexpr size_t kLongestComparedName = 64;
+
+constexpr std::string_view kModuleDirectives[] = {
+    ".version", ".target", ".address_size", ".visible", ".extern", ".weak",    ".common", ".entry", ".func",
+    ".global",  ".const",  ".shared",       ".tex",     ".file",   ".section", ".pragma", ".alias", ".align"};
+
+bool begins_module_statement(std::string_view word) {
+  return std::find(std::begin(kModuleDirectives), std::end(kModuleDirectives), word) !=
+         std::end(kModuleDirectives);
+}
+
+} // namespace
+
+Parser::Parser(std::shared_ptr<const SourceText> source)
+    : source_(std::move(source)), text_(source_->text()), lexer_(text_), module_(std::make_unique<Module>()),
+      registers_left_(kRegistersOfModule + text_.size()),
+      init_padding_left_(kInitPaddingOfModule + text_.size()) {
+  module_->source = source_;
+}
+
+// --- tokens and messages ---
+
+void Parser::advance() {
+  last_end_ = token_.end;
+  if (stopped_)
+    return;
+  token_ = lexer_.next();
+  switch (token_.kind) {
+  case TokenKind::bad_number:
+    error("number", token_.range(), fmt::format("malformed number '{}'", text(token_)));
+    break;
+  case TokenKind::bad_character: {
+    const auto byte = static_cast<unsigned char>(text_[token_.begin]);
+    error("character", token_.range(),
+          byte > 0x20 && byte < 0x7f ? fmt::format("stray character '{}'", text(token_))
+                                     : fmt::format("stray byte 0x{:02x}: PTX is ASCII text", byte));
+    break;
+  }
+  case TokenKind::open_string:
+    error("string", token_.range(), "the string does not end on its line");
+    break;
+  case TokenKind::open_comment:
+    error("comment", {token_.begin, token_.begin + 2}, "the comment has no end");
+    token_.kind = TokenKind::end;
+    break;
+  default:
+    break;
+  }
+}
+
+bool Parser::accept(TokenKind kind) {
+  if (!at(kind))
+    return false;
+  advance();
+  return true;
+}
+
+bool Parser::accept_word(std::string_view word) {
+  if (!at_word(word))
+    return false;
+  advance();
+  return true;
+}
+
+bool Parser::expect(TokenKind kind, std::string_view context) {
+  return accept(kind) || unexpected(describe(kind), context);
+}
+
+bool Parser::expect_semicolon(std::string_view after) {
+  if (accept(TokenKind::semicolon))
+    return true;
+  if (token_.line_start || at(TokenKind::rbrace) || at(TokenKind::end)) {
+    error("syntax", {last_end_, last_end_ + 1}, fmt::format("';' expected after {}", after));
+    return true;
+  }
+  return unexpected("';'", fmt::format("after {}", after));
+}
+
+Diagnostic& Parser::error(std::string_view id, SourceRange range, std::string message) {
+  if (stopped_)
+    return discarded_;
+  if (errors_ == kMostErrors) {
+    diagnostics_.push_back({Severity::error,
+                            "too-many-errors",
+                            fmt::format("more than {} errors: stopped", kMostErrors),
+                            range,
+                            {}});
+    stopped_ = true;
+    lexer_.seek(static_cast<uint32_t>(text_.size()));
+    token_ = {TokenKind::end, true, static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text_.size())};
+    return discarded_;
+  }
+  ++errors_;
+  diagnostics_.push_back({Severity::error, std::string(id), std::move(message), range, {}});
+  return diagnostics_.back();
+}
+
+void Parser::warn(Diagnostic warning) {
+  if (!stopped_ && warnings_++ < kMostWarnings)
+    diagnostics_.push_back(std::move(warning));
+}
+
+// The lexer has reported a malformed token already.
+bool Parser::unexpected(std::string_view wanted, std::string_view context) {
+  if (token_.kind >= TokenKind::bad_number)
+    return false;
+  const bool named = at(TokenKind::identifier) || at(TokenKind::dot_word) || at(TokenKind::integer);
+  std::string found(describe(token_.kind));
+  if (named)
+    found = fmt::format("'{}'", text(token_).substr(0, kLongestComparedName));
+  error("syntax", token_.range(), fmt::format("{} expected {}, not {}", wanted, context, found));
+  return false;
+}
+
+void Parser::suggest(Diagnostic& diagnostic, std::string_view word,
+                     const std::vector<std::string_view>& candidates) {
+  if (word.size() > kLongestComparedName)
+    return;
+  std::vector<std::string_view> near_length;
+  for (const std::string_view candidate : candidates)
+    if (candidate.size() <= word.size() + word.size() / 3 + 1 && word.size() <= candidate.size() * 2 + 1)
+      near_length.push_back(candidate);
+  std::string names;
+  for (const std::string& name : nearest(word, near_length))
+    names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty())
+    diagnostic.notes.push_back({"did you mean", names});
+}
+
+bool Parser::expect_name(Token& name, std::string_view what) {
+  if (!at(TokenKind::identifier))
+    return unexpected(what, "here");
+  if (text(token_) == "_" || text(token_) == "WARP_SZ") {
+    error("name", token_.range(), fmt::format("'{}' is no name for {}", text(token_), what));
+    return false;
+  }
+  name = token_;
+  advance();
+  return true;
+}
+
+// --- the module ---
+
+ParseOutcome Parser::run() {
+  if (text_.size() > kLongestText) {
+    error("limit", {0, 0}, fmt::format("the text has {} bytes, more than {}", text_.size(), kLongestText));
+  } else {
+    advance();
+    if (parse_header())
+      while (!at(TokenKind::end))
+        parse_top_level();
+  }
+  std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
+  return {std::move(module_), std::move(diagnostics_)};
+}
+
+bool Parser::parse_header() {
+  if (!at_word(".version")) {
+    unexpected("'.version'", "at the beginning of a module");
+    return at(TokenKind::dot_word); // something else of PTX: go on
+  }
+  if (!parse_version())
+    recover_in_module();
+  if (!at_word(".target"))
+    unexpected("'.target'", "after '.version'");
+  else if (!parse_target())
+    recover_in_module();
+  return true;
+}
+
+void Parser::parse_top_level() {
+  open_braces_ = 0;
+  const uint32_t before = token_.begin;
+  if (!parse_module_statement())
+    recover_in_module();
+  if (!at(TokenKind::end) && token_.begin == before) // whatever happens, go forward
+    advance();
+}
+
+bool Parser::parse_module_statement() {
+  if (!at(TokenKind::dot_word))
+    return unexpected("a directive", "at module scope");
+  const std::string_view word = text(token_);
+  if (word == ".entry" || word == ".func")
+    return parse_function(Linkage::none);
+  if (word == ".file")
+    return parse_file();
+  if (word == ".section")
+    return parse_section();
+  if (word == ".alias")
+    return parse_alias();
+  if (word == ".address_size")
+    return parse_address_size();
+  if (word == ".pragma")
+    return parse_pragma(module_->pragmas);
+  if (word == ".version" || word == ".target") {
+    error("syntax", token_.range(), fmt::format("'{}' stands once, at the beginning of a module", word));
+    return false;
+  }
+  Declarator declarator;
+  if (!parse_declarator(declarator))
+    return false;
+  if (at_word(".entry") || at_word(".func"))
+    return parse_function(declarator.linkage);
+  if (declarator.space == StateSpace::reg || declarator.space == StateSpace::local ||
+      declarator.space == StateSpace::param) {
+    error("state-space", since(declarator.begin),
+          fmt::format("a .{} variable belongs into a function body", isa::to_string(declarator.space)));
+    return false;
+  }
+  return parse_variables(declarator);
+}
+
+bool Parser::parse_version() {
+  advance();
+  if (!at(TokenKind::decimal))
+    return unexpected("a version such as 9.0", "after '.version'");
+  const std::string_view written = text(token_);
+  PtxVersion& version = module_->version;
+  const char* end = written.data() + written.size();
+  const auto major = std::from_chars(written.data(), end, version.major);
+  bool good = major.ec == std::errc() && major.ptr != end && *major.ptr == '.';
+  if (good) {
+    const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
+    good = minor.ec == std::errc() && minor.ptr == end;
+  }
+  if (!good) {
+    error("version", token_.range(), fmt::format("'{}' is no PTX version", written));
+    return false;
+  }
+  advance();
+  return true;
+}
+
+bool Parser::parse_target() {
+  advance();
+  do {
+    if (!at(TokenKind::identifier))
+      return unexpected("a target such as sm_90a", "after '.target'");
+    module_->targets.emplace_back(text(token_));
+    advance();
+  } while (accept(TokenKind::comma));
+  return true;
+}
+
+bool Parser::parse_address_size() {
+  advance();
+  const SourceRange range = token_.range();
+  uint64_t bits = 0;
+  if (!parse_number(bits, UINT32_MAX, "the address size"))
+    return false;
+  if (bits != 32 && bits != 64) {
+    error("address-size", range, fmt::format("an address has 32 or 64 bits, not {}", bits));
+    return false;
+  }
+  module_->address_size_bits = static_cast<int>(bits);
+  return true;
+}
+
+bool Parser::parse_number(uint64_t& out, uint64_t limit, std::string_view what) {
+  if (!at(TokenKind::integer))
+    return unexpected("an integer", fmt::format("for {}", what));
+  Constant value;
+  if (!take(parse_constant(token_.kind, text(token_)), token_.range(), value))
+    return false;
+  if (value.bits > limit) {
+    error("limit", token_.range(), fmt::format("{} is {}, more than {}", what, value.bits, limit));
+    return false;
+  }
+  out = value.bits;
+  advance();
+  return true;
+}
+
+bool Parser::parse_string(std::string& out) {
+  if (!at(TokenKind::string))
+    return unexpected("a string", "here");
+  const std::string_view quoted = text(token_);
+  out = quoted.substr(1, quoted.size() - 2);
+  advance();
+  return true;
+}
+
+bool Parser::parse_file() {
+  advance();
+  const SourceRange range = token_.range();
+  uint64_t index = 0;
+  FileEntry entry;
+  if (!parse_number(index, UINT32_MAX - 1, "the file's number") || !parse_string(entry.name))
+    return false;
+  if (accept(TokenKind::comma)) {
+    if (!parse_number(entry.timestamp, UINT64_MAX, "the time stamp") ||
+        !expect(TokenKind::comma, "before the size") ||
+        !parse_number(entry.size_bytes, UINT64_MAX, "the size"))
+      return false;
+  }
+  if (!module_->files.emplace(static_cast<uint32_t>(index), std::move(entry)).second) {
+    error("duplicate", range, fmt::format("there is a file {} already", index));
+    return false;
+  }
+  return true;
+}
+
+bool Parser::parse_section() {
+  advance();
+  if (!at(TokenKind::dot_word))
+    return unexpected("a section name such as .debug_info", "after '.section'");
+  DebugSection section;
+  section.name = text(token_);
+  advance();
+  if (!at(TokenKind::lbrace))
+    return unexpected("'{'", "after the section's name");
+  const uint32_t begin = token_.end;
+  skip_block();
+  if (last_end_ == 0 || text_[last_end_ - 1] != '}')
+    return false;
+  section.text = text_.substr(begin, last_end_ - 1 - begin);
+  module_->sections.push_back(std::move(section));
+  return true;
+}
+
+bool Parser::parse_pragma(std::vector<std::string>& pragmas) {
+  advance();
+  do {
+    std::string pragma;
+    if (!parse_string(pragma))
+      return false;
+    pragmas.push_back(std::move(pragma));
+  } while (accept(TokenKind::comma));
+  return expect_semicolon("the pragma");
+}
+
+bool Parser::parse_alias() {
+  advance();
+  Token names[2];
+  if (!expect_name(names[0], "a function") ||
+      !expect(TokenKind::comma, "between the alias and its function") || !expect_name(names[1], "a function"))
+    return false;
+  for (const Token& name : names) {
+    const auto it = symbols_.find(text(name));
+    if (it == symbols_.end() || !it->second.is_function) {
+      error("unknown-name", name.range(), fmt::format("there is no function '{}'", text(name)));
+      return false;
+    }
+  }
+  module_->aliases.push_back(fmt::format("{}={}", text(names[0]), text(names[1])));
+  return expect_semicolon("the alias");
+}
+
+// Leaves the text just behind the matching brace, or at its end.
+void Parser::skip_block() {
+  const SourceRange brace = token_.range();
+  size_t depth = 0;
+  do {
+    if (at(TokenKind::lbrace))
+      ++depth;
+    if (at(TokenKind::rbrace))
+      --depth;
+    if (at(TokenKind::end)) {
+      error("syntax", brace, "this '{' has no '}'");
+      return;
+    }
+    advance();
+  } while (depth > 0);
+}
+
+void Parser::recover_in_module() {
+  while (!at(TokenKind::end)) {
+    if (accept(TokenKind::semicolon))
+      return;
+    if (at(TokenKind::lbrace)) {
+      skip_block();
+      if (!at(TokenKind::semicolon) && !at(TokenKind::comma)) // the end of a body, not of an initializer
+        return;
+      continue;
+    }
+    if (token_.line_start && at(TokenKind::dot_word) && begins_module_statement(text(token_)))
+      return;
+    advance();
+  }
+}
+
+ParseOutcome parse(std::shared_ptr<const SourceText> source) {
+  return Parser(std::move(source)).run();
+}
+
+} // namespace lemma::ptx

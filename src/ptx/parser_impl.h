@@ -1,0 +1,202 @@
+// The parser's state and methods, spread over parser.cc (module), parse_variable.cc (declarations),
+// parse_function.cc (headers and bodies) and parse_operand.cc (instructions, operands, constant expressions).
+// Private to this folder.
+//
+// A method that returns bool returns false after it has reported an error; its caller recovers at the next
+// statement. Nothing recurses over the text but vectors, expressions and initializers, each with a limit.
+//
+// Tests: tests/unit/ptx/parser_test.cc.
+#pragma once
+
+#include "isa/form.h"
+#include "ptx/constant.h"
+#include "ptx/lexer.h"
+#include "ptx/names.h"
+#include "ptx/parser.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace lemma::ptx {
+
+// A declaration's words up to its type: linkage, state space, alignment, vector, type.
+struct Declarator {
+  Linkage linkage = Linkage::none;
+  StateSpace space = StateSpace::generic;
+  Type type = Type::none;
+  int vector_elems = 1;
+  uint32_t align = 0;
+  std::vector<std::string> attributes;
+  uint32_t begin = 0; // where the declaration begins
+};
+
+class Parser {
+public:
+  explicit Parser(std::shared_ptr<const SourceText> source);
+  ParseOutcome run();
+
+private:
+  struct ModuleSymbol {
+    bool is_function = false;
+    uint32_t index = 0; // Module::variables or Module::functions
+  };
+  struct PendingLabel {
+    std::string_view name;
+    SourceRange range;
+    uint32_t instruction = kNone; // operand 0 of this instruction, or
+    uint32_t target_list = kNone; // entry `entry` of this target list
+    uint32_t entry = 0;
+  };
+  struct OpenScope {
+    uint32_t index = 0;
+    uint32_t first_pending = 0;
+    SourceRange brace;
+  };
+  // What is known while a body is read.
+  struct Body {
+    Function function;
+    ScopedNames names;
+    std::vector<OpenScope> open;
+    std::vector<PendingLabel> pending; // those of inner scopes last
+    uint32_t location = kNone;
+  };
+
+  // Tokens and messages (parser.cc).
+  void advance();
+  bool at(TokenKind kind) const { return token_.kind == kind; }
+  bool at_word(std::string_view word) const { return at(TokenKind::dot_word) && text(token_) == word; }
+  bool accept(TokenKind kind);
+  bool accept_word(std::string_view word);
+  bool expect(TokenKind kind, std::string_view context);
+  // The semicolon of a statement. One forgotten at the end of a line is reported without losing the next
+  // statement.
+  bool expect_semicolon(std::string_view after);
+  std::string_view text(const Token& token) const { return lexer_.text(token); }
+  SourceRange since(uint32_t begin) const { return {begin, last_end_}; }
+  Diagnostic& error(std::string_view id, SourceRange range, std::string message);
+  void warn(Diagnostic warning);
+  bool unexpected(std::string_view wanted, std::string_view context);
+  void suggest(Diagnostic& diagnostic, std::string_view word,
+               const std::vector<std::string_view>& candidates);
+  bool expect_name(Token& name, std::string_view what);
+
+  // Module level (parser.cc).
+  bool parse_header();
+  void parse_top_level();
+  bool parse_module_statement();
+  bool parse_version();
+  bool parse_target();
+  bool parse_address_size();
+  bool parse_file();
+  bool parse_section();
+  bool parse_pragma(std::vector<std::string>& pragmas);
+  bool parse_alias();
+  bool parse_string(std::string& out);
+  bool parse_number(uint64_t& out, uint64_t limit, std::string_view what);
+  void recover_in_module();
+  void skip_block(); // from { to its }
+
+  // Declarations (parse_variable.cc).
+  bool parse_declarator(Declarator& out);
+  bool parse_attributes(std::vector<std::string>& out);
+  bool parse_align(uint32_t& out);
+  bool parse_variables(const Declarator& declarator);
+  bool parse_dimensions(Variable& variable);
+  bool finish_layout(Variable& variable);
+  bool parse_initializer(Variable& variable);
+  bool parse_initializer_level(Variable& variable, const std::vector<uint64_t>& shape, size_t level,
+                               uint64_t base);
+  bool parse_init_value(Variable& variable);
+  bool parse_init_symbol(InitValue& value);
+  bool check_init_symbol(const Token& name, InitValue& value);
+  bool parse_opaque_initializer(Variable& variable);
+  bool declare_variable(Variable variable, const Token& name);
+  bool declare_module_variable(Variable variable, const Token& name);
+  bool parse_registers(const Declarator& declarator);
+  bool add_registers(const Declarator& declarator, const Token& name, std::optional<uint64_t> count);
+
+  // Functions (parse_function.cc).
+  bool parse_function(Linkage linkage);
+  bool parse_parameters(std::vector<Variable>& out, bool unnamed);
+  bool parse_parameter(std::vector<Variable>& out, bool unnamed);
+  bool parse_pointer_attributes(Variable& parameter);
+  bool parse_function_directives(Function& function);
+  bool parse_dim3(std::array<uint32_t, 3>& out, std::string_view what);
+  bool parse_count(uint32_t& out, std::string_view what);
+  bool declare_function(Function& function, const Token& name, uint32_t& index);
+  void declare_parameters();
+  void parse_body(uint32_t function_index, SourceRange brace);
+  bool parse_statement();
+  bool parse_body_directive();
+  bool parse_label(const Token& name);
+  bool parse_prototype(const Token& name);
+  bool parse_target_list(const Token& name, bool is_call);
+  bool parse_loc();
+  bool parse_inlined_at(LineLocation& location);
+  void open_scope(SourceRange brace);
+  void close_scope();
+  void resolve_labels(const OpenScope& scope);
+  void report_unknown_label(const PendingLabel& pending);
+  void recover_in_body();
+  uint32_t here() const { return static_cast<uint32_t>(body_->function.instructions.size()); }
+  uint32_t scope() const { return body_->open.back().index; }
+
+  // Instructions (parse_operand.cc).
+  bool parse_instruction();
+  bool parse_guard(Guard& guard);
+  bool parse_opcode(const isa::Match*& match);
+  bool count_element();
+  bool parse_operands(Instruction& instruction);
+  bool parse_call_operands(Instruction& instruction);
+  bool parse_call_list(Operand& out);
+  bool parse_branch_target(Instruction& instruction);
+  bool parse_operand(Operand& out, int depth);
+  bool parse_pair(Operand& out);
+  bool parse_vector(Operand& out, int depth);
+  bool parse_address(Operand& out, int depth);
+  bool parse_identifier_operand(Operand& out);
+  bool parse_component(Operand& out);
+  bool resolve(const Token& name, Operand& out);
+  bool resolve_special_register(const Token& name, Operand& out);
+  bool parse_immediate(Operand& out);
+  bool parse_offset(int64_t& out);
+  void report_unknown_name(const Token& name, std::string_view what);
+
+  // Constant expressions (parse_operand.cc).
+  bool parse_expression(Constant& out);
+  bool parse_ternary(Constant& out, int depth);
+  bool parse_binary(Constant& out, int tightest, int depth);
+  bool parse_unary(Constant& out, int depth);
+  bool parse_primary(Constant& out, int depth);
+  bool take(ConstantResult result, SourceRange range, Constant& out);
+  bool parse_integer_expression(uint64_t& out, std::string_view what);
+
+  std::shared_ptr<const SourceText> source_;
+  std::string_view text_;
+  Lexer lexer_;
+  Token token_;           // the next one, not consumed
+  uint32_t last_end_ = 0; // end of the token consumed last
+  int open_braces_ = 0;   // of vectors and initializers, within the current statement
+
+  std::unique_ptr<Module> module_;
+  Diagnostics diagnostics_;
+  Diagnostic discarded_; // where messages beyond the limit go
+  size_t errors_ = 0;
+  size_t warnings_ = 0;
+  bool stopped_ = false;
+
+  std::unordered_map<std::string_view, ModuleSymbol> symbols_;
+  isa::MatchCache matches_;
+  isa::OperandShapes shapes_;                        // of the current instruction
+  size_t elements_ = 0;                              // likewise
+  std::string joined_;                               // likewise, the spelling of its opcode
+  std::unordered_map<uint64_t, uint32_t> locations_; // hash of file, line, column -> Module::locations
+  uint64_t registers_left_ = 0;                      // of the module
+  uint64_t init_padding_left_ = 0;                   // elements that nested initializers may leave out
+  std::unique_ptr<Body> body_;                       // while a body is read
+};
+
+} // namespace lemma::ptx

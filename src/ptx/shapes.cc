@@ -1,0 +1,104 @@
+#include "ptx/shapes.h"
+
+namespace lemma::ptx {
+namespace {
+
+using isa::OperandShape;
+using Kind = OperandShape::Kind;
+
+Kind shape_kind(const Operand& operand) {
+  switch (operand.kind) {
+  case OperandKind::imm:
+    return operand.imm_kind == ImmKind::f32   ? Kind::imm_f32
+           : operand.imm_kind == ImmKind::f64 ? Kind::imm_f64
+                                              : Kind::imm_int;
+  case OperandKind::sreg:
+    return Kind::sreg;
+  case OperandKind::symbol:
+    return Kind::symbol;
+  case OperandKind::function:
+    return Kind::function;
+  case OperandKind::label:
+    return Kind::label;
+  case OperandKind::vector:
+    return Kind::vector;
+  case OperandKind::pair:
+    return Kind::pair;
+  case OperandKind::address:
+    return Kind::address;
+  case OperandKind::proto:
+    return Kind::proto;
+  case OperandKind::reg:
+    return Kind::reg;
+  case OperandKind::none:
+  case OperandKind::sink:
+    break;
+  }
+  return Kind::sink;
+}
+
+OperandShape shape_of(const Operand& operand, const Function& function, const Module& module) {
+  OperandShape shape;
+  shape.kind = shape_kind(operand);
+  shape.negated = operand.negated;
+  shape.selector = operand.component >= 0;
+  if (shape.kind == Kind::reg) {
+    const Register& reg = function.registers[operand.reg];
+    shape.type = reg.type;
+    shape.vector_elems = static_cast<uint8_t>(reg.vector_elems);
+  } else if (shape.kind == Kind::sreg) {
+    shape.type = isa::type_of(operand.sreg);
+  } else if (shape.kind == Kind::symbol) {
+    if (const Variable* variable = variable_of(operand, function, module))
+      shape.space = variable->space;
+  } else if (shape.kind == Kind::imm_int) {
+    shape.value = static_cast<int64_t>(operand.bits);
+  }
+  shape.children = static_cast<uint16_t>(operand.elems.size());
+  return shape;
+}
+
+} // namespace
+
+const Variable* variable_of(const Operand& operand, const Function& function, const Module& module) {
+  if (operand.kind != OperandKind::symbol)
+    return nullptr;
+  const std::vector<Variable>* table = nullptr;
+  switch (operand.symbol_scope) {
+  case Operand::SymbolScope::module:
+    table = &module.variables;
+    break;
+  case Operand::SymbolScope::function:
+    table = &function.variables;
+    break;
+  case Operand::SymbolScope::param:
+    table = &function.params;
+    break;
+  case Operand::SymbolScope::return_param:
+    table = &function.returns;
+    break;
+  }
+  return operand.symbol < table->size() ? &(*table)[operand.symbol] : nullptr;
+}
+
+// Breadth first: the children of one node stand together.
+void shapes_of(const Instruction& instruction, const Function& function, const Module& module,
+               isa::OperandShapes& out) {
+  out.nodes.clear();
+  out.count = instruction.operands.size();
+  std::vector<const Operand*> parents;
+  for (const Operand& operand : instruction.operands) {
+    out.nodes.push_back(shape_of(operand, function, module));
+    parents.push_back(&operand);
+  }
+  for (size_t i = 0; i < parents.size(); ++i) {
+    const Operand& parent = *parents[i];
+    out.nodes[i].first_child = static_cast<uint16_t>(out.nodes.size());
+    for (const Operand& child : parent.elems) {
+      out.nodes.push_back(shape_of(child, function, module));
+      parents.push_back(&child);
+    }
+  }
+}
+
+} // namespace lemma::ptx

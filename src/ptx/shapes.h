@@ -1,0 +1,19 @@
+// The operands of an instruction as the instruction forms see them (isa/form.h): kinds and types, not which.
+// The parser chooses the form with them, the verifier says with them what is wrong.
+//
+// Tests: tests/unit/ptx/shapes_test.cc.
+#pragma once
+
+#include "isa/form.h"
+#include "ptx/module.h"
+
+namespace lemma::ptx {
+
+// `out` is cleared first; give the same one again to save its allocations.
+void shapes_of(const Instruction& instruction, const Function& function, const Module& module,
+               isa::OperandShapes& out);
+
+// The variable that a symbol operand names; null for one that is not there.
+const Variable* variable_of(const Operand& operand, const Function& function, const Module& module);
+
+} // namespace lemma::ptx
