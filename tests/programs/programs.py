@@ -1108,9 +1108,7 @@ def integer_row(x, y, z):
         return sum(bit << k for k, bit in enumerate(take))
 
     def bfi():
-        result, position, length = y, z >> 8 & 63, z & 63
-        # Operands of bfi.b32 in the kernel: field x, base y, position z & 63, length z >> 8 & 63.
-        position, length = z & 63, z >> 8 & 63
+        result, position, length = y, z & 63, z >> 8 & 63
         for k in range(length):
             if position + k <= 31:
                 result = result & ~(1 << position + k) | (x >> k & 1) << position + k
