@@ -1,15 +1,16 @@
-// Decoded code: what the interpreter runs. A PTX function is decoded once a module; one decoded instruction is one
-// call that works on all active lanes of a warp.
+// Decoded code: what the interpreter runs. A PTX function is decoded once a module; one decoded instruction
+// is one call that works on all active lanes of a warp.
 //
 // Registers lie in a frame, one array of 32 lane values each:
 //
-//   frame  | predicates, 4 bytes each (bit i = lane i) | 16-bit: 64 B | 32-bit: 128 B | 64-bit: 256 B | 128-bit: 512 B | .param area |
+//   frame  | predicates, 4 bytes each (bit i = lane i) | 16-bit: 64 B | 32-bit: 128 B | 64-bit: 256 B |
+//   128-bit: 512 B | .param area |
 //
-// 8-bit registers take 16 bits. Constants lie in the same way in the program's constant pool, so that an operand is
-// always a base and an offset and handlers do not branch on its kind.
+// 8-bit registers take 16 bits. Constants lie in the same way in the program's constant pool, so that an
+// operand is always a base and an offset and handlers do not branch on its kind.
 //
-// Blocks lie in reverse post-order: of the diverged parts of a warp the one with the lowest pc runs first, and parts
-// that meet at a pc join (thread frontiers, Diamos et al., MICRO 2011).
+// Blocks lie in reverse post-order: of the diverged parts of a warp the one with the lowest pc runs first,
+// and parts that meet at a pc join (thread frontiers, Diamos et al., MICRO 2011).
 //
 // Tests: tests/unit/vgpu/decode_test.cc.
 #pragma once
@@ -46,10 +47,10 @@ using Handler = Step (*)(Exec& x, const DecodedInst& in);
 
 // Where an operand's 32 lane values lie.
 struct Slot {
-  uint32_t offset = 0; // bytes from the base
+  uint32_t offset = 0;       // bytes from the base
   uint32_t reg = ptx::kNone; // register index for the record of what was written; kNone: constant or sink
-  uint8_t base = 0;    // 0: the frame, 1: the constant pool
-  uint8_t bytes = 0;   // of one lane value: 2, 4, 8, 16; predicates are masks of 4 bytes for all lanes: 0
+  uint8_t base = 0;          // 0: the frame, 1: the constant pool
+  uint8_t bytes = 0; // of one lane value: 2, 4, 8, 16; predicates are masks of 4 bytes for all lanes: 0
 };
 
 struct DecodedInst {
@@ -59,15 +60,18 @@ struct DecodedInst {
   uint8_t op_count = 0;
   bool guarded = false;
   bool guard_negated = false;
-  bool always_run = false;   // handler runs even when no lane is active (control flow)
-  bool checks_init = false;  // some source may be read before it was written
-  uint8_t flags = 0;         // handler's own
-  uint8_t width = 0;         // handler's own: bytes of an access, ...
-  uint32_t guard_offset = 0; // frame offset of the guard's mask
-  uint32_t target = 0;       // branch: pc
-  int64_t imm = 0;           // handler's own: address offset, immediate control operand
+  bool always_run = false;    // handler runs even when no lane is active (control flow)
+  bool checks_init = false;   // some source may be read before it was written
+  bool marks_written = false; // some destination is a source that is checked
+  uint8_t flags = 0;          // handler's own
+  uint8_t width = 0;          // handler's own: bytes of an access, ...
+  uint32_t guard_offset = 0;  // frame offset of the guard's mask
+  uint32_t guard_reg = ptx::kNone;
+  uint32_t target = 0;         // branch: pc
+  int64_t imm = 0;             // handler's own: address offset, immediate control operand
   const void* extra = nullptr; // handler's own data, owned by the Code
-  uint32_t source = ptx::kNone; // index in ptx::Function::instructions; kNone: made by the decoder, not counted
+  uint32_t source =
+      ptx::kNone; // index in ptx::Function::instructions; kNone: made by the decoder, not counted
 };
 
 // A decoded function.
@@ -75,18 +79,25 @@ struct Code {
   const ptx::Function* function = nullptr;
   const ptx::Module* module = nullptr;
   std::vector<DecodedInst> insts;
-  std::deque<std::vector<Slot>> slots;        // storage behind DecodedInst::ops
-  std::vector<std::shared_ptr<void>> extras;  // storage behind DecodedInst::extra
+  std::deque<std::vector<Slot>> slots;       // storage behind DecodedInst::ops
+  std::vector<std::shared_ptr<void>> extras; // storage behind DecodedInst::extra
   uint32_t frame_bytes = 0;
-  uint32_t register_count = 0; // of the function, decoder's temporaries after them
-  uint32_t param_area_offset = 0; // in the frame: [lane][param_bytes]
-  uint32_t param_bytes = 0;       // of one lane: own parameters and returns, then .param variables
-  uint32_t local_bytes = 0;       // .local variables of one lane
-  uint32_t shared_bytes = 0;      // entry: static shared memory of everything reachable
+  uint32_t param_area_offset = 0;         // in the frame: [lane][param_bytes]
+  uint32_t param_bytes = 0;               // of one lane: own parameters and returns, then .param variables
+  uint32_t local_bytes = 0;               // .local variables of one lane
+  uint32_t shared_bytes = 0;              // entry: static shared memory of everything reachable
   std::vector<uint32_t> param_offsets;    // in the lane's param area, by ptx::Function::params
   std::vector<uint32_t> return_offsets;   // ptx::Function::returns
   std::vector<uint32_t> variable_offsets; // ptx::Function::variables (.local, .param, .shared by space)
-  std::vector<uint32_t> inst_to_pc;       // ptx instruction index -> pc
+  std::vector<uint32_t> inst_to_pc; // ptx instruction index -> pc; one past the last: the end of the body
+  std::vector<Slot> registers;      // by ptx register; of a vector register, its first component
+  std::vector<bool> tracked;        // by ptx register: what was written is recorded
+
+  Slot register_slot(uint32_t reg, int component) const {
+    Slot slot = registers[reg];
+    slot.offset += component * slot.bytes * kWarpSize;
+    return slot;
+  }
 };
 
 } // namespace lemma::vgpu

@@ -1,5 +1,6 @@
-// From a typed PTX function to decoded code. Each family of instructions gives a selector, which picks the handler
-// and places the operands; what no selector takes decodes to a handler that reports `unsupported` when reached.
+// From a typed PTX function to decoded code. Each family of instructions gives a selector, which picks the
+// handler and places the operands; what no selector takes decodes to a handler that reports `unsupported`
+// when reached.
 //
 // Tests: tests/unit/vgpu/decode_test.cc.
 #pragma once
@@ -31,17 +32,17 @@ public:
 
   // A destination: a register, or for a sink a temporary nobody reads (of `type`'s width).
   Slot dst(const ptx::Operand& operand, isa::Type type);
-  // A source of the given type: a register, an immediate converted to the type's bits, a special register (read by an
-  // instruction emitted before this one), the address of a variable or function. Negated predicates become a
-  // temporary.
+  // A source of the given type: a register, an immediate converted to the type's bits, a special register
+  // (read by an instruction emitted before this one), the address of a variable or function. Negated
+  // predicates become a temporary.
   Slot src(const ptx::Operand& operand, isa::Type type);
   // A constant, the same in every lane. Predicates: bits 0 or 1.
   Slot constant(uint64_t bits, isa::Type type);
   Slot constant128(uint64_t low, uint64_t high);
   // A fresh register that no PTX name means.
   Slot temporary(isa::Type type);
-  // [base + offset], with the state space of the instruction's qualifiers; a .param address of a device function's
-  // parameter decodes to space `reg` (the frame's .param area).
+  // [base + offset], with the state space of the instruction's qualifiers; a .param address of a device
+  // function's parameter decodes to space `reg` (the frame's .param area).
   AddressOperand address(const ptx::Instruction& instruction, const ptx::Operand& operand);
 
   // Gives the instruction its operands.
@@ -64,16 +65,29 @@ public:
   // An instruction that runs before the one being decoded, under no guard.
   void emit(DecodedInst in) { code_.insts.push_back(in); }
 
+  // The variable or parameter that a symbol operand names, and for one in .param its offset in the kernel's
+  // parameters or in a lane's param area.
+  const ptx::Variable& variable_of(const ptx::Operand& operand) const;
+  uint32_t param_offset(const ptx::Operand& operand) const;
+
 private:
   friend class FunctionDecoder;
+  Slot place(isa::Type type);
   Slot symbol_address(const ptx::Operand& operand, isa::Type type);
-  Slot read_special_register(isa::SpecialRegister sreg, int component_bytes);
+  Slot launch_dependent_address(isa::StateSpace space, int64_t offset, isa::Type type);
+  Slot read_special_register(isa::SpecialRegister sreg, isa::Type type);
+  Slot negated_predicate(Slot slot);
   uint32_t allocate_frame(int bytes, int align);
 
   Program& program_;
   Code& code_;
-  uint32_t next_register_ = 0;
 };
+
+// The state space that an instruction's qualifiers name; generic if none.
+isa::StateSpace state_space_of(const ptx::Instruction& instruction);
+
+// Bytes of one lane value of a register of this type: 0 for predicates, at least 2 otherwise.
+int register_bytes(isa::Type type);
 
 // Picks handler and operands. Returns false for what it does not model.
 using Selector = bool (*)(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
@@ -92,16 +106,24 @@ private:
 };
 
 // One function a family, each in its own file under src/vgpu/handlers/; decoder.cc calls them all.
-void add_integer_selectors(SelectorTable& table);    // integer.cc: add sub mul mad ... bfe prmt dp4a, carry chains
-void add_float_selectors(SelectorTable& table);      // float.cc: f32, f64 arithmetic, approximations, testp, copysign
-void add_half_selectors(SelectorTable& table);       // half.cc: f16, f16x2, bf16, bf16x2
-void add_convert_selectors(SelectorTable& table);    // convert.cc: cvt, cvt.pack
-void add_compare_selectors(SelectorTable& table);    // compare.cc: setp set selp slct
-void add_move_selectors(SelectorTable& table);       // move.cc: mov, cvta, isspacep, logic and shifts of predicates too
-void add_memory_selectors(SelectorTable& table);     // memory.cc: ld st ldu prefetch, .param access
-void add_atomic_selectors(SelectorTable& table);     // atomic.cc: atom red fence membar
-void add_warp_selectors(SelectorTable& table);       // warp_ops.cc: shfl vote match redux activemask elect bar.warp.sync
-void add_control_selectors(SelectorTable& table);    // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
-void add_matrix_selectors(SelectorTable& table);     // matrix.cc: mma wmma ldmatrix
+void add_integer_selectors(
+    SelectorTable& table); // integer.cc: add sub mul mad ... bfe prmt dp4a, carry chains
+void add_float_selectors(
+    SelectorTable& table); // float.cc: f32, f64 arithmetic, approximations, testp, copysign
+void add_half_selectors(SelectorTable& table);    // half.cc: f16, f16x2, bf16, bf16x2
+void add_convert_selectors(SelectorTable& table); // convert.cc: cvt, cvt.pack
+void add_compare_selectors(SelectorTable& table); // compare.cc: setp set selp slct
+void add_move_selectors(
+    SelectorTable& table); // move.cc: mov, cvta, isspacep, logic and shifts of predicates too
+void add_memory_selectors(SelectorTable& table); // memory.cc: ld st ldu prefetch, .param access
+void add_atomic_selectors(SelectorTable& table); // atomic.cc: atom red fence membar
+void add_warp_selectors(
+    SelectorTable& table); // warp_ops.cc: shfl vote match redux activemask elect bar.warp.sync
+void add_control_selectors(
+    SelectorTable& table); // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
+void add_matrix_selectors(SelectorTable& table); // matrix.cc: mma wmma ldmatrix
+
+// The ret that runs at the end of a body.
+DecodedInst return_instruction(); // control.cc
 
 } // namespace lemma::vgpu

@@ -1,7 +1,7 @@
 // What an instruction handler sees: the lanes that execute, its operands, memory, and how to report a fault.
 //
-// A handler computes all active lanes of one warp instruction. Arithmetic handlers are loops over 32 lanes that the
-// compiler vectorizes: compute every lane, keep the active ones (map1, map2, map3 below do that).
+// A handler computes all active lanes of one warp instruction. Arithmetic handlers are loops over 32 lanes
+// that the compiler vectorizes: compute every lane, keep the active ones (map1, map2, map3 below do that).
 //
 // Tests: tests/unit/vgpu/.
 #pragma once
@@ -27,11 +27,12 @@ public:
   Launch* launch = nullptr;
   const Code* code = nullptr;
   Frame* frame = nullptr;
-  size_t split = 0; // index in Warp::splits; invalid after a call that adds or removes splits
+  size_t split = 0;  // index in Warp::splits; invalid after a call that adds or removes splits
   LaunchStats stats; // of this worker
 
-  // --- operands ---------------------------------------------------------------------------------------------------
-  // Index 0 is the first destination, respectively the first source.
+  // --- operands
+  // --------------------------------------------------------------------------------------------------- Index
+  // 0 is the first destination, respectively the first source.
   template <class T>
   T* dst(const DecodedInst& in, int index = 0) const {
     return reinterpret_cast<T*>(bases[0] + in.ops[index].offset);
@@ -66,32 +67,37 @@ public:
     return load_lane(bases[slot.base] + slot.offset, slot.bytes, lane);
   }
 
-  // --- memory -----------------------------------------------------------------------------------------------------
-  // The host bytes behind [address, address + bytes) for one lane, or null after a fault was recorded (the handler
-  // then returns Step::stopped). Checks bounds, that address is a multiple of `align`, write permission; for reads,
-  // counts a read of what was never written; for writes, marks it written and notes an effect. `generic` addresses
-  // are resolved by window; `shared` addresses are offsets in the CTA's shared memory, `local` offsets in the lane's
-  // local memory, `param` offsets in the kernel's parameters, `const_` and `global` are device addresses.
-  std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes, uint32_t align,
-                    Access kind, int lane);
+  // --- memory
+  // ----------------------------------------------------------------------------------------------------- The
+  // host bytes behind [address, address + bytes) for one lane, or null after a fault was recorded (the
+  // handler then returns Step::stopped). Checks bounds, that address is a multiple of `align`, write
+  // permission; for reads, counts a read of what was never written; for writes, marks it written and notes an
+  // effect. `generic` addresses are resolved by window; `shared` addresses are offsets in the CTA's shared
+  // memory, `local` offsets in the lane's local memory, `param` offsets in the kernel's parameters, `const_`
+  // and `global` are device addresses.
+  std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
+                    uint32_t align, Access kind, int lane);
 
-  // --- collective instructions --------------------------------------------------------------------------------------
-  // Warp-wide instructions wait until all lanes they name are here. `members[lane]` is each active lane's membermask
-  // (exited lanes are not waited for). On true, `active` holds the lanes that execute now, lanes that had been
-  // waiting here included; the handler works on them all. On false the handler returns Step::reschedule. A fault
-  // (a lane that its own membermask does not name) makes it return false too, with launch->stop set.
+  // --- collective instructions
+  // -------------------------------------------------------------------------------------- Warp-wide
+  // instructions wait until all lanes they name are here. `members[lane]` is each active lane's membermask
+  // (exited lanes are not waited for). On true, `active` holds the lanes that execute now, lanes that had
+  // been waiting here included; the handler works on them all. On false the handler returns Step::reschedule.
+  // A fault (a lane that its own membermask does not name) makes it return false too, with launch->stop set.
   bool converge(const DecodedInst& in, const uint32_t* members);
   // The same for `.aligned` instructions: all live lanes of the warp.
   bool converge_all(const DecodedInst& in);
 
-  // --- reports ------------------------------------------------------------------------------------------------------
+  // --- reports
+  // ------------------------------------------------------------------------------------------------------
   // Records the fault (the first one of a launch wins), stops the launch, returns Step::stopped.
   Step fault(const DecodedInst& in, FaultKind kind, std::string message, int lane = -1,
              std::vector<std::string> notes = {});
   Step fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
                 std::vector<std::string> notes = {});
   void uninitialized(const DecodedInst& in, int lane, std::string what);
-  // Notes that something another warp can see, or the passing of time, happened: the warp is not merely polling.
+  // Notes that something another warp can see, or the passing of time, happened: the warp is not merely
+  // polling.
   void effect() { ++warp->effects; }
   void note_approximate() { approximate = true; }
   bool approximate = false;
@@ -101,7 +107,8 @@ public:
   }
 
 private:
-  friend class WarpRunner;
+  template <class Satisfied>
+  bool gather(const DecodedInst& in, Satisfied satisfied);
   std::byte* access_global(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
   std::byte* access_shared(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
   std::byte* access_local(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
@@ -127,7 +134,8 @@ inline void keep_active(T* d, const T* values, LaneMask active) {
     d[lane] = (active >> lane & 1) ? values[lane] : d[lane];
 }
 
-// d = f(a), f(a, b), f(a, b, c) lane by lane. f is evaluated for inactive lanes too, so it must accept any bits.
+// d = f(a), f(a, b), f(a, b, c) lane by lane. f is evaluated for inactive lanes too, so it must accept any
+// bits.
 template <class D, class A, class F>
 inline void map1(const Exec& x, const DecodedInst& in, F f) {
   const A* a = x.src<A>(in, 0);

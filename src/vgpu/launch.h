@@ -22,8 +22,8 @@ namespace lemma::vgpu {
 
 class Program;
 
-// The registers of one function activation, all lanes. Two splits in the same function at the same call depth use
-// disjoint lanes of the same frame.
+// The registers of one function activation, all lanes. Two splits in the same function at the same call depth
+// use disjoint lanes of the same frame.
 struct Frame {
   const Code* code = nullptr;
   std::unique_ptr<std::byte[]> storage;
@@ -50,14 +50,19 @@ struct Split {
   LaneMask mask = 0;
   uint32_t pc = 0;
   SplitState state = SplitState::ready;
-  uint8_t barrier = 0;           // at_barrier: which
-  LaneMask awaited = 0;          // at_collective: the lanes it waits for
-  std::vector<CallFrame> stack;  // back(): the running function
+  uint32_t wait_pc = 0;      // not ready: the instruction it waits at
+  uint8_t barrier = 0;       // at_barrier: which
+  bool barrier_done = false; // the barrier's reduction has completed: the instruction runs again to take it
+  uint32_t barrier_popc = 0; // result of the barrier's reduction: threads whose predicate held
+  uint32_t barrier_threads = 0; // ... of so many
+  std::vector<CallFrame> stack; // back(): the running function
   // Detection of loops that only poll; see warp.cc.
-  uint64_t backward_jumps = 0;   // since the last effect
-  uint64_t snapshot = 0;         // hash of the state at a backward jump
+  uint64_t backward_jumps = 0; // since the last effect
+  uint64_t snapshot = 0;       // hash of the state at a backward jump
   uint32_t snapshot_pc = ptx::kNone;
-  uint64_t compare_until = 0;
+  uint64_t compare_until = 0; // in backward jumps
+  uint64_t effects_seen = 0;  // Warp::effects when backward_jumps was last reset
+  uint64_t last_poll = 0;     // what it waited in last; see WarpRunner::moved
 };
 
 struct Warp {
@@ -66,22 +71,22 @@ struct Warp {
   LaneMask exited = 0;
   std::vector<Split> splits;
   std::vector<std::vector<std::unique_ptr<Frame>>> frames; // by call depth
-  std::vector<std::byte> local;  // [lane][local_capacity]
-  uint32_t local_capacity = 0;   // bytes a lane
-  uint64_t instructions = 0;     // executed by this warp
-  uint64_t effects = 0;          // stores, arrivals, ...: whatever another warp could see
+  std::vector<std::byte> local;                            // [lane][local_capacity]
+  uint32_t local_capacity = 0;                             // bytes a lane
+  uint64_t instructions = 0;                               // executed by this warp
+  uint64_t effects = 0; // stores, arrivals, ...: whatever another warp could see
 };
 
 struct Cta;
 
-// barrier{.cta}: bar 0..15
+// barrier{.cta}: bar 0..15. Threads are counted; lanes that do not exist or have exited count with the last
+// of their warp, so that a warp always counts 32.
 struct Barrier {
-  uint32_t expected = 0;  // threads; 0: all of the CTA
-  uint32_t arrived = 0;   // threads
-  uint32_t red_popc = 0;
-  bool red_and = true;
-  bool red_or = false;
-  uint64_t generation = 0;
+  uint32_t expected = 0;            // threads that the instruction named; 0: all warps that live
+  uint32_t arrived = 0;             // threads
+  uint32_t popc = 0;                // reduction: threads whose predicate held
+  uint32_t voters = 0;              // threads that gave one
+  std::array<LaneMask, 32> lanes{}; // by warp: arrived, the warp not yet complete
 };
 
 struct Cta {
@@ -90,11 +95,11 @@ struct Cta {
   uint32_t threads = 0;
   uint32_t sm = 0;
   std::vector<Warp> warps;
-  std::vector<std::byte> shared;           // [0, kSharedReservedBytes) belongs to the system
-  std::vector<uint8_t> shared_written;     // 1: written; beside `shared`
+  std::vector<std::byte> shared;       // [0, kSharedReservedBytes) belongs to the system
+  std::vector<uint8_t> shared_written; // 1: written; beside `shared`
   std::array<Barrier, 16> barriers{};
-  uint32_t next_warp = 0;                  // round robin
-  uint64_t idle_epoch = UINT64_MAX;        // Launch::progress_epoch of its last turn without progress
+  uint32_t next_warp = 0;           // round robin
+  uint64_t idle_epoch = UINT64_MAX; // Launch::progress_epoch of its last turn without progress
 };
 
 struct LaunchConfig {
@@ -106,9 +111,9 @@ struct LaunchConfig {
   bool deterministic = false;
   uint64_t max_instructions = 0; // of any one warp; 0: no limit
   std::vector<std::byte> params; // the kernel's parameter bytes, laid out as its .param declarations say
-  std::function<void(std::string_view)> print;      // device printf; null: stdout
+  std::function<void(std::string_view)> print;                 // device printf; null: stdout
   std::function<void(uint64_t done, uint64_t total)> progress; // CTAs; called now and then; may be null
-  unsigned workers = 0;          // host threads; 0: all cores
+  unsigned workers = 0;                                        // host threads; 0: all cores
 };
 
 struct Launch {
@@ -117,12 +122,14 @@ struct Launch {
   GlobalMemory* memory = nullptr;
   LaunchConfig config;
   uint64_t cta_count = 0;
-  uint32_t shared_bytes = 0;        // of one CTA, reserved bytes included
+  uint32_t shared_bytes = 0; // of one CTA, reserved bytes included
   uint32_t dynamic_shared_offset = 0;
+  uint32_t sm_count = 0;
+  uint64_t grid_id = 1;
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> progress_epoch{0};
-  std::atomic<uint64_t> clock{0};   // moves with executed instructions; %clock64, %globaltimer
-  std::mutex report_mutex;          // guards `report` and the lists below
+  std::atomic<uint64_t> clock{0}; // moves with executed instructions; %clock64, %globaltimer
+  std::mutex report_mutex;        // guards `report` and the lists below
   LaunchReport report;
 };
 

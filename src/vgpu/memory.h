@@ -1,15 +1,15 @@
-// Device memory of the virtual GPU: allocations with bounds, and where each state space lies in the generic address
-// space.
+// Device memory of the virtual GPU: allocations with bounds, and where each state space lies in the generic
+// address space.
 //
 //   generic address                         state space
 //   0x0000'0100'0000'0000 + (0 .. 2^24)     shared::cta window (kSharedWindow + shared address)
-//   0x0000'0200'0000'0000 + (0 .. 2^24)     local window, the same for every lane (kLocalWindow + local address)
-//   0x0000'0300'0000'0000 + (0 .. 2^16)     kernel parameters (cvta.param)
-//   0x0000'7f00'0000'0000 and up            global and const: one range an allocation, guard gaps between
+//   0x0000'0200'0000'0000 + (0 .. 2^24)     local window, the same for every lane (kLocalWindow + local
+//   address) 0x0000'0300'0000'0000 + (0 .. 2^16)     kernel parameters (cvta.param) 0x0000'7f00'0000'0000 and
+//   up            global and const: one range an allocation, guard gaps between
 //
 // Addresses are the same in every run, so that a program that prints or hashes a pointer repeats.
-// Allocation is thread-safe; find() is lock-free against a table that grows only between launches or under device
-// malloc.
+// Allocation is thread-safe; find() is lock-free against a table that grows only between launches or under
+// device malloc.
 //
 // Tests: tests/unit/vgpu/memory_test.cc.
 #pragma once
@@ -33,8 +33,8 @@ inline constexpr uint64_t kGlobalBase = 0x0000'7f00'0000'0000;
 // The first byte a kernel may use of its shared memory: sm_90 keeps 1 KiB at its start for the system.
 inline constexpr uint32_t kSharedReservedBytes = 1024;
 
-// One bit a byte: set once the byte was written. Bits are set with relaxed atomics: lost order is harmless, lost bits
-// are not.
+// One bit a byte: set once the byte was written. Bits are set with relaxed atomics: lost order is harmless,
+// lost bits are not.
 class InitMap {
 public:
   explicit InitMap(uint64_t bytes) : words_((bytes + 63) / 64) {}
@@ -65,8 +65,9 @@ public:
   GlobalMemory();
   ~GlobalMemory();
 
-  // Zeroed memory, aligned to 256 bytes, never adjacent to another allocation. `poisoned`: reads before the first
-  // write are reported, and the bytes are 0xCB so that they show. Returns null if the host has no memory left.
+  // Zeroed memory, aligned to 256 bytes, never adjacent to another allocation. `poisoned`: reads before the
+  // first write are reported, and the bytes are 0xCB so that they show. Returns null if the host has no
+  // memory left.
   Allocation* allocate(uint64_t size_bytes, std::string name, bool poisoned = false);
   // False if `base` is not the base of a live allocation.
   bool free(uint64_t base);

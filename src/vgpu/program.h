@@ -1,5 +1,5 @@
-// A decoded module: code of every function, the constant pool, where module variables lie. Made once a module and
-// shared by its launches.
+// A decoded module: code of every function, the constant pool, where module variables lie. Made once a module
+// and shared by its launches.
 #pragma once
 
 #include "ptx/module.h"
@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct Arch {
 
 class Program {
 public:
-  // Decodes every function and allocates and initializes module variables in `memory`. The module must have passed
-  // verify(). A diagnostic means that a variable cannot be laid out (an initializer names what is not there).
+  // Decodes every function and allocates and initializes module variables in `memory`. The module must have
+  // passed verify(). A diagnostic means that a variable cannot be laid out (an initializer names what is not
+  // there).
   static Result<std::unique_ptr<Program>, Diagnostic> load(std::shared_ptr<const ptx::Module> module,
                                                            GlobalMemory& memory, Arch arch);
   ~Program();
@@ -35,16 +37,22 @@ public:
   // Function addresses, as `mov.u64 %rd, f` and initializers give them: kFunctionBase + 16 * index.
   const Code* code_at(uint64_t address) const;
   uint64_t function_address(std::string_view function) const; // 0: none
-  Allocation* variable(uint32_t module_variable_index) const;
   std::byte* constants() const { return constants_; }
 
-  // Shared offset of a module-scope .shared variable; extern ones lie at the start of dynamic shared memory, which is
-  // after `static_shared_bytes`.
-  uint32_t shared_offset(uint32_t module_variable_index) const;
-  uint32_t static_shared_bytes() const { return static_shared_bytes_; } // reserved bytes included
+  // Where a global or const variable lies; null for other spaces.
+  const Allocation* allocation_of(const ptx::Function& function, const ptx::Operand& symbol) const;
+  // Offset of a .shared variable in the CTA's shared memory, or kDynamicShared.
+  uint32_t shared_offset_of(const ptx::Function& function, const ptx::Operand& symbol) const;
+  // Static shared memory of a kernel, system's reserved bytes included, and the alignment its dynamic part
+  // needs.
+  uint32_t static_shared_bytes(const Code& entry) const { return entry.shared_bytes; }
+  uint32_t dynamic_shared_align() const { return dynamic_shared_align_; }
+  // The module-scope variable's address, for hosts that set it; 0 if there is none of that name.
+  const Allocation* find_variable(std::string_view name) const;
+
+  Slot intern_constant(uint64_t low, uint64_t high, int bytes);
 
 private:
-  friend class Decoder;
   friend class ProgramLoader;
   Program() = default;
 
@@ -52,16 +60,18 @@ private:
   GlobalMemory* memory_ = nullptr;
   Arch arch_;
   std::vector<std::unique_ptr<Code>> codes_; // by ptx::Module::functions
-  std::vector<Allocation*> variables_;       // by ptx::Module::variables; null: not in global memory
-  std::vector<uint32_t> shared_offsets_;
-  uint32_t static_shared_bytes_ = kSharedReservedBytes;
-  uint32_t shared_align_ = 16;
+  // By variable: where it lies, or its shared offset.
+  std::unordered_map<const ptx::Variable*, Allocation*> allocations_;
+  std::unordered_map<const ptx::Variable*, uint32_t> shared_offsets_;
+  uint32_t dynamic_shared_align_ = 16;
   std::vector<std::byte> pool_; // while decoding; the base moves, offsets stay
-  std::map<std::pair<uint64_t, uint64_t>, uint32_t> pool_index_[5]; // bits -> offset, by log2(bytes per lane), 0: predicates
+  std::map<std::tuple<uint64_t, uint64_t, int>, uint32_t>
+      pool_index_; // low, high, bytes of a lane value -> offset
   std::unique_ptr<std::byte[]> constants_storage_;
   std::byte* constants_ = nullptr; // 64-byte aligned copy of the finished pool
 };
 
+inline constexpr uint32_t kDynamicShared = UINT32_MAX;
 inline constexpr uint64_t kFunctionBase = 0x0000'0400'0000'0000;
 
 } // namespace lemma::vgpu

@@ -16,19 +16,19 @@ using Dim3 = std::array<uint32_t, 3>;
 
 enum class FaultKind : uint8_t {
   none,
-  out_of_bounds,     // no allocation holds the whole access
-  misaligned,        // address is not a multiple of what the access needs
-  read_only,         // store to .const or kernel parameters
-  wrong_space,       // an address of another state space
-  trap,              // trap executed
-  breakpoint,        // brkpt executed: nobody is there to catch it
-  assertion,         // __assertfail
-  call_too_deep,     // call stack or local memory exhausted
-  bad_call,          // indirect call or brx.idx to what is no target
+  out_of_bounds, // no allocation holds the whole access
+  misaligned,    // address is not a multiple of what the access needs
+  read_only,     // store to .const or kernel parameters
+  wrong_space,   // an address of another state space
+  trap,          // trap executed
+  breakpoint,    // brkpt executed: nobody is there to catch it
+  assertion,     // __assertfail
+  call_too_deep, // call stack or local memory exhausted
+  bad_call,      // indirect call or brx.idx to what is no target
   too_many_instructions,
   deadlock,
   illegal_instruction, // what the ISA leaves undefined or the hardware refuses at run time
-  unsupported,       // legal, not modelled
+  unsupported,         // legal, not modelled
   internal,
 };
 
@@ -46,7 +46,7 @@ struct SourcePlace {
 
 struct Fault {
   FaultKind kind = FaultKind::none;
-  std::string message; // one line, complete: what happened
+  std::string message;            // one line, complete: what happened
   std::vector<std::string> notes; // further lines: nearest allocation, what to do
   SourcePlace place;
   Dim3 cta{};
@@ -70,7 +70,7 @@ struct UninitializedRead {
   Dim3 cta{};
   uint32_t warp = 0;
   int32_t lane = 0;
-  std::string what; // "register %r5", "shared memory at 0x410", "buffer 'arg 2' at byte 64"
+  std::string what;   // "register %r5", "shared memory at 0x410", "buffer 'arg 2' at byte 64"
   uint64_t count = 0; // reads at this instruction
 };
 
@@ -82,13 +82,13 @@ struct LaunchStats {
 };
 
 struct LaunchReport {
-  Fault fault;                    // kind none: the launch finished
-  std::vector<Waiting> waiting;   // for a deadlock, all that wait
+  Fault fault;                                  // kind none: the launch finished
+  std::vector<Waiting> waiting;                 // for a deadlock, all that wait
   std::vector<UninitializedRead> uninitialized; // the first ten instructions
   uint64_t uninitialized_reads = 0;
   std::vector<std::string> warnings; // e.g. an approximate function's note, printed once
   LaunchStats stats;
-  bool used_approximate = false;  // an .approx instruction ran: bits are not owed to be the hardware's
+  bool used_approximate = false; // an .approx instruction ran: bits are not owed to be the hardware's
   bool ok() const { return fault.kind == FaultKind::none; }
 };
 

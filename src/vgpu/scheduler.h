@@ -1,4 +1,5 @@
-// Runs a launch: CTAs on all cores, as many resident as the modelled GPU would hold, preempted after a quantum.
+// Runs a launch: CTAs on all cores, as many resident as the modelled GPU would hold, preempted after a
+// quantum.
 //
 // Tests: tests/unit/vgpu/scheduler_test.cc, tests/programs/grid_barrier.
 #pragma once
@@ -25,7 +26,7 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
                          const MachineLimits& limits = {});
 
 // Runs to the end, to the first fault, or to a deadlock. The configuration must have passed check_launch().
-LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& config,
-                        const MachineLimits& limits = {});
+LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory,
+                        const LaunchConfig& config, const MachineLimits& limits = {});
 
 } // namespace lemma::vgpu

@@ -1,0 +1,196 @@
+#include "vgpu/decode.h"
+
+#include "vgpu/decoder.h"
+#include "vgpu/flow.h"
+#include "vgpu/written.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+
+using isa::StateSpace;
+using isa::Type;
+
+namespace {
+
+const SelectorTable& selectors() {
+  static const SelectorTable table = [] {
+    SelectorTable t;
+    add_integer_selectors(t);
+    add_float_selectors(t);
+    add_half_selectors(t);
+    add_convert_selectors(t);
+    add_compare_selectors(t);
+    add_move_selectors(t);
+    add_memory_selectors(t);
+    add_atomic_selectors(t);
+    add_warp_selectors(t);
+    add_control_selectors(t);
+    add_matrix_selectors(t);
+    return t;
+  }();
+  return table;
+}
+
+Step run_unsupported(Exec& x, const DecodedInst& in) {
+  const ptx::Instruction& instruction = x.ptx_instruction(in);
+  return x.fault(in, FaultKind::unsupported,
+                 fmt::format("{} is legal here, but the virtual GPU does not execute this form yet",
+                             isa::to_string(instruction.opcode)));
+}
+
+Step run_goto(Exec& x, const DecodedInst& in) {
+  x.pc = in.target;
+  return Step::jumped;
+}
+
+uint64_t align_up(uint64_t value, uint64_t align) {
+  return align ? (value + align - 1) / align * align : value;
+}
+
+} // namespace
+
+class FunctionDecoder {
+public:
+  FunctionDecoder(Program& program, Code& code)
+      : decoder_(program, code), code_(code), function_(*code.function) {}
+
+  void run() {
+    place_registers();
+    place_variables();
+    const std::vector<BasicBlock> blocks = basic_blocks(function_);
+    const std::vector<uint32_t> order = layout_order(blocks);
+    code_.inst_to_pc.assign(function_.instructions.size() + 1, 0);
+    std::vector<PcRange> ranges(blocks.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      const uint32_t b = order[i];
+      ranges[b].begin = pc();
+      decode_block(blocks[b]);
+      const uint32_t next = i + 1 < order.size() ? order[i + 1] : ptx::kNone;
+      if (blocks[b].falls_through && next != b + 1)
+        add_goto(blocks[b].end);
+      ranges[b].end = pc();
+    }
+    resolve_targets();
+    code_.param_area_offset = static_cast<uint32_t>(align_up(code_.frame_bytes, 64));
+    code_.frame_bytes = code_.param_area_offset + code_.param_bytes * kWarpSize;
+    find_unwritten_reads(code_, blocks, order, ranges);
+  }
+
+private:
+  uint32_t pc() const { return static_cast<uint32_t>(code_.insts.size()); }
+
+  // Predicates first, then by falling alignment need: none, since every lane array is a multiple of 64 bytes.
+  void place_registers() {
+    code_.registers.resize(function_.registers.size());
+    code_.tracked.assign(function_.registers.size(), false);
+    for (const bool predicates : {true, false})
+      for (uint32_t r = 0; r < function_.registers.size(); ++r) {
+        const ptx::Register& reg = function_.registers[r];
+        if ((reg.type == Type::pred) != predicates)
+          continue;
+        Slot slot = decoder_.place(reg.type);
+        for (int component = 1; component < reg.vector_elems; ++component)
+          decoder_.place(reg.type);
+        slot.reg = r;
+        code_.registers[r] = slot;
+      }
+  }
+
+  uint32_t add_param(const ptx::Variable& variable) {
+    const uint64_t offset = align_up(code_.param_bytes, std::max<uint32_t>(variable.align, 1));
+    code_.param_bytes = static_cast<uint32_t>(offset + variable.size_bytes);
+    return static_cast<uint32_t>(offset);
+  }
+
+  void place_variables() {
+    // A kernel's parameters lie in the launch, not in a lane's param area.
+    uint64_t kernel_offset = 0;
+    for (const ptx::Variable& param : function_.params) {
+      if (function_.is_entry) {
+        kernel_offset = align_up(kernel_offset, param.align);
+        code_.param_offsets.push_back(static_cast<uint32_t>(kernel_offset));
+        kernel_offset += param.size_bytes;
+      } else {
+        code_.param_offsets.push_back(add_param(param));
+      }
+    }
+    for (const ptx::Variable& result : function_.returns)
+      code_.return_offsets.push_back(add_param(result));
+    for (const ptx::Variable& variable : function_.variables) {
+      uint32_t offset = 0;
+      if (variable.space == StateSpace::param) {
+        offset = add_param(variable);
+      } else if (variable.space == StateSpace::local) {
+        offset = static_cast<uint32_t>(align_up(code_.local_bytes, std::max<uint32_t>(variable.align, 1)));
+        code_.local_bytes = static_cast<uint32_t>(offset + variable.size_bytes);
+      }
+      code_.variable_offsets.push_back(offset);
+    }
+    code_.param_bytes = static_cast<uint32_t>(align_up(code_.param_bytes, 16));
+    code_.local_bytes = static_cast<uint32_t>(align_up(code_.local_bytes, 16));
+  }
+
+  void decode_block(const BasicBlock& block) {
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      code_.inst_to_pc[i] = pc();
+      decode(i);
+    }
+    if (block.begin == block.end) { // the end of the body
+      code_.inst_to_pc[block.begin] = pc();
+      DecodedInst in = return_instruction();
+      code_.insts.push_back(in);
+    }
+  }
+
+  void decode(uint32_t index) {
+    const ptx::Instruction& instruction = function_.instructions[index];
+    DecodedInst in;
+    in.source = index;
+    if (instruction.guard.reg != ptx::kNone) {
+      in.guarded = true;
+      in.guard_negated = instruction.guard.negated;
+      in.guard_offset = code_.registers[instruction.guard.reg].offset;
+      in.guard_reg = instruction.guard.reg;
+    }
+    const Selector select = selectors().find(instruction.opcode);
+    DecodedInst selected = in;
+    if (select && select(decoder_, instruction, selected)) {
+      code_.insts.push_back(selected);
+      return;
+    }
+    in.handler = run_unsupported;
+    code_.insts.push_back(in);
+  }
+
+  void add_goto(uint32_t instruction_index) {
+    DecodedInst in;
+    in.handler = run_goto;
+    in.always_run = true;
+    in.target = instruction_index; // a pc once all are placed
+    gotos_.push_back(pc());
+    code_.insts.push_back(in);
+  }
+
+  void resolve_targets() {
+    for (const uint32_t at : gotos_)
+      code_.insts[at].target = code_.inst_to_pc[code_.insts[at].target];
+    for (DecodedInst& in : code_.insts)
+      if (in.source != ptx::kNone && function_.instructions[in.source].opcode == isa::Opcode::bra &&
+          in.handler != run_unsupported)
+        in.target = code_.inst_to_pc[function_.instructions[in.source].operands[0].target];
+  }
+
+  Decoder decoder_;
+  Code& code_;
+  const ptx::Function& function_;
+  std::vector<uint32_t> gotos_;
+};
+
+void decode_function(Program& program, Code& code) {
+  FunctionDecoder(program, code).run();
+}
+
+} // namespace lemma::vgpu

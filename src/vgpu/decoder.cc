@@ -1,0 +1,280 @@
+// Operands: from what the text names to where 32 lane values lie.
+#include "vgpu/decoder.h"
+
+#include "vgpu/special_registers.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::StateSpace;
+using isa::Type;
+using ptx::Operand;
+using ptx::OperandKind;
+
+uint32_t align_up(uint32_t value, uint32_t align) {
+  return (value + align - 1) / align * align;
+}
+
+float as_float(const Operand& operand) {
+  return operand.imm_kind == ptx::ImmKind::f32 ? std::bit_cast<float>(static_cast<uint32_t>(operand.bits))
+                                               : static_cast<float>(std::bit_cast<double>(operand.bits));
+}
+
+// The bits of an immediate as an operand of the given type.
+uint64_t immediate_bits(const Operand& operand, Type type) {
+  const bool integral =
+      operand.imm_kind == ptx::ImmKind::integer || operand.imm_kind == ptx::ImmKind::unsigned_integer;
+  if (integral || (operand.imm_kind == ptx::ImmKind::f32 && isa::bits_of(type) == 32))
+    return operand.bits;
+  if (type == Type::f64 || isa::bits_of(type) == 64)
+    return operand.imm_kind == ptx::ImmKind::f64
+               ? operand.bits
+               : std::bit_cast<uint64_t>(static_cast<double>(as_float(operand)));
+  return std::bit_cast<uint32_t>(as_float(operand));
+}
+
+} // namespace
+
+int register_bytes(Type type) {
+  return type == Type::pred ? 0 : std::max(2, isa::bytes_of(type));
+}
+
+uint32_t Decoder::allocate_frame(int bytes, int align) {
+  const uint32_t offset = align_up(code_.frame_bytes, align);
+  code_.frame_bytes = offset + bytes;
+  return offset;
+}
+
+Slot Decoder::place(Type type) {
+  const int bytes = register_bytes(type);
+  Slot slot;
+  slot.bytes = static_cast<uint8_t>(bytes);
+  slot.offset = bytes == 0 ? allocate_frame(4, 4) : allocate_frame(bytes * kWarpSize, 64);
+  return slot;
+}
+
+Slot Decoder::temporary(Type type) {
+  return place(type);
+}
+
+Slot Decoder::constant(uint64_t bits, Type type) {
+  const int bytes = register_bytes(type);
+  if (bytes == 0)
+    bits = bits & 1 ? kAllLanes : 0;
+  else if (bytes < 8)
+    bits &= (uint64_t{1} << (bytes * 8)) - 1;
+  return program_.intern_constant(bits, 0, bytes);
+}
+
+Slot Decoder::constant128(uint64_t low, uint64_t high) {
+  return program_.intern_constant(low, high, 16);
+}
+
+Slot Decoder::dst(const Operand& operand, Type type) {
+  if (operand.kind != OperandKind::reg)
+    return temporary(type); // a sink
+  return code_.register_slot(operand.reg, std::max<int>(operand.component, 0));
+}
+
+Slot Decoder::src(const Operand& operand, Type type) {
+  switch (operand.kind) {
+  case OperandKind::reg: {
+    const Slot slot = code_.register_slot(operand.reg, std::max<int>(operand.component, 0));
+    return operand.negated ? negated_predicate(slot) : slot;
+  }
+  case OperandKind::imm:
+    return operand.negated ? constant(~operand.bits & 1, type)
+                           : constant(immediate_bits(operand, type), type);
+  case OperandKind::sreg:
+    return read_special_register(operand.sreg, type);
+  case OperandKind::symbol:
+    return symbol_address(operand, type);
+  case OperandKind::function:
+    return constant(program_.function_address(operand.symbol_name), type);
+  default:
+    return constant(0, type); // `_` as a source, where the ISA allows it
+  }
+}
+
+Slot Decoder::negated_predicate(Slot slot) {
+  DecodedInst in;
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    x.set_pred(in, 0, ~x.pred(in, 0));
+    return Step::next;
+  };
+  const Slot negated = temporary(Type::pred);
+  set_operands(in, {negated}, {slot});
+  emit(in);
+  return negated;
+}
+
+Slot Decoder::read_special_register(isa::SpecialRegister sreg, Type type) {
+  DecodedInst in;
+  in.handler = special_register_reader(sreg);
+  const Type own = isa::type_of(sreg);
+  const Slot value = temporary(isa::bits_of(type) > isa::bits_of(own) ? type : own);
+  in.width = value.bytes;
+  in.imm = static_cast<int64_t>(sreg);
+  set_operands(in, {value}, {});
+  emit(in);
+  return value;
+}
+
+// Where a symbol lies is known now, except for local variables of functions that may be active more than once
+// and for dynamic shared memory.
+Slot Decoder::symbol_address(const Operand& operand, Type type) {
+  const ptx::Variable& variable = variable_of(operand);
+  switch (variable.space) {
+  case StateSpace::shared:
+  case StateSpace::shared_cluster: {
+    const uint32_t offset = program_.shared_offset_of(function(), operand);
+    if (offset != kDynamicShared)
+      return constant(offset + operand.offset, type);
+    return launch_dependent_address(StateSpace::shared, operand.offset, type);
+  }
+  case StateSpace::local:
+    return launch_dependent_address(StateSpace::local,
+                                    code_.variable_offsets[operand.symbol] + operand.offset, type);
+  case StateSpace::param:
+    return constant(param_offset(operand) + operand.offset, type);
+  default: {
+    const Allocation* allocation = program_.allocation_of(function(), operand);
+    return constant((allocation ? allocation->base : 0) + operand.offset, type);
+  }
+  }
+}
+
+Slot Decoder::launch_dependent_address(StateSpace space, int64_t offset, Type type) {
+  DecodedInst in;
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    const bool local = static_cast<StateSpace>(in.flags) == StateSpace::local;
+    const uint64_t base =
+        local ? x.warp->splits[x.split].stack.back().local_base : x.launch->dynamic_shared_offset;
+    const uint64_t address = base + in.imm;
+    for_lanes(x.active, [&](int lane) {
+      if (in.width == 8)
+        x.dst<uint64_t>(in)[lane] = address;
+      else
+        x.dst<uint32_t>(in)[lane] = static_cast<uint32_t>(address);
+    });
+    return Step::next;
+  };
+  const Slot value = temporary(isa::bits_of(type) == 64 ? type : Type::u32);
+  in.flags = static_cast<uint8_t>(space);
+  in.width = value.bytes;
+  in.imm = offset;
+  set_operands(in, {value}, {});
+  emit(in);
+  return value;
+}
+
+const ptx::Variable& Decoder::variable_of(const Operand& operand) const {
+  using Scope = Operand::SymbolScope;
+  switch (operand.symbol_scope) {
+  case Scope::function:
+    return function().variables[operand.symbol];
+  case Scope::param:
+    return function().params[operand.symbol];
+  case Scope::return_param:
+    return function().returns[operand.symbol];
+  default:
+    return module().variables[operand.symbol];
+  }
+}
+
+uint32_t Decoder::param_offset(const Operand& operand) const {
+  using Scope = Operand::SymbolScope;
+  switch (operand.symbol_scope) {
+  case Scope::param:
+    return code_.param_offsets[operand.symbol];
+  case Scope::return_param:
+    return code_.return_offsets[operand.symbol];
+  default:
+    return code_.variable_offsets[operand.symbol];
+  }
+}
+
+AddressOperand Decoder::address(const ptx::Instruction& instruction, const Operand& operand) {
+  AddressOperand out;
+  out.space = state_space_of(instruction);
+  out.offset = operand.offset;
+  const Operand& base = operand.kind == OperandKind::address ? operand.elems[0] : operand;
+  if (&base != &operand)
+    out.offset += base.kind == OperandKind::imm ? static_cast<int64_t>(base.bits) : 0;
+  if (out.space == StateSpace::param) {
+    // A kernel reads its parameters from the launch; everything else in .param is of this activation.
+    const bool of_launch = function().is_entry && (base.kind != OperandKind::symbol ||
+                                                   base.symbol_scope == Operand::SymbolScope::param);
+    if (!of_launch)
+      out.space = StateSpace::reg;
+  }
+  if (base.kind == OperandKind::imm)
+    return out;
+  if (base.kind == OperandKind::symbol) {
+    const ptx::Variable& variable = variable_of(base);
+    if (variable.space == StateSpace::param) {
+      out.offset += param_offset(base) + base.offset;
+      return out;
+    }
+    if (out.space == StateSpace::generic) // a direct name with no space: the variable's own
+      out.space = variable.space;
+    if (variable.space == StateSpace::global || variable.space == StateSpace::const_) {
+      const Allocation* allocation = program_.allocation_of(function(), base);
+      out.offset += static_cast<int64_t>((allocation ? allocation->base : 0) + base.offset);
+      return out;
+    }
+  }
+  out.has_base = true;
+  out.base = src(base, module().address_size_bits == 64 ? Type::u64 : Type::u32);
+  return out;
+}
+
+isa::StateSpace state_space_of(const ptx::Instruction& instruction) {
+  using isa::Qual;
+  for (const Qual qual : instruction.quals) {
+    switch (qual) {
+    case Qual::global:
+      return StateSpace::global;
+    case Qual::shared:
+    case Qual::shared_cta:
+      return StateSpace::shared;
+    case Qual::shared_cluster:
+      return StateSpace::shared_cluster;
+    case Qual::local:
+      return StateSpace::local;
+    case Qual::const_:
+      return StateSpace::const_;
+    case Qual::param:
+    case Qual::param_entry:
+    case Qual::param_func:
+      return StateSpace::param;
+    default:
+      break;
+    }
+  }
+  return StateSpace::generic;
+}
+
+void Decoder::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs) {
+  assert(dsts.size() + srcs.size() <= 255);
+  std::vector<Slot>& ops = code_.slots.emplace_back(dsts.begin(), dsts.end());
+  ops.insert(ops.end(), srcs.begin(), srcs.end());
+  in.ops = ops.data();
+  in.dst_count = static_cast<uint8_t>(dsts.size());
+  in.op_count = static_cast<uint8_t>(ops.size());
+}
+
+void Decoder::set_simple_operands(DecodedInst& in, const ptx::Instruction& instruction, Type dst_type,
+                                  Type src_type) {
+  std::vector<Slot> srcs;
+  for (size_t i = 1; i < instruction.operands.size(); ++i)
+    srcs.push_back(src(instruction.operands[i], src_type));
+  const Slot d = dst(instruction.operands[0], dst_type);
+  set_operands(in, std::span(&d, 1), srcs);
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,98 @@
+// Faults and the places they name. Memory access is in access.cc, waiting for lanes in warp.cc.
+#include "vgpu/exec.h"
+
+#include "vgpu/place.h"
+
+namespace lemma::vgpu {
+
+const char* to_string(FaultKind kind) {
+  switch (kind) {
+  case FaultKind::none:
+    return "no fault";
+  case FaultKind::out_of_bounds:
+    return "out of bounds";
+  case FaultKind::misaligned:
+    return "misaligned address";
+  case FaultKind::read_only:
+    return "write to read-only memory";
+  case FaultKind::wrong_space:
+    return "address of another state space";
+  case FaultKind::trap:
+    return "trap";
+  case FaultKind::breakpoint:
+    return "breakpoint";
+  case FaultKind::assertion:
+    return "assertion failed";
+  case FaultKind::call_too_deep:
+    return "call too deep";
+  case FaultKind::bad_call:
+    return "bad call target";
+  case FaultKind::too_many_instructions:
+    return "too many instructions";
+  case FaultKind::deadlock:
+    return "deadlock";
+  case FaultKind::illegal_instruction:
+    return "illegal instruction";
+  case FaultKind::unsupported:
+    return "unsupported";
+  case FaultKind::internal:
+    return "internal error";
+  }
+  return "internal error";
+}
+
+SourcePlace place_of(const Code& code, const DecodedInst& in) {
+  SourcePlace place;
+  place.function = code.function->name;
+  // The decoder's own instructions lie just before the one they serve.
+  const DecodedInst* at = &in;
+  const DecodedInst* end = code.insts.data() + code.insts.size();
+  while (at < end && at->source == ptx::kNone)
+    ++at;
+  if (at == end)
+    return place;
+  const ptx::Instruction& instruction = code.function->instructions[at->source];
+  const SourceText& source = *code.module->source;
+  place.ptx_line = source.line_column(instruction.range.begin).line;
+  for (const char c : source.slice(instruction.range))
+    if (c != '\n' && c != '\r' && !(c == '\t' && place.instruction.empty()))
+      place.instruction += c == '\t' ? ' ' : c;
+  if (instruction.location != ptx::kNone) {
+    const ptx::LineLocation& location = code.module->locations[instruction.location];
+    place.line = location.line;
+    if (const auto file = code.module->files.find(location.file); file != code.module->files.end())
+      place.file = file->second.name;
+  }
+  return place;
+}
+
+Step Exec::fault(const DecodedInst& in, FaultKind kind, std::string message, int lane,
+                 std::vector<std::string> notes) {
+  const std::lock_guard lock(launch->report_mutex);
+  Fault& fault = launch->report.fault;
+  if (fault.kind == FaultKind::none) {
+    fault.kind = kind;
+    fault.message = std::move(message);
+    fault.notes = std::move(notes);
+    fault.place = place_of(*code, in);
+    fault.cta = cta->id;
+    fault.warp = warp->index;
+    fault.lane = lane;
+  }
+  launch->stop.store(true);
+  return Step::stopped;
+}
+
+Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
+                    std::vector<std::string> notes) {
+  const Step step = fault(in, kind, std::move(message), lane, std::move(notes));
+  const std::lock_guard lock(launch->report_mutex);
+  Fault& fault = launch->report.fault;
+  if (fault.cta == cta->id && fault.warp == warp->index && fault.lane == lane) {
+    fault.address = address;
+    fault.has_address = true;
+  }
+  return step;
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,193 @@
+#include "vgpu/flow.h"
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+
+bool ends_block(const ptx::Instruction& instruction) {
+  switch (instruction.opcode) {
+  case Opcode::bra:
+  case Opcode::brx_idx:
+  case Opcode::ret:
+  case Opcode::exit:
+  case Opcode::trap:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// Explicit targets of a control instruction, as instruction indices.
+std::vector<uint32_t> targets_of(const ptx::Function& function, const ptx::Instruction& instruction) {
+  if (instruction.opcode == Opcode::bra)
+    return {instruction.operands[0].target};
+  if (instruction.opcode == Opcode::brx_idx)
+    return function.target_lists[instruction.operands[1].target].labels;
+  return {};
+}
+
+// Strongly connected components of the sub-graph of `nodes`, in topological order. Tarjan's algorithm with
+// its own stack, since hostile input may nest as deep as it is long.
+class Components {
+public:
+  explicit Components(const std::vector<BasicBlock>& blocks)
+      : blocks_(blocks), region_of_(blocks.size(), 0), index_(blocks.size()), low_(blocks.size()),
+        on_stack_(blocks.size()) {}
+
+  std::vector<std::vector<uint32_t>> find(const std::vector<uint32_t>& nodes) {
+    ++region_;
+    counter_ = 0;
+    found_.clear();
+    for (const uint32_t node : nodes) {
+      region_of_[node] = region_;
+      index_[node] = kUnseen;
+    }
+    for (const uint32_t node : nodes)
+      if (index_[node] == kUnseen)
+        visit(node);
+    std::reverse(found_.begin(), found_.end());
+    return std::move(found_);
+  }
+
+private:
+  static constexpr uint32_t kUnseen = UINT32_MAX;
+  struct Level {
+    uint32_t node;
+    size_t next_successor;
+  };
+
+  void open(uint32_t node, std::vector<Level>& levels) {
+    index_[node] = low_[node] = counter_++;
+    stack_.push_back(node);
+    on_stack_[node] = true;
+    levels.push_back({node, 0});
+  }
+
+  void close(uint32_t node) {
+    std::vector<uint32_t> component;
+    uint32_t popped;
+    do {
+      popped = stack_.back();
+      stack_.pop_back();
+      on_stack_[popped] = false;
+      component.push_back(popped);
+    } while (popped != node);
+    std::sort(component.begin(), component.end());
+    found_.push_back(std::move(component));
+  }
+
+  void visit(uint32_t root) {
+    std::vector<Level> levels;
+    open(root, levels);
+    while (!levels.empty()) {
+      const uint32_t node = levels.back().node;
+      const auto& successors = blocks_[node].successors;
+      if (levels.back().next_successor < successors.size()) {
+        // Last successor first: the order is reversed in the end, so what is fallen into stays near.
+        const uint32_t next = successors[successors.size() - 1 - levels.back().next_successor++];
+        if (region_of_[next] != region_)
+          continue;
+        if (index_[next] == kUnseen)
+          open(next, levels);
+        else if (on_stack_[next])
+          low_[node] = std::min(low_[node], index_[next]);
+        continue;
+      }
+      if (low_[node] == index_[node])
+        close(node);
+      levels.pop_back();
+      if (!levels.empty())
+        low_[levels.back().node] = std::min(low_[levels.back().node], low_[node]);
+    }
+  }
+
+  const std::vector<BasicBlock>& blocks_;
+  std::vector<uint32_t> region_of_; // which call of find() last looked at a block
+  uint32_t region_ = 0;
+  std::vector<uint32_t> index_, low_;
+  std::vector<bool> on_stack_;
+  std::vector<uint32_t> stack_;
+  uint32_t counter_ = 0;
+  std::vector<std::vector<uint32_t>> found_;
+};
+
+bool has_self_loop(const BasicBlock& block, uint32_t index) {
+  return std::find(block.successors.begin(), block.successors.end(), index) != block.successors.end();
+}
+
+} // namespace
+
+std::vector<BasicBlock> basic_blocks(const ptx::Function& function) {
+  const auto count = static_cast<uint32_t>(function.instructions.size());
+  std::vector<bool> leads(count + 1, false);
+  leads[0] = true;
+  for (uint32_t i = 0; i < count; ++i) {
+    const ptx::Instruction& instruction = function.instructions[i];
+    if (!ends_block(instruction))
+      continue;
+    leads[i + 1] = true;
+    for (const uint32_t target : targets_of(function, instruction))
+      leads[target] = true;
+  }
+  std::vector<BasicBlock> blocks;
+  std::vector<uint32_t> block_at(count + 1, 0);
+  for (uint32_t i = 0; i <= count; ++i) {
+    if (leads[i] || i == count) {
+      if (!blocks.empty())
+        blocks.back().end = i;
+      blocks.push_back({i, i, {}, false});
+    }
+    block_at[i] = static_cast<uint32_t>(blocks.size() - 1);
+  }
+  // The last block is empty and stands for the end of the body: running into it returns.
+  for (uint32_t b = 0; b + 1 < blocks.size(); ++b) {
+    BasicBlock& block = blocks[b];
+    const ptx::Instruction& last = function.instructions[block.end - 1];
+    const bool leaves = ends_block(last) && last.guard.reg == ptx::kNone;
+    block.falls_through = !leaves;
+    if (block.falls_through)
+      block.successors.push_back(b + 1);
+    if (ends_block(last))
+      for (const uint32_t target : targets_of(function, last))
+        block.successors.push_back(block_at[target]);
+  }
+  return blocks;
+}
+
+std::vector<uint32_t> layout_order(const std::vector<BasicBlock>& blocks) {
+  // A work list instead of recursion. Each item is a region still to be ordered; regions come out in order
+  // because they are pushed in reverse.
+  std::vector<uint32_t> order;
+  Components components_of(blocks);
+  std::vector<std::vector<uint32_t>> pending;
+  std::vector<uint32_t> all(blocks.size());
+  for (uint32_t i = 0; i < blocks.size(); ++i)
+    all[i] = i;
+  pending.push_back(std::move(all));
+  while (!pending.empty()) {
+    std::vector<uint32_t> nodes = std::move(pending.back());
+    pending.pop_back();
+    if (nodes.size() == 1) {
+      order.push_back(nodes[0]);
+      continue;
+    }
+    std::vector<std::vector<uint32_t>> components = components_of.find(nodes);
+    if (components.size() == 1 && (components[0].size() > 1 || has_self_loop(blocks[nodes[0]], nodes[0]))) {
+      // One loop: its head, the first block of the text, then the rest without the edges back to it.
+      order.push_back(nodes[0]);
+      pending.emplace_back(nodes.begin() + 1, nodes.end());
+      continue;
+    }
+    for (size_t i = components.size(); i-- > 0;)
+      pending.push_back(std::move(components[i]));
+  }
+  // Unreachable blocks of the text may have come first; the entry must.
+  const auto entry = std::find(order.begin(), order.end(), 0u);
+  std::rotate(order.begin(), entry, entry + 1);
+  return order;
+}
+
+} // namespace lemma::vgpu

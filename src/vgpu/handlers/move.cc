@@ -1,0 +1,203 @@
+// mov (also packing and unpacking), cvta, isspacep.
+//
+// PTX ISA, "Data Movement and Conversion Instructions: mov, cvta, isspacep". Tests:
+// tests/unit/vgpu/move_test.cc.
+#include "vgpu/decoder.h"
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using ptx::Operand;
+using ptx::OperandKind;
+
+struct Bits128 {
+  uint64_t low, high;
+};
+
+template <class T>
+Step run_mov(Exec& x, const DecodedInst& in) {
+  T values[kWarpSize];
+  std::memcpy(values, x.src<T>(in, 0), sizeof(values));
+  keep_active(x.dst<T>(in), values, x.active);
+  return Step::next;
+}
+
+Step run_mov_pred(Exec& x, const DecodedInst& in) {
+  x.set_pred(in, 0, x.pred(in, 0));
+  return Step::next;
+}
+
+// Lane by lane, the bits of the sources one after the other become the bits of the destinations. in.width:
+// bytes of one element on the side that has several.
+Step run_repack(Exec& x, const DecodedInst& in) {
+  const int src_count = in.op_count - in.dst_count;
+  const auto part_bytes = [&](int count, const Slot& slot) {
+    return count == 1 ? int{slot.bytes} : int{in.width};
+  };
+  for_lanes(x.active, [&](int lane) {
+    std::byte bits[16] = {};
+    int at = 0;
+    for (int i = 0; i < src_count; ++i) {
+      const Slot& slot = x.src_slot(in, i);
+      const int bytes = part_bytes(src_count, slot);
+      std::memcpy(bits + at, x.bases[slot.base] + slot.offset + lane * slot.bytes, bytes);
+      at += bytes;
+    }
+    at = 0;
+    for (int i = 0; i < in.dst_count; ++i) {
+      const Slot& slot = x.dst_slot(in, i);
+      const int bytes = part_bytes(in.dst_count, slot);
+      std::byte* target = x.bases[0] + slot.offset + lane * slot.bytes;
+      std::memset(target, 0, slot.bytes);
+      std::memcpy(target, bits + at, bytes);
+      at += bytes;
+    }
+  });
+  return Step::next;
+}
+
+// Packing 8-bit elements of 16-bit registers works because in.width is 1 while the register's lanes take 2
+// bytes.
+bool select_repack(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Operand& to = instruction.operands[0];
+  const Operand& from = instruction.operands[1];
+  const bool unpacks = to.kind == OperandKind::vector;
+  const size_t count = unpacks ? to.elems.size() : from.elems.size();
+  const int whole = isa::bytes_of(instruction.type());
+  in.width = static_cast<uint8_t>(whole / static_cast<int>(count));
+  const Type part = in.width == 8   ? Type::b64
+                    : in.width == 4 ? Type::b32
+                    : in.width == 2 ? Type::b16
+                                    : Type::b8;
+  std::vector<Slot> dsts, srcs;
+  if (unpacks)
+    for (const Operand& elem : to.elems)
+      dsts.push_back(d.dst(elem, part));
+  else
+    dsts.push_back(d.dst(to, instruction.type()));
+  if (from.kind == OperandKind::vector)
+    for (const Operand& elem : from.elems)
+      srcs.push_back(d.src(elem, part));
+  else
+    srcs.push_back(d.src(from, instruction.type()));
+  d.set_operands(in, dsts, srcs);
+  in.handler = run_repack;
+  return true;
+}
+
+bool select_mov(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Type type = instruction.type();
+  if (instruction.operands[0].kind == OperandKind::vector ||
+      instruction.operands[1].kind == OperandKind::vector)
+    return select_repack(d, instruction, in);
+  d.set_simple_operands(in, instruction, type, type);
+  switch (register_bytes(type)) {
+  case 0:
+    in.handler = run_mov_pred;
+    return true;
+  case 2:
+    in.handler = run_mov<uint16_t>;
+    return true;
+  case 4:
+    in.handler = run_mov<uint32_t>;
+    return true;
+  case 8:
+    in.handler = run_mov<uint64_t>;
+    return true;
+  case 16:
+    in.handler = run_mov<Bits128>;
+    return true;
+  default:
+    return false;
+  }
+}
+
+uint64_t window_of(StateSpace space) {
+  switch (space) {
+  case StateSpace::shared:
+  case StateSpace::shared_cluster:
+    return kSharedWindow;
+  case StateSpace::local:
+    return kLocalWindow;
+  case StateSpace::param:
+    return kParamWindow;
+  default:
+    return 0; // global and const addresses are generic addresses
+  }
+}
+
+Step run_cvta(Exec& x, const DecodedInst& in) {
+  const auto delta = static_cast<uint64_t>(in.imm);
+  if (in.width == 8)
+    map1<uint64_t, uint64_t>(x, in, [&](uint64_t a) { return a + delta; });
+  else
+    map1<uint32_t, uint32_t>(x, in, [&](uint32_t a) { return static_cast<uint32_t>(a + delta); });
+  return Step::next;
+}
+
+bool select_cvta(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Type type = instruction.type();
+  const uint64_t window = window_of(state_space_of(instruction));
+  const bool to_space = instruction.opcode == isa::Opcode::cvta_to || instruction.has(Qual::to);
+  in.imm = static_cast<int64_t>(to_space ? -window : window);
+  in.width = static_cast<uint8_t>(register_bytes(type));
+  in.handler = run_cvta;
+  // `cvta.space d, var+4` takes the variable's address in its space.
+  d.set_simple_operands(in, instruction, type, type);
+  return true;
+}
+
+Step run_isspacep(Exec& x, const DecodedInst& in) {
+  const auto space = static_cast<StateSpace>(in.flags);
+  const auto* a = x.src<uint64_t>(in, 0);
+  LaneMask result = 0;
+  for_lanes(x.active, [&](int lane) {
+    const uint64_t address = a[lane];
+    const auto within = [&](uint64_t window) { return address - window < kWindowBytes; };
+    bool is = false;
+    switch (space) {
+    case StateSpace::shared:
+    case StateSpace::shared_cluster:
+      is = within(kSharedWindow);
+      break;
+    case StateSpace::local:
+      is = within(kLocalWindow);
+      break;
+    case StateSpace::param:
+      is = within(kParamWindow);
+      break;
+    case StateSpace::const_: {
+      const Allocation* allocation = x.launch->memory->find(address);
+      is = allocation && allocation->read_only;
+      break;
+    }
+    default: // global
+      is = !within(kSharedWindow) && !within(kLocalWindow);
+      break;
+    }
+    result |= static_cast<LaneMask>(is) << lane;
+  });
+  x.set_pred(in, 0, result);
+  return Step::next;
+}
+
+bool select_isspacep(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  in.flags = static_cast<uint8_t>(state_space_of(instruction));
+  in.handler = run_isspacep;
+  d.set_simple_operands(in, instruction, Type::pred, Type::u64);
+  return true;
+}
+
+} // namespace
+
+void add_move_selectors(SelectorTable& table) {
+  using isa::Opcode;
+  table.add(Opcode::mov, select_mov);
+  table.add({Opcode::cvta, Opcode::cvta_to}, select_cvta);
+  table.add(Opcode::isspacep, select_isspacep);
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,311 @@
+// Loading a module: where its variables lie, their initial values, and the code of every function.
+//
+// Shared memory is laid out for each kernel by itself: only what the kernel can reach counts, and variables
+// of kernels that share nothing may lie at the same offset.
+#include "vgpu/program.h"
+
+#include "vgpu/decode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace lemma::vgpu {
+
+using isa::StateSpace;
+
+namespace {
+
+uint32_t align_up(uint32_t value, uint32_t align) {
+  return (value + align - 1) / align * align;
+}
+
+using Scope = ptx::Operand::SymbolScope;
+
+// Calls f(operand) for an operand and everything inside it.
+template <class F>
+void for_each_operand(const ptx::Operand& operand, const F& f) {
+  f(operand);
+  for (const ptx::Operand& elem : operand.elems)
+    for_each_operand(elem, f);
+}
+
+const ptx::Variable& variable_named(const ptx::Module& module, const ptx::Function& function,
+                                    const ptx::Operand& symbol) {
+  return symbol.symbol_scope == Scope::function ? function.variables[symbol.symbol]
+                                                : module.variables[symbol.symbol];
+}
+
+bool is_dynamic_shared(const ptx::Variable& variable) {
+  return variable.space == StateSpace::shared && variable.linkage == ptx::Linkage::extern_;
+}
+
+} // namespace
+
+class ProgramLoader {
+public:
+  ProgramLoader(Program& program) : program_(program), module_(*program.module_) {}
+
+  std::optional<Diagnostic> run() {
+    for (const ptx::Variable& variable : module_.variables)
+      if (auto problem = allocate(variable))
+        return problem;
+    for (const ptx::Function& function : module_.functions)
+      for (const ptx::Variable& variable : function.variables)
+        if (auto problem = allocate(variable))
+          return problem;
+    lay_out_shared();
+    for (const ptx::Variable& variable : module_.variables)
+      if (auto problem = initialize(variable))
+        return problem;
+    for (const ptx::Function& function : module_.functions)
+      for (const ptx::Variable& variable : function.variables)
+        if (auto problem = initialize(variable))
+          return problem;
+    for (size_t i = 0; i < module_.functions.size(); ++i) {
+      Code& code = *program_.codes_[i];
+      code.shared_bytes = shared_bytes_[i];
+      if (module_.functions[i].has_body)
+        decode_function(program_, code);
+    }
+    finish_constants();
+    return std::nullopt;
+  }
+
+private:
+  static bool in_device_memory(const ptx::Variable& variable) {
+    return variable.space == StateSpace::global || variable.space == StateSpace::const_;
+  }
+
+  std::optional<Diagnostic> allocate(const ptx::Variable& variable) {
+    if (is_dynamic_shared(variable))
+      program_.dynamic_shared_align_ = std::max(program_.dynamic_shared_align_, variable.align);
+    if (!in_device_memory(variable))
+      return std::nullopt;
+    Allocation* allocation =
+        program_.memory_->allocate(std::max<uint64_t>(variable.size_bytes, 1),
+                                   fmt::format(".{} {}", isa::to_string(variable.space), variable.name));
+    if (!allocation)
+      return Diagnostic{Severity::error,
+                        "memory",
+                        fmt::format("no memory for {} ({} bytes)", variable.name, variable.size_bytes),
+                        variable.range,
+                        {}};
+    allocation->read_only = variable.space == StateSpace::const_;
+    program_.allocations_[&variable] = allocation;
+    return std::nullopt;
+  }
+
+  std::optional<Diagnostic> initialize(const ptx::Variable& variable) {
+    const auto it = program_.allocations_.find(&variable);
+    if (it == program_.allocations_.end())
+      return std::nullopt;
+    const int bytes = isa::bytes_of(variable.type);
+    uint64_t offset = 0;
+    for (const ptx::InitValue& value : variable.init) {
+      uint64_t bits = value.bits;
+      if (!value.symbol.empty()) {
+        const std::optional<uint64_t> address = address_of(value.symbol);
+        if (!address)
+          return Diagnostic{Severity::error,
+                            "initializer",
+                            fmt::format("initializer of {} takes the address of {}, which has none",
+                                        variable.name, value.symbol),
+                            value.range,
+                            {}};
+        bits = *address + value.addend;
+        if (value.mask_shift < 64)
+          bits = bits >> value.mask_shift & 0xff;
+      }
+      if (offset + bytes > it->second->size_bytes)
+        break; // the verifier has reported it
+      std::memcpy(it->second->host + offset, &bits, std::min(bytes, 8));
+      offset += bytes;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<uint64_t> address_of(const std::string& name) const {
+    if (const Allocation* allocation = program_.find_variable(name))
+      return allocation->base;
+    if (const uint64_t address = program_.function_address(name))
+      return address;
+    return std::nullopt;
+  }
+
+  // Which static shared variables each function uses itself, and which functions it may call.
+  struct Uses {
+    std::set<const ptx::Variable*> shared;
+    std::set<uint32_t> callees;
+    bool calls_anything = false; // an indirect call
+  };
+
+  Uses uses_of(const ptx::Function& function) const {
+    Uses uses;
+    for (const ptx::Instruction& instruction : function.instructions) {
+      for (const ptx::Operand& operand : instruction.operands)
+        for_each_operand(operand, [&](const ptx::Operand& o) {
+          if (o.kind == ptx::OperandKind::symbol &&
+              (o.symbol_scope == Scope::function || o.symbol_scope == Scope::module)) {
+            const ptx::Variable& variable = variable_named(module_, function, o);
+            if (variable.space == StateSpace::shared && !is_dynamic_shared(variable))
+              uses.shared.insert(&variable);
+          }
+          if (o.kind == ptx::OperandKind::function)
+            if (const auto it = function_index_.find(o.symbol_name); it != function_index_.end())
+              uses.callees.insert(it->second);
+        });
+      uses.calls_anything |= instruction.opcode == isa::Opcode::call &&
+                             instruction.operands[0].kind != ptx::OperandKind::function;
+    }
+    return uses;
+  }
+
+  void lay_out_shared() {
+    const auto count = static_cast<uint32_t>(module_.functions.size());
+    for (uint32_t i = 0; i < count; ++i)
+      function_index_.emplace(module_.functions[i].name, i);
+    std::vector<Uses> uses;
+    for (const ptx::Function& function : module_.functions)
+      uses.push_back(uses_of(function));
+
+    std::map<const ptx::Variable*, std::vector<uint32_t>> users; // kernels that reach a variable
+    for (uint32_t entry = 0; entry < count; ++entry) {
+      if (!module_.functions[entry].is_entry)
+        continue;
+      std::vector<uint32_t> stack{entry};
+      std::vector<bool> seen(count, false);
+      while (!stack.empty()) {
+        const uint32_t f = stack.back();
+        stack.pop_back();
+        if (seen[f])
+          continue;
+        seen[f] = true;
+        for (const ptx::Variable* variable : uses[f].shared)
+          users[variable].push_back(entry);
+        stack.insert(stack.end(), uses[f].callees.begin(), uses[f].callees.end());
+        if (uses[f].calls_anything) // any function that is no kernel may be called
+          for (uint32_t g = 0; g < count; ++g)
+            if (!module_.functions[g].is_entry)
+              stack.push_back(g);
+      }
+    }
+    shared_bytes_.assign(count, kSharedReservedBytes);
+    const auto place = [&](const ptx::Variable& variable) {
+      if (variable.space != StateSpace::shared || is_dynamic_shared(variable))
+        return;
+      uint32_t offset = kSharedReservedBytes;
+      for (const uint32_t entry : users[&variable])
+        offset = std::max(offset, shared_bytes_[entry]);
+      offset = align_up(offset, std::max<uint32_t>(variable.align, 1));
+      program_.shared_offsets_[&variable] = offset;
+      for (const uint32_t entry : users[&variable])
+        shared_bytes_[entry] = offset + static_cast<uint32_t>(variable.size_bytes);
+    };
+    for (const ptx::Variable& variable : module_.variables)
+      place(variable);
+    for (const ptx::Function& function : module_.functions)
+      for (const ptx::Variable& variable : function.variables)
+        place(variable);
+  }
+
+  void finish_constants() {
+    constexpr size_t kAlign = 64;
+    program_.constants_storage_ = std::make_unique<std::byte[]>(program_.pool_.size() + kAlign);
+    const auto raw = reinterpret_cast<uintptr_t>(program_.constants_storage_.get());
+    program_.constants_ = program_.constants_storage_.get() + (kAlign - raw % kAlign) % kAlign;
+    std::memcpy(program_.constants_, program_.pool_.data(), program_.pool_.size());
+    program_.pool_.clear();
+    program_.pool_index_.clear();
+  }
+
+  Program& program_;
+  const ptx::Module& module_;
+  std::map<std::string, uint32_t, std::less<>> function_index_;
+  std::vector<uint32_t> shared_bytes_; // by function; of kernels
+};
+
+Result<std::unique_ptr<Program>, Diagnostic> Program::load(std::shared_ptr<const ptx::Module> module,
+                                                           GlobalMemory& memory, Arch arch) {
+  std::unique_ptr<Program> program(new Program);
+  program->module_ = std::move(module);
+  program->memory_ = &memory;
+  program->arch_ = arch;
+  for (const ptx::Function& function : program->module_->functions) {
+    auto code = std::make_unique<Code>();
+    code->function = &function;
+    code->module = program->module_.get();
+    program->codes_.push_back(std::move(code));
+  }
+  if (auto problem = ProgramLoader(*program).run())
+    return fail(std::move(*problem));
+  return program;
+}
+
+Program::~Program() {
+  for (const auto& [variable, allocation] : allocations_)
+    memory_->free(allocation->base);
+}
+
+const Code* Program::find(std::string_view function) const {
+  for (const auto& code : codes_)
+    if (code->function->name == function)
+      return code.get();
+  return nullptr;
+}
+
+const Code* Program::code_at(uint64_t address) const {
+  const uint64_t index = (address - kFunctionBase) / 16;
+  if (address < kFunctionBase || address % 16 != 0 || index >= codes_.size())
+    return nullptr;
+  return codes_[index].get();
+}
+
+uint64_t Program::function_address(std::string_view function) const {
+  for (size_t i = 0; i < codes_.size(); ++i)
+    if (codes_[i]->function->name == function)
+      return kFunctionBase + 16 * i;
+  return 0;
+}
+
+const Allocation* Program::allocation_of(const ptx::Function& function, const ptx::Operand& symbol) const {
+  const auto it = allocations_.find(&variable_named(*module_, function, symbol));
+  return it == allocations_.end() ? nullptr : it->second;
+}
+
+uint32_t Program::shared_offset_of(const ptx::Function& function, const ptx::Operand& symbol) const {
+  const auto it = shared_offsets_.find(&variable_named(*module_, function, symbol));
+  return it == shared_offsets_.end() ? kDynamicShared : it->second;
+}
+
+const Allocation* Program::find_variable(std::string_view name) const {
+  for (const auto& [variable, allocation] : allocations_)
+    if (variable->name == name)
+      return allocation;
+  return nullptr;
+}
+
+Slot Program::intern_constant(uint64_t low, uint64_t high, int bytes) {
+  const auto [it, added] = pool_index_.try_emplace({low, high, bytes}, 0u);
+  if (added) {
+    const size_t size = bytes == 0 ? 4 : static_cast<size_t>(bytes) * kWarpSize;
+    const size_t offset = (pool_.size() + 63) / 64 * 64;
+    pool_.resize(offset + size);
+    const uint64_t value[2] = {low, high};
+    if (bytes == 0)
+      std::memcpy(pool_.data() + offset, &low, 4);
+    else
+      for (int lane = 0; lane < kWarpSize; ++lane)
+        std::memcpy(pool_.data() + offset + static_cast<size_t>(lane) * bytes, value, bytes);
+    it->second = static_cast<uint32_t>(offset);
+  }
+  Slot slot;
+  slot.offset = it->second;
+  slot.base = 1;
+  slot.bytes = static_cast<uint8_t>(bytes);
+  return slot;
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,380 @@
+// CTAs on host threads.
+//
+// A CTA is resident from its start to its end, and as many are resident as the modelled GPU would hold. A
+// worker takes a resident CTA for one turn: until it ends, until none of its warps can go on (idle), or until
+// a quantum of instructions is over. New CTAs start when no resident one can run, and each time a quantum
+// runs out: a CTA that spins may be waiting for one that has not started.
+//
+// Deadlock: `progress_epoch` counts turns in which something moved. A CTA that had an idle turn within the
+// current epoch stays idle until the epoch changes; when every resident CTA is idle in the same epoch and no
+// further one may start, nothing can ever move again.
+#include "vgpu/scheduler.h"
+
+#include "vgpu/place.h"
+#include "vgpu/warp.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <numeric>
+#include <thread>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr uint64_t kTurnInstructions = 400'000; // of a CTA
+constexpr uint64_t kWarpSlice = 20'000;         // of a warp within a turn
+
+enum class Turn { finished, idle, preempted };
+
+uint64_t mix(uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+uint64_t product(const Dim3& d) {
+  return uint64_t{d[0]} * d[1] * d[2];
+}
+
+// One CTA's turn on one worker.
+class CtaTurn {
+public:
+  CtaTurn(Launch& launch, WarpRunner& runner, Cta& cta) : launch_(launch), runner_(runner), cta_(cta) {}
+
+  Turn run() {
+    runner_.moved = false;
+    uint64_t effects = total_effects();
+    const uint64_t effects_at_begin = effects;
+    for (Warp& warp : cta_.warps)
+      wake_polling(warp);
+    uint64_t executed = 0;
+    while (executed < kTurnInstructions && !launch_.stop.load(std::memory_order_relaxed)) {
+      uint64_t in_pass = 0;
+      for (size_t i = 0; i < cta_.warps.size(); ++i) {
+        Warp& warp = cta_.warps[(cta_.next_warp + i) % cta_.warps.size()];
+        if (!warp.splits.empty())
+          in_pass += runner_.run(cta_, warp, kWarpSlice);
+      }
+      executed += in_pass;
+      if (is_finished())
+        return Turn::finished;
+      if (in_pass)
+        continue;
+      const uint64_t now = total_effects();
+      if (now == effects)
+        break; // nobody is ready, and nothing happened since the pollers last looked
+      effects = now;
+      for (Warp& warp : cta_.warps)
+        wake_polling(warp);
+    }
+    if (executed >= kTurnInstructions)
+      return Turn::preempted;
+    return runner_.moved || total_effects() != effects_at_begin ? Turn::preempted : Turn::idle;
+  }
+
+private:
+  uint64_t total_effects() const {
+    uint64_t sum = 0;
+    for (const Warp& warp : cta_.warps)
+      sum += warp.effects;
+    return sum;
+  }
+  bool is_finished() const {
+    return std::all_of(cta_.warps.begin(), cta_.warps.end(), [](const Warp& w) { return w.splits.empty(); });
+  }
+
+  Launch& launch_;
+  WarpRunner& runner_;
+  Cta& cta_;
+};
+
+class Scheduler {
+public:
+  Scheduler(Launch& launch, uint64_t resident_limit) : launch_(launch), resident_limit_(resident_limit) {
+    const LaunchConfig& config = launch.config;
+    if (config.seed) { // every choice moves with the seed: which CTA starts next, which warp goes first
+      stride_ = mix(config.seed) % launch.cta_count | 1;
+      while (std::gcd(stride_, launch.cta_count) != 1)
+        stride_ += 2;
+      first_ = mix(config.seed + 1) % launch.cta_count;
+    }
+  }
+
+  void run() {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    uint64_t workers = launch_.config.workers ? launch_.config.workers : cores;
+    if (launch_.config.deterministic)
+      workers = 1;
+    workers = std::min(workers, launch_.cta_count);
+    {
+      std::vector<std::jthread> threads;
+      for (uint64_t i = 1; i < workers; ++i)
+        threads.emplace_back([this] { work(); });
+      work();
+    }
+    if (deadlocked_)
+      report_deadlock();
+  }
+
+private:
+  void work() {
+    WarpRunner runner(launch_);
+    std::unique_lock lock(mutex_);
+    while (!launch_.stop.load()) {
+      std::unique_ptr<Cta> cta = next_cta(lock);
+      if (!cta)
+        break;
+      const uint64_t epoch = epoch_;
+      ++running_;
+      lock.unlock();
+      const Turn turn = CtaTurn(launch_, runner, *cta).run();
+      lock.lock();
+      --running_;
+      end_turn(std::move(cta), turn, epoch);
+      changed_.notify_all();
+    }
+    changed_.notify_all();
+    const std::lock_guard report_lock(launch_.report_mutex);
+    LaunchStats& total = launch_.report.stats;
+    total.warp_instructions += runner.stats().warp_instructions;
+    total.lane_instructions += runner.stats().lane_instructions;
+    total.matrix_flops += runner.stats().matrix_flops;
+    launch_.report.used_approximate |= runner.used_approximate();
+  }
+
+  // The next CTA to give a turn; waits for one. Null: the launch is over.
+  std::unique_ptr<Cta> next_cta(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+      if (launch_.stop.load())
+        return nullptr;
+      if (started_ < launch_.cta_count && resident_ < resident_limit_ && (start_more_ || ready_.empty())) {
+        start_more_ = false;
+        return start_cta();
+      }
+      if (!ready_.empty()) {
+        const size_t pick = launch_.config.seed ? mix(launch_.config.seed + ++picks_) % ready_.size() : 0;
+        std::unique_ptr<Cta> cta = std::move(ready_[pick]);
+        ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(pick));
+        return cta;
+      }
+      if (finished_ == launch_.cta_count)
+        return nullptr;
+      if (running_ == 0) { // all resident CTAs are idle, none may start
+        deadlocked_ = true;
+        launch_.stop.store(true);
+        return nullptr;
+      }
+      changed_.wait(lock);
+    }
+  }
+
+  void end_turn(std::unique_ptr<Cta> cta, Turn turn, uint64_t epoch) {
+    if (turn == Turn::idle && epoch == epoch_) {
+      idle_.push_back(std::move(cta));
+      return;
+    }
+    if (turn != Turn::idle) {
+      ++epoch_;
+      for (auto& sleeper : idle_)
+        ready_.push_back(std::move(sleeper));
+      idle_.clear();
+    }
+    if (turn == Turn::finished) {
+      ++finished_;
+      --resident_;
+      spare_.push_back(std::move(cta));
+      report_progress();
+      return;
+    }
+    start_more_ |= turn == Turn::preempted;
+    ready_.push_back(std::move(cta));
+  }
+
+  std::unique_ptr<Cta> start_cta() {
+    const uint64_t id = (first_ + started_ * stride_) % launch_.cta_count;
+    ++started_;
+    ++resident_;
+    std::unique_ptr<Cta> cta;
+    if (!spare_.empty()) { // a finished one: its frames and memory are used again
+      cta = std::move(spare_.back());
+      spare_.pop_back();
+    } else {
+      cta = std::make_unique<Cta>();
+    }
+    const Dim3& grid = launch_.config.grid;
+    cta->linear_id = id;
+    cta->id = {static_cast<uint32_t>(id % grid[0]), static_cast<uint32_t>(id / grid[0] % grid[1]),
+               static_cast<uint32_t>(id / grid[0] / grid[1])};
+    cta->sm = static_cast<uint32_t>(id % launch_.sm_count);
+    cta->threads = static_cast<uint32_t>(product(launch_.config.block));
+    cta->shared.assign(launch_.shared_bytes, std::byte{0xcb});
+    cta->shared_written.assign(launch_.shared_bytes, 0);
+    cta->barriers.fill({});
+    cta->warps.resize((cta->threads + kWarpSize - 1) / kWarpSize);
+    cta->next_warp = static_cast<uint32_t>(
+        launch_.config.seed ? mix(launch_.config.seed ^ mix(id)) % cta->warps.size() : 0);
+    for (uint32_t w = 0; w < cta->warps.size(); ++w) {
+      const uint32_t lanes = std::min<uint32_t>(cta->threads - w * kWarpSize, kWarpSize);
+      start_warp(cta->warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1,
+                 *launch_.entry);
+    }
+    return cta;
+  }
+
+  void report_progress() {
+    const auto now = std::chrono::steady_clock::now();
+    if (!launch_.config.progress || now - last_progress_ < std::chrono::milliseconds(100))
+      return;
+    last_progress_ = now;
+    launch_.config.progress(finished_, launch_.cta_count);
+  }
+
+  std::string reason_of(const Cta& cta, const Warp& warp, const Split& split) const {
+    switch (split.state) {
+    case SplitState::at_barrier: {
+      const Barrier& barrier = cta.barriers[split.barrier];
+      uint32_t all = 0;
+      for (const Warp& w : cta.warps)
+        all += w.live ? kWarpSize : 0;
+      return fmt::format("barrier {}: {} of {} threads have arrived", split.barrier, barrier.arrived,
+                         barrier.expected ? barrier.expected : all);
+    }
+    case SplitState::at_collective:
+      return fmt::format("other lanes of its warp (living lanes 0x{:08x})", warp.live);
+    case SplitState::polling:
+      return "its loop only polls memory that nobody changes";
+    default:
+      return "nothing: it is ready";
+    }
+  }
+
+  void report_deadlock() {
+    LaunchReport& report = launch_.report;
+    report.fault.kind = FaultKind::deadlock;
+    for (const auto& cta : idle_)
+      for (const Warp& warp : cta->warps)
+        for (const Split& split : warp.splits) {
+          Waiting waiting;
+          const Code& code = *split.stack.back().code;
+          waiting.place = place_of(code, code.insts[split.wait_pc]);
+          waiting.cta = cta->id;
+          waiting.warp = warp.index;
+          waiting.lanes = split.mask;
+          waiting.reason = reason_of(*cta, warp, split);
+          report.waiting.push_back(std::move(waiting));
+        }
+    report.fault.message = fmt::format("nothing can move: {} parts of warps in {} CTAs wait for ever",
+                                       report.waiting.size(), idle_.size());
+    if (started_ < launch_.cta_count)
+      report.fault.notes.push_back(
+          fmt::format("{} of {} CTAs have not started: the modelled GPU holds {} at a time",
+                      launch_.cta_count - started_, launch_.cta_count, resident_limit_));
+    if (!report.waiting.empty()) {
+      report.fault.place = report.waiting.front().place;
+      report.fault.cta = report.waiting.front().cta;
+      report.fault.warp = report.waiting.front().warp;
+    }
+  }
+
+  Launch& launch_;
+  const uint64_t resident_limit_;
+  uint64_t stride_ = 1;
+  uint64_t first_ = 0;
+
+  std::mutex mutex_; // guards everything below
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<Cta>> ready_;
+  std::vector<std::unique_ptr<Cta>> idle_, spare_;
+  uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
+  uint64_t epoch_ = 0;
+  uint64_t picks_ = 0;
+  bool start_more_ = false;
+  bool deadlocked_ = false;
+  std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
+};
+
+uint64_t resident_ctas(const MachineLimits& limits, uint64_t threads, uint64_t shared_bytes) {
+  const uint64_t rounded = (threads + kWarpSize - 1) / kWarpSize * kWarpSize;
+  const uint64_t by_threads = limits.threads_per_sm / rounded;
+  const uint64_t by_shared = limits.shared_bytes_per_sm / shared_bytes;
+  const uint64_t per_sm = std::min({by_threads, by_shared, uint64_t{limits.ctas_per_sm}});
+  return std::max<uint64_t>(1, per_sm) * limits.sm_count;
+}
+
+uint32_t shared_bytes_of(const Program& program, const Code& entry, const LaunchConfig& config) {
+  const uint32_t align = program.dynamic_shared_align();
+  return (entry.shared_bytes + align - 1) / align * align + config.dynamic_shared_bytes;
+}
+
+} // namespace
+
+std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
+                         const MachineLimits& limits) {
+  for (int i = 0; i < 3; ++i) {
+    const char axis = "xyz"[i];
+    if (config.grid[i] == 0 || config.grid[i] > limits.max_grid[i])
+      return fmt::format("grid {} is {}: legal are 1 to {}", axis, config.grid[i], limits.max_grid[i]);
+    if (config.block[i] == 0 || config.block[i] > limits.max_block[i])
+      return fmt::format("block {} is {}: legal are 1 to {}", axis, config.block[i], limits.max_block[i]);
+    if (config.cluster[i] == 0 || config.grid[i] % config.cluster[i])
+      return fmt::format("grid {} is {}, which is not a multiple of the cluster's {}", axis, config.grid[i],
+                         config.cluster[i]);
+  }
+  const ptx::LaunchBounds& bounds = entry.function->bounds;
+  const uint64_t threads = product(config.block);
+  if (threads > limits.max_threads_per_cta)
+    return fmt::format("the block has {} threads: legal are at most {}", threads, limits.max_threads_per_cta);
+  if (bounds.reqntid[0]) {
+    Dim3 required = bounds.reqntid;
+    for (uint32_t& d : required)
+      d = std::max(d, 1u);
+    if (required != config.block)
+      return fmt::format("the block is {},{},{}, but the kernel requires .reqntid {},{},{}", config.block[0],
+                         config.block[1], config.block[2], required[0], required[1], required[2]);
+  }
+  if (bounds.maxntid[0]) {
+    const uint64_t most =
+        uint64_t{bounds.maxntid[0]} * std::max(bounds.maxntid[1], 1u) * std::max(bounds.maxntid[2], 1u);
+    if (threads > most)
+      return fmt::format("the block has {} threads, but the kernel was compiled for at most {} (.maxntid)",
+                         threads, most);
+  }
+  const uint32_t shared = shared_bytes_of(program, entry, config) - kSharedReservedBytes;
+  if (shared > limits.max_shared_bytes_per_cta)
+    return fmt::format(
+        "the kernel needs {} bytes of shared memory ({} of them dynamic): a CTA has at most {}", shared,
+        config.dynamic_shared_bytes, limits.max_shared_bytes_per_cta);
+  uint64_t param_bytes = 0;
+  for (size_t i = 0; i < entry.function->params.size(); ++i)
+    param_bytes = entry.param_offsets[i] + entry.function->params[i].size_bytes;
+  if (config.params.size() < param_bytes)
+    return fmt::format("the kernel takes {} bytes of parameters, and {} were given", param_bytes,
+                       config.params.size());
+  return {};
+}
+
+LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory,
+                        const LaunchConfig& config, const MachineLimits& limits) {
+  static std::atomic<uint64_t> grids{0};
+  Launch launch;
+  launch.program = &program;
+  launch.entry = &entry;
+  launch.memory = &memory;
+  launch.config = config;
+  launch.cta_count = product(config.grid);
+  launch.shared_bytes = shared_bytes_of(program, entry, config);
+  launch.dynamic_shared_offset = launch.shared_bytes - config.dynamic_shared_bytes;
+  launch.sm_count = limits.sm_count;
+  launch.grid_id = ++grids;
+  const auto begin = std::chrono::steady_clock::now();
+  Scheduler(launch, resident_ctas(limits, product(config.block), launch.shared_bytes)).run();
+  launch.report.stats.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return std::move(launch.report);
+}
+
+} // namespace lemma::vgpu

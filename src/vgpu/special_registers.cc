@@ -1,0 +1,165 @@
+#include "vgpu/special_registers.h"
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::SpecialRegister;
+
+template <class F>
+void fill(const Exec& x, const DecodedInst& in, F value) {
+  if (in.width == 0) {
+    LaneMask mask = 0;
+    for_lanes(x.active, [&](int lane) { mask |= static_cast<LaneMask>(value(lane) & 1) << lane; });
+    x.set_pred(in, 0, mask);
+  } else if (in.width == 2) {
+    for_lanes(x.active, [&](int lane) { x.dst<uint16_t>(in)[lane] = static_cast<uint16_t>(value(lane)); });
+  } else if (in.width == 4) {
+    for_lanes(x.active, [&](int lane) { x.dst<uint32_t>(in)[lane] = static_cast<uint32_t>(value(lane)); });
+  } else {
+    for_lanes(x.active, [&](int lane) { x.dst<uint64_t>(in)[lane] = value(lane); });
+  }
+}
+
+// %tid: the thread's index in its CTA, from its linear index.
+Step read_tid(Exec& x, const DecodedInst& in) {
+  const Dim3& block = x.launch->config.block;
+  const uint32_t first = x.warp->index * kWarpSize;
+  switch (static_cast<SpecialRegister>(in.imm)) {
+  case SpecialRegister::tid_x:
+    fill(x, in, [&](int lane) -> uint64_t { return (first + lane) % block[0]; });
+    break;
+  case SpecialRegister::tid_y:
+    fill(x, in, [&](int lane) -> uint64_t { return (first + lane) / block[0] % block[1]; });
+    break;
+  default:
+    fill(x, in, [&](int lane) -> uint64_t { return (first + lane) / block[0] / block[1]; });
+    break;
+  }
+  return Step::next;
+}
+
+Step read_lane(Exec& x, const DecodedInst& in) {
+  const auto sreg = static_cast<SpecialRegister>(in.imm);
+  fill(x, in, [&](int lane) -> uint64_t {
+    const LaneMask bit = LaneMask{1} << lane;
+    switch (sreg) {
+    case SpecialRegister::laneid:
+      return lane;
+    case SpecialRegister::lanemask_eq:
+      return bit;
+    case SpecialRegister::lanemask_le:
+      return bit | (bit - 1);
+    case SpecialRegister::lanemask_lt:
+      return bit - 1;
+    case SpecialRegister::lanemask_ge:
+      return ~(bit - 1);
+    default: // lanemask_gt
+      return ~(bit | (bit - 1));
+    }
+  });
+  return Step::next;
+}
+
+// Clocks move with executed instructions; reading one counts as progress, since a loop with a timeout ends.
+Step read_clock(Exec& x, const DecodedInst& in) {
+  x.effect();
+  const uint64_t ticks = x.launch->clock.fetch_add(1, std::memory_order_relaxed) + x.warp->instructions * 4;
+  uint64_t value = ticks;
+  switch (static_cast<SpecialRegister>(in.imm)) {
+  case SpecialRegister::clock_hi:
+  case SpecialRegister::globaltimer_hi:
+    value = ticks >> 32;
+    break;
+  default:
+    break;
+  }
+  fill(x, in, [&](int) { return value; });
+  return Step::next;
+}
+
+// Registers that are the same in all lanes.
+uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
+  const LaunchConfig& config = x.launch->config;
+  const Dim3& id = x.cta->id;
+  const Dim3& cluster = config.cluster;
+  const auto at = [&](SpecialRegister first) { return static_cast<int>(sreg) - static_cast<int>(first); };
+  const auto in_vector = [&](SpecialRegister first) { return at(first) >= 0 && at(first) < 4; };
+  using S = SpecialRegister;
+  if (in_vector(S::ntid_x))
+    return at(S::ntid_x) < 3 ? config.block[at(S::ntid_x)] : 0;
+  if (in_vector(S::ctaid_x))
+    return at(S::ctaid_x) < 3 ? id[at(S::ctaid_x)] : 0;
+  if (in_vector(S::nctaid_x))
+    return at(S::nctaid_x) < 3 ? config.grid[at(S::nctaid_x)] : 0;
+  if (in_vector(S::clusterid_x))
+    return at(S::clusterid_x) < 3 ? id[at(S::clusterid_x)] / cluster[at(S::clusterid_x)] : 0;
+  if (in_vector(S::nclusterid_x))
+    return at(S::nclusterid_x) < 3 ? config.grid[at(S::nclusterid_x)] / cluster[at(S::nclusterid_x)] : 0;
+  if (in_vector(S::cluster_ctaid_x))
+    return at(S::cluster_ctaid_x) < 3 ? id[at(S::cluster_ctaid_x)] % cluster[at(S::cluster_ctaid_x)] : 0;
+  if (in_vector(S::cluster_nctaid_x))
+    return at(S::cluster_nctaid_x) < 3 ? cluster[at(S::cluster_nctaid_x)] : 0;
+  switch (sreg) {
+  case S::warpid:
+    return x.warp->index;
+  case S::nwarpid:
+    return 64;
+  case S::smid:
+    return x.cta->sm;
+  case S::nsmid:
+    return x.launch->sm_count;
+  case S::cluster_ctarank:
+    return id[0] % cluster[0] + cluster[0] * (id[1] % cluster[1] + cluster[1] * (id[2] % cluster[2]));
+  case S::cluster_nctarank:
+    return uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  case S::is_explicit_cluster:
+    return cluster != Dim3{1, 1, 1};
+  case S::gridid:
+    return x.launch->grid_id;
+  case S::total_smem_size:
+  case S::aggr_smem_size:
+    return x.launch->shared_bytes;
+  case S::dynamic_smem_size:
+    return config.dynamic_shared_bytes;
+  case S::reserved_smem_offset_end:
+  case S::reserved_smem_offset_cap:
+    return kSharedReservedBytes;
+  default:
+    return 0; // performance monitors, environment registers, the reserved region's begin
+  }
+}
+
+Step read_uniform(Exec& x, const DecodedInst& in) {
+  const uint64_t value = uniform_value(x, static_cast<SpecialRegister>(in.imm));
+  fill(x, in, [&](int) { return value; });
+  return Step::next;
+}
+
+} // namespace
+
+Handler special_register_reader(SpecialRegister sreg) {
+  switch (sreg) {
+  case SpecialRegister::tid_x:
+  case SpecialRegister::tid_y:
+  case SpecialRegister::tid_z:
+    return read_tid;
+  case SpecialRegister::laneid:
+  case SpecialRegister::lanemask_eq:
+  case SpecialRegister::lanemask_le:
+  case SpecialRegister::lanemask_lt:
+  case SpecialRegister::lanemask_ge:
+  case SpecialRegister::lanemask_gt:
+    return read_lane;
+  case SpecialRegister::clock:
+  case SpecialRegister::clock_hi:
+  case SpecialRegister::clock64:
+  case SpecialRegister::globaltimer:
+  case SpecialRegister::globaltimer_lo:
+  case SpecialRegister::globaltimer_hi:
+    return read_clock;
+  default:
+    return read_uniform;
+  }
+}
+
+} // namespace lemma::vgpu

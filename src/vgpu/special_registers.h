@@ -1,0 +1,14 @@
+// Values of special registers (%tid, %ctaid, %laneid, %clock64, ...). PTX ISA, "Special Registers".
+//
+// Tests: tests/unit/vgpu/special_registers_test.cc.
+#pragma once
+
+#include "vgpu/exec.h"
+
+namespace lemma::vgpu {
+
+// A handler that writes the register to destination 0. DecodedInst::imm holds the register,
+// DecodedInst::width the bytes of the destination's lanes (0: a predicate).
+Handler special_register_reader(isa::SpecialRegister sreg);
+
+} // namespace lemma::vgpu

@@ -1,0 +1,389 @@
+// A loop polls if its state at a backward jump comes round again with nothing changed: same registers, and no
+// effect (store, arrival, clock read) in between. What it reads from memory must then be the same each time,
+// so it goes on for ever unless somebody else writes. Comparing states is dear, so it is done only after 64,
+// 128, 256, ... jumps without an effect, and then for a short window; a loop that computes pays about 2%.
+#include "vgpu/warp.h"
+
+#include "vgpu/program.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr uint64_t kFirstSnapshot = 64;         // backward jumps
+constexpr uint64_t kGiveWayAfter = 4096;        // instructions while other parts are ready
+constexpr uint32_t kMaxLocalBytes = 512 * 1024; // a lane: what sm_90 can address
+
+uint64_t hash_state(const Split& split) {
+  uint64_t hash = 0x9e3779b97f4a7c15u ^ split.mask;
+  for (const CallFrame& call : split.stack) {
+    const auto* words = reinterpret_cast<const uint64_t*>(call.frame->data);
+    const size_t count = call.code->frame_bytes / 8;
+    uint64_t h[4] = {hash, hash + 1, hash + 2, hash + 3};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+      for (int j = 0; j < 4; ++j)
+        h[j] = std::rotl((h[j] ^ words[i + j]) * 0xff51afd7ed558ccdu, 31);
+    for (; i < count; ++i)
+      h[0] = std::rotl((h[0] ^ words[i]) * 0xff51afd7ed558ccdu, 31);
+    hash = (h[0] ^ std::rotl(h[1], 17)) * 0xc4ceb9fe1a85ec53u ^ h[2] ^ std::rotl(h[3], 29) ^ call.return_pc;
+  }
+  return hash;
+}
+
+bool same_place(const Split& a, const Split& b) {
+  return a.pc == b.pc && a.stack == b.stack;
+}
+
+} // namespace
+
+void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry) {
+  warp.index = index;
+  warp.live = lanes;
+  warp.exited = ~lanes;
+  warp.instructions = 0;
+  warp.effects = 0;
+  warp.splits.clear();
+  reserve_local(warp, entry.local_bytes);
+  Split split;
+  split.mask = lanes;
+  split.stack.push_back({&entry, activate_frame(warp, 0, entry, kAllLanes), 0, 0});
+  warp.splits.push_back(std::move(split));
+}
+
+Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes) {
+  if (warp.frames.size() <= depth)
+    warp.frames.resize(depth + 1);
+  for (auto& frame : warp.frames[depth])
+    if (frame->code == &code) {
+      for (LaneMask& written : frame->written)
+        written &= ~lanes;
+      return frame.get();
+    }
+  constexpr size_t kAlign = 64;
+  auto frame = std::make_unique<Frame>();
+  frame->code = &code;
+  frame->storage = std::make_unique<std::byte[]>(code.frame_bytes + kAlign);
+  const auto raw = reinterpret_cast<uintptr_t>(frame->storage.get());
+  frame->data = frame->storage.get() + (kAlign - raw % kAlign) % kAlign;
+  frame->written.assign(code.registers.size(), 0);
+  warp.frames[depth].push_back(std::move(frame));
+  return warp.frames[depth].back().get();
+}
+
+bool reserve_local(Warp& warp, uint32_t bytes_per_lane) {
+  if (bytes_per_lane <= warp.local_capacity)
+    return true;
+  if (bytes_per_lane > kMaxLocalBytes)
+    return false;
+  const uint32_t capacity = std::min(kMaxLocalBytes, std::max(bytes_per_lane, warp.local_capacity * 2));
+  std::vector<std::byte> grown(static_cast<size_t>(capacity) * kWarpSize);
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    std::copy_n(warp.local.begin() + static_cast<size_t>(lane) * warp.local_capacity, warp.local_capacity,
+                grown.begin() + static_cast<size_t>(lane) * capacity);
+  warp.local = std::move(grown);
+  warp.local_capacity = capacity;
+  return true;
+}
+
+bool notice_backward_jump(Exec& x) {
+  Split& split = x.warp->splits[x.split];
+  if (split.effects_seen != x.warp->effects) {
+    split.effects_seen = x.warp->effects;
+    split.backward_jumps = 0;
+    split.snapshot_pc = ptx::kNone;
+    split.compare_until = 0;
+  }
+  const uint64_t jumps = ++split.backward_jumps;
+  if (jumps < kFirstSnapshot)
+    return false;
+  if (split.snapshot_pc == x.pc && jumps <= split.compare_until) {
+    if (hash_state(split) == split.snapshot) {
+      split.pc = split.wait_pc = x.pc;
+      split.state = SplitState::polling;
+      return true;
+    }
+  } else if (std::has_single_bit(jumps)) {
+    split.snapshot = hash_state(split);
+    split.snapshot_pc = x.pc;
+    split.compare_until = jumps + std::clamp<uint64_t>(jumps / 32, 2, 256);
+  }
+  return false;
+}
+
+void leave_inactive_behind(Exec& x) {
+  const LaneMask others = x.mask & ~x.active;
+  if (!others)
+    return;
+  Split rest = x.warp->splits[x.split];
+  rest.mask = others;
+  rest.pc = x.pc + 1;
+  x.warp->splits[x.split].mask = x.active;
+  x.mask = x.active;
+  x.warp->splits.push_back(std::move(rest));
+}
+
+void wake_collectives(Warp& warp) {
+  for (Split& split : warp.splits)
+    if (split.state == SplitState::at_collective)
+      split.state = SplitState::ready;
+}
+
+void wake_polling(Warp& warp) {
+  for (Split& split : warp.splits)
+    if (split.state == SplitState::polling) {
+      split.state = SplitState::ready;
+      split.effects_seen = warp.effects;
+      split.compare_until = split.backward_jumps + 256;
+    }
+}
+
+// --- Exec: waiting for lanes
+// ----------------------------------------------------------------------------------------
+
+bool Exec::converge(const DecodedInst& in, const uint32_t* members) {
+  const LaneMask exited = warp->exited;
+  // The usual case: every lane that a member mask names is in this very split.
+  const auto unsatisfied_by = [&](LaneMask lanes, LaneMask present) {
+    LaneMask missing = 0;
+    for_lanes(lanes, [&](int lane) {
+      if (members[lane] & ~exited & ~present)
+        missing |= LaneMask{1} << lane;
+    });
+    return missing;
+  };
+  LaneMask unnamed = 0;
+  for_lanes(active, [&](int lane) {
+    if (!(members[lane] >> lane & 1))
+      unnamed |= LaneMask{1} << lane;
+  });
+  if (unnamed) {
+    fault(
+        in, FaultKind::illegal_instruction,
+        "a lane executes this instruction, but its membermask does not name that lane (undefined behaviour)",
+        std::countr_zero(unnamed));
+    return false;
+  }
+  return gather(in,
+                [&](LaneMask lanes, LaneMask present) { return lanes & ~unsatisfied_by(lanes, present); });
+}
+
+bool Exec::converge_all(const DecodedInst& in) {
+  return gather(in, [&](LaneMask lanes, LaneMask present) { return warp->live & ~present ? 0 : lanes; });
+}
+
+// `satisfied(lanes, present)`: which of the lanes may execute if `present` are all at this instruction.
+template <class Satisfied>
+bool Exec::gather(const DecodedInst&, Satisfied satisfied) {
+  if (satisfied(active, active) == active)
+    return true;
+  std::vector<Split>& splits = warp->splits;
+  splits[split].pc = pc;
+  LaneMask present = active;
+  for (size_t i = 0; i < splits.size(); ++i)
+    if (i != split && splits[i].state == SplitState::at_collective && same_place(splits[i], splits[split]))
+      present |= splits[i].mask;
+  const LaneMask run = satisfied(present, present);
+  const LaneMask wait = active & ~run;
+  if (!run) {
+    leave_inactive_behind(*this);
+    splits[split].wait_pc = pc;
+    splits[split].state = SplitState::at_collective;
+    return false;
+  }
+  for (size_t i = 0; i < splits.size(); ++i)
+    if (i != split && splits[i].state == SplitState::at_collective && same_place(splits[i], splits[split]))
+      splits[i].mask &= ~run;
+  if (wait) {
+    Split waiting = splits[split];
+    waiting.mask = wait;
+    waiting.wait_pc = pc;
+    waiting.state = SplitState::at_collective;
+    splits.push_back(std::move(waiting));
+  }
+  mask = (mask & ~wait) | run;
+  splits[split].mask = mask;
+  active = run;
+  // Splits left without lanes go; the current one may move.
+  for (size_t i = splits.size(); i-- > 0;)
+    if (!splits[i].mask) {
+      splits.erase(splits.begin() + static_cast<ptrdiff_t>(i));
+      split -= i < split;
+    }
+  return true;
+}
+
+// --- WarpRunner
+// -----------------------------------------------------------------------------------------------------
+
+WarpRunner::WarpRunner(Launch& launch) : launch_(launch) {
+  exec_.launch = &launch;
+}
+
+// The split to run: deepest call, lowest pc. With `give_way`, any other ready one than the current if there
+// is one.
+size_t WarpRunner::pick(bool give_way) const {
+  const std::vector<Split>& splits = exec_.warp->splits;
+  size_t best = SIZE_MAX;
+  for (size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i].state != SplitState::ready || (give_way && i == exec_.split))
+      continue;
+    if (best == SIZE_MAX || splits[i].stack.size() > splits[best].stack.size() ||
+        (splits[i].stack.size() == splits[best].stack.size() && splits[i].pc < splits[best].pc))
+      best = i;
+  }
+  if (best == SIZE_MAX && give_way)
+    return pick(false);
+  return best;
+}
+
+void WarpRunner::load(size_t split) {
+  const Split& s = exec_.warp->splits[split];
+  exec_.split = split;
+  exec_.mask = s.mask;
+  exec_.pc = s.pc;
+  exec_.code = s.stack.back().code;
+  exec_.frame = s.stack.back().frame;
+  exec_.bases[0] = exec_.frame->data;
+}
+
+// Joins the loaded split with every ready one at the same place. True if there was one.
+bool WarpRunner::join_meeting_splits() {
+  std::vector<Split>& splits = exec_.warp->splits;
+  bool joined = false;
+  for (size_t i = splits.size(); i-- > 0;) {
+    if (i == exec_.split || splits[i].state != SplitState::ready ||
+        !same_place(splits[i], splits[exec_.split]))
+      continue;
+    splits[exec_.split].mask |= splits[i].mask;
+    splits.erase(splits.begin() + static_cast<ptrdiff_t>(i));
+    exec_.split -= i < exec_.split;
+    joined = true;
+  }
+  if (joined)
+    exec_.mask = splits[exec_.split].mask;
+  return joined;
+}
+
+// The lowest pc above which the loaded split must stop, since another part of the warp may join it there.
+uint32_t WarpRunner::meeting_pc() const {
+  const std::vector<Split>& splits = exec_.warp->splits;
+  uint32_t meeting = ptx::kNone;
+  for (size_t i = 0; i < splits.size(); ++i)
+    if (i != exec_.split && splits[i].state == SplitState::ready &&
+        splits[i].stack.back().frame == exec_.frame && splits[i].pc > exec_.pc)
+      meeting = std::min(meeting, splits[i].pc);
+  return meeting;
+}
+
+void WarpRunner::check_written(const DecodedInst& in) {
+  const auto check = [&](uint32_t reg, LaneMask lanes) {
+    const LaneMask missing = lanes & ~exec_.frame->written[reg];
+    if (missing)
+      exec_.uninitialized(in, std::countr_zero(missing),
+                          "register " + exec_.code->function->registers[reg].name);
+  };
+  if (in.guarded && exec_.code->tracked[in.guard_reg])
+    check(in.guard_reg, exec_.mask);
+  for (int i = in.dst_count; i < in.op_count; ++i)
+    if (in.ops[i].base == 0 && in.ops[i].reg != ptx::kNone && exec_.code->tracked[in.ops[i].reg])
+      check(in.ops[i].reg, exec_.active);
+}
+
+uint64_t WarpRunner::execute(uint64_t budget) {
+  Exec& x = exec_;
+  join_meeting_splits();
+  const uint32_t meeting = meeting_pc();
+  const bool alone = x.warp->splits.size() == 1;
+  if (!alone)
+    budget = std::min(budget, kGiveWayAfter);
+  const DecodedInst* insts = x.code->insts.data();
+  uint64_t executed = 0;
+  uint64_t lanes = 0;
+  Step step = Step::next;
+  while (executed < budget) {
+    const DecodedInst& in = insts[x.pc];
+    LaneMask active = x.mask;
+    if (in.guarded) {
+      const LaneMask guard = *reinterpret_cast<const LaneMask*>(x.bases[0] + in.guard_offset);
+      active &= in.guard_negated ? ~guard : guard;
+    }
+    x.active = active;
+    const bool counted = in.source != ptx::kNone;
+    executed += counted;
+    if (counted)
+      lanes += active == kAllLanes ? kWarpSize : std::popcount(active);
+    if (in.checks_init)
+      check_written(in);
+    step = Step::next;
+    if (active || in.always_run) {
+      step = in.handler(x, in);
+      if (in.marks_written && step == Step::next)
+        for (int i = 0; i < in.dst_count; ++i)
+          if (in.ops[i].reg != ptx::kNone)
+            x.frame->written[in.ops[i].reg] |= x.active;
+    }
+    if (step == Step::next)
+      ++x.pc;
+    else if (step != Step::jumped)
+      break;
+    if (x.pc >= meeting)
+      break;
+  }
+  // A handler that rescheduled has left the splits as they must be; otherwise the split goes on from here.
+  if (step == Step::next || step == Step::jumped)
+    x.warp->splits[x.split].pc = x.pc;
+  x.stats.warp_instructions += executed;
+  x.stats.lane_instructions += lanes;
+  x.warp->instructions += executed;
+  return executed;
+}
+
+uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
+  exec_.cta = &cta;
+  exec_.warp = &warp;
+  exec_.bases[1] = launch_.program->constants();
+  exec_.split = SIZE_MAX;
+  const uint64_t limit = launch_.config.max_instructions;
+  uint64_t executed = 0;
+  bool give_way = false;
+  while (executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
+    const size_t next = pick(give_way);
+    if (next == SIZE_MAX)
+      break;
+    load(next);
+    uint64_t slice = budget - executed;
+    if (limit) {
+      if (warp.instructions >= limit) {
+        exec_.fault(exec_.code->insts[exec_.pc], FaultKind::too_many_instructions,
+                    "a warp has executed " + std::to_string(limit) + " instructions (--max-instructions)");
+        break;
+      }
+      slice = std::min(slice, limit - warp.instructions);
+    }
+    const size_t parts = warp.splits.size();
+    const uint64_t count = execute(slice);
+    executed += count;
+    give_way = parts > 1 && warp.splits.size() > 1 && count >= kGiveWayAfter;
+    note_waiting(warp);
+  }
+  return executed;
+}
+
+// Has a part come to wait in a new state?
+void WarpRunner::note_waiting(Warp& warp) {
+  if (exec_.split >= warp.splits.size())
+    return;
+  Split& split = warp.splits[exec_.split];
+  if (split.state == SplitState::polling && split.last_poll != split.snapshot) {
+    split.last_poll = split.snapshot;
+    moved = true;
+  } else if (split.state == SplitState::at_collective && split.last_poll != split.pc) {
+    split.last_poll = split.pc;
+    moved = true;
+  }
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,22 @@
+// Which reads may see a register that was never written. Most registers are provably written before every
+// read, so that the interpreter need not ask; for the others it keeps a mask of lanes and asks at run time.
+//
+// Tests: tests/unit/vgpu/written_test.cc.
+#pragma once
+
+#include "vgpu/code.h"
+#include "vgpu/flow.h"
+
+namespace lemma::vgpu {
+
+struct PcRange {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
+// Sets DecodedInst::checks_init and marks_written and Code::tracked. `ranges` is each block's place in the
+// code, `order` the order in which blocks lie.
+void find_unwritten_reads(Code& code, const std::vector<BasicBlock>& blocks,
+                          const std::vector<uint32_t>& order, const std::vector<PcRange>& ranges);
+
+} // namespace lemma::vgpu
