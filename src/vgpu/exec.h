@@ -8,6 +8,7 @@
 
 #include "vgpu/launch.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -15,6 +16,24 @@
 namespace lemma::vgpu {
 
 enum class Access : uint8_t { read, write, atomic };
+
+// Memory that all lanes of an instruction access, checked once: where the lowest address lies on the host.
+// Lane l's byte at address a is host + l * lane_stride + (a - lowest).
+struct MemoryRange {
+  std::byte* host = nullptr; // null: one check cannot answer for the whole range
+  uint64_t lane_stride = 0;  // spaces that each lane has its own of: distance between the lanes' memories
+  // What must be told of the bytes that are written, by mark_written().
+  uint8_t* written = nullptr; // shared memory: beside `host`
+  InitMap* init = nullptr;    // global memory: `host` is byte `init_offset`
+  uint64_t init_offset = 0;
+
+  void mark_written(uint64_t offset, uint64_t bytes) const {
+    if (written)
+      std::memset(written + offset, 1, bytes);
+    if (init)
+      init->set(init_offset + offset, bytes);
+  }
+};
 
 class Exec {
 public:
@@ -67,23 +86,27 @@ public:
     return load_lane(bases[slot.base] + slot.offset, slot.bytes, lane);
   }
 
-  // --- memory
-  // ----------------------------------------------------------------------------------------------------- The
-  // host bytes behind [address, address + bytes) for one lane, or null after a fault was recorded (the
+  // --- memory ---
+  // The host bytes behind [address, address + bytes) for one lane, or null after a fault was recorded (the
   // handler then returns Step::stopped). Checks bounds, that address is a multiple of `align`, write
   // permission; for reads, counts a read of what was never written; for writes, marks it written and notes an
   // effect. `generic` addresses are resolved by window; `shared` addresses are offsets in the CTA's shared
-  // memory, `local` offsets in the lane's local memory, `param` offsets in the kernel's parameters, `const_`
-  // and `global` are device addresses.
+  // memory, `local` offsets in the lane's local memory, `param` offsets in the kernel's parameters, `reg`
+  // offsets in the lane's part of the frame's .param area (a store there is no effect), `const_` and `global`
+  // are device addresses.
   std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
                     uint32_t align, Access kind, int lane);
+  // The same for [address, address + bytes) in every lane at once, for the fast paths of ld and st. Where the
+  // answer is not simply yes (out of bounds, read-only, a byte never written) `host` is null and nothing was
+  // recorded: the caller goes lane by lane through access(). Alignment, marking and effects are the caller's.
+  MemoryRange access_range(isa::StateSpace space, uint64_t address, uint64_t bytes, Access kind);
 
-  // --- collective instructions
-  // -------------------------------------------------------------------------------------- Warp-wide
-  // instructions wait until all lanes they name are here. `members[lane]` is each active lane's membermask
-  // (exited lanes are not waited for). On true, `active` holds the lanes that execute now, lanes that had
-  // been waiting here included; the handler works on them all. On false the handler returns Step::reschedule.
-  // A fault (a lane that its own membermask does not name) makes it return false too, with launch->stop set.
+  // --- collective instructions ---
+  // Warp-wide instructions wait until all lanes they name are here. `members[lane]` is each active lane's
+  // membermask (exited lanes are not waited for). On true, `active` holds the lanes that execute now, lanes
+  // that had been waiting here included; the handler works on them all. On false the handler returns
+  // Step::reschedule. A fault (a lane that its own membermask does not name) makes it return false too, with
+  // launch->stop set.
   bool converge(const DecodedInst& in, const uint32_t* members);
   // The same for `.aligned` instructions: all live lanes of the warp.
   bool converge_all(const DecodedInst& in);
@@ -109,11 +132,16 @@ public:
 private:
   template <class Satisfied>
   bool gather(const DecodedInst& in, Satisfied satisfied);
-  std::byte* access_global(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
-  std::byte* access_shared(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
-  std::byte* access_local(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
-  std::byte* access_param(const DecodedInst& in, uint64_t address, uint32_t bytes, Access kind, int lane);
-  Allocation* last_allocation_ = nullptr;
+  struct Request; // of access()
+  std::byte* access_global(const Request& r);
+  std::byte* access_shared(const Request& r);
+  std::byte* access_local(const Request& r);
+  std::byte* access_param(const Request& r);
+  std::byte* access_param_area(const Request& r);
+  Allocation* find_allocation(uint64_t address, uint64_t bytes);
+  uint64_t local_limit() const;
+  // The allocation that the instruction at a pc used last; instructions rarely change theirs.
+  std::array<Allocation*, 16> recent_allocations_{};
 };
 
 // Calls f(lane) for every lane of the mask, lowest first. f returns nothing.

@@ -17,6 +17,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 
 namespace lemma::vgpu {
 
@@ -129,8 +130,9 @@ struct Launch {
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> progress_epoch{0};
   std::atomic<uint64_t> clock{0}; // moves with executed instructions; %clock64, %globaltimer
-  std::mutex report_mutex;        // guards `report` and the lists below
+  std::mutex report_mutex;        // guards `report` and what follows, and keeps printed text whole
   LaunchReport report;
+  std::unordered_map<const DecodedInst*, uint64_t> uninitialized_at; // index in report.uninitialized or past it
 };
 
 } // namespace lemma::vgpu

@@ -3,13 +3,13 @@
 //
 //   generic address                         state space
 //   0x0000'0100'0000'0000 + (0 .. 2^24)     shared::cta window (kSharedWindow + shared address)
-//   0x0000'0200'0000'0000 + (0 .. 2^24)     local window, the same for every lane (kLocalWindow + local
-//   address) 0x0000'0300'0000'0000 + (0 .. 2^16)     kernel parameters (cvta.param) 0x0000'7f00'0000'0000 and
-//   up            global and const: one range an allocation, guard gaps between
+//   0x0000'0200'0000'0000 + (0 .. 2^24)     local window, the same for every lane
+//   0x0000'0300'0000'0000 + (0 .. 2^16)     kernel parameters (cvta.param)
+//   0x0000'7f00'0000'0000 and up            global and const: one range an allocation, guard gaps between
 //
-// Addresses are the same in every run, so that a program that prints or hashes a pointer repeats.
-// Allocation is thread-safe; find() is lock-free against a table that grows only between launches or under
-// device malloc.
+// Addresses are the same in every run, so that a program that prints or hashes a pointer repeats. An address
+// is used once: after free() it stays known as freed, except that a device malloc of the same size may get it
+// again later. Allocation is thread-safe; find() is lock-free.
 //
 // Tests: tests/unit/vgpu/memory_test.cc.
 #pragma once
@@ -17,9 +17,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace lemma::vgpu {
@@ -40,28 +44,43 @@ public:
   explicit InitMap(uint64_t bytes) : words_((bytes + 63) / 64) {}
   void set(uint64_t offset, uint64_t bytes);
   bool all_set(uint64_t offset, uint64_t bytes) const;
+  // The first byte of the range that was never written; offset + bytes if all were.
+  uint64_t first_unset(uint64_t offset, uint64_t bytes) const;
+  void clear();
 
 private:
   std::vector<std::atomic<uint64_t>> words_;
 };
 
+struct FreeDeleter {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
 struct Allocation {
   uint64_t base = 0;
   uint64_t size_bytes = 0;
-  std::byte* host = nullptr;
-  std::string name;       // "arg 2 (buf)", ".global table", "device malloc"
-  bool read_only = false; // .const
-  bool freed = false;
+  std::byte* host = nullptr; // aligned to 256 bytes; device malloc: to 16
+  std::string name;          // "arg 2 (buf)", ".global table", "device malloc"
+  bool read_only = false;    // .const
+  std::atomic<bool> freed{false};
   std::unique_ptr<InitMap> init; // null: counts as written (in, out, inout, module variables)
-  std::unique_ptr<std::byte[]> storage;
+  std::unique_ptr<std::byte[], FreeDeleter> storage; // null: device malloc
 
   bool holds(uint64_t address, uint64_t bytes) const {
     return address - base < size_bytes && bytes <= size_bytes - (address - base);
   }
 };
 
+// What device free did.
+enum class HeapFree : uint8_t { done, already_freed, not_a_block };
+
 class GlobalMemory {
 public:
+  static constexpr uint64_t kAlignBytes = 256;
+  static constexpr uint64_t kGuardBytes = uint64_t{1} << 20; // between allocations
+  static constexpr uint64_t kHeapBytes = uint64_t{8} << 20;  // CUDA's default cudaLimitMallocHeapSize
+  static constexpr uint64_t kHeapAlignBytes = 16;
+
   GlobalMemory();
   ~GlobalMemory();
 
@@ -69,21 +88,35 @@ public:
   // first write are reported, and the bytes are 0xCB so that they show. Returns null if the host has no
   // memory left.
   Allocation* allocate(uint64_t size_bytes, std::string name, bool poisoned = false);
-  // False if `base` is not the base of a live allocation.
+  // False if `base` is not the base of a live allocation of allocate(). Only while no launch runs: the host
+  // memory goes back at once.
   bool free(uint64_t base);
+
+  // malloc and free in a kernel, any thread. Poisoned memory, aligned to 16 bytes; null when the heap is used
+  // up. Host memory of the heap stays until the end, so that a use after free meets memory of this object and
+  // nothing else.
+  Allocation* heap_allocate(uint64_t size_bytes);
+  HeapFree heap_free(uint64_t base);
 
   // The live allocation that holds the address, or null.
   Allocation* find(uint64_t address) const;
-  // For messages: the allocation (freed ones too) whose range is nearest.
+  // For messages: the allocation (freed ones too) whose range is nearest; null if there is none.
   const Allocation* nearest(uint64_t address) const;
 
 private:
   struct Table;
+  Allocation* append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes); // under mutex_
+  Allocation* at_base(uint64_t base) const;
+
   std::atomic<const Table*> table_;
-  std::vector<std::unique_ptr<const Table>> tables_; // old ones are kept: a reader may still look at one
+  std::vector<std::unique_ptr<Table>> tables_; // outgrown ones are kept: a reader may still look at one
   std::vector<std::unique_ptr<Allocation>> allocations_;
   uint64_t next_ = kGlobalBase;
   mutable std::mutex mutex_;
+
+  std::unique_ptr<std::byte[], FreeDeleter> heap_;                   // made by the first heap_allocate()
+  std::map<uint64_t, uint64_t> heap_holes_;                          // offset in heap_ -> bytes
+  std::unordered_map<uint64_t, std::deque<Allocation*>> heap_freed_; // by size, oldest first
 };
 
 } // namespace lemma::vgpu

@@ -1,0 +1,366 @@
+// Every access of a handler to memory goes through here: which state space an address means, bounds,
+// alignment, write permission, reads of what was never written - and the words in which a wrong address is
+// reported.
+//
+// Addresses are not translated further than to a host pointer; ordering and atomicity are the handlers'.
+//
+// PTX ISA: "State Spaces", "Generic Addressing", "Addresses as Operands".
+// Tests: tests/unit/vgpu/access_test.cc.
+#include "vgpu/exec.h"
+#include "vgpu/place.h"
+#include "vgpu/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+
+using isa::StateSpace;
+
+// One lane's access, its address already within its state space.
+struct Exec::Request {
+  const DecodedInst& in;
+  StateSpace space;
+  uint64_t address; // within `space`
+  uint64_t written; // as the program gave it
+  uint32_t bytes;
+  Access kind;
+  int lane;
+};
+
+namespace {
+
+struct Place {
+  StateSpace space;
+  uint64_t address;
+};
+
+// The state space that an address lies in, and the address there. What no window holds is global.
+Place resolve(StateSpace space, uint64_t address) {
+  switch (space) {
+  case StateSpace::generic:
+    if (address - kSharedWindow < kWindowBytes)
+      return {StateSpace::shared, address - kSharedWindow};
+    if (address - kLocalWindow < kWindowBytes)
+      return {StateSpace::local, address - kLocalWindow};
+    if (address - kParamWindow < kWindowBytes)
+      return {StateSpace::param, address - kParamWindow};
+    return {StateSpace::global, address};
+  case StateSpace::shared_cluster: // a CTA's own window is part of its cluster's
+    return {StateSpace::shared, address};
+  default:
+    return {space, address};
+  }
+}
+
+constexpr size_t kReportedUninitialized = 10; // instructions told in full; the others are only counted
+
+bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end) {
+  return address >= begin && address <= end && bytes <= end - address;
+}
+
+const char* verb(Access kind) {
+  switch (kind) {
+  case Access::read:
+    return "read";
+  case Access::write:
+    return "write";
+  case Access::atomic:
+    return "atomic access";
+  }
+  return "access";
+}
+
+std::string_view space_name(StateSpace space) {
+  return space == StateSpace::reg      ? "the .param area"
+         : space == StateSpace::const_ ? ".const"
+                                       : isa::to_string(space);
+}
+
+// "write of 16 bytes at global address 0x7f0000000440"
+std::string describe(Access kind, uint64_t bytes, StateSpace space, uint64_t address) {
+  return fmt::format("{} of {} byte{} at {} address {:#x}", verb(kind), bytes, bytes == 1 ? "" : "s",
+                     space_name(space), address);
+}
+
+// "arg 2 (buf, 1024 bytes)"
+std::string describe(const Allocation& allocation) {
+  const std::string size =
+      fmt::format("{} byte{}", allocation.size_bytes, allocation.size_bytes == 1 ? "" : "s");
+  if (allocation.name.ends_with(')'))
+    return fmt::format("{}, {})", std::string_view(allocation.name).substr(0, allocation.name.size() - 1),
+                       size);
+  return fmt::format("{} ({})", allocation.name, size);
+}
+
+// Where a wrong global address lies, seen from the nearest allocation.
+std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t bytes) {
+  constexpr uint64_t kNullPage = 4096;
+  constexpr uint64_t kNear = uint64_t{1} << 30;
+  if (address < kNullPage)
+    return address == 0 ? "a null pointer" : fmt::format("a null pointer plus {} bytes", address);
+  if (address - kSharedWindow < kWindowBytes)
+    return "a generic address of shared memory";
+  if (address - kLocalWindow < kWindowBytes)
+    return "a generic address of local memory";
+  if (address - kParamWindow < kWindowBytes)
+    return "a generic address of the kernel's parameters";
+  if (address >= kFunctionBase && address < kFunctionBase + (uint64_t{1} << 32))
+    return "the address of a function";
+  const Allocation* near = memory.nearest(address);
+  if (!near)
+    return "there is no allocation";
+  if (address < near->base) {
+    const uint64_t distance = near->base - address;
+    return distance > kNear ? "far from every allocation"
+                            : fmt::format("{} bytes before {}", distance, describe(*near));
+  }
+  const uint64_t offset = address - near->base;
+  if (offset < near->size_bytes) {
+    if (near->freed)
+      return fmt::format("{} bytes into {}, which was freed", offset, describe(*near));
+    return fmt::format("{} bytes into {}, so its last {} lie past the end", offset, describe(*near),
+                       offset + bytes - near->size_bytes);
+  }
+  const uint64_t past = offset - near->size_bytes;
+  if (past > kNear)
+    return "far from every allocation";
+  return past == 0
+             ? fmt::format("at the end of {}{}", describe(*near), near->freed ? ", which was freed" : "")
+             : fmt::format("{} bytes past the end of {}{}", past, describe(*near),
+                           near->freed ? ", which was freed" : "");
+}
+
+// Where a wrong address of a space that is one block lies.
+std::string relation(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end, std::string_view what) {
+  if (address < begin)
+    return fmt::format("the first {} bytes of {} are the system's", begin, what);
+  if (address < end)
+    return fmt::format("its last {} lie past the end of {} ({} bytes)", address + bytes - end, what, end);
+  if (address == end)
+    return fmt::format("at the end of {} ({} bytes)", what, end);
+  return fmt::format("{} bytes past the end of {} ({} bytes)", address - end, what, end);
+}
+
+} // namespace
+
+void Exec::uninitialized(const DecodedInst& in, int lane, std::string what) {
+  const std::lock_guard lock(launch->report_mutex);
+  std::vector<UninitializedRead>& reads = launch->report.uninitialized;
+  ++launch->report.uninitialized_reads;
+  const auto [entry, first] = launch->uninitialized_at.try_emplace(&in, launch->uninitialized_at.size());
+  if (entry->second >= kReportedUninitialized)
+    return;
+  if (first)
+    reads.push_back({place_of(*code, in), cta->id, warp->index, lane, std::move(what), 0});
+  ++reads[entry->second].count;
+}
+
+Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
+  Allocation*& recent = recent_allocations_[pc % recent_allocations_.size()];
+  if (recent && recent->holds(address, bytes) && !recent->freed.load(std::memory_order_relaxed))
+    return recent;
+  Allocation* allocation = launch->memory->find(address);
+  if (!allocation || !allocation->holds(address, bytes))
+    return nullptr;
+  recent = allocation;
+  return allocation;
+}
+
+// End of the lanes' local memory that is in use: what the running function's frame and its callers' hold.
+uint64_t Exec::local_limit() const {
+  const uint64_t capacity = warp->local_capacity;
+  if (split >= warp->splits.size() || warp->splits[split].stack.empty())
+    return capacity;
+  return std::min<uint64_t>(capacity,
+                            uint64_t{warp->splits[split].stack.back().local_base} + code->local_bytes);
+}
+
+std::byte* Exec::access_global(const Request& r) {
+  Allocation* allocation = find_allocation(r.address, r.bytes);
+  if (!allocation) {
+    fault_at(r.in, FaultKind::out_of_bounds,
+             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::global, r.written),
+                         relation(*launch->memory, r.address, r.bytes)),
+             r.lane, r.written);
+    return nullptr;
+  }
+  if (r.space == StateSpace::const_ && !allocation->read_only) {
+    fault_at(r.in, FaultKind::wrong_space,
+             fmt::format("{} is not in .const: it lies in {}", describe(r.kind, r.bytes, r.space, r.written),
+                         describe(*allocation)),
+             r.lane, r.written);
+    return nullptr;
+  }
+  if (r.kind != Access::read && allocation->read_only) {
+    fault_at(r.in, FaultKind::read_only,
+             fmt::format("{} is in read-only memory: {}",
+                         describe(r.kind, r.bytes, StateSpace::global, r.written), describe(*allocation)),
+             r.lane, r.written);
+    return nullptr;
+  }
+  const uint64_t offset = r.address - allocation->base;
+  if (allocation->init) {
+    if (r.kind != Access::write && !allocation->init->all_set(offset, r.bytes))
+      uninitialized(
+          r.in, r.lane,
+          fmt::format("'{}' at byte {}", allocation->name, allocation->init->first_unset(offset, r.bytes)));
+    if (r.kind != Access::read)
+      allocation->init->set(offset, r.bytes);
+  }
+  return allocation->host + offset;
+}
+
+std::byte* Exec::access_shared(const Request& r) {
+  if (!within(r.address, r.bytes, kSharedReservedBytes, cta->shared.size())) {
+    std::vector<std::string> notes;
+    if (r.written == r.address && r.address - kSharedWindow < kWindowBytes)
+      notes.push_back("this is a generic address; cvta.to.shared makes a shared one of it");
+    fault_at(r.in, FaultKind::out_of_bounds,
+             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::shared, r.address),
+                         relation(r.address, r.bytes, kSharedReservedBytes, cta->shared.size(),
+                                  "the CTA's shared memory")),
+             r.lane, r.written, std::move(notes));
+    return nullptr;
+  }
+  uint8_t* written = cta->shared_written.data() + r.address;
+  if (r.kind != Access::write) {
+    if (const void* hole = std::memchr(written, 0, r.bytes))
+      uninitialized(
+          r.in, r.lane,
+          fmt::format("shared memory at {:#x}",
+                      r.address + static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written)));
+  }
+  if (r.kind != Access::read)
+    std::memset(written, 1, r.bytes);
+  return cta->shared.data() + r.address;
+}
+
+std::byte* Exec::access_local(const Request& r) {
+  const uint64_t limit = local_limit();
+  if (!within(r.address, r.bytes, 0, limit)) {
+    fault_at(r.in, FaultKind::out_of_bounds,
+             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::local, r.address),
+                         relation(r.address, r.bytes, 0, limit, "the lane's local memory")),
+             r.lane, r.written);
+    return nullptr;
+  }
+  return warp->local.data() + static_cast<uint64_t>(r.lane) * warp->local_capacity + r.address;
+}
+
+std::byte* Exec::access_param(const Request& r) {
+  std::vector<std::byte>& params = launch->config.params;
+  if (r.kind != Access::read) {
+    fault_at(r.in, FaultKind::read_only,
+             fmt::format("{} is in read-only memory: the kernel's parameters",
+                         describe(r.kind, r.bytes, StateSpace::param, r.address)),
+             r.lane, r.written);
+    return nullptr;
+  }
+  if (!within(r.address, r.bytes, 0, params.size())) {
+    fault_at(r.in, FaultKind::out_of_bounds,
+             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::param, r.address),
+                         relation(r.address, r.bytes, 0, params.size(), "the kernel's parameters")),
+             r.lane, r.written);
+    return nullptr;
+  }
+  return params.data() + r.address;
+}
+
+std::byte* Exec::access_param_area(const Request& r) {
+  if (!within(r.address, r.bytes, 0, code->param_bytes)) {
+    fault_at(
+        r.in, FaultKind::out_of_bounds,
+        fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::param, r.address),
+                    relation(r.address, r.bytes, 0, code->param_bytes, "the function's .param variables")),
+        r.lane, r.written);
+    return nullptr;
+  }
+  return bases[0] + code->param_area_offset + static_cast<uint64_t>(r.lane) * code->param_bytes + r.address;
+}
+
+std::byte* Exec::access(const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes,
+                        uint32_t align, Access kind, int lane) {
+  const Place place = resolve(space, address);
+  const Request r{in, place.space, place.address, address, bytes, kind, lane};
+  if (address & (align - 1)) {
+    fault_at(in, FaultKind::misaligned,
+             fmt::format("{} is misaligned: the address is not a multiple of {}",
+                         describe(kind, bytes, space, address), align),
+             lane, address);
+    return nullptr;
+  }
+  // Atomic accesses are to memory that threads share.
+  if (kind == Access::atomic && place.space == StateSpace::local) {
+    fault_at(in, FaultKind::wrong_space,
+             fmt::format("{} needs global or shared memory", describe(kind, bytes, place.space, address)),
+             lane, address);
+    return nullptr;
+  }
+  if (kind == Access::write && place.space != StateSpace::reg)
+    effect();
+  switch (place.space) {
+  case StateSpace::shared:
+    return access_shared(r);
+  case StateSpace::local:
+    return access_local(r);
+  case StateSpace::param:
+    return access_param(r);
+  case StateSpace::reg:
+    return access_param_area(r);
+  default:
+    return access_global(r);
+  }
+}
+
+MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t bytes, Access kind) {
+  const Place place = resolve(space, address);
+  MemoryRange range;
+  switch (place.space) {
+  case StateSpace::shared: {
+    if (!within(place.address, bytes, kSharedReservedBytes, cta->shared.size()))
+      return range;
+    uint8_t* written = cta->shared_written.data() + place.address;
+    if (kind == Access::read && std::memchr(written, 0, bytes))
+      return range;
+    range.written = written;
+    range.host = cta->shared.data() + place.address;
+    return range;
+  }
+  case StateSpace::local:
+    if (!within(place.address, bytes, 0, local_limit()))
+      return range;
+    range.host = warp->local.data() + place.address;
+    range.lane_stride = warp->local_capacity;
+    return range;
+  case StateSpace::param:
+    if (kind != Access::read || !within(place.address, bytes, 0, launch->config.params.size()))
+      return range;
+    range.host = launch->config.params.data() + place.address;
+    return range;
+  case StateSpace::reg:
+    if (!within(place.address, bytes, 0, code->param_bytes))
+      return range;
+    range.host = bases[0] + code->param_area_offset + place.address;
+    range.lane_stride = code->param_bytes;
+    return range;
+  default: {
+    Allocation* allocation = find_allocation(place.address, bytes);
+    // .const may be read through its generic address too.
+    if (!allocation || (allocation->read_only ? kind != Access::read : place.space == StateSpace::const_))
+      return range;
+    const uint64_t offset = place.address - allocation->base;
+    if (allocation->init) {
+      if (kind == Access::read && !allocation->init->all_set(offset, bytes))
+        return range;
+      range.init = allocation->init.get();
+      range.init_offset = offset;
+    }
+    range.host = allocation->host + offset;
+    return range;
+  }
+  }
+}
+
+} // namespace lemma::vgpu

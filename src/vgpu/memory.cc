@@ -1,0 +1,237 @@
+// Device memory: allocations, the table that finds them by address, the device heap, and which bytes were
+// written. Bounds, alignment and faults of an access are in access.cc.
+//
+// Tests: tests/unit/vgpu/memory_test.cc.
+#include "vgpu/memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr uint64_t kWordBits = 64;
+constexpr int kPoison = 0xCB;
+// A freed heap block's address is used again only after this many others of its size were freed.
+constexpr size_t kHeapQuarantine = 64;
+
+uint64_t align_up(uint64_t value, uint64_t align) {
+  return (value + align - 1) / align * align;
+}
+
+// Bits of word `index` that [begin, end) covers.
+uint64_t covered(uint64_t index, uint64_t begin, uint64_t end) {
+  const uint64_t first = index * kWordBits;
+  uint64_t mask = ~uint64_t{0};
+  if (begin > first)
+    mask &= ~uint64_t{0} << (begin - first);
+  if (end < first + kWordBits)
+    mask &= (uint64_t{1} << (end - first)) - 1;
+  return mask;
+}
+
+} // namespace
+
+void InitMap::set(uint64_t offset, uint64_t bytes) {
+  const uint64_t end = offset + bytes;
+  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word) {
+    const uint64_t mask = covered(word, offset, end);
+    // Most stores hit what is written already; the test spares them the locked operation.
+    if ((words_[word].load(std::memory_order_relaxed) & mask) != mask)
+      words_[word].fetch_or(mask, std::memory_order_relaxed);
+  }
+}
+
+bool InitMap::all_set(uint64_t offset, uint64_t bytes) const {
+  return first_unset(offset, bytes) == offset + bytes;
+}
+
+uint64_t InitMap::first_unset(uint64_t offset, uint64_t bytes) const {
+  const uint64_t end = offset + bytes;
+  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word) {
+    const uint64_t unset = ~words_[word].load(std::memory_order_relaxed) & covered(word, offset, end);
+    if (unset != 0)
+      return word * kWordBits + static_cast<uint64_t>(std::countr_zero(unset));
+  }
+  return end;
+}
+
+void InitMap::clear() {
+  for (std::atomic<uint64_t>& word : words_)
+    word.store(0, std::memory_order_relaxed);
+}
+
+// Every allocation ever made, by ascending base: bases only grow, so an entry is appended, never moved.
+struct GlobalMemory::Table {
+  explicit Table(size_t capacity) : capacity(capacity), entries(std::make_unique<Allocation*[]>(capacity)) {}
+  size_t capacity;
+  std::atomic<size_t> count{0}; // entries below it are complete
+  std::unique_ptr<Allocation*[]> entries;
+
+  // Index of the first entry whose base is above the address.
+  size_t after(uint64_t address) const {
+    Allocation* const* begin = entries.get();
+    Allocation* const* end = begin + count.load(std::memory_order_acquire);
+    return static_cast<size_t>(
+        std::upper_bound(begin, end, address, [](uint64_t a, const Allocation* e) { return a < e->base; }) -
+        begin);
+  }
+};
+
+GlobalMemory::GlobalMemory() {
+  tables_.push_back(std::make_unique<Table>(64));
+  table_.store(tables_.back().get(), std::memory_order_release);
+}
+
+GlobalMemory::~GlobalMemory() = default;
+
+Allocation* GlobalMemory::append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes) {
+  allocation->base = next_;
+  next_ += align_up(allocation->size_bytes, kAlignBytes) + guard_bytes;
+  Table* table = tables_.back().get();
+  const size_t count = table->count.load(std::memory_order_relaxed);
+  if (count == table->capacity) {
+    auto larger = std::make_unique<Table>(2 * table->capacity);
+    std::copy_n(table->entries.get(), count, larger->entries.get());
+    larger->count.store(count, std::memory_order_relaxed);
+    tables_.push_back(std::move(larger));
+    table = tables_.back().get();
+    table_.store(table, std::memory_order_release);
+  }
+  allocations_.push_back(std::move(allocation));
+  table->entries[count] = allocations_.back().get();
+  table->count.store(count + 1, std::memory_order_release);
+  return allocations_.back().get();
+}
+
+Allocation* GlobalMemory::allocate(uint64_t size_bytes, std::string name, bool poisoned) {
+  if (size_bytes > uint64_t{1} << 46)
+    return nullptr;
+  auto allocation = std::make_unique<Allocation>();
+  allocation->storage.reset(static_cast<std::byte*>(std::calloc(size_bytes + kAlignBytes, 1)));
+  if (!allocation->storage)
+    return nullptr;
+  std::byte* raw = allocation->storage.get();
+  allocation->host =
+      raw + (align_up(reinterpret_cast<uintptr_t>(raw), kAlignBytes) - reinterpret_cast<uintptr_t>(raw));
+  allocation->size_bytes = size_bytes;
+  allocation->name = std::move(name);
+  if (poisoned) {
+    std::memset(allocation->host, kPoison, size_bytes);
+    allocation->init = std::make_unique<InitMap>(size_bytes);
+  }
+  const std::scoped_lock lock(mutex_);
+  return append(std::move(allocation), kGuardBytes);
+}
+
+Allocation* GlobalMemory::at_base(uint64_t base) const {
+  const Table* table = table_.load(std::memory_order_acquire);
+  const size_t after = table->after(base);
+  Allocation* allocation = after == 0 ? nullptr : table->entries[after - 1];
+  return allocation && allocation->base == base ? allocation : nullptr;
+}
+
+bool GlobalMemory::free(uint64_t base) {
+  const std::scoped_lock lock(mutex_);
+  Allocation* allocation = at_base(base);
+  if (!allocation || allocation->freed || !allocation->storage)
+    return false;
+  allocation->freed = true;
+  allocation->host = nullptr;
+  allocation->storage.reset();
+  allocation->init.reset();
+  return true;
+}
+
+Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
+  if (size_bytes == 0 || size_bytes > kHeapBytes)
+    return nullptr;
+  const std::scoped_lock lock(mutex_);
+  if (!heap_) {
+    heap_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignBytes, kHeapBytes)));
+    if (!heap_)
+      return nullptr;
+    heap_holes_.emplace(0, kHeapBytes);
+  }
+  const uint64_t taken = align_up(size_bytes, kHeapAlignBytes);
+  const auto hole =
+      std::find_if(heap_holes_.begin(), heap_holes_.end(), [&](const auto& h) { return h.second >= taken; });
+  if (hole == heap_holes_.end())
+    return nullptr;
+  const auto [offset, hole_bytes] = *hole;
+  heap_holes_.erase(hole);
+  if (hole_bytes > taken)
+    heap_holes_.emplace(offset + taken, hole_bytes - taken);
+  std::byte* host = heap_.get() + offset;
+  std::memset(host, kPoison, size_bytes);
+
+  std::deque<Allocation*>& reusable = heap_freed_[size_bytes];
+  if (reusable.size() > kHeapQuarantine) {
+    Allocation* allocation = reusable.front();
+    reusable.pop_front();
+    allocation->host = host;
+    allocation->init->clear();
+    allocation->freed.store(false, std::memory_order_release);
+    return allocation;
+  }
+  auto allocation = std::make_unique<Allocation>();
+  allocation->size_bytes = size_bytes;
+  allocation->host = host;
+  allocation->name = "device malloc";
+  allocation->init = std::make_unique<InitMap>(size_bytes);
+  return append(std::move(allocation), kAlignBytes);
+}
+
+HeapFree GlobalMemory::heap_free(uint64_t base) {
+  const std::scoped_lock lock(mutex_);
+  Allocation* allocation = at_base(base);
+  if (!allocation || allocation->storage || !allocation->host)
+    return HeapFree::not_a_block;
+  if (allocation->freed)
+    return HeapFree::already_freed;
+  allocation->freed = true;
+  heap_freed_[allocation->size_bytes].push_back(allocation);
+
+  uint64_t offset = static_cast<uint64_t>(allocation->host - heap_.get());
+  uint64_t bytes = align_up(allocation->size_bytes, kHeapAlignBytes);
+  auto next = heap_holes_.lower_bound(offset);
+  if (next != heap_holes_.end() && next->first == offset + bytes) {
+    bytes += next->second;
+    next = heap_holes_.erase(next);
+  }
+  if (next != heap_holes_.begin()) {
+    const auto previous = std::prev(next);
+    if (previous->first + previous->second == offset) {
+      previous->second += bytes;
+      return HeapFree::done;
+    }
+  }
+  heap_holes_.emplace(offset, bytes);
+  return HeapFree::done;
+}
+
+Allocation* GlobalMemory::find(uint64_t address) const {
+  const Table* table = table_.load(std::memory_order_acquire);
+  const size_t after = table->after(address);
+  if (after == 0)
+    return nullptr;
+  Allocation* allocation = table->entries[after - 1];
+  return allocation->holds(address, 1) && !allocation->freed.load(std::memory_order_acquire) ? allocation
+                                                                                             : nullptr;
+}
+
+const Allocation* GlobalMemory::nearest(uint64_t address) const {
+  const Table* table = table_.load(std::memory_order_acquire);
+  const size_t count = table->count.load(std::memory_order_acquire);
+  const size_t after = table->after(address);
+  const Allocation* below = after == 0 ? nullptr : table->entries[after - 1];
+  const Allocation* above = after < count ? table->entries[after] : nullptr;
+  if (!below || !above)
+    return below ? below : above;
+  const uint64_t past = address - below->base;
+  const uint64_t distance = past < below->size_bytes ? 0 : past - below->size_bytes;
+  return distance <= above->base - address ? below : above;
+}
+
+} // namespace lemma::vgpu
