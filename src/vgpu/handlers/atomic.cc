@@ -1,0 +1,364 @@
+// atom, red, and the fences: membar, fence, fence.proxy.
+//
+// Lanes are applied in lane order, each element by a compare-and-swap of the host, so CTAs that run on other
+// host threads never tear or lose an update. An operation that leaves memory as it was is no effect: a loop
+// around it only polls. Every order and scope is sequentially consistent here, stronger than asked. Vector
+// forms are atomic element by element, as the ISA says.
+//
+// atom.add.f32 flushes subnormal inputs and results on global memory and keeps them on shared memory, as the
+// ISA describes the current implementation.
+//
+// Fences order host memory; between proxies there is nothing to order while no asynchronous unit is modelled.
+// Not here: red.async, multimem.red, cp.reduce.async, fence.proxy.tensormap, fence.mbarrier_init.
+//
+// PTX ISA: "Parallel Synchronization and Communication Instructions": atom, red, membar/fence.
+// Tests: tests/unit/vgpu/atomic_test.cc.
+#include "numeric/arithmetic.h"
+#include "vgpu/decoder.h"
+#include "vgpu/handlers/lane_memory.h"
+
+#include <algorithm>
+#include <vector>
+#if !defined(__x86_64__)
+#include <mutex>
+#endif
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using numeric::FloatFormat;
+using ptx::Operand;
+using ptx::OperandKind;
+
+constexpr int kMaxElements = 8;
+
+// --- what is done to memory
+// ---------------------------------------------------------------------------------------
+
+// What an operation may depend on besides the old value.
+template <class E>
+struct Operands {
+  E b{};
+  E c{};
+  bool global = true; // the location is in global memory, not shared
+};
+
+// The operations: the new value of the location.
+template <class E>
+struct And {
+  using Element = E;
+  static E apply(E old, const Operands<E>& o) { return old & o.b; }
+};
+template <class E>
+struct Or {
+  using Element = E;
+  static E apply(E old, const Operands<E>& o) { return old | o.b; }
+};
+template <class E>
+struct Xor {
+  using Element = E;
+  static E apply(E old, const Operands<E>& o) { return old ^ o.b; }
+};
+template <class E>
+struct Exchange {
+  using Element = E;
+  static E apply(E, const Operands<E>& o) { return o.b; }
+};
+template <class E>
+struct CompareAndSwap {
+  using Element = E;
+  static E apply(E old, const Operands<E>& o) { return old == o.b ? o.c : old; }
+};
+template <class E>
+struct Add {
+  using Element = E;
+  static E apply(E old, const Operands<E>& o) {
+    using U = std::make_unsigned_t<E>;
+    return static_cast<E>(static_cast<U>(old) + static_cast<U>(o.b));
+  }
+};
+template <class E>
+struct Min {
+  using Element = E;
+  static E apply(E old, const Operands<E>& o) { return std::min(old, o.b); }
+};
+template <class E>
+struct Max {
+  using Element = E;
+  static E apply(E old, const Operands<E>& o) { return std::max(old, o.b); }
+};
+struct Increment {
+  using Element = uint32_t;
+  static uint32_t apply(uint32_t old, const Operands<uint32_t>& o) { return old >= o.b ? 0 : old + 1; }
+};
+struct Decrement {
+  using Element = uint32_t;
+  static uint32_t apply(uint32_t old, const Operands<uint32_t>& o) {
+    return old == 0 || old > o.b ? o.b : old - 1;
+  }
+};
+
+enum class FloatOp : uint8_t { add, min, max };
+
+// An element E of one number, or of two packed ones.
+template <class E, FloatFormat format, FloatOp op>
+struct Float {
+  using Element = E;
+  static constexpr int kBits = numeric::traits(format).storage_bits;
+  static uint64_t one(uint64_t old, uint64_t b, bool flush) {
+    if constexpr (op == FloatOp::add)
+      return numeric::add(format, old, b, {.ftz = flush});
+    else if constexpr (op == FloatOp::min)
+      return numeric::min(format, old, b);
+    else
+      return numeric::max(format, old, b);
+  }
+  static E apply(E old, const Operands<E>& o) {
+    const bool flush = format == FloatFormat::f32 && o.global;
+    uint64_t result = 0;
+    for (size_t shift = 0; shift < 8 * sizeof(E); shift += kBits) {
+      const uint64_t mask = numeric::traits(format).storage_mask();
+      result |= one(old >> shift & mask, o.b >> shift & mask, flush) << shift;
+    }
+    return static_cast<E>(result);
+  }
+};
+
+// --- doing it atomically
+// ------------------------------------------------------------------------------------------
+
+#if defined(__x86_64__)
+// Every x86-64 processor since 2006 has it, but the baseline that the rest is compiled for does not say so.
+__attribute__((target("cx16"))) bool compare_exchange(std::byte* p, Bits128& expected, Bits128 desired) {
+  using Wide = unsigned __int128;
+  const auto old = __sync_val_compare_and_swap(reinterpret_cast<Wide*>(p), std::bit_cast<Wide>(expected),
+                                               std::bit_cast<Wide>(desired));
+  const bool done = old == std::bit_cast<Wide>(expected);
+  expected = std::bit_cast<Bits128>(old);
+  return done;
+}
+#else
+bool compare_exchange(std::byte* p, Bits128& expected, Bits128 desired) {
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  const Bits128 old = load_relaxed<Bits128>(p);
+  const bool done = old == expected;
+  if (done)
+    store_relaxed(p, desired);
+  expected = old;
+  return done;
+}
+#endif
+
+template <class E>
+bool compare_exchange(std::byte* p, E& expected, E desired) {
+  return __atomic_compare_exchange_n(reinterpret_cast<E*>(p), &expected, desired, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST);
+}
+
+// Returns the old value.
+template <class Op, class E = typename Op::Element>
+E update(std::byte* p, const Operands<E>& operands, bool& changed) {
+  E old = load_relaxed<E>(p);
+  for (;;) {
+    const E desired = Op::apply(old, operands);
+    if (compare_exchange(p, old, desired)) {
+      changed |= !(old == desired);
+      return old;
+    }
+  }
+}
+
+// --- the instruction
+// ----------------------------------------------------------------------------------------------
+
+template <class E>
+E source_element(const Exec& x, const DecodedInst& in, int index, int lane) {
+  return with_register_type(x.src_slot(in, index).bytes,
+                            [&](auto r) { return resize<E>(x.src<decltype(r)>(in, index)[lane]); });
+}
+
+// Sources: address, the elements of b, and for cas c. Destinations, if any: the elements of d.
+template <class Op>
+Step atomic(Exec& x, const DecodedInst& in) {
+  using E = typename Op::Element;
+  const auto space = static_cast<StateSpace>(in.flags);
+  const int elements = in.width / static_cast<int>(sizeof(E));
+  const bool has_c = in.op_count - in.dst_count > 1 + elements;
+  uint64_t at[kWarpSize];
+  lane_addresses(x, in, at);
+  bool changed = false;
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    std::byte* p = x.access(in, space, at[lane], in.width, in.width, Access::atomic, lane);
+    if (!p)
+      return Step::stopped;
+    Operands<E> operands[kMaxElements]; // all read before a destination is written
+    for (int i = 0; i < elements; ++i) {
+      operands[i].b = source_element<E>(x, in, 1 + i, lane);
+      operands[i].global = space == StateSpace::global ||
+                           (space == StateSpace::generic && at[lane] - kSharedWindow >= kWindowBytes);
+    }
+    if (has_c)
+      operands[0].c = source_element<E>(x, in, 1 + elements, lane);
+    for (int i = 0; i < elements; ++i) {
+      const E old = update<Op>(p + i * sizeof(E), operands[i], changed);
+      if (i < in.dst_count)
+        with_register_type(x.dst_slot(in, i).bytes,
+                           [&](auto r) { x.dst<decltype(r)>(in, i)[lane] = resize<decltype(r)>(old); });
+    }
+  }
+  if (changed)
+    x.effect();
+  return Step::next;
+}
+
+template <template <class> class Op>
+Handler for_unsigned(Type type) {
+  switch (isa::bits_of(type)) {
+  case 32:
+    return atomic<Op<uint32_t>>;
+  case 64:
+    return atomic<Op<uint64_t>>;
+  default:
+    return nullptr;
+  }
+}
+
+template <template <class> class Op>
+Handler for_integer(Type type) {
+  switch (type) {
+  case Type::s32:
+    return atomic<Op<int32_t>>;
+  case Type::s64:
+    return atomic<Op<int64_t>>;
+  case Type::u32:
+    return atomic<Op<uint32_t>>;
+  case Type::u64:
+    return atomic<Op<uint64_t>>;
+  default:
+    return nullptr;
+  }
+}
+
+template <FloatOp op>
+Handler for_float(Type type) {
+  switch (type) {
+  case Type::f16:
+    return atomic<Float<uint16_t, FloatFormat::f16, op>>;
+  case Type::bf16:
+    return atomic<Float<uint16_t, FloatFormat::bf16, op>>;
+  case Type::f16x2:
+    return atomic<Float<uint32_t, FloatFormat::f16, op>>;
+  case Type::bf16x2:
+    return atomic<Float<uint32_t, FloatFormat::bf16, op>>;
+  case Type::f32:
+    return op == FloatOp::add ? atomic<Float<uint32_t, FloatFormat::f32, FloatOp::add>> : nullptr;
+  case Type::f64:
+    return op == FloatOp::add ? atomic<Float<uint64_t, FloatFormat::f64, FloatOp::add>> : nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+Handler exchange_handler(Type type) {
+  return isa::bits_of(type) == 128 ? atomic<Exchange<Bits128>> : for_unsigned<Exchange>(type);
+}
+
+Handler compare_and_swap_handler(Type type) {
+  switch (isa::bits_of(type)) {
+  case 16:
+    return atomic<CompareAndSwap<uint16_t>>;
+  case 128:
+    return atomic<CompareAndSwap<Bits128>>;
+  default:
+    return for_unsigned<CompareAndSwap>(type);
+  }
+}
+
+Handler handler_of(const ptx::Instruction& instruction) {
+  const Type type = instruction.type();
+  switch (instruction.one_of({Qual::and_, Qual::or_, Qual::xor_, Qual::exch, Qual::cas, Qual::add, Qual::inc,
+                              Qual::dec, Qual::min, Qual::max})) {
+  case Qual::and_:
+    return for_unsigned<And>(type);
+  case Qual::or_:
+    return for_unsigned<Or>(type);
+  case Qual::xor_:
+    return for_unsigned<Xor>(type);
+  case Qual::exch:
+    return exchange_handler(type);
+  case Qual::cas:
+    return compare_and_swap_handler(type);
+  case Qual::add:
+    return isa::is_float(type) ? for_float<FloatOp::add>(type) : for_integer<Add>(type);
+  case Qual::inc:
+    return type == Type::u32 ? atomic<Increment> : nullptr;
+  case Qual::dec:
+    return type == Type::u32 ? atomic<Decrement> : nullptr;
+  case Qual::min:
+    return isa::is_float(type) ? for_float<FloatOp::min>(type) : for_integer<Min>(type);
+  case Qual::max:
+    return isa::is_float(type) ? for_float<FloatOp::max>(type) : for_integer<Max>(type);
+  default:
+    return nullptr;
+  }
+}
+
+std::span<const Operand> elements_of(const Operand& operand) {
+  return operand.kind == OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
+}
+
+bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Type type = instruction.type();
+  const bool returns = instruction.opcode == Opcode::atom;
+  const std::span<const Operand> operands = std::span(instruction.operands).subspan(returns ? 1 : 0);
+  in.handler = handler_of(instruction);
+  if (!in.handler || operands.size() < 2)
+    return false;
+  const AddressOperand address = decoder.address(instruction, operands[0]);
+  in.flags = static_cast<uint8_t>(address.space);
+  in.imm = address.offset;
+  std::vector<Slot> srcs{address.has_base ? address.base : decoder.constant(0, Type::u64)};
+  for (const Operand& element : elements_of(operands[1]))
+    srcs.push_back(decoder.src(element, type));
+  const size_t elements = srcs.size() - 1;
+  if (elements > kMaxElements)
+    return false;
+  in.width = static_cast<uint8_t>(elements * isa::bytes_of(type));
+  if (instruction.has(Qual::cas)) { // else a further operand is a cache policy
+    if (operands.size() < 3)
+      return false;
+    srcs.push_back(decoder.src(operands[2], type));
+  }
+  std::vector<Slot> dsts;
+  if (returns)
+    for (const Operand& element : elements_of(instruction.operands[0]))
+      dsts.push_back(decoder.dst(element, type));
+  decoder.set_operands(in, dsts, srcs);
+  return true;
+}
+
+bool select_fence(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  if (instruction.has(Qual::tensormap_generic))
+    return false;
+  in.handler = [](Exec&, const DecodedInst&) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return Step::next;
+  };
+  decoder.set_operands(in, {}, {});
+  return true;
+}
+
+} // namespace
+
+void add_atomic_selectors(SelectorTable& table) {
+  table.add({Opcode::atom, Opcode::red}, select_atomic);
+  table.add({Opcode::membar, Opcode::fence, Opcode::fence_proxy}, select_fence);
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,341 @@
+// ld, st, ldu and the cache hints: prefetch, prefetchu, applypriority, discard, createpolicy.
+//
+// One warp instruction first finds where each lane's bytes lie - one check for the whole warp where the
+// lanes' addresses lie in one allocation, else lane by lane - and then moves element after element. Cache
+// operators, eviction priorities and prefetch sizes are hints and have no effect. Caches and write buffers
+// are not modelled: every access is coherent, stronger than .weak promises.
+//
+// Not here: .param passing of calls beyond the lanes' .param area, atomics (atomic.cc), asynchronous copies.
+//
+// PTX ISA: "Data Movement and Conversion Instructions": ld, ld.global.nc, ldu, st, prefetch, prefetchu,
+// applypriority, discard, createpolicy; "Operand Size Exceeding Instruction-Type Size". Tests:
+// tests/unit/vgpu/memory_ops_test.cc.
+#include "vgpu/decoder.h"
+#include "vgpu/handlers/lane_memory.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using ptx::Operand;
+using ptx::OperandKind;
+
+// DecodedInst::flags: the state space, and whether the access orders others.
+constexpr uint8_t kSpaceMask = 0x0f;
+constexpr uint8_t kOrdered = 0x10;
+
+StateSpace space_of(const DecodedInst& in) {
+  return static_cast<StateSpace>(in.flags & kSpaceMask);
+}
+
+// Where the lanes' bytes lie on the host.
+struct Places {
+  enum class Pattern : uint8_t { dense, uniform, scattered, none } pattern = Pattern::none; // none: faulted
+  bool private_to_lanes = false; // every lane's bytes are in memory of its own
+  std::byte* host = nullptr;     // dense: of lane 0; uniform: of all
+  std::byte* at[kWarpSize];      // scattered: of the active lanes
+};
+
+// Lanes that need a check of their own: the range check said no, or the fault has to name the lane.
+Places check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, Access kind) {
+  Places places;
+  const uint32_t bytes = in.width;
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    places.at[lane] = x.access(in, space_of(in), at[lane], bytes, bytes, kind, lane);
+    if (!places.at[lane])
+      return places;
+  }
+  places.pattern = Places::Pattern::scattered;
+  return places;
+}
+
+std::pair<uint64_t, uint64_t> bounds(const uint64_t* at) {
+  const auto [lowest, highest] = std::minmax_element(at, at + kWarpSize);
+  return {*lowest, *highest};
+}
+
+// What a store covers is marked written here.
+Places locate(Exec& x, const DecodedInst& in, Access kind) {
+  alignas(64) uint64_t at[kWarpSize];
+  lane_addresses(x, in, at);
+  const uint64_t bytes = in.width;
+  uint64_t not_dense = 0, not_uniform = 0, low_bits = 0;
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    not_uniform |= at[lane] ^ at[0];
+    not_dense |= at[lane] ^ (at[0] + static_cast<uint64_t>(lane) * bytes);
+    low_bits |= at[lane];
+  }
+  if (low_bits & (bytes - 1))
+    return check_each_lane(x, in, at, kind);
+
+  const bool dense = not_dense == 0 && x.active == kAllLanes;
+  const auto [lowest, highest] = dense ? std::pair(at[0], at[kWarpSize - 1]) : bounds(at);
+  const MemoryRange range = x.access_range(space_of(in), lowest, highest - lowest + bytes, kind);
+  if (!range.host)
+    return check_each_lane(x, in, at, kind);
+  Places places;
+  places.private_to_lanes = range.lane_stride != 0;
+  if ((dense || not_uniform == 0) && !places.private_to_lanes) {
+    if (kind == Access::write)
+      range.mark_written(0, highest - lowest + bytes);
+    places.pattern = dense ? Places::Pattern::dense : Places::Pattern::uniform;
+    places.host = range.host;
+    return places;
+  }
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    places.at[lane] = range.host + static_cast<uint64_t>(lane) * range.lane_stride + (at[lane] - lowest);
+  if (kind == Access::write && (range.written || range.init))
+    for_lanes(x.active, [&](int lane) { range.mark_written(at[lane] - lowest, bytes); });
+  places.pattern = Places::Pattern::scattered;
+  return places;
+}
+
+// Element `offset` bytes into each lane's bytes, into register lanes of type R.
+template <class M, class R>
+void load_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, R* d) {
+  if (places.pattern == Places::Pattern::uniform) {
+    const R value = resize<R>(load_relaxed<M>(places.host + offset));
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      d[lane] = (x.active >> lane & 1) ? value : d[lane];
+    return;
+  }
+  if (places.pattern == Places::Pattern::dense) {
+    const std::byte* p = places.host + offset;
+#if !defined(__SANITIZE_THREAD__)
+    if constexpr (sizeof(M) == sizeof(R)) {
+      if (in.width == sizeof(M)) {
+        // Compiles to vector moves, which read each aligned element whole.
+        std::memcpy(d, p, sizeof(R) * kWarpSize);
+        return;
+      }
+    }
+#endif
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      d[lane] = resize<R>(load_relaxed<M>(p + static_cast<size_t>(lane) * in.width));
+    return;
+  }
+  for_lanes(x.active, [&](int lane) { d[lane] = resize<R>(load_relaxed<M>(places.at[lane] + offset)); });
+}
+
+template <class M>
+Step load(Exec& x, const DecodedInst& in) {
+  const Places places = locate(x, in, Access::read);
+  if (places.pattern == Places::Pattern::none)
+    return Step::stopped;
+  for (int i = 0; i < in.dst_count; ++i)
+    with_register_type(x.dst_slot(in, i).bytes, [&](auto r) {
+      load_element<M>(x, in, places, static_cast<uint32_t>(i * sizeof(M)), x.dst<decltype(r)>(in, i));
+    });
+  if (in.flags & kOrdered)
+    std::atomic_thread_fence(std::memory_order_acquire);
+  return Step::next;
+}
+
+template <class M, class R>
+void store_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, const R* s) {
+  if (places.pattern == Places::Pattern::dense) {
+    std::byte* p = places.host + offset;
+#if !defined(__SANITIZE_THREAD__)
+    if constexpr (sizeof(M) == sizeof(R)) {
+      if (in.width == sizeof(M)) {
+        std::memcpy(p, s, sizeof(R) * kWarpSize);
+        return;
+      }
+    }
+#endif
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      store_relaxed<M>(p + static_cast<size_t>(lane) * in.width, resize<M>(s[lane]));
+    return;
+  }
+  if (places.pattern == Places::Pattern::uniform) {
+    // Which lane's value stays is undefined; lanes are taken in order, so it is the last one's.
+    store_relaxed<M>(places.host + offset, resize<M>(s[31 - std::countl_zero(x.active)]));
+    return;
+  }
+  for_lanes(x.active, [&](int lane) { store_relaxed<M>(places.at[lane] + offset, resize<M>(s[lane])); });
+}
+
+// Would the store change any of the lanes' own memory?
+template <class M>
+bool changes(const Exec& x, const DecodedInst& in, const Places& places) {
+  bool changed = false;
+  for (int i = 0; i < in.op_count - in.dst_count - 1; ++i)
+    with_register_type(x.src_slot(in, i + 1).bytes, [&](auto r) {
+      const auto* s = x.src<decltype(r)>(in, i + 1);
+      for_lanes(x.active, [&](int lane) {
+        changed |= !(load_relaxed<M>(places.at[lane] + i * sizeof(M)) == resize<M>(s[lane]));
+      });
+    });
+  return changed;
+}
+
+// Nobody else sees local memory, so a store there is an effect only where it changes something: unoptimized
+// code spills what it polls in every turn of its loop. The .param area is part of the frame.
+template <class M>
+void note_effect(Exec& x, const DecodedInst& in, const Places& places) {
+  if (space_of(in) == StateSpace::reg)
+    return;
+  if (!places.private_to_lanes || changes<M>(x, in, places))
+    x.effect();
+}
+
+template <class M>
+Step store(Exec& x, const DecodedInst& in) {
+  if (in.flags & kOrdered)
+    std::atomic_thread_fence(std::memory_order_release);
+  const uint64_t effects = x.warp->effects;
+  const Places places = locate(x, in, Access::write);
+  if (places.pattern == Places::Pattern::none)
+    return Step::stopped;
+  x.warp->effects = effects; // whichever way the addresses were checked, one store is one effect
+  note_effect<M>(x, in, places);
+  for (int i = 0; i < in.op_count - in.dst_count - 1; ++i)
+    with_register_type(x.src_slot(in, i + 1).bytes, [&](auto r) {
+      store_element<M>(x, in, places, static_cast<uint32_t>(i * sizeof(M)), x.src<decltype(r)>(in, i + 1));
+    });
+  return Step::next;
+}
+
+// The handler for elements of this type; null for what cannot be in memory.
+Handler load_handler(Type type) {
+  const bool is_signed = isa::is_signed(type);
+  switch (isa::bits_of(type)) {
+  case 8:
+    return is_signed ? load<int8_t> : load<uint8_t>;
+  case 16:
+    return is_signed ? load<int16_t> : load<uint16_t>;
+  case 32:
+    return is_signed ? load<int32_t> : load<uint32_t>;
+  case 64:
+    return load<uint64_t>;
+  case 128:
+    return load<Bits128>;
+  default:
+    return nullptr;
+  }
+}
+
+Handler store_handler(Type type) {
+  switch (isa::bits_of(type)) {
+  case 8:
+    return store<uint8_t>;
+  case 16:
+    return store<uint16_t>;
+  case 32:
+    return store<uint32_t>;
+  case 64:
+    return store<uint64_t>;
+  case 128:
+    return store<Bits128>;
+  default:
+    return nullptr;
+  }
+}
+
+std::span<const Operand> elements(const Operand& operand) {
+  return operand.kind == OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
+}
+
+// Places the address as source 0 and sets space, offset and width.
+Slot place_address(Decoder& decoder, const ptx::Instruction& instruction, const Operand& operand,
+                   DecodedInst& in) {
+  const AddressOperand address = decoder.address(instruction, operand);
+  in.flags = static_cast<uint8_t>(address.space);
+  if (instruction.has(Qual::acquire) || instruction.has(Qual::release) || instruction.has(Qual::mmio))
+    in.flags |= kOrdered;
+  in.imm = address.offset;
+  return address.has_base ? address.base : decoder.constant(0, Type::u64);
+}
+
+bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Type type = instruction.type();
+  in.handler = load_handler(type);
+  if (!in.handler || instruction.operands.size() < 2)
+    return false;
+  const Slot address = place_address(decoder, instruction, instruction.operands[1], in);
+  std::vector<Slot> dsts;
+  for (const Operand& element : elements(instruction.operands[0]))
+    dsts.push_back(decoder.dst(element, type));
+  in.width = static_cast<uint8_t>(dsts.size() * isa::bytes_of(type));
+  decoder.set_operands(in, dsts, std::span(&address, 1));
+  return true;
+}
+
+bool select_store(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Type type = instruction.type();
+  in.handler = store_handler(type);
+  if (!in.handler || instruction.operands.size() < 2)
+    return false;
+  std::vector<Slot> srcs{place_address(decoder, instruction, instruction.operands[0], in)};
+  for (const Operand& element : elements(instruction.operands[1]))
+    srcs.push_back(decoder.src(element, type));
+  in.width = static_cast<uint8_t>((srcs.size() - 1) * isa::bytes_of(type));
+  decoder.set_operands(in, {}, srcs);
+  return true;
+}
+
+// A hint about an address: nothing to do, and a wrong address is no fault.
+bool select_hint(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {
+  in.handler = [](Exec&, const DecodedInst&) { return Step::next; };
+  decoder.set_operands(in, {}, {});
+  return true;
+}
+
+// applypriority and discard name 128 bytes of global memory, aligned as much. Data that was discarded keeps
+// its value: the ISA leaves it undefined, and so does this.
+Step check_line(Exec& x, const DecodedInst& in) {
+  constexpr uint32_t kLineBytes = 128;
+  uint64_t at[kWarpSize];
+  lane_addresses(x, in, at);
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    if (at[lane] % kLineBytes != 0 ||
+        !x.access_range(space_of(in), at[lane], kLineBytes, Access::write).host) {
+      if (!x.access(in, space_of(in), at[lane], kLineBytes, kLineBytes, Access::write, lane))
+        return Step::stopped;
+    }
+  }
+  return Step::next;
+}
+
+bool select_line_hint(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  if (instruction.operands.empty())
+    return false;
+  const Slot address = place_address(decoder, instruction, instruction.operands[0], in);
+  in.handler = check_line;
+  decoder.set_operands(in, {}, std::span(&address, 1));
+  return true;
+}
+
+// A policy is opaque and only ever a hint, so any value will do.
+bool select_create_policy(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  if (instruction.operands.empty())
+    return false;
+  const Slot policy = decoder.dst(instruction.operands[0], Type::b64);
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    for_lanes(x.active, [&](int lane) { x.dst<uint64_t>(in)[lane] = 0; });
+    return Step::next;
+  };
+  decoder.set_operands(in, std::span(&policy, 1), {});
+  return true;
+}
+
+} // namespace
+
+void add_memory_selectors(SelectorTable& table) {
+  table.add({Opcode::ld, Opcode::ldu}, select_load);
+  table.add(Opcode::st, select_store);
+  table.add({Opcode::prefetch, Opcode::prefetchu}, select_hint);
+  table.add({Opcode::applypriority, Opcode::discard}, select_line_hint);
+  table.add(Opcode::createpolicy, select_create_policy);
+}
+
+} // namespace lemma::vgpu

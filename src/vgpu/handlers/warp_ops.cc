@@ -1,0 +1,372 @@
+// Instructions through which the lanes of a warp speak to each other: shfl, vote, match, redux, activemask,
+// elect.sync, bar.warp.sync.
+//
+// The .sync forms first wait (Exec::converge) until every lane that they name is here; one execution may then
+// hold several groups of lanes, each with a membermask of its own, and each group is computed by itself. The
+// old forms without .sync take the lanes that happen to be together.
+//
+// The ISA leaves undefined what a lane gets from one that does not take part; here it is that lane's register
+// as it stands, and the read is reported as one of what was never written.
+//
+// Not here: redux.sync on .f32 (sm_100a), wait and wake-up (warp.cc).
+//
+// PTX ISA: shfl, shfl.sync, vote, vote.sync, match.sync, activemask, redux.sync, elect.sync, bar.warp.sync.
+// Tests: tests/unit/vgpu/warp_ops_test.cc.
+#include "vgpu/decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::Type;
+using ptx::Operand;
+using ptx::OperandKind;
+
+// --- groups
+// -------------------------------------------------------------------------------------------------------
+
+// Calls f(lanes) for every set of executing lanes that have the same membermask.
+template <class F>
+void for_groups(LaneMask active, const uint32_t* members, F&& f) {
+  while (active != 0) {
+    const uint32_t mask = members[std::countr_zero(active)];
+    LaneMask group = 0;
+    for_lanes(active, [&](int lane) { group |= LaneMask{members[lane] == mask} << lane; });
+    f(group);
+    active &= ~group;
+  }
+}
+
+// Waits for the lanes that the membermasks - source `index`; negative: an instruction without one - name,
+// then calls f(lanes) for each group of them. The masks are copied: a destination may be the same register.
+template <class F>
+Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
+  if (index < 0) {
+    f(x.active);
+    return Step::next;
+  }
+  if (!x.converge(in, x.src<uint32_t>(in, index)))
+    return Step::reschedule;
+  uint32_t members[kWarpSize];
+  std::copy_n(x.src<uint32_t>(in, index), kWarpSize, members);
+  for_groups(x.active, members, f);
+  return Step::next;
+}
+
+// Index of the membermask, the last source, in DecodedInst::imm; -1 where there is none.
+int members_index(const DecodedInst& in) {
+  return static_cast<int>(in.imm);
+}
+
+// --- shfl
+// -----------------------------------------------------------------------------------------------------------
+
+enum class Shuffle : uint8_t { up, down, bfly, idx };
+
+struct ShuffleSource {
+  int lane;
+  bool in_range;
+};
+
+ShuffleSource shuffle_source(Shuffle mode, int lane, uint32_t b, uint32_t c) {
+  const int b_value = static_cast<int>(b & 31);
+  const int clamp = static_cast<int>(c & 31);
+  const int segment_mask = static_cast<int>(c >> 8 & 31);
+  const int max_lane = (lane & segment_mask) | (clamp & ~segment_mask);
+  const int min_lane = lane & segment_mask;
+  int source = lane;
+  bool in_range = false;
+  switch (mode) {
+  case Shuffle::up:
+    source = lane - b_value;
+    in_range = source >= max_lane;
+    break;
+  case Shuffle::down:
+    source = lane + b_value;
+    in_range = source <= max_lane;
+    break;
+  case Shuffle::bfly:
+    source = lane ^ b_value;
+    in_range = source <= max_lane;
+    break;
+  case Shuffle::idx:
+    source = min_lane | (b_value & ~segment_mask);
+    in_range = source <= max_lane;
+    break;
+  }
+  return {in_range ? source : lane, in_range};
+}
+
+// Destinations d, and p where selected; sources a, b, c, membermask.
+Step shuffle(Exec& x, const DecodedInst& in) {
+  uint32_t result[kWarpSize];
+  LaneMask in_range = 0;
+  const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
+    const uint32_t* a = x.src<uint32_t>(in, 0);
+    const uint32_t* b = x.src<uint32_t>(in, 1);
+    const uint32_t* c = x.src<uint32_t>(in, 2);
+    for_lanes(group, [&](int lane) {
+      const ShuffleSource source = shuffle_source(static_cast<Shuffle>(in.flags), lane, b[lane], c[lane]);
+      result[lane] = a[source.lane];
+      in_range |= LaneMask{source.in_range} << lane;
+      if (!(group >> source.lane & 1))
+        x.uninitialized(in, lane, fmt::format("the value of lane {}, which takes no part", source.lane));
+    });
+  });
+  if (step != Step::next)
+    return step;
+  keep_active(x.dst<uint32_t>(in), result, x.active);
+  if (in.dst_count > 1)
+    x.set_pred(in, 1, in_range);
+  return Step::next;
+}
+
+// --- vote
+// -----------------------------------------------------------------------------------------------------------
+
+enum class Vote : uint8_t { all, any, uni, ballot };
+
+// Destination a predicate, or for ballot 32 bits; sources a predicate and the membermask.
+Step vote(Exec& x, const DecodedInst& in) {
+  const auto mode = static_cast<Vote>(in.flags);
+  uint32_t ballots[kWarpSize] = {};
+  LaneMask result = 0;
+  const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
+    const LaneMask ballot = x.pred(in, 0) & group;
+    for_lanes(group, [&](int lane) { ballots[lane] = ballot; });
+    const bool all = ballot == group;
+    const bool yes = mode == Vote::all ? all : mode == Vote::any ? ballot != 0 : all || ballot == 0;
+    result |= yes ? group : 0;
+  });
+  if (step != Step::next)
+    return step;
+  if (mode == Vote::ballot)
+    keep_active(x.dst<uint32_t>(in), ballots, x.active);
+  else
+    x.set_pred(in, 0, result);
+  return Step::next;
+}
+
+// --- match
+// ----------------------------------------------------------------------------------------------------------
+
+// Destinations d, and for match.all p where selected; sources a, membermask.
+template <class T, bool all>
+Step match_lanes(Exec& x, const DecodedInst& in) {
+  uint32_t result[kWarpSize] = {};
+  LaneMask matched = 0;
+  const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
+    const T* a = x.src<T>(in, 0);
+    LaneMask left = group;
+    while (left != 0) {
+      const T value = a[std::countr_zero(left)];
+      LaneMask same = 0;
+      for_lanes(left, [&](int lane) { same |= LaneMask{a[lane] == value} << lane; });
+      if (all && same != group)
+        return; // zeros
+      for_lanes(same, [&](int lane) { result[lane] = same; });
+      matched |= same;
+      left &= ~same;
+    }
+  });
+  if (step != Step::next)
+    return step;
+  keep_active(x.dst<uint32_t>(in), result, x.active);
+  if (in.dst_count > 1)
+    x.set_pred(in, 1, matched);
+  return Step::next;
+}
+
+// --- redux
+// ----------------------------------------------------------------------------------------------------------
+
+// Destination d; sources a, membermask.
+template <class T, class F>
+Step reduce(Exec& x, const DecodedInst& in, F f) {
+  T result[kWarpSize] = {};
+  const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
+    const T* a = x.src<T>(in, 0);
+    T total = a[std::countr_zero(group)];
+    for_lanes(group & (group - 1), [&](int lane) { total = f(total, a[lane]); });
+    for_lanes(group, [&](int lane) { result[lane] = total; });
+  });
+  if (step == Step::next)
+    keep_active(x.dst<T>(in), result, x.active);
+  return step;
+}
+
+Handler reduce_handler(const ptx::Instruction& instruction) {
+  const bool is_signed = instruction.type() == Type::s32;
+  switch (instruction.one_of({Qual::add, Qual::min, Qual::max, Qual::and_, Qual::or_, Qual::xor_})) {
+  case Qual::add:
+    return [](Exec& x, const DecodedInst& in) {
+      return reduce<uint32_t>(x, in, [](uint32_t a, uint32_t b) { return a + b; });
+    };
+  case Qual::min:
+    if (is_signed)
+      return [](Exec& x, const DecodedInst& in) {
+        return reduce<int32_t>(x, in, [](int32_t a, int32_t b) { return std::min(a, b); });
+      };
+    return [](Exec& x, const DecodedInst& in) {
+      return reduce<uint32_t>(x, in, [](uint32_t a, uint32_t b) { return std::min(a, b); });
+    };
+  case Qual::max:
+    if (is_signed)
+      return [](Exec& x, const DecodedInst& in) {
+        return reduce<int32_t>(x, in, [](int32_t a, int32_t b) { return std::max(a, b); });
+      };
+    return [](Exec& x, const DecodedInst& in) {
+      return reduce<uint32_t>(x, in, [](uint32_t a, uint32_t b) { return std::max(a, b); });
+    };
+  case Qual::and_:
+    return [](Exec& x, const DecodedInst& in) {
+      return reduce<uint32_t>(x, in, [](uint32_t a, uint32_t b) { return a & b; });
+    };
+  case Qual::or_:
+    return [](Exec& x, const DecodedInst& in) {
+      return reduce<uint32_t>(x, in, [](uint32_t a, uint32_t b) { return a | b; });
+    };
+  case Qual::xor_:
+    return [](Exec& x, const DecodedInst& in) {
+      return reduce<uint32_t>(x, in, [](uint32_t a, uint32_t b) { return a ^ b; });
+    };
+  default:
+    return nullptr;
+  }
+}
+
+// --- activemask, elect, bar.warp.sync
+// -------------------------------------------------------------------------------
+
+Step active_mask(Exec& x, const DecodedInst& in) {
+  for_lanes(x.active, [&](int lane) { x.dst<uint32_t>(in)[lane] = x.active; });
+  return Step::next;
+}
+
+// Destinations d (the leader's lane) and p (true in the leader); source membermask. The ISA asks only that
+// the same membermask elects the same leader.
+Step elect(Exec& x, const DecodedInst& in) {
+  uint32_t leaders[kWarpSize] = {};
+  LaneMask elected = 0;
+  const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
+    const int leader = std::countr_zero(group);
+    elected |= LaneMask{1} << leader;
+    for_lanes(group, [&](int lane) { leaders[lane] = static_cast<uint32_t>(leader); });
+  });
+  if (step != Step::next)
+    return step;
+  keep_active(x.dst<uint32_t>(in), leaders, x.active);
+  x.set_pred(in, 1, elected);
+  return Step::next;
+}
+
+Step warp_barrier(Exec& x, const DecodedInst& in) {
+  return for_converged_groups(x, in, members_index(in), [](LaneMask) {});
+}
+
+// --- selectors
+// ------------------------------------------------------------------------------------------------------
+
+// Sources of the types given, then a membermask if the instruction has one more operand. Destinations d and p
+// of d|p, or d alone.
+bool place_operands(Decoder& decoder, const ptx::Instruction& instruction, Type dst_type,
+                    std::initializer_list<Type> src_types, bool has_members, DecodedInst& in) {
+  const bool has_dst = dst_type != Type::none;
+  const size_t first_src = has_dst ? 1 : 0;
+  if (instruction.operands.size() < first_src + src_types.size() + (has_members ? 1 : 0))
+    return false;
+  std::vector<Slot> srcs;
+  size_t index = first_src;
+  for (const Type type : src_types)
+    srcs.push_back(decoder.src(instruction.operands[index++], type));
+  in.imm = has_members ? static_cast<int64_t>(srcs.size()) : -1;
+  if (has_members)
+    srcs.push_back(decoder.src(instruction.operands[index], Type::b32));
+  std::vector<Slot> dsts;
+  if (has_dst) {
+    const Operand& d = instruction.operands[0];
+    if (d.kind == OperandKind::pair) {
+      dsts.push_back(decoder.dst(d.elems[0], dst_type));
+      dsts.push_back(decoder.dst(d.elems[1], Type::pred));
+    } else {
+      dsts.push_back(decoder.dst(d, dst_type));
+    }
+  }
+  decoder.set_operands(in, dsts, srcs);
+  return true;
+}
+
+bool select_shuffle(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Qual mode = instruction.one_of({Qual::up, Qual::down, Qual::bfly, Qual::idx});
+  in.handler = shuffle;
+  in.flags = static_cast<uint8_t>(mode == Qual::up     ? Shuffle::up
+                                  : mode == Qual::down ? Shuffle::down
+                                  : mode == Qual::bfly ? Shuffle::bfly
+                                                       : Shuffle::idx);
+  return mode != Qual::none &&
+         place_operands(decoder, instruction, Type::b32, {Type::b32, Type::b32, Type::b32},
+                        instruction.opcode == Opcode::shfl_sync, in);
+}
+
+bool select_vote(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Qual mode = instruction.one_of({Qual::all, Qual::any, Qual::uni, Qual::ballot});
+  in.handler = vote;
+  in.flags = static_cast<uint8_t>(mode == Qual::all   ? Vote::all
+                                  : mode == Qual::any ? Vote::any
+                                  : mode == Qual::uni ? Vote::uni
+                                                      : Vote::ballot);
+  return mode != Qual::none &&
+         place_operands(decoder, instruction, mode == Qual::ballot ? Type::b32 : Type::pred, {Type::pred},
+                        instruction.opcode == Opcode::vote_sync, in);
+}
+
+bool select_match(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  const bool all = instruction.has(Qual::all);
+  const bool wide = isa::bits_of(instruction.type()) == 64;
+  in.handler = all ? (wide ? match_lanes<uint64_t, true> : match_lanes<uint32_t, true>)
+                   : (wide ? match_lanes<uint64_t, false> : match_lanes<uint32_t, false>);
+  return place_operands(decoder, instruction, Type::b32, {instruction.type()}, true, in);
+}
+
+bool select_reduce(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  if (isa::is_float(instruction.type()))
+    return false;
+  in.handler = reduce_handler(instruction);
+  return in.handler &&
+         place_operands(decoder, instruction, instruction.type(), {instruction.type()}, true, in);
+}
+
+bool select_active_mask(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  in.handler = active_mask;
+  return place_operands(decoder, instruction, Type::b32, {}, false, in);
+}
+
+bool select_elect(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  in.handler = elect;
+  return place_operands(decoder, instruction, Type::b32, {}, true, in) && in.dst_count == 2;
+}
+
+bool select_warp_barrier(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  in.handler = warp_barrier;
+  return place_operands(decoder, instruction, Type::none, {}, true, in);
+}
+
+} // namespace
+
+void add_warp_selectors(SelectorTable& table) {
+  table.add({Opcode::shfl, Opcode::shfl_sync}, select_shuffle);
+  table.add({Opcode::vote, Opcode::vote_sync}, select_vote);
+  table.add(Opcode::match, select_match);
+  table.add(Opcode::redux_sync, select_reduce);
+  table.add(Opcode::activemask, select_active_mask);
+  table.add(Opcode::elect_sync, select_elect);
+  table.add(Opcode::bar_warp_sync, select_warp_barrier);
+}
+
+} // namespace lemma::vgpu
