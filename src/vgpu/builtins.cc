@@ -1,0 +1,191 @@
+// vprintf, __assertfail, malloc and free, as nvcc's code calls them. Lanes are served in lane order.
+//
+// CUDA C++ Programming Guide, "Formatted Output", "Assertion", "Dynamic Global Memory Allocation and
+// Operations".
+#include "vgpu/builtins.h"
+
+#include "vgpu/device_printf.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::StateSpace;
+
+enum Builtin : int { kPrintf, kAssertFail, kMalloc, kFree };
+constexpr std::string_view kNames[] = {"vprintf", "__assertfail", "malloc", "free"};
+
+// Argument or result `offset` bytes into a lane's param area.
+std::byte* param(const Exec& x, int lane, uint32_t offset) {
+  return x.bases[0] + x.code->param_area_offset + static_cast<size_t>(lane) * x.code->param_bytes + offset;
+}
+
+template <class T>
+T load_param(const Exec& x, int lane, uint32_t offset) {
+  T value;
+  std::memcpy(&value, param(x, lane, offset), sizeof value);
+  return value;
+}
+
+template <class T>
+void store_result(const Exec& x, int lane, std::span<const uint32_t> results, T value) {
+  if (!results.empty())
+    std::memcpy(param(x, lane, results[0]), &value, sizeof value);
+}
+
+// The zero-terminated string at a generic address; none after a fault.
+std::optional<std::string> read_string(Exec& x, const DecodedInst& in, uint64_t address, int lane) {
+  std::string text;
+  for (;; ++address) {
+    const std::byte* p = x.access(in, StateSpace::generic, address, 1, 1, Access::read, lane);
+    if (!p)
+      return std::nullopt;
+    const char c =
+        static_cast<char>(__atomic_load_n(reinterpret_cast<const unsigned char*>(p), __ATOMIC_RELAXED));
+    if (c == '\0')
+      return text;
+    text += c;
+  }
+}
+
+class LaneArguments : public PrintfArguments {
+public:
+  LaneArguments(Exec& x, const DecodedInst& in, uint64_t base, int lane)
+      : x_(x), in_(in), base_(base), lane_(lane) {}
+
+  std::optional<uint64_t> read(uint64_t offset, int bytes) override {
+    const std::byte* p = x_.access(in_, StateSpace::generic, base_ + offset, static_cast<uint32_t>(bytes),
+                                   static_cast<uint32_t>(bytes), Access::read, lane_);
+    if (!p)
+      return std::nullopt;
+    uint64_t value = 0;
+    std::memcpy(&value, p, static_cast<size_t>(bytes));
+    return value;
+  }
+  std::optional<std::string> read_string(uint64_t address) override {
+    return vgpu::read_string(x_, in_, address, lane_);
+  }
+
+private:
+  Exec& x_;
+  const DecodedInst& in_;
+  uint64_t base_;
+  int lane_;
+};
+
+// int vprintf(const char* format, const void* arguments)
+Step call_printf(Exec& x, const DecodedInst& in, std::span<const uint32_t> arguments,
+                 std::span<const uint32_t> results) {
+  std::string text;
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const auto format_address = load_param<uint64_t>(x, lane, arguments[0]);
+    if (format_address == 0) {
+      store_result(x, lane, results, int32_t{-1});
+      continue;
+    }
+    const std::optional<std::string> format = read_string(x, in, format_address, lane);
+    if (!format)
+      return Step::stopped;
+    LaneArguments packed(x, in, load_param<uint64_t>(x, lane, arguments[1]), lane);
+    const std::optional<PrintfResult> printed = format_device_printf(*format, packed);
+    if (!printed)
+      return Step::stopped;
+    text += printed->text;
+    store_result(x, lane, results, static_cast<int32_t>(printed->arguments));
+  }
+  x.effect();
+  const std::lock_guard lock(x.launch->report_mutex);
+  if (x.launch->config.print)
+    x.launch->config.print(text);
+  else
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  return Step::next;
+}
+
+// void __assertfail(const char* message, const char* file, unsigned line, const char* function, size_t
+// char_bytes)
+Step call_assert_fail(Exec& x, const DecodedInst& in, std::span<const uint32_t> arguments) {
+  const int lane = std::countr_zero(x.active);
+  const auto text = [&](int argument) {
+    const auto address = load_param<uint64_t>(x, lane, arguments[argument]);
+    return address == 0 ? std::optional<std::string>("") : read_string(x, in, address, lane);
+  };
+  const std::optional<std::string> message = text(0);
+  const std::optional<std::string> file = message ? text(1) : std::nullopt;
+  const std::optional<std::string> function = file ? text(3) : std::nullopt;
+  if (!function)
+    return Step::stopped;
+  return x.fault(in, FaultKind::assertion,
+                 fmt::format("{}:{}: {}: assertion `{}` failed", *file,
+                             load_param<uint32_t>(x, lane, arguments[2]), *function, *message),
+                 lane);
+}
+
+// void* malloc(size_t bytes)
+Step call_malloc(Exec& x, std::span<const uint32_t> arguments, std::span<const uint32_t> results) {
+  for_lanes(x.active, [&](int lane) {
+    const Allocation* block = x.launch->memory->heap_allocate(load_param<uint64_t>(x, lane, arguments[0]));
+    store_result(x, lane, results, block ? block->base : uint64_t{0});
+  });
+  x.effect();
+  return Step::next;
+}
+
+// void free(void* block)
+Step call_free(Exec& x, const DecodedInst& in, std::span<const uint32_t> arguments) {
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const auto address = load_param<uint64_t>(x, lane, arguments[0]);
+    if (address == 0)
+      continue;
+    switch (x.launch->memory->heap_free(address)) {
+    case HeapFree::done:
+      break;
+    case HeapFree::already_freed:
+      return x.fault_at(in, FaultKind::out_of_bounds,
+                        fmt::format("free of {:#x}, which was freed before", address), lane, address);
+    case HeapFree::not_a_block:
+      return x.fault_at(in, FaultKind::out_of_bounds,
+                        fmt::format("free of {:#x}, which no malloc of a kernel returned", address), lane,
+                        address);
+    }
+  }
+  x.effect();
+  return Step::next;
+}
+
+} // namespace
+
+int find_builtin(std::string_view name) {
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (kNames[i] == name)
+      return static_cast<int>(i);
+  return -1;
+}
+
+Step call_builtin(Exec& x, const DecodedInst& in, int builtin, std::span<const uint32_t> arguments,
+                  std::span<const uint32_t> results) {
+  constexpr size_t kArguments[] = {2, 5, 1, 1};
+  if (builtin < 0 || builtin >= static_cast<int>(std::size(kNames)))
+    return x.fault(in, FaultKind::internal, "call of an unknown builtin function");
+  if (arguments.size() < kArguments[builtin])
+    return x.fault(in, FaultKind::bad_call,
+                   fmt::format("{} takes {} arguments, and the call gives {}", kNames[builtin],
+                               kArguments[builtin], arguments.size()));
+  switch (builtin) {
+  case kPrintf:
+    return call_printf(x, in, arguments, results);
+  case kAssertFail:
+    return call_assert_fail(x, in, arguments);
+  case kMalloc:
+    return call_malloc(x, arguments, results);
+  default:
+    return call_free(x, in, arguments);
+  }
+}
+
+} // namespace lemma::vgpu
