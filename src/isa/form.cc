@@ -14,15 +14,20 @@ namespace {
 std::vector<FormRow> all_rows() {
   return {
 #define FORM(...) form_row(__VA_ARGS__),
-#include "isa/forms/integer.inc"
+#include "isa/forms/async_copy.inc"
+#include "isa/forms/comparison.inc"
+#include "isa/forms/control.inc"
+#include "isa/forms/data_movement.inc"
 #include "isa/forms/floating.inc"
 #include "isa/forms/half.inc"
-#include "isa/forms/comparison.inc"
+#include "isa/forms/integer.inc"
 #include "isa/forms/logic.inc"
-#include "isa/forms/data_movement.inc"
-#include "isa/forms/control.inc"
-#include "isa/forms/synchronization.inc"
 #include "isa/forms/matrix.inc"
+#include "isa/forms/synchronization.inc"
+#include "isa/forms/tcgen05.inc"
+#include "isa/forms/texture.inc"
+#include "isa/forms/video.inc"
+#include "isa/forms/wgmma.inc"
 #undef FORM
   };
 }
@@ -67,8 +72,8 @@ std::optional<StateSpace> space_of(Qual qual) {
   }
 }
 
-// Reads one row. What is wrong with it goes to `errors`; the table is part of the program, so a wrong row is a bug
-// that the unit test finds, and reading just goes on.
+// Reads one row. What is wrong with it goes to `errors`; the table is part of the program, so a wrong row is
+// a bug that the unit test finds, and reading just goes on.
 class RowReader {
 public:
   RowReader(const FormRow& row, std::vector<std::string>& errors) : row_(row), errors_(errors) {}
@@ -151,7 +156,8 @@ private:
     Slot slot;
     slot.group = group;
     slot.optional = group >= 0;
-    const auto cls = std::find_if(classes_.begin(), classes_.end(), [&](const Class& c) { return c.name == word; });
+    const auto cls =
+        std::find_if(classes_.begin(), classes_.end(), [&](const Class& c) { return c.name == word; });
     if (cls != classes_.end()) {
       slot.name = word;
       cls->used = true;
@@ -173,8 +179,9 @@ private:
     size_t best = 0;
     for (int i = 1; i < kOpcodeCount; ++i) {
       const std::string_view spelling = to_string(static_cast<Opcode>(i));
-      const bool fits = head.starts_with(spelling) &&
-                        (head.size() == spelling.size() || head[spelling.size()] == '.' || head[spelling.size()] == '{');
+      const bool fits =
+          head.starts_with(spelling) &&
+          (head.size() == spelling.size() || head[spelling.size()] == '.' || head[spelling.size()] == '{');
       if (fits && spelling.size() > best) {
         best = spelling.size();
         form_.opcode = static_cast<Opcode>(i);
@@ -264,7 +271,8 @@ private:
     at_ = close + 1;
   }
 
-  // After the colon: u32, type, wide(type), wider(type), bits(type), imm(0..7), label, ...; then [n] and +flags.
+  // After the colon: u32, type, wide(type), wider(type), bits(type), imm(0..7), label, ...; then [n] and
+  // +flags.
   void read_type(OperandSpec& spec) {
     const std::string_view name = word("");
     if (name == "wide" || name == "wider" || name == "bits") {
@@ -296,15 +304,27 @@ private:
     read_flags(spec);
   }
 
+  static std::optional<int> number(std::string_view text) {
+    int n = 0;
+    return std::from_chars(text.data(), text.data() + text.size(), n).ec == std::errc() ? std::optional(n)
+                                                                                        : std::nullopt;
+  }
+
   void read_elems(OperandSpec& spec) {
     if (!eat("["))
       return;
     const std::string_view count = word("");
-    int n = 0;
-    if (std::from_chars(count.data(), count.data() + count.size(), n).ec == std::errc())
-      spec.elems = static_cast<uint8_t>(n);
+    if (const auto n = number(count))
+      spec.elems = static_cast<uint8_t>(*n);
     else if ((spec.elems_slot = find_slot(count)) < 0)
       wrong(fmt::format("operand {}: no class {}", spec.name, count));
+    spec.elems_n = eat(".n");
+    if (eat("*"))
+      spec.elems_times = static_cast<uint8_t>(number(word("")).value_or(0));
+    else if (eat("/"))
+      spec.elems_over = static_cast<uint8_t>(number(word("")).value_or(1));
+    else if (eat("-"))
+      spec.elems_less = static_cast<uint8_t>(number(word("")).value_or(0));
     if (!eat("]"))
       wrong("expected ]");
   }
@@ -313,6 +333,10 @@ private:
     for (;;) {
       if (eat("-imm"))
         spec.immediate = false;
+      else if (eat("-reg"))
+        spec.reg = false;
+      else if (eat("+sel"))
+        spec.selector = true;
       else if (eat("+sreg"))
         spec.special = true;
       else if (eat("+sym"))
@@ -474,8 +498,12 @@ const Tables& tables() {
 
 } // namespace
 
-bool Slot::has(Qual qual) const { return std::find(quals.begin(), quals.end(), qual) != quals.end(); }
-bool Slot::has(Type type) const { return std::find(types.begin(), types.end(), type) != types.end(); }
+bool Slot::has(Qual qual) const {
+  return std::find(quals.begin(), quals.end(), qual) != quals.end();
+}
+bool Slot::has(Type type) const {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
 
 std::optional<Target> parse_target(std::string_view word) {
   if (!word.starts_with("sm_"))
@@ -528,8 +556,14 @@ std::string to_string(const TargetSet& targets) {
   return text;
 }
 
-std::span<const Form> forms() { return tables().forms; }
-std::span<const Form* const> forms_of(Opcode opcode) { return tables().by_opcode[static_cast<size_t>(opcode)]; }
-std::span<const std::string> row_errors() { return tables().errors; }
+std::span<const Form> forms() {
+  return tables().forms;
+}
+std::span<const Form* const> forms_of(Opcode opcode) {
+  return tables().by_opcode[static_cast<size_t>(opcode)];
+}
+std::span<const std::string> row_errors() {
+  return tables().errors;
+}
 
 } // namespace lemma::isa

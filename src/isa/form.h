@@ -1,12 +1,15 @@
-// Instruction forms: one row states what the assembler accepts for one spelling pattern, and every reader (parser,
-// verifier, virtual GPU, docs) takes its facts from the row.
+// Instruction forms: one row states what the assembler accepts for one spelling pattern, and every reader
+// (parser, verifier, virtual GPU, docs) takes its facts from the row.
 //
-// A row is written in the notation of the PTX ISA's own syntax blocks (src/isa/forms/*.inc; notation: forms/README.md):
-//     FORM("add{.rnd}{.ftz}{.sat}.f32  d, a, b", where("rnd = .rn .rz .rm .rp"), since(1, 0), target(any), ...)
-// and read at start-up into slots and operands. The assembler treats qualifiers nearly as a set: types keep their
-// order, other classes come in any order. match() accepts that and says so.
+// A row is written in the notation of the PTX ISA's own syntax blocks (src/isa/forms/*.inc; notation:
+// forms/README.md):
+//     FORM("add{.rnd}{.ftz}{.sat}.f32  d, a, b", where("rnd = .rn .rz .rm .rp"), since(1, 0), target(any),
+//     ...)
+// and read at start-up into slots and operands. The assembler treats qualifiers nearly as a set: types keep
+// their order, other classes come in any order. match() accepts that and says so.
 //
-// What a form does not state: how an instruction executes, and rules that need the module around it (src/verify).
+// What a form does not state: how an instruction executes, and rules that need the module around it
+// (src/verify).
 //
 // Tests: tests/unit/isa/.
 #pragma once
@@ -27,13 +30,15 @@ namespace lemma::isa {
 
 inline constexpr int kMaxSlots = 24;
 
-// A dotted word of a form: a literal, or a class of alternatives. Exactly one of `quals` and `types` is filled.
+// A dotted word of a form: a literal, or a class of alternatives. Exactly one of `quals` and `types` is
+// filled.
 struct Slot {
   std::string name; // of the class: "rnd"; a literal's own spelling: ".rn"
   std::vector<Qual> quals;
   std::vector<Type> types;
   bool optional = false;
-  // Index into Form::group_parents of the { } the slot is in, -1 for none: a group is written whole or not at all.
+  // Index into Form::group_parents of the { } the slot is in, -1 for none: a group is written whole or not at
+  // all.
   int8_t group = -1;
 
   bool is_type() const { return !types.empty(); }
@@ -44,18 +49,19 @@ struct Slot {
 // What may stand at an operand's place.
 struct OperandSpec {
   enum class Kind : uint8_t {
-    data,      // a register of `type`, unless forbidden an immediate; a vector of them when `elems` or `elems_slot` says so
-    address,   // [a], [a, b...]
-    label,     // a branch target
-    function,  // the callee
-    list,      // arguments of a call
-    proto,     // a .callprototype, .calltargets or .branchtargets name
+    data,     // a register of `type`, unless forbidden an immediate; a vector of them when `elems` or
+              // `elems_slot` says so
+    address,  // [a], [a, b...]
+    label,    // a branch target
+    function, // the callee
+    list,     // arguments of a call
+    proto,    // a .callprototype, .calltargets or .branchtargets name
   };
 
   std::string name; // as in the row
   Kind kind = Kind::data;
-  bool written = false;  // a destination
-  int8_t group = -1;     // optional operands: those of one { } are written whole or not at all
+  bool written = false;    // a destination
+  int8_t group = -1;       // optional operands: those of one { } are written whole or not at all
   bool has_second = false; // p|q: a second destination, a predicate
   bool second_optional = false;
 
@@ -65,15 +71,21 @@ struct OperandSpec {
   bool widened = false;
   bool wider = false;     // a register wider than the type will do (ld, st, cvt)
   bool same_bits = false; // any register of the type's size will do, floating or not
-  // Vector length: `elems`, or the number in the qualifier of slot `elems_slot` (.v4, .x2, .2d); 0 and -1: a scalar.
+  // Vector length: `elems`, or the number in the qualifier of slot `elems_slot` (.v4, .x2, .2d; with
+  // `elems_n` the N of a shape .m64n128k16), times, over and less the rest; 0 and -1: a scalar.
   uint8_t elems = 0;
   int8_t elems_slot = -1;
+  bool elems_n = false;
+  uint8_t elems_times = 1;
+  uint8_t elems_over = 1;
+  uint8_t elems_less = 0;
   bool negatable = false; // {!}c
   bool immediate = true;  // an immediate will do
   bool reg = true;        // a register will do; false: an immediate only
   bool special = false;   // a special register will do
   bool symbol = false;    // the address of a variable or function will do
   bool sink = false;      // _ will do
+  bool selector = false;  // a part of the register will do: %r1.b0
   bool ranged = false;    // an immediate must lie in [min, max]
   int64_t min = 0;
   int64_t max = 0;
@@ -83,13 +95,14 @@ struct OperandSpec {
   StateSpace space = StateSpace::generic;
   std::vector<OperandSpec> parts; // after the base: [map, {coords}]
 
-  // An optional operand is there just when the slot is filled, with `if_qual` unless that is none; -1: no such tie.
+  // An optional operand is there just when the slot is filled, with `if_qual` unless that is none; -1: no
+  // such tie.
   int8_t if_slot = -1;
   Qual if_qual = Qual::none;
 };
 
-// One GPU or family that has a form. `sm` 90 and suffix 0: sm_90 and up. 'a': sm_90a alone. 'f': sm_100f and its
-// family, which are the f and a targets of the same major number and at least this minor one.
+// One GPU or family that has a form. `sm` 90 and suffix 0: sm_90 and up. 'a': sm_90a alone. 'f': sm_100f and
+// its family, which are the f and a targets of the same major number and at least this minor one.
 struct Target {
   int sm = 0;
   char suffix = 0;
@@ -115,9 +128,9 @@ struct IsaVersion {
 
 struct Form {
   Opcode opcode = Opcode::none;
-  std::string syntax; // as in the row
-  std::string where;  // the classes, as in the row
-  std::vector<Slot> slots; // in the ISA's order
+  std::string syntax;                // as in the row
+  std::string where;                 // the classes, as in the row
+  std::vector<Slot> slots;           // in the ISA's order
   std::vector<int8_t> group_parents; // of nested { { } }; -1: outermost
   std::vector<OperandSpec> operands;
   TargetSet targets;
@@ -159,12 +172,13 @@ struct Match {
 // Resolves opcode and qualifiers; the diagnostic names the word that fits no form and what would.
 Result<Match, Diagnostic> match(std::span<const Word> words);
 
-// match() for the words of one text, remembered by spelling: a kernel repeats a few hundred spellings many times.
-// Not for several threads at once.
+// match() for the words of one text, remembered by spelling: a kernel repeats a few hundred spellings many
+// times. Not for several threads at once.
 class MatchCache {
 public:
-  // `dotted` is the whole spelling, "add.rn.f32", that stands at byte `begin` of the source. Null: `error` says why.
-  // The result lives as long as the cache; its warnings are placed relative to byte 0: shift them by `begin`.
+  // `dotted` is the whole spelling, "add.rn.f32", that stands at byte `begin` of the source. Null: `error`
+  // says why. The result lives as long as the cache; its warnings are placed relative to byte 0: shift them
+  // by `begin`.
   const Match* find(std::string_view dotted, uint32_t begin, Diagnostic& error);
   size_t size() const { return known_.size(); } // spellings known so far
 
@@ -184,7 +198,7 @@ struct OperandShape {
     imm_f32, // 0f3f800000
     imm_f64, // 1.0, 0d...
     sreg,
-    symbol,  // the address of a variable
+    symbol, // the address of a variable
     function,
     label,
     vector,  // children: the elements
@@ -195,12 +209,12 @@ struct OperandShape {
   };
   Kind kind = Kind::reg;
   bool negated = false;
-  bool selector = false;                   // has a component: %r1.x
-  Type type = Type::none;                  // reg, sreg
-  uint8_t vector_elems = 1;                // of a register declared .v2, .v4
-  StateSpace space = StateSpace::generic;  // symbol: where the variable lives
-  int64_t value = 0;                       // imm_int
-  uint16_t first_child = 0;                // index into OperandShapes::nodes
+  bool selector = false;                  // has a component: %r1.x
+  Type type = Type::none;                 // reg, sreg
+  uint8_t vector_elems = 1;               // of a register declared .v2, .v4
+  StateSpace space = StateSpace::generic; // symbol: where the variable lives
+  int64_t value = 0;                      // imm_int
+  uint16_t first_child = 0;               // index into OperandShapes::nodes
   uint16_t children = 0;
 };
 
@@ -212,15 +226,28 @@ struct OperandShapes {
 
 // Why operands do not fit a form.
 struct OperandFault {
-  enum class Kind : uint8_t { none, count, kind, type, length, range, negation, written, special, symbol, space };
+  enum class Kind : uint8_t {
+    none,
+    count,
+    kind,
+    type,
+    length,
+    range,
+    negation,
+    written,
+    special,
+    symbol,
+    space
+  };
   Kind kind = Kind::none;
-  int operand = -1; // index of the operand at fault; -1: their number
-  int child = -1;   // element of a vector, pair or address
+  int operand = -1;                  // index of the operand at fault; -1: their number
+  int child = -1;                    // element of a vector, pair or address
   const OperandSpec* spec = nullptr; // what should stand there
 };
 
 // Whether the operands fit; `fault`, if given, says where they do not.
-bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes, OperandFault* fault = nullptr);
+bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes,
+                  OperandFault* fault = nullptr);
 
 // The form that the operands select: the first that they fit, else the one that they come nearest to, so that
 // src/verify can say what is wrong. Never null.

@@ -44,8 +44,8 @@ bool bind_types(const Form& form, std::span<const Type> types, size_t slot, Bind
   return slots[slot].optional && bind_types(form, types, slot + 1, binding);
 }
 
-// Each qualifier goes to the first free slot that has it. State spaces keep their order, as types do: the first is
-// that of the destination. Returns the index of the first qualifier without a place, or -1.
+// Each qualifier goes to the first free slot that has it. State spaces keep their order, as types do: the
+// first is that of the destination. Returns the index of the first qualifier without a place, or -1.
 int bind_quals(const Form& form, std::span<const Qual> quals, Binding& binding) {
   size_t first_space = 0;
   for (size_t q = 0; q < quals.size(); ++q) {
@@ -111,8 +111,8 @@ Parsed find_opcode(std::span<const Word> words) {
   return parsed;
 }
 
-// Some opcodes are two words of which the assembler takes the second anywhere: shfl.down.sync. The words with the
-// opcode's own brought to the front, or empty when that finds no longer opcode.
+// Some opcodes are two words of which the assembler takes the second anywhere: shfl.down.sync. The words with
+// the opcode's own brought to the front, or empty when that finds no longer opcode.
 std::vector<Word> opcode_words_first(std::span<const Word> words) {
   for (size_t i = 2; i < words.size(); ++i)
     if (words[i].text == "sync") {
@@ -126,7 +126,8 @@ std::vector<Word> opcode_words_first(std::span<const Word> words) {
 }
 
 std::string since_text(const Form& form) {
-  return fmt::format("PTX ISA, {} (since PTX {}.{}, {})", to_string(form.opcode), form.since.major, form.since.minor,
+  return fmt::format("PTX ISA, {} (since PTX {}.{}, {})", to_string(form.opcode), form.since.major,
+                     form.since.minor,
                      form.targets.any_of.empty() ? std::string("all targets") : to_string(form.targets));
 }
 
@@ -160,10 +161,10 @@ Diagnostic unknown_opcode(std::span<const Word> words) {
 // How far words get in one form: which word has no place, or which slot stays empty.
 struct Failure {
   const Form* form = nullptr;
-  size_t unplaced = 0;     // words without a place
-  size_t word = 0;         // the first of them
-  std::vector<int> empty;  // mandatory slots left
-  std::vector<int> open;   // optional slots left
+  size_t unplaced = 0;    // words without a place
+  size_t word = 0;        // the first of them
+  std::vector<int> empty; // mandatory slots left
+  std::vector<int> open;  // optional slots left
 };
 
 Failure try_form(const Form& form, std::span<const Word> words) {
@@ -226,8 +227,9 @@ Diagnostic no_form(Opcode opcode, std::span<const Word> opcode_words, std::span<
     return error;
   }
   const auto cost = [](const Failure& f) { return std::pair(f.unplaced + f.empty.size(), f.unplaced); };
-  const Failure best = *std::min_element(failures.begin(), failures.end(),
-                                         [&](const Failure& a, const Failure& b) { return cost(a) < cost(b); });
+  const Failure best =
+      *std::min_element(failures.begin(), failures.end(),
+                        [&](const Failure& a, const Failure& b) { return cost(a) < cost(b); });
   std::vector<std::string_view> legal;
   const auto add = [&](const Form& form, const std::vector<int>& slots) {
     for (const int s : slots)
@@ -245,9 +247,8 @@ Diagnostic no_form(Opcode opcode, std::span<const Word> opcode_words, std::span<
     error.range = word.range;
     if (!parse_qual(found) && !parse_type(found))
       error.id = "unknown-qualifier";
-    const bool repeated =
-        std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(best.word),
-                    [&](const Word& w) { return w.text == found; });
+    const bool repeated = std::any_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(best.word),
+                                      [&](const Word& w) { return w.text == found; });
     error.message = repeated ? fmt::format("{} takes .{} once", to_string(opcode), found)
                              : fmt::format("{} has no .{} here", to_string(opcode), found);
     if (error.id == "unknown-qualifier")
@@ -333,7 +334,8 @@ Result<Match, Diagnostic> match_from(Parsed parsed, std::span<const Word> words)
 
 bool bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types, Binding& binding) {
   binding = {};
-  return bind_types(form, types, 0, binding) && bind_quals(form, quals, binding) < 0 && missing_slot(form, binding) < 0;
+  return bind_types(form, types, 0, binding) && bind_quals(form, quals, binding) < 0 &&
+         missing_slot(form, binding) < 0;
 }
 
 Result<Match, Diagnostic> match(std::span<const Word> words) {

@@ -1,6 +1,6 @@
 // Whether operands fit a form: the agreement of registers, immediates and addresses with what the row says.
-// PTX ISA: "Type Information for Instructions and Operands", "Operand Size Exceeding Instruction-Type Size". Where the
-// assembler is more lenient or stricter than the text, the assembler decides.
+// PTX ISA: "Type Information for Instructions and Operands", "Operand Size Exceeding Instruction-Type Size".
+// Where the assembler is more lenient or stricter than the text, the assembler decides.
 #include "isa/form.h"
 
 #include <algorithm>
@@ -38,7 +38,9 @@ public:
   }
 
 private:
-  static bool in(const OperandSpec& spec, uint32_t present) { return spec.group < 0 || (present >> spec.group & 1); }
+  static bool in(const OperandSpec& spec, uint32_t present) {
+    return spec.group < 0 || (present >> spec.group & 1);
+  }
 
   bool possible(uint32_t present) const {
     size_t count = 0;
@@ -86,11 +88,12 @@ private:
     const Qual qual = binding_.qual(spec.elems_slot);
     if (qual == Qual::none)
       return 0;
-    int n = 0; // v4, x16, 2d, num::x2, pack
-    for (const char c : to_string(qual))
-      if (c >= '0' && c <= '9')
-        n = n * 10 + (c - '0');
-    return n;
+    const std::string_view word = to_string(qual);
+    int n = 0;
+    for (size_t i = spec.elems_n ? word.find('n') + 1 : word.find_first_of("0123456789");
+         i < word.size() && word[i] >= '0' && word[i] <= '9'; ++i)
+      n = n * 10 + (word[i] - '0');
+    return n * spec.elems_times / spec.elems_over - spec.elems_less;
   }
 
   Fault check(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
@@ -126,7 +129,8 @@ private:
     const OperandShape& second = child(shape, 1);
     if (second.kind == Kind::sink)
       return Fault::none;
-    return second.kind == Kind::reg && second.type == Type::pred && !second.negated ? Fault::none : Fault::type;
+    return second.kind == Kind::reg && second.type == Type::pred && !second.negated ? Fault::none
+                                                                                    : Fault::type;
   }
 
   Fault check_vector(const OperandSpec& spec, const OperandShape& shape, int n, OperandFault& fault) {
@@ -155,7 +159,7 @@ private:
     case Kind::reg:
       if (!spec.reg)
         return Fault::kind;
-      if (shape.selector)
+      if (shape.selector && !spec.selector)
         return Fault::kind;
       return shape.vector_elems == 1 && agrees(spec, shape.type) ? Fault::none : Fault::type;
     case Kind::sreg:
@@ -191,7 +195,8 @@ private:
     const Type type = type_of(spec);
     if (type == Type::f32 || type == Type::f64)
       return spec.reg;
-    return spec.reg && kind_of(type) == TypeKind::untyped && bits_wanted(spec) == (kind == Kind::imm_f64 ? 64 : 32);
+    return spec.reg && kind_of(type) == TypeKind::untyped &&
+           bits_wanted(spec) == (kind == Kind::imm_f64 ? 64 : 32);
   }
 
   bool agrees(const OperandSpec& spec, Type reg) const {
@@ -269,7 +274,8 @@ private:
 
 } // namespace
 
-bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes, OperandFault* fault) {
+bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes,
+                  OperandFault* fault) {
   return Fitter(form, binding, shapes, fault).fit();
 }
 

@@ -1,5 +1,5 @@
-// A row of the form tables as it is written, before it is read into a Form. Only the tables and form.cc see this; the
-// catalogue of matrix instructions makes rows too.
+// A row of the form tables as it is written, before it is read into a Form. Only the tables and form.cc see
+// this; the catalogue of matrix instructions makes rows too.
 //
 // Tests: tests/unit/isa/.
 #pragma once

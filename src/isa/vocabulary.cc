@@ -60,35 +60,51 @@ std::optional<Enum> find(const Table& table, std::string_view word, Spelling spe
 
 } // namespace
 
-std::string_view to_string(Type type) { return kTypes[static_cast<size_t>(type)].spelling; }
+std::string_view to_string(Type type) {
+  return kTypes[static_cast<size_t>(type)].spelling;
+}
 std::optional<Type> parse_type(std::string_view spelling) {
   return find<Type>(kTypes, spelling, [](const TypeEntry& e) { return e.spelling; });
 }
-int bits_of(Type type) { return kTypes[static_cast<size_t>(type)].bits; }
-TypeKind kind_of(Type type) { return kTypes[static_cast<size_t>(type)].kind; }
-int bytes_of(Type type) { return (bits_of(type) + 7) / 8; }
+int bits_of(Type type) {
+  return kTypes[static_cast<size_t>(type)].bits;
+}
+TypeKind kind_of(Type type) {
+  return kTypes[static_cast<size_t>(type)].kind;
+}
+int bytes_of(Type type) {
+  return (bits_of(type) + 7) / 8;
+}
 
-std::string_view to_string(Opcode opcode) { return kOpcodes[static_cast<size_t>(opcode)]; }
+std::string_view to_string(Opcode opcode) {
+  return kOpcodes[static_cast<size_t>(opcode)];
+}
 
 std::optional<Opcode> parse_opcode(std::string_view spelling) {
   return find<Opcode>(kOpcodes, spelling, [](std::string_view s) { return s; });
 }
 
-std::string_view to_string(Qual qual) { return kQuals[static_cast<size_t>(qual)]; }
+std::string_view to_string(Qual qual) {
+  return kQuals[static_cast<size_t>(qual)];
+}
 std::optional<Qual> parse_qual(std::string_view spelling) {
   return find<Qual>(kQuals, spelling, [](std::string_view s) { return s; });
 }
 
 std::string_view to_string(StateSpace space) {
-  constexpr std::array<std::string_view, 10> names = {"generic", "reg",   "sreg",   "const",           "global",
-                                                      "local",   "param", "shared", "shared::cluster", "tex"};
+  constexpr std::array<std::string_view, 10> names = {
+      "generic", "reg", "sreg", "const", "global", "local", "param", "shared", "shared::cluster", "tex"};
   return names[static_cast<size_t>(space)];
 }
 
-std::string_view to_string(SpecialRegister sreg) { return kSregs[static_cast<size_t>(sreg)].spelling; }
+std::string_view to_string(SpecialRegister sreg) {
+  return kSregs[static_cast<size_t>(sreg)].spelling;
+}
 std::optional<SpecialRegister> parse_special_register(std::string_view spelling) {
   return find<SpecialRegister>(kSregs, spelling, [](const SregEntry& e) { return e.spelling; });
 }
-Type type_of(SpecialRegister sreg) { return kSregs[static_cast<size_t>(sreg)].type; }
+Type type_of(SpecialRegister sreg) {
+  return kSregs[static_cast<size_t>(sreg)].type;
+}
 
 } // namespace lemma::isa

@@ -1,6 +1,6 @@
-// The words of PTX: types, opcodes, qualifiers, state spaces, as enumerators. A spelling is written once, in the .def
-// files beside this one; an enumerator is the PTX token (`and_`, `or_`, `xor_`, `not_` where C++ has the word; `::`
-// and a leading digit become `_`: `.shared::cta` is shared_cta, `.2d` is _2d).
+// The words of PTX: types, opcodes, qualifiers, state spaces, as enumerators. A spelling is written once, in
+// the .def files beside this one; an enumerator is the PTX token (`and_`, `or_`, `xor_`, `not_` where C++ has
+// the word; `::` and a leading digit become `_`: `.shared::cta` is shared_cta, `.2d` is _2d).
 //
 // Tests: tests/unit/isa/.
 #pragma once
@@ -20,6 +20,12 @@ enum class Type : uint8_t {
 
 enum class TypeKind : uint8_t { none, predicate, untyped, unsigned_int, signed_int, floating, opaque };
 
+inline constexpr int kTypeCount = 1
+#define TYPE(name, bits, kind) +1
+#include "isa/types.def"
+#undef TYPE
+    ; // with none
+
 // Spelling without the dot: "f32".
 std::string_view to_string(Type type);
 std::optional<Type> parse_type(std::string_view spelling);
@@ -27,8 +33,12 @@ int bits_of(Type type);
 TypeKind kind_of(Type type);
 // Bytes of a register or variable of this type: pred counts 1, sub-byte types 1.
 int bytes_of(Type type);
-inline bool is_signed(Type type) { return kind_of(type) == TypeKind::signed_int; }
-inline bool is_float(Type type) { return kind_of(type) == TypeKind::floating; }
+inline bool is_signed(Type type) {
+  return kind_of(type) == TypeKind::signed_int;
+}
+inline bool is_float(Type type) {
+  return kind_of(type) == TypeKind::floating;
+}
 inline bool is_integer(Type type) {
   return kind_of(type) == TypeKind::signed_int || kind_of(type) == TypeKind::unsigned_int;
 }
@@ -59,12 +69,29 @@ enum class Qual : uint16_t {
 #undef QUAL
 };
 
+inline constexpr int kQualCount = 1
+#define QUAL(name, spelling) +1
+#include "isa/qualifiers.def"
+#undef QUAL
+    ; // with none
+
 // Spelling without the dot: "shared::cta".
 std::string_view to_string(Qual qual);
 std::optional<Qual> parse_qual(std::string_view spelling);
 
 // `generic` stands for an instruction without a state space.
-enum class StateSpace : uint8_t { generic, reg, sreg, const_, global, local, param, shared, shared_cluster, tex };
+enum class StateSpace : uint8_t {
+  generic,
+  reg,
+  sreg,
+  const_,
+  global,
+  local,
+  param,
+  shared,
+  shared_cluster,
+  tex
+};
 std::string_view to_string(StateSpace space);
 
 // Special registers. Vectors are spelled with their component: %tid.x is tid_x.

@@ -102,9 +102,9 @@ enum class OperandKind : uint8_t {
   vector,   // { elems }; `%tid` without a component is the vector of its four sregs
   pair,     // d|p : elems[0], elems[1]
   address,  // [base + offset]: base in elems[0] (reg, symbol or imm; its own offset is 0); tensor coordinates
-           // and further parts follow in elems
-  sink,  // _
-  proto, // the name of a .callprototype or .calltargets or .branchtargets: `symbol_name`, `target`
+            // and further parts follow in elems
+  sink,     // _
+  proto,    // the name of a .callprototype or .calltargets or .branchtargets: `symbol_name`, `target`
 };
 
 // How an immediate was written.

@@ -46,6 +46,14 @@ std::vector<uint64_t> initializer_shape(const Variable& variable) {
   return shape;
 }
 
+// Untyped elements take any constant; no floating type but f32 and f64 has an initial value.
+bool fits_element(Constant constant, Type type) {
+  if (isa::kind_of(type) == isa::TypeKind::untyped)
+    return true;
+  return isa::is_float(type) ? !constant.is_integer() && (type == Type::f32 || type == Type::f64)
+                             : constant.is_integer();
+}
+
 } // namespace
 
 // .extern .global .attribute(.managed) .align 8 .v4 .f32; stops behind the type, or before .entry and .func.
@@ -283,14 +291,11 @@ bool Parser::parse_init_value(Variable& variable) {
       if (!parse_init_symbol(value) || !expect(TokenKind::rparen, "after the masked symbol"))
         return false;
     } else {
-      if (isa::is_float(variable.type) == constant.is_integer()) {
-        const bool untyped = isa::kind_of(variable.type) == isa::TypeKind::untyped;
-        if (!untyped) {
-          error("initializer", since(first.begin),
-                fmt::format("a .{} variable takes {} constants", isa::to_string(variable.type),
-                            isa::is_float(variable.type) ? "floating-point" : "integer"));
-          return false;
-        }
+      if (!fits_element(constant, variable.type)) {
+        error("initializer", since(first.begin),
+              fmt::format("a .{} variable takes no {} constant", isa::to_string(variable.type),
+                          constant.is_integer() ? "integer" : "floating-point"));
+        return false;
       }
       value.bits = element_bits(constant, variable.type);
     }

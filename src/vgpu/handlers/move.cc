@@ -141,7 +141,7 @@ Step run_cvta(Exec& x, const DecodedInst& in) {
 bool select_cvta(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
   const uint64_t window = window_of(state_space_of(instruction));
-  const bool to_space = instruction.opcode == isa::Opcode::cvta_to || instruction.has(Qual::to);
+  const bool to_space = instruction.opcode == isa::Opcode::cvta_to;
   in.imm = static_cast<int64_t>(to_space ? -window : window);
   in.width = static_cast<uint8_t>(register_bytes(type));
   in.handler = run_cvta;

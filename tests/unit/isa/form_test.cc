@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+
 namespace lemma::isa {
 namespace {
 
@@ -10,6 +13,28 @@ TEST(Forms, EveryRowReads) {
   for (const std::string& error : row_errors())
     ADD_FAILURE() << error;
   EXPECT_GT(forms().size(), 100u);
+}
+
+// A word that no row uses is a word that nothing can be spelled with.
+TEST(Forms, EveryWordOfTheVocabularyIsUsed) {
+  std::set<Opcode> opcodes;
+  std::set<Qual> quals;
+  std::set<Type> types;
+  for (const Form& form : forms()) {
+    opcodes.insert(form.opcode);
+    for (const Slot& slot : form.slots) {
+      quals.insert(slot.quals.begin(), slot.quals.end());
+      types.insert(slot.types.begin(), slot.types.end());
+    }
+    for (const OperandSpec& operand : form.operands)
+      types.insert(operand.type);
+  }
+  for (int i = 1; i < kOpcodeCount; ++i)
+    EXPECT_TRUE(opcodes.contains(static_cast<Opcode>(i))) << to_string(static_cast<Opcode>(i));
+  for (int i = 1; i < kQualCount; ++i)
+    EXPECT_TRUE(quals.contains(static_cast<Qual>(i))) << to_string(static_cast<Qual>(i));
+  for (int i = 1; i < kTypeCount; ++i)
+    EXPECT_TRUE(types.contains(static_cast<Type>(i))) << to_string(static_cast<Type>(i));
 }
 
 const Match* resolve(std::string_view dotted, Diagnostic* error = nullptr) {
@@ -38,6 +63,22 @@ TEST(Match, NamesTheWordThatFitsNoForm) {
   EXPECT_EQ(error.id, "unknown-opcode");
   EXPECT_EQ(resolve("add.rn.rz.f32", &error), nullptr);
   EXPECT_EQ(error.range, (SourceRange{7, 9}));
+}
+
+TEST(Match, ResolvesSpellingsFoundInRealKernels) {
+  std::ifstream file(LEMMA_TEST_DATA "/spellings_in_the_wild.txt");
+  ASSERT_TRUE(file);
+  int count = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#')
+      continue;
+    Diagnostic error;
+    ++count;
+    if (!resolve(line, &error))
+      ADD_FAILURE() << line << ": " << error.message
+                    << (error.notes.empty() ? "" : " (" + error.notes[0].text + ")");
+  }
+  EXPECT_GT(count, 800);
 }
 
 } // namespace

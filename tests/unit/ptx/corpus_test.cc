@@ -1,5 +1,7 @@
 // Every .ptx file of the tree parses without a word.
+#include "equivalent.h"
 #include "ptx/parser.h"
+#include "ptx/printer.h"
 
 #include <gtest/gtest.h>
 
@@ -29,6 +31,10 @@ TEST(Corpus, EveryFileParses) {
         // Which spellings have a form is not the parser's to say.
         std::erase_if(outcome.diagnostics, [](const Diagnostic& d) { return d.id == "qualifier"; });
         EXPECT_TRUE(outcome.diagnostics.empty()) << render(outcome.diagnostics, *source);
+        auto printed = std::make_shared<SourceText>("printed.ptx", print(*outcome.module));
+        const ParseOutcome again = parse(printed);
+        EXPECT_TRUE(again.diagnostics.empty()) << render(again.diagnostics, *printed);
+        EXPECT_EQ(difference(*outcome.module, *again.module), "") << entry.path();
       }
   EXPECT_GE(files, 10u);
 }
