@@ -1,0 +1,44 @@
+// Moves a fragment between the registers of a warp and a dense tile in memory, by a table made once.
+//
+// Where a register's elements lie next to each other in the tile, as those of A in row order and of B in
+// column order do, a register moves as one word.
+//
+// Tests: tests/unit/layout/fragment_test.cc.
+#pragma once
+
+#include "layout/fragment.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lemma::layout {
+
+class TileMap {
+public:
+  TileMap() = default;
+  // `order`: row, the tile is [rows][cols]; col, it is [cols][rows]. Elements of 8 bits and more, one lane
+  // per thread of a warp. An element takes element_bits / 8 bytes of the tile.
+  TileMap(const Fragment& fragment, MajorOrder order);
+
+  int registers() const { return registers_; }
+  int distinct_registers() const { return distinct_; }
+  int tile_bytes() const { return tile_bytes_; }
+
+  // `registers[r]` is register r of 32 lanes, each of the fragment's register width. gather() reads the first
+  // distinct_registers() of them, as the hardware does.
+  void gather(const std::byte* const* registers, std::byte* tile) const;
+  // Writes every register, copies included.
+  void scatter(const std::byte* tile, std::byte* const* registers) const;
+
+private:
+  int registers_ = 0;
+  int distinct_ = 0;
+  int register_bytes_ = 0;
+  int element_bytes_ = 0; // of one move: the register's when whole_
+  int elems_ = 0;         // moves of one register: 1 when whole_
+  int tile_bytes_ = 0;
+  std::vector<uint16_t> offsets_; // [register][elem][lane], bytes in the tile
+};
+
+} // namespace lemma::layout
