@@ -1,6 +1,7 @@
 // Reads the rows of the form tables into Forms: the notation of forms/README.md.
 #include "isa/form.h"
 
+#include "isa/catalogue.h"
 #include "isa/row.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace lemma::isa {
 namespace {
 
 std::vector<FormRow> all_rows() {
-  return {
+  std::vector<FormRow> rows = {
 #define FORM(...) form_row(__VA_ARGS__),
 #include "isa/forms/async_copy.inc"
 #include "isa/forms/comparison.inc"
@@ -30,6 +31,9 @@ std::vector<FormRow> all_rows() {
 #include "isa/forms/wgmma.inc"
 #undef FORM
   };
+  for (FormRow& row : matrix_form_rows())
+    rows.push_back(std::move(row));
+  return rows;
 }
 
 std::string_view trim(std::string_view text) {

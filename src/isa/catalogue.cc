@@ -1,0 +1,310 @@
+// The rows, and what their readers ask of them.
+#include "isa/catalogue.h"
+
+#include "isa/row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::isa {
+namespace {
+
+using layout::Fragment;
+using layout::Matrix;
+
+constexpr TypeSet operator|(TypeSet set, Type type) {
+  set.types[static_cast<size_t>(set.count++)] = type;
+  return set;
+}
+
+constexpr std::string_view SPEC_MMA = "warp-level-matrix-instructions-mma";
+constexpr std::string_view SPEC_WMMA_LOAD = "warp-level-matrix-instructions-wmma-ld";
+constexpr std::string_view SPEC_WMMA_STORE = "warp-level-matrix-instructions-wmma-st";
+constexpr std::string_view SPEC_WMMA_MMA = "warp-level-matrix-instructions-wmma-mma";
+
+constexpr TypeSet f16 = Type::f16, bf16 = Type::bf16, tf32 = Type::tf32, f32 = Type::f32, f64 = Type::f64,
+                  s32 = Type::s32, b16 = Type::b16;
+constexpr TypeSet s8 = Type::s8;
+constexpr Type u8 = Type::u8;
+
+constexpr MatrixRow kRows[] = {
+#define ROW(...) MatrixRow{__VA_ARGS__},
+#include "isa/rows/m8n8.inc"
+#include "isa/rows/mma.inc"
+#include "isa/rows/wmma.inc"
+#undef ROW
+};
+
+const TypeSet& types_of(const MatrixTypes& types, Matrix matrix) {
+  switch (matrix) {
+  case Matrix::a:
+    return types.a;
+  case Matrix::b:
+    return types.b;
+  case Matrix::c:
+    return types.c;
+  default:
+    return types.d;
+  }
+}
+
+// 'd' of "dabc"; 'm' is the matrix that moves.
+Matrix matrix_of(const MatrixRow& row, char letter) {
+  switch (letter) {
+  case 'a':
+    return Matrix::a;
+  case 'b':
+    return Matrix::b;
+  case 'c':
+    return Matrix::c;
+  case 'd':
+    return Matrix::d;
+  default:
+    return row.matrix;
+  }
+}
+
+char letter_of(Matrix matrix) {
+  return "abcd"[static_cast<int>(matrix)];
+}
+
+std::string shape_word(const MatrixRow& row) {
+  const auto [m, n, k] = row.shape;
+  return k == 0 ? fmt::format("m{}n{}", m, n) : fmt::format("m{}n{}k{}", m, n, k);
+}
+
+bool has(std::span<const Qual> quals, Qual qual) {
+  return std::find(quals.begin(), quals.end(), qual) != quals.end();
+}
+
+// The head's types: ".f32" where there is one, else the class's name.
+std::string type_words(const MatrixRow& row) {
+  std::string words;
+  for (const char letter : row.spelled) {
+    const TypeSet& set = types_of(row.types, matrix_of(row, letter));
+    if (set.count == 1)
+      words += fmt::format(".{}", to_string(set.first()));
+    else
+      words += row.spelled == "m" ? ".type" : fmt::format(".{}type", letter);
+  }
+  return words;
+}
+
+// "f32[8]": the registers of a fragment as an operand.
+std::string operand_type(const MatrixRow& row, Matrix matrix) {
+  const auto [count, type] = registers_of(row, matrix, types_of(row.types, matrix).first());
+  return type == Type::f64 ? fmt::format("bits(f64)[{}]", count)
+                           : fmt::format("{}[{}]", to_string(type), count);
+}
+
+std::string mma_syntax(const MatrixRow& row) {
+  const std::string layouts = row.layouts == Layouts::any ? ".alayout.blayout" : ".row.col";
+  const std::string satfinite = row.satfinite ? "{.satfinite}" : "", rnd = row.rounding ? "{.rnd}" : "";
+  std::string head;
+  if (row.opcode == Opcode::mma)
+    head =
+        fmt::format("mma.sync.aligned.{}{}{}{}{}", shape_word(row), layouts, satfinite, rnd, type_words(row));
+  else
+    head = fmt::format("wmma.mma.sync.aligned{}.{}{}{}{}", layouts, shape_word(row), rnd, type_words(row),
+                       satfinite);
+  return fmt::format("{}  d:{}+_, a:{}, b:{}, c:{}", head, operand_type(row, Matrix::d),
+                     operand_type(row, Matrix::a), operand_type(row, Matrix::b),
+                     operand_type(row, Matrix::c));
+}
+
+// One word of a head: its alternatives, each with its dot; an absent one is empty.
+using Alternatives = std::vector<std::string>;
+
+Alternatives class_values(std::string_view where, std::string_view name) {
+  Alternatives values;
+  while (!where.empty()) {
+    const size_t end = std::min(where.find(';'), where.size());
+    std::string_view entry = where.substr(0, end);
+    where.remove_prefix(std::min(end + 1, where.size()));
+    entry.remove_prefix(std::min(entry.find_first_not_of(' '), entry.size()));
+    const size_t equal = entry.find(" =");
+    if (entry.substr(0, equal) != name)
+      continue;
+    for (size_t at = entry.find('.'); at != std::string_view::npos; at = entry.find('.', at + 1))
+      values.emplace_back(entry.substr(at, entry.find(' ', at) - at));
+  }
+  return values;
+}
+
+} // namespace
+
+std::span<const MatrixRow> matrix_rows() {
+  return kRows;
+}
+
+const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<const Type> types) {
+  for (const MatrixRow& row : kRows) {
+    if (row.opcode != opcode || types.size() != row.spelled.size())
+      continue;
+    const auto shape = parse_qual(shape_word(row));
+    if (!shape || !has(quals, *shape))
+      continue;
+    if (opcode == Opcode::wmma_load || opcode == Opcode::wmma_store) {
+      const auto which = parse_qual(std::string_view("abcd").substr(static_cast<size_t>(row.matrix), 1));
+      if (!which || !has(quals, *which))
+        continue;
+    }
+    bool fits = true;
+    for (size_t i = 0; i < types.size(); ++i)
+      fits = fits && types_of(row.types, matrix_of(row, row.spelled[i])).has(types[i]);
+    if (fits)
+      return &row;
+  }
+  return nullptr;
+}
+
+Type type_of(const MatrixRow& row, Matrix matrix, std::span<const Type> types) {
+  for (size_t i = 0; i < row.spelled.size() && i < types.size(); ++i)
+    if (matrix_of(row, row.spelled[i]) == matrix)
+      return types[i];
+  return types_of(row.types, matrix).first();
+}
+
+Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::MajorOrder order) {
+  const int bits = bits_of(type);
+  switch (row.fragments) {
+  case FragmentRule::mma:
+    return layout::mma_fragment(matrix, row.shape, bits);
+  case FragmentRule::mma_m8n8k4:
+    if (matrix == Matrix::a)
+      return layout::m8n8k4_a(order);
+    return matrix == Matrix::b ? layout::m8n8k4_b(order) : layout::m8n8k4_c(bits);
+  case FragmentRule::wmma: {
+    const Fragment fragment = layout::wmma_fragment(matrix, row.shape, bits);
+    const bool eight = type == Type::f16 && (matrix == Matrix::a || matrix == Matrix::b);
+    return eight ? layout::repeated(fragment, layout::kWmmaF16Registers) : fragment;
+  }
+  case FragmentRule::m8n8:
+    break;
+  }
+  return layout::m8n8_b16(1, false);
+}
+
+FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
+  FragmentRegisters out{fragment_of(row, matrix, type).registers(), type};
+  switch (type) {
+  case Type::f16:
+    out.type = Type::f16x2;
+    break;
+  case Type::bf16:
+    out.type = Type::bf16x2;
+    break;
+  case Type::s8:
+  case Type::u8:
+    out.type = Type::s32;
+    break;
+  case Type::b16:
+    out.type = Type::b32;
+    break;
+  default:
+    break;
+  }
+  return out;
+}
+
+std::string syntax_of(const MatrixRow& row) {
+  const std::string moved = operand_type(row, row.matrix);
+  const char letter = letter_of(row.matrix);
+  switch (row.opcode) {
+  case Opcode::wmma_load:
+    return fmt::format("wmma.load.{}.sync.aligned.layout.{}{{.ss}}{}  d:{}+_, [a]{{, stride:u32}}", letter,
+                       shape_word(row), type_words(row), moved);
+  case Opcode::wmma_store:
+    return fmt::format("wmma.store.{}.sync.aligned.layout.{}{{.ss}}{}  [a], r:{}{{, stride:u32}}", letter,
+                       shape_word(row), type_words(row), moved);
+  case Opcode::ldmatrix:
+    return "ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  d:bits(b32)[num]+_, [a]";
+  case Opcode::stmatrix:
+    return "stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  [a], r:bits(b32)[num]-imm";
+  case Opcode::movmatrix:
+    return "movmatrix.sync.aligned.m8n8.trans.b16  d:bits(b32), a:bits(b32)-imm";
+  default:
+    return mma_syntax(row);
+  }
+}
+
+std::string where_of(const MatrixRow& row) {
+  std::string where;
+  const auto add = [&](std::string_view entry) {
+    where += where.empty() ? "" : "; ";
+    where += entry;
+  };
+  switch (row.opcode) {
+  case Opcode::wmma_load:
+  case Opcode::wmma_store:
+    add("layout = .row .col; ss = .global .shared .shared::cta");
+    break;
+  case Opcode::ldmatrix:
+  case Opcode::stmatrix:
+    add("num = .x1 .x2 .x4; ss = .shared .shared::cta");
+    break;
+  default:
+    if (row.layouts == Layouts::any)
+      add("alayout = .row .col; blayout = .row .col");
+  }
+  if (row.rounding)
+    add("rnd = .rn .rz .rm .rp");
+  for (const char letter : row.spelled) {
+    const TypeSet& set = types_of(row.types, matrix_of(row, letter));
+    if (set.count == 1)
+      continue;
+    std::string entry = row.spelled == "m" ? "type =" : fmt::format("{}type =", letter);
+    for (const Type type : set)
+      entry += fmt::format(" .{}", to_string(type));
+    add(entry);
+  }
+  return where;
+}
+
+std::vector<FormRow> matrix_form_rows() {
+  std::vector<FormRow> rows;
+  for (const MatrixRow& row : kRows) {
+    FormRow form;
+    form.syntax = syntax_of(row);
+    form.where = where_of(row);
+    form.targets = row.targets;
+    form.section = row.spec;
+    form.major = row.since.major;
+    form.minor = row.since.minor;
+    rows.push_back(std::move(form));
+  }
+  return rows;
+}
+
+std::vector<std::string> spellings_of(const MatrixRow& row) {
+  const std::string syntax = syntax_of(row), where = where_of(row);
+  const std::string_view head = std::string_view(syntax).substr(0, syntax.find(' '));
+  std::vector<std::string> spellings(1);
+  for (size_t at = 0; at < head.size();) {
+    const bool optional = head[at] == '{';
+    at += optional;
+    const size_t end = std::min(head.find_first_of(".{}", at + 1), head.size());
+    const std::string_view word = head.substr(at, end - at);
+    Alternatives values = class_values(where, word.substr(word.front() == '.'));
+    if (values.empty())
+      values.emplace_back(word);
+    if (optional)
+      values.insert(values.begin(), "");
+    at = end + optional;
+    std::vector<std::string> longer;
+    for (const std::string& spelling : spellings)
+      for (const std::string& value : values)
+        longer.push_back(spelling + value);
+    spellings = std::move(longer);
+  }
+  return spellings;
+}
+
+uint64_t flops_of(const MatrixRow& row) {
+  const uint64_t matrices = row.fragments == FragmentRule::mma_m8n8k4 ? 4 : 1;
+  return 2 * matrices * static_cast<uint64_t>(row.shape.m) * static_cast<uint64_t>(row.shape.n) *
+         static_cast<uint64_t>(row.shape.k);
+}
+
+} // namespace lemma::isa

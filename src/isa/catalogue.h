@@ -1,0 +1,126 @@
+// The catalogue of matrix instructions: one row a form, and every fact about it is read from the row.
+//
+//   parser, printer, verifier   form_rows(): spelling, qualifier classes, operands, targets
+//   layout                      fragment_of(): who holds what
+//   virtual GPU                 find_row(): shape, types, numeric family, steps of K
+//   docs, tests                 everything
+//
+// How a matrix product rounds is not here (src/numeric, by architecture): a row only names the family. A row
+// of which no recorded hardware bits exist has an empty `checked`.
+//
+// PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions". Rows: src/isa/rows/*.inc.
+// Tests: tests/unit/isa/catalogue_test.cc, tests/unit/vgpu/matrix_test.cc.
+#pragma once
+
+#include "isa/vocabulary.h"
+#include "layout/fragment.h"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma::isa {
+
+struct FormRow;
+
+// A few types that a qualifier may be, such as s8 | u8.
+struct TypeSet {
+  std::array<Type, 4> types{};
+  int count = 0;
+
+  constexpr TypeSet() = default;
+  constexpr TypeSet(Type type) : types{type}, count(1) {}
+  constexpr bool has(Type type) const {
+    for (int i = 0; i < count; ++i)
+      if (types[static_cast<size_t>(i)] == type)
+        return true;
+    return false;
+  }
+  constexpr bool empty() const { return count == 0; }
+  constexpr Type first() const { return types[0]; }
+  constexpr const Type* begin() const { return types.data(); }
+  constexpr const Type* end() const { return types.data() + count; }
+};
+
+// Types of D, A, B and C; empty where the spelling does not say it (and the operand has none).
+struct MatrixTypes {
+  TypeSet d{};
+  TypeSet a{};
+  TypeSet b{};
+  TypeSet c{};
+};
+
+// Which of `.row` and `.col` the spelling may have for A and B, or for the matrix that is loaded or stored.
+enum class Layouts : uint8_t { none, row_col, any };
+
+// Rule by which lanes hold the matrices.
+enum class FragmentRule : uint8_t { mma, mma_m8n8k4, wmma, m8n8 };
+
+// Whose arithmetic: numeric::dot_model() for the row's types, integers, or none (data movement).
+enum class Numeric : uint8_t { none, floating, integer };
+
+struct PtxSince {
+  int major = 0;
+  int minor = 0;
+};
+
+struct MatrixRow {
+  Opcode opcode = Opcode::none;
+  layout::Matrix matrix = layout::Matrix::d; // wmma.load and .store: which matrix moves; stmatrix and kin: d
+  layout::Shape shape{};                     // ldmatrix and kin: m x n of one matrix
+  MatrixTypes types{};
+  // The types that the spelling has, in order: "dabc", "dc" (wmma.mma of f16), "m" (the matrix that moves).
+  std::string_view spelled = "dabc";
+  Layouts layouts = Layouts::none;
+  FragmentRule fragments = FragmentRule::mma;
+  Numeric numeric = Numeric::none;
+  // K of the machine instruction that this one assembles to, where that is less than the shape's: the product
+  // is then taken in several steps, each from the result of the one before. 0: the shape's.
+  int step_k = 0;
+  bool satfinite = false; // {.satfinite}
+  bool rounding = false;  // {.rn .rz .rm .rp}
+  PtxSince since{};
+  std::string_view targets{}; // "sm_80": and up
+  std::string_view spec{};    // anchor in the PTX ISA document, without #
+  std::string_view checked{}; // recorded hardware bits, a path under tests/golden; empty: none
+};
+
+std::span<const MatrixRow> matrix_rows();
+
+// The row of an instruction with these qualifiers and types as written (state space and modifiers among the
+// qualifiers); null: the catalogue has none.
+const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<const Type> types);
+
+// The type of a matrix in an instruction of the row, from its types as written.
+Type type_of(const MatrixRow& row, layout::Matrix matrix, std::span<const Type> types);
+
+// Who holds matrix `matrix`, whose elements are of `type`, in an instruction of the row. `order` matters to
+// m8n8k4 alone. For ldmatrix and kin: one matrix, not transposed; layout::m8n8_b16() gives the others.
+layout::Fragment fragment_of(const MatrixRow& row, layout::Matrix matrix, Type type,
+                             layout::MajorOrder order = layout::MajorOrder::row);
+
+// Registers of that fragment: their number and the type that the assembler wants them to have.
+struct FragmentRegisters {
+  int count = 0;
+  Type type = Type::none;
+};
+FragmentRegisters registers_of(const MatrixRow& row, layout::Matrix matrix, Type type);
+
+// The row as the form tables write it (src/isa/forms/README.md): head and operands, and its qualifier
+// classes.
+std::string syntax_of(const MatrixRow& row);
+std::string where_of(const MatrixRow& row);
+// All rows, for the form tables.
+std::vector<FormRow> matrix_form_rows();
+
+// Every spelling of the row, modifiers and state spaces included, in the ISA's order:
+// "mma.sync.aligned.m16n8k16...".
+std::vector<std::string> spellings_of(const MatrixRow& row);
+
+// 2 * M * N * K of one instruction, four matrices for m8n8k4.
+uint64_t flops_of(const MatrixRow& row);
+
+} // namespace lemma::isa

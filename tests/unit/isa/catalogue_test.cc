@@ -1,0 +1,162 @@
+// The catalogue checks itself: its rows read as forms, spell different things, find themselves again from a
+// parsed spelling, and hold matrices of the size that their shape says. Where ptxas is installed, it must
+// accept every spelling with the registers that the row gives it.
+#include "isa/catalogue.h"
+
+#include "isa/form.h"
+#include "isa/row.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace lemma::isa {
+namespace {
+
+using layout::Matrix;
+
+TEST(Catalogue, EveryRowIsAForm) {
+  for (const std::string& error : row_errors())
+    ADD_FAILURE() << error;
+  EXPECT_EQ(matrix_form_rows().size(), matrix_rows().size());
+  for (const MatrixRow& row : matrix_rows()) {
+    const auto forms = forms_of(row.opcode);
+    const std::string syntax = syntax_of(row), where = where_of(row);
+    const bool found = std::any_of(forms.begin(), forms.end(),
+                                   [&](const Form* f) { return f->syntax == syntax && f->where == where; });
+    EXPECT_TRUE(found) << syntax;
+  }
+}
+
+TEST(Catalogue, NoTwoRowsShareASpelling) {
+  std::map<std::string, std::string> owner;
+  for (const MatrixRow& row : matrix_rows())
+    for (const std::string& spelling : spellings_of(row)) {
+      const auto [it, fresh] = owner.emplace(spelling, syntax_of(row));
+      EXPECT_TRUE(fresh) << spelling << " is of " << syntax_of(row) << " and of " << it->second;
+    }
+  EXPECT_TRUE(owner.contains("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"));
+  EXPECT_TRUE(owner.contains("wmma.load.b.sync.aligned.col.m16n16k16.shared.f16"));
+  EXPECT_TRUE(owner.contains("wmma.mma.sync.aligned.row.col.m16n16k16.s32.u8.u8.s32.satfinite"));
+  EXPECT_TRUE(owner.contains("ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16"));
+}
+
+TEST(Catalogue, EverySpellingFindsItsRow) {
+  MatchCache cache;
+  for (const MatrixRow& row : matrix_rows())
+    for (const std::string& spelling : spellings_of(row)) {
+      Diagnostic error;
+      const Match* match = cache.find(spelling, 0, error);
+      ASSERT_NE(match, nullptr) << spelling << ": " << error.message;
+      EXPECT_TRUE(match->warnings.empty()) << spelling;
+      EXPECT_EQ(match->opcode, row.opcode);
+      EXPECT_EQ(match->forms.front()->syntax, syntax_of(row)) << spelling;
+      EXPECT_EQ(find_row(match->opcode, match->quals, match->types), &row) << spelling;
+    }
+}
+
+TEST(Catalogue, FindsNothingForWhatItLacks) {
+  const Qual quals[] = {Qual::sync, Qual::aligned, Qual::m16n8k16, Qual::row, Qual::col};
+  const Type mixed[] = {Type::f32, Type::f16, Type::f16, Type::f16};
+  EXPECT_EQ(find_row(Opcode::mma, quals, mixed), nullptr);
+  const Type legal[] = {Type::f32, Type::f16, Type::f16, Type::f32};
+  EXPECT_NE(find_row(Opcode::mma, quals, legal), nullptr);
+  EXPECT_EQ(find_row(Opcode::wmma_mma, quals, legal), nullptr);
+}
+
+layout::Coord size_of(const MatrixRow& row, Matrix matrix) {
+  switch (matrix) {
+  case Matrix::a:
+    return {row.shape.m, row.shape.k};
+  case Matrix::b:
+    return {row.shape.k, row.shape.n};
+  default:
+    return {row.shape.m, row.shape.n};
+  }
+}
+
+TEST(Catalogue, FragmentsHoldWhatTheShapeSays) {
+  const std::pair<Matrix, TypeSet MatrixTypes::*> matrices[] = {{Matrix::a, &MatrixTypes::a},
+                                                                {Matrix::b, &MatrixTypes::b},
+                                                                {Matrix::c, &MatrixTypes::c},
+                                                                {Matrix::d, &MatrixTypes::d}};
+  for (const MatrixRow& row : matrix_rows())
+    for (const auto& [matrix, member] : matrices)
+      for (const Type type : row.types.*member) {
+        SCOPED_TRACE(syntax_of(row));
+        const layout::Fragment f = fragment_of(row, matrix, type);
+        const int stacked = row.fragments == FragmentRule::mma_m8n8k4 ? 4 : 1;
+        EXPECT_EQ(f.rows, size_of(row, matrix).row * stacked);
+        EXPECT_EQ(f.cols, size_of(row, matrix).col);
+        EXPECT_EQ(f.element_bits, bits_of(type));
+        EXPECT_EQ(f.lanes() * f.registers() * f.elems_per_register(), f.rows * f.cols * f.copies());
+        EXPECT_EQ(registers_of(row, matrix, type).count, f.registers());
+        EXPECT_EQ(bits_of(registers_of(row, matrix, type).type), f.register_bits);
+      }
+}
+
+// Registers of every class a row may want, and one instruction of each spelling.
+std::string vector_of(const MatrixRow& row, Matrix matrix, Type type) {
+  const auto [count, register_type] = registers_of(row, matrix, type);
+  const char* prefix = register_type == Type::f64 ? "fd" : register_type == Type::f32 ? "f" : "r";
+  std::string text = "{";
+  for (int i = 0; i < count; ++i)
+    text += (i ? "," : "") + std::string(prefix) + std::to_string(i);
+  return text + "}";
+}
+
+std::string operands_of(const MatrixRow& row, const std::string& spelling) {
+  const auto first = [&](Matrix matrix, const TypeSet& set) { return vector_of(row, matrix, set.first()); };
+  const TypeSet& moved = row.matrix == Matrix::a   ? row.types.a
+                         : row.matrix == Matrix::b ? row.types.b
+                         : row.matrix == Matrix::c ? row.types.c
+                                                   : row.types.d;
+  const std::string address = spelling.find(".shared") != std::string::npos ? "[sm]" : "[rd0]";
+  const std::string x = spelling.find(".x4") != std::string::npos   ? "{r0,r1,r2,r3}"
+                        : spelling.find(".x2") != std::string::npos ? "{r0,r1}"
+                                                                    : "{r0}";
+  switch (row.opcode) {
+  case Opcode::wmma_load:
+    return first(row.matrix, moved) + "," + address + ",r9";
+  case Opcode::wmma_store:
+    return address + "," + first(row.matrix, moved) + ",r9";
+  case Opcode::ldmatrix:
+    return x + "," + address;
+  case Opcode::stmatrix:
+    return address + "," + x;
+  case Opcode::movmatrix:
+    return "r0,r1";
+  default:
+    return first(Matrix::d, row.types.d) + "," + first(Matrix::a, row.types.a) + "," +
+           first(Matrix::b, row.types.b) + "," + first(Matrix::c, row.types.c);
+  }
+}
+
+TEST(Catalogue, TheAssemblerAcceptsEverySpelling) {
+  if (std::system("command -v ptxas >/dev/null 2>&1 || test -x /usr/local/cuda/bin/ptxas") != 0)
+    GTEST_SKIP() << "no ptxas here";
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "catalogue.ptx";
+  size_t count = 0;
+  {
+    std::ofstream out(file);
+    out << ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
+           ".reg .b32 r<16>; .reg .f32 f<16>; .reg .f64 fd<16>; .reg .b64 rd<2>;\n.shared .align 16 .b8 "
+           "sm[64];\n";
+    for (const MatrixRow& row : matrix_rows())
+      for (const std::string& spelling : spellings_of(row)) {
+        out << spelling << " " << operands_of(row, spelling) << ";\n";
+        ++count;
+      }
+    out << "ret;\n}\n";
+  }
+  EXPECT_GT(count, 400u);
+  const std::string command =
+      "PATH=$PATH:/usr/local/cuda/bin ptxas -c -arch=sm_90a -o /dev/null " + file.string();
+  EXPECT_EQ(std::system(command.c_str()), 0) << file;
+}
+
+} // namespace
+} // namespace lemma::isa
