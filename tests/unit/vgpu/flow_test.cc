@@ -1,0 +1,84 @@
+#include "vgpu/flow.h"
+
+#include "ptx/parser.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+std::unique_ptr<ptx::Module> module_of(std::string_view body) {
+  const std::string text = std::string(".version 8.6\n.target sm_90a\n.address_size 64\n.entry k() {\n"
+                                       ".reg .pred %p<9>;\n.reg .b32 %r<9>;\n") +
+                           std::string(body) + "\n}\n";
+  auto parsed = ptx::parse(std::make_shared<SourceText>("flow.ptx", text));
+  EXPECT_FALSE(has_errors(parsed.diagnostics)) << render(parsed.diagnostics, *parsed.module->source);
+  return std::move(parsed.module);
+}
+
+// Every block but those at the end of a back edge comes after all its predecessors.
+TEST(Flow, an_if_whose_body_stands_at_the_end_comes_before_what_follows) {
+  const auto module = module_of(R"(
+    @%p0 bra FAR;
+  BACK:
+    mov.b32 %r1, 1;
+    ret;
+  FAR:
+    mov.b32 %r1, 2;
+    bra BACK;
+  )");
+  const auto blocks = basic_blocks(module->functions[0]);
+  const auto order = layout_order(blocks);
+  ASSERT_EQ(order.size(), blocks.size());
+  const auto at = [&](uint32_t block) { return std::find(order.begin(), order.end(), block) - order.begin(); };
+  EXPECT_EQ(at(0), 0);
+  EXPECT_LT(at(2), at(1)) << "FAR must run before BACK, where its lanes join the others";
+}
+
+TEST(Flow, a_loop_lies_together_and_its_exit_after_it) {
+  const auto module = module_of(R"(
+    mov.b32 %r0, 0;
+  LOOP:
+    @%p0 bra OUT;
+    @%p1 bra SKIP;
+    add.u32 %r0, %r0, 1;
+  SKIP:
+    bra LOOP;
+  OUT:
+    ret;
+  )");
+  const auto blocks = basic_blocks(module->functions[0]);
+  const auto order = layout_order(blocks);
+  const auto out = std::find_if(order.begin(), order.end(), [&](uint32_t b) {
+    return blocks[b].begin < blocks[b].end &&
+           module->functions[0].instructions[blocks[b].begin].opcode == isa::Opcode::ret;
+  });
+  for (auto it = order.begin(); it != out; ++it)
+    EXPECT_LT(blocks[*it].begin, blocks[*out].begin);
+}
+
+TEST(Flow, every_block_occurs_once_even_unreachable_ones) {
+  const auto module = module_of(R"(
+    bra A;
+  B:
+    @%p0 bra A;
+    bra C;
+  A:
+    @%p1 bra B;
+  C:
+    @%p2 bra C;
+    ret;
+    mov.b32 %r0, 1;
+  )");
+  const auto blocks = basic_blocks(module->functions[0]);
+  auto order = layout_order(blocks);
+  EXPECT_EQ(order[0], 0u);
+  std::sort(order.begin(), order.end());
+  for (uint32_t b = 0; b < blocks.size(); ++b)
+    EXPECT_EQ(order[b], b);
+}
+
+} // namespace
+} // namespace lemma::vgpu
