@@ -290,8 +290,11 @@ void Parser::parse_body(uint32_t function_index, SourceRange brace) {
   }
 }
 
-// To behind the next ';' or to the '}' of the scope; braces that the statement has opened are passed over.
+// To behind the next ';' or to the '}' of the scope; braces that the statement has opened are passed over,
+// and so is a block where none may stand.
 void Parser::recover_in_body() {
+  if (at(TokenKind::lbrace) && open_braces_ == 0)
+    return skip_block();
   int depth = open_braces_;
   while (!at(TokenKind::end)) {
     if (accept(TokenKind::semicolon))
@@ -346,9 +349,13 @@ bool Parser::parse_body_directive() {
   Declarator declarator;
   if (!parse_declarator(declarator))
     return false;
-  if (at_word(".entry") || at_word(".func")) {
-    error("syntax", token_.range(), "a function cannot stand in a body: is a '}' missing before?");
-    return false;
+  if (at_word(".entry") || at_word(".func")) { // the body's end is missing: read the function as the next one
+    error("syntax", body_->open.back().brace, "this '{' has no '}' before the next function");
+    while (!body_->open.empty())
+      close_scope();
+    lexer_.seek(declarator.begin);
+    advance();
+    return true;
   }
   if (declarator.linkage != Linkage::none) {
     error("linkage", since(declarator.begin), "a name of a body has no linkage");

@@ -268,12 +268,13 @@ bool Parser::count_element() {
 }
 
 bool Parser::parse_vector(Operand& out, int depth) {
-  if (depth >= kDeepestOperand) {
-    error("syntax", token_.range(), "a vector cannot stand here");
-    return false;
-  }
+  const SourceRange brace = token_.range();
   advance();
   ++open_braces_;
+  if (depth >= kDeepestOperand) {
+    error("syntax", brace, "a vector cannot stand here");
+    return false;
+  }
   out.kind = OperandKind::vector;
   do {
     if (!count_element())

@@ -211,7 +211,10 @@ bool Parser::parse_module_statement() {
     return parse_pragma(module_->pragmas);
   if (word == ".version" || word == ".target") {
     error("syntax", token_.range(), fmt::format("'{}' stands once, at the beginning of a module", word));
-    return false;
+    do
+      advance();
+    while (!at(TokenKind::end) && !token_.line_start);
+    return true;
   }
   Declarator declarator;
   if (!parse_declarator(declarator))
@@ -381,10 +384,15 @@ void Parser::skip_block() {
 }
 
 void Parser::recover_in_module() {
+  int depth = open_braces_;
   while (!at(TokenKind::end)) {
     if (accept(TokenKind::semicolon))
       return;
-    if (at(TokenKind::lbrace)) {
+    if (depth > 0 && accept(TokenKind::rbrace)) {
+      --depth;
+      continue;
+    }
+    if (at(TokenKind::lbrace) && depth == 0) {
       skip_block();
       if (!at(TokenKind::semicolon) && !at(TokenKind::comma)) // the end of a body, not of an initializer
         return;
@@ -392,6 +400,7 @@ void Parser::recover_in_module() {
     }
     if (token_.line_start && at(TokenKind::dot_word) && begins_module_statement(text(token_)))
       return;
+    depth += at(TokenKind::lbrace);
     advance();
   }
 }

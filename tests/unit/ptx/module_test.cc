@@ -1,0 +1,231 @@
+// Module-level syntax: header, files, sections, pragmas, aliases, variables.
+#include "parse_text.h"
+
+#include <gtest/gtest.h>
+
+namespace lemma::ptx {
+namespace {
+
+const Variable& variable(const Module& module, std::string_view name) {
+  for (const Variable& v : module.variables)
+    if (v.name == name)
+      return v;
+  ADD_FAILURE() << name;
+  return module.variables.front();
+}
+
+TEST(Module, Header) {
+  const auto module = parse_well("// generated\n.version 8.10\n.target sm_100f, debug\n.address_size 64\n");
+  EXPECT_EQ(module->version, (PtxVersion{8, 10}));
+  EXPECT_EQ(module->targets, (std::vector<std::string>{"sm_100f", "debug"}));
+  EXPECT_EQ(module->address_size_bits, 64);
+  EXPECT_EQ(parse_well(".version 9.0 .target sm_90 .address_size 32")->address_size_bits, 32);
+  EXPECT_EQ(parse_well(".version 9.0 .target sm_90")->address_size_bits, 64);
+}
+
+TEST(Module, FilesSectionsPragmas) {
+  const auto module = parse_well(with_header(R"(
+.file 1 "a b.cu"
+.file	2 "/x/y.cuh", 1700000000, 4711
+.pragma "one", "two";
+.section	.debug_abbrev
+	{
+.b8 1, 2 // }
+.b32 $L__label+3
+$L__label:
+.b64 .debug_line
+	}
+.section .debug_macinfo { .b8 0 }
+)"));
+  EXPECT_EQ(module->files.at(1).name, "a b.cu");
+  EXPECT_EQ(module->files.at(2).timestamp, 1700000000u);
+  EXPECT_EQ(module->files.at(2).size_bytes, 4711u);
+  EXPECT_EQ(module->pragmas, (std::vector<std::string>{"one", "two"}));
+  ASSERT_EQ(module->sections.size(), 2u);
+  EXPECT_EQ(module->sections[0].name, ".debug_abbrev");
+  EXPECT_NE(module->sections[0].text.find("$L__label:"), std::string::npos);
+  EXPECT_EQ(module->sections[1].text, " .b8 0 ");
+}
+
+TEST(Module, Alias) {
+  const auto module = parse_well(with_header(".visible .func f { ret; } .func g; .alias g, f;"));
+  EXPECT_EQ(module->aliases, (std::vector<std::string>{"g=f"}));
+  EXPECT_EQ(messages(with_header(".func g;\n.alias g, f;")), "5:11 unknown-name: there is no function 'f'\n");
+}
+
+TEST(Module, VariablesInEverySpace) {
+  const auto module = parse_well(with_header(R"(
+.visible .global .align 16 .b8 a[40];
+.const .u32 b = 7;
+.extern .shared .align 16 .b8 dyn[];
+.weak .global .u64 c;
+.common .global .f32 d;
+.extern .global .v4 .f32 e;
+.align 32 .global .s16 f, g[3];
+.global .texref t;
+.global .samplerref s = { addr_mode_0 = wrap, filter_mode = nearest };
+.shared .b128 q;
+)"));
+  EXPECT_EQ(variable(*module, "a").linkage, Linkage::visible);
+  EXPECT_EQ(variable(*module, "a").size_bytes, 40u);
+  EXPECT_EQ(variable(*module, "a").align, 16u);
+  EXPECT_EQ(variable(*module, "b").space, StateSpace::const_);
+  EXPECT_EQ(variable(*module, "b").init.at(0).bits, 7u);
+  EXPECT_TRUE(variable(*module, "dyn").is_array);
+  EXPECT_EQ(variable(*module, "dyn").size_bytes, 0u);
+  EXPECT_EQ(variable(*module, "dyn").linkage, Linkage::extern_);
+  EXPECT_EQ(variable(*module, "c").linkage, Linkage::weak);
+  EXPECT_EQ(variable(*module, "c").align, 8u); // natural
+  EXPECT_EQ(variable(*module, "d").linkage, Linkage::common);
+  EXPECT_EQ(variable(*module, "e").size_bytes, 16u);
+  EXPECT_EQ(variable(*module, "e").align, 16u);
+  EXPECT_EQ(variable(*module, "f").align, 32u);
+  EXPECT_EQ(variable(*module, "g").align, 32u);
+  EXPECT_EQ(variable(*module, "g").size_bytes, 6u);
+  EXPECT_EQ(variable(*module, "t").type, Type::texref);
+  EXPECT_EQ(variable(*module, "s").opaque_init, "{ addr_mode_0 = wrap, filter_mode = nearest }");
+  EXPECT_EQ(variable(*module, "q").size_bytes, 16u);
+}
+
+TEST(Module, Attributes) {
+  const auto module = parse_well(with_header(".global .attribute(.managed) .align 4 .u32 m;\n"
+                                             ".global .attribute(.managed, .unified(19, 0x5f)) .u32 n;\n"
+                                             ".func .attribute(.unified(1,2)) f { ret; }\n"));
+  EXPECT_EQ(variable(*module, "m").attributes, (std::vector<std::string>{".managed"}));
+  EXPECT_EQ(variable(*module, "n").attributes, (std::vector<std::string>{".managed", ".unified(19, 95)"}));
+  EXPECT_EQ(module->functions[0].attributes, (std::vector<std::string>{".unified(1, 2)"}));
+}
+
+std::vector<uint64_t> bits(const Variable& v) {
+  std::vector<uint64_t> out;
+  for (const InitValue& value : v.init)
+    out.push_back(value.bits);
+  return out;
+}
+
+using Bits = std::vector<uint64_t>;
+
+TEST(Module, Initializers) {
+  const auto module = parse_well(with_header(R"(
+.global .u32 a[4] = {1, 2};
+.global .u32 b[] = {1, -2, 3};
+.global .u32 c[][2] = {{1, 2}, {3}, {5, 6}};
+.global .f32 d[2][2] = {{1.0}, {}};
+.global .v4 .f32 e = {0f3f800000, 2.0, 3.0, 4.0};
+.global .v2 .u16 f[3] = {{1, 2}, {3, 4}};
+.global .b8 g[4] = {-1, 255, 256, 0x1ff};
+.global .f64 h = 0d3ff8000000000000;
+.global .u32 i[2] = {};
+.global .b32 j[2] = {1.0, 2};
+.const .align 4 .b8 k[2][2][2] = {{{1}, {2}}, {{3, 4}}};
+)"));
+  EXPECT_EQ(bits(variable(*module, "a")), (Bits{1, 2}));
+  EXPECT_EQ(bits(variable(*module, "b")), (Bits{1, 0xfffffffe, 3}));
+  EXPECT_EQ(variable(*module, "b").size_bytes, 12u);
+  EXPECT_EQ(bits(variable(*module, "c")), (Bits{1, 2, 3, 0, 5, 6}));
+  EXPECT_EQ(variable(*module, "c").dims, (std::vector<uint64_t>{3, 2}));
+  EXPECT_EQ(bits(variable(*module, "d")), (Bits{0x3f800000, 0}));
+  EXPECT_EQ(bits(variable(*module, "e")), (Bits{0x3f800000, 0x40000000, 0x40400000, 0x40800000}));
+  EXPECT_EQ(bits(variable(*module, "f")), (Bits{1, 2, 3, 4}));
+  EXPECT_EQ(bits(variable(*module, "g")), (Bits{255, 255, 0, 255}));
+  EXPECT_EQ(bits(variable(*module, "h")), (Bits{0x3ff8000000000000}));
+  EXPECT_EQ(bits(variable(*module, "i")), (Bits{}));
+  EXPECT_EQ(bits(variable(*module, "j")), (Bits{0x3f800000, 2}));
+  EXPECT_EQ(bits(variable(*module, "k")), (Bits{1, 0, 2, 0, 3, 4}));
+}
+
+TEST(Module, InitializersWithAddresses) {
+  const auto module = parse_well(with_header(R"(
+.global .u64 y[4];
+.func f;
+.global .u64 a[6] = {y, y+8, y+-8, generic(y), generic(y)+16, f};
+.global .u8 m[4] = {0XFF(generic(y)), 0xFF00(y), 0xFF0000(generic(y)+3), 0xFF00000000000000(y+3)};
+.global .u32 z = y;
+)"));
+  const auto& a = variable(*module, "a").init;
+  EXPECT_EQ(a[0].symbol, "y");
+  EXPECT_FALSE(a[0].generic);
+  EXPECT_EQ(a[0].mask_shift, 64);
+  EXPECT_EQ(a[1].addend, 8);
+  EXPECT_EQ(a[2].addend, -8);
+  EXPECT_TRUE(a[3].generic);
+  EXPECT_EQ(a[4].addend, 16);
+  EXPECT_EQ(a[5].symbol, "f");
+  const auto& m = variable(*module, "m").init;
+  EXPECT_TRUE(m[0].generic);
+  EXPECT_EQ(m[0].mask_shift, 0);
+  EXPECT_EQ(m[1].mask_shift, 8);
+  EXPECT_EQ(m[2].mask_shift, 16);
+  EXPECT_EQ(m[2].addend, 3);
+  EXPECT_EQ(m[3].mask_shift, 56);
+  EXPECT_EQ(m[3].addend, 3);
+}
+
+TEST(Module, ADeclarationAndItsDefinitionAreOne) {
+  const auto module =
+      parse_well(with_header(".extern .global .u32 x[];\n.global .u64 y = x;\n"
+                             ".visible .global .u32 x[2] = {1, 2};\n.extern .global .u32 x[];\n"));
+  ASSERT_EQ(module->variables.size(), 2u);
+  EXPECT_EQ(module->variables[0].linkage, Linkage::visible);
+  EXPECT_EQ(module->variables[0].size_bytes, 8u);
+}
+
+TEST(Module, AddressesThatGoRoundInACircle) {
+  const auto module = parse_well(with_header(".extern .global .u64 x;\n.visible .global .u64 y = x;\n"
+                                             ".visible .global .u64 x = y;\n"));
+  EXPECT_EQ(module->variables[0].name, "x");
+  EXPECT_EQ(module->variables[0].init.at(0).symbol, "y");
+}
+
+TEST(Module, VariableErrors) {
+  const auto of = [](const char* text) { return messages(with_header(text)); };
+  EXPECT_EQ(of(".global .u32 x; .global .u32 x;"), "4:30 duplicate: 'x' is defined already\n");
+  EXPECT_EQ(of(".extern .global .u32 x; .global .u64 x;"),
+            "4:38 duplicate: 'x' was declared with another type\n");
+  EXPECT_EQ(of(".func x; .global .u32 x;"), "4:23 duplicate: 'x' is a function already\n");
+  EXPECT_EQ(of(".global .align 3 .u32 x;"), "4:16 alignment: an alignment is a power of two, not 3\n");
+  EXPECT_EQ(of(".global .u32 x[2] = {1,2,3};"),
+            "4:26 initializer: more than the 2 values that belong here\n");
+  EXPECT_EQ(of(".global .u32 x[2][2] = {1,2};"),
+            "4:25 syntax: '{' expected before the values of an inner dimension, not '1'\n");
+  EXPECT_EQ(of(".global .u32 x[2] = 3;"),
+            "4:21 syntax: '{' expected before the values of an array or vector, not '3'\n");
+  EXPECT_EQ(of(".global .u32 x = {3};"), "4:18 syntax: an operand expected here, not '{'\n");
+  EXPECT_EQ(of(".global .u32 x[2] = {1,};"), "4:24 syntax: a value expected after ',', not '}'\n");
+  EXPECT_EQ(of(".global .v2 .u32 x[2] = {{1},{3}};"), "4:28 initializer: a vector takes 2 values, not 1\n");
+  EXPECT_EQ(of(".global .u64 x = y;"), "4:18 unknown-name: there is no symbol 'y'\n");
+  EXPECT_EQ(of(".global .u64 y; .global .u8 x = 0xFFF(y);"),
+            "4:33 initializer: a mask selects one byte: 0xFF, 0xFF00, ... 0xFF00000000000000\n");
+  EXPECT_EQ(of(".global .u32 x[][] ;"), "4:18 array: only the first dimension may be left open\n");
+  EXPECT_EQ(of(".global .u32 x[-1];"), "4:16 syntax: an integer expected for the dimension, not '-'\n");
+  EXPECT_EQ(of(".global .u64 x[0xffffffffffffffff];"), "4:1 limit: the size of 'x' does not fit 64 bits\n");
+  EXPECT_EQ(of(".reg .u32 x;"), "4:1 state-space: a .reg variable belongs into a function body\n");
+  EXPECT_EQ(of(".global .u32 x"), "4:15 syntax: ';' expected after the declaration\n");
+  EXPECT_EQ(of(".global .u32 x\n.global .u32 y;"), "4:15 syntax: ';' expected after the declaration\n");
+  EXPECT_EQ(of(".global x;"), "4:9 syntax: a type expected in the declaration, not 'x'\n");
+  EXPECT_EQ(of(".global .u32 _;"), "4:14 name: '_' is no name for a variable\n");
+  EXPECT_EQ(of(".visible .extern .global .u32 x;"), "4:10 syntax: '.extern' after another linkage\n");
+}
+
+TEST(Module, HeaderErrors) {
+  EXPECT_EQ(messages(""),
+            "1:1 syntax: '.version' expected at the beginning of a module, not the end of the text\n");
+  EXPECT_EQ(messages(".version 9\n.target sm_90"),
+            "1:10 syntax: a version such as 9.0 expected after '.version', not '9'\n");
+  EXPECT_EQ(messages(".version 9.0\n.func f;"),
+            "2:1 syntax: '.target' expected after '.version', not '.func'\n");
+  EXPECT_EQ(messages(with_header(".version 9.0")),
+            "4:1 syntax: '.version' stands once, at the beginning of a module\n");
+  EXPECT_EQ(messages(with_header(".address_size 48")),
+            "4:15 address-size: an address has 32 or 64 bits, not 48\n");
+  EXPECT_EQ(messages(with_header(".bogus x;")), "4:1 unknown-directive: unknown directive '.bogus'\n");
+  EXPECT_EQ(messages(with_header("ret;")), "4:1 syntax: a directive expected at module scope, not 'ret'\n");
+  EXPECT_EQ(messages(with_header(".file 1 \"a\"\n.file 1 \"b\"")),
+            "5:7 duplicate: there is a file 1 already\n");
+  EXPECT_EQ(messages(with_header(".section .debug_x { .b8 1")), "4:19 syntax: this '{' has no '}'\n");
+  EXPECT_EQ(messages(with_header("/* abc")), "4:1 comment: the comment has no end\n");
+  EXPECT_EQ(messages(with_header("é")), "4:1 character: stray byte 0xc3: PTX is ASCII text\n");
+}
+
+} // namespace
+} // namespace lemma::ptx
