@@ -1,0 +1,512 @@
+// mma.sync, wmma.load, wmma.mma, wmma.store, ldmatrix, stmatrix, movmatrix.
+//
+// Everything about an instruction comes from its row of the catalogue: at decoding a row becomes tables that
+// move fragments between registers and dense tiles (layout::TileMap) and a numeric::DotModel of the machine;
+// executing is gather, dot() on whole tiles, scatter. What the ISA leaves undefined is a fault here: a warp
+// that is not complete, lanes that disagree about wmma's address or stride, ldmatrix outside shared memory.
+//
+// Alignment is the hardware's, which is less than the ISA asks for (the size of the whole fragment, which
+// common padded tiles break): 16 bytes where sm_90's code loads rows with LDSM, else what each lane loads at
+// once.
+//
+// Not here: m8n8k4 of f16, which recent machines emulate in scalar instructions with a rounding of its own;
+// it decodes to `unsupported`.
+//
+// PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions".
+// Tests: tests/unit/vgpu/matrix_test.cc.
+#include "isa/catalogue.h"
+#include "layout/tile_map.h"
+#include "numeric/convert.h"
+#include "numeric/dot.h"
+#include "vgpu/decoder.h"
+#include "vgpu/handlers/lane_memory.h"
+
+#include <fmt/format.h>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::MatrixRow;
+using isa::Numeric;
+using isa::Opcode;
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using layout::MajorOrder;
+using layout::Matrix;
+using layout::TileMap;
+using numeric::FloatFormat;
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::OperandKind;
+
+constexpr int kMaxRegisters = 8;       // of one fragment
+constexpr size_t kMaxTileBytes = 2048; // 16 x 16 f64
+
+struct alignas(64) Tile {
+  std::byte bytes[kMaxTileBytes];
+};
+
+std::span<const Operand> elements(const Operand& operand) {
+  return operand.kind == OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
+}
+
+// True when the lanes are all there; else the handler returns `step`.
+bool whole_warp(Exec& x, const DecodedInst& in, Step& step) {
+  if (!x.converge_all(in)) {
+    step = Step::reschedule;
+    return false;
+  }
+  if (x.active == kAllLanes)
+    return true;
+  step =
+      x.fault(in, FaultKind::illegal_instruction,
+              fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
+                          "(undefined behaviour)",
+                          isa::to_string(x.ptx_instruction(in).opcode), x.active));
+  return false;
+}
+
+// Register `first` onwards of the sources respectively destinations.
+void source_lanes(const Exec& x, const DecodedInst& in, int first, int count, const std::byte** out) {
+  for (int i = 0; i < count; ++i)
+    out[i] = x.src<std::byte>(in, first + i);
+}
+void destination_lanes(const Exec& x, const DecodedInst& in, int count, std::byte** out) {
+  for (int i = 0; i < count; ++i)
+    out[i] = x.dst<std::byte>(in, i);
+}
+
+// --- mma, wmma.mma
+// ---------------------------------------------------------------------------------------------------
+
+struct MmaPlan {
+  numeric::DotModel model;
+  layout::Shape shape;
+  TileMap a, b, c, d;
+  bool narrow_result = false; // the product is made in f32 and then rounded to f16
+  uint64_t flops = 0;
+};
+
+void narrow_to_f16(const Tile& from, Tile& to, int count) {
+  for (int i = 0; i < count; ++i) {
+    uint32_t wide;
+    std::memcpy(&wide, from.bytes + i * 4, 4);
+    const auto narrow =
+        static_cast<uint16_t>(numeric::convert_float(FloatFormat::f16, FloatFormat::f32, wide));
+    std::memcpy(to.bytes + i * 2, &narrow, 2);
+  }
+}
+
+Step run_mma(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warp(x, in, step))
+    return step;
+  const auto& plan = *static_cast<const MmaPlan*>(in.extra);
+  const std::byte* sources[kMaxRegisters];
+  Tile a, b, c, narrow;
+  int first = 0;
+  const auto gather = [&](const TileMap& map, Tile& tile) {
+    source_lanes(x, in, first, map.distinct_registers(), sources);
+    map.gather(sources, tile.bytes);
+    first += map.registers();
+  };
+  gather(plan.a, a);
+  gather(plan.b, b);
+  gather(plan.c, c);
+
+  numeric::DotTile tile;
+  tile.m = plan.shape.m;
+  tile.n = plan.shape.n;
+  tile.k = plan.shape.k;
+  tile.a = a.bytes;
+  tile.b = b.bytes;
+  tile.c = c.bytes;
+  tile.d = c.bytes;
+  numeric::dot(plan.model, tile);
+  if (plan.narrow_result)
+    narrow_to_f16(c, narrow, tile.m * tile.n);
+
+  std::byte* destinations[kMaxRegisters];
+  destination_lanes(x, in, plan.d.registers(), destinations);
+  plan.d.scatter(plan.narrow_result ? narrow.bytes : c.bytes, destinations);
+  x.stats.matrix_flops += plan.flops;
+  return Step::next;
+}
+
+std::optional<FloatFormat> float_format(Type type) {
+  switch (type) {
+  case Type::f16:
+    return FloatFormat::f16;
+  case Type::bf16:
+    return FloatFormat::bf16;
+  case Type::tf32:
+    return FloatFormat::tf32;
+  case Type::f32:
+    return FloatFormat::f32;
+  case Type::f64:
+    return FloatFormat::f64;
+  default:
+    return std::nullopt;
+  }
+}
+
+// Of the machine whose arithmetic the program has; false where none is known.
+bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arch, MmaPlan& plan) {
+  const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, instruction.types); };
+  if (row.numeric == Numeric::integer) {
+    const auto format = [&](Matrix matrix) {
+      return type(matrix) == Type::s8 ? numeric::IntegerFormat::s8 : numeric::IntegerFormat::u8;
+    };
+    plan.model =
+        numeric::dot_model_integer(format(Matrix::a), format(Matrix::b), instruction.has(Qual::satfinite));
+    return true;
+  }
+  const auto machine = numeric::arch_of_target(arch.sm);
+  const auto a = float_format(type(Matrix::a)), b = float_format(type(Matrix::b)),
+             c = float_format(type(Matrix::c)), d = float_format(type(Matrix::d));
+  if (!machine || !a || !b || !c || !d)
+    return false;
+  // With C in f32 and D in f16 the assembler makes an f32 product and converts it (sm_80 and up).
+  plan.narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;
+  const auto model = numeric::dot_model(*machine, numeric::DotUnit::mma, *a, *b, *c,
+                                        plan.narrow_result ? FloatFormat::f32 : *d, row.shape.k);
+  if (!model)
+    return false;
+  plan.model = *model;
+  if (row.step_k != 0 && (model->max_fused_k == 0 || model->max_fused_k > row.step_k))
+    plan.model.max_fused_k = row.step_k;
+  const std::pair<Qual, numeric::Rounding> roundings[] = {{Qual::rn, numeric::Rounding::rn},
+                                                          {Qual::rz, numeric::Rounding::rz},
+                                                          {Qual::rm, numeric::Rounding::rm},
+                                                          {Qual::rp, numeric::Rounding::rp}};
+  for (const auto& [qual, rounding] : roundings)
+    if (row.rounding && instruction.has(qual))
+      plan.model.rounding = rounding;
+  return true;
+}
+
+bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
+  const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
+  if (!row || row->fragments == isa::FragmentRule::mma_m8n8k4 || instruction.operands.size() != 4)
+    return false;
+  MmaPlan plan;
+  if (!choose_model(*row, instruction, decoder.program().arch(), plan))
+    return false;
+  plan.shape = row->shape;
+  plan.flops = isa::flops_of(*row);
+
+  std::vector<Slot> dsts, srcs;
+  // Operands come as D A B C.
+  const auto place = [&](size_t index, Matrix matrix, MajorOrder order, TileMap& map) {
+    const Type type = isa::type_of(*row, matrix, instruction.types);
+    map = TileMap(isa::fragment_of(*row, matrix, type), order);
+    const Type register_type = isa::registers_of(*row, matrix, type).type;
+    const auto registers = elements(instruction.operands[index]);
+    for (const Operand& element : registers)
+      if (matrix == Matrix::d)
+        dsts.push_back(decoder.dst(element, register_type));
+      else
+        srcs.push_back(decoder.src(element, register_type));
+    return registers.size() == static_cast<size_t>(map.registers()) &&
+           static_cast<size_t>(map.tile_bytes()) <= kMaxTileBytes;
+  };
+  // dot() wants K contiguous in both multiplicands.
+  if (!place(0, Matrix::d, MajorOrder::row, plan.d) || !place(1, Matrix::a, MajorOrder::row, plan.a) ||
+      !place(2, Matrix::b, MajorOrder::col, plan.b) || !place(3, Matrix::c, MajorOrder::row, plan.c))
+    return false;
+  *decoder.make_extra<MmaPlan>(in) = std::move(plan);
+  in.handler = run_mma;
+  decoder.set_operands(in, dsts, srcs);
+  return true;
+}
+
+// --- wmma.load, wmma.store
+// -------------------------------------------------------------------------------------------
+
+// Source 0 is the address, source 1 the stride; then, of a store, the fragment.
+struct WmmaMovePlan {
+  TileMap map;
+  StateSpace space = StateSpace::generic;
+  uint32_t lines = 0; // rows, or columns of a column-major matrix
+  uint32_t line_bytes = 0;
+  uint32_t element_bytes = 0;
+  uint32_t align = 0; // of the start of each line
+};
+
+// How much of a line sm_90's code moves at once, and so what its start must be a multiple of.
+uint32_t line_alignment(const layout::Fragment& fragment, MajorOrder order, StateSpace space, bool load) {
+  const int bytes = fragment.element_bits / 8;
+  const bool multiplicand = fragment.element_bits <= 16 && load;
+  // How many neighbours along the line a lane holds.
+  int run = 1;
+  const auto coord = [&](int reg, int elem) {
+    const layout::Coord at = fragment.at({0, reg, elem});
+    return order == MajorOrder::row ? at : layout::Coord{at.col, at.row};
+  };
+  const layout::Coord next{coord(0, 0).row, coord(0, 0).col + 1};
+  if (fragment.elems_per_register() > 1)
+    run = coord(0, 1) == next ? fragment.elems_per_register() : 1;
+  else if (fragment.registers() > 1)
+    run = coord(1, 0) == next ? 2 : 1;
+  // MOVM transposes pairs of b16, so that they move as words in either order.
+  if (fragment.element_bits == 16)
+    run = 2;
+  const bool by_ldsm = multiplicand && space == StateSpace::shared && run > 1;
+  return by_ldsm ? 16 : static_cast<uint32_t>(run * bytes);
+}
+
+// The common address and stride of all lanes; false after a fault.
+bool uniform_line(Exec& x, const DecodedInst& in, uint64_t& address, uint64_t& stride_elems) {
+  uint64_t at[kWarpSize];
+  lane_addresses(x, in, at);
+  const uint32_t* stride = x.src<uint32_t>(in, 1);
+  for (int lane = 1; lane < kWarpSize; ++lane)
+    if (at[lane] != at[0] || stride[lane] != stride[0]) {
+      x.fault_at(in, FaultKind::illegal_instruction,
+                 fmt::format("lanes 0 and {} give {} different {} (undefined behaviour)", lane,
+                             isa::to_string(x.ptx_instruction(in).opcode),
+                             at[lane] != at[0] ? "addresses" : "strides"),
+                 lane, at[lane]);
+      return false;
+    }
+  address = at[0];
+  stride_elems = stride[0];
+  return true;
+}
+
+// Elements that other CTAs may access at the same time.
+void copy_relaxed(std::byte* to, const std::byte* from, uint32_t bytes, uint32_t align, bool store) {
+  const auto copy = [&]<class T>(T) {
+    for (uint32_t i = 0; i < bytes; i += sizeof(T)) {
+      T value;
+      if (store) {
+        std::memcpy(&value, from + i, sizeof(T));
+        store_relaxed<T>(to + i, value);
+      } else {
+        value = load_relaxed<T>(from + i);
+        std::memcpy(to + i, &value, sizeof(T));
+      }
+    }
+  };
+  if (align % 8 == 0 && bytes % 8 == 0)
+    copy(uint64_t{});
+  else if (align % 4 == 0 && bytes % 4 == 0)
+    copy(uint32_t{});
+  else if (align % 2 == 0 && bytes % 2 == 0)
+    copy(uint16_t{});
+  else
+    copy(uint8_t{});
+}
+
+// Moves the tile from or to memory line by line.
+template <Access kind>
+bool move_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Tile& tile) {
+  uint64_t address = 0, stride_elems = 0;
+  if (!uniform_line(x, in, address, stride_elems))
+    return false;
+  for (uint32_t line = 0; line < plan.lines; ++line) {
+    const uint64_t at = address + line * stride_elems * plan.element_bytes;
+    std::byte* host = x.access(in, plan.space, at, plan.line_bytes, plan.align, kind, 0);
+    if (!host)
+      return false;
+    std::byte* in_tile = tile.bytes + line * plan.line_bytes;
+    if constexpr (kind == Access::read)
+      copy_relaxed(in_tile, host, plan.line_bytes, plan.align, false);
+    else
+      copy_relaxed(host, in_tile, plan.line_bytes, plan.align, true);
+  }
+  return true;
+}
+
+Step run_wmma_load(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warp(x, in, step))
+    return step;
+  const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
+  Tile tile;
+  if (!move_lines<Access::read>(x, in, plan, tile))
+    return Step::stopped;
+  std::byte* destinations[kMaxRegisters];
+  destination_lanes(x, in, plan.map.registers(), destinations);
+  plan.map.scatter(tile.bytes, destinations);
+  return Step::next;
+}
+
+Step run_wmma_store(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warp(x, in, step))
+    return step;
+  const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
+  const std::byte* sources[kMaxRegisters];
+  source_lanes(x, in, 2, plan.map.distinct_registers(), sources);
+  Tile tile;
+  plan.map.gather(sources, tile.bytes);
+  return move_lines<Access::write>(x, in, plan, tile) ? Step::next : Step::stopped;
+}
+
+// Places the address as the first source: a register, or the constant 0 where the offset is all of it.
+Slot place_address(Decoder& decoder, const Instruction& instruction, const Operand& operand, DecodedInst& in,
+                   StateSpace& space) {
+  const AddressOperand address = decoder.address(instruction, operand);
+  space = address.space;
+  in.imm = address.offset;
+  return address.has_base ? address.base : decoder.constant(0, Type::u64);
+}
+
+bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
+  const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
+  const auto& operands = instruction.operands;
+  if (!row || operands.size() < 2)
+    return false;
+  const bool load = row->opcode == Opcode::wmma_load;
+  const MajorOrder order = instruction.has(Qual::row) ? MajorOrder::row : MajorOrder::col;
+  const Type type = isa::type_of(*row, row->matrix, instruction.types);
+  const layout::Fragment fragment = isa::fragment_of(*row, row->matrix, type);
+  const Operand& registers = operands[load ? 0 : 1];
+  if (elements(registers).size() != static_cast<size_t>(fragment.registers()))
+    return false;
+
+  auto& plan = *decoder.make_extra<WmmaMovePlan>(in);
+  const Slot address = place_address(decoder, instruction, operands[load ? 1 : 0], in, plan.space);
+  const int line_elems = order == MajorOrder::row ? fragment.cols : fragment.rows;
+  plan.map = TileMap(fragment, order);
+  plan.lines = static_cast<uint32_t>(order == MajorOrder::row ? fragment.rows : fragment.cols);
+  plan.element_bytes = static_cast<uint32_t>(fragment.element_bits / 8);
+  plan.line_bytes = static_cast<uint32_t>(line_elems) * plan.element_bytes;
+  plan.align = line_alignment(fragment, order, plan.space, load && row->matrix != Matrix::c);
+  const Slot stride = operands.size() > 2 ? decoder.src(operands[2], Type::u32)
+                                          : decoder.constant(static_cast<uint64_t>(line_elems), Type::u32);
+
+  const Type register_type = isa::registers_of(*row, row->matrix, type).type;
+  std::vector<Slot> dsts, srcs{address, stride};
+  for (const Operand& element : elements(registers))
+    if (load)
+      dsts.push_back(decoder.dst(element, register_type));
+    else
+      srcs.push_back(decoder.src(element, register_type));
+  in.handler = load ? run_wmma_load : run_wmma_store;
+  decoder.set_operands(in, dsts, srcs);
+  return true;
+}
+
+// --- ldmatrix, stmatrix, movmatrix
+// -----------------------------------------------------------------------------------
+
+constexpr uint32_t kRowBytes = 16; // of an 8 x 8 matrix of b16
+constexpr int kRows = 8;
+
+struct M8n8Plan {
+  TileMap map;
+  TileMap transposed; // movmatrix: of the destination
+  StateSpace space = StateSpace::generic;
+  int num = 1;
+};
+
+// Lane i gives the address of row i % 8 of matrix i / 8. Calls f(row's host bytes, row index); false after a
+// fault.
+template <class F>
+bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind, F&& f) {
+  uint64_t at[kWarpSize];
+  lane_addresses(x, in, at);
+  for (int lane = 0; lane < plan.num * kRows; ++lane) {
+    if (plan.space == StateSpace::generic && at[lane] - kSharedWindow >= kWindowBytes) {
+      x.fault_at(in, FaultKind::wrong_space,
+                 fmt::format(
+                     "{} is given generic address {:#x}, which is not in shared memory (undefined behaviour)",
+                     isa::to_string(x.ptx_instruction(in).opcode), at[lane]),
+                 lane, at[lane]);
+      return false;
+    }
+    std::byte* host = x.access(in, plan.space, at[lane], kRowBytes, kRowBytes, kind, lane);
+    if (!host)
+      return false;
+    f(host, lane);
+  }
+  return true;
+}
+
+Step run_ldmatrix(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warp(x, in, step))
+    return step;
+  const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+  Tile tile;
+  const bool ok = for_rows(x, in, plan, Access::read, [&](const std::byte* host, int row) {
+    std::memcpy(tile.bytes + static_cast<size_t>(row) * kRowBytes, host, kRowBytes);
+  });
+  if (!ok)
+    return Step::stopped;
+  std::byte* destinations[kMaxRegisters];
+  destination_lanes(x, in, plan.num, destinations);
+  plan.map.scatter(tile.bytes, destinations);
+  return Step::next;
+}
+
+Step run_stmatrix(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warp(x, in, step))
+    return step;
+  const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+  const std::byte* sources[kMaxRegisters];
+  source_lanes(x, in, 1, plan.num, sources);
+  Tile tile;
+  plan.map.gather(sources, tile.bytes);
+  const bool ok = for_rows(x, in, plan, Access::write, [&](std::byte* host, int row) {
+    std::memcpy(host, tile.bytes + static_cast<size_t>(row) * kRowBytes, kRowBytes);
+  });
+  return ok ? Step::next : Step::stopped;
+}
+
+Step run_movmatrix(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warp(x, in, step))
+    return step;
+  const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+  const std::byte* source = x.src<std::byte>(in, 0);
+  std::byte* destination = x.dst<std::byte>(in, 0);
+  Tile tile;
+  plan.map.gather(&source, tile.bytes);
+  plan.transposed.scatter(tile.bytes, &destination);
+  return Step::next;
+}
+
+bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
+  const auto& operands = instruction.operands;
+  if (!isa::find_row(instruction.opcode, instruction.quals, instruction.types) || operands.size() != 2)
+    return false;
+  auto& plan = *decoder.make_extra<M8n8Plan>(in);
+  const bool trans = instruction.has(Qual::trans);
+  if (instruction.opcode == Opcode::movmatrix) {
+    plan.map = TileMap(layout::m8n8_b16(1, false), MajorOrder::row);
+    plan.transposed = TileMap(layout::m8n8_b16(1, true), MajorOrder::row);
+    in.handler = run_movmatrix;
+    decoder.set_simple_operands(in, instruction, Type::b32, Type::b32);
+    return true;
+  }
+  plan.num = instruction.has(Qual::x4) ? 4 : instruction.has(Qual::x2) ? 2 : 1;
+  plan.map = TileMap(layout::m8n8_b16(plan.num, trans), MajorOrder::row);
+  const bool load = instruction.opcode == Opcode::ldmatrix;
+  const auto registers = elements(operands[load ? 0 : 1]);
+  if (registers.size() != static_cast<size_t>(plan.num))
+    return false;
+  std::vector<Slot> dsts, srcs{place_address(decoder, instruction, operands[load ? 1 : 0], in, plan.space)};
+  for (const Operand& element : registers)
+    if (load)
+      dsts.push_back(decoder.dst(element, Type::b32));
+    else
+      srcs.push_back(decoder.src(element, Type::b32));
+  in.handler = load ? run_ldmatrix : run_stmatrix;
+  decoder.set_operands(in, dsts, srcs);
+  return true;
+}
+
+} // namespace
+
+void add_matrix_selectors(SelectorTable& table) {
+  table.add({Opcode::mma, Opcode::wmma_mma}, select_mma);
+  table.add({Opcode::wmma_load, Opcode::wmma_store}, select_wmma_move);
+  table.add({Opcode::ldmatrix, Opcode::stmatrix, Opcode::movmatrix}, select_m8n8);
+}
+
+} // namespace lemma::vgpu
