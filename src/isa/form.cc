@@ -89,11 +89,9 @@ public:
     form_.section = row_.section;
     if (form_.section.empty())
       wrong("no section");
-    for (const std::string_view word : split(row_.targets, ' '))
-      if (const auto target = parse_target(word))
-        form_.targets.any_of.push_back(*target);
-      else
-        wrong(fmt::format("'{}' is no target", word));
+    form_.until = {row_.until_major, row_.until_minor};
+    form_.targets = read_targets(row_.targets);
+    form_.until_targets = read_targets(row_.until_targets);
     read_classes();
     const size_t head_end = std::min(row_.syntax.find_first_of(" \n"), row_.syntax.size());
     read_head(std::string_view(row_.syntax).substr(0, head_end));
@@ -113,6 +111,16 @@ private:
   };
 
   void wrong(std::string_view what) { errors_.push_back(fmt::format("{}: {}", row_.syntax, what)); }
+
+  TargetSet read_targets(std::string_view text) {
+    TargetSet set;
+    for (const std::string_view word : split(text, ' '))
+      if (const auto target = parse_target(word))
+        set.any_of.push_back(*target);
+      else
+        wrong(fmt::format("'{}' is no target", word));
+    return set;
+  }
 
   // ".m64n(8..256/8)k16" stands for one value a step.
   void expand_value(std::string_view value, std::vector<std::string>& out) {
@@ -158,6 +166,9 @@ private:
 
   void add_slot(std::string_view word, int8_t group) {
     Slot slot;
+    slot.fixed = word.ends_with('!');
+    if (slot.fixed)
+      word.remove_suffix(1);
     slot.group = group;
     slot.optional = group >= 0;
     const auto cls =
@@ -267,9 +278,10 @@ private:
     spec.ranged = true;
     const size_t close = text_.find(')', at_);
     const std::string range(text_.substr(at_, close - at_));
-    long long lo = 0, hi = 0;
-    if (std::sscanf(range.c_str(), "%lld..%lld", &lo, &hi) != 2)
+    long long lo = 0, hi = 0, step = 1;
+    if (std::sscanf(range.c_str(), "%lld..%lld/%lld", &lo, &hi, &step) < 2 || step <= 0)
       wrong("bad range");
+    spec.step = step;
     spec.min = lo;
     spec.max = hi;
     at_ = close + 1;
@@ -305,6 +317,9 @@ private:
         read_range(spec);
     }
     read_elems(spec);
+    spec.exact_bits = eat("=");
+    if (spec.exact_bits || eat("<="))
+      spec.most_bits = static_cast<uint16_t>(number(word("")).value_or(0));
     read_flags(spec);
   }
 
@@ -558,6 +573,11 @@ std::string to_string(const TargetSet& targets) {
     text += target.suffix == 'f' ? " family" : target.suffix == 'a' ? "" : " and up";
   }
   return text;
+}
+
+bool is_available(const Form& form, IsaVersion version, Target target) {
+  return form.since <= version && form.targets.contains(target) &&
+         !(form.until.major && version > form.until && form.until_targets.contains(target));
 }
 
 std::span<const Form> forms() {

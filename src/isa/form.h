@@ -40,6 +40,7 @@ struct Slot {
   // Index into Form::group_parents of the { } the slot is in, -1 for none: a group is written whole or not at
   // all.
   int8_t group = -1;
+  bool fixed = false; // the assembler takes the word only at this place, right after the opcode
 
   bool is_type() const { return !types.empty(); }
   bool has(Qual qual) const;
@@ -79,6 +80,8 @@ struct OperandSpec {
   uint8_t elems_times = 1;
   uint8_t elems_over = 1;
   uint8_t elems_less = 0;
+  uint16_t most_bits = 0; // of the whole vector, 0: any; exactly as many with `exact_bits`
+  bool exact_bits = false;
   bool negatable = false; // {!}c
   bool immediate = true;  // an immediate will do
   bool reg = true;        // a register will do; false: an immediate only
@@ -86,9 +89,10 @@ struct OperandSpec {
   bool symbol = false;    // the address of a variable or function will do
   bool sink = false;      // _ will do
   bool selector = false;  // a part of the register will do: %r1.b0
-  bool ranged = false;    // an immediate must lie in [min, max]
+  bool ranged = false;    // an immediate must lie in [min, max], a multiple of `step`
   int64_t min = 0;
   int64_t max = 0;
+  int64_t step = 1;
 
   // Address: the space of slot `space_slot`, else `space`.
   int8_t space_slot = -1;
@@ -135,8 +139,16 @@ struct Form {
   std::vector<OperandSpec> operands;
   TargetSet targets;
   IsaVersion since;
+  IsaVersion until; // the last version that has the form on `until_targets`; 0.0: all have it
+  TargetSet until_targets;
   std::string section; // anchor in the PTX ISA document, without #
 };
+
+// Whether a module of this version for this target may use the form.
+bool is_available(const Form& form, IsaVersion version, Target target);
+
+// "PTX ISA, redux.sync (since PTX 7.0, sm_80 and up)".
+std::string citation(const Form& form);
 
 // All forms, in table order; and those of one opcode. The tables are read on the first call, once.
 std::span<const Form> forms();
@@ -153,6 +165,10 @@ struct Binding {
 };
 // False when the words do not fit the form.
 bool bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types, Binding& binding);
+
+// Elements of the vector at an operand, 0 for a scalar; and the state space of an address.
+int elems_of(const OperandSpec& spec, const Binding& binding);
+StateSpace space_of(const OperandSpec& spec, const Binding& binding);
 
 // One dotted word of an instruction as written: "add", "rn", "f32".
 struct Word {
@@ -232,6 +248,7 @@ struct OperandFault {
     kind,
     type,
     length,
+    size,
     range,
     negation,
     written,

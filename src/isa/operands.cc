@@ -11,6 +11,10 @@ namespace {
 using Kind = OperandShape::Kind;
 using Fault = OperandFault::Kind;
 
+bool is_packed(Type type) {
+  return type == Type::u16x2 || type == Type::s16x2;
+}
+
 class Fitter {
 public:
   Fitter(const Form& form, const Binding& binding, const OperandShapes& shapes, OperandFault* fault)
@@ -81,21 +85,6 @@ private:
   }
   int bits_wanted(const OperandSpec& spec) const { return bits_of(type_of(spec)) * (spec.widened ? 2 : 1); }
 
-  // Elements of the vector at this operand; 0: a scalar.
-  int elems(const OperandSpec& spec) const {
-    if (spec.elems_slot < 0)
-      return spec.elems;
-    const Qual qual = binding_.qual(spec.elems_slot);
-    if (qual == Qual::none)
-      return 0;
-    const std::string_view word = to_string(qual);
-    int n = 0;
-    for (size_t i = spec.elems_n ? word.find('n') + 1 : word.find_first_of("0123456789");
-         i < word.size() && word[i] >= '0' && word[i] <= '9'; ++i)
-      n = n * 10 + (word[i] - '0');
-    return n * spec.elems_times / spec.elems_over - spec.elems_less;
-  }
-
   Fault check(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
     switch (spec.kind) {
     case OperandSpec::Kind::address:
@@ -111,9 +100,17 @@ private:
     case OperandSpec::Kind::data:
       break;
     }
-    if (spec.has_second)
-      return check_pair(spec, shape, fault);
-    const int n = elems(spec);
+    return spec.has_second ? check_pair(spec, shape, fault) : check_first(spec, shape, fault);
+  }
+
+  // Data without the second half of a pair.
+  Fault check_first(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
+    const int n = elems_of(spec, binding_);
+    if (spec.most_bits != 0) {
+      const int bits = bits_of(type_of(spec)) * std::max(n, 1);
+      if (spec.exact_bits ? bits != spec.most_bits : bits > spec.most_bits)
+        return Fault::size;
+    }
     if (n == 0 || (n == 1 && shape.kind != Kind::vector))
       return check_scalar(spec, shape);
     return check_vector(spec, shape, n, fault);
@@ -121,9 +118,9 @@ private:
 
   Fault check_pair(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
     if (shape.kind != Kind::pair)
-      return spec.second_optional ? check_scalar(spec, shape) : Fault::kind;
+      return spec.second_optional ? check_first(spec, shape, fault) : Fault::kind;
     fault.child = 0;
-    if (const Fault f = check_scalar(spec, child(shape, 0)); f != Fault::none)
+    if (const Fault f = check_first(spec, child(shape, 0), fault); f != Fault::none)
       return f;
     fault.child = 1;
     const OperandShape& second = child(shape, 1);
@@ -169,9 +166,9 @@ private:
     case Kind::imm_int:
       if (!spec.immediate)
         return spec.written ? Fault::written : Fault::kind;
-      if (is_float(type_of(spec)))
+      if (is_float(type_of(spec)) || is_packed(type_of(spec)))
         return Fault::type;
-      if (spec.ranged && (shape.value < spec.min || shape.value > spec.max))
+      if (spec.ranged && (shape.value < spec.min || shape.value > spec.max || shape.value % spec.step != 0))
         return Fault::range;
       return Fault::none;
     case Kind::imm_f32:
@@ -209,7 +206,10 @@ private:
     const TypeKind a = kind_of(type), b = kind_of(reg);
     if (spec.same_bits || a == TypeKind::untyped || b == TypeKind::untyped)
       return true;
-    if (a == TypeKind::floating || b == TypeKind::floating)
+    // The assembler takes an .f16x2 register as 32 bits where the type is the instruction's own.
+    if (reg == Type::f16x2 && is_integer(type))
+      return spec.type_slot >= 0;
+    if (a == TypeKind::floating || b == TypeKind::floating || is_packed(type))
       return type == reg;
     return is_integer(type) && is_integer(reg);
   }
@@ -237,30 +237,7 @@ private:
   }
 
   bool space_agrees(const OperandSpec& spec, StateSpace of_symbol) const {
-    StateSpace wanted = spec.space;
-    if (spec.space_slot >= 0) {
-      switch (binding_.qual(spec.space_slot)) {
-      case Qual::none:
-        wanted = StateSpace::generic;
-        break;
-      case Qual::const_:
-        wanted = StateSpace::const_;
-        break;
-      case Qual::global:
-        wanted = StateSpace::global;
-        break;
-      case Qual::local:
-        wanted = StateSpace::local;
-        break;
-      case Qual::shared:
-      case Qual::shared_cta:
-      case Qual::shared_cluster:
-        wanted = StateSpace::shared;
-        break;
-      default:
-        wanted = StateSpace::param;
-      }
-    }
+    StateSpace wanted = space_of(spec, binding_);
     if (wanted == StateSpace::shared_cluster)
       wanted = StateSpace::shared;
     return wanted == StateSpace::generic || wanted == of_symbol;
@@ -273,6 +250,42 @@ private:
 };
 
 } // namespace
+
+int elems_of(const OperandSpec& spec, const Binding& binding) {
+  if (spec.elems_slot < 0)
+    return spec.elems;
+  const Qual qual = binding.qual(spec.elems_slot);
+  if (qual == Qual::none)
+    return 0;
+  const std::string_view word = to_string(qual);
+  int n = 0;
+  for (size_t i = spec.elems_n ? word.find('n') + 1 : word.find_first_of("0123456789");
+       i < word.size() && word[i] >= '0' && word[i] <= '9'; ++i)
+    n = n * 10 + (word[i] - '0');
+  return n * spec.elems_times / spec.elems_over - spec.elems_less;
+}
+
+StateSpace space_of(const OperandSpec& spec, const Binding& binding) {
+  if (spec.space_slot < 0)
+    return spec.space;
+  switch (binding.qual(spec.space_slot)) {
+  case Qual::none:
+    return StateSpace::generic;
+  case Qual::const_:
+    return StateSpace::const_;
+  case Qual::global:
+    return StateSpace::global;
+  case Qual::local:
+    return StateSpace::local;
+  case Qual::shared:
+  case Qual::shared_cta:
+    return StateSpace::shared;
+  case Qual::shared_cluster:
+    return StateSpace::shared_cluster;
+  default:
+    return StateSpace::param;
+  }
+}
 
 bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes,
                   OperandFault* fault) {

@@ -16,6 +16,10 @@ struct FormRow {
   std::string section;
   int major = 1;
   int minor = 0;
+  // The last PTX version that has the form on `until_targets` and up; major 0: all have it.
+  std::string until_targets;
+  int until_major = 0;
+  int until_minor = 0;
 };
 
 // The parts of FORM(...), so that a row names what it states.
@@ -29,6 +33,16 @@ struct since {
   void put(FormRow& row) const {
     row.major = major;
     row.minor = minor;
+  }
+};
+struct until {
+  int major;
+  int minor;
+  std::string_view targets;
+  void put(FormRow& row) const {
+    row.until_major = major;
+    row.until_minor = minor;
+    row.until_targets = targets;
   }
 };
 struct target {

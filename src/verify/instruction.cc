@@ -1,0 +1,245 @@
+// An instruction against its form: operands, target, PTX version.
+#include "verify/verifier.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace lemma::verify {
+namespace {
+
+using isa::Binding;
+using isa::Form;
+using isa::OperandFault;
+using isa::OperandShape;
+using isa::OperandSpec;
+using isa::Type;
+
+// The instruction's spelling in the ISA's order: "add.rn.f32".
+std::string spelling(const Form& form, const Binding& binding) {
+  std::string text(isa::to_string(form.opcode));
+  for (size_t s = 0; s < form.slots.size(); ++s)
+    if (binding.value[s])
+      text += fmt::format(".{}", form.slots[s].is_type() ? isa::to_string(binding.type(static_cast<int>(s)))
+                                                         : isa::to_string(binding.qual(static_cast<int>(s))));
+  return text;
+}
+
+std::string operands_of(const Form& form) {
+  const size_t at = form.syntax.find(' ');
+  return at == std::string::npos ? "no operands" : form.syntax.substr(form.syntax.find_first_not_of(' ', at));
+}
+
+Type type_of(const OperandSpec& spec, const Binding& binding) {
+  return spec.type_slot >= 0 ? binding.type(spec.type_slot) : spec.type;
+}
+
+std::string describe_wanted(const OperandSpec& spec, const Binding& binding) {
+  switch (spec.kind) {
+  case OperandSpec::Kind::address:
+    return "an address [a]";
+  case OperandSpec::Kind::label:
+    return "a label";
+  case OperandSpec::Kind::function:
+    return "a function or a register";
+  case OperandSpec::Kind::list:
+    return "an argument list";
+  case OperandSpec::Kind::proto:
+    return "a prototype or target list";
+  case OperandSpec::Kind::data:
+    break;
+  }
+  if (!spec.reg && spec.ranged)
+    return fmt::format("an immediate in {}..{}{}", spec.min, spec.max,
+                       spec.step > 1 ? fmt::format(" in steps of {}", spec.step) : "");
+  if (!spec.reg)
+    return spec.sink ? "_" : "an immediate";
+  std::string text = fmt::format("a register of type .{}", isa::to_string(type_of(spec, binding)));
+  if (spec.widened)
+    text = fmt::format("a register twice as wide as .{}", isa::to_string(type_of(spec, binding)));
+  else if (spec.wider)
+    text += " or wider";
+  if (spec.elems || (spec.elems_slot >= 0 && binding.qual(spec.elems_slot) != isa::Qual::none))
+    text = "a vector, each element " + text;
+  if (spec.immediate)
+    text += " or an immediate";
+  if (spec.has_second)
+    text += ", | and a predicate";
+  return text;
+}
+
+std::string describe_found(const OperandShape& shape) {
+  using Kind = OperandShape::Kind;
+  switch (shape.kind) {
+  case Kind::reg:
+    return fmt::format("a .{} register", isa::to_string(shape.type));
+  case Kind::imm_int:
+    return "an integer";
+  case Kind::imm_f32:
+  case Kind::imm_f64:
+    return "a floating-point constant";
+  case Kind::sreg:
+    return fmt::format("a special register of type .{}", isa::to_string(shape.type));
+  case Kind::symbol:
+    return "the address of a variable";
+  case Kind::function:
+    return "a function";
+  case Kind::label:
+    return "a label";
+  case Kind::vector:
+    return fmt::format("a vector of {}", shape.children);
+  case Kind::pair:
+    return "a pair";
+  case Kind::address:
+    return "an address";
+  case Kind::sink:
+    return "_";
+  case Kind::proto:
+    return "a prototype";
+  }
+  return "something else";
+}
+
+class InstructionCheck {
+public:
+  InstructionCheck(Context& context, const Function& function, const Instruction& instruction,
+                   isa::OperandShapes& shapes)
+      : context_(context), function_(function), instruction_(instruction), shapes_(shapes) {}
+
+  void run() {
+    const Form& form = *instruction_.form;
+    if (!isa::bind(form, instruction_.quals, instruction_.types, binding_))
+      return; // the parser has said so
+    ptx::shapes_of(instruction_, function_, context_.module, shapes_);
+    OperandFault fault;
+    if (!isa::operands_fit(form, binding_, shapes_, &fault))
+      return report_operands(form, fault);
+    if (!available(form) && !another_form_is_available())
+      report_unavailable(form);
+  }
+
+private:
+  bool available(const Form& form) const {
+    return isa::is_available(form, context_.version, context_.target);
+  }
+
+  // The parser chose by the operands alone; a form that the target has may stand beside the one that it took.
+  bool another_form_is_available() const {
+    for (const Form* form : isa::forms_of(instruction_.opcode)) {
+      Binding binding;
+      if (available(*form) && isa::bind(*form, instruction_.quals, instruction_.types, binding) &&
+          isa::operands_fit(*form, binding, shapes_))
+        return true;
+    }
+    return false;
+  }
+
+  void report_unavailable(const Form& form) {
+    if (!form.targets.contains(context_.target)) {
+      Diagnostic& d = context_.error(
+          "target", instruction_.range,
+          fmt::format("{} is not in {}", spelling(form, binding_), isa::to_string(context_.target)));
+      d.notes.push_back({"legal", isa::to_string(form.targets)});
+      d.notes.push_back({"see", isa::citation(form)});
+      return;
+    }
+    if (form.since <= context_.version) {
+      Diagnostic& d =
+          context_.error("ptx-version", instruction_.range,
+                         fmt::format("{} is gone from {} after PTX {}.{}", spelling(form, binding_),
+                                     isa::to_string(context_.target), form.until.major, form.until.minor));
+      d.notes.push_back({"see", isa::citation(form)});
+      return;
+    }
+    Diagnostic& d = context_.error("ptx-version", instruction_.range,
+                                   fmt::format("{} is not in PTX {}.{}", spelling(form, binding_),
+                                               context_.version.major, context_.version.minor));
+    d.notes.push_back({"legal", fmt::format(".version {}.{} or later", form.since.major, form.since.minor)});
+    d.notes.push_back({"see", isa::citation(form)});
+  }
+
+  void report_operands(const Form& form, const OperandFault& fault) {
+    const std::string name = spelling(form, binding_);
+    if (fault.operand < 0 || fault.spec == nullptr) {
+      Diagnostic& d = context_.error(
+          "operand-count", instruction_.range,
+          fmt::format("{} does not take {} operand{}", name, shapes_.count, shapes_.count == 1 ? "" : "s"));
+      d.notes.push_back({"legal", operands_of(form)});
+      d.notes.push_back({"see", isa::citation(form)});
+      return;
+    }
+    const Operand& operand = instruction_.operands[static_cast<size_t>(fault.operand)];
+    const OperandShape& outer = shapes_.nodes[static_cast<size_t>(fault.operand)];
+    SourceRange range = operand.range;
+    const OperandShape* shape = &outer;
+    if (fault.child >= 0 && static_cast<size_t>(fault.child) < operand.elems.size()) {
+      range = operand.elems[static_cast<size_t>(fault.child)].range;
+      shape = &shapes_.nodes[static_cast<size_t>(outer.first_child + fault.child)];
+    }
+    Diagnostic& d = context_.error(id_of(fault.kind), range, message(name, fault, *shape));
+    d.notes.push_back({"legal", describe_wanted(*fault.spec, binding_)});
+    d.notes.push_back({"see", isa::citation(form)});
+  }
+
+  static std::string_view id_of(OperandFault::Kind kind) {
+    using K = OperandFault::Kind;
+    switch (kind) {
+    case K::count:
+      return "operand-count";
+    case K::type:
+      return "operand-type";
+    case K::length:
+    case K::size:
+      return "vector-length";
+    case K::range:
+      return "operand-range";
+    case K::negation:
+      return "negation";
+    case K::written:
+      return "destination";
+    case K::special:
+      return "special-register";
+    case K::space:
+      return "state-space";
+    default:
+      return "operand-kind";
+    }
+  }
+
+  std::string message(const std::string& name, const OperandFault& fault, const OperandShape& shape) const {
+    using K = OperandFault::Kind;
+    const std::string place = fmt::format("operand {} ({}) of {}", fault.operand + 1, fault.spec->name, name);
+    switch (fault.kind) {
+    case K::length:
+      return fmt::format("{} has {} elements", place, shape.children);
+    case K::size:
+      return fmt::format("{} is a vector of too many or too few bits", place);
+    case K::range:
+      return fmt::format("{} is out of range: {}", place, shape.value);
+    case K::negation:
+      return fmt::format("{} cannot be negated", place);
+    case K::written:
+      return fmt::format("{} is written and cannot be {}", place, describe_found(shape));
+    case K::special:
+      return fmt::format("{} cannot be a special register; move it to a register first", place);
+    case K::space:
+      return fmt::format("{} names a variable of the .{} space", place, isa::to_string(shape.space));
+    default:
+      return fmt::format("{} cannot be {}", place, describe_found(shape));
+    }
+  }
+
+  Context& context_;
+  const Function& function_;
+  const Instruction& instruction_;
+  isa::OperandShapes& shapes_;
+  Binding binding_;
+};
+
+} // namespace
+
+void check_instruction(Context& context, const Function& function, const Instruction& instruction,
+                       isa::OperandShapes& shapes) {
+  InstructionCheck(context, function, instruction, shapes).run();
+}
+
+} // namespace lemma::verify

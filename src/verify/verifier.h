@@ -1,0 +1,35 @@
+// What the parts of the verifier share. Not for other folders.
+#pragma once
+
+#include "isa/form.h"
+#include "ptx/module.h"
+#include "ptx/shapes.h"
+#include "support/diagnostic.h"
+
+#include <string>
+#include <string_view>
+
+namespace lemma::verify {
+
+using ptx::Function;
+using ptx::Instruction;
+using ptx::Module;
+using ptx::Operand;
+
+struct Context {
+  const Module& module;
+  isa::Target target; // the module's first target; sm 0 when it has none
+  isa::IsaVersion version;
+  Diagnostics& diagnostics;
+
+  Diagnostic& error(std::string_view id, SourceRange range, std::string message) {
+    diagnostics.push_back({Severity::error, std::string(id), std::move(message), range, {}});
+    return diagnostics.back();
+  }
+};
+
+// Rules about one instruction and its operands. `shapes` is scratch.
+void check_instruction(Context& context, const Function& function, const Instruction& instruction,
+                       isa::OperandShapes& shapes);
+
+} // namespace lemma::verify

@@ -1,0 +1,392 @@
+#include "sampler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace lemma::verify_test {
+
+using isa::Binding;
+using isa::Form;
+using isa::Opcode;
+using isa::OperandSpec;
+using isa::Qual;
+using isa::Slot;
+using isa::Type;
+
+namespace {
+
+struct RegisterClass {
+  Type type;
+  std::string_view name;
+};
+
+// Registers of the module; eight of each.
+constexpr RegisterClass kRegisters[] = {
+    {Type::pred, "%p"}, {Type::b8, "%c"},   {Type::u8, "%uc"},    {Type::s8, "%sc"},  {Type::b16, "%rs"},
+    {Type::u16, "%us"}, {Type::s16, "%ss"}, {Type::f16, "%h"},    {Type::b32, "%r"},  {Type::u32, "%u"},
+    {Type::s32, "%s"},  {Type::f32, "%f"},  {Type::f16x2, "%hh"}, {Type::b64, "%rd"}, {Type::u64, "%ul"},
+    {Type::s64, "%sl"}, {Type::f64, "%fd"}, {Type::b128, "%rq"}};
+
+std::string reg(Type type, Rng& rng) {
+  for (const RegisterClass& c : kRegisters)
+    if (c.type == type)
+      return fmt::format("{}{}", c.name, rng.below(8));
+  return fmt::format("%r{}", rng.below(8));
+}
+
+Type untyped(int bits) {
+  switch (bits) {
+  case 8:
+    return Type::b8;
+  case 16:
+    return Type::b16;
+  case 64:
+    return Type::b64;
+  case 128:
+    return Type::b128;
+  default:
+    return Type::b32;
+  }
+}
+
+class Sampler {
+public:
+  Sampler(const Form& form, Rng& rng) : form_(form), rng_(rng) {}
+
+  std::optional<Text> run() {
+    for (const OperandSpec& spec : form_.operands)
+      if (spec.kind != OperandSpec::Kind::data && spec.kind != OperandSpec::Kind::address &&
+          spec.kind != OperandSpec::Kind::label)
+        return std::nullopt;
+    Text text;
+    text.opcode = isa::to_string(form_.opcode);
+    fill_slots(text);
+    std::vector<int> group_choice; // per operand group: 0 out, 1 in
+    for (const OperandSpec& spec : form_.operands) {
+      if (spec.group >= 0 && static_cast<size_t>(spec.group) >= group_choice.size())
+        group_choice.push_back(rng_.chance(50));
+      if (spec.if_slot >= 0) {
+        const Qual qual = binding_.qual(spec.if_slot);
+        if (!(spec.if_qual == Qual::none ? qual != Qual::none : qual == spec.if_qual))
+          continue;
+      } else if (spec.group >= 0 && !group_choice[static_cast<size_t>(spec.group)]) {
+        continue;
+      }
+      text.operands.push_back(operand(spec));
+    }
+    return text;
+  }
+
+private:
+  void fill_slots(Text& text) {
+    std::vector<int> group(form_.group_parents.size());
+    for (size_t g = 0; g < group.size(); ++g)
+      group[g] = rng_.chance(30) &&
+                 (form_.group_parents[g] < 0 || group[static_cast<size_t>(form_.group_parents[g])]);
+    for (size_t s = 0; s < form_.slots.size(); ++s) {
+      const Slot& slot = form_.slots[s];
+      if (slot.group >= 0 && !group[static_cast<size_t>(slot.group)])
+        continue;
+      if (slot.is_type()) {
+        const Type type = rng_.pick(slot.types);
+        binding_.value[s] = static_cast<uint16_t>(type);
+        text.words.emplace_back(isa::to_string(type));
+      } else {
+        const Qual qual = rng_.pick(slot.quals);
+        binding_.value[s] = static_cast<uint16_t>(qual);
+        text.words.emplace_back(isa::to_string(qual));
+      }
+    }
+  }
+
+  Type type_of(const OperandSpec& spec) const {
+    return spec.type_slot >= 0 ? binding_.type(spec.type_slot) : spec.type;
+  }
+
+  std::string scalar(const OperandSpec& spec) {
+    const Type type = type_of(spec);
+    if (!spec.reg)
+      return spec.sink ? "_"
+                       : fmt::format("{}", spec.ranged
+                                               ? spec.min + static_cast<int64_t>(rng_.below(
+                                                                static_cast<size_t>(spec.max - spec.min + 1)))
+                                               : static_cast<int64_t>(rng_.below(8)));
+    if (spec.immediate && type != Type::pred && rng_.chance(15)) {
+      if (type == Type::f32 || type == Type::f64)
+        return rng_.chance(50) ? "1.5" : type == Type::f32 ? "0f3F800000" : "0d3FF0000000000000";
+      if (!isa::is_float(type))
+        return fmt::format("{}", spec.ranged ? spec.min : static_cast<int64_t>(rng_.below(16)));
+    }
+    if (type == Type::pred)
+      return (spec.negatable && rng_.chance(30) ? "!" : "") + reg(type, rng_);
+    int bits = isa::bits_of(type) * (spec.widened ? 2 : 1);
+    bits = std::max(bits, 8);
+    if (spec.widened) {
+      const bool is_signed = isa::is_signed(type);
+      if (rng_.chance(50))
+        return reg(bits == 64 ? (is_signed ? Type::s64 : Type::u64) : (is_signed ? Type::s32 : Type::u32),
+                   rng_);
+      return reg(untyped(bits), rng_);
+    }
+    const bool declared = std::any_of(std::begin(kRegisters), std::end(kRegisters),
+                                      [&](const RegisterClass& c) { return c.type == type; });
+    return reg(declared && rng_.chance(60) ? type : untyped(bits), rng_);
+  }
+
+  size_t elems(const OperandSpec& spec) const { return static_cast<size_t>(isa::elems_of(spec, binding_)); }
+
+  std::string data(const OperandSpec& spec) {
+    const size_t n = elems(spec);
+    if (n == 0) {
+      std::string text = scalar(spec);
+      if (spec.has_second && (!spec.second_optional || rng_.chance(50)))
+        text += "|" + reg(Type::pred, rng_);
+      return text;
+    }
+    std::vector<std::string> parts;
+    for (size_t i = 0; i < n; ++i)
+      parts.push_back(scalar(spec));
+    std::string text = fmt::format("{{{}}}", fmt::join(parts, ", "));
+    if (spec.has_second && !spec.second_optional)
+      text += "|" + reg(Type::pred, rng_);
+    return text;
+  }
+
+  std::string base(const OperandSpec& spec) {
+    const isa::StateSpace space = isa::space_of(spec, binding_);
+    const bool symbol = rng_.chance(30);
+    switch (space) {
+    case isa::StateSpace::shared:
+    case isa::StateSpace::shared_cluster:
+      return symbol ? "svar" : rng_.chance(50) ? reg(Type::b32, rng_) : reg(Type::b64, rng_);
+    case isa::StateSpace::const_:
+      return symbol ? "cvar" : reg(Type::b64, rng_);
+    case isa::StateSpace::local:
+      return symbol ? "lvar" : reg(Type::b64, rng_);
+    case isa::StateSpace::param:
+      return "p0";
+    case isa::StateSpace::global:
+      return symbol ? "gvar" : reg(Type::u64, rng_);
+    default:
+      return reg(Type::b64, rng_);
+    }
+  }
+
+  std::string operand(const OperandSpec& spec) {
+    if (spec.kind == OperandSpec::Kind::label)
+      return rng_.chance(50) ? "L0" : "L1";
+    if (spec.kind != OperandSpec::Kind::address)
+      return data(spec);
+    std::string text = base(spec);
+    if (rng_.chance(20))
+      text += rng_.chance(50) ? "+16" : "+-32";
+    for (const OperandSpec& part : spec.parts)
+      text += ", " + data(part);
+    return fmt::format("[{}]", text);
+  }
+
+  const Form& form_;
+  Rng& rng_;
+  Binding binding_;
+};
+
+// Words that a mutation puts into an instruction: those that its opcode knows somewhere, and a few of others.
+std::vector<std::string> words_of(Opcode opcode, bool types) {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view word) {
+    if (std::find(out.begin(), out.end(), word) == out.end())
+      out.emplace_back(word);
+  };
+  for (const Form* form : isa::forms_of(opcode))
+    for (const Slot& slot : form->slots) {
+      if (types)
+        for (const Type t : slot.types)
+          add(isa::to_string(t));
+      else
+        for (const Qual q : slot.quals)
+          add(isa::to_string(q));
+    }
+  return out;
+}
+
+constexpr std::string_view kTypes[] = {"pred", "b8",     "b16", "b32", "b64",  "b128",  "u8",   "u16",
+                                       "u32",  "u64",    "s8",  "s16", "s32",  "s64",   "f16",  "f16x2",
+                                       "bf16", "bf16x2", "f32", "f64", "tf32", "u16x2", "s16x2"};
+constexpr std::string_view kQuals[] = {
+    "rn",   "rz",      "rm",      "rp",   "ftz", "sat",   "approx",   "hi",     "lo",    "wide",    "cc",
+    "eq",   "lt",      "ltu",     "and",  "or",  "xor",   "global",   "shared", "local", "param",   "v2",
+    "v4",   "relaxed", "acquire", "gpu",  "sys", "cta",   "volatile", "uni",    "sync",  "aligned", "NaN",
+    "relu", "rzi",     "rni",     "full", "to",  "clamp", "wrap",     "nc",     "ca",    "cg"};
+
+std::string some_operand(Rng& rng) {
+  switch (rng.below(10)) {
+  case 0:
+    return fmt::format("{}", rng.below(100));
+  case 1:
+    return "-1";
+  case 2:
+    return "1.5";
+  case 3:
+    return "0f3F800000";
+  case 4:
+    return reg(Type::pred, rng);
+  case 5:
+    return fmt::format("{{{}, {}}}", reg(Type::b32, rng), reg(Type::b32, rng));
+  default:
+    return reg(rng.pick(kRegisters).type, rng);
+  }
+}
+
+} // namespace
+
+uint64_t Rng::next() {
+  uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+std::string Text::str() const {
+  std::string out = opcode;
+  for (const std::string& word : words)
+    out += "." + word;
+  if (!operands.empty())
+    out += fmt::format(" {}", fmt::join(operands, ", "));
+  return out + ";";
+}
+
+std::optional<Text> sample(const Form& form, Rng& rng) {
+  return Sampler(form, rng).run();
+}
+
+Mutant mutate(const Text& original, Rng& rng) {
+  Mutant mutant{original, ""};
+  Text& text = mutant.text;
+  const Opcode opcode = isa::parse_opcode(text.opcode).value_or(Opcode::none);
+  std::vector<size_t> types, quals;
+  for (size_t i = 0; i < text.words.size(); ++i)
+    (isa::parse_type(text.words[i]) ? types : quals).push_back(i);
+  const auto some_qual = [&]() -> std::string {
+    const auto own = words_of(opcode, false);
+    return !own.empty() && rng.chance(75) ? rng.pick(own) : std::string(rng.pick(kQuals));
+  };
+  const auto some_type = [&]() -> std::string {
+    const auto own = words_of(opcode, true);
+    return !own.empty() && rng.chance(75) ? rng.pick(own) : std::string(rng.pick(kTypes));
+  };
+  for (;;) {
+    switch (rng.below(11)) {
+    case 0:
+      if (quals.empty())
+        continue;
+      mutant.kind = "replace-qualifier";
+      text.words[rng.pick(quals)] = some_qual();
+      break;
+    case 1:
+      if (text.words.empty())
+        continue;
+      mutant.kind = "drop-word";
+      text.words.erase(text.words.begin() + static_cast<std::ptrdiff_t>(rng.below(text.words.size())));
+      break;
+    case 2: {
+      if (text.words.empty())
+        continue;
+      mutant.kind = "duplicate-word";
+      const size_t i = rng.below(text.words.size());
+      text.words.insert(text.words.begin() + static_cast<std::ptrdiff_t>(i), text.words[i]);
+      break;
+    }
+    case 3:
+      mutant.kind = "insert-qualifier";
+      text.words.insert(text.words.begin() + static_cast<std::ptrdiff_t>(rng.below(text.words.size() + 1)),
+                        some_qual());
+      break;
+    case 4:
+      if (types.empty())
+        continue;
+      mutant.kind = "replace-type";
+      text.words[rng.pick(types)] = some_type();
+      break;
+    case 5:
+      if (text.words.size() < 2)
+        continue;
+      mutant.kind = "swap-words";
+      std::swap(text.words[rng.below(text.words.size())], text.words[rng.below(text.words.size())]);
+      break;
+    case 6:
+    case 7:
+      if (text.operands.empty())
+        continue;
+      mutant.kind = "replace-operand";
+      text.operands[rng.below(text.operands.size())] = some_operand(rng);
+      break;
+    case 8:
+      if (text.operands.empty())
+        continue;
+      mutant.kind = "drop-operand";
+      text.operands.erase(text.operands.begin() +
+                          static_cast<std::ptrdiff_t>(rng.below(text.operands.size())));
+      break;
+    case 9:
+      mutant.kind = "insert-operand";
+      text.operands.insert(text.operands.begin() +
+                               static_cast<std::ptrdiff_t>(rng.below(text.operands.size() + 1)),
+                           some_operand(rng));
+      break;
+    case 10:
+      if (text.operands.size() < 2)
+        continue;
+      mutant.kind = "swap-operands";
+      std::swap(text.operands[rng.below(text.operands.size())],
+                text.operands[rng.below(text.operands.size())]);
+      break;
+    }
+    return mutant;
+  }
+}
+
+bool is_scalar(Opcode opcode) {
+  static constexpr std::string_view kOthers[] = {"cp.",
+                                                 "mma",
+                                                 "wmma.",
+                                                 "wgmma.",
+                                                 "tcgen05.",
+                                                 "tex",
+                                                 "tld4",
+                                                 "txq",
+                                                 "su",
+                                                 "istypep",
+                                                 "ldmatrix",
+                                                 "stmatrix",
+                                                 "movmatrix",
+                                                 "multimem",
+                                                 "tensormap",
+                                                 "mbarrier",
+                                                 "clusterlaunchcontrol",
+                                                 "red.async",
+                                                 "st.async",
+                                                 "st.bulk",
+                                                 "createpolicy",
+                                                 "setmaxnreg",
+                                                 "v"};
+  const std::string_view name = isa::to_string(opcode);
+  if (name.starts_with("vote") || name.starts_with("sub"))
+    return true;
+  return std::none_of(std::begin(kOthers), std::end(kOthers),
+                      [&](std::string_view o) { return name.starts_with(o); });
+}
+
+std::string module_of(std::string_view instruction, std::string_view target) {
+  std::string text = fmt::format(".version 9.0\n.target {}\n.address_size 64\n"
+                                 ".global .align 16 .b8 gvar[256];\n.const .align 16 .b8 cvar[256];\n"
+                                 ".visible .entry k(.param .align 16 .b8 p0[64])\n{{\n",
+                                 target);
+  for (const RegisterClass& c : kRegisters)
+    text += fmt::format(".reg .{} {}<8>;\n", isa::to_string(c.type), c.name);
+  text += ".shared .align 16 .b8 svar[256];\n.local .align 16 .b8 lvar[256];\nL0:\n";
+  return text + std::string(instruction) + "\nL1:\nret;\n}\n";
+}
+
+} // namespace lemma::verify_test
