@@ -104,7 +104,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
     return step;
   const auto& plan = *static_cast<const MmaPlan*>(in.extra);
   const std::byte* sources[kMaxRegisters];
-  Tile a, b, c, narrow;
+  Tile a, b, c, d, narrow;
   int first = 0;
   const auto gather = [&](const TileMap& map, Tile& tile) {
     source_lanes(x, in, first, map.distinct_registers(), sources);
@@ -122,14 +122,14 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   tile.a = a.bytes;
   tile.b = b.bytes;
   tile.c = c.bytes;
-  tile.d = c.bytes;
+  tile.d = d.bytes;
   numeric::dot(plan.model, tile);
   if (plan.narrow_result)
-    narrow_to_f16(c, narrow, tile.m * tile.n);
+    narrow_to_f16(d, narrow, tile.m * tile.n);
 
   std::byte* destinations[kMaxRegisters];
   destination_lanes(x, in, plan.d.registers(), destinations);
-  plan.d.scatter(plan.narrow_result ? narrow.bytes : c.bytes, destinations);
+  plan.d.scatter(plan.narrow_result ? narrow.bytes : d.bytes, destinations);
   x.stats.matrix_flops += plan.flops;
   return Step::next;
 }

@@ -20,10 +20,12 @@ Run run_body(std::string_view body, LaunchConfig config, size_t out_words, const
   .reg .b64 %rd<100>;
   .reg .f32 %f<100>;
   .reg .b64 %out, %in;
+  .reg .b32 %thread;
+  mov.u32 %thread, %tid.x; // before a register of that name hides it
   .reg .b32 %tid;
   ld.param.u64 %out, [p_out];
   ld.param.u64 %in, [p_in];
-  mov.u32 %tid, %tid.x;
+  mov.u32 %tid, %thread;
 )" + std::string(body) + "\n}\n";
   Run run;
   auto parsed = ptx::parse(std::make_shared<SourceText>("test.ptx", text));

@@ -1,0 +1,572 @@
+// Matrix instructions on the virtual GPU, driven by the catalogue: every row, in every spelling, is run as a
+// kernel.
+//
+// mma and wmma.mma are compared with a plain triple loop on small whole numbers, where every machine is
+// exact, and with numeric::dot() on operands of every exponent. Loads and stores are compared element by
+// element with the fragment's layout.
+#include "isa/catalogue.h"
+#include "isa/form.h"
+#include "numeric/convert.h"
+#include "numeric/dot.h"
+#include "numeric/hash.h"
+#include "run_ptx.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::MatrixRow;
+using isa::Opcode;
+using isa::Type;
+using layout::Fragment;
+using layout::MajorOrder;
+using layout::Matrix;
+using numeric::FloatFormat;
+using numeric::IntegerFormat;
+
+// A spelling of a row, taken apart.
+struct Spelled {
+  const MatrixRow* row = nullptr;
+  std::string text;
+  std::vector<isa::Qual> quals;
+  std::vector<Type> types;
+
+  Type type(Matrix matrix) const { return isa::type_of(*row, matrix, types); }
+  Fragment fragment(Matrix matrix) const { return isa::fragment_of(*row, matrix, type(matrix)); }
+  bool has(isa::Qual qual) const { return std::find(quals.begin(), quals.end(), qual) != quals.end(); }
+};
+
+void for_spellings(std::initializer_list<Opcode> opcodes, const std::function<void(const Spelled&)>& f) {
+  isa::MatchCache cache;
+  size_t count = 0;
+  for (const MatrixRow& row : isa::matrix_rows()) {
+    if (std::find(opcodes.begin(), opcodes.end(), row.opcode) == opcodes.end())
+      continue;
+    for (const std::string& text : isa::spellings_of(row)) {
+      Diagnostic error;
+      const isa::Match* match = cache.find(text, 0, error);
+      ASSERT_NE(match, nullptr) << text;
+      SCOPED_TRACE(text);
+      f({&row, text, match->quals, match->types});
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 0u);
+}
+
+// One matrix, elements as bits.
+struct Dense {
+  int rows = 0;
+  int cols = 0;
+  std::vector<uint64_t> bits;
+  uint64_t& at(layout::Coord c) { return bits[static_cast<size_t>(c.row * cols + c.col)]; }
+  uint64_t at(layout::Coord c) const { return bits[static_cast<size_t>(c.row * cols + c.col)]; }
+};
+
+Dense dense_like(const Fragment& f) {
+  return {f.rows, f.cols, std::vector<uint64_t>(static_cast<size_t>(f.rows * f.cols))};
+}
+
+size_t words_of(const Fragment& f) {
+  return static_cast<size_t>(f.registers() * 32 * f.register_bits / 32);
+}
+
+// Register r of lane l is word or double word r * 32 + l. Copies are filled with what no matrix holds.
+std::vector<uint32_t> to_registers(const Fragment& f, const Dense& m) {
+  const size_t per = static_cast<size_t>(f.register_bits / 32);
+  std::vector<uint32_t> words(words_of(f), 0xdeadbeef);
+  for (int r = 0; r < f.distinct_registers(); ++r)
+    for (int l = 0; l < 32; ++l) {
+      uint64_t value = 0;
+      for (int e = 0; e < f.elems_per_register(); ++e)
+        value |= m.at(f.at({l, r, e})) << (e * f.element_bits);
+      for (size_t w = 0; w < per; ++w)
+        words[static_cast<size_t>(r * 32 + l) * per + w] = static_cast<uint32_t>(value >> (32 * w));
+    }
+  return words;
+}
+
+// Every register, copies too, must hold what `m` says.
+void expect_registers(const Fragment& f, const uint32_t* words, const Dense& m) {
+  const size_t per = static_cast<size_t>(f.register_bits / 32);
+  const uint64_t mask = f.element_bits == 64 ? ~uint64_t{0} : (uint64_t{1} << f.element_bits) - 1;
+  int wrong = 0;
+  for (int r = 0; r < f.registers(); ++r)
+    for (int l = 0; l < 32; ++l) {
+      uint64_t value = 0;
+      for (size_t w = 0; w < per; ++w)
+        value |= static_cast<uint64_t>(words[static_cast<size_t>(r * 32 + l) * per + w]) << (32 * w);
+      for (int e = 0; e < f.elems_per_register(); ++e) {
+        const layout::Coord at = f.at({l, r, e});
+        const uint64_t got = value >> (e * f.element_bits) & mask;
+        if (got != m.at(at) && ++wrong <= 3)
+          ADD_FAILURE() << fmt::format("({}, {}) in lane {} register {}: {:#x}, expected {:#x}", at.row,
+                                       at.col, l, r, got, m.at(at));
+      }
+    }
+  EXPECT_EQ(wrong, 0);
+}
+
+// PTX for the registers of one fragment.
+struct RegisterText {
+  std::string declare, names, list;
+  bool wide = false;
+  int count = 0;
+};
+
+RegisterText registers_text(const Fragment& f, std::string name) {
+  RegisterText text;
+  text.wide = f.register_bits == 64;
+  text.count = f.registers();
+  text.names = name;
+  text.declare = fmt::format(".reg .b{} {}<{}>;\n", f.register_bits, name, f.registers());
+  for (int i = 0; i < f.registers(); ++i)
+    text.list += (i ? ", " : "") + fmt::format("{}{}", name, i);
+  text.list = "{" + text.list + "}";
+  return text;
+}
+
+// Loads or stores all registers from word `first` on; %rd1 is the base for words, %rd2 for double words.
+std::string move_registers(const RegisterText& regs, bool load, size_t first, std::string_view base) {
+  std::string text;
+  for (int i = 0; i < regs.count; ++i) {
+    const size_t offset = first * 4 + static_cast<size_t>(i) * 32 * (regs.wide ? 8 : 4);
+    const std::string address = fmt::format("[{}{}+{}]", base, regs.wide ? 2 : 1, offset);
+    const std::string reg = fmt::format("{}{}", regs.names, i);
+    text += load ? fmt::format("  ld.global.b{} {}, {};\n", regs.wide ? 64 : 32, reg, address)
+                 : fmt::format("  st.global.b{} {}, {};\n", regs.wide ? 64 : 32, address, reg);
+  }
+  return text;
+}
+
+constexpr std::string_view kBases = R"(
+  mul.wide.u32 %rd8, %tid, 4;
+  mul.wide.u32 %rd9, %tid, 8;
+  .reg .b64 %src<4>;
+  .reg .b64 %dst<4>;
+  add.u64 %src1, %in, %rd8;
+  add.u64 %src2, %in, %rd9;
+  add.u64 %dst1, %out, %rd8;
+  add.u64 %dst2, %out, %rd9;
+)";
+
+LaunchConfig one_warp() {
+  LaunchConfig config;
+  config.block = {32, 1, 1};
+  config.workers = 1;
+  return config;
+}
+
+// Runs one mma; returns D's registers.
+std::vector<uint32_t> run_mma(const Spelled& s, const Dense& a, const Dense& b, const Dense& c) {
+  const Fragment fd = s.fragment(Matrix::d), fa = s.fragment(Matrix::a), fb = s.fragment(Matrix::b),
+                 fc = s.fragment(Matrix::c);
+  std::vector<uint32_t> in = to_registers(fa, a);
+  const size_t at_b = in.size();
+  for (const uint32_t word : to_registers(fb, b))
+    in.push_back(word);
+  const size_t at_c = in.size();
+  for (const uint32_t word : to_registers(fc, c))
+    in.push_back(word);
+  const RegisterText d_regs = registers_text(fd, "d"), a_regs = registers_text(fa, "a"),
+                     b_regs = registers_text(fb, "b"), c_regs = registers_text(fc, "c");
+  const std::string body =
+      std::string(kBases) + d_regs.declare + a_regs.declare + b_regs.declare + c_regs.declare +
+      move_registers(a_regs, true, 0, "%src") + move_registers(b_regs, true, at_b, "%src") +
+      move_registers(c_regs, true, at_c, "%src") +
+      fmt::format("  {} {}, {}, {}, {};\n", s.text, d_regs.list, a_regs.list, b_regs.list, c_regs.list) +
+      move_registers(d_regs, false, 0, "%dst");
+  auto run = run_body(body, one_warp(), words_of(fd), in);
+  EXPECT_TRUE(run.report.ok()) << run.report.fault.message;
+  EXPECT_EQ(run.report.stats.matrix_flops, isa::flops_of(*s.row));
+  return run.out;
+}
+
+bool is_m8n8k4_f16(const Spelled& s) {
+  return s.row->fragments == isa::FragmentRule::mma_m8n8k4;
+}
+
+FloatFormat format_of(Type type) {
+  switch (type) {
+  case Type::f16:
+    return FloatFormat::f16;
+  case Type::bf16:
+    return FloatFormat::bf16;
+  case Type::tf32:
+    return FloatFormat::tf32;
+  case Type::f64:
+    return FloatFormat::f64;
+  default:
+    return FloatFormat::f32;
+  }
+}
+
+// A whole number in the type's bits.
+uint64_t encode_whole(Type type, int64_t value) {
+  if (isa::is_integer(type))
+    return static_cast<uint64_t>(value) & ((uint64_t{1} << isa::bits_of(type)) - 1);
+  return numeric::integer_to_float(format_of(type), IntegerFormat::s64, static_cast<uint64_t>(value));
+}
+
+TEST(Mma, MultipliesWholeNumbersExactly) {
+  numeric::Random random(1);
+  for_spellings({Opcode::mma, Opcode::wmma_mma}, [&](const Spelled& s) {
+    if (is_m8n8k4_f16(s))
+      return;
+    const auto [m, n, k] = s.row->shape;
+    const auto fill = [&](Matrix matrix, std::vector<int64_t>& values) {
+      Dense dense = dense_like(s.fragment(matrix));
+      const bool is_unsigned = isa::kind_of(s.type(matrix)) == isa::TypeKind::unsigned_int;
+      for (uint64_t& bits : dense.bits) {
+        values.push_back(static_cast<int64_t>(random.below(17)) - (is_unsigned ? 0 : 8));
+        bits = encode_whole(s.type(matrix), values.back());
+      }
+      return dense;
+    };
+    std::vector<int64_t> a_values, b_values, c_values;
+    const Dense a = fill(Matrix::a, a_values), b = fill(Matrix::b, b_values);
+    Dense c = fill(Matrix::c, c_values);
+    Dense want = dense_like(s.fragment(Matrix::d));
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        int64_t sum = c_values[static_cast<size_t>(i * n + j)];
+        for (int x = 0; x < k; ++x)
+          sum += a_values[static_cast<size_t>(i * k + x)] * b_values[static_cast<size_t>(x * n + j)];
+        if (sum == 0) { // whose sign depends on the rounding
+          sum = 1;
+          c.at({i, j}) = encode_whole(s.type(Matrix::c), c_values[static_cast<size_t>(i * n + j)] + 1);
+        }
+        want.at({i, j}) = encode_whole(s.type(Matrix::d), sum);
+      }
+    expect_registers(s.fragment(Matrix::d), run_mma(s, a, b, c).data(), want);
+  });
+}
+
+// Dense rows of the element size that dot() wants, columns first for B.
+std::vector<std::byte> packed(const Dense& m, int bits, bool columns_first) {
+  const size_t bytes = static_cast<size_t>(bits / 8);
+  std::vector<std::byte> out;
+  const auto put = [&](uint64_t value) {
+    const size_t at = out.size();
+    out.resize(at + bytes);
+    std::memcpy(&out[at], &value, bytes);
+  };
+  if (columns_first) {
+    for (int col = 0; col < m.cols; ++col)
+      for (int row = 0; row < m.rows; ++row)
+        put(m.at({row, col}));
+  } else {
+    for (const uint64_t value : m.bits)
+      put(value);
+  }
+  return out;
+}
+
+// What the machine's model gives, called without fragments.
+Dense model_result(const Spelled& s, const Dense& a, const Dense& b, const Dense& c) {
+  const Type at = s.type(Matrix::a), bt = s.type(Matrix::b), ct = s.type(Matrix::c), dt = s.type(Matrix::d);
+  numeric::DotModel model;
+  const bool narrow = ct == Type::f32 && dt == Type::f16;
+  if (isa::is_integer(at)) {
+    const auto format = [](Type type) { return type == Type::s8 ? IntegerFormat::s8 : IntegerFormat::u8; };
+    model = numeric::dot_model_integer(format(at), format(bt), s.has(isa::Qual::satfinite));
+  } else {
+    model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::mma, format_of(at), format_of(bt),
+                                format_of(ct), narrow ? FloatFormat::f32 : format_of(dt), s.row->shape.k);
+    if (s.row->opcode == Opcode::wmma_mma && at == Type::tf32)
+      model.max_fused_k = 4;
+    if (s.has(isa::Qual::rz))
+      model.rounding = numeric::Rounding::rz;
+    if (s.has(isa::Qual::rm))
+      model.rounding = numeric::Rounding::rm;
+    if (s.has(isa::Qual::rp))
+      model.rounding = numeric::Rounding::rp;
+  }
+  const auto a_bytes = packed(a, isa::bits_of(at), false), b_bytes = packed(b, isa::bits_of(bt), true),
+             c_bytes = packed(c, isa::bits_of(ct), false);
+  Dense want = dense_like(s.fragment(Matrix::d));
+  const size_t bytes = narrow ? 4 : static_cast<size_t>(isa::bits_of(dt) / 8);
+  std::vector<std::byte> d_bytes(want.bits.size() * bytes);
+  numeric::DotTile tile;
+  tile.m = s.row->shape.m;
+  tile.n = s.row->shape.n;
+  tile.k = s.row->shape.k;
+  tile.a = a_bytes.data();
+  tile.b = b_bytes.data();
+  tile.c = c_bytes.data();
+  tile.d = d_bytes.data();
+  numeric::dot(model, tile);
+  for (size_t i = 0; i < want.bits.size(); ++i) {
+    std::memcpy(&want.bits[i], &d_bytes[i * bytes], bytes);
+    if (narrow)
+      want.bits[i] = numeric::convert_float(FloatFormat::f16, FloatFormat::f32, want.bits[i]);
+  }
+  return want;
+}
+
+TEST(Mma, GivesTheBitsOfTheModel) {
+  numeric::Random random(2);
+  for_spellings({Opcode::mma, Opcode::wmma_mma}, [&](const Spelled& s) {
+    if (is_m8n8k4_f16(s))
+      return;
+    for (const auto operand_class : {numeric::OperandClass::ordinary, numeric::OperandClass::special}) {
+      const auto fill = [&](Matrix matrix) {
+        Dense dense = dense_like(s.fragment(matrix));
+        const Type type = s.type(matrix);
+        const size_t count = dense.bits.size();
+        if (isa::is_integer(type)) {
+          const IntegerFormat format = type == Type::s32  ? IntegerFormat::s32
+                                       : type == Type::s8 ? IntegerFormat::s8
+                                                          : IntegerFormat::u8;
+          dense.bits = numeric::operands(format, operand_class, random, count);
+          for (uint64_t& bits : dense.bits)
+            bits &= (uint64_t{1} << isa::bits_of(type)) - 1;
+        } else {
+          dense.bits = numeric::operands(format_of(type), operand_class, random, count);
+        }
+        return dense;
+      };
+      const Dense a = fill(Matrix::a), b = fill(Matrix::b), c = fill(Matrix::c);
+      expect_registers(s.fragment(Matrix::d), run_mma(s, a, b, c).data(), model_result(s, a, b, c));
+    }
+  });
+}
+
+TEST(Mma, SaysThatM8n8k4OfF16IsNotModelled) {
+  const auto run = run_body("  .reg .b32 a<2>;\n  mov.u32 a0, 0;\n  mov.u32 a1, 0;\n"
+                            "  mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 "
+                            "{%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, {a0,a1}, {a0,a1}, "
+                            "{%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7};\n",
+                            one_warp());
+  EXPECT_EQ(run.report.fault.kind, FaultKind::unsupported);
+}
+
+TEST(Mma, NeedsTheWholeWarp) {
+  LaunchConfig config = one_warp();
+  config.block = {16, 1, 1};
+  const auto run = run_body(
+      "  .reg .b32 d, a;\n  mov.u32 a, %tid;\n  movmatrix.sync.aligned.m8n8.trans.b16 d, a;\n", config);
+  EXPECT_EQ(run.report.fault.kind, FaultKind::illegal_instruction);
+  EXPECT_NE(run.report.fault.message.find("movmatrix needs all 32 threads"), std::string::npos)
+      << run.report.fault.message;
+}
+
+// --- wmma.load, wmma.store ---
+
+constexpr int kStride = 48;
+
+// The matrix in memory: element (r, c) at stride * r + c, or the other way round.
+size_t memory_index(const Spelled& s, layout::Coord at) {
+  return static_cast<size_t>(s.has(isa::Qual::row) ? at.row * kStride + at.col : at.col * kStride + at.row);
+}
+
+std::vector<std::byte> random_memory(const Fragment& f, numeric::Random& random) {
+  std::vector<std::byte> memory(static_cast<size_t>(32 * kStride * f.element_bits / 8));
+  for (std::byte& b : memory)
+    b = static_cast<std::byte>(random.bits(8));
+  return memory;
+}
+
+uint64_t element_at(const std::vector<std::byte>& memory, size_t index, int bits) {
+  uint64_t value = 0;
+  std::memcpy(&value, &memory[index * static_cast<size_t>(bits / 8)], static_cast<size_t>(bits / 8));
+  return value;
+}
+
+std::vector<uint32_t> as_words(const std::vector<std::byte>& memory) {
+  std::vector<uint32_t> words(memory.size() / 4);
+  std::memcpy(words.data(), memory.data(), memory.size());
+  return words;
+}
+
+std::string copy_to_shared(size_t words, std::string_view shared, std::string_view source) {
+  std::string text;
+  for (size_t i = 0; i < words; i += 32)
+    text += fmt::format("  ld.global.b32 %r1, [{0}+{2}];\n  st.shared.b32 [{1}+{2}], %r1;\n", source, shared,
+                        i * 4);
+  return text + "  bar.warp.sync 0xffffffff;\n";
+}
+
+TEST(Wmma, LoadsEveryElementWhereItBelongs) {
+  numeric::Random random(3);
+  for_spellings({Opcode::wmma_load}, [&](const Spelled& s) {
+    const Fragment f = s.fragment(s.row->matrix);
+    const std::vector<std::byte> memory = random_memory(f, random);
+    const RegisterText regs = registers_text(f, "x");
+    const bool shared = s.text.find(".shared") != std::string::npos;
+    std::string body =
+        std::string(kBases) + regs.declare + "  .shared .align 128 .b8 sm[16384];\n  .reg .b32 %sm;\n";
+    if (shared) {
+      body += "  mov.u32 %r0, sm;\n  shl.b32 %sm, %tid, 2;\n  add.u32 %sm, %sm, %r0;\n";
+      body += copy_to_shared(memory.size() / 4, "%sm", "%src1");
+    }
+    body += fmt::format("  {} {}, [{}], {};\n", s.text, regs.list, shared ? "sm" : "%in", kStride);
+    body += move_registers(regs, false, 0, "%dst");
+    const auto run = run_body(body, one_warp(), words_of(f), as_words(memory));
+    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    Dense want = dense_like(f);
+    for (int r = 0; r < f.rows; ++r)
+      for (int c = 0; c < f.cols; ++c)
+        want.at({r, c}) = element_at(memory, memory_index(s, {r, c}), f.element_bits);
+    expect_registers(f, run.out.data(), want);
+  });
+}
+
+TEST(Wmma, StoresEveryElementAndNothingElse) {
+  numeric::Random random(4);
+  for_spellings({Opcode::wmma_store}, [&](const Spelled& s) {
+    if (s.text.find(".shared") != std::string::npos)
+      return; // the fragment and the lines are those of global; shared is run below
+    const Fragment f = s.fragment(Matrix::d);
+    Dense m = dense_like(f);
+    for (uint64_t& bits : m.bits)
+      bits = random.bits(f.element_bits);
+    const RegisterText regs = registers_text(f, "x");
+    const std::string body =
+        std::string(kBases) + regs.declare + move_registers(regs, true, 0, "%src") +
+        fmt::format("  mov.u32 %r5, {};\n  {} [%out], {}, %r5;\n", kStride, s.text, regs.list);
+    std::vector<std::byte> want(static_cast<size_t>(32 * kStride * f.element_bits / 8));
+    for (int r = 0; r < f.rows; ++r)
+      for (int c = 0; c < f.cols; ++c)
+        std::memcpy(&want[memory_index(s, {r, c}) * static_cast<size_t>(f.element_bits / 8)], &m.at({r, c}),
+                    static_cast<size_t>(f.element_bits / 8));
+    const auto run = run_body(body, one_warp(), want.size() / 4, to_registers(f, m));
+    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    EXPECT_EQ(run.out, as_words(want));
+  });
+}
+
+TEST(Wmma, TakesTheDenseStrideWhenNoneIsGiven) {
+  std::vector<uint32_t> in(128);
+  for (uint32_t i = 0; i < 128; ++i)
+    in[i] = (2 * i + 1) << 16 | 2 * i;
+  const auto run = run_body(std::string(kBases) + R"(
+  .shared .align 128 .b8 sm[1024];
+  .reg .b32 x<4>;
+  wmma.load.c.sync.aligned.row.m16n16k16.f16 {x0, x1, x2, x3}, [%in];
+  wmma.store.d.sync.aligned.col.m16n16k16.shared.f16 [sm], {x0, x1, x2, x3};
+  wmma.load.c.sync.aligned.col.m16n16k16.shared::cta.f16 {x0, x1, x2, x3}, [sm];
+  wmma.store.d.sync.aligned.row.m16n16k16.f16 [%out], {x0, x1, x2, x3};
+)",
+                            one_warp(), 128, in);
+  EXPECT_TRUE(run.report.ok()) << run.report.fault.message;
+  EXPECT_EQ(run.out, in);
+}
+
+Run wmma_load_at(std::string_view address_code, std::string_view opcode, std::string_view stride) {
+  return run_body(std::string(kBases) + "  .reg .b32 x<8>;\n  .shared .align 128 .b8 sm[4096];\n" +
+                      std::string(address_code) +
+                      fmt::format("  {} {{x0,x1,x2,x3,x4,x5,x6,x7}}, [%rd1], {};\n", opcode, stride),
+                  one_warp(), 64, std::vector<uint32_t>(1024));
+}
+
+TEST(Wmma, FaultsWhereTheHardwareWould) {
+  constexpr std::string_view global = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16";
+  // Four bytes are enough for global memory, for shared memory rows start at sixteen.
+  EXPECT_TRUE(wmma_load_at("  add.u64 %rd1, %in, 4;\n", global, "18").report.ok());
+  EXPECT_EQ(wmma_load_at("  add.u64 %rd1, %in, 2;\n", global, "16").report.fault.kind, FaultKind::misaligned);
+  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "17").report.fault.kind, FaultKind::misaligned);
+  constexpr std::string_view shared = "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16";
+  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, sm;\n  add.u64 %rd1, %rd1, 4;\n", shared, "16").report.fault.kind,
+            FaultKind::misaligned);
+  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, sm;\n", shared, "20").report.fault.kind, FaultKind::misaligned);
+  EXPECT_TRUE(wmma_load_at("  mov.u64 %rd1, sm;\n", shared, "24").report.ok());
+  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "1024").report.fault.kind,
+            FaultKind::out_of_bounds);
+  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %src1;\n", global, "16").report.fault.kind,
+            FaultKind::illegal_instruction);
+  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "%tid").report.fault.kind,
+            FaultKind::illegal_instruction);
+}
+
+// --- ldmatrix, stmatrix, movmatrix ---
+
+// Rows of the matrices lie in shared memory in an order of their own: row i at 16 * (5 * i % 32).
+TEST(M8n8, LoadsAndTransposes) {
+  numeric::Random random(5);
+  std::vector<uint32_t> in(128);
+  for (uint32_t& word : in)
+    word = static_cast<uint32_t>(random.bits(32));
+  for_spellings({Opcode::ldmatrix}, [&](const Spelled& s) {
+    const int num = s.has(isa::Qual::x4) ? 4 : s.has(isa::Qual::x2) ? 2 : 1;
+    const bool generic = s.text.find(".shared") == std::string::npos;
+    const Fragment f = layout::m8n8_b16(num, s.has(isa::Qual::trans));
+    const RegisterText regs = registers_text(f, "x");
+    std::string body = std::string(kBases) + regs.declare +
+                       "  .shared .align 128 .b8 sm[512];\n  .reg .b32 %sm;\n" +
+                       "  mov.u32 %r0, sm;\n  shl.b32 %sm, %tid, 2;\n  add.u32 %sm, %sm, %r0;\n" +
+                       copy_to_shared(128, "%sm", "%src1") +
+                       "  mul.lo.u32 %r2, %tid, 80;\n  and.b32 %r2, %r2, 511;\n  add.u32 %r2, %r2, %r0;\n"
+                       "  cvt.u64.u32 %rd1, %r2;\n";
+    if (generic)
+      body += "  cvta.shared.u64 %rd1, %rd1;\n";
+    body += fmt::format("  {} {}, [%rd1];\n", s.text, regs.list) + move_registers(regs, false, 0, "%dst");
+    const auto run = run_body(body, one_warp(), words_of(f), in);
+    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    Dense want = dense_like(f);
+    for (int r = 0; r < f.rows; ++r)
+      for (int c = 0; c < 8; ++c)
+        want.at({r, c}) = in[static_cast<size_t>(r * 5 % 32 * 4 + c / 2)] >> (16 * (c % 2)) & 0xffff;
+    expect_registers(f, run.out.data(), want);
+  });
+}
+
+TEST(M8n8, StoresWhatItLoaded) {
+  std::vector<uint32_t> in(128);
+  for (uint32_t i = 0; i < 128; ++i)
+    in[i] = (2 * i + 1) << 16 | 2 * i;
+  for_spellings({Opcode::stmatrix}, [&](const Spelled& s) {
+    const int num = s.has(isa::Qual::x4) ? 4 : s.has(isa::Qual::x2) ? 2 : 1;
+    const Fragment f = layout::m8n8_b16(num, s.has(isa::Qual::trans));
+    Dense m = dense_like(f);
+    for (size_t i = 0; i < m.bits.size(); ++i)
+      m.bits[i] = i;
+    const RegisterText regs = registers_text(f, "x");
+    std::string body = std::string(kBases) + regs.declare +
+                       "  .shared .align 128 .b8 sm[512];\n  .reg .b32 %sm;\n" +
+                       move_registers(regs, true, 0, "%src") +
+                       "  mov.u32 %r0, sm;\n  shl.b32 %r2, %tid, 4;\n  add.u32 %r2, %r2, %r0;\n"
+                       "  shl.b32 %sm, %tid, 2;\n  add.u32 %sm, %sm, %r0;\n  cvt.u64.u32 %rd1, %r2;\n";
+    if (s.text.find(".shared") == std::string::npos)
+      body += "  cvta.shared.u64 %rd1, %rd1;\n";
+    body += fmt::format("  {} [%rd1], {};\n  bar.warp.sync 0xffffffff;\n", s.text, regs.list);
+    for (int i = 0; i < num; ++i)
+      body += fmt::format("  ld.shared.b32 %r3, [%sm+{0}];\n  st.global.b32 [%dst1+{0}], %r3;\n", i * 128);
+    const auto run = run_body(body, one_warp(), static_cast<size_t>(32 * num), to_registers(f, m));
+    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    EXPECT_EQ(run.out, std::vector<uint32_t>(in.begin(), in.begin() + 32 * num));
+  });
+}
+
+TEST(M8n8, MovesTransposed) {
+  std::vector<uint32_t> in(32);
+  for (uint32_t i = 0; i < 32; ++i)
+    in[i] = (2 * i + 1) << 16 | 2 * i; // row-major 8 x 8: element i is i
+  const auto run = run_body(std::string(kBases) + "  ld.global.b32 %r1, [%src1];\n"
+                                                  "  movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\n"
+                                                  "  st.global.b32 [%dst1], %r2;\n",
+                            one_warp(), 32, in);
+  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t col = lane / 4, row = lane % 4 * 2;
+    EXPECT_EQ(run.out[lane], (8 * (row + 1) + col) << 16 | (8 * row + col)) << lane;
+  }
+}
+
+TEST(M8n8, FaultsOutsideSharedMemory) {
+  const auto run = run_body("  ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%in];\n", one_warp(), 32,
+                            std::vector<uint32_t>(64));
+  EXPECT_EQ(run.report.fault.kind, FaultKind::wrong_space);
+  const auto odd = run_body(
+      "  .shared .align 128 .b8 sm[512];\n  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [sm+8];\n",
+      one_warp());
+  EXPECT_EQ(odd.report.fault.kind, FaultKind::misaligned);
+}
+
+} // namespace
+} // namespace lemma::vgpu
