@@ -6,12 +6,12 @@
 //     legal: .m64nNk16 with N = 8..256 in steps of 8 (nearest: 16, 24)
 //     see:   PTX ISA, wgmma.mma_async (since PTX 8.0, sm_90a)
 //
-// Three kinds are never mixed: illegal (`error`: the ISA forbids it), `unsupported` (legal, not modelled yet) and
-// `internal` (our bug).
+// Severity and Note are public: include/lemma/message.h.
 //
 // Tests: tests/unit/support/.
 #pragma once
 
+#include "lemma/message.h"
 #include "support/result.h"
 #include "support/source.h"
 
@@ -21,21 +21,13 @@
 
 namespace lemma {
 
-enum class Severity : uint8_t { error, warning, unsupported, internal };
-
-// "error", "warning", "unsupported" or "internal".
-std::string_view to_string(Severity severity);
-
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string id;      // stable, one word or dashed words: "shape", "unknown-opcode"
   std::string message; // one line, no full stop
   SourceRange range;   // what the caret marks
   // Further lines, in order, each a label and its text: {"legal", "..."}, {"did you mean", "..."}, {"see", "..."}.
-  struct Note {
-    std::string label;
-    std::string text;
-  };
+  using Note = lemma::Note;
   std::vector<Note> notes;
 };
 

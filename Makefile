@@ -1,0 +1,55 @@
+# The front door. Each target installs what is missing (Debian packages), configures and builds as needed.
+#
+#   make build    the command line tool: build/bin/lemma
+#   make demo     the main job: a tensor-core GEMM on the virtual GPU, its bits compared with an H200's
+#   make test     every test; the last line counts them
+#   make bench    the benchmarks, one table
+#   make format   clang-format over the C++ files
+#   make tidy     clang-tidy over the C++ files
+#   make install  to PREFIX (default /usr/local)
+#   make deps     only install what is missing
+#
+# JOBS sets how many compilers run at a time (default: all cores), TEST_JOBS how many tests (default: 2).
+
+JOBS ?= $(shell nproc)
+TEST_JOBS ?= 2
+PREFIX ?= /usr/local
+BUILD := build
+
+.PHONY: build demo test bench format tidy install deps configure clean
+.DEFAULT_GOAL := build
+
+deps:
+	@scripts/install_deps.sh
+
+configure: deps
+	@mkdir -p $(BUILD)
+	@cmake --preset default >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+
+build: configure
+	@cmake --build $(BUILD) --target lemma_cli -j $(JOBS)
+
+demo: build
+	@scripts/demo.sh
+
+test: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+	@scripts/test.sh $(BUILD) $(TEST_JOBS)
+
+bench: deps
+	@cmake --preset default -DLEMMA_BENCH=ON >/dev/null
+	@cmake --build $(BUILD) --target lemma_bench -j $(JOBS)
+	@$(BUILD)/bin/lemma_bench
+
+format:
+	@git ls-files '*.cc' '*.h' | xargs clang-format-22 -i
+
+tidy: configure
+	@git ls-files 'src/*.cc' 'tools/*.cc' | xargs -P $(JOBS) -n 1 clang-tidy-22 -quiet -p $(BUILD)
+
+install: build
+	@cmake --build $(BUILD) -j $(JOBS)
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	@rm -rf $(BUILD)

@@ -1,0 +1,212 @@
+// Devices, their memory, PTX modules and kernel launches.
+//
+//   auto device = lemma::Device::open("cpu");
+//   auto module = device->load_ptx(text, {.name = "saxpy.ptx"});
+//   auto kernel = module->kernel("saxpy");
+//   auto x = device->allocate(4096), y = device->allocate(4096);
+//   x->copy_from(...); y->copy_from(...);
+//   auto report = kernel->launch({.grid = {4}, .block = {256}}, {*x, *y, 2.0f, 1024u});
+//   if (report && report->ok()) y->copy_to(...);
+//
+// "cpu" is the virtual GPU; "cuda" is a real GPU, through libcuda.so.1, which is opened at run time. Both
+// take the same PTX and the same arguments. Device, Module and Kernel are cheap handles that may be copied
+// and outlive each other; a Buffer owns its memory. Handles may be used from several threads; two launches of
+// one device run one after the other. Nothing here throws, but for std::bad_alloc.
+//
+// Tests: tests/unit/runtime/api_test.cc, tests/package/.
+#pragma once
+
+#include "lemma/message.h"
+#include "lemma/report.h"
+#include "lemma/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace lemma {
+
+namespace runtime {
+class DeviceImpl;
+class ModuleImpl;
+} // namespace runtime
+
+struct DeviceOptions {
+  int ordinal = 0; // cuda: which GPU
+};
+
+struct DeviceInfo {
+  std::string kind;   // "cpu" or "cuda"
+  std::string name;   // "virtual GPU", "NVIDIA H200"
+  std::string driver; // cuda: the driver's CUDA version, "13.0"; cpu: empty
+  std::string target; // what the machine is: "sm_90"
+};
+
+struct AllocateOptions {
+  std::string name = {}; // for messages: "arg 2 (buf)"
+  bool poisoned =
+      false; // filled with 0xCB, and on "cpu" a read before the first write is reported; else zeros
+};
+
+// Device memory, freed when the Buffer goes.
+class Buffer {
+public:
+  Buffer() = default;
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Buffer();
+
+  // As the kernel sees it; aligned to 256 bytes. 0 if the Buffer is empty.
+  uint64_t address() const { return address_; }
+  uint64_t size_bytes() const { return size_bytes_; }
+
+  // Offsets and sizes in bytes. Errors: invalid_argument if the range is not inside the buffer; device_lost.
+  Result<void, Error> copy_from(std::span<const std::byte> source, uint64_t offset_bytes = 0);
+  Result<void, Error> copy_to(std::span<std::byte> destination, uint64_t offset_bytes = 0) const;
+  Result<void, Error> fill(uint8_t value);
+
+  // Frees the memory now and leaves the Buffer empty.
+  void free();
+
+private:
+  friend class Device;
+  void swap(Buffer& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(address_, other.address_);
+    std::swap(size_bytes_, other.size_bytes_);
+    std::swap(epoch_, other.epoch_);
+  }
+  Result<void, Error> check(uint64_t offset_bytes, uint64_t bytes) const;
+
+  std::shared_ptr<runtime::DeviceImpl> device_;
+  uint64_t address_ = 0;
+  uint64_t size_bytes_ = 0;
+  uint64_t epoch_ = 0; // which context of the device it belongs to
+};
+
+// A kernel argument: the bytes of one parameter. A Buffer passes its address.
+class Argument {
+public:
+  Argument(const Buffer& buffer) : Argument(buffer.address()) {}
+  template <class T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>)
+  Argument(const T& value)
+      : bytes_(reinterpret_cast<const std::byte*>(&value),
+               reinterpret_cast<const std::byte*>(&value) + sizeof(T)) {}
+  // By value, for parameters that are structs: as many bytes as the parameter has.
+  static Argument from_bytes(std::span<const std::byte> bytes) { return Argument(bytes); }
+
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+private:
+  explicit Argument(std::span<const std::byte> bytes) : bytes_(bytes.begin(), bytes.end()) {}
+  std::vector<std::byte> bytes_;
+};
+
+// A kernel parameter, as its .param declaration lays it out.
+struct Parameter {
+  std::string name;
+  std::string type; // as declared: ".u64", ".b8[24]"
+  uint64_t size_bytes = 0;
+  uint64_t align_bytes = 0;
+  uint64_t offset_bytes = 0; // in the kernel's parameter space
+  bool is_pointer = false;   // declared .ptr
+};
+
+struct LaunchConfig {
+  // A y or z of 0 counts as 1, so that {.grid = {4}} does what it says.
+  Dim3 grid{1, 1, 1};        // CTAs
+  Dim3 block{1, 1, 1};       // threads of a CTA
+  Dim3 cluster{0, 0, 0};     // CTAs of a cluster; 0: as the kernel declares, else {1, 1, 1}
+  uint32_t shared_bytes = 0; // dynamic shared memory of a CTA
+  // cuda: all CTAs must be resident, as grid-wide barriers need. Kernels that read %envreg (the cooperative
+  // groups of CUDA C++) are launched so anyway. cpu: as many CTAs are resident as an H200 holds, whatever
+  // this says.
+  bool cooperative = false;
+
+  // cpu only; a GPU does as it likes.
+  uint64_t seed = 0;             // moves every choice that the schedule has
+  bool deterministic = false;    // CTAs in a fixed order, so that floating-point atomics repeat
+  uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
+  unsigned workers = 0;          // host threads; 0: all cores
+  std::function<void(std::string_view)> print =
+      {}; // device printf; empty: stdout (where the CUDA driver prints too)
+  std::function<void(uint64_t done, uint64_t total)> progress = {}; // CTAs; now and then, from any thread
+};
+
+class Kernel {
+public:
+  const std::string& name() const;
+  const std::vector<Parameter>& parameters() const;
+
+  // Runs the kernel to its end. The value says how it went, faults included; an error means that nothing ran:
+  // invalid_argument (arguments or configuration do not fit the kernel), device_lost, unavailable.
+  Result<Report, Error> launch(const LaunchConfig& config, std::span<const Argument> arguments) const;
+  Result<Report, Error> launch(const LaunchConfig& config, std::initializer_list<Argument> arguments) const {
+    return launch(config, std::span<const Argument>(arguments.begin(), arguments.size()));
+  }
+
+private:
+  friend class Module;
+  Kernel(std::shared_ptr<runtime::ModuleImpl> module, size_t index)
+      : module_(std::move(module)), index_(index) {}
+  std::shared_ptr<runtime::ModuleImpl> module_;
+  size_t index_; // in the module's kernels
+};
+
+struct LoadOptions {
+  std::string name = "<ptx>"; // for messages
+  // Whose arithmetic the virtual GPU has: "sm_90a". Empty: the module's .target. A real GPU has its own.
+  std::string arch = {};
+};
+
+class Module {
+public:
+  // Kernels (.entry) in the order of the text.
+  std::vector<Kernel> kernels() const;
+  // The kernel of that name; with an empty name the only one. invalid_argument if there is none, or several;
+  // the error lists them.
+  Result<Kernel, Error> kernel(std::string_view name = {}) const;
+  // Warnings about the text.
+  const std::vector<Message>& messages() const;
+  // The text's `.target`: "sm_90a".
+  const std::string& target() const;
+  // The machine whose arithmetic its launches have: "sm_90".
+  const std::string& arithmetic() const;
+
+private:
+  friend class Device;
+  explicit Module(std::shared_ptr<runtime::ModuleImpl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<runtime::ModuleImpl> impl_;
+};
+
+class Device {
+public:
+  // kind: "cpu" or "cuda". Errors: invalid_argument (another kind), unavailable (no driver, no such GPU).
+  static Result<Device, Error> open(std::string_view kind, const DeviceOptions& options = {});
+
+  const DeviceInfo& info() const;
+
+  // Errors: out_of_memory, unavailable. A buffer of 0 bytes has an address of its own too.
+  Result<Buffer, Error> allocate(uint64_t size_bytes, const AllocateOptions& options = {}) const;
+
+  // Parses, verifies and loads PTX text; module variables get their initial values. Errors: rejected (with
+  // messages), unsupported, unavailable (the driver's compiler refused it), out_of_memory.
+  Result<Module, Error> load_ptx(std::string text, const LoadOptions& options = {}) const;
+
+private:
+  explicit Device(std::shared_ptr<runtime::DeviceImpl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<runtime::DeviceImpl> impl_;
+};
+
+} // namespace lemma

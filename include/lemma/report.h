@@ -1,0 +1,97 @@
+// What a launch has to say: how it ended, where it faulted, what it read before it was written, what it took.
+//
+// On "cpu" everything here is filled in. A real GPU knows less: a fault has a kind and no place, only the
+// time is counted, and reads of what was never written go unseen.
+//
+// Tests: tests/unit/runtime/api_test.cc, tests/cli/.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma {
+
+// Sizes of a grid (in CTAs or clusters' CTAs), a block (in threads) or a cluster (in CTAs); x, y, z.
+using Dim3 = std::array<uint32_t, 3>;
+
+enum class Outcome : uint8_t {
+  finished,    // every CTA ran to its end
+  fault,       // the kernel did what it must not do; `Report::fault` says what
+  unsupported, // it reached an instruction that is legal and not modelled
+  internal,    // a bug of Lemma
+};
+
+// "finished", "fault", "unsupported", "internal".
+std::string_view to_string(Outcome outcome);
+
+// A place in the program: the PTX line and, where .loc says so, the line of the source it was compiled from.
+struct Place {
+  uint32_t ptx_line = 0;   // 1-based; 0: unknown
+  std::string instruction; // the PTX statement, one line
+  std::string file;        // of the source; empty: the PTX has no .loc there
+  uint32_t line = 0;
+  std::string function;
+};
+
+struct Fault {
+  std::string kind;    // "out of bounds", "misaligned address", "deadlock", ...; unsupported and internal too
+  std::string message; // one line
+  std::vector<std::string> notes = {}; // further lines: the nearest allocation, what to do
+  Place place;
+  bool has_thread = false; // whether cta, warp and lane are known
+  Dim3 cta{};
+  uint32_t warp = 0; // in the CTA
+  int32_t lane = -1; // -1: the warp as a whole
+  std::optional<uint64_t> address = {};
+};
+
+// A warp, or lanes of one, that can never go on.
+struct Waiting {
+  Place place;
+  Dim3 cta{};
+  uint32_t warp = 0;
+  uint32_t lanes = 0; // mask
+  std::string reason;
+};
+
+// Reads, by one instruction, of what was never written. `cta`, `warp` and `lane` are those of one such read.
+struct UninitializedRead {
+  Place place;
+  Dim3 cta{};
+  uint32_t warp = 0;
+  int32_t lane = 0;
+  std::string what; // "register %r5", "shared memory at 0x410", ...
+  uint64_t count = 0;
+};
+
+// Counts are absent where the device does not count.
+struct Stats {
+  std::optional<uint64_t> warp_instructions;
+  std::optional<uint64_t> lane_instructions; // one for each lane that executed
+  std::optional<uint64_t> matrix_flops;      // 2*M*N*K a matrix instruction
+  double seconds = 0;                        // of the launch alone
+};
+
+struct Report {
+  Outcome outcome = Outcome::finished;
+  std::optional<Fault> fault;                   // present unless `finished`
+  std::vector<Waiting> waiting;                 // of a deadlock: who waits for what
+  std::vector<UninitializedRead> uninitialized; // the first ten instructions
+  uint64_t uninitialized_reads = 0;             // all of them
+  std::vector<std::string> warnings;
+  // An .approx instruction ran: within the ISA's error bound, but not owed to be the hardware's bits.
+  bool used_approximate = false;
+  std::string arithmetic; // the machine whose bits these are: "sm_90"
+  std::string device;     // "virtual GPU", "NVIDIA H200"
+  Stats stats;
+  std::string
+      rendered; // fault, waiting, uninitialized reads and warnings for a terminal; empty if there are none
+
+  bool ok() const { return outcome == Outcome::finished; }
+};
+
+} // namespace lemma

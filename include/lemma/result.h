@@ -1,0 +1,70 @@
+// Result<T, E>: a value, or the error that says why there is none. Errors are returned, never thrown across a
+// public boundary. Result<void, E> is success or an error.
+//
+// Tests: tests/unit/runtime/result_test.cc.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace lemma {
+
+template <class E>
+struct Unexpected {
+  E error;
+};
+
+// `return fail(SomeError{...});` from a function that returns Result<T, SomeError>.
+template <class E>
+Unexpected<E> fail(E error) {
+  return {std::move(error)};
+}
+
+template <class T, class E>
+class [[nodiscard]] Result {
+public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Unexpected<E> error) : state_(std::in_place_index<1>, std::move(error.error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  // Only if ok().
+  T& value() & { return assert(ok()), std::get<0>(state_); }
+  const T& value() const& { return assert(ok()), std::get<0>(state_); }
+  T&& value() && { return assert(ok()), std::get<0>(std::move(state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  // Only if !ok().
+  E& error() & { return assert(!ok()), std::get<1>(state_); }
+  const E& error() const& { return assert(!ok()), std::get<1>(state_); }
+  E&& error() && { return assert(!ok()), std::get<1>(std::move(state_)); }
+
+private:
+  std::variant<T, E> state_;
+};
+
+template <class E>
+class [[nodiscard]] Result<void, E> {
+public:
+  Result() = default;
+  Result(Unexpected<E> error) : error_(std::move(error.error)) {}
+
+  bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+
+  E& error() & { return assert(!ok()), *error_; }
+  const E& error() const& { return assert(!ok()), *error_; }
+  E&& error() && { return assert(!ok()), std::move(*error_); }
+
+private:
+  std::optional<E> error_;
+};
+
+} // namespace lemma

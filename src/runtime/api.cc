@@ -1,0 +1,307 @@
+// The public API over the devices: what is the same on both of them. See include/lemma/lemma.h.
+#include "lemma/lemma.h"
+#include "ptx/parser.h"
+#include "runtime/device_impl.h"
+#include "runtime/kernel_info.h"
+#include "runtime/report_text.h"
+#include "verify/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#ifndef LEMMA_VERSION
+#error "LEMMA_VERSION comes from the project() line of CMakeLists.txt"
+#endif
+
+namespace lemma {
+
+std::string_view version() {
+  return LEMMA_VERSION;
+}
+
+std::string_view to_string(ErrorKind kind) {
+  switch (kind) {
+  case ErrorKind::invalid_argument:
+    return "invalid argument";
+  case ErrorKind::rejected:
+    return "rejected";
+  case ErrorKind::unsupported:
+    return "unsupported";
+  case ErrorKind::unavailable:
+    return "unavailable";
+  case ErrorKind::out_of_memory:
+    return "out of memory";
+  case ErrorKind::device_lost:
+    return "device lost";
+  case ErrorKind::internal:
+    return "internal";
+  }
+  return "internal";
+}
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+  case Outcome::finished:
+    return "finished";
+  case Outcome::fault:
+    return "fault";
+  case Outcome::unsupported:
+    return "unsupported";
+  case Outcome::internal:
+    return "internal";
+  }
+  return "internal";
+}
+
+namespace runtime {
+
+Unexpected<Error> failure(ErrorKind kind, std::string text) {
+  return {{.kind = kind, .text = std::move(text), .messages = {}}};
+}
+
+namespace {
+
+constexpr size_t kMaxTextBytes = size_t{1} << 31; // positions are 32 bits
+
+struct Checked {
+  std::shared_ptr<const ptx::Module> module; // null unless the text is legal
+  std::vector<Message> messages;
+};
+
+bool is_error(const Message& message) {
+  return message.severity == Severity::error;
+}
+
+Checked check_text(std::string text, std::string name) {
+  Checked checked;
+  if (text.size() > kMaxTextBytes) {
+    const std::string why = fmt::format("{}: error[size]: more than 2 GiB of PTX\n", name);
+    checked.messages.push_back(
+        {.id = "size", .text = "more than 2 GiB of PTX", .file = name, .notes = {}, .rendered = why});
+    return checked;
+  }
+  const auto source = std::make_shared<const SourceText>(std::move(name), std::move(text));
+  ptx::ParseOutcome outcome = ptx::parse(source);
+  Diagnostics diagnostics = std::move(outcome.diagnostics);
+  if (!has_errors(diagnostics))
+    for (Diagnostic& diagnostic : verify::verify(*outcome.module))
+      diagnostics.push_back(std::move(diagnostic));
+  std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
+  for (const Diagnostic& diagnostic : diagnostics)
+    checked.messages.push_back(to_message(diagnostic, *source));
+  if (!has_errors(diagnostics))
+    checked.module = std::move(outcome.module);
+  return checked;
+}
+
+// Why a text with these messages does not load: illegal before unsupported before our own bugs.
+Error load_error(std::vector<Message> messages) {
+  Error error{
+      .kind = ErrorKind::internal, .text = "the text could not be read", .messages = std::move(messages)};
+  const auto first = [&](Severity severity) {
+    return std::find_if(error.messages.begin(), error.messages.end(),
+                        [&](const Message& m) { return m.severity == severity; });
+  };
+  for (const auto& [severity, kind] : {std::pair{Severity::error, ErrorKind::rejected},
+                                       std::pair{Severity::unsupported, ErrorKind::unsupported},
+                                       std::pair{Severity::internal, ErrorKind::internal}})
+    if (const auto found = first(severity); found != error.messages.end()) {
+      error.kind = kind;
+      error.text = found->text;
+      break;
+    }
+  return error;
+}
+
+// Sizes as they are meant: y and z of 0 are 1.
+Dim3 normalized(Dim3 size) {
+  size[1] = std::max(size[1], 1u);
+  size[2] = std::max(size[2], 1u);
+  return size;
+}
+
+LaunchConfig normalized(LaunchConfig config, const KernelInfo& kernel) {
+  config.grid = normalized(config.grid);
+  config.block = normalized(config.block);
+  if (config.cluster == Dim3{0, 0, 0})
+    config.cluster = kernel.required_cluster[0] ? kernel.required_cluster : Dim3{1, 1, 1};
+  config.cluster = normalized(config.cluster);
+  return config;
+}
+
+} // namespace
+} // namespace runtime
+
+using runtime::failure;
+
+// --- Device
+// -----------------------------------------------------------------------------------------------------------
+
+Result<Device, Error> Device::open(std::string_view kind, const DeviceOptions& options) {
+  if (kind != "cpu" && kind != "cuda")
+    return failure(ErrorKind::invalid_argument, fmt::format("no device '{}'; there are cpu and cuda", kind));
+  auto impl = kind == "cpu" ? runtime::open_cpu_device(options) : runtime::open_cuda_device(options);
+  if (!impl)
+    return Unexpected<Error>{std::move(impl).error()};
+  return Device(*std::move(impl));
+}
+
+const DeviceInfo& Device::info() const {
+  return impl_->info;
+}
+
+Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOptions& options) const {
+  Result<uint64_t, Error> address = impl_->allocate(size_bytes, options);
+  if (!address)
+    return Unexpected<Error>{std::move(address).error()};
+  Buffer buffer;
+  buffer.device_ = impl_;
+  buffer.address_ = *address;
+  buffer.size_bytes_ = size_bytes;
+  buffer.epoch_ = impl_->epoch();
+  return buffer;
+}
+
+Result<Module, Error> Device::load_ptx(std::string text, const LoadOptions& options) const {
+  const int arch = options.arch.empty() ? 0 : runtime::arch_number(options.arch);
+  if (!options.arch.empty() && arch == 0)
+    return failure(ErrorKind::invalid_argument,
+                   fmt::format("no architecture '{}'; sm_90a is one", options.arch));
+  runtime::Checked checked = runtime::check_text(std::move(text), options.name);
+  if (!checked.module)
+    return Unexpected<Error>{runtime::load_error(std::move(checked.messages))};
+  Result<std::shared_ptr<runtime::ModuleImpl>, Error> loaded = impl_->load(checked.module, arch);
+  if (!loaded)
+    return Unexpected<Error>{std::move(loaded).error()};
+  runtime::ModuleImpl& impl = **loaded;
+  impl.ptx = checked.module;
+  impl.kernels = runtime::kernel_infos(*checked.module);
+  impl.messages = std::move(checked.messages);
+  impl.target = checked.module->targets.empty() ? "" : checked.module->targets.front();
+  impl.device = impl_;
+  return Module(*std::move(loaded));
+}
+
+// --- Buffer
+// -----------------------------------------------------------------------------------------------------------
+
+Buffer::~Buffer() {
+  free();
+}
+
+void Buffer::free() {
+  if (device_ && epoch_ == device_->epoch())
+    device_->free(address_);
+  device_ = nullptr;
+  address_ = size_bytes_ = epoch_ = 0;
+}
+
+Result<void, Error> Buffer::check(uint64_t offset_bytes, uint64_t bytes) const {
+  if (!device_)
+    return failure(ErrorKind::invalid_argument, "the buffer is empty");
+  if (epoch_ != device_->epoch())
+    return failure(ErrorKind::device_lost,
+                   "the buffer was lost with its context, by a fault of an earlier launch");
+  if (offset_bytes > size_bytes_ || bytes > size_bytes_ - offset_bytes)
+    return failure(ErrorKind::invalid_argument, fmt::format("{} bytes at {} are not inside a buffer of {}",
+                                                            bytes, offset_bytes, size_bytes_));
+  return {};
+}
+
+Result<void, Error> Buffer::copy_from(std::span<const std::byte> source, uint64_t offset_bytes) {
+  if (Result<void, Error> checked = check(offset_bytes, source.size()); !checked || source.empty())
+    return checked;
+  return device_->write(address_ + offset_bytes, source);
+}
+
+Result<void, Error> Buffer::copy_to(std::span<std::byte> destination, uint64_t offset_bytes) const {
+  if (Result<void, Error> checked = check(offset_bytes, destination.size()); !checked || destination.empty())
+    return checked;
+  return device_->read(address_ + offset_bytes, destination);
+}
+
+Result<void, Error> Buffer::fill(uint8_t value) {
+  if (Result<void, Error> checked = check(0, size_bytes_); !checked || size_bytes_ == 0)
+    return checked;
+  return device_->fill(address_, size_bytes_, value);
+}
+
+// --- Module
+// -----------------------------------------------------------------------------------------------------------
+
+std::vector<Kernel> Module::kernels() const {
+  std::vector<Kernel> all;
+  for (size_t i = 0; i < impl_->kernels.size(); ++i)
+    all.push_back(Kernel(impl_, i));
+  return all;
+}
+
+Result<Kernel, Error> Module::kernel(std::string_view name) const {
+  const auto& kernels = impl_->kernels;
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].name == name || (name.empty() && kernels.size() == 1))
+      return Kernel(impl_, i);
+    names.emplace_back(kernels[i].name);
+  }
+  if (names.empty())
+    return failure(ErrorKind::invalid_argument, "the module has no kernel (.entry)");
+  if (name.empty())
+    return failure(ErrorKind::invalid_argument, fmt::format("the module has {} kernels, name one: {}",
+                                                            names.size(), fmt::join(names, ", ")));
+  const std::vector<std::string> near = nearest(name, names, 1);
+  return failure(ErrorKind::invalid_argument,
+                 fmt::format("the module has no kernel '{}'{}; it has: {}", name,
+                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near.front()),
+                             fmt::join(names, ", ")));
+}
+
+const std::vector<Message>& Module::messages() const {
+  return impl_->messages;
+}
+
+const std::string& Module::target() const {
+  return impl_->target;
+}
+
+const std::string& Module::arithmetic() const {
+  return impl_->arithmetic;
+}
+
+// --- Kernel
+// -----------------------------------------------------------------------------------------------------------
+
+const std::string& Kernel::name() const {
+  return module_->kernels[index_].name;
+}
+
+const std::vector<Parameter>& Kernel::parameters() const {
+  return module_->kernels[index_].parameters;
+}
+
+Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) const {
+  const runtime::KernelInfo& kernel = module_->kernels[index_];
+  Result<std::vector<std::byte>, Error> params = runtime::lay_out_arguments(kernel, arguments);
+  if (!params)
+    return Unexpected<Error>{std::move(params).error()};
+  const std::scoped_lock lock(module_->device->launch_mutex);
+  Result<Report, Error> report = module_->launch(kernel, runtime::normalized(config, kernel), *params);
+  if (report) {
+    report->arithmetic = module_->arithmetic;
+    report->rendered = runtime::render_report(*report, *module_->ptx->source);
+  }
+  return report;
+}
+
+// --- verify
+// -----------------------------------------------------------------------------------------------------------
+
+Verification verify_ptx(std::string text, std::string name) {
+  runtime::Checked checked = runtime::check_text(std::move(text), std::move(name));
+  const bool accepted = std::none_of(checked.messages.begin(), checked.messages.end(), runtime::is_error);
+  return {.accepted = accepted, .messages = std::move(checked.messages)};
+}
+
+} // namespace lemma

@@ -1,0 +1,190 @@
+// The virtual GPU as a device: src/vgpu behind the interface of device_impl.h.
+//
+// Tests: tests/unit/runtime/api_test.cc, tests/cli/.
+#include "numeric/dot.h"
+#include "runtime/device_impl.h"
+#include "runtime/kernel_info.h"
+#include "runtime/report_text.h"
+#include "vgpu/memory.h"
+#include "vgpu/program.h"
+#include "vgpu/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace lemma::runtime {
+namespace {
+
+class CpuDevice;
+
+class CpuModule final : public ModuleImpl {
+public:
+  CpuModule(std::shared_ptr<CpuDevice> device, std::unique_ptr<vgpu::Program> program)
+      : device_(std::move(device)), program_(std::move(program)) {}
+
+  Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
+                               const std::vector<std::byte>& params) override;
+
+private:
+  std::shared_ptr<CpuDevice> device_; // before program_: the program's variables lie in its memory
+  std::unique_ptr<vgpu::Program> program_;
+};
+
+class CpuDevice final : public DeviceImpl {
+public:
+  Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override {
+    const vgpu::Allocation* allocation = memory.allocate(size_bytes, options.name, options.poisoned);
+    if (!allocation)
+      return failure(ErrorKind::out_of_memory,
+                     fmt::format("the host has no memory for {} bytes", size_bytes));
+    return allocation->base;
+  }
+  void free(uint64_t address) override { memory.free(address); }
+
+  Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override {
+    const Result<vgpu::Allocation*, Error> allocation = find(address);
+    if (!allocation)
+      return Unexpected<Error>{allocation.error()};
+    const uint64_t offset = address - (*allocation)->base;
+    if (!source.empty())
+      std::memcpy((*allocation)->host + offset, source.data(), source.size());
+    if ((*allocation)->init)
+      (*allocation)->init->set(offset, source.size());
+    return {};
+  }
+  Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override {
+    const Result<vgpu::Allocation*, Error> allocation = find(address);
+    if (!allocation)
+      return Unexpected<Error>{allocation.error()};
+    if (!destination.empty())
+      std::memcpy(destination.data(), (*allocation)->host + (address - (*allocation)->base),
+                  destination.size());
+    return {};
+  }
+  Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
+    const std::vector<std::byte> values(bytes, std::byte{value});
+    return write(address, values);
+  }
+  Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
+                                                  int arch) override;
+
+  vgpu::GlobalMemory memory;
+
+private:
+  Result<vgpu::Allocation*, Error> find(uint64_t address) const {
+    vgpu::Allocation* allocation = memory.find(address);
+    if (!allocation)
+      return failure(ErrorKind::internal, fmt::format("no allocation at 0x{:x}", address));
+    return allocation;
+  }
+};
+
+Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const ptx::Module> module,
+                                                           int arch) {
+  const std::string target = module->targets.empty() ? "" : module->targets.front();
+  const int number = arch ? arch : arch_number(target);
+  const std::optional<numeric::Arch> machine = numeric::arch_of_target(number);
+  if (!machine)
+    return failure(ErrorKind::unsupported,
+                   fmt::format("the arithmetic of {} is not modelled; sm_70 and later are",
+                               arch             ? fmt::format("sm_{}", arch)
+                               : target.empty() ? "a module without .target"
+                                                : target));
+  Result<std::unique_ptr<vgpu::Program>, Diagnostic> program =
+      vgpu::Program::load(module, memory, vgpu::Arch{number});
+  if (!program) {
+    const Message message = to_message(program.error(), *module->source);
+    const ErrorKind kind = message.severity == Severity::unsupported ? ErrorKind::unsupported
+                           : message.severity == Severity::internal  ? ErrorKind::internal
+                                                                     : ErrorKind::rejected;
+    return Unexpected<Error>{{.kind = kind, .text = message.text, .messages = {message}}};
+  }
+  auto self = std::static_pointer_cast<CpuDevice>(shared_from_this());
+  auto loaded = std::make_shared<CpuModule>(std::move(self), std::move(*program));
+  loaded->arithmetic = numeric::to_string(*machine);
+  return std::shared_ptr<ModuleImpl>(std::move(loaded));
+}
+
+Place to_place(const vgpu::SourcePlace& place) {
+  return {.ptx_line = place.ptx_line,
+          .instruction = place.instruction,
+          .file = place.file,
+          .line = place.line,
+          .function = place.function};
+}
+
+Report to_report(vgpu::LaunchReport&& from) {
+  Report report;
+  if (!from.ok()) {
+    report.outcome = from.fault.kind == vgpu::FaultKind::unsupported ? Outcome::unsupported
+                     : from.fault.kind == vgpu::FaultKind::internal  ? Outcome::internal
+                                                                     : Outcome::fault;
+    Fault fault{.kind = vgpu::to_string(from.fault.kind),
+                .message = std::move(from.fault.message),
+                .notes = std::move(from.fault.notes),
+                .place = to_place(from.fault.place),
+                .has_thread = from.fault.kind != vgpu::FaultKind::deadlock,
+                .cta = from.fault.cta,
+                .warp = from.fault.warp,
+                .lane = from.fault.lane,
+                .address = {}};
+    if (from.fault.has_address)
+      fault.address = from.fault.address;
+    report.fault = std::move(fault);
+  }
+  for (vgpu::Waiting& waiting : from.waiting)
+    report.waiting.push_back({.place = to_place(waiting.place),
+                              .cta = waiting.cta,
+                              .warp = waiting.warp,
+                              .lanes = waiting.lanes,
+                              .reason = std::move(waiting.reason)});
+  for (vgpu::UninitializedRead& read : from.uninitialized)
+    report.uninitialized.push_back({.place = to_place(read.place),
+                                    .cta = read.cta,
+                                    .warp = read.warp,
+                                    .lane = read.lane,
+                                    .what = std::move(read.what),
+                                    .count = read.count});
+  report.uninitialized_reads = from.uninitialized_reads;
+  report.warnings = std::move(from.warnings);
+  report.used_approximate = from.used_approximate;
+  report.stats = {.warp_instructions = from.stats.warp_instructions,
+                  .lane_instructions = from.stats.lane_instructions,
+                  .matrix_flops = from.stats.matrix_flops,
+                  .seconds = from.stats.seconds};
+  return report;
+}
+
+Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
+                                        const std::vector<std::byte>& params) {
+  const vgpu::Code* entry = program_->find(kernel.name);
+  if (!entry)
+    return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
+  const vgpu::LaunchConfig launch{.grid = config.grid,
+                                  .block = config.block,
+                                  .cluster = config.cluster,
+                                  .dynamic_shared_bytes = config.shared_bytes,
+                                  .seed = config.seed,
+                                  .deterministic = config.deterministic,
+                                  .max_instructions = config.max_instructions,
+                                  .params = params,
+                                  .print = config.print,
+                                  .progress = config.progress,
+                                  .workers = config.workers};
+  if (std::string wrong = vgpu::check_launch(*program_, *entry, launch); !wrong.empty())
+    return failure(ErrorKind::invalid_argument, std::move(wrong));
+  Report report = to_report(vgpu::run_launch(*program_, *entry, device_->memory, launch));
+  report.device = device_->info.name;
+  return report;
+}
+
+} // namespace
+
+Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions&) {
+  auto device = std::make_shared<CpuDevice>();
+  device->info = {.kind = "cpu", .name = "virtual GPU", .driver = "", .target = "sm_90"};
+  return std::shared_ptr<DeviceImpl>(std::move(device));
+}
+
+} // namespace lemma::runtime

@@ -1,0 +1,384 @@
+// A real GPU, through the CUDA driver.
+//
+// Uses the device's primary context, so that other CUDA code of the process shares it. A kernel fault leaves
+// a context in which every call fails; it is reset and taken anew at the next call, and what lived in it
+// (buffers, modules) answers device_lost. Where the driver refuses that too (the driver API leaves it open),
+// every further call says so.
+//
+// Not here: arguments, messages about PTX text (api.cc). Tests: tests/unit/runtime/cuda_device_test.cc,
+// against a driver made for the test, and on the GPU itself where there is one.
+#include "runtime/cuda_driver.h"
+#include "runtime/device_impl.h"
+#include "runtime/kernel_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace lemma::runtime {
+namespace {
+
+using cuda::Driver;
+using cuda::Status;
+
+constexpr uint8_t kPoison = 0xCB; // as on the virtual GPU
+
+// Statuses after which the context is of no use.
+const char* fault_kind(Status status) {
+  switch (status) {
+  case cuda::kIllegalAddress:
+    return "out of bounds";
+  case cuda::kMisalignedAddress:
+    return "misaligned address";
+  case cuda::kInvalidAddressSpace:
+    return "wrong state space";
+  case cuda::kInvalidPc:
+    return "bad call target";
+  case cuda::kHardwareStackError:
+    return "call too deep";
+  case cuda::kAssert:
+    return "assertion failed";
+  case cuda::kIllegalInstruction:
+    return "illegal instruction";
+  case cuda::kLaunchTimeout:
+    return "launch timeout";
+  case cuda::kLaunchFailed: // trap gives this one too
+    return "launch failed";
+  default:
+    return nullptr;
+  }
+}
+
+class CudaDevice;
+
+// The device's context, current in this thread while it lives.
+class Current {
+public:
+  Current(const Driver& driver, cuda::Context context)
+      : driver_(driver), status(driver.context_push_current(context)) {}
+  ~Current() {
+    cuda::Context popped = nullptr;
+    if (status == cuda::kSuccess)
+      driver_.context_pop_current(&popped);
+  }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+private:
+  const Driver& driver_;
+
+public:
+  const Status status;
+};
+
+class CudaModule final : public ModuleImpl {
+public:
+  CudaModule(std::shared_ptr<CudaDevice> device, cuda::ModuleHandle handle, uint64_t epoch)
+      : device_(std::move(device)), handle_(handle), epoch_(epoch) {}
+  ~CudaModule() override;
+
+  Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
+                               const std::vector<std::byte>& params) override;
+
+private:
+  Status start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
+               const std::vector<std::byte>& params) const;
+  Unexpected<Error> refused(const KernelInfo& kernel, Status status) const;
+
+  std::shared_ptr<CudaDevice> device_;
+  cuda::ModuleHandle handle_;
+  uint64_t epoch_;
+};
+
+class CudaDevice final : public DeviceImpl {
+public:
+  CudaDevice(std::shared_ptr<const Driver> driver, cuda::DeviceHandle device)
+      : driver(std::move(driver)), device_(device) {}
+  ~CudaDevice() override {
+    if (context_)
+      driver->primary_context_release(device_);
+  }
+
+  Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override;
+  void free(uint64_t address) override;
+  Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override;
+  Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override;
+  Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
+  Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
+                                                  int arch) override;
+  uint64_t epoch() const override { return epoch_; }
+
+  // The context, taken anew if a fault took it.
+  Result<cuda::Context, Error> context();
+  // After a fault: gives the broken context up. What lived in it is lost.
+  void lose_context();
+  // Calls f() with the context current; `what` begins the error text.
+  template <class F>
+  Result<void, Error> call(const char* what, F f);
+  Unexpected<Error> driver_error(const char* what, Status status);
+
+  const std::shared_ptr<const Driver> driver;
+
+private:
+  cuda::DeviceHandle device_;
+  std::mutex mutex_; // guards context_
+  cuda::Context context_ = nullptr;
+  std::atomic<uint64_t> epoch_{0};
+};
+
+Result<cuda::Context, Error> CudaDevice::context() {
+  const std::scoped_lock lock(mutex_);
+  if (context_)
+    return context_;
+  if (const Status status = driver->primary_context_retain(&context_, device_); status != cuda::kSuccess) {
+    context_ = nullptr;
+    const char* hint = epoch_ ? " (a kernel faulted before; the process may have to be started anew)" : "";
+    return failure(epoch_ ? ErrorKind::device_lost : ErrorKind::unavailable,
+                   fmt::format("cannot open {}: {}{}", info.name, driver->describe(status), hint));
+  }
+  return context_;
+}
+
+void CudaDevice::lose_context() {
+  const std::scoped_lock lock(mutex_);
+  if (!context_)
+    return;
+  driver->primary_context_release(device_);
+  driver->primary_context_reset(device_);
+  context_ = nullptr;
+  ++epoch_;
+}
+
+Unexpected<Error> CudaDevice::driver_error(const char* what, Status status) {
+  if (fault_kind(status)) {
+    lose_context();
+    return failure(ErrorKind::device_lost,
+                   fmt::format("{}: a kernel had faulted: {}", what, driver->describe(status)));
+  }
+  const ErrorKind kind = status == cuda::kOutOfMemory ? ErrorKind::out_of_memory : ErrorKind::unavailable;
+  return failure(kind, fmt::format("{}: {}", what, driver->describe(status)));
+}
+
+template <class F>
+Result<void, Error> CudaDevice::call(const char* what, F f) {
+  const Result<cuda::Context, Error> opened = context();
+  if (!opened)
+    return failure(opened.error().kind, opened.error().text);
+  const Current current(*driver, *opened);
+  const Status status = current.status == cuda::kSuccess ? f() : current.status;
+  if (status != cuda::kSuccess)
+    return driver_error(what, status);
+  return {};
+}
+
+Result<uint64_t, Error> CudaDevice::allocate(uint64_t size_bytes, const AllocateOptions& options) {
+  cuda::Pointer address = 0;
+  const uint64_t bytes = std::max<uint64_t>(size_bytes, 1); // the driver refuses 0
+  const Result<void, Error> done = call("cannot allocate device memory", [&] {
+    const Status status = driver->memory_allocate(&address, bytes);
+    return status == cuda::kSuccess ? driver->memory_set(address, options.poisoned ? kPoison : 0, bytes)
+                                    : status;
+  });
+  if (!done)
+    return Unexpected<Error>{done.error()};
+  return uint64_t{address};
+}
+
+void CudaDevice::free(uint64_t address) {
+  (void)call("cannot free device memory", [&] { return driver->memory_free(address); });
+}
+
+Result<void, Error> CudaDevice::write(uint64_t address, std::span<const std::byte> source) {
+  return call("cannot copy to the device",
+              [&] { return driver->copy_to_device(address, source.data(), source.size()); });
+}
+
+Result<void, Error> CudaDevice::read(uint64_t address, std::span<std::byte> destination) {
+  return call("cannot copy from the device",
+              [&] { return driver->copy_from_device(destination.data(), address, destination.size()); });
+}
+
+Result<void, Error> CudaDevice::fill(uint64_t address, uint64_t bytes, uint8_t value) {
+  return call("cannot fill device memory", [&] { return driver->memory_set(address, value, bytes); });
+}
+
+Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<const ptx::Module> module, int) {
+  const std::string image(module->source->text()); // NUL-terminated, as the driver wants text
+  std::vector<char> log(16384);
+  int options[] = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  cuda::ModuleHandle handle = nullptr;
+  Status status = cuda::kSuccess;
+  const Result<void, Error> done = call("the driver does not load the PTX text", [&] {
+    return status = driver->module_load_data_ex(&handle, image.c_str(), 2, options, values);
+  });
+  if (!done) {
+    Error error = done.error();
+    if (status == cuda::kInvalidPtx)
+      error.kind = ErrorKind::rejected;
+    else if (status == cuda::kNoBinaryForGpu || status == cuda::kUnsupportedPtxVersion)
+      error.kind = ErrorKind::unsupported; // text for a later GPU or a later driver
+    std::string text = log.data();
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
+      text.pop_back();
+    if (!text.empty())
+      error.text += "\n" + text;
+    return Unexpected<Error>{std::move(error)};
+  }
+  auto self = std::static_pointer_cast<CudaDevice>(shared_from_this());
+  auto loaded = std::make_shared<CudaModule>(std::move(self), handle, epoch());
+  loaded->arithmetic = info.target;
+  return std::shared_ptr<ModuleImpl>(std::move(loaded));
+}
+
+CudaModule::~CudaModule() {
+  if (epoch_ == device_->epoch())
+    (void)device_->call("cannot unload a module", [&] { return device_->driver->module_unload(handle_); });
+}
+
+Status CudaModule::start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
+                         const std::vector<std::byte>& params) const {
+  const Driver& driver = *device_->driver;
+  if (config.shared_bytes > 0)
+    if (const Status status = driver.function_set_attribute(function, cuda::kFunctionMaxDynamicSharedBytes,
+                                                            static_cast<int>(config.shared_bytes));
+        status != cuda::kSuccess)
+      return status;
+  std::vector<cuda::LaunchAttribute> attributes;
+  const Dim3& cluster = config.cluster;
+  if (uint64_t{cluster[0]} * cluster[1] * cluster[2] >
+      8) // more than 8 CTAs is not portable, but sm_90 has 16
+    if (const Status status =
+            driver.function_set_attribute(function, cuda::kFunctionNonPortableClusterSize, 1);
+        status != cuda::kSuccess)
+      return status;
+  if (cluster != Dim3{1, 1, 1}) {
+    cuda::LaunchAttribute& attribute = attributes.emplace_back();
+    attribute.id = cuda::kLaunchClusterDimension;
+    std::copy(cluster.begin(), cluster.end(), attribute.value.cluster);
+  }
+  if (config.cooperative || kernel.reads_envreg) {
+    cuda::LaunchAttribute& attribute = attributes.emplace_back();
+    attribute.id = cuda::kLaunchCooperative;
+    attribute.value.cooperative = 1;
+  }
+  cuda::LaunchConfiguration launch{};
+  std::copy(config.grid.begin(), config.grid.end(), launch.grid);
+  std::copy(config.block.begin(), config.block.end(), launch.block);
+  launch.shared_bytes = config.shared_bytes;
+  launch.attributes = attributes.data();
+  launch.attribute_count = static_cast<unsigned>(attributes.size());
+  std::vector<void*> pointers;
+  for (const Parameter& parameter : kernel.parameters)
+    pointers.push_back(const_cast<std::byte*>(params.data() + parameter.offset_bytes));
+  return driver.launch_kernel_ex(&launch, function, pointers.data(), nullptr);
+}
+
+Unexpected<Error> CudaModule::refused(const KernelInfo& kernel, Status status) const {
+  const bool our_numbers = status == cuda::kInvalidValue || status == cuda::kLaunchOutOfResources ||
+                           status == cuda::kCooperativeLaunchTooLarge || status == cuda::kInvalidClusterSize;
+  return failure(our_numbers ? ErrorKind::invalid_argument : ErrorKind::unavailable,
+                 fmt::format("{} does not launch kernel {}: {}", device_->info.name, kernel.name,
+                             device_->driver->describe(status)));
+}
+
+Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
+                                         const std::vector<std::byte>& params) {
+  if (epoch_ != device_->epoch())
+    return failure(ErrorKind::device_lost,
+                   "the module was lost with its context, by a fault of an earlier launch");
+  const Result<cuda::Context, Error> context = device_->context();
+  if (!context)
+    return Unexpected<Error>{context.error()};
+  const Driver& driver = *device_->driver;
+  Status status = cuda::kSuccess;
+  float milliseconds = 0;
+  {
+    const Current current(driver, *context);
+    cuda::Function function = nullptr;
+    cuda::Event begin = nullptr, end = nullptr;
+    status = current.status;
+    if (status == cuda::kSuccess)
+      status = driver.module_get_function(&function, handle_, kernel.name.c_str());
+    if (status == cuda::kSuccess)
+      status = driver.event_create(&begin, 0);
+    if (status == cuda::kSuccess)
+      status = driver.event_create(&end, 0);
+    if (status == cuda::kSuccess)
+      status = driver.event_record(begin, nullptr);
+    if (status == cuda::kSuccess)
+      status = start(function, kernel, config, params);
+    if (status == cuda::kSuccess)
+      status = driver.event_record(end, nullptr);
+    if (status == cuda::kSuccess)
+      status = driver.context_synchronize();
+    if (status == cuda::kSuccess)
+      status = driver.event_elapsed_time(&milliseconds, begin, end);
+    if (begin)
+      driver.event_destroy(begin);
+    if (end)
+      driver.event_destroy(end);
+  }
+  const char* kind = fault_kind(status);
+  if (status != cuda::kSuccess && !kind)
+    return refused(kernel, status);
+
+  Report report;
+  report.device = device_->info.name;
+  report.stats.seconds = milliseconds * 1e-3;
+  if (config.max_instructions != 0)
+    report.warnings.emplace_back("a GPU counts no instructions: the limit on them had no effect");
+  if (kind) {
+    device_->lose_context();
+    report.outcome = Outcome::fault;
+    Fault fault;
+    fault.kind = kind;
+    fault.message =
+        fmt::format("kernel {} failed on {}: {}", kernel.name, device_->info.name, driver.describe(status));
+    fault.notes.emplace_back(
+        "note: device memory is lost; the virtual GPU (\"cpu\") names line, thread and address");
+    report.fault = std::move(fault);
+  }
+  return report;
+}
+
+} // namespace
+
+Result<std::shared_ptr<DeviceImpl>, Error> open_cuda_device(const DeviceOptions& options) {
+  const Result<std::shared_ptr<const Driver>, Error> opened = Driver::open();
+  if (!opened)
+    return Unexpected<Error>{opened.error()};
+  const Driver& driver = **opened;
+  int count = 0;
+  if (const Status status = driver.device_get_count(&count); status != cuda::kSuccess)
+    return failure(ErrorKind::unavailable, fmt::format("cannot count GPUs: {}", driver.describe(status)));
+  if (options.ordinal < 0 || options.ordinal >= count)
+    return failure(ErrorKind::unavailable,
+                   fmt::format("no GPU {}: the driver sees {}", options.ordinal, count));
+
+  cuda::DeviceHandle handle = 0;
+  char name[256] = {};
+  int major = 0, minor = 0;
+  Status status = driver.device_get(&handle, options.ordinal);
+  if (status == cuda::kSuccess)
+    status = driver.device_get_name(name, sizeof name - 1, handle);
+  if (status == cuda::kSuccess)
+    status = driver.device_get_attribute(&major, cuda::kAttributeComputeCapabilityMajor, handle);
+  if (status == cuda::kSuccess)
+    status = driver.device_get_attribute(&minor, cuda::kAttributeComputeCapabilityMinor, handle);
+  if (status != cuda::kSuccess)
+    return failure(ErrorKind::unavailable,
+                   fmt::format("cannot ask GPU {}: {}", options.ordinal, driver.describe(status)));
+
+  auto device = std::make_shared<CudaDevice>(*opened, handle);
+  device->info = {.kind = "cuda",
+                  .name = name,
+                  .driver = driver.version(),
+                  .target = fmt::format("sm_{}", major * 10 + minor)};
+  if (const Result<cuda::Context, Error> context = device->context(); !context)
+    return Unexpected<Error>{context.error()};
+  return std::shared_ptr<DeviceImpl>(std::move(device));
+}
+
+} // namespace lemma::runtime

@@ -1,0 +1,70 @@
+// What a device is inside: the two classes that cpu_device.cc and cuda_device.cc implement. Everything that
+// does not depend on the device (parsing, verifying, parameter layout, argument checks, messages) is done
+// once, above them, in api.cc.
+//
+// Tests: tests/unit/runtime/.
+#pragma once
+
+#include "lemma/device.h"
+#include "ptx/module.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace lemma::runtime {
+
+struct KernelInfo {
+  std::string name;
+  std::vector<Parameter> parameters;
+  uint64_t parameter_bytes = 0; // up to the end of the last parameter
+  Dim3 required_cluster{};      // .reqnctapercluster; 0: not given
+  bool reads_envreg = false;    // it, or what it calls: needs a cooperative launch on a GPU
+};
+
+class DeviceImpl;
+
+class ModuleImpl {
+public:
+  virtual ~ModuleImpl() = default;
+
+  // The configuration is normalized (no zeros) and `params` are parameter_bytes laid out by offset.
+  virtual Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
+                                       const std::vector<std::byte>& params) = 0;
+
+  std::shared_ptr<DeviceImpl> device;
+  std::shared_ptr<const ptx::Module> ptx;
+  std::vector<KernelInfo> kernels;
+  std::vector<Message> messages;
+  std::string target;     // of the text: "sm_90a"
+  std::string arithmetic; // "sm_90"
+};
+
+class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {
+public:
+  virtual ~DeviceImpl() = default;
+
+  virtual Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) = 0;
+  virtual void free(uint64_t address) = 0;
+  // The range has been checked to lie inside one live allocation.
+  virtual Result<void, Error> write(uint64_t address, std::span<const std::byte> source) = 0;
+  virtual Result<void, Error> read(uint64_t address, std::span<std::byte> destination) = 0;
+  virtual Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;
+  // `arch` is the number of LoadOptions::arch, 0 if it was empty.
+  virtual Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
+                                                          int arch) = 0;
+  // Grows when a fault takes the context: what was made before is lost then.
+  virtual uint64_t epoch() const { return 0; }
+
+  DeviceInfo info;
+  std::mutex launch_mutex; // one launch at a time
+};
+
+Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& options);
+Result<std::shared_ptr<DeviceImpl>, Error> open_cuda_device(const DeviceOptions& options);
+
+// Error{kind, text} as the failure of any Result.
+Unexpected<Error> failure(ErrorKind kind, std::string text);
+
+} // namespace lemma::runtime

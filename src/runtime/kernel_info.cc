@@ -1,0 +1,128 @@
+#include "runtime/kernel_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <set>
+
+namespace lemma::runtime {
+namespace {
+
+std::string type_text(const ptx::Variable& variable) {
+  std::string text = variable.vector_elems > 1 ? fmt::format(".v{} ", variable.vector_elems) : "";
+  text += fmt::format(".{}", isa::to_string(variable.type));
+  for (const uint64_t dim : variable.dims)
+    text += fmt::format("[{}]", dim);
+  return text;
+}
+
+bool reads_envreg(const ptx::Operand& operand) {
+  return (operand.kind == ptx::OperandKind::sreg && isa::to_string(operand.sreg).starts_with("%envreg")) ||
+         std::any_of(operand.elems.begin(), operand.elems.end(),
+                     [](const ptx::Operand& elem) { return reads_envreg(elem); });
+}
+
+// Whether the function or anything it names (called directly, or its address taken) reads %envreg.
+bool reads_envreg(const ptx::Module& module, const ptx::Function& function, std::set<std::string>& seen) {
+  if (!seen.insert(function.name).second)
+    return false;
+  for (const ptx::Instruction& instruction : function.instructions)
+    for (const ptx::Operand& operand : instruction.operands) {
+      if (reads_envreg(operand))
+        return true;
+      if (operand.kind != ptx::OperandKind::function)
+        continue;
+      const ptx::Function* callee = module.find_function(operand.symbol_name);
+      if (callee && reads_envreg(module, *callee, seen))
+        return true;
+    }
+  return false;
+}
+
+} // namespace
+
+KernelInfo kernel_info(const ptx::Module& module, const ptx::Function& entry) {
+  KernelInfo info;
+  info.name = entry.name;
+  for (const ptx::Variable& param : entry.params) {
+    const uint64_t align = std::max<uint64_t>(param.align, 1);
+    const uint64_t offset = (info.parameter_bytes + align - 1) / align * align;
+    info.parameters.push_back({.name = param.name,
+                               .type = type_text(param),
+                               .size_bytes = param.size_bytes,
+                               .align_bytes = align,
+                               .offset_bytes = offset,
+                               .is_pointer = param.is_pointer});
+    info.parameter_bytes = offset + param.size_bytes;
+  }
+  info.required_cluster = entry.bounds.reqnctapercluster;
+  std::set<std::string> seen;
+  info.reads_envreg = reads_envreg(module, entry, seen);
+  return info;
+}
+
+std::vector<KernelInfo> kernel_infos(const ptx::Module& module) {
+  std::vector<KernelInfo> infos;
+  for (const ptx::Function& function : module.functions)
+    if (function.is_entry && function.has_body)
+      infos.push_back(kernel_info(module, function));
+  return infos;
+}
+
+std::string describe_parameters(const KernelInfo& kernel) {
+  if (kernel.parameters.empty())
+    return fmt::format("  kernel {} has no parameters", kernel.name);
+  size_t name_width = 0, type_width = 0;
+  for (const Parameter& p : kernel.parameters) {
+    name_width = std::max(name_width, p.name.size());
+    type_width = std::max(type_width, p.type.size());
+  }
+  std::string text = fmt::format("  parameters of kernel {}:", kernel.name);
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const Parameter& p = kernel.parameters[i];
+    text += fmt::format("\n  {:3}  {:<{}}  {:<{}}  {} byte{}", i, p.name, name_width, p.type, type_width,
+                        p.size_bytes, p.size_bytes == 1 ? "" : "s");
+  }
+  return text;
+}
+
+Result<std::vector<std::byte>, Error> lay_out_arguments(const KernelInfo& kernel,
+                                                        std::span<const Argument> arguments) {
+  const size_t wanted = kernel.parameters.size();
+  if (arguments.size() != wanted)
+    return failure(ErrorKind::invalid_argument,
+                   fmt::format("kernel {} takes {} argument{}, {} given\n{}", kernel.name, wanted,
+                               wanted == 1 ? "" : "s", arguments.size(), describe_parameters(kernel)));
+  std::vector<std::byte> bytes(kernel.parameter_bytes);
+  for (size_t i = 0; i < wanted; ++i) {
+    const Parameter& parameter = kernel.parameters[i];
+    const std::vector<std::byte>& argument = arguments[i].bytes();
+    if (argument.size() != parameter.size_bytes)
+      return failure(ErrorKind::invalid_argument,
+                     fmt::format("argument {} has {} byte{}, parameter {} ({}) has {}\n{}", i,
+                                 argument.size(), argument.size() == 1 ? "" : "s", parameter.name,
+                                 parameter.type, parameter.size_bytes, describe_parameters(kernel)));
+    std::copy(argument.begin(), argument.end(),
+              bytes.begin() + static_cast<std::ptrdiff_t>(parameter.offset_bytes));
+  }
+  return bytes;
+}
+
+int arch_number(std::string_view target) {
+  for (const std::string_view prefix : {"sm_", "compute_"}) {
+    if (!target.starts_with(prefix))
+      continue;
+    std::string_view digits = target.substr(prefix.size());
+    if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f'))
+      digits.remove_suffix(1);
+    int number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc{} && end == digits.data() + digits.size() && number > 0)
+      return number;
+  }
+  return 0;
+}
+
+} // namespace lemma::runtime

@@ -1,0 +1,29 @@
+// What the host must know of a kernel: its parameters and where they lie, what its launch needs.
+//
+// PTX ISA: "Kernel Function Parameters", "Parameter State Space".
+// Tests: tests/unit/runtime/kernel_info_test.cc.
+#pragma once
+
+#include "ptx/module.h"
+#include "runtime/device_impl.h"
+
+namespace lemma::runtime {
+
+// Each parameter begins at the next multiple of its alignment.
+KernelInfo kernel_info(const ptx::Module& module, const ptx::Function& entry);
+
+// Every .entry with a body, in the order of the text.
+std::vector<KernelInfo> kernel_infos(const ptx::Module& module);
+
+// One line a parameter, for messages: "  0  x  .u64  8 bytes".
+std::string describe_parameters(const KernelInfo& kernel);
+
+// The parameters' bytes from one argument each; invalid_argument (with the list above) if number or sizes
+// differ.
+Result<std::vector<std::byte>, Error> lay_out_arguments(const KernelInfo& kernel,
+                                                        std::span<const Argument> arguments);
+
+// 90 for "sm_90", "sm_90a" and "compute_90"; 0 if it is none of these.
+int arch_number(std::string_view target);
+
+} // namespace lemma::runtime

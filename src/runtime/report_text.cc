@@ -1,0 +1,160 @@
+#include "runtime/report_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace lemma::runtime {
+namespace {
+
+constexpr size_t kShownWaiting = 16;
+constexpr size_t kLongestLabel = 12;
+
+// "nearest: 64 bytes ..." is a label and its text; any other line is a note.
+std::pair<std::string, std::string> split_note(const std::string& note) {
+  const size_t colon = note.find(": ");
+  if (colon == note.npos || colon > kLongestLabel)
+    return {"note", note};
+  return {note.substr(0, colon), note.substr(colon + 2)};
+}
+
+std::string where(const Dim3& cta, uint32_t warp) {
+  return fmt::format("CTA {},{},{}, warp {}", cta[0], cta[1], cta[2], warp);
+}
+
+std::string source_place(const Place& place) {
+  std::string text = place.file.empty() ? "" : fmt::format("{}:{}", place.file, place.line);
+  if (!place.function.empty())
+    text += fmt::format("{}in {}", text.empty() ? "" : ", ", place.function);
+  return text;
+}
+
+// The PTX line with its statement marked; the statement alone if the line is unknown.
+std::string excerpt(const Place& place, const SourceText& source) {
+  const std::string_view line = source.line(place.ptx_line);
+  const size_t begin = line.find_first_not_of(" \t");
+  if (begin == line.npos)
+    return place.instruction.empty() ? "" : fmt::format("  {}\n", place.instruction);
+  const size_t semicolon = line.find(';', begin);
+  const size_t end = semicolon == line.npos ? line.find_last_not_of(" \t\r") + 1 : semicolon + 1;
+  // The diagnostic renderer does the same for a range; a range on this line makes it draw this one.
+  const auto offset = static_cast<uint32_t>(line.data() - source.text().data());
+  Diagnostic mark;
+  mark.range = {offset + static_cast<uint32_t>(begin), offset + static_cast<uint32_t>(end)};
+  const std::string rendered = render(mark, source);
+  return rendered.substr(rendered.find('\n') + 1);
+}
+
+std::string headline(const Place& place, const SourceText& source) {
+  return place.ptx_line ? fmt::format("{}:{}", source.name(), place.ptx_line) : source.name();
+}
+
+class Notes {
+public:
+  void add(std::string label, std::string text) {
+    if (!text.empty())
+      notes_.emplace_back(std::move(label) + ":", std::move(text));
+  }
+  std::string text() const {
+    size_t width = 0;
+    for (const auto& [label, note] : notes_)
+      width = std::max(width, label.size());
+    std::string out;
+    for (const auto& [label, note] : notes_)
+      out += fmt::format("  {:<{}} {}\n", label, width, note);
+    return out;
+  }
+
+private:
+  std::vector<std::pair<std::string, std::string>> notes_;
+};
+
+std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& source) {
+  const std::string severity =
+      outcome == Outcome::fault ? fmt::format("fault[{}]", fault.kind) : std::string(to_string(outcome));
+  std::string out = fmt::format("{}: {}: {}\n", headline(fault.place, source), severity, fault.message);
+  out += excerpt(fault.place, source);
+  Notes notes;
+  notes.add("source", source_place(fault.place));
+  if (fault.has_thread)
+    notes.add("where",
+              where(fault.cta, fault.warp) + (fault.lane >= 0 ? fmt::format(", lane {}", fault.lane) : ""));
+  if (fault.address)
+    notes.add("address", fmt::format("0x{:016x}", *fault.address));
+  for (const std::string& note : fault.notes) {
+    auto [label, text] = split_note(note);
+    notes.add(std::move(label), std::move(text));
+  }
+  return out + notes.text();
+}
+
+std::string render_waiting(const Report& report, const SourceText& source) {
+  std::string out;
+  const size_t shown = std::min(report.waiting.size(), kShownWaiting);
+  for (size_t i = 0; i < shown; ++i) {
+    const Waiting& w = report.waiting[i];
+    out += fmt::format("{}: waits: {}, lanes 0x{:08x}: {}\n", headline(w.place, source), where(w.cta, w.warp),
+                       w.lanes, w.reason);
+    out += excerpt(w.place, source);
+    Notes notes;
+    notes.add("source", source_place(w.place));
+    out += notes.text();
+  }
+  if (report.waiting.size() > shown)
+    out += fmt::format("  ... and {} more wait\n", report.waiting.size() - shown);
+  return out;
+}
+
+std::string render_uninitialized(const Report& report, const SourceText& source) {
+  std::string out;
+  for (const UninitializedRead& read : report.uninitialized) {
+    out += fmt::format("{}: warning[uninitialized]: reads {}, which was never written\n",
+                       headline(read.place, source), read.what);
+    out += excerpt(read.place, source);
+    Notes notes;
+    notes.add("source", source_place(read.place));
+    notes.add("where", fmt::format("{}, lane {}{}", where(read.cta, read.warp), read.lane,
+                                   read.count > 1 ? fmt::format(", and {} more reads", read.count - 1) : ""));
+    out += notes.text();
+  }
+  if (report.uninitialized_reads)
+    out += fmt::format("{}: {} read{} of what was never written\n", source.name(), report.uninitialized_reads,
+                       report.uninitialized_reads == 1 ? "" : "s");
+  return out;
+}
+
+} // namespace
+
+Message to_message(const Diagnostic& diagnostic, const SourceText& source) {
+  const auto size = static_cast<uint32_t>(source.text().size());
+  const LineColumn at = source.line_column(std::min(diagnostic.range.begin, size));
+  Message message{.severity = diagnostic.severity,
+                  .id = diagnostic.id,
+                  .text = diagnostic.message,
+                  .file = source.name(),
+                  .line = at.line,
+                  .column = at.column,
+                  .length = diagnostic.range.end > diagnostic.range.begin
+                                ? diagnostic.range.end - diagnostic.range.begin
+                                : 0,
+                  .notes = {},
+                  .rendered = render(diagnostic, source)};
+  for (const auto& note : diagnostic.notes)
+    message.notes.push_back({note.label, note.text});
+  return message;
+}
+
+std::string render_report(const Report& report, const SourceText& source) {
+  std::string out;
+  if (report.fault)
+    out += render_fault(*report.fault, report.outcome, source);
+  out += render_waiting(report, source);
+  out += render_uninitialized(report, source);
+  for (const std::string& warning : report.warnings)
+    out += fmt::format("{}: warning: {}\n", source.name(), warning);
+  return out;
+}
+
+} // namespace lemma::runtime

@@ -1,0 +1,441 @@
+#!/usr/bin/env python3
+"""The lemma tool as scripts see it: exit statuses, messages, files in and out, --json.
+
+usage: cli_test.py --lemma build/bin/lemma [NAME...]
+       cli_test.py --list
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import pty
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+KERNELS = FOLDER / "kernels.ptx"
+TIMEOUT_S = 60
+
+OK, FAILED, USAGE, UNSUPPORTED = 0, 1, 2, 3
+
+
+def line_of(text):
+    """The number of the one line of kernels.ptx that holds the text."""
+    lines = KERNELS.read_text().splitlines()
+    found = [number for number, line in enumerate(lines, 1) if text in line]
+    assert len(found) == 1, text
+    return found[0]
+
+
+class Cli(unittest.TestCase):
+    lemma = None
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="lemma-cli-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def save(self, name, array):
+        """Writes .npy or raw by the name; returns the path."""
+        if name.endswith(".npy"):
+            np.save(self.path(name), array)
+        else:
+            np.asarray(array).tofile(self.path(name))
+        return self.path(name)
+
+    def call(self, *words, status=OK, env=None):
+        done = subprocess.run(
+            [self.lemma, *map(str, words)],
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            env={**os.environ, **(env or {})},
+        )
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, status, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def run_kernel(self, entry, *specs, grid="1", block="32", options=(), status=OK, file=KERNELS):
+        words = ["run", file, "--entry", entry, "--grid", grid, "--block", block, *options]
+        for spec in specs:
+            words += ["--arg", spec]
+        return self.call(*words, status=status)
+
+    def run_add(self, *specs, count=32, k=5, options=(), status=OK, **kwargs):
+        """add on 0, 1, 2, ...; the specs are those from the output on."""
+        source = self.save("in.npy", np.arange(count, dtype=np.uint32))
+        return self.run_kernel("add", f"in={source}", *specs, f"u32={k}", options=options, status=status, **kwargs)
+
+    # --- the tool itself --------------------------------------------------------------------------------------------
+
+    def test_version(self):
+        self.assertRegex(self.call("--version").stdout, r"^lemma \d+\.\d+\.\d+\n$")
+
+    def test_help(self):
+        self.assertIn("verify", self.call("--help").stdout)
+        text = self.call("run", "--help").stdout
+        for word in ("--grid", "--arg", "inout=FILE:OUTFILE", "expect=FILE[:TOLERANCE]", "Exit status"):
+            self.assertIn(word, text)
+
+    def test_wrong_command_lines(self):
+        self.call(status=USAGE)
+        self.call("frobnicate", status=USAGE)
+        self.call("run", status=USAGE)
+        self.call("run", KERNELS, "--entry", "traps", "--grid", "1", status=USAGE)  # no --block
+        self.call("run", KERNELS, "--entry", "traps", "--grid", "1", "--block", "1", "--warp", "3", status=USAGE)
+        self.call("run", KERNELS, "--grid", "1", "--block", "1", "--device", "tpu", status=USAGE)
+        for size in ("0", "1,2,3,4", "1,,2", "a", "-1", "4294967296", ""):
+            self.call("run", KERNELS, "--entry", "traps", "--grid", size, "--block", "1", status=USAGE)
+
+    def test_missing_files(self):
+        done = self.call("run", self.path("no.ptx"), "--grid", "1", "--block", "1", status=USAGE)
+        self.assertIn("no.ptx", done.stderr)
+        self.assertIn("No such file", self.run_kernel("add", "in=/no/such", status=USAGE).stderr)
+        self.call("run", self.folder, "--grid", "1", "--block", "1", status=USAGE)  # a folder
+
+    def test_file_after_the_arguments(self):
+        out = self.path("out")
+        self.call("run", "--grid", "1", "--block", "1", "--entry", "reads_scratch", "--arg", "in=" + self.save(
+            "in.bin", np.uint32(7)), f"out={out}:4", KERNELS)
+        self.assertEqual(np.fromfile(out, np.uint32).tolist(), [7])
+
+    # --- arguments --------------------------------------------------------------------------------------------------
+
+    def scalars(self, *values, status=OK):
+        """What the kernel got for its parameters a..g, as integers."""
+        kinds = ("u8", "u16", "u32", "u64", "f32", "f64")
+        specs = [v if "=" in v else f"{kind}={v}" for kind, v in zip(kinds, values)]
+        record = self.save("g.bin", np.array([1, 2, 3], np.uint32))
+        out = self.path("out.bin")
+        done = self.run_kernel(
+            "scalars", f"out={out}:56", *specs, f"bytes=@{record}", block="1", status=status
+        )
+        return np.fromfile(out, np.uint64).tolist() if status == OK else done.stderr
+
+    def test_scalar_values(self):
+        f32 = lambda v: struct.unpack("<I", struct.pack("<f", v))[0]
+        f64 = lambda v: struct.unpack("<Q", struct.pack("<d", v))[0]
+        self.assertEqual(
+            self.scalars("255", "0xffff", "4294967295", "18446744073709551615", "0.1", "1e-300"),
+            [255, 65535, 2**32 - 1, 2**64 - 1, f32(0.1), f64(1e-300), 3],
+        )
+        self.assertEqual(
+            self.scalars("s8=-128", "s16=-1", "s32=-2147483648", "s64=-0x8000000000000000", "-inf", "0x1.8p1"),
+            [128, 65535, 2**31, 2**63, f32(float("-inf")), f64(3.0), 3],
+        )
+        got = self.scalars("0", "0", "0", "0", "0f7FC00001", "0dFFF0000000000000")
+        self.assertEqual(got[4:6], [0x7FC00001, 0xFFF0000000000000])
+        self.assertEqual(self.scalars("0", "0", "0", "0", "-0.0", "-0")[4:6], [2**31, 2**63])
+        self.assertEqual(self.scalars("0", "0", "0", "0", "nan", "16777217")[4] & 0x7F800000, 0x7F800000)
+
+    def test_scalars_out_of_range(self):
+        good = ["1", "1", "1", "1", "1", "1"]
+        for position, wrong in (
+            (0, "256"), (0, "-1"), (0, "s8=128"), (0, "s8=0xff"), (1, "65536"), (1, "s16=-32769"), (2, "4294967296"),
+            (2, "1.5"), (2, "1x"), (2, "0x"), (3, "18446744073709551616"), (3, "s64=9223372036854775808"),
+            (4, "1e39"), (4, "1.0f"), (4, "--1"), (5, "one"), (5, "1e400"),
+        ):
+            values = good.copy()
+            values[position] = wrong
+            self.assertIn("--arg", self.scalars(*values, status=USAGE), wrong)
+
+    def test_wrong_specs(self):
+        for spec in ("4", "u32", "u32=", "u128=4", "out=x", "out=x:y", "out=:4", "bytes=file", "buf=-1", "inout=x",
+                     "out=x.npy:f33[2]", "out=x.npy:f32[a]", "out=x.npy:f32[4611686018427387904,16]"):
+            self.assertIn("--arg", self.run_kernel("traps", spec, status=USAGE).stderr, spec)
+        self.assertIn("must follow", self.run_kernel("traps", f"expect={KERNELS}", status=USAGE).stderr)
+
+    def test_arguments_must_fit_the_parameters(self):
+        done = self.run_kernel("add", "u32=1", status=USAGE)
+        self.assertIn("takes 3 arguments, 1 given", done.stderr)
+        self.assertRegex(done.stderr, r"2  k +\.u32 +4 bytes")
+        done = self.run_kernel("add", "buf=4", "buf=4", "u64=1", status=USAGE)
+        self.assertIn("argument 2 has 8 bytes, parameter k (.u32) has 4", done.stderr)
+        wrong = self.save("g.bin", np.zeros(13, np.uint8))
+        done = self.run_kernel("scalars", "buf=64", "u8=1", "u16=1", "u32=1", "u64=1", "f32=1", "f64=1",
+                               f"bytes=@{wrong}", status=USAGE)
+        self.assertIn("has 13 bytes", done.stderr)
+
+    def test_entry(self):
+        done = self.call("run", KERNELS, "--grid", "1", "--block", "1", status=USAGE)
+        self.assertIn("add, scalars, reads_scratch, counts, waits, traps", done.stderr)
+        self.assertIn("did you mean traps", self.run_kernel("trap", status=USAGE).stderr)
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def test_npy_and_raw_files(self):
+        want = np.arange(64, dtype=np.uint32) + 9
+        raw, npy = self.path("out.bin"), self.path("out.npy")
+        self.run_add(f"out={raw}:256", count=64, k=9, grid="2")
+        self.assertEqual(np.fromfile(raw, np.uint32).tolist(), want.tolist())
+        self.run_add(f"out={npy}:256", count=64, k=9, grid="2")  # no type: bytes
+        got = np.load(npy)
+        self.assertEqual((got.dtype, got.shape), (np.uint8, (256,)))
+        self.assertEqual(got.view(np.uint32).tolist(), want.tolist())
+        self.run_add(f"out={npy}:u32[4,16]", count=64, k=9, grid="2")
+        self.assertEqual(np.load(npy).tolist(), want.reshape(4, 16).tolist())
+        expected = self.save("want.npy", want.astype(np.int32).reshape(8, 8))
+        self.run_add(f"out={npy}:256", f"expect={expected}", count=64, k=9, grid="2")
+        got = np.load(npy)
+        self.assertEqual((got.dtype, got.shape), (np.int32, (8, 8)))
+
+    def test_inout(self):
+        source = self.save("a.npy", np.arange(32, dtype=np.uint32).reshape(2, 16))
+        out = self.path("b.npy")
+        self.run_add(f"inout={source}:{out}")
+        self.assertEqual(np.load(out).tolist(), (np.arange(32) + 5).reshape(2, 16).tolist())
+        self.assertEqual(np.load(source).ravel().tolist(), list(range(32)))
+
+    def test_outputs_are_zeroed_before(self):
+        out = self.path("out.bin")
+        self.run_add(f"out={out}:256")  # 128 bytes are written
+        self.assertEqual(np.fromfile(out, np.uint32)[32:].tolist(), [0] * 32)
+
+    def test_refused_npy_files(self):
+        fortran = self.save("f.npy", np.asfortranarray(np.zeros((4, 8), np.float32)))
+        self.assertIn("Fortran", self.run_kernel("add", f"in={fortran}", status=USAGE).stderr)
+        big = self.save("b.npy", np.zeros(4, ">f4"))
+        self.assertIn("'>f4'", self.run_kernel("add", f"in={big}", status=USAGE).stderr)
+        cut = self.path("cut.npy")
+        pathlib.Path(cut).write_bytes(pathlib.Path(fortran).read_bytes()[:100])
+        self.assertIn("cut.npy", self.run_kernel("add", f"in={cut}", status=USAGE).stderr)
+
+    def test_unwritable_output(self):
+        self.assertIn("cannot write /no/such", self.run_add("out=/no/such/file:128", status=USAGE).stderr)
+
+    # --- comparisons ------------------------------------------------------------------------------------------------
+
+    def test_expect_equal(self):
+        out = self.path("out.npy")
+        want = self.save("want.npy", np.arange(32, dtype=np.uint32) + 5)
+        self.assertIn("equals", self.run_add(f"out={out}:128", f"expect={want}").stderr)
+        raw = self.save("want.bin", np.arange(32, dtype=np.uint32) + 5)
+        self.run_add(f"out={out}:128", f"expect={raw}")
+
+    def test_expect_different(self):
+        out = self.path("out.npy")
+        values = (np.arange(32, dtype=np.uint32) + 5).reshape(4, 8)
+        values[2, 3] += 1
+        want = self.save("want.npy", values)
+        done = self.run_add(f"out={out}:128", f"expect={want}", status=FAILED)
+        self.assertIn("1 of 32 elements of u32 differ", done.stderr)
+        self.assertIn("element 19 [2, 3]: got 0x00000018 (24), want 0x00000019 (25)", done.stderr)
+        self.assertEqual(np.load(out).ravel().tolist(), (np.arange(32) + 5).tolist())  # written all the same
+        self.run_add(f"out={out}:128", f"expect={want}:1")
+        self.run_add(f"out={out}:128", f"expect={want}:0.5", status=FAILED)
+
+    def test_expect_shows_ten_differences(self):
+        want = self.save("want.npy", np.zeros(32, np.uint32))
+        done = self.run_add(f"out={self.path('out')}:128", f"expect={want}", status=FAILED)
+        self.assertEqual(done.stderr.count("  element "), 10)
+        self.assertIn("and 22 more", done.stderr)
+
+    def test_expect_other_size(self):
+        want = self.save("want.npy", np.zeros(31, np.uint32))
+        done = self.run_add(f"out={self.path('out')}:128", f"expect={want}", status=FAILED)
+        self.assertIn("128 bytes, expected 124", done.stderr)
+
+    def expect_floats(self, got, want, tolerance="", status=OK, dtype=np.float32):
+        """Compares bits with values: `add` adds 0 to got's bits."""
+        got, want = np.array(got, dtype), np.array(want, dtype)
+        source, expected = self.save("got.npy", got), self.save("want.npy", want)
+        words = got.nbytes // 4
+        return self.run_kernel("add", f"in={source}", f"out={self.path('out')}:{got.nbytes}",
+                               f"expect={expected}{tolerance}", "u32=0", block=str(words), status=status).stderr
+
+    def test_expect_floats(self):
+        nan, inf = float("nan"), float("inf")
+        self.expect_floats([1.0, nan, inf, 0.0], [1.0, nan, inf, 0.0])
+        text = self.expect_floats([0.0, 1.0], [-0.0, 1.0], status=FAILED)
+        self.assertIn("got 0x00000000 (0.0), want 0x80000000 (-0.0)", text)
+        self.expect_floats([0.0, 1.0], [-0.0, 1.0], ":0")
+        self.expect_floats([1.0, nan, -inf], [1.25, nan, -inf], ":0.25")
+        self.expect_floats([1.0], [1.25], ":0.24", status=FAILED)
+        self.expect_floats([nan], [1.0], ":100", status=FAILED)
+        self.expect_floats([inf], [3e38], ":1e300", status=FAILED)
+        self.expect_floats([1.0], [1.0 + 2**-52], ":0", status=FAILED, dtype=np.float64)
+        text = self.expect_floats([1.0, 65504.0], [1.0, 6.0e-8], status=FAILED, dtype=np.float16)
+        self.assertIn("elements of f16", text)
+        self.assertIn("got 0x7bff (65504.0), want 0x0001 (5.9604645e-08)", text)
+
+    def test_expect_bfloat16(self):
+        got = np.array([0x3F80, 0xC000], np.uint16).view("V2")
+        want = np.array([0x3F80, 0x4000], np.uint16).view("V2")
+        self.expect_bits = [self.save("got.npy", got), self.save("want.npy", want)]
+        done = self.run_kernel("add", f"in={self.expect_bits[0]}", f"out={self.path('out.npy')}:4",
+                               f"expect={self.expect_bits[1]}", "u32=0", block="1", status=FAILED)
+        self.assertIn("element 1: got 0xc000 (-2.0), want 0x4000 (2.0)", done.stderr)
+        self.assertEqual(np.load(self.path("out.npy")).dtype, np.dtype("V2"))
+
+    # --- what is said of a run ----------------------------------------------------------------------------------------
+
+    def test_says_whose_arithmetic(self):
+        out = f"out={self.path('out')}:128"
+        self.assertIn("arithmetic of sm_90 (the module's .target sm_90a)", self.run_add(out).stderr)
+        self.assertIn("arithmetic of sm_80 (--arch sm_80)", self.run_add(out, options=["--arch", "sm_80"]).stderr)
+        self.run_add(out, options=["--arch", "hopper"], status=USAGE)
+        self.run_add(out, options=["--arch", "sm_50"], status=UNSUPPORTED)
+
+    def test_stats(self):
+        done = self.run_add(f"out={self.path('out')}:128", options=["--stats"])
+        self.assertRegex(done.stdout, r"warp instructions +14\n")
+        self.assertRegex(done.stdout, r"lane instructions +448 ")
+        self.assertRegex(done.stdout, r"matrix FLOPs +0 ")
+        self.assertRegex(done.stdout, r"time +\d+\.\d+ s\n")
+
+    def test_quiet_without_stats(self):
+        self.assertEqual(self.run_add(f"out={self.path('out')}:128").stdout, "")
+
+    def test_fault(self):
+        done = self.run_add(f"out={self.path('out')}:64", status=FAILED)
+        line = line_of("// the store")
+        self.assertRegex(done.stderr, rf"kernels\.ptx:{line}: fault\[out of bounds\]: ")
+        self.assertIn(f" {line} |   st.global.u32 [%rd5], %r5; // the store", done.stderr)
+        self.assertRegex(done.stderr, r"where: +CTA 0,0,0, warp 0, lane \d+")
+        self.assertRegex(done.stderr, r"address: +0x0000[0-9a-f]{12}")
+        self.assertIn("arg 1 (out)", done.stderr)
+
+    def test_trap(self):
+        self.assertRegex(self.run_kernel("traps", status=FAILED).stderr, r"fault\[[^]]*trap[^]]*\]")
+
+    def test_max_instructions(self):
+        self.run_kernel("counts", "u32=100", options=["--max-instructions", "1000"])
+        done = self.run_kernel("counts", "u32=1000", options=["--max-instructions", "1000"], status=FAILED)
+        self.assertRegex(done.stderr, r"fault\[[^]]*instructions[^]]*\]")
+
+    def test_deadlock(self):
+        flag = self.save("flag", np.uint32(0))
+        done = self.run_kernel("waits", f"in={flag}", grid="2", block="64", status=FAILED)
+        self.assertIn("fault[deadlock]", done.stderr)
+        self.assertEqual(done.stderr.count("waits: CTA"), 4)  # two CTAs of two warps
+
+    def test_launch_limits(self):
+        self.run_kernel("traps", block="1025", status=USAGE)
+        self.run_kernel("traps", options=["--smem", "1000000"], status=USAGE)
+
+    def test_uninitialized_reads(self):
+        done = self.run_kernel("reads_scratch", "buf=4", f"out={self.path('out')}:4", block="1")
+        self.assertIn("warning[uninitialized]", done.stderr)
+        self.assertIn("1 read of what was never written", done.stderr)
+        self.assertEqual(pathlib.Path(self.path("out")).read_bytes(), b"\xcb\xcb\xcb\xcb")
+
+    def test_unsupported(self):
+        done = self.run_kernel("k", file=FOLDER / "unsupported.ptx", block="1", status=UNSUPPORTED)
+        self.assertIn("unsupported.ptx:10: unsupported: ", done.stderr)
+
+    def test_rejected_file(self):
+        done = self.run_kernel("k", file=FOLDER / "bad.ptx", status=FAILED)
+        self.assertIn("bad.ptx:7:3: error[", done.stderr)
+
+    def test_no_gpu(self):
+        if os.path.exists("/dev/nvidiactl"):
+            self.skipTest("there is a GPU")
+        self.assertIn("libcuda.so.1", self.run_kernel("traps", options=["--device", "cuda"], status=UNSUPPORTED).stderr)
+
+    def count_long(self, stderr):
+        """Some seconds of counting."""
+        words = ["run", KERNELS, "--entry", "counts", "--grid", "400", "--block", "32", "--arg", "u32=500000"]
+        return subprocess.run([self.lemma, *words], stderr=stderr, timeout=TIMEOUT_S)
+
+    def test_progress_bar_on_terminals_only(self):
+        done = self.count_long(subprocess.PIPE)
+        self.assertNotIn(b"of 400 CTAs", done.stderr)
+        ours, theirs = pty.openpty()
+        self.count_long(theirs)
+        os.close(theirs)
+        text = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                text += chunk
+        except OSError:  # how a closed terminal ends
+            pass
+        self.assertIn(b"of 400 CTAs", text)
+
+    # --- --json -----------------------------------------------------------------------------------------------------
+
+    def test_json_of_a_good_run(self):
+        want = self.save("want.npy", np.arange(32, dtype=np.uint32) + 5)
+        done = self.run_add(f"out={self.path('out')}:128", f"expect={want}", options=["--json"])
+        report = json.loads(done.stdout)
+        self.assertEqual(report["exit_status"], 0)
+        self.assertEqual(report["outcome"], "finished")
+        self.assertEqual(report["kernel"], "add")
+        self.assertIsNone(report["fault"])
+        self.assertEqual(report["arithmetic"], {"arch": "sm_90", "target": "sm_90a", "from": ".target"})
+        self.assertEqual(report["stats"]["lane_instructions"], 448)
+        self.assertEqual(report["uninitialized"]["count"], 0)
+        self.assertEqual([c["equal"] for c in report["comparisons"]], [True])
+        self.assertEqual(done.stderr, "")
+
+    def test_json_of_a_fault(self):
+        report = json.loads(self.run_add(f"out={self.path('out')}:64", options=["--json"], status=FAILED).stdout)
+        self.assertEqual(report["exit_status"], 1)
+        self.assertEqual(report["outcome"], "fault")
+        self.assertEqual(report["fault"]["kind"], "out of bounds")
+        self.assertEqual(report["fault"]["place"]["ptx_line"], line_of("// the store"))
+        self.assertEqual(report["fault"]["cta"], [0, 0, 0])
+
+    def test_json_of_a_failed_comparison(self):
+        want = self.save("want.npy", np.zeros(32, np.uint32))
+        done = self.run_add(f"out={self.path('out')}:128", f"expect={want}", options=["--json"], status=FAILED)
+        comparison = json.loads(done.stdout)["comparisons"][0]
+        self.assertEqual((comparison["equal"], comparison["different"], len(comparison["first"])), (False, 32, 10))
+
+    def test_json_of_errors(self):
+        report = json.loads(self.run_kernel("add", "u32=1", options=["--json"], status=USAGE).stdout)
+        self.assertEqual(report["error"]["kind"], "invalid argument")
+        done = self.run_kernel("k", file=FOLDER / "bad.ptx", options=["--json"], status=FAILED)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["error"]["kind"], "rejected")
+        self.assertEqual(report["diagnostics"][0]["line"], 7)
+        done = self.run_kernel("k", file=FOLDER / "unsupported.ptx", block="1", options=["--json"], status=UNSUPPORTED)
+        self.assertEqual(json.loads(done.stdout)["outcome"], "unsupported")
+
+    # --- verify -----------------------------------------------------------------------------------------------------
+
+    def test_verify(self):
+        self.assertIn("accepted", self.call("verify", KERNELS).stdout)
+        done = self.call("verify", KERNELS, FOLDER / "bad.ptx", FOLDER / "unsupported.ptx", status=FAILED)
+        self.assertIn("bad.ptx:7:3: error[", done.stdout)
+        self.assertIn("  frobnicate.u32 %r0, %r1;", done.stdout)
+        self.assertIn("unsupported.ptx: accepted", done.stdout)  # legal, whether it runs or not
+        self.call("verify", status=USAGE)
+        self.call("verify", self.path("no.ptx"), status=USAGE)
+
+    def test_verify_json(self):
+        report = json.loads(self.call("verify", "--json", KERNELS, FOLDER / "bad.ptx", status=FAILED).stdout)
+        self.assertEqual([f["accepted"] for f in report["files"]], [True, False])
+        self.assertFalse(report["accepted"])
+        self.assertEqual(report["files"][1]["diagnostics"][0]["severity"], "error")
+
+
+def main():
+    names = [name.removeprefix("test_") for name in unittest.TestLoader().getTestCaseNames(Cli)]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lemma", help="the lemma binary")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="run only these")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(names))
+        return 0
+    if not options.lemma:
+        parser.error("--lemma is needed")
+    Cli.lemma = options.lemma
+    suite = unittest.TestSuite(Cli(f"test_{name}") for name in options.names or names)
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    if result.testsRun == 0 or not result.wasSuccessful():
+        return 1
+    return 77 if len(result.skipped) == result.testsRun else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

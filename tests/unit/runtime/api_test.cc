@@ -1,0 +1,168 @@
+// The public API on the virtual GPU, end to end: memory, modules, launches, errors. include/lemma/lemma.h.
+#include "lemma/lemma.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace lemma {
+namespace {
+
+// y[i] = a * x[i] + y[i]
+constexpr const char* kSaxpy = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry saxpy(.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)
+{
+  .reg .pred %p;
+  .reg .b32 %r<5>;
+  .reg .f32 %f<4>;
+  .reg .b64 %rd<6>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.s32 %r1, %r1, %r2, %r3;
+  ld.param.u32 %r4, [n];
+  setp.ge.u32 %p, %r1, %r4;
+  @%p bra DONE;
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  ld.param.f32 %f1, [a];
+  mul.wide.u32 %rd3, %r1, 4;
+  add.s64 %rd4, %rd1, %rd3;
+  add.s64 %rd5, %rd2, %rd3;
+  ld.global.f32 %f2, [%rd4];
+  ld.global.f32 %f3, [%rd5];
+  fma.rn.f32 %f3, %f1, %f2, %f3;
+  st.global.f32 [%rd5], %f3;
+DONE:
+  ret;
+}
+.visible .entry idle() { ret; }
+)";
+
+Device open() {
+  auto device = Device::open("cpu");
+  EXPECT_TRUE(device);
+  return *std::move(device);
+}
+
+Kernel saxpy(const Device& device) {
+  const auto module = device.load_ptx(kSaxpy, {.name = "saxpy.ptx"});
+  EXPECT_TRUE(module) << module.error().text;
+  return *module->kernel("saxpy");
+}
+
+TEST(Api, KnowsItsDevices) {
+  EXPECT_EQ(open().info().kind, "cpu");
+  const auto other = Device::open("tpu");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::invalid_argument);
+}
+
+TEST(Api, RunsAKernelSeveralTimes) {
+  const Device device = open();
+  const Kernel kernel = saxpy(device);
+  constexpr uint32_t kCount = 1000;
+  std::vector<float> x(kCount), y(kCount);
+  for (uint32_t i = 0; i < kCount; ++i)
+    x[i] = static_cast<float>(i);
+  auto x_buffer = device.allocate(4 * kCount), y_buffer = device.allocate(4 * kCount);
+  ASSERT_TRUE(x_buffer && y_buffer);
+  ASSERT_TRUE(x_buffer->copy_from(std::as_bytes(std::span(x))));
+  for (int round = 1; round <= 3; ++round) {
+    const auto report = kernel.launch({.grid = {8}, .block = {128}}, {*x_buffer, *y_buffer, 2.0f, kCount});
+    ASSERT_TRUE(report) << report.error().text;
+    ASSERT_TRUE(report->ok()) << report->rendered;
+    EXPECT_EQ(report->arithmetic, "sm_90");
+    EXPECT_EQ(report->rendered, "");
+    EXPECT_GT(report->stats.lane_instructions.value_or(0), kCount);
+    ASSERT_TRUE(y_buffer->copy_to(std::as_writable_bytes(std::span(y))));
+    for (uint32_t i = 0; i < kCount; ++i)
+      ASSERT_EQ(y[i], 2.0f * static_cast<float>(round) * x[i]) << i;
+  }
+}
+
+TEST(Api, ReportsAFaultWithItsPlace) {
+  const Device device = open();
+  const Kernel kernel = saxpy(device);
+  auto x = device.allocate(400, {.name = "x"}), y = device.allocate(400, {.name = "y"});
+  const auto report = kernel.launch({.grid = {1}, .block = {128}}, {*x, *y, 1.0f, 128u});
+  ASSERT_TRUE(report) << report.error().text;
+  ASSERT_EQ(report->outcome, Outcome::fault);
+  EXPECT_EQ(report->fault->kind, "out of bounds");
+  EXPECT_EQ(report->fault->place.ptx_line, 22u);
+  EXPECT_TRUE(report->fault->address.has_value());
+  EXPECT_EQ(report->rendered.substr(0, 34), "saxpy.ptx:22: fault[out of bounds]") << report->rendered;
+  // The process and the device live.
+  EXPECT_TRUE(kernel.launch({.block = {64}}, {*x, *y, 1.0f, 64u})->ok());
+}
+
+TEST(Api, CountsReadsOfPoisonedMemory) {
+  const Device device = open();
+  auto x = device.allocate(128, {.name = "x", .poisoned = true}), y = device.allocate(128);
+  const auto report = saxpy(device).launch({.block = {32}}, {*x, *y, 1.0f, 32u});
+  ASSERT_TRUE(report && report->ok());
+  EXPECT_EQ(report->uninitialized_reads, 32u);
+  ASSERT_EQ(report->uninitialized.size(), 1u);
+  EXPECT_EQ(report->uninitialized[0].place.ptx_line, 22u);
+  ASSERT_TRUE(x->fill(0)); // written now
+  EXPECT_EQ(saxpy(device).launch({.block = {32}}, {*x, *y, 1.0f, 32u})->uninitialized_reads, 0u);
+}
+
+TEST(Api, RefusesWrongCalls) {
+  const Device device = open();
+  const auto module = device.load_ptx(kSaxpy, {.name = "saxpy.ptx"});
+  ASSERT_TRUE(module);
+  EXPECT_EQ(module->kernels().size(), 2u);
+  const auto unnamed = module->kernel();
+  ASSERT_FALSE(unnamed);
+  EXPECT_NE(unnamed.error().text.find("saxpy, idle"), std::string::npos) << unnamed.error().text;
+  const auto misspelt = module->kernel("saxpi");
+  ASSERT_FALSE(misspelt);
+  EXPECT_NE(misspelt.error().text.find("did you mean saxpy"), std::string::npos) << misspelt.error().text;
+  const Kernel idle = *module->kernel("idle");
+  EXPECT_EQ(idle.launch({}, {1}).error().kind, ErrorKind::invalid_argument);
+  EXPECT_EQ(idle.launch({.grid = {0}}, {}).error().kind, ErrorKind::invalid_argument);
+  EXPECT_EQ(idle.launch({.block = {2048}}, {}).error().kind, ErrorKind::invalid_argument);
+  EXPECT_TRUE(idle.launch({}, {})->ok());
+}
+
+TEST(Api, RefusesRangesOutsideABuffer) {
+  auto buffer = open().allocate(16); // the device lives as long as the buffer does
+  ASSERT_TRUE(buffer);
+  std::array<std::byte, 8> bytes{};
+  EXPECT_TRUE(buffer->copy_from(bytes, 8));
+  EXPECT_FALSE(buffer->copy_from(bytes, 9));
+  EXPECT_FALSE(buffer->copy_to(bytes, UINT64_MAX));
+  buffer->free();
+  EXPECT_FALSE(buffer->copy_to(bytes));
+  EXPECT_EQ(buffer->address(), 0u);
+}
+
+TEST(Api, LoadsForAnArchitecture) {
+  const Device device = open();
+  const auto module = device.load_ptx(kSaxpy, {.arch = "sm_80"});
+  ASSERT_TRUE(module) << module.error().text;
+  EXPECT_EQ(module->arithmetic(), "sm_80");
+  EXPECT_EQ(module->target(), "sm_90a");
+  EXPECT_EQ(device.load_ptx(kSaxpy, {.arch = "hopper"}).error().kind, ErrorKind::invalid_argument);
+  EXPECT_EQ(device.load_ptx(kSaxpy, {.arch = "sm_35"}).error().kind, ErrorKind::unsupported);
+}
+
+TEST(Api, RejectsIllegalText) {
+  const auto module =
+      open().load_ptx(".version 8.0\n.target sm_90a\n.entry k() { frobnicate.u32; }\n", {.name = "k.ptx"});
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().kind, ErrorKind::rejected);
+  ASSERT_FALSE(module.error().messages.empty());
+  EXPECT_EQ(module.error().messages[0].line, 3u);
+  const Verification verification =
+      verify_ptx(".version 8.0\n.target sm_90a\n.entry k() { frobnicate.u32; }\n", "k.ptx");
+  EXPECT_FALSE(verification.accepted);
+  EXPECT_EQ(verification.messages.size(), module.error().messages.size());
+  EXPECT_TRUE(verify_ptx(kSaxpy).accepted);
+}
+
+} // namespace
+} // namespace lemma

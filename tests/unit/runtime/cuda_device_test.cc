@@ -1,0 +1,163 @@
+// The cuda device over a driver made for the test (fake_cuda.cc): what reaches the driver, and what becomes
+// of its errors. That the real driver means the same is shown by runs on a GPU, not here.
+#include "fake_cuda.h"
+
+#include "lemma/lemma.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <dlfcn.h>
+
+namespace lemma {
+namespace {
+
+constexpr const char* kText = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry two_parameters(.param .u32 a, .param .u64 b) { ret; }
+.visible .entry fault_store() { ret; }
+.visible .entry grid_wide() { .reg .b32 %r1; mov.u32 %r1, %envreg2; ret; }
+.visible .entry clustered() .reqnctapercluster 2, 1, 1 { ret; }
+)";
+
+class CudaDevice : public testing::Test {
+protected:
+  // dlopen("libcuda.so.1") finds a library that is already open under that name.
+  static void SetUpTestSuite() {
+    void* library = dlopen(FAKE_CUDA, RTLD_NOW);
+    ASSERT_NE(library, nullptr) << dlerror();
+    state_ = reinterpret_cast<decltype(&fake_cuda_state)>(dlsym(library, "fake_cuda_state"))();
+  }
+  void SetUp() override { *state_ = {}; }
+
+  static Device open() {
+    auto device = Device::open("cuda");
+    EXPECT_TRUE(device) << device.error().text;
+    return *std::move(device);
+  }
+  static Kernel kernel(const Device& device, const char* name) {
+    auto module = device.load_ptx(kText, {.name = "k.ptx"});
+    EXPECT_TRUE(module) << module.error().text;
+    return *module->kernel(name);
+  }
+
+  static fake_cuda::State* state_;
+};
+fake_cuda::State* CudaDevice::state_ = nullptr;
+
+TEST_F(CudaDevice, SaysWhatItIs) {
+  const Device device = open();
+  EXPECT_EQ(device.info().name, "Fake H200");
+  EXPECT_EQ(device.info().driver, "13.0");
+  EXPECT_EQ(device.info().target, "sm_90");
+  const auto other = Device::open("cuda", {.ordinal = 1});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().kind, ErrorKind::unavailable);
+}
+
+TEST_F(CudaDevice, CopiesAndFillsMemory) {
+  const Device device = open();
+  auto buffer = device.allocate(8);
+  ASSERT_TRUE(buffer);
+  std::array<std::byte, 8> bytes{};
+  bytes.fill(std::byte{1});
+  ASSERT_TRUE(buffer->copy_to(bytes));
+  EXPECT_EQ(bytes[7], std::byte{0}); // zeroed
+  ASSERT_TRUE(buffer->copy_from(std::array{std::byte{5}}, 3));
+  ASSERT_TRUE(buffer->copy_to(bytes));
+  EXPECT_EQ(bytes[3], std::byte{5});
+  EXPECT_FALSE(buffer->copy_from(bytes, 1));
+  auto scratch = device.allocate(4, {.poisoned = true});
+  ASSERT_TRUE(scratch->copy_to(std::span(bytes).first(4)));
+  EXPECT_EQ(bytes[0], std::byte{0xCB});
+  EXPECT_EQ(state_->allocations, 2);
+  buffer->free();
+  *scratch = Buffer();
+  EXPECT_EQ(state_->allocations, 0);
+  const auto huge = device.allocate(uint64_t{1} << 50);
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().kind, ErrorKind::out_of_memory);
+}
+
+TEST_F(CudaDevice, PassesLaunchesOn) {
+  const Device device = open();
+  const auto report =
+      kernel(device, "two_parameters")
+          .launch({.grid = {3, 2}, .block = {128}, .cluster = {3, 1, 1}, .shared_bytes = 100000},
+                  {uint32_t{7}, uint64_t{9}});
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_TRUE(report->ok());
+  EXPECT_EQ(report->arithmetic, "sm_90");
+  EXPECT_NEAR(report->stats.seconds, 2.5e-3, 1e-9);
+  EXPECT_FALSE(report->stats.warp_instructions.has_value());
+  ASSERT_EQ(state_->launches.size(), 1u);
+  const fake_cuda::Launch& launch = state_->launches[0];
+  EXPECT_EQ(launch.kernel, "two_parameters");
+  EXPECT_EQ(launch.grid[1], 2u);
+  EXPECT_EQ(launch.grid[2], 1u);
+  EXPECT_EQ(launch.block[0], 128u);
+  EXPECT_EQ(launch.shared_bytes, 100000u);
+  EXPECT_EQ(launch.max_dynamic_shared, 100000);
+  EXPECT_EQ(launch.attributes, std::vector<int>{4});
+  EXPECT_EQ(launch.cluster[0], 3u);
+  EXPECT_EQ(launch.parameters, (std::vector<uint64_t>{7, 9}));
+}
+
+TEST_F(CudaDevice, LaunchesAsTheKernelNeeds) {
+  const Device device = open();
+  ASSERT_TRUE(kernel(device, "grid_wide").launch({}, {}));
+  ASSERT_TRUE(kernel(device, "clustered").launch({.grid = {2}}, {}));
+  ASSERT_EQ(state_->launches.size(), 2u);
+  EXPECT_EQ(state_->launches[0].attributes, std::vector<int>{2}); // cooperative
+  EXPECT_EQ(state_->launches[1].cluster[0], 2u);
+}
+
+TEST_F(CudaDevice, RefusesWhatTheDriverRefuses) {
+  const Device device = open();
+  const auto module = device.load_ptx(std::string(kText) + "// not_for_this_driver\n", {.name = "k.ptx"});
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().kind, ErrorKind::rejected);
+  EXPECT_NE(module.error().text.find("CUDA_ERROR_INVALID_PTX"), std::string::npos) << module.error().text;
+  EXPECT_NE(module.error().text.find("the fake log"), std::string::npos);
+  const auto report = kernel(device, "fault_store").launch({.shared_bytes = 1 << 20}, {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, ErrorKind::invalid_argument);
+  EXPECT_TRUE(state_->launches.empty());
+}
+
+TEST_F(CudaDevice, ReportsAFaultAndOpensAnew) {
+  const Device device = open();
+  auto old_buffer = device.allocate(16);
+  const Kernel old_kernel = kernel(device, "fault_store");
+  const auto report = old_kernel.launch({}, {});
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_EQ(report->outcome, Outcome::fault);
+  EXPECT_EQ(report->fault->kind, "out of bounds");
+  EXPECT_NE(report->rendered.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << report->rendered;
+  EXPECT_EQ(state_->resets, 1);
+
+  // What lived in the lost context says so; new things work.
+  std::array<std::byte, 16> bytes{};
+  const auto copied = old_buffer->copy_to(bytes);
+  ASSERT_FALSE(copied);
+  EXPECT_EQ(copied.error().kind, ErrorKind::device_lost);
+  EXPECT_EQ(old_kernel.launch({}, {}).error().kind, ErrorKind::device_lost);
+  auto new_buffer = device.allocate(16);
+  ASSERT_TRUE(new_buffer);
+  EXPECT_TRUE(new_buffer->copy_to(bytes));
+  EXPECT_TRUE(kernel(device, "two_parameters").launch({}, {uint32_t{0}, *new_buffer}));
+}
+
+TEST_F(CudaDevice, SaysSoIfTheDriverDoesNotOpenAnew) {
+  state_->reopens_after_fault = false;
+  const Device device = open();
+  ASSERT_TRUE(kernel(device, "fault_store").launch({}, {}));
+  const auto buffer = device.allocate(16);
+  ASSERT_FALSE(buffer);
+  EXPECT_EQ(buffer.error().kind, ErrorKind::device_lost);
+  EXPECT_NE(buffer.error().text.find("started anew"), std::string::npos) << buffer.error().text;
+}
+
+} // namespace
+} // namespace lemma

@@ -1,0 +1,196 @@
+#include "fake_cuda.h"
+
+#include "runtime/cuda_driver.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+
+using namespace lemma::runtime::cuda;
+
+namespace {
+
+struct Kernel {
+  std::string name;
+  int max_dynamic_shared = 0;
+};
+fake_cuda::State g_state;
+std::map<std::string, Kernel> g_kernels;
+std::set<void*> g_memory;
+int g_context_storage;
+
+// What every call says first.
+Status alive() {
+  return g_state.broken ? kIllegalAddress : kSuccess;
+}
+
+} // namespace
+
+extern "C" {
+
+fake_cuda::State* fake_cuda_state() {
+  return &g_state;
+}
+
+Status cuInit(unsigned) {
+  return kSuccess;
+}
+Status cuDriverGetVersion(int* version) {
+  return *version = 13000, kSuccess;
+}
+Status cuGetErrorName(Status status, const char** name) {
+  *name = status == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : status == kInvalidPtx   ? "CUDA_ERROR_INVALID_PTX"
+          : status == kInvalidValue ? "CUDA_ERROR_INVALID_VALUE"
+                                    : nullptr;
+  return *name ? kSuccess : kInvalidValue;
+}
+Status cuGetErrorString(Status, const char** text) {
+  return *text = "as the fake driver says", kSuccess;
+}
+Status cuDeviceGetCount(int* count) {
+  return *count = 1, kSuccess;
+}
+Status cuDeviceGet(DeviceHandle* device, int ordinal) {
+  return *device = ordinal, kSuccess;
+}
+Status cuDeviceGetName(char* name, int bytes, DeviceHandle) {
+  std::strncpy(name, "Fake H200", static_cast<size_t>(bytes));
+  return kSuccess;
+}
+Status cuDeviceGetAttribute(int* value, int attribute, DeviceHandle) {
+  *value = attribute == kAttributeComputeCapabilityMajor ? 9 : 0;
+  return kSuccess;
+}
+Status cuDevicePrimaryCtxRetain(Context* context, DeviceHandle) {
+  if (g_state.broken)
+    return kIllegalAddress;
+  *context = reinterpret_cast<Context>(&g_context_storage);
+  return kSuccess;
+}
+Status cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
+  return alive();
+}
+Status cuDevicePrimaryCtxReset_v2(DeviceHandle) {
+  ++g_state.resets;
+  if (g_state.reopens_after_fault)
+    g_state.broken = false;
+  g_state.allocations = g_state.modules = 0;
+  return kSuccess;
+}
+Status cuCtxPushCurrent_v2(Context) {
+  return kSuccess;
+}
+Status cuCtxPopCurrent_v2(Context* context) {
+  return *context = nullptr, kSuccess;
+}
+Status cuCtxSynchronize() {
+  return alive();
+}
+
+Status cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned count, int* options,
+                          void** values) {
+  if (alive() != kSuccess)
+    return alive();
+  if (!std::strstr(static_cast<const char*>(image), "not_for_this_driver")) {
+    ++g_state.modules;
+    *module = reinterpret_cast<ModuleHandle>(&g_state);
+    return kSuccess;
+  }
+  for (unsigned i = 0; i < count; ++i)
+    if (options[i] == kJitErrorLogBuffer)
+      std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: the fake log\n");
+  return kInvalidPtx;
+}
+Status cuModuleUnload(ModuleHandle) {
+  return --g_state.modules, alive();
+}
+Status cuModuleGetFunction(Function* function, ModuleHandle, const char* name) {
+  Kernel& kernel = g_kernels[name];
+  kernel.name = name;
+  *function = reinterpret_cast<Function>(&kernel);
+  return alive();
+}
+Status cuFuncSetAttribute(Function function, int attribute, int value) {
+  if (attribute == kFunctionMaxDynamicSharedBytes) {
+    if (value > 227 * 1024)
+      return kInvalidValue;
+    reinterpret_cast<Kernel*>(function)->max_dynamic_shared = value;
+  }
+  return kSuccess;
+}
+Status cuLaunchKernelEx(const LaunchConfiguration* config, Function function, void** parameters, void**) {
+  if (alive() != kSuccess)
+    return alive();
+  const Kernel& kernel = *reinterpret_cast<Kernel*>(function);
+  fake_cuda::Launch launch;
+  launch.kernel = kernel.name;
+  std::memcpy(launch.grid, config->grid, sizeof launch.grid);
+  std::memcpy(launch.block, config->block, sizeof launch.block);
+  launch.shared_bytes = config->shared_bytes;
+  launch.max_dynamic_shared = kernel.max_dynamic_shared;
+  for (unsigned i = 0; i < config->attribute_count; ++i) {
+    launch.attributes.push_back(config->attributes[i].id);
+    if (config->attributes[i].id == kLaunchClusterDimension)
+      std::memcpy(launch.cluster, config->attributes[i].value.cluster, sizeof launch.cluster);
+  }
+  const size_t parameter_count = kernel.name == "two_parameters" ? 2 : 0;
+  for (size_t i = 0; i < parameter_count; ++i) {
+    uint32_t word = 0;
+    std::memcpy(&word, parameters[i], sizeof word);
+    launch.parameters.push_back(word);
+  }
+  g_state.launches.push_back(launch);
+  if (kernel.name.starts_with("fault_"))
+    g_state.broken = true;
+  return kSuccess;
+}
+
+Status cuMemAlloc_v2(Pointer* address, size_t bytes) {
+  if (alive() != kSuccess)
+    return alive();
+  void* memory = bytes < (size_t{1} << 40) ? std::malloc(bytes) : nullptr;
+  if (!memory)
+    return kOutOfMemory;
+  g_memory.insert(memory);
+  ++g_state.allocations;
+  *address = reinterpret_cast<Pointer>(memory);
+  return kSuccess;
+}
+Status cuMemFree_v2(Pointer address) {
+  if (!g_memory.erase(reinterpret_cast<void*>(address)))
+    return kInvalidValue;
+  std::free(reinterpret_cast<void*>(address));
+  --g_state.allocations;
+  return alive();
+}
+Status cuMemcpyHtoD_v2(Pointer destination, const void* source, size_t bytes) {
+  if (alive() == kSuccess)
+    std::memcpy(reinterpret_cast<void*>(destination), source, bytes);
+  return alive();
+}
+Status cuMemcpyDtoH_v2(void* destination, Pointer source, size_t bytes) {
+  if (alive() == kSuccess)
+    std::memcpy(destination, reinterpret_cast<void*>(source), bytes);
+  return alive();
+}
+Status cuMemsetD8_v2(Pointer destination, unsigned char value, size_t count) {
+  if (alive() == kSuccess)
+    std::memset(reinterpret_cast<void*>(destination), value, count);
+  return alive();
+}
+Status cuEventCreate(Event* event, unsigned) {
+  return *event = reinterpret_cast<Event>(&g_state), alive();
+}
+Status cuEventRecord(Event, Stream) {
+  return kSuccess;
+}
+Status cuEventElapsedTime(float* milliseconds, Event, Event) {
+  return *milliseconds = 2.5f, alive();
+}
+Status cuEventDestroy_v2(Event) {
+  return alive();
+}
+
+} // extern "C"

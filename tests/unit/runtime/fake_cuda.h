@@ -1,0 +1,32 @@
+// A CUDA driver without a GPU, for tests of src/runtime/cuda_device.cc: memory is the host's, launches are
+// recorded, kernels whose name begins with "fault_" leave the context broken as real ones do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fake_cuda {
+
+struct Launch {
+  std::string kernel;
+  unsigned grid[3], block[3], shared_bytes;
+  std::vector<int> attributes; // ids
+  unsigned cluster[3] = {0, 0, 0};
+  std::vector<uint64_t> parameters; // the first 4 bytes of each, as the driver would read them
+  int max_dynamic_shared = 0;
+};
+
+struct State {
+  std::vector<Launch> launches;
+  int allocations = 0; // live
+  int modules = 0;     // live
+  int resets = 0;
+  bool broken = false; // the context is lost
+  bool reopens_after_fault = true;
+};
+
+} // namespace fake_cuda
+
+// The library's own state.
+extern "C" fake_cuda::State* fake_cuda_state();

@@ -1,0 +1,48 @@
+// --arg SPEC: one kernel argument, or what an output is compared with.
+//
+//   u32=42  s64=-1  f32=0.5  f64=1e-9   a value; integers decimal or 0x hex, floats as C writes them (0x1.8p3
+//   too), or
+//                                       bits as PTX writes them: 0f3F800000, 0d3FF0000000000000
+//   bytes=@FILE                         the file's bytes, by value
+//   buf=BYTES                           scratch memory, poisoned
+//   in=FILE                             memory that holds the file
+//   out=FILE:BYTES                      zeroed memory, written to FILE afterwards
+//   out=FILE:f32[M,N]                   the same, with size, element type and shape (of FILE.npy) as named
+//   inout=FILE:OUTFILE                  memory that holds FILE, written to OUTFILE afterwards
+//   expect=FILE[:TOLERANCE]             no argument: what the out or inout before it must hold
+//
+// Does not open files. Tests: tests/cli/.
+#pragma once
+
+#include "lemma/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma::cli {
+
+enum class SpecKind : uint8_t { scalar, bytes, buf, in, out, inout, expect };
+
+struct Spec {
+  SpecKind kind = SpecKind::scalar;
+  std::string text;                // as given
+  std::vector<std::byte> value;    // scalar: little-endian
+  std::string path;                // bytes, in, inout, expect: the file to read
+  std::string out_path;            // out, inout: the file to write
+  uint64_t size_bytes = 0;         // buf, out
+  std::string dtype;               // out, if named: as .npy has it, "<f4"
+  std::vector<uint64_t> shape;     // with dtype
+  std::optional<double> tolerance; // expect: largest |got - want|; none: the bits must be equal
+};
+
+// The error is one line that says what is wrong and what would be right.
+Result<Spec, std::string> parse_spec(const std::string& text);
+
+// "4096" or "0x1000"; none if it is no number or does not fit.
+std::optional<uint64_t> parse_unsigned(std::string_view text);
+
+} // namespace lemma::cli

@@ -1,0 +1,30 @@
+// The CLI's subcommands. Each is a file of its own that adds its options to the application and says what to
+// run; to add one, write the file and name it in main.cc.
+//
+// The tool parses arguments and prints; everything else it asks of the public API (include/lemma/).
+//
+// Tests: tests/cli/.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace lemma::cli {
+
+enum ExitStatus : int {
+  kSuccess = 0,
+  kFailed = 1,      // kernel fault, failed comparison, rejected file
+  kUsage = 2,       // wrong command line, a file that cannot be read or written
+  kUnsupported = 3, // legal, but not modelled; or no such device on this machine
+};
+
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run; // called if the command line names this subcommand; an ExitStatus
+};
+
+Command add_run(CLI::App& parent);
+Command add_verify(CLI::App& parent);
+
+} // namespace lemma::cli

@@ -1,0 +1,27 @@
+// Files as the CLI reads and writes them: whole, as bytes, or as .npy by their extension.
+//
+// Tests: tests/cli/.
+#pragma once
+
+#include "lemma/npy.h"
+#include "lemma/result.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lemma::cli {
+
+// Errors are one line that names the file.
+Result<std::vector<std::byte>, std::string> read_file(const std::string& path);
+Result<void, std::string> write_file(const std::string& path, std::span<const std::byte> bytes);
+
+bool is_npy(const std::string& path);
+
+// A .npy file, or any other file as an array of bytes (|u1).
+Result<npy::Array, std::string> read_array(const std::string& path);
+// As .npy if the path says so, else the elements alone.
+Result<void, std::string> write_array(const std::string& path, const npy::Array& array);
+
+} // namespace lemma::cli

@@ -1,0 +1,139 @@
+#include "json_output.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace lemma::cli {
+
+using nlohmann::json;
+
+namespace {
+
+json to_json(const Place& place) {
+  json out = {{"ptx_line", place.ptx_line}, {"instruction", place.instruction}, {"function", place.function}};
+  if (!place.file.empty()) {
+    out["file"] = place.file;
+    out["line"] = place.line;
+  }
+  return out;
+}
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+} // namespace
+
+json to_json(const Message& message) {
+  json notes = json::array();
+  for (const Note& note : message.notes)
+    notes.push_back({{"label", note.label}, {"text", note.text}});
+  return {{"severity", to_string(message.severity)},
+          {"id", message.id},
+          {"message", message.text},
+          {"file", message.file},
+          {"line", message.line},
+          {"column", message.column},
+          {"length", message.length},
+          {"notes", std::move(notes)}};
+}
+
+json to_json(const std::vector<Message>& messages) {
+  json out = json::array();
+  for (const Message& message : messages)
+    out.push_back(to_json(message));
+  return out;
+}
+
+json to_json(const Error& error) {
+  return {{"kind", to_string(error.kind)}, {"message", error.text}};
+}
+
+json to_json(const Stats& stats) {
+  json out = {{"warp_instructions", or_null(stats.warp_instructions)},
+              {"lane_instructions", or_null(stats.lane_instructions)},
+              {"matrix_flops", or_null(stats.matrix_flops)},
+              {"seconds", stats.seconds}};
+  if (stats.matrix_flops && stats.seconds > 0)
+    out["matrix_flops_per_second"] = static_cast<double>(*stats.matrix_flops) / stats.seconds;
+  return out;
+}
+
+json to_json(const Fault& fault) {
+  json out = {{"kind", fault.kind},
+              {"message", fault.message},
+              {"notes", fault.notes},
+              {"place", to_json(fault.place)}};
+  if (fault.has_thread) {
+    out["cta"] = fault.cta;
+    out["warp"] = fault.warp;
+    out["lane"] = fault.lane >= 0 ? json(fault.lane) : json(nullptr);
+  }
+  if (fault.address)
+    out["address"] = fmt::format("0x{:x}", *fault.address); // JSON readers lose integers beyond 2^53
+  return out;
+}
+
+json to_json(const Waiting& waiting) {
+  return {{"place", to_json(waiting.place)},
+          {"cta", waiting.cta},
+          {"warp", waiting.warp},
+          {"lanes", fmt::format("0x{:08x}", waiting.lanes)},
+          {"reason", waiting.reason}};
+}
+
+json to_json(const UninitializedRead& read) {
+  return {{"place", to_json(read.place)},
+          {"cta", read.cta},
+          {"warp", read.warp},
+          {"lane", read.lane},
+          {"what", read.what},
+          {"count", read.count}};
+}
+
+json to_json(const Comparison& comparison) {
+  json first = json::array();
+  for (const Difference& d : comparison.first)
+    first.push_back({{"element", d.element}, {"got", d.got}, {"want", d.want}});
+  json out = {{"equal", comparison.equal},
+              {"type", comparison.type},
+              {"elements", comparison.elements},
+              {"different", comparison.different},
+              {"first", std::move(first)}};
+  if (!comparison.problem.empty())
+    out["problem"] = comparison.problem;
+  return out;
+}
+
+JsonOutput::JsonOutput() {
+  std::fflush(stdout);
+  stdout_ = dup(STDOUT_FILENO);
+  if (stdout_ >= 0)
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+JsonOutput::~JsonOutput() {
+  std::fflush(stdout);
+  if (stdout_ >= 0) {
+    dup2(stdout_, STDOUT_FILENO);
+    close(stdout_);
+  }
+}
+
+void JsonOutput::print(const json& object) {
+  const std::string text = object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  std::fflush(stdout);
+  size_t at = 0;
+  while (stdout_ >= 0 && at < text.size()) {
+    const ssize_t written = write(stdout_, text.data() + at, text.size() - at);
+    if (written <= 0)
+      return;
+    at += static_cast<size_t>(written);
+  }
+}
+
+} // namespace lemma::cli

@@ -1,0 +1,40 @@
+// --json: the public API's structures as JSON objects, and standard output kept clean for them.
+//
+// Tests: tests/cli/.
+#pragma once
+
+#include "compare.h"
+
+#include "lemma/lemma.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace lemma::cli {
+
+nlohmann::json to_json(const Message& message);
+nlohmann::json to_json(const std::vector<Message>& messages);
+nlohmann::json to_json(const Error& error);
+nlohmann::json to_json(const Stats& stats);
+nlohmann::json to_json(const Fault& fault);
+nlohmann::json to_json(const Waiting& waiting);
+nlohmann::json to_json(const UninitializedRead& read);
+nlohmann::json to_json(const Comparison& comparison);
+
+// While it lives, whatever the process writes to standard output goes to standard error: device printf comes
+// from the CUDA driver as well, and the JSON object must stand alone. print() writes to the real standard
+// output.
+class JsonOutput {
+public:
+  JsonOutput();
+  ~JsonOutput();
+  JsonOutput(const JsonOutput&) = delete;
+  JsonOutput& operator=(const JsonOutput&) = delete;
+
+  // Text that is not UTF-8 is shown with replacement characters.
+  void print(const nlohmann::json& object);
+
+private:
+  int stdout_ = -1;
+};
+
+} // namespace lemma::cli

@@ -1,0 +1,72 @@
+// `lemma verify FILE...`: prints every error and warning with its caret and what is legal.
+//
+// Exit status 0 if the assembler would accept every file, 1 if not, 2 if a file cannot be read.
+//
+// Tests: tests/cli/.
+#include "command.h"
+#include "files.h"
+#include "json_output.h"
+
+#include "lemma/lemma.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+
+namespace lemma::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Messages go to standard output. Exit status: 0 every file is legal for its own .target; 1 one is not; 2 wrong
+command line or unreadable file.)";
+
+struct VerifyOptions {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+void show(const std::string& path, const Verification& verification) {
+  for (const Message& message : verification.messages)
+    fmt::print("{}", message.rendered);
+  fmt::print("{}: {}\n", path, verification.accepted ? "accepted" : "rejected");
+}
+
+int run_verify(const VerifyOptions& options) {
+  int status = kSuccess;
+  nlohmann::json files = nlohmann::json::array();
+  for (const std::string& path : options.files) {
+    const auto bytes = read_file(path);
+    if (!bytes) {
+      fmt::print(stderr, "lemma: {}\n", bytes.error());
+      return kUsage;
+    }
+    const Verification verification =
+        verify_ptx(std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()), path);
+    if (!verification.accepted)
+      status = kFailed;
+    if (options.json)
+      files.push_back({{"file", path},
+                       {"accepted", verification.accepted},
+                       {"diagnostics", to_json(verification.messages)}});
+    else
+      show(path, verification);
+  }
+  if (options.json)
+    JsonOutput().print({{"accepted", status == kSuccess}, {"files", std::move(files)}});
+  return status;
+}
+
+} // namespace
+
+Command add_verify(CLI::App& parent) {
+  CLI::App* app = parent.add_subcommand("verify", "check PTX files against the PTX ISA");
+  const auto options = std::make_shared<VerifyOptions>();
+  app->add_option("FILE", options->files, "PTX files")->required();
+  app->add_flag("--json", options->json, "print one JSON object instead");
+  app->footer(kFooter);
+  return {app, [options] { return run_verify(*options); }};
+}
+
+} // namespace lemma::cli
