@@ -118,6 +118,22 @@ bool has_self_loop(const BasicBlock& block, uint32_t index) {
   return std::find(block.successors.begin(), block.successors.end(), index) != block.successors.end();
 }
 
+std::vector<bool> reachable(const std::vector<BasicBlock>& blocks) {
+  std::vector<bool> reached(blocks.size(), false);
+  std::vector<uint32_t> stack{0};
+  reached[0] = true;
+  while (!stack.empty()) {
+    const uint32_t block = stack.back();
+    stack.pop_back();
+    for (const uint32_t next : blocks[block].successors)
+      if (!reached[next]) {
+        reached[next] = true;
+        stack.push_back(next);
+      }
+  }
+  return reached;
+}
+
 } // namespace
 
 std::vector<BasicBlock> basic_blocks(const ptx::Function& function) {
@@ -184,9 +200,8 @@ std::vector<uint32_t> layout_order(const std::vector<BasicBlock>& blocks) {
     for (size_t i = components.size(); i-- > 0;)
       pending.push_back(std::move(components[i]));
   }
-  // Unreachable blocks of the text may have come first; the entry must.
-  const auto entry = std::find(order.begin(), order.end(), 0u);
-  std::rotate(order.begin(), entry, entry + 1);
+  const std::vector<bool> reached = reachable(blocks);
+  std::stable_partition(order.begin(), order.end(), [&](uint32_t block) { return reached[block]; });
   return order;
 }
 

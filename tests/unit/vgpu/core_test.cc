@@ -1,5 +1,6 @@
-// Divergence, collectives, calls, barriers, polling, deadlock: how warps, CTAs and grids run. Results are compared with
-// what the program text says; where instructions are counted, the count shows that lanes ran together.
+// Divergence, collectives, calls, barriers, polling, deadlock: how warps, CTAs and grids run. Results are
+// compared with what the program text says; where instructions are counted, the count shows that lanes ran
+// together.
 #include "run_ptx.h"
 
 #include <gtest/gtest.h>
@@ -17,26 +18,29 @@ LaunchConfig shape(uint32_t grid, uint32_t block) {
 }
 
 constexpr std::string_view kStoreR0 = R"(
-  mad.wide.u32 %rd99, %tid, 4, %out;
+  mad.wide.u32 %rd99, %t, 4, %out;
   st.global.u32 [%rd99], %r0;
   ret;
 )";
 
-std::string with_store(std::string_view body) { return std::string(body) + std::string(kStoreR0); }
+std::string with_store(std::string_view body) {
+  return std::string(body) + std::string(kStoreR0);
+}
 
 TEST(Divergence, both_sides_of_an_if_run_and_join) {
-  const Run run = run_body(with_store(R"(
-    setp.lt.u32 %p0, %tid, 10;
+  const KernelRun run = run_body(with_store(R"(
+    setp.lt.u32 %p0, %t, 10;
     @%p0 bra LOW;
     mov.b32 %r0, 200;
     bra JOIN;
   LOW:
     mov.b32 %r0, 100;
   JOIN:
-    add.u32 %r0, %r0, %tid;
+    add.u32 %r0, %r0, %t;
     add.u32 %r0, %r0, 0;
     add.u32 %r0, %r0, 0;
-  )"), shape(1, 32));
+  )"),
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], (i < 10 ? 100 : 200) + i);
@@ -45,16 +49,17 @@ TEST(Divergence, both_sides_of_an_if_run_and_join) {
 }
 
 TEST(Divergence, lanes_of_a_loop_wait_for_the_longest) {
-  const Run run = run_body(with_store(R"(
+  const KernelRun run = run_body(with_store(R"(
     mov.b32 %r0, 0;
     mov.b32 %r1, 0;
   LOOP:
     add.u32 %r0, %r0, %r1;
     add.u32 %r1, %r1, 1;
-    setp.le.u32 %p0, %r1, %tid;
+    setp.le.u32 %p0, %r1, %t;
     @%p0 bra LOOP;
     add.u32 %r0, %r0, 0;
-  )"), shape(1, 32));
+  )"),
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok());
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], i * (i + 1) / 2);
@@ -63,9 +68,9 @@ TEST(Divergence, lanes_of_a_loop_wait_for_the_longest) {
 
 TEST(Divergence, a_lane_that_spins_does_not_starve_the_lane_it_waits_for) {
   // Lane 0 spins at a lower address than the code of lane 31 that sets the flag.
-  const Run run = run_body(with_store(R"(
+  const KernelRun run = run_body(with_store(R"(
     .shared .align 4 .b32 flag;
-    setp.ne.u32 %p1, %tid, 0;
+    setp.ne.u32 %p1, %t, 0;
     @%p1 bra OTHERS;
     st.volatile.shared.u32 [flag], 0;
   SPIN:
@@ -76,17 +81,18 @@ TEST(Divergence, a_lane_that_spins_does_not_starve_the_lane_it_waits_for) {
     bra JOIN;
   OTHERS:
     mov.b32 %r0, 5;
-    setp.eq.u32 %p2, %tid, 31;
+    setp.eq.u32 %p2, %t, 31;
     @%p2 st.volatile.shared.u32 [flag], 77;
   JOIN:
-  )"), shape(1, 32));
+  )"),
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   EXPECT_EQ(run.out[0], 77u);
   EXPECT_EQ(run.out[1], 5u);
 }
 
 TEST(Divergence, lanes_of_one_warp_may_take_a_spin_lock_one_after_the_other) {
-  const Run run = run_body(R"(
+  const KernelRun run = run_body(R"(
   TRY:
     atom.global.cas.b32 %r1, [%out], 0, 1;
     setp.ne.u32 %p0, %r1, 0;
@@ -96,14 +102,15 @@ TEST(Divergence, lanes_of_one_warp_may_take_a_spin_lock_one_after_the_other) {
     st.volatile.global.u32 [%out+4], %r2;
     atom.global.exch.b32 %r3, [%out], 0;
     ret;
-  )", shape(4, 64));
+  )",
+                                 shape(4, 64));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   EXPECT_EQ(run.out[1], 256u);
 }
 
 TEST(Divergence, a_collective_waits_for_the_lanes_it_names) {
-  const Run run = run_body(with_store(R"(
-    setp.lt.u32 %p0, %tid, 16;
+  const KernelRun run = run_body(with_store(R"(
+    setp.lt.u32 %p0, %t, 16;
     mov.b32 %r0, 0;
     @%p0 bra LOW;
     mov.b32 %r2, 1;
@@ -112,29 +119,31 @@ TEST(Divergence, a_collective_waits_for_the_lanes_it_names) {
     mov.b32 %r2, 2;
   SYNC:
     shfl.sync.bfly.b32 %r0, %r2, 16, 31, 0xffffffff;
-  )"), shape(1, 32));
+  )"),
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], i < 16 ? 1u : 2u);
 }
 
 TEST(Divergence, a_collective_whose_lanes_never_come_is_a_deadlock) {
-  const Run run = run_body(R"(
-    setp.eq.u32 %p0, %tid, 3;
+  const KernelRun run = run_body(R"(
+    setp.eq.u32 %p0, %t, 3;
     @%p0 bra WAIT;
     vote.sync.all.pred %p1, %p0, 0xffffffff;
     ret;
   WAIT:
     bar.warp.sync 0xffffffff;
     ret;
-  )", shape(1, 32));
+  )",
+                                 shape(1, 32));
   EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
   ASSERT_EQ(run.report.waiting.size(), 2u);
 }
 
 TEST(Divergence, brx_idx_goes_where_each_lane_says) {
-  const Run run = run_body(with_store(R"(
-    and.b32 %r1, %tid, 3;
+  const KernelRun run = run_body(with_store(R"(
+    and.b32 %r1, %t, 3;
     T: .branchtargets A, B, C, B;
     brx.idx %r1, T;
   A:
@@ -146,7 +155,8 @@ TEST(Divergence, brx_idx_goes_where_each_lane_says) {
   C:
     mov.b32 %r0, 30;
   J:
-  )"), shape(1, 32));
+  )"),
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   const uint32_t expected[] = {10, 20, 30, 20};
   for (uint32_t i = 0; i < 32; ++i)
@@ -154,27 +164,29 @@ TEST(Divergence, brx_idx_goes_where_each_lane_says) {
 }
 
 TEST(Divergence, brx_idx_beyond_its_table_faults) {
-  const Run run = run_body(R"(
+  const KernelRun run = run_body(R"(
     T: .branchtargets A, A;
-    brx.idx %tid, T;
+    brx.idx %t, T;
   A:
     ret;
-  )", shape(1, 3));
+  )",
+                                 shape(1, 3));
   EXPECT_EQ(run.report.fault.kind, FaultKind::bad_call);
   EXPECT_EQ(run.report.fault.lane, 2);
 }
 
 TEST(Barrier, all_threads_meet) {
-  const Run run = run_body(with_store(R"(
+  const KernelRun run = run_body(with_store(R"(
     .shared .align 4 .b32 cells[256];
     mov.u32 %r1, cells;
-    mad.lo.u32 %r2, %tid, 4, %r1;
-    st.shared.u32 [%r2], %tid;
+    mad.lo.u32 %r2, %t, 4, %r1;
+    st.shared.u32 [%r2], %t;
     bar.sync 0;
-    xor.b32 %r3, %tid, 255;
+    xor.b32 %r3, %t, 255;
     mad.lo.u32 %r4, %r3, 4, %r1;
     ld.shared.u32 %r0, [%r4];
-  )"), shape(3, 256));
+  )"),
+                                 shape(3, 256));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   for (uint32_t i = 0; i < 256; ++i)
     EXPECT_EQ(run.out[i], 255 - i);
@@ -182,22 +194,23 @@ TEST(Barrier, all_threads_meet) {
 }
 
 TEST(Barrier, warps_that_have_exited_do_not_count) {
-  const Run run = run_body(with_store(R"(
-    setp.ge.u32 %p0, %tid, 64;
+  const KernelRun run = run_body(with_store(R"(
+    setp.ge.u32 %p0, %t, 64;
     @%p0 exit;
     bar.sync 0;
     mov.b32 %r0, 1;
-  )"), shape(1, 128));
+  )"),
+                                 shape(1, 128));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   EXPECT_EQ(std::accumulate(run.out.begin(), run.out.end(), 0u), 64u);
 }
 
 TEST(Barrier, producers_arrive_and_consumers_sync) {
-  const Run run = run_body(with_store(R"(
+  const KernelRun run = run_body(with_store(R"(
     .shared .align 4 .b32 cell;
-    setp.ge.u32 %p0, %tid, 32;
+    setp.ge.u32 %p0, %t, 32;
     @%p0 bra CONSUMER;
-    setp.eq.u32 %p1, %tid, 0;
+    setp.eq.u32 %p1, %t, 0;
     @%p1 st.shared.u32 [cell], 42;
     bar.arrive 3, 64;
     mov.b32 %r0, 7;
@@ -206,15 +219,16 @@ TEST(Barrier, producers_arrive_and_consumers_sync) {
     bar.sync 3, 64;
     ld.shared.u32 %r0, [cell];
   J:
-  )"), shape(1, 64));
+  )"),
+                                 shape(1, 64));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   EXPECT_EQ(run.out[5], 7u);
   EXPECT_EQ(run.out[40], 42u);
 }
 
 TEST(Barrier, reductions_count_and_combine_all_threads) {
-  const Run run = run_body(with_store(R"(
-    setp.lt.u32 %p0, %tid, 70;
+  const KernelRun run = run_body(with_store(R"(
+    setp.lt.u32 %p0, %t, 70;
     bar.red.popc.u32 %r0, 1, %p0;
     bar.red.and.pred %p1, 1, %p0;
     bar.red.or.pred %p2, 1, %p0;
@@ -222,22 +236,24 @@ TEST(Barrier, reductions_count_and_combine_all_threads) {
     selp.u32 %r2, 10000, 0, %p2;
     add.u32 %r0, %r0, %r1;
     add.u32 %r0, %r0, %r2;
-  )"), shape(1, 96));
+  )"),
+                                 shape(1, 96));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   for (uint32_t i = 0; i < 96; ++i)
     EXPECT_EQ(run.out[i], 10070u);
 }
 
 TEST(Barrier, a_barrier_that_not_all_reach_is_a_deadlock_that_says_who_waits) {
-  const Run run = run_body(R"(
-    setp.ge.u32 %p0, %tid, 96;
+  const KernelRun run = run_body(R"(
+    setp.ge.u32 %p0, %t, 96;
     @%p0 bra SKIP;
     bar.sync 0;
     ret;
   SKIP:
     bar.sync 1;
     ret;
-  )", shape(1, 128));
+  )",
+                                 shape(1, 128));
   EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
   ASSERT_EQ(run.report.waiting.size(), 4u);
   EXPECT_EQ(run.report.waiting[0].reason, "barrier 0: 96 of 128 threads have arrived");
@@ -248,7 +264,7 @@ TEST(Barrier, a_barrier_that_not_all_reach_is_a_deadlock_that_says_who_waits) {
 // Every CTA adds one and waits until all have.
 constexpr std::string_view kGridBarrier = R"(
     mov.u32 %r1, %nctaid.x;
-    setp.ne.u32 %p0, %tid, 0;
+    setp.ne.u32 %p0, %t, 0;
     @%p0 bra DONE;
     atom.global.add.u32 %r2, [%out], 1;
   SPIN:
@@ -262,13 +278,13 @@ constexpr std::string_view kGridBarrier = R"(
 )";
 
 TEST(Grid, a_barrier_across_all_resident_ctas_works) {
-  const Run run = run_body(kGridBarrier, shape(264, 64));
+  const KernelRun run = run_body(kGridBarrier, shape(264, 64));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   EXPECT_EQ(run.out[1], 264u * 264u);
 }
 
 TEST(Grid, a_barrier_across_more_ctas_than_the_gpu_holds_is_a_deadlock) {
-  const Run run = run_body(kGridBarrier, shape(132 * 2 + 1, 1024));
+  const KernelRun run = run_body(kGridBarrier, shape(132 * 2 + 1, 1024));
   EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
   ASSERT_FALSE(run.report.fault.notes.empty());
   EXPECT_NE(run.report.fault.notes[0].find("1 of 265 CTAs have not started"), std::string::npos)
@@ -276,21 +292,22 @@ TEST(Grid, a_barrier_across_more_ctas_than_the_gpu_holds_is_a_deadlock) {
 }
 
 TEST(Grid, polling_what_nobody_writes_is_a_deadlock) {
-  const Run run = run_body(R"(
+  const KernelRun run = run_body(R"(
   SPIN:
     atom.global.or.b32 %r1, [%out], 0;
     nanosleep.u32 20;
     setp.eq.u32 %p0, %r1, 0;
     @%p0 bra SPIN;
     ret;
-  )", shape(2, 32));
+  )",
+                                 shape(2, 32));
   EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
   ASSERT_EQ(run.report.waiting.size(), 2u);
   EXPECT_EQ(run.report.waiting[0].reason, "its loop only polls memory that nobody changes");
 }
 
 TEST(Grid, a_loop_with_a_timeout_is_no_deadlock) {
-  const Run run = run_body(R"(
+  const KernelRun run = run_body(R"(
     mov.u64 %rd1, %globaltimer;
     add.u64 %rd2, %rd1, 100000;
   SPIN:
@@ -300,7 +317,8 @@ TEST(Grid, a_loop_with_a_timeout_is_no_deadlock) {
     @%p0 bra SPIN;
     st.global.u32 [%out+4], 9;
     ret;
-  )", shape(1, 32));
+  )",
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   EXPECT_EQ(run.out[1], 9u);
 }
@@ -315,10 +333,10 @@ TEST(Grid, deterministic_launches_repeat_and_seeds_move_the_order) {
   )";
   LaunchConfig config = shape(50, 1);
   config.deterministic = true;
-  const Run a = run_body(ticket, config), b = run_body(ticket, config);
+  const KernelRun a = run_body(ticket, config), b = run_body(ticket, config);
   EXPECT_EQ(a.out, b.out);
   config.seed = 12345;
-  const Run c = run_body(ticket, config), d = run_body(ticket, config);
+  const KernelRun c = run_body(ticket, config), d = run_body(ticket, config);
   EXPECT_EQ(c.out, d.out);
   EXPECT_NE(a.out, c.out);
 }
@@ -326,12 +344,13 @@ TEST(Grid, deterministic_launches_repeat_and_seeds_move_the_order) {
 TEST(Limits, a_warp_that_never_ends_is_stopped_with_its_line) {
   LaunchConfig config = shape(1, 32);
   config.max_instructions = 100000;
-  const Run run = run_body(R"(
+  const KernelRun run = run_body(R"(
     mov.b32 %r1, 0;
   LOOP:
     add.u32 %r1, %r1, 1;
     bra LOOP;
-  )", config);
+  )",
+                                 config);
   EXPECT_EQ(run.report.fault.kind, FaultKind::too_many_instructions);
   EXPECT_NE(run.report.fault.place.ptx_line, 0u);
 }
@@ -366,8 +385,8 @@ BASE:
   ret;
 }
 )";
-  const Run run = run_body(with_store(R"(
-    and.b32 %r1, %tid, 15;
+  const KernelRun run = run_body(with_store(R"(
+    and.b32 %r1, %t, 15;
     {
       .param .b32 x;
       .param .b32 y;
@@ -375,7 +394,8 @@ BASE:
       call (y), fib, (x);
       ld.param.b32 %r0, [y];
     }
-  )"), shape(1, 32), 64, {}, fib);
+  )"),
+                                 shape(1, 32), 64, {}, fib);
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   uint32_t f[16] = {0, 1};
   for (int i = 2; i < 16; ++i)
@@ -385,7 +405,7 @@ BASE:
 }
 
 TEST(Calls, recursion_without_end_is_a_fault) {
-  const Run run = run_body("call f;\n ret;", shape(1, 32), 16, {}, R"(
+  const KernelRun run = run_body("call f;\n ret;", shape(1, 32), 16, {}, R"(
 .func f() {
   call f;
   ret;
@@ -400,8 +420,8 @@ TEST(Calls, lanes_may_call_different_functions_through_a_pointer) {
 .func (.param .b32 r) two(.param .b32 n) { .reg .b32 %a; ld.param.u32 %a, [n]; add.u32 %a, %a, 2; st.param.b32 [r], %a; ret; }
 .global .u64 table[2] = {one, two};
 )";
-  const Run run = run_body(with_store(R"(
-    and.b32 %r1, %tid, 1;
+  const KernelRun run = run_body(with_store(R"(
+    and.b32 %r1, %t, 1;
     mul.wide.u32 %rd1, %r1, 8;
     mov.u64 %rd2, table;
     add.u64 %rd3, %rd2, %rd1;
@@ -409,39 +429,41 @@ TEST(Calls, lanes_may_call_different_functions_through_a_pointer) {
     {
       .param .b32 x;
       .param .b32 y;
-      st.param.b32 [x], %tid;
+      st.param.b32 [x], %t;
       P: .callprototype (.param .b32 _) _ (.param .b32 _);
       call (y), %rd4, (x), P;
       ld.param.b32 %r0, [y];
     }
-  )"), shape(1, 32), 64, {}, functions);
+  )"),
+                                 shape(1, 32), 64, {}, functions);
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], i + 1 + i % 2);
 }
 
 TEST(Calls, a_pointer_to_nothing_is_a_fault) {
-  const Run run = run_body(R"(
+  const KernelRun run = run_body(R"(
     mov.u64 %rd1, 4096;
     P: .callprototype _ ();
     call %rd1, P;
     ret;
-  )", shape(1, 32));
+  )",
+                                 shape(1, 32));
   EXPECT_EQ(run.report.fault.kind, FaultKind::bad_call);
 }
 
 TEST(Faults, trap_and_brkpt_say_where) {
-  const Run trap = run_body("setp.eq.u32 %p0, %tid, 5;\n@%p0 trap;\nret;", shape(1, 32));
+  const KernelRun trap = run_body("setp.eq.u32 %p0, %t, 5;\n@%p0 trap;\nret;", shape(1, 32));
   EXPECT_EQ(trap.report.fault.kind, FaultKind::trap);
   EXPECT_EQ(trap.report.fault.lane, 5);
-  EXPECT_EQ(trap.report.fault.place.instruction, "trap;");
-  const Run breakpoint = run_body("brkpt;\nret;", shape(1, 32));
+  EXPECT_EQ(trap.report.fault.place.instruction, "@%p0 trap;");
+  const KernelRun breakpoint = run_body("brkpt;\nret;", shape(1, 32));
   EXPECT_EQ(breakpoint.report.fault.kind, FaultKind::breakpoint);
 }
 
 TEST(Faults, an_unsupported_form_is_one_only_when_reached) {
   constexpr std::string_view body = R"(
-    setp.eq.u32 %p0, %tid, 99;
+    setp.eq.u32 %p0, %t, 99;
     @%p0 bra NEVER;
     ret;
   NEVER:
@@ -449,16 +471,17 @@ TEST(Faults, an_unsupported_form_is_one_only_when_reached) {
     ret;
   )";
   EXPECT_TRUE(run_body(body, shape(1, 32)).report.ok());
-  const Run reached = run_body(body, shape(1, 128));
+  const KernelRun reached = run_body(body, shape(1, 128));
   EXPECT_EQ(reached.report.fault.kind, FaultKind::unsupported);
 }
 
 TEST(Unwritten, reads_are_counted_and_named) {
-  const Run run = run_body(with_store(R"(
-    setp.lt.u32 %p0, %tid, 30;
+  const KernelRun run = run_body(with_store(R"(
+    setp.lt.u32 %p0, %t, 30;
     @%p0 mov.b32 %r5, 1;
     add.u32 %r0, %r5, 1;
-  )"), shape(1, 32));
+  )"),
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok());
   ASSERT_EQ(run.report.uninitialized.size(), 1u);
   EXPECT_EQ(run.report.uninitialized[0].what, "register %r5");
@@ -466,12 +489,13 @@ TEST(Unwritten, reads_are_counted_and_named) {
 }
 
 TEST(Unwritten, a_register_written_under_both_guards_is_written) {
-  const Run run = run_body(with_store(R"(
-    setp.lt.u32 %p0, %tid, 30;
+  const KernelRun run = run_body(with_store(R"(
+    setp.lt.u32 %p0, %t, 30;
     @%p0 mov.b32 %r5, 1;
     @!%p0 mov.b32 %r5, 2;
     add.u32 %r0, %r5, 1;
-  )"), shape(1, 32));
+  )"),
+                                 shape(1, 32));
   ASSERT_TRUE(run.report.ok());
   EXPECT_EQ(run.report.uninitialized_reads, 0u);
 }
@@ -480,7 +504,7 @@ TEST(SpecialRegisters, thread_and_cta_indices) {
   LaunchConfig config;
   config.grid = {2, 3, 2};
   config.block = {4, 3, 5};
-  const Run run = run_body(R"(
+  const KernelRun run = run_body(R"(
     mov.u32 %r1, %ctaid.x;
     mov.u32 %r2, %ctaid.y;
     mov.u32 %r3, %ctaid.z;
@@ -496,7 +520,8 @@ TEST(SpecialRegisters, thread_and_cta_indices) {
     mul.lo.u32 %r10, %r9, 7;
     st.global.u32 [%rd1], %r10;
     ret;
-  )", config);
+  )",
+                                 config);
   ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
   for (uint32_t i = 0; i < 12 * 60; ++i)
     EXPECT_EQ(run.out[i], i * 7);

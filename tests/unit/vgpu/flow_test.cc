@@ -32,7 +32,9 @@ TEST(Flow, an_if_whose_body_stands_at_the_end_comes_before_what_follows) {
   const auto blocks = basic_blocks(module->functions[0]);
   const auto order = layout_order(blocks);
   ASSERT_EQ(order.size(), blocks.size());
-  const auto at = [&](uint32_t block) { return std::find(order.begin(), order.end(), block) - order.begin(); };
+  const auto at = [&](uint32_t block) {
+    return std::find(order.begin(), order.end(), block) - order.begin();
+  };
   EXPECT_EQ(at(0), 0);
   EXPECT_LT(at(2), at(1)) << "FAR must run before BACK, where its lanes join the others";
 }

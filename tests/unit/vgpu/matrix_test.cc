@@ -145,8 +145,8 @@ std::string move_registers(const RegisterText& regs, bool load, size_t first, st
 }
 
 constexpr std::string_view kBases = R"(
-  mul.wide.u32 %rd8, %tid, 4;
-  mul.wide.u32 %rd9, %tid, 8;
+  mul.wide.u32 %rd8, %t, 4;
+  mul.wide.u32 %rd9, %t, 8;
   .reg .b64 %src<4>;
   .reg .b64 %dst<4>;
   add.u64 %src1, %in, %rd8;
@@ -402,7 +402,7 @@ TEST(Wmma, LoadsEveryElementWhereItBelongs) {
     std::string body =
         std::string(kBases) + regs.declare + "  .shared .align 128 .b8 sm[16384];\n  .reg .b32 %sm;\n";
     if (shared) {
-      body += "  mov.u32 %r0, sm;\n  shl.b32 %sm, %tid, 2;\n  add.u32 %sm, %sm, %r0;\n";
+      body += "  mov.u32 %r0, sm;\n  shl.b32 %sm, %t, 2;\n  add.u32 %sm, %sm, %r0;\n";
       body += copy_to_shared(memory.size() / 4, "%sm", "%src1");
     }
     body += fmt::format("  {} {}, [{}], {};\n", s.text, regs.list, shared ? "sm" : "%in", kStride);
@@ -499,9 +499,9 @@ TEST(M8n8, LoadsAndTransposes) {
     const RegisterText regs = registers_text(f, "x");
     std::string body = std::string(kBases) + regs.declare +
                        "  .shared .align 128 .b8 sm[512];\n  .reg .b32 %sm;\n" +
-                       "  mov.u32 %r0, sm;\n  shl.b32 %sm, %tid, 2;\n  add.u32 %sm, %sm, %r0;\n" +
+                       "  mov.u32 %r0, sm;\n  shl.b32 %sm, %t, 2;\n  add.u32 %sm, %sm, %r0;\n" +
                        copy_to_shared(128, "%sm", "%src1") +
-                       "  mul.lo.u32 %r2, %tid, 80;\n  and.b32 %r2, %r2, 511;\n  add.u32 %r2, %r2, %r0;\n"
+                       "  mul.lo.u32 %r2, %t, 80;\n  and.b32 %r2, %r2, 511;\n  add.u32 %r2, %r2, %r0;\n"
                        "  cvt.u64.u32 %rd1, %r2;\n";
     if (generic)
       body += "  cvta.shared.u64 %rd1, %rd1;\n";
@@ -530,8 +530,8 @@ TEST(M8n8, StoresWhatItLoaded) {
     std::string body = std::string(kBases) + regs.declare +
                        "  .shared .align 128 .b8 sm[512];\n  .reg .b32 %sm;\n" +
                        move_registers(regs, true, 0, "%src") +
-                       "  mov.u32 %r0, sm;\n  shl.b32 %r2, %tid, 4;\n  add.u32 %r2, %r2, %r0;\n"
-                       "  shl.b32 %sm, %tid, 2;\n  add.u32 %sm, %sm, %r0;\n  cvt.u64.u32 %rd1, %r2;\n";
+                       "  mov.u32 %r0, sm;\n  shl.b32 %r2, %t, 4;\n  add.u32 %r2, %r2, %r0;\n"
+                       "  shl.b32 %sm, %t, 2;\n  add.u32 %sm, %sm, %r0;\n  cvt.u64.u32 %rd1, %r2;\n";
     if (s.text.find(".shared") == std::string::npos)
       body += "  cvta.shared.u64 %rd1, %rd1;\n";
     body += fmt::format("  {} [%rd1], {};\n  bar.warp.sync 0xffffffff;\n", s.text, regs.list);

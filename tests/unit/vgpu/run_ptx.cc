@@ -10,9 +10,10 @@
 
 namespace lemma::vgpu {
 
-Run run_body(std::string_view body, LaunchConfig config, size_t out_words, const std::vector<uint32_t>& in,
-             std::string_view before) {
-  const std::string text = std::string(".version 8.6\n.target sm_90a\n.address_size 64\n") + std::string(before) +
+KernelRun run_body(std::string_view body, LaunchConfig config, size_t out_words,
+                   const std::vector<uint32_t>& in, std::string_view before) {
+  const std::string text = std::string(".version 8.6\n.target sm_90a\n.address_size 64\n") +
+                           std::string(before) +
                            R"(
 .visible .entry k(.param .u64 p_out, .param .u64 p_in) {
   .reg .pred %p<10>;
@@ -20,21 +21,20 @@ Run run_body(std::string_view body, LaunchConfig config, size_t out_words, const
   .reg .b64 %rd<100>;
   .reg .f32 %f<100>;
   .reg .b64 %out, %in;
-  .reg .b32 %thread;
-  mov.u32 %thread, %tid.x; // before a register of that name hides it
-  .reg .b32 %tid;
+  .reg .b32 %t;
   ld.param.u64 %out, [p_out];
   ld.param.u64 %in, [p_in];
-  mov.u32 %tid, %thread;
+  mov.u32 %t, %tid.x;
 )" + std::string(body) + "\n}\n";
-  Run run;
+  KernelRun run;
   auto parsed = ptx::parse(std::make_shared<SourceText>("test.ptx", text));
   if (has_errors(parsed.diagnostics)) {
     ADD_FAILURE() << render(parsed.diagnostics, *parsed.module->source);
     return run;
   }
   GlobalMemory memory;
-  auto program = Program::load(std::shared_ptr<const ptx::Module>(std::move(parsed.module)), memory, Arch{90});
+  auto program =
+      Program::load(std::shared_ptr<const ptx::Module>(std::move(parsed.module)), memory, Arch{90});
   if (!program) {
     ADD_FAILURE() << program.error().message;
     return run;
@@ -43,7 +43,8 @@ Run run_body(std::string_view body, LaunchConfig config, size_t out_words, const
   Allocation* source = memory.allocate(in.size() * 4 + 4, "in");
   std::memcpy(source->host, in.data(), in.size() * 4);
   const uint64_t params[2] = {out->base, source->base};
-  config.params.assign(reinterpret_cast<const std::byte*>(params), reinterpret_cast<const std::byte*>(params + 2));
+  config.params.assign(reinterpret_cast<const std::byte*>(params),
+                       reinterpret_cast<const std::byte*>(params + 2));
   if (!config.print)
     config.print = [&run](std::string_view s) { run.printed += s; };
   const Code* entry = (*program)->find("k");
