@@ -350,7 +350,7 @@ TEST(Mma, NeedsTheWholeWarp) {
   LaunchConfig config = one_warp();
   config.block = {16, 1, 1};
   const auto run = run_body(
-      "  .reg .b32 d, a;\n  mov.u32 a, %tid;\n  movmatrix.sync.aligned.m8n8.trans.b16 d, a;\n", config);
+      "  .reg .b32 d, a;\n  mov.u32 a, %t;\n  movmatrix.sync.aligned.m8n8.trans.b16 d, a;\n", config);
   EXPECT_EQ(run.report.fault.kind, FaultKind::illegal_instruction);
   EXPECT_NE(run.report.fault.message.find("movmatrix needs all 32 threads"), std::string::npos)
       << run.report.fault.message;
@@ -458,7 +458,7 @@ TEST(Wmma, TakesTheDenseStrideWhenNoneIsGiven) {
   EXPECT_EQ(run.out, in);
 }
 
-Run wmma_load_at(std::string_view address_code, std::string_view opcode, std::string_view stride) {
+KernelRun wmma_load_at(std::string_view address_code, std::string_view opcode, std::string_view stride) {
   return run_body(std::string(kBases) + "  .reg .b32 x<8>;\n  .shared .align 128 .b8 sm[4096];\n" +
                       std::string(address_code) +
                       fmt::format("  {} {{x0,x1,x2,x3,x4,x5,x6,x7}}, [%rd1], {};\n", opcode, stride),
@@ -480,7 +480,7 @@ TEST(Wmma, FaultsWhereTheHardwareWould) {
             FaultKind::out_of_bounds);
   EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %src1;\n", global, "16").report.fault.kind,
             FaultKind::illegal_instruction);
-  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "%tid").report.fault.kind,
+  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "%t").report.fault.kind,
             FaultKind::illegal_instruction);
 }
 
