@@ -278,6 +278,13 @@ private:
     spec.ranged = true;
     const size_t close = text_.find(')', at_);
     const std::string range(text_.substr(at_, close - at_));
+    if (range.find("..") == std::string::npos) {
+      spec.ranged = false;
+      for (const std::string_view value : split(range, ' '))
+        spec.one_of.push_back(number(value).value_or(0));
+      at_ = close + 1;
+      return;
+    }
     long long lo = 0, hi = 0, step = 1;
     if (std::sscanf(range.c_str(), "%lld..%lld/%lld", &lo, &hi, &step) < 2 || step <= 0)
       wrong("bad range");

@@ -88,11 +88,13 @@ struct OperandSpec {
   bool special = false;   // a special register will do
   bool symbol = false;    // the address of a variable or function will do
   bool sink = false;      // _ will do
+  bool offset = false;    // address: [a+4]
   bool selector = false;  // a part of the register will do: %r1.b0
-  bool ranged = false;    // an immediate must lie in [min, max], a multiple of `step`
+  bool ranged = false;    // an immediate must lie in [min, max], in steps of `step`
   int64_t min = 0;
   int64_t max = 0;
-  int64_t step = 1;
+  int64_t step = 1;            // from `min` on when min < 0, else from 0
+  std::vector<int64_t> one_of; // an immediate must be one of these; empty: any
 
   // Address: the space of slot `space_slot`, else `space`.
   int8_t space_slot = -1;
@@ -120,6 +122,7 @@ std::string to_string(Target target);
 struct TargetSet {
   std::vector<Target> any_of;
   bool contains(Target target) const;
+  friend bool operator==(const TargetSet&, const TargetSet&) = default;
 };
 // "sm_90a", "sm_80 and up", "sm_100f family or sm_120f family", "all".
 std::string to_string(const TargetSet& targets);
@@ -225,6 +228,7 @@ struct OperandShape {
   };
   Kind kind = Kind::reg;
   bool negated = false;
+  bool offset = false;                    // address: [a+4]
   bool selector = false;                  // has a component: %r1.x
   Type type = Type::none;                 // reg, sreg
   uint8_t vector_elems = 1;               // of a register declared .v2, .v4

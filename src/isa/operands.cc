@@ -168,7 +168,7 @@ private:
         return spec.written ? Fault::written : Fault::kind;
       if (is_float(type_of(spec)) || is_packed(type_of(spec)))
         return Fault::type;
-      if (spec.ranged && (shape.value < spec.min || shape.value > spec.max || shape.value % spec.step != 0))
+      if (!in_range(spec, shape.value))
         return Fault::range;
       return Fault::none;
     case Kind::imm_f32:
@@ -186,6 +186,15 @@ private:
     default:
       return Fault::kind;
     }
+  }
+
+  static bool in_range(const OperandSpec& spec, int64_t value) {
+    if (!spec.one_of.empty())
+      return std::find(spec.one_of.begin(), spec.one_of.end(), value) != spec.one_of.end();
+    if (!spec.ranged)
+      return true;
+    const int64_t from = std::min<int64_t>(spec.min, 0);
+    return value >= spec.min && value <= spec.max && (value - from) % spec.step == 0;
   }
 
   bool float_immediate_agrees(const OperandSpec& spec, Kind kind) const {
@@ -227,6 +236,8 @@ private:
       return Fault::kind;
     if (shape.children != spec.parts.size() + 1)
       return Fault::length;
+    if (!spec.parts.empty() && shape.offset)
+      return Fault::kind; // [map+4, {x}] is a syntax error to the assembler
     for (size_t i = 0; i < spec.parts.size(); ++i) {
       OperandFault ignored;
       fault.child = static_cast<int>(i + 1);

@@ -42,6 +42,7 @@ OperandShape shape_of(const Operand& operand, const Function& function, const Mo
   shape.kind = shape_kind(operand);
   shape.negated = operand.negated;
   shape.selector = operand.component >= 0;
+  shape.offset = operand.offset != 0;
   if (shape.kind == Kind::reg) {
     const Register& reg = function.registers[operand.reg];
     shape.type = reg.type;

@@ -48,6 +48,8 @@ std::string describe_wanted(const OperandSpec& spec, const Binding& binding) {
   case OperandSpec::Kind::data:
     break;
   }
+  if (!spec.reg && !spec.one_of.empty())
+    return fmt::format("{}", fmt::join(spec.one_of, ", "));
   if (!spec.reg && spec.ranged)
     return fmt::format("an immediate in {}..{}{}", spec.min, spec.max,
                        spec.step > 1 ? fmt::format(" in steps of {}", spec.step) : "");

@@ -62,7 +62,11 @@ public:
         return std::nullopt;
     Text text;
     text.opcode = isa::to_string(form_.opcode);
-    fill_slots(text);
+    do { // some combinations of vector length and type are too wide
+      text.words.clear();
+      binding_ = {};
+      fill_slots(text);
+    } while (!widths_fit());
     std::vector<int> group_choice; // per operand group: 0 out, 1 in
     for (const OperandSpec& spec : form_.operands) {
       if (spec.group >= 0 && static_cast<size_t>(spec.group) >= group_choice.size())
@@ -101,22 +105,32 @@ private:
     }
   }
 
+  bool widths_fit() const {
+    return std::all_of(form_.operands.begin(), form_.operands.end(), [&](const OperandSpec& spec) {
+      const int bits = isa::bits_of(type_of(spec)) * std::max(isa::elems_of(spec, binding_), 1);
+      return spec.most_bits == 0 || (spec.exact_bits ? bits == spec.most_bits : bits <= spec.most_bits);
+    });
+  }
+
   Type type_of(const OperandSpec& spec) const {
     return spec.type_slot >= 0 ? binding_.type(spec.type_slot) : spec.type;
   }
 
   std::string scalar(const OperandSpec& spec) {
     const Type type = type_of(spec);
+    if (!spec.one_of.empty())
+      return fmt::format("{}", rng_.pick(spec.one_of));
+    if (!spec.reg && spec.sink)
+      return "_";
+    if (!spec.reg && spec.ranged)
+      return fmt::format("{}", spec.min + spec.step * static_cast<int64_t>(rng_.below(static_cast<size_t>(
+                                                          (spec.max - spec.min) / spec.step + 1))));
     if (!spec.reg)
-      return spec.sink ? "_"
-                       : fmt::format("{}", spec.ranged
-                                               ? spec.min + static_cast<int64_t>(rng_.below(
-                                                                static_cast<size_t>(spec.max - spec.min + 1)))
-                                               : static_cast<int64_t>(rng_.below(8)));
+      return fmt::format("{}", rng_.below(8));
     if (spec.immediate && type != Type::pred && rng_.chance(15)) {
       if (type == Type::f32 || type == Type::f64)
         return rng_.chance(50) ? "1.5" : type == Type::f32 ? "0f3F800000" : "0d3FF0000000000000";
-      if (!isa::is_float(type))
+      if (!isa::is_float(type) && type != Type::u16x2 && type != Type::s16x2)
         return fmt::format("{}", spec.ranged ? spec.min : static_cast<int64_t>(rng_.below(16)));
     }
     if (type == Type::pred)
@@ -180,7 +194,7 @@ private:
     if (spec.kind != OperandSpec::Kind::address)
       return data(spec);
     std::string text = base(spec);
-    if (rng_.chance(20))
+    if (spec.parts.empty() && rng_.chance(20))
       text += rng_.chance(50) ? "+16" : "+-32";
     for (const OperandSpec& part : spec.parts)
       text += ", " + data(part);

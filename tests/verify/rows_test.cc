@@ -1,0 +1,82 @@
+// The form tables against each other, through instructions made from them: each is accepted by the parser and
+// the verifier, and no row is superfluous because another accepts all that it does.
+#include "ptx/parser.h"
+#include "ptx/shapes.h"
+#include "sampler.h"
+#include "verify/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace lemma::verify_test {
+namespace {
+
+constexpr int kSamples = 24;
+
+// A target that has the form, rather a common one.
+std::string target_of(const isa::Form& form) {
+  for (const char* target : {"sm_90a", "sm_100a", "sm_120a", "sm_103a", "sm_110a"})
+    if (form.targets.contains(*isa::parse_target(target)))
+      return target;
+  return "";
+}
+
+bool is_gone(const isa::Form& form) {
+  return form.until.major != 0;
+}
+
+// The forms that accept an instruction, and are there wherever `form` is.
+std::set<const isa::Form*> also_accepting(const isa::Form& form, const std::string& text,
+                                          const std::string& target) {
+  const auto outcome = ptx::parse(std::make_shared<SourceText>("sample.ptx", module_of(text, target)));
+  EXPECT_FALSE(has_errors(outcome.diagnostics)) << text << "\n"
+                                                << render(outcome.diagnostics, *outcome.module->source);
+  std::set<const isa::Form*> found;
+  if (has_errors(outcome.diagnostics))
+    return found;
+  const Diagnostics diagnostics = verify::verify(*outcome.module);
+  EXPECT_FALSE(has_errors(diagnostics)) << form.syntax << "\n"
+                                        << render(diagnostics, *outcome.module->source);
+  const ptx::Function& function = outcome.module->functions[0];
+  const ptx::Instruction& instruction = function.instructions[0];
+  isa::OperandShapes shapes;
+  ptx::shapes_of(instruction, function, *outcome.module, shapes);
+  for (const isa::Form* other : isa::forms_of(form.opcode)) {
+    isa::Binding binding;
+    if (other != &form && other->since <= form.since && !is_gone(*other) && other->targets == form.targets &&
+        isa::bind(*other, instruction.quals, instruction.types, binding) &&
+        isa::operands_fit(*other, binding, shapes))
+      found.insert(other);
+  }
+  return found;
+}
+
+TEST(Rows, AreAcceptedAndNoneIsSuperfluous) {
+  Rng rng(1);
+  int made = 0;
+  for (const isa::Form& form : isa::forms()) {
+    const std::string target = target_of(form);
+    ASSERT_FALSE(target.empty()) << form.syntax;
+    if (is_gone(form))
+      continue;
+    std::set<const isa::Form*> others;
+    for (int i = 0; i < kSamples; ++i) {
+      const auto text = sample(form, rng);
+      if (!text)
+        break;
+      ++made;
+      const auto also = also_accepting(form, text->str(), target);
+      if (i == 0)
+        others = also;
+      std::erase_if(others, [&](const isa::Form* other) { return !also.contains(other); });
+    }
+    for (const isa::Form* other : others)
+      ADD_FAILURE() << form.syntax << "\n  where " << form.where << "\nis all in\n  " << other->syntax
+                    << "\n  where " << other->where;
+  }
+  EXPECT_GT(made, 5000);
+}
+
+} // namespace
+} // namespace lemma::verify_test
