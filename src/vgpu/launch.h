@@ -30,6 +30,7 @@ struct Frame {
   std::unique_ptr<std::byte[]> storage;
   std::byte* data = nullptr;     // 64-byte aligned
   std::vector<LaneMask> written; // by register: lanes that hold a value
+  LaneMask carry = 0;            // CC.CF: the carry out of a sum, the absence of a borrow of a difference
 };
 
 struct CallFrame {

@@ -1,0 +1,81 @@
+// cvt between scalar types. Kernels and rows stand in convert.inc; here the modifiers of an instruction
+// decide whether a kernel takes it or the exact conversion of convert_numeric.cc. Packed destinations and
+// sources are convert_packed.cc.
+//
+// Operands may lie in registers wider than their type: a source's low bits are taken, a result is
+// sign-extended if its type is a signed integer, else zero-extended.
+//
+// PTX ISA: "Data Movement and Conversion Instructions: cvt", "Operand Size Exceeding Instruction-Type Size".
+// Tests: tests/unit/vgpu/convert_test.cc.
+#include "vgpu/handlers/convert.h"
+
+#include "vgpu/decoder.h"
+#include "vgpu/handlers/host_mode.h"
+
+#include <immintrin.h>
+#include <type_traits>
+
+namespace lemma::vgpu {
+using isa::Opcode;
+using isa::Qual;
+using isa::Type;
+} // namespace lemma::vgpu
+
+#define LEMMA_KERNELS "vgpu/handlers/convert.inc"
+#include "vgpu/handlers/levels.inc"
+
+namespace lemma::vgpu {
+namespace {
+
+const RowTable& table() {
+  static const LeveledTables tables(LEMMA_FILLS);
+  return tables.now();
+}
+
+bool is_half(Type type) {
+  return type == Type::f16 || type == Type::bf16;
+}
+
+// Whether the kernel of these types computes this rounding: half-precision results are rounded to nearest
+// only.
+bool kernel_takes(Type to, Type from, const ConvertModifiers& modifiers) {
+  if (!is_half(to) || to == from)
+    return true;
+  return modifiers.rounding == Qual::rn;
+}
+
+// The row of the types, and among those of integers or of one type the one for the modifiers.
+std::initializer_list<Qual> row_quals(Type to, Type from, const ConvertModifiers& modifiers) {
+  static constexpr std::initializer_list<Qual> kNone = {}, kSat = {Qual::sat}, kCopy = {Qual::noftz};
+  if (isa::is_integer(to) && isa::is_integer(from))
+    return modifiers.sat ? kSat : kNone;
+  const bool plain = modifiers.rounding == Qual::none && !modifiers.ftz && !modifiers.sat;
+  return plain && to == from && !is_half(to) ? kCopy : kNone;
+}
+
+} // namespace
+
+bool pick_convert(const ptx::Instruction& instruction, Selection& selection) {
+  if (instruction.opcode != Opcode::cvt || instruction.types.size() != 2)
+    return false;
+  const std::optional<ConvertModifiers> modifiers = modifiers_of(instruction);
+  const Type to = instruction.type(0), from = instruction.type(1);
+  const std::optional<ElementFormat> to_format = format_of(to), from_format = format_of(from);
+  if (!modifiers || !to_format || !from_format || to_format->elements != 1 || from_format->elements != 1)
+    return false;
+  ptx::Instruction row;
+  row.opcode = Opcode::cvt;
+  row.types = instruction.types;
+  row.quals = row_quals(to, from, *modifiers);
+  if (!kernel_takes(to, from, *modifiers) || !table().pick(row, selection))
+    return pick_numeric_conversion(to, from, 1, *modifiers, selection);
+  selection.flags = modifiers->flags();
+  selection.imm = host_mode(modifiers->rounding, modifiers->ftz);
+  return true;
+}
+
+void add_convert_selectors(SelectorTable& selectors) {
+  selectors.add({Opcode::cvt, Opcode::cvt_pack}, select_arithmetic);
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,163 @@
+#include "vgpu/handlers/select.h"
+
+#include "vgpu/decoder.h"
+#include "vgpu/handlers/host_mode.h"
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::Type;
+
+bool is_rounding(Qual qual) {
+  return qual == Qual::rn || qual == Qual::rz || qual == Qual::rm || qual == Qual::rp;
+}
+
+// Whether a row with these modes takes the qualifier out of the comparison.
+bool taken(Modes modes, Qual qual) {
+  switch (modes) {
+  case Modes::none:
+    return false;
+  case Modes::host:
+    return is_rounding(qual) || qual == Qual::ftz || qual == Qual::sat;
+  case Modes::flags:
+    return qual == Qual::rn || qual == Qual::ftz || qual == Qual::sat || qual == Qual::relu;
+  }
+  return false;
+}
+
+bool matches(const Row& row, const ptx::Instruction& instruction) {
+  if (instruction.types.size() != row.types.size() ||
+      !std::equal(row.types.begin(), row.types.end(), instruction.types.begin()))
+    return false;
+  size_t seen = 0;
+  for (const Qual qual : instruction.quals) {
+    if (std::find(row.quals.begin(), row.quals.end(), qual) != row.quals.end())
+      ++seen;
+    else if (!taken(row.modes, qual))
+      return false;
+  }
+  return seen == row.quals.size();
+}
+
+void apply_modes(const Row& row, const ptx::Instruction& instruction, Selection& selection) {
+  if (row.modes == Modes::host) {
+    const Qual rounding = instruction.one_of({Qual::rn, Qual::rz, Qual::rm, Qual::rp}, Qual::rn);
+    const uint32_t mode = host_mode(rounding, instruction.has(Qual::ftz));
+    selection.imm = mode;
+    selection.handler =
+        row.by_mode[(instruction.has(Qual::sat) ? 2 : 0) | (mode != kHostDefaultMode ? 1 : 0)];
+  } else if (row.modes == Modes::flags) {
+    selection.flags |= (instruction.has(Qual::ftz) ? kFlagFtz : 0) |
+                       (instruction.has(Qual::sat) ? kFlagSat : 0) |
+                       (instruction.has(Qual::relu) ? kFlagRelu : 0);
+  }
+}
+
+} // namespace
+
+void RowTable::add(Row row) {
+  const auto index = static_cast<size_t>(row.opcode);
+  if (rows_.size() <= index)
+    rows_.resize(index + 1);
+  rows_[index].push_back(std::move(row));
+}
+
+void RowTable::add(Opcode opcode, std::initializer_list<Type> types, std::initializer_list<Qual> quals,
+                   Handler handler, Type dst, std::initializer_list<Type> srcs, Modes modes) {
+  Row row{opcode, types, quals, modes, {}, {}};
+  row.selection.handler = handler;
+  row.selection.dst[0] = dst;
+  row.selection.src_count = static_cast<uint8_t>(srcs.size());
+  std::copy(srcs.begin(), srcs.end(), row.selection.src.begin());
+  add(std::move(row));
+}
+
+void RowTable::add_modal(Opcode opcode, Type type, int sources, std::initializer_list<Qual> quals,
+                         std::array<Handler, 4> by_mode) {
+  Row row{opcode, {type}, quals, Modes::host, {}, by_mode};
+  row.selection.dst[0] = type;
+  row.selection.src_count = static_cast<uint8_t>(sources);
+  std::fill_n(row.selection.src.begin(), sources, type);
+  add(std::move(row));
+}
+
+bool RowTable::pick(const ptx::Instruction& instruction, Selection& selection) const {
+  const auto index = static_cast<size_t>(instruction.opcode);
+  if (index >= rows_.size())
+    return false;
+  for (const Row& row : rows_[index]) {
+    if (!matches(row, instruction))
+      continue;
+    selection = row.selection;
+    apply_modes(row, instruction, selection);
+    return true;
+  }
+  return false;
+}
+
+void RowTable::add_to(SelectorTable& selectors) const {
+  for (size_t opcode = 0; opcode < rows_.size(); ++opcode)
+    if (!rows_[opcode].empty())
+      selectors.add(static_cast<Opcode>(opcode), select_arithmetic);
+}
+
+LeveledTables::LeveledTables(Fill baseline, Fill avx2, Fill avx512) {
+  const std::array<Fill, kHostLevels> fills{baseline, avx2, avx512};
+  for (const HostLevel level : host_levels()) // only what the host can run
+    fills[static_cast<size_t>(level)](tables_[static_cast<size_t>(level)]);
+}
+
+bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection) {
+  return pick_integer(instruction, selection) || pick_logic(instruction, selection) ||
+         pick_float(instruction, selection) || pick_approximate(instruction, selection) ||
+         pick_half(instruction, selection) || pick_convert(instruction, selection) ||
+         pick_convert_packed(instruction, selection) || pick_compare(instruction, selection);
+}
+
+OperandList operands_of(const ptx::Instruction& instruction, uint8_t skip_sources) {
+  OperandList list;
+  const auto& operands = instruction.operands;
+  if (operands.empty())
+    return list;
+  if (operands[0].kind == ptx::OperandKind::pair)
+    for (const ptx::Operand& element : operands[0].elems)
+      list.dsts.push_back(&element);
+  else
+    list.dsts.push_back(&operands[0]);
+  for (size_t i = 1; i < operands.size(); ++i) {
+    if (skip_sources >> (i - 1) & 1)
+      continue;
+    if (operands[i].kind == ptx::OperandKind::vector)
+      for (const ptx::Operand& element : operands[i].elems)
+        list.srcs.push_back(&element);
+    else
+      list.srcs.push_back(&operands[i]);
+  }
+  return list;
+}
+
+bool select_arithmetic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  Selection selection;
+  if (!pick_arithmetic(instruction, selection))
+    return false;
+  const OperandList operands = operands_of(instruction, selection.skip_sources);
+  if (operands.dsts.size() > selection.dst.size() || operands.srcs.size() != selection.src_count)
+    return false;
+  std::vector<Slot> dsts, srcs;
+  for (size_t i = 0; i < operands.srcs.size(); ++i)
+    srcs.push_back(decoder.src(*operands.srcs[i], selection.src[i]));
+  for (size_t i = 0; i < operands.dsts.size(); ++i)
+    dsts.push_back(decoder.dst(*operands.dsts[i], selection.dst[i]));
+  decoder.set_operands(in, dsts, srcs);
+  in.handler = selection.handler;
+  in.flags = selection.flags;
+  in.width = selection.width;
+  in.imm = selection.imm;
+  return true;
+}
+
+} // namespace lemma::vgpu

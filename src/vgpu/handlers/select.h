@@ -1,0 +1,117 @@
+// How an arithmetic instruction finds its handler. Each family has a table of rows, one a form that executes:
+// opcode, types, qualifiers, and what runs it on which operands. A row is added where its kernel stands, and
+// nowhere else. What no row matches is not modelled.
+//
+//   ptx::Instruction --pick_*()--> Selection --select_arithmetic()--> DecodedInst
+//
+// A Selection knows no registers, so that tests run handlers without decoding a program.
+//
+// Tests: tests/unit/vgpu/arithmetic_fixture.h and the *_test.cc that use it.
+#pragma once
+
+#include "vgpu/exec.h"
+#include "vgpu/handlers/levels.h"
+
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace lemma::vgpu {
+
+class SelectorTable;
+
+// What runs an instruction, and the types of its operands. Sources are taken in the order written (elements
+// of a vector operand one by one); `skip_sources` has a bit for each that is no operand of the handler, such
+// as the immediate of lop3. A pair d|p counts as two destinations.
+struct Selection {
+  Handler handler = nullptr;
+  uint8_t dst_count = 1;
+  uint8_t src_count = 0;
+  std::array<isa::Type, 2> dst{};
+  std::array<isa::Type, 6> src{};
+  uint8_t skip_sources = 0;
+  uint8_t flags = 0;
+  uint8_t width = 0;
+  int64_t imm = 0;
+};
+
+// The rounding, .ftz and .sat that an arithmetic row leaves to the instruction.
+enum class Modes : uint8_t {
+  none,  // qualifiers must be exactly the row's
+  host,  // rounding and .ftz become a mode of the host's unit in Selection::imm; handlers by [mode not
+         // default][sat]
+  flags, // kFlagFtz, kFlagSat, kFlagRelu of Selection::flags; .rn is allowed and means nothing
+};
+inline constexpr uint8_t kFlagFtz = 1;
+inline constexpr uint8_t kFlagSat = 2;
+inline constexpr uint8_t kFlagRelu = 4;
+inline constexpr uint8_t kFlagSatfinite = 8; // of conversions
+
+struct Row {
+  isa::Opcode opcode = isa::Opcode::none;
+  std::vector<isa::Type> types; // the instruction's
+  std::vector<isa::Qual> quals; // in any order; less those that `modes` takes
+  Modes modes = Modes::none;
+  Selection selection;
+  std::array<Handler, 4> by_mode{}; // Modes::host: [sat << 1 | mode not default]
+};
+
+class RowTable {
+public:
+  void add(Row row);
+  // Fills `selection` from the row that matches, if one does.
+  bool pick(const ptx::Instruction& instruction, Selection& selection) const;
+  // Makes select_arithmetic the selector of every opcode that has a row.
+  void add_to(SelectorTable& selectors) const;
+
+  // Rows of plain operands: one destination of `dst`, sources of `srcs`.
+  void add(isa::Opcode opcode, std::initializer_list<isa::Type> types, std::initializer_list<isa::Qual> quals,
+           Handler handler, isa::Type dst, std::initializer_list<isa::Type> srcs, Modes modes = Modes::none);
+  void add_modal(isa::Opcode opcode, isa::Type type, int sources, std::initializer_list<isa::Qual> quals,
+                 std::array<Handler, 4> by_mode);
+
+private:
+  std::vector<std::vector<Row>> rows_; // by opcode
+};
+
+// Builds a family's table at the host level in force, once a level.
+class LeveledTables {
+public:
+  using Fill = void (*)(RowTable& table);
+  LeveledTables(Fill baseline, Fill avx2, Fill avx512);
+  const RowTable& now() const { return tables_[static_cast<size_t>(host_level())]; }
+
+private:
+  std::array<RowTable, kHostLevels> tables_;
+};
+
+// One a family; false if it has no row for the instruction.
+bool pick_integer(const ptx::Instruction& instruction, Selection& selection);
+bool pick_logic(const ptx::Instruction& instruction, Selection& selection);
+bool pick_float(const ptx::Instruction& instruction, Selection& selection);
+bool pick_approximate(const ptx::Instruction& instruction, Selection& selection);
+bool pick_half(const ptx::Instruction& instruction, Selection& selection);
+bool pick_convert(const ptx::Instruction& instruction, Selection& selection);
+bool pick_convert_packed(const ptx::Instruction& instruction, Selection& selection);
+bool pick_compare(const ptx::Instruction& instruction, Selection& selection);
+
+// The first family that has the instruction.
+bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection);
+
+// The operands of an instruction in the order that Selection counts them.
+struct OperandList {
+  std::vector<const ptx::Operand*> dsts;
+  std::vector<const ptx::Operand*> srcs;
+};
+OperandList operands_of(const ptx::Instruction& instruction, uint8_t skip_sources);
+
+// A Selector (decoder.h): picks, and gives the instruction its operands.
+class Decoder;
+bool select_arithmetic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
+
+// Parts of the families that decoder.h names, in files of their own.
+void add_logic_selectors(SelectorTable& selectors); // logic.cc: and or xor not cnot lop3 shl shr shf prmt
+void add_approximate_selectors(SelectorTable& selectors); // approximate.cc: sin cos ex2 lg2 tanh rsqrt ...
+
+} // namespace lemma::vgpu
