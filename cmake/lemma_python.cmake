@@ -10,14 +10,19 @@ foreach(candidate $ENV{LEMMA_PYTHON} python3 /usr/bin/python3)
   endif()
 endforeach()
 
+# lemma_python_skip(<prefix>): one test that is skipped, so that what does not run is named.
+function(lemma_python_skip prefix)
+  message(WARNING "no python3 with numpy: the tests ${prefix}.* are not run")
+  add_test(NAME ${prefix}.skipped COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: no python3 with numpy")
+  set_tests_properties(${prefix}.skipped PROPERTIES SKIP_REGULAR_EXPRESSION SKIPPED)
+endfunction()
+
 # lemma_python_tests(<prefix> <script> <argument>...)
 # One test for each name that `script --list` prints, <prefix>.<name>: `script <argument>... <name>`.
 # Without LEMMA_PYTHON, one test that is skipped by name.
 function(lemma_python_tests prefix script)
   if(NOT LEMMA_PYTHON)
-    message(WARNING "no python3 with numpy: the tests ${prefix}.* are not run")
-    add_test(NAME ${prefix}.skipped COMMAND ${CMAKE_COMMAND} -E echo "SKIPPED: no python3 with numpy")
-    set_tests_properties(${prefix}.skipped PROPERTIES SKIP_REGULAR_EXPRESSION SKIPPED)
+    lemma_python_skip(${prefix})
     return()
   endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
