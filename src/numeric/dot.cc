@@ -4,10 +4,12 @@
 #include "numeric/dot.h"
 
 #include "numeric/arithmetic.h"
+#include "numeric/convert.h"
 #include "numeric/dot_internal.h"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -27,18 +29,71 @@ size_t column(const DotTile& tile, size_t i, size_t k) {
   return tile.a_index != nullptr ? tile.a_index[i * tile.k + k] : k;
 }
 
+// The same for f64 to nearest even by the host's fma, which is IEEE's in all but the bits of a NaN; those
+// outputs say false.
+bool host_fma_chain(const double* a, const double* b, size_t k_count, double c, uint64_t& bits) {
+  for (size_t k = 0; k < k_count; ++k)
+    c = std::fma(a[k], b[k], c);
+  bits = std::bit_cast<uint64_t>(c);
+  return !std::isnan(c);
+}
+
 // One IEEE fma after another, k ascending, starting from C. Measured on an H200 for all f64 shapes.
 void dot_fma_chain(const DotModel& model, const DotTile& tile) {
   const int bytes = element_bytes(model.d);
   const size_t n = tile.n, k_count = tile.k, k_b = columns_of_b(tile);
   const ArithmeticOptions options{.rounding = model.rounding};
+  const bool by_host =
+      model.d == FloatFormat::f64 && model.rounding == Rounding::rn && tile.a_index == nullptr;
   for (size_t i = 0; i < static_cast<size_t>(tile.m); ++i)
     for (size_t j = 0; j < n; ++j) {
       uint64_t sum = tile.c != nullptr ? load_element(tile.c, i * n + j, bytes) : 0;
+      uint64_t result = 0;
+      if (by_host && host_fma_chain(static_cast<const double*>(tile.a) + i * k_count,
+                                    static_cast<const double*>(tile.b) + j * k_b, k_count,
+                                    std::bit_cast<double>(sum), result)) {
+        store_element(tile.d, i * n + j, bytes, result);
+        continue;
+      }
       for (size_t k = 0; k < k_count; ++k)
         sum = fma(model.d, load_element(tile.a, i * k_count + k, bytes),
                   load_element(tile.b, j * k_b + column(tile, i, k), bytes), sum, options);
       store_element(tile.d, i * n + j, bytes, sum);
+    }
+}
+
+// What ptxas (12.8 and 13.0, sm_80 to sm_120) emits for mma.m8n8k4 of f16: a call of scalar code, through
+// which the operands of every lane were followed symbolically. The host's float is IEEE's f32 in all but the
+// bits of a NaN.
+void dot_scalar_k4(const DotModel& model, const DotTile& tile) {
+  constexpr size_t kDepth = 4;
+  const size_t m = tile.m, n = tile.n;
+  const auto widen = [](FloatFormat format, const void* array, size_t index) {
+    const uint64_t bits = load_element(array, index, element_bytes(format));
+    return std::bit_cast<float>(static_cast<uint32_t>(convert_float(FloatFormat::f32, format, bits)));
+  };
+  std::vector<float> a(m * kDepth), b(n * kDepth);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = widen(model.a, tile.a, i);
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = widen(model.b, tile.b, i);
+  const bool to_half = model.d == FloatFormat::f16;
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j) {
+      const float *x = &a[i * kDepth], *y = &b[j * kDepth];
+      const float c = tile.c != nullptr ? widen(model.c, tile.c, i * n + j) : 0;
+      float sum = 0;
+      if (to_half) {
+        sum = (c + std::fma(x[1], y[1], x[0] * y[0])) + std::fma(x[3], y[3], x[2] * y[2]);
+      } else {
+        for (size_t k = 0; k < kDepth; ++k)
+          sum = std::fma(x[k], y[k], sum);
+        sum += c;
+      }
+      uint64_t bits = std::isnan(sum) ? encode_nan(FloatFormat::f32) : std::bit_cast<uint32_t>(sum);
+      if (to_half)
+        bits = convert_float(FloatFormat::f16, FloatFormat::f32, bits);
+      store_element(tile.d, i * n + j, element_bytes(model.d), bits);
     }
 }
 
@@ -117,6 +172,8 @@ void dot(const DotModel& model, const DotTile& tile) {
     return internal::dot_block_sums(model, tile);
   case DotScheme::fma_chain:
     return dot_fma_chain(model, tile);
+  case DotScheme::scalar_k4:
+    return dot_scalar_k4(model, tile);
   case DotScheme::integer:
     return dot_integer(model, tile);
   case DotScheme::xor_popc:

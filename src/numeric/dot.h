@@ -39,6 +39,8 @@ enum class DotScheme : uint8_t {
               // nearest even
   block_sums, // exact sums of 16 products, each times its two scales, then the fused rule over these and C
   fma_chain,  // one IEEE fma after another, k ascending, from C
+  scalar_k4,  // f16 m8n8k4 where the machine has no such instruction: IEEE f32 arithmetic, nearest even; to
+              // f32: fma over k ascending from +0, then + C; to f16: (C + k0,k1) + k2,k3, rounded at the end
   integer,    // exact, then 32-bit wrap or saturation
   xor_popc,   // number of set bits of a ^ b
   and_popc,   // number of set bits of a & b
@@ -47,7 +49,7 @@ enum class DotScheme : uint8_t {
 // How well a model is known for the machine it is asked for.
 enum class Evidence : uint8_t {
   measured,  // by recorded bits of that machine
-  published, // by MMA-Sim's authors on that machine, or by the PTX ISA
+  published, // by MMA-Sim's authors on that machine, by the PTX ISA, or by ptxas as the code it emits
   assumed,   // carried over from a neighbour; no hardware has checked it
 };
 

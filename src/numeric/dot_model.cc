@@ -10,15 +10,16 @@
 // | sm_90 mma        | 25 | all           | fp8: split_quad, operands as f16                            |
 // | sm_90 wgmma      | 25 | all           |                                                             |
 // | sm_90 wgmma, fp8 | 13 | all           | 13 fraction bits                                            |
+// | sm_80 on, m8n8k4 | -- |               | scalar_k4, f16 only: no such instruction                    |
 // | sm_100, sm_120   | 25 | all           | block_scale with k64: F = 35 over exact sums of 16 products |
 //
 // A result goes to f32 toward zero and to f16 to nearest even; a NaN is canonical, an overflow infinity.
 //
 // Published: MMA-Sim (arXiv:2511.10909). Measured by us on an H200, random, wide, subnormal and special
 // operands, every bit equal: mma f16 (f16 and f32 accumulators), bf16, tf32, fp8 and f64; wgmma f16 (both),
-// tf32 and fp8 (both). Assumed: what was carried over from the nearest form, such as wmma's longer K as
-// several steps, accumulators whose type differs from the result's, m8n8k4 after sm_75, fp8 mma on sm_100,
-// every sparse form.
+// tf32 and fp8 (both). Published by the assembler's own code: scalar_k4. Assumed: what was carried over from
+// the nearest form, such as wmma's longer K as several steps, accumulators whose type differs from the
+// result's, fp8 mma on sm_100, every sparse form.
 //
 // Tests: tests/unit/numeric/dot_test.cc.
 #include "numeric/dot.h"
@@ -99,8 +100,9 @@ int max_fused_k(Arch arch, FloatFormat a) {
 }
 
 Evidence evidence(Arch arch, DotUnit unit, const DotModel& model, int k) {
-  const bool legacy_shape = model.a == FloatFormat::f16 && k == 4 && arch > Arch::sm_75;
-  if (model.c != model.d || legacy_shape)
+  if (model.scheme == DotScheme::scalar_k4)
+    return Evidence::published;
+  if (model.c != model.d)
     return Evidence::assumed;
   if (arch == Arch::sm_90)
     return unit == DotUnit::wgmma && model.a == FloatFormat::bf16 ? Evidence::published : Evidence::measured;
@@ -156,6 +158,8 @@ std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatF
       model.kept_fraction_bits = 13;
     } else if (is_fp8(a) && arch == Arch::sm_90) {
       model.scheme = DotScheme::split_quad;
+    } else if (a == FloatFormat::f16 && k == 4 && unit == DotUnit::mma && arch >= Arch::sm_80) {
+      model.scheme = DotScheme::scalar_k4;
     }
   }
   model.evidence = evidence(arch, unit, model, k);

@@ -3,6 +3,7 @@
 // numbers of a model matter: F off by one, or another rounding, gives other bits.
 #include "numeric/dot.h"
 
+#include "numeric/arithmetic.h"
 #include "numeric/convert.h"
 #include "numeric/hash.h"
 
@@ -251,6 +252,61 @@ TEST(Dot, F64IsAChainOfFma) {
         sum = std::fma(as_double(in.a[i * 16 + k]), as_double(in.b[j * 16 + k]), sum);
       ASSERT_EQ(d[i * 8 + j], bits_of(sum));
     }
+}
+
+TEST(Dot, F64ChainsAgreeWithExactArithmeticToTheNan) {
+  const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f64, f64, f64, f64, 16);
+  Random random(2);
+  for (const OperandClass operand_class : kAllOperandClasses) {
+    const Operands in = make_operands(model, 16, 8, 16, operand_class, random);
+    const std::vector<uint64_t> d = run(model, 16, 8, 16, in);
+    for (size_t i = 0; i < 16; ++i)
+      for (size_t j = 0; j < 8; ++j) {
+        uint64_t sum = in.c[i * 8 + j];
+        for (size_t k = 0; k < 16; ++k)
+          sum = fma(f64, in.a[i * 16 + k], in.b[j * 16 + k], sum);
+        ASSERT_EQ(d[i * 8 + j], sum) << to_string(operand_class);
+      }
+  }
+}
+
+float half_value(uint64_t bits) {
+  return static_cast<float>(value_of(f16, bits));
+}
+
+// What ptxas emits in place of the instruction that only sm_70 and sm_75 have.
+TEST(Dot, M8n8k4IsScalarFromSm80On) {
+  Random random(3);
+  for (const Arch arch : {Arch::sm_80, Arch::sm_90, Arch::sm_120})
+    for (const auto& [c_format, d_format] : {std::pair{f32, f32}, std::pair{f16, f32}, std::pair{f16, f16}}) {
+      const auto model = *dot_model(arch, DotUnit::mma, f16, f16, c_format, d_format, 4);
+      EXPECT_EQ(model.scheme, DotScheme::scalar_k4);
+      const Operands in = make_operands(model, 8, 8, 4, OperandClass::wide, random);
+      const std::vector<uint64_t> d = run(model, 8, 8, 4, in);
+      for (size_t i = 0; i < 8; ++i)
+        for (size_t j = 0; j < 8; ++j) {
+          float a[4], b[4];
+          for (size_t k = 0; k < 4; ++k) {
+            a[k] = half_value(in.a[i * 4 + k]);
+            b[k] = half_value(in.b[j * 4 + k]);
+          }
+          const auto c = static_cast<float>(value_of(c_format, in.c[i * 8 + j]));
+          if (d_format == f32) {
+            float sum = 0;
+            for (size_t k = 0; k < 4; ++k)
+              sum = std::fma(a[k], b[k], sum);
+            ASSERT_EQ(d[i * 8 + j], bits_of(sum + c));
+          } else {
+            const float sum = c + std::fma(a[1], b[1], a[0] * b[0]) + std::fma(a[3], b[3], a[2] * b[2]);
+            ASSERT_EQ(d[i * 8 + j], convert_float(f16, f32, bits_of(sum)));
+          }
+        }
+    }
+  const auto hopper = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f32, f32, 4);
+  EXPECT_EQ(run(hopper, 1, 1, 4, {{0x7c00, 0, 0, 0}, {0, 0, 0, 0}, {0}})[0], 0x7fffffffu);
+  const auto half = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f16, f16, 4);
+  EXPECT_EQ(run(half, 1, 1, 4, {{0xfe01, 0, 0, 0}, {0, 0, 0, 0}, {0}})[0], 0x7fffu);
+  EXPECT_EQ(dot_model(Arch::sm_75, DotUnit::mma, f16, f16, f32, f32, 4)->scheme, DotScheme::fused);
 }
 
 TEST(Dot, SparseMeetsTheIndexedColumns) {
