@@ -135,10 +135,9 @@ constexpr Fragment repeated(Fragment f, int registers) {
   return f;
 }
 
-// --- mma.sync, one matrix a warp
-// ------------------------------------------------------------------------------------- Elements of 64 bits
-// take 64-bit registers, all others are packed into 32-bit ones, the lower column (of A) or row (of B) in the
-// lower bits.
+// --- mma.sync, one matrix a warp ---
+// Elements of 64 bits take 64-bit registers, all others are packed into 32-bit ones, the lower column (of A)
+// or row (of B) in the lower bits.
 
 // A is m x k, m 8, 16 or 32.
 constexpr Fragment mma_a(int m, int k, int element_bits) {
@@ -192,8 +191,7 @@ constexpr Fragment mma_fragment(Matrix matrix, Shape shape, int element_bits) {
   }
 }
 
-// --- wmma
-// ------------------------------------------------------------------------------------------------------------
+// --- wmma ---
 // The hardware has m16n8 instructions only. m16n16 is two of them side by side, m32n8 two on top of each
 // other, and m8n32 is m32n8 transposed: D^T = B^T * A^T. The row- or column-major order of a load changes
 // nothing.
@@ -212,10 +210,10 @@ constexpr Fragment wmma_fragment(Matrix matrix, Shape shape, int element_bits) {
 // f16 multiplicands come in eight registers whatever the shape.
 inline constexpr int kWmmaF16Registers = 8;
 
-// --- mma.m8n8k4 .f16
-// --------------------------------------------------------------------------------------------------- Four
-// independent multiplications: lanes 4i..4i+3 and 16+4i..16+4i+3 do the i-th. The four matrices of an operand
-// lie below one another: rows (of A, C and D) or rows of k (of B) 8i.. respectively 4i.. belong to the i-th.
+// --- mma.m8n8k4 .f16 ---
+// Four independent multiplications: lanes 4i..4i+3 and 16+4i..16+4i+3 do the i-th. Rows 8i.. of A, C and D
+// and columns 8i.. of B belong to it: the matrices lie below one another, those of B side by side. (ptxas's
+// emulation for sm_90, followed symbolically, finds every element here.)
 constexpr Fragment m8n8k4_a(MajorOrder order) {
   Fragment f{.rows = 32, .cols = 4, .element_bits = 16};
   if (order == MajorOrder::row) {
@@ -230,13 +228,13 @@ constexpr Fragment m8n8k4_a(MajorOrder order) {
   return f;
 }
 constexpr Fragment m8n8k4_b(MajorOrder order) {
-  Fragment f{.rows = 16, .cols = 8, .element_bits = 16};
+  Fragment f{.rows = 4, .cols = 32, .element_bits = 16};
   if (order == MajorOrder::row) {
-    f.lane = {Mode{4, {1, 0}}, Mode{4, {4, 0}}, Mode{2, {0, 4}}};
+    f.lane = {Mode{4, {1, 0}}, Mode{4, {0, 8}}, Mode{2, {0, 4}}};
     f.reg = {Mode{2, {0, 2}}};
     f.elem = {Mode{2, {0, 1}}};
   } else {
-    f.lane = {Mode{4, {0, 1}}, Mode{4, {4, 0}}, Mode{2, {0, 4}}};
+    f.lane = {Mode{4, {0, 1}}, Mode{4, {0, 8}}, Mode{2, {0, 4}}};
     f.reg = {Mode{2, {2, 0}}};
     f.elem = {Mode{2, {1, 0}}};
   }
@@ -255,10 +253,9 @@ constexpr Fragment m8n8k4_c(int element_bits) {
   return f;
 }
 
-// --- ldmatrix, stmatrix, movmatrix
-// ------------------------------------------------------------------------------------- `num` matrices of 8 x
-// 8 b16 below one another, one register each. Transposed: as .trans delivers them, still in the coordinates
-// of memory.
+// --- ldmatrix, stmatrix, movmatrix ---
+// `num` matrices of 8 x 8 b16 below one another, one register each. Transposed: as .trans delivers them,
+// still in the coordinates of memory.
 constexpr Fragment m8n8_b16(int num, bool trans) {
   Fragment f{.rows = 8 * num, .cols = 8, .element_bits = 16};
   f.lane = {Mode{4, {0, 2}}, Mode{8, {1, 0}}};

@@ -9,9 +9,6 @@
 // common padded tiles break): 16 bytes where sm_90's code loads rows with LDSM, else what each lane loads at
 // once.
 //
-// Not here: m8n8k4 of f16, which recent machines emulate in scalar instructions with a rounding of its own;
-// it decodes to `unsupported`.
-//
 // PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions".
 // Tests: tests/unit/vgpu/matrix_test.cc.
 #include "isa/catalogue.h"
@@ -77,13 +74,13 @@ void destination_lanes(const Exec& x, const DecodedInst& in, int count, std::byt
     out[i] = x.dst<std::byte>(in, i);
 }
 
-// --- mma, wmma.mma
-// ---------------------------------------------------------------------------------------------------
+// --- mma, wmma.mma ---
 
 struct MmaPlan {
   numeric::DotModel model;
   layout::Shape shape;
   TileMap a, b, c, d;
+  int matrices = 1;           // that one warp multiplies: m8n8k4 of f16 has four
   bool narrow_result = false; // the product is made in f32 and then rounded to f16
   uint64_t flops = 0;
 };
@@ -119,13 +116,18 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   tile.m = plan.shape.m;
   tile.n = plan.shape.n;
   tile.k = plan.shape.k;
-  tile.a = a.bytes;
-  tile.b = b.bytes;
-  tile.c = c.bytes;
-  tile.d = d.bytes;
-  numeric::dot(plan.model, tile);
+  for (int i = 0; i < plan.matrices; ++i) {
+    const auto part = [&](const TileMap& map, std::byte* bytes) {
+      return bytes + map.tile_bytes() / plan.matrices * i;
+    };
+    tile.a = part(plan.a, a.bytes);
+    tile.b = part(plan.b, b.bytes);
+    tile.c = part(plan.c, c.bytes);
+    tile.d = part(plan.d, d.bytes);
+    numeric::dot(plan.model, tile);
+  }
   if (plan.narrow_result)
-    narrow_to_f16(d, narrow, tile.m * tile.n);
+    narrow_to_f16(d, narrow, tile.m * tile.n); // never of several matrices
 
   std::byte* destinations[kMaxRegisters];
   destination_lanes(x, in, plan.d.registers(), destinations);
@@ -186,21 +188,31 @@ bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arc
   return true;
 }
 
+// `.alayout` or `.blayout`: the first and the second of the two.
+MajorOrder written_order(const Instruction& instruction, Matrix matrix) {
+  int to_skip = matrix == Matrix::b ? 1 : 0;
+  for (const Qual qual : instruction.quals)
+    if ((qual == Qual::row || qual == Qual::col) && to_skip-- == 0)
+      return qual == Qual::row ? MajorOrder::row : MajorOrder::col;
+  return MajorOrder::row;
+}
+
 bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
-  if (!row || row->fragments == isa::FragmentRule::mma_m8n8k4 || instruction.operands.size() != 4)
+  if (!row || instruction.operands.size() != 4)
     return false;
   MmaPlan plan;
   if (!choose_model(*row, instruction, decoder.program().arch(), plan))
     return false;
   plan.shape = row->shape;
+  plan.matrices = row->fragments == isa::FragmentRule::mma_m8n8k4 ? 4 : 1;
   plan.flops = isa::flops_of(*row);
 
   std::vector<Slot> dsts, srcs;
   // Operands come as D A B C.
   const auto place = [&](size_t index, Matrix matrix, MajorOrder order, TileMap& map) {
     const Type type = isa::type_of(*row, matrix, instruction.types);
-    map = TileMap(isa::fragment_of(*row, matrix, type), order);
+    map = TileMap(isa::fragment_of(*row, matrix, type, written_order(instruction, matrix)), order);
     const Type register_type = isa::registers_of(*row, matrix, type).type;
     const auto registers = elements(instruction.operands[index]);
     for (const Operand& element : registers)
@@ -221,8 +233,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   return true;
 }
 
-// --- wmma.load, wmma.store
-// -------------------------------------------------------------------------------------------
+// --- wmma.load, wmma.store ---
 
 // Source 0 is the address, source 1 the stride; then, of a store, the fragment.
 struct WmmaMovePlan {
@@ -390,8 +401,7 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   return true;
 }
 
-// --- ldmatrix, stmatrix, movmatrix
-// -----------------------------------------------------------------------------------
+// --- ldmatrix, stmatrix, movmatrix ---
 
 constexpr uint32_t kRowBytes = 16; // of an 8 x 8 matrix of b16
 constexpr int kRows = 8;

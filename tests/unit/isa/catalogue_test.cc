@@ -89,8 +89,8 @@ TEST(Catalogue, FragmentsHoldWhatTheShapeSays) {
         SCOPED_TRACE(syntax_of(row));
         const layout::Fragment f = fragment_of(row, matrix, type);
         const int stacked = row.fragments == FragmentRule::mma_m8n8k4 ? 4 : 1;
-        EXPECT_EQ(f.rows, size_of(row, matrix).row * stacked);
-        EXPECT_EQ(f.cols, size_of(row, matrix).col);
+        EXPECT_EQ(f.rows, size_of(row, matrix).row * (matrix == Matrix::b ? 1 : stacked));
+        EXPECT_EQ(f.cols, size_of(row, matrix).col * (matrix == Matrix::b ? stacked : 1));
         EXPECT_EQ(f.element_bits, bits_of(type));
         EXPECT_EQ(f.lanes() * f.registers() * f.elems_per_register(), f.rows * f.cols * f.copies());
         EXPECT_EQ(registers_of(row, matrix, type).count, f.registers());

@@ -171,8 +171,8 @@ TEST(M8n8k4Fragment, AgreesWithTheIsa) {
       const Place place{lane, i / 2, i % 2};
       EXPECT_EQ(m8n8k4_a(MajorOrder::row).at(place), (Coord{8 * matrix + in_quad + high, i}));
       EXPECT_EQ(m8n8k4_a(MajorOrder::col).at(place), (Coord{8 * matrix + i + high, in_quad}));
-      EXPECT_EQ(m8n8k4_b(MajorOrder::row).at(place), (Coord{4 * matrix + in_quad, i + high}));
-      EXPECT_EQ(m8n8k4_b(MajorOrder::col).at(place), (Coord{4 * matrix + i, in_quad + high}));
+      EXPECT_EQ(m8n8k4_b(MajorOrder::row).at(place), (Coord{in_quad, 8 * matrix + i + high}));
+      EXPECT_EQ(m8n8k4_b(MajorOrder::col).at(place), (Coord{i, 8 * matrix + in_quad + high}));
     }
     for (int i = 0; i < 8; ++i) {
       EXPECT_EQ(m8n8k4_c(16).at({lane, i / 2, i % 2}), (Coord{8 * matrix + in_quad + high, i}));

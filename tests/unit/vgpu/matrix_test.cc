@@ -37,7 +37,15 @@ struct Spelled {
   std::vector<Type> types;
 
   Type type(Matrix matrix) const { return isa::type_of(*row, matrix, types); }
-  Fragment fragment(Matrix matrix) const { return isa::fragment_of(*row, matrix, type(matrix)); }
+  // The four matrices of m8n8k4 lie below one another, those of B side by side.
+  int matrices() const { return row->fragments == isa::FragmentRule::mma_m8n8k4 ? 4 : 1; }
+  Fragment fragment(Matrix matrix) const {
+    const bool col_of_a = text.find(".col.row.") != text.npos || text.find(".col.col.") != text.npos;
+    const bool col_of_b = text.find(".row.col.") != text.npos || text.find(".col.col.") != text.npos;
+    const bool col = matrix == Matrix::b ? col_of_b : col_of_a;
+    return isa::fragment_of(*row, matrix, type(matrix), col ? MajorOrder::col : MajorOrder::row);
+  }
+
   bool has(isa::Qual qual) const { return std::find(quals.begin(), quals.end(), qual) != quals.end(); }
 };
 
@@ -187,10 +195,6 @@ std::vector<uint32_t> run_mma(const Spelled& s, const Dense& a, const Dense& b, 
   return run.out;
 }
 
-bool is_m8n8k4_f16(const Spelled& s) {
-  return s.row->fragments == isa::FragmentRule::mma_m8n8k4;
-}
-
 FloatFormat format_of(Type type) {
   switch (type) {
   case Type::f16:
@@ -216,8 +220,6 @@ uint64_t encode_whole(Type type, int64_t value) {
 TEST(Mma, MultipliesWholeNumbersExactly) {
   numeric::Random random(1);
   for_spellings({Opcode::mma, Opcode::wmma_mma}, [&](const Spelled& s) {
-    if (is_m8n8k4_f16(s))
-      return;
     const auto [m, n, k] = s.row->shape;
     const auto fill = [&](Matrix matrix, std::vector<int64_t>& values) {
       Dense dense = dense_like(s.fragment(matrix));
@@ -231,12 +233,14 @@ TEST(Mma, MultipliesWholeNumbersExactly) {
     std::vector<int64_t> a_values, b_values, c_values;
     const Dense a = fill(Matrix::a, a_values), b = fill(Matrix::b, b_values);
     Dense c = fill(Matrix::c, c_values);
+    const int b_cols = n * s.matrices();
     Dense want = dense_like(s.fragment(Matrix::d));
-    for (int i = 0; i < m; ++i)
+    for (int i = 0; i < m * s.matrices(); ++i)
       for (int j = 0; j < n; ++j) {
         int64_t sum = c_values[static_cast<size_t>(i * n + j)];
         for (int x = 0; x < k; ++x)
-          sum += a_values[static_cast<size_t>(i * k + x)] * b_values[static_cast<size_t>(x * n + j)];
+          sum += a_values[static_cast<size_t>(i * k + x)] *
+                 b_values[static_cast<size_t>(x * b_cols + i / m * n + j)];
         if (sum == 0) { // whose sign depends on the rounding
           sum = 1;
           c.at({i, j}) = encode_whole(s.type(Matrix::c), c_values[static_cast<size_t>(i * n + j)] + 1);
@@ -296,11 +300,13 @@ Dense model_result(const Spelled& s, const Dense& a, const Dense& b, const Dense
   tile.m = s.row->shape.m;
   tile.n = s.row->shape.n;
   tile.k = s.row->shape.k;
-  tile.a = a_bytes.data();
-  tile.b = b_bytes.data();
-  tile.c = c_bytes.data();
-  tile.d = d_bytes.data();
-  numeric::dot(model, tile);
+  for (size_t i = 0, count = static_cast<size_t>(s.matrices()); i < count; ++i) {
+    tile.a = a_bytes.data() + a_bytes.size() / count * i;
+    tile.b = b_bytes.data() + b_bytes.size() / count * i;
+    tile.c = c_bytes.data() + c_bytes.size() / count * i;
+    tile.d = d_bytes.data() + d_bytes.size() / count * i;
+    numeric::dot(model, tile);
+  }
   for (size_t i = 0; i < want.bits.size(); ++i) {
     std::memcpy(&want.bits[i], &d_bytes[i * bytes], bytes);
     if (narrow)
@@ -312,8 +318,6 @@ Dense model_result(const Spelled& s, const Dense& a, const Dense& b, const Dense
 TEST(Mma, GivesTheBitsOfTheModel) {
   numeric::Random random(2);
   for_spellings({Opcode::mma, Opcode::wmma_mma}, [&](const Spelled& s) {
-    if (is_m8n8k4_f16(s))
-      return;
     for (const auto operand_class : {numeric::OperandClass::ordinary, numeric::OperandClass::special}) {
       const auto fill = [&](Matrix matrix) {
         Dense dense = dense_like(s.fragment(matrix));
@@ -335,15 +339,6 @@ TEST(Mma, GivesTheBitsOfTheModel) {
       expect_registers(s.fragment(Matrix::d), run_mma(s, a, b, c).data(), model_result(s, a, b, c));
     }
   });
-}
-
-TEST(Mma, SaysThatM8n8k4OfF16IsNotModelled) {
-  const auto run = run_body("  .reg .b32 a<2>;\n  mov.u32 a0, 0;\n  mov.u32 a1, 0;\n"
-                            "  mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 "
-                            "{%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, {a0,a1}, {a0,a1}, "
-                            "{%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7};\n",
-                            one_warp());
-  EXPECT_EQ(run.report.fault.kind, FaultKind::unsupported);
 }
 
 TEST(Mma, NeedsTheWholeWarp) {
