@@ -1,0 +1,56 @@
+#include "kernel.h"
+
+#include "ptx/parser.h"
+
+#include <gtest/gtest.h>
+
+namespace lemma::vgpu {
+
+Kernel::Kernel(const std::string& text) {
+  config_.block = {32, 1, 1};
+  config_.workers = 2;
+  const std::string head =
+      text.starts_with(".version") ? "" : ".version 8.6\n.target sm_90a\n.address_size 64\n";
+  auto source = std::make_shared<SourceText>("test.ptx", head + text);
+  ptx::ParseOutcome parsed = ptx::parse(source);
+  EXPECT_FALSE(has_errors(parsed.diagnostics)) << render(parsed.diagnostics, *source);
+  if (has_errors(parsed.diagnostics))
+    return;
+  auto program = Program::load(std::move(parsed.module), memory_, Arch{});
+  EXPECT_TRUE(program.ok());
+  if (!program.ok())
+    return;
+  program_ = std::move(*program);
+  for (const ptx::Function& function : program_->module().functions)
+    if (function.is_entry && !entry_)
+      entry_ = program_->find(function.name);
+}
+
+uint64_t Kernel::uninitialized_buffer(uint64_t bytes, std::string name) {
+  return memory_.allocate(bytes, std::move(name), true)->base;
+}
+
+LaunchReport Kernel::run(std::initializer_list<uint64_t> arguments) {
+  if (!entry_) {
+    ADD_FAILURE() << "there is no kernel";
+    return {};
+  }
+  config_.params.resize(arguments.size() * sizeof(uint64_t));
+  std::memcpy(config_.params.data(), arguments.begin(), config_.params.size());
+  const std::string refused = check_launch(*program_, *entry_, config_);
+  EXPECT_EQ(refused, "");
+  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_) : LaunchReport{};
+}
+
+std::string fault_text(const LaunchReport& report) {
+  return report.ok() ? "" : std::string(to_string(report.fault.kind)) + ": " + report.fault.message;
+}
+
+std::string uninitialized_text(const LaunchReport& report) {
+  std::string text;
+  for (const UninitializedRead& read : report.uninitialized)
+    text += read.place.instruction + ": " + read.what + " x" + std::to_string(read.count) + "\n";
+  return text;
+}
+
+} // namespace lemma::vgpu

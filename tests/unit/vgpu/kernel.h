@@ -1,0 +1,54 @@
+// Runs a PTX kernel on the virtual GPU for a test: text in, buffers and report out.
+#pragma once
+
+#include "vgpu/scheduler.h"
+
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lemma::vgpu {
+
+class Kernel {
+public:
+  // `text` is a module, for sm_90a where it has no head (.version, .target, .address_size) of its own; its
+  // first entry is the kernel. The test fails if it does not parse or load.
+  explicit Kernel(const std::string& text);
+
+  GlobalMemory& memory() { return memory_; }
+  LaunchConfig& config() { return config_; } // block defaults to one warp
+
+  // A buffer's address. Uninitialized ones are poisoned.
+  uint64_t uninitialized_buffer(uint64_t bytes, std::string name = "buffer");
+  template <class T>
+  uint64_t buffer(const std::vector<T>& values, std::string name = "buffer") {
+    const Allocation* allocation = memory_.allocate(values.size() * sizeof(T), std::move(name));
+    std::memcpy(allocation->host, values.data(), values.size() * sizeof(T));
+    return allocation->base;
+  }
+  template <class T>
+  std::vector<T> read(uint64_t address, size_t count) {
+    std::vector<T> values(count);
+    const Allocation* allocation = memory_.find(address);
+    std::memcpy(values.data(), allocation->host + (address - allocation->base), count * sizeof(T));
+    return values;
+  }
+
+  // Launches with 64-bit parameters.
+  LaunchReport run(std::initializer_list<uint64_t> arguments);
+
+private:
+  GlobalMemory memory_;
+  LaunchConfig config_;
+  std::unique_ptr<Program> program_;
+  const Code* entry_ = nullptr;
+};
+
+// "out of bounds: <message>", or "" where the launch finished.
+std::string fault_text(const LaunchReport& report);
+// "<instruction>: <what> x<count>" a line for every reported read of what was never written.
+std::string uninitialized_text(const LaunchReport& report);
+
+} // namespace lemma::vgpu

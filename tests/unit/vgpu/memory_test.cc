@@ -1,0 +1,154 @@
+// GlobalMemory and InitMap by themselves.
+#include "vgpu/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <thread>
+
+namespace lemma::vgpu {
+namespace {
+
+TEST(InitMap, EveryRangeOfThreeWords) {
+  constexpr uint64_t kBytes = 160;
+  for (uint64_t begin = 0; begin < kBytes; ++begin) {
+    for (uint64_t end = begin + 1; end <= kBytes; ++end) {
+      InitMap map(kBytes);
+      map.set(begin, end - begin);
+      EXPECT_TRUE(map.all_set(begin, end - begin));
+      EXPECT_EQ(map.first_unset(begin, kBytes - begin), end);
+      if (begin > 0) {
+        EXPECT_EQ(map.first_unset(begin - 1, 1), begin - 1);
+      }
+    }
+  }
+}
+
+TEST(InitMap, NoBitIsLostBetweenThreads) {
+  constexpr uint64_t kBytes = 4096;
+  InitMap map(kBytes);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&map, t] {
+      for (uint64_t i = t; i < kBytes; i += 4)
+        map.set(i, 1);
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_TRUE(map.all_set(0, kBytes));
+  map.clear();
+  EXPECT_EQ(map.first_unset(0, kBytes), 0u);
+}
+
+TEST(GlobalMemory, FindsWhatHoldsAnAddress) {
+  GlobalMemory memory;
+  std::vector<Allocation*> made;
+  for (uint64_t i = 0; i < 300; ++i) // more than the first table holds
+    made.push_back(memory.allocate(i, "a" + std::to_string(i)));
+  std::set<uint64_t> bases;
+  for (uint64_t i = 0; i < made.size(); ++i) {
+    const Allocation& a = *made[i];
+    EXPECT_TRUE(bases.insert(a.base).second);
+    EXPECT_EQ(a.base % 256, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(a.host) % 256, 0u);
+    EXPECT_EQ(memory.find(a.base), i == 0 ? nullptr : &a);
+    if (i > 0) {
+      EXPECT_EQ(memory.find(a.base + i - 1), &a);
+    }
+    EXPECT_EQ(memory.find(a.base + i), nullptr);
+    EXPECT_EQ(memory.find(a.base - 1), nullptr);
+    EXPECT_EQ(memory.nearest(a.base + i + 5), &a);
+    EXPECT_EQ(memory.nearest(a.base - 5), &a);
+  }
+  EXPECT_EQ(memory.find(0), nullptr);
+  EXPECT_EQ(memory.nearest(0), made.front());
+  EXPECT_EQ(memory.nearest(UINT64_MAX), made.back());
+}
+
+TEST(GlobalMemory, ZeroedOrPoisoned) {
+  GlobalMemory memory;
+  const Allocation* plain = memory.allocate(1000, "plain");
+  const Allocation* poisoned = memory.allocate(1000, "poisoned", true);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(plain->host[i], std::byte{0});
+    EXPECT_EQ(poisoned->host[i], std::byte{0xCB});
+  }
+  EXPECT_EQ(plain->init, nullptr);
+  EXPECT_FALSE(poisoned->init->all_set(0, 1));
+  EXPECT_EQ(memory.allocate(uint64_t{1} << 62, "more than there is"), nullptr);
+}
+
+TEST(GlobalMemory, AFreedAllocationIsKnownButNotFound) {
+  GlobalMemory memory;
+  Allocation* a = memory.allocate(64, "a");
+  const uint64_t base = a->base;
+  EXPECT_FALSE(memory.free(base + 1));
+  EXPECT_TRUE(memory.free(base));
+  EXPECT_FALSE(memory.free(base));
+  EXPECT_EQ(memory.find(base), nullptr);
+  EXPECT_EQ(memory.nearest(base + 8), a);
+  EXPECT_TRUE(a->freed);
+  EXPECT_NE(memory.allocate(64, "b")->base, base);
+}
+
+TEST(GlobalMemory, HeapBlocksAreApartAndComeBack) {
+  GlobalMemory memory;
+  EXPECT_EQ(memory.heap_allocate(0), nullptr);
+  EXPECT_EQ(memory.heap_allocate(GlobalMemory::kHeapBytes + 1), nullptr);
+  // Fill the heap with blocks of 1 MiB, free every other one, then all.
+  std::vector<Allocation*> blocks;
+  while (Allocation* block = memory.heap_allocate(1 << 20))
+    blocks.push_back(block);
+  ASSERT_EQ(blocks.size(), 8u);
+  for (size_t i = 0; i < blocks.size(); ++i)
+    std::memset(blocks[i]->host, static_cast<int>(i), 1 << 20);
+  for (size_t i = 0; i < blocks.size(); ++i)
+    EXPECT_EQ(blocks[i]->host[(1 << 20) - 1], std::byte(i));
+  for (size_t i = 0; i < blocks.size(); i += 2)
+    EXPECT_EQ(memory.heap_free(blocks[i]->base), HeapFree::done);
+  EXPECT_EQ(memory.heap_allocate(2 << 20), nullptr) << "the holes are 1 MiB each";
+  for (size_t i = 1; i < blocks.size(); i += 2)
+    EXPECT_EQ(memory.heap_free(blocks[i]->base), HeapFree::done);
+  EXPECT_EQ(memory.heap_free(blocks[3]->base), HeapFree::already_freed);
+  EXPECT_EQ(memory.heap_free(blocks[3]->base + 16), HeapFree::not_a_block);
+  EXPECT_EQ(memory.heap_free(memory.allocate(16, "not of the heap")->base), HeapFree::not_a_block);
+  EXPECT_EQ(memory.find(blocks[3]->base), nullptr);
+  const Allocation* all = memory.heap_allocate(GlobalMemory::kHeapBytes);
+  ASSERT_NE(all, nullptr) << "the holes join again";
+  EXPECT_FALSE(all->init->all_set(0, 1));
+}
+
+TEST(GlobalMemory, ALoopOfMallocAndFreeNeedsNoMoreMemory) {
+  GlobalMemory memory;
+  std::set<uint64_t> bases;
+  for (int i = 0; i < 10000; ++i) {
+    Allocation* block = memory.heap_allocate(48);
+    ASSERT_NE(block, nullptr);
+    EXPECT_FALSE(block->init->all_set(0, 1));
+    block->init->set(0, 48);
+    bases.insert(block->base);
+    ASSERT_EQ(memory.heap_free(block->base), HeapFree::done);
+  }
+  EXPECT_LT(bases.size(), 100u);
+}
+
+TEST(GlobalMemory, FindWhileOthersAllocate) {
+  GlobalMemory memory;
+  Allocation* first = memory.allocate(128, "first");
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2000; ++i) {
+        Allocation* block = memory.heap_allocate(16);
+        if (block) {
+          EXPECT_EQ(memory.find(block->base + 15), block);
+        }
+      }
+    });
+  for (int i = 0; i < 20000; ++i)
+    ASSERT_EQ(memory.find(first->base + 127), first);
+}
+
+} // namespace
+} // namespace lemma::vgpu
