@@ -35,7 +35,7 @@ struct Term {
   int16_t exponent = kZeroExponent;
 };
 
-Term decode_term(const FormatTraits& t, uint64_t bits) {
+inline Term decode_term(const FormatTraits& t, uint64_t bits) {
   const uint64_t magnitude = (bits & t.magnitude_mask()) >> t.padding_bits;
   const bool negative = (bits & t.sign_mask()) != 0;
   const auto biased = static_cast<int>(magnitude >> t.mantissa_bits);
@@ -92,6 +92,31 @@ std::vector<size_t> k_order(DotScheme scheme, size_t k_count) {
   return order;
 }
 
+// The common case, compiled for each of the common formats so that the traits are constants.
+template <FloatFormat format>
+void decode_rows(const void* array, size_t rows, size_t columns, Operand& out) {
+  for (size_t row = 0; row < rows; ++row)
+    for (size_t k = 0; k < columns; ++k)
+      out.set(row, k,
+              decode_term(traits(format), load_element(array, row * columns + k, element_bytes(format))));
+}
+
+void decode_plainly(FloatFormat format, const void* array, size_t rows, size_t columns, Operand& out) {
+  switch (format) {
+  case FloatFormat::f16:
+    return decode_rows<FloatFormat::f16>(array, rows, columns, out);
+  case FloatFormat::bf16:
+    return decode_rows<FloatFormat::bf16>(array, rows, columns, out);
+  case FloatFormat::tf32:
+    return decode_rows<FloatFormat::tf32>(array, rows, columns, out);
+  default:
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t k = 0; k < columns; ++k)
+        out.set(row, k,
+                decode_term(traits(format), load_element(array, row * columns + k, element_bytes(format))));
+  }
+}
+
 // `order` may be empty: ascending. `scales` [rows][columns / scale_block] may be null; only ue8m0 has no
 // significand, so only it can be folded into the exponents.
 void decode_operand(const DotModel& model, FloatFormat format, const void* array, size_t rows, size_t columns,
@@ -101,6 +126,8 @@ void decode_operand(const DotModel& model, FloatFormat format, const void* array
   const FormatTraits t = traits(format);
   const int bytes = element_bytes(format);
   out.resize(rows, columns);
+  if (terms == nullptr && scales == nullptr && order.empty())
+    return decode_plainly(format, array, rows, columns, out);
   for (size_t row = 0; row < rows; ++row)
     for (size_t k = 0; k < columns; ++k) {
       const size_t from = order.empty() ? k : order[k];

@@ -19,14 +19,39 @@ constexpr int element_bytes(FloatFormat format) {
   return bits <= 8 ? 1 : bits / 8;
 }
 
+// By cases, because a memcpy of unknown size is a call.
 inline uint64_t load_element(const void* array, size_t index, int bytes) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const uint8_t*>(array) + index * bytes, bytes);
-  return bits;
+  const auto load = [&]<class T>(T value) -> uint64_t {
+    std::memcpy(&value, static_cast<const uint8_t*>(array) + index * sizeof(T), sizeof(T));
+    return value;
+  };
+  switch (bytes) {
+  case 1:
+    return load(uint8_t{});
+  case 2:
+    return load(uint16_t{});
+  case 4:
+    return load(uint32_t{});
+  default:
+    return load(uint64_t{});
+  }
 }
 
 inline void store_element(void* array, size_t index, int bytes, uint64_t bits) {
-  std::memcpy(static_cast<uint8_t*>(array) + index * bytes, &bits, bytes);
+  const auto store = [&]<class T>(T) {
+    const T value = static_cast<T>(bits);
+    std::memcpy(static_cast<uint8_t*>(array) + index * sizeof(T), &value, sizeof(T));
+  };
+  switch (bytes) {
+  case 1:
+    return store(uint8_t{});
+  case 2:
+    return store(uint16_t{});
+  case 4:
+    return store(uint32_t{});
+  default:
+    return store(uint64_t{});
+  }
 }
 
 } // namespace lemma::numeric::internal
