@@ -52,7 +52,7 @@ def differences(argument, name, got, want, ulps):
     if ulps is None:
         bad = got.view(unsigned) != want.view(unsigned)
     else:
-        bad = exact.ulp_distance(got, want) > np.broadcast_to(ulps, want.shape).ravel()
+        bad = exact.ulp_distance(got, want) > ulps
     if not bad.any():
         return None
     lines = [f"argument {argument} ({name}): {bad.sum()} of {bad.size} elements differ"]
@@ -111,6 +111,8 @@ class Runner:
         complaints = []
         for i, name, path, expected, ulps in outputs:
             want = flat(expected)
+            if ulps is not None:
+                ulps = np.broadcast_to(ulps, expected.shape).ravel()
             if os.path.getsize(path) != want.nbytes:
                 complaints.append(f"argument {i} ({name}): {os.path.getsize(path)} bytes, want {want.nbytes}")
                 continue
