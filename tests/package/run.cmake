@@ -7,12 +7,13 @@ file(REMOVE_RECURSE ${SCRATCH})
 step(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
 set(flags "")
 if(FLAGS)
-  set(flags -DCMAKE_CXX_FLAGS=-fsanitize=${FLAGS})
+  set(flags -DCMAKE_C_FLAGS=-fsanitize=${FLAGS} -DCMAKE_CXX_FLAGS=-fsanitize=${FLAGS})
 endif()
 step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER} -B ${SCRATCH}/build -DCMAKE_PREFIX_PATH=${SCRATCH}/prefix
      -DCMAKE_CXX_COMPILER=${CXX} ${flags})
 step(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 step(${SCRATCH}/build/consumer)
+step(${SCRATCH}/build/c_api)
 
 # The tool was installed too, and says the same version.
 execute_process(COMMAND ${SCRATCH}/prefix/bin/lemma --version OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)

@@ -91,9 +91,9 @@ TEST(Api, ReportsAFaultWithItsPlace) {
   ASSERT_TRUE(report) << report.error().text;
   ASSERT_EQ(report->outcome, Outcome::fault);
   EXPECT_EQ(report->fault->kind, "out of bounds");
-  EXPECT_EQ(report->fault->place.ptx_line, 22u);
+  EXPECT_EQ(report->fault->place.ptx_line, 23u);
   EXPECT_TRUE(report->fault->address.has_value());
-  EXPECT_EQ(report->rendered.substr(0, 34), "saxpy.ptx:22: fault[out of bounds]") << report->rendered;
+  EXPECT_EQ(report->rendered.substr(0, 34), "saxpy.ptx:23: fault[out of bounds]") << report->rendered;
   // The process and the device live.
   EXPECT_TRUE(kernel.launch({.block = {64}}, {*x, *y, 1.0f, 64u})->ok());
 }
@@ -105,7 +105,7 @@ TEST(Api, CountsReadsOfPoisonedMemory) {
   ASSERT_TRUE(report && report->ok());
   EXPECT_EQ(report->uninitialized_reads, 32u);
   ASSERT_EQ(report->uninitialized.size(), 1u);
-  EXPECT_EQ(report->uninitialized[0].place.ptx_line, 22u);
+  EXPECT_EQ(report->uninitialized[0].place.ptx_line, 23u);
   ASSERT_TRUE(x->fill(0)); // written now
   EXPECT_EQ(saxpy(device).launch({.block = {32}}, {*x, *y, 1.0f, 32u})->uninitialized_reads, 0u);
 }

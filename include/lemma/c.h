@@ -1,0 +1,98 @@
+/* Lemma's C API, over the C++ one (lemma/device.h), for programs in C and for foreign-function interfaces.
+ *
+ * Functions return a status; lemma_last_error() has the words. Handles are released by the function that the
+ * one which made them names, null is allowed there. A device must outlive its modules. Strings that are
+ * returned live as long as the object they were asked of. Functions may be called from several threads, but
+ * not two at once on one device.
+ *
+ * Tests: tests/package/consumer/c_api.c.
+ */
+#ifndef LEMMA_C_H
+#define LEMMA_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum lemma_status { /* as lemma::ErrorKind */
+                            LEMMA_OK = 0,
+                            LEMMA_INVALID_ARGUMENT = 1,
+                            LEMMA_REJECTED = 2,
+                            LEMMA_UNSUPPORTED = 3,
+                            LEMMA_UNAVAILABLE = 4,
+                            LEMMA_OUT_OF_MEMORY = 5,
+                            LEMMA_DEVICE_LOST = 6,
+                            LEMMA_INTERNAL = 7
+} lemma_status;
+
+typedef enum lemma_outcome { /* as lemma::Outcome */
+                             LEMMA_FINISHED = 0,
+                             LEMMA_FAULT = 1,
+                             LEMMA_REACHED_UNSUPPORTED = 2,
+                             LEMMA_INTERNAL_FAULT = 3
+} lemma_outcome;
+
+typedef struct lemma_device lemma_device;
+typedef struct lemma_module lemma_module;
+typedef struct lemma_report lemma_report;
+
+typedef struct lemma_launch_config {
+  uint32_t grid[3];    /* CTAs; y or z of 0 counts as 1 */
+  uint32_t block[3];   /* threads of a CTA; likewise */
+  uint32_t cluster[3]; /* CTAs of a cluster; zeros: as the kernel declares */
+  uint32_t shared_bytes;
+  int cooperative;
+  int deterministic;
+  uint64_t seed;
+  uint64_t max_instructions;
+} lemma_launch_config;
+
+/* "0.1.0" */
+const char* lemma_version(void);
+
+/* Why the last call of this thread that failed did; lines end in newlines, but for the last. Never null. */
+const char* lemma_last_error(void);
+
+/* kind: "cpu" or "cuda". Release with lemma_device_close, which frees all of its memory. */
+lemma_status lemma_device_open(const char* kind, lemma_device** device);
+void lemma_device_close(lemma_device* device);
+const char* lemma_device_name(const lemma_device* device);
+
+/* Zeroed memory, or poisoned (0xCB; on "cpu" a read before the first write is reported). The address is the
+ * kernel's. */
+lemma_status lemma_allocate(lemma_device* device, uint64_t size_bytes, int poisoned, uint64_t* address);
+lemma_status lemma_free(lemma_device* device, uint64_t address);
+/* The range must lie inside one allocation. */
+lemma_status lemma_copy_to_device(lemma_device* device, uint64_t address, const void* source,
+                                  uint64_t size_bytes);
+lemma_status lemma_copy_from_device(lemma_device* device, void* destination, uint64_t address,
+                                    uint64_t size_bytes);
+
+/* name: for messages; arch: whose arithmetic ("sm_90a"); both may be null. Release with lemma_module_unload.
+ */
+lemma_status lemma_module_load(lemma_device* device, const char* text, size_t text_bytes, const char* name,
+                               const char* arch, lemma_module** module);
+void lemma_module_unload(lemma_module* module);
+
+/* Runs a kernel (null: the only one) to its end. arguments[i] points to the bytes of parameter i, sizes[i] of
+ * them. LEMMA_OK means that it ran, or faulted: the report says which. Release with lemma_report_release. */
+lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_launch_config* config,
+                          const void* const* arguments, const size_t* sizes, size_t argument_count,
+                          lemma_report** report);
+void lemma_report_release(lemma_report* report);
+lemma_outcome lemma_report_outcome(const lemma_report* report);
+/* Faults, reads of what was never written, warnings; empty if there are none. */
+const char* lemma_report_text(const lemma_report* report);
+double lemma_report_seconds(const lemma_report* report);
+/* 0 where the device does not count. */
+uint64_t lemma_report_lane_instructions(const lemma_report* report);
+uint64_t lemma_report_matrix_flops(const lemma_report* report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,213 @@
+// The C API (include/lemma/c.h) over the C++ one.
+#include "lemma/c.h"
+#include "lemma/lemma.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <new>
+
+struct lemma_device {
+  lemma::Device device;
+  std::map<uint64_t, lemma::Buffer> buffers; // by address
+};
+
+struct lemma_module {
+  lemma::Module module;
+};
+
+struct lemma_report {
+  lemma::Report report;
+};
+
+namespace {
+
+thread_local std::string last_error;
+
+static_assert(static_cast<int>(lemma::ErrorKind::invalid_argument) + 1 == LEMMA_INVALID_ARGUMENT &&
+              static_cast<int>(lemma::ErrorKind::internal) + 1 == LEMMA_INTERNAL &&
+              static_cast<int>(lemma::Outcome::internal) == LEMMA_INTERNAL_FAULT);
+
+lemma_status failed(const lemma::Error& error) {
+  last_error = error.text;
+  for (const lemma::Message& message : error.messages)
+    last_error += "\n" + message.rendered.substr(0, message.rendered.find_last_not_of('\n') + 1);
+  return static_cast<lemma_status>(static_cast<int>(error.kind) + 1);
+}
+
+lemma_status invalid(std::string text) {
+  last_error = std::move(text);
+  return LEMMA_INVALID_ARGUMENT;
+}
+
+// No exception may reach C. Only memory runs out in here.
+template <class F>
+lemma_status guarded(F f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    last_error.clear();
+    return LEMMA_OUT_OF_MEMORY;
+  }
+}
+
+// The allocation that an address lies in, and where.
+struct Place {
+  lemma::Buffer* buffer = nullptr;
+  uint64_t offset = 0;
+};
+Place find(lemma_device& device, uint64_t address) {
+  auto after = device.buffers.upper_bound(address);
+  if (after == device.buffers.begin())
+    return {};
+  --after;
+  return {&after->second, address - after->first};
+}
+
+} // namespace
+
+extern "C" {
+
+const char* lemma_version(void) {
+  static const std::string text(lemma::version());
+  return text.c_str();
+}
+
+const char* lemma_last_error(void) {
+  return last_error.c_str();
+}
+
+lemma_status lemma_device_open(const char* kind, lemma_device** device) {
+  if (!kind || !device)
+    return invalid("lemma_device_open: null");
+  return guarded([&] {
+    auto opened = lemma::Device::open(kind);
+    if (!opened)
+      return failed(opened.error());
+    *device = new lemma_device{*std::move(opened), {}};
+    return LEMMA_OK;
+  });
+}
+
+void lemma_device_close(lemma_device* device) {
+  delete device;
+}
+
+const char* lemma_device_name(const lemma_device* device) {
+  return device->device.info().name.c_str();
+}
+
+lemma_status lemma_allocate(lemma_device* device, uint64_t size_bytes, int poisoned, uint64_t* address) {
+  if (!device || !address)
+    return invalid("lemma_allocate: null");
+  return guarded([&] {
+    auto buffer = device->device.allocate(size_bytes, {.name = "lemma_allocate", .poisoned = poisoned != 0});
+    if (!buffer)
+      return failed(buffer.error());
+    *address = buffer->address();
+    device->buffers.emplace(*address, *std::move(buffer));
+    return LEMMA_OK;
+  });
+}
+
+lemma_status lemma_free(lemma_device* device, uint64_t address) {
+  if (!device || device->buffers.erase(address) == 0)
+    return invalid(fmt::format("lemma_free: 0x{:x} is no allocation", address));
+  return LEMMA_OK;
+}
+
+lemma_status lemma_copy_to_device(lemma_device* device, uint64_t address, const void* source,
+                                  uint64_t size_bytes) {
+  return guarded([&] {
+    const Place place = device ? find(*device, address) : Place{};
+    if (!place.buffer || (!source && size_bytes > 0))
+      return invalid(fmt::format("lemma_copy_to_device: 0x{:x} is in no allocation, or null", address));
+    const auto done =
+        place.buffer->copy_from({static_cast<const std::byte*>(source), size_bytes}, place.offset);
+    return done ? LEMMA_OK : failed(done.error());
+  });
+}
+
+lemma_status lemma_copy_from_device(lemma_device* device, void* destination, uint64_t address,
+                                    uint64_t size_bytes) {
+  return guarded([&] {
+    const Place place = device ? find(*device, address) : Place{};
+    if (!place.buffer || (!destination && size_bytes > 0))
+      return invalid(fmt::format("lemma_copy_from_device: 0x{:x} is in no allocation, or null", address));
+    const auto done = place.buffer->copy_to({static_cast<std::byte*>(destination), size_bytes}, place.offset);
+    return done ? LEMMA_OK : failed(done.error());
+  });
+}
+
+lemma_status lemma_module_load(lemma_device* device, const char* text, size_t text_bytes, const char* name,
+                               const char* arch, lemma_module** module) {
+  if (!device || !text || !module)
+    return invalid("lemma_module_load: null");
+  return guarded([&] {
+    auto loaded = device->device.load_ptx({text, text_bytes},
+                                          {.name = name ? name : "<ptx>", .arch = arch ? arch : ""});
+    if (!loaded)
+      return failed(loaded.error());
+    *module = new lemma_module{*std::move(loaded)};
+    return LEMMA_OK;
+  });
+}
+
+void lemma_module_unload(lemma_module* module) {
+  delete module;
+}
+
+lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_launch_config* config,
+                          const void* const* arguments, const size_t* sizes, size_t argument_count,
+                          lemma_report** report) {
+  if (!module || !config || !report || (argument_count > 0 && (!arguments || !sizes)))
+    return invalid("lemma_launch: null");
+  return guarded([&] {
+    const auto found = module->module.kernel(kernel ? kernel : "");
+    if (!found)
+      return failed(found.error());
+    std::vector<lemma::Argument> values;
+    for (size_t i = 0; i < argument_count; ++i)
+      values.push_back(lemma::Argument::from_bytes({static_cast<const std::byte*>(arguments[i]), sizes[i]}));
+    lemma::LaunchConfig launch;
+    std::copy(config->grid, config->grid + 3, launch.grid.begin());
+    std::copy(config->block, config->block + 3, launch.block.begin());
+    std::copy(config->cluster, config->cluster + 3, launch.cluster.begin());
+    launch.shared_bytes = config->shared_bytes;
+    launch.cooperative = config->cooperative != 0;
+    launch.deterministic = config->deterministic != 0;
+    launch.seed = config->seed;
+    launch.max_instructions = config->max_instructions;
+    auto launched = found->launch(launch, values);
+    if (!launched)
+      return failed(launched.error());
+    *report = new lemma_report{*std::move(launched)};
+    return LEMMA_OK;
+  });
+}
+
+void lemma_report_release(lemma_report* report) {
+  delete report;
+}
+
+lemma_outcome lemma_report_outcome(const lemma_report* report) {
+  return static_cast<lemma_outcome>(report->report.outcome);
+}
+
+const char* lemma_report_text(const lemma_report* report) {
+  return report->report.rendered.c_str();
+}
+
+double lemma_report_seconds(const lemma_report* report) {
+  return report->report.stats.seconds;
+}
+
+uint64_t lemma_report_lane_instructions(const lemma_report* report) {
+  return report->report.stats.lane_instructions.value_or(0);
+}
+
+uint64_t lemma_report_matrix_flops(const lemma_report* report) {
+  return report->report.stats.matrix_flops.value_or(0);
+}
+
+} // extern "C"
