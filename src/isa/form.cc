@@ -266,7 +266,10 @@ private:
   }
 
   void read_type_name(OperandSpec& spec, std::string_view name) {
-    if (const int8_t slot = find_slot(name); slot >= 0 && form_.slots[static_cast<size_t>(slot)].is_type())
+    int8_t slot = find_slot(name);
+    if (slot < 0)
+      slot = find_slot(fmt::format(".{}", name));
+    if (slot >= 0 && form_.slots[static_cast<size_t>(slot)].is_type())
       spec.type_slot = slot;
     else if (const auto type = parse_type(name))
       spec.type = *type;
@@ -298,13 +301,19 @@ private:
   // +flags.
   void read_type(OperandSpec& spec) {
     const std::string_view name = word("");
-    if (name == "wide" || name == "wider" || name == "bits") {
-      (name == "wide" ? spec.widened : name == "wider" ? spec.wider : spec.same_bits) = true;
+    if (name == "wide" || name == "wider" || name == "bits" || name == "only" || name == "fixed") {
+      (name == "wide"    ? spec.widened
+       : name == "wider" ? spec.wider
+       : name == "bits"  ? spec.same_bits
+       : name == "only"  ? spec.only
+                         : spec.fixed) = true;
       if (!eat("("))
         wrong("expected (");
       read_type_name(spec, word(""));
       if (!eat(")"))
         wrong("expected )");
+      if (eat("("))
+        read_range(spec);
     } else if (name == "imm") {
       spec.reg = false;
       spec.type = Type::b64;
@@ -453,7 +462,6 @@ private:
         spec.has_second = true;
         spec.second_optional = second_optional;
         spec.written = true;
-        spec.sink = true;
       }
       spec.immediate = spec.immediate && !spec.written;
     }
@@ -585,6 +593,41 @@ std::string to_string(const TargetSet& targets) {
 bool is_available(const Form& form, IsaVersion version, Target target) {
   return form.since <= version && form.targets.contains(target) &&
          !(form.until.major && version > form.until && form.until_targets.contains(target));
+}
+
+namespace {
+
+TargetSet target_set(std::string_view text) {
+  TargetSet set;
+  for (const std::string_view word : split(text, ' '))
+    if (const auto target = parse_target(word))
+      set.any_of.push_back(*target);
+  return set;
+}
+
+} // namespace
+
+const Need* need_of(Qual qual) {
+  static const std::vector<std::optional<Need>> needs = [] {
+    std::vector<std::optional<Need>> table(kQualCount);
+#define NEED(name, major, minor, targets)                                                                    \
+  table[static_cast<size_t>(Qual::name)] = Need{{major, minor}, target_set(targets)};
+#include "isa/qualifier_needs.def"
+#undef NEED
+    return table;
+  }();
+  const auto& need = needs[static_cast<size_t>(qual)];
+  return need ? &*need : nullptr;
+}
+
+const Need& need_of(SpecialRegister sreg) {
+  static const std::vector<Need> needs = {
+      Need{},
+#define SREG(name, spelling, type, major, minor, targets) Need{{major, minor}, target_set(targets)},
+#include "isa/special_registers.def"
+#undef SREG
+  };
+  return needs[static_cast<size_t>(sreg)];
 }
 
 std::span<const Form> forms() {

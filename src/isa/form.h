@@ -72,6 +72,8 @@ struct OperandSpec {
   bool widened = false;
   bool wider = false;     // a register wider than the type will do (ld, st, cvt)
   bool same_bits = false; // any register of the type's size will do, floating or not
+  bool only = false;      // a register of just this type
+  bool fixed = false;     // not as lenient about .f16x2 registers as with the instruction\'s own type
   // Vector length: `elems`, or the number in the qualifier of slot `elems_slot` (.v4, .x2, .2d; with
   // `elems_n` the N of a shape .m64n128k16), times, over and less the rest; 0 and -1: a scalar.
   uint8_t elems = 0;
@@ -146,6 +148,15 @@ struct Form {
   TargetSet until_targets;
   std::string section; // anchor in the PTX ISA document, without #
 };
+
+// Since when and where something is there, beyond what a form says.
+struct Need {
+  IsaVersion since;
+  TargetSet targets;
+};
+// Null: nothing beyond the form.
+const Need* need_of(Qual qual);
+const Need& need_of(SpecialRegister sreg);
 
 // Whether a module of this version for this target may use the form.
 bool is_available(const Form& form, IsaVersion version, Target target);

@@ -63,6 +63,8 @@ bool is_repeatable(Qual qual) {
 }
 
 bool holds(const Form& form, const Binding& binding, Qual qual) {
+  if (qual == Qual::sync && to_string(form.opcode).ends_with(".sync"))
+    return true;
   for (size_t s = 0; s < form.slots.size(); ++s)
     if (!form.slots[s].is_type() && binding.qual(static_cast<int>(s)) == qual)
       return true;

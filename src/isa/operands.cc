@@ -120,17 +120,20 @@ private:
     if (shape.kind != Kind::pair)
       return spec.second_optional ? check_first(spec, shape, fault) : Fault::kind;
     fault.child = 0;
-    if (const Fault f = check_first(spec, child(shape, 0), fault); f != Fault::none)
-      return f;
+    if (child(shape, 0).kind != Kind::sink || !spec.sink) // _|p
+      if (const Fault f = check_first(spec, child(shape, 0), fault); f != Fault::none)
+        return f;
     fault.child = 1;
     const OperandShape& second = child(shape, 1);
     if (second.kind == Kind::sink)
-      return Fault::none;
+      return spec.second_optional && child(shape, 0).kind != Kind::sink ? Fault::none : Fault::kind;
     return second.kind == Kind::reg && second.type == Type::pred && !second.negated ? Fault::none
                                                                                     : Fault::type;
   }
 
   Fault check_vector(const OperandSpec& spec, const OperandShape& shape, int n, OperandFault& fault) {
+    if (shape.kind == Kind::sink && spec.sink)
+      return Fault::none;
     if (shape.kind == Kind::reg && shape.vector_elems == n && n > 1)
       return Fault::none;
     if (shape.kind != Kind::vector)
@@ -160,8 +163,11 @@ private:
         return Fault::kind;
       return shape.vector_elems == 1 && agrees(spec, shape.type) ? Fault::none : Fault::type;
     case Kind::sreg:
-      if (!spec.special)
+      if (!spec.special || is_float(type_of(spec)))
         return Fault::special;
+      // The low half of a 32-bit special register is readable.
+      if (shape.type == Type::u32 && bits_wanted(spec) == 16)
+        return Fault::none;
       return agrees(spec, shape.type) ? Fault::none : Fault::type;
     case Kind::imm_int:
       if (!spec.immediate)
@@ -207,7 +213,7 @@ private:
 
   bool agrees(const OperandSpec& spec, Type reg) const {
     const Type type = type_of(spec);
-    if (type == Type::pred || reg == Type::pred)
+    if (type == Type::pred || reg == Type::pred || spec.only)
       return type == reg;
     const int bits = bits_wanted(spec);
     if (spec.wider ? bits_of(reg) < bits : bits_of(reg) != bits)
@@ -217,7 +223,7 @@ private:
       return true;
     // The assembler takes an .f16x2 register as 32 bits where the type is the instruction's own.
     if (reg == Type::f16x2 && is_integer(type))
-      return spec.type_slot >= 0;
+      return spec.type_slot >= 0 && !spec.fixed;
     if (a == TypeKind::floating || b == TypeKind::floating || is_packed(type))
       return type == reg;
     return is_integer(type) && is_integer(reg);

@@ -41,7 +41,7 @@ struct SregEntry {
 
 constexpr SregEntry kSregs[] = {
     {"", Type::none},
-#define SREG(name, spelling, type) {spelling, Type::type},
+#define SREG(name, spelling, type, major, minor, targets) {spelling, Type::type},
 #include "isa/special_registers.def"
 #undef SREG
 };

@@ -97,7 +97,7 @@ std::string_view to_string(StateSpace space);
 // Special registers. Vectors are spelled with their component: %tid.x is tid_x.
 enum class SpecialRegister : uint8_t {
   none,
-#define SREG(name, spelling, type) name,
+#define SREG(name, spelling, type, major, minor, targets) name,
 #include "isa/special_registers.def"
 #undef SREG
 };

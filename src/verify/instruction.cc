@@ -116,7 +116,9 @@ public:
     if (!isa::operands_fit(form, binding_, shapes_, &fault))
       return report_operands(form, fault);
     if (!available(form) && !another_form_is_available())
-      report_unavailable(form);
+      return report_unavailable(form);
+    check_needs();
+    check_rules(context_, function_, instruction_, binding_);
   }
 
 private:
@@ -133,6 +135,29 @@ private:
         return true;
     }
     return false;
+  }
+
+  // Qualifiers and special registers that came later than the instruction.
+  void check_needs() {
+    for (const isa::Qual qual : instruction_.quals)
+      if (const isa::Need* need = isa::need_of(qual))
+        check_need(*need, fmt::format("qualifier .{}", isa::to_string(qual)), instruction_.range);
+    for (const Operand& operand : instruction_.operands)
+      if (operand.kind == ptx::OperandKind::sreg)
+        check_need(isa::need_of(operand.sreg), fmt::format("{}", isa::to_string(operand.sreg)),
+                   operand.range);
+  }
+
+  void check_need(const isa::Need& need, const std::string& what, SourceRange range) {
+    if (!need.targets.contains(context_.target))
+      context_.error("target", range, fmt::format("{} is not in {}", what, isa::to_string(context_.target)))
+          .notes.push_back({"legal", isa::to_string(need.targets)});
+    else if (context_.version < need.since)
+      context_
+          .error("ptx-version", range,
+                 fmt::format("{} is not in PTX {}.{}", what, context_.version.major, context_.version.minor))
+          .notes.push_back(
+              {"legal", fmt::format(".version {}.{} or later", need.since.major, need.since.minor)});
   }
 
   void report_unavailable(const Form& form) {

@@ -32,4 +32,8 @@ struct Context {
 void check_instruction(Context& context, const Function& function, const Instruction& instruction,
                        isa::OperandShapes& shapes);
 
+// Rules about an instruction whose operands fit its form.
+void check_rules(Context& context, const Function& function, const Instruction& instruction,
+                 const isa::Binding& binding);
+
 } // namespace lemma::verify

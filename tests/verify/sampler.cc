@@ -66,7 +66,7 @@ public:
       text.words.clear();
       binding_ = {};
       fill_slots(text);
-    } while (!widths_fit());
+    } while (!widths_fit() || has_small_address());
     std::vector<int> group_choice; // per operand group: 0 out, 1 in
     for (const OperandSpec& spec : form_.operands) {
       if (spec.group >= 0 && static_cast<size_t>(spec.group) >= group_choice.size())
@@ -103,6 +103,18 @@ private:
         text.words.emplace_back(isa::to_string(qual));
       }
     }
+  }
+
+  // cvta of 32-bit addresses is for modules with such addresses.
+  bool has_small_address() const {
+    return (form_.opcode == Opcode::cvta || form_.opcode == Opcode::cvta_to) &&
+           binding_.type(only_type_slot()) == Type::u32;
+  }
+  int only_type_slot() const {
+    for (size_t s = 0; s < form_.slots.size(); ++s)
+      if (form_.slots[s].is_type())
+        return static_cast<int>(s);
+    return -1;
   }
 
   bool widths_fit() const {
@@ -180,7 +192,7 @@ private:
     case isa::StateSpace::local:
       return symbol ? "lvar" : reg(Type::b64, rng_);
     case isa::StateSpace::param:
-      return "p0";
+      return form_.opcode == Opcode::st ? "lp" : "p0";
     case isa::StateSpace::global:
       return symbol ? "gvar" : reg(Type::u64, rng_);
     default:
@@ -392,14 +404,15 @@ bool is_scalar(Opcode opcode) {
                       [&](std::string_view o) { return name.starts_with(o); });
 }
 
-std::string module_of(std::string_view instruction, std::string_view target) {
-  std::string text = fmt::format(".version 9.0\n.target {}\n.address_size 64\n"
+std::string module_of(std::string_view instruction, std::string_view target, std::string_view version) {
+  std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n"
                                  ".global .align 16 .b8 gvar[256];\n.const .align 16 .b8 cvar[256];\n"
                                  ".visible .entry k(.param .align 16 .b8 p0[64])\n{{\n",
-                                 target);
+                                 version, target);
   for (const RegisterClass& c : kRegisters)
     text += fmt::format(".reg .{} {}<8>;\n", isa::to_string(c.type), c.name);
-  text += ".shared .align 16 .b8 svar[256];\n.local .align 16 .b8 lvar[256];\nL0:\n";
+  text += ".shared .align 16 .b8 svar[256];\n.local .align 16 .b8 lvar[256];\n.param .align 16 .b8 "
+          "lp[64];\nL0:\n";
   return text + std::string(instruction) + "\nL1:\nret;\n}\n";
 }
 

@@ -57,6 +57,7 @@ Mutant mutate(const Text& text, Rng& rng);
 bool is_scalar(isa::Opcode opcode);
 
 // The module around an instruction.
-std::string module_of(std::string_view instruction, std::string_view target = "sm_90a");
+std::string module_of(std::string_view instruction, std::string_view target = "sm_90a",
+                      std::string_view version = "9.0");
 
 } // namespace lemma::verify_test

@@ -1,0 +1,188 @@
+// Rules that a form cannot state because they need the operands' names or the module: address size,
+// parameters that may not be written, symbols of the right space, alignments.
+#include "verify/verifier.h"
+
+#include <fmt/format.h>
+
+namespace lemma::verify {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using ptx::OperandKind;
+
+constexpr std::string_view kAddressing = "PTX ISA, Addresses as Operands";
+
+// Opcodes whose generic and global addresses the assembler wants as wide as the module's.
+bool wants_full_address(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::ld:
+  case Opcode::ldu:
+  case Opcode::st:
+  case Opcode::atom:
+  case Opcode::red:
+  case Opcode::prefetch:
+  case Opcode::prefetchu:
+  case Opcode::discard:
+  case Opcode::applypriority:
+  case Opcode::mbarrier_init:
+  case Opcode::mbarrier_inval:
+  case Opcode::mbarrier_arrive:
+  case Opcode::mbarrier_arrive_drop:
+  case Opcode::mbarrier_expect_tx:
+  case Opcode::mbarrier_complete_tx:
+  case Opcode::mbarrier_test_wait:
+  case Opcode::mbarrier_try_wait:
+    return true;
+  default:
+    return false;
+  }
+}
+
+class Rules {
+public:
+  Rules(Context& context, const Function& function, const Instruction& instruction,
+        const isa::Binding& binding)
+      : context_(context), function_(function), instruction_(instruction), binding_(binding) {}
+
+  void run() {
+    const auto& specs = instruction_.form->operands;
+    if (instruction_.opcode != Opcode::call)
+      for (size_t i = 0; i < instruction_.operands.size(); ++i)
+        if (instruction_.operands[i].kind == OperandKind::address)
+          for (const isa::OperandSpec& spec : specs)
+            if (spec.kind == isa::OperandSpec::Kind::address) {
+              check_address(spec, instruction_.operands[i]);
+              break;
+            }
+    switch (instruction_.opcode) {
+    case Opcode::st:
+      return check_param_store();
+    case Opcode::mov:
+      return check_moved_symbol();
+    case Opcode::cvta:
+    case Opcode::cvta_to:
+      return check_cvta();
+    case Opcode::mapa:
+    case Opcode::getctarank:
+      return check_symbol_space(StateSpace::shared);
+    default:
+      return;
+    }
+  }
+
+private:
+  const ptx::Variable* variable(const Operand& operand) const {
+    return ptx::variable_of(operand, function_, context_.module);
+  }
+
+  void check_address(const isa::OperandSpec& spec, const Operand& operand) {
+    if (operand.elems.empty())
+      return;
+    const Operand& base = operand.elems[0];
+    const StateSpace space = isa::space_of(spec, binding_);
+    if (base.kind == OperandKind::imm && space != StateSpace::local) {
+      auto& d =
+          context_.error("address", operand.range, "a constant address is legal in the .local space only");
+      d.notes.push_back({"legal", "a register or the name of a variable, plus a constant"});
+      d.notes.push_back({"see", std::string(kAddressing)});
+      return;
+    }
+    const bool full = (space == StateSpace::generic || space == StateSpace::global) &&
+                      wants_full_address(instruction_.opcode) && !instruction_.has(Qual::tensormap);
+    if (full && base.kind == OperandKind::reg && context_.module.address_size_bits == 64 &&
+        isa::bits_of(function_.registers[base.reg].type) == 32) {
+      auto& d = context_.error("address-size", operand.range,
+                               fmt::format("a 32-bit register cannot hold a {} address: .address_size is 64",
+                                           space == StateSpace::global ? ".global" : "generic"));
+      d.notes.push_back({"legal", "a 64-bit register"});
+      d.notes.push_back({"see", std::string(kAddressing)});
+      return;
+    }
+    if (space == StateSpace::generic)
+      if (const ptx::Variable* v = variable(base); v && !generic_reaches(*v)) {
+        auto& d = context_.error(
+            "state-space", base.range,
+            fmt::format("{} lives in the .{} space, which a generic {} does not reach by name", v->name,
+                        isa::to_string(v->space), isa::to_string(instruction_.opcode)));
+        d.notes.push_back({"see", std::string(kAddressing)});
+      }
+  }
+
+  // Symbols that the assembler takes where no state space is written.
+  bool generic_reaches(const ptx::Variable& v) const {
+    return v.space != StateSpace::param && v.space != StateSpace::const_;
+  }
+
+  // A function's own parameters cannot be written, nor a .param address that is not a name.
+  void check_param_store() {
+    if (!instruction_.has(Qual::param) && !instruction_.has(Qual::param_func))
+      return;
+    const Operand& base = instruction_.operands[0].elems[0];
+    const bool own = base.kind == OperandKind::symbol && base.symbol_scope == Operand::SymbolScope::param;
+    if (!own && base.kind == OperandKind::symbol)
+      return;
+    auto& d =
+        context_.error("param-store", base.range,
+                       own ? fmt::format("{} is an input parameter and cannot be written", base.symbol_name)
+                           : std::string("a store to the .param space needs the name of a parameter"));
+    d.notes.push_back({"legal", "a .param variable of the function body, or a return parameter"});
+    d.notes.push_back({"see", "PTX ISA, Device Function Parameters"});
+  }
+
+  void check_moved_symbol() {
+    const Operand& source = instruction_.operands.back();
+    const ptx::Variable* v = variable(source);
+    if (v && v->space == StateSpace::global && context_.module.address_size_bits == 64 &&
+        isa::bits_of(instruction_.type()) == 32)
+      context_
+          .error("address-size", source.range,
+                 fmt::format("the address of {} has 64 bits: .address_size is 64", v->name))
+          .notes.push_back({"legal", "mov.u64"});
+  }
+
+  void check_cvta() {
+    if (isa::bits_of(instruction_.type()) != context_.module.address_size_bits) {
+      auto& d =
+          context_.error("address-size", instruction_.range,
+                         fmt::format("{} works on {}-bit addresses here: .address_size is {}",
+                                     isa::to_string(instruction_.opcode), context_.module.address_size_bits,
+                                     context_.module.address_size_bits));
+      d.notes.push_back({"legal", fmt::format(".u{}", context_.module.address_size_bits)});
+      return;
+    }
+    static constexpr std::pair<Qual, StateSpace> kSpaces[] = {
+        {Qual::const_, StateSpace::const_},     {Qual::global, StateSpace::global},
+        {Qual::local, StateSpace::local},       {Qual::shared, StateSpace::shared},
+        {Qual::shared_cta, StateSpace::shared}, {Qual::shared_cluster, StateSpace::shared},
+        {Qual::param, StateSpace::param},       {Qual::param_entry, StateSpace::param}};
+    for (const auto& [qual, space] : kSpaces)
+      if (instruction_.has(qual))
+        return check_symbol_space(space);
+  }
+
+  void check_symbol_space(StateSpace space) {
+    const ptx::Variable* v = instruction_.operands.size() > 1 ? variable(instruction_.operands[1]) : nullptr;
+    if (v && v->space != space)
+      context_
+          .error("state-space", instruction_.operands[1].range,
+                 fmt::format("{} lives in the .{} space", v->name, isa::to_string(v->space)))
+          .notes.push_back({"legal", fmt::format("a variable of the .{} space", isa::to_string(space))});
+  }
+
+  Context& context_;
+  const Function& function_;
+  const Instruction& instruction_;
+  const isa::Binding& binding_;
+};
+
+} // namespace
+
+void check_rules(Context& context, const Function& function, const Instruction& instruction,
+                 const isa::Binding& binding) {
+  Rules(context, function, instruction, binding).run();
+}
+
+} // namespace lemma::verify
