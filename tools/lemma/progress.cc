@@ -10,42 +10,46 @@ namespace lemma::cli {
 namespace {
 
 constexpr auto kQuietTime = std::chrono::seconds(1);
-constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr auto kInterval = std::chrono::milliseconds(200);
 constexpr int kBarColumns = 20;
 
 } // namespace
 
-Progress::Progress(std::string label)
-    : label_(std::move(label)), enabled_(isatty(STDERR_FILENO) == 1), next_(begin_ + kQuietTime) {}
-
-void Progress::update(uint64_t done, uint64_t total) {
-  if (!enabled_ || total == 0)
-    return;
-  const std::scoped_lock lock(mutex_);
-  const Clock::time_point now = Clock::now();
-  if (now < next_)
-    return;
-  next_ = now + kInterval;
-  const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
-  const int full = static_cast<int>(part * kBarColumns);
-  std::string left;
-  if (done > 0 && done < total) {
-    const double seconds = std::chrono::duration<double>(now - begin_).count() * (1 - part) / part;
-    left = fmt::format(", {:.0f} s left", seconds);
-  }
-  const std::string line =
-      fmt::format("\r{}  [{}{}] {:3.0f}%  {} of {} CTAs{}\x1b[K", label_, std::string(full, '#'),
-                  std::string(kBarColumns - full, '-'), 100 * part, done, total, left);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
-  drawn_ = true;
+Progress::Progress(std::string label, uint64_t total)
+    : label_(std::move(label)), total_(std::max<uint64_t>(total, 1)) {
+  if (isatty(STDERR_FILENO) == 1)
+    thread_ = std::thread([this] { draw_until_finished(); });
 }
 
-void Progress::clear() {
-  const std::scoped_lock lock(mutex_);
-  if (drawn_)
-    std::fputs("\r\x1b[K", stderr);
-  drawn_ = false;
+void Progress::finish() {
+  if (!thread_.joinable())
+    return;
+  {
+    const std::scoped_lock lock(mutex_);
+    finished_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Progress::draw_until_finished() {
+  std::unique_lock lock(mutex_);
+  if (wake_.wait_for(lock, kQuietTime, [this] { return finished_; }))
+    return;
+  do
+    std::fputs(bar().c_str(), stderr);
+  while (!wake_.wait_for(lock, kInterval, [this] { return finished_; }));
+  std::fputs("\r\x1b[K", stderr);
+}
+
+std::string Progress::bar() const {
+  const uint64_t done = std::min(done_.load(std::memory_order_relaxed), total_);
+  const double part = static_cast<double>(done) / static_cast<double>(total_);
+  const int full = static_cast<int>(part * kBarColumns);
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+  const std::string left = done > 0 ? fmt::format(", {:.0f} s left", seconds * (1 - part) / part) : "";
+  return fmt::format("\r{}  [{}{}] {:3.0f}%  {} of {} CTAs, {:.0f} s{}\x1b[K", label_, std::string(full, '#'),
+                     std::string(kBarColumns - full, '-'), 100 * part, done, total_, seconds, left);
 }
 
 } // namespace lemma::cli

@@ -311,11 +311,10 @@ Result<ExitStatus, Stop> Runner::steps() {
   if (!arguments)
     return Unexpected<Stop>{arguments.error()};
 
-  Progress progress(kernel->name());
-  if (progress.enabled())
-    config_.progress = [&](uint64_t done, uint64_t total) { progress.update(done, total); };
+  Progress progress(kernel->name(), uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2]);
+  config_.progress = [&](uint64_t done, uint64_t) { progress.update(done); };
   const auto report = kernel->launch(config_, *arguments);
-  progress.clear();
+  progress.finish();
   if (!report)
     return stop(report.error());
   std::fflush(stdout); // device printf before what is said about the run
