@@ -1,0 +1,32 @@
+// Cases of the matrix instructions: every row of the catalogue in every spelling.
+//
+//   mma       fragments come as raw registers and are stored as such, so that who holds what is checked too
+//   wmma      A, B and C are loaded from memory, D is stored to memory; and, because fragments of wmma are
+//   opaque in the
+//             PTX ISA, raw registers after wmma.load and before wmma.store
+//   ldmatrix  ldmatrix, stmatrix, movmatrix
+//
+// Every floating-point or integer row computes at least 2^16 outputs for each class of operands.
+//
+// Tests: tests/unit/golden/, tests/golden/.
+#pragma once
+
+#include "golden/case.h"
+#include "golden/matrix_values.h"
+#include "isa/catalogue.h"
+
+namespace lemma::golden {
+
+std::vector<Case> mma_cases(std::string_view group);
+std::vector<Case> wmma_cases(std::string_view group);
+std::vector<Case> ldmatrix_cases(std::string_view group);
+
+// What a spelling of a row fixes: the types of its matrices, D A B C.
+struct MatrixSpelling {
+  const isa::MatrixRow* row = nullptr;
+  std::string text;
+  isa::Type d = isa::Type::none, a = isa::Type::none, b = isa::Type::none, c = isa::Type::none;
+};
+std::vector<MatrixSpelling> matrix_spellings(const isa::MatrixRow& row);
+
+} // namespace lemma::golden

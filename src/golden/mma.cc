@@ -1,0 +1,105 @@
+// Cases of mma.sync. See matrix.h.
+//
+// A unit is a warp. Planes hold registers as [warp][register][lane][element], so that nothing here depends on
+// who holds what.
+#include "golden/fragment_text.h"
+#include "golden/matrix.h"
+#include "golden/thread_kernel.h"
+#include "isa/form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+namespace lemma::golden {
+namespace {
+
+using isa::MatrixRow;
+using isa::Type;
+using layout::Matrix;
+
+constexpr uint64_t kOutputsPerPart = 65536;
+constexpr uint32_t kWarpsPerBlock = 4;
+
+Case make_mma(const MatrixSpelling& s) {
+  const FragmentText a = fragment_registers(*s.row, Matrix::a, s.a),
+                     b = fragment_registers(*s.row, Matrix::b, s.b),
+                     c = fragment_registers(*s.row, Matrix::c, s.c),
+                     d = fragment_registers(*s.row, Matrix::d, s.d);
+  Case out;
+  out.name = s.text.substr(std::string_view("mma.sync.aligned.").size());
+  out.family = isa::syntax_of(*s.row);
+  out.entry = entry_name(out.name);
+  out.unit_name = "warp";
+  out.inputs = {fragment_plane("a", a), fragment_plane("b", b), fragment_plane("c", c)};
+  out.outputs = {fragment_plane("d", d)};
+  const uint64_t warps = kOutputsPerPart / d.per_warp();
+  for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
+    out.parts.push_back({std::string(numeric::to_string(oc)), out.parts.size() * warps, warps});
+  out.units = out.parts.size() * warps;
+  lay_out(out.inputs, out.units);
+  lay_out(out.outputs, out.units);
+  out.block[0] = kWarpsPerBlock * 32;
+  out.grid[0] = static_cast<uint32_t>(out.units / kWarpsPerBlock);
+
+  out.text = kernel_head(out.entry) + "  shr.u32 %_w, %_i, 5;\n  and.b32 %_n, %_i, 31;\n";
+  const struct {
+    const char* name;
+    const FragmentText& r;
+  } all[] = {{"a", a}, {"b", b}, {"c", c}, {"d", d}};
+  for (const auto& [name, r] : all)
+    out.text += declare_fragment(name, r);
+  for (size_t k = 0; k < 3; ++k)
+    out.text += transfer_fragment(true, all[k].name, all[k].r, out.inputs[k]);
+  out.text +=
+      fmt::format("  {} {}, {}, {}, {};\n", s.text, register_list("d", d.count), register_list("a", a.count),
+                  register_list("b", b.count), register_list("c", c.count));
+  out.text += transfer_fragment(false, "d", d, out.outputs[0]) + "  ret;\n}\n";
+
+  const MatrixFormats formats{values_of(s.a), values_of(s.b), values_of(s.c),
+                              a.per_warp(),   b.per_warp(),   c.per_warp()};
+  out.fill = [formats](const Part& part, numeric::Random& random, Inputs& inputs) {
+    const auto oc =
+        std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
+                     [&](numeric::OperandClass k) { return numeric::to_string(k) == part.name; });
+    for (uint64_t warp = part.first; warp < part.first + part.units; ++warp) {
+      const MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      const std::vector<uint64_t>* planes[] = {&m.a, &m.b, &m.c};
+      for (size_t k = 0; k < 3; ++k)
+        for (size_t i = 0; i < planes[k]->size(); ++i)
+          inputs.set(k, warp * planes[k]->size() + i, (*planes[k])[i]);
+    }
+  };
+  return out;
+}
+
+} // namespace
+
+std::vector<MatrixSpelling> matrix_spellings(const MatrixRow& row) {
+  std::vector<MatrixSpelling> out;
+  isa::MatchCache cache;
+  for (std::string& text : isa::spellings_of(row)) {
+    Diagnostic error;
+    const isa::Match* match = cache.find(text, 0, error);
+    assert(match && "a spelling of the catalogue that the forms do not know");
+    MatrixSpelling s{.row = &row, .text = std::move(text)};
+    s.d = isa::type_of(row, Matrix::d, match->types);
+    s.a = isa::type_of(row, Matrix::a, match->types);
+    s.b = isa::type_of(row, Matrix::b, match->types);
+    s.c = isa::type_of(row, Matrix::c, match->types);
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+std::vector<Case> mma_cases(std::string_view) {
+  std::vector<Case> cases;
+  for (const MatrixRow& row : isa::matrix_rows())
+    if (row.opcode == isa::Opcode::mma)
+      for (const MatrixSpelling& s : matrix_spellings(row))
+        cases.push_back(make_mma(s));
+  return cases;
+}
+
+} // namespace lemma::golden

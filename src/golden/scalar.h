@@ -1,0 +1,25 @@
+// Cases of the scalar instructions, made from the instruction forms: every spelling that sm_90a has, is
+// exactly defined and works on registers, with every class of operands.
+//
+// Not here: approximate functions (.approx, .full and kin), whose last bits the PTX ISA leaves open; carry
+// chains (carry.h); whatever touches memory or other lanes.
+//
+// Tests: tests/unit/golden/ (every opcode is covered here, elsewhere, or named as not recorded),
+// tests/golden/.
+#pragma once
+
+#include "golden/case.h"
+#include "isa/form.h"
+
+#include <optional>
+
+namespace lemma::golden {
+
+// The group that an instruction of this opcode and first type belongs to; none if this file does not make
+// cases of it.
+std::optional<std::string_view> scalar_group(isa::Opcode opcode, isa::Type first_type);
+
+// All cases of one group: "integer", "logic", "f32", "f64", "half", "compare", "convert".
+std::vector<Case> scalar_cases(std::string_view group);
+
+} // namespace lemma::golden

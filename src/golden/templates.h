@@ -1,0 +1,16 @@
+// Cases that no form can give: written by hand, one file a group.
+//
+// Tests: tests/unit/golden/, tests/golden/.
+#pragma once
+
+#include "golden/case.h"
+
+namespace lemma::golden {
+
+std::vector<Case> carry_cases(std::string_view group); // add.cc, addc, sub.cc, subc, mad.cc, madc, and chains
+std::vector<Case> warp_cases(std::string_view group);  // shfl, vote, match, redux, elect, activemask
+std::vector<Case> atomic_cases(std::string_view group);     // atom, red
+std::vector<Case> divergence_cases(std::string_view group); // branches, loops, calls, barriers, predication
+std::vector<Case> memory_cases(std::string_view group);     // ld, st, mov, cvta, special registers
+
+} // namespace lemma::golden
