@@ -1,0 +1,79 @@
+// The way from PTX text to decoded code, in megabytes of text per second: parsing, verifying, decoding.
+//
+// Two texts: the GEMM example as nvcc wrote it, its kernel many times under many names; and one kernel of
+// many instructions and basic blocks, which shows what is not linear in a function's size.
+#include "kernel.h"
+#include "ptx/parser.h"
+#include "table.h"
+#include "verify/verify.h"
+
+#include <fmt/format.h>
+
+namespace lemma::bench {
+namespace {
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
+std::string many_kernels() {
+  const std::string text = read_file(LEMMA_EXAMPLES "/gemm_mma/gemm_mma.ptx");
+  const size_t begin = text.find(".visible .entry"), end = text.find("\n}\n", begin) + 3;
+  std::string out = text.substr(0, begin);
+  for (int i = 0; i < 50; ++i) {
+    std::string kernel = text.substr(begin, end - begin);
+    replace_all(kernel, "gemm_mma", fmt::format("gemm_{}", i));
+    out += kernel;
+  }
+  return out + text.substr(end); // the .file directives
+}
+
+constexpr int kBlocks = 2000;
+
+std::string one_kernel() {
+  std::string out = header() + ".visible .entry k(.param .u64 p) {\n  .reg .pred %p<4>;\n"
+                               "  .reg .b32 %r<20000>;\n  .reg .b64 %rd<4>;\n"
+                               "  ld.param.u64 %rd0, [p];\n  mov.u32 %r0, %tid.x;\n";
+  for (int i = 0; i < kBlocks; ++i)
+    out += fmt::format("  add.s32 %r{1}, %r{0}, {2};\n  setp.lt.s32 %p1, %r{1}, {2};\n  @%p1 bra L{2};\n"
+                       "  mul.lo.s32 %r{1}, %r{1}, 5;\n  st.global.u32 [%rd0+{3}], %r{1};\nL{2}:\n"
+                       "  xor.b32 %r{1}, %r{1}, %r{0};\n",
+                       i, i + 1, i, 4 * i);
+  return out + "  ret;\n}\n";
+}
+
+void add(const std::string& what, const std::string& text) {
+  const auto source = std::make_shared<const SourceText>("benchmark.ptx", text);
+  const std::shared_ptr<const ptx::Module> module = load_module("benchmark.ptx", text);
+  const double megabytes = 1e-6 * static_cast<double>(text.size());
+  const auto rate = [megabytes](benchmark::State& state) {
+    set_rate(state, static_cast<double>(state.iterations()) * megabytes, "MB");
+  };
+  benchmark::RegisterBenchmark(("front end/parse, " + what).c_str(), [=](benchmark::State& state) {
+    for (auto _ : state)
+      benchmark::DoNotOptimize(ptx::parse(source));
+    rate(state);
+  });
+  benchmark::RegisterBenchmark(("front end/verify, " + what).c_str(), [=](benchmark::State& state) {
+    for (auto _ : state)
+      benchmark::DoNotOptimize(verify::verify(*module));
+    rate(state);
+  });
+  benchmark::RegisterBenchmark(("front end/decode, " + what).c_str(), [=](benchmark::State& state) {
+    for (auto _ : state) {
+      vgpu::GlobalMemory memory;
+      benchmark::DoNotOptimize(vgpu::Program::load(module, memory, vgpu::Arch{90}));
+    }
+    rate(state);
+  });
+}
+
+} // namespace
+
+void register_front_end() {
+  add("50 kernels of nvcc", many_kernels());
+  add(fmt::format("one of {} instructions", 6 * kBlocks), one_kernel());
+}
+
+} // namespace lemma::bench

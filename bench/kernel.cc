@@ -1,0 +1,80 @@
+#include "kernel.h"
+
+#include "ptx/parser.h"
+#include "verify/verify.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace lemma::bench {
+namespace {
+
+[[noreturn]] void give_up(const std::string& message) {
+  fmt::print(stderr, "lemma_bench: {}\n", message);
+  std::exit(1);
+}
+
+} // namespace
+
+std::shared_ptr<const ptx::Module> load_module(std::string name, std::string text) {
+  ptx::ParseOutcome outcome = ptx::parse(std::make_shared<SourceText>(std::move(name), std::move(text)));
+  Diagnostics diagnostics = std::move(outcome.diagnostics);
+  if (!has_errors(diagnostics))
+    diagnostics = verify::verify(*outcome.module);
+  if (has_errors(diagnostics))
+    give_up(render(diagnostics, *outcome.module->source));
+  return std::move(outcome.module);
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    give_up("cannot read " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+std::string header() {
+  return ".version 8.6\n.target sm_90a\n.address_size 64\n";
+}
+
+Kernel::Kernel(std::string text, std::string_view name) {
+  auto program =
+      vgpu::Program::load(load_module(std::string(name), std::move(text)), memory_, vgpu::Arch{90});
+  if (!program)
+    give_up(program.error().message);
+  program_ = std::move(*program);
+  entry_ = program_->find(name);
+  launch.workers = 1;
+}
+
+uint64_t Kernel::allocate(uint64_t bytes) {
+  return memory_.allocate(bytes, "benchmark")->base;
+}
+
+uint64_t Kernel::allocate(std::span<const uint32_t> words) {
+  const vgpu::Allocation* allocation = memory_.allocate(words.size_bytes(), "benchmark");
+  std::memcpy(allocation->host, words.data(), words.size_bytes());
+  return allocation->base;
+}
+
+const vgpu::LaunchStats& Kernel::run() {
+  const std::string wrong = vgpu::check_launch(*program_, *entry_, launch);
+  if (!wrong.empty())
+    give_up(wrong);
+  const vgpu::LaunchReport report = vgpu::run_launch(*program_, *entry_, memory_, launch);
+  if (!report.ok())
+    give_up(report.fault.message);
+  if (report.uninitialized_reads)
+    give_up("a benchmark's kernel reads what was never written");
+  stats_ = report.stats;
+  return stats_;
+}
+
+} // namespace lemma::bench

@@ -1,0 +1,61 @@
+// A kernel written as PTX text, loaded on the virtual GPU and launched again and again. Aborts with the
+// messages where the text is wrong: a benchmark that measures a failure is worse than none.
+#pragma once
+
+#include "ptx/module.h"
+#include "vgpu/program.h"
+#include "vgpu/scheduler.h"
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma::bench {
+
+// Parsed and verified.
+std::shared_ptr<const ptx::Module> load_module(std::string name, std::string text);
+
+std::string read_file(const std::string& path);
+
+// `.version`, `.target sm_90a` and `.address_size`.
+std::string header();
+
+class Kernel {
+public:
+  // The module's entry `name`. `launch.params` is filled by the caller.
+  Kernel(std::string text, std::string_view name);
+
+  // Zeroed device memory, or a copy of `words`.
+  uint64_t allocate(uint64_t bytes);
+  uint64_t allocate(std::span<const uint32_t> words);
+
+  // Runs to the end; aborts on a fault.
+  const vgpu::LaunchStats& run();
+
+  vgpu::LaunchConfig launch;
+
+private:
+  vgpu::GlobalMemory memory_;
+  std::unique_ptr<vgpu::Program> program_;
+  const vgpu::Code* entry_ = nullptr;
+  vgpu::LaunchStats stats_;
+};
+
+// Parameter bytes: the values one after the other, each aligned to its size; zeros follow.
+template <class... T>
+std::vector<std::byte> pack_params(T... values) {
+  std::vector<std::byte> bytes(8 * sizeof...(T)); // no value is larger
+  size_t end = 0;
+  const auto append = [&](auto value) {
+    end = (end + sizeof(value) - 1) / sizeof(value) * sizeof(value);
+    std::memcpy(bytes.data() + end, &value, sizeof(value));
+    end += sizeof(value);
+  };
+  (append(values), ...);
+  return bytes;
+}
+
+} // namespace lemma::bench

@@ -1,0 +1,28 @@
+// Lemma's benchmarks, one table; see docs/benchmarks.md.
+//
+//   lemma_bench                                       all
+//   lemma_bench --benchmark_filter=matrix/            one group
+//   lemma_bench --benchmark_min_time=2                longer, steadier
+//   lemma_bench --benchmark_out=bench.json            Google Benchmark's own output beside the table
+#include "table.h"
+
+namespace lemma::bench {
+void register_scalar();
+void register_matrix();
+void register_front_end();
+void register_gemm();
+} // namespace lemma::bench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 2;
+  lemma::bench::register_scalar();
+  lemma::bench::register_matrix();
+  lemma::bench::register_front_end();
+  lemma::bench::register_gemm();
+  lemma::bench::TableReporter table;
+  benchmark::RunSpecifiedBenchmarks(&table);
+  benchmark::Shutdown();
+  return 0;
+}

@@ -1,0 +1,75 @@
+#include "table.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace lemma::bench {
+namespace {
+
+constexpr const char* kRate = "rate";
+constexpr const char* kWhole = "whole";
+constexpr char kSeparator = '|'; // in a run's label: unit, then what it is compared with
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name"))
+      return line.substr(line.find(':') + 2);
+  return "unknown CPU";
+}
+
+} // namespace
+
+void set_rate(benchmark::State& state, double work, const std::string& unit) {
+  state.counters[kRate] = benchmark::Counter(work, benchmark::Counter::kIsRate);
+  state.SetLabel(unit + "/s");
+}
+
+void set_value(benchmark::State& state, double value, const std::string& unit) {
+  state.counters[kRate] = value;
+  state.SetLabel(unit + "/s");
+}
+
+void compare(benchmark::State& state, double whole, const std::string& what, const std::string& unit) {
+  state.counters[kWhole] = whole;
+  state.SetLabel(unit + "/s" + kSeparator + what);
+}
+
+bool TableReporter::ReportContext(const Context& context) {
+  fmt::print("{}, {} cores, load {}\n", cpu_model(), context.cpu_info.num_cpus,
+             context.cpu_info.load_avg.empty() ? 0.0 : context.cpu_info.load_avg.front());
+  fmt::print("\n{:<46} {:>9}  {:<15} {}\n", "benchmark", "rate", "unit", "compared");
+  return true;
+}
+
+void TableReporter::ReportRuns(const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    const std::string name = run.run_name.function_name;
+    const std::string group = name.substr(0, name.find('/'));
+    if (group != group_)
+      fmt::print("{:-<100}\n", "");
+    group_ = group;
+    if (run.error_occurred) {
+      fmt::print("{:<46} {}\n", name, run.error_message);
+      continue;
+    }
+    const auto rate = run.counters.find(kRate);
+    if (rate == run.counters.end())
+      continue;
+    const std::string unit = run.report_label.substr(0, run.report_label.find(kSeparator));
+    const double value = rate->second.value;
+    fmt::print("{:<46} {:>9.4g}  {:<15} ", name, value, unit);
+    if (const auto whole = run.counters.find(kWhole); whole != run.counters.end()) {
+      const std::string what = run.report_label.substr(unit.size() + 1);
+      const double ratio = value / whole->second.value;
+      fmt::print("{}", ratio < 0.5 ? fmt::format("{:.3g} % of {}", 100 * ratio, what)
+                                   : fmt::format("{:.3g} x {}", ratio, what));
+    }
+    fmt::print("\n");
+  }
+  std::fflush(stdout);
+}
+
+} // namespace lemma::bench
