@@ -26,6 +26,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns falsely about std::string concatenation (GCC bug 105651).
   target_compile_options(lemma_flags INTERFACE -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12's own std::stable_sort uses a function that it deprecates.
+  target_compile_options(lemma_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 if(LEMMA_SANITIZE)
   target_compile_options(lemma_flags INTERFACE -fsanitize=${LEMMA_SANITIZE} -fno-omit-frame-pointer
                                                -fno-sanitize-recover=all)

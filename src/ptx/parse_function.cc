@@ -11,11 +11,8 @@ namespace lemma::ptx {
 namespace {
 
 constexpr size_t kDeepestScope = 256;
-constexpr size_t kMostSuggestedFrom = 4000;
-
-uint64_t location_key(uint64_t file, uint64_t line, uint64_t column) {
-  return (file * 0x9E3779B97F4A7C15u + line) * 0x9E3779B97F4A7C15u + column;
-}
+constexpr size_t kMostSuggestedFrom = 1000;
+constexpr uint32_t kDeepestInlining = 1000;
 
 } // namespace
 
@@ -422,6 +419,7 @@ bool Parser::parse_target_list(const Token& name, bool is_call) {
   TargetList list;
   list.name = text(name);
   list.is_call = is_call;
+  std::vector<PendingLabel> references;
   do {
     Token target;
     if (!expect_name(target, is_call ? "a function" : "a label"))
@@ -433,7 +431,7 @@ bool Parser::parse_target_list(const Token& name, bool is_call) {
         return false;
       }
     } else {
-      body_->pending.push_back(
+      references.push_back(
           {text(target), target.range(), kNone, index, static_cast<uint32_t>(list.labels.size())});
       list.labels.push_back(kNone);
     }
@@ -441,11 +439,12 @@ bool Parser::parse_target_list(const Token& name, bool is_call) {
   } while (accept(TokenKind::comma));
   list.scope = scope();
   list.position = here();
-  lists.push_back(std::move(list)); // even if its name is taken: pending labels point here
   if (!body_->names.declare(text(name), Binding::Kind::target_list, index)) {
     error("duplicate", name.range(), fmt::format("'{}' is declared already in this scope", text(name)));
     return false;
   }
+  lists.push_back(std::move(list));
+  body_->pending.insert(body_->pending.end(), references.begin(), references.end());
   return expect_semicolon("the targets");
 }
 
@@ -463,14 +462,15 @@ bool Parser::parse_loc() {
   if (at(TokenKind::comma) && !parse_inlined_at(location))
     return false;
   const auto index = static_cast<uint32_t>(module_->locations.size());
-  locations_[location_key(file, line, column)] = index;
+  locations_[{file, line, column}] = index;
+  inline_depth_.push_back(location.inlined_at == kNone ? 0 : inline_depth_[location.inlined_at] + 1);
   module_->locations.push_back(std::move(location));
   body_->location = index;
   return true;
 }
 
 bool Parser::parse_inlined_at(LineLocation& location) {
-  uint64_t caller[3] = {};
+  std::array<uint64_t, 3> caller{};
   advance();
   if (!at(TokenKind::identifier) || text(token_) != "function_name")
     return unexpected("'function_name'", "after ','");
@@ -495,9 +495,13 @@ bool Parser::parse_inlined_at(LineLocation& location) {
   for (uint64_t& number : caller)
     if (!parse_number(number, UINT32_MAX, "the place of the call"))
       return false;
-  const auto it = locations_.find(location_key(caller[0], caller[1], caller[2]));
+  const auto it = locations_.find(caller);
   if (it == locations_.end()) {
     error("location", range, fmt::format("no .loc {} {} {} precedes", caller[0], caller[1], caller[2]));
+    return false;
+  }
+  if (inline_depth_[it->second] == kDeepestInlining) {
+    error("limit", range, fmt::format("inlined deeper than {}", kDeepestInlining));
     return false;
   }
   location.inlined_at = it->second;

@@ -15,7 +15,7 @@ constexpr int kDeepestExpression = 200;
 constexpr int kDeepestOperand = 8;
 constexpr size_t kMostOperands = 64;
 constexpr size_t kMostElements = 8192; // of all vectors, addresses and argument lists of one instruction
-constexpr size_t kMostSuggestedFrom = 4000;
+constexpr size_t kMostSuggestedFrom = 1000;
 
 constexpr std::string_view kComponents[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
 constexpr std::string_view kColours[] = {".r", ".g", ".b", ".a"};
@@ -463,9 +463,10 @@ void Parser::report_unknown_name(const Token& name, std::string_view what) {
       diagnostic.notes.push_back({"declared", range});
     names = body_->names.some_names(kMostSuggestedFrom);
   }
-  for (const auto& [symbol, unused] : symbols_)
-    if (names.size() < 2 * kMostSuggestedFrom)
-      names.push_back(symbol);
+  for (size_t i = 0; i < std::min(module_->functions.size(), kMostSuggestedFrom); ++i)
+    names.push_back(module_->functions[i].name);
+  for (size_t i = 0; i < std::min(module_->variables.size(), kMostSuggestedFrom); ++i)
+    names.push_back(module_->variables[i].name);
   suggest(diagnostic, word, names);
 }
 

@@ -12,6 +12,7 @@ namespace lemma::ptx {
 namespace {
 
 constexpr uint64_t kRegistersOfFunction = 1'000'000;
+constexpr uint64_t kNameBytesOfRegister = 16;
 constexpr size_t kMostDimensions = 32;
 constexpr uint64_t kLargestAlignment = uint64_t{1} << 31;
 
@@ -418,11 +419,13 @@ bool Parser::add_registers(const Declarator& declarator, const Token& name, std:
     error("limit", name.range(), fmt::format("more than {} registers in one function", kRegistersOfFunction));
     return false;
   }
-  if (number > registers_left_) {
+  const uint64_t cost =
+      number * (1 + (name.end - name.begin) / kNameBytesOfRegister); // long names are memory, too
+  if (cost > registers_left_) {
     error("limit", name.range(), "too many registers in one module");
     return false;
   }
-  registers_left_ -= number;
+  registers_left_ -= cost;
   const bool fresh = count ? body_->names.declare_range(text(name), static_cast<uint32_t>(number), first)
                            : body_->names.declare(text(name), Binding::Kind::reg, first);
   if (!fresh) {

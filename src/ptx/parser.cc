@@ -11,9 +11,11 @@ namespace {
 constexpr size_t kMostErrors = 100;
 constexpr size_t kMostWarnings = 100;
 constexpr size_t kLongestText = size_t{1} << 30;
-constexpr uint64_t kRegistersOfModule = uint64_t{1} << 22;   // and one for each byte of text
+constexpr uint64_t kRegistersOfModule = uint64_t{1} << 20;   // and one for each byte of text
 constexpr uint64_t kInitPaddingOfModule = uint64_t{1} << 20; // likewise
 constexpr size_t kLongestComparedName = 64;
+constexpr size_t kMostSuggestions = 20; // comparing names costs more than all else
+constexpr size_t kMostSuggestedFrom = 1000;
 
 constexpr std::string_view kModuleDirectives[] = {
     ".version", ".target", ".address_size", ".visible", ".extern", ".weak",    ".common", ".entry", ".func",
@@ -129,11 +131,13 @@ bool Parser::unexpected(std::string_view wanted, std::string_view context) {
 
 void Parser::suggest(Diagnostic& diagnostic, std::string_view word,
                      const std::vector<std::string_view>& candidates) {
-  if (word.size() > kLongestComparedName)
+  if (word.size() > kLongestComparedName || suggestions_ == kMostSuggestions)
     return;
+  ++suggestions_;
   std::vector<std::string_view> near_length;
   for (const std::string_view candidate : candidates)
-    if (candidate.size() <= word.size() + word.size() / 3 + 1 && word.size() <= candidate.size() * 2 + 1)
+    if (candidate.size() <= word.size() * 2 && word.size() <= candidate.size() * 2 &&
+        near_length.size() < kMostSuggestedFrom)
       near_length.push_back(candidate);
   std::string names;
   for (const std::string& name : nearest(word, near_length))

@@ -14,6 +14,8 @@
 #include "ptx/names.h"
 #include "ptx/parser.h"
 
+#include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -186,17 +188,20 @@ private:
   Diagnostic discarded_; // where messages beyond the limit go
   size_t errors_ = 0;
   size_t warnings_ = 0;
+  size_t suggestions_ = 0;
   bool stopped_ = false;
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   isa::MatchCache matches_;
-  isa::OperandShapes shapes_;                        // of the current instruction
-  size_t elements_ = 0;                              // likewise
-  std::string joined_;                               // likewise, the spelling of its opcode
-  std::unordered_map<uint64_t, uint32_t> locations_; // hash of file, line, column -> Module::locations
-  uint64_t registers_left_ = 0;                      // of the module
-  uint64_t init_padding_left_ = 0;                   // elements that nested initializers may leave out
-  std::unique_ptr<Body> body_;                       // while a body is read
+  isa::OperandShapes shapes_; // of the current instruction
+  size_t elements_ = 0;       // likewise
+  std::string joined_;        // likewise, the spelling of its opcode
+  // File, line, column -> the last such of Module::locations.
+  std::map<std::array<uint64_t, 3>, uint32_t> locations_;
+  std::vector<uint32_t> inline_depth_; // of each of Module::locations
+  uint64_t registers_left_ = 0;        // of the module
+  uint64_t init_padding_left_ = 0;     // elements that nested initializers may leave out
+  std::unique_ptr<Body> body_;         // while a body is read
 };
 
 } // namespace lemma::ptx
