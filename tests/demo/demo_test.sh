@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# scripts/demo.sh succeeds as it is, and fails when one bit of the recorded result is flipped or one instruction of the
+# kernel is changed.
+#
+# usage: tests/demo/demo_test.sh LEMMA
+set -euo pipefail
+lemma=$1
+cd "$(dirname "$0")/../.."
+example=examples/gemm_mma
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+must_fail() { # must_fail WHAT DEMO-ARGUMENTS...
+  local what=$1
+  shift
+  if scripts/demo.sh "$@" >"$scratch/log" 2>&1; then
+    echo "the demo did not notice $what" >&2
+    exit 1
+  fi
+  if ! grep -q 'elements of f32 differ' "$scratch/log"; then
+    echo "the demo failed with $what, but not by comparing:" >&2
+    cat "$scratch/log" >&2
+    exit 1
+  fi
+}
+
+scripts/demo.sh "$lemma" | tee "$scratch/log"
+grep -q 'equals the recorded H200 bits' "$scratch/log"
+grep -q 'GFLOP/s' "$scratch/log"
+
+# The lowest bit of one element in the middle.
+cp $example/expected.npy "$scratch/flipped.npy"
+offset=131200
+byte=$(od -An -tu1 -j $offset -N 1 "$scratch/flipped.npy" | tr -d ' ')
+printf "\\x$(printf %x $((byte ^ 1)))" | dd of="$scratch/flipped.npy" bs=1 seek=$offset conv=notrunc status=none
+must_fail "a flipped bit" "$lemma" "$scratch/flipped.npy"
+
+# The first mma reads its operands as bf16 instead of f16.
+sed '0,/mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.f16\.f16\.f32/s//mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32/' \
+  $example/gemm_mma.ptx >"$scratch/changed.ptx"
+if cmp -s $example/gemm_mma.ptx "$scratch/changed.ptx"; then
+  echo "no instruction was changed" >&2
+  exit 1
+fi
+must_fail "a changed instruction" "$lemma" $example/expected.npy "$scratch/changed.ptx"
+echo "the demo notices a flipped bit and a changed instruction"
