@@ -7,8 +7,6 @@ namespace {
 
 using u128 = unsigned __int128;
 
-// Whether a result is tiny is decided on the rounded value; no hardware bits have settled that for mul.ftz
-// and fma.ftz.
 EncodeOptions encode_options(const ArithmeticOptions& options) {
   EncodeOptions encoding;
   encoding.rounding = options.rounding;

@@ -80,11 +80,30 @@ u128 round_shift(u128 significand, int shift, bool sign, const EncodeOptions& op
   return kept;
 }
 
+namespace {
+
+// A value below the normal range under .ftz: the smallest normal number if rounding, at the value's own
+// exponent, carries up to it, else zero.
+uint64_t encode_tiny_flushed(FloatFormat format, const Exact& value, int exponent,
+                             const EncodeOptions& options) {
+  const FormatTraits& t = traits(format);
+  const int shift = exponent - t.mantissa_bits - value.exponent;
+  const bool carries =
+      shift > 0 && round_shift(value.significand, shift, value.sign, options) >> (t.mantissa_bits + 1) != 0;
+  if (!carries || exponent + 1 != t.min_exponent())
+    return encode_zero(format, value.sign);
+  return (value.sign ? t.sign_mask() : 0) | t.min_normal();
+}
+
+} // namespace
+
 uint64_t encode(FloatFormat format, const Exact& value, const EncodeOptions& options) {
   const FormatTraits& t = traits(format);
   if (value.significand == 0)
     return encode_zero(format, value.sign);
   const int exponent = value.exponent + highest_bit(value.significand);
+  if (options.ftz && exponent < t.min_exponent())
+    return encode_tiny_flushed(format, value, exponent, options);
   // The exponent of the last place of the result, as long as rounding does not carry.
   const int last_place = std::max(exponent, t.min_exponent()) - t.mantissa_bits;
   if (exponent > t.max_biased_exponent() - t.bias)
@@ -99,8 +118,6 @@ uint64_t encode(FloatFormat format, const Exact& value, const EncodeOptions& opt
   const auto bits = static_cast<uint64_t>(magnitude) << t.padding_bits;
   if (bits > t.max_finite())
     return encode_overflow(format, value.sign, options);
-  if (options.ftz && bits < t.min_normal())
-    return encode_zero(format, value.sign);
   return (value.sign ? t.sign_mask() : 0) | bits;
 }
 

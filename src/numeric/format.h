@@ -142,9 +142,11 @@ struct Exact {
 struct EncodeOptions {
   Rounding rounding = Rounding::rn;
   bool satfinite = false; // magnitudes above the largest finite number become it
-  bool ftz = false;       // results below the normal range become zero of the same sign
-  uint32_t random = 0;    // rounding rs: the random bits, right aligned
-  int random_bits = 0;    // rounding rs: how many there are
+  // Results that are tiny become zero of the same sign: those below the normal range after rounding to the
+  // format's precision with an unbounded exponent. ptxas spells that boundary out for cvt.rn.ftz.f32.f64.
+  bool ftz = false;
+  uint32_t random = 0; // rounding rs: the random bits, right aligned
+  int random_bits = 0; // rounding rs: how many there are
 };
 
 // Rounds once. Overflow gives infinity or the largest finite number as the rounding says; in a format without

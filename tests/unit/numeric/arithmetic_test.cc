@@ -120,6 +120,10 @@ TEST(Arithmetic, Modifiers) {
   EXPECT_EQ(add(f32, 0x80000001, 0x80000000, {.ftz = true}), 0x80000000u);
   EXPECT_EQ(add(f32, 0x80000001, 0x00000002, {.ftz = false}), 0x00000001u);
   EXPECT_EQ(mul(f32, 0x00800000, 0xbf000000, {.ftz = true}), 0x80000000u);
+  // A result is tiny if it is below the normal range after rounding with an unbounded exponent.
+  EXPECT_EQ(mul(f32, 0x3f7fffff, 0x00800000, {.ftz = true}), 0u);          // 2^-126 (1 - 2^-24)
+  EXPECT_EQ(mul(f32, 0x3f7ffffe, 0x00800001, {.ftz = true}), 0x00800000u); // 2^-126 (1 - 2^-46)
+  EXPECT_EQ(mul(f32, 0x3f7ffffe, 0x00800001, {.rounding = Rounding::rz, .ftz = true}), 0u);
   // .sat
   EXPECT_EQ(add(f32, 0x3f800000, 0x3f800000, {.sat = true}), 0x3f800000u);
   EXPECT_EQ(add(f32, 0xbf800000, 0x00000000, {.sat = true}), 0u);
