@@ -61,7 +61,8 @@ bool pick_convert(const ptx::Instruction& instruction, Selection& selection) {
   const std::optional<ConvertModifiers> modifiers = modifiers_of(instruction);
   const Type to = instruction.type(0), from = instruction.type(1);
   const std::optional<ElementFormat> to_format = format_of(to), from_format = format_of(from);
-  if (!modifiers || !to_format || !from_format || to_format->elements != 1 || from_format->elements != 1)
+  if (!modifiers || !to_format || !from_format || to_format->elements != 1 || from_format->elements != 1 ||
+      to == Type::tf32)
     return false;
   ptx::Instruction row;
   row.opcode = Opcode::cvt;
@@ -70,7 +71,7 @@ bool pick_convert(const ptx::Instruction& instruction, Selection& selection) {
   if (!kernel_takes(to, from, *modifiers) || !table().pick(row, selection))
     return pick_numeric_conversion(to, from, 1, *modifiers, selection);
   selection.flags = modifiers->flags();
-  selection.imm = host_mode(modifiers->rounding, modifiers->ftz);
+  selection.imm = host_mode(modifiers->rounding, false);
   return true;
 }
 

@@ -1,0 +1,101 @@
+// Every spelling of every arithmetic form that sm_90a has finds a handler, but those listed here.
+#include "arithmetic_fixture.h"
+
+#include "isa/form.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Form;
+using isa::Opcode;
+using isa::Qual;
+using isa::Type;
+
+constexpr Opcode kOpcodes[] = {
+    Opcode::abs,   Opcode::add,   Opcode::addc,     Opcode::and_, Opcode::bfe,   Opcode::bfi,
+    Opcode::bfind, Opcode::bmsk,  Opcode::brev,     Opcode::clz,  Opcode::cnot,  Opcode::copysign,
+    Opcode::cos,   Opcode::cvt,   Opcode::cvt_pack, Opcode::div,  Opcode::dp2a,  Opcode::dp4a,
+    Opcode::ex2,   Opcode::fma,   Opcode::fns,      Opcode::lg2,  Opcode::lop3,  Opcode::mad,
+    Opcode::mad24, Opcode::madc,  Opcode::max,      Opcode::min,  Opcode::mul,   Opcode::mul24,
+    Opcode::neg,   Opcode::not_,  Opcode::or_,      Opcode::popc, Opcode::prmt,  Opcode::rcp,
+    Opcode::rem,   Opcode::rsqrt, Opcode::sad,      Opcode::selp, Opcode::set,   Opcode::setp,
+    Opcode::shf,   Opcode::shl,   Opcode::shr,      Opcode::sin,  Opcode::slct,  Opcode::sqrt,
+    Opcode::sub,   Opcode::subc,  Opcode::szext,    Opcode::tanh, Opcode::testp, Opcode::xor_};
+
+// fma.oob: which NaN counts as out of bounds is for hardware bits to say.
+bool is_modelled(const ptx::Instruction& instruction) {
+  return !(instruction.opcode == Opcode::fma &&
+           std::find_if(instruction.quals.begin(), instruction.quals.end(),
+                        [](Qual q) { return isa::to_string(q) == "oob"; }) != instruction.quals.end());
+}
+
+std::string spell(const ptx::Instruction& instruction) {
+  std::string text(isa::to_string(instruction.opcode));
+  for (const Qual q : instruction.quals)
+    text += "." + std::string(isa::to_string(q));
+  for (const Type t : instruction.types)
+    text += "." + std::string(isa::to_string(t));
+  return text;
+}
+
+// Chooses an alternative for every slot from `slot` on.
+void for_spellings(const Form& form, size_t slot, ptx::Instruction& instruction,
+                   const std::function<void(const ptx::Instruction&)>& f) {
+  if (slot == form.slots.size()) {
+    isa::Binding binding;
+    if (isa::bind(form, instruction.quals, instruction.types, binding))
+      f(instruction);
+    return;
+  }
+  const isa::Slot& s = form.slots[slot];
+  if (s.optional)
+    for_spellings(form, slot + 1, instruction, f);
+  for (const Qual q : s.quals) {
+    instruction.quals.push_back(q);
+    for_spellings(form, slot + 1, instruction, f);
+    instruction.quals.pop_back();
+  }
+  for (const Type t : s.types) {
+    instruction.types.push_back(t);
+    for_spellings(form, slot + 1, instruction, f);
+    instruction.types.pop_back();
+  }
+}
+
+TEST(ArithmeticForms, EverySpellingHasAHandler) {
+  size_t spellings = 0;
+  for (const Opcode opcode : kOpcodes) {
+    size_t of_opcode = 0;
+    for (const Form* form : isa::forms_of(opcode)) {
+      if (!isa::is_available(*form, {9, 0}, {90, 'a'}))
+        continue;
+      ptx::Instruction instruction;
+      instruction.opcode = opcode;
+      instruction.form = form;
+      instruction.operands.resize(6);
+      for_spellings(*form, 0, instruction, [&](const ptx::Instruction& spelling) {
+        ++of_opcode;
+        Selection selection;
+        EXPECT_EQ(pick_arithmetic(spelling, selection), is_modelled(spelling)) << spell(spelling);
+      });
+    }
+    EXPECT_GT(of_opcode, 0u) << isa::to_string(opcode);
+    spellings += of_opcode;
+  }
+  EXPECT_GT(spellings, 4000u);
+}
+
+// What sm_100 adds must not be taken for something else.
+TEST(ArithmeticForms, OtherMachinesFormsAreNotTaken) {
+  for (const char* spelling : {"add.rn.f32x2", "fma.rn.f32x2", "add.f32.f16", "fma.rn.f32.bf16"}) {
+    Selection selection;
+    EXPECT_FALSE(pick_arithmetic(instruction_of(spelling), selection)) << spelling;
+  }
+}
+
+} // namespace
+} // namespace lemma::vgpu
