@@ -610,14 +610,29 @@ TargetSet target_set(std::string_view text) {
 const Need* need_of(Qual qual) {
   static const std::vector<std::optional<Need>> needs = [] {
     std::vector<std::optional<Need>> table(kQualCount);
+#define TYPE_NEED(...)
 #define NEED(name, major, minor, targets)                                                                    \
   table[static_cast<size_t>(Qual::name)] = Need{{major, minor}, target_set(targets)};
 #include "isa/qualifier_needs.def"
 #undef NEED
+#undef TYPE_NEED
     return table;
   }();
   const auto& need = needs[static_cast<size_t>(qual)];
   return need ? &*need : nullptr;
+}
+
+const Need* need_of(Type type) {
+#define NEED(...)
+#define TYPE_NEED(name, major, minor, targets)                                                               \
+  if (type == Type::name) {                                                                                  \
+    static const Need need{{major, minor}, target_set(targets)};                                             \
+    return &need;                                                                                            \
+  }
+#include "isa/qualifier_needs.def"
+#undef NEED
+#undef TYPE_NEED
+  return nullptr;
 }
 
 const Need& need_of(SpecialRegister sreg) {

@@ -156,6 +156,7 @@ struct Need {
 };
 // Null: nothing beyond the form.
 const Need* need_of(Qual qual);
+const Need* need_of(Type type);
 const Need& need_of(SpecialRegister sreg);
 
 // Whether a module of this version for this target may use the form.

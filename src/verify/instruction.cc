@@ -142,6 +142,9 @@ private:
     for (const isa::Qual qual : instruction_.quals)
       if (const isa::Need* need = isa::need_of(qual))
         check_need(*need, fmt::format("qualifier .{}", isa::to_string(qual)), instruction_.range);
+    for (const Type type : instruction_.types)
+      if (const isa::Need* need = isa::need_of(type))
+        check_need(*need, fmt::format("type .{}", isa::to_string(type)), instruction_.range);
     for (const Operand& operand : instruction_.operands)
       if (operand.kind == ptx::OperandKind::sreg)
         check_need(isa::need_of(operand.sreg), fmt::format("{}", isa::to_string(operand.sreg)),

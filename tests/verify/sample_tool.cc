@@ -1,6 +1,7 @@
 // Prints samples or mutants of the form tables with the verifier's verdict, one a line, for looking into what
 // ptxas thinks of them: sample_tool {sample|mutate} SEED COUNT TARGET[@VERSION] [scalar|all|OPCODE-PREFIX]
 // Line: ok|bad TAB kind TAB instruction TAB first error.
+#include "oracle.h"
 #include "ptx/parser.h"
 #include "sampler.h"
 #include "verify/verify.h"
@@ -14,6 +15,15 @@ int main(int argc, char** argv) {
   using namespace lemma::verify_test;
   if (argc < 5)
     return 2;
+  if (std::strcmp(argv[1], "record") == 0) {
+    const std::string ptxas = find_ptxas();
+    if (ptxas.empty())
+      return 1;
+    for (const auto& v :
+         judge_mutants(ptxas, std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]), argv[4]))
+      std::printf("%s\n", to_line(v).c_str());
+    return 0;
+  }
   const bool mutants = std::strcmp(argv[1], "mutate") == 0;
   Rng rng(std::strtoull(argv[2], nullptr, 10));
   const int count = std::atoi(argv[3]);

@@ -265,6 +265,32 @@ std::string some_operand(Rng& rng) {
   }
 }
 
+void swap_two(std::vector<std::string>& items, Rng& rng) {
+  const size_t i = rng.below(items.size());
+  const size_t j = (i + 1 + rng.below(items.size() - 1)) % items.size();
+  std::swap(items[i], items[j]);
+}
+
+// A register of the same size where the operand is a register, else any.
+std::string like_operand(const std::string& operand, Rng& rng) {
+  std::string_view best;
+  Type type = Type::none;
+  for (const RegisterClass& c : kRegisters)
+    if (operand.starts_with(c.name) && c.name.size() > best.size()) {
+      best = c.name;
+      type = c.type;
+    }
+  if (type == Type::none)
+    return some_operand(rng);
+  for (;;) {
+    const RegisterClass& other = rng.pick(kRegisters);
+    if (isa::bits_of(other.type) == isa::bits_of(type) && (other.type != type || type == Type::pred))
+      return reg(other.type, rng);
+    if (type == Type::b128)
+      return reg(type, rng);
+  }
+}
+
 } // namespace
 
 uint64_t Rng::next() {
@@ -294,6 +320,23 @@ Mutant mutate(const Text& original, Rng& rng) {
   std::vector<size_t> types, quals;
   for (size_t i = 0; i < text.words.size(); ++i)
     (isa::parse_type(text.words[i]) ? types : quals).push_back(i);
+  const auto same_class =
+      [&](const std::string& word) -> std::string { // another value of a class that has the word
+    std::vector<std::string> others;
+    for (const Form* form : isa::forms_of(opcode))
+      for (const Slot& slot : form->slots) {
+        const auto qual = isa::parse_qual(word);
+        const auto type = isa::parse_type(word);
+        if (qual && slot.has(*qual))
+          for (const Qual q : slot.quals)
+            others.emplace_back(isa::to_string(q));
+        if (type && slot.has(*type))
+          for (const Type t : slot.types)
+            others.emplace_back(isa::to_string(t));
+      }
+    std::erase(others, word);
+    return others.empty() ? word : rng.pick(others);
+  };
   const auto some_qual = [&]() -> std::string {
     const auto own = words_of(opcode, false);
     return !own.empty() && rng.chance(75) ? rng.pick(own) : std::string(rng.pick(kQuals));
@@ -303,12 +346,16 @@ Mutant mutate(const Text& original, Rng& rng) {
     return !own.empty() && rng.chance(75) ? rng.pick(own) : std::string(rng.pick(kTypes));
   };
   for (;;) {
-    switch (rng.below(11)) {
+    switch (rng.below(17)) {
     case 0:
+    case 15:
       if (quals.empty())
         continue;
       mutant.kind = "replace-qualifier";
-      text.words[rng.pick(quals)] = some_qual();
+      {
+        std::string& word = text.words[rng.pick(quals)];
+        word = rng.chance(70) ? same_class(word) : some_qual();
+      }
       break;
     case 1:
       if (text.words.empty())
@@ -333,20 +380,30 @@ Mutant mutate(const Text& original, Rng& rng) {
       if (types.empty())
         continue;
       mutant.kind = "replace-type";
-      text.words[rng.pick(types)] = some_type();
+      {
+        std::string& word = text.words[rng.pick(types)];
+        word = rng.chance(70) ? same_class(word) : some_type();
+      }
       break;
     case 5:
+    case 11:
+    case 12:
+    case 13:
       if (text.words.size() < 2)
         continue;
       mutant.kind = "swap-words";
-      std::swap(text.words[rng.below(text.words.size())], text.words[rng.below(text.words.size())]);
+      swap_two(text.words, rng);
       break;
     case 6:
     case 7:
+    case 14:
       if (text.operands.empty())
         continue;
       mutant.kind = "replace-operand";
-      text.operands[rng.below(text.operands.size())] = some_operand(rng);
+      {
+        std::string& operand = text.operands[rng.below(text.operands.size())];
+        operand = rng.chance(80) ? like_operand(operand, rng) : some_operand(rng);
+      }
       break;
     case 8:
       if (text.operands.empty())
@@ -362,6 +419,7 @@ Mutant mutate(const Text& original, Rng& rng) {
                            some_operand(rng));
       break;
     case 10:
+    case 16:
       if (text.operands.size() < 2)
         continue;
       mutant.kind = "swap-operands";
@@ -410,7 +468,8 @@ std::string module_of(std::string_view instruction, std::string_view target, std
                                  ".visible .entry k(.param .align 16 .b8 p0[64])\n{{\n",
                                  version, target);
   for (const RegisterClass& c : kRegisters)
-    text += fmt::format(".reg .{} {}<8>;\n", isa::to_string(c.type), c.name);
+    if (c.type != Type::b128 || version >= "8.3")
+      text += fmt::format(".reg .{} {}<8>;\n", isa::to_string(c.type), c.name);
   text += ".shared .align 16 .b8 svar[256];\n.local .align 16 .b8 lvar[256];\n.param .align 16 .b8 "
           "lp[64];\nL0:\n";
   return text + std::string(instruction) + "\nL1:\nret;\n}\n";

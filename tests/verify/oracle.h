@@ -1,0 +1,36 @@
+// ptxas as the judge of what is legal, and its recorded verdicts for machines without it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma::verify_test {
+
+// Path of ptxas: $PTXAS, else the first in $PATH, else that of the toolkit; empty when there is none.
+std::string find_ptxas();
+
+// Whether `ptxas -c -arch=<target>` accepts the module. A crash of ptxas counts as a refusal.
+bool ptxas_accepts(const std::string& ptxas, const std::string& module, const std::string& target);
+
+// One judged instruction; module_of() makes its module.
+struct Verdict {
+  bool legal = false;
+  std::string target; // "sm_90a"
+  std::string kind;   // of mutation
+  std::string instruction;
+};
+
+// Lines "ok|bad TAB target TAB kind TAB instruction"; # begins a comment. Empty when the file is not there.
+std::vector<Verdict> read_verdicts(const std::string& path);
+std::string to_line(const Verdict& verdict);
+
+// `count` mutants of the scalar forms of a target, judged by ptxas on all cores.
+std::vector<Verdict> judge_mutants(const std::string& ptxas, uint64_t seed, int count,
+                                   const std::string& target);
+
+// Whether parser and verifier accept the instruction; `why` is the first error.
+bool lemma_accepts(const Verdict& verdict, std::string* why = nullptr);
+
+} // namespace lemma::verify_test
