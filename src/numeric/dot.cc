@@ -6,6 +6,7 @@
 #include "numeric/arithmetic.h"
 #include "numeric/convert.h"
 #include "numeric/dot_internal.h"
+#include "numeric/dot_lanes.h"
 
 #include <algorithm>
 #include <bit>
@@ -167,7 +168,9 @@ void dot(const DotModel& model, const DotTile& tile) {
   switch (model.scheme) {
   case DotScheme::fused:
   case DotScheme::split_quad:
-    return internal::dot_fused(model, tile);
+    if (!internal::dot_fused_lanes(model, tile))
+      internal::dot_fused(model, tile);
+    return;
   case DotScheme::block_sums:
     return internal::dot_block_sums(model, tile);
   case DotScheme::fma_chain:

@@ -108,9 +108,9 @@ struct DotTile {
   int k_b = 0;
 };
 
-// The scalar reference. `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4
-// for split_quad, of 32 for b1, and at most 32768 for integers. Rows that hold a NaN or an infinity take
-// longer.
+// `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4
+// for split_quad, of 32 for b1, and at most 32768 for integers. Tiles of the usual sizes and formats go
+// sixteen outputs at a time (dot_lanes.h); those that hold a NaN or an infinity take longer.
 void dot(const DotModel& model, const DotTile& tile);
 
 } // namespace lemma::numeric

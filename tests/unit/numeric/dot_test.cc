@@ -5,6 +5,7 @@
 
 #include "numeric/arithmetic.h"
 #include "numeric/convert.h"
+#include "numeric/dot_lanes.h"
 #include "numeric/hash.h"
 
 #include "host_float.h"
@@ -160,6 +161,61 @@ void agree_with_brute_force(const DotModel& model, int k) {
               << to_string(model.a) << " " << to_string(model.d) << " " << to_string(operand_class) << " k"
               << k;
     }
+}
+
+// The tiles and formats of mma and wmma at every level of the host's vector instructions, in both orders of
+// the accumulator's formats, against the scalar code.
+TEST(Dot, VectorLevelsAgreeWithTheScalarCode) {
+  using internal::DotLevel;
+  ASSERT_GE(internal::dot_levels().size(), 1u);
+  size_t tiles = 0;
+  Random random(5);
+  for (const Arch arch : {Arch::sm_70, Arch::sm_75, Arch::sm_80, Arch::sm_90, Arch::sm_120})
+    for (const FloatFormat ab : {f16, bf16, tf32})
+      for (const auto& [c, d] : {std::pair{f32, f32}, std::pair{f16, f32}, std::pair{f16, f16}})
+        for (const auto& [m, n, k] : {std::tuple{16, 8, 8}, std::tuple{16, 8, 16}, std::tuple{16, 16, 16},
+                                      std::tuple{32, 8, 16}, std::tuple{8, 32, 16}, std::tuple{16, 8, 4}}) {
+          const auto model = dot_model(arch, DotUnit::mma, ab, ab, c, d, k);
+          if (!model)
+            continue;
+          for (int repeat = 0; repeat < 20; ++repeat)
+            for (const OperandClass operand_class : kAllOperandClasses) {
+              const Operands in = make_operands(*model, m, n, k, operand_class, random);
+              internal::set_dot_level(DotLevel::scalar);
+              const std::vector<uint64_t> expected = run(*model, m, n, k, in);
+              for (const DotLevel level : internal::dot_levels()) {
+                internal::set_dot_level(level);
+                ASSERT_EQ(run(*model, m, n, k, in), expected)
+                    << to_string(arch) << " " << to_string(ab) << " " << to_string(d) << " m" << m << "n" << n
+                    << "k" << k << " " << to_string(operand_class) << " level " << static_cast<int>(level);
+              }
+              ++tiles;
+            }
+        }
+  internal::set_dot_level(internal::dot_levels().back());
+  EXPECT_GT(tiles, 5000u);
+}
+
+// What the vector code has to leave, and what it must not: an accumulator on top of the largest products,
+// which overflows 32 bits; subnormal results; and the usual case.
+TEST(Dot, VectorLevelsKnowWhatTheyLeave) {
+  if (internal::dot_levels().size() < 2)
+    GTEST_SKIP() << "the host has no vector level";
+  const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f32, f32, 16);
+  const auto taken = [&](uint16_t a, uint16_t b, float c) {
+    const std::vector<uint16_t> as(16 * 16, a), bs(8 * 16, b);
+    const std::vector<float> cs(16 * 8, c);
+    std::vector<float> d(16 * 8);
+    return internal::dot_fused_lanes(
+        model, {.m = 16, .n = 8, .k = 16, .a = as.data(), .b = bs.data(), .c = cs.data(), .d = d.data()});
+  };
+  EXPECT_TRUE(taken(0x3c00, 0x4000, 3));
+  EXPECT_TRUE(taken(0, 0, 0));
+  EXPECT_TRUE(taken(0x0001, 0x0001, 0));
+  EXPECT_TRUE(taken(0x7bff, 0x7bff, 1));
+  EXPECT_FALSE(taken(0x3fff, 0x3fff, 1.999f));
+  EXPECT_FALSE(taken(0x7c00, 0x3c00, 0));
+  EXPECT_FALSE(taken(0, 0, 0x1p-140f));
 }
 
 constexpr Arch kAllArchs[] = {Arch::sm_70, Arch::sm_75, Arch::sm_80,  Arch::sm_86,

@@ -1,0 +1,175 @@
+#include "numeric/dot_lanes.h"
+
+#include "numeric/dot_internal.h"
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <cstring>
+
+namespace lemma::numeric::internal {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kMaxK = 32;
+constexpr int kMaxWide = 32;   // rows of the operand whose rows are lanes
+constexpr int kMaxNarrow = 32; // rows of the operand whose elements are broadcast
+
+// What the loops need of a float format of up to 11 significand bits, or of an accumulator.
+struct LaneFormat {
+  int padding_bits, mantissa_bits, bias;
+  int32_t magnitude_mask, max_biased;
+  explicit LaneFormat(FloatFormat format) {
+    const FormatTraits& t = traits(format);
+    padding_bits = t.padding_bits;
+    mantissa_bits = t.mantissa_bits;
+    bias = t.bias;
+    magnitude_mask = static_cast<int32_t>(t.magnitude_mask() >> t.padding_bits);
+    max_biased = t.max_biased_exponent();
+  }
+};
+
+// One tile: D[w][s] of kLanes rows w of the `wide` operand at a time and each row s of the `narrow` one.
+// Which of A and B is which makes no difference to the arithmetic.
+struct LaneTile {
+  const void* wide;   // [wide_rows][k]
+  const void* narrow; // [narrow_rows][k]
+  int wide_rows, narrow_rows, k;
+  int element_bytes; // of both: 2 or 4
+  LaneFormat wide_format, narrow_format;
+  const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
+  void* d;
+  int wide_stride, narrow_stride;
+  LaneFormat c_format;
+  int c_bytes, d_bytes;
+  int step_k;
+  int fraction_bits;
+  int kept_mask; // of an f32 result
+};
+
+using Run = bool (*)(const LaneTile& tile);
+
+} // namespace
+} // namespace lemma::numeric::internal
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define LEMMA_DOT_LANES
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
+namespace lemma::numeric::internal::avx2 {
+namespace {
+#include "numeric/dot_lanes.inc"
+} // namespace
+} // namespace lemma::numeric::internal::avx2
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target(                                                                                          \
+    "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
+namespace lemma::numeric::internal::avx512 {
+namespace {
+#include "numeric/dot_lanes.inc"
+} // namespace
+} // namespace lemma::numeric::internal::avx512
+#pragma GCC pop_options
+#endif
+
+namespace lemma::numeric::internal {
+namespace {
+
+std::vector<DotLevel> detect() {
+  std::vector<DotLevel> levels{DotLevel::scalar};
+#ifdef LEMMA_DOT_LANES
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    levels.push_back(DotLevel::avx2);
+  if (levels.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    levels.push_back(DotLevel::avx512);
+#endif
+  return levels;
+}
+
+Run run_of(DotLevel level) {
+  switch (level) {
+#ifdef LEMMA_DOT_LANES
+  case DotLevel::avx2:
+    return avx2::run;
+  case DotLevel::avx512:
+    return avx512::run;
+#endif
+  default:
+    return nullptr;
+  }
+}
+
+std::atomic<Run>& current() {
+  static std::atomic<Run> run{run_of(dot_levels().back())};
+  return run;
+}
+
+bool is_multiplicand(FloatFormat format) {
+  return format == FloatFormat::f16 || format == FloatFormat::bf16 || format == FloatFormat::tf32;
+}
+
+bool is_wide(int rows) {
+  return rows % kLanes == 0 && rows <= kMaxWide;
+}
+
+// Sums of a step in 32 bits: products are below 4, the accumulator below 2. (An accumulator on top of the
+// largest products may overflow; the loops notice.)
+bool fits_32_bits(int fraction_bits, int step_k) {
+  return fraction_bits >= 20 && (int64_t{4} << fraction_bits) * step_k <= int64_t{1} << 31;
+}
+
+} // namespace
+
+const std::vector<DotLevel>& dot_levels() {
+  static const std::vector<DotLevel> levels = detect();
+  return levels;
+}
+
+void set_dot_level(DotLevel level) {
+  current() = run_of(level);
+}
+
+bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
+  const Run run = current().load(std::memory_order_relaxed);
+  const int step_k = model.max_fused_k == 0 ? tile.k : std::min(model.max_fused_k, tile.k);
+  if (!run || model.scheme != DotScheme::fused || tile.a_index || tile.scale_a || tile.scale_b ||
+      !is_multiplicand(model.a) || !is_multiplicand(model.b) ||
+      element_bytes(model.a) != element_bytes(model.b) || tile.k > kMaxK ||
+      !fits_32_bits(model.fraction_bits, step_k))
+    return false;
+  if (model.rounding != (model.d == FloatFormat::f16 ? Rounding::rn : Rounding::rz))
+    return false;
+  const bool wide_a = is_wide(tile.m) && tile.n <= kMaxNarrow;
+  if (!wide_a && (!is_wide(tile.n) || tile.m > kMaxNarrow))
+    return false;
+  if ((wide_a ? tile.n : tile.m) * tile.k % kLanes != 0)
+    return false;
+  const int dropped = model.d == FloatFormat::f32 ? 23 - model.kept_fraction_bits : 0;
+  const LaneTile lanes{.wide = wide_a ? tile.a : tile.b,
+                       .narrow = wide_a ? tile.b : tile.a,
+                       .wide_rows = wide_a ? tile.m : tile.n,
+                       .narrow_rows = wide_a ? tile.n : tile.m,
+                       .k = tile.k,
+                       .element_bytes = element_bytes(model.a),
+                       .wide_format = LaneFormat(wide_a ? model.a : model.b),
+                       .narrow_format = LaneFormat(wide_a ? model.b : model.a),
+                       .c = tile.c,
+                       .d = tile.d,
+                       .wide_stride = wide_a ? tile.n : 1,
+                       .narrow_stride = wide_a ? 1 : tile.n,
+                       .c_format = LaneFormat(model.c),
+                       .c_bytes = element_bytes(model.c),
+                       .d_bytes = element_bytes(model.d),
+                       .step_k = step_k,
+                       .fraction_bits = model.fraction_bits,
+                       .kept_mask = -1 << dropped};
+  return run(lanes);
+}
+
+} // namespace lemma::numeric::internal
