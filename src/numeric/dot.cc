@@ -174,7 +174,9 @@ void dot(const DotModel& model, const DotTile& tile) {
   case DotScheme::block_sums:
     return internal::dot_block_sums(model, tile);
   case DotScheme::fma_chain:
-    return dot_fma_chain(model, tile);
+    if (!internal::dot_f64_lanes(model, tile))
+      dot_fma_chain(model, tile);
+    return;
   case DotScheme::scalar_k4:
     return dot_scalar_k4(model, tile);
   case DotScheme::integer:

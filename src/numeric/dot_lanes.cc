@@ -15,6 +15,9 @@ constexpr int kMaxK = 32;
 constexpr int kMaxWide = 32;   // rows of the operand whose rows are lanes
 constexpr int kMaxNarrow = 32; // rows of the operand whose elements are broadcast
 
+constexpr int kChainLanes = 8; // columns of B, f64
+constexpr int kMaxChainRows = 16, kMaxChainK = 16;
+
 // What the loops need of a float format of up to 11 significand bits, or of an accumulator.
 struct LaneFormat {
   int padding_bits, mantissa_bits, bias;
@@ -47,7 +50,11 @@ struct LaneTile {
   int kept_mask; // of an f32 result
 };
 
-using Run = bool (*)(const LaneTile& tile);
+// The loops of a level; null: there are none.
+struct Loops {
+  bool (*fused)(const LaneTile& tile) = nullptr;
+  bool (*f64_chains)(const DotTile& tile) = nullptr;
+};
 
 } // namespace
 } // namespace lemma::numeric::internal
@@ -92,22 +99,20 @@ std::vector<DotLevel> detect() {
   return levels;
 }
 
-Run run_of(DotLevel level) {
-  switch (level) {
+const Loops& loops_of(DotLevel level) {
+  static constexpr Loops none;
 #ifdef LEMMA_DOT_LANES
-  case DotLevel::avx2:
-    return avx2::run;
-  case DotLevel::avx512:
-    return avx512::run;
+  static constexpr Loops by_avx2{avx2::run_fused, avx2::run_f64_chains};
+  static constexpr Loops by_avx512{avx512::run_fused, avx512::run_f64_chains};
+  if (level != DotLevel::scalar)
+    return level == DotLevel::avx2 ? by_avx2 : by_avx512;
 #endif
-  default:
-    return nullptr;
-  }
+  return none;
 }
 
-std::atomic<Run>& current() {
-  static std::atomic<Run> run{run_of(dot_levels().back())};
-  return run;
+std::atomic<const Loops*>& current() {
+  static std::atomic<const Loops*> loops{&loops_of(dot_levels().back())};
+  return loops;
 }
 
 bool is_multiplicand(FloatFormat format) {
@@ -132,11 +137,11 @@ const std::vector<DotLevel>& dot_levels() {
 }
 
 void set_dot_level(DotLevel level) {
-  current() = run_of(level);
+  current() = &loops_of(level);
 }
 
 bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
-  const Run run = current().load(std::memory_order_relaxed);
+  const auto run = current().load(std::memory_order_relaxed)->fused;
   const int step_k = model.max_fused_k == 0 ? tile.k : std::min(model.max_fused_k, tile.k);
   if (!run || model.scheme != DotScheme::fused || tile.a_index || tile.scale_a || tile.scale_b ||
       !is_multiplicand(model.a) || !is_multiplicand(model.b) ||
@@ -170,6 +175,12 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
                        .fraction_bits = model.fraction_bits,
                        .kept_mask = -1 << dropped};
   return run(lanes);
+}
+
+bool dot_f64_lanes(const DotModel& model, const DotTile& tile) {
+  const auto run = current().load(std::memory_order_relaxed)->f64_chains;
+  return run && model.d == FloatFormat::f64 && model.rounding == Rounding::rn && !tile.a_index &&
+         tile.n == kChainLanes && tile.m <= kMaxChainRows && tile.k <= kMaxChainK && run(tile);
 }
 
 } // namespace lemma::numeric::internal

@@ -196,6 +196,24 @@ TEST(Dot, VectorLevelsAgreeWithTheScalarCode) {
   EXPECT_GT(tiles, 5000u);
 }
 
+TEST(Dot, VectorLevelsOfF64AgreeWithTheScalarCode) {
+  Random random(6);
+  for (const auto& [m, n, k] : {std::tuple{8, 8, 4}, std::tuple{16, 8, 4}, std::tuple{16, 8, 16}}) {
+    const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f64, f64, f64, f64, k);
+    for (int repeat = 0; repeat < 50; ++repeat)
+      for (const OperandClass operand_class : kAllOperandClasses) {
+        const Operands in = make_operands(model, m, n, k, operand_class, random);
+        internal::set_dot_level(internal::DotLevel::scalar);
+        const std::vector<uint64_t> expected = run(model, m, n, k, in);
+        for (const internal::DotLevel level : internal::dot_levels()) {
+          internal::set_dot_level(level);
+          ASSERT_EQ(run(model, m, n, k, in), expected) << "m" << m << "k" << k << " level " << int(level);
+        }
+      }
+  }
+  internal::set_dot_level(internal::dot_levels().back());
+}
+
 // What the vector code has to leave, and what it must not: an accumulator on top of the largest products,
 // which overflows 32 bits; subnormal results; and the usual case.
 TEST(Dot, VectorLevelsKnowWhatTheyLeave) {
