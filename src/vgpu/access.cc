@@ -321,10 +321,7 @@ MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t byte
   case StateSpace::shared: {
     if (!within(place.address, bytes, kSharedReservedBytes, cta->shared.size()))
       return range;
-    uint8_t* written = cta->shared_written.data() + place.address;
-    if (kind == Access::read && std::memchr(written, 0, bytes))
-      return range;
-    range.written = written;
+    range.written = cta->shared_written.data() + place.address;
     range.host = cta->shared.data() + place.address;
     return range;
   }
@@ -351,12 +348,8 @@ MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t byte
     if (!allocation || (allocation->read_only ? kind != Access::read : place.space == StateSpace::const_))
       return range;
     const uint64_t offset = place.address - allocation->base;
-    if (allocation->init) {
-      if (kind == Access::read && !allocation->init->all_set(offset, bytes))
-        return range;
-      range.init = allocation->init.get();
-      range.init_offset = offset;
-    }
+    range.init = allocation->init.get();
+    range.init_offset = offset;
     range.host = allocation->host + offset;
     return range;
   }

@@ -12,26 +12,62 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace lemma::vgpu {
 
 enum class Access : uint8_t { read, write, atomic };
 
-// Memory that all lanes of an instruction access, checked once: where the lowest address lies on the host.
-// Lane l's byte at address a is host + l * lane_stride + (a - lowest).
+// Memory that all lanes of an instruction access, its bounds checked once: where the lowest address lies on
+// the host. Lane l's byte at address a is host + l * lane_stride + (a - lowest). Offsets below are from the
+// lowest address.
 struct MemoryRange {
   std::byte* host = nullptr; // null: one check cannot answer for the whole range
   uint64_t lane_stride = 0;  // spaces that each lane has its own of: distance between the lanes' memories
-  // What must be told of the bytes that are written, by mark_written().
+  // Where it is known which bytes were ever written:
   uint8_t* written = nullptr; // shared memory: beside `host`
   InitMap* init = nullptr;    // global memory: `host` is byte `init_offset`
   uint64_t init_offset = 0;
 
+  bool is_tracked() const { return written || init; }
+  bool was_written(uint64_t offset, uint64_t bytes) const {
+    if (written) {
+      bool all = true;
+      for_flags(offset, bytes, [&](auto* flags) {
+        std::remove_reference_t<decltype(*flags)> value;
+        std::memcpy(&value, flags, sizeof value);
+        all &= value == static_cast<decltype(value)>(kFlags);
+      });
+      return all;
+    }
+    return !init || init->all_set(init_offset + offset, bytes);
+  }
   void mark_written(uint64_t offset, uint64_t bytes) const {
     if (written)
-      std::memset(written + offset, 1, bytes);
+      for_flags(offset, bytes, [](auto* flags) {
+        const auto value = static_cast<std::remove_reference_t<decltype(*flags)>>(kFlags);
+        std::memcpy(flags, &value, sizeof value);
+      });
     if (init)
       init->set(init_offset + offset, bytes);
+  }
+
+private:
+  static constexpr uint64_t kFlags = 0x0101010101010101;
+  // Calls f with pointers to unsigned words that cover the flags of the bytes: whole words, since a call of
+  // memset for each lane's four bytes costs more than everything else. They may be unaligned.
+  template <class F>
+  void for_flags(uint64_t offset, uint64_t bytes, F&& f) const {
+    uint8_t* flags = written + offset;
+    for (; bytes >= 8; flags += 8, bytes -= 8)
+      f(reinterpret_cast<uint64_t*>(flags));
+    if (bytes & 4)
+      f(reinterpret_cast<uint32_t*>(std::exchange(flags, flags + 4)));
+    if (bytes & 2)
+      f(reinterpret_cast<uint16_t*>(std::exchange(flags, flags + 2)));
+    if (bytes & 1)
+      f(flags);
   }
 };
 
@@ -97,8 +133,9 @@ public:
   std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
                     uint32_t align, Access kind, int lane);
   // The same for [address, address + bytes) in every lane at once, for the fast paths of ld and st. Where the
-  // answer is not simply yes (out of bounds, read-only, a byte never written) `host` is null and nothing was
-  // recorded: the caller goes lane by lane through access(). Alignment, marking and effects are the caller's.
+  // answer is not simply yes (out of bounds, read-only) `host` is null and nothing was recorded: the caller
+  // goes lane by lane through access(). Alignment, what was written before or is now, and effects are the
+  // caller's.
   MemoryRange access_range(isa::StateSpace space, uint64_t address, uint64_t bytes, Access kind);
 
   // --- collective instructions ---

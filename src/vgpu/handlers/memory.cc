@@ -77,23 +77,37 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
     return check_each_lane(x, in, at, kind);
 
   const bool dense = not_dense == 0 && x.active == kAllLanes;
-  const auto [lowest, highest] = dense ? std::pair(at[0], at[kWarpSize - 1]) : bounds(at);
-  const MemoryRange range = x.access_range(space_of(in), lowest, highest - lowest + bytes, kind);
+  const bool uniform = not_uniform == 0;
+  const auto [lowest, highest] =
+      dense || uniform ? std::pair(at[0], dense ? at[kWarpSize - 1] : at[0]) : bounds(at);
+  const uint64_t span = highest - lowest + bytes;
+  const MemoryRange range = x.access_range(space_of(in), lowest, span, kind);
   if (!range.host)
     return check_each_lane(x, in, at, kind);
   Places places;
   places.private_to_lanes = range.lane_stride != 0;
-  if ((dense || not_uniform == 0) && !places.private_to_lanes) {
+  if ((dense || uniform) && !places.private_to_lanes) {
     if (kind == Access::write)
-      range.mark_written(0, highest - lowest + bytes);
+      range.mark_written(0, span);
+    else if (!range.was_written(0, span))
+      return check_each_lane(x, in, at, kind);
     places.pattern = dense ? Places::Pattern::dense : Places::Pattern::uniform;
     places.host = range.host;
     return places;
   }
   for (int lane = 0; lane < kWarpSize; ++lane)
     places.at[lane] = range.host + static_cast<uint64_t>(lane) * range.lane_stride + (at[lane] - lowest);
-  if (kind == Access::write && (range.written || range.init))
-    for_lanes(x.active, [&](int lane) { range.mark_written(at[lane] - lowest, bytes); });
+  if (range.is_tracked()) {
+    bool known = true;
+    for_lanes(x.active, [&](int lane) {
+      if (kind == Access::write)
+        range.mark_written(at[lane] - lowest, bytes);
+      else
+        known &= range.was_written(at[lane] - lowest, bytes);
+    });
+    if (!known)
+      return check_each_lane(x, in, at, kind);
+  }
   places.pattern = Places::Pattern::scattered;
   return places;
 }
@@ -103,6 +117,10 @@ template <class M, class R>
 void load_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, R* d) {
   if (places.pattern == Places::Pattern::uniform) {
     const R value = resize<R>(load_relaxed<M>(places.host + offset));
+    if (x.active == kAllLanes) {
+      std::fill_n(d, kWarpSize, value);
+      return;
+    }
     for (int lane = 0; lane < kWarpSize; ++lane)
       d[lane] = (x.active >> lane & 1) ? value : d[lane];
     return;

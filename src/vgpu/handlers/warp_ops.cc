@@ -43,11 +43,21 @@ void for_groups(LaneMask active, const uint32_t* members, F&& f) {
   }
 }
 
+// The common case, decided quickly: all 32 lanes are here, and each names all that have not exited.
+bool whole_warp_is_here(const Exec& x, const uint32_t* members) {
+  if (x.active != kAllLanes)
+    return false;
+  uint32_t named = kAllLanes;
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    named &= members[lane];
+  return named == kAllLanes;
+}
+
 // Waits for the lanes that the membermasks - source `index`; negative: an instruction without one - name,
 // then calls f(lanes) for each group of them. The masks are copied: a destination may be the same register.
 template <class F>
 Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
-  if (index < 0) {
+  if (index < 0 || whole_warp_is_here(x, x.src<uint32_t>(in, index))) {
     f(x.active);
     return Step::next;
   }
@@ -57,6 +67,15 @@ Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   std::copy_n(x.src<uint32_t>(in, index), kWarpSize, members);
   for_groups(x.active, members, f);
   return Step::next;
+}
+
+// values[lane] = value for the lanes of the group.
+template <class T>
+void fill_group(T* values, LaneMask group, T value) {
+  if (group == kAllLanes)
+    std::fill_n(values, kWarpSize, value);
+  else
+    for_lanes(group, [&](int lane) { values[lane] = value; });
 }
 
 // Index of the membermask, the last source, in DecodedInst::imm; -1 where there is none.
@@ -69,41 +88,23 @@ int members_index(const DecodedInst& in) {
 
 enum class Shuffle : uint8_t { up, down, bfly, idx };
 
-struct ShuffleSource {
-  int lane;
-  bool in_range;
-};
-
-ShuffleSource shuffle_source(Shuffle mode, int lane, uint32_t b, uint32_t c) {
-  const int b_value = static_cast<int>(b & 31);
-  const int clamp = static_cast<int>(c & 31);
-  const int segment_mask = static_cast<int>(c >> 8 & 31);
-  const int max_lane = (lane & segment_mask) | (clamp & ~segment_mask);
-  const int min_lane = lane & segment_mask;
-  int source = lane;
-  bool in_range = false;
+// The lane to read from, by the ISA's formulas; beyond max_lane (below it for .up) is out of range.
+template <Shuffle mode>
+int shuffle_source(int lane, int b, int segment_mask) {
   switch (mode) {
   case Shuffle::up:
-    source = lane - b_value;
-    in_range = source >= max_lane;
-    break;
+    return lane - b;
   case Shuffle::down:
-    source = lane + b_value;
-    in_range = source <= max_lane;
-    break;
+    return lane + b;
   case Shuffle::bfly:
-    source = lane ^ b_value;
-    in_range = source <= max_lane;
-    break;
+    return lane ^ b;
   case Shuffle::idx:
-    source = min_lane | (b_value & ~segment_mask);
-    in_range = source <= max_lane;
-    break;
+    return (lane & segment_mask) | (b & ~segment_mask);
   }
-  return {in_range ? source : lane, in_range};
 }
 
 // Destinations d, and p where selected; sources a, b, c, membermask.
+template <Shuffle mode>
 Step shuffle(Exec& x, const DecodedInst& in) {
   uint32_t result[kWarpSize];
   LaneMask in_range = 0;
@@ -111,13 +112,28 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     const uint32_t* a = x.src<uint32_t>(in, 0);
     const uint32_t* b = x.src<uint32_t>(in, 1);
     const uint32_t* c = x.src<uint32_t>(in, 2);
+    int sources[kWarpSize]; // of all lanes, the group's or not, so that this is a plain loop
+    int reaches[kWarpSize];
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+      const int segment_mask = static_cast<int>(c[lane] >> 8 & 31);
+      const int max_lane = (lane & segment_mask) | (static_cast<int>(c[lane] & 31) & ~segment_mask);
+      const int source = shuffle_source<mode>(lane, static_cast<int>(b[lane] & 31), segment_mask);
+      reaches[lane] = mode == Shuffle::up ? source >= max_lane : source <= max_lane;
+      sources[lane] = reaches[lane] ? source : lane;
+    }
+    LaneMask asked = 0;
+    LaneMask reached = 0;
     for_lanes(group, [&](int lane) {
-      const ShuffleSource source = shuffle_source(static_cast<Shuffle>(in.flags), lane, b[lane], c[lane]);
-      result[lane] = a[source.lane];
-      in_range |= LaneMask{source.in_range} << lane;
-      if (!(group >> source.lane & 1))
-        x.uninitialized(in, lane, fmt::format("the value of lane {}, which takes no part", source.lane));
+      result[lane] = a[sources[lane]];
+      reached |= static_cast<LaneMask>(reaches[lane]) << lane;
+      asked |= LaneMask{1} << sources[lane];
     });
+    in_range |= reached;
+    if (asked & ~group)
+      for_lanes(group, [&](int lane) {
+        if (!(group >> sources[lane] & 1))
+          x.uninitialized(in, lane, fmt::format("the value of lane {}, which takes no part", sources[lane]));
+      });
   });
   if (step != Step::next)
     return step;
@@ -139,7 +155,7 @@ Step vote(Exec& x, const DecodedInst& in) {
   LaneMask result = 0;
   const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
     const LaneMask ballot = x.pred(in, 0) & group;
-    for_lanes(group, [&](int lane) { ballots[lane] = ballot; });
+    fill_group(ballots, group, ballot);
     const bool all = ballot == group;
     const bool yes = mode == Vote::all ? all : mode == Vote::any ? ballot != 0 : all || ballot == 0;
     result |= yes ? group : 0;
@@ -194,7 +210,7 @@ Step reduce(Exec& x, const DecodedInst& in, F f) {
     const T* a = x.src<T>(in, 0);
     T total = a[std::countr_zero(group)];
     for_lanes(group & (group - 1), [&](int lane) { total = f(total, a[lane]); });
-    for_lanes(group, [&](int lane) { result[lane] = total; });
+    fill_group(result, group, total);
   });
   if (step == Step::next)
     keep_active(x.dst<T>(in), result, x.active);
@@ -257,7 +273,7 @@ Step elect(Exec& x, const DecodedInst& in) {
   const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
     const int leader = std::countr_zero(group);
     elected |= LaneMask{1} << leader;
-    for_lanes(group, [&](int lane) { leaders[lane] = static_cast<uint32_t>(leader); });
+    fill_group(leaders, group, static_cast<uint32_t>(leader));
   });
   if (step != Step::next)
     return step;
@@ -302,16 +318,25 @@ bool place_operands(Decoder& decoder, const ptx::Instruction& instruction, Type 
   return true;
 }
 
+Handler shuffle_handler(Qual mode) {
+  switch (mode) {
+  case Qual::up:
+    return shuffle<Shuffle::up>;
+  case Qual::down:
+    return shuffle<Shuffle::down>;
+  case Qual::bfly:
+    return shuffle<Shuffle::bfly>;
+  case Qual::idx:
+    return shuffle<Shuffle::idx>;
+  default:
+    return nullptr;
+  }
+}
+
 bool select_shuffle(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
-  const Qual mode = instruction.one_of({Qual::up, Qual::down, Qual::bfly, Qual::idx});
-  in.handler = shuffle;
-  in.flags = static_cast<uint8_t>(mode == Qual::up     ? Shuffle::up
-                                  : mode == Qual::down ? Shuffle::down
-                                  : mode == Qual::bfly ? Shuffle::bfly
-                                                       : Shuffle::idx);
-  return mode != Qual::none &&
-         place_operands(decoder, instruction, Type::b32, {Type::b32, Type::b32, Type::b32},
-                        instruction.opcode == Opcode::shfl_sync, in);
+  in.handler = shuffle_handler(instruction.one_of({Qual::up, Qual::down, Qual::bfly, Qual::idx}));
+  return in.handler && place_operands(decoder, instruction, Type::b32, {Type::b32, Type::b32, Type::b32},
+                                      instruction.opcode == Opcode::shfl_sync, in);
 }
 
 bool select_vote(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
