@@ -66,6 +66,7 @@ struct Loops {
 #pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
 namespace lemma::numeric::internal::avx2 {
 namespace {
+constexpr bool kFastShuffles = false; // of any two vectors
 #include "numeric/dot_lanes.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2
@@ -76,6 +77,7 @@ namespace {
     "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
 namespace lemma::numeric::internal::avx512 {
 namespace {
+constexpr bool kFastShuffles = true;
 #include "numeric/dot_lanes.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx512
