@@ -236,6 +236,8 @@ struct BodyPragma {
   std::string text;
   uint32_t scope = 0;
   uint32_t position = 0; // index of the instruction that follows
+  uint32_t label =
+      0; // index of the label that follows: it matters on which side of a loop's label "nounroll" stands
 };
 
 struct Function {

@@ -336,7 +336,8 @@ bool Parser::parse_body_directive() {
     if (!parse_pragma(pragmas))
       return false;
     for (std::string& pragma : pragmas)
-      body_->function.body_pragmas.push_back({std::move(pragma), scope(), here()});
+      body_->function.body_pragmas.push_back(
+          {std::move(pragma), scope(), here(), static_cast<uint32_t>(body_->function.labels.size())});
     return true;
   }
   if (word == ".callprototype" || word == ".branchtargets" || word == ".calltargets") {

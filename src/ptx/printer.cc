@@ -374,14 +374,20 @@ void Printer::print_declarations(const Function& function, uint32_t scope, uint3
     put("{}: {} {};\n", list.name, list.is_call ? ".calltargets" : ".branchtargets",
         fmt::join(list.names, ", "));
   }
-  for (; here(function.body_pragmas, at.pragma); ++at.pragma) {
-    indent(depth);
-    put(".pragma \"{}\";\n", function.body_pragmas[at.pragma].text);
+  const auto label_here = [&] {
+    return at.label < function.labels.size() && function.labels[at.label].scope == scope &&
+           function.labels[at.label].target == position;
+  };
+  for (;;) {
+    if (here(function.body_pragmas, at.pragma) && function.body_pragmas[at.pragma].label <= at.label) {
+      indent(depth);
+      put(".pragma \"{}\";\n", function.body_pragmas[at.pragma++].text);
+    } else if (label_here()) {
+      put("{}:\n", function.labels[at.label++].name);
+    } else {
+      return;
+    }
   }
-  for (; at.label < function.labels.size() && function.labels[at.label].scope == scope &&
-         function.labels[at.label].target == position;
-       ++at.label)
-    put("{}:\n", function.labels[at.label].name);
 }
 
 // p0, p1, ... pN-1 in a row, all alike, are `p<N>`. Parameters in .reg stand in the header.

@@ -107,6 +107,7 @@ private:
     check("text", a.text, b.text);
     check("scope", a.scope, b.scope);
     check("position", a.position, b.position);
+    check("label", a.label, b.label);
   }
 
   void prototype(const Prototype& a, const Prototype& b) {

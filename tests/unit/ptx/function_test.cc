@@ -268,11 +268,14 @@ mov.u64 %rd1, depot;
 }
 
 TEST(Function, PragmasStayWhereTheyAre) {
-  const auto module = parse_well(kernel("mov.b32 %r1, 1; L: .pragma \"nounroll\"; mov.b32 %r1, 2; bra L;"));
+  const auto module =
+      parse_well(kernel("mov.b32 %r1, 1; .pragma \"a\"; L: .pragma \"nounroll\"; M: mov.b32 %r1, 2; bra L;"));
   const auto& pragmas = module->functions[0].body_pragmas;
-  ASSERT_EQ(pragmas.size(), 1u);
-  EXPECT_EQ(pragmas[0].text, "nounroll");
-  EXPECT_EQ(pragmas[0].position, 1u);
+  ASSERT_EQ(pragmas.size(), 2u);
+  EXPECT_EQ(pragmas[1].text, "nounroll");
+  EXPECT_EQ(pragmas[1].position, 1u);
+  EXPECT_EQ(pragmas[0].label, 0u);
+  EXPECT_EQ(pragmas[1].label, 1u);
 }
 
 TEST(Function, Locations) {
