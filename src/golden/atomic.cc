@@ -130,8 +130,7 @@ Case make_alone(const Spelling& s) {
   return c;
 }
 
-// --- Many threads on few addresses
-// -----------------------------------------------------------------------------------
+// --- Many threads on few addresses ---------------------------------------------------------------
 
 constexpr uint64_t kThreads = 4096;
 constexpr uint32_t kAddresses = 16;

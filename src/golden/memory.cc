@@ -165,8 +165,7 @@ void add_modifiers(std::vector<Case>& cases) {
   }
 }
 
-// --- Variables
-// -------------------------------------------------------------------------------------------------------
+// --- Variables -----------------------------------------------------------------------------------
 
 constexpr const char* kVariables = R"(
 .const .align 4 .f32 numbers[6] = { 1.0, -2.5, 0f7f800000, 0f80000000, 3.0, -0.1 };
@@ -214,8 +213,7 @@ Case make_variables() {
   return finish(kernel, {below(24 * 5 * 7)});
 }
 
-// --- Generic addresses
-// -----------------------------------------------------------------------------------------------
+// --- Generic addresses ---------------------------------------------------------------------------
 
 Case make_generic() {
   ThreadKernel kernel("generic addresses", "generic");
@@ -297,8 +295,7 @@ Case make_parameters() {
   return finish(kernel, {any_bits(), any_bits(), any_bits()});
 }
 
-// --- Moves
-// -----------------------------------------------------------------------------------------------------------
+// --- Moves ---------------------------------------------------------------------------------------
 
 Case make_packs() {
   ThreadKernel kernel("mov packs and unpacks", "mov");
@@ -318,8 +315,57 @@ Case make_packs() {
   return finish(kernel, {any_bits(), any_bits()});
 }
 
-// --- Special registers
-// -----------------------------------------------------------------------------------------------
+// Literals and constant expressions, as the assembler evaluates them.
+Case make_constants() {
+  static constexpr const char* k32[] = {
+      "0x7f",     "0777",        "0b1011",     "-1",        "4294967295", "0xdeadbeefU",    "~5",
+      "-(3+4)*2", "7/2",         "-7/2",       "-7 % 3",      "1<<31",      "0x80000000>>4",  "3<4",
+      "4<=3",     "5==5",        "5!=5",       "0xf0&0x3c", "0xf0^0x3c",  "0xf0|0x3c",      "1&&0",
+      "1||0",     "!7",          "!0",         "1?2:3",     "0?2:3",      "(.s64)-1 >> 60", "(.u64)-1 >> 60",
+      "WARP_SZ",  "WARP_SZ*4-1", "0f3f800000", "0f7fc00001"};
+  static constexpr const char* k64[] = {"0x123456789abcdef0",
+                                        "-1",
+                                        "0x8000000000000000",
+                                        "1<<40",
+                                        "(1<<40)/-3",
+                                        "0xffffffffffffffff>>1",
+                                        "0d3ff0000000000001",
+                                        "9223372036854775807+1",
+                                        "18446744073709551615U/10",
+                                        "-9223372036854775807-1"};
+  ThreadKernel kernel("literals and constant expressions", "constants");
+  kernel.in("a", Type::b32, 32);
+  int index = 0;
+  for (const char* text : k32) {
+    kernel.out(fmt::format("w{}", index), Type::b32, 32);
+    kernel.body(fmt::format("mov.b32 %w{}, {};", index++, text));
+  }
+  for (const char* text : k64) {
+    kernel.out(fmt::format("x{}", index), Type::b64, 64);
+    kernel.body(fmt::format("mov.b64 %x{}, {};", index++, text));
+  }
+  // Immediate operands of other instructions: narrower than the literal, floating, on the left.
+  const struct {
+    const char* statement;
+    Type type;
+    int bits;
+  } statements[] = {
+      {"add.u32 {}, %a, -1;", Type::u32, 32},      {"sub.u32 {}, 5, %a;", Type::u32, 32},
+      {"mul.wide.s32 {}, %a, -3;", Type::s64, 64}, {"and.b32 {}, %a, 0xff00ff00;", Type::b32, 32},
+      {"shl.b32 {}, %a, 7;", Type::b32, 32},       {"fma.rn.f32 {}, %a, 2.5, 0f3dcccccd;", Type::f32, 32},
+      {"add.rn.f32 {}, %a, 0.1;", Type::f32, 32},  {"mov.f64 {}, 0.1;", Type::f64, 64},
+      {"mov.f64 {}, 1e-300;", Type::f64, 64},      {"mov.f32 {}, 1e-37;", Type::f32, 32},
+      {"mov.f32 {}, -0.0;", Type::f32, 32},        {"prmt.b32 {}, %a, 0x11223344, 0x7531;", Type::b32, 32},
+      {"mov.u16 {}, 65535;", Type::b16, 16},       {"mov.s16 {}, -2;", Type::b16, 16}};
+  for (const auto& s : statements) {
+    const std::string name = fmt::format("y{}", index++);
+    kernel.out(name, s.type, s.bits);
+    kernel.body(fmt::format(fmt::runtime(s.statement), "%" + name));
+  }
+  return finish(kernel, {any_bits()});
+}
+
+// --- Special registers ---------------------------------------------------------------------------
 
 // A grid and block of three dimensions; each register in a word of its own.
 Case make_special_registers() {
@@ -395,6 +441,7 @@ std::vector<Case> memory_cases(std::string_view) {
   cases.push_back(make_generic());
   cases.push_back(make_parameters());
   cases.push_back(make_packs());
+  cases.push_back(make_constants());
   cases.push_back(make_special_registers());
   return cases;
 }

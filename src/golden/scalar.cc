@@ -67,8 +67,7 @@ bool contains(const T (&list)[N], T value) {
   return std::find(std::begin(list), std::end(list), value) != std::end(list);
 }
 
-// --- What the assembler refuses
-// --------------------------------------------------------------------------------------
+// --- What the assembler refuses ------------------------------------------------------------------
 
 bool unordered_of_integers(const Spelling& s) {
   const isa::TypeKind kind = isa::kind_of(s.types().back());
@@ -116,8 +115,7 @@ bool refused(const Spelling& s) {
   }
 }
 
-// --- Operands
-// --------------------------------------------------------------------------------------------------------
+// --- Operands ------------------------------------------------------------------------------------
 
 int register_bits(const Spelling& s, const OperandSpec& spec, bool wide_registers) {
   const Type type = type_of(s, spec);
@@ -189,8 +187,7 @@ std::optional<Target> target_of(const Spelling& s) {
   return Target{.is_float = false, .integer = values.integer};
 }
 
-// --- Cases
-// -----------------------------------------------------------------------------------------------------------
+// --- Cases ---------------------------------------------------------------------------------------
 
 struct Source {
   Values values;

@@ -1,6 +1,7 @@
 // Generated operands. See values.h.
 //
-// The recorded bits depend on every line here: a change of what it returns for a seed makes them useless.
+// The recorded bits depend on every line here: a change of what it returns for a seed makes them useless. For
+// the same reason no expression draws two random numbers: C++ leaves the order of its operands open.
 #include "golden/values.h"
 
 #include "numeric/arithmetic.h"
@@ -168,6 +169,7 @@ void relate_floats(Relation relation, OperandClass operand_class, FloatFormat fo
   uint64_t& a = lanes[0][i];
   uint64_t& b = lanes[1][i];
   const bool cancelling = operand_class == OperandClass::cancelling;
+  const uint64_t flip = cancelling && random.below(8) == 0 ? sign : 0; // now and then they add up
   const bool wide = operand_class == OperandClass::wide && random.bits(1) != 0;
   const int64_t near = static_cast<int64_t>(random.below(static_cast<uint64_t>(t.mantissa_bits) * 2 + 6)) -
                        t.mantissa_bits - 3;
@@ -175,7 +177,7 @@ void relate_floats(Relation relation, OperandClass operand_class, FloatFormat fo
   case Relation::sum:
   case Relation::difference:
     if (cancelling)
-      b = jitter(a, random) ^ (relation == Relation::sum ? sign : 0) ^ (random.below(8) == 0 ? sign : 0);
+      b = jitter(a, random) ^ (relation == Relation::sum ? sign : 0) ^ flip;
     else if (wide)
       b = with_exponent(format, b, exponent_of(format, a) + near);
     break;
@@ -190,7 +192,7 @@ void relate_floats(Relation relation, OperandClass operand_class, FloatFormat fo
   case Relation::fused: {
     uint64_t& c = lanes[2][i];
     if (cancelling) {
-      c = jitter(numeric::mul(format, a, b), random) ^ sign ^ (random.below(8) == 0 ? sign : 0);
+      c = jitter(numeric::mul(format, a, b), random) ^ sign ^ flip;
     } else if (wide) {
       if (random.bits(1) != 0)
         b = with_exponent(format, b, t.bias - exponent_of(format, a) + near);
@@ -371,7 +373,7 @@ uint64_t float_tie_for_integer(const Values& source, const Target& target, Rando
     return bits + random.below(3) - 1;
   }
   const int length = 1 + static_cast<int>(random.below(static_cast<uint64_t>(std::min(width, 62))));
-  const uint64_t quarters = random.bits(length) << 2 | random.bits(2);
+  const uint64_t quarters = random.bits(length + 2);
   return number(source.floating, sign, quarters, -2) ^ (random.below(4) == 0 ? 1 : 0);
 }
 

@@ -55,8 +55,7 @@ std::string named(std::string_view spelling, bool groups) {
   return fmt::format("{} {}", spelling, groups ? "groups" : "warp");
 }
 
-// --- shfl.sync
-// -------------------------------------------------------------------------------------------------------
+// --- shfl.sync -----------------------------------------------------------------------------------
 
 Element lane_offset() { // mostly in the warp
   return [](numeric::Random& random, const WarpDraw&, uint64_t) {
@@ -109,8 +108,7 @@ Case make_shfl_groups() {
   return finish(kernel, planes);
 }
 
-// --- vote, match, redux, elect
-// ---------------------------------------------------------------------------------------
+// --- vote, match, redux, elect -------------------------------------------------------------------
 
 Element vote_predicate() { // all, none or some
   return [](numeric::Random& random, const WarpDraw& warp, uint64_t) {
@@ -183,8 +181,7 @@ void add_elect(std::vector<Case>& cases, bool groups) {
   cases.push_back(finish(kernel, planes));
 }
 
-// --- Warps that are not whole
-// ----------------------------------------------------------------------------------------
+// --- Warps that are not whole --------------------------------------------------------------------
 
 // Lanes from `live` on return before; the others go on without them.
 Case make_exited() {

@@ -122,8 +122,7 @@ int run_list(const RecordOptions& options) {
   return kSuccess;
 }
 
-// --- Recording
-// -------------------------------------------------------------------------------------------------------
+// --- Recording -----------------------------------------------------------------------------------
 
 struct Recorder {
   const RecordOptions& options;
@@ -221,8 +220,7 @@ int run_trim(const RecordOptions& options) {
   return kSuccess;
 }
 
-// --- Checking
-// --------------------------------------------------------------------------------------------------------
+// --- Checking ------------------------------------------------------------------------------------
 
 struct Checker {
   const RecordOptions& options;
@@ -306,8 +304,7 @@ int run_check(const RecordOptions& options) {
   return equal > 0 && differ == 0 ? kSuccess : kFailed;
 }
 
-// --- One case
-// --------------------------------------------------------------------------------------------------------
+// --- One case ------------------------------------------------------------------------------------
 
 const char* dtype_of(const golden::Plane& plane) {
   switch (plane.element_bytes) {
