@@ -317,6 +317,32 @@ STEP:
   barrier.cta.red.popc.aligned.u32 %r6, %r3, 64, 1;
   add.u32 %d, %d, %r6;
 )"},
+    {"barrier.arrive and barrier.red", "", ".shared .align 4 .b32 slots[128];", R"(
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, slots;
+  mad.lo.u32 %r2, %r0, 4, %r1;
+  and.b32 %r3, %a, 31;
+  setp.ne.u32 %p0, %r3, 0;
+  setp.ge.u32 %p1, %r0, 64;
+  mov.u32 %d, 9;
+  @%p1 bra CONSUMER;
+  st.shared.u32 [%r2], %a;
+  barrier.arrive 5, 128;
+  bra JOIN;
+CONSUMER:
+  barrier.sync 5, 128;
+  sub.u32 %r4, %r2, 256;
+  ld.shared.u32 %d, [%r4];
+JOIN:
+  barrier.red.and.pred %p2, 6, %p0;
+  barrier.red.or.pred %p3, 6, 128, !%p0;
+  barrier.red.popc.u32 %r5, 6, %p0;
+  selp.u32 %r6, 1000, 0, %p2;
+  selp.u32 %r7, 2000, 0, %p3;
+  add.u32 %d, %d, %r5;
+  add.u32 %d, %d, %r6;
+  add.u32 %d, %d, %r7;
+)"},
     {"producers arrive and consumers wait", "", ".shared .align 4 .b32 slots[128];", R"(
   mov.u32 %r0, %tid.x;
   mov.u32 %r1, slots;

@@ -315,11 +315,33 @@ Case make_packs() {
   return finish(kernel, {any_bits(), any_bits()});
 }
 
+// Predicates, bytes and 128-bit registers.
+Case make_odd_moves() {
+  ThreadKernel kernel("mov of predicates, bytes and 128 bits", "mov");
+  kernel.in("a", Type::b64, 64);
+  kernel.in("b", Type::b32, 32);
+  kernel.in("p", Type::pred, 1);
+  kernel.declare(".reg .b8 %_y<4>;\n  .reg .b128 %_q, %_r;\n  .reg .b64 %_z;\n  .reg .b16 %_x<2>;");
+  kernel.out("q", Type::pred, 1);
+  kernel.out("n", Type::pred, 1);
+  kernel.out("d", Type::b32, 32);
+  kernel.out("h", Type::b16, 16);
+  kernel.out("e", Type::b64, 64);
+  kernel.out("f", Type::b64, 64);
+  for (const char* line :
+       {"mov.pred %q, %p;", "mov.pred %n, !%p;", "mov.b32 {%_y0, %_y1, %_y2, %_y3}, %b;",
+        "mov.b32 %d, {%_y2, %_y3, %_y0, %_y1};", "mov.b16 %h, {%_y3, %_y1};", "mov.b16 {%_y0, %_y1}, %h;",
+        "mov.b32 {%_x0, %_x1}, %d;", "mov.b16 {%_y2, %_y3}, %_x1;", "mov.b32 %_c, {%_y0, %_y1, %_y2, %_y3};",
+        "cvt.u64.u32 %_z, %_c;", "mov.b128 %_q, {%a, %_z};", "mov.b128 %_r, %_q;", "mov.b128 {%f, %e}, %_r;"})
+    kernel.body(line);
+  return finish(kernel, {any_bits(), any_bits(), below(2)});
+}
+
 // Literals and constant expressions, as the assembler evaluates them.
 Case make_constants() {
   static constexpr const char* k32[] = {
       "0x7f",     "0777",        "0b1011",     "-1",        "4294967295", "0xdeadbeefU",    "~5",
-      "-(3+4)*2", "7/2",         "-7/2",       "-7 % 3",      "1<<31",      "0x80000000>>4",  "3<4",
+      "-(3+4)*2", "7/2",         "-7/2",       "-7 % 3",    "1<<31",      "0x80000000>>4",  "3<4",
       "4<=3",     "5==5",        "5!=5",       "0xf0&0x3c", "0xf0^0x3c",  "0xf0|0x3c",      "1&&0",
       "1||0",     "!7",          "!0",         "1?2:3",     "0?2:3",      "(.s64)-1 >> 60", "(.u64)-1 >> 60",
       "WARP_SZ",  "WARP_SZ*4-1", "0f3f800000", "0f7fc00001"};
@@ -441,6 +463,7 @@ std::vector<Case> memory_cases(std::string_view) {
   cases.push_back(make_generic());
   cases.push_back(make_parameters());
   cases.push_back(make_packs());
+  cases.push_back(make_odd_moves());
   cases.push_back(make_constants());
   cases.push_back(make_special_registers());
   return cases;

@@ -102,7 +102,8 @@ bool refused_conversion(const Spelling& s) {
   return false;
 }
 
-// Combinations that a form's classes allow and the assembler refuses.
+// Combinations that a form's classes allow and the assembler refuses, or that mean nothing: it takes testp
+// without saying what is tested.
 bool refused(const Spelling& s) {
   switch (s.form->opcode) {
   case Opcode::set:
@@ -110,6 +111,12 @@ bool refused(const Spelling& s) {
     return unordered_of_integers(s);
   case Opcode::cvt:
     return refused_conversion(s);
+  case Opcode::fma: {
+    const Type type = s.types().back();
+    return (type == Type::bf16 || type == Type::bf16x2) && !s.has(Qual::rn);
+  }
+  case Opcode::testp:
+    return s.binding.value[0] == 0;
   default:
     return false;
   }

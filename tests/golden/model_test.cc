@@ -1,0 +1,179 @@
+// The arithmetic of the matrix instructions against the recorded bits alone, without the virtual GPU: the
+// model of sm_90 gives every recorded output, and a model that differs from it in one number does not. So the
+// record is sharp enough to tell them apart.
+//
+// The integer rows and m8n8k4 have no such numbers; their replay is golden.mma.
+#include "golden/groups.h"
+#include "golden/matrix.h"
+#include "golden/record_file.h"
+#include "numeric/dot.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace lemma::golden {
+namespace {
+
+using isa::Type;
+using layout::Matrix;
+using numeric::DotModel;
+using numeric::DotScheme;
+
+struct Recorded {
+  Group group = make_group("mma");
+  Result<GroupRecord, std::string> record = read_record(LEMMA_RECORDED, "mma");
+};
+const Recorded& recorded() {
+  static const Recorded instance;
+  return instance;
+}
+
+numeric::FloatFormat format_of(Type type) {
+  return type == Type::tf32 ? numeric::FloatFormat::tf32 : values_of(type).floating;
+}
+
+// One spelling's matrices between registers and dense tiles.
+class Spelled {
+public:
+  explicit Spelled(const MatrixSpelling& s) : s_(s) {
+    const layout::Shape& shape = s.row->shape;
+    model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::mma, format_of(s.a), format_of(s.b),
+                                format_of(s.c), format_of(s.d), shape.k);
+    if (s.row->step_k != 0)
+      model.max_fused_k = s.row->step_k;
+  }
+
+  // Every part's hash of the outputs that `changed` gives.
+  std::vector<std::string> hashes(const Case& c, std::span<const std::byte> inputs,
+                                  const DotModel& changed) const {
+    std::vector<std::byte> outputs(c.output_bytes());
+    for (uint64_t warp = 0; warp < c.units; ++warp)
+      run_warp(c, inputs, changed, warp, outputs);
+    std::vector<std::string> all;
+    for (const Part& part : c.parts) {
+      const std::vector<std::byte> bytes = part_bytes(c, part, outputs);
+      all.push_back(numeric::to_string(numeric::hash128(bytes.data(), bytes.size())));
+    }
+    return all;
+  }
+
+  DotModel model;
+
+private:
+  // Calls f(byte offset in the warp's registers, coordinate) for every element of a fragment.
+  template <class F>
+  void each(Matrix matrix, Type type, F f) const {
+    const layout::Fragment fragment = isa::fragment_of(*s_.row, matrix, type);
+    const int elems = fragment.elems_per_register(), bytes = fragment.register_bits / 8;
+    for (int reg = 0; reg < fragment.registers(); ++reg)
+      for (int lane = 0; lane < 32; ++lane)
+        for (int elem = 0; elem < elems; ++elem)
+          f(static_cast<size_t>((reg * 32 + lane) * bytes + elem * (fragment.element_bits / 8)),
+            fragment.at({lane, reg, elem}));
+  }
+
+  std::vector<std::byte> tile(const Plane& plane, Matrix matrix, Type type, std::span<const std::byte> inputs,
+                              uint64_t warp, int pitch, bool transpose) const {
+    const std::byte* registers = inputs.data() + plane.offset_bytes + warp * plane.unit_bytes();
+    const size_t size = plane.element_bytes;
+    std::vector<std::byte> out(plane.unit_bytes());
+    each(matrix, type, [&](size_t offset, layout::Coord at) {
+      const int row = transpose ? at.col : at.row, col = transpose ? at.row : at.col;
+      std::memcpy(out.data() + static_cast<size_t>(row * pitch + col) * size, registers + offset, size);
+    });
+    return out;
+  }
+
+  void run_warp(const Case& c, std::span<const std::byte> inputs, const DotModel& changed, uint64_t warp,
+                std::vector<std::byte>& outputs) const {
+    const layout::Shape& shape = s_.row->shape;
+    const std::vector<std::byte> a = tile(c.inputs[0], Matrix::a, s_.a, inputs, warp, shape.k, false);
+    const std::vector<std::byte> b = tile(c.inputs[1], Matrix::b, s_.b, inputs, warp, shape.k, true);
+    const std::vector<std::byte> addend = tile(c.inputs[2], Matrix::c, s_.c, inputs, warp, shape.n, false);
+    const size_t size = c.outputs[0].element_bytes;
+    std::vector<std::byte> sum(static_cast<size_t>(shape.m * shape.n) * size);
+    numeric::DotTile dot_tile;
+    dot_tile.m = shape.m;
+    dot_tile.n = shape.n;
+    dot_tile.k = shape.k;
+    dot_tile.a = a.data();
+    dot_tile.b = b.data();
+    dot_tile.c = addend.data();
+    dot_tile.d = sum.data();
+    numeric::dot(changed, dot_tile);
+    std::byte* registers = outputs.data() + c.outputs[0].offset_bytes + warp * c.outputs[0].unit_bytes();
+    each(Matrix::d, s_.d, [&](size_t offset, layout::Coord at) {
+      std::memcpy(registers + offset, sum.data() + static_cast<size_t>(at.row * shape.n + at.col) * size,
+                  size);
+    });
+  }
+
+  const MatrixSpelling s_;
+};
+
+// f(spelled, case, inputs, recorded hashes) for every floating-point spelling without a rounding modifier.
+using Visit = std::function<void(const Spelled&, const Case&, std::span<const std::byte>,
+                                 const std::vector<std::string>&)>;
+size_t visit(const Visit& f) {
+  size_t count = 0;
+  for (const isa::MatrixRow& row : isa::matrix_rows()) {
+    if (row.opcode != isa::Opcode::mma || row.numeric != isa::Numeric::floating ||
+        row.fragments != isa::FragmentRule::mma)
+      continue;
+    const MatrixSpelling s = matrix_spellings(row).front();
+    const Group& group = recorded().group;
+    const auto c = std::find_if(group.cases.begin(), group.cases.end(),
+                                [&](const Case& k) { return "mma.sync.aligned." + k.name == s.text; });
+    EXPECT_NE(c, group.cases.end()) << s.text;
+    std::vector<std::string> hashes;
+    for (const auto& [part, hash] : recorded().record->cases.at(c->name).parts)
+      hashes.push_back(hash);
+    f(Spelled(s), *c, make_inputs(*c, "mma", recorded().record->stamp.seed), hashes);
+    ++count;
+  }
+  return count;
+}
+
+TEST(Model, GivesTheRecordedBits) {
+  ASSERT_TRUE(recorded().record.ok()) << recorded().record.error();
+  const size_t count = visit([](const Spelled& s, const Case& c, std::span<const std::byte> inputs,
+                                const std::vector<std::string>& hashes) {
+    EXPECT_EQ(s.hashes(c, inputs, s.model), hashes) << c.name;
+  });
+  EXPECT_GE(count, 12u);
+}
+
+void expect_found(const char* what, const std::function<bool(DotModel&)>& change) {
+  ASSERT_TRUE(recorded().record.ok()) << recorded().record.error();
+  size_t changed_models = 0;
+  visit([&](const Spelled& s, const Case& c, std::span<const std::byte> inputs,
+            const std::vector<std::string>& hashes) {
+    DotModel changed = s.model;
+    if (!change(changed))
+      return;
+    ++changed_models;
+    EXPECT_NE(s.hashes(c, inputs, changed), hashes) << c.name << " is the same with " << what;
+  });
+  EXPECT_GE(changed_models, 4u) << what;
+}
+
+TEST(Model, OneFractionBitLessIsFound) {
+  expect_found("one fraction bit less",
+               [](DotModel& m) { return m.scheme == DotScheme::fused && m.fraction_bits-- > 0; });
+}
+
+TEST(Model, OneFractionBitMoreIsFound) {
+  expect_found("one fraction bit more",
+               [](DotModel& m) { return m.scheme == DotScheme::fused && m.fraction_bits++ > 0; });
+}
+
+TEST(Model, OtherRoundingIsFound) {
+  expect_found("the other rounding", [](DotModel& m) {
+    m.rounding = m.rounding == numeric::Rounding::rz ? numeric::Rounding::rn : numeric::Rounding::rz;
+    return true;
+  });
+}
+
+} // namespace
+} // namespace lemma::golden
