@@ -73,7 +73,7 @@ TEST(Half, Fma) {
   for (const HalfType& t : kTypes)
     for (const bool ftz : {false, true})
       for (const char* clamp : {"", ".sat", ".relu"}) {
-        const bool sat = clamp[1] == 's', relu = clamp[1] == 'r';
+        const bool sat = std::string_view(clamp) == ".sat", relu = std::string_view(clamp) == ".relu";
         if ((ftz || sat) && !t.has_ftz_and_sat)
           continue;
         const ArithmeticOptions o{.ftz = ftz, .sat = sat, .relu = relu};
