@@ -562,6 +562,26 @@ std::string to_string(Target target) {
   return text;
 }
 
+std::optional<IsaVersion> target_since(Target target) {
+  static const std::vector<std::pair<Target, IsaVersion>> table = {
+#define TARGET(word, major, minor) {*parse_target(word), {major, minor}},
+#include "isa/targets.def"
+#undef TARGET
+  };
+  const auto it =
+      std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.first == target; });
+  return it == table.end() ? std::nullopt : std::optional(it->second);
+}
+
+const std::vector<std::string_view>& target_words() {
+  static const std::vector<std::string_view> words = {
+#define TARGET(word, major, minor) word,
+#include "isa/targets.def"
+#undef TARGET
+  };
+  return words;
+}
+
 bool TargetSet::contains(Target target) const {
   if (any_of.empty())
     return true;

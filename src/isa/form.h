@@ -109,6 +109,12 @@ struct OperandSpec {
   Qual if_qual = Qual::none;
 };
 
+struct IsaVersion {
+  int major = 0;
+  int minor = 0;
+  friend auto operator<=>(const IsaVersion&, const IsaVersion&) = default;
+};
+
 // One GPU or family that has a form. `sm` 90 and suffix 0: sm_90 and up. 'a': sm_90a alone. 'f': sm_100f and
 // its family, which are the f and a targets of the same major number and at least this minor one.
 struct Target {
@@ -120,6 +126,10 @@ struct Target {
 std::optional<Target> parse_target(std::string_view word);
 std::string to_string(Target target);
 
+// The first PTX version that has the target; none for an unknown one. All targets, as words.
+std::optional<IsaVersion> target_since(Target target);
+const std::vector<std::string_view>& target_words();
+
 // The targets that have a form: a predicate, not a minimum. Empty: all.
 struct TargetSet {
   std::vector<Target> any_of;
@@ -128,12 +138,6 @@ struct TargetSet {
 };
 // "sm_90a", "sm_80 and up", "sm_100f family or sm_120f family", "all".
 std::string to_string(const TargetSet& targets);
-
-struct IsaVersion {
-  int major = 0;
-  int minor = 0;
-  friend auto operator<=>(const IsaVersion&, const IsaVersion&) = default;
-};
 
 struct Form {
   Opcode opcode = Opcode::none;

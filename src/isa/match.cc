@@ -351,6 +351,30 @@ std::optional<Match> match_forms(const Parsed& parsed, std::span<const Word> wor
   return match;
 }
 
+// The words would fit but that one stands in the wrong place: mul.u32.wide.
+std::optional<Diagnostic> misplaced_word(const Parsed& parsed, std::span<const Word> words) {
+  for (const Form* form : forms_of(parsed.opcode)) {
+    Binding binding;
+    if (!bind(*form, parsed.quals, parsed.types, binding))
+      continue;
+    const auto order = canonical(*form, binding);
+    for (const Word& word : words.subspan(parsed.opcode_words))
+      for (const Slot& slot : form->slots)
+        if (slot.fixed && slot.has(parse_qual(word.text).value_or(Qual::none))) {
+          Diagnostic error;
+          error.id = "qualifier-place";
+          error.message =
+              fmt::format(".{} of {} must stand right after the opcode", word.text, to_string(form->opcode));
+          error.range = word.range;
+          error.notes.push_back(
+              {"legal", fmt::format("{}.{}", to_string(form->opcode), fmt::join(order, "."))});
+          error.notes.push_back({std::string(kSee), citation(*form)});
+          return error;
+        }
+  }
+  return std::nullopt;
+}
+
 Result<Match, Diagnostic> match_from(Parsed parsed, std::span<const Word> words) {
   const auto rest = words.subspan(parsed.opcode_words);
   bool known = true;
@@ -362,9 +386,12 @@ Result<Match, Diagnostic> match_from(Parsed parsed, std::span<const Word> words)
     else
       known = false;
   }
-  if (known)
+  if (known) {
     if (auto match = match_forms(parsed, words))
       return std::move(*match);
+    if (auto error = misplaced_word(parsed, words))
+      return fail(std::move(*error));
+  }
   return fail(no_form(parsed.opcode, words.first(parsed.opcode_words), rest));
 }
 

@@ -159,6 +159,8 @@ private:
     case Kind::reg:
       if (!spec.reg)
         return Fault::kind;
+      if (shape.selector && shape.vector_elems > 1) // v.x
+        return agrees(spec, shape.type) ? Fault::none : Fault::type;
       if (shape.selector && !spec.selector)
         return Fault::kind;
       return shape.vector_elems == 1 && agrees(spec, shape.type) ? Fault::none : Fault::type;

@@ -54,6 +54,14 @@ bool Parser::parse_function(Linkage linkage) {
   return true;
 }
 
+// What a declaration and its definition must agree in: the assembler wants the very same types.
+static bool same_parameters(const std::vector<Variable>& a, const std::vector<Variable>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Variable& x, const Variable& y) {
+    return x.space == y.space && x.type == y.type && x.dims == y.dims && x.align == y.align &&
+           x.vector_elems == y.vector_elems;
+  });
+}
+
 // The place of the function in the module. A body, or a declaration after a declaration, takes the place of
 // what was declared before; a placeholder stands there until the body has been read, so that calls find it.
 bool Parser::declare_function(Function& function, const Token& name, uint32_t& index) {
@@ -74,8 +82,8 @@ bool Parser::declare_function(Function& function, const Token& name, uint32_t& i
     error("duplicate", name.range(), fmt::format("'{}' is defined already", text(name)));
     return false;
   }
-  if (known.is_entry != function.is_entry || known.params.size() != function.params.size() ||
-      known.returns.size() != function.returns.size()) {
+  if (known.is_entry != function.is_entry || !same_parameters(known.params, function.params) ||
+      !same_parameters(known.returns, function.returns)) {
     error("duplicate", name.range(), fmt::format("'{}' was declared with other parameters", text(name)));
     return false;
   }
@@ -170,11 +178,17 @@ bool Parser::parse_count(uint32_t& out, std::string_view what) {
   return true;
 }
 
+void Parser::refuse_zero(const Token& directive, bool good, uint32_t count) {
+  if (good && count == 0)
+    error("launch-bounds", since(directive.begin), fmt::format("{} must not be 0", text(directive)));
+}
+
 // What may stand between the parameters and the body, in any order.
 bool Parser::parse_function_directives(Function& function) {
   LaunchBounds& bounds = function.bounds;
   while (at(TokenKind::dot_word)) {
-    const std::string_view word = text(token_);
+    const Token directive = token_;
+    const std::string_view word = text(directive);
     bool good = true;
     if (word == ".maxntid") {
       good = parse_dim3(bounds.maxntid, "a CTA's extent");
@@ -186,10 +200,12 @@ bool Parser::parse_function_directives(Function& function) {
       good = parse_count(bounds.maxclusterrank, "the number of CTAs");
     } else if (word == ".minnctapersm") {
       good = parse_count(bounds.minnctapersm, "the number of CTAs");
+      refuse_zero(directive, good, bounds.minnctapersm);
     } else if (word == ".maxnctapersm") {
       good = parse_count(bounds.maxnctapersm, "the number of CTAs");
     } else if (word == ".maxnreg") {
       good = parse_count(bounds.maxnreg, "the number of registers");
+      refuse_zero(directive, good, bounds.maxnreg);
     } else if (word == ".abi_preserve") {
       good = parse_count(bounds.abi_preserve, "the number of registers");
     } else if (word == ".abi_preserve_control") {

@@ -128,6 +128,7 @@ private:
   bool parse_function_directives(Function& function);
   bool parse_dim3(std::array<uint32_t, 3>& out, std::string_view what);
   bool parse_count(uint32_t& out, std::string_view what);
+  void refuse_zero(const Token& directive, bool good, uint32_t count);
   bool declare_function(Function& function, const Token& name, uint32_t& index);
   void declare_parameters();
   void parse_body(uint32_t function_index, SourceRange brace);

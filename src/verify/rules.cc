@@ -58,6 +58,8 @@ public:
               break;
             }
     switch (instruction_.opcode) {
+    case Opcode::call:
+      return check_call(context_, function_, instruction_);
     case Opcode::st:
       return check_param_store();
     case Opcode::mov:

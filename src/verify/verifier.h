@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace lemma::verify {
 
@@ -21,12 +22,24 @@ struct Context {
   isa::Target target; // the module's first target; sm 0 when it has none
   isa::IsaVersion version;
   Diagnostics& diagnostics;
+  std::unordered_map<std::string_view, const Function*> functions{}; // by name; filled once
+
+  const Function* find_function(std::string_view name) const {
+    const auto it = functions.find(name);
+    return it == functions.end() ? nullptr : it->second;
+  }
 
   Diagnostic& error(std::string_view id, SourceRange range, std::string message) {
     diagnostics.push_back({Severity::error, std::string(id), std::move(message), range, {}});
     return diagnostics.back();
   }
 };
+
+// Rules about the module outside its instructions.
+void check_module(Context& context);
+
+// Rules about a call and what it calls.
+void check_call(Context& context, const Function& function, const Instruction& instruction);
 
 // Rules about one instruction and its operands. `shapes` is scratch.
 void check_instruction(Context& context, const Function& function, const Instruction& instruction,

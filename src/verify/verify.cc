@@ -9,10 +9,13 @@ namespace lemma::verify {
 
 Diagnostics verify(const Module& module) {
   Diagnostics diagnostics;
-  Context context{module, {}, {module.version.major, module.version.minor}, diagnostics};
+  Context context{module, {}, {module.version.major, module.version.minor}, diagnostics, {}};
   if (!module.targets.empty())
     if (const auto target = isa::parse_target(module.targets.front()))
       context.target = *target;
+  for (const Function& function : module.functions)
+    context.functions.emplace(function.name, &function);
+  check_module(context);
   isa::OperandShapes shapes;
   for (const Function& function : module.functions)
     for (const Instruction& instruction : function.instructions)

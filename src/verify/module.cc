@@ -1,0 +1,280 @@
+// Rules about a module outside its instructions: target and version, variables, parameters, launch bounds.
+// PTX ISA: "PTX Module Directives", "Performance-Tuning Directives", "Variables", "Parameter State Space".
+#include "verify/verifier.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::verify {
+namespace {
+
+using isa::StateSpace;
+using isa::Type;
+using isa::TypeKind;
+using ptx::Linkage;
+using ptx::Variable;
+
+constexpr uint64_t kConstantBytes = 65536;      // of all .const variables of a module
+constexpr uint64_t kSmallParameterBytes = 4352; // of an entry's parameters before PTX 8.1 or sm_70
+constexpr uint64_t kParameterBytes = 32764;
+constexpr isa::IsaVersion kNewest = {9, 0};
+
+uint64_t round_up(uint64_t bytes, uint64_t align) {
+  return align ? (bytes + align - 1) / align * align : bytes;
+}
+
+bool is_opaque(Type type) {
+  return isa::kind_of(type) == TypeKind::opaque;
+}
+
+// Types that stand in instructions only: bf16, tf32, e4m3, ...
+bool is_fundamental(Type type) {
+  switch (type) {
+  case Type::pred:
+  case Type::b8:
+  case Type::b16:
+  case Type::b32:
+  case Type::b64:
+  case Type::b128:
+  case Type::u8:
+  case Type::u16:
+  case Type::u32:
+  case Type::u64:
+  case Type::s8:
+  case Type::s16:
+  case Type::s32:
+  case Type::s64:
+  case Type::f16:
+  case Type::f16x2:
+  case Type::f32:
+  case Type::f64:
+    return true;
+  default:
+    return is_opaque(type);
+  }
+}
+
+bool is_target_option(std::string_view word) {
+  return word == "debug" || word == "texmode_unified" || word == "texmode_independent";
+}
+
+class ModuleCheck {
+public:
+  explicit ModuleCheck(Context& context) : context_(context), module_(context.module) {}
+
+  void run() {
+    check_header();
+    uint64_t constant_bytes = 0;
+    for (const Variable& v : module_.variables) {
+      check_variable(v, nullptr);
+      if (v.space == StateSpace::const_) {
+        constant_bytes = round_up(constant_bytes, v.align) + v.size_bytes;
+        if (constant_bytes > kConstantBytes && constant_bytes - v.size_bytes <= kConstantBytes)
+          context_
+              .error(
+                  "const-size", v.range,
+                  fmt::format("{} does not fit: constants take {} bytes up to here", v.name, constant_bytes))
+              .notes.push_back({"legal", fmt::format("{} bytes of .const in a module", kConstantBytes)});
+      }
+    }
+    for (const Function& f : module_.functions)
+      check_function(f);
+  }
+
+private:
+  Diagnostic& error(std::string_view id, SourceRange range, std::string message) {
+    return context_.error(id, range, std::move(message));
+  }
+
+  void check_header() {
+    if (context_.version > kNewest)
+      context_.diagnostics.push_back(
+          {Severity::warning,
+           "ptx-version",
+           fmt::format("PTX {}.{} is newer than what is known here, {}.{}", context_.version.major,
+                       context_.version.minor, kNewest.major, kNewest.minor),
+           {},
+           {}});
+    bool first = true;
+    for (const std::string& word : module_.targets) {
+      if (isa::parse_target(word))
+        check_target(word);
+      else if (first || !is_target_option(word))
+        error("target", {}, fmt::format("'{}' is no target", word));
+      first = false;
+    }
+    if (module_.address_size_bits == 32 && context_.target.sm >= 75)
+      error("address-size", {}, fmt::format("{} has no 32-bit addresses", isa::to_string(context_.target)))
+          .notes.push_back({"legal", ".address_size 64"});
+  }
+
+  void check_target(const std::string& word) {
+    const auto since = isa::target_since(*isa::parse_target(word));
+    if (!since) {
+      Diagnostic& d = error("target", {}, fmt::format("there is no target {}", word));
+      const auto near = nearest(word, isa::target_words());
+      if (!near.empty())
+        d.notes.push_back({"did you mean", near.front()});
+    } else if (context_.version < *since) {
+      error("ptx-version", {},
+            fmt::format("PTX {}.{} has no target {}", context_.version.major, context_.version.minor, word))
+          .notes.push_back({"legal", fmt::format(".version {}.{} or later", since->major, since->minor)});
+    }
+  }
+
+  // `function`: where the variable is declared; null at module scope.
+  void check_variable(const Variable& v, const Function* function) {
+    check_type(v.name, v.type, v.range);
+    if (v.type == Type::pred)
+      error("variable-type", v.range, fmt::format("{}: predicates live in registers only", v.name));
+    else if (v.vector_elems > 4 || v.vector_elems * isa::bits_of(v.type) > 128)
+      error("vector-length", v.range, fmt::format("{} is too long a vector", v.name))
+          .notes.push_back({"legal", ".v2 or .v4, of 128 bits together at most"});
+    else if (v.vector_elems > 1 && v.space == StateSpace::param)
+      error("variable-type", v.range, fmt::format("{}: parameters cannot be vectors", v.name))
+          .notes.push_back({"legal", "an array: .param .align 16 .b8 name[16]"});
+    if (is_opaque(v.type) && function)
+      error("variable-type", v.range,
+            fmt::format("{}: textures and surfaces are declared at module scope", v.name));
+    check_size(v);
+    check_initializer(v);
+    if (v.linkage == Linkage::common && v.space != StateSpace::global)
+      error("linkage", v.range, fmt::format("{}: .common is for .global variables", v.name));
+    for (const std::string& attribute : v.attributes)
+      if (attribute == ".managed" && v.space != StateSpace::global)
+        error("attribute", v.range, fmt::format("{}: .managed is for .global variables", v.name));
+  }
+
+  void check_type(const std::string& name, Type type, SourceRange range) {
+    if (!is_fundamental(type))
+      error("variable-type", range,
+            fmt::format("{}: .{} is a type of instructions, not of variables", name, isa::to_string(type)))
+          .notes.push_back({"legal", fmt::format(".b{}", std::max(8, isa::bits_of(type)))});
+    if (const isa::Need* need = isa::need_of(type)) {
+      if (context_.version < need->since)
+        error("ptx-version", range,
+              fmt::format("{}: .{} is not in PTX {}.{}", name, isa::to_string(type), context_.version.major,
+                          context_.version.minor))
+            .notes.push_back(
+                {"legal", fmt::format(".version {}.{} or later", need->since.major, need->since.minor)});
+      else if (!need->targets.contains(context_.target))
+        error(
+            "target", range,
+            fmt::format("{}: .{} is not in {}", name, isa::to_string(type), isa::to_string(context_.target)))
+            .notes.push_back({"legal", isa::to_string(need->targets)});
+    }
+  }
+
+  void check_size(const Variable& v) {
+    const bool incomplete = v.is_array && !v.dims.empty() && std::count(v.dims.begin(), v.dims.end(), 0) > 0;
+    if (incomplete && v.linkage != Linkage::extern_ && v.init.empty() && v.space != StateSpace::param)
+      error("variable-size", v.range, fmt::format("{} has no size", v.name))
+          .notes.push_back({"legal", "a size, an initializer, or .extern"});
+  }
+
+  void check_initializer(const Variable& v) {
+    if (v.init.empty())
+      return;
+    if (v.linkage == Linkage::extern_)
+      error("initializer", v.range, fmt::format("{} is .extern and cannot have an initial value", v.name));
+    else if (v.space != StateSpace::global && v.space != StateSpace::const_)
+      error("initializer", v.range,
+            fmt::format("{}: a variable of the .{} space cannot have an initial value", v.name,
+                        isa::to_string(v.space)))
+          .notes.push_back({"legal", ".global and .const variables"});
+    for (const ptx::InitValue& value : v.init)
+      if (!value.symbol.empty())
+        check_initial_address(v, value);
+  }
+
+  void check_initial_address(const Variable& v, const ptx::InitValue& value) {
+    const auto of = space_of_global(value.symbol);
+    if (of && *of != StateSpace::global && *of != StateSpace::const_)
+      error("initializer", value.range,
+            fmt::format("{}: {} lives in the .{} space", v.name, value.symbol, isa::to_string(*of)))
+          .notes.push_back({"legal", "addresses of .global and .const variables and of functions"});
+  }
+
+  std::optional<StateSpace> space_of_global(const std::string& name) {
+    if (spaces_.empty())
+      for (const Variable& v : module_.variables)
+        spaces_.emplace(v.name, v.space);
+    const auto it = spaces_.find(name);
+    return it == spaces_.end() ? std::nullopt : std::optional(it->second);
+  }
+
+  void check_function(const Function& f) {
+    for (const Variable& v : f.params)
+      check_parameter(f, v);
+    for (const Variable& v : f.returns)
+      check_parameter(f, v);
+    for (const Variable& v : f.variables)
+      check_variable(v, &f);
+    for (const ptx::Register& r : f.registers)
+      check_type(r.name, r.type, f.range);
+    if (f.has_body && f.linkage == Linkage::extern_)
+      error("linkage", f.range, fmt::format("{} is .extern and cannot have a body", f.name));
+    if (f.is_entry)
+      check_parameter_space(f);
+    else if (f.returns.size() > 1)
+      error("return", f.range, fmt::format("{} returns more than one value", f.name))
+          .notes.push_back({"legal", "one return parameter, which may be an array"});
+    if (f.bounds.noreturn && !f.returns.empty())
+      error("noreturn", f.range, fmt::format("{} returns a value and is .noreturn", f.name));
+    check_bounds(f);
+  }
+
+  void check_parameter(const Function& f, const Variable& v) {
+    if (v.space == StateSpace::reg) {
+      if (f.is_entry)
+        error("parameter", v.range,
+              fmt::format("{}: an entry's parameters live in the .param space", v.name));
+      return;
+    }
+    check_variable(v, nullptr);
+  }
+
+  void check_parameter_space(const Function& f) {
+    uint64_t bytes = 0;
+    for (const Variable& v : f.params)
+      bytes = round_up(bytes, v.align) + v.size_bytes;
+    const bool large = context_.version >= isa::IsaVersion{8, 1} && context_.target.sm >= 70;
+    const uint64_t most = large ? kParameterBytes : kSmallParameterBytes;
+    if (bytes > most)
+      error("parameter-size", f.params.back().range,
+            fmt::format("the parameters of {} take {} bytes", f.name, bytes))
+          .notes.push_back({"legal", fmt::format("{} bytes{}", most,
+                                                 large ? "" : "; 32764 from PTX 8.1 on, for sm_70 and up")});
+  }
+
+  void check_bounds(const Function& f) {
+    const ptx::LaunchBounds& b = f.bounds;
+    const bool maxntid = b.maxntid[0] != 0;
+    const bool reqntid = b.reqntid[0] != 0;
+    const bool cluster = b.reqnctapercluster[0] != 0;
+    for (const auto& [name, extents] : {std::pair(".maxntid", b.maxntid), std::pair(".reqntid", b.reqntid)})
+      if (const auto zeros = std::count(extents.begin(), extents.end(), 0u); zeros == 1 || zeros == 2)
+        error("launch-bounds", f.range, fmt::format("{}: an extent of {} is zero", f.name, name));
+    if (maxntid && reqntid)
+      error("launch-bounds", f.range, fmt::format("{} has both .maxntid and .reqntid", f.name));
+    if (cluster && b.maxclusterrank)
+      error("launch-bounds", f.range,
+            fmt::format("{} has both .reqnctapercluster and .maxclusterrank", f.name));
+    if (!f.is_entry &&
+        (maxntid || reqntid || cluster || b.maxclusterrank || b.minnctapersm || b.maxnctapersm))
+      error("launch-bounds", f.range, fmt::format("{} is no entry and cannot have launch bounds", f.name));
+  }
+
+  Context& context_;
+  const Module& module_;
+  std::unordered_map<std::string_view, StateSpace> spaces_;
+};
+
+} // namespace
+
+void check_module(Context& context) {
+  ModuleCheck(context).run();
+}
+
+} // namespace lemma::verify
