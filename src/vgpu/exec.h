@@ -12,7 +12,6 @@
 #include <bit>
 #include <cstring>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace lemma::vgpu {
@@ -34,10 +33,10 @@ struct MemoryRange {
   bool was_written(uint64_t offset, uint64_t bytes) const {
     if (written) {
       bool all = true;
-      for_flags(offset, bytes, [&](auto* flags) {
-        std::remove_reference_t<decltype(*flags)> value;
+      for_flags(offset, bytes, [&]<class Word>(Word ones, const uint8_t* flags) {
+        Word value;
         std::memcpy(&value, flags, sizeof value);
-        all &= value == static_cast<decltype(value)>(kFlags);
+        all &= value == ones;
       });
       return all;
     }
@@ -45,29 +44,25 @@ struct MemoryRange {
   }
   void mark_written(uint64_t offset, uint64_t bytes) const {
     if (written)
-      for_flags(offset, bytes, [](auto* flags) {
-        const auto value = static_cast<std::remove_reference_t<decltype(*flags)>>(kFlags);
-        std::memcpy(flags, &value, sizeof value);
-      });
+      for_flags(offset, bytes, [](auto ones, uint8_t* flags) { std::memcpy(flags, &ones, sizeof ones); });
     if (init)
       init->set(init_offset + offset, bytes);
   }
 
 private:
-  static constexpr uint64_t kFlags = 0x0101010101010101;
-  // Calls f with pointers to unsigned words that cover the flags of the bytes: whole words, since a call of
-  // memset for each lane's four bytes costs more than everything else. They may be unaligned.
+  // Calls f(word of ones, flags) for the words of flags that cover the bytes: a call of memset for each
+  // lane's four bytes would cost more than everything else.
   template <class F>
   void for_flags(uint64_t offset, uint64_t bytes, F&& f) const {
     uint8_t* flags = written + offset;
     for (; bytes >= 8; flags += 8, bytes -= 8)
-      f(reinterpret_cast<uint64_t*>(flags));
+      f(uint64_t{0x0101010101010101}, flags);
     if (bytes & 4)
-      f(reinterpret_cast<uint32_t*>(std::exchange(flags, flags + 4)));
+      f(uint32_t{0x01010101}, std::exchange(flags, flags + 4));
     if (bytes & 2)
-      f(reinterpret_cast<uint16_t*>(std::exchange(flags, flags + 2)));
+      f(uint16_t{0x0101}, std::exchange(flags, flags + 2));
     if (bytes & 1)
-      f(flags);
+      f(uint8_t{0x01}, flags);
   }
 };
 

@@ -132,7 +132,7 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     if (asked & ~group)
       for_lanes(group, [&](int lane) {
         if (!(group >> sources[lane] & 1))
-          x.uninitialized(in, lane, fmt::format("the value of lane {}, which takes no part", sources[lane]));
+          x.uninitialized(in, lane, fmt::format("lane {} (which takes no part)", sources[lane]));
       });
   });
   if (step != Step::next)

@@ -151,7 +151,7 @@ TEST(Shuffle, ReadingALaneThatTakesNoPartIsReported) {
   (void)kernel.run(rows);
   ASSERT_EQ(kernel.report.uninitialized.size(), 1u);
   EXPECT_EQ(kernel.report.uninitialized[0].lane, 4);
-  EXPECT_EQ(kernel.report.uninitialized[0].what, "the value of lane 9, which takes no part");
+  EXPECT_EQ(kernel.report.uninitialized[0].what, "lane 9 (which takes no part)");
 }
 
 // Random partitions of the warp; each group names itself.
