@@ -347,7 +347,7 @@ bool select_fence(Decoder& decoder, const ptx::Instruction& instruction, Decoded
   if (instruction.has(Qual::tensormap_generic))
     return false;
   in.handler = [](Exec&, const DecodedInst&) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    fence(std::memory_order_seq_cst);
     return Step::next;
   };
   decoder.set_operands(in, {}, {});

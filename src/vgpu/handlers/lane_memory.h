@@ -6,7 +6,7 @@
 
 #include "vgpu/exec.h"
 
-#include <concepts>
+#include <atomic>
 #include <type_traits>
 
 namespace lemma::vgpu {
@@ -50,6 +50,18 @@ inline void store_relaxed(std::byte* p, T value) {
   } else {
     __atomic_store_n(reinterpret_cast<T*>(p), value, __ATOMIC_RELAXED);
   }
+}
+
+// A fence between host threads. ThreadSanitizer does not know fences; it gets an atomic operation that orders
+// as much.
+inline void fence(std::memory_order order) {
+#if defined(__SANITIZE_THREAD__)
+  static std::atomic<int> everyone{0};
+  everyone.fetch_add(0, std::memory_order_acq_rel);
+  (void)order;
+#else
+  std::atomic_thread_fence(order);
+#endif
 }
 
 // A value as a wider or narrower one: sign-extended from a signed type, else zero-extended; or truncated.

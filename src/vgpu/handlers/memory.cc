@@ -153,7 +153,7 @@ Step load(Exec& x, const DecodedInst& in) {
       load_element<M>(x, in, places, static_cast<uint32_t>(i * sizeof(M)), x.dst<decltype(r)>(in, i));
     });
   if (in.flags & kOrdered)
-    std::atomic_thread_fence(std::memory_order_acquire);
+    fence(std::memory_order_acquire);
   return Step::next;
 }
 
@@ -208,7 +208,7 @@ void note_effect(Exec& x, const DecodedInst& in, const Places& places) {
 template <class M>
 Step store(Exec& x, const DecodedInst& in) {
   if (in.flags & kOrdered)
-    std::atomic_thread_fence(std::memory_order_release);
+    fence(std::memory_order_release);
   const uint64_t effects = x.warp->effects;
   const Places places = locate(x, in, Access::write);
   if (places.pattern == Places::Pattern::none)
