@@ -35,6 +35,16 @@ bool Parser::parse_function(Linkage linkage) {
   function.name = text(name);
   if (at(TokenKind::lparen) && !parse_parameters(function.params, false))
     return false;
+  for (const Variable& parameter : function.params) {
+    if (function.is_entry && parameter.space == StateSpace::reg) {
+      error("state-space", parameter.range, "a kernel's parameter lives in .param");
+      return false;
+    }
+    if (!function.is_entry && parameter.is_pointer) {
+      error("pointer", parameter.range, ".ptr describes parameters of a kernel only");
+      return false;
+    }
+  }
   if (!parse_function_directives(function))
     return false;
   function.has_body = at(TokenKind::lbrace);
@@ -133,6 +143,10 @@ bool Parser::parse_parameter(std::vector<Variable>& out, bool unnamed) {
   if (!parse_dimensions(parameter))
     return false;
   parameter.range = since(declarator.begin);
+  if (parameter.space == StateSpace::reg && parameter.is_array) {
+    error("state-space", parameter.range, "an array parameter lives in .param");
+    return false;
+  }
   if (!finish_layout(parameter))
     return false;
   out.push_back(std::move(parameter));
@@ -160,8 +174,13 @@ bool Parser::parse_dim3(std::array<uint32_t, 3>& out, std::string_view what) {
   out = {1, 1, 1};
   for (size_t i = 0; i < 3; ++i) {
     uint64_t extent = 0;
+    const SourceRange range = token_.range();
     if (!parse_number(extent, INT32_MAX, what))
       return false;
+    if (extent == 0) {
+      error("launch-bounds", range, fmt::format("{} is at least 1", what));
+      return false;
+    }
     out[i] = static_cast<uint32_t>(extent);
     if (i == 2 || !accept(TokenKind::comma))
       return true;
@@ -504,6 +523,7 @@ bool Parser::parse_inlined_at(LineLocation& location) {
   } else {
     location.inlined_function = source_->slice(since(begin));
   }
+  inlined_names_.emplace(text(label), label.range());
   if (!expect(TokenKind::comma, "before 'inlined_at'") || !at(TokenKind::identifier) ||
       text(token_) != "inlined_at")
     return unexpected("'inlined_at'", "after the function's name");

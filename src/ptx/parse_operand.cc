@@ -361,8 +361,11 @@ bool Parser::parse_component(Operand& out) {
   for (size_t i = 0; i < std::size(kColours); ++i)
     if (word == kColours[i])
       out.component = static_cast<int8_t>(i);
-  if (out.component < 0) {
-    error("component", token_.range(), fmt::format("'{}' is no component", word));
+  const int elems = body_->function.registers[out.reg].vector_elems;
+  if (out.component < 0 || (out.component < 4 ? elems == 1 || out.component >= elems : elems > 1)) {
+    error("component", token_.range(),
+          elems == 1 ? fmt::format("the register is no vector and has no component '{}'", word)
+                     : fmt::format("the register, a vector of {}, has no component '{}'", elems, word));
     return false;
   }
   advance();

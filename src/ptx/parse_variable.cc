@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kRegistersOfFunction = 1'000'000;
 constexpr uint64_t kNameBytesOfRegister = 16;
+constexpr uint64_t kRegistersPerVariable = 16; // in memory
 constexpr size_t kMostDimensions = 32;
 constexpr uint64_t kLargestAlignment = uint64_t{1} << 31;
 
@@ -147,16 +148,16 @@ bool Parser::parse_variables(const Declarator& declarator) {
     variable.linkage = declarator.linkage;
     variable.attributes = declarator.attributes;
     Token name;
-    if (!expect_name(name, "a variable") || !parse_dimensions(variable))
+    if (!expect_name(name, "a variable"))
       return false;
     variable.name = text(name);
-    if (at(TokenKind::equal)) {
-      advance();
-      if (!parse_initializer(variable))
-        return false;
-    }
+    std::optional<uint64_t> count;
+    if (at(TokenKind::less) ? !parse_count_of_names(count) : !parse_dimensions(variable))
+      return false;
+    if (at(TokenKind::equal) && !count && !parse_initializer(variable))
+      return false;
     variable.range = since(declarator.begin);
-    if (!finish_layout(variable) || !declare_variable(std::move(variable), name))
+    if (!finish_layout(variable) || !check_declaration(variable) || !declare_variables(variable, name, count))
       return false;
   } while (accept(TokenKind::comma));
   return expect_semicolon("the declaration");
@@ -204,6 +205,7 @@ bool Parser::finish_layout(Variable& variable) {
 }
 
 bool Parser::parse_initializer(Variable& variable) {
+  advance();
   if (isa::kind_of(variable.type) == isa::TypeKind::opaque)
     return parse_opaque_initializer(variable);
   const std::vector<uint64_t> shape = initializer_shape(variable);
@@ -349,13 +351,60 @@ bool Parser::parse_opaque_initializer(Variable& variable) {
   return true;
 }
 
-bool Parser::declare_variable(Variable variable, const Token& name) {
+// <N> of name<N>, which declares name0 .. name<N - 1>.
+bool Parser::parse_count_of_names(std::optional<uint64_t>& count) {
+  advance();
+  uint64_t number = 0;
+  if (!parse_number(number, kRegistersOfFunction, "the number of names") ||
+      !expect(TokenKind::greater, "after the number of names"))
+    return false;
+  count = number;
+  return true;
+}
+
+bool Parser::check_declaration(const Variable& variable) {
+  const bool has_value = !variable.init.empty() || !variable.opaque_init.empty();
+  const bool keeps_value = variable.space == StateSpace::global || variable.space == StateSpace::const_;
+  if (has_value && (!keeps_value || variable.linkage == Linkage::extern_)) {
+    error("initializer", variable.range,
+          keeps_value ? "an .extern variable is initialized where it is defined"
+                      : fmt::format("a .{} variable has no initial value", isa::to_string(variable.space)));
+    return false;
+  }
+  if (!variable.attributes.empty() && variable.space != StateSpace::global) {
+    error("attribute", variable.range, "only .global variables have attributes");
+    return false;
+  }
+  return true;
+}
+
+bool Parser::declare_variables(const Variable& variable, const Token& name, std::optional<uint64_t> count) {
+  if (!count)
+    return declare_variable(variable, text(name), name.range());
+  const uint64_t cost = *count * (kRegistersPerVariable + (name.end - name.begin) / kNameBytesOfRegister);
+  if (cost > registers_left_) {
+    error("limit", name.range(), "too many variables in one module");
+    return false;
+  }
+  registers_left_ -= cost;
+  for (uint64_t i = 0; i < *count; ++i) {
+    Variable one = variable;
+    one.name = fmt::format("{}{}", text(name), i);
+    made_names_.push_back(one.name);
+    if (!declare_variable(std::move(one), made_names_.back(), name.range()))
+      return false;
+  }
+  return true;
+}
+
+// `name` outlives the parser's tables: it stands in the text or in made_names_.
+bool Parser::declare_variable(Variable variable, std::string_view name, SourceRange range) {
   if (!body_)
-    return declare_module_variable(std::move(variable), name);
+    return declare_module_variable(std::move(variable), name, range);
   Function& function = body_->function;
-  if (!body_->names.declare(text(name), Binding::Kind::variable,
+  if (!body_->names.declare(name, Binding::Kind::variable,
                             static_cast<uint32_t>(function.variables.size()))) {
-    error("duplicate", name.range(), fmt::format("'{}' is declared already in this scope", text(name)));
+    error("duplicate", range, fmt::format("'{}' is declared already in this scope", name));
     return false;
   }
   variable.scope = scope();
@@ -365,25 +414,25 @@ bool Parser::declare_variable(Variable variable, const Token& name) {
 }
 
 // An .extern declaration and a definition, in either order, are one variable.
-bool Parser::declare_module_variable(Variable variable, const Token& name) {
+bool Parser::declare_module_variable(Variable variable, std::string_view name, SourceRange range) {
   const auto index = static_cast<uint32_t>(module_->variables.size());
-  const auto [it, fresh] = symbols_.try_emplace(text(name), ModuleSymbol{false, index});
+  const auto [it, fresh] = symbols_.try_emplace(name, ModuleSymbol{false, index});
   if (fresh) {
     module_->variables.push_back(std::move(variable));
     return true;
   }
   if (it->second.is_function) {
-    error("duplicate", name.range(), fmt::format("'{}' is a function already", text(name)));
+    error("duplicate", range, fmt::format("'{}' is a function already", name));
     return false;
   }
   Variable& known = module_->variables[it->second.index];
   if (known.linkage != Linkage::extern_ && variable.linkage != Linkage::extern_) {
-    error("duplicate", name.range(), fmt::format("'{}' is defined already", text(name)));
+    error("duplicate", range, fmt::format("'{}' is defined already", name));
     return false;
   }
   if (known.type != variable.type || known.vector_elems != variable.vector_elems ||
       known.space != variable.space || known.dims.size() != variable.dims.size()) {
-    error("duplicate", name.range(), fmt::format("'{}' was declared with another type", text(name)));
+    error("duplicate", range, fmt::format("'{}' was declared with another type", name));
     return false;
   }
   if (known.linkage == Linkage::extern_)
@@ -398,13 +447,8 @@ bool Parser::parse_registers(const Declarator& declarator) {
     if (!expect_name(name, "a register"))
       return false;
     std::optional<uint64_t> count;
-    if (accept(TokenKind::less)) {
-      uint64_t number = 0;
-      if (!parse_number(number, kRegistersOfFunction, "the number of registers") ||
-          !expect(TokenKind::greater, "after the number of registers"))
-        return false;
-      count = number;
-    }
+    if (at(TokenKind::less) && !parse_count_of_names(count))
+      return false;
     if (!add_registers(declarator, name, count))
       return false;
   } while (accept(TokenKind::comma));

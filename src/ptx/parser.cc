@@ -149,7 +149,8 @@ void Parser::suggest(Diagnostic& diagnostic, std::string_view word,
 bool Parser::expect_name(Token& name, std::string_view what) {
   if (!at(TokenKind::identifier))
     return unexpected(what, "here");
-  if (text(token_) == "_" || text(token_) == "WARP_SZ") {
+  constexpr std::string_view reserved[] = {"_", "WARP_SZ", "function_name", "inlined_at"};
+  if (std::find(std::begin(reserved), std::end(reserved), text(token_)) != std::end(reserved)) {
     error("name", token_.range(), fmt::format("'{}' is no name for {}", text(token_), what));
     return false;
   }
@@ -168,6 +169,7 @@ ParseOutcome Parser::run() {
     if (parse_header())
       while (!at(TokenKind::end))
         parse_top_level();
+    check_inlined_names();
   }
   std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
@@ -281,10 +283,11 @@ bool Parser::parse_address_size() {
 }
 
 bool Parser::parse_number(uint64_t& out, uint64_t limit, std::string_view what) {
-  if (!at(TokenKind::integer))
+  Constant value{ImmKind::integer, 32};
+  const bool warp_size = at(TokenKind::identifier) && text(token_) == "WARP_SZ";
+  if (!warp_size && !at(TokenKind::integer))
     return unexpected("an integer", fmt::format("for {}", what));
-  Constant value;
-  if (!take(parse_constant(token_.kind, text(token_)), token_.range(), value))
+  if (!warp_size && !take(parse_constant(token_.kind, text(token_)), token_.range(), value))
     return false;
   if (value.bits > limit) {
     error("limit", token_.range(), fmt::format("{} is {}, more than {}", what, value.bits, limit));
@@ -324,6 +327,7 @@ bool Parser::parse_file() {
   return true;
 }
 
+// .section .debug_info { label: .b8 1, 2 .b32 .debug_line .b64 label+4 }: checked, and kept as text.
 bool Parser::parse_section() {
   advance();
   if (!at(TokenKind::dot_word))
@@ -331,15 +335,67 @@ bool Parser::parse_section() {
   DebugSection section;
   section.name = text(token_);
   advance();
-  if (!at(TokenKind::lbrace))
-    return unexpected("'{'", "after the section's name");
-  const uint32_t begin = token_.end;
-  skip_block();
-  if (last_end_ == 0 || text_[last_end_ - 1] != '}')
+  const SourceRange brace = token_.range();
+  if (!expect(TokenKind::lbrace, "after the section's name"))
     return false;
-  section.text = text_.substr(begin, last_end_ - 1 - begin);
+  ++open_braces_;
+  while (!at(TokenKind::rbrace)) {
+    if (at(TokenKind::end)) {
+      error("syntax", brace, "this '{' has no '}'");
+      return false;
+    }
+    if (!parse_section_item())
+      return false;
+  }
+  section.text = text_.substr(brace.end, token_.begin - brace.end);
+  advance();
   module_->sections.push_back(std::move(section));
   return true;
+}
+
+bool Parser::parse_section_item() {
+  if (at(TokenKind::identifier)) {
+    section_labels_.insert(text(token_));
+    advance();
+    return expect(TokenKind::colon, "after the label");
+  }
+  constexpr std::pair<std::string_view, int> types[] = {{".b8", 8}, {".b16", 16}, {".b32", 32}, {".b64", 64}};
+  for (const auto& [word, bits] : types)
+    if (accept_word(word))
+      return parse_section_data(bits);
+  return unexpected("'.b8', '.b16', '.b32', '.b64', a label or '}'", "in a section");
+}
+
+// Integers, or one label, section, label+n, section+n or difference of labels.
+bool Parser::parse_section_data(int bits) {
+  if (at(TokenKind::identifier) || at(TokenKind::dot_word)) {
+    advance();
+    uint64_t offset = 0;
+    if (accept(TokenKind::plus))
+      return parse_number(offset, UINT64_MAX, "the offset");
+    Token label;
+    return !accept(TokenKind::minus) || expect_name(label, "a label");
+  }
+  do {
+    const SourceRange range = token_.range();
+    const bool negative = accept(TokenKind::minus);
+    uint64_t value = 0;
+    if (!parse_number(value, UINT64_MAX, "a section"))
+      return false;
+    const uint64_t limit = negative ? uint64_t{1} << (bits - 1) : UINT64_MAX >> (64 - bits);
+    if (value > limit) {
+      error("number", range, fmt::format("the number does not fit .b{}", bits));
+      return false;
+    }
+  } while (accept(TokenKind::comma));
+  return true;
+}
+
+// Sections may follow the functions that refer to them.
+void Parser::check_inlined_names() {
+  for (const auto& [name, range] : inlined_names_)
+    if (!section_labels_.contains(name))
+      error("unknown-name", range, fmt::format("no section has a label '{}'", name));
 }
 
 bool Parser::parse_pragma(std::vector<std::string>& pragmas) {

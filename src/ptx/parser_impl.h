@@ -15,8 +15,10 @@
 #include "ptx/parser.h"
 
 #include <array>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -94,6 +96,9 @@ private:
   bool parse_address_size();
   bool parse_file();
   bool parse_section();
+  bool parse_section_item();
+  bool parse_section_data(int bits);
+  void check_inlined_names();
   bool parse_pragma(std::vector<std::string>& pragmas);
   bool parse_alias();
   bool parse_string(std::string& out);
@@ -115,8 +120,11 @@ private:
   bool parse_init_symbol(InitValue& value);
   bool check_init_symbol(const Token& name, InitValue& value);
   bool parse_opaque_initializer(Variable& variable);
-  bool declare_variable(Variable variable, const Token& name);
-  bool declare_module_variable(Variable variable, const Token& name);
+  bool parse_count_of_names(std::optional<uint64_t>& count);
+  bool check_declaration(const Variable& variable);
+  bool declare_variables(const Variable& variable, const Token& name, std::optional<uint64_t> count);
+  bool declare_variable(Variable variable, std::string_view name, SourceRange range);
+  bool declare_module_variable(Variable variable, std::string_view name, SourceRange range);
   bool parse_registers(const Declarator& declarator);
   bool add_registers(const Declarator& declarator, const Token& name, std::optional<uint64_t> count);
 
@@ -199,10 +207,13 @@ private:
   std::string joined_;        // likewise, the spelling of its opcode
   // File, line, column -> the last such of Module::locations.
   std::map<std::array<uint64_t, 3>, uint32_t> locations_;
-  std::vector<uint32_t> inline_depth_; // of each of Module::locations
-  uint64_t registers_left_ = 0;        // of the module
-  uint64_t init_padding_left_ = 0;     // elements that nested initializers may leave out
-  std::unique_ptr<Body> body_;         // while a body is read
+  std::set<std::string_view> section_labels_;
+  std::map<std::string_view, SourceRange> inlined_names_; // labels that .loc takes functions' names from
+  std::deque<std::string> made_names_;                    // of name<N>
+  std::vector<uint32_t> inline_depth_;                    // of each of Module::locations
+  uint64_t registers_left_ = 0;                           // of the module
+  uint64_t init_padding_left_ = 0;                        // elements that nested initializers may leave out
+  std::unique_ptr<Body> body_;                            // while a body is read
 };
 
 } // namespace lemma::ptx

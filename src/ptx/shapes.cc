@@ -41,12 +41,12 @@ OperandShape shape_of(const Operand& operand, const Function& function, const Mo
   OperandShape shape;
   shape.kind = shape_kind(operand);
   shape.negated = operand.negated;
-  shape.selector = operand.component >= 0;
+  shape.selector = operand.component >= 4; // .b0, .h1: a component of a vector is a scalar like any other
   shape.offset = operand.offset != 0;
   if (shape.kind == Kind::reg) {
     const Register& reg = function.registers[operand.reg];
     shape.type = reg.type;
-    shape.vector_elems = static_cast<uint8_t>(reg.vector_elems);
+    shape.vector_elems = static_cast<uint8_t>(operand.component >= 0 ? 1 : reg.vector_elems);
   } else if (shape.kind == Kind::sreg) {
     shape.type = isa::type_of(operand.sreg);
   } else if (shape.kind == Kind::symbol) {

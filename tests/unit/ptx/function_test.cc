@@ -108,6 +108,10 @@ TEST(Function, FunctionErrors) {
             "4:24 duplicate: 'f' was declared .extern: it has no body in this module\n");
   EXPECT_EQ(of(".entry k(.param .u64 p, .param .u64 p) { ret; }"),
             "4:25 duplicate: 'p' is declared already\n");
+  EXPECT_EQ(of(".entry k(.reg .u64 p) { ret; }"), "4:10 state-space: a kernel's parameter lives in .param\n");
+  EXPECT_EQ(of(".func f(.param .u64 .ptr p);"), "4:9 pointer: .ptr describes parameters of a kernel only\n");
+  EXPECT_EQ(of(".func f(.reg .u64 p[2]) { ret; }"), "4:9 state-space: an array parameter lives in .param\n");
+  EXPECT_EQ(of(".entry k() .maxntid 32, 0 { ret; }"), "4:25 launch-bounds: a CTA's extent is at least 1\n");
   EXPECT_EQ(of(".entry k(.global .u64 p) { ret; }"),
             "4:10 state-space: a parameter lives in .param or .reg\n");
   EXPECT_EQ(of(".entry k() .maxntidd 3 { ret; }\n.func f;"),
@@ -141,11 +145,11 @@ TEST(Function, RegisterErrors) {
   EXPECT_EQ(messages(kernel(".reg .f32 %r<2>;")), "5:11 duplicate: '%r' is declared already in this scope\n");
   EXPECT_EQ(messages(kernel(".reg .b32 p;")), "5:11 duplicate: 'p' is declared already in this scope\n");
   EXPECT_EQ(messages(kernel(".reg .b32 a<1000001>;")),
-            "5:13 limit: the number of registers is 1000001, more than 1000000\n");
+            "5:13 limit: the number of names is 1000001, more than 1000000\n");
   EXPECT_EQ(messages(kernel(".reg .b32 a<999999>;")),
             "5:11 limit: more than 1000000 registers in one function\n");
   EXPECT_EQ(messages(kernel(".reg .b32 a<-1>;")),
-            "5:13 syntax: an integer expected for the number of registers, not '-'\n");
+            "5:13 syntax: an integer expected for the number of names, not '-'\n");
   EXPECT_EQ(messages(kernel(".reg .b32 a b;")), "5:13 syntax: ';' expected after the declaration, not 'b'\n");
   std::string many = with_header("");
   for (int i = 0; i < 10; ++i)
@@ -285,7 +289,7 @@ TEST(Function, Locations) {
  ret; .loc 1 5 6 .loc 1 7 8, function_name $L__info_string0, inlined_at 1 5 6
  ret; .loc 2 1 1, function_name $L__info_string1+5, inlined_at 1 7 8 ret; }
 .func g { ret; .loc 1 9 9 ret; }
-.section .debug_str { $L__info_string0: .b8 95,0 }
+.section .debug_str { $L__info_string0: .b8 95,0 $L__info_string1: .b8 95,0 }
 )"));
   const auto location = [&](size_t f, size_t i) -> const LineLocation& {
     return module->locations[module->functions[f].instructions[i].location];
@@ -299,7 +303,9 @@ TEST(Function, Locations) {
   EXPECT_EQ(module->functions[1].instructions[0].location, kNone); // a function begins without
   EXPECT_EQ(location(1, 1).line, 9u);
   EXPECT_EQ(messages(kernel(".loc 1 2 3, function_name f, inlined_at 1 1 1")),
-            "5:30 location: no .loc 1 1 1 precedes\n");
+            "5:27 unknown-name: no section has a label 'f'\n5:30 location: no .loc 1 1 1 precedes\n");
+  EXPECT_EQ(messages(kernel(".loc 1 1 1 .loc 1 2 3, function_name f, inlined_at 1 1 1")),
+            "5:38 unknown-name: no section has a label 'f'\n");
 }
 
 } // namespace

@@ -34,6 +34,7 @@ TEST(Module, FilesSectionsPragmas) {
 .b32 $L__label+3
 $L__label:
 .b64 .debug_line
+.b8 -1 .b64 $L__label-f .b16 0xffffU
 	}
 .section .debug_macinfo { .b8 0 }
 )"));
@@ -85,6 +86,22 @@ TEST(Module, VariablesInEverySpace) {
   EXPECT_EQ(variable(*module, "t").type, Type::texref);
   EXPECT_EQ(variable(*module, "s").opaque_init, "{ addr_mode_0 = wrap, filter_mode = nearest }");
   EXPECT_EQ(variable(*module, "q").size_bytes, 16u);
+}
+
+TEST(Module, NumberedNames) {
+  const auto module = parse_well(
+      with_header(".global .u32 x<3>, y; .entry k { .shared .f32 q<2>; .reg .u32 r; mov.u32 r, q1; }"));
+  EXPECT_EQ(module->variables.size(), 4u);
+  EXPECT_EQ(variable(*module, "x2").size_bytes, 4u);
+  EXPECT_EQ(module->functions[0].instructions[0].operands[1].symbol, 1u);
+  EXPECT_EQ(messages(with_header(".global .u32 x1, x<3>;")), "4:18 duplicate: 'x1' is defined already\n");
+}
+
+TEST(Module, WarpSizeIsAnInteger) {
+  const auto module =
+      parse_well(with_header(".global .align WARP_SZ .b8 x[WARP_SZ]; .entry k() .maxntid WARP_SZ { ret; }"));
+  EXPECT_EQ(module->variables[0].size_bytes, 32u);
+  EXPECT_EQ(module->functions[0].bounds.maxntid[0], 32u);
 }
 
 TEST(Module, Attributes) {
@@ -199,6 +216,15 @@ TEST(Module, VariableErrors) {
   EXPECT_EQ(of(".global .u32 x[][] ;"), "4:18 array: only the first dimension may be left open\n");
   EXPECT_EQ(of(".global .u32 x[-1];"), "4:16 syntax: an integer expected for the dimension, not '-'\n");
   EXPECT_EQ(of(".global .u64 x[0xffffffffffffffff];"), "4:1 limit: the size of 'x' does not fit 64 bits\n");
+  EXPECT_EQ(of(".shared .u32 x = 3;"), "4:1 initializer: a .shared variable has no initial value\n");
+  EXPECT_EQ(of(".extern .global .u32 x = 3;"),
+            "4:1 initializer: an .extern variable is initialized where it is defined\n");
+  EXPECT_EQ(of(".shared .attribute(.managed) .u32 x;"),
+            "4:1 attribute: only .global variables have attributes\n");
+  EXPECT_EQ(of(".global .u32 x<3> = 4;"), "4:19 syntax: ';' expected after the declaration, not '='\n");
+  EXPECT_EQ(of(".global .u32 x<9999999>;"),
+            "4:16 limit: the number of names is 9999999, more than 1000000\n");
+  EXPECT_EQ(of(".global .u32 x<999999>;"), "4:14 limit: too many variables in one module\n");
   EXPECT_EQ(of(".reg .u32 x;"), "4:1 state-space: a .reg variable belongs into a function body\n");
   EXPECT_EQ(of(".global .u32 x"), "4:15 syntax: ';' expected after the declaration\n");
   EXPECT_EQ(of(".global .u32 x\n.global .u32 y;"), "4:15 syntax: ';' expected after the declaration\n");
@@ -222,6 +248,15 @@ TEST(Module, HeaderErrors) {
   EXPECT_EQ(messages(with_header("ret;")), "4:1 syntax: a directive expected at module scope, not 'ret'\n");
   EXPECT_EQ(messages(with_header(".file 1 \"a\"\n.file 1 \"b\"")),
             "5:7 duplicate: there is a file 1 already\n");
+  const auto section = [](const char* text) {
+    return messages(with_header(std::string(".section .debug_x { ") + text + " }"));
+  };
+  EXPECT_EQ(section(".u8 1"),
+            "4:21 syntax: '.b8', '.b16', '.b32', '.b64', a label or '}' expected in a section, not '.u8'\n");
+  EXPECT_EQ(section(".b8 300"), "4:25 number: the number does not fit .b8\n");
+  EXPECT_EQ(section(".b16 -32769"), "4:26 number: the number does not fit .b16\n");
+  EXPECT_EQ(section(".b8 1,"), "4:28 syntax: an integer expected for a section, not '}'\n");
+  EXPECT_EQ(section("L .b8 1"), "4:23 syntax: ':' expected after the label, not '.b8'\n");
   EXPECT_EQ(messages(with_header(".section .debug_x { .b8 1")), "4:19 syntax: this '{' has no '}'\n");
   EXPECT_EQ(messages(with_header("/* abc")), "4:1 comment: the comment has no end\n");
   EXPECT_EQ(messages(with_header("é")), "4:1 character: stray byte 0xc3: PTX is ASCII text\n");

@@ -229,7 +229,12 @@ TEST(Operand, Errors) {
   EXPECT_EQ(of("@%q ret;"), "5:2 unknown-name: there is no predicate '%q'\n");
   EXPECT_EQ(of("@%r1 ret;"), "5:2 guard: '%r1' is no predicate register\n");
   EXPECT_EQ(of("@%p1 { ret; }"), "5:6 syntax: an opcode expected after the guard, not '{'\n");
-  EXPECT_EQ(of("mov.b32 %r1, %r2.q;"), "5:17 component: '.q' is no component\n");
+  EXPECT_EQ(of("mov.b32 %r1, %r2.q;"),
+            "5:17 component: the register is no vector and has no component '.q'\n");
+  EXPECT_EQ(of("mov.b32 %r1, %r2.x;"),
+            "5:17 component: the register is no vector and has no component '.x'\n");
+  EXPECT_EQ(of(".reg .v2 .b32 v; mov.b32 %r1, v.z;"),
+            "5:32 component: the register, a vector of 2, has no component '.z'\n");
   EXPECT_EQ(of("ld.shared.b32 %r1, [%r2-4];"), "5:24 address: an offset is added\n");
   EXPECT_EQ(of("ld.shared.b32 %r1, [4+sh];"), "5:23 syntax: an operand expected here, not 'sh'\n");
   EXPECT_EQ(of("ld.shared.b32 %r1, [%r2+1.0];"), "5:25 constant: an offset is an integer\n");
