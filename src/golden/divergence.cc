@@ -343,6 +343,37 @@ JOIN:
   add.u32 %d, %d, %r6;
   add.u32 %d, %d, %r7;
 )"},
+    // The same barriers as they are spelled since clusters came.
+    {"bar.cta and barrier.cta", "", ".shared .align 4 .b32 slots[128];", R"(
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, slots;
+  mad.lo.u32 %r2, %r0, 4, %r1;
+  st.shared.u32 [%r2], %a;
+  and.b32 %r3, %a, 1;
+  setp.ne.u32 %p0, %r3, 0;
+  bar.cta.sync 0;
+  barrier.cta.sync.aligned 1, 128;
+  sub.u32 %r4, 127, %r0;
+  mad.lo.u32 %r4, %r4, 4, %r1;
+  ld.shared.u32 %d, [%r4];
+  bar.cta.red.popc.u32 %r5, 2, %p0;
+  bar.cta.red.or.pred %p1, 2, 128, %p0;
+  barrier.cta.red.and.pred %p2, 3, %p0;
+  barrier.cta.red.popc.u32 %r6, 3, 128, !%p0;
+  mad.lo.u32 %d, %d, 3, %r5;
+  mad.lo.u32 %d, %d, 3, %r6;
+  @%p1 add.u32 %d, %d, 1;
+  @%p2 add.u32 %d, %d, 2;
+  setp.ge.u32 %p3, %r0, 64;
+  @%p3 bra CONSUMER;
+  bar.cta.arrive 4, 128;
+  barrier.cta.arrive 5, 128;
+  bra END;
+CONSUMER:
+  bar.cta.sync 4, 128;
+  barrier.cta.sync 5, 128;
+END:
+)"},
     {"producers arrive and consumers wait", "", ".shared .align 4 .b32 slots[128];", R"(
   mov.u32 %r0, %tid.x;
   mov.u32 %r1, slots;

@@ -260,6 +260,23 @@ Case make_generic() {
   return finish(kernel, {any_bits()});
 }
 
+// The kernel's own parameters, read through generic addresses.
+Case make_kernel_parameters() {
+  ThreadKernel kernel("kernel parameters by generic addresses", "generic");
+  kernel.declare(".reg .b64 %q, %g, %back, %x, %y;\n  .reg .pred %_t;");
+  kernel.out("same", Type::b32, 32);
+  kernel.body("mov.u32 %same, 0;");
+  for (const char* line :
+       {"mov.b64 %q, out;", "cvta.param.u64 %g, %q;", "isspacep.param %_t, %g;",
+        "@%_t add.u32 %same, %same, 1;", "isspacep.param::entry %_t, %g;", "@%_t add.u32 %same, %same, 2;",
+        "isspacep.global %_t, %g;", "@%_t add.u32 %same, %same, 4;", "cvta.to.param.u64 %back, %g;",
+        "setp.eq.u64 %_t, %back, %q;", "@%_t add.u32 %same, %same, 8;", "ld.b64 %x, [%g];",
+        "ld.param.b64 %y, [out];", "setp.eq.u64 %_t, %x, %y;", "@%_t add.u32 %same, %same, 16;",
+        "ld.param.b64 %x, [%back];", "setp.eq.u64 %_t, %x, %y;", "@%_t add.u32 %same, %same, 32;"})
+    kernel.body(line);
+  return finish(kernel, {});
+}
+
 // Structs by value to and from a function.
 Case make_parameters() {
   ThreadKernel kernel("parameters of functions", "parameters");
@@ -461,6 +478,7 @@ std::vector<Case> memory_cases(std::string_view) {
   add_modifiers(cases);
   cases.push_back(make_variables());
   cases.push_back(make_generic());
+  cases.push_back(make_kernel_parameters());
   cases.push_back(make_parameters());
   cases.push_back(make_packs());
   cases.push_back(make_odd_moves());
