@@ -63,7 +63,7 @@ bool Parser::parse_declarator(Declarator& out) {
   out.begin = token_.begin;
   while (at(TokenKind::dot_word)) {
     const std::string_view word = text(token_);
-    if (word == ".entry" || word == ".func")
+    if ((word == ".entry" || word == ".func") && out.space == StateSpace::generic)
       return true;
     if (word == ".align") {
       if (!parse_align(out.align))
@@ -276,7 +276,7 @@ bool Parser::parse_init_value(Variable& variable) {
   InitValue value;
   const Token first = token_;
   if (at(TokenKind::identifier) && text(first) != "WARP_SZ") {
-    if (!parse_init_symbol(value))
+    if (!parse_init_symbol(value) || !check_address_element(value, variable.type, since(first.begin)))
       return false;
   } else {
     Constant constant;
@@ -291,7 +291,8 @@ bool Parser::parse_init_value(Variable& variable) {
       }
       value.mask_shift = static_cast<uint8_t>(shift);
       advance();
-      if (!parse_init_symbol(value) || !expect(TokenKind::rparen, "after the masked symbol"))
+      if (!parse_init_symbol(value) || !expect(TokenKind::rparen, "after the masked symbol") ||
+          !check_address_element(value, variable.type, since(first.begin)))
         return false;
     } else {
       if (!fits_element(constant, variable.type)) {
@@ -306,6 +307,16 @@ bool Parser::parse_init_value(Variable& variable) {
   value.range = since(first.begin);
   variable.init.push_back(std::move(value));
   return true;
+}
+
+bool Parser::check_address_element(const InitValue& value, Type type, SourceRange range) {
+  const bool masked = value.mask_shift < 64;
+  if (type == Type::u32 || type == Type::u64 || (type == Type::u8 && masked))
+    return true;
+  Diagnostic& diagnostic =
+      error("initializer", range, fmt::format("a .{} variable holds no address", isa::to_string(type)));
+  diagnostic.notes.push_back({"legal", ".u32 and .u64; .u8 for one byte of an address, 0xFF00(symbol)"});
+  return false;
 }
 
 bool Parser::parse_init_symbol(InitValue& value) {

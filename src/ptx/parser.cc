@@ -368,7 +368,11 @@ bool Parser::parse_section_item() {
 
 // Integers, or one label, section, label+n, section+n or difference of labels.
 bool Parser::parse_section_data(int bits) {
-  if (at(TokenKind::identifier) || at(TokenKind::dot_word)) {
+  if ((at(TokenKind::identifier) && text(token_) != "WARP_SZ") || at(TokenKind::dot_word)) {
+    if (bits < 32) {
+      error("section", token_.range(), "a label stands in .b32 or .b64 data");
+      return false;
+    }
     advance();
     uint64_t offset = 0;
     if (accept(TokenKind::plus))

@@ -118,6 +118,7 @@ private:
                                uint64_t base);
   bool parse_init_value(Variable& variable);
   bool parse_init_symbol(InitValue& value);
+  bool check_address_element(const InitValue& value, Type type, SourceRange range);
   bool check_init_symbol(const Token& name, InitValue& value);
   bool parse_opaque_initializer(Variable& variable);
   bool parse_count_of_names(std::optional<uint64_t>& count);

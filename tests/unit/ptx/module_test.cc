@@ -216,6 +216,10 @@ TEST(Module, VariableErrors) {
   EXPECT_EQ(of(".global .u32 x[][] ;"), "4:18 array: only the first dimension may be left open\n");
   EXPECT_EQ(of(".global .u32 x[-1];"), "4:16 syntax: an integer expected for the dimension, not '-'\n");
   EXPECT_EQ(of(".global .u64 x[0xffffffffffffffff];"), "4:1 limit: the size of 'x' does not fit 64 bits\n");
+  EXPECT_EQ(of(".global .u8 x; .global .b64 y = x;"), "4:33 initializer: a .b64 variable holds no address\n");
+  EXPECT_EQ(of(".global .u8 x; .global .u8 y[2] = {0xFF(x), x};"),
+            "4:45 initializer: a .u8 variable holds no address\n");
+  EXPECT_EQ(of(".global .entry k { ret; }"), "4:9 unknown-directive: unknown directive '.entry'\n");
   EXPECT_EQ(of(".shared .u32 x = 3;"), "4:1 initializer: a .shared variable has no initial value\n");
   EXPECT_EQ(of(".extern .global .u32 x = 3;"),
             "4:1 initializer: an .extern variable is initialized where it is defined\n");
@@ -253,6 +257,7 @@ TEST(Module, HeaderErrors) {
   };
   EXPECT_EQ(section(".u8 1"),
             "4:21 syntax: '.b8', '.b16', '.b32', '.b64', a label or '}' expected in a section, not '.u8'\n");
+  EXPECT_EQ(section("L: .b8 L"), "4:28 section: a label stands in .b32 or .b64 data\n");
   EXPECT_EQ(section(".b8 300"), "4:25 number: the number does not fit .b8\n");
   EXPECT_EQ(section(".b16 -32769"), "4:26 number: the number does not fit .b16\n");
   EXPECT_EQ(section(".b8 1,"), "4:28 syntax: an integer expected for a section, not '}'\n");
