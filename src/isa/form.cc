@@ -353,6 +353,9 @@ private:
       spec.elems = static_cast<uint8_t>(*n);
     else if ((spec.elems_slot = find_slot(count)) < 0)
       wrong(fmt::format("operand {}: no class {}", spec.name, count));
+    for (uint8_t& other : spec.elems_or)
+      if (const auto n = number(word("")))
+        other = static_cast<uint8_t>(*n);
     spec.elems_n = eat(".n");
     if (eat("*"))
       spec.elems_times = static_cast<uint8_t>(number(word("")).value_or(0));
@@ -368,6 +371,8 @@ private:
     for (;;) {
       if (eat("-imm"))
         spec.immediate = false;
+      else if (eat("-_"))
+        spec.no_sinks = true;
       else if (eat("-reg"))
         spec.reg = false;
       else if (eat("+sel"))
@@ -409,6 +414,10 @@ private:
       const std::string_view name = word(":");
       if (const int8_t slot = find_slot(name); slot >= 0)
         spec.space_slot = slot;
+      else if (name == "tensor")
+        spec.tensor_memory = true;
+      else if (name == "bare")
+        spec.bare = true;
       else if (name == "generic")
         spec.space = StateSpace::generic;
       else if (const auto qual = parse_qual(name); qual && space_of(*qual))

@@ -79,6 +79,7 @@ struct OperandSpec {
   uint8_t elems = 0;
   int8_t elems_slot = -1;
   bool elems_n = false;
+  uint8_t elems_or[2] = {}; // further lengths that will do, for coordinates; 0: none
   uint8_t elems_times = 1;
   uint8_t elems_over = 1;
   uint8_t elems_less = 0;
@@ -90,6 +91,7 @@ struct OperandSpec {
   bool special = false;   // a special register will do
   bool symbol = false;    // the address of a variable or function will do
   bool sink = false;      // _ will do
+  bool no_sinks = false;  // not even for an element of a written vector
   bool offset = false;    // address: [a+4]
   bool selector = false;  // a part of the register will do: %r1.b0
   bool ranged = false;    // an immediate must lie in [min, max], in steps of `step`
@@ -101,6 +103,8 @@ struct OperandSpec {
   // Address: the space of slot `space_slot`, else `space`.
   int8_t space_slot = -1;
   StateSpace space = StateSpace::generic;
+  bool tensor_memory = false;     // [taddr]: a 32-bit register
+  bool bare = false;              // no offset
   std::vector<OperandSpec> parts; // after the base: [map, {coords}]
 
   // An optional operand is there just when the slot is filled, with `if_qual` unless that is none; -1: no

@@ -11,6 +11,9 @@ namespace {
 using Kind = OperandShape::Kind;
 using Fault = OperandFault::Kind;
 
+bool is_immediate(Kind kind) {
+  return kind == Kind::imm_int || kind == Kind::imm_f32 || kind == Kind::imm_f64;
+}
 bool is_packed(Type type) {
   return type == Type::u16x2 || type == Type::s16x2;
 }
@@ -105,7 +108,11 @@ private:
 
   // Data without the second half of a pair.
   Fault check_first(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
-    const int n = elems_of(spec, binding_);
+    int n = elems_of(spec, binding_);
+    if (shape.kind == Kind::vector && shape.children != n)
+      for (const int other : spec.elems_or)
+        if (other == shape.children)
+          n = other;
     if (spec.most_bits != 0) {
       const int bits = bits_of(type_of(spec)) * std::max(n, 1);
       if (spec.exact_bits ? bits != spec.most_bits : bits > spec.most_bits)
@@ -144,8 +151,10 @@ private:
     for (int i = 0; i < n; ++i) {
       fault.child = i;
       const OperandShape& element = child(shape, static_cast<size_t>(i));
-      if (element.kind == Kind::sink && spec.written && ++sinks < n)
+      if (element.kind == Kind::sink && spec.written && !spec.no_sinks && ++sinks < n)
         continue;
+      if (n == 1 && is_immediate(element.kind)) // the assembler finds no type for {1}
+        return Fault::kind;
       if (const Fault f = check_scalar(spec, element); f != Fault::none)
         return f;
     }
@@ -238,13 +247,15 @@ private:
     const OperandShape& base = child(shape, 0);
     if (base.kind == Kind::reg && (is_float(base.type) || base.type == Type::pred || base.vector_elems != 1))
       return Fault::type;
+    if (spec.tensor_memory && (base.kind != Kind::reg || bits_of(base.type) != 32))
+      return base.kind == Kind::reg ? Fault::type : Fault::kind;
     if (base.kind == Kind::symbol && !space_agrees(spec, base.space))
       return Fault::space;
     if (base.kind != Kind::reg && base.kind != Kind::symbol && base.kind != Kind::imm_int)
       return Fault::kind;
     if (shape.children != spec.parts.size() + 1)
       return Fault::length;
-    if (!spec.parts.empty() && shape.offset)
+    if ((spec.bare || !spec.parts.empty()) && shape.offset)
       return Fault::kind; // [map+4, {x}] is a syntax error to the assembler
     for (size_t i = 0; i < spec.parts.size(); ++i) {
       OperandFault ignored;

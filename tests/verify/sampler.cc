@@ -172,8 +172,10 @@ private:
       return text;
     }
     std::vector<std::string> parts;
+    OperandSpec element = spec;
+    element.immediate = spec.immediate && n > 1;
     for (size_t i = 0; i < n; ++i)
-      parts.push_back(scalar(spec));
+      parts.push_back(scalar(element));
     std::string text = fmt::format("{{{}}}", fmt::join(parts, ", "));
     if (spec.has_second && !spec.second_optional)
       text += "|" + reg(Type::pred, rng_);
@@ -182,6 +184,8 @@ private:
 
   std::string base(const OperandSpec& spec) {
     const isa::StateSpace space = isa::space_of(spec, binding_);
+    if (spec.tensor_memory)
+      return reg(Type::b32, rng_);
     const bool symbol = rng_.chance(30);
     switch (space) {
     case isa::StateSpace::shared:
@@ -206,7 +210,7 @@ private:
     if (spec.kind != OperandSpec::Kind::address)
       return data(spec);
     std::string text = base(spec);
-    if (spec.parts.empty() && rng_.chance(20))
+    if (spec.parts.empty() && !spec.bare && rng_.chance(20))
       text += rng_.chance(50) ? "+16" : "+-32";
     for (const OperandSpec& part : spec.parts)
       text += ", " + data(part);
