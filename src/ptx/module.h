@@ -8,7 +8,7 @@
 // Nothing here knows how an instruction executes.
 //
 // PTX ISA: "PTX Source Module", "State Spaces, Types, and Variables", "Instruction Operands", "Directives".
-// Tests: tests/unit/ptx/, tests/lit/ptx/.
+// Tests: tests/unit/ptx/.
 #pragma once
 
 #include "isa/vocabulary.h"

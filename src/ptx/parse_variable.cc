@@ -1,6 +1,6 @@
 // Declarations of variables and registers, and initializers.
 // PTX ISA: "State Spaces", "Variables", "Initializers", "Alignment".
-// Tests: tests/unit/ptx/variable_test.cc.
+// Tests: tests/unit/ptx/module_test.cc.
 #include "ptx/parser_impl.h"
 
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 // its memory is bounded by the text's length (a huge `<N>` or array is an error or a number, not an
 // allocation).
 //
-// Tests: tests/unit/ptx/, tests/lit/ptx/, tests/fuzz/.
+// Tests: tests/unit/ptx/, tests/fuzz/.
 #pragma once
 
 #include "ptx/module.h"

@@ -5,7 +5,7 @@
 // A method that returns bool returns false after it has reported an error; its caller recovers at the next
 // statement. Nothing recurses over the text but vectors, expressions and initializers, each with a limit.
 //
-// Tests: tests/unit/ptx/parser_test.cc.
+// Tests: tests/unit/ptx/, robustness_test.cc above all; tests/fuzz/.
 #pragma once
 
 #include "isa/form.h"

@@ -1,7 +1,7 @@
 // A typed module as PTX text: qualifiers in the ISA's order, one instruction a line. parse(print(m)) equals m
 // but for source positions.
 //
-// Tests: tests/unit/ptx/.
+// Tests: tests/unit/ptx/corpus_test.cc, assembler_test.cc (ptxas makes the same code of the printed text).
 #pragma once
 
 #include "ptx/module.h"

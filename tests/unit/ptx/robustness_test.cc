@@ -46,6 +46,11 @@ TEST(Recovery, FunctionsAfterABrokenOne) {
             "7:18 unknown-label: there is no label 'Z' in reach\n");
 }
 
+TEST(Recovery, AListOfTargetsCutShortLeavesNothingBehind) { // found by fuzzing
+  EXPECT_EQ(messages(kernel("ts: .branchtargets L, 5; L: ret;")),
+            "5:23 syntax: a label expected here, not '5'\n");
+}
+
 TEST(Recovery, MessagesAreLimited) {
   const std::string all = messages(kernel(repeat("mov.b32 %r1, x;\n", 1000)));
   EXPECT_EQ(lines(all), 101u);
