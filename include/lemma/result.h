@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cassert>
-#include <optional>
 #include <utility>
 #include <variant>
 
@@ -32,9 +31,9 @@ public:
   explicit operator bool() const { return ok(); }
 
   // Only if ok().
-  T& value() & { return assert(ok()), std::get<0>(state_); }
-  const T& value() const& { return assert(ok()), std::get<0>(state_); }
-  T&& value() && { return assert(ok()), std::get<0>(std::move(state_)); }
+  T& value() & { return assert(ok()), *std::get_if<0>(&state_); }
+  const T& value() const& { return assert(ok()), *std::get_if<0>(&state_); }
+  T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -42,9 +41,9 @@ public:
   const T* operator->() const { return &value(); }
 
   // Only if !ok().
-  E& error() & { return assert(!ok()), std::get<1>(state_); }
-  const E& error() const& { return assert(!ok()), std::get<1>(state_); }
-  E&& error() && { return assert(!ok()), std::get<1>(std::move(state_)); }
+  E& error() & { return assert(!ok()), *std::get_if<1>(&state_); }
+  const E& error() const& { return assert(!ok()), *std::get_if<1>(&state_); }
+  E&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
 
 private:
   std::variant<T, E> state_;
@@ -54,17 +53,17 @@ template <class E>
 class [[nodiscard]] Result<void, E> {
 public:
   Result() = default;
-  Result(Unexpected<E> error) : error_(std::move(error.error)) {}
+  Result(Unexpected<E> error) : state_(std::in_place_index<1>, std::move(error.error)) {}
 
-  bool ok() const { return !error_.has_value(); }
+  bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  E& error() & { return assert(!ok()), *error_; }
-  const E& error() const& { return assert(!ok()), *error_; }
-  E&& error() && { return assert(!ok()), std::move(*error_); }
+  E& error() & { return assert(!ok()), *std::get_if<1>(&state_); }
+  const E& error() const& { return assert(!ok()), *std::get_if<1>(&state_); }
+  E&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
 
 private:
-  std::optional<E> error_;
+  std::variant<std::monostate, E> state_;
 };
 
 } // namespace lemma
