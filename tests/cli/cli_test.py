@@ -336,10 +336,40 @@ class Cli(unittest.TestCase):
         done = self.run_kernel("k", file=FOLDER / "bad.ptx", status=FAILED)
         self.assertIn("bad.ptx:7:3: error[", done.stderr)
 
+    # --- a real GPU -------------------------------------------------------------------------------------------------
+
+    def needs_gpu(self):
+        if not os.path.exists("/dev/nvidiactl"):
+            self.skipTest("no GPU")
+
+    def test_cuda_run(self):
+        self.needs_gpu()
+        want = self.save("want.npy", np.arange(4096, dtype=np.uint32) + 5)
+        out = self.path("out.npy")
+        done = self.run_add(f"out={out}:16384", f"expect={want}", count=4096, grid="32", block="128",
+                            options=["--device", "cuda", "--stats"])
+        self.assertIn("the GPU's own; the module's .target is sm_90a", done.stderr)
+        self.assertRegex(done.stdout, r"^time +\d+\.\d+ s\n$")
+
+    def test_cuda_fault(self):
+        self.needs_gpu()
+        done = self.run_kernel("traps", options=["--device", "cuda"], status=FAILED)
+        self.assertRegex(done.stderr, r"fault\[[a-z ]+\]: kernel traps failed on .*: CUDA_ERROR_")
+        done = self.run_kernel("traps", options=["--device", "cuda", "--json"], status=FAILED)
+        report = json.loads(done.stdout)
+        self.assertEqual((report["outcome"], report["device"]["kind"]), ("fault", "cuda"))
+
+    def test_cuda_refusals(self):
+        self.needs_gpu()
+        self.run_kernel("traps", block="1025", options=["--device", "cuda"], status=USAGE)
+        self.run_kernel("traps", options=["--device", "cuda", "--smem", "1000000"], status=USAGE)
+
     def test_no_gpu(self):
         if os.path.exists("/dev/nvidiactl"):
             self.skipTest("there is a GPU")
         self.assertIn("libcuda.so.1", self.run_kernel("traps", options=["--device", "cuda"], status=UNSUPPORTED).stderr)
+
+    # --- the progress bar -------------------------------------------------------------------------------------------
 
     def count_for_ever(self, stderr):
         words = ["run", KERNELS, "--entry", "counts", "--grid", "100000", "--block", "32", "--arg", "u32=1000000"]
