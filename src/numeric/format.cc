@@ -106,7 +106,8 @@ uint64_t encode(FloatFormat format, const Exact& value, const EncodeOptions& opt
     return encode_tiny_flushed(format, value, exponent, options);
   // The exponent of the last place of the result, as long as rounding does not carry.
   const int last_place = std::max(exponent, t.min_exponent()) - t.mantissa_bits;
-  if (exponent > t.max_biased_exponent() - t.bias)
+  // The largest exponent field with a number; rounding carries at most into the one above.
+  if (exponent > t.max_biased_exponent() - t.has_infinity() - t.bias)
     return encode_overflow(format, value.sign, options);
 
   const int shift = last_place - value.exponent;

@@ -150,6 +150,12 @@ TEST(Format, Overflow) {
   EXPECT_EQ(encode(FloatFormat::f16, minus_huge, {.rounding = Rounding::rm}), 0xfc00u);
   EXPECT_EQ(encode(FloatFormat::f16, minus_huge, {.rounding = Rounding::rp}), 0xfbffu);
   EXPECT_EQ(encode(FloatFormat::f16, huge, {.satfinite = true}), 0x7bffu);
+  // Just beyond the largest f64, where rounding carries into the sign.
+  const Exact beyond{false, 1024 - 60, (unsigned __int128){1} << 61};
+  const Exact carrying{true, 1025 - 62, ((unsigned __int128){1} << 62) - 1};
+  EXPECT_EQ(encode(FloatFormat::f64, beyond), 0x7ff0000000000000u);
+  EXPECT_EQ(encode(FloatFormat::f64, carrying), 0xfff0000000000000u);
+  EXPECT_EQ(encode(FloatFormat::f64, carrying, {.rounding = Rounding::rz}), 0xffefffffffffffffu);
   EXPECT_EQ(encode(FloatFormat::e4m3, huge), 0x7fu);
   EXPECT_EQ(encode(FloatFormat::e4m3, minus_huge, {.satfinite = true}), 0xfeu);
   EXPECT_EQ(encode(FloatFormat::e2m1, minus_huge), 0xfu);
