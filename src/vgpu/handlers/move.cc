@@ -157,6 +157,10 @@ Step run_isspacep(Exec& x, const DecodedInst& in) {
   for_lanes(x.active, [&](int lane) {
     const uint64_t address = a[lane];
     const auto within = [&](uint64_t window) { return address - window < kWindowBytes; };
+    const auto is_constant = [&] {
+      const Allocation* allocation = x.launch->memory->find(address);
+      return allocation != nullptr && allocation->read_only;
+    };
     bool is = false;
     switch (space) {
     case StateSpace::shared:
@@ -169,13 +173,11 @@ Step run_isspacep(Exec& x, const DecodedInst& in) {
     case StateSpace::param:
       is = within(kParamWindow);
       break;
-    case StateSpace::const_: {
-      const Allocation* allocation = x.launch->memory->find(address);
-      is = allocation && allocation->read_only;
+    case StateSpace::const_:
+      is = is_constant();
       break;
-    }
-    default: // global
-      is = !within(kSharedWindow) && !within(kLocalWindow);
+    default: // global; measured on an H200: an address that cvta.const gives is not
+      is = !within(kSharedWindow) && !within(kLocalWindow) && !is_constant();
       break;
     }
     result |= static_cast<LaneMask>(is) << lane;

@@ -500,6 +500,32 @@ TEST(Unwritten, a_register_written_under_both_guards_is_written) {
   EXPECT_EQ(run.report.uninitialized_reads, 0u);
 }
 
+// Measured on an H200: an address that cvta.const gives is one of constant memory only.
+TEST(GenericAddresses, belong_to_one_space) {
+  const KernelRun run =
+      run_body(R"(
+    .shared .align 8 .b8 in_shared[8];
+    .local .align 8 .b8 in_local[8];
+    mov.u64 %rd1, in_global;  cvta.global.u64 %rd1, %rd1;
+    mov.u64 %rd2, in_const;   cvta.const.u64 %rd2, %rd2;
+    mov.u64 %rd3, in_shared;  cvta.shared.u64 %rd3, %rd3;
+    mov.u64 %rd4, in_local;   cvta.local.u64 %rd4, %rd4;
+    mov.u32 %r1, 0;
+    isspacep.global %p1, %rd1;  @%p1 or.b32 %r1, %r1, 0x0001;
+    isspacep.const  %p1, %rd1;  @%p1 or.b32 %r1, %r1, 0x0002;
+    isspacep.global %p1, %rd2;  @%p1 or.b32 %r1, %r1, 0x0010;
+    isspacep.const  %p1, %rd2;  @%p1 or.b32 %r1, %r1, 0x0020;
+    isspacep.global %p1, %rd3;  @%p1 or.b32 %r1, %r1, 0x0100;
+    isspacep.shared %p1, %rd3;  @%p1 or.b32 %r1, %r1, 0x0400;
+    isspacep.global %p1, %rd4;  @%p1 or.b32 %r1, %r1, 0x1000;
+    isspacep.local  %p1, %rd4;  @%p1 or.b32 %r1, %r1, 0x8000;
+    st.global.u32 [%out], %r1;
+    ret;
+  )",
+               {}, 1, {}, ".global .align 8 .b64 in_global;\n.const .align 8 .b64 in_const = 77;\n");
+  EXPECT_EQ(run.out[0], 0x8421u);
+}
+
 TEST(SpecialRegisters, thread_and_cta_indices) {
   LaunchConfig config;
   config.grid = {2, 3, 2};
