@@ -194,7 +194,10 @@ uint64_t round_result(const DotModel& model, int64_t sum, int exponent) {
     bits = encode(model.d, {sign, exponent, magnitude}, {.rounding = model.rounding});
   }
   const int dropped = model.d == FloatFormat::f32 ? 23 - model.kept_fraction_bits : 0;
-  return bits >> dropped << dropped;
+  bits = bits >> dropped << dropped;
+  // A sum too small for the result is +0 as well: measured on an H200 for f16, where it rounds there from
+  // below.
+  return bits == t.sign_mask() ? 0 : bits;
 }
 
 struct Rows {
@@ -248,8 +251,9 @@ std::optional<uint64_t> special_result(FloatFormat d, const Rows& rows, size_t b
 class Output {
 public:
   Output(const DotModel& model, size_t k_count)
-      : model_(model), k_count_(k_count), step_k_(k_count), first_(alignment(model, model.c)),
-        later_(alignment(model, model.d)), c_traits_(traits(model.c)), d_traits_(traits(model.d)) {
+      : model_(model), k_count_(k_count), step_k_(k_count),
+        first_(alignment(model, widens_c(model) ? model.d : model.c)), later_(alignment(model, model.d)),
+        c_traits_(traits(widens_c(model) ? model.d : model.c)), d_traits_(traits(model.d)) {
     if (model.scheme == DotScheme::split_quad)
       step_k_ = k_count / 2;
     else if (model.max_fused_k != 0)
@@ -258,6 +262,8 @@ public:
 
   uint64_t operator()(const Rows& rows, uint64_t c_bits, bool special) const {
     const bool add_c_last = model_.scheme == DotScheme::split_quad;
+    if (widens_c(model_))
+      c_bits = convert_float(model_.d, model_.c, c_bits);
     Term c = add_c_last ? Term{} : decode_term(c_traits_, c_bits);
     const Alignment* align = &first_;
     uint64_t result = 0;

@@ -43,7 +43,8 @@ struct LaneTile {
   const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
   void* d;
   int wide_stride, narrow_stride;
-  LaneFormat c_format;
+  LaneFormat c_format; // after widening
+  bool widens_c;       // from f16 to f32
   int c_bytes, d_bytes;
   int step_k;
   int fraction_bits;
@@ -170,7 +171,8 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
                        .d = tile.d,
                        .wide_stride = wide_a ? tile.n : 1,
                        .narrow_stride = wide_a ? 1 : tile.n,
-                       .c_format = LaneFormat(model.c),
+                       .c_format = LaneFormat(widens_c(model) ? model.d : model.c),
+                       .widens_c = widens_c(model),
                        .c_bytes = element_bytes(model.c),
                        .d_bytes = element_bytes(model.d),
                        .step_k = step_k,

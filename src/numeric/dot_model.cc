@@ -16,10 +16,10 @@
 // A result goes to f32 toward zero and to f16 to nearest even; a NaN is canonical, an overflow infinity.
 //
 // Published: MMA-Sim (arXiv:2511.10909). Measured by us on an H200, random, wide, subnormal and special
-// operands, every bit equal: mma f16 (f16 and f32 accumulators), bf16, tf32, fp8 and f64; wgmma f16 (both),
-// tf32 and fp8 (both). Published by the assembler's own code: scalar_k4. Assumed: what was carried over from
-// the nearest form, such as wmma's longer K as several steps, accumulators whose type differs from the
-// result's, fp8 mma on sm_100, every sparse form.
+// operands, every bit equal: mma and wmma f16 (every pair of accumulators), bf16, tf32, fp8 and f64; wgmma
+// f16 (f16 and f32), tf32 and fp8 (both). Published by the assembler's own code: scalar_k4. Assumed: what was
+// carried over from the nearest form, such as wmma's longer K as several steps, accumulators whose type
+// differs from the result's on other machines, fp8 mma on sm_100, every sparse form.
 //
 // Tests: tests/unit/numeric/dot_test.cc.
 #include "numeric/dot.h"
@@ -102,10 +102,10 @@ int max_fused_k(Arch arch, FloatFormat a) {
 Evidence evidence(Arch arch, DotUnit unit, const DotModel& model, int k) {
   if (model.scheme == DotScheme::scalar_k4)
     return Evidence::published;
+  if (arch == Arch::sm_90 && (model.c == model.d || unit == DotUnit::mma))
+    return unit == DotUnit::wgmma && model.a == FloatFormat::bf16 ? Evidence::published : Evidence::measured;
   if (model.c != model.d)
     return Evidence::assumed;
-  if (arch == Arch::sm_90)
-    return unit == DotUnit::wgmma && model.a == FloatFormat::bf16 ? Evidence::published : Evidence::measured;
   if (arch == Arch::sm_100 && unit == DotUnit::mma && is_fp8(model.a))
     return Evidence::assumed;
   const bool longer_than_published = (arch == Arch::sm_70 && k > 4) || (arch == Arch::sm_75 && k > 8);

@@ -86,6 +86,8 @@ uint64_t brute_step(const DotModel& model, FloatFormat c_format, const std::vect
   if (model.d == f32 && std::fabs(result) >= 0x1p128)
     return encode_infinity(f32, result < 0);
   const uint64_t bits = convert_float(model.d, f64, bits_of(result), {.rounding = model.rounding});
+  if ((bits & traits(model.d).magnitude_mask()) == 0)
+    return 0;
   return model.d == f32 ? bits >> (23 - model.kept_fraction_bits) << (23 - model.kept_fraction_bits) : bits;
 }
 
@@ -111,7 +113,8 @@ uint64_t brute_output(const DotModel& model, const std::vector<double>& a, const
   for (size_t k = 0; k < a.size(); k += step) {
     const size_t end = std::min(k + step, a.size());
     const double accumulator = k == 0 ? c : value_of(model.d, partial);
-    partial = brute_step(model, k == 0 ? model.c : model.d, {a.begin() + k, a.begin() + end},
+    const bool is_c = k == 0 && !(model.c == f16 && model.d == f32); // that is widened before
+    partial = brute_step(model, is_c ? model.c : model.d, {a.begin() + k, a.begin() + end},
                          {b.begin() + k, b.begin() + end}, accumulator, scale_exponent);
   }
   return partial;
@@ -298,6 +301,21 @@ TEST(Dot, KnownResults) {
   const auto half = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f16, f16, 16);
   EXPECT_EQ(run(half, 1, 1, 1, {{0x7c00}, {0x3c00}, {0xfc00}})[0], 0x7fffu);
   EXPECT_EQ(run(half, 1, 1, 1, {{0x7bff}, {0x4000}, {0}})[0], 0x7c00u);
+}
+
+// Measured on an H200.
+TEST(Dot, ATinyNegativeSumIsPlusZero) {
+  const auto half = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f16, f16, 16);
+  EXPECT_EQ(run(half, 1, 1, 1, {{0x8001}, {0x0001}, {0}})[0], 0u);      // -2^-48
+  EXPECT_EQ(run(half, 1, 1, 1, {{0x8c00}, {0x0800}, {0}})[0], 0u);      // -2^-25: half of the least f16
+  EXPECT_EQ(run(half, 1, 1, 1, {{0x8c01}, {0x0800}, {0}})[0], 0x8001u); // just beyond it
+}
+
+// Measured on an H200: C of f16 with accumulators of f32 is a normalized term.
+TEST(Dot, CIsWidenedBeforeItIsAdded) {
+  const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f16, f32, 16);
+  // With f16's least exponent, -14, nothing below 2^-39 would be left.
+  EXPECT_EQ(run(model, 1, 1, 1, {{0x0010}, {0x0010}, {0x0001}})[0], bits_of(0x1p-24f + 0x1p-40f));
 }
 
 TEST(Dot, ANumberOfTheModelOffGivesOtherBits) {
