@@ -32,6 +32,7 @@ uint64_t finish(FloatFormat format, uint64_t bits, const ArithmeticOptions& opti
   return options.sat && bits > one ? one : bits;
 }
 
+// Operands as nan_result() wants them.
 template <class... Bits>
 uint64_t finish_nan(FloatFormat format, const ArithmeticOptions& options, Bits... operands) {
   const uint64_t list[] = {operands..., 0};
@@ -127,7 +128,7 @@ uint64_t min_max(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions
   }
   const bool a_nan = is_nan(format, a), b_nan = is_nan(format, b);
   if ((a_nan && b_nan) || (options.nan && (a_nan || b_nan))) {
-    const uint64_t list[] = {a, b};
+    const uint64_t list[] = {b, a};
     return nan_result(format, list, 2);
   }
   const bool b_is_further = (total_order(format, b) > total_order(format, a)) == want_max;
@@ -137,9 +138,10 @@ uint64_t min_max(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions
 
 } // namespace
 
-// f32: 0x7fffffff, f16 and bf16: 0x7fff, as the PTX ISA says. f64 keeps the first NaN operand, made quiet,
-// and an invalid operation gives the negative quiet NaN without payload: that is what we remember of the
-// hardware, and recorded bits are to settle it.
+// f32: 0x7fffffff, f16 and bf16: 0x7fff, as the PTX ISA says. f64, measured on an H200: a NaN operand stays,
+// sign and payload, made quiet, signalling or not: of add, sub and mul b before a, of fma (and the matrix
+// instructions) b before c before a, of div a before b. An invalid operation gives the negative quiet NaN
+// without payload.
 uint64_t nan_result(FloatFormat format, const uint64_t* operands, int count) {
   if (format != FloatFormat::f64)
     return encode_nan(format);
@@ -159,7 +161,7 @@ uint64_t add(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions
   b = input(format, b, options.ftz);
   const Decoded x = decode(format, a), y = decode(format, b);
   if (x.float_class == FloatClass::nan || y.float_class == FloatClass::nan)
-    return finish_nan(format, options, a, b);
+    return finish_nan(format, options, b, a);
   if (is_infinite(x) || is_infinite(y)) {
     if (is_infinite(x) && is_infinite(y) && x.sign != y.sign)
       return finish_nan(format, options);
@@ -179,7 +181,7 @@ uint64_t mul(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions
   const Decoded x = decode(format, a), y = decode(format, b);
   const bool sign = x.sign != y.sign;
   if (x.float_class == FloatClass::nan || y.float_class == FloatClass::nan)
-    return finish_nan(format, options, a, b);
+    return finish_nan(format, options, b, a);
   if ((is_infinite(x) && is_zero(y)) || (is_zero(x) && is_infinite(y)))
     return finish_nan(format, options);
   if (is_infinite(x) || is_infinite(y))
@@ -196,7 +198,7 @@ uint64_t fma(FloatFormat format, uint64_t a, uint64_t b, uint64_t c, const Arith
   const bool sign = x.sign != y.sign;
   if (x.float_class == FloatClass::nan || y.float_class == FloatClass::nan ||
       z.float_class == FloatClass::nan)
-    return finish_nan(format, options, a, b, c);
+    return finish_nan(format, options, b, c, a);
   if ((is_infinite(x) && is_zero(y)) || (is_zero(x) && is_infinite(y)))
     return finish_nan(format, options);
   if (is_infinite(x) || is_infinite(y)) {
@@ -267,11 +269,11 @@ uint64_t max(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions& op
 }
 
 uint64_t abs(FloatFormat format, uint64_t a, bool ftz) {
-  return input(format, a, ftz) & ~traits(format).sign_mask();
+  return is_nan(format, a) ? nan_result(format, &a, 1) : input(format, a, ftz) & ~traits(format).sign_mask();
 }
 
 uint64_t neg(FloatFormat format, uint64_t a, bool ftz) {
-  return input(format, a, ftz) ^ traits(format).sign_mask();
+  return is_nan(format, a) ? nan_result(format, &a, 1) : input(format, a, ftz) ^ traits(format).sign_mask();
 }
 
 Ordering compare(FloatFormat format, uint64_t a, uint64_t b, bool ftz) {

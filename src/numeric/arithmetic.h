@@ -40,7 +40,7 @@ struct MinMaxOptions {
 uint64_t min(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions& options = {});
 uint64_t max(FloatFormat format, uint64_t a, uint64_t b, const MinMaxOptions& options = {});
 
-// Only the sign bit, NaN included, and the flush of .ftz.
+// Only the sign bit, and the flush of .ftz; of a NaN what nan_result() gives.
 uint64_t abs(FloatFormat format, uint64_t a, bool ftz = false);
 uint64_t neg(FloatFormat format, uint64_t a, bool ftz = false);
 
@@ -51,8 +51,8 @@ Ordering compare(FloatFormat format, uint64_t a, uint64_t b, bool ftz = false);
 // A subnormal becomes zero of the same sign; everything else stays.
 uint64_t flush_subnormal(FloatFormat format, uint64_t bits);
 
-// The NaN that an operation on these operands gives, at least one of which is NaN or which are invalid
-// together (then pass none). The one place that says so.
+// The NaN that an operation gives; the one place that says so. `operands` in the order in which their NaNs
+// are preferred, at least one NaN; or none, if the operation is invalid.
 uint64_t nan_result(FloatFormat format, const uint64_t* operands, int count);
 
 } // namespace lemma::numeric

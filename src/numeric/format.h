@@ -68,9 +68,11 @@ struct FormatTraits {
     return (uint64_t{1} << (exponent_bits + fraction_field_bits())) - 1;
   }
   constexpr uint64_t infinity() const { return uint64_t(max_biased_exponent()) << fraction_field_bits(); }
-  // The NaN that an operation makes: every magnitude bit set (0x7fffffff, 0x7fff, 0x7f, 0xff); 0 where there
-  // is none.
-  constexpr uint64_t canonical_nan() const { return has_nan() ? magnitude_mask() : 0; }
+  // The NaN that an operation makes: every magnitude bit set (0x7fffffff, 0x7fff, 0x7f, 0xff) but tf32's
+  // ignored ones (0x7fffe000, measured on an H200); 0 where there is none.
+  constexpr uint64_t canonical_nan() const {
+    return has_nan() ? magnitude_mask() >> padding_bits << padding_bits : 0;
+  }
   constexpr uint64_t max_finite() const {
     const uint64_t ulp = uint64_t{1} << padding_bits;
     switch (nan) {

@@ -36,12 +36,12 @@ bool is_half(Type type) {
   return type == Type::f16 || type == Type::bf16;
 }
 
-// Whether the kernel of these types computes this rounding: half-precision results are rounded to nearest
-// only.
+// Whether the kernel of these types does what the modifiers ask: half-precision results are rounded to
+// nearest only, and bf16 becomes f32 without .ftz only.
 bool kernel_takes(Type to, Type from, const ConvertModifiers& modifiers) {
-  if (!is_half(to) || to == from)
-    return true;
-  return modifiers.rounding == Qual::rn;
+  if (!is_half(to))
+    return from != Type::bf16 || to != Type::f32 || !modifiers.ftz;
+  return to == from || modifiers.rounding == Qual::rn;
 }
 
 // The row of the types, and among those of integers or of one type the one for the modifiers.
@@ -61,8 +61,8 @@ bool pick_convert(const ptx::Instruction& instruction, Selection& selection) {
   const std::optional<ConvertModifiers> modifiers = modifiers_of(instruction);
   const Type to = instruction.type(0), from = instruction.type(1);
   const std::optional<ElementFormat> to_format = format_of(to), from_format = format_of(from);
-  if (!modifiers || !to_format || !from_format || to_format->elements != 1 || from_format->elements != 1 ||
-      to == Type::tf32)
+  const bool scalar = to_format && from_format && to_format->elements == 1 && from_format->elements == 1;
+  if (!modifiers || !scalar || to == Type::tf32) // convert_packed.cc has tf32
     return false;
   ptx::Instruction row;
   row.opcode = Opcode::cvt;

@@ -46,7 +46,8 @@ bool matches(const Row& row, const ptx::Instruction& instruction) {
 void apply_modes(const Row& row, const ptx::Instruction& instruction, Selection& selection) {
   if (row.modes == Modes::host) {
     const Qual rounding = instruction.one_of({Qual::rn, Qual::rz, Qual::rm, Qual::rp}, Qual::rn);
-    const uint32_t mode = host_mode(rounding, instruction.has(Qual::ftz));
+    const bool is_double = row.types[0] == Type::f64; // ptxas ignores .ftz there
+    const uint32_t mode = host_mode(rounding, instruction.has(Qual::ftz) && !is_double);
     selection.imm = mode;
     selection.handler =
         row.by_mode[(instruction.has(Qual::sat) ? 2 : 0) | (mode != kHostDefaultMode ? 1 : 0)];

@@ -61,11 +61,7 @@ TEST(Convert, F64ToF32AgreesWithHost) {
         const HostRounding scope(rounding);
         volatile double x = as_double(bits);
         volatile float y = static_cast<float>(x);
-        if (std::isnan(y)) {
-          ASSERT_EQ(convert_float(f32, f64, bits, {.rounding = rounding}), 0x7fffffffu);
-        } else {
-          ASSERT_EQ(convert_float(f32, f64, bits, {.rounding = rounding}), bits_of(y));
-        }
+        ASSERT_EQ(convert_float(f32, f64, bits, {.rounding = rounding}), bits_of(y)); // NaN too
       }
     }
 }
@@ -79,9 +75,34 @@ TEST(Convert, NanRules) {
   EXPECT_EQ(convert_float(e2m1, f32, 0xffc00000, {.satfinite = true}), 0x7u);
   EXPECT_EQ(convert_float(f16, e4m3, 0xff), 0x7fffu);
   EXPECT_EQ(convert_float(bf16, ue8m0, 0xff), 0x7fffu);
-  EXPECT_EQ(convert_float(tf32, f32, 0x7f800001), 0x7fffffffu);
+  EXPECT_EQ(convert_float(tf32, f32, 0x7f800001), 0x7fffe000u);
   EXPECT_EQ(convert_float(f16, f32, 0x7fc00000, {.relu = true}), 0x7fffu);
   EXPECT_EQ(convert_float(f32, f32, 0x7fc00000, {.sat = true}), 0u);
+}
+
+// Measured on an H200.
+TEST(Convert, NanKeepsItsPayload) {
+  EXPECT_EQ(convert_float(f32, f64, 0x7ff007afdb815469), 0x7fc03d7eu);
+  EXPECT_EQ(convert_float(f32, f64, 0xfff0000000000001), 0xffc00000u);
+  EXPECT_EQ(convert_float(f16, f64, 0x7ff00fe6e7023625), 0x7e03u);
+  EXPECT_EQ(convert_float(bf16, f64, 0x7ff0201edb341e47), 0x7fc1u);
+  EXPECT_EQ(convert_float(f64, f16, 0xfc01), 0xfff8040000000000u);
+  EXPECT_EQ(convert_float(f64, f32, 0x7f800001), 0x7ff8000020000000u);
+  EXPECT_EQ(convert_float(f64, f32, 0x7f800001, {.ftz = true}), 0x7fffffffe0000000u);
+  EXPECT_EQ(convert_float(f32, bf16, 0xff81, {.ftz = true}), 0x7fffffffu);
+  const ConvertOptions away{.rounding = Rounding::rna}, limited{.rounding = Rounding::rna, .satfinite = true};
+  EXPECT_EQ(convert_float(tf32, f32, 0x7f803ebd, away), 0x7f802000u);
+  EXPECT_EQ(convert_float(tf32, f32, 0x7f800001, away), 0x7f800000u);
+  EXPECT_EQ(convert_float(tf32, f32, 0x7f810bc7, limited), 0x7f80e000u);
+  EXPECT_EQ(convert_float(tf32, f32, 0x7f800001, limited), 0x7f7fe000u);
+}
+
+// Measured on an H200.
+TEST(Convert, WhatFtzFlushes) {
+  EXPECT_EQ(convert_float(f16, f32, 1, {.rounding = Rounding::rp, .ftz = true}), 1u);
+  EXPECT_EQ(convert_float(f16, f32, 0x80000001, {.rounding = Rounding::rm, .ftz = true}), 0x8001u);
+  EXPECT_EQ(convert_float(f32, bf16, 0x807f, {.ftz = true}), 0x80000000u);
+  EXPECT_EQ(convert_float(f32, bf16, 0x007f), 0x007f0000u);
 }
 
 TEST(Convert, Modifiers) {

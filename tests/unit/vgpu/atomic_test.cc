@@ -79,7 +79,7 @@ uint64_t add_double(uint64_t a, uint64_t b) {
   if (!std::isnan(sum))
     return std::bit_cast<uint64_t>(sum);
   // Which NaN is src/numeric's to know.
-  const uint64_t operands[] = {a, b};
+  const uint64_t operands[] = {b, a};
   const bool has_nan = std::isnan(std::bit_cast<double>(a)) || std::isnan(std::bit_cast<double>(b));
   return numeric::nan_result(numeric::FloatFormat::f64, operands, has_nan ? 2 : 0);
 }

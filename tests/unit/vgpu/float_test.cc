@@ -78,6 +78,7 @@ TEST(Float, F64) {
     check(spelling("mad"), [&](const uint64_t* s) { return numeric::fma(f, s[0], s[1], s[2], o); });
     check(spelling("div"), [&](const uint64_t* s) { return numeric::div(f, s[0], s[1], o); });
     check(spelling("rcp"), [&](const uint64_t* s) { return numeric::rcp(f, s[0], o); });
+    check(fmt::format("rcp{}.ftz.f64", suffix), [&](const uint64_t* s) { return numeric::rcp(f, s[0], o); });
     check(spelling("sqrt"), [&](const uint64_t* s) { return numeric::sqrt(f, s[0], o); });
   }
 }
@@ -106,13 +107,13 @@ TEST(Float, MinMax) {
 }
 
 // sm_90 has no instruction for abs and neg: they are additions, which make f32's NaN canonical and f64's
-// quiet.
+// quiet, with its own sign.
 TEST(Float, Signs) {
   const auto f32 = [](uint64_t changed) {
     return numeric::is_nan(FloatFormat::f32, changed) ? uint64_t{0x7fffffff} : changed;
   };
-  const auto f64 = [](uint64_t changed) {
-    return numeric::is_nan(FloatFormat::f64, changed) ? changed | uint64_t{1} << 51 : changed;
+  const auto f64 = [](uint64_t a, uint64_t changed) {
+    return numeric::is_nan(FloatFormat::f64, a) ? a | uint64_t{1} << 51 : changed;
   };
   const auto flush = [](uint64_t a) { return numeric::flush_subnormal(FloatFormat::f32, a); };
   check("abs.f32", [&](const uint64_t* s) { return f32(s[0] & 0x7fffffff); });
@@ -120,8 +121,8 @@ TEST(Float, Signs) {
   check("abs.ftz.f32", [&](const uint64_t* s) { return f32(flush(s[0]) & 0x7fffffff); });
   check("neg.ftz.f32", [&](const uint64_t* s) { return f32(flush(s[0]) ^ 0x80000000); });
   constexpr uint64_t kSign = uint64_t{1} << 63;
-  check("abs.f64", [&](const uint64_t* s) { return f64(s[0] & ~kSign); });
-  check("neg.f64", [&](const uint64_t* s) { return f64(s[0] ^ kSign); });
+  check("abs.f64", [&](const uint64_t* s) { return f64(s[0], s[0] & ~kSign); });
+  check("neg.f64", [&](const uint64_t* s) { return f64(s[0], s[0] ^ kSign); });
   check("copysign.f32", [](const uint64_t* s) { return (s[0] & 0x80000000) | (s[1] & 0x7fffffff); });
   check("copysign.f64", [](const uint64_t* s) { return (s[0] & kSign) | (s[1] & ~kSign); });
 }
