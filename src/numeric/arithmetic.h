@@ -19,7 +19,13 @@ struct ArithmeticOptions {
   bool ftz = false;  // subnormal inputs and results become zero of the same sign (f32, f16)
   bool sat = false;  // clamp to [+0, 1]; NaN becomes +0
   bool relu = false; // negative results become +0; NaN stays, canonical
+  bool oob = false;  // fma of f16 and bf16: a multiplicand that is kOobNan makes the result +0
 };
+
+// What a tensor copy that fills with NaN writes beyond the bounds of a tensor of f16 or bf16, and .oob knows.
+// Published for sm_120 (0x7ff7 in every 16 bits); the record of an H200 holds no operand with these bits, and
+// says that 0x7fff and 0xffff are NaN like any other to .oob.
+inline constexpr uint16_t kOobNan = 0x7ff7;
 
 uint64_t add(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});
 uint64_t sub(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});

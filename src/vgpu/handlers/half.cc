@@ -1,8 +1,9 @@
 // Half-precision arithmetic: add, sub, mul, fma, neg, abs, min and max of f16, f16x2, bf16 and bf16x2, with
-// .ftz, .sat, .relu, .NaN and .xorsign.abs. Kernels and rows stand in half.inc. ex2 and tanh are
-// approximate.cc; fma.oob is not modelled.
+// .ftz, .sat, .relu, .oob, .NaN and .xorsign.abs. Kernels and rows stand in half.inc. ex2 and tanh are
+// approximate.cc.
 //
 // PTX ISA: "Half Precision Floating Point Instructions". Tests: tests/unit/vgpu/half_test.cc.
+#include "numeric/arithmetic.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/select.h"
 

@@ -129,6 +129,15 @@ TEST(Arithmetic, NanOperandsOfF64) {
   EXPECT_EQ(abs(f32, 0xff800001), 0x7fffffffu);
 }
 
+TEST(Arithmetic, FmaOutOfBounds) {
+  const ArithmeticOptions oob{.oob = true};
+  EXPECT_EQ(fma(f16, kOobNan, 0x3c00, 0x3c00, oob), 0u);
+  EXPECT_EQ(fma(f16, 0xfe00, kOobNan, 0x3c00, oob), 0u);
+  EXPECT_EQ(fma(f16, kOobNan, 0x3c00, 0x3c00), 0x7fffu);
+  EXPECT_EQ(fma(f16, 0x7fff, 0x3c00, 0x3c00, oob), 0x7fffu); // measured on an H200
+  EXPECT_EQ(fma(f16, 0x3c00, 0x3c00, 0x3c00, oob), 0x4000u);
+}
+
 TEST(Arithmetic, SignOfZero) {
   const uint64_t one = 0x3f800000, minus_one = 0xbf800000, minus_zero = 0x80000000;
   EXPECT_EQ(add(f32, one, minus_one), 0u);

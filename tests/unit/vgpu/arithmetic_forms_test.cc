@@ -26,18 +26,14 @@ constexpr Opcode kOpcodes[] = {
     Opcode::shf,   Opcode::shl,   Opcode::shr,      Opcode::sin,  Opcode::slct,  Opcode::sqrt,
     Opcode::sub,   Opcode::subc,  Opcode::szext,    Opcode::tanh, Opcode::testp, Opcode::xor_};
 
-// Legal for the assembler, and not executed: fma.oob, whose out-of-bounds NaN is for hardware bits to say;
-// and what ptxas takes though the ISA gives it no meaning: directed rounding of fma.bf16 (ptxas makes f16
-// code of it, or drops the rounding), testp without a test.
+// Legal for the assembler, and not executed, because the ISA gives it no meaning: directed rounding of
+// fma.bf16 (ptxas makes f16 code of it, or drops the rounding), testp without a test.
 bool is_modelled(const ptx::Instruction& instruction) {
   const Type type = instruction.type();
   if (instruction.opcode == Opcode::fma && (type == Type::bf16 || type == Type::bf16x2) &&
       !instruction.has(Qual::rn))
     return false;
-  if (instruction.opcode == Opcode::testp && instruction.quals.empty())
-    return false;
-  return std::none_of(instruction.quals.begin(), instruction.quals.end(),
-                      [](Qual q) { return isa::to_string(q) == "oob"; });
+  return instruction.opcode != Opcode::testp || !instruction.quals.empty();
 }
 
 std::string spell(const ptx::Instruction& instruction) {

@@ -82,6 +82,23 @@ TEST(Half, Fma) {
       }
 }
 
+TEST(Half, FmaOutOfBounds) {
+  for (const HalfType& t : kTypes)
+    for (const bool relu : {false, true}) {
+      const ArithmeticOptions o{.relu = relu, .oob = true};
+      CheckOptions options;
+      options.source = [&](int,
+                           uint64_t r) { // in a fourth the lowest, in another the highest element is the NaN
+        const uint64_t bits = r >> 8, nan = numeric::kOobNan;
+        const uint64_t low = r % 4 == 0 ? nan : bits & 0xffff;
+        return t.elements == 1 ? low : (r % 4 == 1 ? nan : bits >> 16 & 0xffff) << 16 | low;
+      };
+      check(fmt::format("fma.rn.oob{}.{}", relu ? ".relu" : "", t.name),
+            elementwise(t, [&](const uint64_t* e) { return numeric::fma(t.format, e[0], e[1], e[2], o); }),
+            options);
+    }
+}
+
 // Operands whose sum lies just beside the middle of two halves, where rounding twice would show.
 TEST(Half, FmaRoundsOnce) {
   CheckOptions options;
