@@ -45,7 +45,7 @@ struct DeviceOptions {
 struct DeviceInfo {
   std::string kind;   // "cpu" or "cuda"
   std::string name;   // "virtual GPU", "NVIDIA H200"
-  std::string driver; // cuda: the driver's CUDA version, "13.0"; cpu: empty
+  std::string driver; // cuda: the driver's CUDA version and its own, "13.0 (580.159.04)"; cpu: empty
   std::string target; // what the machine is: "sm_90"
 };
 

@@ -1,8 +1,8 @@
 // Files of recorded bits: tests/golden/<target>/<group>.json, and beside it <group>.bin.zst.
 //
 //   {
-//     "stamp": {"gpu": "NVIDIA H200", "driver": "13.0", "lemma": "0.1.0", "seed": 1, "command": "...",
-//     "date": "..."}, "cases": {
+//     "stamp": {"gpu": "NVIDIA H200", "driver": "13.0 (580.159.04)", "lemma": "0.1.0", "seed": 1, "command":
+//     "...", "date": "..."}, "cases": {
 //       "add.rn.f32": {"parts": {"ordinary": "<128-bit hash>", ...}, "kept": [256, 0]},
 //       ...
 //   }}
@@ -23,7 +23,7 @@ namespace lemma::golden {
 
 struct Stamp {
   std::string gpu;    // "NVIDIA H200"
-  std::string driver; // the CUDA version of the driver, "13.0"
+  std::string driver; // as DeviceInfo::driver says it, "13.0 (580.159.04)"
   std::string target; // of the PTX, "sm_90a"
   std::string lemma;  // version that made the cases
   uint64_t seed = 0;

@@ -3,6 +3,7 @@
 #include "runtime/device_impl.h"
 
 #include <dlfcn.h>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace lemma::runtime::cuda {
@@ -51,7 +52,23 @@ std::string Driver::version() const {
   int version = 0;
   if (driver_get_version(&version) != kSuccess)
     return "";
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  const std::string cuda = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  Dl_info info = {};
+  std::error_code error;
+  if (dladdr(reinterpret_cast<const void*>(driver_get_version), &info) == 0 || !info.dli_fname)
+    return cuda;
+  const std::string release = release_of(std::filesystem::canonical(info.dli_fname, error).string());
+  return release.empty() ? cuda : fmt::format("{} ({})", cuda, release);
+}
+
+std::string release_of(std::string_view file) {
+  constexpr std::string_view prefix = "libcuda.so.";
+  file.remove_prefix(file.rfind('/') + 1); // npos + 1 is 0
+  if (file.substr(0, prefix.size()) != prefix)
+    return "";
+  file.remove_prefix(prefix.size());
+  const bool is_release = file.find('.') != file.npos && file.find_first_not_of("0123456789.") == file.npos;
+  return is_release ? std::string(file) : "";
 }
 
 } // namespace lemma::runtime::cuda

@@ -111,6 +111,9 @@ struct LaunchConfiguration {
   X(event_elapsed_time, cuEventElapsedTime, (float* milliseconds, Event start, Event end))                   \
   X(event_destroy, cuEventDestroy_v2, (Event event))
 
+// "580.159.04" of ".../libcuda.so.580.159.04", as the driver's file is called behind its links; else empty.
+std::string release_of(std::string_view file);
+
 class Driver {
 public:
   // Opens libcuda.so.1, once a process, and initializes it. Error: unavailable.
@@ -118,7 +121,7 @@ public:
 
   // "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
   std::string describe(Status status) const;
-  // "13.0"
+  // The CUDA version, and the driver's own where its file says so: "13.0 (580.159.04)".
   std::string version() const;
 
 #define X(name, symbol, parameters) Status(*name) parameters = nullptr;

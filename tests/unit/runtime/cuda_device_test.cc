@@ -3,6 +3,7 @@
 #include "fake_cuda.h"
 
 #include "lemma/lemma.h"
+#include "runtime/cuda_driver.h"
 
 #include <gtest/gtest.h>
 
@@ -49,11 +50,19 @@ fake_cuda::State* CudaDevice::state_ = nullptr;
 TEST_F(CudaDevice, SaysWhatItIs) {
   const Device device = open();
   EXPECT_EQ(device.info().name, "Fake H200");
-  EXPECT_EQ(device.info().driver, "13.0");
+  EXPECT_EQ(device.info().driver, "13.0"); // its file is not called after a release
   EXPECT_EQ(device.info().target, "sm_90");
   const auto other = Device::open("cuda", {.ordinal = 1});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().kind, ErrorKind::unavailable);
+}
+
+TEST(CudaDriver, ReleaseIsInTheNameOfItsFile) {
+  EXPECT_EQ(runtime::cuda::release_of("/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04"), "580.159.04");
+  EXPECT_EQ(runtime::cuda::release_of("libcuda.so.535.54"), "535.54");
+  EXPECT_EQ(runtime::cuda::release_of("/fake/libcuda.so.1"), "");
+  EXPECT_EQ(runtime::cuda::release_of("/usr/lib/wsl/lib/libcuda.so.1.1-beta"), "");
+  EXPECT_EQ(runtime::cuda::release_of(""), "");
 }
 
 TEST_F(CudaDevice, CopiesAndFillsMemory) {
