@@ -49,6 +49,13 @@ bool Parser::parse_function(Linkage linkage) {
     return false;
   function.has_body = at(TokenKind::lbrace);
   function.range = {begin, last_end_};
+  if (function.linkage == Linkage::common || (function.linkage == Linkage::extern_ && function.has_body)) {
+    error("linkage", function.range,
+          function.has_body ? fmt::format("a function with a body is not {}",
+                                          function.linkage == Linkage::common ? ".common" : ".extern")
+                            : "a function is not .common");
+    return false;
+  }
   uint32_t index = 0;
   if (!declare_function(function, name, index))
     return false;

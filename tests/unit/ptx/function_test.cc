@@ -108,6 +108,8 @@ TEST(Function, FunctionErrors) {
             "4:24 duplicate: 'f' was declared .extern: it has no body in this module\n");
   EXPECT_EQ(of(".entry k(.param .u64 p, .param .u64 p) { ret; }"),
             "4:25 duplicate: 'p' is declared already\n");
+  EXPECT_EQ(of(".extern .func f { ret; }"), "4:9 linkage: a function with a body is not .extern\n");
+  EXPECT_EQ(of(".common .func f;"), "4:9 linkage: a function is not .common\n");
   EXPECT_EQ(of(".entry k(.reg .u64 p) { ret; }"), "4:10 state-space: a kernel's parameter lives in .param\n");
   EXPECT_EQ(of(".func f(.param .u64 .ptr p);"), "4:9 pointer: .ptr describes parameters of a kernel only\n");
   EXPECT_EQ(of(".func f(.reg .u64 p[2]) { ret; }"), "4:9 state-space: an array parameter lives in .param\n");
