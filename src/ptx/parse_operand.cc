@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace lemma::ptx {
 namespace {
@@ -35,6 +36,7 @@ bool Parser::parse_instruction() {
   instruction.opcode = match->opcode;
   instruction.quals = match->quals;
   instruction.types = match->types;
+  opcode_ = match->opcode;
   elements_ = 0;
   const uint32_t number = here();
   bool good = true;
@@ -340,15 +342,42 @@ bool Parser::parse_identifier_operand(Operand& out) {
   case OperandKind::reg:
     return parse_component(out);
   case OperandKind::symbol:
-    if (at(TokenKind::lbracket)) {
-      error("array-index", token_.range(), "indexed variables are not supported: write the address, [name+8]")
-          .severity = Severity::unsupported;
-      return false;
-    }
+    if (at(TokenKind::lbracket))
+      return parse_array_element(out);
     return parse_offset(out.offset);
   default:
     return true;
   }
+}
+
+// name[2]: what ld and st access, the address of the element for others. The index counts elements.
+bool Parser::parse_array_element(Operand& out) {
+  const uint32_t begin = token_.begin;
+  advance();
+  if (at(TokenKind::identifier) && text(token_) != "WARP_SZ") {
+    error("array-index", token_.range(), "an index in a register is not supported: compute the address")
+        .severity = Severity::unsupported;
+    return false;
+  }
+  uint64_t index = 0;
+  if (!parse_integer_expression(index, "an index") || !expect(TokenKind::rbracket, "after the index"))
+    return false;
+  const Variable* variable = variable_of(out, body_->function, *module_);
+  if (!variable->is_array || variable->dims.size() != 1) {
+    error("array-index", since(begin), fmt::format("'{}' is no array of one dimension", out.symbol_name));
+    return false;
+  }
+  const uint64_t element_bytes =
+      static_cast<uint64_t>(isa::bytes_of(variable->type)) * variable->vector_elems;
+  out.offset = static_cast<int64_t>(index * element_bytes);
+  if (opcode_ != Opcode::ld && opcode_ != Opcode::st)
+    return true;
+  Operand base = std::move(out);
+  out = Operand();
+  out.kind = OperandKind::address;
+  out.offset = std::exchange(base.offset, 0);
+  out.elems.push_back(std::move(base));
+  return true;
 }
 
 bool Parser::parse_component(Operand& out) {

@@ -170,6 +170,7 @@ private:
   bool parse_vector(Operand& out, int depth);
   bool parse_address(Operand& out, int depth);
   bool parse_identifier_operand(Operand& out);
+  bool parse_array_element(Operand& out);
   bool parse_component(Operand& out);
   bool resolve(const Token& name, Operand& out);
   bool resolve_special_register(const Token& name, Operand& out);
@@ -203,9 +204,10 @@ private:
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   isa::MatchCache matches_;
-  isa::OperandShapes shapes_; // of the current instruction
-  size_t elements_ = 0;       // likewise
-  std::string joined_;        // likewise, the spelling of its opcode
+  isa::OperandShapes shapes_;    // of the current instruction
+  Opcode opcode_ = Opcode::none; // likewise
+  size_t elements_ = 0;          // likewise
+  std::string joined_;           // likewise, the spelling of its opcode
   // File, line, column -> the last such of Module::locations.
   std::map<std::array<uint64_t, 3>, uint32_t> locations_;
   std::set<std::string_view> section_labels_;

@@ -90,6 +90,18 @@ TEST(Operand, Addresses) {
   EXPECT_EQ(one("ld.param.u64 %rd1, [p];").operand(1).elems.at(0).symbol_scope, Operand::SymbolScope::param);
 }
 
+// ptxas makes the same code of ld.shared.b32 %r1, sh[2] and of [sh+8].
+TEST(Operand, ElementsOfArrays) {
+  const One load = one("ld.shared.b32 %r1, sh[1+1];");
+  EXPECT_EQ(load.operand(1).kind, OperandKind::address);
+  EXPECT_EQ(load.operand(1).offset, 8);
+  EXPECT_EQ(load.operand(1).elems.at(0).offset, 0);
+  EXPECT_EQ(one("st.shared.b32 sh[3], %r1;").operand(0).offset, 12);
+  const One address = one("mov.u32 %r1, sh[2];");
+  EXPECT_EQ(address.operand(1).kind, OperandKind::symbol);
+  EXPECT_EQ(address.operand(1).offset, 8);
+}
+
 TEST(Operand, TensorAddresses) {
   const One load =
       one("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast"
@@ -241,8 +253,10 @@ TEST(Operand, Errors) {
   EXPECT_EQ(of("ld.shared.b32 %r1, [{%r1}];"), "5:21 syntax: a vector cannot stand here\n");
   EXPECT_EQ(of("ld.shared.b32 %r1, [k];"),
             "5:21 address: an address is a register, a variable or an integer\n");
-  EXPECT_EQ(of("ld.shared.b32 %r1, sh[1];"),
-            "5:22 array-index: indexed variables are not supported: write the address, [name+8]\n");
+  EXPECT_EQ(of("ld.shared.b32 %r1, sh[%r2];"),
+            "5:23 array-index: an index in a register is not supported: compute the address\n");
+  EXPECT_EQ(of(".shared .b32 one; ld.shared.b32 %r1, one[0];"),
+            "5:41 array-index: 'one' is no array of one dimension\n");
   EXPECT_EQ(of("mov.b32 %r1, !sh;"), "5:14 operand: '!' negates a predicate register\n");
   EXPECT_EQ(of("mov.b32 %r1, sh|%r1;"), "5:16 syntax: ',' expected after the operand, not '|'\n");
   EXPECT_EQ(of("mov.b32 {%r1, %r2, 3;"), "5:21 syntax: '}' expected after the vector, not ';'\n");
