@@ -52,6 +52,7 @@ bool Parser::parse_instruction() {
     return false;
   }
   const bool ended = expect_semicolon("the instruction");
+  unwrap_single_elements(instruction);
   instruction.form = match->forms.front();
   if (match->forms.size() > 1) {
     shapes_of(instruction, body_->function, *module_, shapes_);
@@ -116,6 +117,24 @@ bool Parser::parse_opcode(const isa::Match*& match) {
     warn(std::move(warning));
   }
   return true;
+}
+
+// ld.global.b32 {%r1}, [%rd1]: Triton writes vectors of one element, which mean the element.
+void Parser::unwrap_single_elements(Instruction& instruction) {
+  const bool moves_bits =
+      instruction.opcode == Opcode::mov && isa::kind_of(instruction.type()) == isa::TypeKind::untyped;
+  if (instruction.opcode != Opcode::ld && instruction.opcode != Opcode::ldu &&
+      instruction.opcode != Opcode::st && !moves_bits)
+    return;
+  for (const Qual vector : {Qual::v2, Qual::v4, Qual::v8})
+    if (instruction.has(vector))
+      return;
+  for (Operand& operand : instruction.operands)
+    if (operand.kind == OperandKind::vector && operand.elems.size() == 1 &&
+        operand.elems[0].kind != OperandKind::sink) {
+      Operand element = std::move(operand.elems[0]);
+      operand = std::move(element);
+    }
 }
 
 bool Parser::parse_operands(Instruction& instruction) {

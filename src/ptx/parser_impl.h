@@ -161,6 +161,7 @@ private:
   bool parse_guard(Guard& guard);
   bool parse_opcode(const isa::Match*& match);
   bool count_element();
+  void unwrap_single_elements(Instruction& instruction);
   bool parse_operands(Instruction& instruction);
   bool parse_call_operands(Instruction& instruction);
   bool parse_call_list(Operand& out);

@@ -130,6 +130,15 @@ TEST(Operand, Vectors) {
   EXPECT_EQ(mma.instruction.types, (std::vector<Type>{Type::f32, Type::f16, Type::f16, Type::f32}));
 }
 
+TEST(Operand, VectorsOfOneElement) {
+  EXPECT_EQ(one("ld.global.b32 { %r1 }, [%rd1];").operand(0).kind, OperandKind::reg);
+  EXPECT_EQ(one("st.global.b32 [%rd1], {5};").operand(1).kind, OperandKind::imm);
+  EXPECT_EQ(one("mov.b32 %r1, {%r2};").operand(1).kind, OperandKind::reg);
+  EXPECT_EQ(one("mov.u32 %r1, {%r2};").operand(1).kind, OperandKind::vector); // which the verifier refuses
+  EXPECT_EQ(one("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];").operand(0).kind,
+            OperandKind::vector);
+}
+
 TEST(Operand, Pairs) {
   const One setp = one("setp.eq.s32 %p1|%p2, %r1, 3|4;");
   EXPECT_EQ(setp.operand(0).kind, OperandKind::pair);
