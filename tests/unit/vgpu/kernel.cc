@@ -35,8 +35,8 @@ LaunchReport Kernel::run(std::initializer_list<uint64_t> arguments) {
     ADD_FAILURE() << "there is no kernel";
     return {};
   }
-  config_.params.resize(arguments.size() * sizeof(uint64_t));
-  std::memcpy(config_.params.data(), arguments.begin(), config_.params.size());
+  const auto* bytes = reinterpret_cast<const std::byte*>(arguments.begin());
+  config_.params.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
   const std::string refused = check_launch(*program_, *entry_, config_);
   EXPECT_EQ(refused, "");
   return refused.empty() ? run_launch(*program_, *entry_, memory_, config_) : LaunchReport{};
