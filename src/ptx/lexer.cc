@@ -65,8 +65,8 @@ constexpr Punctuation kPunctuation[] = {
 
 constexpr std::array<uint8_t, 128> make_punctuation_index() {
   std::array<uint8_t, 128> index{};
-  for (uint8_t i = 0; i < std::size(kPunctuation); ++i)
-    index[static_cast<uint8_t>(kPunctuation[i].first)] = i + 1;
+  for (size_t i = 0; i < std::size(kPunctuation); ++i)
+    index[static_cast<uint8_t>(kPunctuation[i].first)] = static_cast<uint8_t>(i + 1);
   return index;
 }
 

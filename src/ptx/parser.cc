@@ -240,15 +240,16 @@ bool Parser::parse_version() {
   advance();
   if (!at(TokenKind::decimal))
     return unexpected("a version such as 9.0", "after '.version'");
-  const std::string_view written = text(token_);
-  PtxVersion& version = module_->version;
-  const char* end = written.data() + written.size();
-  const auto major = std::from_chars(written.data(), end, version.major);
-  bool good = major.ec == std::errc() && major.ptr != end && *major.ptr == '.';
-  if (good) {
-    const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
-    good = minor.ec == std::errc() && minor.ptr == end;
-  }
+  const std::string written(text(token_));
+  const size_t point = written.find('.');
+  const auto parse_part = [](const std::string& digits, int& out) {
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, fault] = std::from_chars(digits.data(), end, out);
+    return fault == std::errc() && stop == end;
+  };
+  const bool good = point != std::string_view::npos &&
+                    parse_part(written.substr(0, point), module_->version.major) &&
+                    parse_part(written.substr(point + 1), module_->version.minor);
   if (!good) {
     error("version", token_.range(), fmt::format("'{}' is no PTX version", written));
     return false;
