@@ -76,6 +76,30 @@ std::optional<StateSpace> space_of(Qual qual) {
   }
 }
 
+std::optional<StateSpace> space_named(std::string_view word) {
+  const auto qual = parse_qual(word);
+  return qual ? space_of(*qual) : std::nullopt;
+}
+
+struct Range {
+  int64_t lo = 0;
+  int64_t hi = 0;
+  int64_t step = 1;
+};
+
+// "lo..hi" or "lo..hi/step".
+std::optional<Range> parse_range(std::string_view text) {
+  Range range;
+  const char* const end = text.end();
+  auto at = std::from_chars(text.begin(), end, range.lo);
+  if (at.ec != std::errc() || end - at.ptr < 2 || at.ptr[0] != '.' || at.ptr[1] != '.')
+    return std::nullopt;
+  at = std::from_chars(at.ptr + 2, end, range.hi);
+  if (at.ec == std::errc() && at.ptr != end && *at.ptr == '/')
+    at = std::from_chars(at.ptr + 1, end, range.step);
+  return at.ec == std::errc() && at.ptr == end && range.step > 0 ? std::optional(range) : std::nullopt;
+}
+
 // Reads one row. What is wrong with it goes to `errors`; the table is part of the program, so a wrong row is
 // a bug that the unit test finds, and reading just goes on.
 class RowReader {
@@ -129,12 +153,12 @@ private:
       out.emplace_back(value);
       return;
     }
-    int lo = 0, hi = 0, step = 0;
-    const std::string range(value.substr(open));
-    if (std::sscanf(range.c_str(), "(%d..%d/%d)", &lo, &hi, &step) != 3 || step <= 0)
+    const size_t close = value.find(')');
+    const auto range = parse_range(value.substr(open + 1, close - open - 1));
+    if (!range)
       return wrong("bad range in a class");
-    const std::string_view tail = value.substr(value.find(')') + 1);
-    for (int n = lo; n <= hi; n += step)
+    const std::string_view tail = value.substr(close + 1);
+    for (int64_t n = range->lo; n <= range->hi; n += range->step)
       out.push_back(fmt::format("{}{}{}", value.substr(0, open), n, tail));
   }
 
@@ -280,20 +304,21 @@ private:
   void read_range(OperandSpec& spec) {
     spec.ranged = true;
     const size_t close = text_.find(')', at_);
-    const std::string range(text_.substr(at_, close - at_));
-    if (range.find("..") == std::string::npos) {
+    const std::string_view text = text_.substr(at_, close - at_);
+    if (text.find("..") == std::string_view::npos) {
       spec.ranged = false;
-      for (const std::string_view value : split(range, ' '))
+      for (const std::string_view value : split(text, ' '))
         spec.one_of.push_back(number(value).value_or(0));
       at_ = close + 1;
       return;
     }
-    long long lo = 0, hi = 0, step = 1;
-    if (std::sscanf(range.c_str(), "%lld..%lld/%lld", &lo, &hi, &step) < 2 || step <= 0)
+    if (const auto range = parse_range(text)) {
+      spec.min = range->lo;
+      spec.max = range->hi;
+      spec.step = range->step;
+    } else {
       wrong("bad range");
-    spec.step = step;
-    spec.min = lo;
-    spec.max = hi;
+    }
     at_ = close + 1;
   }
 
@@ -351,7 +376,9 @@ private:
     const std::string_view count = word("");
     if (const auto n = number(count))
       spec.elems = static_cast<uint8_t>(*n);
-    else if ((spec.elems_slot = find_slot(count)) < 0)
+    else
+      spec.elems_slot = find_slot(count);
+    if (spec.elems == 0 && spec.elems_slot < 0)
       wrong(fmt::format("operand {}: no class {}", spec.name, count));
     for (uint8_t& other : spec.elems_or)
       if (const auto n = number(word("")))
@@ -420,8 +447,8 @@ private:
         spec.bare = true;
       else if (name == "generic")
         spec.space = StateSpace::generic;
-      else if (const auto qual = parse_qual(name); qual && space_of(*qual))
-        spec.space = *space_of(*qual);
+      else if (const auto space = space_named(name))
+        spec.space = *space;
       else
         wrong(fmt::format("operand {}: no space {}", spec.name, name));
     } else {
@@ -573,7 +600,7 @@ std::string to_string(Target target) {
 
 std::optional<IsaVersion> target_since(Target target) {
   static const std::vector<std::pair<Target, IsaVersion>> table = {
-#define TARGET(word, major, minor) {*parse_target(word), {major, minor}},
+#define TARGET(word, major, minor) {parse_target(word).value_or(Target{}), {major, minor}},
 #include "isa/targets.def"
 #undef TARGET
   };

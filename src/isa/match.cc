@@ -96,10 +96,10 @@ int missing_slot(const Form& form, const Binding& binding) {
   uint64_t started = 0; // groups with a filled slot
   for (size_t s = 0; s < form.slots.size(); ++s)
     if (binding.value[s] != 0)
-      for (int g = form.slots[s].group; g >= 0; g = form.group_parents[static_cast<size_t>(g)])
+      for (int8_t g = form.slots[s].group; g >= 0; g = form.group_parents[static_cast<size_t>(g)])
         started |= uint64_t{1} << g;
   for (size_t s = 0; s < form.slots.size(); ++s) {
-    const int g = form.slots[s].group;
+    const int8_t g = form.slots[s].group;
     if (binding.value[s] == 0 && (g < 0 || (started >> g & 1)))
       return static_cast<int>(s);
   }

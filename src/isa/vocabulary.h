@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -20,11 +21,12 @@ enum class Type : uint8_t {
 
 enum class TypeKind : uint8_t { none, predicate, untyped, unsigned_int, signed_int, floating, opaque };
 
-inline constexpr int kTypeCount = 1
-#define TYPE(name, bits, kind) +1
+inline constexpr int kTypeCount = static_cast<int>(std::size({
+    0, // none
+#define TYPE(name, bits, kind) 0,
 #include "isa/types.def"
 #undef TYPE
-    ; // with none
+}));
 
 // Spelling without the dot: "f32".
 std::string_view to_string(Type type);
@@ -52,11 +54,12 @@ enum class Opcode : uint16_t {
 #undef OPCODE
 };
 
-inline constexpr int kOpcodeCount = 1
-#define OPCODE(name, spelling) +1
+inline constexpr int kOpcodeCount = static_cast<int>(std::size({
+    0, // none
+#define OPCODE(name, spelling) 0,
 #include "isa/opcodes.def"
 #undef OPCODE
-    ; // with none
+}));
 
 std::string_view to_string(Opcode opcode);
 std::optional<Opcode> parse_opcode(std::string_view spelling); // the whole: "bar.warp.sync"
@@ -69,11 +72,12 @@ enum class Qual : uint16_t {
 #undef QUAL
 };
 
-inline constexpr int kQualCount = 1
-#define QUAL(name, spelling) +1
+inline constexpr int kQualCount = static_cast<int>(std::size({
+    0, // none
+#define QUAL(name, spelling) 0,
 #include "isa/qualifiers.def"
 #undef QUAL
-    ; // with none
+}));
 
 // Spelling without the dot: "shared::cta".
 std::string_view to_string(Qual qual);

@@ -10,19 +10,23 @@ namespace {
 
 constexpr size_t kShownColumns = 110; // source text shown of one line
 
+// Insertions, deletions, substitutions and swaps of neighbours: "fzt" is one from "ftz".
 size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before(b.size() + 1); // the row before the one before
+  std::vector<size_t> above(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
+  std::iota(above.begin(), above.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
+    std::swap(before, above);
+    std::swap(above, row);
   }
-  return row[b.size()];
+  return above[b.size()];
 }
 
 // The source line and the caret line under it.
@@ -79,8 +83,7 @@ bool has_errors(const Diagnostics& diagnostics) {
 }
 
 std::string render(const Diagnostic& diagnostic, const SourceText& source) {
-  const LineColumn at =
-      source.line_column(std::min<uint32_t>(diagnostic.range.begin, source.text().size()));
+  const LineColumn at = source.line_column(std::min<uint32_t>(diagnostic.range.begin, source.text().size()));
   std::string out = fmt::format("{}:{}:{}: {}[{}]: {}\n", source.name(), at.line, at.column,
                                 to_string(diagnostic.severity), diagnostic.id, diagnostic.message);
   out += render_excerpt(source, diagnostic.range);

@@ -26,7 +26,8 @@ struct Diagnostic {
   std::string id;      // stable, one word or dashed words: "shape", "unknown-opcode"
   std::string message; // one line, no full stop
   SourceRange range;   // what the caret marks
-  // Further lines, in order, each a label and its text: {"legal", "..."}, {"did you mean", "..."}, {"see", "..."}.
+  // Further lines, in order, each a label and its text: {"legal", "..."}, {"did you mean", "..."}, {"see",
+  // "..."}.
   using Note = lemma::Note;
   std::vector<Note> notes;
 };
@@ -35,12 +36,13 @@ using Diagnostics = std::vector<Diagnostic>;
 
 bool has_errors(const Diagnostics& diagnostics);
 
-// The message as above, with a trailing newline. Tabs before the caret are kept, so that it stands under its text;
-// long source lines are cut around the caret.
+// The message as above, with a trailing newline. Tabs before the caret are kept, so that it stands under its
+// text; long source lines are cut around the caret.
 std::string render(const Diagnostic& diagnostic, const SourceText& source);
 std::string render(const Diagnostics& diagnostics, const SourceText& source);
 
-// The candidates nearest to `word` by edit distance, nearest first, none further than a third of its length.
+// The candidates nearest to `word` by edit distance (a swap of neighbours is one edit), nearest first, none
+// further than a third of its length.
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates,
                                  size_t at_most = 3);
 

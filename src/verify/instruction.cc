@@ -203,7 +203,7 @@ private:
     const OperandShape* shape = &outer;
     if (fault.child >= 0 && static_cast<size_t>(fault.child) < operand.elems.size()) {
       range = operand.elems[static_cast<size_t>(fault.child)].range;
-      shape = &shapes_.nodes[static_cast<size_t>(outer.first_child + fault.child)];
+      shape = &shapes_.nodes[outer.first_child + static_cast<size_t>(fault.child)];
     }
     Diagnostic& d = context_.error(id_of(fault.kind), range, message(name, fault, *shape));
     d.notes.push_back({"legal", describe_wanted(*fault.spec, binding_)});

@@ -98,8 +98,8 @@ private:
            {}});
     bool first = true;
     for (const std::string& word : module_.targets) {
-      if (isa::parse_target(word))
-        check_target(word);
+      if (const auto target = isa::parse_target(word))
+        check_target(word, *target);
       else if (first || !is_target_option(word))
         error("target", {}, fmt::format("'{}' is no target", word));
       first = false;
@@ -109,8 +109,8 @@ private:
           .notes.push_back({"legal", ".address_size 64"});
   }
 
-  void check_target(const std::string& word) {
-    const auto since = isa::target_since(*isa::parse_target(word));
+  void check_target(const std::string& word, isa::Target target) {
+    const auto since = isa::target_since(target);
     if (!since) {
       Diagnostic& d = error("target", {}, fmt::format("there is no target {}", word));
       const auto near = nearest(word, isa::target_words());

@@ -10,7 +10,6 @@ namespace {
 using isa::Opcode;
 using isa::Qual;
 using isa::StateSpace;
-using isa::Type;
 using ptx::OperandKind;
 
 constexpr std::string_view kAddressing = "PTX ISA, Addresses as Operands";

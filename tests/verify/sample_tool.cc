@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     if (which == "scalar" ? !is_scalar(form.opcode)
                           : which != "all" && !isa::to_string(form.opcode).starts_with(which))
       continue;
-    if (form.targets.contains(*isa::parse_target(target)))
+    if (form.targets.contains(isa::parse_target(target).value_or(isa::Target{})))
       forms.push_back(&form);
   }
   if (std::strcmp(argv[1], "probe") == 0) {

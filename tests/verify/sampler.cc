@@ -430,6 +430,8 @@ Mutant mutate(const Text& original, Rng& rng) {
       std::swap(text.operands[rng.below(text.operands.size())],
                 text.operands[rng.below(text.operands.size())]);
       break;
+    default:
+      continue;
     }
     return mutant;
   }

@@ -81,5 +81,100 @@ TEST(Match, ResolvesSpellingsFoundInRealKernels) {
   EXPECT_GT(count, 800);
 }
 
+TEST(Match, TakesQualifiersInAnyOrderButTypesAndSpacesInTheirs) {
+  EXPECT_NE(resolve("setp.s32.eq"), nullptr);
+  EXPECT_NE(resolve("ld.gpu.f32.relaxed.global"), nullptr);
+  EXPECT_NE(resolve("shfl.down.b32.sync"), nullptr);
+  EXPECT_EQ(resolve("cvt.rn.s32.f32"), nullptr); // .rn rounds to floating point
+  ASSERT_NE(resolve("cvt.f32.s32.rn"), nullptr);
+  EXPECT_EQ(resolve("cvt.f32.s32.rn")->types, (std::vector<Type>{Type::f32, Type::s32}));
+  EXPECT_EQ(resolve("cp.async.ca.global.shared"), nullptr);
+}
+
+TEST(Match, TakesSomeQualifiersTwice) {
+  ASSERT_NE(resolve("add.sat.sat.s32"), nullptr);
+  EXPECT_EQ(resolve("add.sat.sat.s32")->quals, (std::vector<Qual>{Qual::sat}));
+  EXPECT_EQ(resolve("add.sat.sat.s32")->warnings.size(), 1u);
+  EXPECT_EQ(resolve("add.ftz.ftz.f32"), nullptr);
+  EXPECT_EQ(resolve("add.f32.f32"), nullptr);
+}
+
+TEST(Match, WantsSomeWordsRightAfterTheOpcode) {
+  Diagnostic error;
+  EXPECT_NE(resolve("mul.wide.u32"), nullptr);
+  EXPECT_EQ(resolve("mul.u32.wide", &error), nullptr);
+  EXPECT_EQ(error.id, "qualifier-place");
+  EXPECT_EQ(error.notes[0].text, "mul.wide.u32");
+  EXPECT_NE(resolve("shf.l.b32.wrap"), nullptr);
+  EXPECT_EQ(resolve("shf.wrap.l.b32"), nullptr);
+}
+
+TEST(Match, SaysWhatWouldBeLegal) {
+  Diagnostic error;
+  EXPECT_EQ(resolve("add.rn.fzt.f32", &error), nullptr);
+  ASSERT_GE(error.notes.size(), 2u);
+  EXPECT_EQ(error.notes[0].label, "legal");
+  EXPECT_NE(error.notes[0].text.find(".ftz"), std::string::npos);
+  EXPECT_EQ(error.notes[1].label, "did you mean");
+  EXPECT_NE(error.notes[1].text.find(".ftz"), std::string::npos);
+}
+
+OperandShape reg(Type type) {
+  OperandShape shape;
+  shape.type = type;
+  return shape;
+}
+
+// {a, b} of b16 and a 32-bit register: the operands of a packing mov.
+TEST(Choose, TheOperandsDecideAmongForms) {
+  const Match* match = resolve("mov.b32");
+  ASSERT_NE(match, nullptr);
+  ASSERT_GT(match->forms.size(), 1u);
+  OperandShapes plain;
+  plain.nodes = {reg(Type::b32), reg(Type::f32)};
+  plain.count = 2;
+  EXPECT_EQ(choose(*match, plain)->operands[1].elems, 0);
+  OperandShapes packing;
+  OperandShape vector;
+  vector.kind = OperandShape::Kind::vector;
+  vector.first_child = 2;
+  vector.children = 2;
+  packing.nodes = {reg(Type::b32), vector, reg(Type::b16), reg(Type::b16)};
+  packing.count = 2;
+  const Form* form = choose(*match, packing);
+  EXPECT_EQ(form->operands[1].elems, 2);
+  Binding binding;
+  ASSERT_TRUE(isa::bind(*form, match->quals, match->types, binding));
+  EXPECT_TRUE(operands_fit(*form, binding, packing));
+  EXPECT_FALSE(operands_fit(*form, binding, plain));
+}
+
+TEST(Targets, ArePredicates) {
+  const auto target = [](std::string_view word) { return parse_target(word).value_or(Target{}); };
+  const TargetSet base{{target("sm_80")}}, one{{target("sm_90a")}}, family{{target("sm_100f")}};
+  EXPECT_TRUE(base.contains(target("sm_90a")));
+  EXPECT_FALSE(base.contains(target("sm_75")));
+  EXPECT_TRUE(one.contains(target("sm_90a")));
+  EXPECT_FALSE(one.contains(target("sm_90")));
+  EXPECT_FALSE(one.contains(target("sm_100a")));
+  EXPECT_TRUE(family.contains(target("sm_103a")));
+  EXPECT_TRUE(family.contains(target("sm_100f")));
+  EXPECT_FALSE(family.contains(target("sm_100")));
+  EXPECT_FALSE(family.contains(target("sm_120f")));
+  EXPECT_FALSE(parse_target("sm_90b"));
+  EXPECT_FALSE(parse_target("compute_90"));
+  EXPECT_EQ(target_since(target("sm_90a")), (IsaVersion{8, 0}));
+  EXPECT_EQ(target_since(target("sm_91")), std::nullopt);
+}
+
+TEST(Targets, AFormMayBeGone) {
+  const Match* match = resolve("shfl.idx.b32");
+  ASSERT_NE(match, nullptr);
+  const Target old{60, 0}, volta{70, 0};
+  EXPECT_TRUE(is_available(*match->forms[0], {6, 3}, volta));
+  EXPECT_FALSE(is_available(*match->forms[0], {6, 4}, volta));
+  EXPECT_TRUE(is_available(*match->forms[0], {6, 4}, old));
+}
+
 } // namespace
 } // namespace lemma::isa
