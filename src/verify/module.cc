@@ -141,9 +141,6 @@ private:
     check_initializer(v);
     if (v.linkage == Linkage::common && v.space != StateSpace::global)
       error("linkage", v.range, fmt::format("{}: .common is for .global variables", v.name));
-    for (const std::string& attribute : v.attributes)
-      if (attribute == ".managed" && v.space != StateSpace::global)
-        error("attribute", v.range, fmt::format("{}: .managed is for .global variables", v.name));
   }
 
   void check_type(const std::string& name, Type type, SourceRange range) {
@@ -174,15 +171,6 @@ private:
   }
 
   void check_initializer(const Variable& v) {
-    if (v.init.empty())
-      return;
-    if (v.linkage == Linkage::extern_)
-      error("initializer", v.range, fmt::format("{} is .extern and cannot have an initial value", v.name));
-    else if (v.space != StateSpace::global && v.space != StateSpace::const_)
-      error("initializer", v.range,
-            fmt::format("{}: a variable of the .{} space cannot have an initial value", v.name,
-                        isa::to_string(v.space)))
-          .notes.push_back({"legal", ".global and .const variables"});
     for (const ptx::InitValue& value : v.init)
       if (!value.symbol.empty())
         check_initial_address(v, value);
@@ -206,15 +194,13 @@ private:
 
   void check_function(const Function& f) {
     for (const Variable& v : f.params)
-      check_parameter(f, v);
+      check_parameter(v);
     for (const Variable& v : f.returns)
-      check_parameter(f, v);
+      check_parameter(v);
     for (const Variable& v : f.variables)
       check_variable(v, &f);
     for (const ptx::Register& r : f.registers)
       check_type(r.name, r.type, f.range);
-    if (f.has_body && f.linkage == Linkage::extern_)
-      error("linkage", f.range, fmt::format("{} is .extern and cannot have a body", f.name));
     if (f.is_entry)
       check_parameter_space(f);
     else if (f.returns.size() > 1)
@@ -225,14 +211,9 @@ private:
     check_bounds(f);
   }
 
-  void check_parameter(const Function& f, const Variable& v) {
-    if (v.space == StateSpace::reg) {
-      if (f.is_entry)
-        error("parameter", v.range,
-              fmt::format("{}: an entry's parameters live in the .param space", v.name));
-      return;
-    }
-    check_variable(v, nullptr);
+  void check_parameter(const Variable& v) {
+    if (v.space != StateSpace::reg)
+      check_variable(v, nullptr);
   }
 
   void check_parameter_space(const Function& f) {
@@ -253,9 +234,6 @@ private:
     const bool maxntid = b.maxntid[0] != 0;
     const bool reqntid = b.reqntid[0] != 0;
     const bool cluster = b.reqnctapercluster[0] != 0;
-    for (const auto& [name, extents] : {std::pair(".maxntid", b.maxntid), std::pair(".reqntid", b.reqntid)})
-      if (const auto zeros = std::count(extents.begin(), extents.end(), 0u); zeros == 1 || zeros == 2)
-        error("launch-bounds", f.range, fmt::format("{}: an extent of {} is zero", f.name, name));
     if (maxntid && reqntid)
       error("launch-bounds", f.range, fmt::format("{} has both .maxntid and .reqntid", f.name));
     if (cluster && b.maxclusterrank)
