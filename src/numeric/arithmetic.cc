@@ -194,7 +194,7 @@ uint64_t fma(FloatFormat format, uint64_t a, uint64_t b, uint64_t c, const Arith
   a = input(format, a, options.ftz);
   b = input(format, b, options.ftz);
   c = input(format, c, options.ftz);
-  if (options.oob && (a == kOobNan || b == kOobNan))
+  if (options.oob && (is_oob_nan(a) || is_oob_nan(b)))
     return 0;
   const Decoded x = decode(format, a), y = decode(format, b), z = decode(format, c);
   const bool sign = x.sign != y.sign;

@@ -133,6 +133,8 @@ TEST(Arithmetic, FmaOutOfBounds) {
   const ArithmeticOptions oob{.oob = true};
   EXPECT_EQ(fma(f16, kOobNan, 0x3c00, 0x3c00, oob), 0u);
   EXPECT_EQ(fma(f16, 0xfe00, kOobNan, 0x3c00, oob), 0u);
+  EXPECT_EQ(fma(f16, 0xfff7, 0x3c00, 0x3c00, oob), 0u);
+  EXPECT_EQ(fma(f16, 0x3c00, 0x3c00, 0xfff7, oob), 0x7fffu);
   EXPECT_EQ(fma(f16, kOobNan, 0x3c00, 0x3c00), 0x7fffu);
   EXPECT_EQ(fma(f16, 0x7fff, 0x3c00, 0x3c00, oob), 0x7fffu); // measured on an H200
   EXPECT_EQ(fma(f16, 0x3c00, 0x3c00, 0x3c00, oob), 0x4000u);

@@ -89,7 +89,7 @@ TEST(Half, FmaOutOfBounds) {
       CheckOptions options;
       options.source = [&](int,
                            uint64_t r) { // in a fourth the lowest, in another the highest element is the NaN
-        const uint64_t bits = r >> 8, nan = numeric::kOobNan;
+        const uint64_t bits = r >> 8, nan = numeric::kOobNan | (r >> 7 & 1) << 15;
         const uint64_t low = r % 4 == 0 ? nan : bits & 0xffff;
         return t.elements == 1 ? low : (r % 4 == 1 ? nan : bits >> 16 & 0xffff) << 16 | low;
       };
