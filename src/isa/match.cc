@@ -5,6 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
 
 namespace lemma::isa {
 namespace {
@@ -219,6 +223,45 @@ Failure try_form(const Form& form, std::span<const Word> words) {
   return failure;
 }
 
+// M, N and K of a word like m16n8k16.
+std::optional<std::array<int, 3>> shape_of(std::string_view word) {
+  std::array<int, 3> shape{};
+  const char* at = word.data();
+  const char* const end = at + word.size();
+  for (size_t i = 0; i < 3; ++i) {
+    if (at == end || *at++ != "mnk"[i])
+      return std::nullopt;
+    const auto [next, error] = std::from_chars(at, end, shape[i]);
+    if (error != std::errc())
+      return std::nullopt;
+    at = next;
+  }
+  return at == end ? std::optional(shape) : std::nullopt;
+}
+
+// Of a shape, the two legal ones nearest in size; of another word, those nearest in spelling.
+std::vector<std::string> nearest_words(std::string_view found, const std::vector<std::string_view>& legal) {
+  const auto shape = shape_of(found);
+  std::vector<std::pair<int, std::string_view>> ranked;
+  if (shape)
+    for (const std::string_view word : legal)
+      if (const auto other = shape_of(word)) {
+        int distance = 0;
+        for (size_t i = 0; i < 3; ++i)
+          distance += std::abs((*other)[i] - (*shape)[i]);
+        ranked.emplace_back(distance, word);
+      }
+  if (ranked.empty())
+    return nearest(found, legal);
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  ranked.resize(std::min<size_t>(ranked.size(), 2));
+  std::vector<std::string> words;
+  for (const auto& [distance, word] : ranked)
+    words.emplace_back(word);
+  return words;
+}
+
 void add_legal(Diagnostic& error, const std::vector<std::string_view>& legal, std::string_view found) {
   constexpr size_t kShown = 24;
   std::string text;
@@ -229,7 +272,7 @@ void add_legal(Diagnostic& error, const std::vector<std::string_view>& legal, st
   if (!text.empty())
     error.notes.push_back({"legal", text});
   std::string near;
-  for (const std::string& n : nearest(found, legal))
+  for (const std::string& n : nearest_words(found, legal))
     near += fmt::format("{}.{}", near.empty() ? "" : ", ", n);
   if (!near.empty())
     error.notes.push_back({"did you mean", near});

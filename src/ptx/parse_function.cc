@@ -332,8 +332,11 @@ void Parser::parse_body(uint32_t function_index, SourceRange brace) {
 // To behind the next ';' or to the '}' of the scope; braces that the statement has opened are passed over,
 // and so is a block where none may stand.
 void Parser::recover_in_body() {
-  if (at(TokenKind::lbrace) && open_braces_ == 0)
-    return skip_block();
+  if (at(TokenKind::lbrace) && open_braces_ == 0) {
+    skip_block();
+    if (!at(TokenKind::comma) && !at(TokenKind::semicolon))
+      return; // else it was a vector operand
+  }
   int depth = open_braces_;
   while (!at(TokenKind::end)) {
     if (accept(TokenKind::semicolon))

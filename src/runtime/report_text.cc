@@ -25,9 +25,11 @@ std::string where(const Dim3& cta, uint32_t warp) {
 }
 
 std::string source_place(const Place& place) {
-  std::string text = place.file.empty() ? "" : fmt::format("{}:{}", place.file, place.line);
+  if (place.file.empty())
+    return {}; // no .loc: the PTX line says it all
+  std::string text = fmt::format("{}:{}", place.file, place.line);
   if (!place.function.empty())
-    text += fmt::format("{}in {}", text.empty() ? "" : ", ", place.function);
+    text += fmt::format(", in {}", place.function);
   return text;
 }
 

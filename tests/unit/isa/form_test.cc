@@ -54,6 +54,14 @@ TEST(Match, PutsQualifiersInTheOrderOfTheIsa) {
   EXPECT_TRUE(resolve("add.rn.ftz.f32")->warnings.empty());
 }
 
+TEST(Match, OfAShapeTheNearestInSizeAreNamed) {
+  Diagnostic error;
+  EXPECT_EQ(resolve("wgmma.mma_async.sync.aligned.m64n20k16.f32.f16.f16", &error), nullptr);
+  ASSERT_GE(error.notes.size(), 2u);
+  EXPECT_EQ(error.notes[1].label, "did you mean");
+  EXPECT_EQ(error.notes[1].text, ".m64n16k16, .m64n24k16");
+}
+
 TEST(Match, NamesTheWordThatFitsNoForm) {
   Diagnostic error;
   EXPECT_EQ(resolve("add.rn.fzt.f32", &error), nullptr);

@@ -30,6 +30,13 @@ TEST(Recovery, EveryStatementIsLookedAt) {
             "9:7 unknown-label: there is no label 'Q' in reach\n");
 }
 
+TEST(Recovery, VectorsBehindAnUnknownWordAreNoBlocks) {
+  const std::string said = messages(kernel("mov.v9.b32 {%r1, %r2}, {%r3, %r4};\nmov.b32 %r1, nix;"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
+  EXPECT_NE(said.find("5:5 unknown-qualifier"), std::string::npos) << said;
+  EXPECT_NE(said.find("6:14 unknown-name"), std::string::npos) << said;
+}
+
 TEST(Recovery, AVectorCutShortDoesNotEndTheBody) {
   EXPECT_EQ(messages(kernel("mov.b64 {%r1, ?}, %rd1; mov.b32 %r1, {%h1, %h2;\nmov.b32 %r1, x;")),
             "5:15 syntax: an operand expected here, not '?'\n"
