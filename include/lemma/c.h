@@ -46,6 +46,7 @@ typedef struct lemma_launch_config {
   uint32_t shared_bytes;
   int cooperative;
   int deterministic;
+  int async_late; /* asynchronous operations complete as late as the ISA allows */
   uint64_t seed;
   uint64_t max_instructions;
 } lemma_launch_config;

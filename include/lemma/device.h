@@ -123,6 +123,12 @@ struct Parameter {
   bool is_pointer = false;   // declared .ptr
 };
 
+// When the virtual GPU completes asynchronous operations: copies, reductions and wgmma.
+enum class AsyncMode : uint8_t {
+  eager, // when they are issued
+  late,  // as late as the ISA allows, so that a missing wait or fence shows
+};
+
 struct LaunchConfig {
   // A y or z of 0 counts as 1, so that {.grid = {4}} does what it says.
   Dim3 grid{1, 1, 1};        // CTAs
@@ -135,8 +141,9 @@ struct LaunchConfig {
   bool cooperative = false;
 
   // cpu only; a GPU does as it likes.
-  uint64_t seed = 0;             // moves every choice that the schedule has
-  bool deterministic = false;    // CTAs in a fixed order, so that floating-point atomics repeat
+  uint64_t seed = 0;          // moves every choice that the schedule has
+  bool deterministic = false; // CTAs in a fixed order, so that floating-point atomics repeat
+  AsyncMode async = AsyncMode::eager;
   uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
   unsigned workers = 0;          // host threads; 0: all cores
   std::function<void(std::string_view)> print =

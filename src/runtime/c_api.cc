@@ -176,6 +176,7 @@ lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_
     launch.shared_bytes = config->shared_bytes;
     launch.cooperative = config->cooperative != 0;
     launch.deterministic = config->deterministic != 0;
+    launch.async = config->async_late ? lemma::AsyncMode::late : lemma::AsyncMode::eager;
     launch.seed = config->seed;
     launch.max_instructions = config->max_instructions;
     auto launched = found->launch(launch, values);

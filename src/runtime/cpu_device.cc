@@ -167,6 +167,8 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
                                   .dynamic_shared_bytes = config.shared_bytes,
                                   .seed = config.seed,
                                   .deterministic = config.deterministic,
+                                  .async = config.async == AsyncMode::late ? vgpu::AsyncMode::late
+                                                                           : vgpu::AsyncMode::eager,
                                   .max_instructions = config.max_instructions,
                                   .params = params,
                                   .print = config.print,

@@ -232,8 +232,11 @@ std::byte* Exec::access_shared(const Request& r) {
           fmt::format("shared memory at {:#x}",
                       r.address + static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written)));
   }
-  if (r.kind != Access::read)
+  if (r.kind != Access::read) {
     std::memset(written, 1, r.bytes);
+    if (!cta->unpublished.empty())
+      std::memset(cta->unpublished.data() + r.address, 1, r.bytes);
+  }
   return cta->shared.data() + r.address;
 }
 
@@ -322,6 +325,8 @@ MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t byte
     if (!within(place.address, bytes, kSharedReservedBytes, cta->shared.size()))
       return range;
     range.written = cta->shared_written.data() + place.address;
+    if (!cta->unpublished.empty())
+      range.unpublished = cta->unpublished.data() + place.address;
     range.host = cta->shared.data() + place.address;
     return range;
   }

@@ -25,8 +25,9 @@ struct MemoryRange {
   std::byte* host = nullptr; // null: one check cannot answer for the whole range
   uint64_t lane_stride = 0;  // spaces that each lane has its own of: distance between the lanes' memories
   // Where it is known which bytes were ever written:
-  uint8_t* written = nullptr; // shared memory: beside `host`
-  InitMap* init = nullptr;    // global memory: `host` is byte `init_offset`
+  uint8_t* written = nullptr;     // shared memory: beside `host`
+  uint8_t* unpublished = nullptr; // shared memory, AsyncMode::late: beside `host`, see Cta
+  InitMap* init = nullptr;        // global memory: `host` is byte `init_offset`
   uint64_t init_offset = 0;
 
   bool is_tracked() const { return written || init; }
@@ -45,6 +46,8 @@ struct MemoryRange {
   void mark_written(uint64_t offset, uint64_t bytes) const {
     if (written)
       for_flags(offset, bytes, [](auto ones, uint8_t* flags) { std::memcpy(flags, &ones, sizeof ones); });
+    if (unpublished)
+      std::memset(unpublished + offset, 1, bytes);
     if (init)
       init->set(init_offset + offset, bytes);
   }
@@ -142,6 +145,15 @@ public:
   bool converge(const DecodedInst& in, const uint32_t* members);
   // The same for `.aligned` instructions: all live lanes of the warp.
   bool converge_all(const DecodedInst& in);
+
+  // --- asynchronous operations ---
+  ThreadId thread(int lane) const { return {cta->rank, warp->index, static_cast<uint32_t>(lane)}; }
+  // Issues an operation for the thread. Everything about it has been checked.
+  void start_async(int lane, AsyncOperation operation) {
+    effect();
+    cta->cluster->async.start(thread(lane), std::move(operation));
+  }
+  AsyncQueue& async() const { return cta->cluster->async; }
 
   // --- reports
   // ------------------------------------------------------------------------------------------------------

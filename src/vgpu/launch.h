@@ -1,19 +1,21 @@
 // The state of a running launch, from the grid down to the diverged parts of a warp.
 //
 //   Launch  one kernel launch: grid, parameters, report      shared by all worker threads
-//   Cta     shared memory, barriers, warps                   run by one worker at a time
+//   Cluster CTAs that see each other's shared memory          run by one worker at a time
+//   Cta     shared memory, barriers, warps
 //   Warp    32 lanes: splits, frames, local memory
 //   Split   lanes of a warp that share a pc and a call stack
 //
 // Who runs when is decided in scheduler.cc and warp.cc; this file only says what there is.
 #pragma once
 
+#include "vgpu/async.h"
 #include "vgpu/code.h"
 #include "vgpu/memory.h"
 #include "vgpu/report.h"
 
+#include <algorithm>
 #include <atomic>
-#include <bitset>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -45,7 +47,9 @@ enum class SplitState : uint8_t {
   ready,
   at_collective, // waits at a warp-wide instruction for other lanes of the warp
   at_barrier,    // waits at a CTA barrier
-  polling,       // its loop came round with nothing changed
+  at_cluster_barrier,
+  at_mbarrier, // a try_wait waits for a phase to complete
+  polling,     // its loop came round with nothing changed
 };
 
 struct Split {
@@ -57,7 +61,14 @@ struct Split {
   bool barrier_done = false; // the barrier's reduction has completed: the instruction runs again to take it
   uint32_t barrier_popc = 0; // result of the barrier's reduction: threads whose predicate held
   uint32_t barrier_threads = 0; // ... of so many
-  std::vector<CallFrame> stack; // back(): the running function
+  // at_mbarrier: the object (its CTA's rank in the cluster and offset in the shared memory) and the parity of
+  // the phase that is waited for.
+  uint32_t mbarrier_rank = 0;
+  uint32_t mbarrier_offset = 0;
+  bool mbarrier_parity = false;
+  bool timed_out = false;        // the try_wait has waited long enough: it runs again, to say that
+  uint64_t timeout_snapshot = 0; // hash of the state when it last did; 0: it has not
+  std::vector<CallFrame> stack;  // back(): the running function
   // Detection of loops that only poll; see warp.cc.
   uint64_t backward_jumps = 0; // since the last effect
   uint64_t snapshot = 0;       // hash of the state at a backward jump
@@ -80,6 +91,7 @@ struct Warp {
 };
 
 struct Cta;
+struct Cluster;
 
 // barrier{.cta}: bar 0..15. Threads are counted; lanes that do not exist or have exited count with the last
 // of their warp, so that a warp always counts 32.
@@ -94,14 +106,50 @@ struct Barrier {
 struct Cta {
   Dim3 id{};
   uint64_t linear_id = 0;
+  Cluster* cluster = nullptr;
+  uint32_t rank = 0; // in the cluster
   uint32_t threads = 0;
   uint32_t sm = 0;
   std::vector<Warp> warps;
   std::vector<std::byte> shared;       // [0, kSharedReservedBytes) belongs to the system
   std::vector<uint8_t> shared_written; // 1: written; beside `shared`
   std::array<Barrier, 16> barriers{};
-  uint32_t next_warp = 0;           // round robin
-  uint64_t idle_epoch = UINT64_MAX; // Launch::progress_epoch of its last turn without progress
+  uint32_t next_warp = 0; // round robin
+
+  // AsyncMode::late: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
+  // is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.
+  std::vector<std::byte> async_view;
+  std::vector<uint8_t> unpublished;
+
+  bool is_finished() const {
+    return std::all_of(warps.begin(), warps.end(), [](const Warp& w) { return w.splits.empty(); });
+  }
+  // Shared memory from `offset` on, as the async proxy reads it.
+  const std::byte* async_read(uint32_t offset) const {
+    return (async_view.empty() ? shared : async_view).data() + offset;
+  }
+  // A write of the async proxy: both proxies see it once it has completed.
+  void async_write(uint32_t offset, const void* source, uint32_t bytes);
+  // fence.proxy.async: what threads have stored becomes visible to the async proxy.
+  void publish_to_async_proxy();
+};
+
+// barrier.cluster: every thread of every CTA; those that have exited count as arrived.
+struct ClusterBarrier {
+  uint32_t arrived = 0; // threads, of the current phase
+  uint64_t phase = 0;
+};
+
+struct Cluster {
+  Dim3 id{};
+  uint64_t linear_id = 0;
+  std::vector<std::unique_ptr<Cta>> ctas; // by rank
+  AsyncQueue async;
+  ClusterBarrier barrier;
+
+  bool is_finished() const {
+    return std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) { return cta->is_finished(); });
+  }
 };
 
 struct LaunchConfig {
@@ -111,6 +159,7 @@ struct LaunchConfig {
   uint32_t dynamic_shared_bytes = 0;
   uint64_t seed = 0;
   bool deterministic = false;
+  AsyncMode async = AsyncMode::eager;
   uint64_t max_instructions = 0; // of any one warp; 0: no limit
   std::vector<std::byte> params; // the kernel's parameter bytes, laid out as its .param declarations say
   std::function<void(std::string_view)> print;                 // device printf; null: stdout
@@ -129,11 +178,11 @@ struct Launch {
   uint32_t sm_count = 0;
   uint64_t grid_id = 1;
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> progress_epoch{0};
   std::atomic<uint64_t> clock{0}; // moves with executed instructions; %clock64, %globaltimer
   std::mutex report_mutex;        // guards `report` and what follows, and keeps printed text whole
   LaunchReport report;
-  std::unordered_map<const DecodedInst*, uint64_t> uninitialized_at; // index in report.uninitialized or past it
+  std::unordered_map<const DecodedInst*, uint64_t>
+      uninitialized_at; // index in report.uninitialized or past it
 };
 
 } // namespace lemma::vgpu

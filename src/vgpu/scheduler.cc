@@ -1,15 +1,16 @@
-// CTAs on host threads.
+// Clusters of CTAs on host threads. A launch without clusters has clusters of one CTA.
 //
-// A CTA is resident from its start to its end, and as many are resident as the modelled GPU would hold. A
-// worker takes a resident CTA for one turn: until it ends, until none of its warps can go on (idle), or until
-// a quantum of instructions is over. New CTAs start when no resident one can run, and each time a quantum
-// runs out: a CTA that spins may be waiting for one that has not started.
+// A cluster is resident from its start to its end, and as many are resident as the modelled GPU would hold. A
+// worker takes a resident cluster for one turn: until it ends, until none of its warps can go on (idle), or
+// until a quantum of instructions is over. New clusters start when no resident one can run, and each time a
+// quantum runs out: a CTA that spins may be waiting for one that has not started.
 //
-// Deadlock: `progress_epoch` counts turns in which something moved. A CTA that had an idle turn within the
-// current epoch stays idle until the epoch changes; when every resident CTA is idle in the same epoch and no
-// further one may start, nothing can ever move again.
+// Deadlock: `epoch_` counts turns in which something moved. A cluster that had an idle turn within the
+// current epoch stays idle until the epoch changes; when every resident cluster is idle in the same epoch and
+// no further one may start, nothing can ever move again.
 #include "vgpu/scheduler.h"
 
+#include "vgpu/mix.h"
 #include "vgpu/place.h"
 #include "vgpu/warp.h"
 
@@ -25,51 +26,36 @@
 namespace lemma::vgpu {
 namespace {
 
-constexpr uint64_t kTurnInstructions = 400'000; // of a CTA
+constexpr uint64_t kTurnInstructions = 400'000; // of a cluster
 constexpr uint64_t kWarpSlice = 20'000;         // of a warp within a turn
 
 enum class Turn { finished, idle, preempted };
-
-uint64_t mix(uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
 
 uint64_t product(const Dim3& d) {
   return uint64_t{d[0]} * d[1] * d[2];
 }
 
-// One CTA's turn on one worker.
-class CtaTurn {
+// One cluster's turn on one worker.
+class ClusterTurn {
 public:
-  CtaTurn(Launch& launch, WarpRunner& runner, Cta& cta) : launch_(launch), runner_(runner), cta_(cta) {}
+  ClusterTurn(Launch& launch, WarpRunner& runner, Cluster& cluster)
+      : launch_(launch), runner_(runner), cluster_(cluster) {}
 
   Turn run() {
     runner_.moved = false;
-    uint64_t effects = total_effects();
-    const uint64_t effects_at_begin = effects;
-    for (Warp& warp : cta_.warps)
-      wake_polling(warp);
+    const uint64_t effects_at_begin = total_effects();
+    allow_time_outs(cluster_);
+    look_again();
     uint64_t executed = 0;
     while (executed < kTurnInstructions && !launch_.stop.load(std::memory_order_relaxed)) {
-      uint64_t in_pass = 0;
-      for (size_t i = 0; i < cta_.warps.size(); ++i) {
-        Warp& warp = cta_.warps[(cta_.next_warp + i) % cta_.warps.size()];
-        if (!warp.splits.empty())
-          in_pass += runner_.run(cta_, warp, kWarpSlice);
-      }
+      const uint64_t in_pass = pass();
       executed += in_pass;
-      if (is_finished())
+      if (cluster_.is_finished()) {
+        cluster_.async.drain();
         return Turn::finished;
-      if (in_pass)
-        continue;
-      const uint64_t now = total_effects();
-      if (now == effects)
-        break; // nobody is ready, and nothing happened since the pollers last looked
-      effects = now;
-      for (Warp& warp : cta_.warps)
-        wake_polling(warp);
+      }
+      if (!in_pass && !find_more())
+        break;
     }
     if (executed >= kTurnInstructions)
       return Turn::preempted;
@@ -77,30 +63,66 @@ public:
   }
 
 private:
-  uint64_t total_effects() const {
-    uint64_t sum = 0;
-    for (const Warp& warp : cta_.warps)
-      sum += warp.effects;
-    return sum;
+  // Every warp runs for a slice, if it can. Returns the instructions executed.
+  uint64_t pass() {
+    uint64_t executed = 0;
+    for (const auto& cta : cluster_.ctas) {
+      for (size_t i = 0; i < cta->warps.size(); ++i) {
+        Warp& warp = cta->warps[(cta->next_warp + i) % cta->warps.size()];
+        if (!warp.splits.empty())
+          executed += runner_.run(*cta, warp, kWarpSlice);
+      }
+    }
+    return executed;
   }
-  bool is_finished() const {
-    return std::all_of(cta_.warps.begin(), cta_.warps.end(), [](const Warp& w) { return w.splits.empty(); });
+
+  // No warp is ready. What may go on all the same: loops that look at memory which has changed since, then
+  // what an asynchronous operation completes, last a try_wait that has waited long enough.
+  bool find_more() {
+    if (total_effects() != looked_at_) {
+      look_again();
+      return true;
+    }
+    if (cluster_.async.run_one())
+      return true;
+    const TimeOuts outs = time_out_mbarrier_waiters(cluster_);
+    runner_.moved |= outs.moved;
+    return outs.any;
+  }
+
+  void look_again() {
+    looked_at_ = total_effects();
+    for (const auto& cta : cluster_.ctas)
+      for (Warp& warp : cta->warps)
+        wake_polling(warp);
+  }
+
+  uint64_t total_effects() const {
+    uint64_t sum = cluster_.async.completed();
+    for (const auto& cta : cluster_.ctas)
+      for (const Warp& warp : cta->warps)
+        sum += warp.effects;
+    return sum;
   }
 
   Launch& launch_;
   WarpRunner& runner_;
-  Cta& cta_;
+  Cluster& cluster_;
+  uint64_t looked_at_ = 0; // total_effects() when polling loops last looked
 };
 
 class Scheduler {
 public:
-  Scheduler(Launch& launch, uint64_t resident_limit) : launch_(launch), resident_limit_(resident_limit) {
+  // `resident_limit`: clusters at a time.
+  Scheduler(Launch& launch, uint64_t resident_limit)
+      : launch_(launch), resident_limit_(resident_limit),
+        cluster_count_(launch.cta_count / product(launch.config.cluster)) {
     const LaunchConfig& config = launch.config;
-    if (config.seed) { // every choice moves with the seed: which CTA starts next, which warp goes first
-      stride_ = mix(config.seed) % launch.cta_count | 1;
-      while (std::gcd(stride_, launch.cta_count) != 1)
+    if (config.seed) { // every choice moves with the seed: which cluster starts next, which warp goes first
+      stride_ = mix(config.seed) % cluster_count_ | 1;
+      while (std::gcd(stride_, cluster_count_) != 1)
         stride_ += 2;
-      first_ = mix(config.seed + 1) % launch.cta_count;
+      first_ = mix(config.seed + 1) % cluster_count_;
     }
   }
 
@@ -109,7 +131,7 @@ public:
     uint64_t workers = launch_.config.workers ? launch_.config.workers : cores;
     if (launch_.config.deterministic)
       workers = 1;
-    workers = std::min(workers, launch_.cta_count);
+    workers = std::min(workers, cluster_count_);
     {
       std::vector<std::jthread> threads;
       for (uint64_t i = 1; i < workers; ++i)
@@ -125,16 +147,16 @@ private:
     WarpRunner runner(launch_);
     std::unique_lock lock(mutex_);
     while (!launch_.stop.load()) {
-      std::unique_ptr<Cta> cta = next_cta(lock);
-      if (!cta)
+      std::unique_ptr<Cluster> cluster = next_cluster(lock);
+      if (!cluster)
         break;
       const uint64_t epoch = epoch_;
       ++running_;
       lock.unlock();
-      const Turn turn = CtaTurn(launch_, runner, *cta).run();
+      const Turn turn = ClusterTurn(launch_, runner, *cluster).run();
       lock.lock();
       --running_;
-      end_turn(std::move(cta), turn, epoch);
+      end_turn(std::move(cluster), turn, epoch);
       changed_.notify_all();
     }
     changed_.notify_all();
@@ -146,24 +168,24 @@ private:
     launch_.report.used_approximate |= runner.used_approximate();
   }
 
-  // The next CTA to give a turn; waits for one. Null: the launch is over.
-  std::unique_ptr<Cta> next_cta(std::unique_lock<std::mutex>& lock) {
+  // The next cluster to give a turn; waits for one. Null: the launch is over.
+  std::unique_ptr<Cluster> next_cluster(std::unique_lock<std::mutex>& lock) {
     for (;;) {
       if (launch_.stop.load())
         return nullptr;
-      if (started_ < launch_.cta_count && resident_ < resident_limit_ && (start_more_ || ready_.empty())) {
+      if (started_ < cluster_count_ && resident_ < resident_limit_ && (start_more_ || ready_.empty())) {
         start_more_ = false;
-        return start_cta();
+        return start_cluster();
       }
       if (!ready_.empty()) {
         const size_t pick = launch_.config.seed ? mix(launch_.config.seed + ++picks_) % ready_.size() : 0;
-        std::unique_ptr<Cta> cta = std::move(ready_[pick]);
+        std::unique_ptr<Cluster> cluster = std::move(ready_[pick]);
         ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(pick));
-        return cta;
+        return cluster;
       }
-      if (finished_ == launch_.cta_count)
+      if (finished_ == cluster_count_)
         return nullptr;
-      if (running_ == 0) { // all resident CTAs are idle, none may start
+      if (running_ == 0) { // all resident clusters are idle, none may start
         deadlocked_ = true;
         launch_.stop.store(true);
         return nullptr;
@@ -172,9 +194,9 @@ private:
     }
   }
 
-  void end_turn(std::unique_ptr<Cta> cta, Turn turn, uint64_t epoch) {
+  void end_turn(std::unique_ptr<Cluster> cluster, Turn turn, uint64_t epoch) {
     if (turn == Turn::idle && epoch == epoch_) {
-      idle_.push_back(std::move(cta));
+      idle_.push_back(std::move(cluster));
       return;
     }
     if (turn != Turn::idle) {
@@ -186,43 +208,72 @@ private:
     if (turn == Turn::finished) {
       ++finished_;
       --resident_;
-      spare_.push_back(std::move(cta));
+      spare_.push_back(std::move(cluster));
       report_progress();
       return;
     }
     start_more_ |= turn == Turn::preempted;
-    ready_.push_back(std::move(cta));
+    ready_.push_back(std::move(cluster));
   }
 
-  std::unique_ptr<Cta> start_cta() {
-    const uint64_t id = (first_ + started_ * stride_) % launch_.cta_count;
+  std::unique_ptr<Cluster> start_cluster() {
+    const uint64_t id = (first_ + started_ * stride_) % cluster_count_;
     ++started_;
     ++resident_;
-    std::unique_ptr<Cta> cta;
+    std::unique_ptr<Cluster> cluster;
     if (!spare_.empty()) { // a finished one: its frames and memory are used again
-      cta = std::move(spare_.back());
+      cluster = std::move(spare_.back());
       spare_.pop_back();
     } else {
-      cta = std::make_unique<Cta>();
+      cluster = std::make_unique<Cluster>();
     }
     const Dim3& grid = launch_.config.grid;
-    cta->linear_id = id;
-    cta->id = {static_cast<uint32_t>(id % grid[0]), static_cast<uint32_t>(id / grid[0] % grid[1]),
-               static_cast<uint32_t>(id / grid[0] / grid[1])};
-    cta->sm = static_cast<uint32_t>(id % launch_.sm_count);
-    cta->threads = static_cast<uint32_t>(product(launch_.config.block));
-    cta->shared.assign(launch_.shared_bytes, std::byte{0xcb});
-    cta->shared_written.assign(launch_.shared_bytes, 0);
-    cta->barriers.fill({});
-    cta->warps.resize((cta->threads + kWarpSize - 1) / kWarpSize);
-    cta->next_warp = static_cast<uint32_t>(
-        launch_.config.seed ? mix(launch_.config.seed ^ mix(id)) % cta->warps.size() : 0);
-    for (uint32_t w = 0; w < cta->warps.size(); ++w) {
-      const uint32_t lanes = std::min<uint32_t>(cta->threads - w * kWarpSize, kWarpSize);
-      start_warp(cta->warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1,
+    const Dim3& size = launch_.config.cluster;
+    cluster->linear_id = id;
+    cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
+    cluster->async.reset(launch_.config.async, launch_.config.seed);
+    cluster->barrier = {};
+    cluster->ctas.resize(product(size));
+    for (uint32_t rank = 0; rank < cluster->ctas.size(); ++rank) {
+      auto& cta = cluster->ctas[rank];
+      if (!cta)
+        cta = std::make_unique<Cta>();
+      const Dim3 within = coordinates(rank, size);
+      for (int i = 0; i < 3; ++i)
+        cta->id[i] = cluster->id[i] * size[i] + within[i];
+      cta->cluster = cluster.get();
+      cta->rank = rank;
+      start_cta(*cta);
+    }
+    return cluster;
+  }
+
+  static Dim3 coordinates(uint64_t linear, const Dim3& size) {
+    return {static_cast<uint32_t>(linear % size[0]), static_cast<uint32_t>(linear / size[0] % size[1]),
+            static_cast<uint32_t>(linear / size[0] / size[1])};
+  }
+
+  // A CTA whose id and place in its cluster are known.
+  void start_cta(Cta& cta) {
+    const Dim3& grid = launch_.config.grid;
+    cta.linear_id = cta.id[0] + uint64_t{grid[0]} * (cta.id[1] + uint64_t{grid[1]} * cta.id[2]);
+    cta.sm = static_cast<uint32_t>(cta.linear_id % launch_.sm_count);
+    cta.threads = static_cast<uint32_t>(product(launch_.config.block));
+    cta.shared.assign(launch_.shared_bytes, std::byte{0xcb});
+    cta.shared_written.assign(launch_.shared_bytes, 0);
+    if (launch_.config.async == AsyncMode::late) {
+      cta.async_view = cta.shared;
+      cta.unpublished.assign(launch_.shared_bytes, 0);
+    }
+    cta.barriers.fill({});
+    cta.warps.resize((cta.threads + kWarpSize - 1) / kWarpSize);
+    cta.next_warp = static_cast<uint32_t>(
+        launch_.config.seed ? mix(launch_.config.seed ^ mix(cta.linear_id)) % cta.warps.size() : 0);
+    for (uint32_t w = 0; w < cta.warps.size(); ++w) {
+      const uint32_t lanes = std::min<uint32_t>(cta.threads - w * kWarpSize, kWarpSize);
+      start_warp(cta.warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1,
                  *launch_.entry);
     }
-    return cta;
   }
 
   void report_progress() {
@@ -230,7 +281,8 @@ private:
     if (!launch_.config.progress || now - last_progress_ < std::chrono::milliseconds(100))
       return;
     last_progress_ = now;
-    launch_.config.progress(finished_, launch_.cta_count);
+    const uint64_t size = product(launch_.config.cluster);
+    launch_.config.progress(finished_ * size, launch_.cta_count);
   }
 
   std::string reason_of(const Cta& cta, const Warp& warp, const Split& split) const {
@@ -245,6 +297,12 @@ private:
     }
     case SplitState::at_collective:
       return fmt::format("other lanes of its warp (living lanes 0x{:08x})", warp.live);
+    case SplitState::at_mbarrier:
+      return fmt::format(
+          "mbarrier at shared address {:#x} of CTA rank {}: its phase of parity {} to complete",
+          split.mbarrier_offset, split.mbarrier_rank, split.mbarrier_parity ? 1 : 0);
+    case SplitState::at_cluster_barrier:
+      return fmt::format("barrier.cluster: {} threads have arrived", cta.cluster->barrier.arrived);
     case SplitState::polling:
       return "its loop only polls memory that nobody changes";
     default:
@@ -255,24 +313,26 @@ private:
   void report_deadlock() {
     LaunchReport& report = launch_.report;
     report.fault.kind = FaultKind::deadlock;
-    for (const auto& cta : idle_)
-      for (const Warp& warp : cta->warps)
-        for (const Split& split : warp.splits) {
-          Waiting waiting;
-          const Code& code = *split.stack.back().code;
-          waiting.place = place_of(code, code.insts[split.wait_pc]);
-          waiting.cta = cta->id;
-          waiting.warp = warp.index;
-          waiting.lanes = split.mask;
-          waiting.reason = reason_of(*cta, warp, split);
-          report.waiting.push_back(std::move(waiting));
-        }
+    for (const auto& cluster : idle_)
+      for (const auto& cta : cluster->ctas)
+        for (const Warp& warp : cta->warps)
+          for (const Split& split : warp.splits) {
+            Waiting waiting;
+            const Code& code = *split.stack.back().code;
+            waiting.place = place_of(code, code.insts[split.wait_pc]);
+            waiting.cta = cta->id;
+            waiting.warp = warp.index;
+            waiting.lanes = split.mask;
+            waiting.reason = reason_of(*cta, warp, split);
+            report.waiting.push_back(std::move(waiting));
+          }
+    const uint64_t size = product(launch_.config.cluster);
     report.fault.message = fmt::format("nothing can move: {} parts of warps in {} CTAs wait for ever",
-                                       report.waiting.size(), idle_.size());
-    if (started_ < launch_.cta_count)
+                                       report.waiting.size(), idle_.size() * size);
+    if (started_ < cluster_count_)
       report.fault.notes.push_back(
           fmt::format("{} of {} CTAs have not started: the modelled GPU holds {} at a time",
-                      launch_.cta_count - started_, launch_.cta_count, resident_limit_));
+                      (cluster_count_ - started_) * size, launch_.cta_count, resident_limit_ * size));
     if (!report.waiting.empty()) {
       report.fault.place = report.waiting.front().place;
       report.fault.cta = report.waiting.front().cta;
@@ -282,13 +342,14 @@ private:
 
   Launch& launch_;
   const uint64_t resident_limit_;
+  const uint64_t cluster_count_;
   uint64_t stride_ = 1;
   uint64_t first_ = 0;
 
   std::mutex mutex_; // guards everything below
   std::condition_variable changed_;
-  std::deque<std::unique_ptr<Cta>> ready_;
-  std::vector<std::unique_ptr<Cta>> idle_, spare_;
+  std::deque<std::unique_ptr<Cluster>> ready_;
+  std::vector<std::unique_ptr<Cluster>> idle_, spare_;
   uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
   uint64_t epoch_ = 0;
   uint64_t picks_ = 0;
@@ -371,7 +432,8 @@ LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory&
   launch.sm_count = limits.sm_count;
   launch.grid_id = ++grids;
   const auto begin = std::chrono::steady_clock::now();
-  Scheduler(launch, resident_ctas(limits, product(config.block), launch.shared_bytes)).run();
+  const uint64_t resident = resident_ctas(limits, product(config.block), launch.shared_bytes);
+  Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster))).run();
   launch.report.stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return std::move(launch.report);

@@ -1,5 +1,5 @@
-// Runs a launch: CTAs on all cores, as many resident as the modelled GPU would hold, preempted after a
-// quantum.
+// Runs a launch: clusters of CTAs on all cores, as many resident as the modelled GPU would hold, preempted
+// after a quantum.
 //
 // Tests: tests/unit/vgpu/scheduler_test.cc, tests/programs/grid_barrier.
 #pragma once

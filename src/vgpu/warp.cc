@@ -140,6 +140,55 @@ void wake_polling(Warp& warp) {
     }
 }
 
+Step wait_at_mbarrier(Exec& x, const Cta& owner, uint32_t offset, bool parity) {
+  leave_inactive_behind(x);
+  Split& split = x.warp->splits[x.split];
+  split.pc = split.wait_pc = x.pc;
+  split.state = SplitState::at_mbarrier;
+  split.mbarrier_rank = owner.rank;
+  split.mbarrier_offset = offset;
+  split.mbarrier_parity = parity;
+  return Step::reschedule;
+}
+
+void wake_mbarrier_waiters(Cluster& cluster, const Cta& owner, uint32_t offset) {
+  for (const auto& cta : cluster.ctas)
+    for (Warp& warp : cta->warps)
+      for (Split& split : warp.splits)
+        if (split.state == SplitState::at_mbarrier && split.mbarrier_rank == owner.rank &&
+            split.mbarrier_offset == offset) {
+          split.state = SplitState::ready;
+          split.timeout_snapshot = 0;
+        }
+}
+
+// A split that comes back to its try_wait in the state it left in has nothing new to say; it stays.
+TimeOuts time_out_mbarrier_waiters(Cluster& cluster) {
+  TimeOuts result;
+  for (const auto& cta : cluster.ctas)
+    for (Warp& warp : cta->warps)
+      for (Split& split : warp.splits) {
+        if (split.state != SplitState::at_mbarrier)
+          continue;
+        const uint64_t state = hash_state(split) ^ warp.effects;
+        if (state == split.timeout_snapshot)
+          continue;
+        result.any = true;
+        result.moved |= split.last_poll != state;
+        split.timeout_snapshot = split.last_poll = state;
+        split.timed_out = true;
+        split.state = SplitState::ready;
+      }
+  return result;
+}
+
+void allow_time_outs(Cluster& cluster) {
+  for (const auto& cta : cluster.ctas)
+    for (Warp& warp : cta->warps)
+      for (Split& split : warp.splits)
+        split.timeout_snapshot = 0;
+}
+
 // --- Exec: waiting for lanes
 // ----------------------------------------------------------------------------------------
 

@@ -57,6 +57,22 @@ bool notice_backward_jump(Exec& x);
 // own.
 void leave_inactive_behind(Exec& x);
 
+// Makes the current split, whose active lanes are `lanes`, wait at an mbarrier for the completion of a phase:
+// a try_wait that has failed returns with what this says. Lanes that are not active go on after the
+// instruction.
+Step wait_at_mbarrier(Exec& x, const Cta& owner, uint32_t offset, bool parity);
+// A phase of the mbarrier has completed: those who wait at it run their try_wait again.
+void wake_mbarrier_waiters(Cluster& cluster, const Cta& owner, uint32_t offset);
+// Nothing else can move: waiting try_waits return false once, unless they have done so before in the same
+// state.
+struct TimeOuts {
+  bool any = false;   // one may go on
+  bool moved = false; // ... and is in another state than when it did so last
+};
+TimeOuts time_out_mbarrier_waiters(Cluster& cluster);
+// Something may have changed that a waiting loop looks at: all may time out again.
+void allow_time_outs(Cluster& cluster);
+
 // Lets splits that wait for lanes look again (lanes have exited or arrived).
 void wake_collectives(Warp& warp);
 // Lets polling splits look again; their next round is compared with the last.

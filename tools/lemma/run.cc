@@ -43,8 +43,8 @@ Examples:
 Exit status: 0 success; 1 kernel fault, failed comparison or rejected file; 2 wrong command line; 3 unsupported.)";
 
 struct RunOptions {
-  std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", seed = "0",
-                    max_instructions = "0";
+  std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
+                    seed = "0", max_instructions = "0";
   bool deterministic = false, stats = false, json = false;
   std::vector<std::string> args;
 };
@@ -183,6 +183,7 @@ Result<void, Stop> Runner::read_command_line() {
   config_.seed = *seed;
   config_.max_instructions = *max_instructions;
   config_.deterministic = options_.deterministic;
+  config_.async = options_.async == "late" ? AsyncMode::late : AsyncMode::eager;
   return {};
 }
 
@@ -445,6 +446,10 @@ Command add_run(CLI::App& parent) {
   app->add_option("--smem", o->smem, "dynamic shared memory of a CTA")->type_name("BYTES");
   app->add_option("--seed", o->seed, "moves every choice of the schedule")->type_name("N");
   app->add_flag("--deterministic", o->deterministic, "CTAs in a fixed order: floating-point atomics repeat");
+  app->add_option("--async", o->async,
+                  "eager: asynchronous operations complete when issued; late: as late as the ISA allows")
+      ->check(CLI::IsMember({"eager", "late"}))
+      ->capture_default_str();
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, time and FLOP/s");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
   app->add_option("--max-instructions", o->max_instructions, "fault when a warp has executed so many")

@@ -1,0 +1,120 @@
+// When asynchronous operations run, and how the async proxy sees shared memory. See async.h, launch.h.
+#include "vgpu/async.h"
+
+#include "vgpu/launch.h"
+#include "vgpu/mix.h"
+
+#include <cstring>
+#include <utility>
+
+namespace lemma::vgpu {
+
+void AsyncQueue::reset(AsyncMode mode, uint64_t seed) {
+  mode_ = mode;
+  seed_ = seed;
+  completed_ = 0;
+  unordered_.clear();
+  groups_.clear();
+}
+
+void AsyncQueue::start(const ThreadId& thread, AsyncOperation operation) {
+  if (mode_ == AsyncMode::eager) {
+    if (operation.read)
+      operation.read();
+    operation.write();
+    ++completed_;
+  } else if (operation.group == AsyncGroup::none) {
+    unordered_.push_back(std::move(operation));
+  } else {
+    groups_[{operation.group, thread}].open.operations.push_back(std::move(operation));
+  }
+}
+
+void AsyncQueue::commit(const ThreadId& thread, AsyncGroup kind) {
+  if (mode_ == AsyncMode::eager)
+    return;
+  ThreadGroups& groups = groups_[{kind, thread}];
+  groups.committed.push_back(std::exchange(groups.open, {}));
+}
+
+void AsyncQueue::wait(const ThreadId& thread, AsyncGroup kind, uint64_t pending, bool read_only) {
+  const auto found = groups_.find({kind, thread});
+  if (found == groups_.end())
+    return;
+  std::deque<Group>& committed = found->second.committed;
+  if (read_only) {
+    for (size_t i = 0; i + pending < committed.size(); ++i)
+      run_read(committed[i]);
+    return;
+  }
+  while (committed.size() > pending) {
+    run(committed.front());
+    committed.pop_front();
+  }
+}
+
+void AsyncQueue::complete(const ThreadId& thread, AsyncGroup kind) {
+  wait(thread, kind, 0);
+  if (const auto found = groups_.find({kind, thread}); found != groups_.end()) {
+    run(found->second.open);
+    groups_.erase(found);
+  }
+}
+
+bool AsyncQueue::run_one() {
+  if (unordered_.empty())
+    return false;
+  const size_t pick = seed_ ? mix(seed_ + completed_) % unordered_.size() : 0;
+  AsyncOperation operation = std::move(unordered_[pick]);
+  unordered_.erase(unordered_.begin() + static_cast<ptrdiff_t>(pick));
+  if (operation.read)
+    operation.read();
+  operation.write();
+  ++completed_;
+  return true;
+}
+
+void AsyncQueue::drain() {
+  while (run_one()) {
+  }
+  for (auto& [key, groups] : groups_) {
+    for (Group& group : groups.committed)
+      run(group);
+    run(groups.open);
+  }
+  groups_.clear();
+}
+
+void AsyncQueue::run_read(Group& group) {
+  if (!std::exchange(group.has_read, true))
+    for (AsyncOperation& operation : group.operations)
+      if (operation.read)
+        operation.read();
+}
+
+void AsyncQueue::run(Group& group) {
+  run_read(group);
+  for (AsyncOperation& operation : group.operations)
+    operation.write();
+  completed_ += group.operations.size();
+  group = {};
+}
+
+void Cta::async_write(uint32_t offset, const void* source, uint32_t bytes) {
+  std::memcpy(shared.data() + offset, source, bytes);
+  std::memset(shared_written.data() + offset, 1, bytes);
+  if (async_view.empty())
+    return;
+  std::memcpy(async_view.data() + offset, source, bytes);
+  std::memset(unpublished.data() + offset, 0, bytes);
+}
+
+void Cta::publish_to_async_proxy() {
+  if (async_view.empty())
+    return;
+  for (size_t i = 0; i < unpublished.size(); ++i)
+    if (std::exchange(unpublished[i], 0))
+      async_view[i] = shared[i];
+}
+
+} // namespace lemma::vgpu

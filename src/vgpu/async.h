@@ -1,0 +1,89 @@
+// Asynchronous operations: copies and reductions that the memory system carries out beside the warps.
+//
+// An operation is checked when it is issued, so that a fault names the instruction, and then has two steps
+// that cannot fail: `read` takes the source into the operation, `write` changes the destination and signals
+// that it is done. When they run is the launch's AsyncMode:
+//
+//   eager  both at once, when the operation is issued
+//   late   as late as the ISA allows: when the issuing thread waits for the operation's group, or, for one
+//   that
+//          signals an mbarrier, when nothing else in the cluster can move. A program that forgets to wait
+//          then sees what was there before.
+//
+// Groups are those of cp.async and cp.async.bulk: each thread has its own, of each kind.
+//
+// PTX ISA: "Asynchronous Operations", "Completion Mechanisms for Asynchronous Copy Operations", "Async
+// proxy". Tests: tests/unit/vgpu/async_test.cc.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace lemma::vgpu {
+
+enum class AsyncMode : uint8_t { eager, late };
+
+// By what the issuing thread waits. `none`: an mbarrier, which the operation signals itself.
+enum class AsyncGroup : uint8_t { none, cp_async, bulk };
+
+struct AsyncOperation {
+  std::function<void()> read = {};  // empty: nothing to take along
+  std::function<void()> write = {}; // destination and completion signal
+  AsyncGroup group = AsyncGroup::none;
+};
+
+// A thread of a cluster.
+struct ThreadId {
+  uint32_t cta_rank = 0;
+  uint32_t warp = 0;
+  uint32_t lane = 0;
+  friend auto operator<=>(const ThreadId&, const ThreadId&) = default;
+};
+
+// The operations of one cluster that are in flight.
+class AsyncQueue {
+public:
+  void reset(AsyncMode mode, uint64_t seed);
+
+  void start(const ThreadId& thread, AsyncOperation operation);
+  // Closes the thread's group: what it started since the last one.
+  void commit(const ThreadId& thread, AsyncGroup kind);
+  // Completes the thread's groups but for the last `pending` ones. `read_only`: only their sources are taken.
+  void wait(const ThreadId& thread, AsyncGroup kind, uint64_t pending, bool read_only = false);
+  // Completes all that the thread has started, committed or not.
+  void complete(const ThreadId& thread, AsyncGroup kind);
+
+  // Completes one operation that nobody waits for by a group; false if there is none. Its place in the order
+  // of issue follows from the seed.
+  bool run_one();
+  // Completes everything, the thread groups too: the cluster ends.
+  void drain();
+
+  uint64_t completed() const { return completed_; }
+  // Operations in flight that nobody waits for by a group.
+  size_t waiting_count() const { return unordered_.size(); }
+
+private:
+  struct Group {
+    std::vector<AsyncOperation> operations;
+    bool has_read = false;
+  };
+  struct ThreadGroups {
+    Group open;
+    std::deque<Group> committed;
+  };
+  void run_read(Group& group);
+  void run(Group& group);
+
+  AsyncMode mode_ = AsyncMode::eager;
+  uint64_t seed_ = 0;
+  uint64_t completed_ = 0;
+  std::deque<AsyncOperation> unordered_;
+  std::map<std::tuple<AsyncGroup, ThreadId>, ThreadGroups> groups_;
+};
+
+} // namespace lemma::vgpu
