@@ -1,0 +1,134 @@
+// When asynchronous operations run: at once, by the groups of their threads, or when nothing else can move.
+#include "vgpu/async.h"
+
+#include "vgpu/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+namespace lemma::vgpu {
+namespace {
+
+class Async : public testing::Test {
+protected:
+  AsyncOperation operation(char name, AsyncGroup group) {
+    const char upper = static_cast<char>(name - 'a' + 'A');
+    return {
+        .read = [this, name] { log_ += name; }, .write = [this, upper] { log_ += upper; }, .group = group};
+  }
+  std::string take_log() { return std::exchange(log_, {}); }
+
+  AsyncQueue queue_;
+  const ThreadId one_{.cta_rank = 0, .warp = 1, .lane = 2};
+  const ThreadId other_{.cta_rank = 0, .warp = 1, .lane = 3};
+
+private:
+  std::string log_;
+};
+
+TEST_F(Async, EagerCompletesWhenIssued) {
+  queue_.reset(AsyncMode::eager, 0);
+  queue_.start(one_, operation('a', AsyncGroup::bulk));
+  EXPECT_EQ(take_log(), "aA");
+  EXPECT_EQ(queue_.completed(), 1u);
+  queue_.commit(one_, AsyncGroup::bulk);
+  queue_.wait(one_, AsyncGroup::bulk, 0);
+  EXPECT_FALSE(queue_.run_one());
+  EXPECT_EQ(take_log(), "");
+}
+
+TEST_F(Async, WaitCompletesAllButTheLastGroups) {
+  queue_.reset(AsyncMode::late, 0);
+  for (const char name : {'a', 'b', 'c'}) {
+    queue_.start(one_, operation(name, AsyncGroup::bulk));
+    queue_.commit(one_, AsyncGroup::bulk);
+  }
+  EXPECT_EQ(take_log(), "");
+  queue_.wait(one_, AsyncGroup::bulk, 2);
+  EXPECT_EQ(take_log(), "aA");
+  queue_.wait(one_, AsyncGroup::bulk, 0);
+  EXPECT_EQ(take_log(), "bBcC");
+}
+
+TEST_F(Async, ReadWaitTakesOnlyTheSources) {
+  queue_.reset(AsyncMode::late, 0);
+  queue_.start(one_, operation('a', AsyncGroup::bulk));
+  queue_.commit(one_, AsyncGroup::bulk);
+  queue_.wait(one_, AsyncGroup::bulk, 0, true);
+  EXPECT_EQ(take_log(), "a");
+  queue_.wait(one_, AsyncGroup::bulk, 0, true);
+  EXPECT_EQ(take_log(), "");
+  queue_.wait(one_, AsyncGroup::bulk, 0);
+  EXPECT_EQ(take_log(), "A");
+}
+
+TEST_F(Async, GroupsBelongToAThreadAndAKind) {
+  queue_.reset(AsyncMode::late, 0);
+  queue_.start(one_, operation('a', AsyncGroup::bulk));
+  queue_.commit(one_, AsyncGroup::bulk);
+  queue_.start(one_, operation('b', AsyncGroup::cp_async));
+  queue_.commit(one_, AsyncGroup::cp_async);
+  queue_.wait(other_, AsyncGroup::bulk, 0);
+  EXPECT_EQ(take_log(), "");
+  queue_.wait(one_, AsyncGroup::cp_async, 0);
+  EXPECT_EQ(take_log(), "bB");
+}
+
+TEST_F(Async, WaitLeavesWhatIsNotCommittedAndCompleteDoesNot) {
+  queue_.reset(AsyncMode::late, 0);
+  queue_.start(one_, operation('a', AsyncGroup::cp_async));
+  queue_.wait(one_, AsyncGroup::cp_async, 0);
+  EXPECT_EQ(take_log(), "");
+  queue_.complete(one_, AsyncGroup::cp_async);
+  EXPECT_EQ(take_log(), "aA");
+}
+
+TEST_F(Async, OperationsWithoutAGroupRunOneByOneInAnOrderOfTheSeed) {
+  std::string orders[2];
+  for (const uint64_t seed : {0, 5}) {
+    queue_.reset(AsyncMode::late, seed);
+    for (const char name : {'a', 'b', 'c', 'd'})
+      queue_.start(one_, operation(name, AsyncGroup::none));
+    EXPECT_EQ(queue_.waiting_count(), 4u);
+    while (queue_.run_one()) {
+    }
+    orders[seed != 0] = take_log();
+  }
+  EXPECT_EQ(orders[0], "aAbBcCdD");
+  EXPECT_EQ(orders[1].size(), 8u);
+  EXPECT_NE(orders[1], orders[0]);
+}
+
+TEST_F(Async, DrainLeavesNothing) {
+  queue_.reset(AsyncMode::late, 0);
+  queue_.start(one_, operation('a', AsyncGroup::none));
+  queue_.start(one_, operation('b', AsyncGroup::bulk));
+  queue_.drain();
+  EXPECT_EQ(take_log(), "aAbB");
+}
+
+TEST(AsyncProxy, SeesStoresAfterAFenceAndItsOwnWritesAtOnce) {
+  Cta cta;
+  cta.shared.assign(64, std::byte{0});
+  cta.shared_written.assign(64, 0);
+  cta.async_view = cta.shared;
+  cta.unpublished.assign(64, 0);
+  cta.shared[3] = std::byte{7}; // as a store does
+  cta.unpublished[3] = 1;
+  EXPECT_EQ(*cta.async_read(3), std::byte{0});
+  cta.publish_to_async_proxy();
+  EXPECT_EQ(*cta.async_read(3), std::byte{7});
+
+  const uint32_t word = 0x01020304;
+  cta.unpublished[8] = 1;
+  cta.async_write(8, &word, sizeof word);
+  EXPECT_EQ(std::memcmp(cta.async_read(8), &word, sizeof word), 0);
+  EXPECT_EQ(std::memcmp(cta.shared.data() + 8, &word, sizeof word), 0);
+  EXPECT_EQ(cta.unpublished[8], 0);
+  EXPECT_EQ(cta.shared_written[11], 1);
+}
+
+} // namespace
+} // namespace lemma::vgpu
