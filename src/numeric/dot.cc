@@ -19,6 +19,7 @@ namespace {
 
 using internal::element_bytes;
 using internal::load_element;
+using internal::row_stride;
 using internal::store_element;
 
 size_t columns_of_b(const DotTile& tile) {
@@ -42,24 +43,24 @@ bool host_fma_chain(const double* a, const double* b, size_t k_count, double c, 
 // One IEEE fma after another, k ascending, starting from C. Measured on an H200 for all f64 shapes.
 void dot_fma_chain(const DotModel& model, const DotTile& tile) {
   const int bytes = element_bytes(model.d);
-  const size_t n = tile.n, k_count = tile.k, k_b = columns_of_b(tile);
+  const size_t n = tile.n, k_count = tile.k, k_b = columns_of_b(tile), stride = row_stride(tile);
   const ArithmeticOptions options{.rounding = model.rounding};
   const bool by_host =
       model.d == FloatFormat::f64 && model.rounding == Rounding::rn && tile.a_index == nullptr;
   for (size_t i = 0; i < static_cast<size_t>(tile.m); ++i)
     for (size_t j = 0; j < n; ++j) {
-      uint64_t sum = tile.c != nullptr ? load_element(tile.c, i * n + j, bytes) : 0;
+      uint64_t sum = tile.c != nullptr ? load_element(tile.c, i * stride + j, bytes) : 0;
       uint64_t result = 0;
       if (by_host && host_fma_chain(static_cast<const double*>(tile.a) + i * k_count,
                                     static_cast<const double*>(tile.b) + j * k_b, k_count,
                                     std::bit_cast<double>(sum), result)) {
-        store_element(tile.d, i * n + j, bytes, result);
+        store_element(tile.d, i * stride + j, bytes, result);
         continue;
       }
       for (size_t k = 0; k < k_count; ++k)
         sum = fma(model.d, load_element(tile.a, i * k_count + k, bytes),
                   load_element(tile.b, j * k_b + column(tile, i, k), bytes), sum, options);
-      store_element(tile.d, i * n + j, bytes, sum);
+      store_element(tile.d, i * stride + j, bytes, sum);
     }
 }
 
@@ -68,7 +69,7 @@ void dot_fma_chain(const DotModel& model, const DotTile& tile) {
 // bits of a NaN.
 void dot_scalar_k4(const DotModel& model, const DotTile& tile) {
   constexpr size_t kDepth = 4;
-  const size_t m = tile.m, n = tile.n;
+  const size_t m = tile.m, n = tile.n, stride = row_stride(tile);
   const auto widen = [](FloatFormat format, const void* array, size_t index) {
     const uint64_t bits = load_element(array, index, element_bytes(format));
     return std::bit_cast<float>(static_cast<uint32_t>(convert_float(FloatFormat::f32, format, bits)));
@@ -82,7 +83,7 @@ void dot_scalar_k4(const DotModel& model, const DotTile& tile) {
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < n; ++j) {
       const float *x = &a[i * kDepth], *y = &b[j * kDepth];
-      const float c = tile.c != nullptr ? widen(model.c, tile.c, i * n + j) : 0;
+      const float c = tile.c != nullptr ? widen(model.c, tile.c, i * stride + j) : 0;
       float sum = 0;
       if (to_half) {
         sum = (c + std::fma(x[1], y[1], x[0] * y[0])) + std::fma(x[3], y[3], x[2] * y[2]);
@@ -94,7 +95,7 @@ void dot_scalar_k4(const DotModel& model, const DotTile& tile) {
       uint64_t bits = std::isnan(sum) ? encode_nan(FloatFormat::f32) : std::bit_cast<uint32_t>(sum);
       if (to_half)
         bits = convert_float(FloatFormat::f16, FloatFormat::f32, bits);
-      store_element(tile.d, i * n + j, element_bytes(model.d), bits);
+      store_element(tile.d, i * stride + j, element_bytes(model.d), bits);
     }
 }
 
@@ -125,7 +126,7 @@ int32_t load_s32(const void* array, size_t index) {
 
 // Saturation is of the exact sum with C; whether the hardware saturates in between is not known.
 void dot_integer(const DotModel& model, const DotTile& tile) {
-  const size_t m = tile.m, n = tile.n, k_count = tile.k, k_b = columns_of_b(tile);
+  const size_t m = tile.m, n = tile.n, k_count = tile.k, k_b = columns_of_b(tile), stride = row_stride(tile);
   const std::vector<int16_t> a = decode_integers(model.integer_a, tile.a, m * k_count);
   const std::vector<int16_t> b = decode_integers(model.integer_b, tile.b, n * k_b);
   std::vector<int16_t> gathered(tile.a_index != nullptr ? k_count : 0);
@@ -141,13 +142,13 @@ void dot_integer(const DotModel& model, const DotTile& tile) {
       int32_t sum = 0; // 32768 products of at most 255 * 255 fit
       for (size_t k = 0; k < k_count; ++k)
         sum += a_row[k] * b_row[k];
-      const int32_t c = load_s32(tile.c, i * n + j);
-      store_element(tile.d, i * n + j, 4, static_cast<uint32_t>(accumulate(sum, c, model.satfinite)));
+      const int32_t c = load_s32(tile.c, i * stride + j);
+      store_element(tile.d, i * stride + j, 4, static_cast<uint32_t>(accumulate(sum, c, model.satfinite)));
     }
 }
 
 void dot_bits(const DotModel& model, const DotTile& tile) {
-  const size_t n = tile.n, words = tile.k / 32;
+  const size_t n = tile.n, words = tile.k / 32, stride = row_stride(tile);
   const bool is_xor = model.scheme == DotScheme::xor_popc;
   for (size_t i = 0; i < static_cast<size_t>(tile.m); ++i)
     for (size_t j = 0; j < n; ++j) {
@@ -157,14 +158,13 @@ void dot_bits(const DotModel& model, const DotTile& tile) {
         const auto b = static_cast<uint32_t>(load_element(tile.b, j * words + w, 4));
         sum += std::popcount(is_xor ? a ^ b : a & b);
       }
-      const int32_t c = load_s32(tile.c, i * n + j);
-      store_element(tile.d, i * n + j, 4, static_cast<uint32_t>(accumulate(sum, c, false)));
+      const int32_t c = load_s32(tile.c, i * stride + j);
+      store_element(tile.d, i * stride + j, 4, static_cast<uint32_t>(accumulate(sum, c, false)));
     }
 }
 
-} // namespace
-
-void dot(const DotModel& model, const DotTile& tile) {
+// A tile of at most kBlockColumns columns, or one that cannot be cut.
+void dot_block(const DotModel& model, const DotTile& tile) {
   switch (model.scheme) {
   case DotScheme::fused:
   case DotScheme::split_quad:
@@ -180,10 +180,59 @@ void dot(const DotModel& model, const DotTile& tile) {
   case DotScheme::scalar_k4:
     return dot_scalar_k4(model, tile);
   case DotScheme::integer:
-    return dot_integer(model, tile);
+    if (!internal::dot_integer_lanes(model, tile))
+      dot_integer(model, tile);
+    return;
   case DotScheme::xor_popc:
   case DotScheme::and_popc:
     return dot_bits(model, tile);
+  }
+}
+
+size_t bytes_of_b_column(const DotModel& model, const DotTile& tile) {
+  switch (model.scheme) {
+  case DotScheme::integer:
+    return columns_of_b(tile);
+  case DotScheme::xor_popc:
+  case DotScheme::and_popc:
+    return columns_of_b(tile) / 8;
+  default:
+    return columns_of_b(tile) * element_bytes(model.b);
+  }
+}
+
+int bytes_of_result(const DotModel& model, FloatFormat format) {
+  switch (model.scheme) {
+  case DotScheme::integer:
+  case DotScheme::xor_popc:
+  case DotScheme::and_popc:
+    return 4;
+  default:
+    return element_bytes(format);
+  }
+}
+
+} // namespace
+
+void dot(const DotModel& model, const DotTile& tile) {
+  // Blocks fit the vector code's arrays, and where one needs the scalar code the others do not.
+  constexpr int kBlockColumns = 32;
+  if (tile.n <= kBlockColumns || tile.scale_b)
+    return dot_block(model, tile);
+  const auto offset = [](auto* array, size_t bytes) {
+    using Byte =
+        std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array)>>, const uint8_t, uint8_t>;
+    return array ? static_cast<Byte*>(array) + bytes : nullptr;
+  };
+  for (int first = 0; first < tile.n; first += kBlockColumns) {
+    const auto column = static_cast<size_t>(first);
+    DotTile block = tile;
+    block.n = std::min(kBlockColumns, tile.n - first);
+    block.b = offset(tile.b, column * bytes_of_b_column(model, tile));
+    block.c = offset(tile.c, column * bytes_of_result(model, model.c));
+    block.d = offset(tile.d, column * bytes_of_result(model, model.d));
+    block.row_stride = static_cast<int>(row_stride(tile));
+    dot_block(model, block);
   }
 }
 

@@ -86,7 +86,7 @@ DotModel dot_model_integer(IntegerFormat a, IntegerFormat b, bool satfinite);
 // b1 operands, s32 accumulator: `.xor.popc` or `.and.popc`.
 DotModel dot_model_bits(DotScheme xor_or_and);
 
-// A tile. All arrays are row-major and dense:
+// A tile. All arrays are row-major and dense, but for row_stride:
 //   a [m][k], b [n][k_b] (K contiguous), c and d [m][n]; d may be c where they have one format; c may be
 //   null, meaning +0.
 // An element takes 1 byte in formats of up to 8 bits (value in the low bits), 2 in 16-bit ones, 4 in tf32,
@@ -102,6 +102,7 @@ struct DotTile {
   void* d = nullptr;
   const uint8_t* scale_a = nullptr;
   const uint8_t* scale_b = nullptr;
+  int row_stride = 0; // elements from a row of c and d to the next; 0: n
   // Sparse A: a_index [m][k] is the column of b that meets each stored element of a, and k_b the columns b
   // has. Null: dense, k_b is k.
   const uint8_t* a_index = nullptr;
@@ -110,7 +111,7 @@ struct DotTile {
 
 // `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4
 // for split_quad, of 32 for b1, and at most 32768 for integers. Tiles of the usual sizes and formats go
-// sixteen outputs at a time (dot_lanes.h); those that hold a NaN or an infinity take longer.
+// sixteen outputs at a time (dot_lanes.h); blocks of 32 columns that hold a NaN or an infinity take longer.
 void dot(const DotModel& model, const DotTile& tile);
 
 } // namespace lemma::numeric

@@ -293,7 +293,7 @@ private:
 void dot_fused(const DotModel& model, const DotTile& tile) {
   // Reused, because a warp's tile is small and allocation would show.
   thread_local Operand a, b, gathered;
-  const size_t m = tile.m, n = tile.n, k_count = tile.k;
+  const size_t m = tile.m, n = tile.n, k_count = tile.k, stride = row_stride(tile);
   const bool sparse = tile.a_index != nullptr;
   const std::vector<size_t> order = k_order(model.scheme, k_count);
   const bool natural = model.scheme == DotScheme::fused;
@@ -313,9 +313,9 @@ void dot_fused(const DotModel& model, const DotTile& tile) {
         gather_row(tile, i, order, b, j, gathered);
       const Rows rows{&a.significands[i * k_count], &a.exponents[i * k_count], &met.significands[j * k_count],
                       &met.exponents[j * k_count]};
-      const uint64_t c_bits = tile.c != nullptr ? load_element(tile.c, i * n + j, c_bytes) : 0;
+      const uint64_t c_bits = tile.c != nullptr ? load_element(tile.c, i * stride + j, c_bytes) : 0;
       const uint64_t bits = output(rows, c_bits, (a.special[i] | met.special[j]) != 0);
-      store_element(tile.d, i * n + j, d_bytes, bits);
+      store_element(tile.d, i * stride + j, d_bytes, bits);
     }
 }
 
@@ -323,7 +323,7 @@ void dot_fused(const DotModel& model, const DotTile& tile) {
 // scales, and enter the fused rule with the sum of the scales' exponents, whatever the sum's own size.
 void dot_block_sums(const DotModel& model, const DotTile& tile) {
   constexpr size_t kGroup = 16;
-  const size_t m = tile.m, n = tile.n, k_count = tile.k, groups = k_count / kGroup;
+  const size_t m = tile.m, n = tile.n, k_count = tile.k, stride = row_stride(tile), groups = k_count / kGroup;
   const size_t scales_per_row = k_count / model.scale_block;
   const FormatTraits scale_traits = traits(model.scale), c_traits = traits(model.c);
   const int sum_bits = 2 + 2 * scale_traits.mantissa_bits; // fraction bits of a group's scaled sum
@@ -344,7 +344,8 @@ void dot_block_sums(const DotModel& model, const DotTile& tile) {
   std::vector<Term> terms(groups);
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < n; ++j) {
-      const uint64_t c_bits = tile.c != nullptr ? load_element(tile.c, i * n + j, element_bytes(model.c)) : 0;
+      const uint64_t c_bits =
+          tile.c != nullptr ? load_element(tile.c, i * stride + j, element_bytes(model.c)) : 0;
       const Term c = decode_term(c_traits, c_bits);
       bool nan = c.exponent == kNanExponent;
       int16_t largest = c.exponent;
@@ -373,7 +374,7 @@ void dot_block_sums(const DotModel& model, const DotTile& tile) {
                      std::min(largest - term.exponent, 62));
         bits = round_result(model, sum, largest - model.fraction_bits);
       }
-      store_element(tile.d, i * n + j, element_bytes(model.d), bits);
+      store_element(tile.d, i * stride + j, element_bytes(model.d), bits);
     }
 }
 

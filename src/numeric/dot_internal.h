@@ -43,6 +43,10 @@ inline uint64_t load_element(const void* array, size_t index, int bytes) {
   }
 }
 
+inline size_t row_stride(const DotTile& tile) {
+  return static_cast<size_t>(tile.row_stride != 0 ? tile.row_stride : tile.n);
+}
+
 inline void store_element(void* array, size_t index, int bytes, uint64_t bits) {
   const auto store = [&]<class T>(T) {
     const T value = static_cast<T>(bits);

@@ -21,14 +21,14 @@ constexpr int kMaxChainRows = 16, kMaxChainK = 16;
 // What the loops need of a float format of up to 11 significand bits, or of an accumulator.
 struct LaneFormat {
   int padding_bits, mantissa_bits, bias;
-  int32_t magnitude_mask, max_biased;
+  int32_t magnitude_mask, first_special; // magnitudes from here on are NaNs and infinities
   explicit LaneFormat(FloatFormat format) {
     const FormatTraits& t = traits(format);
     padding_bits = t.padding_bits;
     mantissa_bits = t.mantissa_bits;
     bias = t.bias;
     magnitude_mask = static_cast<int32_t>(t.magnitude_mask() >> t.padding_bits);
-    max_biased = t.max_biased_exponent();
+    first_special = static_cast<int32_t>(t.max_finite() >> t.padding_bits) + 1;
   }
 };
 
@@ -38,7 +38,7 @@ struct LaneTile {
   const void* wide;   // [wide_rows][k]
   const void* narrow; // [narrow_rows][k]
   int wide_rows, narrow_rows, k;
-  int element_bytes; // of both: 2 or 4
+  int element_bytes; // of both: 1, 2 or 4
   LaneFormat wide_format, narrow_format;
   const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
   void* d;
@@ -51,10 +51,22 @@ struct LaneTile {
   int kept_mask; // of an f32 result
 };
 
+// One tile of integers, likewise.
+struct IntegerTile {
+  const int8_t *wide, *narrow;
+  int wide_rows, narrow_rows, k;
+  IntegerFormat wide_format, narrow_format;
+  const void* c;
+  void* d;
+  int wide_stride, narrow_stride;
+  bool satfinite;
+};
+
 // The loops of a level; null: there are none.
 struct Loops {
   bool (*fused)(const LaneTile& tile) = nullptr;
   bool (*f64_chains)(const DotTile& tile) = nullptr;
+  void (*integers)(const IntegerTile& tile) = nullptr;
 };
 
 } // namespace
@@ -62,12 +74,18 @@ struct Loops {
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
 #define LEMMA_DOT_LANES
+#include <immintrin.h>
 
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
 namespace lemma::numeric::internal::avx2 {
 namespace {
 constexpr bool kFastShuffles = false; // of any two vectors
+// Sums of two products of 16-bit halves.
+using Pairs = __m256i;
+[[gnu::always_inline]] inline Pairs multiply_pairs(Pairs a, Pairs b) {
+  return _mm256_madd_epi16(a, b);
+}
 #include "numeric/dot_lanes.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2
@@ -79,6 +97,10 @@ constexpr bool kFastShuffles = false; // of any two vectors
 namespace lemma::numeric::internal::avx512 {
 namespace {
 constexpr bool kFastShuffles = true;
+using Pairs = __m512i;
+[[gnu::always_inline]] inline Pairs multiply_pairs(Pairs a, Pairs b) {
+  return _mm512_madd_epi16(a, b);
+}
 #include "numeric/dot_lanes.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx512
@@ -105,8 +127,8 @@ std::vector<DotLevel> detect() {
 const Loops& loops_of(DotLevel level) {
   static constexpr Loops none;
 #ifdef LEMMA_DOT_LANES
-  static constexpr Loops by_avx2{avx2::run_fused, avx2::run_f64_chains};
-  static constexpr Loops by_avx512{avx512::run_fused, avx512::run_f64_chains};
+  static constexpr Loops by_avx2{avx2::run_fused, avx2::run_f64_chains, avx2::run_integers};
+  static constexpr Loops by_avx512{avx512::run_fused, avx512::run_f64_chains, avx512::run_integers};
   if (level != DotLevel::scalar)
     return level == DotLevel::avx2 ? by_avx2 : by_avx512;
 #endif
@@ -119,7 +141,8 @@ std::atomic<const Loops*>& current() {
 }
 
 bool is_multiplicand(FloatFormat format) {
-  return format == FloatFormat::f16 || format == FloatFormat::bf16 || format == FloatFormat::tf32;
+  return format == FloatFormat::f16 || format == FloatFormat::bf16 || format == FloatFormat::tf32 ||
+         format == FloatFormat::e4m3 || format == FloatFormat::e5m2;
 }
 
 bool is_wide(int rows) {
@@ -128,8 +151,8 @@ bool is_wide(int rows) {
 
 // Sums of a step in 32 bits: products are below 4, the accumulator below 2. (An accumulator on top of the
 // largest products may overflow; the loops notice.)
-bool fits_32_bits(int fraction_bits, int step_k) {
-  return fraction_bits >= 20 && (int64_t{4} << fraction_bits) * step_k <= int64_t{1} << 31;
+bool fits_32_bits(int fraction_bits, int product_bits, int step_k) {
+  return fraction_bits >= product_bits && (int64_t{4} << fraction_bits) * step_k <= int64_t{1} << 31;
 }
 
 } // namespace
@@ -149,7 +172,8 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
   if (!run || model.scheme != DotScheme::fused || tile.a_index || tile.scale_a || tile.scale_b ||
       !is_multiplicand(model.a) || !is_multiplicand(model.b) ||
       element_bytes(model.a) != element_bytes(model.b) || tile.k > kMaxK ||
-      !fits_32_bits(model.fraction_bits, step_k))
+      !fits_32_bits(model.fraction_bits, traits(model.a).mantissa_bits + traits(model.b).mantissa_bits,
+                    step_k))
     return false;
   if (model.rounding != (model.d == FloatFormat::f16 ? Rounding::rn : Rounding::rz))
     return false;
@@ -158,6 +182,7 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
     return false;
   if ((wide_a ? tile.n : tile.m) * tile.k % kLanes != 0)
     return false;
+  const int stride = static_cast<int>(row_stride(tile));
   const int dropped = model.d == FloatFormat::f32 ? 23 - model.kept_fraction_bits : 0;
   const LaneTile lanes{.wide = wide_a ? tile.a : tile.b,
                        .narrow = wide_a ? tile.b : tile.a,
@@ -169,8 +194,8 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
                        .narrow_format = LaneFormat(wide_a ? model.b : model.a),
                        .c = tile.c,
                        .d = tile.d,
-                       .wide_stride = wide_a ? tile.n : 1,
-                       .narrow_stride = wide_a ? 1 : tile.n,
+                       .wide_stride = wide_a ? stride : 1,
+                       .narrow_stride = wide_a ? 1 : stride,
                        .c_format = LaneFormat(widens_c(model) ? model.d : model.c),
                        .widens_c = widens_c(model),
                        .c_bytes = element_bytes(model.c),
@@ -181,10 +206,35 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
   return run(lanes);
 }
 
+bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
+  const auto run = current().load(std::memory_order_relaxed)->integers;
+  if (!run || tile.a_index || tile.k > kMaxK || tile.k % 2 != 0)
+    return false;
+  const bool wide_a = is_wide(tile.m) && tile.n <= kMaxNarrow;
+  if (!wide_a && (!is_wide(tile.n) || tile.m > kMaxNarrow))
+    return false;
+  const int stride = static_cast<int>(row_stride(tile));
+  const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
+  run({.wide = wide_a ? a : b,
+       .narrow = wide_a ? b : a,
+       .wide_rows = wide_a ? tile.m : tile.n,
+       .narrow_rows = wide_a ? tile.n : tile.m,
+       .k = tile.k,
+       .wide_format = wide_a ? model.integer_a : model.integer_b,
+       .narrow_format = wide_a ? model.integer_b : model.integer_a,
+       .c = tile.c,
+       .d = tile.d,
+       .wide_stride = wide_a ? stride : 1,
+       .narrow_stride = wide_a ? 1 : stride,
+       .satfinite = model.satfinite});
+  return true;
+}
+
 bool dot_f64_lanes(const DotModel& model, const DotTile& tile) {
   const auto run = current().load(std::memory_order_relaxed)->f64_chains;
   return run && model.d == FloatFormat::f64 && model.rounding == Rounding::rn && !tile.a_index &&
-         tile.n == kChainLanes && tile.m <= kMaxChainRows && tile.k <= kMaxChainK && run(tile);
+         tile.n == kChainLanes && row_stride(tile) == kChainLanes && tile.m <= kMaxChainRows &&
+         tile.k <= kMaxChainK && run(tile);
 }
 
 } // namespace lemma::numeric::internal

@@ -25,6 +25,8 @@ void set_dot_level(DotLevel level);
 // has to: no vector instructions; another scheme, format or tile than the usual ones; a NaN, an infinity, or
 // a result below the normal numbers of f32.
 bool dot_fused_lanes(const DotModel& model, const DotTile& tile);
+// The same for DotScheme::integer.
+bool dot_integer_lanes(const DotModel& model, const DotTile& tile);
 // The same for DotScheme::fma_chain of f64 to nearest even, eight columns; a NaN is left to the scalar code.
 bool dot_f64_lanes(const DotModel& model, const DotTile& tile);
 

@@ -199,6 +199,94 @@ TEST(Dot, VectorLevelsAgreeWithTheScalarCode) {
   EXPECT_GT(tiles, 5000u);
 }
 
+// The same for wgmma: a warp's 16 rows, tiles cut into blocks of columns, 8-bit formats.
+TEST(Dot, VectorLevelsAgreeOnWideTiles) {
+  using internal::DotLevel;
+  Random random(7);
+  for (const auto& [a, b] :
+       {std::pair{f16, f16}, std::pair{bf16, bf16}, std::pair{tf32, tf32},
+        std::pair{FloatFormat::e4m3, FloatFormat::e5m2}, std::pair{FloatFormat::e5m2, FloatFormat::e5m2},
+        std::pair{FloatFormat::e4m3, FloatFormat::e4m3}})
+    for (const FloatFormat d : {f32, f16}) {
+      const int k = a == tf32 ? 8 : traits(a).storage_bits == 8 ? 32 : 16;
+      const auto model = dot_model(Arch::sm_90, DotUnit::wgmma, a, b, d, d, k);
+      if (!model)
+        continue;
+      for (const int n : {8, 24, 40, 64, 184})
+        for (const OperandClass operand_class : kAllOperandClasses) {
+          const Operands in = make_operands(*model, 16, n, k, operand_class, random);
+          internal::set_dot_level(DotLevel::scalar);
+          const std::vector<uint64_t> expected = run(*model, 16, n, k, in);
+          for (const DotLevel level : internal::dot_levels()) {
+            internal::set_dot_level(level);
+            ASSERT_EQ(run(*model, 16, n, k, in), expected)
+                << to_string(a) << " " << to_string(d) << " n" << n << " " << to_string(operand_class)
+                << " level " << static_cast<int>(level);
+          }
+        }
+    }
+  internal::set_dot_level(internal::dot_levels().back());
+}
+
+TEST(Dot, VectorLevelsOfIntegersAgreeWithTheScalarCode) {
+  using internal::DotLevel;
+  Random random(8);
+  for (const IntegerFormat a : {IntegerFormat::u4, IntegerFormat::s4, IntegerFormat::u8, IntegerFormat::s8})
+    for (const IntegerFormat b : {IntegerFormat::u4, IntegerFormat::s4, IntegerFormat::u8, IntegerFormat::s8})
+      for (const auto& [m, n, k] : {std::tuple{16, 8, 16}, std::tuple{16, 8, 32}, std::tuple{8, 8, 16},
+                                    std::tuple{16, 40, 32}, std::tuple{32, 8, 16}})
+        for (const bool satfinite : {false, true}) {
+          const DotModel model = dot_model_integer(a, b, satfinite);
+          std::vector<uint8_t> x(static_cast<size_t>(m * k)), y(static_cast<size_t>(n * k));
+          std::vector<int32_t> c(static_cast<size_t>(m * n));
+          for (auto* bytes : {&x, &y})
+            for (uint8_t& byte : *bytes)
+              byte = static_cast<uint8_t>(random.next());
+          for (int32_t& value : c) // near the ends, where the sum overflows
+            value =
+                static_cast<int32_t>(random.next() % 4096 + (random.next() % 2 ? 0x7ffff800u : 0x7ffff000u));
+          const auto compute = [&](DotLevel level) {
+            internal::set_dot_level(level);
+            std::vector<int32_t> d(c.size());
+            dot(model, {.m = m, .n = n, .k = k, .a = x.data(), .b = y.data(), .c = c.data(), .d = d.data()});
+            return d;
+          };
+          const std::vector<int32_t> expected = compute(DotLevel::scalar);
+          for (const DotLevel level : internal::dot_levels())
+            ASSERT_EQ(compute(level), expected) << to_string(a) << " " << to_string(b) << " m" << m << "n"
+                                                << n << "k" << k << " level " << static_cast<int>(level);
+        }
+  internal::set_dot_level(internal::dot_levels().back());
+}
+
+// A tile inside a larger matrix: what lies beside it stays.
+TEST(Dot, RowStrideLeavesTheColumnsBeside) {
+  const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f32, f32, 16);
+  Random random(9);
+  const Operands in = make_operands(model, 16, 8, 16, OperandClass::ordinary, random);
+  const std::vector<uint64_t> expected = run(model, 16, 8, 16, in);
+  constexpr int stride = 12;
+  std::vector<uint32_t> c(16 * stride), d(16 * stride, 0xabcdef);
+  std::vector<uint16_t> a(in.a.begin(), in.a.end()), b(in.b.begin(), in.b.end());
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 8; ++j)
+      c[i * stride + j] = static_cast<uint32_t>(in.c[i * 8 + j]);
+  for (const internal::DotLevel level : internal::dot_levels()) {
+    internal::set_dot_level(level);
+    dot(model, {.m = 16,
+                .n = 8,
+                .k = 16,
+                .a = a.data(),
+                .b = b.data(),
+                .c = c.data(),
+                .d = d.data(),
+                .row_stride = stride});
+    for (int i = 0; i < 16; ++i)
+      for (int j = 0; j < stride; ++j)
+        ASSERT_EQ(d[i * stride + j], j < 8 ? expected[i * 8 + j] : 0xabcdefu);
+  }
+}
+
 TEST(Dot, VectorLevelsOfF64AgreeWithTheScalarCode) {
   Random random(6);
   for (const auto& [m, n, k] : {std::tuple{8, 8, 4}, std::tuple{16, 8, 4}, std::tuple{16, 8, 16}}) {
