@@ -97,11 +97,13 @@ using Pairs = __m256i;
 namespace lemma::numeric::internal::avx512 {
 namespace {
 constexpr bool kFastShuffles = true;
+#define LEMMA_LANES_AVX512
 using Pairs = __m512i;
 [[gnu::always_inline]] inline Pairs multiply_pairs(Pairs a, Pairs b) {
   return _mm512_madd_epi16(a, b);
 }
 #include "numeric/dot_lanes.inc"
+#undef LEMMA_LANES_AVX512
 } // namespace
 } // namespace lemma::numeric::internal::avx512
 #pragma GCC pop_options
