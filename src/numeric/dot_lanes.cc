@@ -179,8 +179,9 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
     return false;
   if (model.rounding != (model.d == FloatFormat::f16 ? Rounding::rn : Rounding::rz))
     return false;
-  const bool wide_a = is_wide(tile.m) && tile.n <= kMaxNarrow;
-  if (!wide_a && (!is_wide(tile.n) || tile.m > kMaxNarrow))
+  const bool wide_b = is_wide(tile.n) && tile.m <= kMaxNarrow; // rows of C and D are then vectors
+  const bool wide_a = !wide_b;
+  if (wide_a && (!is_wide(tile.m) || tile.n > kMaxNarrow))
     return false;
   if ((wide_a ? tile.n : tile.m) * tile.k % kLanes != 0)
     return false;
@@ -212,8 +213,9 @@ bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
   const auto run = current().load(std::memory_order_relaxed)->integers;
   if (!run || tile.a_index || tile.k > kMaxK || tile.k % 2 != 0)
     return false;
-  const bool wide_a = is_wide(tile.m) && tile.n <= kMaxNarrow;
-  if (!wide_a && (!is_wide(tile.n) || tile.m > kMaxNarrow))
+  const bool wide_b = is_wide(tile.n) && tile.m <= kMaxNarrow; // rows of C and D are then vectors
+  const bool wide_a = !wide_b;
+  if (wide_a && (!is_wide(tile.m) || tile.n > kMaxNarrow))
     return false;
   const int stride = static_cast<int>(row_stride(tile));
   const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
