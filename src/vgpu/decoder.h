@@ -121,7 +121,8 @@ void add_warp_selectors(
     SelectorTable& table); // warp_ops.cc: shfl vote match redux activemask elect bar.warp.sync
 void add_control_selectors(
     SelectorTable& table); // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
-void add_matrix_selectors(SelectorTable& table); // matrix.cc: mma wmma ldmatrix
+void add_matrix_selectors(SelectorTable& table);   // matrix.cc: mma wmma ldmatrix
+void add_mbarrier_selectors(SelectorTable& table); // mbarrier.cc
 
 // The ret that runs at the end of a body.
 DecodedInst return_instruction(); // control.cc

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace lemma::vgpu {
 
@@ -114,7 +115,8 @@ struct Cta {
   std::vector<std::byte> shared;       // [0, kSharedReservedBytes) belongs to the system
   std::vector<uint8_t> shared_written; // 1: written; beside `shared`
   std::array<Barrier, 16> barriers{};
-  uint32_t next_warp = 0; // round robin
+  std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
+  uint32_t next_warp = 0;                 // round robin
 
   // AsyncMode::late: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
   // is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.

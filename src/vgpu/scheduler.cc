@@ -266,6 +266,7 @@ private:
       cta.unpublished.assign(launch_.shared_bytes, 0);
     }
     cta.barriers.fill({});
+    cta.mbarriers.clear();
     cta.warps.resize((cta.threads + kWarpSize - 1) / kWarpSize);
     cta.next_warp = static_cast<uint32_t>(
         launch_.config.seed ? mix(launch_.config.seed ^ mix(cta.linear_id)) % cta.warps.size() : 0);

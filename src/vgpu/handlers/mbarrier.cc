@@ -1,0 +1,214 @@
+// mbarrier.init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, pending_count.
+//
+// Lanes take their turns in order. What the ISA leaves undefined is a fault: an object that was not
+// initialized, counts out of range, more arrivals than a phase waits for. The result of test_wait for a phase
+// other than the current and the one before it is undefined too, but an object does not tell.
+//
+// Not here: the object itself (mbarrier.h), cp.async.mbarrier.arrive (cp_async.cc).
+//
+// PTX ISA: "Parallel Synchronization and Communication Instructions: mbarrier.*".
+// Tests: tests/unit/vgpu/mbarrier_test.cc.
+#include "vgpu/mbarrier.h"
+
+#include "vgpu/handlers/async_operands.h"
+#include "vgpu/warp.h"
+
+#include <fmt/format.h>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using ptx::Instruction;
+
+struct MbarrierPlan {
+  StateSpace space = StateSpace::generic;
+  int64_t offset = 0;
+  bool drop = false, expect_tx = false, no_complete = false, completes_tx = false;
+  bool has_count = false;
+  bool parity = false;   // of a wait: by parity, not by state
+  bool may_park = false; // try_wait
+};
+
+const MbarrierPlan& plan_of(const DecodedInst& in) {
+  return *static_cast<const MbarrierPlan*>(in.extra);
+}
+
+MbarrierPlace find(Exec& x, const DecodedInst& in, int lane) {
+  const MbarrierPlan& plan = plan_of(in);
+  return find_mbarrier(x, in, plan.space, lane_address(x, in, 0, plan.offset, lane), lane);
+}
+
+// Calls f(lane), which says whether to go on, for the active lanes.
+template <class F>
+Step each_lane(Exec& x, F&& f) {
+  for (LaneMask left = x.active; left != 0; left &= left - 1)
+    if (!f(std::countr_zero(left)))
+      return Step::stopped;
+  return Step::next;
+}
+
+Step run_init(Exec& x, const DecodedInst& in) {
+  return each_lane(x, [&](int lane) {
+    const MbarrierPlan& plan = plan_of(in);
+    const uint64_t address = lane_address(x, in, 0, plan.offset, lane);
+    const std::byte* host =
+        x.access(in, plan.space, address, kMbarrierBytes, kMbarrierBytes, Access::write, lane);
+    if (!host)
+      return false;
+    const MbarrierPlace at = shared_place(x, host);
+    const auto count = static_cast<uint32_t>(x.src_lane(in, 1, lane));
+    if (!at.cta || count == 0 || count > kMbarrierMaxCount) {
+      x.fault_at(in, FaultKind::illegal_instruction,
+                 at.cta ? fmt::format("mbarrier.init with a count of {}: legal are 1 to {}", count,
+                                      kMbarrierMaxCount)
+                        : fmt::format("an mbarrier lies in shared memory, but {:#x} does not", address),
+                 lane, address);
+      return false;
+    }
+    init_mbarrier(at, count);
+    return true;
+  });
+}
+
+Step run_inval(Exec& x, const DecodedInst& in) {
+  return each_lane(x, [&](int lane) {
+    const MbarrierPlace at = find(x, in, lane);
+    if (!at.cta)
+      return false;
+    inval_mbarrier(at);
+    x.effect();
+    return true;
+  });
+}
+
+// arrive and arrive_drop, expect_tx and complete_tx: source 1 is the count of arrivals or of bytes.
+Step run_change(Exec& x, const DecodedInst& in) {
+  const MbarrierPlan& plan = plan_of(in);
+  return each_lane(x, [&](int lane) {
+    const MbarrierPlace at = find(x, in, lane);
+    if (!at.cta)
+      return false;
+    const auto operand = static_cast<uint32_t>(plan.has_count ? x.src_lane(in, 1, lane) : 1);
+    MbarrierChange change;
+    if (plan.expect_tx || plan.completes_tx)
+      change.expect_bytes = plan.completes_tx ? -int64_t{operand} : int64_t{operand};
+    const Opcode opcode = x.ptx_instruction(in).opcode;
+    const bool arrives = opcode == Opcode::mbarrier_arrive || opcode == Opcode::mbarrier_arrive_drop;
+    if (arrives)
+      change.arrivals = plan.expect_tx ? 1 : operand;
+    change.dropped = plan.drop ? change.arrivals : 0;
+    const Mbarrier before = read_mbarrier(at);
+    std::optional<std::string> wrong = wrong_change(at, change);
+    if (!wrong && arrives && change.arrivals == 0)
+      wrong = "its count is 0: legal are 1 to 1048575";
+    if (!wrong && plan.no_complete && change.arrivals == before.pending && before.pending_bytes == 0)
+      wrong = "it completes the phase, which .noComplete promises not to do";
+    if (wrong) {
+      x.fault_at(
+          in, FaultKind::illegal_instruction,
+          fmt::format("{} on the mbarrier at shared address {:#x} of CTA rank {}: {} (undefined behaviour)",
+                      isa::to_string(opcode), at.offset, at.cta->rank, *wrong),
+          lane, at.offset);
+      return false;
+    }
+    if (in.dst_count)
+      x.dst<uint64_t>(in)[lane] = before.encode();
+    change_mbarrier(at, change);
+    x.effect();
+    return true;
+  });
+}
+
+// test_wait and try_wait: source 1 is the parity or the state of the phase that is waited for.
+Step run_wait(Exec& x, const DecodedInst& in) {
+  const MbarrierPlan& plan = plan_of(in);
+  LaneMask done = 0;
+  MbarrierPlace first;
+  bool first_parity = false, same = true;
+  const Step step = each_lane(x, [&](int lane) {
+    const MbarrierPlace at = find(x, in, lane);
+    if (!at.cta)
+      return false;
+    const uint64_t operand = x.src_lane(in, 1, lane);
+    if (plan.parity && operand > 1) {
+      x.fault(in, FaultKind::illegal_instruction,
+              fmt::format("the phase parity is {}: legal are 0 and 1 (undefined behaviour)", operand), lane);
+      return false;
+    }
+    const bool parity = plan.parity ? operand == 1 : operand >> 63 != 0;
+    if (read_mbarrier(at).parity != parity)
+      done |= LaneMask{1} << lane;
+    if (!first.cta) {
+      first = at;
+      first_parity = parity;
+    }
+    same &= at.cta == first.cta && at.offset == first.offset && parity == first_parity;
+    return true;
+  });
+  if (step != Step::next)
+    return step;
+  Split& split = x.warp->splits[x.split];
+  if (plan.may_park && done == 0 && same && !split.timed_out)
+    return wait_at_mbarrier(x, *first.cta, first.offset, first_parity);
+  split.timed_out = false;
+  x.set_pred(in, 0, done);
+  return Step::next;
+}
+
+Step run_pending_count(Exec& x, const DecodedInst& in) {
+  for_lanes(x.active,
+            [&](int lane) { x.dst<uint32_t>(in)[lane] = Mbarrier::decode(x.src_lane(in, 0, lane)).pending; });
+  return Step::next;
+}
+
+bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in) {
+  const auto& operands = instruction.operands;
+  const Opcode opcode = instruction.opcode;
+  if (opcode == Opcode::mbarrier_pending_count) {
+    in.handler = run_pending_count;
+    d.set_operands(in, {d.dst(operands[0], Type::u32)}, {d.src(operands[1], Type::b64)});
+    return true;
+  }
+  auto& plan = *d.make_extra<MbarrierPlan>(in);
+  const bool waits = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
+  const bool arrives = opcode == Opcode::mbarrier_arrive || opcode == Opcode::mbarrier_arrive_drop;
+  const size_t at = waits || arrives ? 1 : 0; // of the address
+  const PlacedAddress address = place_address(d, instruction, operands[at]);
+  plan.space = address.space;
+  plan.offset = address.offset;
+  plan.drop = opcode == Opcode::mbarrier_arrive_drop;
+  plan.expect_tx = opcode == Opcode::mbarrier_expect_tx || instruction.has(Qual::expect_tx);
+  plan.completes_tx = opcode == Opcode::mbarrier_complete_tx;
+  plan.no_complete = instruction.has(Qual::noComplete);
+  plan.has_count = operands.size() > at + 1;
+  plan.parity = instruction.has(Qual::parity);
+  plan.may_park = opcode == Opcode::mbarrier_try_wait;
+  std::vector<Slot> dsts, srcs{address.base};
+  if (waits)
+    dsts.push_back(d.dst(operands[0], Type::pred));
+  else if (arrives && operands[0].kind == ptx::OperandKind::reg)
+    dsts.push_back(d.dst(operands[0], Type::b64));
+  if (plan.has_count)
+    srcs.push_back(d.src(operands[at + 1], waits && !plan.parity ? Type::b64 : Type::u32));
+  in.handler = opcode == Opcode::mbarrier_init    ? run_init
+               : opcode == Opcode::mbarrier_inval ? run_inval
+               : waits                            ? run_wait
+                                                  : run_change;
+  d.set_operands(in, dsts, srcs);
+  return true;
+}
+
+} // namespace
+
+void add_mbarrier_selectors(SelectorTable& table) {
+  table.add({Opcode::mbarrier_init, Opcode::mbarrier_inval, Opcode::mbarrier_arrive,
+             Opcode::mbarrier_arrive_drop, Opcode::mbarrier_expect_tx, Opcode::mbarrier_complete_tx,
+             Opcode::mbarrier_test_wait, Opcode::mbarrier_try_wait, Opcode::mbarrier_pending_count},
+            select_mbarrier);
+}
+
+} // namespace lemma::vgpu

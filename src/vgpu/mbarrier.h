@@ -1,0 +1,68 @@
+// The mbarrier object: a 64-bit word in shared memory that counts the arrivals and bytes of a phase.
+//
+//   bit 63       parity of the current phase
+//   bits 62..43  minus the pending arrivals
+//   bits 41..21  minus the pending bytes (tx-count)
+//   bits 20..1   minus the arrivals that each phase expects
+//
+// That is how an H200 lays it out (read back from one after sequences of arrivals). A state token is the word
+// as it was before the arrival.
+//
+// A phase is complete when it has neither pending arrivals nor pending bytes; the next one then begins with
+// the expected count.
+//
+// PTX ISA: "Parallel Synchronization and Communication Instructions: mbarrier". Tests:
+// tests/unit/vgpu/mbarrier_test.cc.
+#pragma once
+
+#include "vgpu/launch.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace lemma::vgpu {
+
+inline constexpr uint32_t kMbarrierMaxCount = (1u << 20) - 1;
+inline constexpr uint32_t kMbarrierBytes = 8;
+
+struct Mbarrier {
+  bool parity = false;       // of the current phase
+  uint32_t pending = 0;      // arrivals that the phase still waits for
+  int32_t pending_bytes = 0; // tx-count: may be negative, bytes may come before they are expected
+  uint32_t expected = 0;     // arrivals of each phase
+
+  static Mbarrier decode(uint64_t word);
+  uint64_t encode() const;
+};
+
+// An mbarrier where it lies.
+struct MbarrierPlace {
+  Cta* cta = nullptr;
+  uint32_t offset = 0; // in the CTA's shared memory; a multiple of 8
+};
+
+Mbarrier read_mbarrier(const MbarrierPlace& at);
+// True if there is an object: initialized, and not invalidated since.
+bool is_mbarrier(const MbarrierPlace& at);
+void init_mbarrier(const MbarrierPlace& at, uint32_t count);
+void inval_mbarrier(const MbarrierPlace& at);
+
+// What an operation does to an object: first the bytes that it expects or completes, then the arrivals.
+struct MbarrierChange {
+  uint32_t arrivals = 0;
+  uint32_t dropped = 0;     // of the arrivals: future phases expect fewer
+  int64_t expect_bytes = 0; // complete_tx: negative
+};
+
+// Why the object cannot take the change: a count would leave its range, or more arrive than the phase waits
+// for.
+std::optional<std::string> wrong_change(const MbarrierPlace& at, const MbarrierChange& change);
+// Applies the change; counts out of range wrap. If that completes the phase, the next one begins and those
+// who wait are woken.
+void change_mbarrier(const MbarrierPlace& at, const MbarrierChange& change);
+
+// What asynchronous operations do when they are done: complete_tx.
+void complete_bytes(const MbarrierPlace& at, uint32_t bytes);
+
+} // namespace lemma::vgpu
