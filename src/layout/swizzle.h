@@ -1,0 +1,30 @@
+// Swizzles of shared memory: which 16-byte chunk of its line a datum goes to, so that a column of chunks falls
+// into different banks. TMA writes with them, wgmma reads with them.
+//
+//   mode   lines of    address bits  xored with
+//   b32     32 bytes   4             7
+//   b64     64 bytes   4, 5          7, 8
+//   b128   128 bytes   4, 5, 6       7, 8, 9
+//
+// The bits are those of the shared-memory address itself, not of an offset in a tile.
+//
+// PTX ISA: "Swizzling Modes", "Shared Memory Matrix Layout". Tests: tests/unit/layout/smem_descriptor_test.cc.
+#pragma once
+
+#include <cstdint>
+
+namespace lemma::layout {
+
+enum class Swizzle : uint8_t { none, b32, b64, b128 };
+
+// Bytes of a line: 16, 32, 64, 128.
+constexpr uint32_t line_bytes(Swizzle swizzle) {
+  return 16u << static_cast<int>(swizzle);
+}
+
+constexpr uint32_t swizzle_address(uint32_t address, Swizzle swizzle) {
+  const uint32_t chunks = line_bytes(swizzle) / 16 - 1; // mask of the chunk's number within its line
+  return address ^ ((address >> 7 & chunks) << 4);
+}
+
+} // namespace lemma::layout
