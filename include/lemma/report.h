@@ -54,8 +54,9 @@ struct Waiting {
   Place place;
   Dim3 cta{};
   uint32_t warp = 0;
-  uint32_t lanes = 0; // mask
-  std::string reason;
+  uint32_t lanes = 0;                  // mask
+  std::string reason;                  // "barrier 0: 96 of 128 threads have arrived"
+  std::vector<std::string> notes = {}; // who could have completed it: "missing: warp 3 has exited"
 };
 
 // Reads, by one instruction, of what was never written. `cta`, `warp` and `lane` are those of one such read.

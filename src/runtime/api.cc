@@ -115,7 +115,8 @@ Error load_error(std::vector<Message> messages) {
   return error;
 }
 
-// Sizes as they are meant: y and z of 0 are 1.
+// Sizes as they are meant: y and z of 0 are 1. A cluster that neither the launch nor the kernel names stays
+// 0.
 Dim3 normalized(Dim3 size) {
   size[1] = std::max(size[1], 1u);
   size[2] = std::max(size[2], 1u);
@@ -126,8 +127,9 @@ LaunchConfig normalized(LaunchConfig config, const KernelInfo& kernel) {
   config.grid = normalized(config.grid);
   config.block = normalized(config.block);
   if (config.cluster == Dim3{0, 0, 0})
-    config.cluster = kernel.required_cluster[0] ? kernel.required_cluster : Dim3{1, 1, 1};
-  config.cluster = normalized(config.cluster);
+    config.cluster = kernel.required_cluster;
+  if (config.cluster != Dim3{0, 0, 0})
+    config.cluster = normalized(config.cluster);
   return config;
 }
 

@@ -138,7 +138,8 @@ Report to_report(vgpu::LaunchReport&& from) {
                               .cta = waiting.cta,
                               .warp = waiting.warp,
                               .lanes = waiting.lanes,
-                              .reason = std::move(waiting.reason)});
+                              .reason = std::move(waiting.reason),
+                              .notes = std::move(waiting.notes)});
   for (vgpu::UninitializedRead& read : from.uninitialized)
     report.uninitialized.push_back({.place = to_place(read.place),
                                     .cta = read.cta,
@@ -163,7 +164,8 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
     return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
   const vgpu::LaunchConfig launch{.grid = config.grid,
                                   .block = config.block,
-                                  .cluster = config.cluster,
+                                  .cluster = config.cluster[0] ? config.cluster : Dim3{1, 1, 1},
+                                  .explicit_cluster = config.cluster[0] != 0,
                                   .dynamic_shared_bytes = config.shared_bytes,
                                   .seed = config.seed,
                                   .deterministic = config.deterministic,

@@ -253,7 +253,7 @@ Status CudaModule::start(cuda::Function function, const KernelInfo& kernel, cons
             driver.function_set_attribute(function, cuda::kFunctionNonPortableClusterSize, 1);
         status != cuda::kSuccess)
       return status;
-  if (cluster != Dim3{1, 1, 1}) {
+  if (cluster[0] != 0) {
     cuda::LaunchAttribute& attribute = attributes.emplace_back();
     attribute.id = cuda::kLaunchClusterDimension;
     std::copy(cluster.begin(), cluster.end(), attribute.value.cluster);

@@ -102,6 +102,10 @@ std::string render_waiting(const Report& report, const SourceText& source) {
     out += excerpt(w.place, source);
     Notes notes;
     notes.add("source", source_place(w.place));
+    for (const std::string& note : w.notes) {
+      auto [label, text] = split_note(note);
+      notes.add(std::move(label), std::move(text));
+    }
     out += notes.text();
   }
   if (report.waiting.size() > shown)

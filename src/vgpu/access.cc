@@ -22,7 +22,8 @@ using isa::StateSpace;
 struct Exec::Request {
   const DecodedInst& in;
   StateSpace space;
-  uint64_t address; // within `space`
+  uint64_t address; // within `space`; shared: within the memory of `owner`
+  Cta* owner;       // shared: whose memory
   uint64_t written; // as the program gave it
   uint32_t bytes;
   Access kind;
@@ -40,15 +41,13 @@ struct Place {
 Place resolve(StateSpace space, uint64_t address) {
   switch (space) {
   case StateSpace::generic:
-    if (address - kSharedWindow < kWindowBytes)
-      return {StateSpace::shared, address - kSharedWindow};
+    if (address - kSharedWindow < kSharedWindowBytes)
+      return {StateSpace::shared_cluster, address - kSharedWindow};
     if (address - kLocalWindow < kWindowBytes)
       return {StateSpace::local, address - kLocalWindow};
     if (address - kParamWindow < kWindowBytes)
       return {StateSpace::param, address - kParamWindow};
     return {StateSpace::global, address};
-  case StateSpace::shared_cluster: // a CTA's own window is part of its cluster's
-    return {StateSpace::shared, address};
   default:
     return {space, address};
   }
@@ -100,7 +99,7 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
   constexpr uint64_t kNear = uint64_t{1} << 30;
   if (address < kNullPage)
     return address == 0 ? "a null pointer" : fmt::format("a null pointer plus {} bytes", address);
-  if (address - kSharedWindow < kWindowBytes)
+  if (address - kSharedWindow < kSharedWindowBytes)
     return "a generic address of shared memory";
   if (address - kLocalWindow < kWindowBytes)
     return "a generic address of local memory";
@@ -212,32 +211,75 @@ std::byte* Exec::access_global(const Request& r) {
   return allocation->host + offset;
 }
 
-std::byte* Exec::access_shared(const Request& r) {
-  if (!within(r.address, r.bytes, kSharedReservedBytes, cta->shared.size())) {
+// The CTA whose memory a shared address names, or null. `.shared::cta` may leave the rank out.
+Cta* Exec::shared_owner(StateSpace space, uint64_t address) const {
+  const uint64_t rank = address >> kSharedRankShift;
+  if (rank == cta->rank || (rank == 0 && space == StateSpace::shared))
+    return cta;
+  if (space == StateSpace::shared || rank >= cta->cluster->ctas.size())
+    return nullptr;
+  Cta* owner = cta->cluster->ctas[rank].get();
+  return owner->is_finished() ? nullptr : owner;
+}
+
+// A shared address that names no CTA of which this one may access the memory.
+std::byte* Exec::fault_no_owner(const Request& r) {
+  const uint64_t rank = r.address >> kSharedRankShift;
+  const std::string what = describe(r.kind, r.bytes, r.space, r.written);
+  if (rank >= cta->cluster->ctas.size()) {
     std::vector<std::string> notes;
-    if (r.written == r.address && r.address - kSharedWindow < kWindowBytes)
+    if (r.space == StateSpace::shared && r.address - kSharedWindow < kSharedWindowBytes)
       notes.push_back("this is a generic address; cvta.to.shared makes a shared one of it");
+    const bool one = cta->cluster->ctas.size() == 1;
     fault_at(r.in, FaultKind::out_of_bounds,
-             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::shared, r.address),
-                         relation(r.address, r.bytes, kSharedReservedBytes, cta->shared.size(),
-                                  "the CTA's shared memory")),
+             fmt::format("{} is out of bounds: it names CTA rank {} of a cluster of {} CTA{} (the rank is in "
+                         "bits 24 and up)",
+                         what, rank, cta->cluster->ctas.size(), one ? "" : "s"),
              r.lane, r.written, std::move(notes));
+  } else if (r.space == StateSpace::shared) {
+    fault_at(r.in, FaultKind::wrong_space,
+             fmt::format("{} is in the shared memory of CTA rank {}, and this CTA has rank {}", what, rank,
+                         cta->rank),
+             r.lane, r.written, {".shared and .shared::cta are the CTA's own; use .shared::cluster"});
+  } else {
+    fault_at(
+        r.in, FaultKind::out_of_bounds,
+        fmt::format("{} is in the shared memory of CTA rank {}, which has exited: its memory may be gone",
+                    what, rank),
+        r.lane, r.written,
+        {"fix: let every CTA wait at a barrier.cluster after the last access to its shared memory, and "
+         "exit then"});
+  }
+  return nullptr;
+}
+
+std::byte* Exec::access_shared(const Request& r) {
+  std::vector<std::byte>& shared = r.owner->shared;
+  if (!within(r.address, r.bytes, kSharedReservedBytes, shared.size())) {
+    fault_at(
+        r.in, FaultKind::out_of_bounds,
+        fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, r.space, r.written),
+                    relation(r.address, r.bytes, kSharedReservedBytes, shared.size(),
+                             r.owner == cta ? "the CTA's shared memory"
+                                            : fmt::format("CTA rank {}'s shared memory", r.owner->rank))),
+        r.lane, r.written);
     return nullptr;
   }
-  uint8_t* written = cta->shared_written.data() + r.address;
+  uint8_t* written = r.owner->shared_written.data() + r.address;
   if (r.kind != Access::write) {
     if (const void* hole = std::memchr(written, 0, r.bytes))
       uninitialized(
           r.in, r.lane,
-          fmt::format("shared memory at {:#x}",
-                      r.address + static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written)));
+          fmt::format("shared memory at {:#x}{}",
+                      r.address + static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written),
+                      r.owner == cta ? "" : fmt::format(" of CTA rank {}", r.owner->rank)));
   }
   if (r.kind != Access::read) {
     std::memset(written, 1, r.bytes);
-    if (!cta->unpublished.empty())
-      std::memset(cta->unpublished.data() + r.address, 1, r.bytes);
+    if (!r.owner->unpublished.empty())
+      std::memset(r.owner->unpublished.data() + r.address, unpublished_mark(*r.owner), r.bytes);
   }
-  return cta->shared.data() + r.address;
+  return shared.data() + r.address;
 }
 
 std::byte* Exec::access_local(const Request& r) {
@@ -286,7 +328,7 @@ std::byte* Exec::access_param_area(const Request& r) {
 std::byte* Exec::access(const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes,
                         uint32_t align, Access kind, int lane) {
   const Place place = resolve(space, address);
-  const Request r{in, place.space, place.address, address, bytes, kind, lane};
+  Request r{in, place.space, place.address, nullptr, address, bytes, kind, lane};
   if (address & (align - 1)) {
     fault_at(in, FaultKind::misaligned,
              fmt::format("{} is misaligned: the address is not a multiple of {}",
@@ -305,6 +347,11 @@ std::byte* Exec::access(const DecodedInst& in, StateSpace space, uint64_t addres
     effect();
   switch (place.space) {
   case StateSpace::shared:
+  case StateSpace::shared_cluster:
+    r.owner = shared_owner(place.space, place.address);
+    if (!r.owner)
+      return fault_no_owner(r);
+    r.address &= kSharedOffsetMask;
     return access_shared(r);
   case StateSpace::local:
     return access_local(r);
@@ -321,13 +368,18 @@ MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t byte
   const Place place = resolve(space, address);
   MemoryRange range;
   switch (place.space) {
-  case StateSpace::shared: {
-    if (!within(place.address, bytes, kSharedReservedBytes, cta->shared.size()))
+  case StateSpace::shared:
+  case StateSpace::shared_cluster: {
+    Cta* owner = shared_owner(place.space, place.address);
+    const uint64_t offset = place.address & kSharedOffsetMask;
+    if (!owner || !within(offset, bytes, kSharedReservedBytes, owner->shared.size()))
       return range;
-    range.written = cta->shared_written.data() + place.address;
-    if (!cta->unpublished.empty())
-      range.unpublished = cta->unpublished.data() + place.address;
-    range.host = cta->shared.data() + place.address;
+    range.written = owner->shared_written.data() + offset;
+    if (!owner->unpublished.empty()) {
+      range.unpublished = owner->unpublished.data() + offset;
+      range.unpublished_mark = unpublished_mark(*owner);
+    }
+    range.host = owner->shared.data() + offset;
     return range;
   }
   case StateSpace::local:

@@ -4,6 +4,7 @@
 #include "vgpu/launch.h"
 #include "vgpu/mix.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -109,12 +110,22 @@ void Cta::async_write(uint32_t offset, const void* source, uint32_t bytes) {
   std::memset(unpublished.data() + offset, 0, bytes);
 }
 
-void Cta::publish_to_async_proxy() {
+void Cta::publish_to_async_proxy(bool by_other_ctas) {
   if (async_view.empty())
     return;
-  for (size_t i = 0; i < unpublished.size(); ++i)
-    if (std::exchange(unpublished[i], 0))
-      async_view[i] = shared[i];
+  constexpr size_t kWord = 8; // most of the memory has no marks
+  for (size_t i = 0; i < unpublished.size(); i += kWord) {
+    const size_t bytes = std::min(kWord, unpublished.size() - i);
+    uint64_t marks = 0;
+    std::memcpy(&marks, unpublished.data() + i, bytes);
+    if (!marks)
+      continue;
+    for (size_t j = i; j < i + bytes; ++j)
+      if (by_other_ctas ? unpublished[j] == kByOtherCta : unpublished[j] != 0) {
+        async_view[j] = shared[j];
+        unpublished[j] = 0;
+      }
+  }
 }
 
 } // namespace lemma::vgpu

@@ -28,6 +28,7 @@ const SelectorTable& selectors() {
     add_atomic_selectors(t);
     add_warp_selectors(t);
     add_control_selectors(t);
+    add_cluster_selectors(t);
     add_matrix_selectors(t);
     add_mbarrier_selectors(t);
     return t;

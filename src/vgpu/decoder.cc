@@ -124,20 +124,21 @@ Slot Decoder::read_special_register(isa::SpecialRegister sreg, Type type) {
   return value;
 }
 
-// Where a symbol lies is known now, except for local variables of functions that may be active more than once
-// and for dynamic shared memory.
+// Where a symbol lies is known now, except for local variables of functions that may be active more than
+// once, for dynamic shared memory, and for the CTA's rank in its cluster, which a shared address has above
+// its offset.
 Slot Decoder::symbol_address(const Operand& operand, Type type) {
   const ptx::Variable& variable = variable_of(operand);
   switch (variable.space) {
   case StateSpace::shared:
   case StateSpace::shared_cluster: {
     const uint32_t offset = program_.shared_offset_of(function(), operand);
-    if (offset != kDynamicShared)
-      return constant(offset + operand.offset, type);
-    return launch_dependent_address(StateSpace::shared, operand.offset, type);
+    if (offset == kDynamicShared)
+      return launch_dependent_address(AddressBase::dynamic_shared, operand.offset, type);
+    return launch_dependent_address(AddressBase::shared, offset + operand.offset, type);
   }
   case StateSpace::local:
-    return launch_dependent_address(StateSpace::local,
+    return launch_dependent_address(AddressBase::local,
                                     code_.variable_offsets[operand.symbol] + operand.offset, type);
   case StateSpace::param:
     return constant(param_offset(operand) + operand.offset, type);
@@ -148,13 +149,17 @@ Slot Decoder::symbol_address(const Operand& operand, Type type) {
   }
 }
 
-Slot Decoder::launch_dependent_address(StateSpace space, int64_t offset, Type type) {
+Slot Decoder::launch_dependent_address(AddressBase base, int64_t offset, Type type) {
   DecodedInst in;
   in.handler = [](Exec& x, const DecodedInst& in) {
-    const bool local = static_cast<StateSpace>(in.flags) == StateSpace::local;
-    const uint64_t base =
-        local ? x.warp->splits[x.split].stack.back().local_base : x.launch->dynamic_shared_offset;
-    const uint64_t address = base + in.imm;
+    const auto base = static_cast<AddressBase>(in.flags);
+    uint64_t address = in.imm;
+    if (base == AddressBase::local)
+      address += x.warp->splits[x.split].stack.back().local_base;
+    else
+      address += uint64_t{x.cta->rank} << kSharedRankShift;
+    if (base == AddressBase::dynamic_shared)
+      address += x.launch->dynamic_shared_offset;
     for_lanes(x.active, [&](int lane) {
       if (in.width == 8)
         x.dst<uint64_t>(in)[lane] = address;
@@ -164,7 +169,7 @@ Slot Decoder::launch_dependent_address(StateSpace space, int64_t offset, Type ty
     return Step::next;
   };
   const Slot value = temporary(isa::bits_of(type) == 64 ? type : Type::u32);
-  in.flags = static_cast<uint8_t>(space);
+  in.flags = static_cast<uint8_t>(base);
   in.width = value.bytes;
   in.imm = offset;
   set_operands(in, {value}, {});
@@ -222,6 +227,14 @@ AddressOperand Decoder::address(const ptx::Instruction& instruction, const Opera
     }
     if (out.space == StateSpace::generic) // a direct name with no space: the variable's own
       out.space = variable.space;
+    if (variable.space == StateSpace::shared || variable.space == StateSpace::shared_cluster) {
+      out.space = StateSpace::shared; // by its name a variable is the CTA's own
+      const uint32_t offset = program_.shared_offset_of(function(), base);
+      if (offset != kDynamicShared) {
+        out.offset += offset + base.offset;
+        return out;
+      }
+    }
     if (variable.space == StateSpace::global || variable.space == StateSpace::const_) {
       const Allocation* allocation = program_.allocation_of(function(), base);
       out.offset += static_cast<int64_t>((allocation ? allocation->base : 0) + base.offset);

@@ -41,7 +41,8 @@ public:
   Slot constant128(uint64_t low, uint64_t high);
   // A fresh register that no PTX name means.
   Slot temporary(isa::Type type);
-  // [base + offset], with the state space of the instruction's qualifiers; a .param address of a device
+  // [base + offset], with the state space of the instruction's qualifiers; of a shared variable by its name,
+  // `shared` (an offset without the CTA's rank), whatever they say; a .param address of a device
   // function's parameter decodes to space `reg` (the frame's .param area).
   AddressOperand address(const ptx::Instruction& instruction, const ptx::Operand& operand);
 
@@ -74,7 +75,8 @@ private:
   friend class FunctionDecoder;
   Slot place(isa::Type type);
   Slot symbol_address(const ptx::Operand& operand, isa::Type type);
-  Slot launch_dependent_address(isa::StateSpace space, int64_t offset, isa::Type type);
+  enum class AddressBase : uint8_t { local, shared, dynamic_shared };
+  Slot launch_dependent_address(AddressBase base, int64_t offset, isa::Type type);
   Slot read_special_register(isa::SpecialRegister sreg, isa::Type type);
   Slot negated_predicate(Slot slot);
   uint32_t allocate_frame(int bytes, int align);
@@ -121,6 +123,8 @@ void add_warp_selectors(
     SelectorTable& table); // warp_ops.cc: shfl vote match redux activemask elect bar.warp.sync
 void add_control_selectors(
     SelectorTable& table); // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
+void add_cluster_selectors(
+    SelectorTable& table); // cluster.cc: mapa getctarank barrier.cluster setmaxnreg griddepcontrol pmevent
 void add_matrix_selectors(SelectorTable& table);   // matrix.cc: mma wmma ldmatrix
 void add_mbarrier_selectors(SelectorTable& table); // mbarrier.cc
 

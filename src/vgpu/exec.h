@@ -27,6 +27,7 @@ struct MemoryRange {
   // Where it is known which bytes were ever written:
   uint8_t* written = nullptr;     // shared memory: beside `host`
   uint8_t* unpublished = nullptr; // shared memory, AsyncMode::late: beside `host`, see Cta
+  uint8_t unpublished_mark = 0;   // what a store sets there
   InitMap* init = nullptr;        // global memory: `host` is byte `init_offset`
   uint64_t init_offset = 0;
 
@@ -47,7 +48,7 @@ struct MemoryRange {
     if (written)
       for_flags(offset, bytes, [](auto ones, uint8_t* flags) { std::memcpy(flags, &ones, sizeof ones); });
     if (unpublished)
-      std::memset(unpublished + offset, 1, bytes);
+      std::memset(unpublished + offset, unpublished_mark, bytes);
     if (init)
       init->set(init_offset + offset, bytes);
   }
@@ -124,8 +125,9 @@ public:
   // The host bytes behind [address, address + bytes) for one lane, or null after a fault was recorded (the
   // handler then returns Step::stopped). Checks bounds, that address is a multiple of `align`, write
   // permission; for reads, counts a read of what was never written; for writes, marks it written and notes an
-  // effect. `generic` addresses are resolved by window; `shared` addresses are offsets in the CTA's shared
-  // memory, `local` offsets in the lane's local memory, `param` offsets in the kernel's parameters, `reg`
+  // effect. `generic` addresses are resolved by window; `shared_cluster` addresses name a CTA of the cluster
+  // and an offset in its shared memory, `shared` ones this CTA (or none: then too it is this one); `local`
+  // are offsets in the lane's local memory, `param` offsets in the kernel's parameters, `reg`
   // offsets in the lane's part of the frame's .param area (a store there is no effect), `const_` and `global`
   // are device addresses.
   std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
@@ -135,6 +137,10 @@ public:
   // goes lane by lane through access(). Alignment, what was written before or is now, and effects are the
   // caller's.
   MemoryRange access_range(isa::StateSpace space, uint64_t address, uint64_t bytes, Access kind);
+  // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
+  // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
+  // `address & kSharedOffsetMask`.
+  Cta* shared_owner(isa::StateSpace space, uint64_t address) const;
 
   // --- collective instructions ---
   // Warp-wide instructions wait until all lanes they name are here. `members[lane]` is each active lane's
@@ -179,6 +185,10 @@ private:
   struct Request; // of access()
   std::byte* access_global(const Request& r);
   std::byte* access_shared(const Request& r);
+  std::byte* fault_no_owner(const Request& r);
+  uint8_t unpublished_mark(const Cta& owner) const {
+    return &owner == cta ? Cta::kByOwnThread : Cta::kByOtherCta;
+  }
   std::byte* access_local(const Request& r);
   std::byte* access_param(const Request& r);
   std::byte* access_param_area(const Request& r);

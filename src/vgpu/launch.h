@@ -89,6 +89,9 @@ struct Warp {
   uint32_t local_capacity = 0;                             // bytes a lane
   uint64_t instructions = 0;                               // executed by this warp
   uint64_t effects = 0; // stores, arrivals, ...: whatever another warp could see
+  // barrier.cluster: lanes that have arrived and not yet waited, in a phase that is open, or complete.
+  LaneMask cluster_arrived = 0;
+  LaneMask cluster_passed = 0;
 };
 
 struct Cta;
@@ -120,6 +123,7 @@ struct Cta {
 
   // AsyncMode::late: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
   // is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.
+  static constexpr uint8_t kByOwnThread = 1, kByOtherCta = 2; // who stored
   std::vector<std::byte> async_view;
   std::vector<uint8_t> unpublished;
 
@@ -132,14 +136,16 @@ struct Cta {
   }
   // A write of the async proxy: both proxies see it once it has completed.
   void async_write(uint32_t offset, const void* source, uint32_t bytes);
-  // fence.proxy.async: what threads have stored becomes visible to the async proxy.
-  void publish_to_async_proxy();
+  // fence.proxy.async: what threads have stored - those of other CTAs only, if `by_other_ctas` - becomes
+  // visible to the async proxy.
+  void publish_to_async_proxy(bool by_other_ctas = false);
 };
 
-// barrier.cluster: every thread of every CTA; those that have exited count as arrived.
+// barrier.cluster: every thread of every CTA; those that have exited are not waited for. Which threads have
+// arrived is in Warp.
 struct ClusterBarrier {
-  uint32_t arrived = 0; // threads, of the current phase
-  uint64_t phase = 0;
+  uint32_t expected = 0; // threads that have not exited
+  uint32_t arrived = 0;  // ... of which have arrived, in the current phase
 };
 
 struct Cluster {
@@ -158,6 +164,7 @@ struct LaunchConfig {
   Dim3 grid{1, 1, 1};
   Dim3 block{1, 1, 1};
   Dim3 cluster{1, 1, 1};
+  bool explicit_cluster = false; // the launch, or the kernel, names a cluster, be it of one CTA
   uint32_t dynamic_shared_bytes = 0;
   uint64_t seed = 0;
   bool deterministic = false;
@@ -169,19 +176,23 @@ struct LaunchConfig {
   unsigned workers = 0;                                        // host threads; 0: all cores
 };
 
+inline constexpr uint64_t kTicksPerNs = 2; // of Launch::clock: about an H200's 1.98 GHz
+
 struct Launch {
   const Program* program = nullptr;
   const Code* entry = nullptr;
   GlobalMemory* memory = nullptr;
   LaunchConfig config;
   uint64_t cta_count = 0;
-  uint32_t shared_bytes = 0; // of one CTA, reserved bytes included
+  uint32_t shared_bytes = 0;        // of one CTA, reserved bytes included
+  uint32_t static_shared_bytes = 0; // of one CTA, reserved bytes not included
   uint32_t dynamic_shared_offset = 0;
   uint32_t sm_count = 0;
   uint64_t grid_id = 1;
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> clock{0}; // moves with executed instructions; %clock64, %globaltimer
-  std::mutex report_mutex;        // guards `report` and what follows, and keeps printed text whole
+  std::atomic<uint64_t> clock{
+      0};                  // in ticks; moves with executed instructions and sleep; %clock64, %globaltimer
+  std::mutex report_mutex; // guards `report` and what follows, and keeps printed text whole
   LaunchReport report;
   std::unordered_map<const DecodedInst*, uint64_t>
       uninitialized_at; // index in report.uninitialized or past it

@@ -2,10 +2,15 @@
 // address space.
 //
 //   generic address                         state space
-//   0x0000'0100'0000'0000 + (0 .. 2^24)     shared::cta window (kSharedWindow + shared address)
+//   0x0000'0100'0000'0000 + (0 .. 2^32)     shared window (kSharedWindow + shared address)
 //   0x0000'0200'0000'0000 + (0 .. 2^24)     local window, the same for every lane
 //   0x0000'0300'0000'0000 + (0 .. 2^16)     kernel parameters (cvta.param)
 //   0x0000'7f00'0000'0000 and up            global and const: one range an allocation, guard gaps between
+//
+// A shared address names a CTA of the cluster too (measured on an H200):
+//
+//   31        24 23                    0
+//   | CTA rank  |  offset in its memory |
 //
 // Addresses are the same in every run, so that a program that prints or hashes a pointer repeats. An address
 // is used once: after free() it stays known as freed, except that a device malloc of the same size may get it
@@ -30,6 +35,9 @@ namespace lemma::vgpu {
 
 inline constexpr uint64_t kWindowBytes = uint64_t{1} << 24;
 inline constexpr uint64_t kSharedWindow = 0x0000'0100'0000'0000;
+inline constexpr uint64_t kSharedWindowBytes = uint64_t{1} << 32;
+inline constexpr int kSharedRankShift = 24; // of the rank in a shared address
+inline constexpr uint64_t kSharedOffsetMask = (uint64_t{1} << kSharedRankShift) - 1;
 inline constexpr uint64_t kLocalWindow = 0x0000'0200'0000'0000;
 inline constexpr uint64_t kParamWindow = 0x0000'0300'0000'0000;
 inline constexpr uint64_t kGlobalBase = 0x0000'7f00'0000'0000;

@@ -61,8 +61,9 @@ struct Waiting {
   SourcePlace place;
   Dim3 cta{};
   uint32_t warp = 0;
-  uint32_t lanes = 0; // mask
-  std::string reason; // "barrier 0: 96 of 128 threads have arrived"
+  uint32_t lanes = 0;             // mask
+  std::string reason;             // "barrier 0: 96 of 128 threads have arrived"
+  std::vector<std::string> notes; // who could have completed it: "missing: warp 3 has exited"
 };
 
 struct UninitializedRead {

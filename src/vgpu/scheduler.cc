@@ -10,8 +10,8 @@
 // no further one may start, nothing can ever move again.
 #include "vgpu/scheduler.h"
 
+#include "vgpu/deadlock.h"
 #include "vgpu/mix.h"
-#include "vgpu/place.h"
 #include "vgpu/warp.h"
 
 #include <fmt/format.h>
@@ -139,7 +139,7 @@ public:
       work();
     }
     if (deadlocked_)
-      report_deadlock();
+      report();
   }
 
 private:
@@ -232,7 +232,7 @@ private:
     cluster->linear_id = id;
     cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
     cluster->async.reset(launch_.config.async, launch_.config.seed);
-    cluster->barrier = {};
+    cluster->barrier = {.expected = static_cast<uint32_t>(product(launch_.config.block) * product(size))};
     cluster->ctas.resize(product(size));
     for (uint32_t rank = 0; rank < cluster->ctas.size(); ++rank) {
       auto& cta = cluster->ctas[rank];
@@ -286,59 +286,13 @@ private:
     launch_.config.progress(finished_ * size, launch_.cta_count);
   }
 
-  std::string reason_of(const Cta& cta, const Warp& warp, const Split& split) const {
-    switch (split.state) {
-    case SplitState::at_barrier: {
-      const Barrier& barrier = cta.barriers[split.barrier];
-      uint32_t all = 0;
-      for (const Warp& w : cta.warps)
-        all += w.live ? kWarpSize : 0;
-      return fmt::format("barrier {}: {} of {} threads have arrived", split.barrier, barrier.arrived,
-                         barrier.expected ? barrier.expected : all);
-    }
-    case SplitState::at_collective:
-      return fmt::format("other lanes of its warp (living lanes 0x{:08x})", warp.live);
-    case SplitState::at_mbarrier:
-      return fmt::format(
-          "mbarrier at shared address {:#x} of CTA rank {}: its phase of parity {} to complete",
-          split.mbarrier_offset, split.mbarrier_rank, split.mbarrier_parity ? 1 : 0);
-    case SplitState::at_cluster_barrier:
-      return fmt::format("barrier.cluster: {} threads have arrived", cta.cluster->barrier.arrived);
-    case SplitState::polling:
-      return "its loop only polls memory that nobody changes";
-    default:
-      return "nothing: it is ready";
-    }
-  }
-
-  void report_deadlock() {
-    LaunchReport& report = launch_.report;
-    report.fault.kind = FaultKind::deadlock;
-    for (const auto& cluster : idle_)
-      for (const auto& cta : cluster->ctas)
-        for (const Warp& warp : cta->warps)
-          for (const Split& split : warp.splits) {
-            Waiting waiting;
-            const Code& code = *split.stack.back().code;
-            waiting.place = place_of(code, code.insts[split.wait_pc]);
-            waiting.cta = cta->id;
-            waiting.warp = warp.index;
-            waiting.lanes = split.mask;
-            waiting.reason = reason_of(*cta, warp, split);
-            report.waiting.push_back(std::move(waiting));
-          }
+  void report() {
+    report_deadlock(launch_, idle_);
     const uint64_t size = product(launch_.config.cluster);
-    report.fault.message = fmt::format("nothing can move: {} parts of warps in {} CTAs wait for ever",
-                                       report.waiting.size(), idle_.size() * size);
     if (started_ < cluster_count_)
-      report.fault.notes.push_back(
+      launch_.report.fault.notes.push_back(
           fmt::format("{} of {} CTAs have not started: the modelled GPU holds {} at a time",
                       (cluster_count_ - started_) * size, launch_.cta_count, resident_limit_ * size));
-    if (!report.waiting.empty()) {
-      report.fault.place = report.waiting.front().place;
-      report.fault.cta = report.waiting.front().cta;
-      report.fault.warp = report.waiting.front().warp;
-    }
   }
 
   Launch& launch_;
@@ -372,6 +326,36 @@ uint32_t shared_bytes_of(const Program& program, const Code& entry, const Launch
   return (entry.shared_bytes + align - 1) / align * align + config.dynamic_shared_bytes;
 }
 
+// The cluster against the grid, the machine, and what the kernel declares.
+std::string check_cluster(const ptx::LaunchBounds& bounds, const LaunchConfig& config,
+                          const MachineLimits& limits) {
+  const Dim3& size = config.cluster;
+  const auto text = [](const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); };
+  if (bounds.explicit_cluster && !config.explicit_cluster)
+    return "the kernel is declared .explicitcluster: the launch must name the cluster's size";
+  if (bounds.reqnctapercluster[0]) {
+    Dim3 required = bounds.reqnctapercluster;
+    for (uint32_t& d : required)
+      d = std::max(d, 1u);
+    if (required != size)
+      return fmt::format("the cluster is {}, but the kernel requires .reqnctapercluster {}", text(size),
+                         text(required));
+  }
+  const uint64_t ctas = product(size);
+  if (ctas == 0 || ctas > limits.max_cluster_ctas)
+    return fmt::format("the cluster of {} has {} CTAs: legal are 1 to {} (more than 8 is not portable)",
+                       text(size), ctas, limits.max_cluster_ctas);
+  if (bounds.maxclusterrank && ctas > bounds.maxclusterrank)
+    return fmt::format("the cluster of {} has {} CTAs, but the kernel was compiled for at most {} "
+                       "(.maxclusterrank)",
+                       text(size), ctas, bounds.maxclusterrank);
+  for (int i = 0; i < 3; ++i)
+    if (config.grid[i] % size[i])
+      return fmt::format("grid {} is {}, which is not a multiple of the cluster's {}", "xyz"[i],
+                         config.grid[i], size[i]);
+  return {};
+}
+
 } // namespace
 
 std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
@@ -382,11 +366,10 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
       return fmt::format("grid {} is {}: legal are 1 to {}", axis, config.grid[i], limits.max_grid[i]);
     if (config.block[i] == 0 || config.block[i] > limits.max_block[i])
       return fmt::format("block {} is {}: legal are 1 to {}", axis, config.block[i], limits.max_block[i]);
-    if (config.cluster[i] == 0 || config.grid[i] % config.cluster[i])
-      return fmt::format("grid {} is {}, which is not a multiple of the cluster's {}", axis, config.grid[i],
-                         config.cluster[i]);
   }
   const ptx::LaunchBounds& bounds = entry.function->bounds;
+  if (std::string wrong = check_cluster(bounds, config, limits); !wrong.empty())
+    return wrong;
   const uint64_t threads = product(config.block);
   if (threads > limits.max_threads_per_cta)
     return fmt::format("the block has {} threads: legal are at most {}", threads, limits.max_threads_per_cta);
@@ -429,6 +412,7 @@ LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory&
   launch.config = config;
   launch.cta_count = product(config.grid);
   launch.shared_bytes = shared_bytes_of(program, entry, config);
+  launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
   launch.dynamic_shared_offset = launch.shared_bytes - config.dynamic_shared_bytes;
   launch.sm_count = limits.sm_count;
   launch.grid_id = ++grids;

@@ -16,6 +16,7 @@ struct MachineLimits {
   uint32_t ctas_per_sm = 32;
   uint32_t shared_bytes_per_sm = 228 * 1024;
   uint32_t max_threads_per_cta = 1024;
+  uint32_t max_cluster_ctas = 16;
   uint32_t max_shared_bytes_per_cta = 227 * 1024;
   Dim3 max_grid{2147483647u, 65535, 65535};
   Dim3 max_block{1024, 1024, 64};

@@ -5,6 +5,9 @@ namespace {
 
 using isa::SpecialRegister;
 
+constexpr uint32_t kSharedUnitBytes = 128;   // shared memory is given out in multiples
+constexpr uint32_t kSystemSharedBytes = 288; // what the system uses of what is reserved for it
+
 template <class F>
 void fill(const Exec& x, const DecodedInst& in, F value) {
   if (in.width == 0) {
@@ -60,15 +63,22 @@ Step read_lane(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
-// Clocks move with executed instructions; reading one counts as progress, since a loop with a timeout ends.
+// Clocks move with executed instructions and nanosleep; reading one counts as progress, since a loop with a
+// timeout ends.
 Step read_clock(Exec& x, const DecodedInst& in) {
   x.effect();
   const uint64_t ticks = x.launch->clock.fetch_add(1, std::memory_order_relaxed) + x.warp->instructions * 4;
   uint64_t value = ticks;
   switch (static_cast<SpecialRegister>(in.imm)) {
   case SpecialRegister::clock_hi:
-  case SpecialRegister::globaltimer_hi:
     value = ticks >> 32;
+    break;
+  case SpecialRegister::globaltimer:
+  case SpecialRegister::globaltimer_lo:
+    value = ticks / kTicksPerNs;
+    break;
+  case SpecialRegister::globaltimer_hi:
+    value = ticks / kTicksPerNs >> 32;
     break;
   default:
     break;
@@ -113,19 +123,23 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
   case S::cluster_nctarank:
     return uint64_t{cluster[0]} * cluster[1] * cluster[2];
   case S::is_explicit_cluster:
-    return cluster != Dim3{1, 1, 1};
+    return config.explicit_cluster;
   case S::gridid:
     return x.launch->grid_id;
+  // What an H200 gives for these is in tests/unit/vgpu/cluster_test.cc.
   case S::total_smem_size:
+    return (x.launch->static_shared_bytes + config.dynamic_shared_bytes + kSharedUnitBytes - 1) /
+           kSharedUnitBytes * kSharedUnitBytes;
   case S::aggr_smem_size:
-    return x.launch->shared_bytes;
+    return kSharedReservedBytes + x.launch->static_shared_bytes + config.dynamic_shared_bytes;
   case S::dynamic_smem_size:
     return config.dynamic_shared_bytes;
   case S::reserved_smem_offset_end:
+    return kSystemSharedBytes;
   case S::reserved_smem_offset_cap:
     return kSharedReservedBytes;
   default:
-    return 0; // performance monitors, environment registers, the reserved region's begin
+    return 0; // performance monitors, environment registers, other offsets of the reserved region
   }
 }
 

@@ -45,6 +45,7 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry) {
   warp.exited = ~lanes;
   warp.instructions = 0;
   warp.effects = 0;
+  warp.cluster_arrived = warp.cluster_passed = 0;
   warp.splits.clear();
   reserve_local(warp, entry.local_bytes);
   Split split;

@@ -57,6 +57,9 @@ bool notice_backward_jump(Exec& x);
 // own.
 void leave_inactive_behind(Exec& x);
 
+// The lanes of a warp are no more: the cluster's barrier does not wait for them.
+void leave_cluster_barrier(Cluster& cluster, Warp& warp, LaneMask lanes); // handlers/cluster.cc
+
 // Makes the current split, whose active lanes are `lanes`, wait at an mbarrier for the completion of a phase:
 // a try_wait that has failed returns with what this says. Lanes that are not active go on after the
 // instruction.

@@ -83,7 +83,8 @@ json to_json(const Waiting& waiting) {
           {"cta", waiting.cta},
           {"warp", waiting.warp},
           {"lanes", fmt::format("0x{:08x}", waiting.lanes)},
-          {"reason", waiting.reason}};
+          {"reason", waiting.reason},
+          {"notes", waiting.notes}};
 }
 
 json to_json(const UninitializedRead& read) {

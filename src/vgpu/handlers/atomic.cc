@@ -8,8 +8,10 @@
 // atom.add.f32 flushes subnormal inputs and results on global memory and keeps them on shared memory, as the
 // ISA describes the current implementation.
 //
-// Fences order host memory; between proxies there is nothing to order while no asynchronous unit is modelled.
-// Not here: red.async, multimem.red, cp.reduce.async, fence.proxy.tensormap, fence.mbarrier_init.
+// Fences order host memory. Proxy fences publish what threads have stored in shared memory to the async proxy
+// (Cta::async_view); the tensormap proxy reads tensor maps where they are, so it has nothing to publish. An
+// acquiring fence orders what comes after it, for which the model needs nothing.
+// Not here: red.async, multimem.red, cp.reduce.async.
 //
 // PTX ISA: "Parallel Synchronization and Communication Instructions": atom, red, membar/fence.
 // Tests: tests/unit/vgpu/atomic_test.cc.
@@ -201,7 +203,7 @@ Step atomic(Exec& x, const DecodedInst& in) {
     for (int i = 0; i < elements; ++i) {
       operands[i].b = source_element<E>(x, in, 1 + i, lane);
       operands[i].global = space == StateSpace::global ||
-                           (space == StateSpace::generic && at[lane] - kSharedWindow >= kWindowBytes);
+                           (space == StateSpace::generic && at[lane] - kSharedWindow >= kSharedWindowBytes);
     }
     if (has_c)
       operands[0].c = source_element<E>(x, in, 1 + elements, lane);
@@ -343,11 +345,36 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
   return true;
 }
 
-bool select_fence(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
-  if (instruction.has(Qual::tensormap_generic))
-    return false;
+bool select_fence(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {
   in.handler = [](Exec&, const DecodedInst&) {
     fence(std::memory_order_seq_cst);
+    return Step::next;
+  };
+  decoder.set_operands(in, {}, {});
+  return true;
+}
+
+// What a proxy fence publishes: everything in this CTA's shared memory, and - where the fence covers the
+// cluster's - what this CTA may have stored in the others'. What other CTAs have stored in their own memory
+// is theirs to publish.
+enum PublishedMemory : uint8_t { kNone, kOwn, kCluster };
+
+bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
+  if (instruction.has(Qual::async_generic))
+    in.flags = instruction.has(Qual::release) ? kOwn : kNone;
+  else if (instruction.has(Qual::async))
+    in.flags = instruction.has(Qual::global) ? kNone : instruction.has(Qual::shared_cta) ? kOwn : kCluster;
+  else
+    in.flags = kNone; // alias, tensormap
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    fence(std::memory_order_seq_cst);
+    if (in.flags == kNone || x.cta->async_view.empty())
+      return Step::next;
+    x.cta->publish_to_async_proxy();
+    if (in.flags == kCluster)
+      for (const auto& cta : x.cta->cluster->ctas)
+        if (cta.get() != x.cta)
+          cta->publish_to_async_proxy(true);
     return Step::next;
   };
   decoder.set_operands(in, {}, {});
@@ -358,7 +385,8 @@ bool select_fence(Decoder& decoder, const ptx::Instruction& instruction, Decoded
 
 void add_atomic_selectors(SelectorTable& table) {
   table.add({Opcode::atom, Opcode::red}, select_atomic);
-  table.add({Opcode::membar, Opcode::fence, Opcode::fence_proxy}, select_fence);
+  table.add({Opcode::membar, Opcode::fence, Opcode::fence_mbarrier_init}, select_fence);
+  table.add(Opcode::fence_proxy, select_proxy_fence);
 }
 
 } // namespace lemma::vgpu

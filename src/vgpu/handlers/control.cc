@@ -1,7 +1,7 @@
 // Control flow and CTA barriers: bra brx.idx call ret exit trap brkpt nanosleep bar barrier.
 //
-// Not here: warp-wide synchronization (warp_ops.cc), cluster barriers. PTX ISA, "Control Flow Instructions"
-// and "Parallel Synchronization and Communication Instructions: bar, barrier". Tests:
+// Not here: warp-wide synchronization (warp_ops.cc), cluster barriers (cluster.cc). PTX ISA, "Control Flow
+// Instructions" and "Parallel Synchronization and Communication Instructions: bar, barrier". Tests:
 // tests/unit/vgpu/control_test.cc, tests/programs.
 #include "vgpu/builtins.h"
 #include "vgpu/decode.h"
@@ -439,6 +439,7 @@ void exit_lanes(Exec& x) {
   x.effect();
   x.warp->splits.erase(x.warp->splits.begin() + static_cast<ptrdiff_t>(x.split));
   wake_collectives(*x.warp);
+  leave_cluster_barrier(*x.cta->cluster, *x.warp, x.active);
   for (size_t id = 0; id < x.cta->barriers.size(); ++id) {
     count_absent_lanes(*x.warp, x.cta->barriers[id]);
     if (is_complete(*x.cta, x.cta->barriers[id]))
@@ -468,8 +469,14 @@ bool select_end(Decoder&, const ptx::Instruction& instruction, DecodedInst& in) 
   return true;
 }
 
-// Suspends for a time that nothing here measures; others may run meanwhile.
-Step run_nanosleep(Exec&, const DecodedInst&) {
+// The clocks move on; others may run meanwhile. A loop that does nothing but sleep still only polls.
+Step run_nanosleep(Exec& x, const DecodedInst& in) {
+  constexpr uint32_t kLongestNs = 1'000'000;
+  uint32_t longest = 0;
+  for_lanes(x.active, [&](int lane) {
+    longest = std::max(longest, std::min(kLongestNs, static_cast<uint32_t>(x.src_lane(in, 0, lane))));
+  });
+  x.launch->clock.fetch_add(longest * kTicksPerNs, std::memory_order_relaxed);
   return Step::next;
 }
 

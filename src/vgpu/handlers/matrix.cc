@@ -420,7 +420,7 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind,
   uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   for (int lane = 0; lane < plan.num * kRows; ++lane) {
-    if (plan.space == StateSpace::generic && at[lane] - kSharedWindow >= kWindowBytes) {
+    if (plan.space == StateSpace::generic && at[lane] - kSharedWindow >= kSharedWindowBytes) {
       x.fault_at(in, FaultKind::wrong_space,
                  fmt::format(
                      "{} is given generic address {:#x}, which is not in shared memory (undefined behaviour)",

@@ -157,15 +157,18 @@ Step run_isspacep(Exec& x, const DecodedInst& in) {
   for_lanes(x.active, [&](int lane) {
     const uint64_t address = a[lane];
     const auto within = [&](uint64_t window) { return address - window < kWindowBytes; };
+    const bool is_shared = address - kSharedWindow < kSharedWindowBytes;
     const auto is_constant = [&] {
       const Allocation* allocation = x.launch->memory->find(address);
       return allocation != nullptr && allocation->read_only;
     };
     bool is = false;
     switch (space) {
-    case StateSpace::shared:
+    case StateSpace::shared: // measured on an H200: .shared is .shared::cta, this CTA's memory alone
+      is = is_shared && (address - kSharedWindow) >> kSharedRankShift == x.cta->rank;
+      break;
     case StateSpace::shared_cluster:
-      is = within(kSharedWindow);
+      is = is_shared;
       break;
     case StateSpace::local:
       is = within(kLocalWindow);
@@ -177,7 +180,7 @@ Step run_isspacep(Exec& x, const DecodedInst& in) {
       is = is_constant();
       break;
     default: // global; measured on an H200: an address that cvta.const gives is not
-      is = !within(kSharedWindow) && !within(kLocalWindow) && !is_constant();
+      is = !is_shared && !within(kLocalWindow) && !is_constant();
       break;
     }
     result |= static_cast<LaneMask>(is) << lane;

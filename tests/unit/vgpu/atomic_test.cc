@@ -497,15 +497,12 @@ TEST(Unsupported, WhatIsNotModelledSaysSo) {
 .visible .entry k(.param .u64 memory) {
   .reg .b64 %memory;
   ld.param.u64 %memory, [memory];
-  fence.proxy.async;
-  fence.proxy.alias;
-  fence.proxy.tensormap::generic.acquire.gpu [%memory], 128;
+  multimem.red.relaxed.gpu.global.add.u32 [%memory], 1;
   ret;
 })");
   const LaunchReport report = kernel.run({kernel.buffer(std::vector<uint32_t>(64))});
   EXPECT_EQ(report.fault.kind, FaultKind::unsupported);
-  EXPECT_TRUE(report.fault.place.instruction.starts_with("fence.proxy.tensormap"))
-      << report.fault.place.instruction;
+  EXPECT_TRUE(report.fault.place.instruction.starts_with("multimem.red")) << report.fault.place.instruction;
 }
 
 } // namespace

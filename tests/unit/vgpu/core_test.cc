@@ -467,7 +467,7 @@ TEST(Faults, an_unsupported_form_is_one_only_when_reached) {
     @%p0 bra NEVER;
     ret;
   NEVER:
-    griddepcontrol.wait;
+    multimem.red.relaxed.gpu.global.add.u32 [%out], %t;
     ret;
   )";
   EXPECT_TRUE(run_body(body, shape(1, 32)).report.ok());

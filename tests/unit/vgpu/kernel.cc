@@ -30,6 +30,10 @@ uint64_t Kernel::uninitialized_buffer(uint64_t bytes, std::string name) {
   return memory_.allocate(bytes, std::move(name), true)->base;
 }
 
+std::string Kernel::check() {
+  return entry_ ? check_launch(*program_, *entry_, config_) : "there is no kernel";
+}
+
 LaunchReport Kernel::run(std::initializer_list<uint64_t> arguments) {
   if (!entry_) {
     ADD_FAILURE() << "there is no kernel";
@@ -37,7 +41,7 @@ LaunchReport Kernel::run(std::initializer_list<uint64_t> arguments) {
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(arguments.begin());
   config_.params.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
-  const std::string refused = check_launch(*program_, *entry_, config_);
+  const std::string refused = check();
   EXPECT_EQ(refused, "");
   return refused.empty() ? run_launch(*program_, *entry_, memory_, config_) : LaunchReport{};
 }

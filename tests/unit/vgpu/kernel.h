@@ -36,6 +36,8 @@ public:
     return values;
   }
 
+  // What check_launch() says of the configuration.
+  std::string check();
   // Launches with 64-bit parameters.
   LaunchReport run(std::initializer_list<uint64_t> arguments);
 

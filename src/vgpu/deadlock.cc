@@ -1,0 +1,150 @@
+#include "vgpu/deadlock.h"
+
+#include "vgpu/place.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr size_t kNamed = 8; // warps that one note names; the others are counted
+
+SourcePlace place_of(const Split& split) {
+  const Code& code = *split.stack.back().code;
+  return vgpu::place_of(code, code.insts[split.wait_pc]);
+}
+
+bool waits_at_barrier(const Warp& warp, uint32_t barrier) {
+  for (const Split& split : warp.splits)
+    if (split.state == SplitState::at_barrier && split.barrier == barrier)
+      return true;
+  return false;
+}
+
+// What keeps a warp from arriving: "has exited", or where it waits.
+std::string whereabouts(const Warp& warp) {
+  if (warp.splits.empty())
+    return "has exited";
+  std::string text;
+  for (const Split& split : warp.splits)
+    text += fmt::format("{}waits at line {}", text.empty() ? "" : ", ", place_of(split).ptx_line);
+  return text;
+}
+
+// "missing: warp 1 waits at line 12; warp 3 has exited; and 4 more".
+class Missing {
+public:
+  void add(const std::string& warp, const Warp& state) {
+    if (++count_ <= kNamed)
+      text_ += fmt::format("{}{} {}", text_.empty() ? "" : "; ", warp, whereabouts(state));
+  }
+  void note_in(Waiting& waiting) const {
+    if (!count_)
+      return;
+    waiting.notes.push_back("missing: " + text_ +
+                            (count_ > kNamed ? fmt::format("; and {} more", count_ - kNamed) : ""));
+  }
+
+private:
+  std::string text_;
+  size_t count_ = 0;
+};
+
+void explain_barrier(const Cta& cta, const Split& split, Waiting& waiting) {
+  const Barrier& barrier = cta.barriers[split.barrier];
+  uint32_t all = 0;
+  Missing missing;
+  for (const Warp& warp : cta.warps) {
+    all += warp.live ? kWarpSize : 0;
+    if (!waits_at_barrier(warp, split.barrier) && (warp.live || barrier.expected))
+      missing.add(fmt::format("warp {}", warp.index), warp);
+  }
+  waiting.reason = fmt::format("barrier {}: {} of {} threads have arrived", split.barrier, barrier.arrived,
+                               barrier.expected ? barrier.expected : all);
+  missing.note_in(waiting);
+}
+
+void explain_cluster_barrier(const Cluster& cluster, Waiting& waiting) {
+  const ClusterBarrier& barrier = cluster.barrier;
+  waiting.reason =
+      fmt::format("the cluster's barrier: {} of {} threads have arrived", barrier.arrived, barrier.expected);
+  Missing missing;
+  for (const auto& cta : cluster.ctas)
+    for (const Warp& warp : cta->warps)
+      if (warp.live & ~warp.cluster_arrived)
+        missing.add(fmt::format("CTA {},{},{} warp {}", cta->id[0], cta->id[1], cta->id[2], warp.index),
+                    warp);
+  missing.note_in(waiting);
+}
+
+void explain_lanes(const Warp& warp, const Split& split, Waiting& waiting) {
+  waiting.reason = fmt::format("other lanes of its warp (living lanes 0x{:08x})", warp.live);
+  for (const Split& other : warp.splits)
+    if (&other != &split)
+      waiting.notes.push_back(
+          fmt::format("missing: lanes 0x{:08x} wait at line {}", other.mask, place_of(other).ptx_line));
+}
+
+void explain_mbarrier(const Split& split, Waiting& waiting) {
+  waiting.reason =
+      fmt::format("mbarrier at shared address {:#x} of CTA rank {}: its phase of parity {} to complete",
+                  split.mbarrier_offset, split.mbarrier_rank, split.mbarrier_parity ? 1 : 0);
+}
+
+Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
+  Waiting waiting{.place = place_of(split),
+                  .cta = cta.id,
+                  .warp = warp.index,
+                  .lanes = split.mask,
+                  .reason = {},
+                  .notes = {}};
+  switch (split.state) {
+  case SplitState::at_barrier:
+    explain_barrier(cta, split, waiting);
+    break;
+  case SplitState::at_cluster_barrier:
+    explain_cluster_barrier(*cta.cluster, waiting);
+    break;
+  case SplitState::at_mbarrier:
+    explain_mbarrier(split, waiting);
+    break;
+  case SplitState::at_collective:
+    explain_lanes(warp, split, waiting);
+    break;
+  case SplitState::polling:
+    waiting.reason = "its loop only polls memory that nobody changes";
+    break;
+  case SplitState::ready:
+    waiting.reason = "nothing: it is ready";
+    break;
+  }
+  return waiting;
+}
+
+} // namespace
+
+void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters) {
+  LaunchReport& report = launch.report;
+  uint64_t ctas = 0;
+  for (const auto& cluster : clusters)
+    for (const auto& cta : cluster->ctas) {
+      ctas += !cta->is_finished();
+      for (const Warp& warp : cta->warps)
+        for (const Split& split : warp.splits)
+          report.waiting.push_back(explain(*cta, warp, split));
+    }
+  Fault& fault = report.fault;
+  fault.kind = FaultKind::deadlock;
+  fault.message = fmt::format("nothing can move: {} part{} of warps in {} CTA{} wait{} for ever",
+                              report.waiting.size(), report.waiting.size() == 1 ? "" : "s", ctas,
+                              ctas == 1 ? "" : "s", report.waiting.size() == 1 ? "s" : "");
+  if (!report.waiting.empty()) {
+    fault.place = report.waiting.front().place;
+    fault.cta = report.waiting.front().cta;
+    fault.warp = report.waiting.front().warp;
+  }
+}
+
+} // namespace lemma::vgpu
