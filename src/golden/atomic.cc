@@ -23,6 +23,9 @@ constexpr uint32_t kBlock = 128;
 bool wanted_qualifier(Qual qual) {
   return qual != Qual::L2_cache_hint && qual != Qual::shared_cluster;
 }
+bool wanted_cluster_qualifier(Qual qual) {
+  return qual != Qual::L2_cache_hint;
+}
 
 // Order and scope change nothing that one thread sees: they are tried with a few operations only.
 bool wanted_spelling(const Spelling& s) {
@@ -33,7 +36,8 @@ bool wanted_spelling(const Spelling& s) {
   if (!ordered)
     return true;
   const Type type = s.types().back();
-  return s.has(Qual::global) && (type == Type::u32 || type == Type::b32) &&
+  return (s.has(Qual::global) || (s.has(Qual::shared_cluster) && s.has(Qual::cluster))) &&
+         (type == Type::u32 || type == Type::b32) &&
          (s.has(Qual::add) || s.has(Qual::exch) || s.has(Qual::cas));
 }
 
@@ -52,29 +56,36 @@ std::string operand(std::string_view name, int bits, int vector) {
   return text + "}";
 }
 
-// The thread's slot of a shared array, between a copy in and a copy out; %_s is its address.
-void to_shared(ThreadKernel& kernel, int bytes, bool back) {
+// The thread's slot of a shared array, between a copy in and a copy out; %_s is its address. `space`:
+// .shared, or .shared::cluster for a slot in the cluster's next CTA.
+void to_shared(ThreadKernel& kernel, std::string_view space, int bytes, bool back) {
   const std::string word = bytes == 16 ? "v2.b64" : fmt::format("b{}", bytes * 8);
   const std::string registers = bytes == 16 ? "{%_x0, %_x1}" : "%_x0";
-  kernel.body(back ? fmt::format("ld.shared.{} {}, [%_s];", word, registers)
+  kernel.body(back ? fmt::format("ld{}.{} {}, [%_s];", space, word, registers)
                    : fmt::format("ld.global.{} {}, [%m];", word, registers));
   kernel.body(back ? fmt::format("st.global.{} [%m], {};", word, registers)
-                   : fmt::format("st.shared.{} [%_s], {};", word, registers));
+                   : fmt::format("st{}.{} [%_s], {};", space, word, registers));
 }
 
-void declare_shared(ThreadKernel& kernel, int bytes) {
+void declare_shared(ThreadKernel& kernel, int bytes, bool of_neighbour) {
   kernel.declare(fmt::format(".shared .align 16 .b8 slots[{}];", kBlock * static_cast<uint32_t>(bytes)));
   kernel.declare(fmt::format(".reg .b32 %_s;\n  .reg .b{} %_x<2>;", bytes == 16 ? 64 : bytes * 8));
   kernel.body("mov.u32 %_c, %tid.x;");
   kernel.body("mov.u32 %_s, slots;");
   kernel.body(fmt::format("mad.lo.u32 %_s, %_c, {}, %_s;", bytes));
+  if (!of_neighbour)
+    return;
+  kernel.cluster(4);
+  kernel.body("mov.u32 %_c, %cluster_ctarank;\n  add.u32 %_c, %_c, 1;\n  and.b32 %_c, %_c, 3;");
+  kernel.body("mapa.shared::cluster.u32 %_s, %_s, %_c;");
 }
 
 Case make_alone(const Spelling& s) {
   const Type type = s.types().back();
   const int bits = isa::bits_of(type), bytes = bits / 8, vector = vector_of(s);
-  const bool returns = s.form->opcode == Opcode::atom,
-             shared = s.has(Qual::shared) || s.has(Qual::shared_cta);
+  const bool returns = s.form->opcode == Opcode::atom, of_neighbour = s.has(Qual::shared_cluster),
+             shared = s.has(Qual::shared) || s.has(Qual::shared_cta) || of_neighbour;
+  const char* space = of_neighbour ? ".shared::cluster" : ".shared";
   const bool cas = s.has(Qual::cas);
   ThreadKernel kernel(s.text, std::string(isa::to_string(s.form->opcode)) + s.text.substr(s.text.rfind('.')));
   kernel.memory("m", type, static_cast<uint32_t>(bits == 128 ? 8 : bytes),
@@ -110,8 +121,8 @@ Case make_alone(const Spelling& s) {
     kernel.declare(".reg .b128 %d;");
   }
   if (shared) {
-    declare_shared(kernel, bytes);
-    to_shared(kernel, bytes, false);
+    declare_shared(kernel, bytes, of_neighbour);
+    to_shared(kernel, space, bytes, false);
   }
   std::string statement = s.text + " ";
   if (returns)
@@ -123,7 +134,7 @@ Case make_alone(const Spelling& s) {
   if (bits == 128)
     kernel.body("mov.b128 {%d0, %d1}, %d;");
   if (shared)
-    to_shared(kernel, bytes, true);
+    to_shared(kernel, space, bytes, true);
   Case c = kernel.finish(kUnits);
   c.parts[0].name = "mixed";
   c.fill = fill_each(std::move(planes), std::move(per_unit));
@@ -229,6 +240,17 @@ Case make_histogram() {
 }
 
 } // namespace
+
+std::vector<Case> cluster_atomic_cases() {
+  std::vector<Case> cases;
+  for (const Opcode opcode : {Opcode::atom, Opcode::red})
+    for (const isa::Form* form : isa::forms_of(opcode))
+      if (on_golden_target(*form))
+        for (const Spelling& s : spellings_of(*form, wanted_cluster_qualifier))
+          if (s.has(Qual::shared_cluster) && wanted_spelling(s))
+            cases.push_back(make_alone(s));
+  return cases;
+}
 
 std::vector<Case> atomic_cases(std::string_view) {
   std::vector<Case> cases;

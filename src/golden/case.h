@@ -70,6 +70,8 @@ struct Case {
 
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
+  std::array<uint32_t, 3> cluster{0, 0, 0}; // 0: the launch names none
+  uint32_t shared_bytes = 0;                // dynamic, of a CTA
   std::string unit_name = "thread";
   uint64_t units = 0;
   std::vector<Plane> inputs;

@@ -30,6 +30,8 @@ constexpr Maker kMakers[] = {
     {{"atomic", "atom, red"}, atomic_cases},
     {{"divergence", "branches, loops, calls, barriers, predicates"}, divergence_cases},
     {{"memory", "ld, st, mov, variables, generic addresses, special registers"}, memory_cases},
+    {{"cluster", "ld, st, atom, red on other CTAs' shared memory, mapa, barrier.cluster, registers"},
+     cluster_cases},
     {{"mma", "mma.sync, every row and spelling"}, mma_cases},
     {{"wmma", "wmma.load, wmma.mma, wmma.store, every row and spelling"}, wmma_cases},
     {{"ldmatrix", "ldmatrix, stmatrix, movmatrix"}, ldmatrix_cases},

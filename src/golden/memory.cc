@@ -25,7 +25,8 @@ Case finish(const ThreadKernel& kernel, std::vector<Element> planes, std::vector
 struct Space {
   const char* name; // of ld and st: ".shared"
   const char* declare;
-  const char* point; // sets %q
+  const char* point;         // sets %q
+  bool of_neighbour = false; // in the shared memory of the cluster's next CTA
 };
 constexpr Space kSpaces[] = {
     {".global", "", "mov.b64 %q, %m;"},
@@ -35,6 +36,20 @@ constexpr Space kSpaces[] = {
     {".shared::cta", ".shared .align 32 .b8 bytes[4096];",
      "mov.u64 %q, bytes;\n  mov.u32 %_c, %tid.x;\n  mad.wide.u32 %q, %_c, 32, %q;"},
     {".local", ".local .align 32 .b8 bytes[32];", "mov.u64 %q, bytes;"},
+};
+
+// The bytes lie in the next CTA of a cluster of four.
+constexpr Space kClusterSpaces[] = {
+    {".shared::cluster", ".shared .align 32 .b8 bytes[4096];",
+     "mov.u64 %q, bytes;\n  mov.u32 %_c, %tid.x;\n  mad.wide.u32 %q, %_c, 32, %q;\n"
+     "  mov.u32 %_c, %cluster_ctarank;\n  add.u32 %_c, %_c, 1;\n  and.b32 %_c, %_c, 3;\n"
+     "  mapa.shared::cluster.u64 %q, %q, %_c;",
+     true},
+    {"", ".shared .align 32 .b8 bytes[4096];",
+     "cvta.shared.u64 %q, bytes;\n  mov.u32 %_c, %tid.x;\n  mad.wide.u32 %q, %_c, 32, %q;\n"
+     "  mov.u32 %_c, %cluster_ctarank;\n  add.u32 %_c, %_c, 1;\n  and.b32 %_c, %_c, 3;\n"
+     "  mapa.u64 %q, %q, %_c;",
+     true},
 };
 
 bool elsewhere(const Space& space) {
@@ -59,6 +74,8 @@ ThreadKernel with_bytes(const std::string& name, const std::string& family, cons
   kernel.declare(".reg .b64 %q;");
   if (elsewhere(space))
     kernel.declare(space.declare);
+  if (space.of_neighbour)
+    kernel.cluster(4);
   kernel.body(space.point);
   copy_bytes(kernel, space, false);
   return kernel;
@@ -467,6 +484,16 @@ Case make_special_registers() {
 }
 
 } // namespace
+
+std::vector<Case> cluster_memory_cases() {
+  std::vector<Case> cases;
+  for (const Space& space : kClusterSpaces) {
+    add_loads(cases, space);
+    add_stores(cases, space);
+    add_vectors(cases, space);
+  }
+  return cases;
+}
 
 std::vector<Case> memory_cases(std::string_view) {
   std::vector<Case> cases;

@@ -125,6 +125,8 @@ private:
     LaunchConfig config;
     config.grid = c.grid;
     config.block = c.block;
+    config.cluster = c.cluster;
+    config.shared_bytes = c.shared_bytes;
     const Result<Report, Error> report = kernel->launch(config, {*in, *out});
     if (!report) {
       lost_ = report.error().kind == ErrorKind::device_lost;

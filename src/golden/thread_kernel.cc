@@ -79,6 +79,8 @@ Case ThreadKernel::finish(uint64_t units) const {
   c.entry = entry_name(name_);
   c.block[0] = block_;
   c.grid[0] = static_cast<uint32_t>(units / block_);
+  if (cluster_ != 0)
+    c.cluster = {cluster_, 1, 1};
   c.units = units;
   c.parts = {{.name = "all", .first = 0, .units = units}};
   for (const Register& r : in_)
@@ -96,7 +98,9 @@ Case ThreadKernel::finish(uint64_t units) const {
     if (out_[k].bits == 0)
       c.text += fmt::format("  mad.wide.u32 %{0}, %_i, {1}, %_out;\n  add.u64 %{0}, %{0}, {2};\n",
                             out_[k].plane.name, c.outputs[k].unit_bytes(), c.outputs[k].offset_bytes);
-  c.text += body_;
+  const char* meet =
+      cluster_ == 0 ? "" : "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
+  c.text += meet + body_ + meet;
   for (size_t k = 0; k < out_.size(); ++k)
     c.text += store_text(out_[k], c.outputs[k]);
   c.text += "  ret;\n}\n";

@@ -31,6 +31,9 @@ public:
   void body(std::string_view text) { body_ += std::string("  ") + std::string(text) + "\n"; }
   void prefix(std::string_view text) { prefix_ += text; }
   void block(uint32_t threads) { block_ = threads; }
+  // Clusters of so many CTAs; all threads of one meet before the statements of the body, and after them, so
+  // that each CTA's shared memory is there for the others. The grid's CTAs must be a multiple.
+  void cluster(uint32_t ctas) { cluster_ = ctas; }
 
   // Input planes so far: the index of the next one.
   size_t inputs() const { return in_.size(); }
@@ -51,6 +54,7 @@ private:
   std::string name_, family_, declarations_, body_, prefix_;
   std::vector<Register> in_, out_;
   uint32_t block_ = 128;
+  uint32_t cluster_ = 0;
 };
 
 // The name of a kernel: letters, digits and underscores of the case's name.
