@@ -34,6 +34,7 @@ struct Place {
   std::string instruction; // the PTX statement, one line
   std::string file;        // of the source; empty: the PTX has no .loc there
   uint32_t line = 0;
+  std::vector<std::string> inlined_at = {}; // inlined code: "file:line" of the calls, innermost first
   std::string function;
 };
 

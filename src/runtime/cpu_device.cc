@@ -111,6 +111,7 @@ Place to_place(const vgpu::SourcePlace& place) {
           .instruction = place.instruction,
           .file = place.file,
           .line = place.line,
+          .inlined_at = place.inlined_at,
           .function = place.function};
 }
 

@@ -28,6 +28,8 @@ std::string source_place(const Place& place) {
   if (place.file.empty())
     return {}; // no .loc: the PTX line says it all
   std::string text = fmt::format("{}:{}", place.file, place.line);
+  for (const std::string& call : place.inlined_at)
+    text += fmt::format(", inlined at {}", call);
   if (!place.function.empty())
     text += fmt::format(", in {}", place.function);
   return text;

@@ -1,5 +1,6 @@
 #include "vgpu/deadlock.h"
 
+#include "vgpu/mbarrier.h"
 #include "vgpu/place.h"
 
 #include <fmt/format.h>
@@ -36,6 +37,7 @@ std::string whereabouts(const Warp& warp) {
 // "missing: warp 1 waits at line 12; warp 3 has exited; and 4 more".
 class Missing {
 public:
+  explicit Missing(std::string label = "missing") : label_(std::move(label)) {}
   void add(const std::string& warp, const Warp& state) {
     if (++count_ <= kNamed)
       text_ += fmt::format("{}{} {}", text_.empty() ? "" : "; ", warp, whereabouts(state));
@@ -43,11 +45,12 @@ public:
   void note_in(Waiting& waiting) const {
     if (!count_)
       return;
-    waiting.notes.push_back("missing: " + text_ +
+    waiting.notes.push_back(label_ + ": " + text_ +
                             (count_ > kNamed ? fmt::format("; and {} more", count_ - kNamed) : ""));
   }
 
 private:
+  std::string label_;
   std::string text_;
   size_t count_ = 0;
 };
@@ -87,10 +90,48 @@ void explain_lanes(const Warp& warp, const Split& split, Waiting& waiting) {
           fmt::format("missing: lanes 0x{:08x} wait at line {}", other.mask, place_of(other).ptx_line));
 }
 
-void explain_mbarrier(const Split& split, Waiting& waiting) {
-  waiting.reason =
-      fmt::format("mbarrier at shared address {:#x} of CTA rank {}: its phase of parity {} to complete",
-                  split.mbarrier_offset, split.mbarrier_rank, split.mbarrier_parity ? 1 : 0);
+bool waits_at_mbarrier(const Warp& warp, const Split& like) {
+  for (const Split& split : warp.splits)
+    if (split.state == SplitState::at_mbarrier && split.mbarrier_rank == like.mbarrier_rank &&
+        split.mbarrier_offset == like.mbarrier_offset)
+      return true;
+  return false;
+}
+
+std::string plural(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// Arrivals come from threads, bytes from asynchronous operations; none of these is left in flight.
+void explain_mbarrier(const Cluster& cluster, const Split& split, Waiting& waiting) {
+  const MbarrierPlace at{cluster.ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
+  const std::string object =
+      fmt::format("mbarrier at shared address {:#x}{}", split.mbarrier_offset,
+                  cluster.ctas.size() > 1 ? fmt::format(" of CTA rank {}", split.mbarrier_rank) : "");
+  if (!is_mbarrier(at)) {
+    waiting.reason = object + ", which was invalidated";
+    return;
+  }
+  const Mbarrier barrier = read_mbarrier(at);
+  waiting.reason = fmt::format("{}: its phase of parity {} waits for {} of {} and for {}", object,
+                               split.mbarrier_parity ? 1 : 0, barrier.pending,
+                               plural(barrier.expected, "arrival"), plural(barrier.pending_bytes, "byte"));
+  if (barrier.pending_bytes != 0)
+    waiting.notes.push_back(
+        barrier.pending_bytes > 0
+            ? fmt::format("bytes: {} were expected that no asynchronous operation in flight will bring",
+                          barrier.pending_bytes)
+            : fmt::format("bytes: {} have come that no expect_tx has announced", -barrier.pending_bytes));
+  if (barrier.pending == 0)
+    return;
+  Missing others("others");
+  for (const auto& cta : cluster.ctas)
+    for (const Warp& warp : cta->warps)
+      if (!waits_at_mbarrier(warp, split))
+        others.add(cluster.ctas.size() > 1 ? fmt::format("CTA rank {} warp {}", cta->rank, warp.index)
+                                           : fmt::format("warp {}", warp.index),
+                   warp);
+  others.note_in(waiting);
 }
 
 Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
@@ -108,7 +149,7 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
     explain_cluster_barrier(*cta.cluster, waiting);
     break;
   case SplitState::at_mbarrier:
-    explain_mbarrier(split, waiting);
+    explain_mbarrier(*cta.cluster, split, waiting);
     break;
   case SplitState::at_collective:
     explain_lanes(warp, split, waiting);

@@ -57,12 +57,18 @@ SourcePlace place_of(const Code& code, const DecodedInst& in) {
   for (const char c : source.slice(instruction.range))
     if (c != '\n' && c != '\r' && !(c == '\t' && place.instruction.empty()))
       place.instruction += c == '\t' ? ' ' : c;
-  if (instruction.location != ptx::kNone) {
-    const ptx::LineLocation& location = code.module->locations[instruction.location];
-    place.line = location.line;
-    if (const auto file = code.module->files.find(location.file); file != code.module->files.end())
-      place.file = file->second.name;
-  }
+  if (instruction.location == ptx::kNone)
+    return place;
+  const auto& locations = code.module->locations;
+  const auto file_of = [&](const ptx::LineLocation& location) {
+    const auto file = code.module->files.find(location.file);
+    return file != code.module->files.end() ? file->second.name : std::string();
+  };
+  const ptx::LineLocation& location = locations[instruction.location];
+  place.line = location.line;
+  place.file = file_of(location);
+  for (uint32_t outer = location.inlined_at; outer != ptx::kNone; outer = locations[outer].inlined_at)
+    place.inlined_at.push_back(file_of(locations[outer]) + ":" + std::to_string(locations[outer].line));
   return place;
 }
 

@@ -41,6 +41,8 @@ struct SourcePlace {
   std::string instruction; // the PTX statement, one line
   std::string file;        // of the .loc in force; empty: none
   uint32_t line = 0;
+  std::vector<std::string>
+      inlined_at; // "file:line" of the calls that inlined code came in by, innermost first
   std::string function;
 };
 

@@ -17,6 +17,7 @@ json to_json(const Place& place) {
   if (!place.file.empty()) {
     out["file"] = place.file;
     out["line"] = place.line;
+    out["inlined_at"] = place.inlined_at;
   }
   return out;
 }

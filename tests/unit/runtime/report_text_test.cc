@@ -46,6 +46,15 @@ TEST(ReportText, ShowsAFault) {
             "  note:    check the index\n");
 }
 
+TEST(ReportText, NamesTheCallsThatInlinedCodeCameInBy) {
+  Report report;
+  report.outcome = Outcome::fault;
+  report.fault = Fault{.kind = "trap", .message = "the kernel executed trap", .place = store()};
+  report.fault->place.inlined_at = {"k.cu:30", "main.cu:9"};
+  EXPECT_NE(render_report(report, source()).find("k.cu:17, inlined at k.cu:30, inlined at main.cu:9, in k\n"),
+            std::string::npos);
+}
+
 TEST(ReportText, NamesWhatIsUnsupportedAsSuch) {
   Report report;
   report.outcome = Outcome::unsupported;

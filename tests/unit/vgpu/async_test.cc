@@ -121,6 +121,14 @@ TEST(AsyncProxy, SeesStoresAfterAFenceAndItsOwnWritesAtOnce) {
   cta.publish_to_async_proxy();
   EXPECT_EQ(*cta.async_read(3), std::byte{7});
 
+  // Another CTA's fence publishes what it has stored here, and nothing else.
+  cta.shared[20] = cta.shared[21] = std::byte{9};
+  cta.unpublished[20] = Cta::kByOwnThread;
+  cta.unpublished[21] = Cta::kByOtherCta;
+  cta.publish_to_async_proxy(true);
+  EXPECT_EQ(*cta.async_read(20), std::byte{0});
+  EXPECT_EQ(*cta.async_read(21), std::byte{9});
+
   const uint32_t word = 0x01020304;
   cta.unpublished[8] = 1;
   cta.async_write(8, &word, sizeof word);

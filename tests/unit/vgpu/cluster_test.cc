@@ -398,6 +398,39 @@ TEST_F(Cluster2, ADeadlockNamesWarpsThatHaveExited) {
   EXPECT_EQ(report.waiting[0].notes, std::vector<std::string>{"missing: warp 2 has exited"});
 }
 
+// A consumer that waits for bytes nobody sends, and for an arrival of a warp that waits itself.
+TEST_F(Cluster2, ADeadlockAtAnMbarrierSaysWhatIsPending) {
+  const std::string body = R"(
+  setp.ne.u32 %p0, %t, 0;
+  @%p0 bra READY;
+  mbarrier.init.shared.b64 [words], 2;
+  mbarrier.arrive.expect_tx.shared.b64 _, [words], 4096;
+READY:
+  bar.sync 0;
+  setp.ge.u32 %p0, %t, 32;
+  @%p0 bra PRODUCER;
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p1, [words], 0;
+  @!%p1 bra WAIT;
+  ret;
+PRODUCER:
+  bar.sync 1, 64;
+)";
+  const LaunchReport report = run(kernel(body), 1, 1, 64);
+  ASSERT_EQ(report.waiting.size(), 2u);
+  EXPECT_EQ(report.waiting[0].reason,
+            "mbarrier at shared address 0x400: its phase of parity 0 waits for 1 of 2 "
+            "arrivals and for 4096 bytes");
+  const std::string line = std::to_string(report.waiting[1].place.ptx_line);
+  EXPECT_EQ(report.waiting[0].notes,
+            (std::vector<std::string>{
+                "bytes: 4096 were expected that no asynchronous operation in flight will bring",
+                "others: warp 1 waits at line " + line}));
+  EXPECT_EQ(report.waiting[1].notes,
+            std::vector<std::string>{"missing: warp 0 waits at line " +
+                                     std::to_string(report.waiting[0].place.ptx_line)});
+}
+
 // --- what a launch refuses
 
 class ClusterLaunch : public testing::Test {

@@ -1,6 +1,7 @@
 // Divergence, collectives, calls, barriers, polling, deadlock: how warps, CTAs and grids run. Results are
 // compared with what the program text says; where instructions are counted, the count shows that lanes ran
 // together.
+#include "kernel.h"
 #include "run_ptx.h"
 
 #include <gtest/gtest.h>
@@ -459,6 +460,29 @@ TEST(Faults, trap_and_brkpt_say_where) {
   EXPECT_EQ(trap.report.fault.place.instruction, "@%p0 trap;");
   const KernelRun breakpoint = run_body("brkpt;\nret;", shape(1, 32));
   EXPECT_EQ(breakpoint.report.fault.kind, FaultKind::breakpoint);
+}
+
+TEST(Faults, inlined_code_names_its_calls) {
+  Kernel kernel(R"(
+.visible .entry k() {
+  .reg .b32 %r;
+  .loc 1 20 0
+  mov.u32 %r, 1;
+  .loc 2 7 0, function_name $L__info_string0, inlined_at 1 20 0
+  mov.u32 %r, 2;
+  .loc 2 3 0, function_name $L__info_string0, inlined_at 2 7 0
+  trap;
+}
+.file 1 "kernel.cu"
+.file 2 "header.h"
+.section .debug_str {
+$L__info_string0:
+.b8 102, 0
+})");
+  const SourcePlace place = kernel.run({}).fault.place;
+  EXPECT_EQ(place.file, "header.h");
+  EXPECT_EQ(place.line, 3u);
+  EXPECT_EQ(place.inlined_at, (std::vector<std::string>{"header.h:7", "kernel.cu:20"}));
 }
 
 TEST(Faults, an_unsupported_form_is_one_only_when_reached) {
