@@ -223,29 +223,13 @@ Failure try_form(const Form& form, std::span<const Word> words) {
   return failure;
 }
 
-// M, N and K of a word like m16n8k16.
-std::optional<std::array<int, 3>> shape_of(std::string_view word) {
-  std::array<int, 3> shape{};
-  const char* at = word.data();
-  const char* const end = at + word.size();
-  for (size_t i = 0; i < 3; ++i) {
-    if (at == end || *at++ != "mnk"[i])
-      return std::nullopt;
-    const auto [next, error] = std::from_chars(at, end, shape[i]);
-    if (error != std::errc())
-      return std::nullopt;
-    at = next;
-  }
-  return at == end ? std::optional(shape) : std::nullopt;
-}
-
 // Of a shape, the two legal ones nearest in size; of another word, those nearest in spelling.
 std::vector<std::string> nearest_words(std::string_view found, const std::vector<std::string_view>& legal) {
-  const auto shape = shape_of(found);
+  const auto shape = matrix_shape(found);
   std::vector<std::pair<int, std::string_view>> ranked;
   if (shape)
     for (const std::string_view word : legal)
-      if (const auto other = shape_of(word)) {
+      if (const auto other = matrix_shape(word)) {
         int distance = 0;
         for (size_t i = 0; i < 3; ++i)
           distance += std::abs((*other)[i] - (*shape)[i]);

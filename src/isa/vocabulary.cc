@@ -1,5 +1,7 @@
 #include "isa/vocabulary.h"
 
+#include <charconv>
+
 #include <array>
 #include <string>
 #include <unordered_map>
@@ -105,6 +107,21 @@ std::optional<SpecialRegister> parse_special_register(std::string_view spelling)
 }
 Type type_of(SpecialRegister sreg) {
   return kSregs[static_cast<size_t>(sreg)].type;
+}
+
+std::optional<std::array<int, 3>> matrix_shape(std::string_view word) {
+  std::array<int, 3> shape{};
+  const char* at = word.data();
+  const char* const end = at + word.size();
+  for (size_t i = 0; i < 3; ++i) {
+    if (at == end || *at++ != "mnk"[i])
+      return std::nullopt;
+    const auto [next, error] = std::from_chars(at, end, shape[i]);
+    if (error != std::errc())
+      return std::nullopt;
+    at = next;
+  }
+  return at == end ? std::optional(shape) : std::nullopt;
 }
 
 } // namespace lemma::isa

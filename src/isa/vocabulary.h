@@ -5,6 +5,7 @@
 // Tests: tests/unit/isa/.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -82,6 +83,8 @@ inline constexpr int kQualCount = static_cast<int>(std::size({
 // Spelling without the dot: "shared::cta".
 std::string_view to_string(Qual qual);
 std::optional<Qual> parse_qual(std::string_view spelling);
+// M, N and K of a word like m16n8k16; none if it is no shape.
+std::optional<std::array<int, 3>> matrix_shape(std::string_view word);
 
 // `generic` stands for an instruction without a state space.
 enum class StateSpace : uint8_t {

@@ -29,20 +29,4 @@ uint64_t SmemDescriptor::encode() const {
   return put(start, 0) | put(leading, 16) | put(stride, 32) | uint64_t{base_offset} << 49 | mode << 62;
 }
 
-uint32_t SmemDescriptor::place(uint32_t offset) const {
-  return swizzle_address(start + offset, swizzle) & kDescriptorAddressMask;
-}
-
-uint32_t SmemDescriptor::k_major_chunk(uint32_t mn, uint32_t chunk) const {
-  const uint32_t step = swizzle == Swizzle::none ? leading : kChunkBytes;
-  return place(mn % 8 * line_bytes(swizzle) + mn / 8 * stride + chunk * step);
-}
-
-uint32_t SmemDescriptor::mn_major_chunk(uint32_t chunk, uint32_t k) const {
-  if (swizzle == Swizzle::none)
-    return place(k % 8 * kChunkBytes + k / 8 * leading + chunk * stride);
-  const uint32_t line = line_bytes(swizzle), in_line = line / kChunkBytes;
-  return place(k % 8 * line + k / 8 * stride + chunk % in_line * kChunkBytes + chunk / in_line * leading);
-}
-
 } // namespace lemma::layout

@@ -31,6 +31,7 @@ const SelectorTable& selectors() {
     add_cluster_selectors(t);
     add_matrix_selectors(t);
     add_mbarrier_selectors(t);
+    add_wgmma_selectors(t);
     return t;
   }();
   return table;

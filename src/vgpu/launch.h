@@ -13,6 +13,7 @@
 #include "vgpu/code.h"
 #include "vgpu/memory.h"
 #include "vgpu/report.h"
+#include "vgpu/wgmma.h"
 
 #include <algorithm>
 #include <atomic>
@@ -92,6 +93,7 @@ struct Warp {
   // barrier.cluster: lanes that have arrived and not yet waited, in a phase that is open, or complete.
   LaneMask cluster_arrived = 0;
   LaneMask cluster_passed = 0;
+  WgmmaState wgmma;
 };
 
 struct Cta;

@@ -46,6 +46,7 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry) {
   warp.instructions = 0;
   warp.effects = 0;
   warp.cluster_arrived = warp.cluster_passed = 0;
+  warp.wgmma = {};
   warp.splits.clear();
   reserve_local(warp, entry.local_bytes);
   Split split;

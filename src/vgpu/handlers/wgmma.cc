@@ -1,0 +1,471 @@
+// wgmma.mma_async, wgmma.fence, wgmma.commit_group, wgmma.wait_group.
+//
+// The four warps of a warpgroup issue on their own: each computes its 16 rows of D from its rows of A and all
+// of B, as its own instructions come along. What the ISA leaves undefined and can be seen by one warp is a
+// fault: a warpgroup or a warp that is not complete, lanes that disagree about a descriptor or scale-d, a
+// matrix outside the CTA's shared memory.
+//
+// Not here: how descriptors address (layout/smem_descriptor.h), the arithmetic (numeric/dot.h), sparse forms.
+//
+// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc; recorded
+// hardware bits: tests/golden, group wgmma.
+#include "layout/smem_descriptor.h"
+#include "numeric/dot.h"
+#include "vgpu/decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::Type;
+using layout::SmemDescriptor;
+using numeric::FloatFormat;
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::OperandKind;
+
+constexpr uint32_t kWarpsInGroup = 4;
+constexpr int kRows = 16;          // of A and D that a warp has
+constexpr uint32_t kRowBytes = 32; // of A and B: K elements
+constexpr uint32_t kRowChunks = kRowBytes / layout::kChunkBytes;
+constexpr int kMaxColumns = 256;
+constexpr int kARegisters = 4;
+
+struct WgmmaPlan {
+  numeric::DotModel model;
+  int n = 0, k = 0;
+  int d_bytes = 4; // of an element
+  int d_registers = 0;
+  uint32_t negate_a = 0, negate_b = 0;           // sign bits to flip, in each 32-bit word
+  bool transpose_a = false, transpose_b = false; // MN-major
+  bool a_in_registers = false;
+  // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
+  int b_source = 1, scale_source = 2;
+  uint64_t flops = 0; // of a warp
+};
+
+const WgmmaPlan& plan_of(const DecodedInst& in) {
+  return *static_cast<const WgmmaPlan*>(in.extra);
+}
+
+struct Tiles {
+  alignas(64) std::byte a[kRows * kRowBytes];
+  alignas(64) std::byte b[kMaxColumns * kRowBytes];
+  alignas(64) std::byte d[kRows * kMaxColumns * 4];
+};
+
+// --- shared memory to dense tiles ---
+
+// Rows [first, first + count) of a K-major matrix.
+void gather_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
+                    std::byte* out) {
+  for (uint32_t row = 0; row < count; ++row)
+    for (uint32_t chunk = 0; chunk < kRowChunks; ++chunk)
+      std::memcpy(out + row * kRowBytes + chunk * layout::kChunkBytes,
+                  shared + descriptor.k_major_chunk(first + row, chunk), layout::kChunkBytes);
+}
+
+// The same of an MN-major one, whose elements have 16 bits.
+void gather_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first,
+                     uint32_t count, std::byte* out) {
+  constexpr uint32_t kDepth = kRowBytes / 2, kInChunk = layout::kChunkBytes / 2;
+  auto* elements = reinterpret_cast<uint16_t*>(out);
+  for (uint32_t chunk = 0; chunk < count / kInChunk; ++chunk)
+    for (uint32_t k = 0; k < kDepth; ++k) {
+      uint16_t values[kInChunk];
+      std::memcpy(values, shared + descriptor.mn_major_chunk(first / kInChunk + chunk, k), sizeof values);
+      for (uint32_t i = 0; i < kInChunk; ++i)
+        elements[(chunk * kInChunk + i) * kDepth + k] = values[i];
+    }
+}
+
+void gather(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
+            uint32_t count, std::byte* out) {
+  (mn_major ? gather_mn_major : gather_k_major)(descriptor, shared, first, count, out);
+}
+
+void negate(std::byte* tile, uint32_t bytes, uint32_t sign_bits) {
+  if (sign_bits == 0)
+    return;
+  for (uint32_t i = 0; i < bytes; i += 4) {
+    uint32_t word;
+    std::memcpy(&word, tile + i, 4);
+    word ^= sign_bits;
+    std::memcpy(tile + i, &word, 4);
+  }
+}
+
+// --- registers to dense tiles ---
+//
+// Registers come in blocks of 8 x 8: lane l has row l / 4 and, of it, the pair of columns l % 4. A block of D
+// is two registers of 32-bit elements, or one of pairs of f16; a block of A is one register of 4 bytes a
+// lane. Blocks of D: the two of rows 0-7 and 8-15 for each 8 columns; of A likewise for each 16 bytes.
+
+constexpr int kBlockRows = 8;
+
+template <bool kToTile>
+void move_block(std::byte* tile, size_t row_bytes, size_t bytes, std::byte* lanes) {
+  for (int row = 0; row < kBlockRows; ++row)
+    if constexpr (kToTile)
+      std::memcpy(tile + row * row_bytes, lanes + row * bytes, bytes);
+    else
+      std::memcpy(lanes + row * bytes, tile + row * row_bytes, bytes);
+}
+
+template <bool kToTile>
+void move_accumulators(const WgmmaPlan& plan, const Slot* slots, std::byte* registers, std::byte* tile) {
+  const size_t row_bytes = static_cast<size_t>(plan.n) * plan.d_bytes, block_bytes = size_t{8} * plan.d_bytes;
+  const int in_block = plan.d_bytes == 4 ? 2 : 1;
+  for (int block = 0; block < plan.d_registers / in_block; ++block) {
+    std::byte* at = tile + (block % 2) * kBlockRows * row_bytes + (block / 2) * block_bytes;
+    if (in_block == 1) {
+      move_block<kToTile>(at, row_bytes, block_bytes, registers + slots[block].offset);
+      continue;
+    }
+    auto* even = reinterpret_cast<uint32_t*>(registers + slots[2 * block].offset);
+    auto* odd = reinterpret_cast<uint32_t*>(registers + slots[2 * block + 1].offset);
+    uint32_t pairs[2 * kWarpSize];
+    if constexpr (kToTile)
+      for (int lane = 0; lane < kWarpSize; ++lane) {
+        pairs[2 * lane] = even[lane];
+        pairs[2 * lane + 1] = odd[lane];
+      }
+    move_block<kToTile>(at, row_bytes, block_bytes, reinterpret_cast<std::byte*>(pairs));
+    if constexpr (!kToTile)
+      for (int lane = 0; lane < kWarpSize; ++lane) {
+        even[lane] = pairs[2 * lane];
+        odd[lane] = pairs[2 * lane + 1];
+      }
+  }
+}
+
+void gather_a_registers(const Slot* slots, std::byte* registers, std::byte* tile) {
+  for (int i = 0; i < kARegisters; ++i)
+    move_block<true>(tile + (i % 2) * kBlockRows * kRowBytes + (i / 2) * layout::kChunkBytes, kRowBytes,
+                     layout::kChunkBytes, registers + slots[i].offset);
+}
+
+// --- executing ---
+
+// Computes the operation on the registers at `registers`, laid out as the frame.
+void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
+  const DecodedInst& in = *operation.instruction;
+  const WgmmaPlan& plan = plan_of(in);
+  const std::byte* shared = x.cta->async_read(0);
+  const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
+  static thread_local Tiles tiles;
+  if (plan.a_in_registers)
+    gather_a_registers(in.ops + in.dst_count, registers, tiles.a);
+  else
+    gather(SmemDescriptor::decode(operation.a_descriptor), plan.transpose_a, shared, first_row, kRows,
+           tiles.a);
+  gather(SmemDescriptor::decode(operation.b_descriptor), plan.transpose_b, shared, 0,
+         static_cast<uint32_t>(plan.n), tiles.b);
+  negate(tiles.a, sizeof tiles.a, plan.negate_a);
+  negate(tiles.b, static_cast<uint32_t>(plan.n) * kRowBytes, plan.negate_b);
+  if (operation.accumulates)
+    move_accumulators<true>(plan, in.ops, registers, tiles.d);
+  numeric::dot(plan.model, {.m = kRows,
+                            .n = plan.n,
+                            .k = plan.k,
+                            .a = tiles.a,
+                            .b = tiles.b,
+                            .c = operation.accumulates ? tiles.d : nullptr,
+                            .d = tiles.d});
+  move_accumulators<false>(plan, in.ops, registers, tiles.d);
+  x.stats.matrix_flops += plan.flops;
+}
+
+// True when the warp is whole and part of a whole warpgroup; else the handler returns `step`.
+bool whole_warpgroup(Exec& x, const DecodedInst& in, Step& step) {
+  if (!x.converge_all(in)) {
+    step = Step::reschedule;
+    return false;
+  }
+  const auto name = isa::to_string(x.ptx_instruction(in).opcode);
+  if (x.active != kAllLanes) {
+    step =
+        x.fault(in, FaultKind::illegal_instruction,
+                fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
+                            "(undefined behaviour)",
+                            name, x.active));
+    return false;
+  }
+  const uint32_t first = x.warp->index / kWarpsInGroup * kWarpsInGroup;
+  if (first + kWarpsInGroup > x.cta->warps.size()) {
+    step =
+        x.fault(in, FaultKind::illegal_instruction,
+                fmt::format("{} needs a warpgroup, four warps of which the first has a multiple of 4 as its "
+                            "index: warp {} is in an incomplete one, for the CTA has {} warps",
+                            name, x.warp->index, x.cta->warps.size()));
+    return false;
+  }
+  return true;
+}
+
+// The 64-bit value of all lanes; false after a fault.
+bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint64_t& value) {
+  const auto* lanes = x.src<uint64_t>(in, source);
+  value = lanes[0];
+  for (int lane = 1; lane < kWarpSize; ++lane)
+    if (lanes[lane] != value) {
+      x.fault(
+          in, FaultKind::illegal_instruction,
+          fmt::format("lanes 0 and {} give wgmma.mma_async different {}: {:#018x} and {:#018x} (undefined "
+                      "behaviour)",
+                      lane, what, value, lanes[lane]),
+          lane);
+      return false;
+    }
+  return true;
+}
+
+// Are all chunks of the matrix in the CTA's shared memory, and written? False after a fault.
+bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, uint32_t first,
+                  uint32_t count, const char* name) {
+  const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
+  const uint64_t size = x.cta->shared.size();
+  uint32_t hole = 0;
+  for (uint32_t i = 0; i < count * kRowChunks; ++i) {
+    const uint32_t at = mn_major ? descriptor.mn_major_chunk(first / 8 + i / 16, i % 16)
+                                 : descriptor.k_major_chunk(first + i / kRowChunks, i % kRowChunks);
+    if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
+      x.fault_at(
+          in, FaultKind::out_of_bounds,
+          fmt::format(
+              "the descriptor of {} ({:#018x}) leads to shared address {:#x}, outside the CTA's shared "
+              "memory ({:#x} to {:#x})",
+              name, bits, at, kSharedReservedBytes, size),
+          -1, at,
+          {fmt::format(
+              "start address {:#x}, leading dimension byte offset {}, stride dimension byte offset {}, "
+              "swizzle {}",
+              descriptor.start, descriptor.leading, descriptor.stride,
+              descriptor.swizzle == layout::Swizzle::none
+                  ? std::string("none")
+                  : fmt::format("{}B", line_bytes(descriptor.swizzle)))});
+      return false;
+    }
+    const uint8_t* written = x.cta->shared_written.data() + at;
+    if (!hole && std::memchr(written, 0, layout::kChunkBytes))
+      hole = at;
+  }
+  if (hole)
+    x.uninitialized(in, -1, fmt::format("shared memory of {} at {:#x}", name, hole));
+  return true;
+}
+
+Step run_mma(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warpgroup(x, in, step))
+    return step;
+  const WgmmaPlan& plan = plan_of(in);
+  WgmmaOperation operation{.instruction = &in};
+  if (!plan.a_in_registers) {
+    const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
+    if (!uniform(x, in, 0, "descriptors of A", operation.a_descriptor) ||
+        !check_matrix(x, in, operation.a_descriptor, plan.transpose_a, first_row, kRows, "A"))
+      return Step::stopped;
+  }
+  if (!uniform(x, in, plan.b_source, "descriptors of B", operation.b_descriptor) ||
+      !check_matrix(x, in, operation.b_descriptor, plan.transpose_b, 0, static_cast<uint32_t>(plan.n), "B"))
+    return Step::stopped;
+  const LaneMask scale = x.pred(in, plan.scale_source);
+  if (scale != 0 && scale != kAllLanes)
+    return x.fault(
+        in, FaultKind::illegal_instruction,
+        fmt::format("scale-d is true in lanes {:#010x} and false in the others: all lanes must agree "
+                    "(undefined behaviour)",
+                    scale));
+  operation.accumulates = scale != 0;
+  if (x.launch->config.async == AsyncMode::eager)
+    execute(x, operation, x.bases[0]);
+  else
+    x.warp->wgmma.open.push_back(operation);
+  return Step::next;
+}
+
+// --- in flight ---
+
+// Registers written since become visible to wgmma: all but the accumulators of operations in flight.
+Step run_fence(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warpgroup(x, in, step))
+    return step;
+  if (x.launch->config.async == AsyncMode::eager)
+    return Step::next;
+  WgmmaState& state = x.warp->wgmma;
+  std::vector<std::byte> view(x.bases[0], x.bases[0] + x.code->frame_bytes);
+  const auto keep = [&](const WgmmaOperation& operation) {
+    const DecodedInst& mma = *operation.instruction;
+    for (int i = 0; i < mma.dst_count; ++i)
+      std::copy_n(state.view.begin() + mma.ops[i].offset, 4 * kWarpSize, view.begin() + mma.ops[i].offset);
+  };
+  if (state.frame == x.frame) {
+    for (const auto& group : state.committed)
+      std::for_each(group.begin(), group.end(), keep);
+    std::for_each(state.open.begin(), state.open.end(), keep);
+  }
+  state.frame = x.frame;
+  state.view = std::move(view);
+  return Step::next;
+}
+
+Step run_commit(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warpgroup(x, in, step))
+    return step;
+  WgmmaState& state = x.warp->wgmma;
+  if (x.launch->config.async == AsyncMode::late)
+    state.committed.push_back(std::exchange(state.open, {}));
+  return Step::next;
+}
+
+Step run_wait(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warpgroup(x, in, step))
+    return step;
+  WgmmaState& state = x.warp->wgmma;
+  if (state.committed.size() > static_cast<uint64_t>(in.imm) && state.frame != x.frame) {
+    // No wgmma.fence in this function: wgmma has never seen these registers.
+    state.frame = x.frame;
+    state.view.assign(x.code->frame_bytes, std::byte{0xcb});
+  }
+  while (state.committed.size() > static_cast<uint64_t>(in.imm)) {
+    for (const WgmmaOperation& operation : state.committed.front()) {
+      execute(x, operation, state.view.data());
+      const DecodedInst& mma = *operation.instruction;
+      for (int i = 0; i < mma.dst_count; ++i)
+        std::memcpy(x.bases[0] + mma.ops[i].offset, state.view.data() + mma.ops[i].offset, 4 * kWarpSize);
+    }
+    state.committed.erase(state.committed.begin());
+  }
+  return Step::next;
+}
+
+// --- decoding ---
+
+std::optional<FloatFormat> float_format(Type type) {
+  switch (type) {
+  case Type::f16:
+    return FloatFormat::f16;
+  case Type::bf16:
+    return FloatFormat::bf16;
+  case Type::tf32:
+    return FloatFormat::tf32;
+  case Type::f32:
+    return FloatFormat::f32;
+  case Type::e4m3:
+    return FloatFormat::e4m3;
+  case Type::e5m2:
+    return FloatFormat::e5m2;
+  default:
+    return std::nullopt;
+  }
+}
+
+// Of the machine whose arithmetic the program has. Types come as D A B.
+bool choose_model(const Instruction& instruction, Arch arch, WgmmaPlan& plan) {
+  const Type d = instruction.type(0), a = instruction.type(1), b = instruction.type(2);
+  if (a == Type::b1) {
+    plan.model = numeric::dot_model_bits(numeric::DotScheme::and_popc);
+    return true;
+  }
+  if (a == Type::s8 || a == Type::u8) {
+    const auto format = [](Type type) {
+      return type == Type::s8 ? numeric::IntegerFormat::s8 : numeric::IntegerFormat::u8;
+    };
+    plan.model = numeric::dot_model_integer(format(a), format(b), instruction.has(Qual::satfinite));
+    return true;
+  }
+  const auto machine = numeric::arch_of_target(arch.sm);
+  const auto a_format = float_format(a), b_format = float_format(b), d_format = float_format(d);
+  if (!machine || !a_format || !b_format || !d_format)
+    return false;
+  const auto model = numeric::dot_model(*machine, numeric::DotUnit::wgmma, *a_format, *b_format, *d_format,
+                                        *d_format, plan.k);
+  if (model)
+    plan.model = *model;
+  return model.has_value();
+}
+
+uint32_t sign_bits(Type type) {
+  switch (isa::bits_of(type)) {
+  case 8:
+    return 0x80808080;
+  case 16:
+    return 0x80008000;
+  default:
+    return 0x80000000;
+  }
+}
+
+bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
+  const auto& operands = instruction.operands;
+  std::optional<std::array<int, 3>> shape;
+  for (const Qual qual : instruction.quals)
+    if (!shape)
+      shape = isa::matrix_shape(isa::to_string(qual));
+  if (!shape || instruction.has(Qual::sp) || operands.size() < 4)
+    return false;
+  auto& plan = *decoder.make_extra<WgmmaPlan>(in);
+  plan.n = (*shape)[1];
+  plan.k = (*shape)[2];
+  plan.flops = 2ull * kRows * static_cast<uint64_t>(plan.n) * static_cast<uint64_t>(plan.k);
+  if (!choose_model(instruction, decoder.program().arch(), plan))
+    return false;
+  plan.d_bytes = instruction.type(0) == Type::f16 ? 2 : 4;
+  plan.a_in_registers = operands[1].kind == OperandKind::vector;
+  std::vector<Slot> dsts, srcs;
+  for (const Operand& element : operands[0].elems)
+    dsts.push_back(decoder.dst(element, Type::b32));
+  plan.d_registers = static_cast<int>(dsts.size());
+  if (plan.a_in_registers)
+    for (const Operand& element : operands[1].elems)
+      srcs.push_back(decoder.src(element, Type::b32));
+  else
+    srcs.push_back(decoder.src(operands[1], Type::b64));
+  plan.b_source = static_cast<int>(srcs.size());
+  srcs.push_back(decoder.src(operands[2], Type::b64));
+  plan.scale_source = static_cast<int>(srcs.size());
+  srcs.push_back(decoder.src(operands[3], Type::pred));
+  // imm-scale-a, imm-scale-b, then imm-trans-a (of a matrix in shared memory) and imm-trans-b.
+  const auto immediate = [&](size_t index) {
+    return index < operands.size() ? static_cast<int64_t>(operands[index].bits) : 0;
+  };
+  if (immediate(4) == -1)
+    plan.negate_a = sign_bits(instruction.type(1));
+  if (immediate(5) == -1)
+    plan.negate_b = sign_bits(instruction.type(2));
+  size_t next = 6;
+  if (!plan.a_in_registers)
+    plan.transpose_a = immediate(next++) == 1;
+  plan.transpose_b = immediate(next) == 1;
+  in.handler = run_mma;
+  decoder.set_operands(in, dsts, srcs);
+  return true;
+}
+
+bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
+  in.handler = instruction.opcode == Opcode::wgmma_fence          ? run_fence
+               : instruction.opcode == Opcode::wgmma_commit_group ? run_commit
+                                                                  : run_wait;
+  if (instruction.opcode == Opcode::wgmma_wait_group)
+    in.imm = static_cast<int64_t>(instruction.operands[0].bits);
+  decoder.set_operands(in, {}, {});
+  return true;
+}
+
+} // namespace
+
+void add_wgmma_selectors(SelectorTable& table) {
+  table.add(Opcode::wgmma_mma_async, select_mma);
+  table.add({Opcode::wgmma_fence, Opcode::wgmma_commit_group, Opcode::wgmma_wait_group}, select_ordering);
+}
+
+} // namespace lemma::vgpu
