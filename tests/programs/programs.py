@@ -71,6 +71,7 @@ class Launch:
     args: list
     entry: Optional[str] = None
     smem: int = 0
+    cluster: Optional[tuple] = None  # as the kernel declares, or none
     lines: Optional[list] = (
         None  # what the kernel prints, in any order; only lines that start with "p: " count
     )
@@ -689,6 +690,30 @@ def grid_barrier():
         "hang",
     )
     return Program([Launch((ctas,), (block,), args)], mutant)
+
+
+@program
+def cluster_histogram():
+    ctas, cluster, block, bins_per_cta = 6, 3, 128, 256
+    bins = cluster * bins_per_cta
+    values = words(rng(), 5000)
+    mutant = Mutant("mapa.u64 	%rd9, %rd8, %r24;", "mapa.u64 	%rd9, %rd8, 0;")
+    args = [In(values), Value("u32", len(values)), Out(u32(np.bincount(values % bins, minlength=bins)))]
+    return Program([Launch((ctas,), (block,), args, cluster=(cluster,))], mutant)
+
+
+@program
+def cluster_softmax():
+    rows, per_row = 5, 4 * 128 * 3
+    values = rng().randint(-60, 20, (rows, per_row)).astype(np.int32)
+    greatest = values.max(axis=1, keepdims=True)
+    weights = np.uint64(1) << np.maximum(0, 40 + values - greatest).astype(np.uint64)
+    sums = weights.sum(axis=1, dtype=np.uint64)
+    shares = (weights << np.uint64(16)) // sums[:, None]
+    # One CTA's sum taken twice, another's not.
+    mutant = Mutant("mapa.u64 	%rd55, %rd53, %r98;", "mapa.u64 	%rd55, %rd53, %r97;")
+    args = [In(values), Out(shares), Out(sums)]
+    return Program([Launch((rows * 4,), (128,), args)], mutant)
 
 
 @program

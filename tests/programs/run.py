@@ -75,6 +75,8 @@ class Runner:
         if launch.entry:
             command += ["--entry", launch.entry]
         command += ["--grid", ",".join(map(str, launch.grid)), "--block", ",".join(map(str, launch.block))]
+        if launch.cluster:
+            command += ["--cluster", ",".join(map(str, launch.cluster))]
         if launch.smem:
             command += ["--smem", str(launch.smem)]
         outputs = []
