@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace lemma::runtime {
@@ -163,20 +164,24 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   const vgpu::Code* entry = program_->find(kernel.name);
   if (!entry)
     return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
-  const vgpu::LaunchConfig launch{.grid = config.grid,
-                                  .block = config.block,
-                                  .cluster = config.cluster[0] ? config.cluster : Dim3{1, 1, 1},
-                                  .explicit_cluster = config.cluster[0] != 0,
-                                  .dynamic_shared_bytes = config.shared_bytes,
-                                  .seed = config.seed,
-                                  .deterministic = config.deterministic,
-                                  .async = config.async == AsyncMode::late ? vgpu::AsyncMode::late
-                                                                           : vgpu::AsyncMode::eager,
-                                  .max_instructions = config.max_instructions,
-                                  .params = params,
-                                  .print = config.print,
-                                  .progress = config.progress,
-                                  .workers = config.workers};
+  vgpu::LaunchConfig launch{.grid = config.grid,
+                            .block = config.block,
+                            .cluster = config.cluster[0] ? config.cluster : Dim3{1, 1, 1},
+                            .explicit_cluster = config.cluster[0] != 0,
+                            .dynamic_shared_bytes = config.shared_bytes,
+                            .seed = config.seed,
+                            .deterministic = config.deterministic,
+                            .async = config.async == AsyncMode::late ? vgpu::AsyncMode::late
+                                                                     : vgpu::AsyncMode::eager,
+                            .max_instructions = config.max_instructions,
+                            .params = params,
+                            .print = config.print,
+                            .progress = config.progress,
+                            .workers = config.workers};
+  if (entry->function->bounds.blocks_are_clusters) // the grid counts clusters
+    for (int i = 0; i < 3; ++i)
+      launch.grid[i] =
+          static_cast<uint32_t>(std::min<uint64_t>(uint64_t{launch.grid[i]} * launch.cluster[i], UINT32_MAX));
   if (std::string wrong = vgpu::check_launch(*program_, *entry, launch); !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
   Report report = to_report(vgpu::run_launch(*program_, *entry, device_->memory, launch));

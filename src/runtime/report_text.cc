@@ -94,24 +94,40 @@ std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& 
   return out + notes.text();
 }
 
+// Warps that wait at one place for the same are told once, with the first of them.
 std::string render_waiting(const Report& report, const SourceText& source) {
+  const auto alike = [](const Waiting& a, const Waiting& b) {
+    return a.place.ptx_line == b.place.ptx_line && a.reason == b.reason && a.notes == b.notes;
+  };
+  std::vector<std::pair<const Waiting*, size_t>> kinds; // and how many there are
+  for (const Waiting& w : report.waiting) {
+    const auto same =
+        std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return alike(*kind.first, w); });
+    if (same != kinds.end())
+      ++same->second;
+    else
+      kinds.emplace_back(&w, 1);
+  }
   std::string out;
-  const size_t shown = std::min(report.waiting.size(), kShownWaiting);
+  const size_t shown = std::min(kinds.size(), kShownWaiting);
+  size_t left = report.waiting.size();
   for (size_t i = 0; i < shown; ++i) {
-    const Waiting& w = report.waiting[i];
-    out += fmt::format("{}: waits: {}, lanes 0x{:08x}: {}\n", headline(w.place, source), where(w.cta, w.warp),
-                       w.lanes, w.reason);
-    out += excerpt(w.place, source);
+    const auto& [w, count] = kinds[i];
+    left -= count;
+    out += fmt::format("{}: waits: {}, lanes 0x{:08x}{}: {}\n", headline(w->place, source),
+                       where(w->cta, w->warp), w->lanes,
+                       count > 1 ? fmt::format(", and {} more", count - 1) : "", w->reason);
+    out += excerpt(w->place, source);
     Notes notes;
-    notes.add("source", source_place(w.place));
-    for (const std::string& note : w.notes) {
+    notes.add("source", source_place(w->place));
+    for (const std::string& note : w->notes) {
       auto [label, text] = split_note(note);
       notes.add(std::move(label), std::move(text));
     }
     out += notes.text();
   }
-  if (report.waiting.size() > shown)
-    out += fmt::format("  ... and {} more wait\n", report.waiting.size() - shown);
+  if (left > 0)
+    out += fmt::format("  ... and {} more wait\n", left);
   return out;
 }
 

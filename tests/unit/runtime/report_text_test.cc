@@ -68,14 +68,39 @@ TEST(ReportText, ListsWhoWaits) {
   report.outcome = Outcome::fault;
   report.fault = Fault{.kind = "deadlock", .message = "no warp can go on", .notes = {}, .place = {}};
   for (uint32_t warp = 0; warp < 20; ++warp)
-    report.waiting.push_back(
-        {.place = store(), .cta = {0, 0, 0}, .warp = warp, .lanes = 0xf, .reason = "barrier 0"});
+    report.waiting.push_back({.place = store(),
+                              .cta = {0, 0, 0},
+                              .warp = warp,
+                              .lanes = 0xf,
+                              .reason = "barrier " + std::to_string(warp)});
   const std::string text = render_report(report, source());
   EXPECT_NE(text.find("k.ptx: fault[deadlock]: no warp can go on\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("k.ptx:3: waits: CTA 0,0,0, warp 15, lanes 0x0000000f: barrier 0\n"), std::string::npos)
+  EXPECT_NE(text.find("k.ptx:3: waits: CTA 0,0,0, warp 15, lanes 0x0000000f: barrier 15\n"),
+            std::string::npos)
       << text;
   EXPECT_EQ(text.find("warp 16"), std::string::npos);
   EXPECT_NE(text.find("... and 4 more wait\n"), std::string::npos);
+}
+
+TEST(ReportText, TellsWarpsThatWaitForTheSameOnce) {
+  Report report;
+  report.outcome = Outcome::fault;
+  report.fault = Fault{.kind = "deadlock", .message = "no warp can go on", .notes = {}, .place = {}};
+  for (uint32_t cta = 0; cta < 100; ++cta)
+    for (uint32_t warp = 0; warp < 2; ++warp)
+      report.waiting.push_back({.place = store(),
+                                .cta = {cta, 0, 0},
+                                .warp = warp,
+                                .lanes = 0xffffffff,
+                                .reason = warp ? "an mbarrier" : "barrier 0",
+                                .notes = {"missing: warp 3 has exited"}});
+  const std::string text = render_report(report, source());
+  EXPECT_NE(text.find("k.ptx:3: waits: CTA 0,0,0, warp 0, lanes 0xffffffff, and 99 more: barrier 0\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("CTA 0,0,0, warp 1, lanes 0xffffffff, and 99 more: an mbarrier\n"), std::string::npos);
+  EXPECT_NE(text.find("  missing: warp 3 has exited\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("more wait"), std::string::npos) << text;
 }
 
 TEST(ReportText, CountsUninitializedReads) {
