@@ -228,6 +228,31 @@ TEST(Dot, VectorLevelsAgreeOnWideTiles) {
   internal::set_dot_level(internal::dot_levels().back());
 }
 
+// Subnormal elements whose products are ordinary numbers.
+TEST(Dot, VectorLevelsAgreeOnSubnormalsTimesLargeNumbers) {
+  using internal::DotLevel;
+  Random random(10);
+  for (const FloatFormat format : {f16, bf16, tf32, FloatFormat::e4m3, FloatFormat::e5m2}) {
+    const int k = format == tf32 ? 8 : traits(format).storage_bits == 8 ? 32 : 16;
+    const auto model = *dot_model(Arch::sm_90, DotUnit::wgmma, format, format, f32, f32, k);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      Operands in = make_operands(model, 16, 32, k, OperandClass::subnormal, random);
+      const FormatTraits& t = traits(format);
+      for (uint64_t& b : in.b) // near the largest
+        b = (t.max_finite() & ~(uint64_t{3} << t.fraction_field_bits())) ^
+            (random.bits(1) ? t.sign_mask() : 0);
+      internal::set_dot_level(DotLevel::scalar);
+      const std::vector<uint64_t> expected = run(model, 16, 32, k, in);
+      for (const DotLevel level : internal::dot_levels()) {
+        internal::set_dot_level(level);
+        ASSERT_EQ(run(model, 16, 32, k, in), expected)
+            << to_string(format) << " level " << static_cast<int>(level);
+      }
+    }
+  }
+  internal::set_dot_level(internal::dot_levels().back());
+}
+
 TEST(Dot, VectorLevelsOfIntegersAgreeWithTheScalarCode) {
   using internal::DotLevel;
   Random random(8);
