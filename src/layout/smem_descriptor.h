@@ -17,7 +17,8 @@
 //   MN     none     k % 8 * 16 + k / 8 * leading + c * stride
 //   MN     others   k % 8 * line + k / 8 * stride + c % (line / 16) * 16 + c / (line / 16) * leading
 //
-// from the start address, and the swizzle is applied to the sum. Addresses wrap at 2^18.
+// from the start address, and the swizzle is applied to the sum. Addresses wrap at 2^18. An H200 agrees with
+// random offsets, start addresses and base offsets, multiples of a line or not.
 //
 // PTX ISA: "Shared Memory Matrix Layout", "Matrix Descriptor Format". Tests:
 // tests/unit/layout/smem_descriptor_test.cc; recorded hardware bits: tests/golden, group wgmma.
@@ -58,7 +59,7 @@ struct SmemDescriptor {
 
 private:
   uint32_t place(uint32_t offset) const {
-    return swizzle_address(start + offset, swizzle) & kDescriptorAddressMask;
+    return swizzle_address(start + offset, swizzle, base_offset) & kDescriptorAddressMask;
   }
 };
 

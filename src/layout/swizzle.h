@@ -1,5 +1,5 @@
-// Swizzles of shared memory: which 16-byte chunk of its line a datum goes to, so that a column of chunks falls
-// into different banks. TMA writes with them, wgmma reads with them.
+// Swizzles of shared memory: which 16-byte chunk of its line a datum goes to, so that a column of chunks
+// falls into different banks. TMA writes with them, wgmma reads with them.
 //
 //   mode   lines of    address bits  xored with
 //   b32     32 bytes   4             7
@@ -8,7 +8,8 @@
 //
 // The bits are those of the shared-memory address itself, not of an offset in a tile.
 //
-// PTX ISA: "Swizzling Modes", "Shared Memory Matrix Layout". Tests: tests/unit/layout/smem_descriptor_test.cc.
+// PTX ISA: "Swizzling Modes", "Shared Memory Matrix Layout". Tests:
+// tests/unit/layout/smem_descriptor_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,11 @@ constexpr uint32_t line_bytes(Swizzle swizzle) {
   return 16u << static_cast<int>(swizzle);
 }
 
-constexpr uint32_t swizzle_address(uint32_t address, Swizzle swizzle) {
+// `base_offset`: of a matrix descriptor, for patterns that do not begin at a multiple of their size. It is
+// subtracted from the bits 7 and up that are xored (measured on an H200).
+constexpr uint32_t swizzle_address(uint32_t address, Swizzle swizzle, uint32_t base_offset = 0) {
   const uint32_t chunks = line_bytes(swizzle) / 16 - 1; // mask of the chunk's number within its line
-  return address ^ ((address >> 7 & chunks) << 4);
+  return address ^ ((((address >> 7) - base_offset) & chunks) << 4);
 }
 
 } // namespace lemma::layout
