@@ -239,6 +239,12 @@ Case make_histogram() {
   return c;
 }
 
+// On another CTA's shared memory an H200 with driver 580.159 adds f16x2 and bf16x2 as if they were 32-bit
+// integers. That is no rule of PTX, so these are not recorded; the virtual GPU adds what the ISA says.
+bool is_packed_add(const Spelling& s) {
+  return s.has(Qual::noftz) && (s.types()[0] == Type::f16x2 || s.types()[0] == Type::bf16x2);
+}
+
 } // namespace
 
 std::vector<Case> cluster_atomic_cases() {
@@ -247,7 +253,7 @@ std::vector<Case> cluster_atomic_cases() {
     for (const isa::Form* form : isa::forms_of(opcode))
       if (on_golden_target(*form))
         for (const Spelling& s : spellings_of(*form, wanted_cluster_qualifier))
-          if (s.has(Qual::shared_cluster) && wanted_spelling(s))
+          if (s.has(Qual::shared_cluster) && wanted_spelling(s) && !is_packed_add(s))
             cases.push_back(make_alone(s));
   return cases;
 }

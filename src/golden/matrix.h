@@ -5,6 +5,7 @@
 //   opaque in the
 //             PTX ISA, raw registers after wmma.load and before wmma.store
 //   ldmatrix  ldmatrix, stmatrix, movmatrix
+//   wgmma     matrices in shared memory as its descriptors say, accumulators as raw registers
 //
 // Every floating-point or integer row computes at least 2^16 outputs for each class of operands.
 //
@@ -20,6 +21,7 @@ namespace lemma::golden {
 std::vector<Case> mma_cases(std::string_view group);
 std::vector<Case> wmma_cases(std::string_view group);
 std::vector<Case> ldmatrix_cases(std::string_view group);
+std::vector<Case> wgmma_cases(std::string_view group);
 
 // What a spelling of a row fixes: the types of its matrices, D A B C.
 struct MatrixSpelling {

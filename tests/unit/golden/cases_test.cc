@@ -176,7 +176,7 @@ constexpr NotRecorded kNotRecorded[] = {
     {"red.async", kLater},
     {"multimem.", kLater},
     {"tensormap.", kLater},
-    {"wgmma.", kLater},
+    {"wgmma.mma_async.sp", kLater},
     {"mma.sp", kLater},
     {"mma.sync", "rows that the catalogue does not have yet"},
     {"wmma.", "rows that the catalogue does not have yet"},
