@@ -316,7 +316,18 @@ class Cli(unittest.TestCase):
         flag = self.save("flag", np.uint32(0))
         done = self.run_kernel("waits", f"in={flag}", grid="2", block="64", status=FAILED)
         self.assertIn("fault[deadlock]", done.stderr)
-        self.assertEqual(done.stderr.count("waits: CTA"), 4)  # two CTAs of two warps
+        self.assertIn("waits: CTA 0,0,0, warp 0, lanes 0xffffffff, and 3 more: ", done.stderr)  # two CTAs of two warps
+        done = self.run_kernel("waits", f"in={flag}", grid="2", block="64", options=["--json"], status=FAILED)
+        waiting = json.loads(done.stdout)["waiting"]
+        self.assertEqual(len(waiting), 4)
+        self.assertEqual(waiting[3]["cta"], [1, 0, 0])
+        self.assertEqual(waiting[3]["notes"], [])
+
+    def test_clusters(self):
+        done = self.run_kernel("traps", grid="4", options=["--cluster", "3"], status=USAGE)
+        self.assertIn("not a multiple of the cluster's 3", done.stderr)
+        done = self.run_kernel("traps", grid="34", options=["--cluster", "17"], status=USAGE)
+        self.assertIn("legal are 1 to 16", done.stderr)
 
     def test_launch_limits(self):
         self.run_kernel("traps", block="1025", status=USAGE)

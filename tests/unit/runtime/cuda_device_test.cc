@@ -122,6 +122,18 @@ TEST_F(CudaDevice, LaunchesAsTheKernelNeeds) {
   EXPECT_EQ(state_->launches[1].cluster[0], 2u);
 }
 
+// A cluster of one CTA that the launch names is an explicit cluster all the same.
+TEST_F(CudaDevice, NamesAClusterWhereTheLaunchDoes) {
+  const Device device = open();
+  ASSERT_TRUE(kernel(device, "two_parameters").launch({.grid = {3}}, {uint32_t{7}, uint64_t{9}}));
+  ASSERT_TRUE(
+      kernel(device, "two_parameters").launch({.grid = {3}, .cluster = {1}}, {uint32_t{7}, uint64_t{9}}));
+  ASSERT_EQ(state_->launches.size(), 2u);
+  EXPECT_EQ(state_->launches[0].attributes, std::vector<int>{});
+  EXPECT_EQ(state_->launches[1].attributes, std::vector<int>{4});
+  EXPECT_EQ(state_->launches[1].cluster[2], 1u);
+}
+
 TEST_F(CudaDevice, RefusesWhatTheDriverRefuses) {
   const Device device = open();
   const auto module = device.load_ptx(std::string(kText) + "// not_for_this_driver\n", {.name = "k.ptx"});
