@@ -1,0 +1,49 @@
+// Tensor maps: what the tensor copies of sm_90 (TMA, cp.async.bulk.tensor) are told about a tensor in global
+// memory and the box of it that they move.
+//
+//   lemma::TensorMap map{.type = lemma::TensorType::bf16, .address = a->address(), .dims = {k, m},
+//                        .strides_bytes = {k * 2}, .box = {64, 128}, .swizzle = lemma::TensorSwizzle::b128};
+//   auto argument = device->encode(map);   // 128 bytes, for a kernel parameter that takes it by value
+//
+// The innermost dimension comes first, as in cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col, whose rules
+// hold. Plain data; Device::encode() checks it.
+//
+// Tests: tests/unit/layout/tensor_map_test.cc, tests/unit/runtime/api_test.cc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lemma {
+
+// f32_ftz and tf32_ftz flush subnormal numbers to zero; tf32 elements are f32 in memory.
+enum class TensorType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32_ftz, tf32, tf32_ftz };
+enum class TensorInterleave : uint8_t { none, b16, b32 };
+enum class TensorSwizzle : uint8_t { none, b32, b64, b128 };
+enum class TensorFill : uint8_t { zeros, nan }; // elements outside the tensor
+enum class TensorL2 : uint8_t { none, b64, b128, b256 };
+
+// In place of a box: pixels of an image, in the order of a convolution's traversal.
+struct TensorIm2col {
+  std::vector<int32_t> lower,
+      upper; // corners of the bounding box, by spatial dimension, W first: rank - 2 each
+  uint32_t channels_per_pixel = 0; // 1 to 256
+  uint32_t pixels_per_column = 0;  // 1 to 1024
+};
+
+struct TensorMap {
+  TensorType type = TensorType::u8;
+  uint64_t address = 0;                       // of the tensor, in global memory
+  std::vector<uint64_t> dims = {};            // elements; 1 to 5 of them
+  std::vector<uint64_t> strides_bytes = {};   // of dimension 1 and up: one less than dims
+  std::vector<uint32_t> box = {};             // elements; none for im2col
+  std::vector<uint32_t> element_strides = {}; // empty: all 1
+  TensorInterleave interleave = TensorInterleave::none;
+  TensorSwizzle swizzle = TensorSwizzle::none;
+  TensorFill oob_fill = TensorFill::zeros;
+  TensorL2 l2_promotion = TensorL2::none;
+  std::optional<TensorIm2col> im2col = {};
+};
+
+} // namespace lemma

@@ -1,0 +1,120 @@
+// Boxes of tensor copies. See tensor_box.h.
+#include "layout/tensor_box.h"
+
+#include <algorithm>
+
+namespace lemma::layout {
+namespace {
+
+// Elements that a box has along a dimension. Without interleave the hardware ignores the element stride of
+// the innermost (measured on an H200).
+uint32_t steps_of(const EncodedTensorMap& map, int d) {
+  const auto i = static_cast<size_t>(d);
+  if (d == 0)
+    return map.box[i];
+  return (map.box[i] + map.element_strides[i] - 1u) / map.element_strides[i];
+}
+
+class Rows {
+public:
+  Rows(const EncodedTensorMap& map, uint32_t row_elements) : map_(map), elements_(row_elements) {
+    bytes_ = element_bytes(map.type);
+  }
+
+  // The next row: elements `first` to first + row_elements of the innermost dimension, at `at` in the others.
+  void add(int64_t first, const std::array<int64_t, kMaxTensorRank>& at) {
+    bool inside = true;
+    uint64_t base = 0;
+    for (int d = 1; d < map_.rank; ++d) {
+      const int64_t position = at[static_cast<size_t>(d)];
+      inside &= position >= 0 && position < static_cast<int64_t>(map_.dim(d));
+      base += static_cast<uint64_t>(position) * map_.strides_bytes[static_cast<size_t>(d - 1)];
+    }
+    const int64_t size = static_cast<int64_t>(map_.dim(0)), last = first + elements_;
+    const int64_t begin = inside ? std::clamp<int64_t>(0, first, last) : last;
+    const int64_t end = inside ? std::clamp(size, begin, last) : last;
+    run(begin - first, false, 0);
+    run(end - begin, true, base + static_cast<uint64_t>(begin) * bytes_);
+    run(last - end, false, 0);
+  }
+
+  std::vector<BoxRun> take() { return std::move(runs_); }
+
+private:
+  void run(int64_t elements, bool inside, uint64_t global_offset) {
+    if (elements <= 0)
+      return;
+    const auto bytes = static_cast<uint32_t>(elements) * bytes_;
+    runs_.push_back(
+        {.box_offset = offset_, .bytes = bytes, .inside = inside, .global_offset = global_offset});
+    offset_ += bytes;
+  }
+
+  const EncodedTensorMap& map_;
+  uint32_t elements_, bytes_ = 0, offset_ = 0;
+  std::vector<BoxRun> runs_;
+};
+
+std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& request) {
+  Rows rows(map, map.box[0]);
+  std::array<uint32_t, kMaxTensorRank> step{};
+  for (;;) {
+    std::array<int64_t, kMaxTensorRank> at{};
+    for (size_t d = 1; d < map.rank; ++d)
+      at[d] = int64_t{request.coordinates[d]} + int64_t{step[d]} * map.element_strides[d];
+    rows.add(request.coordinates[0], at);
+    int d = 1;
+    for (; d < map.rank; ++d) {
+      if (++step[static_cast<size_t>(d)] < steps_of(map, d))
+        break;
+      step[static_cast<size_t>(d)] = 0;
+    }
+    if (d >= map.rank)
+      return rows.take();
+  }
+}
+
+// Pixels in the order of W, H, D, N, each dimension within the bounding box and stepped by its element
+// stride.
+std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& request) {
+  Rows rows(map, map.channels);
+  const int spatial = map.rank - 2, batch = map.rank - 1;
+  std::array<int64_t, kMaxTensorRank> pixel{};
+  for (size_t d = 1; d < map.rank; ++d)
+    pixel[d] = request.coordinates[d];
+  for (uint32_t i = 0; i < map.pixels; ++i) {
+    std::array<int64_t, kMaxTensorRank> at = pixel;
+    for (int s = 0; s < spatial; ++s)
+      at[static_cast<size_t>(s + 1)] += request.im2col_offsets[static_cast<size_t>(s)];
+    rows.add(request.coordinates[0], at);
+    int s = 0;
+    for (; s < spatial; ++s) {
+      int64_t& position = pixel[static_cast<size_t>(s + 1)];
+      position += map.element_strides[static_cast<size_t>(s + 1)];
+      if (position < static_cast<int64_t>(map.dim(s + 1)) + map.upper[static_cast<size_t>(s)])
+        break;
+      position = map.lower[static_cast<size_t>(s)];
+    }
+    if (s == spatial)
+      ++pixel[static_cast<size_t>(batch)];
+  }
+  return rows.take();
+}
+
+} // namespace
+
+uint32_t box_bytes(const EncodedTensorMap& map) {
+  const uint32_t bytes = element_bytes(map.type);
+  if (map.is_im2col)
+    return bytes * map.channels * map.pixels;
+  uint32_t elements = 1;
+  for (int d = 0; d < map.rank; ++d)
+    elements *= steps_of(map, d);
+  return elements * bytes;
+}
+
+std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request) {
+  return map.is_im2col ? im2col_runs(map, request) : tile_runs(map, request);
+}
+
+} // namespace lemma::layout

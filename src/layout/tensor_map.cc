@@ -1,0 +1,163 @@
+// Tensor maps. See tensor_map.h.
+#include "layout/tensor_map.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace lemma::layout {
+namespace {
+
+constexpr const char* kTypeNames[] = {"u8",  "u16", "u32",  "s32",     "u64",  "s64",     "f16",
+                                      "f32", "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz"};
+
+uint32_t element_stride(const TensorMap& map, size_t i) {
+  return map.element_strides.empty() ? 1 : map.element_strides[i];
+}
+
+std::string wrong_sizes(const TensorMap& map) {
+  const size_t rank = map.dims.size();
+  if (rank < 1 || rank > kMaxTensorRank)
+    return fmt::format("dims has {} entries: a tensor has 1 to 5 dimensions", rank);
+  if (map.interleave != TensorInterleave::none && rank < 3)
+    return fmt::format("an interleaved tensor has 3 dimensions or more, not {}", rank);
+  if (map.im2col && rank < 3)
+    return fmt::format("an im2col tensor has 3 to 5 dimensions, not {}", rank);
+  if (map.strides_bytes.size() != rank - 1)
+    return fmt::format("strides_bytes has {} entries: {} dimensions need {} (the innermost has none)",
+                       map.strides_bytes.size(), rank, rank - 1);
+  if (!map.im2col && map.box.size() != rank)
+    return fmt::format("box has {} entries for {} dimensions", map.box.size(), rank);
+  if (map.im2col && !map.box.empty())
+    return "an im2col map has no box";
+  if (!map.element_strides.empty() && map.element_strides.size() != rank)
+    return fmt::format("element_strides has {} entries for {} dimensions", map.element_strides.size(), rank);
+  return {};
+}
+
+std::string wrong_memory(const TensorMap& map) {
+  const uint64_t align = map.interleave == TensorInterleave::b32 ? 32 : 16;
+  if (map.address % align)
+    return fmt::format("the tensor's address {:#x} is not a multiple of {}", map.address, align);
+  for (size_t i = 0; i < map.dims.size(); ++i)
+    if (map.dims[i] == 0 || map.dims[i] > uint64_t{1} << 32)
+      return fmt::format("dims[{}] is {}: legal are 1 to 2^32", i, map.dims[i]);
+  for (size_t i = 0; i < map.strides_bytes.size(); ++i)
+    if (map.strides_bytes[i] % align || map.strides_bytes[i] >= uint64_t{1} << 40)
+      return fmt::format("strides_bytes[{}] is {}: legal are multiples of {} below 2^40", i,
+                         map.strides_bytes[i], align);
+  return {};
+}
+
+std::string wrong_corners(const TensorMap& map) {
+  const size_t spatial = map.dims.size() - 2;
+  const TensorIm2col& im2col = *map.im2col;
+  constexpr int32_t kReach[] = {32768, 128, 16}; // by spatial dimensions
+  const int32_t reach = kReach[spatial - 1];
+  for (const auto* corner : {&im2col.lower, &im2col.upper}) {
+    const char* name = corner == &im2col.lower ? "lower" : "upper";
+    if (corner->size() != spatial)
+      return fmt::format("im2col {} has {} entries: a tensor of {} dimensions has {} spatial ones", name,
+                         corner->size(), map.dims.size(), spatial);
+    for (const int32_t at : *corner)
+      if (at < -reach || at >= reach)
+        return fmt::format("im2col {} has {}: legal with {} spatial dimension{} are {} to {}", name, at,
+                           spatial, spatial == 1 ? "" : "s", -reach, reach - 1);
+  }
+  if (im2col.channels_per_pixel == 0 || im2col.channels_per_pixel > 256)
+    return fmt::format("channels_per_pixel is {}: legal are 1 to 256", im2col.channels_per_pixel);
+  if (im2col.pixels_per_column == 0 || im2col.pixels_per_column > 1024)
+    return fmt::format("pixels_per_column is {}: legal are 1 to 1024", im2col.pixels_per_column);
+  return {};
+}
+
+std::string wrong_box(const TensorMap& map) {
+  for (size_t i = 0; i < map.box.size(); ++i)
+    if (map.box[i] == 0 || map.box[i] > 256)
+      return fmt::format("box[{}] is {}: legal are 1 to 256", i, map.box[i]);
+  for (size_t i = 0; i < map.dims.size(); ++i)
+    if (element_stride(map, i) == 0 || element_stride(map, i) > 8)
+      return fmt::format("element_strides[{}] is {}: legal are 1 to 8", i, element_stride(map, i));
+  const uint32_t inner = (map.im2col ? map.im2col->channels_per_pixel : map.box[0]) * element_bytes(map.type);
+  const char* what = map.im2col ? "channels_per_pixel" : "box[0]";
+  if (map.interleave == TensorInterleave::none) {
+    if (inner % 16)
+      return fmt::format("{} takes {} bytes: legal are multiples of 16", what, inner);
+    const uint32_t span = line_bytes(swizzle_of(map.swizzle));
+    if (map.swizzle != TensorSwizzle::none && inner > span)
+      return fmt::format("{} takes {} bytes, more than the {} of the swizzle", what, inner, span);
+  }
+  if (map.interleave == TensorInterleave::b32 && map.swizzle != TensorSwizzle::b32)
+    return "interleave 32B needs swizzle 32B";
+  if (map.oob_fill == TensorFill::nan && !is_floating(map.type))
+    return fmt::format("oob_fill nan needs a floating-point type, not {}",
+                       kTypeNames[static_cast<size_t>(map.type)]);
+  return {};
+}
+
+} // namespace
+
+uint32_t element_bytes(TensorType type) {
+  switch (type) {
+  case TensorType::u8:
+    return 1;
+  case TensorType::u16:
+  case TensorType::f16:
+  case TensorType::bf16:
+    return 2;
+  case TensorType::u64:
+  case TensorType::s64:
+  case TensorType::f64:
+    return 8;
+  default:
+    return 4;
+  }
+}
+
+bool is_floating(TensorType type) {
+  return type >= TensorType::f16;
+}
+
+std::string wrong_with(const TensorMap& map) {
+  if (std::string wrong = wrong_sizes(map); !wrong.empty())
+    return wrong;
+  if (std::string wrong = wrong_memory(map); !wrong.empty())
+    return wrong;
+  if (map.im2col)
+    if (std::string wrong = wrong_corners(map); !wrong.empty())
+      return wrong;
+  return wrong_box(map);
+}
+
+std::array<std::byte, kTensorMapBytes> encode(const TensorMap& map) {
+  EncodedTensorMap e;
+  e.address = map.address;
+  e.rank = static_cast<uint8_t>(map.dims.size());
+  for (size_t i = 0; i < map.dims.size(); ++i) {
+    e.last[i] = static_cast<uint32_t>(map.dims[i] - 1);
+    e.element_strides[i] = static_cast<uint8_t>(element_stride(map, i));
+    if (i > 0)
+      e.strides_bytes[i - 1] = map.strides_bytes[i - 1];
+    if (!map.im2col)
+      e.box[i] = static_cast<uint16_t>(map.box[i]);
+  }
+  if (map.im2col) {
+    e.is_im2col = true;
+    e.channels = static_cast<uint16_t>(map.im2col->channels_per_pixel);
+    e.pixels = static_cast<uint16_t>(map.im2col->pixels_per_column);
+    for (size_t i = 0; i + 2 < map.dims.size(); ++i) {
+      e.lower[i] = static_cast<int16_t>(map.im2col->lower[i]);
+      e.upper[i] = static_cast<int16_t>(map.im2col->upper[i]);
+    }
+  }
+  e.type = map.type;
+  e.interleave = map.interleave;
+  e.swizzle = map.swizzle;
+  e.oob_fill = map.oob_fill;
+  e.l2_promotion = map.l2_promotion;
+  std::array<std::byte, kTensorMapBytes> bytes{};
+  std::memcpy(bytes.data(), &e, sizeof e);
+  return bytes;
+}
+
+} // namespace lemma::layout

@@ -1,0 +1,60 @@
+// The rules of tensor maps, and the 128 bytes that a kernel gets.
+//
+// The hardware's 128 bytes are opaque, so these are our own: a magic number, by which garbage is told from a
+// map, then fields that tensormap.replace can change one by one.
+//
+// PTX ISA: "Tensors", "Tensor Map", "tensormap.replace". The rules are those of the driver's
+// cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col. Tests: tests/unit/layout/tensor_map_test.cc.
+#pragma once
+
+#include "layout/swizzle.h"
+#include "lemma/tensor_map.h"
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace lemma::layout {
+
+inline constexpr int kMaxTensorRank = 5;
+inline constexpr size_t kTensorMapBytes = 128;
+inline constexpr size_t kTensorMapAlign = 64;
+
+uint32_t element_bytes(TensorType type);
+bool is_floating(TensorType type);
+
+// The first rule that the map breaks, with the values and what is legal; empty: none.
+std::string wrong_with(const TensorMap& map);
+
+// As it lies in memory. Fields of im2col and of a box share no place, so that `rank` and all others may
+// change.
+struct EncodedTensorMap {
+  uint64_t magic = kMagic;
+  uint64_t address = 0;
+  std::array<uint64_t, kMaxTensorRank - 1> strides_bytes{}; // of dimension 1 and up
+  std::array<uint32_t, kMaxTensorRank> last{};              // of each dimension: elements less one
+  std::array<uint16_t, kMaxTensorRank> box{};
+  std::array<int16_t, 3> lower{}, upper{};
+  uint16_t channels = 0, pixels = 0;
+  std::array<uint8_t, kMaxTensorRank> element_strides{};
+  uint8_t rank = 0;
+  TensorType type{};
+  TensorInterleave interleave{};
+  TensorSwizzle swizzle{};
+  TensorFill oob_fill{};
+  TensorL2 l2_promotion{};
+  bool is_im2col = false;
+
+  static constexpr uint64_t kMagic = 0x70616d2d616d6d65; // "emma-map"
+  uint64_t dim(int i) const { return uint64_t{last[static_cast<size_t>(i)]} + 1; }
+};
+static_assert(sizeof(EncodedTensorMap) <= kTensorMapBytes);
+
+// The map must be right.
+std::array<std::byte, kTensorMapBytes> encode(const TensorMap& map);
+
+constexpr Swizzle swizzle_of(TensorSwizzle swizzle) {
+  return static_cast<Swizzle>(swizzle);
+}
+
+} // namespace lemma::layout
