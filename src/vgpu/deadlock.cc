@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 
 namespace lemma::vgpu {
 namespace {
@@ -168,8 +168,13 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
 
 void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters) {
   LaunchReport& report = launch.report;
-  uint64_t ctas = 0;
+  std::vector<const Cluster*> in_order; // host threads left them in any
   for (const auto& cluster : clusters)
+    in_order.push_back(cluster.get());
+  std::sort(in_order.begin(), in_order.end(),
+            [](const Cluster* a, const Cluster* b) { return a->linear_id < b->linear_id; });
+  uint64_t ctas = 0;
+  for (const Cluster* cluster : in_order)
     for (const auto& cta : cluster->ctas) {
       ctas += !cta->is_finished();
       for (const Warp& warp : cta->warps)
