@@ -1,3 +1,6 @@
+// The deadlock report. Who could have completed a wait is worked out from what there is when nothing moves
+// any more: for barriers the warps that have not arrived, for an mbarrier its counts and the warps that do
+// not wait at it themselves. Which of them the program meant is not known.
 #include "vgpu/deadlock.h"
 
 #include "vgpu/mbarrier.h"

@@ -33,7 +33,7 @@ std::string kernel(const std::string& body, const std::string& directives = "") 
          "\n  ret;\n}\n";
 }
 
-class Cluster2 : public testing::Test {
+class Clusters : public testing::Test {
 protected:
   // Runs with `ctas` CTAs in clusters of `cluster`; the words that were stored are in `out`.
   LaunchReport run(const std::string& text, uint32_t cluster = 2, uint32_t ctas = 4, uint32_t threads = 32) {
@@ -60,7 +60,7 @@ constexpr const char* kMeet = "  barrier.cluster.arrive.aligned;\n  barrier.clus
 // --- addresses and registers
 
 // Each thread stores one value: those of an H200, from a kernel with 512 static bytes.
-TEST_F(Cluster2, AddressesNameTheCta) {
+TEST_F(Clusters, AddressesNameTheCta) {
   const auto value_in_cta_1 = [&](const std::string& statements) {
     const LaunchReport report = run(kernel(statements + "\n  st.global.u32 [%out], %r0;"));
     EXPECT_EQ(fault_text(report), "");
@@ -85,7 +85,7 @@ TEST_F(Cluster2, AddressesNameTheCta) {
   EXPECT_EQ(value_in_cta_1("cvta.shared.u64 %a0, words; getctarank.u64 %r0, %a0;"), 1u);
 }
 
-TEST_F(Cluster2, IsspacepTellsOwnFromOthers) {
+TEST_F(Clusters, IsspacepTellsOwnFromOthers) {
   std::string body = "  cvta.shared.u64 %a0, words;\n  mapa.u64 %a1, %a0, 0;\n  mov.u32 %r0, 0;\n";
   uint32_t bit = 1;
   for (const char* space : {"shared", "shared::cta", "shared::cluster", "global"})
@@ -99,7 +99,7 @@ TEST_F(Cluster2, IsspacepTellsOwnFromOthers) {
   EXPECT_EQ(out[32], 0b00'11'01'01u); // rank 1
 }
 
-TEST_F(Cluster2, SpecialRegisters) {
+TEST_F(Clusters, SpecialRegisters) {
   dynamic = 1000;
   const auto values = [&](const std::string& name) {
     const LaunchReport report = run(kernel("  mov.u32 %r0, %" + name + ";\n  st.global.u32 [%out], %r0;"));
@@ -150,7 +150,7 @@ TEST(Cluster, RanksCountXFirst) {
   EXPECT_EQ(kernel.read<uint32_t>(buffer, 8), (std::vector<uint32_t>{0, 1, 10, 11, 102, 103, 112, 113}));
 }
 
-TEST_F(Cluster2, ExplicitClusterOfOne) {
+TEST_F(Clusters, ExplicitClusterOfOne) {
   const std::string text = kernel("  mov.pred %p0, %is_explicit_cluster;\n  selp.u32 %r0, 1, 0, %p0;\n"
                                   "  st.global.u32 [%out], %r0;");
   ASSERT_EQ(fault_text(run(text, 1)), "");
@@ -163,7 +163,7 @@ TEST_F(Cluster2, ExplicitClusterOfOne) {
 
 // --- each other's memory
 
-TEST_F(Cluster2, LoadsStoresAndAtomicsReachOtherCtas) {
+TEST_F(Clusters, LoadsStoresAndAtomicsReachOtherCtas) {
   // Every thread stores into its neighbour's memory, adds to CTA 0's, and reads back from both.
   const std::string body = R"(
   shl.b32 %r0, %t, 2;
@@ -196,7 +196,7 @@ TEST_F(Cluster2, LoadsStoresAndAtomicsReachOtherCtas) {
     }
 }
 
-TEST_F(Cluster2, LanesMayReachDifferentCtas) {
+TEST_F(Clusters, LanesMayReachDifferentCtas) {
   const std::string body = R"(
   st.shared.u32 [words+8], %rank;
 )" + std::string(kMeet) + R"(
@@ -211,7 +211,7 @@ TEST_F(Cluster2, LanesMayReachDifferentCtas) {
 }
 
 // By its name a variable is the CTA's own, in either space.
-TEST_F(Cluster2, AVariableByNameIsTheOwnCtas) {
+TEST_F(Clusters, AVariableByNameIsTheOwnCtas) {
   dynamic = 64;
   const std::string body = R"(
   st.shared.u32 [words+8], %rank;
@@ -226,7 +226,7 @@ TEST_F(Cluster2, AVariableByNameIsTheOwnCtas) {
   EXPECT_EQ(out[32], 11u);
 }
 
-TEST_F(Cluster2, WrongAddresses) {
+TEST_F(Clusters, WrongAddresses) {
   const auto text = [&](const std::string& statements) {
     return fault_text(
         run(kernel("  mov.u32 %r0, words;\n  st.shared.u32 [words], %t;\n" + std::string(kMeet) +
@@ -243,7 +243,7 @@ TEST_F(Cluster2, WrongAddresses) {
   EXPECT_EQ(text("  ld.shared.u32 %r1, [%r0+0xff000000];"), "");
 }
 
-TEST_F(Cluster2, AnotherCtasAddressIsNotOfSharedCta) {
+TEST_F(Clusters, AnotherCtasAddressIsNotOfSharedCta) {
   const std::string body = "  mov.u32 %r0, words;\n  st.shared.u32 [words], %t;\n" + std::string(kMeet) +
                            "  mapa.shared::cluster.u32 %r0, %r0, 1;\n  ld.shared::cta.u32 %r1, [%r0];\n" +
                            kMeet;
@@ -253,7 +253,7 @@ TEST_F(Cluster2, AnotherCtasAddressIsNotOfSharedCta) {
             "shared memory of CTA rank 1, and this CTA has rank 0");
 }
 
-TEST_F(Cluster2, MemoryOfACtaThatHasExited) {
+TEST_F(Clusters, MemoryOfACtaThatHasExited) {
   const std::string body = R"(
   setp.eq.u32 %p0, %rank, 0;
   @%p0 ret;
@@ -273,7 +273,7 @@ LOOP:
   EXPECT_NE(report.fault.notes[0].find("barrier.cluster"), std::string::npos);
 }
 
-TEST_F(Cluster2, AnUnwrittenWordOfAnotherCta) {
+TEST_F(Clusters, AnUnwrittenWordOfAnotherCta) {
   const std::string body = "  mov.u32 %r0, words;\n  mapa.shared::cluster.u32 %r0, %r0, 1;\n"
                            "  setp.eq.u32 %p0, %i, 0;\n  @%p0 ld.shared::cluster.u32 %r1, [%r0+4];\n" +
                            std::string(kMeet);
@@ -285,7 +285,7 @@ TEST_F(Cluster2, AnUnwrittenWordOfAnotherCta) {
 // --- the barrier
 
 // A chain of messages round the cluster needs a barrier for each.
-TEST_F(Cluster2, TheBarrierIsUsedAgain) {
+TEST_F(Clusters, TheBarrierIsUsedAgain) {
   std::string body = "  st.shared.u32 [words], %rank;\n";
   for (int round = 0; round < 3; ++round)
     body += std::string(kMeet) + R"(
@@ -307,7 +307,7 @@ TEST_F(Cluster2, TheBarrierIsUsedAgain) {
 }
 
 // Threads do other work between arriving and waiting; one half of a warp runs far ahead of the other.
-TEST_F(Cluster2, ArrivalsAndWaitsMayLieApart) {
+TEST_F(Clusters, ArrivalsAndWaitsMayLieApart) {
   const std::string body = R"(
   and.b32 %r0, %t, 1;
   setp.eq.u32 %p0, %r0, 0;
@@ -333,7 +333,7 @@ DONE:
 }
 
 // As on an H200: threads that have exited are not waited for, arrived or not.
-TEST_F(Cluster2, ExitedThreadsAreNotWaitedFor) {
+TEST_F(Clusters, ExitedThreadsAreNotWaitedFor) {
   const std::string body = R"(
   setp.eq.u32 %p0, %rank, 1;
   @%p0 ret;
@@ -350,7 +350,7 @@ TEST_F(Cluster2, ExitedThreadsAreNotWaitedFor) {
   EXPECT_EQ(std::count(out.begin(), out.end(), 1u), 27);
 }
 
-TEST_F(Cluster2, MisuseOfTheBarrier) {
+TEST_F(Clusters, MisuseOfTheBarrier) {
   const auto text = [&](const std::string& body) { return fault_text(run(kernel(body))); };
   EXPECT_EQ(
       text("  barrier.cluster.arrive;\n  barrier.cluster.arrive;\n  barrier.cluster.wait;"),
@@ -364,7 +364,7 @@ TEST_F(Cluster2, MisuseOfTheBarrier) {
 
 // --- when nothing can move
 
-TEST_F(Cluster2, ADeadlockAtTheClustersBarrierNamesWhoIsMissing) {
+TEST_F(Clusters, ADeadlockAtTheClustersBarrierNamesWhoIsMissing) {
   const std::string body = R"(
   setp.ne.u32 %p0, %rank, 0;
   @%p0 bra OTHER;
@@ -390,7 +390,7 @@ OTHER:
                                      std::to_string(report.waiting[3].place.ptx_line)});
 }
 
-TEST_F(Cluster2, ADeadlockNamesWarpsThatHaveExited) {
+TEST_F(Clusters, ADeadlockNamesWarpsThatHaveExited) {
   const LaunchReport report =
       run(kernel("  setp.ge.u32 %p0, %t, 64;\n  @%p0 ret;\n  bar.sync 1, 96;\n"), 1, 1, 96);
   ASSERT_EQ(report.waiting.size(), 2u);
@@ -399,7 +399,7 @@ TEST_F(Cluster2, ADeadlockNamesWarpsThatHaveExited) {
 }
 
 // A consumer that waits for bytes nobody sends, and for an arrival of a warp that waits itself.
-TEST_F(Cluster2, ADeadlockAtAnMbarrierSaysWhatIsPending) {
+TEST_F(Clusters, ADeadlockAtAnMbarrierSaysWhatIsPending) {
   const std::string body = R"(
   setp.ne.u32 %p0, %t, 0;
   @%p0 bra READY;
@@ -468,7 +468,7 @@ TEST_F(ClusterLaunch, WhatTheKernelDeclares) {
 
 // --- the rest
 
-TEST_F(Cluster2, AllOfSharedMemory) {
+TEST_F(Clusters, AllOfSharedMemory) {
   dynamic = 227 * 1024 - 512;
   const std::string body = R"(
   mov.u32 %r0, dynamic;
@@ -482,7 +482,7 @@ TEST_F(Cluster2, AllOfSharedMemory) {
   EXPECT_EQ(out[32], 1u);
 }
 
-TEST_F(Cluster2, SleepAndClocksMove) {
+TEST_F(Clusters, SleepAndClocksMove) {
   const std::string body = R"(
   mov.u64 %a0, %globaltimer;
   mov.u64 %a1, %clock64;
@@ -503,7 +503,7 @@ TEST_F(Cluster2, SleepAndClocksMove) {
 }
 
 // A wait with a deadline ends, however nobody answers.
-TEST_F(Cluster2, ADeadlinePasses) {
+TEST_F(Clusters, ADeadlinePasses) {
   const std::string body = R"(
   mov.u64 %a0, %globaltimer;
 LOOP:
@@ -519,7 +519,7 @@ LOOP:
   EXPECT_EQ(out[0], 1u);
 }
 
-TEST_F(Cluster2, InstructionsForTheMachineAlone) {
+TEST_F(Clusters, InstructionsForTheMachineAlone) {
   const std::string body = R"(
   griddepcontrol.wait;
   setp.lt.u32 %p0, %t, 128;
