@@ -362,6 +362,74 @@ TEST_F(Clusters, MisuseOfTheBarrier) {
       "wait for itself");
 }
 
+// --- proxies
+
+// Ones are stored for a wgmma, in the CTA's own memory or by CTA 0 in CTA 1's, and `fence` comes after. True
+// if the wgmma of CTA 1 has seen them, in AsyncMode::late.
+class Proxies : public Clusters {
+protected:
+  bool sees_stores(const std::string& fence, bool remote) {
+    async = AsyncMode::late;
+    dynamic = 4096;
+    std::string body = R"(
+  .reg .f32 %d<4>;
+  .reg .b32 %s;
+  .reg .b64 %desc;
+  mov.u32 %s, dynamic;
+  mov.u32 %r0, %s;
+  mad.lo.u32 %r0, %t, 4, %r0;
+  mov.u32 %r2, 0x3c003c00;
+  mov.u32 %r1, 0;
+)" + std::string(kMeet);
+    if (remote)
+      body += "  setp.ne.u32 %p0, %rank, 0;\n  @%p0 bra STORED;\n"
+              "  mapa.shared::cluster.u32 %r0, %r0, 1;\n";
+    body += R"(
+STORE:
+  st.shared::cluster.u32 [%r0], %r2;
+  add.u32 %r0, %r0, 512;
+  add.u32 %r1, %r1, 512;
+  setp.lt.u32 %p1, %r1, 4096;
+  @%p1 bra STORE;
+)" + fence + "\nSTORED:\n" +
+            std::string(kMeet) + R"(
+  // Core matrices 128 bytes apart along K and 256 along M and N: all inside the 4096 bytes.
+  and.b32 %s, %s, 0x3ffff;
+  shr.u32 %s, %s, 4;
+  cvt.u64.u32 %desc, %s;
+  or.b64 %desc, %desc, 0x0000001000080000;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %desc, %desc, 0, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  st.global.f32 [%out], %d3;
+)";
+    EXPECT_EQ(fault_text(run(kernel(body), 2, 2, 128)), "");
+    const bool sees = out[255] == 0x41800000; // 16
+    for (uint32_t i = 128; i < 256; ++i)
+      EXPECT_EQ(out[i] == 0x41800000, sees) << i;
+    return sees;
+  }
+};
+
+TEST_F(Proxies, OwnStoresNeedAFence) {
+  EXPECT_FALSE(sees_stores("", false));
+  EXPECT_TRUE(sees_stores("  fence.proxy.async;", false));
+  EXPECT_TRUE(sees_stores("  fence.proxy.async.shared::cta;", false));
+  EXPECT_TRUE(sees_stores("  fence.proxy.async.shared::cluster;", false));
+  EXPECT_TRUE(sees_stores("  fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;", false));
+  EXPECT_FALSE(sees_stores("  fence.proxy.async.global;", false));
+  EXPECT_FALSE(sees_stores("  fence.proxy.alias;", false));
+  EXPECT_FALSE(sees_stores("  fence.acq_rel.cluster;", false));
+}
+
+TEST_F(Proxies, StoresToOtherCtasNeedAFenceOfTheCluster) {
+  EXPECT_FALSE(sees_stores("", true));
+  EXPECT_TRUE(sees_stores("  fence.proxy.async;", true));
+  EXPECT_TRUE(sees_stores("  fence.proxy.async.shared::cluster;", true));
+  EXPECT_FALSE(sees_stores("  fence.proxy.async.shared::cta;", true));
+}
+
 // --- when nothing can move
 
 TEST_F(Clusters, ADeadlockAtTheClustersBarrierNamesWhoIsMissing) {
