@@ -32,6 +32,7 @@ const SelectorTable& selectors() {
     add_matrix_selectors(t);
     add_mbarrier_selectors(t);
     add_wgmma_selectors(t);
+    add_tensor_copy_selectors(t);
     return t;
   }();
   return table;

@@ -125,9 +125,10 @@ void add_control_selectors(
     SelectorTable& table); // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
 void add_cluster_selectors(
     SelectorTable& table); // cluster.cc: mapa getctarank barrier.cluster setmaxnreg griddepcontrol pmevent
-void add_matrix_selectors(SelectorTable& table);   // matrix.cc: mma wmma ldmatrix
-void add_mbarrier_selectors(SelectorTable& table); // mbarrier.cc
-void add_wgmma_selectors(SelectorTable& table);    // wgmma.cc
+void add_matrix_selectors(SelectorTable& table);      // matrix.cc: mma wmma ldmatrix
+void add_mbarrier_selectors(SelectorTable& table);    // mbarrier.cc
+void add_tensor_copy_selectors(SelectorTable& table); // tensor_copy.cc
+void add_wgmma_selectors(SelectorTable& table);       // wgmma.cc
 
 // The ret that runs at the end of a body.
 DecodedInst return_instruction(); // control.cc
