@@ -172,8 +172,7 @@ uint64_t Exec::local_limit() const {
   const uint64_t capacity = warp->local_capacity;
   if (split >= warp->splits.size() || warp->splits[split].stack.empty())
     return capacity;
-  return std::min<uint64_t>(capacity,
-                            uint64_t{warp->splits[split].stack.back().local_base} + code->local_bytes);
+  return std::min<uint64_t>(capacity, warp->splits[split].stack.back().local_end());
 }
 
 std::byte* Exec::access_global(const Request& r) {

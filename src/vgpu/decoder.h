@@ -123,6 +123,7 @@ void add_warp_selectors(
     SelectorTable& table); // warp_ops.cc: shfl vote match redux activemask elect bar.warp.sync
 void add_control_selectors(
     SelectorTable& table); // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
+void add_stack_selectors(SelectorTable& table); // stack.cc: alloca stacksave stackrestore
 void add_cluster_selectors(
     SelectorTable& table); // cluster.cc: mapa getctarank barrier.cluster setmaxnreg griddepcontrol pmevent
 void add_matrix_selectors(SelectorTable& table);      // matrix.cc: mma wmma ldmatrix

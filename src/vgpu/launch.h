@@ -42,7 +42,15 @@ struct CallFrame {
   Frame* frame = nullptr;
   uint32_t return_pc = 0;  // in the caller
   uint32_t local_base = 0; // of this activation in every lane's local memory
-  friend bool operator==(const CallFrame&, const CallFrame&) = default;
+  // What alloca has taken above the function's own local variables; parts of a warp that meet again may
+  // differ in it.
+  uint32_t alloca_bytes = 0;
+
+  uint32_t local_end() const { return local_base + code->local_bytes + alloca_bytes; }
+  friend bool operator==(const CallFrame& a, const CallFrame& b) {
+    return a.code == b.code && a.frame == b.frame && a.return_pc == b.return_pc &&
+           a.local_base == b.local_base;
+  }
 };
 
 enum class SplitState : uint8_t {

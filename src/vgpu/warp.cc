@@ -37,6 +37,13 @@ bool same_place(const Split& a, const Split& b) {
   return a.pc == b.pc && a.stack == b.stack;
 }
 
+// `into` goes on with the lanes of `from` too, which is at the same place: what alloca has taken for either
+// stays taken.
+void take_lanes(Split& into, const Split& from) {
+  for (size_t i = 0; i < into.stack.size(); ++i)
+    into.stack[i].alloca_bytes = std::max(into.stack[i].alloca_bytes, from.stack[i].alloca_bytes);
+}
+
 } // namespace
 
 void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry) {
@@ -245,8 +252,10 @@ bool Exec::gather(const DecodedInst&, Satisfied satisfied) {
     return false;
   }
   for (size_t i = 0; i < splits.size(); ++i)
-    if (i != split && splits[i].state == SplitState::at_collective && same_place(splits[i], splits[split]))
+    if (i != split && splits[i].state == SplitState::at_collective && same_place(splits[i], splits[split])) {
       splits[i].mask &= ~run;
+      take_lanes(splits[split], splits[i]);
+    }
   if (wait) {
     Split waiting = splits[split];
     waiting.mask = wait;
@@ -309,6 +318,7 @@ bool WarpRunner::join_meeting_splits() {
         !same_place(splits[i], splits[exec_.split]))
       continue;
     splits[exec_.split].mask |= splits[i].mask;
+    take_lanes(splits[exec_.split], splits[i]);
     splits.erase(splits.begin() + static_cast<ptrdiff_t>(i));
     exec_.split -= i < exec_.split;
     joined = true;

@@ -153,7 +153,7 @@ void copy_arguments(Exec& x, const CallSite& site, const Code& callee, Frame& fr
 Step enter(Exec& x, const DecodedInst& in, const CallSite& site, const Code& callee) {
   Split& split = x.warp->splits[x.split];
   const CallFrame caller = split.stack.back();
-  const uint32_t local_base = caller.local_base + caller.code->local_bytes;
+  const uint32_t local_base = caller.local_end();
   if (split.stack.size() >= kMaxCallDepth || !reserve_local(*x.warp, local_base + callee.local_bytes))
     return x.fault(
         in, FaultKind::call_too_deep,
