@@ -19,6 +19,7 @@
 #include "lemma/message.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
+#include "lemma/tensor_map.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -206,6 +207,11 @@ public:
 
   // Errors: out_of_memory, unavailable. A buffer of 0 bytes has an address of its own too.
   Result<Buffer, Error> allocate(uint64_t size_bytes, const AllocateOptions& options = {}) const;
+
+  // The 128 bytes of a tensor map, for a kernel parameter that takes it by value (__grid_constant__ const
+  // CUtensorMap). They are good on this device only. Errors: invalid_argument names the rule that the map
+  // breaks; unavailable if the driver refuses it.
+  Result<Argument, Error> encode(const TensorMap& map) const;
 
   // Parses, verifies and loads PTX text; module variables get their initial values. Errors: rejected (with
   // messages), unsupported, unavailable (the driver's compiler refused it), out_of_memory.

@@ -1,4 +1,5 @@
 // The public API over the devices: what is the same on both of them. See include/lemma/lemma.h.
+#include "layout/tensor_map.h"
 #include "lemma/lemma.h"
 #include "ptx/parser.h"
 #include "runtime/device_impl.h"
@@ -295,6 +296,18 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
     report->rendered = runtime::render_report(*report, *module_->ptx->source);
   }
   return report;
+}
+
+// --- tensor maps
+// -----------------------------------------------------------------------------------------------------------
+
+Result<Argument, Error> Device::encode(const TensorMap& map) const {
+  if (std::string wrong = layout::wrong_with(map); !wrong.empty())
+    return failure(ErrorKind::invalid_argument, "tensor map: " + wrong);
+  Result<std::array<std::byte, 128>, Error> bytes = impl_->encode(map);
+  if (!bytes)
+    return Unexpected<Error>{std::move(bytes).error()};
+  return Argument::from_bytes(*bytes);
 }
 
 // --- verify

@@ -1,6 +1,7 @@
 // The virtual GPU as a device: src/vgpu behind the interface of device_impl.h.
 //
 // Tests: tests/unit/runtime/api_test.cc, tests/cli/.
+#include "layout/tensor_map.h"
 #include "numeric/dot.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
@@ -66,6 +67,9 @@ public:
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
     const std::vector<std::byte> values(bytes, std::byte{value});
     return write(address, values);
+  }
+  Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override {
+    return layout::encode(map);
   }
   Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
                                                   int arch) override;

@@ -8,6 +8,7 @@
 // Not here: arguments, messages about PTX text (api.cc). Tests: tests/unit/runtime/cuda_device_test.cc,
 // against a driver made for the test, and on the GPU itself where there is one.
 #include "runtime/cuda_driver.h"
+#include "runtime/cuda_tensor_map.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 
@@ -105,6 +106,7 @@ public:
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override;
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override;
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
+  Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override;
   Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
                                                   int arch) override;
   uint64_t epoch() const override { return epoch_; }
@@ -201,6 +203,18 @@ Result<void, Error> CudaDevice::read(uint64_t address, std::span<std::byte> dest
 
 Result<void, Error> CudaDevice::fill(uint64_t address, uint64_t bytes, uint8_t value) {
   return call("cannot fill device memory", [&] { return driver->memory_set(address, value, bytes); });
+}
+
+Result<std::array<std::byte, 128>, Error> CudaDevice::encode(const TensorMap& map) {
+  struct alignas(64) {
+    std::array<std::byte, 128> bytes{};
+  } encoded;
+  const Result<void, Error> done = call("the driver does not encode the tensor map", [&] {
+    return cuda::encode_tensor_map(*driver, map, encoded.bytes.data());
+  });
+  if (!done)
+    return Unexpected<Error>{done.error()};
+  return encoded.bytes;
 }
 
 Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<const ptx::Module> module, int) {

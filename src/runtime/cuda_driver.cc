@@ -22,7 +22,7 @@ Result<std::shared_ptr<const Driver>, Error> load_driver() {
   driver->name = reinterpret_cast<Status(*) parameters>(dlsym(library, #symbol));                            \
   if (!driver->name)                                                                                         \
     return failure(ErrorKind::unavailable,                                                                   \
-                   "the CUDA driver is too old: it has no " #symbol " (CUDA 11.8 has)");
+                   "the CUDA driver is too old: it has no " #symbol " (CUDA 12.0 has)");
   LEMMA_CUDA_FUNCTIONS(X)
 #undef X
   if (const Status status = driver->init(0); status != kSuccess)

@@ -2,7 +2,7 @@
 // found in libcuda.so.1 at run time.
 //
 // Declarations follow "CUDA Driver API" (cuda.h, CUDA 13.0); the symbols are those that cuda.h's macros name
-// (cuMemAlloc is cuMemAlloc_v2), which drivers since CUDA 11.8 export and keep.
+// (cuMemAlloc is cuMemAlloc_v2), which drivers since CUDA 12.0 export and keep.
 // tests/unit/runtime/cuda_abi_test.cc compares every number, layout and signature with cuda.h where a toolkit
 // is installed.
 #pragma once
@@ -106,6 +106,14 @@ struct LaunchConfiguration {
   X(copy_to_device, cuMemcpyHtoD_v2, (Pointer destination, const void* source, size_t bytes))                \
   X(copy_from_device, cuMemcpyDtoH_v2, (void* destination, Pointer source, size_t bytes))                    \
   X(memory_set, cuMemsetD8_v2, (Pointer destination, unsigned char value, size_t count))                     \
+  X(tensor_map_encode_tiled, cuTensorMapEncodeTiled,                                                         \
+    (void* map, int type, unsigned rank, void* address, const uint64_t* dims, const uint64_t* strides,       \
+     const uint32_t* box, const uint32_t* element_strides, int interleave, int swizzle, int l2_promotion,    \
+     int oob_fill))                                                                                          \
+  X(tensor_map_encode_im2col, cuTensorMapEncodeIm2col,                                                       \
+    (void* map, int type, unsigned rank, void* address, const uint64_t* dims, const uint64_t* strides,       \
+     const int* lower, const int* upper, unsigned channels_per_pixel, unsigned pixels_per_column,            \
+     const uint32_t* element_strides, int interleave, int swizzle, int l2_promotion, int oob_fill))          \
   X(event_create, cuEventCreate, (Event * event, unsigned flags))                                            \
   X(event_record, cuEventRecord, (Event event, Stream stream))                                               \
   X(event_elapsed_time, cuEventElapsedTime, (float* milliseconds, Event start, Event end))                   \

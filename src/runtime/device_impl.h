@@ -8,6 +8,7 @@
 #include "lemma/device.h"
 #include "ptx/module.h"
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -51,6 +52,8 @@ public:
   virtual Result<void, Error> write(uint64_t address, std::span<const std::byte> source) = 0;
   virtual Result<void, Error> read(uint64_t address, std::span<std::byte> destination) = 0;
   virtual Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;
+  // A map that breaks no rule.
+  virtual Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) = 0;
   // `arch` is the number of LoadOptions::arch, 0 if it was empty.
   virtual Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
                                                           int arch) = 0;

@@ -140,6 +140,13 @@ Parsed parse_bytes(Spec& spec, const std::string& value) {
   return {};
 }
 
+Parsed parse_tmap(Spec& spec, const std::string& value) {
+  if (!value.starts_with('@') || value.size() == 1)
+    return fail(std::string("it is tmap=@FILE.json"));
+  spec.path = value.substr(1);
+  return {};
+}
+
 Parsed parse_in(Spec& spec, const std::string& value) {
   spec.path = value;
   return {};
@@ -217,6 +224,7 @@ constexpr KindRow kKinds[] = {
     {"f32", SpecKind::scalar, parse_float<float, uint32_t, 'f'>, "f32=VALUE"},
     {"f64", SpecKind::scalar, parse_float<double, uint64_t, 'd'>, "f64=VALUE"},
     {"bytes", SpecKind::bytes, parse_bytes, "bytes=@FILE"},
+    {"tmap", SpecKind::tmap, parse_tmap, "tmap=@FILE.json"},
     {"buf", SpecKind::buf, parse_size, "buf=BYTES"},
     {"in", SpecKind::in, parse_in, "in=FILE"},
     {"out", SpecKind::out, parse_out, "out=FILE:BYTES"},

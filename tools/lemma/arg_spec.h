@@ -4,6 +4,7 @@
 //   too), or
 //                                       bits as PTX writes them: 0f3F800000, 0d3FF0000000000000
 //   bytes=@FILE                         the file's bytes, by value
+//   tmap=@FILE.json                     a tensor map of another argument's memory, by value (tensor_map_file.h)
 //   buf=BYTES                           scratch memory, poisoned
 //   in=FILE                             memory that holds the file
 //   out=FILE:BYTES                      zeroed memory, written to FILE afterwards
@@ -25,13 +26,13 @@
 
 namespace lemma::cli {
 
-enum class SpecKind : uint8_t { scalar, bytes, buf, in, out, inout, expect };
+enum class SpecKind : uint8_t { scalar, bytes, tmap, buf, in, out, inout, expect };
 
 struct Spec {
   SpecKind kind = SpecKind::scalar;
   std::string text;                // as given
   std::vector<std::byte> value;    // scalar: little-endian
-  std::string path;                // bytes, in, inout, expect: the file to read
+  std::string path;                // bytes, tmap, in, inout, expect: the file to read
   std::string out_path;            // out, inout: the file to write
   uint64_t size_bytes = 0;         // buf, out
   std::string dtype;               // out, if named: as .npy has it, "<f4"

@@ -11,6 +11,7 @@
 #include "files.h"
 #include "json_output.h"
 #include "progress.h"
+#include "tensor_map_file.h"
 
 #include "lemma/lemma.h"
 
@@ -27,6 +28,8 @@ namespace {
 constexpr const char* kFooter = R"(An argument SPEC, in the order of the kernel's parameters:
   u8|s8|u16|s16|u32|s32|u64|s64|f32|f64=VALUE
                         a value: decimal, 0x hex, float text; 0f3F800000 gives a float's bits
+  tmap=@FILE.json       a tensor map (CUtensorMap) of the memory of another --arg, by value: {"arg": 0, "type": "bf16",
+                        "dims": [K, M], "strides_bytes": [2*K], "box": [64, 128], "swizzle": "128B"}
   bytes=@FILE           the file's bytes by value (a struct); the size must be the parameter's
   buf=BYTES             scratch memory; a read before the first write is reported
   in=FILE               memory that holds FILE
@@ -72,6 +75,7 @@ Unexpected<Stop> stop(Error error) {
 struct ArgumentState {
   Spec spec;
   std::optional<npy::Array> file;
+  std::optional<TensorMapFile> map;
   Buffer buffer;
 };
 
@@ -123,6 +127,7 @@ private:
   Result<void, Stop> read_argument_files();
   Result<std::string, Stop> read_program() const;
   Result<std::vector<Argument>, Stop> make_arguments(const Device& device);
+  Result<Argument, Stop> encode(const Device& device, const ArgumentState& state) const;
   Result<void, Stop> allocate(const Device& device, ArgumentState& state, size_t position) const;
   Result<void, Stop> write_outputs();
   npy::Array output_array(size_t index) const;
@@ -191,6 +196,13 @@ Result<void, Stop> Runner::read_argument_files() {
   for (ArgumentState& argument : arguments_) {
     if (argument.spec.path.empty())
       continue;
+    if (argument.spec.kind == SpecKind::tmap) {
+      auto map = read_tensor_map(argument.spec.path);
+      if (!map)
+        return usage(fmt::format("--arg {}: {}", argument.spec.text, map.error()));
+      argument.map = *std::move(map);
+      continue;
+    }
     auto array = read_array(argument.spec.path);
     if (!array)
       return usage(fmt::format("--arg {}: {}", argument.spec.text, array.error()));
@@ -220,9 +232,41 @@ Result<void, Stop> Runner::allocate(const Device& device, ArgumentState& state, 
   return {};
 }
 
+// A tensor map names its memory by the option's position.
+Result<Argument, Stop> Runner::encode(const Device& device, const ArgumentState& state) const {
+  const auto wrong = [&](const std::string& text) {
+    return usage(fmt::format("--arg {}: {}", state.spec.text, text));
+  };
+  const uint64_t index = state.map->argument;
+  if (index >= arguments_.size())
+    return wrong(
+        fmt::format("\"arg\" is {}, but the --arg options are 0 to {}", index, arguments_.size() - 1));
+  const Buffer& buffer = arguments_[index].buffer;
+  if (buffer.address() == 0)
+    return wrong(fmt::format("\"arg\" is {}, and --arg {} is no memory (in, out, inout or buf)", index,
+                             arguments_[index].spec.text));
+  TensorMap map = state.map->map;
+  map.address = buffer.address();
+  auto argument = device.encode(map);
+  if (!argument)
+    return wrong(argument.error().text);
+  return *std::move(argument);
+}
+
 Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device) {
-  std::vector<Argument> arguments;
+  // Memory first: tensor maps may name what comes after them.
+  size_t position = 0;
   for (ArgumentState& state : arguments_) {
+    const SpecKind kind = state.spec.kind;
+    if (kind == SpecKind::expect)
+      continue;
+    if (kind != SpecKind::scalar && kind != SpecKind::bytes && kind != SpecKind::tmap)
+      if (auto allocated = allocate(device, state, position); !allocated)
+        return Unexpected<Stop>{std::move(allocated).error()};
+    ++position;
+  }
+  std::vector<Argument> arguments;
+  for (const ArgumentState& state : arguments_) {
     switch (state.spec.kind) {
     case SpecKind::expect:
       break;
@@ -232,9 +276,14 @@ Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device)
     case SpecKind::bytes:
       arguments.push_back(Argument::from_bytes(state.file->data));
       break;
+    case SpecKind::tmap: {
+      auto map = encode(device, state);
+      if (!map)
+        return Unexpected<Stop>{std::move(map).error()};
+      arguments.push_back(*std::move(map));
+      break;
+    }
     default:
-      if (auto allocated = allocate(device, state, arguments.size()); !allocated)
-        return Unexpected<Stop>{std::move(allocated).error()};
       arguments.emplace_back(state.buffer);
     }
   }
