@@ -9,6 +9,7 @@
 namespace lemma::bench {
 void register_scalar();
 void register_matrix();
+void register_wgmma();
 void register_front_end();
 void register_gemm();
 } // namespace lemma::bench
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
     return 2;
   lemma::bench::register_scalar();
   lemma::bench::register_matrix();
+  lemma::bench::register_wgmma();
   lemma::bench::register_front_end();
   lemma::bench::register_gemm();
   lemma::bench::TableReporter table;

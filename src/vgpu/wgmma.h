@@ -11,6 +11,7 @@
 // Tests: tests/unit/vgpu/wgmma_test.cc.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -28,6 +29,16 @@ struct WgmmaOperation {
 };
 
 struct WgmmaState {
+  // Matrices that were found to lie in written shared memory, so that loops check each descriptor once.
+  struct Checked {
+    uint64_t descriptor = 0;
+    uint64_t matrix = 0; // which rows of it; 0: nothing yet
+  };
+  std::array<Checked, 64> checked{};
+  Checked& checked_for(uint64_t descriptor) {
+    return checked[descriptor * 0x9e3779b97f4a7c15 >> 58]; // the top 6 bits of a Fibonacci hash
+  }
+
   const Frame* frame = nullptr; // whose registers `view` shows
   std::vector<std::byte> view;  // as the frame's data; empty: no wgmma.fence yet
   std::vector<WgmmaOperation> open;

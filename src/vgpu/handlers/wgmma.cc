@@ -40,7 +40,6 @@ struct WgmmaPlan {
   numeric::DotModel model;
   int n = 0, k = 0;
   int d_bytes = 4; // of an element
-  int d_registers = 0;
   uint32_t negate_a = 0, negate_b = 0;           // sign bits to flip, in each 32-bit word
   bool transpose_a = false, transpose_b = false; // MN-major
   bool a_in_registers = false;
@@ -62,12 +61,28 @@ struct Tiles {
 // --- shared memory to dense tiles ---
 
 // Rows [first, first + count) of a K-major matrix.
+template <layout::Swizzle kSwizzle>
+void gather_k_major(SmemDescriptor descriptor, const std::byte* shared, uint32_t first, uint32_t count,
+                    std::byte* out) {
+  descriptor.swizzle = kSwizzle; // known here, so that the addresses are a few shifts
+  for (uint32_t row = first; row < first + count; ++row)
+    for (uint32_t chunk = 0; chunk < kRowChunks; ++chunk, out += layout::kChunkBytes)
+      std::memcpy(out, shared + descriptor.k_major_chunk(row, chunk), layout::kChunkBytes);
+}
+
 void gather_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
                     std::byte* out) {
-  for (uint32_t row = 0; row < count; ++row)
-    for (uint32_t chunk = 0; chunk < kRowChunks; ++chunk)
-      std::memcpy(out + row * kRowBytes + chunk * layout::kChunkBytes,
-                  shared + descriptor.k_major_chunk(first + row, chunk), layout::kChunkBytes);
+  using layout::Swizzle;
+  switch (descriptor.swizzle) {
+  case Swizzle::none:
+    return gather_k_major<Swizzle::none>(descriptor, shared, first, count, out);
+  case Swizzle::b32:
+    return gather_k_major<Swizzle::b32>(descriptor, shared, first, count, out);
+  case Swizzle::b64:
+    return gather_k_major<Swizzle::b64>(descriptor, shared, first, count, out);
+  case Swizzle::b128:
+    return gather_k_major<Swizzle::b128>(descriptor, shared, first, count, out);
+  }
 }
 
 // The same of an MN-major one, whose elements have 16 bits.
@@ -86,7 +101,10 @@ void gather_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, 
 
 void gather(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
             uint32_t count, std::byte* out) {
-  (mn_major ? gather_mn_major : gather_k_major)(descriptor, shared, first, count, out);
+  if (mn_major)
+    gather_mn_major(descriptor, shared, first, count, out);
+  else
+    gather_k_major(descriptor, shared, first, count, out);
 }
 
 void negate(std::byte* tile, uint32_t bytes, uint32_t sign_bits) {
@@ -107,47 +125,63 @@ void negate(std::byte* tile, uint32_t bytes, uint32_t sign_bits) {
 // lane. Blocks of D: the two of rows 0-7 and 8-15 for each 8 columns; of A likewise for each 16 bytes.
 
 constexpr int kBlockRows = 8;
+using Word4 [[gnu::vector_size(16)]] = uint32_t;
 
+Word4 load_words(const void* from) {
+  Word4 words;
+  std::memcpy(&words, from, sizeof words);
+  return words;
+}
+
+void store_words(void* to, Word4 words) {
+  std::memcpy(to, &words, sizeof words);
+}
+
+// Rows of 16 bytes, of one register.
 template <bool kToTile>
-void move_block(std::byte* tile, size_t row_bytes, size_t bytes, std::byte* lanes) {
-  for (int row = 0; row < kBlockRows; ++row)
-    if constexpr (kToTile)
-      std::memcpy(tile + row * row_bytes, lanes + row * bytes, bytes);
-    else
-      std::memcpy(lanes + row * bytes, tile + row * row_bytes, bytes);
+void move_block(std::byte* tile, size_t row_bytes, std::byte* lanes) {
+  for (int row = 0; row < kBlockRows; ++row) {
+    std::byte *in_tile = tile + row * row_bytes, *in_lanes = lanes + row * sizeof(Word4);
+    kToTile ? store_words(in_tile, load_words(in_lanes)) : store_words(in_lanes, load_words(in_tile));
+  }
+}
+
+// Rows of 32 bytes, of two registers: the even columns and the odd ones.
+template <bool kToTile>
+void move_block(std::byte* tile, size_t row_bytes, std::byte* even, std::byte* odd) {
+  for (int row = 0; row < kBlockRows; ++row) {
+    std::byte *left = tile + row * row_bytes, *right = left + sizeof(Word4);
+    std::byte *of_even = even + row * sizeof(Word4), *of_odd = odd + row * sizeof(Word4);
+    if constexpr (kToTile) {
+      const Word4 e = load_words(of_even), o = load_words(of_odd);
+      store_words(left, __builtin_shufflevector(e, o, 0, 4, 1, 5));
+      store_words(right, __builtin_shufflevector(e, o, 2, 6, 3, 7));
+    } else {
+      const Word4 l = load_words(left), r = load_words(right);
+      store_words(of_even, __builtin_shufflevector(l, r, 0, 2, 4, 6));
+      store_words(of_odd, __builtin_shufflevector(l, r, 1, 3, 5, 7));
+    }
+  }
 }
 
 template <bool kToTile>
 void move_accumulators(const WgmmaPlan& plan, const Slot* slots, std::byte* registers, std::byte* tile) {
   const size_t row_bytes = static_cast<size_t>(plan.n) * plan.d_bytes, block_bytes = size_t{8} * plan.d_bytes;
-  const int in_block = plan.d_bytes == 4 ? 2 : 1;
-  for (int block = 0; block < plan.d_registers / in_block; ++block) {
+  const bool pairs = plan.d_bytes == 2;
+  for (int block = 0; block < plan.n / 4; ++block) {
     std::byte* at = tile + (block % 2) * kBlockRows * row_bytes + (block / 2) * block_bytes;
-    if (in_block == 1) {
-      move_block<kToTile>(at, row_bytes, block_bytes, registers + slots[block].offset);
-      continue;
-    }
-    auto* even = reinterpret_cast<uint32_t*>(registers + slots[2 * block].offset);
-    auto* odd = reinterpret_cast<uint32_t*>(registers + slots[2 * block + 1].offset);
-    uint32_t pairs[2 * kWarpSize];
-    if constexpr (kToTile)
-      for (int lane = 0; lane < kWarpSize; ++lane) {
-        pairs[2 * lane] = even[lane];
-        pairs[2 * lane + 1] = odd[lane];
-      }
-    move_block<kToTile>(at, row_bytes, block_bytes, reinterpret_cast<std::byte*>(pairs));
-    if constexpr (!kToTile)
-      for (int lane = 0; lane < kWarpSize; ++lane) {
-        even[lane] = pairs[2 * lane];
-        odd[lane] = pairs[2 * lane + 1];
-      }
+    if (pairs)
+      move_block<kToTile>(at, row_bytes, registers + slots[block].offset);
+    else
+      move_block<kToTile>(at, row_bytes, registers + slots[2 * block].offset,
+                          registers + slots[2 * block + 1].offset);
   }
 }
 
 void gather_a_registers(const Slot* slots, std::byte* registers, std::byte* tile) {
   for (int i = 0; i < kARegisters; ++i)
     move_block<true>(tile + (i % 2) * kBlockRows * kRowBytes + (i / 2) * layout::kChunkBytes, kRowBytes,
-                     layout::kChunkBytes, registers + slots[i].offset);
+                     registers + slots[i].offset);
 }
 
 // --- executing ---
@@ -228,6 +262,11 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
 // Are all chunks of the matrix in the CTA's shared memory, and written? False after a fault.
 bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, uint32_t first,
                   uint32_t count, const char* name) {
+  // What was found good stays so: shared memory keeps its size, and what is written stays written.
+  const uint64_t matrix = uint64_t{first} << 32 | count << 1 | uint64_t{mn_major};
+  WgmmaState::Checked& checked = x.warp->wgmma.checked_for(bits);
+  if (checked.descriptor == bits && checked.matrix == matrix)
+    return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
   const uint64_t size = x.cta->shared.size();
   uint32_t hole = 0;
@@ -257,6 +296,8 @@ bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, 
   }
   if (hole)
     x.uninitialized(in, -1, fmt::format("shared memory of {} at {:#x}", name, hole));
+  else
+    checked = {bits, matrix};
   return true;
 }
 
@@ -424,7 +465,6 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   std::vector<Slot> dsts, srcs;
   for (const Operand& element : operands[0].elems)
     dsts.push_back(decoder.dst(element, Type::b32));
-  plan.d_registers = static_cast<int>(dsts.size());
   if (plan.a_in_registers)
     for (const Operand& element : operands[1].elems)
       srcs.push_back(decoder.src(element, Type::b32));
