@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -29,7 +30,8 @@ constexpr const char* kFooter = R"(An argument SPEC, in the order of the kernel'
   u8|s8|u16|s16|u32|s32|u64|s64|f32|f64=VALUE
                         a value: decimal, 0x hex, float text; 0f3F800000 gives a float's bits
   tmap=@FILE.json       a tensor map (CUtensorMap) of the memory of another --arg, by value: {"arg": 0, "type": "bf16",
-                        "dims": [K, M], "strides_bytes": [2*K], "box": [64, 128], "swizzle": "128B"}
+                        "dims": [K, M], "strides_bytes": [2*K], "box": [64, 128], "swizzle": "128B"};
+                        memory that is no parameter of the kernel comes after the last one
   bytes=@FILE           the file's bytes by value (a struct); the size must be the parameter's
   buf=BYTES             scratch memory; a read before the first write is reported
   in=FILE               memory that holds FILE
@@ -126,7 +128,7 @@ private:
   Result<void, Stop> read_command_line();
   Result<void, Stop> read_argument_files();
   Result<std::string, Stop> read_program() const;
-  Result<std::vector<Argument>, Stop> make_arguments(const Device& device);
+  Result<std::vector<Argument>, Stop> make_arguments(const Device& device, size_t parameters);
   Result<Argument, Stop> encode(const Device& device, const ArgumentState& state) const;
   Result<void, Stop> allocate(const Device& device, ArgumentState& state, size_t position) const;
   Result<void, Stop> write_outputs();
@@ -253,7 +255,8 @@ Result<Argument, Stop> Runner::encode(const Device& device, const ArgumentState&
   return *std::move(argument);
 }
 
-Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device) {
+// Memory that comes after the kernel's last parameter is there for the tensor maps that name it.
+Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device, size_t parameters) {
   // Memory first: tensor maps may name what comes after them.
   size_t position = 0;
   for (ArgumentState& state : arguments_) {
@@ -266,7 +269,13 @@ Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device)
     ++position;
   }
   std::vector<Argument> arguments;
-  for (const ArgumentState& state : arguments_) {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const ArgumentState& state = arguments_[i];
+    const bool mapped = std::any_of(arguments_.begin(), arguments_.end(), [&](const ArgumentState& other) {
+      return other.map && other.map->argument == i;
+    });
+    if (mapped && arguments.size() >= parameters)
+      continue;
     switch (state.spec.kind) {
     case SpecKind::expect:
       break;
@@ -357,7 +366,7 @@ Result<ExitStatus, Stop> Runner::steps() {
   const auto kernel = module->kernel(options_.entry);
   if (!kernel)
     return stop(kernel.error());
-  const auto arguments = make_arguments(*device);
+  const auto arguments = make_arguments(*device, kernel->parameters().size());
   if (!arguments)
     return Unexpected<Stop>{arguments.error()};
 
