@@ -1,0 +1,312 @@
+// Tensor copies: boxes through shared memory and back, swizzles, fills, multicast, when they run, and misuse.
+#include "kernel.h"
+#include "layout/tensor_map.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr uint32_t kWidth = 64, kHeight = 8; // of the tensor, f32
+
+// One kernel: thread 0 does `body`. %map, %in (the tensor) and %out are addresses, %s that of `box` in shared
+// memory, %b that of `bar`, an mbarrier of one arrival.
+std::string kernel(const std::string& body, const std::string& tail = "") {
+  return R"(
+.visible .entry k(.param .u64 map, .param .u64 in, .param .u64 out) {
+  .shared .align 1024 .b8 box[8192];
+  .shared .align 128 .b8 map_copy[128];
+  .shared .align 8 .b64 bar;
+  .reg .b64 %map, %in, %out, %a<8>;
+  .reg .b32 %t, %s, %b, %rank, %r<16>;
+  .reg .b16 %h<4>;
+  .reg .pred %p<4>;
+  ld.param.u64 %map, [map];
+  ld.param.u64 %in, [in];
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  mov.u32 %rank, %cluster_ctarank;
+  mov.u32 %s, box;
+  mov.u32 %b, bar;
+  setp.ne.u32 %p0, %t, 0;
+  @%p0 bra after_init;
+  mbarrier.init.shared.b64 [%b], 1;
+  fence.mbarrier_init.release.cluster;
+after_init:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  @%p0 bra done;
+)" + body +
+         R"(
+done:
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+)" + tail +
+         "  ret;\n}\n";
+}
+
+std::string load_box(uint32_t bytes, const std::string& coordinates, int rank = 2) {
+  return "  mbarrier.arrive.expect_tx.shared.b64 _, [%b], " + std::to_string(bytes) +
+         ";\n  cp.async.bulk.tensor." + std::to_string(rank) +
+         "d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%map, {" + coordinates + "}], [%b];\n";
+}
+
+constexpr const char* kWait = R"(
+wait:
+  mbarrier.try_wait.parity.shared.b64 %p1, [%b], 0;
+  @!%p1 bra wait;
+)";
+
+// Copies `words` words of the box to %out, one thread.
+std::string copy_to_out(uint32_t words) {
+  return R"(
+  mov.u32 %r0, 0;
+copy:
+  cvt.u64.u32 %a0, %r0;
+  add.u64 %a0, %a0, %out;
+  add.u32 %r1, %r0, %s;
+  ld.shared.u32 %r2, [%r1];
+  st.global.u32 [%a0], %r2;
+  add.u32 %r0, %r0, 4;
+  setp.lt.u32 %p2, %r0, )" +
+         std::to_string(4 * words) + ";\n  @%p2 bra copy;\n";
+}
+
+class TensorCopies : public testing::TestWithParam<AsyncMode> {
+protected:
+  void SetUp() override {
+    words.resize(kWidth * kHeight);
+    std::iota(words.begin(), words.end(), 0x3f800000u);
+  }
+
+  LaunchReport run(const std::string& text, uint32_t ctas = 1) {
+    Kernel kernel(text);
+    kernel.config().grid = {ctas, 1, 1};
+    kernel.config().cluster = {ctas, 1, 1};
+    kernel.config().explicit_cluster = true;
+    kernel.config().async = GetParam();
+    const uint64_t in = kernel.buffer(words, "tensor");
+    const uint64_t to = kernel.buffer(std::vector<uint32_t>(4096, 0xaaaaaaaa), "out");
+    map.address = store_to_out ? to : in;
+    EXPECT_EQ(layout::wrong_with(map), "");
+    const auto bytes = layout::encode(map);
+    const uint64_t at = kernel.buffer(std::vector<std::byte>(bytes.begin(), bytes.end()), "map");
+    LaunchReport report = kernel.run({at, in, to});
+    out = kernel.read<uint32_t>(to, 4096);
+    return report;
+  }
+
+  uint32_t word(int64_t x, int64_t y, uint32_t outside = 0) const {
+    return x < 0 || y < 0 || x >= kWidth || y >= kHeight ? outside
+                                                         : words[static_cast<size_t>(y * kWidth + x)];
+  }
+
+  TensorMap map{
+      .type = TensorType::f32, .dims = {kWidth, kHeight}, .strides_bytes = {kWidth * 4}, .box = {32, 4}};
+  std::vector<uint32_t> words, out;
+  bool store_to_out = false;
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, TensorCopies, testing::Values(AsyncMode::eager, AsyncMode::late),
+                         [](const auto& mode) { return mode.param == AsyncMode::eager ? "eager" : "late"; });
+
+TEST_P(TensorCopies, LoadsABox) {
+  const LaunchReport report = run(kernel(load_box(512, "4, 2") + kWait + copy_to_out(128)));
+  ASSERT_EQ(fault_text(report), "");
+  for (uint32_t i = 0; i < 128; ++i)
+    ASSERT_EQ(out[i], word(4 + i % 32, 2 + i / 32)) << i;
+}
+
+TEST_P(TensorCopies, SwizzlesByTheAddress) {
+  for (const TensorSwizzle swizzle : {TensorSwizzle::b32, TensorSwizzle::b64, TensorSwizzle::b128}) {
+    map.swizzle = swizzle;
+    const uint32_t mask = (1u << static_cast<int>(swizzle)) - 1, width = (mask + 1) * 4;
+    map.box = {width, 8};
+    // 128 bytes after the pattern's beginning, so that offsets in the box do not do.
+    const LaunchReport report = run(
+        kernel("  add.u32 %s, %s, 128;\n" + load_box(width * 32, "8, 0") + kWait + copy_to_out(width * 8)));
+    ASSERT_EQ(fault_text(report), "");
+    for (uint32_t i = 0; i < width * 8; ++i) {
+      const uint32_t address = 128 + i * 4;
+      const uint32_t swizzled = address ^ ((address >> 7 & mask) << 4);
+      ASSERT_EQ(out[(swizzled - 128) / 4], word(8 + i % width, i / width)) << mask << ", " << i;
+    }
+  }
+}
+
+TEST_P(TensorCopies, FillsOutsideAndCompletesAllBytes) {
+  for (const TensorFill fill : {TensorFill::zeros, TensorFill::nan}) {
+    map.oob_fill = fill;
+    const LaunchReport report = run(kernel(load_box(512, "-16, 6") + kWait + copy_to_out(128)));
+    ASSERT_EQ(fault_text(report), "");
+    for (uint32_t i = 0; i < 128; ++i)
+      ASSERT_EQ(out[i],
+                word(static_cast<int>(i % 32) - 16, 6 + i / 32, fill == TensorFill::nan ? 0x7fffffff : 0))
+          << i;
+  }
+}
+
+TEST_P(TensorCopies, FlushesSubnormals) {
+  words[0] = 0x00000001;
+  words[1] = 0x807fffff;
+  words[2] = 0x00800000;
+  map.type = TensorType::f32_ftz;
+  const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + copy_to_out(4)));
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[0], 0u);
+  EXPECT_EQ(out[1], 0x80000000u);
+  EXPECT_EQ(out[2], 0x00800000u);
+  EXPECT_EQ(out[3], words[3]);
+}
+
+TEST_P(TensorCopies, StoresWhatLiesInTheTensor) {
+  store_to_out = true;
+  const LaunchReport report = run(kernel(R"(
+  mov.u32 %r0, 0;
+fill:
+  add.u32 %r1, %r0, %s;
+  st.shared.u32 [%r1], %r0;
+  add.u32 %r0, %r0, 4;
+  setp.lt.u32 %p2, %r0, 512;
+  @%p2 bra fill;
+  fence.proxy.async.shared::cta;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%map, {48, 6}], [%s];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+)"));
+  ASSERT_EQ(fault_text(report), "");
+  for (uint32_t y = 0; y < kHeight + 4; ++y)
+    for (uint32_t x = 0; x < kWidth; ++x) {
+      const bool stored = x >= 48 && y >= 6 && y < kHeight;
+      EXPECT_EQ(out[y * kWidth + x], stored ? 4 * ((y - 6) * 32 + x - 48) : 0xaaaaaaaa) << x << ", " << y;
+    }
+}
+
+TEST_P(TensorCopies, SwizzledBoxesComeBack) {
+  store_to_out = false;
+  map.swizzle = TensorSwizzle::b128;
+  // The tensor's upper left box goes to its lower right one.
+  const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + R"(
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {32, 4}], [%s];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ld.global.u32 %r0, [%in + 1424];
+  st.global.u32 [%out], %r0;
+)"));
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[0], word(36 - 32, 5 - 4)); // byte 1424: x 100 - 64, y 5
+}
+
+TEST_P(TensorCopies, MulticastReachesEveryCtaOfTheMask) {
+  const LaunchReport report = run(kernel(R"(
+  mbarrier.arrive.expect_tx.shared.b64 _, [%b], 512;
+  setp.ne.u32 %p1, %rank, 1;
+  @%p1 bra wait;
+  mov.u16 %h0, 5;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%s], [%map, {0, 1}], [%b], %h0;
+  bra done;
+wait:
+  setp.eq.u32 %p1, %rank, 3;
+  @%p1 bra done;
+again:
+  mbarrier.try_wait.parity.shared.b64 %p1, [%b], 0;
+  @!%p1 bra again;
+  ld.shared.u32 %r2, [%s + 4];
+  mul.wide.u32 %a0, %rank, 4;
+  add.u64 %a0, %a0, %out;
+  st.global.u32 [%a0], %r2;
+)"),
+                                  4);
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[0], word(1, 1));
+  EXPECT_EQ(out[1], 0xaaaaaaaa);
+  EXPECT_EQ(out[2], word(1, 1));
+  EXPECT_EQ(out[3], 0xaaaaaaaa);
+}
+
+TEST_P(TensorCopies, LoadsPixels) {
+  map = {.type = TensorType::f32,
+         .dims = {16, 4, 4, 2},
+         .strides_bytes = {64, 256, 1024},
+         .im2col = TensorIm2col{
+             .lower = {-1, -1}, .upper = {-1, -1}, .channels_per_pixel = 8, .pixels_per_column = 8}};
+  const LaunchReport report = run(kernel(R"(
+  mbarrier.arrive.expect_tx.shared.b64 _, [%b], 256;
+  mov.u16 %h0, 1;
+  mov.u16 %h1, 2;
+  cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%s], [%map, {8, -1, 0, 0}], [%b], {%h0, %h1};
+)" + std::string(kWait) + copy_to_out(64)));
+  ASSERT_EQ(fault_text(report), "");
+  for (int i = 0; i < 64; ++i) {
+    const int w = i / 8 % 4 - 1 + 1, h = i / 32 + 2, c = 8 + i % 8;
+    ASSERT_EQ(out[static_cast<size_t>(i)],
+              w >= 0 && w < 4 && h < 4 ? words[static_cast<size_t>(h * 64 + w * 16 + c)] : 0)
+        << i;
+  }
+}
+
+TEST_P(TensorCopies, ReplacesFieldsOfTheMap) {
+  const LaunchReport report = run(kernel(R"(
+  tensormap.replace.tile.global_address.global.b1024.b64 [%map], %out;
+  tensormap.replace.tile.global_dim.global.b1024.b32 [%map], 1, 3;
+  tensormap.replace.tile.box_dim.global.b1024.b32 [%map], 0, 16;
+  fence.proxy.tensormap::generic.release.gpu;
+  fence.proxy.tensormap::generic.acquire.gpu [%map], 128;
+)" + load_box(256, "0, 2") + kWait + R"(
+  ld.shared.u32 %r0, [%s + 60];
+  ld.shared.u32 %r1, [%s + 64];
+  st.global.u32 [%out], %r0;
+  st.global.u32 [%out + 4], %r1;
+)"));
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[0], 0xaaaaaaaau); // of `out`
+  EXPECT_EQ(out[1], 0u);          // row 3: outside now
+}
+
+TEST_P(TensorCopies, SayWhatIsWrong) {
+  const LaunchReport none = run(kernel("  mov.u64 %map, %in;\n" + load_box(512, "0, 0")));
+  EXPECT_NE(fault_text(none).find("are no tensor map"), std::string::npos) << fault_text(none);
+  const LaunchReport rank = run(kernel(load_box(512, "0, 0, 0", 3)));
+  EXPECT_NE(fault_text(rank).find("the tensor map has 2 dimensions, the instruction has 3"),
+            std::string::npos)
+      << fault_text(rank);
+  const LaunchReport inner = run(kernel(load_box(512, "1, 0")));
+  EXPECT_NE(fault_text(inner).find("innermost coordinate 1 is at byte 4"), std::string::npos)
+      << fault_text(inner);
+  const LaunchReport align = run(kernel("  add.u32 %s, %s, 64;\n" + load_box(512, "0, 0")));
+  EXPECT_NE(fault_text(align).find("align"), std::string::npos) << fault_text(align);
+  const LaunchReport bounds = run(kernel("  add.u32 %s, %s, 0x100000;\n" + load_box(512, "0, 0")));
+  EXPECT_NE(fault_text(bounds).find("out of bounds"), std::string::npos) << fault_text(bounds);
+  map.dims[1] = 9;
+  const LaunchReport tensor = run(kernel(load_box(512, "0, 8")));
+  EXPECT_NE(fault_text(tensor).find("out of bounds"), std::string::npos) << fault_text(tensor);
+}
+
+class LateTensorCopies : public TensorCopies {};
+INSTANTIATE_TEST_SUITE_P(Late, LateTensorCopies, testing::Values(AsyncMode::late));
+
+// Without a wait the box is as it was.
+TEST_P(LateTensorCopies, ShowAMissingWait) {
+  const LaunchReport report = run(kernel("  st.shared.u32 [%s], 7;\n" + load_box(512, "0, 0") +
+                                         "  ld.shared.u32 %r0, [%s];\n  st.global.u32 [%out], %r0;\n"));
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[0], 7u);
+}
+
+// Without the proxy fence the store takes what was there before.
+TEST_P(LateTensorCopies, ShowAMissingFence) {
+  store_to_out = true;
+  const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + R"(
+  st.shared.u32 [%s], 7;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%map, {32, 0}], [%s];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+)"));
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[32], 0xaaaaaaaau);
+}
+
+} // namespace
+} // namespace lemma::vgpu
