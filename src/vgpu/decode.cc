@@ -34,6 +34,8 @@ const SelectorTable& selectors() {
     add_mbarrier_selectors(t);
     add_wgmma_selectors(t);
     add_tensor_copy_selectors(t);
+    add_bulk_copy_selectors(t);
+    add_cp_async_selectors(t);
     return t;
   }();
   return table;

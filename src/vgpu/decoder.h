@@ -128,6 +128,8 @@ void add_cluster_selectors(
     SelectorTable& table); // cluster.cc: mapa getctarank barrier.cluster setmaxnreg griddepcontrol pmevent
 void add_matrix_selectors(SelectorTable& table);      // matrix.cc: mma wmma ldmatrix
 void add_mbarrier_selectors(SelectorTable& table);    // mbarrier.cc
+void add_bulk_copy_selectors(SelectorTable& table);   // bulk_copy.cc: and st.async, red.async
+void add_cp_async_selectors(SelectorTable& table);    // cp_async.cc
 void add_tensor_copy_selectors(SelectorTable& table); // tensor_copy.cc
 void add_wgmma_selectors(SelectorTable& table);       // wgmma.cc
 

@@ -92,6 +92,12 @@ void change_mbarrier(const MbarrierPlace& at, const MbarrierChange& change) {
     wake_mbarrier_waiters(*at.cta->cluster, *at.cta, at.offset);
 }
 
+void expect_arrival(const MbarrierPlace& at) {
+  Mbarrier barrier = read_mbarrier(at);
+  ++barrier.pending;
+  write_mbarrier(at, barrier);
+}
+
 void complete_bytes(const MbarrierPlace& at, uint32_t bytes) {
   change_mbarrier(at, {.expect_bytes = -int64_t{bytes}});
 }

@@ -62,6 +62,9 @@ std::optional<std::string> wrong_change(const MbarrierPlace& at, const MbarrierC
 // who wait are woken.
 void change_mbarrier(const MbarrierPlace& at, const MbarrierChange& change);
 
+// cp.async.mbarrier.arrive without .noinc: the current phase waits for one arrival more.
+void expect_arrival(const MbarrierPlace& at);
+
 // What asynchronous operations do when they are done: complete_tx.
 void complete_bytes(const MbarrierPlace& at, uint32_t bytes);
 

@@ -11,13 +11,14 @@
 // Fences order host memory. Proxy fences publish what threads have stored in shared memory to the async proxy
 // (Cta::async_view); the tensormap proxy reads tensor maps where they are, so it has nothing to publish. An
 // acquiring fence orders what comes after it, for which the model needs nothing.
-// Not here: red.async, multimem.red, cp.reduce.async.
+// Asynchronous reductions take the arithmetic from here (reduction.h). Not here: multimem.red.
 //
 // PTX ISA: "Parallel Synchronization and Communication Instructions": atom, red, membar/fence.
 // Tests: tests/unit/vgpu/atomic_test.cc.
 #include "numeric/arithmetic.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/handlers/reduction.h"
 
 #include <algorithm>
 #include <vector>
@@ -219,73 +220,89 @@ Step atomic(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
+// The same on one element at a host address, for reductions.
+template <class Op, class E = typename Op::Element>
+void reduce(std::byte* memory, const std::byte* operand, bool global) {
+  Operands<E> operands;
+  operands.global = global;
+  std::memcpy(&operands.b, operand, sizeof operands.b);
+  bool changed = false;
+  update<Op>(memory, operands, changed);
+}
+
+// Both ways to do an operation; null: the type has none.
+struct Update {
+  Handler handler = nullptr;
+  Reduce reduce = nullptr;
+};
+template <class Op>
+constexpr Update update_by{atomic<Op>, reduce<Op>};
+
 template <template <class> class Op>
-Handler for_unsigned(Type type) {
+Update for_unsigned(Type type) {
   switch (isa::bits_of(type)) {
   case 32:
-    return atomic<Op<uint32_t>>;
+    return update_by<Op<uint32_t>>;
   case 64:
-    return atomic<Op<uint64_t>>;
+    return update_by<Op<uint64_t>>;
   default:
-    return nullptr;
+    return Update{};
   }
 }
 
 template <template <class> class Op>
-Handler for_integer(Type type) {
+Update for_integer(Type type) {
   switch (type) {
   case Type::s32:
-    return atomic<Op<int32_t>>;
+    return update_by<Op<int32_t>>;
   case Type::s64:
-    return atomic<Op<int64_t>>;
+    return update_by<Op<int64_t>>;
   case Type::u32:
-    return atomic<Op<uint32_t>>;
+    return update_by<Op<uint32_t>>;
   case Type::u64:
-    return atomic<Op<uint64_t>>;
+    return update_by<Op<uint64_t>>;
   default:
-    return nullptr;
+    return Update{};
   }
 }
 
 template <FloatOp op>
-Handler for_float(Type type) {
+Update for_float(Type type) {
   switch (type) {
   case Type::f16:
-    return atomic<Float<uint16_t, FloatFormat::f16, op>>;
+    return update_by<Float<uint16_t, FloatFormat::f16, op>>;
   case Type::bf16:
-    return atomic<Float<uint16_t, FloatFormat::bf16, op>>;
+    return update_by<Float<uint16_t, FloatFormat::bf16, op>>;
   case Type::f16x2:
-    return atomic<Float<uint32_t, FloatFormat::f16, op>>;
+    return update_by<Float<uint32_t, FloatFormat::f16, op>>;
   case Type::bf16x2:
-    return atomic<Float<uint32_t, FloatFormat::bf16, op>>;
+    return update_by<Float<uint32_t, FloatFormat::bf16, op>>;
   case Type::f32:
-    return op == FloatOp::add ? atomic<Float<uint32_t, FloatFormat::f32, FloatOp::add>> : nullptr;
+    return op == FloatOp::add ? update_by<Float<uint32_t, FloatFormat::f32, FloatOp::add>> : Update{};
   case Type::f64:
-    return op == FloatOp::add ? atomic<Float<uint64_t, FloatFormat::f64, FloatOp::add>> : nullptr;
+    return op == FloatOp::add ? update_by<Float<uint64_t, FloatFormat::f64, FloatOp::add>> : Update{};
   default:
-    return nullptr;
+    return Update{};
   }
 }
 
-Handler exchange_handler(Type type) {
-  return isa::bits_of(type) == 128 ? atomic<Exchange<Bits128>> : for_unsigned<Exchange>(type);
+Update exchange(Type type) {
+  return isa::bits_of(type) == 128 ? update_by<Exchange<Bits128>> : for_unsigned<Exchange>(type);
 }
 
-Handler compare_and_swap_handler(Type type) {
+Update compare_and_swap(Type type) {
   switch (isa::bits_of(type)) {
   case 16:
-    return atomic<CompareAndSwap<uint16_t>>;
+    return update_by<CompareAndSwap<uint16_t>>;
   case 128:
-    return atomic<CompareAndSwap<Bits128>>;
+    return update_by<CompareAndSwap<Bits128>>;
   default:
     return for_unsigned<CompareAndSwap>(type);
   }
 }
 
-Handler handler_of(const ptx::Instruction& instruction) {
-  const Type type = instruction.type();
-  switch (instruction.one_of({Qual::and_, Qual::or_, Qual::xor_, Qual::exch, Qual::cas, Qual::add, Qual::inc,
-                              Qual::dec, Qual::min, Qual::max})) {
+Update find_update(Qual operation, Type type) {
+  switch (operation) {
   case Qual::and_:
     return for_unsigned<And>(type);
   case Qual::or_:
@@ -293,21 +310,21 @@ Handler handler_of(const ptx::Instruction& instruction) {
   case Qual::xor_:
     return for_unsigned<Xor>(type);
   case Qual::exch:
-    return exchange_handler(type);
+    return exchange(type);
   case Qual::cas:
-    return compare_and_swap_handler(type);
+    return compare_and_swap(type);
   case Qual::add:
     return isa::is_float(type) ? for_float<FloatOp::add>(type) : for_integer<Add>(type);
   case Qual::inc:
-    return type == Type::u32 ? atomic<Increment> : nullptr;
+    return type == Type::u32 ? update_by<Increment> : Update{};
   case Qual::dec:
-    return type == Type::u32 ? atomic<Decrement> : nullptr;
+    return type == Type::u32 ? update_by<Decrement> : Update{};
   case Qual::min:
     return isa::is_float(type) ? for_float<FloatOp::min>(type) : for_integer<Min>(type);
   case Qual::max:
     return isa::is_float(type) ? for_float<FloatOp::max>(type) : for_integer<Max>(type);
   default:
-    return nullptr;
+    return Update{};
   }
 }
 
@@ -319,7 +336,10 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
   const Type type = instruction.type();
   const bool returns = instruction.opcode == Opcode::atom;
   const std::span<const Operand> operands = std::span(instruction.operands).subspan(returns ? 1 : 0);
-  in.handler = handler_of(instruction);
+  in.handler = find_update(instruction.one_of({Qual::and_, Qual::or_, Qual::xor_, Qual::exch, Qual::cas,
+                                               Qual::add, Qual::inc, Qual::dec, Qual::min, Qual::max}),
+                           type)
+                   .handler;
   if (!in.handler || operands.size() < 2)
     return false;
   const AddressOperand address = decoder.address(instruction, operands[0]);
@@ -382,6 +402,10 @@ bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, D
 }
 
 } // namespace
+
+Reduce find_reduction(Qual operation, Type type) {
+  return find_update(operation, type).reduce;
+}
 
 void add_atomic_selectors(SelectorTable& table) {
   table.add({Opcode::atom, Opcode::red}, select_atomic);

@@ -1,0 +1,191 @@
+// cp.async, its groups, and cp.async.mbarrier.arrive.
+//
+// Copies of 4, 8 or 16 bytes from global to shared memory, each by a thread of its own. They belong to the
+// generic proxy. Both memories are checked when a copy is issued.
+//
+// PTX ISA: "Data Movement and Conversion Instructions: cp.async". Tests: tests/unit/vgpu/async_copy_test.cc.
+#include "vgpu/handlers/async_operands.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::OperandKind;
+
+constexpr uint32_t kMaxBytes = 16;
+
+// Sources: destination, source, and src-size or ignore-src.
+struct CopyPlan {
+  PlacedAddress to, from;
+  uint32_t bytes = 0;
+  bool has_source_size = false, has_ignore = false;
+};
+
+// One lane's copy. What is not taken from memory is zero.
+struct LaneCopy {
+  std::byte* to = nullptr;
+  uint8_t* unpublished = nullptr; // beside `to`, where the proxies are told apart
+  const std::byte* from = nullptr;
+  uint32_t bytes = 0, taken = 0;
+
+  void run() const {
+    std::array<std::byte, kMaxBytes> value{};
+    if (taken)
+      std::memcpy(value.data(), from, taken);
+    std::memcpy(to, value.data(), bytes);
+    if (unpublished)
+      std::memset(unpublished, 1, bytes);
+  }
+};
+
+bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
+  const auto& plan = *static_cast<const CopyPlan*>(in.extra);
+  copy.bytes = copy.taken = plan.bytes;
+  if (plan.has_source_size)
+    copy.taken = static_cast<uint32_t>(x.src_lane(in, 2, lane));
+  if (plan.has_ignore && (x.pred(in, 2) >> lane & 1))
+    copy.taken = 0;
+  if (copy.taken > plan.bytes) {
+    x.fault(in, FaultKind::illegal_instruction,
+            fmt::format("src-size is {}, more than the {} bytes of the copy (undefined behaviour)",
+                        copy.taken, plan.bytes),
+            lane);
+    return false;
+  }
+  const uint64_t to = lane_address(x, in, 0, plan.to.offset, lane);
+  copy.to = x.access(in, StateSpace::shared, to, plan.bytes, plan.bytes, Access::write, lane);
+  if (!copy.to)
+    return false;
+  if (!x.cta->unpublished.empty())
+    copy.unpublished = x.cta->unpublished.data() + (copy.to - x.cta->shared.data());
+  if (copy.taken)
+    copy.from = x.access(in, StateSpace::global, lane_address(x, in, 1, plan.from.offset, lane), copy.taken,
+                         plan.bytes, Access::read, lane);
+  return copy.from || !copy.taken;
+}
+
+Step run_copy(Exec& x, const DecodedInst& in) {
+  const bool eager = x.launch->config.async == AsyncMode::eager;
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    LaneCopy copy;
+    if (!prepare(x, in, lane, copy))
+      return Step::stopped;
+    if (eager)
+      copy.run();
+    else
+      x.start_async(lane, {.read = {}, .write = [copy] { copy.run(); }, .group = AsyncGroup::cp_async});
+  }
+  return Step::next;
+}
+
+Step run_commit(Exec& x, const DecodedInst&) {
+  for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::cp_async); });
+  return Step::next;
+}
+
+Step run_wait(Exec& x, const DecodedInst& in) {
+  for_lanes(x.active, [&](int lane) {
+    x.async().wait(x.thread(lane), AsyncGroup::cp_async, static_cast<uint64_t>(in.imm));
+  });
+  return Step::next;
+}
+
+// wait_all waits for what was not committed too.
+Step run_wait_all(Exec& x, const DecodedInst&) {
+  for_lanes(x.active, [&](int lane) { x.async().complete(x.thread(lane), AsyncGroup::cp_async); });
+  return Step::next;
+}
+
+struct ArrivePlan {
+  PlacedAddress address;
+  bool noinc = false;
+};
+
+// Arrives when all copies that the thread has issued are done. Without .noinc the phase waits for one arrival
+// more.
+Step run_arrive(Exec& x, const DecodedInst& in) {
+  const auto& plan = *static_cast<const ArrivePlan*>(in.extra);
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const MbarrierPlace at =
+        find_mbarrier(x, in, plan.address.space, lane_address(x, in, 0, plan.address.offset, lane), lane);
+    if (!at.cta)
+      return Step::stopped;
+    if (!plan.noinc)
+      expect_arrival(at);
+    else if (const auto wrong = wrong_change(at, {.arrivals = 1}))
+      return x.fault_at(
+          in, FaultKind::illegal_instruction,
+          fmt::format("cp.async.mbarrier.arrive.noinc on the mbarrier at shared address {:#x}: {} "
+                      "(undefined behaviour)",
+                      at.offset, *wrong),
+          lane, at.offset);
+    x.start_async(lane, {.read = {}, .write = [queue = &x.async(), thread = x.thread(lane), at] {
+                           queue->complete(thread, AsyncGroup::cp_async);
+                           change_mbarrier(at, {.arrivals = 1});
+                         }});
+  }
+  return Step::next;
+}
+
+bool select_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
+  const auto& operands = instruction.operands;
+  auto& plan = *d.make_extra<CopyPlan>(in);
+  plan.to = place_address(d, instruction, operands[0]);
+  plan.from = place_address(d, instruction, operands[1]);
+  plan.bytes = static_cast<uint32_t>(operands[2].bits);
+  if (plan.bytes > kMaxBytes)
+    return false;
+  std::vector<Slot> srcs{plan.to.base, plan.from.base};
+  const bool has_policy = instruction.has(Qual::L2_cache_hint);
+  if (operands.size() > (has_policy ? 4u : 3u)) {
+    const Operand& operand = operands[3];
+    plan.has_ignore = operand.negated || (operand.kind == OperandKind::reg &&
+                                          d.function().registers[operand.reg].type == Type::pred);
+    plan.has_source_size = !plan.has_ignore;
+    srcs.push_back(d.src(operand, plan.has_ignore ? Type::pred : Type::u32));
+  }
+  in.handler = run_copy;
+  d.set_operands(in, {}, srcs);
+  return true;
+}
+
+bool select_group(Decoder& d, const Instruction& instruction, DecodedInst& in) {
+  in.handler = instruction.opcode == Opcode::cp_async_commit_group ? run_commit
+               : instruction.opcode == Opcode::cp_async_wait_group ? run_wait
+                                                                   : run_wait_all;
+  if (instruction.opcode == Opcode::cp_async_wait_group)
+    in.imm = static_cast<int64_t>(instruction.operands[0].bits);
+  d.set_operands(in, {}, {});
+  return true;
+}
+
+bool select_arrive(Decoder& d, const Instruction& instruction, DecodedInst& in) {
+  auto& plan = *d.make_extra<ArrivePlan>(in);
+  plan.address = place_address(d, instruction, instruction.operands[0]);
+  plan.noinc = instruction.has(Qual::noinc);
+  in.handler = run_arrive;
+  d.set_operands(in, {}, {plan.address.base});
+  return true;
+}
+
+} // namespace
+
+void add_cp_async_selectors(SelectorTable& table) {
+  table.add(Opcode::cp_async, select_copy);
+  table.add({Opcode::cp_async_commit_group, Opcode::cp_async_wait_group, Opcode::cp_async_wait_all},
+            select_group);
+  table.add(Opcode::cp_async_mbarrier_arrive, select_arrive);
+}
+
+} // namespace lemma::vgpu
