@@ -17,8 +17,9 @@
 //   MN     none     k % 8 * 16 + k / 8 * leading + c * stride
 //   MN     others   k % 8 * line + k / 8 * stride + c % (line / 16) * 16 + c / (line / 16) * leading
 //
-// from the start address, and the swizzle is applied to the sum. Addresses wrap at 2^18. An H200 agrees with
-// random offsets, start addresses and base offsets, multiples of a line or not.
+// from the start address, and the swizzle is applied to the sum. An H200 agrees with random offsets, start
+// addresses and base offsets, multiples of a line or not. Sums do not wrap at 2^18: an H200 faults there, as
+// wherever else a matrix leaves the CTA's shared memory.
 //
 // PTX ISA: "Shared Memory Matrix Layout", "Matrix Descriptor Format". Tests:
 // tests/unit/layout/smem_descriptor_test.cc; recorded hardware bits: tests/golden, group wgmma.
@@ -30,7 +31,6 @@
 
 namespace lemma::layout {
 
-inline constexpr uint32_t kDescriptorAddressMask = (1u << 18) - 1;
 inline constexpr uint32_t kChunkBytes = 16;
 
 struct SmemDescriptor {
@@ -59,7 +59,7 @@ struct SmemDescriptor {
 
 private:
   uint32_t place(uint32_t offset) const {
-    return swizzle_address(start + offset, swizzle, base_offset) & kDescriptorAddressMask;
+    return swizzle_address(start + offset, swizzle, base_offset);
   }
 };
 
