@@ -1,16 +1,22 @@
-// Tensor copies (TMA): cp.async.bulk.tensor in both directions, their prefetch, and tensormap.replace.
+// Tensor copies (TMA): cp.async.bulk.tensor in both directions, their prefetch, cp.reduce.async.bulk.tensor,
+// tensormap.replace and tensormap.cp_fenceproxy.
 //
 // Each lane that executes one issues a copy of its own. Everything is checked when it is issued - the map,
 // the coordinates, both memories, the mbarriers - so that the copy itself, an asynchronous operation, cannot
 // fail. Shared memory is read and written as the async proxy does.
 //
-// Not here: which bytes a box has (layout/tensor_box.h), reductions (tensor_reduce.cc), bulk copies without a
-// tensor (bulk_copy.cc).
+// Reductions take the type of the elements from the map, so a type that the operation does not have shows
+// when one is issued. They are those of red on global memory, element by element, where f32 additions flush
+// subnormals.
+//
+// Not here: which bytes a box has (layout/tensor_box.h), what a reduction does to an element (reduction.h),
+// bulk copies without a tensor (bulk_copy.cc).
 //
 // PTX ISA: "Data Movement and Conversion Instructions: Tensor copy", "tensormap.replace".
 // Tests: tests/unit/vgpu/tensor_copy_test.cc; recorded hardware bits: tests/golden, group tma.
 #include "layout/tensor_box.h"
 #include "vgpu/handlers/async_operands.h"
+#include "vgpu/handlers/reduction.h"
 
 #include <fmt/format.h>
 
@@ -41,6 +47,7 @@ struct TensorPlan {
              map_space = StateSpace::generic;
   int rank = 0;
   bool im2col = false;
+  Qual reduction = Qual::none; // none: a copy
   int shared_source = -1, mbarrier_source = -1, offsets_source = -1, mask_source = -1;
 };
 
@@ -285,11 +292,64 @@ Step run_load(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
+// The type of the elements to the arithmetic; none where there are no reductions of it.
+Type reduced_type(TensorType type) {
+  switch (type) {
+  case TensorType::u32:
+    return Type::u32;
+  case TensorType::s32:
+    return Type::s32;
+  case TensorType::u64:
+    return Type::u64;
+  case TensorType::s64:
+    return Type::s64;
+  case TensorType::f16:
+    return Type::f16;
+  case TensorType::bf16:
+    return Type::bf16;
+  case TensorType::f32:
+  case TensorType::f32_ftz:
+    return Type::f32;
+  case TensorType::f64:
+    return Type::f64;
+  default:
+    return Type::none;
+  }
+}
+
+// The plan's reduction for the map; null after a fault.
+Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const EncodedTensorMap& map) {
+  const Qual operation = plan_of(in).reduction;
+  if (map.type == TensorType::tf32 || map.type == TensorType::tf32_ftz) {
+    x.fault(in, FaultKind::unsupported, "tensor reductions of tf32 elements are not modelled", lane);
+    return nullptr;
+  }
+  const Type type = reduced_type(map.type);
+  const bool bitwise = operation == Qual::and_ || operation == Qual::or_ || operation == Qual::xor_;
+  const Reduce reduce =
+      type == Type::none || (bitwise && isa::is_float(type)) ? nullptr : find_reduction(operation, type);
+  if (!reduce)
+    illegal(
+        x, in, lane,
+        fmt::format("there is no reduction .{} of the tensor map's elements, which are {} bits of {} type: "
+                    ".add is for integers of 32 and 64 bits, f16, bf16, f32 and f64, .min and .max for "
+                    "those integers, f16 and bf16, .inc and .dec for u32, .and, .or and .xor for those "
+                    "integers",
+                    isa::to_string(operation), 8 * layout::element_bytes(map.type),
+                    layout::is_floating(map.type) ? "a floating-point" : "an integer"));
+  return reduce;
+}
+
+// Stores, and reductions into the tensor.
 Step run_store(Exec& x, const DecodedInst& in) {
+  const bool reduces = plan_of(in).reduction != Qual::none;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     auto copy = std::make_shared<TensorCopy>();
-    if (!prepare(x, in, lane, Access::write, *copy))
+    if (!prepare(x, in, lane, reduces ? Access::atomic : Access::write, *copy))
+      return Step::stopped;
+    const Reduce reduce = reduces ? find_reduce(x, in, lane, copy->map) : nullptr;
+    if (reduces && !reduce)
       return Step::stopped;
     const MbarrierPlace from = find_box(x, in, lane, copy->bytes, Access::read);
     if (!from.cta)
@@ -303,11 +363,17 @@ Step run_store(Exec& x, const DecodedInst& in) {
                          });
                        },
                    .write =
-                       [copy, box] {
-                         for (size_t i = 0; i < copy->runs.size(); ++i)
-                           if (copy->hosts[i])
-                             std::memcpy(copy->hosts[i], box->data() + copy->runs[i].box_offset,
-                                         copy->runs[i].bytes);
+                       [copy, box, reduce] {
+                         const uint32_t size = layout::element_bytes(copy->map.type);
+                         for (size_t i = 0; i < copy->runs.size(); ++i) {
+                           const BoxRun& run = copy->runs[i];
+                           const std::byte* source = box->data() + run.box_offset;
+                           if (copy->hosts[i] && !reduce)
+                             std::memcpy(copy->hosts[i], source, run.bytes);
+                           else if (copy->hosts[i])
+                             for (uint32_t at = 0; at < run.bytes; at += size)
+                               reduce(copy->hosts[i] + at, source + at, true);
+                         }
                        },
                    .group = AsyncGroup::bulk});
   }
@@ -357,6 +423,9 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
   auto& plan = *d.make_extra<TensorPlan>(in);
   const bool store = instruction.has(Qual::bulk_group);
   const bool prefetch = instruction.opcode == Opcode::cp_async_bulk_prefetch_tensor;
+  if (instruction.opcode == Opcode::cp_reduce_async_bulk_tensor)
+    plan.reduction = instruction.one_of(
+        {Qual::add, Qual::min, Qual::max, Qual::inc, Qual::dec, Qual::and_, Qual::or_, Qual::xor_});
   plan.im2col = instruction.has(Qual::im2col) || instruction.has(Qual::im2col_no_offs);
   const size_t map_at = store || prefetch ? 0 : 1;
   std::vector<Slot> srcs;
@@ -505,12 +574,61 @@ bool select_replace(Decoder& d, const Instruction& instruction, DecodedInst& in)
   return true;
 }
 
+// --- tensormap.cp_fenceproxy ---
+
+struct FencedCopyPlan {
+  int64_t to_offset = 0, from_offset = 0;
+  StateSpace to_space = StateSpace::global, from_space = StateSpace::shared;
+};
+
+// The warp copies one map; the fence that comes with it has nothing to do, since tensor copies read maps
+// where they are.
+Step run_fenced_copy(Exec& x, const DecodedInst& in) {
+  const auto& plan = *static_cast<const FencedCopyPlan*>(in.extra);
+  const int lane = std::countr_zero(x.active);
+  const uint64_t to = lane_address(x, in, 0, plan.to_offset, lane);
+  const uint64_t from = lane_address(x, in, 1, plan.from_offset, lane);
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int other = std::countr_zero(left);
+    if (lane_address(x, in, 0, plan.to_offset, other) != to ||
+        lane_address(x, in, 1, plan.from_offset, other) != from)
+      return illegal(x, in, other,
+                     fmt::format("the addresses of lanes {} and {} differ: all threads of the warp give the "
+                                 "same ones",
+                                 lane, other));
+  }
+  const std::byte* source = x.access(in, plan.from_space, from, layout::kTensorMapBytes,
+                                     layout::kTensorMapAlign, Access::read, lane);
+  std::byte* target = source ? x.access(in, plan.to_space, to, layout::kTensorMapBytes,
+                                        layout::kTensorMapAlign, Access::write, lane)
+                             : nullptr;
+  if (!target)
+    return Step::stopped;
+  std::memcpy(target, source, layout::kTensorMapBytes);
+  return Step::next;
+}
+
+bool select_fenced_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
+  auto& plan = *d.make_extra<FencedCopyPlan>(in);
+  std::vector<Slot> srcs;
+  add_address(d, instruction, instruction.operands[0], StateSpace::global, srcs, plan.to_offset,
+              plan.to_space);
+  add_address(d, instruction, instruction.operands[1], StateSpace::shared, srcs, plan.from_offset,
+              plan.from_space);
+  in.handler = run_fenced_copy;
+  d.set_operands(in, {}, srcs);
+  return true;
+}
+
 } // namespace
 
 void add_tensor_copy_selectors(SelectorTable& table) {
-  table.add({Opcode::cp_async_bulk_tensor, Opcode::cp_async_bulk_prefetch_tensor}, select_tensor);
+  table.add({Opcode::cp_async_bulk_tensor, Opcode::cp_async_bulk_prefetch_tensor,
+             Opcode::cp_reduce_async_bulk_tensor},
+            select_tensor);
   table.add({Opcode::cp_async_bulk_commit_group, Opcode::cp_async_bulk_wait_group}, select_group);
   table.add(Opcode::tensormap_replace, select_replace);
+  table.add(Opcode::tensormap_cp_fenceproxy, select_fenced_copy);
 }
 
 } // namespace lemma::vgpu

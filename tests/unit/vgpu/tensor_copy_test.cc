@@ -81,9 +81,10 @@ protected:
     std::iota(words.begin(), words.end(), 0x3f800000u);
   }
 
-  LaunchReport run(const std::string& text, uint32_t ctas = 1) {
+  LaunchReport run(const std::string& text, uint32_t ctas = 1, uint32_t threads = 32) {
     Kernel kernel(text);
     kernel.config().grid = {ctas, 1, 1};
+    kernel.config().block = {threads, 1, 1};
     kernel.config().cluster = {ctas, 1, 1};
     kernel.config().explicit_cluster = true;
     kernel.config().async = GetParam();
@@ -263,6 +264,99 @@ TEST_P(TensorCopies, ReplacesFieldsOfTheMap) {
   ASSERT_EQ(fault_text(report), "");
   EXPECT_EQ(out[0], 0xaaaaaaaau); // of `out`
   EXPECT_EQ(out[1], 0u);          // row 3: outside now
+}
+
+TEST_P(TensorCopies, CopiesAMapAndLoadsByTheCopy) {
+  const LaunchReport report = run(kernel(R"(
+  mov.u32 %r3, map_copy;
+  mov.u32 %r0, 0;
+copy_map:
+  cvt.u64.u32 %a0, %r0;
+  add.u64 %a0, %a0, %map;
+  ld.global.u32 %r1, [%a0];
+  add.u32 %r2, %r0, %r3;
+  st.shared.u32 [%r2], %r1;
+  add.u32 %r0, %r0, 4;
+  setp.lt.u32 %p2, %r0, 128;
+  @%p2 bra copy_map;
+  tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r3], 0, 1;
+  add.u64 %map, %out, 1024;
+  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%map], [%r3], 128;
+  fence.proxy.tensormap::generic.acquire.gpu [%map], 128;
+)" + load_box(512, "0, 0") + kWait + copy_to_out(2)),
+                                  1, 1);
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[0], word(0, 0));
+  EXPECT_EQ(out[1], 0u);
+}
+
+// What a reduction leaves in row 0 of the tensor where the box is all `operand`, after the fence.
+std::string reduce_box(const std::string& operation, const std::string& operand) {
+  return R"(
+  mov.u32 %r0, 0;
+fill:
+  add.u32 %r1, %r0, %s;
+  st.shared.u32 [%r1], )" +
+         operand + R"(;
+  add.u32 %r0, %r0, 4;
+  setp.lt.u32 %p2, %r0, 512;
+  @%p2 bra fill;
+  fence.proxy.async.shared::cta;
+  cp.reduce.async.bulk.tensor.2d.global.shared::cta.)" +
+         operation + R"(.bulk_group [%map, {48, 0}], [%s];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+)";
+}
+
+TEST_P(TensorCopies, ReduceIntoTheTensor) {
+  struct Case {
+    TensorType type;
+    const char* operation;
+    const char* operand;
+    uint32_t result; // where 0xaaaaaaaa was
+  };
+  store_to_out = true;
+  const Case cases[] = {
+      {TensorType::u32, "add", "0x60000001", 0x0aaaaaab},
+      {TensorType::s32, "max", "1", 1},
+      {TensorType::u32, "max", "1", 0xaaaaaaaa},
+      {TensorType::s32, "min", "1", 0xaaaaaaaa},
+      {TensorType::u32, "inc", "0xaaaaaaaa", 0},
+      {TensorType::u32, "dec", "0xaaaaaaaa", 0xaaaaaaa9},
+      {TensorType::u32, "and", "0xff", 0xaa},
+      {TensorType::u32, "or", "0xff", 0xaaaaaaff},
+      {TensorType::s32, "xor", "0xff", 0xaaaaaa55},
+      {TensorType::f32, "add", "0x40000000", 0x40000000},  // 2 - 3e-13
+      {TensorType::f16, "add", "0x2aaaaaaa", 0xaeaa},      // 0xaaaa is -0x2aaa, twice it 0xaeaa
+      {TensorType::bf16, "min", "0xbf80bf80", 0xbf80bf80}, // -1
+      {TensorType::u64, "add", "0x80000000", 0x2aaaaaaa},
+  };
+  for (const Case& c : cases) {
+    map.type = c.type;
+    const uint32_t size = layout::element_bytes(c.type);
+    map.dims = {kWidth * 4 / size, kHeight};
+    map.box = {128 / size, 4};
+    const std::string coordinate = std::to_string(48 * 4 / size);
+    std::string body = reduce_box(c.operation, c.operand);
+    body.replace(body.find("{48"), 3, "{" + coordinate);
+    const LaunchReport report = run(kernel(body));
+    ASSERT_EQ(fault_text(report), "") << c.operation;
+    EXPECT_EQ(out[47], 0xaaaaaaaa);
+    EXPECT_EQ(out[48], c.result) << c.operation;
+    EXPECT_EQ(out[64 * 4 + 48], 0xaaaaaaaa);
+  }
+}
+
+TEST_P(TensorCopies, ReductionsSayWhichTypesTheyHave) {
+  store_to_out = true;
+  for (const auto& [type, operation] :
+       {std::pair{TensorType::f32, "xor"}, {TensorType::f32, "min"}, {TensorType::s32, "inc"}}) {
+    map.type = type;
+    const LaunchReport report = run(kernel(reduce_box(operation, "0")));
+    EXPECT_NE(fault_text(report).find(std::string("there is no reduction .") + operation), std::string::npos)
+        << fault_text(report);
+  }
 }
 
 TEST_P(TensorCopies, SayWhatIsWrong) {
