@@ -48,9 +48,9 @@ for name, shape in (("a", (m, k)), ("b", (n, k))):
     values = rng.standard_normal(shape) * np.exp2(rng.randint(-6, 7, shape))
     np.save(folder / f"{name}.npy", bf16_bits(values))
 maps = {
-    "a": tensor_map(0, "bf16", 2, m, k, [64, 128]),
-    "b": tensor_map(1, "bf16", 2, n, k, [64, 64]),
-    "d": tensor_map(2, "f32", 4, m, n, [32, 64]),
+    "a": tensor_map(4, "bf16", 2, m, k, [64, 128]),
+    "b": tensor_map(5, "bf16", 2, n, k, [64, 64]),
+    "d": tensor_map(6, "f32", 4, m, n, [32, 64]),
 }
 for name, value in maps.items():
     (folder / f"{name}.json").write_text(json.dumps(value) + "\n")

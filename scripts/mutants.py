@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""What each wait, fence and arrive of a kernel is good for: takes them out of its PTX one at a time and runs the rest.
+
+usage: scripts/mutants.py [--lemma PROGRAM] [--expect FILE] KERNEL.ptx ARGUMENTS...
+
+ARGUMENTS are those of `lemma run` after the file, as seen from the kernel's folder; {out} stands for the file to which
+the result is written. Each mutant runs on the virtual GPU with --async late, and its result is compared with that of
+the kernel as it is; with up to four seeds, until one shows a difference. A line of the table:
+
+    LINE | INSTRUCTION | different bits, deadlock, another fault by its name, or same bits | REASON
+
+With --expect the table must be that of FILE, and each "same bits" there must have a reason: why nothing shows that the
+instruction is missing. Exit status: 0 so; 1 not so; 2 the kernel itself does not run.
+
+Taken out are mbarrier waits (the wait counts as over at once), wgmma and bulk wait_group and commit_group, all fences,
+arrivals and expected bytes, cluster barriers and CTA barriers. Not taken out are copies and products themselves.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# Statements of one line that go away as a whole.
+PLAIN = re.compile(
+    r"(@!?%?\w+\s+)?("
+    r"wgmma\.(wait_group|commit_group|fence)|cp\.async\.(bulk\.)?(wait_group|wait_all|commit_group)|fence\.|fence\s|"
+    r"membar\.|mbarrier\.(arrive|expect_tx|complete_tx)|barrier\.cluster\.(arrive|wait)|"
+    r"(bar|barrier)(\.cta)?\.(sync|arrive|red))[^;]*;\s*$"
+)
+WAIT = re.compile(r"mbarrier\.(try|test)_wait\S*\s+([%\w]+)\s*,[^;]*;\s*$")
+
+
+def mutants(lines):
+    """Yields (line number from 1, instruction, text of the line in the mutant)."""
+    for number, line in enumerate(lines, 1):
+        statement = line.strip()
+        if wait := WAIT.match(statement):
+            yield number, statement, f"setp.eq.u32 {wait[2]}, 0, 0;"
+        elif PLAIN.match(statement):
+            yield number, statement, ""
+
+
+def run(options, ptx, out, seed):
+    """Returns (how the launch went, bytes of the result)."""
+    out.unlink(missing_ok=True)
+    arguments = [a.replace("{out}", str(out)) for a in options.arguments]
+    command = [options.lemma, "run", str(ptx), "--json", "--async", "late", "--seed", str(seed)]
+    command += ["--max-instructions", "10000000"]
+    folder = pathlib.Path(options.kernel).resolve().parent
+    done = subprocess.run(command + arguments, cwd=folder, capture_output=True, text=True, timeout=300)
+    try:
+        report = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        sys.exit(f"mutants: no report from {' '.join(command)}\n{done.stdout}{done.stderr}")
+    if "error" in report and "outcome" not in report:
+        return "rejected: " + report["error"].get("text", ""), b""
+    how = report["fault"]["kind"] if report["outcome"] == "fault" else report["outcome"]
+    return how, out.read_bytes() if out.exists() else b""
+
+
+def verdict(options, ptx, out, want):
+    for seed in range(4):
+        how, result = run(options, ptx, out, seed)
+        if how != "finished":
+            return how
+        if result != want:
+            return "different bits"
+    return "same bits"
+
+
+def check(path, rows):
+    """Returns what is wrong with the table of the file."""
+    listed = {}
+    for line in pathlib.Path(path).read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        number, instruction, result, *reason = (part.strip() for part in line.split(" | "))
+        listed[int(number), instruction] = (result, " ".join(reason))
+    wrong = []
+    for number, instruction, result in rows:
+        want, reason = listed.pop((number, instruction), ("nothing", ""))
+        if want != result:
+            wrong.append(f"line {number}, {instruction}: {result}, but {path} says {want}")
+        elif result == "same bits" and not reason:
+            wrong.append(f"line {number}, {instruction}: same bits, and {path} gives no reason")
+    wrong += [f"line {number}, {instruction}: in {path}, but no such mutant" for number, instruction in listed]
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--lemma", default=str(pathlib.Path(__file__).resolve().parent.parent / "build/bin/lemma"))
+    parser.add_argument("--expect")
+    parser.add_argument("kernel")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    options.lemma = str(pathlib.Path(options.lemma).resolve())
+
+    lines = pathlib.Path(options.kernel).read_text().splitlines()
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        ptx, out = pathlib.Path(scratch) / "mutant.ptx", pathlib.Path(scratch) / "out.bin"
+        ptx.write_text("\n".join(lines) + "\n")
+        how, want = run(options, ptx, out, 0)
+        if how != "finished" or not want or verdict(options, ptx, out, want) != "same bits":
+            print(f"mutants: {options.kernel} itself: {how}, or not the same with every seed", file=sys.stderr)
+            return 2
+        for number, instruction, replacement in mutants(lines):
+            changed = lines[: number - 1] + [replacement] + lines[number:]
+            ptx.write_text("\n".join(changed) + "\n")
+            result = verdict(options, ptx, out, want)
+            rows.append((number, instruction, result))
+            print(f"{number} | {instruction} | {result}", flush=True)
+    wrong = check(options.expect, rows) if options.expect else []
+    for line in wrong:
+        print(f"mutants: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
