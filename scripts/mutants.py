@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """What each wait, fence and arrive of a kernel is good for: takes them out of its PTX one at a time and runs the rest.
 
-usage: scripts/mutants.py [--lemma PROGRAM] [--expect FILE] KERNEL.ptx ARGUMENTS...
+usage: scripts/mutants.py [--lemma PROGRAM] [--expect FILE] KERNEL.ptx
 
-ARGUMENTS are those of `lemma run` after the file, as seen from the kernel's folder; {out} stands for the file to which
-the result is written. Each mutant runs on the virtual GPU with --async late, and its result is compared with that of
-the kernel as it is; with up to four seeds, until one shows a difference. A line of the table:
+The kernel runs as the first `lemma run KERNEL.ptx` in the README.md beside it says, on the virtual GPU and with
+--async late. It must give what that command expects; a mutant's result is compared with the kernel's, with up to four
+seeds, until one shows a difference. A line of the table:
 
     LINE | INSTRUCTION | different bits, deadlock, another fault by its name, or same bits | REASON
 
 With --expect the table must be that of FILE, and each "same bits" there must have a reason: why nothing shows that the
-instruction is missing. Exit status: 0 so; 1 not so; 2 the kernel itself does not run.
+instruction is missing. Exit status: 0 so; 1 not so; 2 the kernel itself does not run,
+or gives something else.
 
 Taken out are mbarrier waits (the wait counts as over at once), wgmma and bulk wait_group and commit_group, all fences,
 arrivals and expected bytes, cluster barriers and CTA barriers. Not taken out are copies and products themselves.
@@ -20,6 +21,7 @@ import argparse
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -44,14 +46,22 @@ def mutants(lines):
             yield number, statement, ""
 
 
+def command_of(kernel):
+    """The words after `lemma run KERNEL.ptx` in the README.md beside it."""
+    readme = (kernel.parent / "README.md").read_text()
+    found = re.search(rf"^[ \t]*lemma run {re.escape(kernel.name)} ((?:.*\\\n)*.*)$", readme, re.MULTILINE)
+    if not found:
+        sys.exit(f"mutants: no `lemma run {kernel.name}` in the README.md beside it")
+    return shlex.split(found[1].replace("\\\n", " "))
+
+
 def run(options, ptx, out, seed):
     """Returns (how the launch went, bytes of the result)."""
     out.unlink(missing_ok=True)
-    arguments = [a.replace("{out}", str(out)) for a in options.arguments]
-    command = [options.lemma, "run", str(ptx), "--json", "--async", "late", "--seed", str(seed)]
-    command += ["--max-instructions", "10000000"]
-    folder = pathlib.Path(options.kernel).resolve().parent
-    done = subprocess.run(command + arguments, cwd=folder, capture_output=True, text=True, timeout=300)
+    arguments = [re.sub(r"^out=[^:]*", f"out={out}", word) for word in command_of(options.kernel)]
+    command = [options.lemma, "run", str(ptx), "--json", "--async", "late", "--deterministic"]
+    command += ["--seed", str(seed), "--max-instructions", "10000000"]
+    done = subprocess.run(command + arguments, cwd=options.kernel.parent, capture_output=True, text=True, timeout=300)
     try:
         report = json.loads(done.stdout)
     except json.JSONDecodeError:
@@ -59,6 +69,8 @@ def run(options, ptx, out, seed):
     if "error" in report and "outcome" not in report:
         return "rejected: " + report["error"].get("text", ""), b""
     how = report["fault"]["kind"] if report["outcome"] == "fault" else report["outcome"]
+    if how == "finished" and report["exit_status"] != 0:
+        how = "different bits"
     return how, out.read_bytes() if out.exists() else b""
 
 
@@ -95,12 +107,12 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
     parser.add_argument("--lemma", default=str(pathlib.Path(__file__).resolve().parent.parent / "build/bin/lemma"))
     parser.add_argument("--expect")
-    parser.add_argument("kernel")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    parser.add_argument("kernel", type=pathlib.Path)
     options = parser.parse_args()
     options.lemma = str(pathlib.Path(options.lemma).resolve())
+    options.kernel = options.kernel.resolve()
 
-    lines = pathlib.Path(options.kernel).read_text().splitlines()
+    lines = options.kernel.read_text().splitlines()
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         ptx, out = pathlib.Path(scratch) / "mutant.ptx", pathlib.Path(scratch) / "out.bin"
