@@ -23,15 +23,18 @@ constexpr std::string_view SPEC_WMMA_LOAD = "warp-level-matrix-instructions-wmma
 constexpr std::string_view SPEC_WMMA_STORE = "warp-level-matrix-instructions-wmma-st";
 constexpr std::string_view SPEC_WMMA_MMA = "warp-level-matrix-instructions-wmma-mma";
 
+constexpr std::string_view SPEC_WGMMA = "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-async";
+
 constexpr TypeSet f16 = Type::f16, bf16 = Type::bf16, tf32 = Type::tf32, f32 = Type::f32, f64 = Type::f64,
-                  s32 = Type::s32, b16 = Type::b16;
-constexpr TypeSet s8 = Type::s8;
-constexpr Type u8 = Type::u8;
+                  s32 = Type::s32, b16 = Type::b16, b1 = Type::b1;
+constexpr TypeSet s8 = Type::s8, e4m3 = Type::e4m3;
+constexpr Type u8 = Type::u8, e5m2 = Type::e5m2;
 
 constexpr MatrixRow kRows[] = {
 #define ROW(...) MatrixRow{__VA_ARGS__},
 #include "isa/rows/m8n8.inc"
 #include "isa/rows/mma.inc"
+#include "isa/rows/wgmma.inc"
 #include "isa/rows/wmma.inc"
 #undef ROW
 };
@@ -113,6 +116,46 @@ std::string mma_syntax(const MatrixRow& row) {
                      operand_type(row, Matrix::c));
 }
 
+// The shapes of a wgmma row as the form tables write them.
+std::string wgmma_shapes(const MatrixRow& row) {
+  const int n = row.shape.n, k = row.shape.k;
+  return row.columns == Columns::by_8 ? fmt::format(".m64n(8..{}/8)k{}", n, k)
+                                      : fmt::format(".m64n8k{0} .m64n24k{0} .m64n(16..{1}/16)k{0}", k, n);
+}
+
+std::string wgmma_syntax(const MatrixRow& row, bool a_in_registers) {
+  const auto [count, type] = registers_of(row, Matrix::d, row.types.d.first());
+  std::string text = fmt::format(
+      "wgmma.mma_async.sync.aligned.shape{}{}{}  d:{}[shape.n/{}]-_, {}, b-desc:b64-imm, {{!}}scale-d:pred",
+      row.satfinite ? "{.satfinite}" : "", type_words(row), row.types.a.has(Type::b1) ? ".op.popc" : "",
+      to_string(type), row.shape.n / count, a_in_registers ? "a:b32[4]" : "a-desc:b64-imm");
+  if (row.numeric == Numeric::floating)
+    text += ", imm-scale-a:imm(-1..1/2), imm-scale-b:imm(-1..1/2)";
+  if (row.transposes && !a_in_registers)
+    text += ", imm-trans-a:imm(0..1)";
+  if (row.transposes)
+    text += ", imm-trans-b:imm(0..1)";
+  return text;
+}
+
+bool has_columns(const MatrixRow& row, int n) {
+  switch (row.columns) {
+  case Columns::by_8:
+    return n >= 8 && n <= row.shape.n && n % 8 == 0;
+  case Columns::by_16:
+    return n == 8 || n == 24 || (n >= 16 && n <= row.shape.n && n % 16 == 0);
+  default:
+    return n == row.shape.n;
+  }
+}
+
+bool has_shape(const MatrixRow& row, std::span<const Qual> quals) {
+  return std::any_of(quals.begin(), quals.end(), [&](Qual qual) {
+    const auto shape = matrix_shape(to_string(qual));
+    return shape && (*shape)[0] == row.shape.m && (*shape)[2] == row.shape.k && has_columns(row, (*shape)[1]);
+  });
+}
+
 // One word of a head: its alternatives, each with its dot; an absent one is empty.
 using Alternatives = std::vector<std::string>;
 
@@ -142,9 +185,12 @@ const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<
   for (const MatrixRow& row : kRows) {
     if (row.opcode != opcode || types.size() != row.spelled.size())
       continue;
-    const auto shape = parse_qual(shape_word(row));
-    if (!shape || !has(quals, *shape))
+    if (row.columns != Columns::one) {
+      if (!has_shape(row, quals))
+        continue;
+    } else if (const auto shape = parse_qual(shape_word(row)); !shape || !has(quals, *shape)) {
       continue;
+    }
     if (opcode == Opcode::wmma_load || opcode == Opcode::wmma_store) {
       const auto which = parse_qual(std::string_view("abcd").substr(static_cast<size_t>(row.matrix), 1));
       if (!which || !has(quals, *which))
@@ -180,6 +226,8 @@ Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::Maj
     const bool eight = type == Type::f16 && (matrix == Matrix::a || matrix == Matrix::b);
     return eight ? layout::repeated(fragment, layout::kWmmaF16Registers) : fragment;
   }
+  case FragmentRule::wgmma:
+    return layout::wgmma_fragment(matrix, row.shape, bits);
   case FragmentRule::m8n8:
     break;
   }
@@ -188,6 +236,10 @@ Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::Maj
 
 FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
   FragmentRegisters out{fragment_of(row, matrix, type).registers(), type};
+  if (row.fragments == FragmentRule::wgmma && matrix == Matrix::a) {
+    out.type = Type::b32;
+    return out;
+  }
   switch (type) {
   case Type::f16:
     out.type = Type::f16x2;
@@ -224,9 +276,15 @@ std::string syntax_of(const MatrixRow& row) {
     return "stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  [a], r:bits(b32)[num]-imm";
   case Opcode::movmatrix:
     return "movmatrix.sync.aligned.m8n8.trans.b16  d:bits(b32), a:bits(b32)-imm";
+  case Opcode::wgmma_mma_async:
+    return wgmma_syntax(row, false);
   default:
     return mma_syntax(row);
   }
+}
+
+std::string syntax_with_a_in_registers(const MatrixRow& row) {
+  return wgmma_syntax(row, true);
 }
 
 std::string where_of(const MatrixRow& row) {
@@ -243,6 +301,11 @@ std::string where_of(const MatrixRow& row) {
   case Opcode::ldmatrix:
   case Opcode::stmatrix:
     add("num = .x1 .x2 .x4; ss = .shared .shared::cta");
+    break;
+  case Opcode::wgmma_mma_async:
+    if (row.types.a.has(Type::b1))
+      add("op = .and");
+    add("shape = " + wgmma_shapes(row));
     break;
   default:
     if (row.layouts == Layouts::any)
@@ -272,7 +335,11 @@ std::vector<FormRow> matrix_form_rows() {
     form.section = row.spec;
     form.major = row.since.major;
     form.minor = row.since.minor;
-    rows.push_back(std::move(form));
+    rows.push_back(form);
+    if (row.opcode == Opcode::wgmma_mma_async) {
+      form.syntax = syntax_with_a_in_registers(row);
+      rows.push_back(std::move(form));
+    }
   }
   return rows;
 }
@@ -286,7 +353,14 @@ std::vector<std::string> spellings_of(const MatrixRow& row) {
     at += optional;
     const size_t end = std::min(head.find_first_of(".{}", at + 1), head.size());
     const std::string_view word = head.substr(at, end - at);
-    Alternatives values = class_values(where, word.substr(word.front() == '.'));
+    Alternatives values;
+    if (word == ".shape")
+      for (int n = 8; n <= row.shape.n; n += 8) {
+        if (has_columns(row, n))
+          values.push_back(fmt::format(".m{}n{}k{}", row.shape.m, n, row.shape.k));
+      }
+    else
+      values = class_values(where, word.substr(word.front() == '.'));
     if (values.empty())
       values.emplace_back(word);
     if (optional)

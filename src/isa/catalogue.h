@@ -8,7 +8,8 @@
 // How a matrix product rounds is not here (src/numeric, by architecture): a row only names the family. A row
 // of which no recorded hardware bits exist has an empty `checked`.
 //
-// PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions". Rows: src/isa/rows/*.inc.
+// PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions", "Asynchronous Warpgroup Level Matrix
+// Instructions". Rows: src/isa/rows/*.inc.
 // Tests: tests/unit/isa/catalogue_test.cc, tests/unit/vgpu/matrix_test.cc.
 #pragma once
 
@@ -57,7 +58,10 @@ struct MatrixTypes {
 enum class Layouts : uint8_t { none, row_col, any };
 
 // Rule by which lanes hold the matrices.
-enum class FragmentRule : uint8_t { mma, mma_m8n8k4, wmma, m8n8 };
+enum class FragmentRule : uint8_t { mma, mma_m8n8k4, wmma, wgmma, m8n8 };
+
+// What N may be: the shape's; 8 to that in steps of 8; 8, 24, and 16 to that in steps of 16.
+enum class Columns : uint8_t { one, by_8, by_16 };
 
 // Whose arithmetic: numeric::dot_model() for the row's types, integers, or none (data movement).
 enum class Numeric : uint8_t { none, floating, integer };
@@ -71,8 +75,10 @@ struct MatrixRow {
   Opcode opcode = Opcode::none;
   layout::Matrix matrix = layout::Matrix::d; // wmma.load and .store: which matrix moves; stmatrix and kin: d
   layout::Shape shape{};                     // ldmatrix and kin: m x n of one matrix
+  Columns columns = Columns::one;
   MatrixTypes types{};
-  // The types that the spelling has, in order: "dabc", "dc" (wmma.mma of f16), "m" (the matrix that moves).
+  // The types that the spelling has, in order: "dabc", "dab" (wgmma), "dc" (wmma.mma of f16), "m" (the matrix
+  // that moves).
   std::string_view spelled = "dabc";
   Layouts layouts = Layouts::none;
   FragmentRule fragments = FragmentRule::mma;
@@ -80,8 +86,9 @@ struct MatrixRow {
   // K of the machine instruction that this one assembles to, where that is less than the shape's: the product
   // is then taken in several steps, each from the result of the one before. 0: the shape's.
   int step_k = 0;
-  bool satfinite = false; // {.satfinite}
-  bool rounding = false;  // {.rn .rz .rm .rp}
+  bool satfinite = false;  // {.satfinite}
+  bool rounding = false;   // {.rn .rz .rm .rp}
+  bool transposes = false; // wgmma: imm-trans-a, imm-trans-b
   PtxSince since{};
   std::string_view targets{}; // "sm_80": and up
   std::string_view spec{};    // anchor in the PTX ISA document, without #
@@ -98,7 +105,8 @@ const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<
 Type type_of(const MatrixRow& row, layout::Matrix matrix, std::span<const Type> types);
 
 // Who holds matrix `matrix`, whose elements are of `type`, in an instruction of the row. `order` matters to
-// m8n8k4 alone. For ldmatrix and kin: one matrix, not transposed; layout::m8n8_b16() gives the others.
+// m8n8k4 alone. For ldmatrix and kin: one matrix, not transposed; layout::m8n8_b16() gives the others. wgmma:
+// of the row's largest N; B has none.
 layout::Fragment fragment_of(const MatrixRow& row, layout::Matrix matrix, Type type,
                              layout::MajorOrder order = layout::MajorOrder::row);
 
@@ -112,6 +120,8 @@ FragmentRegisters registers_of(const MatrixRow& row, layout::Matrix matrix, Type
 // The row as the form tables write it (src/isa/forms/README.md): head and operands, and its qualifier
 // classes.
 std::string syntax_of(const MatrixRow& row);
+// wgmma with A in registers, its second form.
+std::string syntax_with_a_in_registers(const MatrixRow& row);
 std::string where_of(const MatrixRow& row);
 // All rows, for the form tables.
 std::vector<FormRow> matrix_form_rows();

@@ -11,7 +11,8 @@
 // A mode of stride (0, 0) is a copy: wmma's f16 fragments are eight registers whatever the matrix needs.
 // Everything is constexpr, so that tables are made once.
 //
-// What is not here: shared-memory descriptors and swizzles, sparse metadata, wgmma.
+// What is not here: shared-memory descriptors and swizzles, sparse metadata. Lanes of wgmma's fragments are
+// threads of the warpgroup.
 //
 // PTX ISA: "Matrix Fragments for mma.m8n8k4" and its neighbours, "ldmatrix", "movmatrix", "stmatrix". Matrix
 // Fragments for WMMA are opaque there; ours are those of ptxas 12.8 and 13.0 for sm_80 to sm_90a, read from
@@ -189,6 +190,17 @@ constexpr Fragment mma_fragment(Matrix matrix, Shape shape, int element_bits) {
   default:
     return mma_c(shape.m, shape.n, element_bits);
   }
+}
+
+// --- wgmma, one matrix a warpgroup ---
+// Warp w of the four has rows 16w to 16w + 15, as mma.m16n8 has them. B is always in shared memory.
+constexpr Fragment wgmma_fragment(Matrix matrix, Shape shape, int element_bits) {
+  constexpr int kWarpRows = 16;
+  Fragment f =
+      matrix == Matrix::a ? mma_a(kWarpRows, shape.k, element_bits) : mma_c(kWarpRows, shape.n, element_bits);
+  f.rows = shape.m;
+  f.lane[2] = Mode{shape.m / kWarpRows, {kWarpRows, 0}};
+  return f;
 }
 
 // --- wmma ---

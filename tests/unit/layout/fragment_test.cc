@@ -59,6 +59,34 @@ void expect_formula(const Fragment& f, const Formula& formula, const std::string
           << "lane " << lane << " element " << i;
 }
 
+// "Register Fragments for wgmma": of D, row = 16 * warp + g (+ 8), col = 8 * (i / 4) + 2 * t + i % 2; A
+// likewise.
+TEST(Fragment, OfAWarpgroup) {
+  for (const int bits : {16, 32}) {
+    const Fragment d = wgmma_fragment(Matrix::d, {64, 24, 16}, bits);
+    EXPECT_EQ(d.lanes(), 128);
+    EXPECT_EQ(d.registers(), bits == 16 ? 6 : 12);
+    EXPECT_EQ(coverage(d).size(), 64u * 24);
+    const int elems = d.elems_per_register();
+    for (int thread = 0; thread < 128; ++thread)
+      for (int i = 0; i < 12; ++i)
+        EXPECT_EQ(
+            d.at({thread, i / elems, i % elems}),
+            (Coord{thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8, i / 4 * 8 + thread % 4 * 2 + i % 2}));
+  }
+  for (const int bits : {1, 8, 16, 32}) {
+    const Fragment a = wgmma_fragment(Matrix::a, {64, 8, 256 / bits}, bits);
+    EXPECT_EQ(a.registers(), 4);
+    EXPECT_EQ(coverage(a).size(), 64u * 256 / static_cast<size_t>(bits));
+    const int packed = 32 / bits;
+    for (int thread = 0; thread < 128; ++thread)
+      for (int i = 0; i < 4 * packed; ++i)
+        EXPECT_EQ(a.at({thread, i / packed, i % packed}),
+                  (Coord{thread / 32 * 16 + thread % 32 / 4 + i / packed % 2 * 8,
+                         i / (2 * packed) * 4 * packed + thread % 4 * packed + i % packed}));
+  }
+}
+
 struct MmaCase {
   Shape shape;
   int bits; // of A and B
