@@ -8,7 +8,9 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <set>
 
 namespace lemma::isa {
 namespace {
@@ -246,13 +248,55 @@ std::vector<std::string> nearest_words(std::string_view found, const std::vector
   return words;
 }
 
+// "8..32 in steps of 8, 48..256 in steps of 16" of a sorted list.
+std::string runs_of(const std::vector<int>& numbers) {
+  std::string text;
+  for (size_t first = 0; first < numbers.size();) {
+    size_t last = first;
+    while (last + 1 < numbers.size() &&
+           numbers[last + 1] - numbers[last] == numbers[first + 1] - numbers[first])
+      ++last;
+    text += text.empty() ? "" : ", ";
+    if (last < first + 2)
+      text += fmt::format("{}", numbers[last = first]);
+    else
+      text += fmt::format("{}..{} in steps of {}", numbers[first], numbers[last],
+                          numbers[first + 1] - numbers[first]);
+    first = last + 1;
+  }
+  return text;
+}
+
+// The words, each with its dot. Of many shapes that differ in N alone: ".m64nNk16 with N = 8..256 in steps of
+// 8".
+std::vector<std::string> listed(const std::vector<std::string_view>& legal) {
+  constexpr size_t kMany = 6;
+  std::map<std::pair<int, int>, std::set<int>> columns; // of M and K
+  for (const std::string_view word : legal)
+    if (const auto shape = matrix_shape(word))
+      columns[{(*shape)[0], (*shape)[2]}].insert((*shape)[1]);
+  std::vector<std::string> words;
+  for (const std::string_view word : legal) {
+    const auto shape = matrix_shape(word);
+    const auto family = shape ? columns.find({(*shape)[0], (*shape)[2]}) : columns.end();
+    if (family == columns.end() || family->second.size() < kMany) {
+      words.push_back(fmt::format(".{}", word));
+    } else if ((*shape)[1] == *family->second.begin()) {
+      const std::vector<int> numbers(family->second.begin(), family->second.end());
+      words.push_back(fmt::format(".m{}nNk{} with N = {}", (*shape)[0], (*shape)[2], runs_of(numbers)));
+    }
+  }
+  return words;
+}
+
 void add_legal(Diagnostic& error, const std::vector<std::string_view>& legal, std::string_view found) {
   constexpr size_t kShown = 24;
+  const std::vector<std::string> words = listed(legal);
   std::string text;
-  for (size_t i = 0; i < std::min(legal.size(), kShown); ++i)
-    text += fmt::format("{}.{}", i ? " " : "", legal[i]);
-  if (legal.size() > kShown)
-    text += fmt::format(" and {} more", legal.size() - kShown);
+  for (size_t i = 0; i < std::min(words.size(), kShown); ++i)
+    text += (i ? " " : "") + words[i];
+  if (words.size() > kShown)
+    text += fmt::format(" and {} more", words.size() - kShown);
   if (!text.empty())
     error.notes.push_back({"legal", text});
   std::string near;

@@ -58,6 +58,7 @@ TEST(Match, OfAShapeTheNearestInSizeAreNamed) {
   Diagnostic error;
   EXPECT_EQ(resolve("wgmma.mma_async.sync.aligned.m64n20k16.f32.f16.f16", &error), nullptr);
   ASSERT_GE(error.notes.size(), 2u);
+  EXPECT_EQ(error.notes[0].text, ".m64nNk16 with N = 8..256 in steps of 8");
   EXPECT_EQ(error.notes[1].label, "did you mean");
   EXPECT_EQ(error.notes[1].text, ".m64n16k16, .m64n24k16");
 }
