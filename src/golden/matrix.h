@@ -22,6 +22,7 @@ std::vector<Case> mma_cases(std::string_view group);
 std::vector<Case> wmma_cases(std::string_view group);
 std::vector<Case> ldmatrix_cases(std::string_view group);
 std::vector<Case> wgmma_cases(std::string_view group);
+std::vector<Case> wgmma_address_cases(); // of group wgmma: where descriptors lead
 
 // What a spelling of a row fixes: the types of its matrices, D A B C.
 struct MatrixSpelling {

@@ -356,6 +356,8 @@ std::vector<Case> wgmma_cases(std::string_view) {
                                  .swizzle_b = swizzle,
                                  .transpose_b = transpose,
                                  .random_descriptor = true}));
+  for (Case& c : wgmma_address_cases())
+    cases.push_back(std::move(c));
   return cases;
 }
 
