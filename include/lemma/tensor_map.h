@@ -17,7 +17,8 @@
 
 namespace lemma {
 
-// f32_ftz and tf32_ftz flush subnormal numbers to zero; tf32 elements are f32 in memory.
+// tf32 elements are f32 in memory, and loads round them. The _ftz ones flush subnormal numbers to zero in
+// reductions, not in copies.
 enum class TensorType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32_ftz, tf32, tf32_ftz };
 enum class TensorInterleave : uint8_t { none, b16, b32 };
 enum class TensorSwizzle : uint8_t { none, b32, b64, b128 };

@@ -144,22 +144,27 @@ TEST_P(TensorCopies, FillsOutsideAndCompletesAllBytes) {
     ASSERT_EQ(fault_text(report), "");
     for (uint32_t i = 0; i < 128; ++i)
       ASSERT_EQ(out[i],
-                word(static_cast<int>(i % 32) - 16, 6 + i / 32, fill == TensorFill::nan ? 0x7fffffff : 0))
+                word(static_cast<int>(i % 32) - 16, 6 + i / 32, fill == TensorFill::nan ? 0x7ff77ff7 : 0))
           << i;
   }
 }
 
-TEST_P(TensorCopies, FlushesSubnormals) {
-  words[0] = 0x00000001;
-  words[1] = 0x807fffff;
-  words[2] = 0x00800000;
-  map.type = TensorType::f32_ftz;
-  const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + copy_to_out(4)));
-  ASSERT_EQ(fault_text(report), "");
-  EXPECT_EQ(out[0], 0u);
-  EXPECT_EQ(out[1], 0x80000000u);
-  EXPECT_EQ(out[2], 0x00800000u);
-  EXPECT_EQ(out[3], words[3]);
+// The values are an H200's.
+TEST_P(TensorCopies, RoundToTf32ButFlushNothing) {
+  const std::vector<std::pair<uint32_t, uint32_t>> pairs = {
+      {0x00000001, 0x00000000}, {0x807fffff, 0x80800000}, {0x3f800fff, 0x3f800000}, {0x3f801000, 0x3f800000},
+      {0x3f801001, 0x3f802000}, {0x3f803000, 0x3f804000}, {0x7f7fffff, 0x7f800000}, {0xff7ff000, 0xff800000},
+      {0xff800000, 0xff800000}, {0x7f800001, 0x7fffe000}, {0xffc12345, 0x7fffe000}, {0x00001000, 0x00000000},
+      {0x80003000, 0x80004000}, {0xbf801800, 0xbf802000}, {0x80000000, 0x80000000}};
+  for (size_t i = 0; i < pairs.size(); ++i)
+    words[i] = pairs[i].first;
+  for (const TensorType type : {TensorType::tf32, TensorType::tf32_ftz, TensorType::f32_ftz}) {
+    map.type = type;
+    const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + copy_to_out(16)));
+    ASSERT_EQ(fault_text(report), "");
+    for (size_t i = 0; i < pairs.size(); ++i)
+      EXPECT_EQ(out[i], type == TensorType::f32_ftz ? pairs[i].first : pairs[i].second) << i;
+  }
 }
 
 TEST_P(TensorCopies, StoresWhatLiesInTheTensor) {
@@ -345,6 +350,27 @@ TEST_P(TensorCopies, ReduceIntoTheTensor) {
     EXPECT_EQ(out[47], 0xaaaaaaaa);
     EXPECT_EQ(out[48], c.result) << c.operation;
     EXPECT_EQ(out[64 * 4 + 48], 0xaaaaaaaa);
+  }
+}
+
+// As on an H200.
+TEST_P(TensorCopies, ReductionsFlushOnlyWithFtz) {
+  store_to_out = false;
+  for (const TensorType type :
+       {TensorType::f32, TensorType::tf32, TensorType::f32_ftz, TensorType::tf32_ftz}) {
+    map.type = type;
+    words[48] = 0x00400001;
+    words[49] = 0x00000000;
+    const LaunchReport report = run(kernel(reduce_box("add", "0x00400001") + R"(
+  ld.global.u32 %r0, [%in + 192];
+  ld.global.u32 %r1, [%in + 196];
+  st.global.u32 [%out], %r0;
+  st.global.u32 [%out + 4], %r1;
+)"));
+    ASSERT_EQ(fault_text(report), "");
+    const bool flushes = type == TensorType::f32_ftz || type == TensorType::tf32_ftz;
+    EXPECT_EQ(out[0], flushes ? 0u : 0x00800002u);
+    EXPECT_EQ(out[1], flushes ? 0u : 0x00400001u);
   }
 }
 
