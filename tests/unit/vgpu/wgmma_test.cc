@@ -91,6 +91,17 @@ TEST(Wgmma, RightProgramsGiveTheSameEagerAndLate) {
   expect_both(text({kPublish, kFence, mma(), mma(), mma(kRegistersOfA), kCommit, kWait, kStore}), 49);
 }
 
+TEST(Wgmma, ScaleDMayBeANegatedPredicate) {
+  const std::string small = "setp.lt.u32 %p1, %t, 4096;\n";
+  expect_both(text({kPublish, small, kFence, mma("%rd1", "%p1"), kCommit, kWait, kStore}), 17);
+  expect_both(text({kPublish, small, kFence, mma("%rd1", "!%p1"), kCommit, kWait, kStore}), 16);
+}
+
+TEST(Wgmma, SkippedByAPredicateOfAllLanes) {
+  const std::string none = "setp.gt.u32 %p1, %t, 4096;\n";
+  expect_both(text({kPublish, none, kFence, mma(), "@%p1 " + mma(), kCommit, kWait, kStore}), 17);
+}
+
 TEST(Wgmma, AccumulatorsStayInFlightOverAFence) {
   expect_both(text({kPublish, kFence, mma(), kCommit, kFence, mma(), kCommit, kWait, kStore}), 33);
   expect_both(text({kPublish, kFence, mma(), kFence, mma(), kCommit, kWait, kStore}), 33);
