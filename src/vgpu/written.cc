@@ -44,8 +44,10 @@ void apply_writes(const DecodedInst& in, BitSet& written) {
 
 void mark_all(Code& code) {
   code.tracked.assign(code.tracked.size(), true);
-  for (DecodedInst& in : code.insts)
+  for (DecodedInst& in : code.insts) {
     for_each_read(in, [&](uint32_t) { in.checks_init = true; });
+    in.checks_updated = in.updates;
+  }
 }
 
 } // namespace
@@ -85,6 +87,11 @@ void find_unwritten_reads(Code& code, const std::vector<BasicBlock>& blocks,
             code.tracked[reg] = true;
           }
         });
+        for (int i = 0; in.updates && i < in.dst_count; ++i)
+          if (const uint32_t reg = in.ops[i].reg; reg != ptx::kNone && !state.test(reg)) {
+            in.checks_updated = true;
+            code.tracked[reg] = true;
+          }
         apply_writes(in, state);
       }
     }

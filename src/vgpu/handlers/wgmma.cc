@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace lemma::vgpu {
 namespace {
@@ -39,7 +40,7 @@ constexpr int kARegisters = 4;
 struct WgmmaPlan {
   numeric::DotModel model;
   int n = 0, k = 0;
-  int d_bytes = 4; // of an element
+  int d_bytes = 4;                               // of an element
   uint32_t negate_a = 0, negate_b = 0;           // sign bits to flip, in each 32-bit word
   bool transpose_a = false, transpose_b = false; // MN-major
   bool a_in_registers = false;
@@ -301,6 +302,19 @@ bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, 
   return true;
 }
 
+// Reports the first accumulator that some lane has not written.
+void check_accumulators(Exec& x, const DecodedInst& in) {
+  for (int i = 0; i < in.dst_count; ++i) {
+    const uint32_t reg = in.ops[i].reg;
+    if (reg == ptx::kNone || !x.code->tracked[reg])
+      continue;
+    if (const LaneMask missing = ~x.frame->written[reg]; missing != 0) {
+      x.uninitialized(in, std::countr_zero(missing), "register " + x.code->function->registers[reg].name);
+      return;
+    }
+  }
+}
+
 Step run_mma(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warpgroup(x, in, step))
@@ -324,6 +338,8 @@ Step run_mma(Exec& x, const DecodedInst& in) {
                     "(undefined behaviour)",
                     scale));
   operation.accumulates = scale != 0;
+  if (operation.accumulates && in.checks_updated)
+    check_accumulators(x, in);
   if (x.launch->config.async == AsyncMode::eager)
     execute(x, operation, x.bases[0]);
   else
@@ -487,6 +503,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     plan.transpose_a = immediate(next++) == 1;
   plan.transpose_b = immediate(next) == 1;
   in.handler = run_mma;
+  in.updates = true;
   decoder.set_operands(in, dsts, srcs);
   return true;
 }

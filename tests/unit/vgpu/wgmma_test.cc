@@ -187,5 +187,16 @@ TEST(Wgmma, UnwrittenSharedMemoryIsReported) {
   EXPECT_SAYS(uninitialized_text(done.report), "shared memory of B");
 }
 
+TEST(Wgmma, UnwrittenAccumulatorsAreReportedWhereTheyAreRead) {
+  const std::string fresh = ".reg .f32 %fresh<4>;\n setp.gt.u32 %p1, %t, 4096;\n";
+  const char* d = "{%fresh0, %fresh1, %fresh2, %fresh3}";
+  const auto reported = [&](const std::string& products) {
+    return uninitialized_text(
+        run(text({kPublish, fresh, kFence, products, kCommit, kWait}), AsyncMode::eager).report);
+  };
+  EXPECT_SAYS(reported(mma("%rd1", "1", d)), "register %fresh0");
+  EXPECT_EQ(reported(mma("%rd1", "%p1", d) + mma("%rd1", "1", d)), "");
+}
+
 } // namespace
 } // namespace lemma::vgpu
