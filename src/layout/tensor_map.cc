@@ -80,9 +80,10 @@ std::string wrong_box(const TensorMap& map) {
       return fmt::format("element_strides[{}] is {}: legal are 1 to 8", i, element_stride(map, i));
   const uint32_t inner = (map.im2col ? map.im2col->channels_per_pixel : map.box[0]) * element_bytes(map.type);
   const char* what = map.im2col ? "channels_per_pixel" : "box[0]";
+  // The driver asks it of the tiles of interleaved tensors too.
+  if ((map.interleave == TensorInterleave::none || !map.im2col) && inner % 16)
+    return fmt::format("{} takes {} bytes: legal are multiples of 16", what, inner);
   if (map.interleave == TensorInterleave::none) {
-    if (inner % 16)
-      return fmt::format("{} takes {} bytes: legal are multiples of 16", what, inner);
     const uint32_t span = line_bytes(swizzle_of(map.swizzle));
     if (map.swizzle != TensorSwizzle::none && inner > span)
       return fmt::format("{} takes {} bytes, more than the {} of the swizzle", what, inner, span);

@@ -108,6 +108,11 @@ TEST(TensorMap, SaysWhichRuleIsBroken) {
       {[](TensorMap& m) { m.box.pop_back(); }, "box has 2 entries for 3 dimensions"},
       {[](TensorMap& m) { m.box[0] = 12; }, "box[0] takes 24 bytes: legal are multiples of 16"},
       {[](TensorMap& m) {
+         m.box[0] = 4;
+         m.interleave = TensorInterleave::b16;
+       },
+       "box[0] takes 8 bytes: legal are multiples of 16"},
+      {[](TensorMap& m) {
          m.box[0] = 64;
          m.swizzle = TensorSwizzle::b64;
        },
