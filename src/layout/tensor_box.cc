@@ -113,6 +113,18 @@ uint32_t box_bytes(const EncodedTensorMap& map) {
   return elements * bytes;
 }
 
+uint32_t row_bytes(const EncodedTensorMap& map) {
+  return element_bytes(map.type) * (map.is_im2col ? map.channels : map.box[0]);
+}
+
+uint32_t row_pitch(const EncodedTensorMap& map) {
+  return map.swizzle == TensorSwizzle::none ? row_bytes(map) : line_bytes(swizzle_of(map.swizzle));
+}
+
+uint32_t shared_bytes(const EncodedTensorMap& map) {
+  return box_bytes(map) / row_bytes(map) * row_pitch(map);
+}
+
 std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request) {
   return map.is_im2col ? im2col_runs(map, request) : tile_runs(map, request);
 }

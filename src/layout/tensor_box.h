@@ -1,8 +1,9 @@
 // The box that a tensor copy moves: which bytes of global memory go to which bytes of shared memory.
 //
-// In shared memory the box is dense, its innermost dimension first, before the swizzle. A row is the run of
-// the innermost dimension; the parts of it that lie outside the tensor are filled when loading and left out
-// when storing.
+// In shared memory the box has its innermost dimension first. It is dense without a swizzle; with one, each
+// row takes a whole line of the swizzle, and what a shorter row leaves of it is not touched (measured on an
+// H200). A row is the run of the innermost dimension; the parts of it that lie outside the tensor are filled
+// when loading and left out when storing.
 //
 // PTX ISA: "Tensors": "Tiled Mode", "Im2col Mode", "Out of Bounds". Tests:
 // tests/unit/layout/tensor_map_test.cc; recorded hardware bits: tests/golden, group tma.
@@ -16,7 +17,7 @@ namespace lemma::layout {
 
 // A run of bytes of the box, in the order of shared memory.
 struct BoxRun {
-  uint32_t box_offset = 0; // in the box, before the swizzle
+  uint32_t box_offset = 0; // in the box, dense and before the swizzle
   uint32_t bytes = 0;
   bool inside = false;        // the tensor has these elements
   uint64_t global_offset = 0; // inside: from the tensor's address
@@ -27,8 +28,13 @@ struct BoxRequest {
   std::array<uint16_t, 3> im2col_offsets{}; // loads in im2col mode, by spatial dimension
 };
 
-// Bytes of the whole box, what lies outside the tensor too.
+// Bytes of the whole box, what lies outside the tensor too. They are what an mbarrier counts.
 uint32_t box_bytes(const EncodedTensorMap& map);
+// Bytes of one row, and the distance between rows in shared memory.
+uint32_t row_bytes(const EncodedTensorMap& map);
+uint32_t row_pitch(const EncodedTensorMap& map);
+// Shared memory from the first row to the end of the last one's line.
+uint32_t shared_bytes(const EncodedTensorMap& map);
 
 // The runs of a box; they cover it.
 std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request);

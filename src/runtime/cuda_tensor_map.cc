@@ -24,14 +24,16 @@ Status encode_tensor_map(const Driver& driver, const TensorMap& map, void* out) 
              swizzle = static_cast<int>(map.swizzle), l2 = static_cast<int>(map.l2_promotion),
              fill = static_cast<int>(map.oob_fill);
   auto* address = reinterpret_cast<void*>(map.address);
+  constexpr uint64_t kNoStrides =
+      0; // of a tensor with one dimension: the driver wants a pointer all the same
+  const uint64_t* strides = map.strides_bytes.empty() ? &kNoStrides : map.strides_bytes.data();
   if (!map.im2col)
-    return driver.tensor_map_encode_tiled(out, type, rank, address, map.dims.data(), map.strides_bytes.data(),
-                                          map.box.data(), steps.data(), interleave, swizzle, l2, fill);
+    return driver.tensor_map_encode_tiled(out, type, rank, address, map.dims.data(), strides, map.box.data(),
+                                          steps.data(), interleave, swizzle, l2, fill);
   const TensorIm2col& im2col = *map.im2col;
-  return driver.tensor_map_encode_im2col(out, type, rank, address, map.dims.data(), map.strides_bytes.data(),
-                                         im2col.lower.data(), im2col.upper.data(), im2col.channels_per_pixel,
-                                         im2col.pixels_per_column, steps.data(), interleave, swizzle, l2,
-                                         fill);
+  return driver.tensor_map_encode_im2col(
+      out, type, rank, address, map.dims.data(), strides, im2col.lower.data(), im2col.upper.data(),
+      im2col.channels_per_pixel, im2col.pixels_per_column, steps.data(), interleave, swizzle, l2, fill);
 }
 
 } // namespace lemma::runtime::cuda

@@ -51,6 +51,7 @@ public:
       const uint64_t in_pass = pass();
       executed += in_pass;
       if (cluster_.is_finished()) {
+        forget_shared_memory();
         cluster_.async.drain();
         return Turn::finished;
       }
@@ -74,6 +75,12 @@ private:
       }
     }
     return executed;
+  }
+
+  // What is still in flight finds the shared memory of CTAs gone: nobody has waited for it.
+  void forget_shared_memory() {
+    for (const auto& cta : cluster_.ctas)
+      std::fill(cta->async_view.begin(), cta->async_view.end(), std::byte{0xcb});
   }
 
   // No warp is ready. What may go on all the same: loops that look at memory which has changed since, then

@@ -115,6 +115,16 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& 
     x.fault(in, FaultKind::unsupported, "tensor copies with interleave are not modelled", lane);
     return false;
   }
+  if (kind == Access::write)
+    for (int i = 0; i < plan.rank; ++i)
+      if (const int32_t at = copy.request.coordinates[static_cast<size_t>(i)]; at < 0) {
+        illegal(x, in, lane,
+                fmt::format(
+                    "coordinate {} is {}: a store or a reduction takes no negative ones (an H200 faults too: "
+                    "illegal instruction)",
+                    i, at));
+        return false;
+      }
   const int64_t inner = int64_t{copy.request.coordinates[0]} * layout::element_bytes(map.type);
   if (!plan.im2col && inner % 16 != 0) {
     illegal(
@@ -202,8 +212,10 @@ void each_chunk(const TensorCopy& copy, uint32_t shared, F&& f) {
     return;
   }
   constexpr uint32_t kChunk = 16;
-  for (uint32_t at = 0; at < copy.bytes; at += kChunk)
-    f(at, layout::swizzle_address(shared + at, swizzle), std::min(kChunk, copy.bytes - at));
+  const uint32_t row = row_bytes(copy.map), pitch = row_pitch(copy.map);
+  for (uint32_t begin = 0, line = shared; begin < copy.bytes; begin += row, line += pitch)
+    for (uint32_t at = 0; at < row; at += kChunk)
+      f(begin + at, layout::swizzle_address(line + at, swizzle), kChunk);
 }
 
 struct Destination {
@@ -259,7 +271,7 @@ Step run_load(Exec& x, const DecodedInst& in) {
     auto copy = std::make_shared<TensorCopy>();
     if (!prepare(x, in, lane, Access::read, *copy))
       return Step::stopped;
-    std::vector<Destination> to = destinations(x, in, lane, copy->bytes);
+    std::vector<Destination> to = destinations(x, in, lane, shared_bytes(copy->map));
     if (to.empty() || !check_mbarriers(x, in, lane, to))
       return Step::stopped;
     auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
@@ -315,8 +327,9 @@ Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const EncodedTensor
   const Qual operation = plan_of(in).reduction;
   const Type type = reduced_type(map.type);
   const bool bitwise = operation == Qual::and_ || operation == Qual::or_ || operation == Qual::xor_;
-  const Reduce reduce =
-      type == Type::none || (bitwise && isa::is_float(type)) ? nullptr : find_reduction(operation, type);
+  const Reduce reduce = type == Type::none || (bitwise && (isa::is_float(type) || type == Type::s64))
+                            ? nullptr
+                            : find_reduction(operation, type);
   if (!reduce)
     illegal(
         x, in, lane,
@@ -340,7 +353,7 @@ Step run_store(Exec& x, const DecodedInst& in) {
     const Reduce reduce = reduces ? find_reduce(x, in, lane, copy->map) : nullptr;
     if (reduces && !reduce)
       return Step::stopped;
-    const MbarrierPlace from = find_box(x, in, lane, copy->bytes, Access::read);
+    const MbarrierPlace from = find_box(x, in, lane, shared_bytes(copy->map), Access::read);
     if (!from.cta)
       return Step::stopped;
     auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
