@@ -12,6 +12,7 @@
 #pragma once
 
 #include "isa/vocabulary.h"
+#include "lemma/tensor_map.h"
 #include "numeric/hash.h"
 
 #include <array>
@@ -61,6 +62,13 @@ private:
   std::vector<std::byte> bytes_;
 };
 
+// A kernel parameter: the tensor map of a plane.
+struct MapParameter {
+  TensorMap map = {};     // without its address
+  bool of_output = false; // which buffer the plane is in
+  size_t plane = 0;
+};
+
 struct Case {
   std::string name;   // unique in its group: "add.rn.ftz.f32"
   std::string family; // of every family (here: opcode, or row) the first case keeps whole outputs
@@ -76,7 +84,8 @@ struct Case {
   uint64_t units = 0;
   std::vector<Plane> inputs;
   std::vector<Plane> outputs;
-  std::vector<Part> parts; // cover all units, in order
+  std::vector<MapParameter> maps = {}; // parameters after the two buffers: map0, map1, ...
+  std::vector<Part> parts;             // cover all units, in order
 
   // Fills the input planes of one part from a generator that the part's name seeds.
   std::function<void(const Part& part, numeric::Random& random, Inputs& inputs)> fill;

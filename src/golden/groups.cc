@@ -35,6 +35,7 @@ constexpr Maker kMakers[] = {
     {{"mma", "mma.sync, every row and spelling"}, mma_cases},
     {{"wmma", "wmma.load, wmma.mma, wmma.store, every row and spelling"}, wmma_cases},
     {{"ldmatrix", "ldmatrix, stmatrix, movmatrix"}, ldmatrix_cases},
+    {{"tma", "tensor copies: loads, stores, reductions, im2col, multicast, changed maps"}, tma_cases},
     {{"wgmma", "wgmma.mma_async, every type, and matrix descriptors"}, wgmma_cases},
 };
 

@@ -23,6 +23,7 @@ std::vector<Case> wmma_cases(std::string_view group);
 std::vector<Case> ldmatrix_cases(std::string_view group);
 std::vector<Case> wgmma_cases(std::string_view group);
 std::vector<Case> wgmma_address_cases(); // of group wgmma: where descriptors lead
+std::vector<Case> tma_cases(std::string_view group);
 
 // What a spelling of a row fixes: the types of its matrices, D A B C.
 struct MatrixSpelling {

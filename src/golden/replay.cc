@@ -127,7 +127,17 @@ private:
     config.block = c.block;
     config.cluster = c.cluster;
     config.shared_bytes = c.shared_bytes;
-    const Result<Report, Error> report = kernel->launch(config, {*in, *out});
+    std::vector<Argument> arguments{*in, *out};
+    for (const MapParameter& parameter : c.maps) {
+      TensorMap map = parameter.map;
+      map.address = parameter.of_output ? out->address() + c.outputs[parameter.plane].offset_bytes
+                                        : in->address() + c.inputs[parameter.plane].offset_bytes;
+      Result<Argument, Error> encoded = device_->encode(map);
+      if (!encoded)
+        return describe(encoded.error());
+      arguments.push_back(*std::move(encoded));
+    }
+    const Result<Report, Error> report = kernel->launch(config, arguments);
     if (!report) {
       lost_ = report.error().kind == ErrorKind::device_lost;
       if (lost_)

@@ -20,8 +20,14 @@ std::string entry_name(std::string_view case_name) {
   return entry;
 }
 
-std::string kernel_head(std::string_view entry) {
-  return fmt::format(R"(.visible .entry {}(.param .u64 in, .param .u64 out)
+std::string kernel_head(std::string_view entry, size_t maps) {
+  std::string parameters, addresses;
+  for (size_t i = 0; i < maps; ++i) {
+    parameters += fmt::format(", .param .align 64 .b8 map{}[128]", i);
+    addresses += fmt::format(
+        "  .reg .b64 %_map{0};\n  mov.b64 %_map{0}, map{0};\n  cvta.param.u64 %_map{0}, %_map{0};\n", i);
+  }
+  return fmt::format(R"(.visible .entry {}(.param .u64 in, .param .u64 out{})
 {{
   .reg .b64 %_in, %_out, %_p;
   .reg .b32 %_i, %_n, %_c, %_w;
@@ -35,7 +41,8 @@ std::string kernel_head(std::string_view entry) {
   mov.u32 %_i, %tid.x;
   mad.lo.u32 %_i, %_c, %_n, %_i;
 )",
-                     entry);
+                     entry, parameters) +
+         addresses;
 }
 
 ThreadKernel::ThreadKernel(std::string name, std::string family)

@@ -61,7 +61,8 @@ private:
 std::string entry_name(std::string_view case_name);
 // "  .reg .b64 %_in, ...": declares and loads the buffers' addresses (%_in, %_out) and the thread's index in
 // the grid
-// (%_i), for kernels of one-dimensional grids and blocks.
-std::string kernel_head(std::string_view entry);
+// (%_i), for kernels of one-dimensional grids and blocks. `maps`: tensor maps, whose generic addresses are
+// %_map0, ...
+std::string kernel_head(std::string_view entry, size_t maps = 0);
 
 } // namespace lemma::golden
