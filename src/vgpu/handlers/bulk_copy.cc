@@ -75,7 +75,7 @@ void write_to(const End& to, const Bytes& bytes, Reduce reduce, uint32_t element
     if (!reduce)
       std::memcpy(to.host, bytes.data(), count);
     for (uint32_t at = 0; reduce && at < count; at += element_bytes)
-      reduce(to.host + at, bytes.data() + at, true);
+      reduce(to.host + at, bytes.data() + at, false);
     return;
   }
   if (!reduce) {
