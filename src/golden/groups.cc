@@ -35,6 +35,8 @@ constexpr Maker kMakers[] = {
     {{"mma", "mma.sync, every row and spelling"}, mma_cases},
     {{"wmma", "wmma.load, wmma.mma, wmma.store, every row and spelling"}, wmma_cases},
     {{"ldmatrix", "ldmatrix, stmatrix, movmatrix"}, ldmatrix_cases},
+    {{"mbarrier", "mbarrier: states, pending counts, phases"}, mbarrier_cases},
+    {{"async_copy", "cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async"}, async_copy_cases},
     {{"tma", "tensor copies: loads, stores, reductions, im2col, multicast, changed maps"}, tma_cases},
     {{"wgmma", "wgmma.mma_async, every type, and matrix descriptors"}, wgmma_cases},
 };

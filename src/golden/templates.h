@@ -17,4 +17,8 @@ std::vector<Case> cluster_cases(std::string_view group);
 std::vector<Case> cluster_memory_cases(); // ld, st
 std::vector<Case> cluster_atomic_cases(); // atom, red
 
+std::vector<Case>
+async_copy_cases(std::string_view group); // cp.async, bulk copies and reductions, st.async, red.async
+std::vector<Case> mbarrier_cases(std::string_view group); // states, pending counts, phases
+
 } // namespace lemma::golden

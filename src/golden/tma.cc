@@ -379,7 +379,8 @@ void add_stores(std::vector<Case>& cases) {
                     {TensorType::f16, {"add", "min", "max"}},
                     {TensorType::bf16, {"add", "min", "max"}},
                     {TensorType::f32, {"add"}},
-                    {TensorType::f32_ftz, {"add"}}};
+                    {TensorType::f32_ftz, {"add"}},
+                    {TensorType::f64, {"add"}}};
   for (const auto& [type, operations] : reductions)
     for (const char* operation : operations)
       cases.push_back(make_case({.map = tiled(type, {64, 19}, {32 / layout::element_bytes(type), 8}),
