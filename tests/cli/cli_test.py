@@ -329,6 +329,64 @@ class Cli(unittest.TestCase):
         done = self.run_kernel("traps", grid="34", options=["--cluster", "17"], status=USAGE)
         self.assertIn("legal are 1 to 16", done.stderr)
 
+    # --- tensor maps ------------------------------------------------------------------------------------------------
+
+    MAP = {"arg": 4, "type": "u32", "dims": [8, 4], "strides_bytes": [32], "box": [4, 2]}
+
+    def copy_box(self, description, status=OK, options=(), x=4, y=3):
+        """One box of an 8 x 4 matrix of 0, 1, 2, ..., whose memory is no parameter of the kernel."""
+        source = self.save("matrix.npy", np.arange(32, dtype=np.uint32).reshape(4, 8))
+        text = description if isinstance(description, str) else json.dumps(description)
+        (self.folder / "map.json").write_text(text)
+        return self.run_kernel(
+            "copy_box",
+            f"out={self.path('box.npy')}:u32[2,4]",
+            f"tmap=@{self.path('map.json')}",
+            f"u32={x}",
+            f"u32={y}",
+            f"in={source}",
+            block="1",
+            status=status,
+            options=options,
+        )
+
+    def test_tensor_map(self):
+        for mode in ("eager", "late"):
+            self.copy_box(self.MAP, options=("--async", mode))
+            box = np.load(self.path("box.npy"))
+            self.assertEqual(box.tolist(), [[28, 29, 30, 31], [0, 0, 0, 0]])  # the second row lies outside
+
+    def test_wrong_tensor_maps(self):
+        def without(key):
+            return {k: v for k, v in self.MAP.items() if k != key}
+
+        for description, message in (
+            ("{", "is no JSON"),
+            ("[]", "is no JSON object"),
+            (without("dims"), 'key "dims" is missing'),
+            (without("box"), 'key "box" is missing'),
+            ({**self.MAP, "boxes": [1]}, 'key "boxes" is unknown'),
+            ({**self.MAP, "type": "int"}, '"type" is "int": legal are u8'),
+            ({**self.MAP, "swizzle": 128}, '"swizzle" is 128: legal are none, 32B'),
+            ({**self.MAP, "dims": [8, -4]}, '"dims" has -4'),
+            ({**self.MAP, "dims": 8}, '"dims" is no list'),
+            ({**self.MAP, "arg": 9}, "--arg options are 0 to 4"),
+            ({**self.MAP, "arg": 2}, "is no memory"),
+            ({**self.MAP, "box": [3, 2]}, "multiples of 16"),
+            ({**self.MAP, "strides_bytes": [24]}, "strides_bytes[0] is 24"),
+            ({**self.MAP, "oob_fill": "nan"}, "floating-point"),
+            ({**without("box"), "im2col": {"lower": [0]}}, 'im2col key "upper" is missing'),
+        ):
+            with self.subTest(message):
+                done = self.copy_box(description, status=USAGE)
+                self.assertIn(message, done.stderr)
+                self.assertIn("map.json", done.stderr)
+
+    def test_tensor_copy_fault(self):
+        done = self.copy_box(self.MAP, x=1, status=FAILED)
+        self.assertIn("not a multiple of 16", done.stderr)
+        self.assertIn(f"kernels.ptx:{line_of('cp.async.bulk.tensor.2d')}", done.stderr)
+
     def test_launch_limits(self):
         self.run_kernel("traps", block="1025", status=USAGE)
         self.run_kernel("traps", options=["--smem", "1000000"], status=USAGE)

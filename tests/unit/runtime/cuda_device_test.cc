@@ -147,6 +147,52 @@ TEST_F(CudaDevice, RefusesWhatTheDriverRefuses) {
   EXPECT_TRUE(state_->launches.empty());
 }
 
+TEST_F(CudaDevice, LetsTheDriverEncodeTensorMaps) {
+  const Device device = open();
+  TensorMap map{.type = TensorType::bf16,
+                .address = 0x1000,
+                .dims = {64, 32},
+                .strides_bytes = {128},
+                .box = {16, 8},
+                .swizzle = TensorSwizzle::b64,
+                .oob_fill = TensorFill::nan,
+                .l2_promotion = TensorL2::b128};
+  const auto tiled = device.encode(map);
+  ASSERT_TRUE(tiled) << tiled.error().text;
+  EXPECT_EQ(tiled->bytes(), std::vector<std::byte>(128, std::byte{0x5a}));
+  ASSERT_EQ(state_->maps.size(), 1u);
+  const fake_cuda::EncodedMap& call = state_->maps[0];
+  EXPECT_EQ(call.type, 9); // CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+  EXPECT_EQ(call.swizzle, 2);
+  EXPECT_EQ(call.oob_fill, 1);
+  EXPECT_EQ(call.l2_promotion, 2);
+  EXPECT_EQ(call.address, reinterpret_cast<void*>(0x1000));
+  EXPECT_EQ(call.dims, (std::vector<uint64_t>{64, 32}));
+  EXPECT_EQ(call.strides, (std::vector<uint64_t>{128}));
+  EXPECT_EQ(call.box, (std::vector<uint32_t>{16, 8}));
+  EXPECT_EQ(call.element_strides, (std::vector<uint32_t>{1, 1}));
+
+  map = {.type = TensorType::u8, .dims = {64}, .box = {16}}; // the driver wants a pointer to no strides
+  EXPECT_TRUE(device.encode(map));
+
+  map = {.type = TensorType::f16, .dims = {64, 9, 3}, .strides_bytes = {128, 1152}};
+  map.im2col = TensorIm2col{.lower = {-1}, .upper = {-2}, .channels_per_pixel = 32, .pixels_per_column = 24};
+  ASSERT_TRUE(device.encode(map));
+  EXPECT_TRUE(state_->maps.back().im2col);
+  EXPECT_EQ(state_->maps.back().corners, (std::vector<int>{-1, -2}));
+  EXPECT_EQ(state_->maps.back().box, (std::vector<uint32_t>{32, 24}));
+}
+
+TEST_F(CudaDevice, RefusesWrongTensorMapsBeforeTheDriver) {
+  const Device device = open();
+  const auto wrong =
+      device.encode({.type = TensorType::f32, .dims = {64, 32}, .strides_bytes = {100}, .box = {4, 4}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().kind, ErrorKind::invalid_argument);
+  EXPECT_NE(wrong.error().text.find("strides_bytes[0] is 100"), std::string::npos) << wrong.error().text;
+  EXPECT_TRUE(state_->maps.empty());
+}
+
 TEST_F(CudaDevice, ReportsAFaultAndOpensAnew) {
   const Device device = open();
   auto old_buffer = device.allocate(16);

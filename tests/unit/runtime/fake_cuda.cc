@@ -180,6 +180,49 @@ Status cuMemsetD8_v2(Pointer destination, unsigned char value, size_t count) {
     std::memset(reinterpret_cast<void*>(destination), value, count);
   return alive();
 }
+Status cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address, const uint64_t* dims,
+                              const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
+                              int interleave, int swizzle, int l2_promotion, int oob_fill) {
+  if (reinterpret_cast<uintptr_t>(map) % 64 || !strides)
+    return kInvalidValue;
+  g_state.maps.push_back({.im2col = false,
+                          .type = type,
+                          .interleave = interleave,
+                          .swizzle = swizzle,
+                          .l2_promotion = l2_promotion,
+                          .oob_fill = oob_fill,
+                          .address = address,
+                          .dims = {dims, dims + rank},
+                          .strides = {strides, strides + rank - 1},
+                          .box = {box, box + rank},
+                          .element_strides = {element_strides, element_strides + rank},
+                          .corners = {}});
+  std::memset(map, 0x5a, 128);
+  return alive();
+}
+Status cuTensorMapEncodeIm2col(void* map, int type, unsigned rank, void* address, const uint64_t* dims,
+                               const uint64_t* strides, const int* lower, const int* upper, unsigned channels,
+                               unsigned pixels, const uint32_t* element_strides, int interleave, int swizzle,
+                               int l2_promotion, int oob_fill) {
+  if (reinterpret_cast<uintptr_t>(map) % 64)
+    return kInvalidValue;
+  std::vector<int> corners(lower, lower + rank - 2);
+  corners.insert(corners.end(), upper, upper + rank - 2);
+  g_state.maps.push_back({.im2col = true,
+                          .type = type,
+                          .interleave = interleave,
+                          .swizzle = swizzle,
+                          .l2_promotion = l2_promotion,
+                          .oob_fill = oob_fill,
+                          .address = address,
+                          .dims = {dims, dims + rank},
+                          .strides = {strides, strides + rank - 1},
+                          .box = {channels, pixels},
+                          .element_strides = {element_strides, element_strides + rank},
+                          .corners = corners});
+  std::memset(map, 0xa5, 128);
+  return alive();
+}
 Status cuEventCreate(Event* event, unsigned) {
   return *event = reinterpret_cast<Event>(&g_state), alive();
 }

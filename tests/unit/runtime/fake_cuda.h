@@ -17,7 +17,18 @@ struct Launch {
   int max_dynamic_shared = 0;
 };
 
+// What an encoder of tensor maps was given.
+struct EncodedMap {
+  bool im2col = false;
+  int type = 0, interleave = 0, swizzle = 0, l2_promotion = 0, oob_fill = 0;
+  void* address = nullptr;
+  std::vector<uint64_t> dims, strides;
+  std::vector<uint32_t> box, element_strides; // im2col: channels and pixels
+  std::vector<int> corners;                   // im2col: lower, upper
+};
+
 struct State {
+  std::vector<EncodedMap> maps;
   std::vector<Launch> launches;
   int allocations = 0; // live
   int modules = 0;     // live
