@@ -12,6 +12,7 @@ void register_matrix();
 void register_wgmma();
 void register_front_end();
 void register_gemm();
+void register_gemm_hopper();
 } // namespace lemma::bench
 
 int main(int argc, char** argv) {
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   lemma::bench::register_wgmma();
   lemma::bench::register_front_end();
   lemma::bench::register_gemm();
+  lemma::bench::register_gemm_hopper();
   lemma::bench::TableReporter table;
   benchmark::RunSpecifiedBenchmarks(&table);
   benchmark::Shutdown();

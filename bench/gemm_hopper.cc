@@ -1,0 +1,104 @@
+// The bf16 GEMM of examples/gemm_bf16 as a whole - TMA, mbarriers, wgmma, clusters - at 1024 x 1024 x 1024:
+// FLOP/s by the clock with one worker, beside the arithmetic alone, numeric::dot() on dense tiles of the same
+// shape measured in the same run; what part the one is of the other is the share of the time that goes into
+// the matrix units. And with all cores.
+#include "kernel.h"
+#include "layout/tensor_map.h"
+#include "numeric/dot.h"
+#include "table.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <random>
+
+namespace lemma::bench {
+namespace {
+
+constexpr uint32_t kSize = 1024;
+constexpr uint32_t kTileM = 128, kTileN = 128, kTileK = 64;
+constexpr double kGigaflops = 2e-9 * kSize * kSize * kSize;
+constexpr uint32_t kSharedBytes = 196672, kThreads = 384; // as examples/gemm_bf16/README.md has it
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Pairs of bf16 between 1/2 and 1, of either sign.
+std::vector<uint32_t> random_elements(size_t elements) {
+  std::mt19937 generator(1);
+  std::vector<uint32_t> words(elements / 2);
+  for (uint32_t& word : words)
+    word = (generator() & 0x807f807fu) | 0x3f003f00u;
+  return words;
+}
+
+std::array<std::byte, layout::kTensorMapBytes> make_map(uint64_t address, TensorType type,
+                                                        std::vector<uint32_t> box) {
+  return layout::encode({.type = type,
+                         .address = address,
+                         .dims = {kSize, kSize},
+                         .strides_bytes = {uint64_t{kSize} * layout::element_bytes(type)},
+                         .box = std::move(box),
+                         .swizzle = TensorSwizzle::b128});
+}
+
+// FLOP/s of the arithmetic of one warp's wgmma.m64n128k16 on dense tiles, in units of 1e9.
+double dot_gigaflops() {
+  constexpr int kRows = 16, kDepth = 16, kColumns = 128, kRounds = 2000;
+  using numeric::FloatFormat;
+  const auto model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::wgmma, FloatFormat::bf16,
+                                         FloatFormat::bf16, FloatFormat::f32, FloatFormat::f32, kDepth);
+  const std::vector<uint32_t> a = random_elements(kRows * kDepth), b = random_elements(kColumns * kDepth);
+  std::vector<float> d(kRows * kColumns);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kRounds; ++i)
+    numeric::dot(
+        model,
+        {.m = kRows, .n = kColumns, .k = kDepth, .a = a.data(), .b = b.data(), .c = d.data(), .d = d.data()});
+  return 2e-9 * kRows * kDepth * kColumns * kRounds / seconds_since(begin);
+}
+
+void run_gemm(benchmark::State& state, unsigned workers) {
+  Kernel kernel(read_file(LEMMA_EXAMPLES "/gemm_bf16/gemm_bf16.ptx"), "gemm_bf16");
+  const std::vector<uint32_t> elements = random_elements(size_t{kSize} * kSize);
+  const uint64_t a = kernel.allocate(elements), b = kernel.allocate(elements);
+  const uint64_t d = kernel.allocate(uint64_t{kSize} * kSize * 4);
+  const std::array maps = {make_map(a, TensorType::bf16, {kTileK, kTileM}),
+                           make_map(b, TensorType::bf16, {kTileK, kTileN / 2}),
+                           make_map(d, TensorType::f32, {32, kTileM / 2})};
+  kernel.launch.params.resize(sizeof maps + sizeof(uint32_t));
+  std::memcpy(kernel.launch.params.data(), maps.data(), sizeof maps);
+  const uint32_t steps = kSize / kTileK;
+  std::memcpy(kernel.launch.params.data() + sizeof maps, &steps, sizeof steps);
+  kernel.launch.grid = {kSize / kTileM, kSize / kTileN, 1};
+  kernel.launch.block = {kThreads, 1, 1};
+  kernel.launch.cluster = {2, 1, 1};
+  kernel.launch.explicit_cluster = true;
+  kernel.launch.dynamic_shared_bytes = kSharedBytes;
+  kernel.launch.workers = workers;
+  double alone = 0, seconds = 0;
+  for (auto _ : state) {
+    alone += dot_gigaflops(); // in turns, so that both see the same load of the machine
+    const auto begin = std::chrono::steady_clock::now();
+    kernel.run();
+    seconds += seconds_since(begin);
+  }
+  const auto rounds = static_cast<double>(state.iterations());
+  set_value(state, kGigaflops * rounds / seconds, "GFLOP");
+  if (workers == 1)
+    compare(state, alone / rounds, "the arithmetic alone", "GFLOP");
+}
+
+} // namespace
+
+void register_gemm_hopper() {
+  for (const auto& [workers, name] : {std::pair{1u, "1 worker"}, std::pair{0u, "all cores"}})
+    benchmark::RegisterBenchmark(
+        fmt::format("gemm/bf16 on Hopper, {0}x{0}x{0}, wall time, {1}", kSize, name).c_str(),
+        [workers = workers](benchmark::State& state) { run_gemm(state, workers); })
+        ->UseRealTime();
+}
+
+} // namespace lemma::bench
