@@ -25,7 +25,7 @@ must_fail() { # must_fail WHAT DEMO-ARGUMENTS...
 }
 
 scripts/demo.sh "$lemma" | tee "$scratch/log"
-grep -q 'equals the H200 bits' "$scratch/log"
+grep -q 'equals the recorded H200 bits' "$scratch/log"
 grep -q 'GFLOP/s' "$scratch/log"
 
 # The lowest bit of one element in the middle.
