@@ -1,0 +1,251 @@
+// cp.async, bulk copies and reductions, st.async, red.async: what arrives, in both modes; what a missing wait
+// shows under late; misuse. Every size, type and direction is replayed against recorded bits (tests/golden,
+// async_copy).
+#include "run_ptx.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr const char* kDeclarations = R"(
+    .shared .align 128 .b8 from[256];
+    .shared .align 128 .b8 to[256];
+    .shared .align 8 .b64 bar;
+    mov.u32 %r90, from;
+    mov.u32 %r91, to;
+    mov.u32 %r92, bar;
+)";
+
+// `in` counts up from 100.
+KernelRun run(const std::string& body, AsyncMode mode, uint32_t threads = 1, uint32_t ctas = 1) {
+  LaunchConfig config;
+  config.grid = {ctas, 1, 1};
+  config.block = {threads, 1, 1};
+  config.cluster = {ctas, 1, 1};
+  config.explicit_cluster = ctas > 1;
+  config.async = mode;
+  std::vector<uint32_t> in(256);
+  std::iota(in.begin(), in.end(), 100);
+  return run_body(kDeclarations + body, config, 1024, in);
+}
+
+class AsyncCopy : public testing::TestWithParam<AsyncMode> {};
+INSTANTIATE_TEST_SUITE_P(Modes, AsyncCopy, testing::Values(AsyncMode::eager, AsyncMode::late),
+                         [](const auto& info) { return info.param == AsyncMode::eager ? "eager" : "late"; });
+
+TEST_P(AsyncCopy, CpAsyncBringsBytesAndZeros) {
+  const KernelRun r = run(R"(
+    mul.lo.u32 %r0, %t, 16;
+    add.u32 %r1, %r91, %r0;
+    cvt.u64.u32 %rd0, %r0;
+    add.u64 %rd1, %in, %rd0;
+    add.u64 %rd2, %out, %rd0;
+    mul.lo.u32 %r2, %t, 4;
+    cp.async.cg.shared.global [%r1], [%rd1], 16, %r2;
+    cp.async.commit_group;
+    cp.async.wait_group 0;
+    ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r1];
+    st.global.v4.u32 [%rd2], {%r3, %r4, %r5, %r6};
+    ret;)",
+                          GetParam(), 5);
+  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  for (uint32_t thread = 0; thread < 5; ++thread)
+    for (uint32_t i = 0; i < 4; ++i)
+      EXPECT_EQ(r.out[thread * 4 + i], i < thread ? 100 + thread * 4 + i : 0);
+}
+
+TEST_P(AsyncCopy, CpAsyncArrivesWhenItsCopiesAreDone) {
+  for (const char* noinc : {"", ".noinc"}) {
+    const KernelRun r = run(fmt::format(R"(
+    mbarrier.init.shared.b64 [bar], 1;
+    cp.async.ca.shared.global [%r91], [%in+8], 4;
+    cp.async.mbarrier.arrive{}.shared.b64 [bar];
+    {}
+  WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;
+    @!%p0 bra WAIT;
+    ld.shared.u32 %r0, [to];
+    st.global.u32 [%out], %r0;
+    ret;)",
+                                        noinc, *noinc ? "" : "mbarrier.arrive.shared.b64 _, [bar];"),
+                            GetParam());
+    ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+    EXPECT_EQ(r.out[0], 102u);
+  }
+}
+
+TEST_P(AsyncCopy, BulkCopyGoesToSharedMemoryAndBack) {
+  const KernelRun r = run(R"(
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r91], [%in+16], 64, [%r92];
+  WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;
+    @!%p0 bra WAIT;
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r91], 64;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+    ld.global.u32 %r0, [%out+60];
+    st.global.u32 [%out+128], %r0;
+    ret;)",
+                          GetParam());
+  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  EXPECT_EQ(r.out[0], 104u);
+  EXPECT_EQ(r.out[15], 119u);
+  EXPECT_EQ(r.out[32], 119u);
+}
+
+// Both CTAs of a cluster send 16 bytes and add a number to the other one, which waits for both.
+TEST_P(AsyncCopy, OtherCtasGetStoresReductionsAndCopies) {
+  const KernelRun r = run(R"(
+    mov.u32 %r0, %cluster_ctarank;
+    xor.b32 %r1, %r0, 1;
+    mapa.shared::cluster.u32 %r2, %r91, %r1;
+    mapa.shared::cluster.u32 %r3, %r92, %r1;
+    add.u32 %r4, %r0, 7;
+    st.shared.v4.u32 [from], {%r4, %r4, %r4, %r4};
+    st.shared.u32 [to+32], 1000;
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 28;
+    fence.mbarrier_init.release.cluster;
+    fence.proxy.async;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%r90], 16, [%r3];
+    st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r2+16], {%r4, %r0}, [%r3];
+    red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r2+32], %r4, [%r3];
+  WAIT:
+    mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, [bar], 0;
+    @!%p0 bra WAIT;
+    mad.wide.u32 %rd0, %r0, 64, %out;
+    ld.shared.u32 %r5, [to+12];
+    st.global.u32 [%rd0], %r5;
+    ld.shared.u32 %r5, [to+16];
+    st.global.u32 [%rd0+4], %r5;
+    ld.shared.u32 %r5, [to+32];
+    st.global.u32 [%rd0+8], %r5;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ret;)",
+                          GetParam(), 1, 2);
+  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    const uint32_t sent = 7 + (rank ^ 1);
+    EXPECT_EQ(r.out[rank * 16], sent);
+    EXPECT_EQ(r.out[rank * 16 + 1], sent);
+    EXPECT_EQ(r.out[rank * 16 + 2], 1000 + sent);
+  }
+}
+
+TEST_P(AsyncCopy, BulkReductionsAddToGlobalMemory) {
+  const KernelRun r = run(R"(
+    st.shared.v4.u32 [from], {1, 2, 3, 4};
+    fence.proxy.async;
+    st.global.v4.u32 [%out], {10, 20, 30, 40};
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%r90], 16;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+    ret;)",
+                          GetParam());
+  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  EXPECT_EQ(r.out[0], 11u);
+  EXPECT_EQ(r.out[3], 44u);
+}
+
+TEST(AsyncCopyLate, AMissingWaitShowsTheOldBytes) {
+  const KernelRun copied = run(R"(
+    st.shared.u32 [to], 5;
+    cp.async.ca.shared.global [%r91], [%in], 4;
+    cp.async.commit_group;
+    ld.shared.u32 %r0, [to];
+    st.global.u32 [%out], %r0;
+    cp.async.wait_group 0;
+    ret;)",
+                               AsyncMode::late);
+  EXPECT_EQ(copied.out[0], 5u);
+  // The source is read when the group is waited for: too late for what it held when the copy was issued.
+  const KernelRun stored = run(R"(
+    st.shared.v4.u32 [from], {1, 1, 1, 1};
+    fence.proxy.async;
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], 16;
+    cp.async.bulk.commit_group;
+    st.shared.v4.u32 [from], {2, 2, 2, 2};
+    fence.proxy.async;
+    cp.async.bulk.wait_group 0;
+    ret;)",
+                               AsyncMode::late);
+  EXPECT_EQ(stored.out[0], 2u);
+}
+
+TEST(AsyncCopyLate, AMissingFenceShowsTheOldBytes) {
+  const KernelRun r = run(R"(
+    st.shared.v4.u32 [from], {1, 1, 1, 1};
+    fence.proxy.async;
+    st.shared.v4.u32 [from], {2, 2, 2, 2};
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], 16;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+    ret;)",
+                          AsyncMode::late);
+  EXPECT_EQ(r.out[0], 1u);
+}
+
+TEST(AsyncCopyLate, ReadWaitTakesTheSource) {
+  const KernelRun r = run(R"(
+    st.shared.v4.u32 [from], {1, 1, 1, 1};
+    fence.proxy.async;
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], 16;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group.read 0;
+    st.shared.v4.u32 [from], {2, 2, 2, 2};
+    fence.proxy.async;
+    ld.global.u32 %r0, [%out];
+    st.global.u32 [%out+64], %r0;
+    ret;)",
+                          AsyncMode::late);
+  EXPECT_EQ(r.out[0], 1u);
+  EXPECT_EQ(r.out[16], 0u); // the destination is written later
+}
+
+TEST(AsyncCopyLate, NobodyWaitsForTheLastStore) {
+  const KernelRun r = run(R"(
+    st.shared.v4.u32 [from], {1, 1, 1, 1};
+    fence.proxy.async;
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], 16;
+    cp.async.bulk.commit_group;
+    ret;)",
+                          AsyncMode::late);
+  EXPECT_EQ(r.out[0], 0xcbcbcbcbu); // the shared memory is gone
+}
+
+TEST(AsyncCopy, MisuseIsNamed) {
+  const struct {
+    const char* body;
+    const char* message;
+  } cases[] = {
+      {"mov.u32 %r0, 24; cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], %r0; ret;",
+       "multiples of 16"},
+      {"cp.async.bulk.global.shared::cta.bulk_group [%out+4], [%r90], 16; ret;", "not a multiple of 16"},
+      {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r91], [%in], 16, [%r92]; ret;",
+       "mbarrier.init has not run there"},
+      {"mbarrier.init.shared.b64 [bar], 1; mov.b16 %h0, 2;"
+       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r91], [%in], "
+       "16, "
+       "[%r92], %h0; ret;",
+       "names CTAs that the cluster of 1 does not have"},
+      {"mov.u32 %r0, 9; cp.async.ca.shared.global [%r91], [%in], 8, %r0; ret;", "more than the 8 bytes"},
+      {"cp.async.ca.shared.global [%r91], [%in+1024], 8; ret;", "out of bounds"},
+  };
+  for (const auto& c : cases) {
+    const KernelRun r = run(std::string(".reg .b16 %h0;") + c.body, AsyncMode::eager);
+    EXPECT_FALSE(r.report.ok()) << c.body;
+    EXPECT_NE(r.report.fault.message.find(c.message), std::string::npos) << r.report.fault.message;
+  }
+}
+
+} // namespace
+} // namespace lemma::vgpu
