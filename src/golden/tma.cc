@@ -68,7 +68,10 @@ layout::EncodedTensorMap encoded(const TensorMap& map) {
 // Dense strides, each rounded up to what the rules want, with a gap here and there.
 void set_strides(TensorMap& map) {
   map.strides_bytes.clear();
-  uint64_t bytes = map.dims[0] * layout::element_bytes(map.type);
+  const uint64_t unit = map.interleave == TensorInterleave::none  ? layout::element_bytes(map.type)
+                        : map.interleave == TensorInterleave::b16 ? 16
+                                                                  : 32;
+  uint64_t bytes = map.dims[0] * unit;
   for (size_t d = 1; d < map.dims.size(); ++d) {
     bytes = (bytes + 31) / 32 * 32 + (d == 1 ? 32 : 0);
     map.strides_bytes.push_back(bytes);
@@ -88,6 +91,9 @@ std::string name_of(const TmaCase& t) {
   name += swizzles[static_cast<int>(t.map.swizzle)];
   name += t.map.oob_fill == TensorFill::nan ? ".nan" : "";
   name += t.map.im2col ? ".im2col" : "";
+  name += t.map.interleave == TensorInterleave::none  ? ""
+          : t.map.interleave == TensorInterleave::b16 ? ".interleave16"
+                                                      : ".interleave32";
   if (!t.map.element_strides.empty()) {
     name += ".steps";
     for (const uint32_t step : t.map.element_strides)
@@ -230,7 +236,9 @@ Case make_case(const TmaCase& t) {
   c.text += "  ret;\n}\n";
 
   c.fill = [t, units, planes = c.inputs](const Part&, numeric::Random& random, Inputs& inputs) {
-    const uint32_t align = 16 / std::min(16u, layout::element_bytes(t.map.type));
+    const uint32_t align = t.map.interleave != TensorInterleave::none
+                               ? 1
+                               : 16 / std::min(16u, layout::element_bytes(t.map.type));
     for (uint32_t unit = 0; unit < units; ++unit)
       for (size_t d = 0; d < t.map.dims.size(); ++d) {
         const uint64_t extent = t.map.im2col ? (d == 0 ? t.map.im2col->channels_per_pixel : 3) : t.map.box[d];
@@ -430,6 +438,32 @@ REPLACED:
   }
 }
 
+// Interleaved tensors: pixels of 16 or 32 bytes, slices of channels as the last dimension but one.
+void add_interleaved(std::vector<Case>& cases) {
+  const std::vector<uint64_t> dims{10, 9, 7, 5, 4};
+  const std::vector<uint32_t> box{8, 4, 3, 2, 2};
+  for (const TensorInterleave interleave : {TensorInterleave::b16, TensorInterleave::b32})
+    for (size_t rank = 3; rank <= 5; ++rank)
+      for (const bool swizzled : {false, true}) {
+        if (interleave == TensorInterleave::b32 && !swizzled)
+          continue;
+        TmaCase t{.map = tiled(TensorType::bf16, {dims.begin(), dims.begin() + static_cast<long>(rank)},
+                               {box.begin(), box.begin() + static_cast<long>(rank)},
+                               swizzled ? TensorSwizzle::b32 : TensorSwizzle::none)};
+        t.map.interleave = interleave;
+        t.map.oob_fill = rank == 4 ? TensorFill::nan : TensorFill::zeros;
+        set_strides(t.map);
+        cases.push_back(make_case(t));
+        t.map.element_strides = std::vector<uint32_t>(rank, 1);
+        t.map.element_strides[0] = t.map.element_strides[1] = 2;
+        cases.push_back(make_case(t));
+        t.map.element_strides.clear();
+        t.map.oob_fill = TensorFill::zeros;
+        t.store = true;
+        cases.push_back(make_case(t));
+      }
+}
+
 } // namespace
 
 std::vector<Case> tma_cases(std::string_view) {
@@ -438,6 +472,7 @@ std::vector<Case> tma_cases(std::string_view) {
   add_im2col(cases);
   add_stores(cases);
   add_replacements(cases);
+  add_interleaved(cases);
   return cases;
 }
 

@@ -6,22 +6,34 @@
 namespace lemma::layout {
 namespace {
 
+bool is_interleaved(const EncodedTensorMap& map) {
+  return map.interleave != TensorInterleave::none;
+}
+
+// Bytes of what the innermost dimension counts: an element, or the 16 or 32 bytes of channels of one pixel.
+uint32_t unit_bytes(const EncodedTensorMap& map) {
+  return is_interleaved(map) ? 16u << (map.interleave == TensorInterleave::b32) : element_bytes(map.type);
+}
+
 // Elements that a box has along a dimension. Without interleave the hardware ignores the element stride of
-// the innermost (measured on an H200).
+// the innermost; with it, it takes one slice of channels, whatever the box says (measured on an H200).
 uint32_t steps_of(const EncodedTensorMap& map, int d) {
   const auto i = static_cast<size_t>(d);
-  if (d == 0)
+  if (d == 0 && !is_interleaved(map))
     return map.box[i];
+  if (d == map.rank - 2 && is_interleaved(map))
+    return 1;
   return (map.box[i] + map.element_strides[i] - 1u) / map.element_strides[i];
 }
 
 class Rows {
 public:
   Rows(const EncodedTensorMap& map, uint32_t row_elements) : map_(map), elements_(row_elements) {
-    bytes_ = element_bytes(map.type);
+    bytes_ = unit_bytes(map);
+    step_ = is_interleaved(map) ? map.element_strides[0] : 1;
   }
 
-  // The next row: elements `first` to first + row_elements of the innermost dimension, at `at` in the others.
+  // The next row: `row_elements` of the innermost dimension from `first` on, at `at` in the others.
   void add(int64_t first, const std::array<int64_t, kMaxTensorRank>& at) {
     bool inside = true;
     uint64_t base = 0;
@@ -30,7 +42,21 @@ public:
       inside &= position >= 0 && position < static_cast<int64_t>(map_.dim(d));
       base += static_cast<uint64_t>(position) * map_.strides_bytes[static_cast<size_t>(d - 1)];
     }
-    const int64_t size = static_cast<int64_t>(map_.dim(0)), last = first + elements_;
+    if (step_ != 1) {
+      for (uint32_t i = 0; i < elements_; ++i)
+        add_run(first + int64_t{i} * step_, 1, inside, base);
+      return;
+    }
+    add_run(first, elements_, inside, base);
+  }
+
+  std::vector<BoxRun> take() { return std::move(runs_); }
+
+private:
+  // Neighbours of the innermost dimension; the rest of their place is `base`, and `inside` if it is in the
+  // tensor.
+  void add_run(int64_t first, uint32_t count, bool inside, uint64_t base) {
+    const int64_t size = static_cast<int64_t>(map_.dim(0)), last = first + count;
     const int64_t begin = inside ? std::clamp<int64_t>(0, first, last) : last;
     const int64_t end = inside ? std::clamp(size, begin, last) : last;
     run(begin - first, false, 0);
@@ -38,9 +64,6 @@ public:
     run(last - end, false, 0);
   }
 
-  std::vector<BoxRun> take() { return std::move(runs_); }
-
-private:
   void run(int64_t elements, bool inside, uint64_t global_offset) {
     if (elements <= 0)
       return;
@@ -51,12 +74,12 @@ private:
   }
 
   const EncodedTensorMap& map_;
-  uint32_t elements_, bytes_ = 0, offset_ = 0;
+  uint32_t elements_, bytes_ = 0, step_ = 1, offset_ = 0;
   std::vector<BoxRun> runs_;
 };
 
 std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& request) {
-  Rows rows(map, map.box[0]);
+  Rows rows(map, steps_of(map, 0));
   std::array<uint32_t, kMaxTensorRank> step{};
   for (;;) {
     std::array<int64_t, kMaxTensorRank> at{};
@@ -104,21 +127,22 @@ std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& r
 } // namespace
 
 uint32_t box_bytes(const EncodedTensorMap& map) {
-  const uint32_t bytes = element_bytes(map.type);
   if (map.is_im2col)
-    return bytes * map.channels * map.pixels;
-  uint32_t elements = 1;
+    return element_bytes(map.type) * map.channels * map.pixels;
+  uint32_t units = 1;
   for (int d = 0; d < map.rank; ++d)
-    elements *= steps_of(map, d);
-  return elements * bytes;
+    units *= steps_of(map, d);
+  return units * unit_bytes(map);
 }
 
 uint32_t row_bytes(const EncodedTensorMap& map) {
-  return element_bytes(map.type) * (map.is_im2col ? map.channels : map.box[0]);
+  return map.is_im2col ? element_bytes(map.type) * map.channels : unit_bytes(map) * steps_of(map, 0);
 }
 
 uint32_t row_pitch(const EncodedTensorMap& map) {
-  return map.swizzle == TensorSwizzle::none ? row_bytes(map) : line_bytes(swizzle_of(map.swizzle));
+  if (map.swizzle == TensorSwizzle::none || is_interleaved(map))
+    return row_bytes(map);
+  return line_bytes(swizzle_of(map.swizzle));
 }
 
 uint32_t shared_bytes(const EncodedTensorMap& map) {

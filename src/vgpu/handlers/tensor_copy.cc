@@ -111,8 +111,10 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& 
   for (int i = 0; plan.offsets_source >= 0 && i < plan.rank - 2; ++i)
     copy.request.im2col_offsets[static_cast<size_t>(i)] =
         static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + i, lane));
-  if (map.interleave != TensorInterleave::none) {
-    x.fault(in, FaultKind::unsupported, "tensor copies with interleave are not modelled", lane);
+  const bool interleaved = map.interleave != TensorInterleave::none;
+  if (interleaved && plan.im2col) {
+    x.fault(in, FaultKind::unsupported, "tensor copies in im2col mode with interleave are not modelled",
+            lane);
     return false;
   }
   if (kind == Access::write)
@@ -126,7 +128,7 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& 
         return false;
       }
   const int64_t inner = int64_t{copy.request.coordinates[0]} * layout::element_bytes(map.type);
-  if (!plan.im2col && inner % 16 != 0) {
+  if (!plan.im2col && !interleaved && inner % 16 != 0) {
     illegal(
         x, in, lane,
         fmt::format("the innermost coordinate {} is at byte {} of its row, which is not a multiple of 16 (an "

@@ -243,5 +243,47 @@ TEST(TensorBox, Im2colStepsByElementStrides) {
   EXPECT_EQ(elements, expected);
 }
 
+// What an H200 brought, as numbers of 16-byte chunks in global memory (-1: outside): pixels, then rows, then
+// the one slice of channels, then images.
+TEST(TensorBox, InterleavedBoxesHaveOneSliceOfChannels) {
+  const auto chunks = [](TensorInterleave interleave, std::vector<uint64_t> dims, std::vector<uint32_t> box,
+                         std::vector<uint32_t> steps, std::array<int32_t, kMaxTensorRank> at) {
+    std::vector<uint64_t> strides{512, 4096, 16384};
+    strides.resize(dims.size() - 1);
+    const EncodedTensorMap map = encoded({.type = TensorType::u32,
+                                          .dims = std::move(dims),
+                                          .strides_bytes = strides,
+                                          .box = std::move(box),
+                                          .element_strides = std::move(steps),
+                                          .interleave = interleave,
+                                          .swizzle = TensorSwizzle::b32});
+    std::vector<int> out;
+    uint32_t bytes = 0;
+    for (const BoxRun& run : box_runs(map, {.coordinates = at})) {
+      EXPECT_EQ(run.box_offset, bytes);
+      for (uint32_t i = 0; i < run.bytes; i += 16)
+        out.push_back(run.inside ? static_cast<int>((run.global_offset + i) / 16) : -1);
+      bytes += run.bytes;
+    }
+    EXPECT_EQ(box_bytes(map), bytes);
+    EXPECT_EQ(shared_bytes(map), bytes); // dense under the swizzle
+    return out;
+  };
+  using Chunks = std::vector<int>;
+  constexpr auto b16 = TensorInterleave::b16, b32 = TensorInterleave::b32;
+  EXPECT_EQ(chunks(b16, {8, 6, 3}, {4, 3, 2}, {1, 1, 1}, {1, 1, 1}),
+            (Chunks{289, 290, 291, 292, 545, 546, 547, 548}));
+  EXPECT_EQ(chunks(b16, {8, 6, 3}, {4, 3, 2}, {1, 1, 1}, {6, 4, 2}),
+            (Chunks{646, 647, -1, -1, -1, -1, -1, -1}));
+  EXPECT_EQ(chunks(b16, {8, 6, 3}, {4, 3, 2}, {2, 1, 1}, {0, 0, 0}), (Chunks{0, 2, 256, 258}));
+  EXPECT_EQ(chunks(b16, {8, 6, 3, 2}, {4, 2, 2, 2}, {1, 1, 1, 1}, {1, 2, 0, 0}),
+            (Chunks{65, 66, 67, 68, 97, 98, 99, 100, 1089, 1090, 1091, 1092, 1121, 1122, 1123, 1124}));
+  EXPECT_EQ(chunks(b32, {8, 6, 3}, {4, 1, 2}, {1, 1, 1}, {0, 0, 0}),
+            (Chunks{0, 1, 2, 3, 4, 5, 6, 7, 256, 257, 258, 259, 260, 261, 262, 263}));
+  EXPECT_EQ(chunks(b32, {8, 6, 3, 2}, {4, 8, 3, 1}, {1, 2, 1, 1}, {0, 0, 0, 0}),
+            (Chunks{0,   1,   2,   3,   4,   5,   6,   7,   64, 65, 66, 67, 68, 69, 70, 71,
+                    128, 129, 130, 131, 132, 133, 134, 135, -1, -1, -1, -1, -1, -1, -1, -1}));
+}
+
 } // namespace
 } // namespace lemma::layout
