@@ -238,6 +238,22 @@ void add_threads(std::vector<CopyCase>& cases) {
       "  red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%_x1], %_y0, "
       "[%_pbar];\n",
       Type::b64, 32 * 8);
+  // Arrivals at the other CTA's object, which expects one: that both go on is what is recorded.
+  constexpr const char* kMet =
+      "MEET:\n  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %_ok, [bar], 0;\n"
+      "  @!%_ok bra MEET;\n  st.shared.b32 [%_to], 1;\n";
+  for (const char* arrival : {"arrive", "arrive_drop"}) {
+    cases.push_back(
+        {fmt::format("mbarrier.{}.shared::cluster", arrival),
+         fmt::format("  mbarrier.{}.release.cluster.shared::cluster.b64 _, [%_pbar];\n{}", arrival, kMet)});
+    cases.push_back(
+        {fmt::format("mbarrier.{}.expect_tx.shared::cluster", arrival),
+         fmt::format(
+             "  mbarrier.{}.expect_tx.release.cluster.shared::cluster.b64 _, [%_pbar], 16;\n"
+             "  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%_peer+16], {{%_t, "
+             "%_t, %_t, %_t}}, [%_pbar];\n{}",
+             arrival, kMet)});
+  }
   // All copies of all threads, then their arrivals.
   add("cp.async.mbarrier.arrive.noinc",
       "  cp.async.ca.shared.global [%_x0], [%_q], 16;\n  cp.async.mbarrier.arrive.shared.b64 [bar];\n"
@@ -265,6 +281,10 @@ Case make_sequence(const char* name, std::initializer_list<const char*> statemen
       word("%_hi");
       word("%_pc");
     }
+    if (std::string_view(statement).find("%_ok,") != std::string_view::npos) {
+      text += "  selp.b32 %_pc, 1, 0, %_ok;\n";
+      word("%_pc");
+    }
     for (const char* parity : {"0", "1"}) {
       text += fmt::format(
           "  mbarrier.test_wait.parity.shared.b64 %_ok, [%_b], {};\n  selp.b32 %_pc, 1, 0, %_ok;\n", parity);
@@ -274,7 +294,7 @@ Case make_sequence(const char* name, std::initializer_list<const char*> statemen
   for (size_t i = 0; i < words; ++i)
     kernel.out(fmt::format("w{}", i), Type::b32, 32);
   kernel.declare(".shared .align 8 .b64 bars[32];");
-  kernel.declare(".reg .b32 %_b, %_lo, %_hi, %_pc;\n  .reg .b64 %_st;\n  .reg .pred %_ok;");
+  kernel.declare(".reg .b32 %_b, %_lo, %_hi, %_pc;\n  .reg .b64 %_st, %_s0;\n  .reg .pred %_ok;");
   kernel.body("mov.u32 %_b, bars;\n  mad.lo.u32 %_b, %_n, 8, %_b;\n" + text);
   Case c = kernel.finish(256);
   c.fill = fill_each({below(1000), below(4096)});
@@ -317,6 +337,15 @@ std::vector<Case> mbarrier_cases(std::string_view) {
                     {kInit, "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%_b], %bytes;",
                      "mbarrier.arrive.expect_tx.shared.b64 %_st, [%_b], %bytes;", kAllButOne,
                      "mbarrier.arrive.shared.b64 %_st, [%_b];"}),
+      make_sequence(
+          "states",
+          {kInit, kAllButOne, "mov.b64 %_s0, %_st;\n  mbarrier.test_wait.shared.b64 %_ok, [%_b], %_s0;",
+           "mbarrier.arrive.shared.b64 %_st, [%_b];", "mbarrier.test_wait.shared.b64 %_ok, [%_b], %_s0;",
+           "mbarrier.try_wait.shared.b64 %_ok, [%_b], %_s0;",
+           "mbarrier.arrive.shared.b64 %_s0, [%_b];\n  mbarrier.test_wait.shared.b64 %_ok, [%_b], %_s0;"}),
+      make_sequence("arrive_drop.expect_tx",
+                    {kInit, "mbarrier.arrive_drop.expect_tx.shared.b64 %_st, [%_b], %bytes;", kAllButOne,
+                     "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%_b], %bytes;", kAllButOne}),
       make_sequence("arrive_drop", {kInit, "mbarrier.arrive_drop.shared.b64 %_st, [%_b];", kAllButOne,
                                     "mbarrier.arrive.shared.b64 %_st, [%_b];",
                                     "mbarrier.arrive_drop.noComplete.shared.b64 %_st, [%_b], 1;"}),

@@ -409,6 +409,7 @@ void add_replacements(std::vector<Case>& cases) {
       {"rank", "tensormap.replace.tile.rank.shared::cta.b1024.b32 [copy], 1;"},
       {"elemtype", "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [copy], 1;"},
       {"swizzle_mode", "tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [copy], 1;"},
+      {"interleave_layout", "tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [copy], 0;"},
       {"fill_mode", "tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [copy], 1;"},
       {"global_address", "add.u64 %_q, %_in, 512;\n  cvta.global.u64 %_q, %_q;\n"
                          "  tensormap.replace.tile.global_address.shared::cta.b1024.b64 [copy], %_q;"},
