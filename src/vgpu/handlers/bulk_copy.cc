@@ -82,8 +82,8 @@ void write_to(const End& to, const Bytes& bytes, Reduce reduce, uint32_t element
     to.shared.cta->async_write(to.shared.offset, bytes.data(), count);
     return;
   }
-  Bytes values(to.shared.cta->shared.begin() + to.shared.offset,
-               to.shared.cta->shared.begin() + to.shared.offset + count);
+  const std::byte* before = to.shared.cta->async_read(to.shared.offset);
+  Bytes values(before, before + count);
   for (uint32_t at = 0; at < count; at += element_bytes)
     reduce(values.data() + at, bytes.data() + at, false);
   to.shared.cta->async_write(to.shared.offset, values.data(), count);
@@ -110,6 +110,16 @@ bool find_multicast(Exec& x, const DecodedInst& in, int lane, std::vector<End>& 
       Cta* cta = cluster.ctas[rank].get();
       to.push_back({cta->shared.data() + first.shared.offset, {cta, first.shared.offset}});
       mbarriers.push_back({cta, mbarrier.offset});
+    }
+  for (const MbarrierPlace& place : mbarriers)
+    if (!is_mbarrier(place)) {
+      x.fault_at(
+          in, FaultKind::illegal_instruction,
+          fmt::format("CTA rank {} has no mbarrier object at shared address {:#x}: mbarrier.init has not run "
+                      "there, or not yet (undefined behaviour)",
+                      place.cta->rank, place.offset),
+          lane, place.offset);
+      return false;
     }
   return true;
 }

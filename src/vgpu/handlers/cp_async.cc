@@ -121,6 +121,13 @@ Step run_arrive(Exec& x, const DecodedInst& in) {
         find_mbarrier(x, in, plan.address.space, lane_address(x, in, 0, plan.address.offset, lane), lane);
     if (!at.cta)
       return Step::stopped;
+    if (!plan.noinc && read_mbarrier(at).pending == kMbarrierMaxCount)
+      return x.fault_at(
+          in, FaultKind::illegal_instruction,
+          fmt::format("cp.async.mbarrier.arrive on the mbarrier at shared address {:#x}: its phase waits "
+                      "for {} arrivals already, the most there may be (undefined behaviour)",
+                      at.offset, kMbarrierMaxCount),
+          lane, at.offset);
     if (!plan.noinc)
       expect_arrival(at);
     else if (const auto wrong = wrong_change(at, {.arrivals = 1}))
