@@ -255,9 +255,18 @@ void add_threads(std::vector<CopyCase>& cases) {
              arrival, kMet)});
   }
   // All copies of all threads, then their arrivals.
+  constexpr const char* kArrived =
+      "SPIN:\n  mbarrier.try_wait.parity.shared.b64 %_ok, [bar], 0;\n  @!%_ok bra SPIN;\n";
+  add("cp.async.mbarrier.arrive",
+      fmt::format(
+          "  cp.async.ca.shared.global [%_x0], [%_q], 16;\n  cp.async.mbarrier.arrive.shared.b64 [bar];\n"
+          "  bar.warp.sync -1;\n  @%_one mbarrier.arrive.shared.b64 _, [bar];\n{}",
+          kArrived));
   add("cp.async.mbarrier.arrive.noinc",
-      "  cp.async.ca.shared.global [%_x0], [%_q], 16;\n  cp.async.mbarrier.arrive.shared.b64 [bar];\n"
-      "  cp.async.wait_all;\n");
+      fmt::format("  @%_one mbarrier.inval.shared.b64 [bar];\n  @%_one mbarrier.init.shared.b64 [bar], 32;\n"
+                  "  bar.warp.sync -1;\n  cp.async.ca.shared.global [%_x0], [%_q], 16;\n"
+                  "  cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n{}",
+                  kArrived));
 }
 
 // --- mbarriers ---

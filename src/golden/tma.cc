@@ -256,8 +256,9 @@ Case make_case(const TmaCase& t) {
       for (size_t s = 0; s + 2 < t.map.dims.size(); ++s) {
         const auto& im2col = *t.map.im2col;
         // Positions within the bounding box, offsets within its margin.
-        const int64_t span = static_cast<int64_t>(t.map.dims[s + 1]) + im2col.upper[s] - im2col.lower[s];
-        inputs.set(0, unit * 8 + 1 + s,
+        const size_t d = t.map.interleave == TensorInterleave::none ? s + 1 : s;
+        const int64_t span = static_cast<int64_t>(t.map.dims[d]) + im2col.upper[s] - im2col.lower[s];
+        inputs.set(0, unit * 8 + d,
                    static_cast<uint32_t>(im2col.lower[s] +
                                          static_cast<int64_t>(random.below(static_cast<uint64_t>(span)))));
         inputs.set(0, unit * 8 + 5 + s,
@@ -465,6 +466,26 @@ void add_interleaved(std::vector<Case>& cases) {
       }
 }
 
+// The same in im2col mode: W, H, then the slices of channels, then images.
+void add_interleaved_im2col(std::vector<Case>& cases) {
+  for (const TensorInterleave interleave : {TensorInterleave::b16, TensorInterleave::b32})
+    for (const int margin : {0, 1}) {
+      TmaCase t{.map = {.type = TensorType::bf16,
+                        .dims = {9, 7, 3, 3},
+                        .interleave = interleave,
+                        .swizzle = TensorSwizzle::b32}};
+      t.map.im2col = TensorIm2col{.lower = {-margin, -margin},
+                                  .upper = {-margin, -margin},
+                                  .channels_per_pixel = 8,
+                                  .pixels_per_column = 24};
+      t.extra = fmt::format(".margin{}", margin);
+      set_strides(t.map);
+      cases.push_back(make_case(t));
+      t.map.element_strides = {2, 2, 1, 1};
+      cases.push_back(make_case(t));
+    }
+}
+
 } // namespace
 
 std::vector<Case> tma_cases(std::string_view) {
@@ -474,6 +495,7 @@ std::vector<Case> tma_cases(std::string_view) {
   add_stores(cases);
   add_replacements(cases);
   add_interleaved(cases);
+  add_interleaved_im2col(cases);
   return cases;
 }
 

@@ -30,7 +30,7 @@ class Rows {
 public:
   Rows(const EncodedTensorMap& map, uint32_t row_elements) : map_(map), elements_(row_elements) {
     bytes_ = unit_bytes(map);
-    step_ = is_interleaved(map) ? map.element_strides[0] : 1;
+    step_ = is_interleaved(map) && !map.is_im2col ? map.element_strides[0] : 1;
   }
 
   // The next row: `row_elements` of the innermost dimension from `first` on, at `at` in the others.
@@ -98,28 +98,29 @@ std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& req
 }
 
 // Pixels in the order of W, H, D, N, each dimension within the bounding box and stepped by its element
-// stride.
+// stride. W is dimension 1, after the channels; of an interleaved tensor it is dimension 0, and the slice of
+// channels stays.
 std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& request) {
-  Rows rows(map, map.channels);
-  const int spatial = map.rank - 2, batch = map.rank - 1;
+  Rows rows(map, is_interleaved(map) ? 1 : map.channels);
+  const size_t spatial = map.rank - 2u, batch = map.rank - 1u, w = is_interleaved(map) ? 0 : 1;
   std::array<int64_t, kMaxTensorRank> pixel{};
-  for (size_t d = 1; d < map.rank; ++d)
+  for (size_t d = 0; d < map.rank; ++d)
     pixel[d] = request.coordinates[d];
   for (uint32_t i = 0; i < map.pixels; ++i) {
     std::array<int64_t, kMaxTensorRank> at = pixel;
-    for (int s = 0; s < spatial; ++s)
-      at[static_cast<size_t>(s + 1)] += request.im2col_offsets[static_cast<size_t>(s)];
-    rows.add(request.coordinates[0], at);
-    int s = 0;
+    for (size_t s = 0; s < spatial; ++s)
+      at[w + s] += request.im2col_offsets[s];
+    rows.add(at[0], at);
+    size_t s = 0;
     for (; s < spatial; ++s) {
-      int64_t& position = pixel[static_cast<size_t>(s + 1)];
-      position += map.element_strides[static_cast<size_t>(s + 1)];
-      if (position < static_cast<int64_t>(map.dim(s + 1)) + map.upper[static_cast<size_t>(s)])
+      int64_t& position = pixel[w + s];
+      position += map.element_strides[w + s];
+      if (position < static_cast<int64_t>(map.dim(static_cast<int>(w + s))) + map.upper[s])
         break;
-      position = map.lower[static_cast<size_t>(s)];
+      position = map.lower[s];
     }
     if (s == spatial)
-      ++pixel[static_cast<size_t>(batch)];
+      ++pixel[batch];
   }
   return rows.take();
 }
@@ -128,7 +129,7 @@ std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& r
 
 uint32_t box_bytes(const EncodedTensorMap& map) {
   if (map.is_im2col)
-    return element_bytes(map.type) * map.channels * map.pixels;
+    return row_bytes(map) * map.pixels;
   uint32_t units = 1;
   for (int d = 0; d < map.rank; ++d)
     units *= steps_of(map, d);
@@ -136,7 +137,9 @@ uint32_t box_bytes(const EncodedTensorMap& map) {
 }
 
 uint32_t row_bytes(const EncodedTensorMap& map) {
-  return map.is_im2col ? element_bytes(map.type) * map.channels : unit_bytes(map) * steps_of(map, 0);
+  if (map.is_im2col)
+    return is_interleaved(map) ? unit_bytes(map) : element_bytes(map.type) * map.channels;
+  return unit_bytes(map) * steps_of(map, 0);
 }
 
 uint32_t row_pitch(const EncodedTensorMap& map) {

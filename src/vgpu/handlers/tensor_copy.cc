@@ -112,11 +112,6 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& 
     copy.request.im2col_offsets[static_cast<size_t>(i)] =
         static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + i, lane));
   const bool interleaved = map.interleave != TensorInterleave::none;
-  if (interleaved && plan.im2col) {
-    x.fault(in, FaultKind::unsupported, "tensor copies in im2col mode with interleave are not modelled",
-            lane);
-    return false;
-  }
   if (kind == Access::write)
     for (int i = 0; i < plan.rank; ++i)
       if (const int32_t at = copy.request.coordinates[static_cast<size_t>(i)]; at < 0) {
