@@ -54,6 +54,9 @@ struct AllocateOptions {
   std::string name = {}; // for messages: "arg 2 (buf)"
   bool poisoned =
       false; // filled with 0xCB, and on "cpu" a read before the first write is reported; else zeros
+  // The address is a pointer for the host too, which may read and write there while no kernel runs ("cuda":
+  // managed memory). Not with `poisoned`: nobody sees what the host writes.
+  bool host_shared = false;
 };
 
 // Device memory, freed when the Buffer goes.
@@ -205,8 +208,18 @@ public:
 
   const DeviceInfo& info() const;
 
-  // Errors: out_of_memory, unavailable. A buffer of 0 bytes has an address of its own too.
+  // Errors: out_of_memory, unavailable; invalid_argument if both host_shared and poisoned. A buffer of 0
+  // bytes has an address of its own too.
   Result<Buffer, Error> allocate(uint64_t size_bytes, const AllocateOptions& options = {}) const;
+
+  // Lets kernels use host memory by its own address: what they read and write is that memory, and the host
+  // sees the writes once launch() returns. Until unregister_host(), as often as it was registered, the memory
+  // must stay. Ranges may lie within one another. `name` is for messages. Errors: invalid_argument (null, or
+  // 0 bytes); unavailable if the driver refuses, as it does for a range that overlaps another in part.
+  Result<void, Error> register_host(void* memory, uint64_t size_bytes,
+                                    std::string name = "host memory") const;
+  // Error: invalid_argument if nothing is registered at that address.
+  Result<void, Error> unregister_host(void* memory) const;
 
   // The 128 bytes of a tensor map, for a kernel parameter that takes it by value (__grid_constant__ const
   // CUtensorMap). They are good on this device only. Errors: invalid_argument names the rule that the map

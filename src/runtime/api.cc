@@ -156,6 +156,9 @@ const DeviceInfo& Device::info() const {
 }
 
 Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOptions& options) const {
+  if (options.host_shared && options.poisoned)
+    return failure(ErrorKind::invalid_argument,
+                   "memory that is host_shared cannot be poisoned: the host's writes would go unseen");
   Result<uint64_t, Error> address = impl_->allocate(size_bytes, options);
   if (!address)
     return Unexpected<Error>{std::move(address).error()};
@@ -165,6 +168,25 @@ Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOption
   buffer.size_bytes_ = size_bytes;
   buffer.epoch_ = impl_->epoch();
   return buffer;
+}
+
+Result<void, Error> Device::register_host(void* memory, uint64_t size_bytes, std::string name) const {
+  if (!memory || size_bytes == 0)
+    return failure(ErrorKind::invalid_argument, fmt::format("cannot register {} bytes of host memory at {}",
+                                                            size_bytes, fmt::ptr(memory)));
+  const std::scoped_lock lock(impl_->launch_mutex);
+  return impl_->register_host(static_cast<std::byte*>(memory), size_bytes, std::move(name));
+}
+
+Result<void, Error> Device::unregister_host(void* memory) const {
+  const std::scoped_lock lock(impl_->launch_mutex);
+  const Result<bool, Error> found = impl_->unregister_host(static_cast<std::byte*>(memory));
+  if (!found)
+    return Unexpected<Error>{found.error()};
+  if (!*found)
+    return failure(ErrorKind::invalid_argument,
+                   fmt::format("no host memory is registered at {}", fmt::ptr(memory)));
+  return {};
 }
 
 Result<Module, Error> Device::load_ptx(std::string text, const LoadOptions& options) const {

@@ -36,13 +36,31 @@ private:
 class CpuDevice final : public DeviceImpl {
 public:
   Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override {
-    const vgpu::Allocation* allocation = memory.allocate(size_bytes, options.name, options.poisoned);
+    const vgpu::Allocation* allocation = nullptr;
+    if (options.host_shared) {
+      const std::scoped_lock lock(launch_mutex); // a launch looks host memory up without a lock
+      allocation = memory.allocate_host_shared(size_bytes, options.name);
+    } else {
+      allocation = memory.allocate(size_bytes, options.name, options.poisoned);
+    }
     if (!allocation)
       return failure(ErrorKind::out_of_memory,
                      fmt::format("the host has no memory for {} bytes", size_bytes));
     return allocation->base;
   }
-  void free(uint64_t address) override { memory.free(address); }
+  void free(uint64_t address) override {
+    std::unique_lock lock(launch_mutex, std::defer_lock);
+    if (address < vgpu::kGlobalBase || address >= vgpu::kGlobalEnd)
+      lock.lock(); // host-shared
+    memory.free(address);
+  }
+  Result<void, Error> register_host(std::byte* host, uint64_t size_bytes, std::string name) override {
+    memory.register_host(host, size_bytes, std::move(name));
+    return {};
+  }
+  Result<bool, Error> unregister_host(std::byte* host) override {
+    return memory.unregister_host(reinterpret_cast<uintptr_t>(host));
+  }
 
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override {
     const Result<vgpu::Allocation*, Error> allocation = find(address);

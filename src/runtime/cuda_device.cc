@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 namespace lemma::runtime {
 namespace {
@@ -103,6 +104,8 @@ public:
 
   Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override;
   void free(uint64_t address) override;
+  Result<void, Error> register_host(std::byte* memory, uint64_t size_bytes, std::string name) override;
+  Result<bool, Error> unregister_host(std::byte* memory) override;
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override;
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override;
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
@@ -124,7 +127,14 @@ public:
 
 private:
   cuda::DeviceHandle device_;
-  std::mutex mutex_; // guards context_
+  // Registered host memory. A range inside another was not given to the driver, which takes none twice.
+  struct HostRange {
+    uint64_t size_bytes = 0;
+    uint64_t registrations = 0;
+    bool inside_another = false;
+  };
+  std::map<std::byte*, HostRange> host_ranges_;
+  std::mutex mutex_; // guards context_, host_ranges_
   cuda::Context context_ = nullptr;
   std::atomic<uint64_t> epoch_{0};
 };
@@ -149,6 +159,7 @@ void CudaDevice::lose_context() {
   driver->primary_context_release(device_);
   driver->primary_context_reset(device_);
   context_ = nullptr;
+  host_ranges_.clear();
   ++epoch_;
 }
 
@@ -178,7 +189,9 @@ Result<uint64_t, Error> CudaDevice::allocate(uint64_t size_bytes, const Allocate
   cuda::Pointer address = 0;
   const uint64_t bytes = std::max<uint64_t>(size_bytes, 1); // the driver refuses 0
   const Result<void, Error> done = call("cannot allocate device memory", [&] {
-    const Status status = driver->memory_allocate(&address, bytes);
+    const Status status = options.host_shared
+                              ? driver->memory_allocate_managed(&address, bytes, cuda::kManagedGlobal)
+                              : driver->memory_allocate(&address, bytes);
     return status == cuda::kSuccess ? driver->memory_set(address, options.poisoned ? kPoison : 0, bytes)
                                     : status;
   });
@@ -189,6 +202,63 @@ Result<uint64_t, Error> CudaDevice::allocate(uint64_t size_bytes, const Allocate
 
 void CudaDevice::free(uint64_t address) {
   (void)call("cannot free device memory", [&] { return driver->memory_free(address); });
+}
+
+Result<void, Error> CudaDevice::register_host(std::byte* memory, uint64_t size_bytes, std::string) {
+  {
+    const std::scoped_lock lock(mutex_);
+    HostRange* known = nullptr;
+    bool inside = false;
+    for (auto& [begin, range] : host_ranges_) {
+      if (begin == memory && size_bytes <= range.size_bytes)
+        known = &range;
+      inside |= begin <= memory && memory + size_bytes <= begin + range.size_bytes;
+    }
+    if (known) {
+      ++known->registrations;
+      return {};
+    }
+    if (inside) {
+      host_ranges_[memory] = {.size_bytes = size_bytes, .registrations = 1, .inside_another = true};
+      return {};
+    }
+  }
+  cuda::Pointer address = 0;
+  const Result<void, Error> done = call("cannot register host memory", [&] {
+    const Status status =
+        driver->host_register(memory, size_bytes, cuda::kHostRegisterPortable | cuda::kHostRegisterDeviceMap);
+    return status == cuda::kSuccess ? driver->host_get_device_pointer(&address, memory, 0) : status;
+  });
+  if (!done)
+    return done;
+  if (address != reinterpret_cast<uintptr_t>(memory)) {
+    (void)call("cannot unregister host memory", [&] { return driver->host_unregister(memory); });
+    return failure(ErrorKind::unavailable,
+                   fmt::format("{} sees host memory at other addresses than the host", info.name));
+  }
+  const std::scoped_lock lock(mutex_);
+  host_ranges_[memory] = {.size_bytes = size_bytes, .registrations = 1, .inside_another = false};
+  return {};
+}
+
+Result<bool, Error> CudaDevice::unregister_host(std::byte* memory) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = host_ranges_.find(memory);
+    if (found == host_ranges_.end())
+      return false;
+    if (--found->second.registrations > 0)
+      return true;
+    const bool driver_has_it = !found->second.inside_another;
+    host_ranges_.erase(found);
+    if (!driver_has_it)
+      return true;
+  }
+  const Result<void, Error> done =
+      call("cannot unregister host memory", [&] { return driver->host_unregister(memory); });
+  if (!done)
+    return Unexpected<Error>{done.error()};
+  return true;
 }
 
 Result<void, Error> CudaDevice::write(uint64_t address, std::span<const std::byte> source) {

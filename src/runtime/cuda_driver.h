@@ -57,6 +57,10 @@ inline constexpr int kJitErrorLogBufferBytes = 6;
 inline constexpr int kLaunchCooperative = 2; // CUlaunchAttributeID
 inline constexpr int kLaunchClusterDimension = 4;
 
+inline constexpr unsigned kManagedGlobal = 1;        // CUmemAttach_flags
+inline constexpr unsigned kHostRegisterPortable = 1; // CU_MEMHOSTREGISTER_*
+inline constexpr unsigned kHostRegisterDeviceMap = 2;
+
 // CUlaunchAttribute
 struct LaunchAttribute {
   int id;
@@ -102,7 +106,12 @@ struct LaunchConfiguration {
   X(launch_kernel_ex, cuLaunchKernelEx,                                                                      \
     (const LaunchConfiguration* config, Function function, void** parameters, void** extra))                 \
   X(memory_allocate, cuMemAlloc_v2, (Pointer * address, size_t bytes))                                       \
+  X(memory_allocate_managed, cuMemAllocManaged, (Pointer * address, size_t bytes, unsigned flags))           \
   X(memory_free, cuMemFree_v2, (Pointer address))                                                            \
+  X(host_register, cuMemHostRegister_v2, (void* memory, size_t bytes, unsigned flags))                       \
+  X(host_unregister, cuMemHostUnregister, (void* memory))                                                    \
+  X(host_get_device_pointer, cuMemHostGetDevicePointer_v2,                                                   \
+    (Pointer * address, void* memory, unsigned flags))                                                       \
   X(copy_to_device, cuMemcpyHtoD_v2, (Pointer destination, const void* source, size_t bytes))                \
   X(copy_from_device, cuMemcpyDtoH_v2, (void* destination, Pointer source, size_t bytes))                    \
   X(memory_set, cuMemsetD8_v2, (Pointer destination, unsigned char value, size_t count))                     \

@@ -48,6 +48,10 @@ public:
 
   virtual Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) = 0;
   virtual void free(uint64_t address) = 0;
+  // Not null, not empty; no launch runs.
+  virtual Result<void, Error> register_host(std::byte* memory, uint64_t size_bytes, std::string name) = 0;
+  // False: nothing is registered there. No launch runs.
+  virtual Result<bool, Error> unregister_host(std::byte* memory) = 0;
   // The range has been checked to lie inside one live allocation.
   virtual Result<void, Error> write(uint64_t address, std::span<const std::byte> source) = 0;
   virtual Result<void, Error> read(uint64_t address, std::span<std::byte> destination) = 0;

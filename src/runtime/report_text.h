@@ -1,12 +1,12 @@
 // The library's inner diagnostics and reports as the public API shows them: rendered for a terminal, in the
 // form of support/diagnostic.h.
 //
-//   gemm.ptx:41: fault[out of bounds]: st.global of 4 bytes at 0x7f0000001000 is outside every allocation
+//   gemm.ptx:41: fault[out of bounds]: st.global of 4 bytes at 0x1f0000001000 is outside every allocation
 //    41 |    st.global.f32 [%rd4], %f1;
 //       |    ^~~~~~~~~~~~~~~~~~~~~~~~~~
 //     source:  gemm.cu:17, in gemm
 //     where:   CTA 3,0,0, warp 2, lane 31
-//     address: 0x00007f0000001000
+//     address: 0x00001f0000001000
 //     nearest: arg 2 (out), 4096 bytes, ends where this begins
 //
 // Tests: tests/unit/runtime/report_text_test.cc, tests/cli/.

@@ -77,7 +77,7 @@ std::string_view space_name(StateSpace space) {
                                        : isa::to_string(space);
 }
 
-// "write of 16 bytes at global address 0x7f0000000440"
+// "write of 16 bytes at global address 0x1f0000000440"
 std::string describe(Access kind, uint64_t bytes, StateSpace space, uint64_t address) {
   return fmt::format("{} of {} byte{} at {} address {:#x}", verb(kind), bytes, bytes == 1 ? "" : "s",
                      space_name(space), address);
@@ -91,6 +91,12 @@ std::string describe(const Allocation& allocation) {
     return fmt::format("{}, {})", std::string_view(allocation.name).substr(0, allocation.name.size() - 1),
                        size);
   return fmt::format("{} ({})", allocation.name, size);
+}
+
+// What a wrong address may be besides: no allocation of the device lies there, but the host's memory does.
+std::string_view or_host_memory(uint64_t address) {
+  constexpr uint64_t kHostEnd = 0x0001'0000'0000'0000;
+  return address >= kGlobalEnd && address < kHostEnd ? ", or host memory that was not registered" : "";
 }
 
 // Where a wrong global address lies, seen from the nearest allocation.
@@ -112,8 +118,9 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
     return "there is no allocation";
   if (address < near->base) {
     const uint64_t distance = near->base - address;
-    return distance > kNear ? "far from every allocation"
-                            : fmt::format("{} bytes before {}", distance, describe(*near));
+    return distance > kNear
+               ? fmt::format("far from every allocation{}", or_host_memory(address))
+               : fmt::format("{} bytes before {}{}", distance, describe(*near), or_host_memory(address));
   }
   const uint64_t offset = address - near->base;
   if (offset < near->size_bytes) {
@@ -124,11 +131,11 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
   }
   const uint64_t past = offset - near->size_bytes;
   if (past > kNear)
-    return "far from every allocation";
+    return fmt::format("far from every allocation{}", or_host_memory(address));
   return past == 0
              ? fmt::format("at the end of {}{}", describe(*near), near->freed ? ", which was freed" : "")
-             : fmt::format("{} bytes past the end of {}{}", past, describe(*near),
-                           near->freed ? ", which was freed" : "");
+             : fmt::format("{} bytes past the end of {}{}{}", past, describe(*near),
+                           near->freed ? ", which was freed" : "", or_host_memory(address));
 }
 
 // Where a wrong address of a space that is one block lies.

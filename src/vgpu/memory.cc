@@ -1,5 +1,5 @@
-// Device memory: allocations, the table that finds them by address, the device heap, and which bytes were
-// written. Bounds, alignment and faults of an access are in access.cc.
+// Device memory: allocations, the table that finds them by address, the device heap, host memory that kernels
+// may use, and which bytes were written. Bounds, alignment and faults of an access are in access.cc.
 //
 // Tests: tests/unit/vgpu/memory_test.cc.
 #include "vgpu/memory.h"
@@ -13,11 +13,23 @@ namespace {
 
 constexpr uint64_t kWordBits = 64;
 constexpr int kPoison = 0xCB;
+constexpr uint64_t kLargestBytes = kGlobalEnd - kGlobalBase;
 // A freed heap block's address is used again only after this many others of its size were freed.
 constexpr size_t kHeapQuarantine = 64;
 
 uint64_t align_up(uint64_t value, uint64_t align) {
   return (value + align - 1) / align * align;
+}
+
+// Zeroed host memory for an allocation: sets `storage` and `host`. False if there is none left.
+bool take_storage(Allocation& allocation) {
+  allocation.storage.reset(
+      static_cast<std::byte*>(std::calloc(allocation.size_bytes + GlobalMemory::kAlignBytes, 1)));
+  if (!allocation.storage)
+    return false;
+  const auto raw = reinterpret_cast<uintptr_t>(allocation.storage.get());
+  allocation.host = allocation.storage.get() + (align_up(raw, GlobalMemory::kAlignBytes) - raw);
+  return true;
 }
 
 // Bits of word `index` that [begin, end) covers.
@@ -106,23 +118,77 @@ Allocation* GlobalMemory::append(std::unique_ptr<Allocation> allocation, uint64_
 }
 
 Allocation* GlobalMemory::allocate(uint64_t size_bytes, std::string name, bool poisoned) {
-  if (size_bytes > uint64_t{1} << 46)
+  if (size_bytes > kLargestBytes)
     return nullptr;
   auto allocation = std::make_unique<Allocation>();
-  allocation->storage.reset(static_cast<std::byte*>(std::calloc(size_bytes + kAlignBytes, 1)));
-  if (!allocation->storage)
-    return nullptr;
-  std::byte* raw = allocation->storage.get();
-  allocation->host =
-      raw + (align_up(reinterpret_cast<uintptr_t>(raw), kAlignBytes) - reinterpret_cast<uintptr_t>(raw));
   allocation->size_bytes = size_bytes;
   allocation->name = std::move(name);
+  if (!take_storage(*allocation))
+    return nullptr;
   if (poisoned) {
     std::memset(allocation->host, kPoison, size_bytes);
     allocation->init = std::make_unique<InitMap>(size_bytes);
   }
   const std::scoped_lock lock(mutex_);
+  if (size_bytes >= kGlobalEnd - next_)
+    return nullptr;
   return append(std::move(allocation), kGuardBytes);
+}
+
+Allocation* GlobalMemory::allocate_host_shared(uint64_t size_bytes, std::string name) {
+  if (size_bytes > kLargestBytes)
+    return nullptr;
+  auto allocation = std::make_unique<Allocation>();
+  allocation->size_bytes = size_bytes;
+  allocation->name = std::move(name);
+  if (!take_storage(*allocation))
+    return nullptr;
+  allocation->base = reinterpret_cast<uintptr_t>(allocation->host);
+  const std::scoped_lock lock(mutex_);
+  longest_host_ = std::max(longest_host_, size_bytes);
+  // Registered memory at this address was given back to the host without being unregistered.
+  return (host_[allocation->base] = std::move(allocation)).get();
+}
+
+void GlobalMemory::register_host(std::byte* host, uint64_t size_bytes, std::string name) {
+  const std::scoped_lock lock(mutex_);
+  const auto base = reinterpret_cast<uintptr_t>(host);
+  std::unique_ptr<Allocation>& allocation = host_[base];
+  if (!allocation) {
+    allocation = std::make_unique<Allocation>();
+    allocation->base = base;
+    allocation->host = host;
+    allocation->name = std::move(name);
+  }
+  ++allocation->registrations;
+  if (!allocation->storage)
+    allocation->size_bytes = std::max(allocation->size_bytes, size_bytes);
+  longest_host_ = std::max(longest_host_, size_bytes);
+}
+
+bool GlobalMemory::unregister_host(uint64_t base) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = host_.find(base);
+  if (found == host_.end() || found->second->registrations == 0)
+    return false;
+  if (--found->second->registrations == 0 && !found->second->storage)
+    host_.erase(found);
+  return true;
+}
+
+// The one that holds the address and reaches furthest: ranges may overlap.
+Allocation* GlobalMemory::find_host(uint64_t address) const {
+  Allocation* best = nullptr;
+  for (auto after = host_.upper_bound(address); after != host_.begin();) {
+    --after;
+    Allocation* allocation = after->second.get();
+    if (address - allocation->base >= longest_host_)
+      break;
+    if (allocation->holds(address, 1) &&
+        (!best || allocation->base + allocation->size_bytes > best->base + best->size_bytes))
+      best = allocation;
+  }
+  return best;
 }
 
 Allocation* GlobalMemory::at_base(uint64_t base) const {
@@ -134,6 +200,10 @@ Allocation* GlobalMemory::at_base(uint64_t base) const {
 
 bool GlobalMemory::free(uint64_t base) {
   const std::scoped_lock lock(mutex_);
+  if (const auto shared = host_.find(base); shared != host_.end() && shared->second->storage) {
+    host_.erase(shared);
+    return true;
+  }
   Allocation* allocation = at_base(base);
   if (!allocation || allocation->freed || !allocation->storage)
     return false;
@@ -214,11 +284,10 @@ HeapFree GlobalMemory::heap_free(uint64_t base) {
 Allocation* GlobalMemory::find(uint64_t address) const {
   const Table* table = table_.load(std::memory_order_acquire);
   const size_t after = table->after(address);
-  if (after == 0)
-    return nullptr;
-  Allocation* allocation = table->entries[after - 1];
-  return allocation->holds(address, 1) && !allocation->freed.load(std::memory_order_acquire) ? allocation
-                                                                                             : nullptr;
+  Allocation* allocation = after == 0 ? nullptr : table->entries[after - 1];
+  if (allocation && allocation->holds(address, 1))
+    return allocation->freed.load(std::memory_order_acquire) ? nullptr : allocation;
+  return find_host(address);
 }
 
 const Allocation* GlobalMemory::nearest(uint64_t address) const {
@@ -227,11 +296,26 @@ const Allocation* GlobalMemory::nearest(uint64_t address) const {
   const size_t after = table->after(address);
   const Allocation* below = after == 0 ? nullptr : table->entries[after - 1];
   const Allocation* above = after < count ? table->entries[after] : nullptr;
-  if (!below || !above)
-    return below ? below : above;
-  const uint64_t past = address - below->base;
-  const uint64_t distance = past < below->size_bytes ? 0 : past - below->size_bytes;
-  return distance <= above->base - address ? below : above;
+  const auto host_after = host_.upper_bound(address);
+  const Allocation* nearest = nullptr;
+  uint64_t least = 0;
+  const auto consider = [&](const Allocation* allocation) {
+    if (!allocation)
+      return;
+    const uint64_t past = address - allocation->base;
+    const uint64_t distance = address < allocation->base      ? allocation->base - address
+                              : past < allocation->size_bytes ? 0
+                                                              : past - allocation->size_bytes;
+    if (!nearest || distance < least) {
+      nearest = allocation;
+      least = distance;
+    }
+  };
+  consider(below);
+  consider(above);
+  consider(host_after == host_.begin() ? nullptr : std::prev(host_after)->second.get());
+  consider(host_after == host_.end() ? nullptr : host_after->second.get());
+  return nearest;
 }
 
 } // namespace lemma::vgpu

@@ -5,16 +5,20 @@
 //   0x0000'0100'0000'0000 + (0 .. 2^32)     shared window (kSharedWindow + shared address)
 //   0x0000'0200'0000'0000 + (0 .. 2^24)     local window, the same for every lane
 //   0x0000'0300'0000'0000 + (0 .. 2^16)     kernel parameters (cvta.param)
-//   0x0000'7f00'0000'0000 and up            global and const: one range an allocation, guard gaps between
+//   0x0000'1f00'0000'0000 and up            global and const: one range an allocation, guard gaps between
+//   everything else                         host memory that was registered, under its own address
+//
+// No system that Lemma runs on places a process's memory in these ranges, so a registered host address is
+// never taken for anything else, and a host program may tell its pointers from the device's.
 //
 // A shared address names a CTA of the cluster too (measured on an H200):
 //
 //   31        24 23                    0
 //   | CTA rank  |  offset in its memory |
 //
-// Addresses are the same in every run, so that a program that prints or hashes a pointer repeats. An address
-// is used once: after free() it stays known as freed, except that a device malloc of the same size may get it
-// again later. Allocation is thread-safe; find() is lock-free.
+// Addresses (but for host memory's) are the same in every run, so that a program that prints or hashes a
+// pointer repeats. An address is used once: after free() it stays known as freed, except that a device malloc
+// of the same size may get it again later. Allocation is thread-safe; find() is lock-free.
 //
 // Tests: tests/unit/vgpu/memory_test.cc.
 #pragma once
@@ -40,7 +44,8 @@ inline constexpr int kSharedRankShift = 24; // of the rank in a shared address
 inline constexpr uint64_t kSharedOffsetMask = (uint64_t{1} << kSharedRankShift) - 1;
 inline constexpr uint64_t kLocalWindow = 0x0000'0200'0000'0000;
 inline constexpr uint64_t kParamWindow = 0x0000'0300'0000'0000;
-inline constexpr uint64_t kGlobalBase = 0x0000'7f00'0000'0000;
+inline constexpr uint64_t kGlobalBase = 0x0000'1f00'0000'0000;
+inline constexpr uint64_t kGlobalEnd = 0x0000'2a00'0000'0000; // the host's pointers lie above (or far below)
 
 // The first byte a kernel may use of its shared memory: sm_90 keeps 1 KiB at its start for the system.
 inline constexpr uint32_t kSharedReservedBytes = 1024;
@@ -72,7 +77,8 @@ struct Allocation {
   bool read_only = false;    // .const
   std::atomic<bool> freed{false};
   std::unique_ptr<InitMap> init; // null: counts as written (in, out, inout, module variables)
-  std::unique_ptr<std::byte[], FreeDeleter> storage; // null: device malloc
+  std::unique_ptr<std::byte[], FreeDeleter> storage; // null: device malloc, or registered host memory
+  uint64_t registrations = 0;                        // of registered host memory: how often
 
   bool holds(uint64_t address, uint64_t bytes) const {
     return address - base < size_bytes && bytes <= size_bytes - (address - base);
@@ -96,9 +102,17 @@ public:
   // first write are reported, and the bytes are 0xCB so that they show. Returns null if the host has no
   // memory left.
   Allocation* allocate(uint64_t size_bytes, std::string name, bool poisoned = false);
-  // False if `base` is not the base of a live allocation of allocate(). Only while no launch runs: the host
-  // memory goes back at once.
+  // The same, but zeroed and at an address that is also the host's pointer to it.
+  Allocation* allocate_host_shared(uint64_t size_bytes, std::string name);
+  // False if `base` is not the base of a live allocation of one of these two. Only while no launch runs: the
+  // host memory goes back at once.
   bool free(uint64_t base);
+
+  // Makes host memory an allocation at its own address, until it was unregistered as often as registered.
+  // Ranges may overlap; a second one at the same base widens the first. Only while no launch runs.
+  void register_host(std::byte* host, uint64_t size_bytes, std::string name);
+  // False if nothing is registered at that base. Only while no launch runs.
+  bool unregister_host(uint64_t base);
 
   // malloc and free in a kernel, any thread. Poisoned memory, aligned to 16 bytes; null when the heap is used
   // up. Host memory of the heap stays until the end, so that a use after free meets memory of this object and
@@ -115,12 +129,18 @@ private:
   struct Table;
   Allocation* append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes); // under mutex_
   Allocation* at_base(uint64_t base) const;
+  Allocation* find_host(uint64_t address) const;
 
   std::atomic<const Table*> table_;
   std::vector<std::unique_ptr<Table>> tables_; // outgrown ones are kept: a reader may still look at one
   std::vector<std::unique_ptr<Allocation>> allocations_;
   uint64_t next_ = kGlobalBase;
   mutable std::mutex mutex_;
+
+  // Registered and host-shared memory. Changes only while no launch runs, so a launch reads it without a
+  // lock.
+  std::map<uint64_t, std::unique_ptr<Allocation>> host_; // by base
+  uint64_t longest_host_ = 0;                            // no allocation in host_ has more bytes
 
   std::unique_ptr<std::byte[], FreeDeleter> heap_;                   // made by the first heap_allocate()
   std::map<uint64_t, uint64_t> heap_holes_;                          // offset in heap_ -> bytes

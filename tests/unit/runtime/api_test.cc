@@ -60,6 +60,52 @@ TEST(Api, KnowsItsDevices) {
   EXPECT_EQ(other.error().kind, ErrorKind::invalid_argument);
 }
 
+TEST(Api, KernelsUseRegisteredHostMemory) {
+  const Device device = open();
+  const Kernel kernel = saxpy(device);
+  std::vector<float> x{1, 2, 3, 4}, y{10, 20, 30, 40};
+  const auto launch = [&] {
+    return kernel.launch({.grid = {1}, .block = {4}}, {reinterpret_cast<uint64_t>(x.data()),
+                                                       reinterpret_cast<uint64_t>(y.data()), 2.0f, 4u});
+  };
+  ASSERT_TRUE(device.register_host(x.data(), 16, "x"));
+  const auto without = launch();
+  ASSERT_TRUE(without);
+  ASSERT_FALSE(without->ok());
+  EXPECT_NE(without->rendered.find(", or host memory that was not registered"), std::string::npos)
+      << without->rendered;
+  ASSERT_TRUE(device.register_host(y.data(), 16, "y"));
+  const auto with = launch();
+  ASSERT_TRUE(with);
+  EXPECT_TRUE(with->ok()) << with->rendered;
+  EXPECT_EQ(y, (std::vector<float>{12, 24, 36, 48}));
+
+  ASSERT_TRUE(device.unregister_host(x.data()));
+  EXPECT_FALSE(device.unregister_host(x.data()));
+  const auto after = launch();
+  ASSERT_TRUE(after);
+  EXPECT_FALSE(after->ok());
+  EXPECT_FALSE(device.register_host(nullptr, 4));
+  EXPECT_FALSE(device.register_host(x.data(), 0));
+}
+
+TEST(Api, HostSharedMemoryIsTheHostsToo) {
+  const Device device = open();
+  const Kernel kernel = saxpy(device);
+  auto x = device.allocate(16, {.host_shared = true}), y = device.allocate(16, {.host_shared = true});
+  ASSERT_TRUE(x && y);
+  auto* host_x = reinterpret_cast<float*>(x->address());
+  auto* host_y = reinterpret_cast<float*>(y->address());
+  for (int i = 0; i < 4; ++i)
+    host_x[i] = static_cast<float>(i);
+  const auto report = kernel.launch({.grid = {1}, .block = {4}}, {*x, *y, 2.0f, 4u});
+  ASSERT_TRUE(report && report->ok());
+  EXPECT_EQ(host_y[3], 6.0f);
+  ASSERT_TRUE(y->fill(0));
+  EXPECT_EQ(host_y[3], 0.0f);
+  EXPECT_FALSE(device.allocate(16, {.poisoned = true, .host_shared = true}));
+}
+
 TEST(Api, RunsAKernelSeveralTimes) {
   const Device device = open();
   const Kernel kernel = saxpy(device);

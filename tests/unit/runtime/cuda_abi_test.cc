@@ -33,6 +33,9 @@ static_assert(kAttributeComputeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CA
               kFunctionNonPortableClusterSize == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED &&
               kJitErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER &&
               kJitErrorLogBufferBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
+              kManagedGlobal == CU_MEM_ATTACH_GLOBAL &&
+              kHostRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE &&
+              kHostRegisterDeviceMap == CU_MEMHOSTREGISTER_DEVICEMAP &&
               kLaunchCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
               kLaunchClusterDimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 

@@ -89,6 +89,38 @@ TEST_F(CudaDevice, CopiesAndFillsMemory) {
   EXPECT_EQ(huge.error().kind, ErrorKind::out_of_memory);
 }
 
+TEST_F(CudaDevice, RegistersHostMemoryOnce) {
+  const Device device = open();
+  std::array<std::byte, 64> memory{};
+  ASSERT_TRUE(device.register_host(memory.data(), 48));
+  EXPECT_EQ(state_->registered, (std::map<void*, size_t>{{memory.data(), 48}}));
+  EXPECT_TRUE(device.register_host(memory.data(), 48));      // again
+  EXPECT_TRUE(device.register_host(memory.data() + 16, 16)); // inside
+  EXPECT_EQ(state_->registered.size(), 1u);
+  EXPECT_FALSE(device.register_host(memory.data() + 16, 48)); // the driver refuses
+  EXPECT_TRUE(device.unregister_host(memory.data() + 16));
+  EXPECT_TRUE(device.unregister_host(memory.data()));
+  EXPECT_EQ(state_->registered.size(), 1u);
+  EXPECT_TRUE(device.unregister_host(memory.data()));
+  EXPECT_EQ(state_->registered.size(), 0u);
+  EXPECT_FALSE(device.unregister_host(memory.data()));
+
+  state_->one_address_space = false;
+  const auto elsewhere = device.register_host(memory.data(), 48);
+  ASSERT_FALSE(elsewhere);
+  EXPECT_EQ(elsewhere.error().kind, ErrorKind::unavailable);
+  EXPECT_EQ(state_->registered.size(), 0u);
+}
+
+TEST_F(CudaDevice, HostSharedMemoryIsManaged) {
+  const Device device = open();
+  auto buffer = device.allocate(8, {.host_shared = true});
+  ASSERT_TRUE(buffer);
+  EXPECT_EQ(state_->managed, 1);
+  buffer->free();
+  EXPECT_EQ(state_->allocations, 0);
+}
+
 TEST_F(CudaDevice, PassesLaunchesOn) {
   const Device device = open();
   const auto report =

@@ -158,6 +158,28 @@ Status cuMemAlloc_v2(Pointer* address, size_t bytes) {
   *address = reinterpret_cast<Pointer>(memory);
   return kSuccess;
 }
+Status cuMemAllocManaged(Pointer* address, size_t bytes, unsigned flags) {
+  if (flags != kManagedGlobal)
+    return kInvalidValue;
+  ++g_state.managed;
+  return cuMemAlloc_v2(address, bytes);
+}
+Status cuMemHostRegister_v2(void* memory, size_t bytes, unsigned) {
+  constexpr Status kAlreadyRegistered = 712;
+  auto* begin = static_cast<char*>(memory);
+  for (const auto& [other, other_bytes] : g_state.registered)
+    if (begin < static_cast<char*>(other) + other_bytes && static_cast<char*>(other) < begin + bytes)
+      return kAlreadyRegistered;
+  g_state.registered[memory] = bytes;
+  return alive();
+}
+Status cuMemHostUnregister(void* memory) {
+  return g_state.registered.erase(memory) ? alive() : kInvalidValue;
+}
+Status cuMemHostGetDevicePointer_v2(Pointer* address, void* memory, unsigned) {
+  *address = reinterpret_cast<Pointer>(memory) + (g_state.one_address_space ? 0 : 4096);
+  return alive();
+}
 Status cuMemFree_v2(Pointer address) {
   if (!g_memory.erase(reinterpret_cast<void*>(address)))
     return kInvalidValue;

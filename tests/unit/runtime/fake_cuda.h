@@ -2,7 +2,9 @@
 // recorded, kernels whose name begins with "fault_" leave the context broken as real ones do.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,8 +32,11 @@ struct EncodedMap {
 struct State {
   std::vector<EncodedMap> maps;
   std::vector<Launch> launches;
-  int allocations = 0; // live
-  int modules = 0;     // live
+  int allocations = 0;                // live
+  int managed = 0;                    // of all that were made
+  std::map<void*, size_t> registered; // host memory, bytes
+  bool one_address_space = true;      // the GPU sees registered memory where the host does
+  int modules = 0;                    // live
   int resets = 0;
   bool broken = false; // the context is lost
   bool reopens_after_fault = true;

@@ -34,14 +34,14 @@ TEST(ReportText, ShowsAFault) {
                        .cta = {3, 0, 1},
                        .warp = 2,
                        .lane = 31,
-                       .address = 0x7f0000001000};
+                       .address = 0x1f0000001000};
   EXPECT_EQ(render_report(report, source()),
             "k.ptx:3: fault[out of bounds]: st.global of 4 bytes is outside every allocation\n"
             " 3 | \tst.global.f32 [%rd4], %f1; // store\n"
             "   | \t^~~~~~~~~~~~~~~~~~~~~~~~~~\n"
             "  source:  k.cu:17, in k\n"
             "  where:   CTA 3,0,1, warp 2, lane 31\n"
-            "  address: 0x00007f0000001000\n"
+            "  address: 0x00001f0000001000\n"
             "  nearest: arg 2 (out), 4096 bytes, ends 4 bytes before\n"
             "  note:    check the index\n");
 }

@@ -66,6 +66,60 @@ TEST(GlobalMemory, FindsWhatHoldsAnAddress) {
   EXPECT_EQ(memory.nearest(UINT64_MAX), made.back());
 }
 
+TEST(GlobalMemory, RegisteredHostMemoryHasItsOwnAddress) {
+  GlobalMemory memory;
+  std::vector<std::byte> host(1000);
+  const auto base = reinterpret_cast<uintptr_t>(host.data());
+  EXPECT_EQ(memory.find(base), nullptr);
+  memory.register_host(host.data(), 1000, "host memory");
+  const Allocation* other = memory.allocate(16, "device memory");
+  for (const uint64_t offset : {0, 1, 500, 999}) {
+    const Allocation* found = memory.find(base + offset);
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->name, "host memory");
+    EXPECT_EQ(found->host + (base + offset - found->base), host.data() + offset);
+  }
+  EXPECT_EQ(memory.find(base + 1000), nullptr);
+  EXPECT_EQ(memory.find(base - 1), nullptr);
+  EXPECT_EQ(memory.nearest(base + 1004)->name, "host memory");
+  EXPECT_EQ(memory.nearest(other->base + 20), other);
+
+  EXPECT_FALSE(memory.free(base));
+  EXPECT_FALSE(memory.unregister_host(base + 1));
+  EXPECT_TRUE(memory.unregister_host(base));
+  EXPECT_FALSE(memory.unregister_host(base));
+  EXPECT_EQ(memory.find(base), nullptr);
+}
+
+TEST(GlobalMemory, RegisteredRangesMayOverlap) {
+  GlobalMemory memory;
+  std::vector<std::byte> host(1000);
+  const auto base = reinterpret_cast<uintptr_t>(host.data());
+  memory.register_host(host.data(), 1000, "all");
+  memory.register_host(host.data() + 100, 100, "a part");
+  memory.register_host(host.data(), 10, "the first bytes");
+  EXPECT_TRUE(memory.find(base + 150)->holds(base + 150, 850)); // the wider one
+  EXPECT_TRUE(memory.unregister_host(base));
+  EXPECT_TRUE(memory.find(base)->holds(base, 1000)); // was registered twice
+  EXPECT_TRUE(memory.unregister_host(base));
+  EXPECT_EQ(memory.find(base), nullptr);
+  EXPECT_EQ(memory.find(base + 150)->name, "a part");
+}
+
+TEST(GlobalMemory, HostSharedMemoryIsAHostPointer) {
+  GlobalMemory memory;
+  const Allocation* shared = memory.allocate_host_shared(300, "shared");
+  EXPECT_EQ(shared->base, reinterpret_cast<uintptr_t>(shared->host));
+  EXPECT_EQ(shared->base % 256, 0u);
+  EXPECT_EQ(memory.find(shared->base + 299), shared);
+  EXPECT_EQ(shared->host[299], std::byte{0});
+  const uint64_t base = shared->base;
+  EXPECT_FALSE(memory.unregister_host(base));
+  EXPECT_TRUE(memory.free(base));
+  EXPECT_FALSE(memory.free(base));
+  EXPECT_EQ(memory.find(base), nullptr);
+}
+
 TEST(GlobalMemory, ZeroedOrPoisoned) {
   GlobalMemory memory;
   const Allocation* plain = memory.allocate(1000, "plain");
