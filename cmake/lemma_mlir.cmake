@@ -1,0 +1,48 @@
+# Finds MLIR 22, for src/nvgpu alone. Sets LEMMA_NVGPU_FOUND.
+#
+# LLVM's own package files define targets with plain names (opt, not, count, FileCheck) and set variables freely, so
+# only what is needed here is taken from them: include directories and the two shared libraries.
+set(LEMMA_NVGPU_FOUND OFF)
+if(LEMMA_PORTABLE AND LEMMA_NVGPU STREQUAL "AUTO")
+  return() # one binary that needs no more than glibc has no room for LLVM
+endif()
+if(NOT LEMMA_NVGPU)
+  return()
+endif()
+
+set(hints /usr/lib/llvm-22)
+if(DEFINED LLVM_ROOT)
+  list(PREPEND hints ${LLVM_ROOT})
+endif()
+find_path(LEMMA_MLIR_INCLUDE mlir/IR/MLIRContext.h HINTS ${hints} PATH_SUFFIXES include NO_DEFAULT_PATH)
+find_library(LEMMA_MLIR_LIBRARY NAMES MLIR HINTS ${hints} PATH_SUFFIXES lib NO_DEFAULT_PATH)
+find_library(LEMMA_LLVM_LIBRARY NAMES LLVM LLVM-22 HINTS ${hints} PATH_SUFFIXES lib NO_DEFAULT_PATH)
+find_program(LEMMA_MLIR_TBLGEN NAMES mlir-tblgen HINTS ${hints} PATH_SUFFIXES bin NO_DEFAULT_PATH)
+if(LEMMA_MLIR_INCLUDE AND LEMMA_MLIR_LIBRARY AND LEMMA_LLVM_LIBRARY AND LEMMA_MLIR_TBLGEN)
+  set(LEMMA_NVGPU_FOUND ON)
+  message(STATUS "nvgpu dialect: MLIR in ${LEMMA_MLIR_LIBRARY}")
+elseif(LEMMA_NVGPU STREQUAL "AUTO")
+  message(STATUS "nvgpu dialect: left out, no MLIR 22 (Debian: libmlir-22-dev mlir-22-tools llvm-22-dev)")
+  return()
+else()
+  message(FATAL_ERROR "LEMMA_NVGPU=ON, but there is no MLIR 22 under ${hints}. "
+                      "Install libmlir-22-dev mlir-22-tools llvm-22-dev, or set LLVM_ROOT.")
+endif()
+
+# What code that sees MLIR links. Its headers are the system's: their warnings are not ours.
+add_library(lemma_mlir INTERFACE)
+target_include_directories(lemma_mlir SYSTEM INTERFACE ${LEMMA_MLIR_INCLUDE})
+target_link_libraries(lemma_mlir INTERFACE ${LEMMA_MLIR_LIBRARY} ${LEMMA_LLVM_LIBRARY})
+target_compile_options(lemma_mlir INTERFACE -Wno-unused-parameter)
+
+# lemma_tablegen(<output> <input.td> <mlir-tblgen option>...): adds the generated file's path to LEMMA_TABLEGEN_OUTPUTS.
+function(lemma_tablegen output input)
+  file(GLOB tds CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.td)
+  add_custom_command(
+    OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/nvgpu/${output}
+    COMMAND ${LEMMA_MLIR_TBLGEN} ${ARGN} -I ${LEMMA_MLIR_INCLUDE} -I ${CMAKE_CURRENT_SOURCE_DIR}
+            ${CMAKE_CURRENT_SOURCE_DIR}/${input} -o ${CMAKE_CURRENT_BINARY_DIR}/nvgpu/${output}
+    DEPENDS ${tds}
+    COMMENT "mlir-tblgen ${output}")
+  set(LEMMA_TABLEGEN_OUTPUTS ${LEMMA_TABLEGEN_OUTPUTS} ${CMAKE_CURRENT_BINARY_DIR}/nvgpu/${output} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,134 @@
+// Registration of the nvgpu dialect, and what it reads beyond LLVM 22's spelling: the names of 2023.
+//
+// Tests: tests/mlir/.
+#include "nvgpu/dialect.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "nvgpu/dialect.cc.inc"
+#include "nvgpu/enums.cc.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "nvgpu/attributes.cc.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "nvgpu/types.cc.inc"
+
+#define GET_OP_CLASSES
+#include "nvgpu/ops.cc.inc"
+
+namespace lemma::nvgpu {
+
+using namespace mlir;
+
+void NVGPUDialect::initialize() {
+  registerTypes();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "nvgpu/attributes.cc.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "nvgpu/ops.cc.inc"
+      >();
+}
+
+void NVGPUDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "nvgpu/types.cc.inc"
+      >();
+}
+
+bool is_shared_memory(Attribute memory_space) {
+  if (const auto number = dyn_cast_or_null<IntegerAttr>(memory_space))
+    return number.getInt() == 3;
+  if (const auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(memory_space))
+    return space.getValue() == gpu::AddressSpace::Workgroup;
+  return false;
+}
+
+// Names of 2023
+
+Type NVGPUDialect::parseType(DialectAsmParser& parser) const {
+  const SMLoc where = parser.getCurrentLocation();
+  StringRef mnemonic;
+  Type type;
+  if (const OptionalParseResult result = generatedTypeParser(parser, &mnemonic, type); result.has_value())
+    return type;
+  if (mnemonic == "mbarrier.barrier")
+    return MBarrierGroupType::parse(parser);
+  if (mnemonic == "wgmma.descriptor")
+    return WarpgroupMatrixDescriptorType::parse(parser);
+  parser.emitError(where, "nvgpu has no type '") << mnemonic << "'";
+  return {};
+}
+
+void NVGPUDialect::printType(Type type, DialectAsmPrinter& printer) const {
+  (void)generatedTypePrinter(type, printer);
+}
+
+template <class Op>
+static Dialect::ParseOpHook parse_as() {
+  return [](OpAsmParser& parser, OperationState& state) {
+    state.name = OperationName(Op::getOperationName(), parser.getContext());
+    return Op::parse(parser, state);
+  };
+}
+
+std::optional<Dialect::ParseOpHook> NVGPUDialect::getParseOperationHook(StringRef name) const {
+  if (name == "nvgpu.wgmma.generate.descriptor")
+    return parse_as<WarpgroupGenerateDescriptorOp>();
+  if (name == "nvgpu.mbarrier.arrive.noComplete")
+    return parse_as<MBarrierArriveNoCompleteOp>();
+  return Dialect::getParseOperationHook(name);
+}
+
+// nvgpu.mbarrier.try_wait.parity %barriers[%id], %parity, %ticks : type
+//
+// The parity's type is not in the text. It is i1, or an index in programs of 2023: what the value is decides.
+
+ParseResult MBarrierTryWaitParityOp::parse(OpAsmParser& parser, OperationState& state) {
+  OpAsmParser::UnresolvedOperand barriers, parity, ticks, id;
+  Type barriers_type;
+  bool has_id = false;
+  if (parser.parseOperand(barriers))
+    return failure();
+  if (succeeded(parser.parseOptionalLSquare())) {
+    has_id = true;
+    if (parser.parseOperand(id) || parser.parseRSquare())
+      return failure();
+  }
+  if (parser.parseComma() || parser.parseOperand(parity) || parser.parseComma() ||
+      parser.parseOperand(ticks) || parser.parseOptionalAttrDict(state.attributes) ||
+      parser.parseColonType(barriers_type) || parser.resolveOperand(barriers, barriers_type, state.operands))
+    return failure();
+
+  const Type index = parser.getBuilder().getIndexType();
+  {
+    ScopedDiagnosticHandler quiet(parser.getContext(), [](mlir::Diagnostic&) { return success(); });
+    if (succeeded(parser.resolveOperand(parity, parser.getBuilder().getI1Type(), state.operands)))
+      parity = {};
+  }
+  if (!parity.name.empty() && parser.resolveOperand(parity, index, state.operands))
+    return failure();
+  if (parser.resolveOperand(ticks, index, state.operands) ||
+      (has_id && parser.resolveOperand(id, index, state.operands)))
+    return failure();
+  return success();
+}
+
+void MBarrierTryWaitParityOp::print(OpAsmPrinter& printer) {
+  printer << ' ' << getBarriers();
+  if (getMbarId())
+    printer << '[' << getMbarId() << ']';
+  printer << ", " << getPhaseParity() << ", " << getTicks();
+  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer << " : " << getBarriers().getType();
+}
+
+} // namespace lemma::nvgpu

@@ -1,0 +1,60 @@
+// Conversion of the nvgpu operations on the device to the LLVM dialect: patterns by family, one file each.
+//
+// Every operation becomes PTX instructions of the catalogue (emit_ptx.h), never NVVM operations, so that what
+// is legal is stated once. Types: conversion of the dialect's own types is add_type_conversions().
+//
+// Tests: tests/mlir/lower/.
+#pragma once
+
+#include "nvgpu/emit_ptx.h"
+
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+
+namespace lemma::nvgpu {
+
+// A pattern for one operation that emits PTX for `target`.
+template <class Op>
+class Lowering : public mlir::ConvertOpToLLVMPattern<Op> {
+public:
+  Lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target)
+      : mlir::ConvertOpToLLVMPattern<Op>(converter), target_(target) {}
+
+protected:
+  PtxCall ptx(mlir::OpBuilder& builder, mlir::Location where) const { return {builder, where, target_}; }
+  PtxTarget& target() const { return target_; }
+
+private:
+  PtxTarget& target_;
+};
+
+// The address of an element of a memref in shared memory, as the 32 bits that PTX takes. `converted` is the
+// descriptor, `indices` converted too.
+mlir::Value shared_address(mlir::ConversionPatternRewriter& rewriter, mlir::Location where,
+                           const mlir::LLVMTypeConverter& converter, mlir::MemRefType type,
+                           mlir::Value converted, mlir::ValueRange indices);
+// The same for any memory: a pointer in the memref's address space.
+mlir::Value element_pointer(mlir::ConversionPatternRewriter& rewriter, mlir::Location where,
+                            const mlir::LLVMTypeConverter& converter, mlir::MemRefType type,
+                            mlir::Value converted, mlir::ValueRange indices);
+
+// device.async.token -> i32, mbarrier.token -> i64, mbarrier.group -> pointer into shared memory,
+// tensormap.descriptor -> pointer, warpgroup.descriptor -> i64, warpgroup.accumulator -> struct of registers.
+void add_type_conversions(mlir::LLVMTypeConverter& converter);
+
+// ldmatrix, mma.sync, mma.sp.sync, rcp.
+void populate_matrix_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
+                              mlir::RewritePatternSet& patterns);
+// device_async_*.
+void populate_async_copy_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
+                                  mlir::RewritePatternSet& patterns);
+// mbarrier.*.
+void populate_mbarrier_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
+                                mlir::RewritePatternSet& patterns);
+// tma.*, but for tma.create.descriptor, which is the host's.
+void populate_tma_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
+                           mlir::RewritePatternSet& patterns);
+// warpgroup.*.
+void populate_warpgroup_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
+                                 mlir::RewritePatternSet& patterns);
+
+} // namespace lemma::nvgpu

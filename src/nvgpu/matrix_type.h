@@ -1,0 +1,24 @@
+// MLIR element types as PTX spells them, and the mma.sync instruction that an operation asks for.
+//
+// Tests: tests/mlir/.
+#pragma once
+
+#include "nvgpu/dialect.h"
+#include "nvgpu/instruction.h"
+
+#include <functional>
+
+namespace lemma::nvgpu {
+
+// f16 -> f16, bf16, tf32, f8E4M3FN -> e4m3, f8E5M2 -> e5m2, i8 and si8 -> s8, ui8 -> u8, i1 -> b1, i32 ->
+// s32. none: PTX has no such type. f32 is tf32 for a multiplicand (`multiplicand`).
+isa::Type ptx_type(mlir::Type element, bool multiplicand);
+
+using ErrorSink = std::function<mlir::InFlightDiagnostic()>;
+
+// The instruction of an nvgpu.mma.sync or mma.sp.sync; an error through `error` if the catalogue has none,
+// with what is legal.
+mlir::FailureOr<Instruction> instruction_of(MmaSyncOp op, const ErrorSink& error);
+mlir::FailureOr<Instruction> instruction_of(MmaSparseSyncOp op, const ErrorSink& error);
+
+} // namespace lemma::nvgpu
