@@ -33,7 +33,8 @@ endif()
 add_library(lemma_mlir INTERFACE)
 target_include_directories(lemma_mlir SYSTEM INTERFACE ${LEMMA_MLIR_INCLUDE})
 target_link_libraries(lemma_mlir INTERFACE ${LEMMA_MLIR_LIBRARY} ${LEMMA_LLVM_LIBRARY})
-target_compile_options(lemma_mlir INTERFACE -Wno-unused-parameter)
+# -Wno-maybe-uninitialized: g++ warns falsely about generated parsers below -O3.
+target_compile_options(lemma_mlir INTERFACE -Wno-unused-parameter -Wno-maybe-uninitialized)
 
 # lemma_tablegen(<output> <input.td> <mlir-tblgen option>...): adds the generated file's path to LEMMA_TABLEGEN_OUTPUTS.
 function(lemma_tablegen output input)
