@@ -50,6 +50,12 @@ PtxCall& PtxCall::only_if(Value predicate) {
   return *this;
 }
 
+PtxCall& PtxCall::until_true() {
+  until_true_ = true;
+  operand("complete");
+  return *this;
+}
+
 std::string PtxCall::output(Type type) {
   slots_.push_back({true, outputs_.size()});
   outputs_.push_back(type);
@@ -138,9 +144,12 @@ FailureOr<SmallVector<Value>> PtxCall::emit(bool touches_memory) {
                              << ": it needs " << isa::to_string(form.targets);
   target_.needed = std::max(target_.needed, form.since);
 
+  std::string written = predicate_ + spelling_ + operands_ + ";";
+  if (until_true_) // names in braces are the block's own, however often the compiler copies it
+    written = "{\n\t.reg .pred complete;\ntry:\n\t" + written + "\n\t@!complete bra try;\n\t}";
   std::string text;
   size_t next = 0;
-  for (const char c : predicate_ + spelling_ + operands_ + ";")
+  for (const char c : written)
     if (c == kSlot) {
       const Slot slot = slots_[next++];
       text += fmt::format("${}", slot.output ? slot.index : outputs_.size() + slot.index);

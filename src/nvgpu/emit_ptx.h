@@ -31,6 +31,8 @@ public:
   PtxCall& spelled(std::string spelling, size_t form_index = 0);
   // Executed only where `predicate`, an i1, is true; null: always.
   PtxCall& only_if(mlir::Value predicate);
+  // Repeated until the predicate that it writes, its first operand, is true. Nothing else is written.
+  PtxCall& until_true();
 
   PtxCall& writes(mlir::Type type);                                      // a register
   PtxCall& writes(mlir::TypeRange types);                                // {a, b, ...}
@@ -54,6 +56,7 @@ private:
   mlir::Location where_;
   PtxTarget& target_;
   std::string spelling_, predicate_, operands_;
+  bool until_true_ = false;
   size_t form_index_ = 0;
   // Operands of the assembly are numbered outputs first, so numbers are known only at the end: a placeholder
   // stands for each until then.

@@ -37,6 +37,12 @@ mlir::Value element_pointer(mlir::ConversionPatternRewriter& rewriter, mlir::Loc
                             const mlir::LLVMTypeConverter& converter, mlir::MemRefType type,
                             mlir::Value converted, mlir::ValueRange indices);
 
+// The address of mbarrier `id` (null: 0) of a converted group, as 32 bits.
+mlir::Value barrier_address(mlir::ConversionPatternRewriter& rewriter, mlir::Location where,
+                            mlir::Value group, mlir::Value id);
+// An integer's low 32 bits, or i1 with zeros.
+mlir::Value as_i32(mlir::OpBuilder& builder, mlir::Location where, mlir::Value value);
+
 // device.async.token -> i32, mbarrier.token -> i64, mbarrier.group -> pointer into shared memory,
 // tensormap.descriptor -> pointer, warpgroup.descriptor -> i64, warpgroup.accumulator -> struct of registers.
 void add_type_conversions(mlir::LLVMTypeConverter& converter);
