@@ -69,6 +69,11 @@ std::string PtxCall::input(Value value) {
   return {kSlot};
 }
 
+void PtxCall::tie(Value value) {
+  inputs_.push_back(value);
+  input_constraints_.push_back(std::to_string(outputs_.size()));
+}
+
 void PtxCall::operand(const std::string& text) {
   operands_ += operands_.empty() ? " " : ", ";
   operands_ += text;
@@ -94,12 +99,18 @@ PtxCall& PtxCall::writes(TypeRange types) {
 PtxCall& PtxCall::updates(ValueRange registers) {
   std::vector<std::string> names;
   for (const Value value : registers) {
-    const size_t index = outputs_.size();
+    tie(value);
     names.push_back(output(value.getType()));
-    inputs_.push_back(value);
-    input_constraints_.push_back(std::to_string(index)); // the output's register
   }
   operand(list(names));
+  return *this;
+}
+
+PtxCall& PtxCall::pins(ValueRange registers) {
+  for (const Value value : registers) {
+    tie(value);
+    outputs_.push_back(value.getType());
+  }
   return *this;
 }
 

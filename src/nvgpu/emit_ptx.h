@@ -41,6 +41,8 @@ public:
   PtxCall& reads(mlir::ValueRange registers);                            // {a, b, ...}
   PtxCall& address(mlir::Value base, mlir::ValueRange coordinates = {}); // [base] or [base, {coordinates}]
   PtxCall& text(const std::string& literal);                             // an immediate, or a whole operand
+  // Read and written as by `updates`, but no operand: keeps other uses of them before or after it.
+  PtxCall& pins(mlir::ValueRange registers);
 
   // The registers written, in order; failure after an error at the location. Touching memory keeps it in its
   // place among loads and stores.
@@ -49,6 +51,7 @@ public:
 private:
   std::string output(mlir::Type type);
   std::string input(mlir::Value value);
+  void tie(mlir::Value value); // as input, to the output that follows
   void operand(const std::string& text);
   static std::string list(const std::vector<std::string>& names);
 
