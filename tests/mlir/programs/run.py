@@ -11,8 +11,8 @@ With --mutants the program is changed, in one place at a time, as NAME/mutants.t
 
     OLD | NEW | different output, or fault[KIND] | REASON
 
-OLD stands once in the program; an empty NEW takes it out. `different output`: the mutant runs to its end, exits with 1, as the host's comparison
-failed, and its output is not what CHECK says; `fault[KIND]`: the virtual GPU stops it, with a fault of that name. A
+OLD stands once in the program; an empty NEW takes it out. `different output`: the mutant runs to its
+end, and its output is not what CHECK says; `fault[KIND]`: the virtual GPU stops it, with a fault of that name. A
 mutant that passes is an error, and so is one that does not compile. A line `# options: WORDS` gives the mutants those
 further words on the command line of `lemma run`.
 
@@ -85,7 +85,7 @@ def outcome(options, path, text, more):
     done = lemma_run(options, path, text, more)
     if fault := re.search(r"fault\[[^\]]+\]", done.stderr):
         return fault[0]
-    if done.returncode == 1 and done.stdout and mismatch(options, path, text, done.stdout):
+    if done.returncode in (0, 1) and done.stdout and mismatch(options, path, text, done.stdout):
         return "different output"
     if done.returncode == 0:
         return "passes"

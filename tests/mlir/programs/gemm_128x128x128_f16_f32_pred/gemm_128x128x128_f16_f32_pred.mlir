@@ -1,4 +1,4 @@
-// The GEMM of gemm_128x128x128_f16_f32 (D = A * B, 128x128x128, f16 to f32, one warpgroup, two stages of tensor copies),
+// The GEMM of gemm_128x128x128_f16_f32 (D = A * B, 128x128x128, f16 to f32, one warpgroup, two stages of copies),
 // with predicates: every thread passes every barrier and copy operation, and the predicate of thread 0 lets one act.
 // The tensor maps are prefetched, and D goes to global memory by way of shared memory, coalesced.
 //

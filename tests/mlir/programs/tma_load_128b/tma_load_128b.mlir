@@ -28,7 +28,8 @@
 // CHECK-NEXT: Correct: 512 of 512
 
 !tile = memref<16x32xi32, #gpu.address_space<workgroup>>
-!map = !nvgpu.tensormap.descriptor<tensor = !tile, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!map = !nvgpu.tensormap.descriptor<tensor = !tile, swizzle = swizzle_128b, l2promo = none, oob = zero,
+                                   interleave = none>
 !barrier = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 
 module attributes {gpu.container_module} {

@@ -29,7 +29,8 @@
 // CHECK-NEXT: Correct: 256 of 256
 
 !tile = memref<16x16xi32, #gpu.address_space<workgroup>>
-!map = !nvgpu.tensormap.descriptor<tensor = !tile, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
+!map = !nvgpu.tensormap.descriptor<tensor = !tile, swizzle = swizzle_64b, l2promo = none, oob = zero,
+                                   interleave = none>
 !barrier = !nvgpu.mbarrier.barrier<memorySpace = #gpu.address_space<workgroup>>
 
 module attributes {gpu.container_module} {
