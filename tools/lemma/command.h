@@ -24,6 +24,7 @@ struct Command {
   std::function<int()> run; // called if the command line names this subcommand; an ExitStatus
 };
 
+Command add_compile(CLI::App& parent);
 Command add_record(CLI::App& parent);
 Command add_run(CLI::App& parent);
 Command add_verify(CLI::App& parent);

@@ -16,15 +16,16 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   lemma run saxpy.ptx --grid 16 --block 256 --arg f32=2 --arg in=x.npy --arg inout=y.npy:out.npy --arg u32=4096
   lemma verify kernel.ptx
+  lemma compile gemm.mlir -o gemm.ptx
 Exit status: 0 success; 1 kernel fault, failed comparison or rejected file; 2 wrong command line; 3 unsupported.
 `lemma SUBCOMMAND --help` says more.)";
 
 int run_main(int argc, char** argv) {
-  CLI::App app{"Lemma runs and checks NVIDIA tensor-core programs (PTX), with and without a GPU.", "lemma"};
+  CLI::App app{"Lemma runs, checks and compiles NVIDIA tensor-core programs (PTX, MLIR), with and without a GPU.", "lemma"};
   app.set_version_flag("--version", "lemma " + std::string(version()));
   app.require_subcommand(1);
   app.footer(kFooter);
-  const std::vector<Command> commands = {add_run(app), add_verify(app), add_record(app)};
+  const std::vector<Command> commands = {add_run(app), add_verify(app), add_compile(app), add_record(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,84 @@
+// MLIR programs in the nvgpu dialect: to PTX, and run whole, host side included.
+//
+//   auto compiled = lemma::compile_mlir(text, {.name = "gemm.mlir"});
+//   auto module = device->load_ptx(compiled->text, {.name = "gemm.ptx"});
+//
+//   auto status = lemma::run_mlir(text, {.name = "gemm.mlir", .device = "cpu"});   // calls func.func @main
+//
+// Lemma built without MLIR (-DLEMMA_NVGPU=OFF) has these functions too: they return an error of kind
+// unavailable. They are in the library lemma::nvgpu, not in lemma::lemma.
+//
+// Tests: tests/mlir/, tests/unit/nvgpu/.
+#pragma once
+
+#include "lemma/device.h"
+#include "lemma/message.h"
+#include "lemma/result.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma {
+
+// How far a program is taken.
+enum class MlirStage : uint8_t {
+  nvgpu, // parsed, verified and printed, in LLVM 22's spelling
+  nvvm,  // device and host code in the LLVM and NVVM dialects
+  llvm,  // LLVM IR of the device code, optimized
+  ptx,
+};
+
+struct MlirOptions {
+  std::string name = "<mlir>"; // for messages, and for .loc
+  std::string arch = {};       // "sm_90a"; empty: what the gpu.module's #nvvm.target says, else sm_90a
+  std::string module = {};     // llvm, ptx: which gpu.module; may be left out if there is one
+  MlirStage stage = MlirStage::ptx;
+};
+
+// An argument of a gpu.func. A memref becomes several kernel parameters: allocated and aligned pointer,
+// offset in elements, and size and stride (elements) of each dimension, 64 bits each.
+struct MlirParameter {
+  std::string type; // as MLIR writes it: "memref<64x?xf16>"
+  bool is_memref = false;
+  uint32_t element_bits = 0;         // of a memref's element
+  std::vector<int64_t> shape = {};   // memref: extents, -1 for `?`
+  std::vector<int64_t> strides = {}; // memref: elements; -1: `?`
+  int64_t offset = 0;                // memref: elements; -1: `?`
+};
+
+struct MlirKernel {
+  std::string name;
+  std::vector<MlirParameter> parameters;
+};
+
+struct CompiledMlir {
+  std::string text;                // of the stage asked for
+  std::vector<MlirKernel> kernels; // of the chosen gpu.module (stages llvm and ptx)
+  std::vector<Message> messages;   // warnings
+};
+
+// Errors: rejected (messages, with the place in the .mlir), invalid_argument (several gpu.modules and none
+// named, no such module), unavailable (built without MLIR).
+Result<CompiledMlir, Error> compile_mlir(const std::string& text, const MlirOptions& options = {});
+
+// Whether the program has host code: a func.func with a body outside gpu.modules. False for what does not
+// parse.
+bool has_host_code(const std::string& text);
+
+struct MlirRunOptions {
+  std::string name = "<mlir>";
+  std::string device = "cpu"; // or "cuda"
+  std::string arch = {};
+  std::string entry = "main"; // a func.func without arguments that returns nothing, or an i32
+  LaunchConfig launch =
+      {}; // seed, deterministic, async, max_instructions and workers count; the program has the rest
+};
+
+// Compiles, then calls the entry. The value is what it returns, 0 if nothing. Device printf and the print
+// functions of the program write to standard output. A kernel that faults ends the process with status 1, its
+// report on standard error: the program cannot go on. Errors: as compile_mlir.
+Result<int, Error> run_mlir(const std::string& text, const MlirRunOptions& options = {});
+
+} // namespace lemma

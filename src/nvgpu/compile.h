@@ -1,0 +1,17 @@
+// What compiling a program and running it share.
+#pragma once
+
+#include "lemma/mlir.h"
+#include "nvgpu/program.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+#include <string>
+#include <vector>
+
+namespace lemma::nvgpu {
+
+// The kernels of a gpu.module before its lowering, with their arguments as MLIR has them.
+std::vector<MlirKernel> kernels_of(mlir::gpu::GPUModuleOp module);
+
+} // namespace lemma::nvgpu

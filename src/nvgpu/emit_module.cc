@@ -1,0 +1,152 @@
+// LLVM IR of a gpu.module, and LLVM's NVPTX back end over it.
+//
+// Tests: tests/mlir/lower/.
+#include "nvgpu/emit_module.h"
+
+#include "nvgpu/passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <fmt/format.h>
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo(void);
+void LLVMInitializeNVPTXTarget(void);
+void LLVMInitializeNVPTXTargetMC(void);
+void LLVMInitializeNVPTXAsmPrinter(void);
+}
+
+namespace lemma::nvgpu {
+
+using namespace mlir;
+
+namespace {
+
+constexpr const char* kTriple = "nvptx64-nvidia-cuda";
+
+void initialize_nvptx() {
+  static const bool once = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)once;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(gpu::GPUModuleOp module, const std::string& arch) {
+  initialize_nvptx();
+  std::string error;
+  const llvm::Triple triple(kTriple);
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    module.emitError() << "this LLVM has no NVPTX back end: " << error;
+    return nullptr;
+  }
+  // The PTX version is the architecture's first, unless an instruction needs a newer one.
+  std::string features;
+  const auto needed = module->getAttrOfType<IntegerAttr>(kPtxVersionAttr);
+  const auto parsed = isa::parse_target(arch);
+  const auto since = parsed ? isa::target_since(*parsed) : std::nullopt;
+  // LLVM 22 makes nothing older.
+  const int64_t first = std::max<int64_t>(since ? since->major * 10 + since->minor : 0, 60);
+  features = fmt::format("+ptx{}", std::max<int64_t>(first, needed ? needed.getInt() : 0));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, arch, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+// Warp-wide instructions must stay where all lanes pass; LLVM knows by this attribute alone.
+void mark_assembly_convergent(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function))
+      if (auto* call = dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
+        call->setConvergent();
+        function.setConvergent();
+      }
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager cgscc;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(cgscc);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, cgscc, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+// The translation to LLVM IR wants line tables' scopes, which the pass makes only in a builtin.module.
+FailureOr<OwningOpRef<ModuleOp>> with_scopes(gpu::GPUModuleOp module) {
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(module.getLoc(), module.getName());
+  IRMapping mapping;
+  OpBuilder builder(copy->getBodyRegion());
+  for (Operation& op : *module.getBody())
+    builder.clone(op, mapping);
+  if (Attribute layout = module->getAttr("llvm.data_layout"))
+    (*copy)->setAttr("llvm.data_layout", layout);
+  PassManager manager(module.getContext());
+  LLVM::DIScopeForLLVMFuncOpPassOptions options;
+  options.emissionKind = LLVM::DIEmissionKind::DebugDirectivesOnly;
+  manager.addPass(LLVM::createDIScopeForLLVMFuncOpPass(options));
+  if (failed(manager.run(*copy)))
+    return failure();
+  return copy;
+}
+
+} // namespace
+
+FailureOr<std::string> emit_device(gpu::GPUModuleOp module, const std::string& arch, DeviceText as) {
+  const auto machine = make_machine(module, arch);
+  if (!machine)
+    return failure();
+  auto scoped = with_scopes(module);
+  if (failed(scoped))
+    return failure();
+  llvm::LLVMContext context;
+  const auto ir = translateModuleToLLVMIR(**scoped, context, module.getName());
+  if (!ir)
+    return module.emitError() << "internal error: no LLVM IR of this module";
+  ir->setTargetTriple(llvm::Triple(kTriple));
+  ir->setDataLayout(machine->createDataLayout());
+  mark_assembly_convergent(*ir);
+  optimize(*ir, *machine);
+
+  std::string text;
+  if (as == DeviceText::llvm) {
+    llvm::raw_string_ostream stream(text);
+    ir->print(stream, nullptr);
+    return text;
+  }
+  llvm::SmallString<0> ptx;
+  llvm::raw_svector_ostream stream(ptx);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return module.emitError() << "internal error: the NVPTX back end makes no assembly";
+  passes.run(*ir);
+  return std::string(ptx);
+}
+
+} // namespace lemma::nvgpu

@@ -1,0 +1,61 @@
+// The pass that turns host code into the LLVM dialect: gpu operations become calls of the mgpu* runtime
+// (src/mgpu).
+//
+// Tests: tests/mlir/programs/.
+#include "nvgpu/dialect.h"
+#include "nvgpu/lower.h"
+#include "nvgpu/passes.h"
+
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace lemma::nvgpu {
+
+using namespace mlir;
+
+namespace {
+
+class LowerHost : public PassWrapper<LowerHost, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerHost)
+  StringRef getArgument() const override { return "lower-nvgpu-host"; }
+  StringRef getDescription() const override { return "Turn host code into the LLVM dialect"; }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    LLVMTypeConverter converter(&getContext());
+    populateGpuMemorySpaceAttributeConversions(converter, [](gpu::AddressSpace) { return 0u; });
+    add_type_conversions(converter);
+
+    RewritePatternSet patterns(&getContext());
+    populate_common_lowering(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns);
+    populateGpuToLLVMConversionPatterns(converter, patterns);
+
+    ConversionTarget legal(getContext());
+    legal.addLegalDialect<LLVM::LLVMDialect>();
+    legal.addIllegalDialect<NVGPUDialect>();
+    legal.addLegalOp<ModuleOp, gpu::GPUModuleOp, gpu::BinaryOp>();
+    legal.markOpRecursivelyLegal<gpu::GPUModuleOp>();
+    legal.addDynamicallyLegalOp<gpu::LaunchFuncOp>(
+        [&](gpu::LaunchFuncOp op) { return converter.isLegal(op); });
+    if (failed(applyPartialConversion(getOperation(), legal, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> create_lower_host_pass() {
+  return std::make_unique<LowerHost>();
+}
+
+} // namespace lemma::nvgpu

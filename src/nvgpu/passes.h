@@ -1,0 +1,42 @@
+// The passes from MLIR as written to the LLVM dialect, device and host, and their order.
+//
+//   prepare   outlines gpu.launch, lowers linalg, affine, scf, vectors of many dimensions, math, all_reduce
+//   device    each gpu.module becomes the LLVM dialect (lower_device.cc); emit_module.h makes PTX of it
+//   host      the rest becomes the LLVM dialect, with calls of the mgpu* runtime (lower_host.cc)
+//
+// Tests: tests/mlir/.
+#pragma once
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <memory>
+#include <string>
+
+namespace mlir {
+class LLVMTypeConverter;
+class RewritePatternSet;
+} // namespace mlir
+
+namespace lemma::nvgpu {
+
+inline constexpr const char* kDefaultArch = "sm_90a";
+// On a lowered gpu.module: the PTX version that its instructions need, 83 for 8.3; i32.
+inline constexpr const char* kPtxVersionAttr = "nvgpu.ptx_version";
+
+// The target of a module: `otherwise` if that is not empty, else what its #nvvm.target says, else
+// kDefaultArch.
+std::string arch_of(mlir::gpu::GPUModuleOp module, const std::string& otherwise);
+
+void add_prepare_passes(mlir::OpPassManager& manager);
+std::unique_ptr<mlir::Pass> create_prepare_device_pass();
+std::unique_ptr<mlir::Pass> create_lower_device_pass(std::string arch = {});
+std::unique_ptr<mlir::Pass> create_lower_host_pass();
+
+// arith, cf, func, index, memref, ub and vector to the LLVM dialect.
+void populate_common_lowering(const mlir::LLVMTypeConverter& converter, mlir::RewritePatternSet& patterns);
+
+// For lemma-opt: the passes above and upstream's that programs use, and the pipeline "nvgpu-to-llvm".
+void register_passes();
+
+} // namespace lemma::nvgpu

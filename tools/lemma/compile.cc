@@ -1,0 +1,89 @@
+// `lemma compile FILE.mlir`: a program in the nvgpu dialect to PTX, or to a stage before it.
+//
+// Exit status 0 if it compiles, 1 if it is rejected, 2 if the command line is wrong or a file cannot be read
+// or written.
+//
+// Tests: tests/mlir/.
+#include "command.h"
+#include "files.h"
+
+#include "lemma/mlir.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+
+namespace lemma::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Stages (--emit):
+  nvgpu  parsed, verified, and printed in the newer spelling
+  nvvm   device and host code in MLIR's LLVM and NVVM dialects
+  llvm   LLVM IR of the device code
+  ptx    PTX, for `lemma run`, `lemma verify`, ptxas or the CUDA driver
+Examples:
+  lemma compile gemm.mlir -o gemm.ptx
+  lemma compile gemm.mlir --arch sm_90a | ptxas -arch=sm_90a -o gemm.cubin -
+Exit status: 0 success; 1 the program is rejected; 2 wrong command line or unreadable file; 3 built without MLIR.)";
+
+const std::map<std::string, MlirStage> kStages = {{"nvgpu", MlirStage::nvgpu},
+                                                  {"nvvm", MlirStage::nvvm},
+                                                  {"llvm", MlirStage::llvm},
+                                                  {"ptx", MlirStage::ptx}};
+
+struct CompileOptions {
+  std::string file, output, arch, module;
+  MlirStage stage = MlirStage::ptx;
+};
+
+int run_compile(const CompileOptions& options) {
+  const auto bytes = read_file(options.file);
+  if (!bytes) {
+    fmt::print(stderr, "lemma: {}\n", bytes.error());
+    return kUsage;
+  }
+  const auto compiled = compile_mlir(
+      std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()),
+      {.name = options.file, .arch = options.arch, .module = options.module, .stage = options.stage});
+  for (const Message& message : compiled ? compiled->messages : compiled.error().messages)
+    fmt::print(stderr, "{}", message.rendered);
+  if (!compiled) {
+    if (compiled.error().messages.empty())
+      fmt::print(stderr, "lemma: {}\n", compiled.error().text);
+    return compiled.error().kind == ErrorKind::unavailable        ? kUnsupported
+           : compiled.error().kind == ErrorKind::invalid_argument ? kUsage
+                                                                  : kFailed;
+  }
+  if (options.output.empty() || options.output == "-") {
+    fmt::print("{}", compiled->text);
+    return kSuccess;
+  }
+  if (const auto written = write_file(options.output, std::as_bytes(std::span(compiled->text))); !written) {
+    fmt::print(stderr, "lemma: {}\n", written.error());
+    return kUsage;
+  }
+  return kSuccess;
+}
+
+} // namespace
+
+Command add_compile(CLI::App& parent) {
+  CLI::App* app = parent.add_subcommand("compile", "compile an MLIR program in the nvgpu dialect to PTX");
+  const auto o = std::make_shared<CompileOptions>();
+  app->add_option("FILE.mlir", o->file, "MLIR text")->required();
+  app->add_option("-o,--output", o->output, "where the text goes (default: standard output)")
+      ->type_name("FILE");
+  app->add_option("--emit", o->stage, "how far to go: nvgpu, nvvm, llvm or ptx (default)")
+      ->transform(CLI::CheckedTransformer(kStages).description(""))
+      ->type_name("STAGE");
+  app->add_option("--arch", o->arch, "target (default: the gpu.module's #nvvm.target, else sm_90a)")
+      ->type_name("sm_90a");
+  app->add_option("--module", o->module, "which gpu.module; may be left out if there is one")
+      ->type_name("NAME");
+  app->footer(kFooter);
+  return {app, [o] { return run_compile(*o); }};
+}
+
+} // namespace lemma::cli
