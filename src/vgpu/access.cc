@@ -115,7 +115,7 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
     return "the address of a function";
   const Allocation* near = memory.nearest(address);
   if (!near)
-    return "there is no allocation";
+    return fmt::format("there is no allocation{}", or_host_memory(address));
   if (address < near->base) {
     const uint64_t distance = near->base - address;
     return distance > kNear
