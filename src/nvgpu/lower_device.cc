@@ -85,8 +85,7 @@ public:
     configureGpuToNVVMConversionLegality(legal);
     legal.addLegalOp<gpu::GPUModuleOp>();
     legal.addIllegalDialect<NVGPUDialect>();
-    if (failed(applyPartialConversion(module, legal, std::move(patterns))) ||
-        failed(check_no_libdevice(module)))
+    if (failed(applyPartialConversion(module, legal, std::move(patterns))))
       return signalPassFailure();
     module->setAttr(kPtxVersionAttr, IntegerAttr::get(IntegerType::get(&getContext(), 32),
                                                       ptx.needed.major * 10 + ptx.needed.minor));
