@@ -1,4 +1,5 @@
-// RUN: lemma compile %s | FileCheck %s
+// RUN: lemma compile %s -o %t.ptx && FileCheck %s < %t.ptx
+// RUN: lemma verify %t.ptx && %ptxas -arch=sm_90a %t.ptx
 //
 // Asynchronous copies as cp.async, its groups, and the clamp of the bytes that are read.
 

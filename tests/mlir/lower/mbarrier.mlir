@@ -1,4 +1,5 @@
-// RUN: lemma compile %s | FileCheck %s
+// RUN: lemma compile %s -o %t.ptx && FileCheck %s < %t.ptx
+// RUN: lemma verify %t.ptx && %ptxas -arch=sm_90a %t.ptx
 // RUN: lemma compile %s --emit nvvm | FileCheck %s --check-prefix=MEMORY
 //
 // mbarriers as instructions of the same names; their memory.

@@ -1,4 +1,5 @@
-// RUN: lemma compile %s | FileCheck %s
+// RUN: lemma compile %s -o %t.ptx && FileCheck %s < %t.ptx
+// RUN: lemma verify %t.ptx && %ptxas -arch=sm_90a %t.ptx
 //
 // Tensor copies and what is done with tensor maps on the device.
 
