@@ -1,3 +1,4 @@
+// Options, hooks, and the end of a program. See context.h and runtime.h.
 #include "mgpu/context.h"
 
 #include "mgpu/runtime.h"

@@ -56,7 +56,8 @@ struct Hooks {
 void configure(Options options, Hooks hooks = {});
 
 // Frees what the program left: memory, modules, the device. A later call of an entry point starts anew, with
-// the same options. Not while a program runs.
+// the same options; but the program's destructors may still unload its modules, which does nothing then. Not
+// while a program runs.
 void finish();
 
 } // namespace lemma::mgpu

@@ -140,6 +140,8 @@ void* mgpuModuleLoadJIT(const void* text, int32_t) noexcept {
 }
 
 void mgpuModuleUnload(void* module) noexcept {
+  if (!Runtime::instance().started())
+    return; // a program's destructors may run after finish(), which has unloaded everything
   call("mgpuModuleUnload", [&](State& state) { return state.unload_module(module); });
 }
 

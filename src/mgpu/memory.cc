@@ -1,3 +1,4 @@
+// The table of a program's memory. See memory.h.
 #include "mgpu/memory.h"
 
 #include <fmt/format.h>

@@ -26,6 +26,12 @@ public:
   template <class F>
   auto call(const char* entry_point, F f);
 
+  // Whether a program has called anything since the last configure() or finish().
+  bool started() {
+    const std::scoped_lock lock(mutex_);
+    return state_ != nullptr;
+  }
+
   void launched(const Launched& launch) const {
     if (hooks_.launched)
       hooks_.launched(launch.kernel, launch.report);

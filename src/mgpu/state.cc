@@ -1,3 +1,4 @@
+// Devices, modules, launches, streams and events. See state.h.
 #include "mgpu/state.h"
 
 #include <fmt/format.h>

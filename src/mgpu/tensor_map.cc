@@ -1,3 +1,4 @@
+// Tensor maps of memrefs. See tensor_map.h.
 #include "mgpu/tensor_map.h"
 
 #include "mgpu/memref.h"

@@ -78,6 +78,12 @@ TEST_F(Context, StartsAnewAfterItsEnd) {
   EXPECT_EQ(memory, again); // of another device: the same address comes first
 }
 
+TEST_F(Context, ModulesMayBeUnloadedAfterTheEnd) {
+  void* module = mgpuModuleLoadJIT(kKernels, 2);
+  finish();
+  mgpuModuleUnload(module);
+}
+
 TEST_F(Context, ServesSeveralThreads) {
   kernel("scale");
   std::vector<std::thread> threads;
