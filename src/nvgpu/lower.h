@@ -62,5 +62,7 @@ void populate_tma_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& 
 // warpgroup.*.
 void populate_warpgroup_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
                                  mlir::RewritePatternSet& patterns);
+// tma.create.descriptor.
+void populate_host_lowering(const mlir::LLVMTypeConverter& converter, mlir::RewritePatternSet& patterns);
 
 } // namespace lemma::nvgpu

@@ -39,6 +39,7 @@ public:
     populate_common_lowering(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
     populateGpuToLLVMConversionPatterns(converter, patterns);
+    populate_host_lowering(converter, patterns);
 
     ConversionTarget legal(getContext());
     legal.addLegalDialect<LLVM::LLVMDialect>();
