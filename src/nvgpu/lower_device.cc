@@ -7,6 +7,7 @@
 #include "nvgpu/dialect.h"
 #include "nvgpu/lower.h"
 #include "nvgpu/passes.h"
+#include "nvgpu/shared_memory.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -60,6 +61,7 @@ public:
     if (failed(target) || failed(check_math(module)))
       return signalPassFailure();
     PtxTarget ptx{*target, {}};
+    const uint64_t alignment = align_shared_memory(module);
 
     LowerToLLVMOptions options(&getContext(), DataLayout(module));
     options.overrideIndexBitwidth(64);
@@ -87,6 +89,7 @@ public:
     legal.addIllegalDialect<NVGPUDialect>();
     if (failed(applyPartialConversion(module, legal, std::move(patterns))))
       return signalPassFailure();
+    declare_dynamic_shared_memory(module, alignment);
     module->setAttr(kPtxVersionAttr, IntegerAttr::get(IntegerType::get(&getContext(), 32),
                                                       ptx.needed.major * 10 + ptx.needed.minor));
   }
