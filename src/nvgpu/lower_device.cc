@@ -20,10 +20,17 @@
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace lemma::nvgpu {
@@ -84,9 +91,12 @@ public:
     populate_warpgroup_lowering(converter, ptx, patterns);
 
     ConversionTarget legal(getContext());
-    configureGpuToNVVMConversionLegality(legal);
+    // Upstream's own legality forbids LLVM's math intrinsics in favour of libdevice.
+    legal.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    legal.addIllegalDialect<NVGPUDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                            gpu::GPUDialect, index::IndexDialect, math::MathDialect, memref::MemRefDialect,
+                            ub::UBDialect, vector::VectorDialect>();
     legal.addLegalOp<gpu::GPUModuleOp>();
-    legal.addIllegalDialect<NVGPUDialect>();
     if (failed(applyPartialConversion(module, legal, std::move(patterns))))
       return signalPassFailure();
     declare_dynamic_shared_memory(module, alignment);

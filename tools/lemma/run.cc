@@ -1,5 +1,6 @@
-// `lemma run FILE.ptx`: launches one kernel with arguments from files and the command line, writes its
-// outputs, compares them, and says how it went.
+// `lemma run FILE`: launches one kernel with arguments from files and the command line, writes its outputs,
+// compares them, and says how it went. FILE.mlir is compiled to PTX first; with host code, and without
+// --grid, the program runs whole: it launches its kernels itself.
 //
 // Standard output has the kernel's printf and --stats (with --json: one JSON object, and nothing else);
 // standard error has everything that is said about the run.
@@ -10,10 +11,12 @@
 #include "compare.h"
 #include "files.h"
 #include "json_output.h"
+#include "memref_argument.h"
 #include "progress.h"
 #include "tensor_map_file.h"
 
 #include "lemma/lemma.h"
+#include "lemma/mlir.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +29,11 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter = R"(An argument SPEC, in the order of the kernel's parameters:
+constexpr const char* kFooter =
+    R"(FILE.mlir (nvgpu dialect): with host code it runs whole, from --entry (main); else, or with --grid, one gpu.func is
+launched, with one --arg for each of its arguments: a memref takes memory (in, out, inout, buf).
+
+An argument SPEC, in the order of the kernel's parameters:
   u8|s8|u16|s16|u32|s32|u64|s64|f32|f64=VALUE
                         a value: decimal, 0x hex, float text; 0f3F800000 gives a float's bits
   tmap=@FILE.json       a tensor map (CUtensorMap) of the memory of another --arg, by value: {"arg": 0, "type": "bf16",
@@ -44,6 +51,7 @@ Files that end in .npy are read and written as such; all others are raw bytes.
 Examples:
   lemma run vector_add.ptx --grid 16 --block 256 --arg in=a.npy --arg in=b.npy --arg out=c.npy:16384 \
       --arg expect=expected.npy --arg u32=4096
+  lemma run gemm.mlir
   lemma run gemm.ptx --entry gemm --grid 8,8 --block 128 --smem 49152 --stats --arg buf=0x10000 --arg u32=1
 Exit status: 0 success; 1 kernel fault, failed comparison or rejected file; 2 wrong command line; 3 unsupported.)";
 
@@ -128,7 +136,12 @@ private:
   Result<void, Stop> read_command_line();
   Result<void, Stop> read_argument_files();
   Result<std::string, Stop> read_program() const;
+  bool is_mlir() const { return file_.ends_with(".mlir"); }
+  Result<ExitStatus, Stop> run_whole(const std::string& text);
+  Result<std::string, Stop> compile(const std::string& text);
   Result<std::vector<Argument>, Stop> make_arguments(const Device& device, size_t parameters);
+  Result<void, Stop> pass_to_mlir(const Device& device, const MlirParameter& parameter, size_t index,
+                                  std::vector<Argument>& arguments);
   Result<Argument, Stop> encode(const Device& device, const ArgumentState& state) const;
   Result<void, Stop> allocate(const Device& device, ArgumentState& state, size_t position) const;
   Result<void, Stop> write_outputs();
@@ -146,6 +159,7 @@ private:
   std::optional<JsonOutput> json_;
   LaunchConfig config_;
   std::string file_;
+  std::optional<MlirKernel> mlir_;       // of FILE.mlir
   std::vector<ArgumentState> arguments_; // expect included, in the order given
   std::vector<OutputComparison> comparisons_;
 };
@@ -168,10 +182,10 @@ Result<void, Stop> Runner::read_command_line() {
     arguments_.emplace_back().spec = *std::move(spec);
   }
   if (file_.empty())
-    return usage("FILE.ptx is missing");
+    return usage("FILE is missing");
 
-  const auto grid = parse_dim3("--grid", options_.grid);
-  const auto block = parse_dim3("--block", options_.block);
+  const auto grid = parse_dim3("--grid", options_.grid.empty() ? "1" : options_.grid);
+  const auto block = parse_dim3("--block", options_.block.empty() ? "1" : options_.block);
   const auto cluster = parse_dim3("--cluster", options_.cluster.empty() ? "1" : options_.cluster);
   for (const auto* size : {&grid, &block, &cluster})
     if (!*size)
@@ -220,6 +234,39 @@ Result<std::string, Stop> Runner::read_program() const {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
+// A program with host code: it has its own launches, arguments and output.
+Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
+  if (!arguments_.empty())
+    return usage(
+        fmt::format("{} has host code, which makes its arguments itself; give --grid and --block to launch a "
+                    "gpu.func of it with --arg",
+                    file_));
+  const auto status = run_mlir(text, {.name = file_,
+                                      .device = options_.device,
+                                      .arch = options_.arch,
+                                      .entry = options_.entry.empty() ? "main" : options_.entry,
+                                      .launch = config_});
+  if (!status)
+    return stop(status.error());
+  if (json_)
+    json_->print({{"file", file_}, {"exit_status", *status}});
+  // What the program returns is its own word on how it went.
+  return *status == 0 ? kSuccess : kFailed;
+}
+
+// FILE.mlir to PTX; the gpu.func's arguments are kept.
+Result<std::string, Stop> Runner::compile(const std::string& text) {
+  auto compiled = compile_mlir(text, {.name = file_, .arch = options_.arch});
+  if (!compiled)
+    return stop(std::move(compiled).error());
+  for (const Message& message : compiled->messages)
+    fmt::print(stderr, "{}", message.rendered);
+  for (MlirKernel& kernel : compiled->kernels)
+    if (options_.entry.empty() || kernel.name == options_.entry)
+      mlir_ = std::move(kernel); // of several and no --entry, the device says that one must be chosen
+  return std::move(compiled->text);
+}
+
 Result<void, Stop> Runner::allocate(const Device& device, ArgumentState& state, size_t position) const {
   const Spec& spec = state.spec;
   const uint64_t size = state.file ? state.file->data.size() : spec.size_bytes;
@@ -255,6 +302,39 @@ Result<Argument, Stop> Runner::encode(const Device& device, const ArgumentState&
   return *std::move(argument);
 }
 
+// One --arg as the parameters that the argument of a gpu.func became.
+Result<void, Stop> Runner::pass_to_mlir(const Device& device, const MlirParameter& parameter, size_t index,
+                                        std::vector<Argument>& arguments) {
+  ArgumentState& state = arguments_[index];
+  const auto wrong = [&](const std::string& text) {
+    return usage(fmt::format("--arg {}: {}", state.spec.text, text));
+  };
+  if (parameter.is_memref) {
+    if (state.buffer.address() == 0)
+      return wrong(
+          fmt::format("the argument is a {}: give it memory (in, out, inout or buf)", parameter.type));
+    const std::vector<uint64_t>& shape =
+        state.spec.shape.empty() && state.file ? state.file->shape : state.spec.shape;
+    auto expanded = expand_memref(parameter, state.buffer.address(), state.buffer.size_bytes(), shape);
+    if (!expanded)
+      return wrong(expanded.error());
+    arguments.insert(arguments.end(), expanded->begin(), expanded->end());
+    return {};
+  }
+  // The argument is the address of a map in memory.
+  auto map = encode(device, state);
+  if (!map)
+    return Unexpected<Stop>{std::move(map).error()};
+  auto buffer = device.allocate(map->bytes().size(), {.name = "tensor map"});
+  if (!buffer)
+    return stop(std::move(buffer).error());
+  if (auto copied = buffer->copy_from(map->bytes()); !copied)
+    return stop(std::move(copied).error());
+  state.buffer = *std::move(buffer);
+  arguments.emplace_back(state.buffer);
+  return {};
+}
+
 // Memory that comes after the kernel's last parameter is there for the tensor maps that name it.
 Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device, size_t parameters) {
   // Memory first: tensor maps may name what comes after them.
@@ -269,6 +349,7 @@ Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device,
     ++position;
   }
   std::vector<Argument> arguments;
+  size_t passed = 0; // arguments of a gpu.func
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const ArgumentState& state = arguments_[i];
     const bool mapped = std::any_of(arguments_.begin(), arguments_.end(), [&](const ArgumentState& other) {
@@ -276,6 +357,16 @@ Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device,
     });
     if (mapped && arguments.size() >= parameters)
       continue;
+    if (mlir_ && state.spec.kind != SpecKind::expect) {
+      if (passed == mlir_->parameters.size())
+        return usage(fmt::format("--arg {}: {} takes {} arguments", state.spec.text, mlir_->name, passed));
+      const MlirParameter& parameter = mlir_->parameters[passed++];
+      if (parameter.is_memref || state.spec.kind == SpecKind::tmap) {
+        if (auto done = pass_to_mlir(device, parameter, i, arguments); !done)
+          return Unexpected<Stop>{std::move(done).error()};
+        continue;
+      }
+    }
     switch (state.spec.kind) {
     case SpecKind::expect:
       break;
@@ -296,6 +387,9 @@ Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device,
       arguments.emplace_back(state.buffer);
     }
   }
+  if (mlir_ && passed < mlir_->parameters.size())
+    return usage(fmt::format("{} takes {} arguments; argument {} ({}) and those after it are missing",
+                             mlir_->name, mlir_->parameters.size(), passed, mlir_->parameters[passed].type));
   return arguments;
 }
 
@@ -355,6 +449,15 @@ Result<ExitStatus, Stop> Runner::steps() {
   auto text = read_program();
   if (!text)
     return Unexpected<Stop>{std::move(text).error()};
+  if (is_mlir() && options_.grid.empty() && has_host_code(*text))
+    return run_whole(*text);
+  if (options_.grid.empty() || options_.block.empty())
+    return usage("--grid and --block are required: CTAs, and threads of a CTA");
+  if (is_mlir()) {
+    text = compile(*text);
+    if (!text)
+      return Unexpected<Stop>{std::move(text).error()};
+  }
   if (auto read = read_argument_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
   const auto device = Device::open(options_.device);
@@ -488,17 +591,19 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
 } // namespace
 
 Command add_run(CLI::App& parent) {
-  CLI::App* app = parent.add_subcommand("run", "run a kernel of a PTX file");
+  CLI::App* app = parent.add_subcommand("run", "run a kernel of a PTX file, or an MLIR program");
   const auto o = std::make_shared<RunOptions>();
-  app->add_option("FILE.ptx", o->file, "PTX text");
+  app->add_option("FILE", o->file, "PTX text, or MLIR (FILE.mlir)");
   app->add_option("--device", o->device, "cpu: the virtual GPU; cuda: a real one")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   app->add_option("--arch", o->arch, "whose arithmetic the virtual GPU has (default: the file's .target)")
       ->type_name("sm_90a");
-  app->add_option("--entry", o->entry, "the kernel; may be left out if there is one")->type_name("NAME");
-  app->add_option("--grid", o->grid, "CTAs")->type_name("X[,Y[,Z]]")->required();
-  app->add_option("--block", o->block, "threads of a CTA")->type_name("X[,Y[,Z]]")->required();
+  app->add_option("--entry", o->entry,
+                  "the kernel; may be left out if there is one; of a whole program the host function (main)")
+      ->type_name("NAME");
+  app->add_option("--grid", o->grid, "CTAs")->type_name("X[,Y[,Z]]");
+  app->add_option("--block", o->block, "threads of a CTA")->type_name("X[,Y[,Z]]");
   app->add_option("--cluster", o->cluster, "CTAs of a cluster (default: as the kernel declares)")
       ->type_name("X[,Y[,Z]]");
   app->add_option("--smem", o->smem, "dynamic shared memory of a CTA")->type_name("BYTES");

@@ -1,0 +1,49 @@
+// Expands memref arguments.
+//
+// Tests: tests/mlir/run/.
+#include "memref_argument.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace lemma::cli {
+
+Result<std::vector<Argument>, std::string> expand_memref(const MlirParameter& parameter, uint64_t address,
+                                                         uint64_t size_bytes,
+                                                         std::span<const uint64_t> shape) {
+  const size_t rank = parameter.shape.size();
+  if (parameter.strides.size() != rank || parameter.offset > 0)
+    return fail(fmt::format("{} has a layout that a plain array has not", parameter.type));
+  std::vector<int64_t> extents = parameter.shape;
+  for (size_t i = 0; i < rank; ++i) {
+    if (extents[i] >= 0)
+      continue;
+    if (shape.size() != rank)
+      return fail(fmt::format(
+          "{} leaves extents open: the argument must be a .npy file, or out=FILE:TYPE[M,N], of rank {}",
+          parameter.type, rank));
+    extents[i] = static_cast<int64_t>(shape[i]);
+  }
+  std::vector<int64_t> strides(rank);
+  int64_t dense = 1;
+  for (size_t i = rank; i-- > 0;) {
+    strides[i] = parameter.strides[i] >= 0 ? parameter.strides[i] : dense;
+    dense = strides[i] * extents[i];
+  }
+  // The last element's end.
+  int64_t elements = 1;
+  for (size_t i = 0; i < rank; ++i)
+    elements = extents[i] == 0 ? 0 : elements + (elements ? strides[i] * (extents[i] - 1) : 0);
+  const uint64_t bytes = static_cast<uint64_t>(elements) * ((parameter.element_bits + 7) / 8);
+  if (bytes > size_bytes)
+    return fail(fmt::format("it has {} bytes, but {} of extents [{}] has {}", size_bytes, parameter.type,
+                            fmt::join(extents, ", "), bytes));
+  std::vector<Argument> arguments{address, address, uint64_t{0}};
+  for (const int64_t extent : extents)
+    arguments.emplace_back(extent);
+  for (const int64_t stride : strides)
+    arguments.emplace_back(stride);
+  return arguments;
+}
+
+} // namespace lemma::cli
