@@ -113,6 +113,8 @@ void add_prepare_passes(OpPassManager& manager) {
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  // Once more: the canonicalizer makes vectors of several dimensions out of what has been broken down.
+  manager.addPass(std::make_unique<LowerVectors>());
 }
 
 void register_passes() {
