@@ -3,18 +3,18 @@
 
 usage: run.py [--lemma PROGRAM] [--filecheck PROGRAM] [--device cpu|cuda] [--mutants] NAME...
 
-NAME/NAME.mlir runs as `lemma run NAME.mlir` says in its RUN line; it must exit with 0, and what it prints must be what
-its CHECK and CHECK-NEXT lines say. FileCheck decides; without it, literal text, {{regex}} and the order of lines are
-checked here.
+NAME/NAME.mlir runs as `lemma run NAME.mlir` says in its RUN line, on the virtual GPU with asynchronous operations that
+complete at once, then as late as they may; it must exit with 0, and what it prints must be what its CHECK and
+CHECK-NEXT lines say. FileCheck decides; without it, literal text, {{regex}} and the order of lines are checked here.
 
 With --mutants the program is changed, in one place at a time, as NAME/mutants.txt lists:
 
     OLD | NEW | different output, or fault[KIND] | REASON
 
-OLD stands once in the program; an empty NEW takes it out. `different output`: the mutant runs to its
-end, and its output is not what CHECK says; `fault[KIND]`: the virtual GPU stops it, with a fault of that name. A
-mutant that passes is an error, and so is one that does not compile. A line `# options: WORDS` gives the mutants those
-further words on the command line of `lemma run`.
+OLD stands once in the program; an empty NEW takes it out. `different output`: the mutant runs to its end, and
+its output is not what CHECK says; `fault[KIND]`: the virtual GPU stops it, with a fault of that name. A mutant that
+passes is an error, and so is one that does not compile. A line `# options: WORDS` gives the mutants those further words
+on the command line of `lemma run`.
 
 Exit status: 0 if all is so; 1 if not.
 """
@@ -74,11 +74,14 @@ def check_program(options, name):
     """Returns what is wrong; empty if the program prints what it must."""
     path = HERE / name / f"{name}.mlir"
     text = path.read_text()
-    done = lemma_run(options, path, text)
-    if done.returncode:
-        return f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
-    why = mismatch(options, path, text, done.stdout)
-    return f"{why}\nits output:\n{done.stdout}" if why else ""
+    for mode in ["eager", "late"] if options.device == "cpu" else [""]:
+        done = lemma_run(options, path, text, ["--async", mode] if mode else [])
+        where = f"asynchronous operations {mode}: " if mode else ""
+        if done.returncode:
+            return f"{where}exit status {done.returncode}\n{done.stdout}{done.stderr}"
+        if why := mismatch(options, path, text, done.stdout):
+            return f"{where}{why}\nits output:\n{done.stdout}"
+    return ""
 
 
 def outcome(options, path, text, more):

@@ -1,6 +1,6 @@
-// gpu.all_reduce over the threads of a CTA: sum, signed minimum and maximum, exclusive or, a region (the sum modulo 97),
-// and the sum in f32. Two CTAs of 100 threads, so the last warp is not full. Every thread gets every result; all are
-// compared with what the host computes in order.
+// gpu.all_reduce over the threads of a CTA: sum, signed minimum and maximum, exclusive or, a region (the sum modulo
+// 97), and the sum in f32. Two CTAs of 100 threads, so the last warp is not full. Every thread gets every result; all
+// are compared with what the host computes in order.
 //
 // The f32 entries are whole numbers so small that every sum is exact.
 //

@@ -1,7 +1,8 @@
-// A ring of four tiles in shared memory that nvgpu.device_async_copy fills three ahead: 16 tiles of 256 f32, one group a
-// tile, and a wait that leaves two groups in flight. Each thread copies four entries of every tile and adds up, weighted
-// by the number of the tile, four that another thread copied. The tensor ends within the last tile: srcElements cuts the
-// copies there, and the rest of the tile is zero. Copies past the last tile read nothing, so that every turn has a group.
+// A ring of four tiles in shared memory that nvgpu.device_async_copy fills three ahead: 16 tiles of 256 f32, one group
+// a tile, and a wait that leaves two groups in flight. Each thread copies four entries of every tile and adds up,
+// weighted by the number of the tile, four that another thread copied. The tensor ends within the last tile:
+// srcElements cuts the copies there, and the rest of the tile is zero. Copies past the last tile read nothing, so that
+// every turn has a group.
 //
 // The entries are whole numbers so small that every sum is exact.
 //

@@ -1,6 +1,6 @@
-// math.exp and math.tanh in a kernel. There is no libdevice to call, so they become polynomials, and their last bits are
-// nobody's debt: each result must be within 2^-20 of the exact one, which the host computes in f64. What is owed to the
-// bit is checked so: exp(0) is 1, tanh is odd.
+// math.exp and math.tanh in a kernel. There is no libdevice to call, so they become polynomials, and their last bits
+// are nobody's debt: each result must be within 2^-20 of the exact one, which the host computes in f64. What is owed to
+// the bit is checked so: exp(0) is 1, tanh is odd.
 //
 // Not here: functions that are exact, as math.fma (vector_add).
 // Spec: the math dialect; its polynomial approximations.

@@ -1,6 +1,6 @@
-// gpu.shuffle in its four modes: an inclusive prefix sum (up), differences of neighbours (down), the order of the
-// first sixteen lanes reversed (idx with a width), and a butterfly sum in f32 (xor). Two warps; all results are compared
-// with what the host computes, and where a shuffle has no source, its second result must say so.
+// gpu.shuffle in its four modes: an inclusive prefix sum (up), differences of neighbours (down), the order of the first
+// sixteen lanes reversed (idx with a width), and a butterfly sum in f32 (xor). Two warps; all results are compared with
+// what the host computes, and where a shuffle has no source, its second result must say so.
 //
 // The f32 entries are whole numbers so small that every sum is exact.
 //

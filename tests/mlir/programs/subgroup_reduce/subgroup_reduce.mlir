@@ -1,6 +1,6 @@
-// gpu.subgroup_reduce over the lanes of a warp: the sum of all lanes, the sum of each eight neighbours, the maximum over
-// every fourth lane, and the sum of all in f32. Two warps; every lane gets its result, and all are compared with what
-// the host computes in order.
+// gpu.subgroup_reduce over the lanes of a warp: the sum of all lanes, the sum of each eight neighbours, the maximum
+// over every fourth lane, and the sum of all in f32. Two warps; every lane gets its result, and all are compared with
+// what the host computes in order.
 //
 // The f32 entries are whole numbers so small that every sum is exact.
 //
