@@ -107,14 +107,13 @@ void add_prepare_passes(OpPassManager& manager) {
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addNestedPass<gpu::GPUModuleOp>(create_prepare_device_pass());
+  // Canonicalization joins what LowerVectors takes apart: it comes before.
+  manager.addPass(createCanonicalizerPass());
   manager.addPass(std::make_unique<LowerVectors>());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
   manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  // Once more: the canonicalizer makes vectors of several dimensions out of what has been broken down.
-  manager.addPass(std::make_unique<LowerVectors>());
 }
 
 void register_passes() {
