@@ -18,6 +18,45 @@
 #define GET_TYPEDEF_CLASSES
 #include "nvgpu/types.cc.inc"
 
+// Types of nvgpu.warpgroup.mma that upstream prints without their names, `<tensor = ...>`: its operands are
+// one descriptor and one accumulator each. A may also be a vector here, and accumulators are a list. MLIR
+// sets the functions' names.
+namespace lemma::nvgpu {
+namespace {
+
+mlir::ParseResult parseMultiplicandA(mlir::OpAsmParser& parser, mlir::Type& type) {
+  return parser.parseCustomTypeWithFallback(type, [&](mlir::Type& descriptor) {
+    descriptor = WarpgroupMatrixDescriptorType::parse(parser);
+    return mlir::success(bool(descriptor));
+  });
+}
+
+void printMultiplicandA(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::Type type) {
+  if (const auto descriptor = mlir::dyn_cast<WarpgroupMatrixDescriptorType>(type))
+    printer.printStrippedAttrOrType(descriptor);
+  else
+    printer << type;
+}
+
+mlir::ParseResult parseAccumulators(mlir::OpAsmParser& parser, llvm::SmallVectorImpl<mlir::Type>& types) {
+  return parser.parseCommaSeparatedList([&]() -> mlir::ParseResult {
+    WarpgroupAccumulatorType type;
+    if (parser.parseCustomTypeWithFallback(type))
+      return mlir::failure();
+    types.push_back(type);
+    return mlir::success();
+  });
+}
+
+void printAccumulators(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::TypeRange types) {
+  llvm::interleaveComma(types, printer, [&](mlir::Type type) {
+    printer.printStrippedAttrOrType(mlir::cast<WarpgroupAccumulatorType>(type));
+  });
+}
+
+} // namespace
+} // namespace lemma::nvgpu
+
 #define GET_OP_CLASSES
 #include "nvgpu/ops.cc.inc"
 
@@ -94,7 +133,7 @@ std::optional<Dialect::ParseOpHook> NVGPUDialect::getParseOperationHook(StringRe
 
 ParseResult MBarrierTryWaitParityOp::parse(OpAsmParser& parser, OperationState& state) {
   OpAsmParser::UnresolvedOperand barriers, parity, ticks, id;
-  Type barriers_type;
+  MBarrierGroupType barriers_type; // in full, or without its name, as upstream prints it
   bool has_id = false;
   if (parser.parseOperand(barriers))
     return failure();
@@ -104,8 +143,9 @@ ParseResult MBarrierTryWaitParityOp::parse(OpAsmParser& parser, OperationState& 
       return failure();
   }
   if (parser.parseComma() || parser.parseOperand(parity) || parser.parseComma() ||
-      parser.parseOperand(ticks) || parser.parseOptionalAttrDict(state.attributes) ||
-      parser.parseColonType(barriers_type) || parser.resolveOperand(barriers, barriers_type, state.operands))
+      parser.parseOperand(ticks) || parser.parseOptionalAttrDict(state.attributes) || parser.parseColon() ||
+      parser.parseCustomTypeWithFallback(barriers_type) ||
+      parser.resolveOperand(barriers, barriers_type, state.operands))
     return failure();
 
   const Type index = parser.getBuilder().getIndexType();
@@ -128,7 +168,8 @@ void MBarrierTryWaitParityOp::print(OpAsmPrinter& printer) {
     printer << '[' << getMbarId() << ']';
   printer << ", " << getPhaseParity() << ", " << getTicks();
   printer.printOptionalAttrDict((*this)->getAttrs());
-  printer << " : " << getBarriers().getType();
+  printer << " : ";
+  printer.printStrippedAttrOrType(getBarriers().getType());
 }
 
 } // namespace lemma::nvgpu

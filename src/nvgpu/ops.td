@@ -269,7 +269,8 @@ def NVGPU_WarpgroupMmaOp : NVGPU_CheckedOp<"warpgroup.mma"> {
   let results = (outs Variadic<NVGPU_WarpgroupAccumulator>:$matrixD);
   let assemblyFormat = [{
     $descriptorA `,` $descriptorB `,` $matrixC attr-dict
-    `:` type($descriptorA) `,` type($descriptorB) `,` type($matrixC) `->` type($matrixD)
+    `:` custom<MultiplicandA>(type($descriptorA)) `,` type($descriptorB) `,` custom<Accumulators>(type($matrixC))
+    `->` custom<Accumulators>(type($matrixD))
   }];
 }
 

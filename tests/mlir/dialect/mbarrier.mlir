@@ -37,7 +37,7 @@ func.func @one(%n: index, %p: i1) {
   nvgpu.mbarrier.init %g, %n : !one
   // CHECK: nvgpu.mbarrier.arrive.expect_tx %[[G]], %{{.*}} : <
   nvgpu.mbarrier.arrive.expect_tx %g, %n : !one
-  // CHECK: nvgpu.mbarrier.try_wait.parity %[[G]], %{{.*}}, %{{.*}} : !nvgpu.mbarrier.group<
+  // CHECK: nvgpu.mbarrier.try_wait.parity %[[G]], %{{.*}}, %{{.*}} : <
   nvgpu.mbarrier.try_wait.parity %g, %p, %n : !one
   return
 }

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Runs an MLIR program of this folder, host side included, and its mutants.
 
-usage: run.py [--lemma PROGRAM] [--filecheck PROGRAM] [--device cpu|cuda] [--mutants] NAME...
+usage: run.py [--lemma PROGRAM] [--filecheck PROGRAM] [--device cpu|cuda] [--mutants | --reprint PROGRAM...] NAME...
 
 NAME/NAME.mlir runs as `lemma run NAME.mlir` says in its RUN line, on the virtual GPU with asynchronous operations that
 complete at once, then as late as they may; it must exit with 0, and what it prints must be what its CHECK and
 CHECK-NEXT lines say. FileCheck decides; without it, literal text, {{regex}} and the order of lines are checked here.
+
+With --reprint what PROGRAM (lemma-opt, upstream's mlir-opt) prints of it runs instead. A program that upstream cannot
+read has a line `// UPSTREAM: refused: REASON`, which must be so.
 
 With --mutants the program is changed, in one place at a time, as NAME/mutants.txt lists:
 
@@ -84,6 +87,30 @@ def check_program(options, name):
     return ""
 
 
+def check_reprinted(options, name):
+    """Returns what is wrong; empty if the program does the same in the words of each printer."""
+    path = HERE / name / f"{name}.mlir"
+    text = path.read_text()
+    refused = re.search(r"^// UPSTREAM: refused: .+$", text, re.MULTILINE)
+    with tempfile.TemporaryDirectory() as scratch:
+        again = pathlib.Path(scratch) / f"{name}.mlir"
+        for printer in options.reprint:
+            printed = subprocess.run([printer, str(path)], capture_output=True, text=True)
+            if refused and pathlib.Path(printer).name.startswith("mlir-opt"):
+                if printed.returncode == 0:
+                    return f"{printer} accepts it, but it says `{refused[0]}`"
+                continue
+            if printed.returncode:
+                return f"{printer}: {printed.stderr}"
+            again.write_text(printed.stdout)
+            done = lemma_run(options, again, text)
+            if done.returncode:
+                return f"as {printer} prints it: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+            if why := mismatch(options, path, text, done.stdout):
+                return f"as {printer} prints it: {why}"
+    return ""
+
+
 def outcome(options, path, text, more):
     done = lemma_run(options, path, text, more)
     if fault := re.search(r"fault\[[^\]]+\]", done.stderr):
@@ -125,11 +152,13 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("--mutants", action="store_true")
+    parser.add_argument("--reprint", action="append", metavar="PROGRAM")
     parser.add_argument("names", nargs="+", metavar="NAME")
     options = parser.parse_args()
+    check = check_mutants if options.mutants else check_reprinted if options.reprint else check_program
     failed = False
     for name in options.names:
-        why = (check_mutants if options.mutants else check_program)(options, name)
+        why = check(options, name)
         print(f"{name}: {'not so' if why else 'ok'}")
         if why:
             print(why, file=sys.stderr)

@@ -8,6 +8,7 @@
 // Not here: predicates (gemm_128x128x128_f16_f32_pred). How accumulators begin and where they go is of a later dialect;
 // that of 2023 had no operation for either.
 // Spec: nvgpu.wgmma.generate.descriptor, nvgpu.warpgroup.mma, nvgpu.mbarrier.*; PTX ISA, wgmma.mma_async.
+// UPSTREAM: refused: the spelling of 2023
 // RUN: lemma run %s | FileCheck %s
 // CHECK: Correct: 16384 of 16384
 // CHECK-NEXT: Checksum: -65

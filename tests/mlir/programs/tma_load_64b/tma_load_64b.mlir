@@ -9,6 +9,7 @@
 //
 // Not here: other swizzles (the other tma_load_* programs), predicates (gemm_128x128x128_f16_f32_pred).
 // Spec: nvgpu.tma.create.descriptor, nvgpu.tma.async.load, nvgpu.mbarrier; PTX ISA, tensor swizzling modes.
+// UPSTREAM: refused: the spelling of 2023
 // RUN: lemma run %s | FileCheck %s
 // CHECK: {{\[\[}}0, 1, 2, 3],
 // CHECK-NEXT: [0, 1, 2, 3],

@@ -8,6 +8,7 @@
 //
 // Not here: tiled copies (tma_load_*).
 // Spec: nvgpu.tma.create.descriptor, nvgpu.tma.async.load; PTX ISA, "Tensor: Im2col mode".
+// UPSTREAM: refused: a barrier without an index
 // RUN: lemma run %s | FileCheck %s
 // CHECK: Correct: 4608 of 4608
 

@@ -7,6 +7,7 @@
 //
 // Not here: copies of one CTA (tma_load_*).
 // Spec: nvgpu.tma.async.load with multicast_mask; PTX ISA, cp.async.bulk.tensor .multicast::cluster.
+// UPSTREAM: refused: a barrier without an index
 // RUN: lemma run %s | FileCheck %s
 // CHECK: Correct: 1536 of 1536
 

@@ -7,6 +7,7 @@
 //
 // Not here: swizzles (tma_load_*).
 // Spec: nvgpu.tma.async.store, nvgpu.tma.fence.descriptor; PTX ISA, cp.async.bulk.tensor, fence.proxy.async.
+// UPSTREAM: refused: a barrier without an index
 // RUN: lemma run %s | FileCheck %s
 // CHECK: {{\[\[}}-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1],
 // CHECK-NEXT: [-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1],
