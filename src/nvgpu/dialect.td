@@ -97,10 +97,10 @@ def NVGPU_WarpgroupMatrixDescriptor : NVGPU_Type<"WarpgroupMatrixDescriptor", "w
     K x N, or as it lies in memory.
   }];
   let parameters = (ins "::mlir::MemRefType":$tensor,
-                        OptionalParameter<"::mlir::Attribute", "a SwizzleAttr">:$swizzle);
+                        OptionalParameter<"std::optional<::lemma::nvgpu::TensorMapSwizzleKind>">:$swizzle);
   let assemblyFormat = "`<` struct(params) `>`";
   let builders = [TypeBuilder<(ins "::mlir::MemRefType":$tensor),
-                              [{ return $_get($_ctxt, tensor, ::mlir::Attribute()); }]>];
+                              [{ return $_get($_ctxt, tensor, std::nullopt); }]>];
 }
 
 def NVGPU_WarpgroupAccumulator : NVGPU_Type<"WarpgroupAccumulator", "warpgroup.accumulator"> {

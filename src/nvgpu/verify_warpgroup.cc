@@ -36,22 +36,12 @@ std::string_view name_of(TensorMapSwizzleKind kind) {
   return stringifyEnum(kind);
 }
 
-// The swizzle that a descriptor's type states.
-std::optional<TensorMapSwizzleKind> stated_swizzle(WarpgroupMatrixDescriptorType type) {
-  if (const auto swizzle = dyn_cast_or_null<TensorMapSwizzleKindAttr>(type.getSwizzle()))
-    return swizzle.getValue();
-  return std::nullopt;
-}
-
 LogicalResult check_descriptor(WarpgroupMatrixDescriptorType type, const ErrorSink& error) {
   const MemRefType tensor = type.getTensor();
   if (tensor.getRank() != 2 || !tensor.hasStaticShape())
     return error() << "a matrix descriptor's tensor has two static dimensions; this one is " << tensor;
   if (ptx_type(tensor.getElementType(), true) == isa::Type::none)
     return error() << "no matrix has elements of " << tensor.getElementType();
-  if (type.getSwizzle() && !stated_swizzle(type))
-    return error() << "a matrix descriptor's swizzle is " << type.getSwizzle()
-                   << "; legal: #nvgpu.swizzle<none>, <swizzle_32b>, <swizzle_64b>, <swizzle_128b>";
   return success();
 }
 
@@ -221,7 +211,7 @@ FailureOr<TileLayout> tile_layout_of(TensorMapDescriptorType map, const ErrorSin
 
 bool knows_swizzle(Value descriptor) {
   return descriptor.getDefiningOp<WarpgroupGenerateDescriptorOp>() ||
-         stated_swizzle(cast<WarpgroupMatrixDescriptorType>(descriptor.getType()));
+         cast<WarpgroupMatrixDescriptorType>(descriptor.getType()).getSwizzle();
 }
 
 LogicalResult check_accumulator(WarpgroupAccumulatorType type, const ErrorSink& error) {
@@ -269,14 +259,14 @@ FailureOr<SharedMatrix> shared_matrix_of(WarpgroupMmaOp op, const WarpgroupProdu
     if (failed(tile))
       return failure();
     matrix.tile = *tile;
-  } else if (const auto swizzle = stated_swizzle(type)) {
+  } else if (const auto swizzle = type.getSwizzle()) {
     matrix.tile = {.swizzle = swizzle_of(*swizzle), .box_rows = rows};
   } else {
     return error()
            << "the swizzle of matrix " << name
            << " is not known here, as its warpgroup.generate.descriptor cannot be seen: write it in the "
               "type, !nvgpu.warpgroup.descriptor<tensor = "
-           << type.getTensor() << ", swizzle = #nvgpu.swizzle<swizzle_128b>>";
+           << type.getTensor() << ", swizzle = swizzle_128b>";
   }
   if (row_bytes > matrix.tile.line_bytes() && rows > matrix.tile.box_rows)
     return error() << "matrix " << name << " lies in memory as " << rows << " rows of " << row_bytes
@@ -307,7 +297,7 @@ LogicalResult WarpgroupGenerateDescriptorOp::verify() {
       return emitOpError("element types differ: ")
              << source.getElementType() << " in memory, " << map.getTensor().getElementType()
              << " in the tensor map, " << element << " in the descriptor";
-  if (const auto stated = stated_swizzle(descriptor); stated && *stated != map.getSwizzle())
+  if (const auto stated = descriptor.getSwizzle(); stated && *stated != map.getSwizzle())
     return emitOpError("the descriptor's type says ")
            << name_of(*stated) << ", the tensor map " << name_of(map.getSwizzle());
   return success();

@@ -54,6 +54,17 @@ TEST(Catalogue, NoTwoRowsShareASpelling) {
   EXPECT_FALSE(owner.contains("wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.u8"));
 }
 
+TEST(Catalogue, MixedIntegersOfWgmmaAreNewer) {
+  MatchCache cache;
+  for (const char* spelling : {"wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8",
+                               "wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.u8.s8"}) {
+    Diagnostic error;
+    const Match* match = cache.find(spelling, 0, error);
+    ASSERT_NE(match, nullptr) << error.message;
+    EXPECT_EQ(match->forms.front()->since, (IsaVersion{8, 4})) << spelling;
+  }
+}
+
 TEST(Catalogue, EverySpellingFindsItsRow) {
   MatchCache cache;
   for (const MatrixRow& row : matrix_rows())
