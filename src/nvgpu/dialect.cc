@@ -25,10 +25,10 @@ namespace lemma::nvgpu {
 namespace {
 
 mlir::ParseResult parseMultiplicandA(mlir::OpAsmParser& parser, mlir::Type& type) {
-  return parser.parseCustomTypeWithFallback(type, [&](mlir::Type& descriptor) {
-    descriptor = WarpgroupMatrixDescriptorType::parse(parser);
-    return mlir::success(bool(descriptor));
-  });
+  if (const mlir::OptionalParseResult whole = parser.parseOptionalType(type); whole.has_value())
+    return *whole;
+  type = WarpgroupMatrixDescriptorType::parse(parser);
+  return mlir::success(bool(type));
 }
 
 void printMultiplicandA(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::Type type) {
