@@ -3,9 +3,6 @@
 # LLVM's own package files define targets with plain names (opt, not, count, FileCheck) and set variables freely, so
 # only what is needed here is taken from them: include directories and the two shared libraries.
 set(LEMMA_NVGPU_FOUND OFF)
-if(LEMMA_PORTABLE AND LEMMA_NVGPU STREQUAL "AUTO")
-  return() # one binary that needs no more than glibc has no room for LLVM
-endif()
 if(NOT LEMMA_NVGPU)
   return()
 endif()
@@ -20,6 +17,7 @@ find_library(LEMMA_LLVM_LIBRARY NAMES LLVM LLVM-22 HINTS ${hints} PATH_SUFFIXES 
 find_program(LEMMA_MLIR_TBLGEN NAMES mlir-tblgen HINTS ${hints} PATH_SUFFIXES bin NO_DEFAULT_PATH)
 if(LEMMA_MLIR_INCLUDE AND LEMMA_MLIR_LIBRARY AND LEMMA_LLVM_LIBRARY AND LEMMA_MLIR_TBLGEN)
   set(LEMMA_NVGPU_FOUND ON)
+  get_filename_component(LEMMA_MLIR_LIBDIR ${LEMMA_MLIR_LIBRARY} DIRECTORY)
   message(STATUS "nvgpu dialect: MLIR in ${LEMMA_MLIR_LIBRARY}")
 elseif(LEMMA_NVGPU STREQUAL "AUTO")
   message(STATUS "nvgpu dialect: left out, no MLIR 22 (Debian: libmlir-22-dev mlir-22-tools llvm-22-dev)")
@@ -30,11 +28,30 @@ else()
 endif()
 
 # What code that sees MLIR links. Its headers are the system's: their warnings are not ours.
+#
+# The archives rather than the two shared libraries, where they are there: resolving the shared ones' symbols takes 20 ms
+# each time a process starts. Targets of LLVM other than NVPTX and the host's are left out.
+file(GLOB archives ${LEMMA_MLIR_LIBDIR}/libMLIR*.a ${LEMMA_MLIR_LIBDIR}/libLLVM*.a)
+set(other_targets AMDGPU ARM AVR BPF Hexagon Lanai LoongArch M68k MSP430 Mips PowerPC RISCV Sparc SystemZ VE
+                  WebAssembly XCore)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND other_targets AArch64)
+else()
+  list(APPEND other_targets X86)
+endif()
+list(JOIN other_targets "|" other_targets)
+list(FILTER archives EXCLUDE REGEX "libLLVM(${other_targets})|MLIRTest|CAPI|Python")
+
+# -Wno-maybe-uninitialized: g++ warns falsely about generated parsers below -O3.
 add_library(lemma_mlir INTERFACE)
 target_include_directories(lemma_mlir SYSTEM INTERFACE ${LEMMA_MLIR_INCLUDE})
-target_link_libraries(lemma_mlir INTERFACE ${LEMMA_MLIR_LIBRARY} ${LEMMA_LLVM_LIBRARY})
-# -Wno-maybe-uninitialized: g++ warns falsely about generated parsers below -O3.
 target_compile_options(lemma_mlir INTERFACE -Wno-unused-parameter -Wno-maybe-uninitialized)
+if(archives MATCHES libMLIRIR.a AND archives MATCHES libLLVMCore.a)
+  target_link_libraries(lemma_mlir INTERFACE -Wl,--gc-sections -Wl,--start-group ${archives} -Wl,--end-group -lz -lzstd
+                                             ${CMAKE_DL_LIBS} Threads::Threads m)
+else()
+  target_link_libraries(lemma_mlir INTERFACE ${LEMMA_MLIR_LIBRARY} ${LEMMA_LLVM_LIBRARY})
+endif()
 
 # lemma_tablegen(<output> <input.td> <mlir-tblgen option>...): adds the generated file's path to LEMMA_TABLEGEN_OUTPUTS.
 function(lemma_tablegen output input)

@@ -93,9 +93,12 @@ static Result<CompiledMlir, Error> compile(Program& program, const MlirOptions& 
     compiled.text = to_text(program.module());
     return compiled;
   }
-  PassManager outline(&program.context());
-  add_prepare_passes(outline);
-  if (!program.run(outline))
+  PassManager prepare(&program.context());
+  add_outline_passes(prepare);
+  if (options.stage != MlirStage::nvvm)
+    prepare.addPass(create_drop_host_pass());
+  add_prepare_passes(prepare);
+  if (!program.run(prepare))
     return program.fail();
   PassManager lower(&program.context());
   lower.addNestedPass<gpu::GPUModuleOp>(create_lower_device_pass(options.arch));

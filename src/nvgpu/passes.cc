@@ -96,14 +96,34 @@ public:
   }
 };
 
+class DropHost : public PassWrapper<DropHost, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DropHost)
+  StringRef getArgument() const override { return "drop-host"; }
+  StringRef getDescription() const override { return "Leave only the gpu.modules"; }
+
+  void runOnOperation() override {
+    for (Operation& op : llvm::make_early_inc_range(getOperation().getOps()))
+      if (!llvm::isa<gpu::GPUModuleOp>(op))
+        op.erase();
+  }
+};
+
 } // namespace
 
 std::unique_ptr<Pass> create_prepare_device_pass() {
   return std::make_unique<PrepareDevice>();
 }
 
-void add_prepare_passes(OpPassManager& manager) {
+std::unique_ptr<Pass> create_drop_host_pass() {
+  return std::make_unique<DropHost>();
+}
+
+void add_outline_passes(OpPassManager& manager) {
   manager.addPass(createGpuKernelOutliningPass());
+}
+
+void add_prepare_passes(OpPassManager& manager) {
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addNestedPass<gpu::GPUModuleOp>(create_prepare_device_pass());
@@ -119,6 +139,7 @@ void add_prepare_passes(OpPassManager& manager) {
 void register_passes() {
   registerPass([] { return create_prepare_device_pass(); });
   registerPass([]() -> std::unique_ptr<Pass> { return std::make_unique<LowerVectors>(); });
+  registerPass([] { return create_drop_host_pass(); });
   registerPass([] { return create_lower_device_pass(); });
   registerPass([] { return create_lower_host_pass(); });
   registerTransformsPasses();

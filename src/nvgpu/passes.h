@@ -1,6 +1,7 @@
 // The passes from MLIR as written to the LLVM dialect, device and host, and their order.
 //
-//   prepare   outlines gpu.launch, lowers linalg, affine, scf, vectors of many dimensions, math, all_reduce
+//   outline   gpu.launch becomes a gpu.module and a launch of its kernel
+//   prepare   lowers linalg, affine, scf, vectors of many dimensions, math, all_reduce
 //   device    each gpu.module becomes the LLVM dialect (lower_device.cc); emit_module.h makes PTX of it
 //   host      the rest becomes the LLVM dialect, with calls of the mgpu* runtime (lower_host.cc)
 //
@@ -28,7 +29,10 @@ inline constexpr const char* kPtxVersionAttr = "nvgpu.ptx_version";
 // kDefaultArch.
 std::string arch_of(mlir::gpu::GPUModuleOp module, const std::string& otherwise);
 
+void add_outline_passes(mlir::OpPassManager& manager);
 void add_prepare_passes(mlir::OpPassManager& manager);
+// Leaves only the gpu.modules: for those who want PTX, host code is work for nothing.
+std::unique_ptr<mlir::Pass> create_drop_host_pass();
 std::unique_ptr<mlir::Pass> create_prepare_device_pass();
 std::unique_ptr<mlir::Pass> create_lower_device_pass(std::string arch = {});
 std::unique_ptr<mlir::Pass> create_lower_host_pass();

@@ -9,6 +9,7 @@
 #include "nvgpu/compile.h"
 #include "nvgpu/emit_module.h"
 #include "nvgpu/passes.h"
+#include "nvgpu/runner_functions.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -81,11 +82,7 @@ std::string text_of(llvm::Error error) {
 Result<int, Error> call(ModuleOp program, const std::string& entry, bool returns_value) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  const std::string utils = std::string(LEMMA_MLIR_LIBDIR) + "/libmlir_runner_utils.so";
-  const std::string c_utils = std::string(LEMMA_MLIR_LIBDIR) + "/libmlir_c_runner_utils.so";
-  const SmallVector<StringRef> libraries{utils, c_utils};
   ExecutionEngineOptions options;
-  options.sharedLibPaths = libraries;
   options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
   options.enableGDBNotificationListener = false;
   options.enablePerfNotificationListener = false;
@@ -98,9 +95,13 @@ Result<int, Error> call(ModuleOp program, const std::string& entry, bool returns
     return internal(engine.takeError());
   (*engine)->registerSymbols([](llvm::orc::MangleAndInterner intern) {
     llvm::orc::SymbolMap symbols;
+    const auto add = [&](const char* name, void* address) {
+      symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+    };
     for (const mgpu::EntryPoint& point : mgpu::entry_points())
-      symbols[intern(point.name)] = {llvm::orc::ExecutorAddr::fromPtr(point.address),
-                                     llvm::JITSymbolFlags::Exported};
+      add(point.name, point.address);
+    for (const RunnerFunction& function : runner_functions())
+      add(function.name, function.address);
     return symbols;
   });
   (*engine)->initialize();
@@ -115,6 +116,7 @@ Result<int, Error> call(ModuleOp program, const std::string& entry, bool returns
 
 Result<int, Error> run(Program& program, const MlirRunOptions& options) {
   PassManager device(&program.context());
+  add_outline_passes(device);
   add_prepare_passes(device);
   device.addNestedPass<gpu::GPUModuleOp>(create_lower_device_pass(options.arch));
   if (!program.run(device))

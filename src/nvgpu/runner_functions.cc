@@ -1,0 +1,220 @@
+// Printing and checking of memrefs is upstream's own (templates of RunnerUtils.h); the rest is small.
+//
+// Tests: tests/mlir/programs/, tests/mlir/run/runner_functions.mlir.
+#include "nvgpu/runner_functions.h"
+
+#include "mlir/ExecutionEngine/RunnerUtils.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+// The header's half types want these of whoever prints or compares them.
+f16::f16(float) : bits(0) {}
+bf16::bf16(float) : bits(0) {}
+static float widen_half(uint16_t bits) {
+  _Float16 half;
+  std::memcpy(&half, &bits, sizeof half);
+  return static_cast<float>(half);
+}
+static float widen_bfloat(uint16_t bits) {
+  return std::bit_cast<float>(uint32_t{bits} << 16);
+}
+std::ostream& operator<<(std::ostream& stream, const f16& value) {
+  return stream << widen_half(value.bits);
+}
+std::ostream& operator<<(std::ostream& stream, const bf16& value) {
+  return stream << widen_bfloat(value.bits);
+}
+bool operator==(const f16& a, const f16& b) {
+  return widen_half(a.bits) == widen_half(b.bits);
+}
+bool operator==(const bf16& a, const bf16& b) {
+  return widen_bfloat(a.bits) == widen_bfloat(b.bits);
+}
+
+namespace lemma::nvgpu {
+namespace {
+
+template <class T>
+struct Memref {
+  using Unranked = UnrankedMemRefType<T>;
+  static void print(Unranked* m) { impl::printMemRef(*m); }
+  static void print_parts(int64_t rank, void* descriptor) {
+    Unranked m{rank, descriptor};
+    impl::printMemRef(m);
+  }
+  static void print_shape(Unranked* m) { impl::printMemRefShape(*m); }
+  template <int kRank>
+  static void print_ranked(StridedMemRefType<T, kRank>* m) {
+    impl::printMemRef(*m);
+  }
+  static int64_t verify(Unranked* got, Unranked* want) { return impl::verifyMemRef(*got, *want); }
+  static int64_t verify_parts(int64_t rank, void* got, void* want) {
+    Unranked a{rank, got}, b{rank, want};
+    return impl::verifyMemRef(a, b);
+  }
+};
+
+void print_i64(int64_t value) {
+  std::printf("%" PRId64, value);
+}
+void print_u64(uint64_t value) {
+  std::printf("%" PRIu64, value);
+}
+void print_f32(float value) {
+  std::printf("%g", static_cast<double>(value));
+}
+void print_f64(double value) {
+  std::printf("%lg", value);
+}
+void print_f16(uint16_t bits) {
+  print_f32(widen_half(bits));
+}
+void print_bf16(uint16_t bits) {
+  print_f32(widen_bfloat(bits));
+}
+void print_string(const char* text) {
+  std::fputs(text, stdout);
+}
+void print_open() {
+  std::fputs("( ", stdout);
+}
+void print_close() {
+  std::fputs(" )", stdout);
+}
+void print_comma() {
+  std::fputs(", ", stdout);
+}
+void print_newline() {
+  std::fputc('\n', stdout);
+}
+void print_flops(double flops) {
+  std::fprintf(stderr, "%lf GFLOPS\n", flops / 1e9);
+}
+
+double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+int64_t clock_nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Element by element between memrefs of one shape and any strides.
+void copy_memref(int64_t element_bytes, UnrankedMemRefType<char>* source,
+                 UnrankedMemRefType<char>* destination) {
+  const DynamicMemRefType<char> from(*source), to(*destination);
+  if (std::any_of(from.sizes, from.sizes + from.rank, [](int64_t size) { return size == 0; }))
+    return;
+  std::vector<int64_t> index(static_cast<size_t>(from.rank));
+  const auto place = [&](const DynamicMemRefType<char>& memref) {
+    int64_t element = memref.offset;
+    for (size_t i = 0; i < index.size(); ++i)
+      element += index[i] * memref.strides[i];
+    return memref.data + element * element_bytes;
+  };
+  for (;;) {
+    std::memcpy(place(to), place(from), static_cast<size_t>(element_bytes));
+    size_t axis = index.size();
+    while (axis > 0 && ++index[axis - 1] == from.sizes[axis - 1])
+      index[--axis] = 0;
+    if (axis == 0)
+      return;
+  }
+}
+
+void* random_start(uint64_t seed) {
+  return new std::mt19937(static_cast<std::mt19937::result_type>(seed));
+}
+uint64_t random_below(void* generator, uint64_t bound) {
+  return std::uniform_int_distribution<uint64_t>(0, bound)(*static_cast<std::mt19937*>(generator));
+}
+void random_end(void* generator) {
+  delete static_cast<std::mt19937*>(generator);
+}
+void shuffle(StridedMemRefType<uint64_t, 1>* memref, void* generator) {
+  uint64_t* begin = memref->data + memref->offset;
+  std::iota(begin, begin + memref->sizes[0], 0);
+  std::shuffle(begin, begin + memref->sizes[0], *static_cast<std::mt19937*>(generator));
+}
+template <class T>
+void sort(uint64_t count, StridedMemRefType<T, 1>* values) {
+  std::sort(values->data + values->offset, values->data + values->offset + count);
+}
+
+template <class Function>
+RunnerFunction entry(const char* name, Function* function) {
+  return {name, reinterpret_cast<void*>(function)};
+}
+
+} // namespace
+
+const std::vector<RunnerFunction>& runner_functions() {
+#define C(name) "_mlir_ciface_" name
+#define ALL(T, suffix)                                                                                       \
+  entry(C("printMemref" suffix), Memref<T>::print), entry(C("verifyMemRef" suffix), Memref<T>::verify)
+#define PARTS(T, suffix)                                                                                     \
+  entry("printMemref" suffix, Memref<T>::print_parts),                                                       \
+      entry(C("printMemrefShape" suffix), Memref<T>::print_shape),                                           \
+      entry("verifyMemRef" suffix, Memref<T>::verify_parts),                                                 \
+      entry(C("printMemref1d" suffix), Memref<T>::print_ranked<1>)
+#define RANKED(rank) entry(C("printMemref" #rank "dF32"), Memref<float>::print_ranked<rank>)
+  static const std::vector<RunnerFunction> functions = {ALL(int8_t, "I8"),
+                                                        ALL(int16_t, "I16"),
+                                                        ALL(int32_t, "I32"),
+                                                        ALL(int64_t, "I64"),
+                                                        ALL(f16, "F16"),
+                                                        ALL(bf16, "BF16"),
+                                                        ALL(float, "F32"),
+                                                        ALL(double, "F64"),
+                                                        ALL(uint64_t, "Ind"),
+                                                        ALL(impl::complex32, "C32"),
+                                                        ALL(impl::complex64, "C64"),
+                                                        PARTS(int8_t, "I8"),
+                                                        PARTS(int32_t, "I32"),
+                                                        PARTS(int64_t, "I64"),
+                                                        PARTS(float, "F32"),
+                                                        PARTS(double, "F64"),
+                                                        PARTS(uint64_t, "Ind"),
+                                                        PARTS(impl::complex32, "C32"),
+                                                        PARTS(impl::complex64, "C64"),
+                                                        RANKED(0),
+                                                        RANKED(2),
+                                                        RANKED(3),
+                                                        RANKED(4),
+                                                        entry("printI64", print_i64),
+                                                        entry("printU64", print_u64),
+                                                        entry("printF32", print_f32),
+                                                        entry("printF64", print_f64),
+                                                        entry("printF16", print_f16),
+                                                        entry("printBF16", print_bf16),
+                                                        entry("printString", print_string),
+                                                        entry("printOpen", print_open),
+                                                        entry("printClose", print_close),
+                                                        entry("printComma", print_comma),
+                                                        entry("printNewline", print_newline),
+                                                        entry("printFlops", print_flops),
+                                                        entry("rtclock", clock_seconds),
+                                                        entry(C("nanoTime"), clock_nanoseconds),
+                                                        entry("memrefCopy", copy_memref),
+                                                        entry("rtsrand", random_start),
+                                                        entry("rtrand", random_below),
+                                                        entry("rtdrand", random_end),
+                                                        entry(C("shuffle"), shuffle),
+                                                        entry(C("stdSortI64"), sort<int64_t>),
+                                                        entry(C("stdSortF64"), sort<double>),
+                                                        entry(C("stdSortF32"), sort<float>)};
+#undef RANKED
+#undef PARTS
+#undef ALL
+#undef C
+  return functions;
+}
+
+} // namespace lemma::nvgpu
