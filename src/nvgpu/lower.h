@@ -47,6 +47,11 @@ mlir::Value as_i32(mlir::OpBuilder& builder, mlir::Location where, mlir::Value v
 // tensormap.descriptor -> pointer, warpgroup.descriptor -> i64, warpgroup.accumulator -> struct of registers.
 void add_type_conversions(mlir::LLVMTypeConverter& converter);
 
+// Converts what is in `root`. After a pattern's own error MLIR says that the operation could not be
+// legalized: that is left out.
+mlir::LogicalResult convert(mlir::Operation* root, const mlir::ConversionTarget& target,
+                            mlir::RewritePatternSet patterns);
+
 // ldmatrix, mma.sync, mma.sp.sync, rcp.
 void populate_matrix_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
                               mlir::RewritePatternSet& patterns);

@@ -97,7 +97,7 @@ public:
                             gpu::GPUDialect, index::IndexDialect, math::MathDialect, memref::MemRefDialect,
                             ub::UBDialect, vector::VectorDialect>();
     legal.addLegalOp<gpu::GPUModuleOp>();
-    if (failed(applyPartialConversion(module, legal, std::move(patterns))))
+    if (failed(convert(module, legal, std::move(patterns))))
       return signalPassFailure();
     declare_dynamic_shared_memory(module, alignment);
     module->setAttr(kPtxVersionAttr, IntegerAttr::get(IntegerType::get(&getContext(), 32),

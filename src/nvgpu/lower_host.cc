@@ -48,8 +48,23 @@ public:
     legal.markOpRecursivelyLegal<gpu::GPUModuleOp>();
     legal.addDynamicallyLegalOp<gpu::LaunchFuncOp>(
         [&](gpu::LaunchFuncOp op) { return converter.isLegal(op); });
-    if (failed(applyPartialConversion(getOperation(), legal, std::move(patterns))))
+    if (failed(check_no_device_code(getOperation())) ||
+        failed(convert(getOperation(), legal, std::move(patterns))))
       signalPassFailure();
+  }
+
+private:
+  static LogicalResult check_no_device_code(ModuleOp module) {
+    const WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation* op) {
+      if (llvm::isa<gpu::GPUModuleOp>(op))
+        return WalkResult::skip();
+      if (!isa_and_nonnull<NVGPUDialect>(op->getDialect()) || llvm::isa<TmaCreateDescriptorOp>(op))
+        return WalkResult::advance();
+      op->emitOpError("is for kernels: it belongs into a gpu.func or a gpu.launch; on the host there is "
+                      "nvgpu.tma.create.descriptor alone");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 };
 

@@ -111,11 +111,19 @@ struct LowerFence : Lowering<TmaFenceOp> {
   }
 };
 
+struct RefuseCreate : Lowering<TmaCreateDescriptorOp> {
+  using Lowering::Lowering;
+  LogicalResult matchAndRewrite(TmaCreateDescriptorOp op, OpAdaptor,
+                                ConversionPatternRewriter&) const override {
+    return op.emitOpError("makes a tensor map on the host; a kernel takes it as an argument");
+  }
+};
+
 } // namespace
 
 void populate_tma_lowering(const LLVMTypeConverter& converter, PtxTarget& target,
                            RewritePatternSet& patterns) {
-  patterns.add<LowerLoad, LowerStore, LowerPrefetch, LowerFence>(converter, target);
+  patterns.add<LowerLoad, LowerStore, LowerPrefetch, LowerFence, RefuseCreate>(converter, target);
 }
 
 } // namespace lemma::nvgpu

@@ -1,0 +1,10 @@
+// RUN: lemma-opt %s --lower-nvgpu-host --verify-diagnostics
+//
+// Operations of kernels on the host.
+
+!one = !nvgpu.mbarrier.group<memorySpace = 3>
+func.func @main() {
+  // expected-error@+1 {{is for kernels: it belongs into a gpu.func or a gpu.launch; on the host there is nvgpu.tma.create.descriptor alone}}
+  %g = nvgpu.mbarrier.create -> !one
+  return
+}
