@@ -44,7 +44,8 @@ mlir::Value barrier_address(mlir::ConversionPatternRewriter& rewriter, mlir::Loc
 mlir::Value as_i32(mlir::OpBuilder& builder, mlir::Location where, mlir::Value value);
 
 // device.async.token -> i32, mbarrier.token -> i64, mbarrier.group -> pointer into shared memory,
-// tensormap.descriptor -> pointer, warpgroup.descriptor -> i64, warpgroup.accumulator -> struct of registers.
+// tensormap.descriptor -> pointer, warpgroup.descriptor -> i64, warpgroup.accumulator -> struct of registers,
+// tf32 -> f32.
 void add_type_conversions(mlir::LLVMTypeConverter& converter);
 
 // Converts what is in `root`. After a pattern's own error MLIR says that the operation could not be

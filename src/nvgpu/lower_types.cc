@@ -34,6 +34,8 @@ void add_type_conversions(LLVMTypeConverter& converter) {
   converter.addConversion([=](MBarrierGroupType) -> Type { return LLVM::LLVMPointerType::get(context, 3); });
   converter.addConversion(
       [=](TensorMapDescriptorType) -> Type { return LLVM::LLVMPointerType::get(context); });
+  // In memory and in registers a tf32 is an f32, of which an instruction ignores the low bits.
+  converter.addConversion([context](FloatTF32Type) -> Type { return Float32Type::get(context); });
   converter.addConversion([](WarpgroupAccumulatorType type) -> Type { return accumulator_registers(type); });
 }
 

@@ -74,8 +74,9 @@ LogicalResult DeviceAsyncCopyOp::verify() {
     return failure();
 
   const int64_t bits = element_bits(to.getElementType());
-  if (bits == 0)
-    return emitOpError("does not copy elements of ") << to.getElementType();
+  if (bits == 0 || bits % 8 != 0) // smaller elements have no address
+    return emitOpError("does not copy elements of ")
+           << to.getElementType() << "; legal: integers, floats and vectors of them, of whole bytes";
   const int64_t elements = getDstElements().getSExtValue();
   const int64_t copied = elements < 0 || elements > 128 ? 0 : elements * bits;
   const bool bypasses = getBypassL1().value_or(false);
@@ -176,6 +177,11 @@ LogicalResult check_map(Operation* op, TensorMapDescriptorType type, TensorMode 
   return success();
 }
 
+// A tf32 is an f32 in memory, which loads round.
+bool is_element_of(Type memory, Type map) {
+  return memory == map || (memory.isF32() && map.isTF32());
+}
+
 // The box and what it is copied to or from. Of a memref only the start counts: a box lies densely, swizzled
 // or interleaved, whatever strides the memref has.
 LogicalResult check_box(Operation* op, StringRef name, MemRefType memref, TensorMapDescriptorType type) {
@@ -183,7 +189,7 @@ LogicalResult check_box(Operation* op, StringRef name, MemRefType memref, Tensor
   if (!is_shared_memory(memref.getMemorySpace()))
     return op->emitOpError("the ") << name << " is shared memory (#gpu.address_space<workgroup> or 3), not "
                                    << memref;
-  if (memref.getElementType() != box.getElementType())
+  if (!is_element_of(memref.getElementType(), box.getElementType()))
     return op->emitOpError("element types differ: ") << memref.getElementType() << " in the " << name << ", "
                                                      << box.getElementType() << " in the tensor map";
   if (memref.hasStaticShape() && memref.getNumElements() != box.getNumElements())
@@ -247,9 +253,8 @@ LogicalResult TmaCreateDescriptorOp::verify() {
   if (failed(check_map(*this, type, im2col ? TensorMode::im2col : TensorMode::tile, corners)))
     return failure();
 
-  // A tf32 is an f32 in memory, which loads round.
   const Type element = cast<UnrankedMemRefType>(getTensor().getType()).getElementType();
-  if (element != box.getElementType() && !(element.isF32() && box.getElementType().isTF32()))
+  if (!is_element_of(element, box.getElementType()))
     return emitOpError("element types differ: ")
            << element << " in the tensor, " << box.getElementType() << " in the tensor map";
 

@@ -22,15 +22,13 @@ func.func @copies(%src: memref<4x5xf32>, %dst: memref<2x7x8xf32, 3>, %i: index, 
 // 4, 8 and 16 bytes of any element; a row that is no longer than one element; memory by name.
 // CHECK-LABEL: func @sizes
 func.func @sizes(%bytes: memref<64xi8>, %to: memref<64xi8, #gpu.address_space<workgroup>>,
-                 %nibbles: memref<64xi4, 1>, %to4: memref<64xi4, 3>,
                  %pairs: memref<8xvector<2xf32>, #gpu.address_space<global>>, %to_pairs: memref<8xvector<2xf32>, 3>,
                  %column: memref<8x1xf64, strided<[4, 4]>>, %to64: memref<8xf64, 3>, %i: index) {
-  // CHECK-COUNT-6: nvgpu.device_async_copy
+  // CHECK-COUNT-5: nvgpu.device_async_copy
   %0 = nvgpu.device_async_copy %bytes[%i], %to[%i], 4 : memref<64xi8> to memref<64xi8, #gpu.address_space<workgroup>>
   %1 = nvgpu.device_async_copy %bytes[%i], %to[%i], 8 : memref<64xi8> to memref<64xi8, #gpu.address_space<workgroup>>
   %2 = nvgpu.device_async_copy %bytes[%i], %to[%i], 16 : memref<64xi8> to memref<64xi8, #gpu.address_space<workgroup>>
-  %3 = nvgpu.device_async_copy %nibbles[%i], %to4[%i], 32 : memref<64xi4, 1> to memref<64xi4, 3>
-  %4 = nvgpu.device_async_copy %pairs[%i], %to_pairs[%i], 2 : memref<8xvector<2xf32>, #gpu.address_space<global>> to memref<8xvector<2xf32>, 3>
-  %5 = nvgpu.device_async_copy %column[%i, %i], %to64[%i], 1 : memref<8x1xf64, strided<[4, 4]>> to memref<8xf64, 3>
+  %3 = nvgpu.device_async_copy %pairs[%i], %to_pairs[%i], 2 : memref<8xvector<2xf32>, #gpu.address_space<global>> to memref<8xvector<2xf32>, 3>
+  %4 = nvgpu.device_async_copy %column[%i, %i], %to64[%i], 1 : memref<8x1xf64, strided<[4, 4]>> to memref<8xf64, 3>
   return
 }

@@ -96,6 +96,14 @@ func.func @indices_of_the_machine(%src: memref<16xindex>, %dst: memref<16xindex,
 
 // -----
 
+func.func @nibbles(%src: memref<64xi4>, %dst: memref<64xi4, 3>, %i: index) {
+  // expected-error@+1 {{does not copy elements of 'i4'; legal: integers, floats and vectors of them, of whole bytes}}
+  %0 = nvgpu.device_async_copy %src[%i], %dst[%i], 32 : memref<64xi4> to memref<64xi4, 3>
+  return
+}
+
+// -----
+
 func.func @wait() {
   %g = nvgpu.device_async_create_group
   // expected-error@+1 {{numGroups is -1; legal: 0 and up}}

@@ -67,10 +67,13 @@ func.func @maps(%tensor: memref<*xf16>, %pixels: memref<*xbf16>, %rows: index, %
 
 // Elements of which a map has bytes: f8; and tf32, whose tensor is f32.
 // CHECK-LABEL: func @elements
-func.func @elements(%bytes: memref<*xf8E4M3FN>, %floats: memref<*xf32>, %n: index) {
+func.func @elements(%bytes: memref<*xf8E4M3FN>, %floats: memref<*xf32>, %g: !old_group, %to: memref<32xf32, 3>, %n: index) {
   %0 = nvgpu.tma.create.descriptor %bytes box[%n] : memref<*xf8E4M3FN>
     -> !nvgpu.tensormap.descriptor<tensor = memref<256xf8E4M3FN, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
   %1 = nvgpu.tma.create.descriptor %floats box[%n] : memref<*xf32>
     -> !nvgpu.tensormap.descriptor<tensor = memref<32xtf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = nan, interleave = none>
+  nvgpu.tma.async.load %1[%n], %g to %to
+    : !nvgpu.tensormap.descriptor<tensor = memref<32xtf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = nan, interleave = none>,
+      !old_group -> memref<32xf32, 3>
   return
 }

@@ -5,7 +5,6 @@
 
 gpu.module @kernels {
   memref.global "private" @tile : memref<32x32xf32, 3> {alignment = 16}
-  memref.global "private" @nibbles : memref<1024xi4, 3> {alignment = 16}
 
   // CHECK-LABEL: .entry copies(
   gpu.func @copies(%src: memref<?x32xf32>, %dst: memref<f32>, %i: index) kernel {
@@ -39,9 +38,8 @@ gpu.module @kernels {
   }
 
   // CHECK-LABEL: .entry clamped(
-  gpu.func @clamped(%src: memref<64xf32>, %nibbles_of: memref<64xi4, 1>, %i: index, %n: index) kernel {
+  gpu.func @clamped(%src: memref<64xf32>, %i: index, %n: index) kernel {
     %tile = memref.get_global @tile : memref<32x32xf32, 3>
-    %nibbles = memref.get_global @nibbles : memref<1024xi4, 3>
     // CHECK: max.s64 [[LOW:%rd[0-9]+]], %rd{{[0-9]+}}, 0;
     // CHECK: min.s64 [[HIGH:%rd[0-9]+]], [[LOW]], 4;
     // CHECK: cvt.u32.u64 [[N:%r[0-9]+]], [[HIGH]];

@@ -7,6 +7,9 @@
 !line = !nvgpu.tensormap.descriptor<tensor = memref<64xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !plane = !nvgpu.tensormap.descriptor<tensor = memref<32x32xf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !five = !nvgpu.tensormap.descriptor<tensor = memref<1x2x4x4x32xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+!one = !nvgpu.mbarrier.group<memorySpace = 3>
+!f8 = !nvgpu.tensormap.descriptor<tensor = memref<8x128xf8E4M3FN, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!tf32 = !nvgpu.tensormap.descriptor<tensor = memref<8x32xtf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = nan, interleave = none>
 !image3 = !nvgpu.tensormap.descriptor<tensor = memref<1x32x32xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !image5 = !nvgpu.tensormap.descriptor<tensor = memref<1x1x1x32x32xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 
@@ -74,6 +77,22 @@ gpu.module @kernels {
     nvgpu.tma.prefetch.descriptor %plane : !plane
     // CHECK: @%p{{[0-9]+}} prefetch.tensormap {{\[}}[[MAP]]];
     nvgpu.tma.prefetch.descriptor %plane, predicate = %p : !plane
+    gpu.return
+  }
+
+  // Elements that LLVM has not: f8 is a byte, tf32 an f32.
+  // CHECK-LABEL: .entry elements(
+  // CHECK-DAG: .shared .align 1024 .b8 bytes[1024];
+  // CHECK-DAG: .shared .align 1024 .b8 floats[1024];
+  memref.global "private" @bytes : memref<8x128xf8E4M3FN, 3>
+  memref.global "private" @floats : memref<8x32xtf32, 3>
+  gpu.func @elements(%f8: !f8, %tf32: !tf32, %x: index) kernel {
+    %bytes = memref.get_global @bytes : memref<8x128xf8E4M3FN, 3>
+    %floats = memref.get_global @floats : memref<8x32xtf32, 3>
+    %g = nvgpu.mbarrier.create -> !one
+    // CHECK-COUNT-2: cp.async.bulk.tensor.2d
+    nvgpu.tma.async.load %f8[%x, %x], %g to %bytes : !f8, !one -> memref<8x128xf8E4M3FN, 3>
+    nvgpu.tma.async.load %tf32[%x, %x], %g to %floats : !tf32, !one -> memref<8x32xtf32, 3>
     gpu.return
   }
 }
