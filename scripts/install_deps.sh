@@ -2,7 +2,9 @@
 # Installs the Debian packages that building and testing need, as far as they are missing. Needs no network, no root
 # and no apt when all are there. Works as root, or through sudo.
 #
-# What only some tests use (nvcc, ptxas, clang 22) is not installed: those tests are skipped, by name, without it.
+# The nvgpu dialect needs MLIR 22. Where apt has none, this says so and goes on: Lemma builds without it. LEMMA_NVGPU=OFF
+# does not ask for it at all. What only some tests use (nvcc, ptxas, clang 22) is not installed: those tests are skipped, by
+# name, without it.
 set -euo pipefail
 
 packages=(
@@ -11,28 +13,41 @@ packages=(
   libgtest-dev libbenchmark-dev
   python3 python3-numpy
 )
+mlir_packages=(libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev)
+[ "${LEMMA_NVGPU:-}" != OFF ] || mlir_packages=()
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "install_deps: this is no Debian; install what these packages hold yourself: ${packages[*]}" >&2
+  echo "install_deps: this is no Debian; install what these packages hold yourself: ${packages[*]} ${mlir_packages[*]}" >&2
   exit 0
 fi
 
-missing=()
-for package in "${packages[@]}"; do
-  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$status" = installed ] || missing+=("$package")
-done
-[ ${#missing[@]} -gt 0 ] || exit 0
+# Of the packages named, those that are not installed.
+missing_of() {
+  local package
+  for package; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
+  done
+}
+mapfile -t missing < <(missing_of "${packages[@]}")
+mapfile -t missing_mlir < <(missing_of "${mlir_packages[@]}")
+[ ${#missing[@]} -gt 0 ] || [ ${#missing_mlir[@]} -gt 0 ] || exit 0
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "install_deps: neither root nor sudo; install by hand: apt-get install ${missing[*]}" >&2
-    exit 1
+    echo "install_deps: neither root nor sudo; install by hand: apt-get install ${missing[*]} ${missing_mlir[*]}" >&2
+    [ ${#missing[@]} -eq 0 ] || exit 1
+    exit 0
   fi
   as_root=(sudo)
 fi
-echo "install_deps: installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
+install() {
+  echo "install_deps: installing $*"
+  "${as_root[@]}" apt-get install -q -y --no-install-recommends "$@"
+}
 "${as_root[@]}" apt-get update -q
-"${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}"
+[ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
+if [ ${#missing_mlir[@]} -gt 0 ] && ! install "${missing_mlir[@]}"; then
+  echo "install_deps: no MLIR 22 from apt (${missing_mlir[*]}): Lemma is built without the nvgpu dialect" >&2
+fi

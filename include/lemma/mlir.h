@@ -15,7 +15,9 @@
 #include "lemma/message.h"
 #include "lemma/result.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +39,7 @@ struct MlirOptions {
   MlirStage stage = MlirStage::ptx;
 };
 
-// An argument of a gpu.func. A memref becomes several kernel parameters: allocated and aligned pointer,
-// offset in elements, and size and stride (elements) of each dimension, 64 bits each.
+// An argument of a gpu.func or of a host function. A memref becomes several parameters: see expand_memref().
 struct MlirParameter {
   std::string type; // as MLIR writes it: "memref<64x?xf16>"
   bool is_memref = false;
@@ -67,11 +68,26 @@ Result<CompiledMlir, Error> compile_mlir(const std::string& text, const MlirOpti
 // parse.
 bool has_host_code(const std::string& text);
 
+// What a function takes for a memref, 64 bits each: allocated and aligned pointer (`address`), offset, sizes,
+// strides. Extents that the type leaves open are `shape`'s (empty: unknown). Errors: invalid_argument, if the
+// memory is too small or its extents do not fit.
+Result<std::vector<uint64_t>, Error> expand_memref(const MlirParameter& parameter, uint64_t address,
+                                                   uint64_t size_bytes, std::span<const uint64_t> shape);
+
+// An argument of a host function: a memref's memory, which stays the caller's, or the bytes of an integer, a
+// float or an index, little-endian.
+struct MlirArgument {
+  bool is_memory = false;
+  std::span<std::byte> bytes;
+  std::vector<uint64_t> shape = {}; // of the memory, for a memref whose type leaves extents open
+};
+
 struct MlirRunOptions {
   std::string name = "<mlir>";
   std::string device = "cpu"; // or "cuda"
   std::string arch = {};
-  std::string entry = "main"; // a func.func without arguments that returns nothing, or an i32
+  std::string entry = "main";               // a func.func that returns nothing, or an i32
+  std::vector<MlirArgument> arguments = {}; // the entry's, in order
   LaunchConfig launch =
       {}; // seed, deterministic, async, max_instructions and workers count; the program has the rest
 };

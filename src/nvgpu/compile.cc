@@ -29,28 +29,6 @@ std::string to_text(auto value) {
   return text;
 }
 
-MlirParameter parameter_of(mlir::Type type) {
-  MlirParameter parameter;
-  parameter.type = to_text(type);
-  const auto memref = dyn_cast<MemRefType>(type);
-  if (!memref)
-    return parameter;
-  parameter.is_memref = true;
-  if (memref.getElementType().isIntOrFloat())
-    parameter.element_bits = memref.getElementType().getIntOrFloatBitWidth();
-  const auto put = [](int64_t value) { return ShapedType::isDynamic(value) ? -1 : value; };
-  for (const int64_t extent : memref.getShape())
-    parameter.shape.push_back(put(extent));
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  if (succeeded(memref.getStridesAndOffset(strides, offset))) {
-    parameter.offset = put(offset);
-    for (const int64_t stride : strides)
-      parameter.strides.push_back(put(stride));
-  }
-  return parameter;
-}
-
 Result<gpu::GPUModuleOp, Error> choose_module(ModuleOp program, const std::string& name) {
   std::vector<std::string> names;
   gpu::GPUModuleOp chosen;
@@ -73,6 +51,28 @@ Result<gpu::GPUModuleOp, Error> choose_module(ModuleOp program, const std::strin
 }
 
 } // namespace
+
+MlirParameter parameter_of(mlir::Type type) {
+  MlirParameter parameter;
+  parameter.type = to_text(type);
+  const auto memref = dyn_cast<MemRefType>(type);
+  if (!memref)
+    return parameter;
+  parameter.is_memref = true;
+  if (memref.getElementType().isIntOrFloat())
+    parameter.element_bits = memref.getElementType().getIntOrFloatBitWidth();
+  const auto put = [](int64_t value) { return ShapedType::isDynamic(value) ? -1 : value; };
+  for (const int64_t extent : memref.getShape())
+    parameter.shape.push_back(put(extent));
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (succeeded(memref.getStridesAndOffset(strides, offset))) {
+    parameter.offset = put(offset);
+    for (const int64_t stride : strides)
+      parameter.strides.push_back(put(stride));
+  }
+  return parameter;
+}
 
 std::vector<MlirKernel> kernels_of(gpu::GPUModuleOp module) {
   std::vector<MlirKernel> kernels;

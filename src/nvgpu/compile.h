@@ -11,6 +11,9 @@
 
 namespace lemma::nvgpu {
 
+// An argument type, before its lowering.
+MlirParameter parameter_of(mlir::Type type);
+
 // The kernels of a gpu.module before its lowering, with their arguments as MLIR has them.
 std::vector<MlirKernel> kernels_of(mlir::gpu::GPUModuleOp module);
 

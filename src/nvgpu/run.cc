@@ -11,7 +11,7 @@
 #include "nvgpu/passes.h"
 #include "nvgpu/runner_functions.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/Pass/Pass.h"
@@ -23,6 +23,7 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <cstring>
 
 namespace lemma {
 namespace nvgpu {
@@ -53,11 +54,11 @@ LogicalResult embed(gpu::GPUModuleOp module, const std::string& arch) {
   return success();
 }
 
-// The entry point after lowering: no arguments, and no result or an i32.
-Result<LLVM::LLVMFuncOp, Error> find_entry(ModuleOp program, const std::string& name) {
+// The host function to call, before its lowering.
+Result<func::FuncOp, Error> find_entry(ModuleOp program, const std::string& name) {
   std::vector<std::string> names;
-  LLVM::LLVMFuncOp entry;
-  for (auto function : program.getOps<LLVM::LLVMFuncOp>())
+  func::FuncOp entry;
+  for (auto function : program.getOps<func::FuncOp>())
     if (!function.isDeclaration()) {
       names.push_back(function.getName().str());
       if (names.back() == name)
@@ -66,20 +67,57 @@ Result<LLVM::LLVMFuncOp, Error> find_entry(ModuleOp program, const std::string& 
   if (!entry)
     return wrong(fmt::format("the program has no host function {}; it has {}", name,
                              names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
-  const LLVM::LLVMFunctionType type = entry.getFunctionType();
-  if (type.getNumParams() != 0)
-    return wrong(fmt::format("host function {} takes {} arguments; an entry point takes none", name,
-                             type.getNumParams()));
-  if (!llvm::isa<LLVM::LLVMVoidType>(type.getReturnType()) && !type.getReturnType().isInteger(32))
+  const ArrayRef<Type> results = entry.getFunctionType().getResults();
+  if (!results.empty() && (results.size() > 1 || !results[0].isInteger(32)))
     return wrong(fmt::format("host function {} must return nothing or an i32", name));
   return entry;
+}
+
+// What the lowered entry takes: a memref's words, a value in the low bytes of a word.
+Result<std::vector<uint64_t>, Error> expand(func::FuncOp entry, std::span<const MlirArgument> arguments) {
+  const ArrayRef<Type> types = entry.getFunctionType().getInputs();
+  if (types.size() != arguments.size()) {
+    std::vector<std::string> names;
+    for (const Type type : types)
+      names.push_back(parameter_of(type).type);
+    return wrong(fmt::format("host function {} takes {} arguments, ({}); {} were given",
+                             entry.getName().str(), types.size(), fmt::join(names, ", "), arguments.size()));
+  }
+  std::vector<uint64_t> words;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const MlirParameter parameter = parameter_of(types[i]);
+    const MlirArgument& argument = arguments[i];
+    const auto mismatch = [&](const std::string& text) {
+      return wrong(fmt::format("argument {} of host function {}: {}", i, entry.getName().str(), text));
+    };
+    if (parameter.is_memref) {
+      if (!argument.is_memory)
+        return mismatch(fmt::format("a {} takes memory, not a value", parameter.type));
+      const auto expanded = expand_memref(parameter, reinterpret_cast<uintptr_t>(argument.bytes.data()),
+                                          argument.bytes.size(), argument.shape);
+      if (!expanded)
+        return mismatch(expanded.error().text);
+      words.insert(words.end(), expanded->begin(), expanded->end());
+      continue;
+    }
+    const bool is_index = types[i].isIndex();
+    if (!is_index && !types[i].isIntOrFloat())
+      return mismatch(fmt::format("a {} cannot be given", parameter.type));
+    const size_t bytes = is_index ? 8 : llvm::divideCeil(types[i].getIntOrFloatBitWidth(), 8);
+    if (argument.is_memory || argument.bytes.size() != bytes || bytes > sizeof(uint64_t))
+      return mismatch(fmt::format("a {} takes a value of {} bytes", parameter.type, bytes));
+    std::memcpy(&words.emplace_back(), argument.bytes.data(), bytes);
+  }
+  return words;
 }
 
 std::string text_of(llvm::Error error) {
   return llvm::toString(std::move(error));
 }
 
-Result<int, Error> call(ModuleOp program, const std::string& entry, bool returns_value) {
+// Compiles the host code and calls its entry with arguments of 64 bits or less.
+Result<int, Error> call(ModuleOp program, const std::string& entry, std::vector<uint64_t> words,
+                        bool returns_value) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   ExecutionEngineOptions options;
@@ -106,15 +144,26 @@ Result<int, Error> call(ModuleOp program, const std::string& entry, bool returns
   });
   (*engine)->initialize();
   int32_t status = 0;
-  void* result = &status;
-  if (auto error = (*engine)->invokePacked(entry, returns_value ? MutableArrayRef<void*>(result)
-                                                                : MutableArrayRef<void*>()))
+  SmallVector<void*> packed;
+  for (uint64_t& word : words)
+    packed.push_back(&word);
+  if (returns_value)
+    packed.push_back(&status);
+  if (auto error = (*engine)->invokePacked(entry, packed))
     return internal(std::move(error));
   std::fflush(stdout);
   return status;
 }
 
 Result<int, Error> run(Program& program, const MlirRunOptions& options) {
+  auto entry = find_entry(program.module(), options.entry);
+  if (!entry)
+    return Unexpected<Error>{entry.error()};
+  auto words = expand(*entry, options.arguments);
+  if (!words)
+    return Unexpected<Error>{words.error()};
+  const bool returns_value = entry->getFunctionType().getNumResults() != 0;
+
   PassManager device(&program.context());
   add_outline_passes(device);
   add_prepare_passes(device);
@@ -129,14 +178,11 @@ Result<int, Error> run(Program& program, const MlirRunOptions& options) {
   host.addPass(create_lower_host_pass());
   if (!program.run(host))
     return program.fail();
-  auto entry = find_entry(program.module(), options.entry);
-  if (!entry)
-    return Unexpected<Error>{entry.error()};
   mgpu::configure({.device = options.device,
                    .arch = options.arch,
                    .module_name = options.name,
                    .launch = options.launch});
-  auto status = call(program.module(), options.entry, entry->getFunctionType().getReturnType().isInteger(32));
+  auto status = call(program.module(), options.entry, *std::move(words), returns_value);
   mgpu::finish();
   return status;
 }

@@ -1,6 +1,7 @@
 # lit's configuration for the tests in MLIR: `lit-22 -v build/tests/mlir`, or ctest -R mlir.lit.
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -14,6 +15,7 @@ config.test_source_root = os.path.dirname(__file__)
 for name, path in (("lemma-opt", config.lemma_opt), ("lemma", config.lemma), ("FileCheck", config.filecheck)):
     config.substitutions.append((r"(?<![-\w/.])" + name + r"(?![-\w/.])", path))
 config.substitutions.append(("%not", config.not_tool))
+config.substitutions.append(("%python", sys.executable))
 
 # %ptxas: the assembler as oracle, or, without it, a command that takes everything. Tests that need its word REQUIRES it.
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")

@@ -6,14 +6,12 @@
 // standard error has everything that is said about the run.
 //
 // Tests: tests/cli/.
-#include "arg_spec.h"
 #include "command.h"
-#include "compare.h"
 #include "files.h"
 #include "json_output.h"
-#include "memref_argument.h"
 #include "progress.h"
-#include "tensor_map_file.h"
+#include "run_arguments.h"
+#include "stop.h"
 
 #include "lemma/lemma.h"
 #include "lemma/mlir.h"
@@ -30,8 +28,8 @@ namespace lemma::cli {
 namespace {
 
 constexpr const char* kFooter =
-    R"(FILE.mlir (nvgpu dialect): with host code it runs whole, from --entry (main); else, or with --grid, one gpu.func is
-launched, with one --arg for each of its arguments: a memref takes memory (in, out, inout, buf).
+    R"(FILE.mlir (nvgpu dialect): with host code it runs whole, from --entry (main), with one --arg for each of that function's
+arguments; else, or with --grid, one gpu.func is launched, likewise. A memref takes memory (in, out, inout, buf).
 
 An argument SPEC, in the order of the kernel's parameters:
   u8|s8|u16|s16|u32|s32|u64|s64|f32|f64=VALUE
@@ -60,38 +58,6 @@ struct RunOptions {
                     seed = "0", max_instructions = "0";
   bool deterministic = false, stats = false, json = false;
   std::vector<std::string> args;
-};
-
-// Why the run ends before its end.
-struct Stop {
-  ExitStatus status = kUsage;
-  Error error;
-};
-
-Unexpected<Stop> usage(std::string text) {
-  return fail(Stop{kUsage, {.kind = ErrorKind::invalid_argument, .text = std::move(text), .messages = {}}});
-}
-
-Unexpected<Stop> stop(Error error) {
-  ExitStatus status = kFailed;
-  if (error.kind == ErrorKind::invalid_argument)
-    status = kUsage;
-  if (error.kind == ErrorKind::unsupported || error.kind == ErrorKind::unavailable)
-    status = kUnsupported;
-  return fail(Stop{status, std::move(error)});
-}
-
-// One --arg: what it said, the file behind it, the memory it became.
-struct ArgumentState {
-  Spec spec;
-  std::optional<npy::Array> file;
-  std::optional<TensorMapFile> map;
-  Buffer buffer;
-};
-
-struct OutputComparison {
-  std::string got, want;
-  Comparison result;
 };
 
 // "X[,Y[,Z]]", each from 1 to 2^32 - 1.
@@ -134,23 +100,18 @@ public:
 private:
   Result<ExitStatus, Stop> steps();
   Result<void, Stop> read_command_line();
-  Result<void, Stop> read_argument_files();
   Result<std::string, Stop> read_program() const;
   bool is_mlir() const { return file_.ends_with(".mlir"); }
   Result<ExitStatus, Stop> run_whole(const std::string& text);
   Result<std::string, Stop> compile(const std::string& text);
-  Result<std::vector<Argument>, Stop> make_arguments(const Device& device, size_t parameters);
-  Result<void, Stop> pass_to_mlir(const Device& device, const MlirParameter& parameter, size_t index,
-                                  std::vector<Argument>& arguments);
-  Result<Argument, Stop> encode(const Device& device, const ArgumentState& state) const;
-  Result<void, Stop> allocate(const Device& device, ArgumentState& state, size_t position) const;
-  Result<void, Stop> write_outputs();
-  npy::Array output_array(size_t index) const;
+  Result<ExitStatus, Stop> write_outputs();
 
   int show_stop(const Stop& stop);
   void show_text(const Module& module, const Kernel& kernel, const Device& device,
                  const Report& report) const;
   void show_stats(const Stats& stats) const;
+  void show_comparisons() const;
+  nlohmann::json comparisons_to_json() const;
   void show_json(const Module& module, const Kernel& kernel, const Device& device, const Report& report,
                  ExitStatus status);
   std::string arithmetic_text(const Module& module, const Device& device) const;
@@ -159,8 +120,8 @@ private:
   std::optional<JsonOutput> json_;
   LaunchConfig config_;
   std::string file_;
-  std::optional<MlirKernel> mlir_;       // of FILE.mlir
-  std::vector<ArgumentState> arguments_; // expect included, in the order given
+  std::optional<MlirKernel> mlir_; // of FILE.mlir
+  RunArguments arguments_;
   std::vector<OutputComparison> comparisons_;
 };
 
@@ -168,18 +129,10 @@ Result<void, Stop> Runner::read_command_line() {
   file_ = options_.file;
   for (const std::string& text : options_.args) {
     // `--arg a=b FILE.ptx`: --arg takes several, so the file may have been taken for one more.
-    if (file_.empty() && text.find('=') == text.npos) {
+    if (file_.empty() && text.find('=') == text.npos)
       file_ = text;
-      continue;
-    }
-    auto spec = parse_spec(text);
-    if (!spec)
-      return usage(std::move(spec).error());
-    if (spec->kind == SpecKind::expect &&
-        (arguments_.empty() ||
-         (arguments_.back().spec.kind != SpecKind::out && arguments_.back().spec.kind != SpecKind::inout)))
-      return usage(fmt::format("--arg {}: it must follow the out or inout that it compares with", text));
-    arguments_.emplace_back().spec = *std::move(spec);
+    else if (auto added = arguments_.add(text); !added)
+      return added;
   }
   if (file_.empty())
     return usage("FILE is missing");
@@ -208,25 +161,6 @@ Result<void, Stop> Runner::read_command_line() {
   return {};
 }
 
-Result<void, Stop> Runner::read_argument_files() {
-  for (ArgumentState& argument : arguments_) {
-    if (argument.spec.path.empty())
-      continue;
-    if (argument.spec.kind == SpecKind::tmap) {
-      auto map = read_tensor_map(argument.spec.path);
-      if (!map)
-        return usage(fmt::format("--arg {}: {}", argument.spec.text, map.error()));
-      argument.map = *std::move(map);
-      continue;
-    }
-    auto array = read_array(argument.spec.path);
-    if (!array)
-      return usage(fmt::format("--arg {}: {}", argument.spec.text, array.error()));
-    argument.file = *std::move(array);
-  }
-  return {};
-}
-
 Result<std::string, Stop> Runner::read_program() const {
   const auto bytes = read_file(file_);
   if (!bytes)
@@ -234,24 +168,45 @@ Result<std::string, Stop> Runner::read_program() const {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
-// A program with host code: it has its own launches, arguments and output.
+// kFailed if an output is not what it must be.
+Result<ExitStatus, Stop> Runner::write_outputs() {
+  auto comparisons = arguments_.write_outputs();
+  if (!comparisons)
+    return Unexpected<Stop>{std::move(comparisons).error()};
+  comparisons_ = *std::move(comparisons);
+  const bool equal = std::all_of(comparisons_.begin(), comparisons_.end(),
+                                 [](const OutputComparison& c) { return c.result.equal; });
+  return equal ? kSuccess : kFailed;
+}
+
+// A program with host code: it makes its launches itself, and the --arg are its entry's arguments.
 Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
-  if (!arguments_.empty())
-    return usage(
-        fmt::format("{} has host code, which makes its arguments itself; give --grid and --block to launch a "
-                    "gpu.func of it with --arg",
-                    file_));
-  const auto status = run_mlir(text, {.name = file_,
+  if (auto read = arguments_.read_files(); !read)
+    return Unexpected<Stop>{std::move(read).error()};
+  auto arguments = arguments_.for_host();
+  if (!arguments)
+    return Unexpected<Stop>{std::move(arguments).error()};
+  const auto result = run_mlir(text, {.name = file_,
                                       .device = options_.device,
                                       .arch = options_.arch,
                                       .entry = options_.entry.empty() ? "main" : options_.entry,
+                                      .arguments = *std::move(arguments),
                                       .launch = config_});
+  if (!result)
+    return stop(result.error());
+  auto status = write_outputs();
+  if (status && *result != 0) // what the program returns is its own word on how it went
+    status = kFailed;
   if (!status)
-    return stop(status.error());
+    return status;
   if (json_)
-    json_->print({{"file", file_}, {"exit_status", *status}});
-  // What the program returns is its own word on how it went.
-  return *status == 0 ? kSuccess : kFailed;
+    json_->print({{"file", file_},
+                  {"exit_status", *status},
+                  {"returned", *result},
+                  {"comparisons", comparisons_to_json()}});
+  else
+    show_comparisons();
+  return status;
 }
 
 // FILE.mlir to PTX; the gpu.func's arguments are kept.
@@ -265,182 +220,6 @@ Result<std::string, Stop> Runner::compile(const std::string& text) {
     if (options_.entry.empty() || kernel.name == options_.entry)
       mlir_ = std::move(kernel); // of several and no --entry, the device says that one must be chosen
   return std::move(compiled->text);
-}
-
-Result<void, Stop> Runner::allocate(const Device& device, ArgumentState& state, size_t position) const {
-  const Spec& spec = state.spec;
-  const uint64_t size = state.file ? state.file->data.size() : spec.size_bytes;
-  const std::string name = fmt::format("arg {} ({})", position, spec.text.substr(0, spec.text.find('=')));
-  auto buffer = device.allocate(size, {.name = name, .poisoned = spec.kind == SpecKind::buf});
-  if (!buffer)
-    return stop(std::move(buffer).error());
-  state.buffer = *std::move(buffer);
-  if (state.file)
-    if (auto copied = state.buffer.copy_from(state.file->data); !copied)
-      return stop(std::move(copied).error());
-  return {};
-}
-
-// A tensor map names its memory by the option's position.
-Result<Argument, Stop> Runner::encode(const Device& device, const ArgumentState& state) const {
-  const auto wrong = [&](const std::string& text) {
-    return usage(fmt::format("--arg {}: {}", state.spec.text, text));
-  };
-  const uint64_t index = state.map->argument;
-  if (index >= arguments_.size())
-    return wrong(
-        fmt::format("\"arg\" is {}, but the --arg options are 0 to {}", index, arguments_.size() - 1));
-  const Buffer& buffer = arguments_[index].buffer;
-  if (buffer.address() == 0)
-    return wrong(fmt::format("\"arg\" is {}, and --arg {} is no memory (in, out, inout or buf)", index,
-                             arguments_[index].spec.text));
-  TensorMap map = state.map->map;
-  map.address = buffer.address();
-  auto argument = device.encode(map);
-  if (!argument)
-    return wrong(argument.error().text);
-  return *std::move(argument);
-}
-
-// One --arg as the parameters that the argument of a gpu.func became.
-Result<void, Stop> Runner::pass_to_mlir(const Device& device, const MlirParameter& parameter, size_t index,
-                                        std::vector<Argument>& arguments) {
-  ArgumentState& state = arguments_[index];
-  const auto wrong = [&](const std::string& text) {
-    return usage(fmt::format("--arg {}: {}", state.spec.text, text));
-  };
-  if (parameter.is_memref) {
-    if (state.buffer.address() == 0)
-      return wrong(
-          fmt::format("the argument is a {}: give it memory (in, out, inout or buf)", parameter.type));
-    const std::vector<uint64_t>& shape =
-        state.spec.shape.empty() && state.file ? state.file->shape : state.spec.shape;
-    auto expanded = expand_memref(parameter, state.buffer.address(), state.buffer.size_bytes(), shape);
-    if (!expanded)
-      return wrong(expanded.error());
-    arguments.insert(arguments.end(), expanded->begin(), expanded->end());
-    return {};
-  }
-  // The argument is the address of a map in memory.
-  auto map = encode(device, state);
-  if (!map)
-    return Unexpected<Stop>{std::move(map).error()};
-  auto buffer = device.allocate(map->bytes().size(), {.name = "tensor map"});
-  if (!buffer)
-    return stop(std::move(buffer).error());
-  if (auto copied = buffer->copy_from(map->bytes()); !copied)
-    return stop(std::move(copied).error());
-  state.buffer = *std::move(buffer);
-  arguments.emplace_back(state.buffer);
-  return {};
-}
-
-// Memory that comes after the kernel's last parameter is there for the tensor maps that name it.
-Result<std::vector<Argument>, Stop> Runner::make_arguments(const Device& device, size_t parameters) {
-  // Memory first: tensor maps may name what comes after them.
-  size_t position = 0;
-  for (ArgumentState& state : arguments_) {
-    const SpecKind kind = state.spec.kind;
-    if (kind == SpecKind::expect)
-      continue;
-    if (kind != SpecKind::scalar && kind != SpecKind::bytes && kind != SpecKind::tmap)
-      if (auto allocated = allocate(device, state, position); !allocated)
-        return Unexpected<Stop>{std::move(allocated).error()};
-    ++position;
-  }
-  std::vector<Argument> arguments;
-  size_t passed = 0; // arguments of a gpu.func
-  for (size_t i = 0; i < arguments_.size(); ++i) {
-    const ArgumentState& state = arguments_[i];
-    const bool mapped = std::any_of(arguments_.begin(), arguments_.end(), [&](const ArgumentState& other) {
-      return other.map && other.map->argument == i;
-    });
-    if (mapped && arguments.size() >= parameters)
-      continue;
-    if (mlir_ && state.spec.kind != SpecKind::expect) {
-      if (passed == mlir_->parameters.size())
-        return usage(fmt::format("--arg {}: {} takes {} arguments", state.spec.text, mlir_->name, passed));
-      const MlirParameter& parameter = mlir_->parameters[passed++];
-      if (parameter.is_memref || state.spec.kind == SpecKind::tmap) {
-        if (auto done = pass_to_mlir(device, parameter, i, arguments); !done)
-          return Unexpected<Stop>{std::move(done).error()};
-        continue;
-      }
-    }
-    switch (state.spec.kind) {
-    case SpecKind::expect:
-      break;
-    case SpecKind::scalar:
-      arguments.push_back(Argument::from_bytes(state.spec.value));
-      break;
-    case SpecKind::bytes:
-      arguments.push_back(Argument::from_bytes(state.file->data));
-      break;
-    case SpecKind::tmap: {
-      auto map = encode(device, state);
-      if (!map)
-        return Unexpected<Stop>{std::move(map).error()};
-      arguments.push_back(*std::move(map));
-      break;
-    }
-    default:
-      arguments.emplace_back(state.buffer);
-    }
-  }
-  if (mlir_ && passed < mlir_->parameters.size())
-    return usage(fmt::format("{} takes {} arguments; argument {} ({}) and those after it are missing",
-                             mlir_->name, mlir_->parameters.size(), passed, mlir_->parameters[passed].type));
-  return arguments;
-}
-
-// What an output will be written as: its contents follow.
-npy::Array Runner::output_array(size_t index) const {
-  const ArgumentState& argument = arguments_[index];
-  const uint64_t size = argument.buffer.size_bytes();
-  npy::Array array{.dtype = "|u1", .shape = {size}, .data = std::vector<std::byte>(size)};
-  const auto take_form = [&](const npy::Array& from) {
-    if (from.data.size() == size) {
-      array.dtype = from.dtype;
-      array.shape = from.shape;
-    }
-  };
-  if (!argument.spec.dtype.empty()) {
-    array.dtype = argument.spec.dtype;
-    array.shape = argument.spec.shape;
-  } else if (argument.file) {
-    take_form(*argument.file);
-  } else if (index + 1 < arguments_.size() && arguments_[index + 1].spec.kind == SpecKind::expect &&
-             is_npy(arguments_[index + 1].spec.path)) {
-    take_form(*arguments_[index + 1].file);
-  }
-  return array;
-}
-
-// Writes every output and compares those that an expect follows.
-Result<void, Stop> Runner::write_outputs() {
-  npy::Array output;
-  std::string output_path;
-  for (size_t i = 0; i < arguments_.size(); ++i) {
-    const ArgumentState& argument = arguments_[i];
-    if (argument.spec.kind == SpecKind::out || argument.spec.kind == SpecKind::inout) {
-      output = output_array(i);
-      output_path = argument.spec.out_path;
-      if (auto copied = argument.buffer.copy_to(output.data); !copied)
-        return stop(std::move(copied).error());
-      if (auto written = write_array(output_path, output); !written)
-        return usage(std::move(written).error());
-    } else if (argument.spec.kind == SpecKind::expect) {
-      npy::Array want = *argument.file;
-      if (!is_npy(argument.spec.path) &&
-          want.data.size() == output.data.size()) { // raw: the output knows the type
-        want.dtype = output.dtype;
-        want.shape = output.shape;
-      }
-      comparisons_.push_back(
-          {output_path, argument.spec.path, compare(output.data, want, argument.spec.tolerance)});
-    }
-  }
-  return {};
 }
 
 Result<ExitStatus, Stop> Runner::steps() {
@@ -458,7 +237,7 @@ Result<ExitStatus, Stop> Runner::steps() {
     if (!text)
       return Unexpected<Stop>{std::move(text).error()};
   }
-  if (auto read = read_argument_files(); !read)
+  if (auto read = arguments_.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
   const auto device = Device::open(options_.device);
   if (!device)
@@ -469,7 +248,8 @@ Result<ExitStatus, Stop> Runner::steps() {
   const auto kernel = module->kernel(options_.entry);
   if (!kernel)
     return stop(kernel.error());
-  const auto arguments = make_arguments(*device, kernel->parameters().size());
+  const auto arguments =
+      arguments_.for_kernel(*device, kernel->parameters().size(), mlir_ ? &*mlir_ : nullptr);
   if (!arguments)
     return Unexpected<Stop>{arguments.error()};
 
@@ -485,11 +265,10 @@ Result<ExitStatus, Stop> Runner::steps() {
                       : report->outcome == Outcome::unsupported ? kUnsupported
                                                                 : kFailed;
   if (report->ok()) {
-    if (auto written = write_outputs(); !written)
-      return Unexpected<Stop>{std::move(written).error()};
-    for (const OutputComparison& comparison : comparisons_)
-      if (!comparison.result.equal)
-        status = kFailed;
+    const auto compared = write_outputs();
+    if (!compared)
+      return compared;
+    status = *compared;
   }
   if (json_)
     show_json(*module, *kernel, *device, *report, status);
@@ -531,10 +310,25 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
   fmt::print(stderr, "{}: {} on {}, {}{}\n", file_, kernel.name(), device.info().name,
              arithmetic_text(module, device),
              report.used_approximate ? "; approximate instructions ran: not owed to be a GPU's bits" : "");
-  for (const OutputComparison& c : comparisons_)
-    fmt::print(stderr, "{}", render(c.result, c.got, c.want));
+  show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
+}
+
+void Runner::show_comparisons() const {
+  for (const OutputComparison& c : comparisons_)
+    fmt::print(stderr, "{}", render(c.result, c.got, c.want));
+}
+
+nlohmann::json Runner::comparisons_to_json() const {
+  auto all = nlohmann::json::array();
+  for (const OutputComparison& c : comparisons_) {
+    nlohmann::json comparison = to_json(c.result);
+    comparison["output"] = c.got;
+    comparison["expected"] = c.want;
+    all.push_back(std::move(comparison));
+  }
+  return all;
 }
 
 void Runner::show_stats(const Stats& stats) const {
@@ -574,17 +368,11 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
               {"approximate", report.used_approximate},
               {"stats", to_json(report.stats)},
               {"diagnostics", to_json(module.messages())},
-              {"comparisons", json::array()}};
+              {"comparisons", comparisons_to_json()}};
   for (const UninitializedRead& read : report.uninitialized)
     out["uninitialized"]["first"].push_back(to_json(read));
   for (const Waiting& waiting : report.waiting)
     out["waiting"].push_back(to_json(waiting));
-  for (const OutputComparison& c : comparisons_) {
-    json comparison = to_json(c.result);
-    comparison["output"] = c.got;
-    comparison["expected"] = c.want;
-    out["comparisons"].push_back(std::move(comparison));
-  }
   json_->print(out);
 }
 

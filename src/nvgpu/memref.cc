@@ -1,25 +1,27 @@
-// Expands memref arguments.
+// A memref as the words that a function takes for it.
 //
-// Tests: tests/mlir/run/.
-#include "memref_argument.h"
+// Tests: tests/mlir/run/, tests/unit/nvgpu/.
+#include "lemma/mlir.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace lemma::cli {
+namespace lemma {
 
-Result<std::vector<Argument>, std::string> expand_memref(const MlirParameter& parameter, uint64_t address,
-                                                         uint64_t size_bytes,
-                                                         std::span<const uint64_t> shape) {
+Result<std::vector<uint64_t>, Error> expand_memref(const MlirParameter& parameter, uint64_t address,
+                                                   uint64_t size_bytes, std::span<const uint64_t> shape) {
+  const auto wrong = [](std::string text) {
+    return Unexpected<Error>{{.kind = ErrorKind::invalid_argument, .text = std::move(text), .messages = {}}};
+  };
   const size_t rank = parameter.shape.size();
   if (parameter.strides.size() != rank || parameter.offset > 0)
-    return fail(fmt::format("{} has a layout that a plain array has not", parameter.type));
+    return wrong(fmt::format("{} has a layout that a plain array has not", parameter.type));
   std::vector<int64_t> extents = parameter.shape;
   for (size_t i = 0; i < rank; ++i) {
     if (extents[i] >= 0)
       continue;
     if (shape.size() != rank)
-      return fail(fmt::format(
+      return wrong(fmt::format(
           "{} leaves extents open: the argument must be a .npy file, or out=FILE:TYPE[M,N], of rank {}",
           parameter.type, rank));
     extents[i] = static_cast<int64_t>(shape[i]);
@@ -36,14 +38,12 @@ Result<std::vector<Argument>, std::string> expand_memref(const MlirParameter& pa
     elements = extents[i] == 0 ? 0 : elements + (elements ? strides[i] * (extents[i] - 1) : 0);
   const uint64_t bytes = static_cast<uint64_t>(elements) * ((parameter.element_bits + 7) / 8);
   if (bytes > size_bytes)
-    return fail(fmt::format("it has {} bytes, but {} of extents [{}] has {}", size_bytes, parameter.type,
-                            fmt::join(extents, ", "), bytes));
-  std::vector<Argument> arguments{address, address, uint64_t{0}};
-  for (const int64_t extent : extents)
-    arguments.emplace_back(extent);
-  for (const int64_t stride : strides)
-    arguments.emplace_back(stride);
-  return arguments;
+    return wrong(fmt::format("it has {} bytes, but {} of extents [{}] has {}", size_bytes, parameter.type,
+                             fmt::join(extents, ", "), bytes));
+  std::vector<uint64_t> words{address, address, 0};
+  words.insert(words.end(), extents.begin(), extents.end());
+  words.insert(words.end(), strides.begin(), strides.end());
+  return words;
 }
 
-} // namespace lemma::cli
+} // namespace lemma

@@ -1,0 +1,77 @@
+// The --arg options of `lemma run`: their files, the memory they become, kernel parameters or a host
+// function's arguments made of it, and the outputs, written and compared.
+//
+//   RunArguments arguments;
+//   arguments.add("in=a.npy"); ...
+//   arguments.read_files();
+//   arguments.for_kernel(device, ...) or arguments.for_host(...); the run; arguments.write_outputs()
+//
+// Tests: tests/cli/, tests/mlir/run/.
+#pragma once
+
+#include "arg_spec.h"
+#include "compare.h"
+#include "stop.h"
+#include "tensor_map_file.h"
+
+#include "lemma/lemma.h"
+#include "lemma/mlir.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lemma::cli {
+
+struct OutputComparison {
+  std::string got, want; // file names
+  Comparison result;
+};
+
+class RunArguments {
+public:
+  Result<void, Stop> add(const std::string& text);
+  bool empty() const { return arguments_.empty(); }
+  Result<void, Stop> read_files();
+
+  // The parameters of a kernel that has `parameters` of them; of a gpu.func (`mlir`; else null) there is one
+  // option for each argument, which may become several parameters. Memory after the last is there for the
+  // tensor maps that name it.
+  Result<std::vector<Argument>, Stop> for_kernel(const Device& device, size_t parameters,
+                                                 const MlirKernel* mlir);
+  // The arguments of a host function, in memory of this object.
+  Result<std::vector<MlirArgument>, Stop> for_host();
+
+  // Writes every output, and compares those that an expect follows.
+  Result<std::vector<OutputComparison>, Stop> write_outputs() const;
+
+private:
+  // One --arg: what it said, the file behind it, the memory it became, the device's or the host's.
+  struct State {
+    Spec spec;
+    std::optional<npy::Array> file;
+    std::optional<TensorMapFile> map;
+    Buffer buffer;
+    std::vector<std::byte> host;
+
+    bool is_memory() const;
+    uint64_t size_bytes() const { return file ? file->data.size() : spec.size_bytes; }
+    // As named by the option, else the file's.
+    const std::vector<uint64_t>& shape() const {
+      return spec.shape.empty() && file ? file->shape : spec.shape;
+    }
+  };
+
+  Result<void, Stop> allocate(const Device& device, State& state, size_t position) const;
+  Result<Argument, Stop> encode(const Device& device, const State& state) const;
+  Result<void, Stop> pass_to_mlir(const Device& device, const MlirParameter& parameter, State& state,
+                                  std::vector<Argument>& arguments) const;
+  bool is_mapped(size_t index) const;
+  npy::Array output_array(size_t index) const;
+
+  std::vector<State> arguments_; // expect included, in the order given
+};
+
+} // namespace lemma::cli
