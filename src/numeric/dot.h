@@ -18,6 +18,8 @@
 #include "numeric/format.h"
 
 #include <optional>
+#include <span>
+#include <string_view>
 
 namespace lemma::numeric {
 
@@ -72,6 +74,36 @@ struct DotModel {
   bool satfinite = false; // integer: saturate the 32-bit result
   Evidence evidence = Evidence::assumed;
 };
+
+// The operands by which machines differ.
+enum class DotOperands : uint8_t {
+  f16,
+  bf16,
+  tf32,
+  f64,
+  fp8,    // e4m3 and e5m2, in every pair
+  f8f6f4, // every pair of narrow formats with an e2m3, e3m2 or e2m1
+  mx_k32, // block scaled, 32 deep: mxf8f6f4
+  mx_k64, // block scaled, 64 deep: mxf4 and mxf4nvf4
+};
+
+std::string_view to_string(DotOperands operands);
+
+// One row of the table that dot_model() reads (dot_model.cc): what the machines from `first` to `last` do.
+struct DotRule {
+  Arch first = Arch::sm_70;
+  Arch last = Arch::sm_120;
+  DotUnit unit = DotUnit::mma;
+  DotOperands operands = DotOperands::f16;
+  int only_k = 0; // an instruction of just this depth, before the row of every depth; 0: every
+  DotScheme scheme = DotScheme::fused;
+  int fraction_bits = 0; // as in DotModel; 0 where the scheme has none
+  int max_fused_k = 0;   // as in DotModel
+  int kept_fraction_bits = 23;
+  Evidence evidence = Evidence::published;
+};
+
+std::span<const DotRule> dot_rules();
 
 // The model of a floating-point instruction of depth k; none where the machine has no such instruction. `a`
 // and `b` are f16, bf16, tf32, f64 or a narrow format; `c` and `d` f16, f32 or f64.

@@ -1,31 +1,69 @@
 // The table of the machines: which numbers the fused rule has on which, and how that is known.
 //
-// | machine          | F  | K of one step | f32 results, scheme                                         |
-// |------------------|----|---------------|-------------------------------------------------------------|
-// | sm_70            | 23 | 4             |                                                             |
-// | sm_75            | 24 | 8             |                                                             |
-// | sm_80, sm_86     | 24 | 8; tf32 4     |                                                             |
-// | sm_89            | 24 | 8; tf32 4     |                                                             |
-// | sm_89, fp8       | 13 | 16            | 13 fraction bits                                            |
-// | sm_90 mma        | 25 | all           | fp8: split_quad, operands as f16                            |
-// | sm_90 wgmma      | 25 | all           |                                                             |
-// | sm_90 wgmma, fp8 | 13 | all           | 13 fraction bits                                            |
-// | sm_80 on, m8n8k4 | -- |               | scalar_k4, f16 only: no such instruction                    |
-// | sm_100, sm_120   | 25 | all           | block_scale with k64: F = 35 over exact sums of 16 products |
-//
 // A result goes to f32 toward zero and to f16 to nearest even; a NaN is canonical, an overflow infinity.
 //
-// Published: MMA-Sim (arXiv:2511.10909). Measured by us on an H200, random, wide, subnormal and special
-// operands, every bit equal: mma and wmma f16 (every pair of accumulators), bf16, tf32, fp8 and f64; wgmma
-// f16 (f16 and f32), tf32 and fp8 (both). Published by the assembler's own code: scalar_k4. Assumed: what was
-// carried over from the nearest form, such as wmma's longer K as several steps, accumulators whose type
-// differs from the result's on other machines, fp8 mma on sm_100, every sparse form.
+// Published: MMA-Sim (arXiv:2511.10909) for its machines; else the assembler's own code: m8n8k4 of f16 from
+// sm_80 on is a call of scalar code (scalar_k4), on sm_75 HMMA.884 as on sm_70; fp8 on sm_100 is the code of
+// sm_90, two HMMA of operands widened to f16 and an addition (ptxas 13.0, sm_100 and sm_103). Measured by us
+// on an H200, random, wide, subnormal and special operands, every bit equal: mma and wmma f16 (every pair of
+// accumulators), bf16, tf32, fp8 and f64; wgmma f16 (f16 and f32), bf16, tf32 and fp8 (both). Assumed: what
+// was carried over from the nearest form, such as accumulators whose type differs from the result's on other
+// machines, and every sparse form.
 //
-// Tests: tests/unit/numeric/dot_test.cc.
+// Tests: tests/unit/numeric/dot_test.cc, arch_test.cc.
 #include "numeric/dot.h"
 
 namespace lemma::numeric {
 namespace {
+
+constexpr Evidence kMeasured = Evidence::measured, kPublished = Evidence::published;
+
+// A row's columns: machines, unit, operands, depth, scheme, F, products of a step, kept bits, evidence.
+using enum Arch;
+using enum DotUnit;
+using Ops = DotOperands;
+constexpr auto fused = DotScheme::fused;
+constexpr DotRule kRules[] = {
+    {sm_70, sm_70, mma, Ops::f16, 0, fused, 23, 4, 23, kPublished},
+    {sm_75, sm_75, mma, Ops::f16, 0, fused, 24, 8, 23, kPublished},
+    {sm_80, sm_89, mma, Ops::f16, 0, fused, 24, 8, 23, kPublished},
+    {sm_90, sm_90, mma, Ops::f16, 0, fused, 25, 0, 23, kMeasured},
+    {sm_100, sm_120, mma, Ops::f16, 0, fused, 25, 0, 23, kPublished},
+    {sm_80, sm_120, mma, Ops::f16, 4, DotScheme::scalar_k4, 0, 0, 23, kPublished},
+
+    {sm_80, sm_89, mma, Ops::bf16, 0, fused, 24, 8, 23, kPublished},
+    {sm_90, sm_90, mma, Ops::bf16, 0, fused, 25, 0, 23, kMeasured},
+    {sm_100, sm_120, mma, Ops::bf16, 0, fused, 25, 0, 23, kPublished},
+
+    {sm_80, sm_89, mma, Ops::tf32, 0, fused, 24, 4, 23, kPublished},
+    {sm_90, sm_90, mma, Ops::tf32, 0, fused, 25, 0, 23, kMeasured},
+    {sm_100, sm_120, mma, Ops::tf32, 0, fused, 25, 0, 23, kPublished},
+
+    {sm_80, sm_89, mma, Ops::f64, 0, DotScheme::fma_chain, 0, 0, 23, kPublished},
+    {sm_90, sm_90, mma, Ops::f64, 0, DotScheme::fma_chain, 0, 0, 23, kMeasured},
+    {sm_100, sm_120, mma, Ops::f64, 0, DotScheme::fma_chain, 0, 0, 23, kPublished},
+
+    {sm_89, sm_89, mma, Ops::fp8, 0, fused, 13, 16, 13, kPublished},
+    {sm_90, sm_90, mma, Ops::fp8, 0, DotScheme::split_quad, 25, 0, 23, kMeasured},
+    {sm_100, sm_100, mma, Ops::fp8, 0, DotScheme::split_quad, 25, 0, 23, kPublished},
+    {sm_120, sm_120, mma, Ops::fp8, 0, fused, 25, 0, 23, kPublished},
+    {sm_120, sm_120, mma, Ops::f8f6f4, 0, fused, 25, 0, 23, kPublished},
+    {sm_120, sm_120, mma, Ops::mx_k32, 0, fused, 25, 0, 23, kPublished},
+    {sm_120, sm_120, mma, Ops::mx_k64, 0, DotScheme::block_sums, 35, 0, 23, kPublished},
+
+    {sm_90, sm_90, wgmma, Ops::f16, 0, fused, 25, 0, 23, kMeasured},
+    {sm_90, sm_90, wgmma, Ops::bf16, 0, fused, 25, 0, 23, kMeasured},
+    {sm_90, sm_90, wgmma, Ops::tf32, 0, fused, 25, 0, 23, kMeasured},
+    {sm_90, sm_90, wgmma, Ops::fp8, 0, fused, 13, 0, 13, kMeasured},
+
+    {sm_100, sm_100, tcgen05, Ops::f16, 0, fused, 25, 0, 23, kPublished},
+    {sm_100, sm_100, tcgen05, Ops::bf16, 0, fused, 25, 0, 23, kPublished},
+    {sm_100, sm_100, tcgen05, Ops::tf32, 0, fused, 25, 0, 23, kPublished},
+    {sm_100, sm_100, tcgen05, Ops::fp8, 0, fused, 25, 0, 23, kPublished},
+    {sm_100, sm_100, tcgen05, Ops::f8f6f4, 0, fused, 25, 0, 23, kPublished},
+    {sm_100, sm_100, tcgen05, Ops::mx_k32, 0, fused, 25, 0, 23, kPublished},
+    {sm_100, sm_100, tcgen05, Ops::mx_k64, 0, DotScheme::block_sums, 35, 0, 23, kPublished},
+};
 
 bool is_narrow(FloatFormat format) {
   switch (format) {
@@ -44,25 +82,34 @@ bool is_fp8(FloatFormat format) {
   return format == FloatFormat::e4m3 || format == FloatFormat::e5m2;
 }
 
-// Whether the machine's `unit` takes these multiplicands at all.
-bool has_operands(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b) {
-  if (is_narrow(a) != is_narrow(b) || (!is_narrow(a) && a != b))
-    return false;
-  const bool both_fp8 = is_fp8(a) && is_fp8(b);
-  const bool usual = a == FloatFormat::f16 || a == FloatFormat::bf16 || a == FloatFormat::tf32;
-  switch (unit) {
-  case DotUnit::wgmma:
-    return arch == Arch::sm_90 && (usual || both_fp8);
-  case DotUnit::tcgen05:
-    return arch == Arch::sm_100 && (usual || is_narrow(a));
-  case DotUnit::mma:
-    if (a == FloatFormat::f16)
-      return true;
-    if (usual || a == FloatFormat::f64)
-      return arch >= Arch::sm_80;
-    return both_fp8 ? arch >= Arch::sm_89 : is_narrow(a) && arch == Arch::sm_120;
+// None where no machine multiplies the two.
+std::optional<DotOperands> operands_of(FloatFormat a, FloatFormat b) {
+  if (is_narrow(a) && is_narrow(b))
+    return is_fp8(a) && is_fp8(b) ? Ops::fp8 : Ops::f8f6f4;
+  if (a != b)
+    return std::nullopt;
+  switch (a) {
+  case FloatFormat::f16:
+    return Ops::f16;
+  case FloatFormat::bf16:
+    return Ops::bf16;
+  case FloatFormat::tf32:
+    return Ops::tf32;
+  case FloatFormat::f64:
+    return Ops::f64;
+  default:
+    return std::nullopt;
   }
-  return false;
+}
+
+// Null where the machine has no such instruction.
+const DotRule* find_rule(Arch arch, DotUnit unit, DotOperands operands, int k) {
+  const DotRule* found = nullptr;
+  for (const DotRule& rule : kRules)
+    if (rule.first <= arch && arch <= rule.last && rule.unit == unit && rule.operands == operands &&
+        (rule.only_k == k || (rule.only_k == 0 && found == nullptr)))
+      found = &rule;
+  return found;
 }
 
 bool has_accumulator(FloatFormat a, FloatFormat c, FloatFormat d) {
@@ -77,39 +124,13 @@ bool has_accumulator(FloatFormat a, FloatFormat c, FloatFormat d) {
   return true;
 }
 
-int fraction_bits(Arch arch) {
-  switch (arch) {
-  case Arch::sm_70:
-    return 23;
-  case Arch::sm_75:
-  case Arch::sm_80:
-  case Arch::sm_86:
-  case Arch::sm_89:
-    return 24;
-  default:
-    return 25;
-  }
-}
-
-int max_fused_k(Arch arch, FloatFormat a) {
-  if (arch >= Arch::sm_90)
-    return 0;
-  if (arch == Arch::sm_70)
-    return 4;
-  return a == FloatFormat::tf32 ? 4 : is_fp8(a) ? 16 : 8;
-}
-
-Evidence evidence(Arch arch, DotUnit unit, const DotModel& model, int k) {
-  if (model.scheme == DotScheme::scalar_k4)
-    return Evidence::published;
-  if (arch == Arch::sm_90 && (model.c == model.d || unit == DotUnit::mma))
-    return unit == DotUnit::wgmma && model.a == FloatFormat::bf16 ? Evidence::published : Evidence::measured;
-  if (model.c != model.d)
-    return Evidence::assumed;
-  if (arch == Arch::sm_100 && unit == DotUnit::mma && is_fp8(model.a))
-    return Evidence::assumed;
-  const bool longer_than_published = (arch == Arch::sm_70 && k > 4) || (arch == Arch::sm_75 && k > 8);
-  return longer_than_published ? Evidence::assumed : Evidence::published;
+void apply(const DotRule& rule, DotModel& model) {
+  model.scheme = rule.scheme;
+  if (rule.fraction_bits != 0)
+    model.fraction_bits = rule.fraction_bits;
+  model.max_fused_k = rule.max_fused_k;
+  model.kept_fraction_bits = rule.kept_fraction_bits;
+  model.evidence = rule.evidence;
 }
 
 } // namespace
@@ -118,6 +139,15 @@ std::string_view to_string(Arch arch) {
   constexpr std::string_view names[] = {"sm_70", "sm_75", "sm_80",  "sm_86",
                                         "sm_89", "sm_90", "sm_100", "sm_120"};
   return names[static_cast<size_t>(arch)];
+}
+
+std::string_view to_string(DotOperands operands) {
+  constexpr std::string_view names[] = {"f16", "bf16", "tf32", "f64", "fp8", "f8f6f4", "mx k32", "mx k64"};
+  return names[static_cast<size_t>(operands)];
+}
+
+std::span<const DotRule> dot_rules() {
+  return kRules;
 }
 
 std::string_view to_string(Evidence evidence) {
@@ -139,50 +169,40 @@ std::optional<Arch> arch_of_target(int sm_number) {
 
 std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
                                   FloatFormat d, int k) {
-  if (!has_operands(arch, unit, a, b) || !has_accumulator(a, c, d))
+  const auto operands = operands_of(a, b);
+  const DotRule* rule = operands ? find_rule(arch, unit, *operands, k) : nullptr;
+  if (!rule || !has_accumulator(a, c, d))
     return std::nullopt;
   DotModel model;
   model.a = a;
   model.b = b;
   model.c = c;
   model.d = d;
-  if (a == FloatFormat::f64) {
-    model.scheme = DotScheme::fma_chain;
-    model.rounding = Rounding::rn;
-  } else {
-    model.fraction_bits = fraction_bits(arch);
-    model.max_fused_k = max_fused_k(arch, a);
-    model.rounding = d == FloatFormat::f16 ? Rounding::rn : Rounding::rz;
-    if (is_fp8(a) && (arch == Arch::sm_89 || unit == DotUnit::wgmma)) {
-      model.fraction_bits = 13;
-      model.kept_fraction_bits = 13;
-    } else if (is_fp8(a) && arch == Arch::sm_90) {
-      model.scheme = DotScheme::split_quad;
-    } else if (a == FloatFormat::f16 && k == 4 && unit == DotUnit::mma && arch >= Arch::sm_80) {
-      model.scheme = DotScheme::scalar_k4;
-    }
-  }
-  model.evidence = evidence(arch, unit, model, k);
+  model.rounding = d == FloatFormat::f32 ? Rounding::rz : Rounding::rn;
+  apply(*rule, model);
+  // The machine's step for sm_70 is known; that a longer instruction is several of them is not.
+  const bool carried_over =
+      (c != d && rule->evidence != Evidence::measured && rule->scheme != DotScheme::scalar_k4) ||
+      (arch == Arch::sm_70 && k > rule->max_fused_k);
+  if (carried_over)
+    model.evidence = Evidence::assumed;
   return model;
 }
 
 std::optional<DotModel> dot_model_block_scale(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b,
                                               FloatFormat scale, int k, int scale_block) {
-  const bool has_unit =
-      (arch == Arch::sm_120 && unit == DotUnit::mma) || (arch == Arch::sm_100 && unit == DotUnit::tcgen05);
   const bool is_fp4 = a == FloatFormat::e2m1 && b == FloatFormat::e2m1;
-  if (!has_unit || !is_narrow(a) || !is_narrow(b) || (k == 64 && !is_fp4))
+  if (!is_narrow(a) || !is_narrow(b) || (k == 64 && !is_fp4))
+    return std::nullopt;
+  const DotRule* rule = find_rule(arch, unit, k == 64 ? Ops::mx_k64 : Ops::mx_k32, k);
+  if (!rule)
     return std::nullopt;
   DotModel model;
   model.a = a;
   model.b = b;
   model.scale = scale;
   model.scale_block = scale_block;
-  model.evidence = Evidence::published;
-  if (k == 64) {
-    model.scheme = DotScheme::block_sums;
-    model.fraction_bits = 35;
-  }
+  apply(*rule, model);
   return model;
 }
 
