@@ -47,7 +47,8 @@ add_library(lemma_mlir INTERFACE)
 target_include_directories(lemma_mlir SYSTEM INTERFACE ${LEMMA_MLIR_INCLUDE})
 target_compile_options(lemma_mlir INTERFACE -Wno-unused-parameter -Wno-maybe-uninitialized)
 if(archives MATCHES libMLIRIR.a AND archives MATCHES libLLVMCore.a)
-  target_link_libraries(lemma_mlir INTERFACE -Wl,--gc-sections -Wl,--start-group ${archives} -Wl,--end-group -lz -lzstd
+  target_link_libraries(lemma_mlir INTERFACE -Wl,--gc-sections -Wl,--start-group ${archives} -Wl,--end-group
+                                             $<IF:$<BOOL:${LEMMA_PORTABLE}>,-l:libz.a;-l:libzstd.a,-lz;-lzstd>
                                              ${CMAKE_DL_LIBS} Threads::Threads m)
 else()
   target_link_libraries(lemma_mlir INTERFACE ${LEMMA_MLIR_LIBRARY} ${LEMMA_LLVM_LIBRARY})
