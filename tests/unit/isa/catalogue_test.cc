@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 namespace lemma::isa {
 namespace {
@@ -165,27 +167,94 @@ std::string operands_of(const MatrixRow& row, const std::string& spelling) {
   }
 }
 
-TEST(Catalogue, TheAssemblerAcceptsEverySpelling) {
-  if (std::system("command -v ptxas >/dev/null 2>&1 || test -x /usr/local/cuda/bin/ptxas") != 0)
-    GTEST_SKIP() << "no ptxas here";
+bool has_assembler() {
+  return std::system("command -v ptxas >/dev/null 2>&1 || test -x /usr/local/cuda/bin/ptxas") == 0;
+}
+
+// Whether the assembler takes the instructions. A few only: without optimizing, which is faster, it does not
+// find the registers for wgmma's larger shapes.
+enum class Amount : uint8_t { few, all };
+bool assembles(IsaVersion version, const std::string& target, const std::string& instructions,
+               Amount amount = Amount::few) {
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "catalogue.ptx";
+  std::ofstream(file) << ".version " << version.major << "." << version.minor << "\n.target " << target
+                      << "\n.address_size 64\n.visible .entry k() {\n"
+                         ".reg .b32 r<128>; .reg .f32 f<128>; .reg .f64 fd<16>; .reg .b64 rd<2>; "
+                         ".reg .b16 h<4>;\n.shared .align 16 .b8 sm[64];\n"
+                      << instructions << "ret;\n}\n";
+  const bool few = amount == Amount::few;
+  const std::string command = "PATH=$PATH:/usr/local/cuda/bin ptxas -c -arch=" + target +
+                              (few ? " -O0" : "") + " -o /dev/null " + file.string() +
+                              (few ? " >/dev/null 2>&1" : "");
+  return std::system(command.c_str()) == 0;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream in{std::string(text)};
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+TargetSet targets_of(const MatrixRow& row) {
+  TargetSet set;
+  for (const std::string& word : words_of(row.targets))
+    set.any_of.push_back(*parse_target(word));
+  return set;
+}
+
+TEST(Catalogue, TheAssemblerAcceptsEverySpelling) {
+  if (!has_assembler())
+    GTEST_SKIP() << "no ptxas here";
   size_t count = 0;
-  {
-    std::ofstream out(file);
-    out << ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
-           ".reg .b32 r<128>; .reg .f32 f<128>; .reg .f64 fd<16>; .reg .b64 rd<2>;\n.shared .align 16 .b8 "
-           "sm[64];\n";
-    for (const MatrixRow& row : matrix_rows())
-      for (const std::string& spelling : spellings_of(row)) {
-        out << spelling << " " << operands_of(row, spelling) << ";\n";
-        ++count;
-      }
-    out << "ret;\n}\n";
-  }
+  std::map<std::string, std::string> of_target;
+  for (const MatrixRow& row : matrix_rows())
+    for (const std::string& spelling : spellings_of(row)) {
+      const bool hopper = targets_of(row).contains(*parse_target("sm_90a"));
+      of_target[hopper ? "sm_90a" : "sm_120a"] += spelling + " " + operands_of(row, spelling) + ";\n";
+      ++count;
+    }
   EXPECT_GT(count, 400u);
-  const std::string command =
-      "PATH=$PATH:/usr/local/cuda/bin ptxas -c -arch=sm_90a -o /dev/null " + file.string();
-  EXPECT_EQ(std::system(command.c_str()), 0) << file;
+  for (const auto& [target, instructions] : of_target)
+    EXPECT_TRUE(assembles({9, 0}, target, instructions, Amount::all)) << target;
+}
+
+// The version before: 7.8 before 8.0.
+IsaVersion before(IsaVersion version) {
+  constexpr int last_minor[] = {0, 5, 3, 2, 3, 1, 5, 8, 8};
+  return version.minor > 0 ? IsaVersion{version.major, version.minor - 1}
+                           : IsaVersion{version.major - 1, last_minor[version.major - 1]};
+}
+
+// Each row's first spelling is accepted for the targets and from the version that the row names, and refused
+// one version before and on the next lower target.
+TEST(Catalogue, TheAssemblerRefusesWhatTheRowsDoNotName) {
+  if (!has_assembler())
+    GTEST_SKIP() << "no ptxas here";
+  constexpr int kTargets[] = {75, 80, 86, 89, 90, 100, 120};
+  for (const MatrixRow& row : matrix_rows()) {
+    const std::string spelling = spellings_of(row).front(),
+                      text = spelling + " " + operands_of(row, spelling) + ";\n";
+    const IsaVersion since{row.since.major, row.since.minor};
+    SCOPED_TRACE(spelling);
+    for (const std::string& word : words_of(row.targets)) {
+      Target target = *parse_target(word);
+      const bool unknown = target.sm < kTargets[0]; // to ptxas 13
+      target.sm = std::max(target.sm, kTargets[0]);
+      const IsaVersion first = std::max(since, *target_since(target));
+      EXPECT_TRUE(assembles(first, to_string(target), text)) << to_string(target);
+      if (since > *target_since(target)) {
+        EXPECT_FALSE(assembles(before(since), to_string(target), text)) << to_string(target);
+      }
+      Target below{target.sm, 0};
+      if (target.suffix == 0) {
+        const auto* const at = std::find(std::begin(kTargets), std::end(kTargets), target.sm);
+        if (unknown || at == std::begin(kTargets))
+          continue;
+        below.sm = *(at - 1);
+      }
+      EXPECT_FALSE(assembles(std::max(since, *target_since(below)), to_string(below), text))
+          << to_string(below);
+    }
+  }
 }
 
 } // namespace
