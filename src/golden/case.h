@@ -114,8 +114,8 @@ struct Group {
 };
 
 inline constexpr std::string_view kTarget = "sm_90a";
-// PTX ISA 8.6, which any driver of CUDA 12.7 and later takes.
-inline constexpr int kPtxMajor = 8, kPtxMinor = 6;
+// PTX ISA 8.7, which any driver of CUDA 12.8 and later takes.
+inline constexpr int kPtxMajor = 8, kPtxMinor = 7;
 
 // A PTX module with the kernels of these cases.
 std::string module_text(std::span<const Case> cases);

@@ -18,13 +18,18 @@ FragmentText word_registers(isa::Type element, int count) {
 }
 
 Plane fragment_plane(std::string name, const FragmentText& fragment) {
+  const auto count = static_cast<uint32_t>(fragment.count);
+  if (isa::bits_of(fragment.element) < 8)
+    return {.name = std::move(name),
+            .type = isa::Type::u8,
+            .element_bytes = 1,
+            .per_unit = count * 32 * 4,
+            .dims = {{"register", count}, {"lane", 32}, {"byte", 4}}};
   return {.name = std::move(name),
           .type = fragment.element,
           .element_bytes = static_cast<uint32_t>(isa::bits_of(fragment.element)) / 8,
           .per_unit = fragment.per_warp(),
-          .dims = {{"register", static_cast<uint32_t>(fragment.count)},
-                   {"lane", 32},
-                   {"element", static_cast<uint32_t>(fragment.elems)}}};
+          .dims = {{"register", count}, {"lane", 32}, {"element", static_cast<uint32_t>(fragment.elems)}}};
 }
 
 std::string declare_fragment(std::string_view name, const FragmentText& fragment) {

@@ -23,6 +23,7 @@ FragmentText fragment_registers(const isa::MatrixRow& row, layout::Matrix matrix
 // Registers of 32 bits, whatever is in them.
 FragmentText word_registers(isa::Type element, int count);
 
+// Of elements below 8 bits: a plane of bytes.
 Plane fragment_plane(std::string name, const FragmentText& fragment);
 std::string declare_fragment(std::string_view name, const FragmentText& fragment);
 // "{%a0, %a1}"

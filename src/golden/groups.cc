@@ -34,6 +34,8 @@ constexpr Maker kMakers[] = {
      cluster_cases},
     {{"mma", "mma.sync, every row and spelling"}, mma_cases},
     {{"wmma", "wmma.load, wmma.mma, wmma.store, every row and spelling"}, wmma_cases},
+    {{"mma_narrow", "mma.sync and wmma of fp8, four bits and one bit, every row and spelling"},
+     mma_narrow_cases},
     {{"ldmatrix", "ldmatrix, stmatrix, movmatrix"}, ldmatrix_cases},
     {{"mbarrier", "mbarrier: states, pending counts, phases"}, mbarrier_cases},
     {{"async_copy", "cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async"}, async_copy_cases},

@@ -1,6 +1,7 @@
 // Cases of the matrix instructions: every row of the catalogue in every spelling.
 //
 //   mma       fragments come as raw registers and are stored as such, so that who holds what is checked too
+//   mma_narrow  the same of elements of eight bits in floating point, of four bits and of one, wmma's too
 //   wmma      A, B and C are loaded from memory, D is stored to memory; and, because fragments of wmma are
 //   opaque in the
 //             PTX ISA, raw registers after wmma.load and before wmma.store
@@ -24,6 +25,10 @@ std::vector<Case> ldmatrix_cases(std::string_view group);
 std::vector<Case> wgmma_cases(std::string_view group);
 std::vector<Case> wgmma_address_cases(); // of group wgmma: where descriptors lead
 std::vector<Case> tma_cases(std::string_view group);
+
+// The group that records the row; empty: none, the target has no such instruction.
+std::string_view group_of(const isa::MatrixRow& row);
+std::vector<Case> mma_narrow_cases(std::string_view group);
 
 // What a spelling of a row fixes: the types of its matrices, D A B C.
 struct MatrixSpelling {

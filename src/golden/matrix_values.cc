@@ -116,6 +116,19 @@ private:
 
 } // namespace
 
+size_t numbers_of(isa::Type type, size_t elements) {
+  return type == isa::Type::b1 ? elements / 8 : elements;
+}
+
+std::vector<uint64_t> plane_elements(isa::Type type, std::vector<uint64_t> numbers) {
+  if (isa::bits_of(type) != 4)
+    return numbers;
+  std::vector<uint64_t> bytes(numbers.size() / 2);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = numbers[2 * i] | numbers[2 * i + 1] << 4;
+  return bytes;
+}
+
 MatrixOperands make_matrix_operands(const MatrixFormats& formats, OperandClass operand_class,
                                     Random& random) {
   if (formats.a.is_float())

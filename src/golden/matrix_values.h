@@ -29,6 +29,12 @@ struct MatrixFormats {
   size_t count_a = 0, count_b = 0, count_c = 0;
 };
 
+// Of types below 8 bits a plane has bytes: two elements of 4 bits, the first in the low half, or eight single
+// bits, which are generated as one number. How many numbers there are for so many elements, and the plane's
+// elements for the numbers.
+size_t numbers_of(isa::Type type, size_t elements);
+std::vector<uint64_t> plane_elements(isa::Type type, std::vector<uint64_t> numbers);
+
 MatrixOperands make_matrix_operands(const MatrixFormats& formats, numeric::OperandClass operand_class,
                                     numeric::Random& random);
 

@@ -4,6 +4,7 @@
 // who holds what.
 #include "golden/fragment_text.h"
 #include "golden/matrix.h"
+#include "golden/spelling.h"
 #include "golden/thread_kernel.h"
 #include "isa/form.h"
 
@@ -57,14 +58,20 @@ Case make_mma(const MatrixSpelling& s) {
                   register_list("b", b.count), register_list("c", c.count));
   out.text += transfer_fragment(false, "d", d, out.outputs[0]) + "  ret;\n}\n";
 
-  const MatrixFormats formats{values_of(s.a), values_of(s.b), values_of(s.c),
-                              a.per_warp(),   b.per_warp(),   c.per_warp()};
-  out.fill = [formats](const Part& part, numeric::Random& random, Inputs& inputs) {
+  const MatrixFormats formats{values_of(s.a),
+                              values_of(s.b),
+                              values_of(s.c),
+                              numbers_of(s.a, a.per_warp()),
+                              numbers_of(s.b, b.per_warp()),
+                              c.per_warp()};
+  out.fill = [formats, s](const Part& part, numeric::Random& random, Inputs& inputs) {
     const auto oc =
         std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
                      [&](numeric::OperandClass k) { return numeric::to_string(k) == part.name; });
     for (uint64_t warp = part.first; warp < part.first + part.units; ++warp) {
-      const MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      m.a = plane_elements(s.a, std::move(m.a));
+      m.b = plane_elements(s.b, std::move(m.b));
       const std::vector<uint64_t>* planes[] = {&m.a, &m.b, &m.c};
       for (size_t k = 0; k < 3; ++k)
         for (size_t i = 0; i < planes[k]->size(); ++i)
@@ -72,6 +79,11 @@ Case make_mma(const MatrixSpelling& s) {
     }
   };
   return out;
+}
+
+// Elements of eight bits in floating point, of four bits, of one.
+bool is_narrow(Type type) {
+  return isa::bits_of(type) < 8 || type == Type::e4m3 || type == Type::e5m2;
 }
 
 } // namespace
@@ -93,10 +105,38 @@ std::vector<MatrixSpelling> matrix_spellings(const MatrixRow& row) {
   return out;
 }
 
-std::vector<Case> mma_cases(std::string_view) {
+std::string_view group_of(const MatrixRow& row) {
+  using isa::Opcode;
+  isa::MatchCache cache;
+  Diagnostic error;
+  const isa::Match* match = cache.find(isa::spellings_of(row).front(), 0, error);
+  if (!match || !on_golden_target(*match->forms.front()))
+    return "";
+  switch (row.opcode) {
+  case Opcode::mma:
+    return is_narrow(row.types.a.first()) ? "mma_narrow" : "mma";
+  case Opcode::wmma_load:
+  case Opcode::wmma_mma:
+  case Opcode::wmma_store:
+    return row.shape.k >= 32 ? "mma_narrow" : "wmma"; // the shapes of four bits and of one
+  case Opcode::wgmma_mma_async:
+    return "wgmma";
+  default:
+    return "ldmatrix";
+  }
+}
+
+std::vector<Case> mma_narrow_cases(std::string_view group) {
+  std::vector<Case> cases = mma_cases(group);
+  for (Case& c : wmma_cases(group))
+    cases.push_back(std::move(c));
+  return cases;
+}
+
+std::vector<Case> mma_cases(std::string_view group) {
   std::vector<Case> cases;
   for (const MatrixRow& row : isa::matrix_rows())
-    if (row.opcode == isa::Opcode::mma)
+    if (row.opcode == isa::Opcode::mma && group_of(row) == group)
       for (const MatrixSpelling& s : matrix_spellings(row))
         cases.push_back(make_mma(s));
   return cases;

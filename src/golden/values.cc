@@ -260,6 +260,15 @@ Values values_of(Type type) {
     return floats(FloatFormat::e4m3, 2);
   case Type::e5m2x2:
     return floats(FloatFormat::e5m2, 2);
+  case Type::e4m3:
+    return floats(FloatFormat::e4m3);
+  case Type::e5m2:
+    return floats(FloatFormat::e5m2);
+  case Type::s4:
+    return integers(IntegerFormat::s4);
+  case Type::u4:
+    return integers(IntegerFormat::u4);
+  case Type::b1: // eight at a time
   case Type::u8:
     return integers(IntegerFormat::u8);
   case Type::s8:

@@ -19,7 +19,7 @@ using isa::Opcode;
 using isa::Type;
 using layout::Matrix;
 
-constexpr uint64_t kOutputsPerPart = 16384; // of one of the four layouts, so that a row has 2^16
+constexpr uint64_t kOutputsPerPart = 65536; // of a row, whatever layouts it has
 constexpr uint64_t kLoadWarps = 16;
 
 struct Tile {
@@ -28,7 +28,7 @@ struct Tile {
   uint32_t length = 0; // elements of a line
   uint32_t stride = 0; // elements from line to line in the strided copy: 16 bytes more
 
-  uint32_t bytes() const { return static_cast<uint32_t>(isa::bits_of(element)) / 8; }
+  uint32_t bits() const { return static_cast<uint32_t>(isa::bits_of(element)); }
   uint32_t dense_elems() const { return lines * length; }
   uint32_t strided_elems() const { return lines * stride; }
 };
@@ -37,17 +37,20 @@ Tile tile_of(const MatrixRow& row, Matrix matrix, Type element, bool row_major) 
   const auto rows = static_cast<uint32_t>(matrix == Matrix::b ? row.shape.k : row.shape.m);
   const auto cols = static_cast<uint32_t>(matrix == Matrix::a ? row.shape.k : row.shape.n);
   Tile tile{.element = element, .lines = row_major ? rows : cols, .length = row_major ? cols : rows};
-  tile.stride = tile.length + 16 / tile.bytes();
+  tile.stride = tile.length + 128 / tile.bits();
   return tile;
 }
 
 Plane tile_plane(std::string name, const Tile& tile, bool strided) {
+  const bool in_bytes = tile.bits() < 8;
+  const uint32_t element_bytes = in_bytes ? 1 : tile.bits() / 8;
+  // A multiple of 128 bytes, so that tiles are aligned and a warp copies one in whole words.
+  const uint32_t bytes =
+      ((strided ? tile.strided_elems() : tile.dense_elems()) * tile.bits() / 8 + 127) / 128 * 128;
   return {.name = std::move(name),
-          .type = tile.element,
-          .element_bytes = tile.bytes(),
-          // A multiple of 128 bytes, so that tiles are aligned and a warp copies one in whole words.
-          .per_unit = ((strided ? tile.strided_elems() : tile.dense_elems()) * tile.bytes() + 127) / 128 *
-                      128 / tile.bytes(),
+          .type = in_bytes ? Type::u8 : tile.element,
+          .element_bytes = element_bytes,
+          .per_unit = bytes / element_bytes,
           .dims = {}};
 }
 
@@ -190,7 +193,8 @@ Case make_multiply(const MatrixSpelling& s) {
                      fc = fragment_registers(row, Matrix::c, s.c),
                      fd = fragment_registers(row, Matrix::d, s.d);
   Case c = start(s, 0);
-  const uint64_t warps = kOutputsPerPart / d.dense_elems();
+  const uint64_t layout_pairs = row.layouts == isa::Layouts::any ? 4 : 1;
+  const uint64_t warps = kOutputsPerPart / layout_pairs / d.dense_elems();
   for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
     c.parts.push_back({std::string(numeric::to_string(oc)), c.parts.size() * warps, warps});
   c.units = c.parts.size() * warps;
@@ -211,15 +215,21 @@ Case make_multiply(const MatrixSpelling& s) {
             fmt::format("  wmma.store.d.sync.aligned.row.m{}n{}k{}.global.{} [%_q], {};\n", row.shape.m,
                         row.shape.n, row.shape.k, type_word(s.d), register_list("d", fd.count));
 
-  const MatrixFormats formats{values_of(s.a),  values_of(s.b),  values_of(s.c),
-                              a.dense_elems(), b.dense_elems(), cc.dense_elems()};
+  const MatrixFormats formats{values_of(s.a),
+                              values_of(s.b),
+                              values_of(s.c),
+                              numbers_of(s.a, a.dense_elems()),
+                              numbers_of(s.b, b.dense_elems()),
+                              cc.dense_elems()};
   const auto k = static_cast<uint64_t>(row.shape.k);
   c.fill = [=, planes = c.inputs](const Part& part, numeric::Random& random, Inputs& inputs) {
     const auto oc =
         std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
                      [&](numeric::OperandClass o) { return numeric::to_string(o) == part.name; });
     for (uint64_t warp = part.first; warp < part.first + part.units; ++warp) {
-      const MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      m.a = plane_elements(s.a, std::move(m.a)); // below 8 bits always K-major
+      m.b = plane_elements(s.b, std::move(m.b));
       // Line i / k, place i % k of K, for A's rows and B's columns.
       const auto put = [&](size_t plane, const std::vector<uint64_t>& values, bool k_major) {
         const uint64_t lines = values.size() / k;
@@ -238,10 +248,12 @@ Case make_multiply(const MatrixSpelling& s) {
 
 } // namespace
 
-std::vector<Case> wmma_cases(std::string_view) {
+std::vector<Case> wmma_cases(std::string_view group) {
   std::vector<Case> cases;
   for (const MatrixRow& row : isa::matrix_rows()) {
     if (row.opcode != Opcode::wmma_load && row.opcode != Opcode::wmma_mma && row.opcode != Opcode::wmma_store)
+      continue;
+    if (group_of(row) != group)
       continue;
     for (const MatrixSpelling& s : matrix_spellings(row))
       cases.push_back(row.opcode == Opcode::wmma_load    ? make_load(s)

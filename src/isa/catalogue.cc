@@ -26,7 +26,7 @@ constexpr std::string_view SPEC_WMMA_MMA = "warp-level-matrix-instructions-wmma-
 constexpr std::string_view SPEC_WGMMA = "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-async";
 
 constexpr TypeSet f16 = Type::f16, bf16 = Type::bf16, tf32 = Type::tf32, f32 = Type::f32, f64 = Type::f64,
-                  s32 = Type::s32, b16 = Type::b16, b1 = Type::b1;
+                  s32 = Type::s32, b16 = Type::b16, b1 = Type::b1, s4 = Type::s4, u4 = Type::u4;
 constexpr TypeSet s8 = Type::s8, e4m3 = Type::e4m3;
 constexpr Type u8 = Type::u8, e5m2 = Type::e5m2;
 
@@ -101,19 +101,31 @@ std::string operand_type(const MatrixRow& row, Matrix matrix) {
                            : fmt::format("{}[{}]", to_string(type), count);
 }
 
+// ".xor.popc"
+std::string bit_operation(const MatrixRow& row) {
+  return row.op == Qual::none ? "" : fmt::format(".{}.popc", to_string(row.op));
+}
+
 std::string mma_syntax(const MatrixRow& row) {
   const std::string layouts = row.layouts == Layouts::any ? ".alayout.blayout" : ".row.col";
   const std::string satfinite = row.satfinite ? "{.satfinite}" : "", rnd = row.rounding ? "{.rnd}" : "";
   std::string head;
   if (row.opcode == Opcode::mma)
-    head =
-        fmt::format("mma.sync.aligned.{}{}{}{}{}", shape_word(row), layouts, satfinite, rnd, type_words(row));
+    head = fmt::format("mma.sync.aligned.{}{}{}{}{}{}", shape_word(row), layouts, satfinite, rnd,
+                       type_words(row), bit_operation(row));
   else
-    head = fmt::format("wmma.mma.sync.aligned{}.{}{}{}{}", layouts, shape_word(row), rnd, type_words(row),
-                       satfinite);
-  return fmt::format("{}  d:{}+_, a:{}, b:{}, c:{}", head, operand_type(row, Matrix::d),
-                     operand_type(row, Matrix::a), operand_type(row, Matrix::b),
+    head = fmt::format("wmma.mma{}.sync.aligned{}.{}{}{}{}", bit_operation(row), layouts, shape_word(row),
+                       rnd, type_words(row), satfinite);
+  return fmt::format("{}  d:{}{}, a:{}, b:{}, c:{}", head, operand_type(row, Matrix::d),
+                     row.sinks ? "+_" : "-_", operand_type(row, Matrix::a), operand_type(row, Matrix::b),
                      operand_type(row, Matrix::c));
+}
+
+// The layout word of wmma.load and wmma.store.
+std::string_view moved_layout(const MatrixRow& row) {
+  if (row.layouts == Layouts::row_col && row.matrix == Matrix::a)
+    return "row";
+  return row.layouts == Layouts::row_col && row.matrix == Matrix::b ? "col" : "layout";
 }
 
 // The shapes of a wgmma row as the form tables write them.
@@ -127,8 +139,8 @@ std::string wgmma_syntax(const MatrixRow& row, bool a_in_registers) {
   const auto [count, type] = registers_of(row, Matrix::d, row.types.d.first());
   std::string text = fmt::format(
       "wgmma.mma_async.sync.aligned.shape{}{}{}  d:{}[shape.n/{}]-_, {}, b-desc:b64-imm, {{!}}scale-d:pred",
-      row.satfinite ? "{.satfinite}" : "", type_words(row), row.types.a.has(Type::b1) ? ".op.popc" : "",
-      to_string(type), row.shape.n / count, a_in_registers ? "a:b32[4]" : "a-desc:b64-imm");
+      row.satfinite ? "{.satfinite}" : "", type_words(row), bit_operation(row), to_string(type),
+      row.shape.n / count, a_in_registers ? "a:b32[4]" : "a-desc:b64-imm");
   if (row.numeric == Numeric::floating)
     text += ", imm-scale-a:imm(-1..1/2), imm-scale-b:imm(-1..1/2)";
   if (row.transposes && !a_in_registers)
@@ -183,7 +195,8 @@ std::span<const MatrixRow> matrix_rows() {
 
 const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<const Type> types) {
   for (const MatrixRow& row : kRows) {
-    if (row.opcode != opcode || types.size() != row.spelled.size())
+    if (row.opcode != opcode || types.size() != row.spelled.size() ||
+        (row.op != Qual::none && !has(quals, row.op)))
       continue;
     if (row.columns != Columns::one) {
       if (!has_shape(row, quals))
@@ -252,6 +265,11 @@ FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
     out.type = Type::s32;
     break;
   case Type::b16:
+  case Type::s4:
+  case Type::u4:
+  case Type::b1:
+  case Type::e4m3:
+  case Type::e5m2:
     out.type = Type::b32;
     break;
   default:
@@ -265,11 +283,11 @@ std::string syntax_of(const MatrixRow& row) {
   const char letter = letter_of(row.matrix);
   switch (row.opcode) {
   case Opcode::wmma_load:
-    return fmt::format("wmma.load.{}.sync.aligned.layout.{}{{.ss}}{}  d:{}+_, [a]{{, stride:u32}}", letter,
-                       shape_word(row), type_words(row), moved);
+    return fmt::format("wmma.load.{}.sync.aligned.{}.{}{{.ss}}{}  d:{}{}, [a]{{, stride:u32}}", letter,
+                       moved_layout(row), shape_word(row), type_words(row), moved, row.sinks ? "+_" : "");
   case Opcode::wmma_store:
-    return fmt::format("wmma.store.{}.sync.aligned.layout.{}{{.ss}}{}  [a], r:{}{{, stride:u32}}", letter,
-                       shape_word(row), type_words(row), moved);
+    return fmt::format("wmma.store.{}.sync.aligned.{}.{}{{.ss}}{}  [a], r:{}{{, stride:u32}}", letter,
+                       moved_layout(row), shape_word(row), type_words(row), moved);
   case Opcode::ldmatrix:
     return "ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  d:bits(b32)[num]+_, [a]";
   case Opcode::stmatrix:
@@ -296,15 +314,15 @@ std::string where_of(const MatrixRow& row) {
   switch (row.opcode) {
   case Opcode::wmma_load:
   case Opcode::wmma_store:
-    add("layout = .row .col; ss = .global .shared .shared::cta");
+    if (moved_layout(row) == "layout")
+      add("layout = .row .col");
+    add("ss = .global .shared .shared::cta");
     break;
   case Opcode::ldmatrix:
   case Opcode::stmatrix:
     add("num = .x1 .x2 .x4; ss = .shared .shared::cta");
     break;
   case Opcode::wgmma_mma_async:
-    if (row.types.a.has(Type::b1))
-      add("op = .and");
     add("shape = " + wgmma_shapes(row));
     break;
   default:

@@ -29,7 +29,7 @@ struct FormRow;
 
 // A few types that a qualifier may be, such as s8 | u8.
 struct TypeSet {
-  std::array<Type, 4> types{};
+  std::array<Type, 5> types{};
   int count = 0;
 
   constexpr TypeSet() = default;
@@ -55,6 +55,7 @@ struct MatrixTypes {
 };
 
 // Which of `.row` and `.col` the spelling may have for A and B, or for the matrix that is loaded or stored.
+// row_col: A is row-major and B column-major; C and D, which wmma moves, may be either.
 enum class Layouts : uint8_t { none, row_col, any };
 
 // Rule by which lanes hold the matrices.
@@ -86,9 +87,11 @@ struct MatrixRow {
   // K of the machine instruction that this one assembles to, where that is less than the shape's: the product
   // is then taken in several steps, each from the result of the one before. 0: the shape's.
   int step_k = 0;
+  Qual op = Qual::none;    // of single bits: .and or .xor, before .popc
   bool satfinite = false;  // {.satfinite}
   bool rounding = false;   // {.rn .rz .rm .rp}
   bool transposes = false; // wgmma: imm-trans-a, imm-trans-b
+  bool sinks = true;       // mma: an element of d may be _; not where the assembler emulates the form
   PtxSince since{};
   std::string_view targets{}; // "sm_80": and up
   std::string_view spec{};    // anchor in the PTX ISA document, without #

@@ -26,17 +26,18 @@ void scatter_words(const std::byte* tile, int elem, const uint16_t* offsets, std
 TileMap::TileMap(const Fragment& fragment, MajorOrder order)
     : registers_(fragment.registers()), distinct_(fragment.distinct_registers()),
       register_bytes_(fragment.register_bits / 8), element_bytes_(fragment.element_bits / 8),
-      elems_(fragment.elems_per_register()), tile_bytes_(fragment.rows * fragment.cols * element_bytes_) {
-  assert(fragment.lanes() == kLanes && element_bytes_ > 0);
-  const auto offset = [&](Place place) {
+      elems_(fragment.elems_per_register()),
+      tile_bytes_(fragment.rows * fragment.cols * fragment.element_bits / 8) {
+  assert(fragment.lanes() == kLanes);
+  const auto index = [&](Place place) {
     const Coord at = fragment.at(place);
-    const int index =
-        order == MajorOrder::row ? at.row * fragment.cols + at.col : at.col * fragment.rows + at.row;
-    return index * fragment.element_bits / 8;
+    return order == MajorOrder::row ? at.row * fragment.cols + at.col : at.col * fragment.rows + at.row;
   };
+  const auto offset = [&](Place place) { return index(place) * fragment.element_bits / 8; };
   bool whole = true;
   for (int e = 1; e < elems_; ++e)
-    whole = whole && offset({0, 0, e}) == offset({0, 0, 0}) + e * element_bytes_;
+    whole = whole && index({0, 0, e}) == index({0, 0, 0}) + e;
+  assert(whole || element_bytes_ > 0);
   if (whole) {
     elems_ = 1;
     element_bytes_ = register_bytes_;

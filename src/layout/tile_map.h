@@ -17,8 +17,9 @@ namespace lemma::layout {
 class TileMap {
 public:
   TileMap() = default;
-  // `order`: row, the tile is [rows][cols]; col, it is [cols][rows]. Elements of 8 bits and more, one lane
-  // per thread of a warp. An element takes element_bits / 8 bytes of the tile.
+  // `order`: row, the tile is [rows][cols]; col, it is [cols][rows]. One lane per thread of a warp. An
+  // element takes element_bits bits of the tile; where that is less than a byte, a register's elements must
+  // lie next to each other in it.
   TileMap(const Fragment& fragment, MajorOrder order);
 
   int registers() const { return registers_; }

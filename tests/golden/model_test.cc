@@ -118,7 +118,7 @@ using Visit = std::function<void(const Spelled&, const Case&, std::span<const st
 size_t visit(const Visit& f) {
   size_t count = 0;
   for (const isa::MatrixRow& row : isa::matrix_rows()) {
-    if (row.opcode != isa::Opcode::mma || row.numeric != isa::Numeric::floating ||
+    if (group_of(row) != "mma" || row.numeric != isa::Numeric::floating ||
         row.fragments != isa::FragmentRule::mma)
       continue;
     const MatrixSpelling s = matrix_spellings(row).front();

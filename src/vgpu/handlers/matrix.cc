@@ -82,6 +82,7 @@ struct MmaPlan {
   TileMap a, b, c, d;
   int matrices = 1;           // that one warp multiplies: m8n8k4 of f16 has four
   bool narrow_result = false; // the product is made in f32 and then rounded to f16
+  bool nibbles = false;       // A and B have two elements a byte, which dot() wants one a byte
   uint64_t flops = 0;
 };
 
@@ -92,6 +93,15 @@ void narrow_to_f16(const Tile& from, Tile& to, int count) {
     const auto narrow =
         static_cast<uint16_t>(numeric::convert_float(FloatFormat::f16, FloatFormat::f32, wide));
     std::memcpy(to.bytes + i * 2, &narrow, 2);
+  }
+}
+
+// Elements of four bits, `bytes` of them in pairs, to one a byte; the low one first.
+void spread_nibbles(std::byte* tile, int bytes) {
+  for (int i = bytes - 1; i >= 0; --i) {
+    const std::byte pair = tile[i];
+    tile[2 * i] = pair & std::byte{0xf};
+    tile[2 * i + 1] = pair >> 4;
   }
 }
 
@@ -111,6 +121,10 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   gather(plan.a, a);
   gather(plan.b, b);
   gather(plan.c, c);
+  if (plan.nibbles) {
+    spread_nibbles(a.bytes, plan.a.tile_bytes());
+    spread_nibbles(b.bytes, plan.b.tile_bytes());
+  }
 
   numeric::DotTile tile;
   tile.m = plan.shape.m;
@@ -148,20 +162,40 @@ std::optional<FloatFormat> float_format(Type type) {
     return FloatFormat::f32;
   case Type::f64:
     return FloatFormat::f64;
+  case Type::e4m3:
+    return FloatFormat::e4m3;
+  case Type::e5m2:
+    return FloatFormat::e5m2;
   default:
     return std::nullopt;
+  }
+}
+
+numeric::IntegerFormat integer_format(Type type) {
+  switch (type) {
+  case Type::s4:
+    return numeric::IntegerFormat::s4;
+  case Type::u4:
+    return numeric::IntegerFormat::u4;
+  case Type::s8:
+    return numeric::IntegerFormat::s8;
+  default:
+    return numeric::IntegerFormat::u8;
   }
 }
 
 // Of the machine whose arithmetic the program has; false where none is known.
 bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arch, MmaPlan& plan) {
   const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, instruction.types); };
+  if (row.op != Qual::none) {
+    plan.model = numeric::dot_model_bits(row.op == Qual::xor_ ? numeric::DotScheme::xor_popc
+                                                              : numeric::DotScheme::and_popc);
+    return true;
+  }
   if (row.numeric == Numeric::integer) {
-    const auto format = [&](Matrix matrix) {
-      return type(matrix) == Type::s8 ? numeric::IntegerFormat::s8 : numeric::IntegerFormat::u8;
-    };
-    plan.model =
-        numeric::dot_model_integer(format(Matrix::a), format(Matrix::b), instruction.has(Qual::satfinite));
+    plan.model = numeric::dot_model_integer(integer_format(type(Matrix::a)), integer_format(type(Matrix::b)),
+                                            instruction.has(Qual::satfinite));
+    plan.nibbles = isa::bits_of(type(Matrix::a)) == 4;
     return true;
   }
   const auto machine = numeric::arch_of_target(arch.sm);
@@ -241,13 +275,12 @@ struct WmmaMovePlan {
   StateSpace space = StateSpace::generic;
   uint32_t lines = 0; // rows, or columns of a column-major matrix
   uint32_t line_bytes = 0;
-  uint32_t element_bytes = 0;
+  uint32_t element_bits = 0;
   uint32_t align = 0; // of the start of each line
 };
 
 // How much of a line sm_90's code moves at once, and so what its start must be a multiple of.
 uint32_t line_alignment(const layout::Fragment& fragment, MajorOrder order, StateSpace space, bool load) {
-  const int bytes = fragment.element_bits / 8;
   const bool multiplicand = fragment.element_bits <= 16 && load;
   // How many neighbours along the line a lane holds.
   int run = 1;
@@ -264,7 +297,7 @@ uint32_t line_alignment(const layout::Fragment& fragment, MajorOrder order, Stat
   if (fragment.element_bits == 16)
     run = 2;
   const bool by_ldsm = multiplicand && space == StateSpace::shared && run > 1;
-  return by_ldsm ? 16 : static_cast<uint32_t>(run * bytes);
+  return by_ldsm ? 16 : static_cast<uint32_t>(run * fragment.element_bits / 8);
 }
 
 // The common address and stride of all lanes; false after a fault.
@@ -317,7 +350,7 @@ bool move_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Tile& 
   if (!uniform_line(x, in, address, stride_elems))
     return false;
   for (uint32_t line = 0; line < plan.lines; ++line) {
-    const uint64_t at = address + line * stride_elems * plan.element_bytes;
+    const uint64_t at = address + line * (stride_elems * plan.element_bits / 8);
     std::byte* host = x.access(in, plan.space, at, plan.line_bytes, plan.align, kind, 0);
     if (!host)
       return false;
@@ -383,8 +416,8 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   const int line_elems = order == MajorOrder::row ? fragment.cols : fragment.rows;
   plan.map = TileMap(fragment, order);
   plan.lines = static_cast<uint32_t>(order == MajorOrder::row ? fragment.rows : fragment.cols);
-  plan.element_bytes = static_cast<uint32_t>(fragment.element_bits / 8);
-  plan.line_bytes = static_cast<uint32_t>(line_elems) * plan.element_bytes;
+  plan.element_bits = static_cast<uint32_t>(fragment.element_bits);
+  plan.line_bytes = static_cast<uint32_t>(line_elems) * plan.element_bits / 8;
   plan.align = line_alignment(fragment, order, plan.space, load && row->matrix != Matrix::c);
   const Slot stride = operands.size() > 2 ? decoder.src(operands[2], Type::u32)
                                           : decoder.constant(static_cast<uint64_t>(line_elems), Type::u32);

@@ -205,14 +205,37 @@ FloatFormat format_of(Type type) {
     return FloatFormat::tf32;
   case Type::f64:
     return FloatFormat::f64;
+  case Type::e4m3:
+    return FloatFormat::e4m3;
+  case Type::e5m2:
+    return FloatFormat::e5m2;
   default:
     return FloatFormat::f32;
   }
 }
 
+IntegerFormat integer_of(Type type) {
+  switch (type) {
+  case Type::s4:
+    return IntegerFormat::s4;
+  case Type::u4:
+    return IntegerFormat::u4;
+  case Type::s8:
+    return IntegerFormat::s8;
+  case Type::s32:
+    return IntegerFormat::s32;
+  default:
+    return IntegerFormat::u8;
+  }
+}
+
+bool is_whole(Type type) {
+  return isa::is_integer(type) || type == Type::b1;
+}
+
 // A whole number in the type's bits.
 uint64_t encode_whole(Type type, int64_t value) {
-  if (isa::is_integer(type))
+  if (is_whole(type))
     return static_cast<uint64_t>(value) & ((uint64_t{1} << isa::bits_of(type)) - 1);
   return numeric::integer_to_float(format_of(type), IntegerFormat::s64, static_cast<uint64_t>(value));
 }
@@ -223,9 +246,11 @@ TEST(Mma, MultipliesWholeNumbersExactly) {
     const auto [m, n, k] = s.row->shape;
     const auto fill = [&](Matrix matrix, std::vector<int64_t>& values) {
       Dense dense = dense_like(s.fragment(matrix));
-      const bool is_unsigned = isa::kind_of(s.type(matrix)) == isa::TypeKind::unsigned_int;
+      const Type type = s.type(matrix);
+      const bool is_unsigned = isa::kind_of(type) == isa::TypeKind::unsigned_int || type == Type::b1;
+      const uint64_t below = type == Type::b1 ? 2 : isa::bits_of(type) == 4 ? 16 : 17;
       for (uint64_t& bits : dense.bits) {
-        values.push_back(static_cast<int64_t>(random.below(17)) - (is_unsigned ? 0 : 8));
+        values.push_back(static_cast<int64_t>(random.below(below)) - (is_unsigned ? 0 : 8));
         bits = encode_whole(s.type(matrix), values.back());
       }
       return dense;
@@ -238,9 +263,11 @@ TEST(Mma, MultipliesWholeNumbersExactly) {
     for (int i = 0; i < m * s.matrices(); ++i)
       for (int j = 0; j < n; ++j) {
         int64_t sum = c_values[static_cast<size_t>(i * n + j)];
-        for (int x = 0; x < k; ++x)
-          sum += a_values[static_cast<size_t>(i * k + x)] *
-                 b_values[static_cast<size_t>(x * b_cols + i / m * n + j)];
+        for (int x = 0; x < k; ++x) {
+          const int64_t left = a_values[static_cast<size_t>(i * k + x)],
+                        right = b_values[static_cast<size_t>(x * b_cols + i / m * n + j)];
+          sum += s.row->op == isa::Qual::xor_ ? left ^ right : left * right;
+        }
         if (sum == 0) { // whose sign depends on the rounding
           sum = 1;
           c.at({i, j}) = encode_whole(s.type(Matrix::c), c_values[static_cast<size_t>(i * n + j)] + 1);
@@ -253,9 +280,14 @@ TEST(Mma, MultipliesWholeNumbersExactly) {
 
 // Dense rows of the element size that dot() wants, columns first for B.
 std::vector<std::byte> packed(const Dense& m, int bits, bool columns_first) {
-  const size_t bytes = static_cast<size_t>(bits / 8);
+  const size_t bytes = bits < 8 ? 1 : static_cast<size_t>(bits / 8);
   std::vector<std::byte> out;
+  size_t single_bits = 0;
   const auto put = [&](uint64_t value) {
+    if (bits == 1 && single_bits++ % 8 != 0) {
+      out.back() |= static_cast<std::byte>(value << (single_bits - 1) % 8);
+      return;
+    }
     const size_t at = out.size();
     out.resize(at + bytes);
     std::memcpy(&out[at], &value, bytes);
@@ -276,9 +308,11 @@ Dense model_result(const Spelled& s, const Dense& a, const Dense& b, const Dense
   const Type at = s.type(Matrix::a), bt = s.type(Matrix::b), ct = s.type(Matrix::c), dt = s.type(Matrix::d);
   numeric::DotModel model;
   const bool narrow = ct == Type::f32 && dt == Type::f16;
-  if (isa::is_integer(at)) {
-    const auto format = [](Type type) { return type == Type::s8 ? IntegerFormat::s8 : IntegerFormat::u8; };
-    model = numeric::dot_model_integer(format(at), format(bt), s.has(isa::Qual::satfinite));
+  if (at == Type::b1) {
+    model = numeric::dot_model_bits(s.row->op == isa::Qual::xor_ ? numeric::DotScheme::xor_popc
+                                                                 : numeric::DotScheme::and_popc);
+  } else if (isa::is_integer(at)) {
+    model = numeric::dot_model_integer(integer_of(at), integer_of(bt), s.has(isa::Qual::satfinite));
   } else {
     model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::mma, format_of(at), format_of(bt),
                                 format_of(ct), narrow ? FloatFormat::f32 : format_of(dt), s.row->shape.k);
@@ -323,11 +357,8 @@ TEST(Mma, GivesTheBitsOfTheModel) {
         Dense dense = dense_like(s.fragment(matrix));
         const Type type = s.type(matrix);
         const size_t count = dense.bits.size();
-        if (isa::is_integer(type)) {
-          const IntegerFormat format = type == Type::s32  ? IntegerFormat::s32
-                                       : type == Type::s8 ? IntegerFormat::s8
-                                                          : IntegerFormat::u8;
-          dense.bits = numeric::operands(format, operand_class, random, count);
+        if (is_whole(type)) {
+          dense.bits = numeric::operands(integer_of(type), operand_class, random, count);
           for (uint64_t& bits : dense.bits)
             bits &= (uint64_t{1} << isa::bits_of(type)) - 1;
         } else {
@@ -354,14 +385,20 @@ TEST(Mma, NeedsTheWholeWarp) {
 // --- wmma.load, wmma.store ---
 
 constexpr int kStride = 48;
+// Of single bits: lines start at multiples of 16 bytes.
+int stride_of(const Spelled& s) {
+  const int bits = isa::bits_of(s.type(s.row->matrix));
+  return bits == 1 ? 256 : bits == 4 ? 64 : kStride;
+}
 
 // The matrix in memory: element (r, c) at stride * r + c, or the other way round.
 size_t memory_index(const Spelled& s, layout::Coord at) {
-  return static_cast<size_t>(s.has(isa::Qual::row) ? at.row * kStride + at.col : at.col * kStride + at.row);
+  const int stride = stride_of(s);
+  return static_cast<size_t>(s.has(isa::Qual::row) ? at.row * stride + at.col : at.col * stride + at.row);
 }
 
 std::vector<std::byte> random_memory(const Fragment& f, numeric::Random& random) {
-  std::vector<std::byte> memory(static_cast<size_t>(32 * kStride * f.element_bits / 8));
+  std::vector<std::byte> memory(static_cast<size_t>(32 * kStride * std::max(f.element_bits, 8) / 8));
   for (std::byte& b : memory)
     b = static_cast<std::byte>(random.bits(8));
   return memory;
@@ -369,6 +406,10 @@ std::vector<std::byte> random_memory(const Fragment& f, numeric::Random& random)
 
 uint64_t element_at(const std::vector<std::byte>& memory, size_t index, int bits) {
   uint64_t value = 0;
+  if (bits < 8) {
+    const size_t bit = index * static_cast<size_t>(bits);
+    return static_cast<uint64_t>(memory[bit / 8]) >> bit % 8 & ((uint64_t{1} << bits) - 1);
+  }
   std::memcpy(&value, &memory[index * static_cast<size_t>(bits / 8)], static_cast<size_t>(bits / 8));
   return value;
 }
@@ -400,7 +441,7 @@ TEST(Wmma, LoadsEveryElementWhereItBelongs) {
       body += "  mov.u32 %r0, sm;\n  shl.b32 %sm, %t, 2;\n  add.u32 %sm, %sm, %r0;\n";
       body += copy_to_shared(memory.size() / 4, "%sm", "%src1");
     }
-    body += fmt::format("  {} {}, [{}], {};\n", s.text, regs.list, shared ? "sm" : "%in", kStride);
+    body += fmt::format("  {} {}, [{}], {};\n", s.text, regs.list, shared ? "sm" : "%in", stride_of(s));
     body += move_registers(regs, false, 0, "%dst");
     const auto run = run_body(body, one_warp(), words_of(f), as_words(memory));
     ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
