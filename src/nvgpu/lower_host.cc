@@ -14,12 +14,47 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace lemma::nvgpu {
 
 using namespace mlir;
 
 namespace {
+
+// The conversion takes operations that are asynchronous and wait for one token; this makes the others so.
+template <class Op>
+void make_asynchronous(Op op) {
+  OpBuilder builder(op);
+  const Location where = op.getLoc();
+  const Type token = builder.getType<gpu::AsyncTokenType>();
+  if (op.getAsyncDependencies().size() != 1) {
+    auto all = gpu::WaitOp::create(builder, where, token, op.getAsyncDependencies());
+    op.getAsyncDependenciesMutable().assign(all.getAsyncToken());
+  }
+  if (op.getAsyncToken())
+    return;
+  SmallVector<Type> types(op->getResultTypes());
+  types.push_back(token);
+  Operation* made =
+      Operation::create(where, op->getName(), types, op->getOperands(), op->getDiscardableAttrDictionary(),
+                        op->getPropertiesStorage(), op->getSuccessors(), op->getNumRegions());
+  builder.insert(made);
+  gpu::WaitOp::create(builder, where, Type(), made->getResults().back());
+  op->replaceAllUsesWith(made->getResults().drop_back());
+  op->erase();
+}
+
+void make_asynchronous(ModuleOp module) {
+  module.walk([](Operation* op) {
+    llvm::TypeSwitch<Operation*>(op)
+        .Case<gpu::DeallocOp, gpu::MemcpyOp, gpu::MemsetOp>([](auto typed) { make_asynchronous(typed); })
+        .Case([](gpu::AllocOp alloc) {
+          if (!alloc.getHostShared()) // which is for synchronous operations alone
+            make_asynchronous(alloc);
+        });
+  });
+}
 
 class LowerHost : public PassWrapper<LowerHost, OperationPass<ModuleOp>> {
 public:
@@ -31,6 +66,7 @@ public:
   }
 
   void runOnOperation() override {
+    make_asynchronous(getOperation());
     LLVMTypeConverter converter(&getContext());
     populateGpuMemorySpaceAttributeConversions(converter, [](gpu::AddressSpace) { return 0u; });
     add_type_conversions(converter);
