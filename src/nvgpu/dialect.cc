@@ -12,6 +12,28 @@
 #include "nvgpu/dialect.cc.inc"
 #include "nvgpu/enums.cc.inc"
 
+// A value of an enumeration; in its attribute by itself it may have brackets, #nvgpu.swizzle<none>.
+namespace lemma::nvgpu {
+namespace {
+
+template <class Enum>
+mlir::ParseResult parseEnumValue(mlir::AsmParser& parser, Enum& value) {
+  const bool bracket = mlir::succeeded(parser.parseOptionalLess());
+  const mlir::FailureOr<Enum> parsed = mlir::FieldParser<Enum>::parse(parser);
+  if (mlir::failed(parsed) || (bracket && parser.parseGreater()))
+    return mlir::failure();
+  value = *parsed;
+  return mlir::success();
+}
+
+template <class Enum>
+void printEnumValue(mlir::AsmPrinter& printer, Enum value) {
+  printer << stringifyEnum(value);
+}
+
+} // namespace
+} // namespace lemma::nvgpu
+
 #define GET_ATTRDEF_CLASSES
 #include "nvgpu/attributes.cc.inc"
 
@@ -52,6 +74,69 @@ void printAccumulators(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::Type
   llvm::interleaveComma(types, printer, [&](mlir::Type type) {
     printer.printStrippedAttrOrType(mlir::cast<WarpgroupAccumulatorType>(type));
   });
+}
+
+// %group[%id], %count, predicate = %p
+
+mlir::ParseResult parseCountOfBarrier(mlir::OpAsmParser& parser,
+                                      mlir::OpAsmParser::UnresolvedOperand& barriers,
+                                      mlir::OpAsmParser::UnresolvedOperand& count,
+                                      llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand>& last,
+                                      llvm::SmallVectorImpl<mlir::Type>& last_types) {
+  if (parser.parseOperand(barriers))
+    return mlir::failure();
+  if (mlir::succeeded(parser.parseOptionalLSquare())) {
+    if (parser.parseOperand(last.emplace_back()) || parser.parseRSquare())
+      return mlir::failure();
+    last_types.push_back(parser.getBuilder().getIndexType());
+  }
+  if (parser.parseComma() || parser.parseOperand(count))
+    return mlir::failure();
+  if (mlir::succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("predicate") || parser.parseEqual() || parser.parseOperand(last.emplace_back()))
+      return mlir::failure();
+    last_types.push_back(parser.getBuilder().getI1Type());
+  }
+  return mlir::success();
+}
+
+void printCountOfBarrier(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::Value barriers,
+                         mlir::Value count, mlir::OperandRange operands, mlir::TypeRange) {
+  const IdAndPredicate last(operands);
+  printer << barriers;
+  if (last.id)
+    printer << '[' << last.id << ']';
+  printer << ", " << count;
+  if (last.predicate)
+    printer << ", predicate = " << last.predicate;
+}
+
+// [%x, %y, %z] im2col[%offset]
+
+mlir::ParseResult parseCoordinates(mlir::OpAsmParser& parser,
+                                   llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand>& operands,
+                                   mlir::IntegerAttr& offsets) {
+  using enum mlir::OpAsmParser::Delimiter;
+  if (parser.parseOperandList(operands, Square))
+    return mlir::failure();
+  if (mlir::failed(parser.parseOptionalKeyword("im2col")))
+    return mlir::success();
+  const size_t coordinates = operands.size();
+  const llvm::SMLoc where = parser.getCurrentLocation();
+  if (parser.parseOperandList(operands, Square))
+    return mlir::failure();
+  if (operands.size() == coordinates)
+    return parser.emitError(where, "im2col needs offsets, one for each dimension but batch and channels");
+  offsets = parser.getBuilder().getI32IntegerAttr(static_cast<int32_t>(operands.size() - coordinates));
+  return mlir::success();
+}
+
+void printCoordinates(mlir::OpAsmPrinter& printer, mlir::Operation*, mlir::OperandRange operands,
+                      mlir::IntegerAttr offsets) {
+  const auto count = static_cast<size_t>(offsets ? offsets.getInt() : 0);
+  printer << '[' << operands.drop_back(count) << ']';
+  if (count != 0)
+    printer << " im2col[" << operands.take_back(count) << ']';
 }
 
 } // namespace

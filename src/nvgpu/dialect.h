@@ -24,6 +24,19 @@
 #define GET_TYPEDEF_CLASSES
 #include "nvgpu/types.h.inc"
 
+namespace lemma::nvgpu {
+
+// Two operands, each of which may be missing: an index (before or after its conversion) and an i1.
+struct IdAndPredicate {
+  explicit IdAndPredicate(::mlir::ValueRange operands) {
+    for (const ::mlir::Value operand : operands)
+      (operand.getType().isInteger(1) ? predicate : id) = operand;
+  }
+  ::mlir::Value id, predicate;
+};
+
+} // namespace lemma::nvgpu
+
 #define GET_OP_CLASSES
 #include "nvgpu/ops.h.inc"
 

@@ -54,13 +54,18 @@ def NVGPU_BitOp : NVGPU_Enum<"BitOp", "how 1-bit elements are multiplied", [
 def NVGPU_Layout : NVGPU_Enum<"MatrixLayout", "order of a matrix of mma.sync m8n8k4", [
     I32EnumAttrCase<"row", 0>, I32EnumAttrCase<"col", 1>]>;
 
-def NVGPU_SwizzleAttr : EnumAttr<NVGPU_Dialect, NVGPU_SwizzleKind, "swizzle">;
-def NVGPU_L2PromoAttr : EnumAttr<NVGPU_Dialect, NVGPU_L2PromoKind, "l2promo">;
-def NVGPU_OobAttr : EnumAttr<NVGPU_Dialect, NVGPU_OobKind, "oob">;
-def NVGPU_InterleaveAttr : EnumAttr<NVGPU_Dialect, NVGPU_InterleaveKind, "interleave">;
-def NVGPU_RcpRoundingAttr : EnumAttr<NVGPU_Dialect, NVGPU_RcpRounding, "rcp_rounding_mode">;
-def NVGPU_BitOpAttr : EnumAttr<NVGPU_Dialect, NVGPU_BitOp, "bit_op">;
-def NVGPU_LayoutAttr : EnumAttr<NVGPU_Dialect, NVGPU_Layout, "layout">;
+// In types and operations the value stands alone; by itself it is #nvgpu<swizzle none>, or, older, #nvgpu.swizzle<none>.
+class NVGPU_EnumAttr<EnumInfo kind, string name> : EnumAttr<NVGPU_Dialect, kind, name> {
+  let assemblyFormat = "custom<EnumValue>($value)";
+}
+
+def NVGPU_SwizzleAttr : NVGPU_EnumAttr<NVGPU_SwizzleKind, "swizzle">;
+def NVGPU_L2PromoAttr : NVGPU_EnumAttr<NVGPU_L2PromoKind, "l2promo">;
+def NVGPU_OobAttr : NVGPU_EnumAttr<NVGPU_OobKind, "oob">;
+def NVGPU_InterleaveAttr : NVGPU_EnumAttr<NVGPU_InterleaveKind, "interleave">;
+def NVGPU_RcpRoundingAttr : NVGPU_EnumAttr<NVGPU_RcpRounding, "rcp_rounding_mode">;
+def NVGPU_BitOpAttr : NVGPU_EnumAttr<NVGPU_BitOp, "bit_op">;
+def NVGPU_LayoutAttr : NVGPU_EnumAttr<NVGPU_Layout, "layout">;
 
 class NVGPU_Type<string name, string typeMnemonic> : TypeDef<NVGPU_Dialect, name> { let mnemonic = typeMnemonic; }
 

@@ -65,10 +65,11 @@ struct LowerInit : Lowering<MBarrierInitOp> {
   LogicalResult matchAndRewrite(MBarrierInitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
+    const IdAndPredicate last(adaptor.getIdAndPredicate());
     if (failed(ptx(rewriter, where)
                    .spelled("mbarrier.init.shared.b64")
-                   .only_if(adaptor.getPredicate())
-                   .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
+                   .only_if(last.predicate)
+                   .address(barrier_address(rewriter, where, adaptor.getBarriers(), last.id))
                    .reads(as_i32(rewriter, where, adaptor.getCount()))
                    .emit()))
       return failure();
@@ -138,11 +139,12 @@ struct LowerArriveExpectTx : Lowering<MBarrierArriveExpectTxOp> {
   LogicalResult matchAndRewrite(MBarrierArriveExpectTxOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
+    const IdAndPredicate last(adaptor.getIdAndPredicate());
     if (failed(ptx(rewriter, where)
                    .spelled("mbarrier.arrive.expect_tx.shared.b64")
-                   .only_if(adaptor.getPredicate())
+                   .only_if(last.predicate)
                    .text("_")
-                   .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
+                   .address(barrier_address(rewriter, where, adaptor.getBarriers(), last.id))
                    .reads(as_i32(rewriter, where, adaptor.getTxcount()))
                    .emit()))
       return failure();

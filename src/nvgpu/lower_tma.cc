@@ -35,20 +35,21 @@ struct LowerLoad : Lowering<TmaAsyncLoadOp> {
   LogicalResult matchAndRewrite(TmaAsyncLoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
-    const bool im2col = !adaptor.getIm2colOffsets().empty();
+    const ValueRange coordinates = adaptor.getCoordinatesAndOffsets().drop_back(op.offsets());
+    const ValueRange im2col_offsets = adaptor.getCoordinatesAndOffsets().take_back(op.offsets());
     const Value mask = adaptor.getMulticastMask();
     PtxCall call = ptx(rewriter, where);
     call.spelled(
             fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global{}.mbarrier::complete_tx::bytes{}",
-                        adaptor.getCoordinates().size(), im2col ? ".im2col" : ".tile",
+                        coordinates.size(), im2col_offsets.empty() ? ".tile" : ".im2col",
                         mask ? ".multicast::cluster" : ""))
         .only_if(adaptor.getPredicate())
         .address(box_address(rewriter, where, *getTypeConverter(), op.getDst(), adaptor.getDst()))
-        .address(adaptor.getTensorMapDescriptor(), as_i32s(rewriter, where, adaptor.getCoordinates()))
+        .address(adaptor.getTensorMapDescriptor(), as_i32s(rewriter, where, coordinates))
         .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()));
-    if (im2col) {
+    if (!im2col_offsets.empty()) {
       SmallVector<Value> offsets;
-      for (const Value offset : adaptor.getIm2colOffsets())
+      for (const Value offset : im2col_offsets)
         offsets.push_back(LLVM::TruncOp::create(rewriter, where, rewriter.getI16Type(), offset));
       call.reads(ValueRange(offsets));
     }

@@ -1,4 +1,7 @@
 // The operations of the nvgpu dialect. Attributes and types: dialect.td. Rules: verify_*.cc. PTX: lower_*.cc.
+//
+// Names and order of operands and attributes are LLVM 22's, so that its generic form is ours: what we have besides is an
+// attribute, or comes last, and operands have segment sizes only where upstream's have.
 #ifndef LEMMA_NVGPU_OPS_TD
 #define LEMMA_NVGPU_OPS_TD
 
@@ -128,11 +131,20 @@ def NVGPU_MBarrierGetOp : NVGPU_CheckedOp<"mbarrier.get", [Pure]> {
   let assemblyFormat = "$barriers (`[` $mbarId^ `]`)? attr-dict `:` type($barriers) `->` type($mbarrierPointer)";
 }
 
-def NVGPU_MBarrierInitOp : NVGPU_CheckedOp<"mbarrier.init", [AttrSizedOperandSegments]> {
+// Operands of which both the second-last and the last may be missing: [%id] is an index, the predicate an i1.
+class NVGPU_MBarrierCountOp<string mnemonic> : NVGPU_CheckedOp<mnemonic> {
+  code idAndPredicate = [{
+    ::mlir::Value getMbarId() { return IdAndPredicate(getIdAndPredicate()).id; }
+    ::mlir::Value getPredicate() { return IdAndPredicate(getIdAndPredicate()).predicate; }
+  }];
+  let extraClassDeclaration = idAndPredicate;
+}
+
+def NVGPU_MBarrierInitOp : NVGPU_MBarrierCountOp<"mbarrier.init"> {
   let summary = "makes an mbarrier that expects `count` arrivals a phase";
-  let arguments = (ins NVGPU_MBarrierGroup:$barriers, Index:$count, Optional<Index>:$mbarId, Optional<I1>:$predicate);
+  let arguments = (ins NVGPU_MBarrierGroup:$barriers, Index:$count, Variadic<NVGPU_I1OrIndex>:$idAndPredicate);
   let assemblyFormat = [{
-    $barriers (`[` $mbarId^ `]`)? `,` $count (`,` `predicate` `=` $predicate^)? attr-dict `:` type($barriers)
+    custom<CountOfBarrier>($barriers, $count, $idAndPredicate, type($idAndPredicate)) attr-dict `:` type($barriers)
   }];
 }
 
@@ -159,12 +171,11 @@ def NVGPU_MBarrierArriveNoCompleteOp : NVGPU_CheckedOp<"mbarrier.arrive.nocomple
   let assemblyFormat = "$barriers (`[` $mbarId^ `]`)? `,` $count attr-dict `:` type($barriers) `->` type($token)";
 }
 
-def NVGPU_MBarrierArriveExpectTxOp : NVGPU_CheckedOp<"mbarrier.arrive.expect_tx", [AttrSizedOperandSegments]> {
+def NVGPU_MBarrierArriveExpectTxOp : NVGPU_MBarrierCountOp<"mbarrier.arrive.expect_tx"> {
   let summary = "arrives and expects `txcount` more bytes in the phase";
-  let arguments = (ins NVGPU_MBarrierGroup:$barriers, Index:$txcount, Optional<Index>:$mbarId,
-                       Optional<I1>:$predicate);
+  let arguments = (ins NVGPU_MBarrierGroup:$barriers, Index:$txcount, Variadic<NVGPU_I1OrIndex>:$idAndPredicate);
   let assemblyFormat = [{
-    $barriers (`[` $mbarId^ `]`)? `,` $txcount (`,` `predicate` `=` $predicate^)? attr-dict `:` type($barriers)
+    custom<CountOfBarrier>($barriers, $txcount, $idAndPredicate, type($idAndPredicate)) attr-dict `:` type($barriers)
   }];
 }
 
@@ -217,12 +228,17 @@ def NVGPU_TmaAsyncLoadOp : NVGPU_CheckedOp<"tma.async.load", [AttrSizedOperandSe
     `multicastMask` it goes to every CTA of the cluster whose bit is set.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemWriteAt<0, FullEffect>]>:$dst, NVGPU_MBarrierGroup:$barriers,
-                       NVGPU_TensorMapDescriptor:$tensorMapDescriptor, Variadic<Index>:$coordinates,
-                       Variadic<Index>:$im2colOffsets, Optional<Index>:$mbarId, Optional<I16>:$multicastMask,
-                       Optional<I1>:$predicate);
+                       NVGPU_TensorMapDescriptor:$tensorMapDescriptor, Variadic<Index>:$coordinatesAndOffsets,
+                       Optional<Index>:$mbarId, Optional<I16>:$multicastMask, Optional<I1>:$predicate,
+                       OptionalAttr<ConfinedAttr<I32Attr, [IntPositive]>>:$im2colOffsetCount);
+  let extraClassDeclaration = [{
+    ::mlir::OperandRange getCoordinates() { return getCoordinatesAndOffsets().drop_back(offsets()); }
+    ::mlir::OperandRange getIm2colOffsets() { return getCoordinatesAndOffsets().take_back(offsets()); }
+    size_t offsets() { return getIm2colOffsetCount().value_or(0); }
+  }];
   let assemblyFormat = [{
-    $tensorMapDescriptor `[` $coordinates `]` (`im2col` `[` $im2colOffsets^ `]`)? `,` $barriers (`[` $mbarId^ `]`)?
-    `to` $dst (`multicast_mask` `=` $multicastMask^)? (`,` `predicate` `=` $predicate^)?
+    $tensorMapDescriptor custom<Coordinates>($coordinatesAndOffsets, $im2colOffsetCount) `,` $barriers
+    (`[` $mbarId^ `]`)? `to` $dst (`multicast_mask` `=` $multicastMask^)? (`,` `predicate` `=` $predicate^)?
     attr-dict `:` type($tensorMapDescriptor) `,` type($barriers) `->` type($dst)
   }];
 }

@@ -129,6 +129,16 @@ LogicalResult check_barrier(Operation* op, MBarrierGroupType type, Value id) {
   return success();
 }
 
+LogicalResult check_barrier(Operation* op, MBarrierGroupType type, OperandRange operands) {
+  const IdAndPredicate last(operands);
+  const size_t legal = (last.id ? 1 : 0) + (last.predicate ? 1 : 0);
+  if (operands.size() != legal || (legal == 2 && operands.front() != last.id))
+    return op->emitOpError("has ") << operands.size()
+                                   << " operands after the count; legal: the mbarrier's index, then a "
+                                      "predicate (i1), each of which may be left out";
+  return check_barrier(op, type, last.id);
+}
+
 } // namespace
 
 LogicalResult MBarrierCreateOp::verify() {
@@ -138,7 +148,7 @@ LogicalResult MBarrierGetOp::verify() {
   return check_barrier(*this, getBarriers().getType(), getMbarId());
 }
 LogicalResult MBarrierInitOp::verify() {
-  return check_barrier(*this, getBarriers().getType(), getMbarId());
+  return check_barrier(*this, getBarriers().getType(), getIdAndPredicate());
 }
 LogicalResult MBarrierTestWaitOp::verify() {
   return check_barrier(*this, getBarriers().getType(), getMbarId());
@@ -150,7 +160,7 @@ LogicalResult MBarrierArriveNoCompleteOp::verify() {
   return check_barrier(*this, getBarriers().getType(), getMbarId());
 }
 LogicalResult MBarrierArriveExpectTxOp::verify() {
-  return check_barrier(*this, getBarriers().getType(), getMbarId());
+  return check_barrier(*this, getBarriers().getType(), getIdAndPredicate());
 }
 LogicalResult MBarrierTryWaitParityOp::verify() {
   return check_barrier(*this, getBarriers().getType(), getMbarId());
@@ -211,7 +221,11 @@ LogicalResult check_coordinates(Operation* op, TensorMapDescriptorType type, siz
 
 LogicalResult TmaAsyncLoadOp::verify() {
   const TensorMapDescriptorType type = getTensorMapDescriptor().getType();
-  const size_t offsets = getIm2colOffsets().size();
+  if (getCoordinatesAndOffsets().size() < offsets())
+    return emitOpError("im2colOffsetCount is ")
+           << offsets() << ", but there are only " << getCoordinatesAndOffsets().size()
+           << " coordinates and offsets";
+  const size_t offsets = this->offsets();
   if (failed(check_barrier(*this, getBarriers().getType(), getMbarId())) ||
       failed(check_map(*this, type, offsets ? TensorMode::im2col : TensorMode::tile)) ||
       failed(check_box(*this, "destination", cast<MemRefType>(getDst().getType()), type)) ||
