@@ -3,6 +3,8 @@
 // Tests: tests/unit/nvgpu/instruction_test.cc.
 #include "nvgpu/instruction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lemma::nvgpu {
@@ -35,6 +37,11 @@ bool has_types(const isa::Form& form, const std::vector<isa::Type>& types) {
   return next == types.size();
 }
 
+bool has_words(const isa::Form& form, const MatrixQuery& query) {
+  const auto in_form = [&](std::string_view word) { return has_word(form, word); };
+  return std::ranges::all_of(query.with, in_form) && std::ranges::none_of(query.without, in_form);
+}
+
 } // namespace
 
 Result<Instruction, Diagnostic> Instruction::find(std::string_view spelling, size_t form_index) {
@@ -59,9 +66,7 @@ Registers Instruction::registers(size_t index) const {
 std::vector<std::string> legal_shapes(const MatrixQuery& query) {
   std::vector<std::string> shapes;
   for (const isa::Form* form : isa::forms_of(query.opcode)) {
-    const auto in_form = [&](std::string_view word) { return has_word(*form, word); };
-    if (!std::ranges::all_of(query.with, in_form) || std::ranges::any_of(query.without, in_form) ||
-        !has_types(*form, query.types))
+    if (!has_words(*form, query) || !has_types(*form, query.types))
       continue;
     for (const isa::Slot& slot : form->slots)
       for (const isa::Qual qual : slot.quals)
@@ -70,6 +75,29 @@ std::vector<std::string> legal_shapes(const MatrixQuery& query) {
           shapes.emplace_back(word);
   }
   return shapes;
+}
+
+std::vector<std::string> legal_types(const MatrixQuery& query) {
+  std::vector<std::string> found;
+  for (const isa::Form* form : isa::forms_of(query.opcode)) {
+    std::vector<std::vector<isa::Type>> slots; // D A B C
+    for (const isa::Slot& slot : form->slots)
+      if (slot.is_type())
+        slots.push_back(slot.types);
+    if (slots.size() != 4 || !has_words(*form, query))
+      continue;
+    for (const isa::Type d : slots[0])
+      for (const isa::Type b : slots[2])
+        for (const isa::Type c : slots[3]) {
+          if (std::ranges::find(slots[1], query.types.at(1)) == slots[1].end())
+            continue;
+          std::string text = fmt::format("{} x {} + {} -> {}", isa::to_string(query.types[1]),
+                                         isa::to_string(b), isa::to_string(c), isa::to_string(d));
+          if (std::ranges::find(found, text) == found.end())
+            found.push_back(std::move(text));
+        }
+  }
+  return found;
 }
 
 } // namespace lemma::nvgpu

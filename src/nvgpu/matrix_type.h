@@ -14,6 +14,9 @@ namespace lemma::nvgpu {
 // s32. none: PTX has no such type. f32 is tf32 for a multiplicand (`multiplicand`).
 isa::Type ptx_type(mlir::Type element, bool multiplicand);
 
+// Bits of an element in memory and in registers: tf32 takes 32.
+unsigned storage_bits(mlir::Type element);
+
 using ErrorSink = std::function<mlir::InFlightDiagnostic()>;
 
 // The instruction of an nvgpu.mma.sync or mma.sp.sync; an error through `error` if the catalogue has none,

@@ -46,6 +46,10 @@ isa::Type ptx_type(Type element, bool multiplicand) {
   return none;
 }
 
+unsigned storage_bits(Type element) {
+  return element.isTF32() ? 32 : element.getIntOrFloatBitWidth();
+}
+
 namespace {
 
 std::string to_text(Type type) {
@@ -95,7 +99,7 @@ std::string spell(const Product& product, std::string_view shape, std::span<cons
 // row for two columns.
 LogicalResult check_fragment(const ErrorSink& error, char name, VectorType type, Registers registers,
                              const std::string& spelling) {
-  const unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  const unsigned bits = storage_bits(type.getElementType());
   const unsigned register_bits = static_cast<unsigned>(isa::bits_of(registers.type));
   const int64_t elements = static_cast<int64_t>(registers.count) * register_bits / bits;
   const bool multiplicand = name == 'A' || name == 'B';
@@ -135,13 +139,18 @@ FailureOr<Instruction> find_product(const Product& product, const ErrorSink& err
   const auto found = Instruction::find(spell(product, shape, types));
   if (!found) {
     MatrixQuery query{isa::Opcode::mma, {}, {"block_scale", "kind::f8f6f4"}, types};
-    (product.sparse ? query.with : query.without).push_back("sp");
+    if (product.sparse)
+      query.with.push_back("sp");
+    else
+      query.without.insert(query.without.end(), {"sp", "sp::ordered_metadata"});
     const auto shapes = legal_shapes(query);
     auto diagnostic = error();
     const std::string names = fmt::format("{} x {} -> {}", isa::to_string(types[1]), isa::to_string(types[2]),
                                           isa::to_string(types[0]));
-    if (shapes.empty())
-      return diagnostic << ptx << " does not multiply " << names << " with C of " << isa::to_string(types[3]);
+    if (const auto others = legal_types(query); shapes.empty())
+      return diagnostic << ptx << " does not multiply " << names << " with C of " << isa::to_string(types[3])
+                        << (others.empty() ? "; A is never of that type"
+                                           : fmt::format("; legal: {}", fmt::join(others, ", ")));
     if (std::ranges::find(shapes, shape) != shapes.end())
       return diagnostic << found.error().message << " (" << spell(product, shape, types) << ")";
     return diagnostic << ptx << " of " << names << " has no shape " << shape

@@ -13,10 +13,6 @@ namespace lemma::nvgpu {
 
 using namespace mlir;
 
-unsigned storage_bits(Type element) {
-  return element.isTF32() ? 32 : element.getIntOrFloatBitWidth();
-}
-
 layout::SmemDescriptor TileLayout::descriptor(bool mn_major) const {
   auto box = static_cast<uint32_t>(box_bytes()), rows = static_cast<uint32_t>(8 * line_bytes());
   if (mn_major && swizzle == layout::Swizzle::none)

@@ -25,9 +25,6 @@ namespace lemma::nvgpu {
 
 inline constexpr int64_t kWarpgroupThreads = 128;
 
-// Bits of an element in memory: tf32 takes 32.
-unsigned storage_bits(mlir::Type element);
-
 // A tile of shared memory.
 struct TileLayout {
   layout::Swizzle swizzle = layout::Swizzle::none;
