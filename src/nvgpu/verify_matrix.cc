@@ -214,14 +214,14 @@ LogicalResult LdMatrixOp::verify() {
   const int32_t tiles = getNumTiles();
   if (tiles != 1 && tiles != 2 && tiles != 4)
     return emitOpError("numTiles is ") << tiles << "; legal: 1, 2, 4";
-  if (!element.isIntOrFloat() || 32 % element.getIntOrFloatBitWidth() != 0)
+  if (!element.isIntOrFloat() || 32 % storage_bits(element) != 0)
     return emitOpError("does not load elements of ") << element << "; legal: 4, 8, 16 and 32 bits";
   if (getTranspose() && element.getIntOrFloatBitWidth() != 16)
     return emitOpError("transposes elements of 16 bits only; these are ") << element;
-  const int64_t columns = 32 / element.getIntOrFloatBitWidth();
+  const int64_t columns = 32 / storage_bits(element);
   if (vector.getRank() != 2 || vector.getDimSize(0) != tiles || vector.getDimSize(1) != columns)
-    return emitOpError("result is ") << vector << "; " << tiles << " matrices of " << element
-                                     << " are vector<" << tiles << "x" << columns << "x" << element << ">";
+    return emitOpError("result is ") << vector << "; " << tiles << " matrices of " << element << " are "
+                                     << VectorType::get({tiles, columns}, element);
   return success();
 }
 

@@ -28,6 +28,7 @@ import time
 
 import emit
 import harness
+import memory
 import mma
 import warpgroup
 
@@ -73,12 +74,31 @@ def warpgroup_mma(*types):
     return group
 
 
+def rcp(options):
+    rows = memory.reciprocals(forms_of(options, "rcp"))
+    return rows, [harness.Batch(options, f"rcp_{name}", [row for row in rows if row.is_exact == exact])
+                  for name, exact in [("exact", True), ("approx", False)]]
+
+
+def ldmatrix(options):
+    rows = memory.ldmatrices(forms_of(options, "ldmatrix"))
+    return rows, [memory.Slots(options, "ldmatrix", rows)]
+
+
+def device_async_copy(options):
+    rows = memory.copies(forms_of(options, "cp.async"))
+    return rows, [memory.Slots(options, "device_async_copy", rows)]
+
+
 FP8 = [f"{a} {b}" for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
 INT8 = [f"{a} {b}" for a in ("s8", "u8") for b in ("s8", "u8")]
 
 GROUPS = {
     "mma_sync": mma_sync,
     "mma_sp_sync": mma_sp_sync,
+    "rcp": rcp,
+    "ldmatrix": ldmatrix,
+    "device_async_copy": device_async_copy,
     "warpgroup_mma_f16": warpgroup_mma("f32 f16 f16", "f16 f16 f16"),
     "warpgroup_mma_bf16_tf32": warpgroup_mma("f32 bf16 bf16", "f32 tf32 tf32"),
     "warpgroup_mma_fp8_f32": warpgroup_mma(*(f"f32 {ab}" for ab in FP8)),
