@@ -5,6 +5,7 @@
 
 #include "numeric/arithmetic.h"
 #include "numeric/convert.h"
+#include "numeric/dot_floats.h"
 #include "numeric/dot_internal.h"
 #include "numeric/dot_lanes.h"
 
@@ -163,32 +164,6 @@ void dot_bits(const DotModel& model, const DotTile& tile) {
     }
 }
 
-// A tile of at most kBlockColumns columns, or one that cannot be cut.
-void dot_block(const DotModel& model, const DotTile& tile) {
-  switch (model.scheme) {
-  case DotScheme::fused:
-  case DotScheme::split_quad:
-    if (!internal::dot_fused_lanes(model, tile))
-      internal::dot_fused(model, tile);
-    return;
-  case DotScheme::block_sums:
-    return internal::dot_block_sums(model, tile);
-  case DotScheme::fma_chain:
-    if (!internal::dot_f64_lanes(model, tile))
-      dot_fma_chain(model, tile);
-    return;
-  case DotScheme::scalar_k4:
-    return dot_scalar_k4(model, tile);
-  case DotScheme::integer:
-    if (!internal::dot_integer_lanes(model, tile))
-      dot_integer(model, tile);
-    return;
-  case DotScheme::xor_popc:
-  case DotScheme::and_popc:
-    return dot_bits(model, tile);
-  }
-}
-
 size_t bytes_of_b_column(const DotModel& model, const DotTile& tile) {
   switch (model.scheme) {
   case DotScheme::integer:
@@ -212,28 +187,109 @@ int bytes_of_result(const DotModel& model, FloatFormat format) {
   }
 }
 
+size_t bytes_of_a_row(const DotModel& model, const DotTile& tile) {
+  const auto k = static_cast<size_t>(tile.k);
+  switch (model.scheme) {
+  case DotScheme::integer:
+    return k;
+  case DotScheme::xor_popc:
+  case DotScheme::and_popc:
+    return k / 8;
+  default:
+    return k * element_bytes(model.a);
+  }
+}
+
+// What the loops for ordinary numbers leave of the fused rule.
+DotPaths dot_fused_otherwise(const DotModel& model, const DotTile& tile) {
+  const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
+  if (internal::dot_fused_lanes(model, tile))
+    return {.careful = outputs};
+  internal::dot_fused(model, tile);
+  return {.scalar = outputs};
+}
+
+// By blocks that fit the loops' arrays; and where one needs the scalar code the others do not.
+template <class F>
+DotPaths by_blocks(const DotModel& model, const DotTile& tile, F block) {
+  constexpr int kBlockColumns = 32;
+  DotPaths paths;
+  for (int first = 0; first < tile.n; first += kBlockColumns)
+    paths += block(model,
+                   internal::part_of(model, tile, 0, tile.m, first, std::min(kBlockColumns, tile.n - first)));
+  return paths;
+}
+
+DotPaths dot_fused(const DotModel& model, const DotTile& tile) {
+  DotPaths paths;
+  if (internal::dot_fused_floats(model, tile, dot_fused_otherwise, paths))
+    return paths;
+  return by_blocks(model, tile, dot_fused_otherwise);
+}
+
+DotPaths dot_integer_block(const DotModel& model, const DotTile& tile) {
+  const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
+  if (internal::dot_integer_lanes(model, tile))
+    return {.vector = outputs};
+  dot_integer(model, tile);
+  return {.scalar = outputs};
+}
+
 } // namespace
 
-void dot(const DotModel& model, const DotTile& tile) {
-  // Blocks fit the vector code's arrays, and where one needs the scalar code the others do not.
-  constexpr int kBlockColumns = 32;
-  if (tile.n <= kBlockColumns || tile.scale_b)
-    return dot_block(model, tile);
-  const auto offset = [](auto* array, size_t bytes) {
+namespace internal {
+
+DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j, int n) {
+  const auto at = [](auto* array, size_t bytes) {
     using Byte =
         std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array)>>, const uint8_t, uint8_t>;
     return array ? static_cast<Byte*>(array) + bytes : nullptr;
   };
-  for (int first = 0; first < tile.n; first += kBlockColumns) {
-    const auto column = static_cast<size_t>(first);
-    DotTile block = tile;
-    block.n = std::min(kBlockColumns, tile.n - first);
-    block.b = offset(tile.b, column * bytes_of_b_column(model, tile));
-    block.c = offset(tile.c, column * bytes_of_result(model, model.c));
-    block.d = offset(tile.d, column * bytes_of_result(model, model.d));
-    block.row_stride = static_cast<int>(row_stride(tile));
-    dot_block(model, block);
+  const auto row = static_cast<size_t>(i), column = static_cast<size_t>(j);
+  const size_t output = row * row_stride(tile) + column;
+  const size_t scales = model.scale_block != 0 ? static_cast<size_t>(tile.k / model.scale_block) : 0;
+  DotTile part = tile;
+  part.m = m;
+  part.n = n;
+  part.a = at(tile.a, row * bytes_of_a_row(model, tile));
+  part.b = at(tile.b, column * bytes_of_b_column(model, tile));
+  part.c = at(tile.c, output * bytes_of_result(model, model.c));
+  part.d = at(tile.d, output * bytes_of_result(model, model.d));
+  part.scale_a = at(tile.scale_a, row * scales);
+  part.scale_b = at(tile.scale_b, column * scales);
+  part.a_index = at(tile.a_index, row * static_cast<size_t>(tile.k));
+  part.row_stride = static_cast<int>(row_stride(tile));
+  return part;
+}
+
+} // namespace internal
+
+DotPaths dot(const DotModel& model, const DotTile& tile) {
+  const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
+  const DotPaths by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
+  switch (model.scheme) {
+  case DotScheme::fused:
+  case DotScheme::split_quad:
+    return dot_fused(model, tile);
+  case DotScheme::block_sums:
+    internal::dot_block_sums(model, tile);
+    return by_scalar;
+  case DotScheme::fma_chain:
+    if (internal::dot_f64_lanes(model, tile))
+      return by_vector;
+    dot_fma_chain(model, tile);
+    return by_scalar;
+  case DotScheme::scalar_k4:
+    dot_scalar_k4(model, tile);
+    return by_scalar;
+  case DotScheme::integer:
+    return by_blocks(model, tile, dot_integer_block);
+  case DotScheme::xor_popc:
+  case DotScheme::and_popc:
+    dot_bits(model, tile);
+    return by_scalar;
   }
+  return {};
 }
 
 } // namespace lemma::numeric

@@ -141,9 +141,25 @@ struct DotTile {
   int k_b = 0;
 };
 
+// How many outputs took which way. All give the same bits; they differ in time.
+struct DotPaths {
+  uint64_t vector = 0;  // the loops for ordinary numbers, many outputs at a time
+  uint64_t careful = 0; // vectors too, for any finite numbers
+  uint64_t scalar = 0;  // one output after another
+
+  uint64_t total() const { return vector + careful + scalar; }
+  DotPaths& operator+=(const DotPaths& other) {
+    vector += other.vector;
+    careful += other.careful;
+    scalar += other.scalar;
+    return *this;
+  }
+};
+
 // `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4
-// for split_quad, of 32 for b1, and at most 32768 for integers. Tiles of the usual sizes and formats go
-// sixteen outputs at a time (dot_lanes.h); blocks of 32 columns that hold a NaN or an infinity take longer.
-void dot(const DotModel& model, const DotTile& tile);
+// for split_quad, of 32 for b1, and at most 32768 for integers. Ordinary numbers take vector loops at the
+// level of instructions that the host has (dot_lanes.h); a part of the tile that holds others, such as a NaN,
+// takes a slower way.
+DotPaths dot(const DotModel& model, const DotTile& tile);
 
 } // namespace lemma::numeric

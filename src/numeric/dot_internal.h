@@ -14,6 +14,9 @@ void dot_fused(const DotModel& model, const DotTile& tile);
 // DotScheme::block_sums (dot_fused.cc).
 void dot_block_sums(const DotModel& model, const DotTile& tile);
 
+// The outputs of rows [i, i + m) and columns [j, j + n) as a tile of its own.
+DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j, int n);
+
 // C of f16 is converted before an instruction with accumulators of f32, so that its subnormals are normalized
 // terms: measured on an H200 (wmma).
 constexpr bool widens_c(const DotModel& model) {

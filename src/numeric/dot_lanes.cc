@@ -87,6 +87,7 @@ using Pairs = __m256i;
   return _mm256_madd_epi16(a, b);
 }
 #include "numeric/dot_lanes.inc"
+#include "numeric/dot_vectors.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2
 #pragma GCC pop_options
@@ -103,6 +104,7 @@ using Pairs = __m512i;
   return _mm512_madd_epi16(a, b);
 }
 #include "numeric/dot_lanes.inc"
+#include "numeric/dot_vectors.inc"
 #undef LEMMA_LANES_AVX512
 } // namespace
 } // namespace lemma::numeric::internal::avx512
@@ -116,7 +118,8 @@ std::vector<DotLevel> detect() {
   std::vector<DotLevel> levels{DotLevel::scalar};
 #ifdef LEMMA_DOT_LANES
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+      __builtin_cpu_supports("bmi2"))
     levels.push_back(DotLevel::avx2);
   if (levels.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
@@ -137,9 +140,9 @@ const Loops& loops_of(DotLevel level) {
   return none;
 }
 
-std::atomic<const Loops*>& current() {
-  static std::atomic<const Loops*> loops{&loops_of(dot_levels().back())};
-  return loops;
+std::atomic<DotLevel>& current() {
+  static std::atomic<DotLevel> level{dot_levels().back()};
+  return level;
 }
 
 bool is_multiplicand(FloatFormat format) {
@@ -164,12 +167,16 @@ const std::vector<DotLevel>& dot_levels() {
   return levels;
 }
 
+DotLevel dot_level() {
+  return current().load(std::memory_order_relaxed);
+}
+
 void set_dot_level(DotLevel level) {
-  current() = &loops_of(level);
+  current() = level;
 }
 
 bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
-  const auto run = current().load(std::memory_order_relaxed)->fused;
+  const auto run = loops_of(dot_level()).fused;
   const int step_k = model.max_fused_k == 0 ? tile.k : std::min(model.max_fused_k, tile.k);
   if (!run || model.scheme != DotScheme::fused || tile.a_index || tile.scale_a || tile.scale_b ||
       !is_multiplicand(model.a) || !is_multiplicand(model.b) ||
@@ -210,7 +217,7 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
 }
 
 bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
-  const auto run = current().load(std::memory_order_relaxed)->integers;
+  const auto run = loops_of(dot_level()).integers;
   if (!run || tile.a_index || tile.k > kMaxK || tile.k % 2 != 0)
     return false;
   const bool wide_b = is_wide(tile.n) && tile.m <= kMaxNarrow; // rows of C and D are then vectors
@@ -235,7 +242,7 @@ bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
 }
 
 bool dot_f64_lanes(const DotModel& model, const DotTile& tile) {
-  const auto run = current().load(std::memory_order_relaxed)->f64_chains;
+  const auto run = loops_of(dot_level()).f64_chains;
   return run && model.d == FloatFormat::f64 && model.rounding == Rounding::rn && !tile.a_index &&
          tile.n == kChainLanes && row_stride(tile) == kChainLanes && tile.m <= kMaxChainRows &&
          tile.k <= kMaxChainK && run(tile);

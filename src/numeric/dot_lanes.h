@@ -19,6 +19,7 @@ enum class DotLevel : uint8_t {
 // Those that this host can run, lowest first.
 const std::vector<DotLevel>& dot_levels();
 // The level in force: the highest, unless set. For tests.
+DotLevel dot_level();
 void set_dot_level(DotLevel level);
 
 // Writes the tile's result and returns true; or returns false, having written nothing, where the scalar code

@@ -1,0 +1,309 @@
+#include "numeric/dot_floats.h"
+
+#include "numeric/dot_internal.h"
+#include "numeric/dot_lanes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace lemma::numeric::internal {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kBlockLanes = 64;
+constexpr int kMaxK = 32;
+
+// How an element becomes an f32.
+struct Element {
+  int bytes;
+  bool is_bf16;
+  bool is_wide_range;     // exponents as f32's
+  int32_t least_field;    // biased exponent, as f32's, that subnormals keep
+  int32_t magnitude_mask; // of one byte; of four also the sign
+  // One byte: to the f16 with the same fields, which is the number but for a factor.
+  int32_t first_special = 0;
+  int half_shift = 0, sign_shift = 0;
+  float factor = 1;
+};
+
+// An operand of a block, K-major.
+struct Decoded {
+  alignas(64) float numbers[kMaxK][kBlockLanes];
+  alignas(64) uint8_t exponents[kMaxK][kBlockLanes]; // signed, as the rule takes them; -128: zero
+};
+
+enum class Accumulator : uint8_t {
+  f32,
+  f16,
+  f16_widened, // to f32, before it is a term
+};
+
+// Which of A and B is `wide` and which `narrow` makes no difference to the arithmetic.
+struct FloatTile {
+  const void *wide, *narrow; // [rows][k]
+  int wide_rows, narrow_rows, k;
+  Element wide_element, narrow_element;
+  uint8_t order[kMaxK]; // where element k comes in the steps
+  const void* c;        // element (w, s) at w * wide_stride + s * narrow_stride; may be null
+  void* d;
+  int wide_stride, narrow_stride;
+  Accumulator c_kind, d_kind;
+  int c_bytes, d_bytes;
+  int step_k;
+  bool adds_c_last; // the steps start from zero
+  int fraction_bits;
+  int32_t kept_mask;   // of an f32 result
+  int32_t least_field; // biased exponent of a largest term that the loops do not look below
+  bool has_tiny_products = false;
+};
+
+// What a block that the loops left needs: lanes [lane, lane + lanes), rows [row, row + rows).
+struct LeaveBlock {
+  const DotModel& model;
+  const DotTile& tile;
+  bool wide_is_a;
+  DotFallback fallback;
+  DotPaths& paths;
+  void operator()(int lane, int lanes, int row, int rows) const;
+};
+
+using RunFloats = void (*)(FloatTile tile, const LeaveBlock& leave);
+
+} // namespace
+} // namespace lemma::numeric::internal
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define LEMMA_DOT_LANES
+#include <immintrin.h>
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt")
+namespace lemma::numeric::internal::avx2 {
+namespace {
+constexpr bool kFastShuffles = false; // of any two vectors
+constexpr int kRows = 2;              // of the narrow operand at a time: what registers hold
+#include "numeric/dot_vectors.inc"
+#define LEMMA_EXPONENTS_OF_PARTS
+using Part = __m256i;
+[[gnu::always_inline]] inline Part load_part(const void* from) {
+  return _mm256_loadu_si256(static_cast<const Part*>(from));
+}
+[[gnu::always_inline]] inline Part all_of_part(int value) {
+  return _mm256_set1_epi8(static_cast<char>(value));
+}
+[[gnu::always_inline]] inline Part max_of_parts(Part a, Part b) {
+  return _mm256_max_epi8(a, b);
+}
+[[gnu::always_inline]] inline Part sum_of_parts(Part a, Part b) {
+  return _mm256_adds_epi8(a, b);
+}
+[[gnu::always_inline]] inline Ints widen_exponents(const int8_t* from) {
+  const auto half = [&](int i) __attribute__((always_inline)) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + 8 * i)));
+  };
+  const __m256i parts[2] = {half(0), half(1)};
+  Ints out;
+  std::memcpy(&out, parts, sizeof(out));
+  return out;
+}
+[[gnu::always_inline]] inline Floats floats_from_halves(Ints bits) {
+  const Halves halves = __builtin_convertvector(bits, Halves);
+  __m128i in[2];
+  std::memcpy(in, &halves, sizeof(in));
+  const __m256 parts[2] = {_mm256_cvtph_ps(in[0]), _mm256_cvtph_ps(in[1])};
+  Floats out;
+  std::memcpy(&out, parts, sizeof(out));
+  return out;
+}
+[[gnu::always_inline]] inline Ints halves_from_floats(Floats numbers) {
+  __m256 in[2];
+  std::memcpy(in, &numbers, sizeof(in));
+  const __m128i parts[2] = {_mm256_cvtps_ph(in[0], _MM_FROUND_TO_NEAREST_INT),
+                            _mm256_cvtps_ph(in[1], _MM_FROUND_TO_NEAREST_INT)};
+  Halves out;
+  std::memcpy(&out, parts, sizeof(out));
+  return __builtin_convertvector(out, Ints);
+}
+#include "numeric/dot_exponents.inc"
+#include "numeric/dot_floats.inc"
+#undef LEMMA_EXPONENTS_OF_PARTS
+} // namespace
+} // namespace lemma::numeric::internal::avx2
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target(                                                                                          \
+    "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,prefer-vector-width=512")
+namespace lemma::numeric::internal::avx512 {
+namespace {
+constexpr bool kFastShuffles = true;
+constexpr int kRows = 8;
+#define LEMMA_LANES_AVX512
+#include "numeric/dot_vectors.inc"
+// The forms with masks where g++ 12 warns of undefined lanes of the others.
+using Exponents = __m512i;
+[[gnu::always_inline]] inline Exponents load_exponents(const void* from) {
+  return _mm512_load_si512(from);
+}
+[[gnu::always_inline]] inline void store_exponents(void* to, Exponents exponents) {
+  _mm512_storeu_si512(to, exponents);
+}
+[[gnu::always_inline]] inline Exponents all_exponents(int value) {
+  return _mm512_set1_epi8(static_cast<char>(value));
+}
+[[gnu::always_inline]] inline Exponents broadcast_exponent(const uint8_t* from) {
+  return _mm512_set1_epi8(static_cast<char>(*from));
+}
+[[gnu::always_inline]] inline Exponents repeat_lanes(const uint8_t* from) {
+  __m128i lanes;
+  std::memcpy(&lanes, from, sizeof(lanes));
+  return _mm512_maskz_broadcast_i32x4(0xffff, lanes);
+}
+// Byte i of the four to lanes 16 i onwards.
+[[gnu::always_inline]] inline Exponents spread_rows(const uint8_t* from) {
+  int32_t rows;
+  std::memcpy(&rows, from, sizeof(rows));
+  const __m512i which = _mm512_set_epi64(0x0303030303030303, 0x0303030303030303, 0x0202020202020202,
+                                         0x0202020202020202, 0x0101010101010101, 0x0101010101010101, 0, 0);
+  return _mm512_shuffle_epi8(_mm512_set1_epi32(rows), which);
+}
+[[gnu::always_inline]] inline Exponents max_of_sums(Exponents largest, Exponents a, Exponents b) {
+  return _mm512_max_epi8(largest, _mm512_adds_epi8(a, b));
+}
+[[gnu::always_inline]] inline __m128i low_bytes(Ints values) {
+  return _mm512_maskz_cvtepi32_epi8(0xffff, (__m512i)values);
+}
+[[gnu::always_inline]] inline Ints widen_exponents(const int8_t* from) {
+  __m128i bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return (Ints)_mm512_maskz_cvtepi8_epi32(0xffff, bytes);
+}
+[[gnu::always_inline]] inline Floats floats_from_halves(Ints bits) {
+  return (Floats)_mm512_maskz_cvtph_ps(0xffff, _mm512_maskz_cvtepi32_epi16(0xffff, (__m512i)bits));
+}
+[[gnu::always_inline]] inline Ints halves_from_floats(Floats numbers) {
+  return (Ints)_mm512_maskz_cvtepu16_epi32(
+      0xffff, _mm512_maskz_cvtps_ph(0xffff, (__m512)numbers, _MM_FROUND_TO_NEAREST_INT));
+}
+#include "numeric/dot_floats.inc"
+#undef LEMMA_LANES_AVX512
+} // namespace
+} // namespace lemma::numeric::internal::avx512
+#pragma GCC pop_options
+#endif
+
+namespace lemma::numeric::internal {
+namespace {
+
+void LeaveBlock::operator()(int lane, int lanes, int row, int rows) const {
+  const int first_i = wide_is_a ? lane : row, first_j = wide_is_a ? row : lane;
+  DotTile part = part_of(model, tile, first_i, wide_is_a ? lanes : rows, first_j, wide_is_a ? rows : lanes);
+  paths += fallback(model, part);
+}
+
+std::optional<Element> element_of(FloatFormat format, bool as_f16) {
+  const FormatTraits& t = traits(format);
+  switch (format) {
+  case FloatFormat::f16:
+    return Element{
+        .bytes = 2, .is_bf16 = false, .is_wide_range = false, .least_field = 127 - 14, .magnitude_mask = 0};
+  case FloatFormat::bf16:
+    return Element{.bytes = 2, .is_bf16 = true, .is_wide_range = true, .least_field = 1, .magnitude_mask = 0};
+  case FloatFormat::tf32:
+    return Element{.bytes = 4,
+                   .is_bf16 = false,
+                   .is_wide_range = true,
+                   .least_field = 1,
+                   .magnitude_mask = -1 << t.padding_bits};
+  case FloatFormat::e4m3:
+  case FloatFormat::e5m2:
+  case FloatFormat::e2m3:
+  case FloatFormat::e3m2:
+  case FloatFormat::e2m1:
+    break;
+  default:
+    return std::nullopt;
+  }
+  return Element{.bytes = 1,
+                 .is_bf16 = false,
+                 .is_wide_range = false,
+                 .least_field = 127 + traits(as_f16 ? FloatFormat::f16 : format).min_exponent(),
+                 .magnitude_mask = static_cast<int32_t>(t.magnitude_mask()),
+                 .first_special = static_cast<int32_t>(t.max_finite()) + 1,
+                 .half_shift = 10 - t.mantissa_bits,
+                 .sign_shift = 15 - (t.exponent_bits + t.mantissa_bits),
+                 .factor = static_cast<float>(1 << (15 - t.bias))};
+}
+
+RunFloats run_of(DotLevel level) {
+#ifdef LEMMA_DOT_LANES
+  if (level != DotLevel::scalar)
+    return level == DotLevel::avx2 ? avx2::run_floats : avx512::run_floats;
+#endif
+  return nullptr;
+}
+
+// What the loops need of the model; false where they have no way to compute by it.
+bool describe(const DotModel& model, const DotTile& tile, FloatTile& out) {
+  const bool split = model.scheme == DotScheme::split_quad;
+  const auto a = element_of(model.a, split), b = element_of(model.b, split);
+  const bool to_half = model.d == FloatFormat::f16;
+  if (!a || !b || tile.a_index || tile.scale_a || tile.scale_b || tile.k > kMaxK ||
+      (model.scheme != DotScheme::fused && !split))
+    return false;
+  if ((tile.k * a->bytes) % 4 != 0 || (tile.k * b->bytes) % 4 != 0 || (split && tile.k % 4 != 0))
+    return false;
+  if (model.rounding != (to_half ? Rounding::rn : Rounding::rz) || (to_half && model.c != FloatFormat::f16))
+    return false;
+  out.k = tile.k;
+  out.step_k = split ? tile.k / 2 : model.max_fused_k == 0 ? tile.k : std::min(model.max_fused_k, tile.k);
+  // Sums of a step in 32 bits: products are below 4, the accumulator below 2. (An accumulator on top of the
+  // largest products may overflow; the loops notice.)
+  if (model.fraction_bits > 25 || (int64_t{4} << model.fraction_bits) * out.step_k > int64_t{1} << 31)
+    return false;
+  out.adds_c_last = split;
+  for (int k = 0; k < tile.k; ++k)
+    out.order[k] = static_cast<uint8_t>(split ? k / 4 * 2 + k % 2 + (k % 4 >= 2 ? tile.k / 2 : 0) : k);
+  out.c_kind = model.c == FloatFormat::f32 ? Accumulator::f32
+               : widens_c(model)           ? Accumulator::f16_widened
+                                           : Accumulator::f16;
+  out.d_kind = to_half ? Accumulator::f16 : Accumulator::f32;
+  out.c_bytes = element_bytes(model.c);
+  out.d_bytes = element_bytes(model.d);
+  out.c = tile.c;
+  out.d = tile.d;
+  out.fraction_bits = model.fraction_bits;
+  out.kept_mask = to_half ? -1 : -1 << (23 - model.kept_fraction_bits);
+  // A result is at least 2^(exponent - F): a normal number of f32. And zeros' exponents, -128 plus at most
+  // 20, are below.
+  out.least_field = std::max(127 - 100, model.fraction_bits + 1);
+  const int stride = static_cast<int>(row_stride(tile));
+  // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
+  const bool wide_is_a = tile.n % kLanes != 0 && tile.n < kBlockLanes && tile.m % kLanes == 0;
+  out.wide = wide_is_a ? tile.a : tile.b;
+  out.narrow = wide_is_a ? tile.b : tile.a;
+  out.wide_rows = wide_is_a ? tile.m : tile.n;
+  out.narrow_rows = wide_is_a ? tile.n : tile.m;
+  out.wide_element = wide_is_a ? *a : *b;
+  out.narrow_element = wide_is_a ? *b : *a;
+  out.wide_stride = wide_is_a ? stride : 1;
+  out.narrow_stride = wide_is_a ? 1 : stride;
+  return true;
+}
+
+} // namespace
+
+bool dot_fused_floats(const DotModel& model, const DotTile& tile, DotFallback fallback, DotPaths& paths) {
+  const RunFloats run = run_of(dot_level());
+  FloatTile lanes;
+  if (!run || !describe(model, tile, lanes))
+    return false;
+  DotPaths left;
+  run(lanes, {model, tile, lanes.wide == tile.a, fallback, left});
+  left.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n) - left.total();
+  paths += left;
+  return true;
+}
+
+} // namespace lemma::numeric::internal

@@ -1,0 +1,23 @@
+// The fused rule by the host's f32 arithmetic: the fast way for ordinary numbers, at every level of the
+// host's vector instructions.
+//
+// Here: f16, bf16, tf32 and the 8-bit containers, dense, in any tile; blocks of it that hold a NaN, an
+// infinity, or numbers so large or small that f32 does not carry them exactly are left. Not here: sparse and
+// block-scaled operands (dot_fused.cc), integers (dot_integers.h).
+//
+// Tests: tests/unit/numeric/dot_test.cc (every level that the host has, against the scalar code).
+#pragma once
+
+#include "numeric/dot.h"
+
+namespace lemma::numeric::internal {
+
+// Where the fast way does not apply: writes rows [row, row + tile.m) and columns of the part of a tile that
+// `tile` is. Returns how.
+using DotFallback = DotPaths (*)(const DotModel& model, const DotTile& tile);
+
+// Writes the whole tile, `fallback` doing the blocks that are left; or returns false, having written nothing,
+// where the model, the tile or the host's level rule the fast way out altogether.
+bool dot_fused_floats(const DotModel& model, const DotTile& tile, DotFallback fallback, DotPaths& paths);
+
+} // namespace lemma::numeric::internal
