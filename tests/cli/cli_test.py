@@ -108,6 +108,62 @@ class Cli(unittest.TestCase):
             "in.bin", np.uint32(7)), f"out={out}:4", KERNELS)
         self.assertEqual(np.fromfile(out, np.uint32).tolist(), [7])
 
+    # --- lemma isa ----------------------------------------------------------------------------------------------------
+
+    def test_isa_lists_the_catalogue(self):
+        rows = json.loads(self.call("isa", "--json").stdout)["instructions"]
+        text = self.call("isa").stdout
+        self.assertGreater(len(rows), 90)
+        for row in rows:
+            self.assertIn(row["name"], text)
+            self.assertTrue(row["targets"] and row["ptx"] and row["section"], row)
+        self.assertLessEqual(max(len(line) for line in text.splitlines()), 120)
+        hopper = [row for row in rows if row["opcode"] == "wgmma.mma_async"]
+        self.assertTrue(all(row["targets"] == [{"target": "sm_90a", "covers": "this alone"}] for row in hopper))
+
+    def test_isa_says_how_each_was_checked(self):
+        """By the records themselves: a case of mma is named by its spelling."""
+        recorded = json.loads((FOLDER.parent / "golden/sm_90a/mma.json").read_text())["cases"]
+        rows = json.loads(self.call("isa", "mma.sync", "f64", "--json").stdout)["instructions"]
+        for row in rows:
+            shape = "m{m}n{n}k{k}".format(**row["shape"])
+            named = [name for name in recorded if name.startswith(shape + ".") and "f64" in name]
+            self.assertEqual(row["checked"]["cases"], len(named), row["name"])
+            self.assertEqual(row["checked"]["gpu"], "NVIDIA H200")
+            self.assertGreaterEqual(row["checked"]["outputs"], len(named) * 2**16)
+        self.assertEqual(len(rows), 4)
+        self.assertIn("not checked on hardware", self.call("isa", "--all", "tcgen05.mma").stdout)
+
+    def test_isa_filters(self):
+        def names(*words):
+            return [row["name"] for row in json.loads(self.call("isa", *words, "--json").stdout)["instructions"]]
+
+        self.assertTrue(all(name.startswith("mma.") for name in names("mma.sync", "f16")))
+        self.assertTrue(all("bf16" in name for name in names("bf16", "sm_80")))
+        self.assertFalse([name for name in names("sm_75") if "bf16" in name or "wgmma" in name])
+        self.assertTrue(all(name.startswith("wgmma") for name in names("wgmma*f32*")))
+        self.assertIn("no instruction fits", self.call("isa", "wgmma", "f64", status=USAGE).stderr)
+        self.assertIn("redux.sync", self.call("isa", "--all", "redux").stdout)
+        self.assertIn("lemma isa --all redux", self.call("isa", "redux", status=USAGE).stderr)
+
+    def test_isa_explains_one(self):
+        name = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+        text = self.call("isa", name).stdout
+        for words in ("4 x .f16x2", "row = lane / 4 + 8 * (r % 2)", "col = 2 * (lane % 4) + 8 * (r / 2) + e",
+                      "PTX ISA 7.0, sm_80 and up", "sm_90   F = 25, all K at once", "sm_80   F = 24, K in steps of 8"):
+            self.assertIn(words, text)
+        facts = json.loads(self.call("isa", name, "--json").stdout)
+        self.assertEqual([(o["name"], o["registers"]) for o in facts["operands"]], [("d", 4), ("a", 4), ("b", 2), ("c", 4)])
+        self.assertEqual(facts["flops"], 2 * 16 * 8 * 16)
+        # A start that only one has; N of wgmma is the spelling's.
+        self.assertEqual(json.loads(self.call("isa", name[:-8], "--json").stdout), facts)
+        wgmma = json.loads(self.call("isa", "wgmma.mma_async.sync.aligned.m64n24k16.f32.f16.f16", "--json").stdout)
+        self.assertEqual(wgmma["operands"][0]["registers"], 12)
+
+    def test_isa_suggests(self):
+        done = self.call("isa", "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", status=USAGE)
+        self.assertIn("did you mean mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32?", done.stderr)
+
     # --- arguments --------------------------------------------------------------------------------------------------
 
     def scalars(self, *values, status=OK):

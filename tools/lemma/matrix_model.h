@@ -1,0 +1,25 @@
+// The arithmetic of a named matrix instruction on a machine, and how it reads.
+//
+// Tests: tests/cli/.
+#pragma once
+
+#include "matrix_name.h"
+
+#include "numeric/dot.h"
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace lemma::cli {
+
+// None: the machine has no such instruction, or it moves data only.
+std::optional<numeric::DotModel> model_of(const MatrixName& name, numeric::Arch arch);
+
+// Every machine there is, oldest first.
+std::span<const numeric::Arch> all_archs();
+
+// "exact products, cut to 25 fraction bits, all of K at once; rounded toward zero".
+std::string describe(const numeric::DotModel& model, int k);
+
+} // namespace lemma::cli

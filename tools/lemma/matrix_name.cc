@@ -1,0 +1,201 @@
+#include "matrix_name.h"
+
+#include "support/diagnostic.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+
+namespace lemma::cli {
+namespace {
+
+using isa::MatrixRow;
+using isa::Opcode;
+using isa::Qual;
+using isa::Type;
+using layout::Matrix;
+
+MatrixName named(const MatrixRow& row, std::string spelling) {
+  MatrixName name{.row = &row, .exact = row, .spelling = std::move(spelling), .quals = {}, .types = {}};
+  isa::MatchCache cache;
+  Diagnostic error;
+  if (const isa::Match* match = cache.find(name.spelling, 0, error)) {
+    name.quals = match->quals;
+    name.types = match->types;
+  }
+  if (row.columns != isa::Columns::one) {
+    for (const Qual qual : name.quals)
+      if (const auto shape = isa::matrix_shape(isa::to_string(qual)))
+        name.exact.shape.n = (*shape)[1];
+    name.exact.columns = isa::Columns::one;
+  }
+  return name;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+template <class T>
+std::vector<std::string> words_of(const std::vector<T>& values) {
+  std::vector<std::string> words;
+  for (const T value : values)
+    words.emplace_back(to_string(value));
+  return words;
+}
+
+std::string slot_pattern(const isa::Slot& slot, const MatrixRow& row) {
+  const std::vector<std::string> words = slot.is_type() ? words_of(slot.types) : words_of(slot.quals);
+  if (slot.name == "ss")
+    return "{.ss}";
+  if (words.size() == 1)
+    return slot.optional ? fmt::format("{{.{}}}", words[0]) : "." + words[0];
+  if (row.columns != isa::Columns::one && isa::matrix_shape(words[0]))
+    return fmt::format(".m{}nNk{}", row.shape.m, row.shape.k);
+  return slot.optional ? fmt::format("{{.{}}}", fmt::join(words, ",."))
+                       : fmt::format(".{{{}}}", joined(words));
+}
+
+bool fits(const MatrixRow& row, const std::vector<std::string>& spellings, const std::string& word,
+          bool from_the_start) {
+  if (const auto target = isa::parse_target(word))
+    return form_of(row).targets.contains(*target);
+  return std::any_of(spellings.begin(), spellings.end(), [&](const std::string& spelling) {
+    if (word.find('*') != std::string::npos)
+      return fnmatch(word.c_str(), spelling.c_str(), 0) == 0;
+    return from_the_start ? spelling.starts_with(word) : spelling.find(word) != std::string::npos;
+  });
+}
+
+} // namespace
+
+bool MatrixName::has(Qual qual) const {
+  return std::find(quals.begin(), quals.end(), qual) != quals.end();
+}
+
+const isa::Form& form_of(const MatrixRow& row) {
+  const std::string syntax = isa::syntax_of(row), where = isa::where_of(row);
+  for (const isa::Form* form : isa::forms_of(row.opcode))
+    if (form->syntax == syntax && form->where == where)
+      return *form;
+  return *isa::forms_of(row.opcode).front(); // not reached: every row is a form (catalogue_test.cc)
+}
+
+std::string pattern_of(const MatrixRow& row) {
+  const isa::Form& form = form_of(row);
+  std::string pattern(isa::to_string(row.opcode));
+  for (const isa::Slot& slot : form.slots)
+    pattern += slot_pattern(slot, row);
+  return pattern;
+}
+
+std::vector<const MatrixRow*> rows_like(const std::vector<std::string>& words) {
+  std::vector<const MatrixRow*> rows;
+  std::vector<std::vector<std::string>> spellings;
+  for (const MatrixRow& row : isa::matrix_rows()) {
+    rows.push_back(&row);
+    spellings.push_back(isa::spellings_of(row));
+  }
+  // "mma.sync" is no wish for wmma.mma.sync.
+  std::vector<bool> begins(words.size());
+  for (size_t w = 0; w < words.size(); ++w)
+    for (const std::vector<std::string>& all : spellings)
+      begins[w] = begins[w] || std::any_of(all.begin(), all.end(), [&](const std::string& spelling) {
+                    return spelling.starts_with(words[w]);
+                  });
+  size_t kept = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    bool all = true;
+    for (size_t w = 0; w < words.size(); ++w)
+      all = all && fits(*rows[i], spellings[i], words[w], begins[w]);
+    if (all)
+      rows[kept++] = rows[i];
+  }
+  rows.resize(kept);
+  return rows;
+}
+
+std::string suggestions(std::string_view name) {
+  std::vector<std::string> all;
+  for (const MatrixRow& row : isa::matrix_rows())
+    for (std::string& spelling : isa::spellings_of(row))
+      all.push_back(std::move(spelling));
+  const std::vector<std::string_view> candidates(all.begin(), all.end());
+  std::string text;
+  for (const std::string& near : nearest(name, candidates))
+    text += fmt::format("  did you mean {}?\n", near);
+  return text;
+}
+
+Result<MatrixName, std::string> find_matrix(std::string_view name) {
+  std::vector<std::pair<const MatrixRow*, std::string>> begin_so; // the first spelling of each row
+  for (const MatrixRow& row : isa::matrix_rows()) {
+    bool first = true;
+    for (std::string& spelling : isa::spellings_of(row)) {
+      if (spelling == name)
+        return named(row, std::move(spelling));
+      if (first && spelling.starts_with(name)) {
+        begin_so.emplace_back(&row, std::move(spelling));
+        first = false;
+      }
+    }
+  }
+  if (begin_so.size() == 1)
+    return named(*begin_so[0].first, begin_so[0].second);
+  if (begin_so.empty())
+    return fail(
+        fmt::format("no matrix instruction is called {}\n{}  all: lemma isa\n", name, suggestions(name)));
+  constexpr size_t kShown = 8;
+  std::string text = fmt::format("{} begins the names of {} instructions; which?\n", name, begin_so.size());
+  for (size_t i = 0; i < std::min(kShown, begin_so.size()); ++i)
+    text += fmt::format("  {}\n", begin_so[i].second);
+  if (begin_so.size() > kShown)
+    text += fmt::format("  ... all: lemma isa {}\n", name);
+  return fail(text);
+}
+
+std::vector<MatrixOperand> operands_of(const MatrixName& name) {
+  const MatrixRow& row = name.exact;
+  std::vector<Matrix> matrices;
+  const bool one = row.spelled == "m";
+  if (one)
+    matrices = {row.matrix};
+  else if (row.fragments == isa::FragmentRule::wgmma)
+    matrices = {Matrix::d, Matrix::a, Matrix::b};
+  else
+    matrices = {Matrix::d, Matrix::a, Matrix::b, Matrix::c};
+  std::vector<MatrixOperand> operands;
+  for (const Matrix matrix : matrices) {
+    MatrixOperand operand;
+    operand.name = "abcd"[static_cast<int>(matrix)];
+    operand.matrix = matrix;
+    operand.type = isa::type_of(row, matrix, name.types);
+    const bool wgmma = row.fragments == isa::FragmentRule::wgmma;
+    operand.in_memory = wgmma && matrix == Matrix::b;
+    operand.or_in_memory = wgmma && matrix == Matrix::a;
+    if (!operand.in_memory) {
+      const auto order = [&] { // .alayout and .blayout, in this order
+        int skip = matrix == Matrix::b ? 1 : 0;
+        for (const Qual qual : name.quals)
+          if ((qual == Qual::row || qual == Qual::col) && skip-- == 0)
+            return qual == Qual::row ? layout::MajorOrder::row : layout::MajorOrder::col;
+        return layout::MajorOrder::row;
+      }();
+      operand.fragment = isa::fragment_of(row, matrix, operand.type, order);
+      operand.registers = isa::registers_of(row, matrix, operand.type);
+      if (row.fragments == isa::FragmentRule::m8n8) {
+        const int num = name.has(Qual::x4) ? 4 : name.has(Qual::x2) ? 2 : 1;
+        operand.fragment = layout::m8n8_b16(num, name.has(Qual::trans) && row.opcode != Opcode::movmatrix);
+        operand.registers.count = num;
+      }
+    }
+    operands.push_back(std::move(operand));
+  }
+  return operands;
+}
+
+} // namespace lemma::cli

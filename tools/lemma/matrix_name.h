@@ -1,0 +1,60 @@
+// Matrix instructions by name, as the user writes one: finds the row of the catalogue, and says which
+// operands an instruction of that spelling has and who holds them.
+//
+// Tests: tests/cli/.
+#pragma once
+
+#include "isa/catalogue.h"
+#include "isa/form.h"
+#include "lemma/result.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma::cli {
+
+// One spelling of a row.
+struct MatrixName {
+  const isa::MatrixRow* row = nullptr; // in the catalogue
+  isa::MatrixRow exact{};              // the row with the spelling's own N, where the row has many
+  std::string spelling;                // in full
+  std::vector<isa::Qual> quals;
+  std::vector<isa::Type> types; // as written
+
+  bool has(isa::Qual qual) const;
+};
+
+// A matrix of an instruction.
+struct MatrixOperand {
+  std::string name; // "a", as --operand has it
+  layout::Matrix matrix = layout::Matrix::d;
+  isa::Type type = isa::Type::none; // of its elements
+  bool in_memory = false;           // B of wgmma: only ever in shared memory, found by a descriptor
+  bool or_in_memory = false;        // A of wgmma
+  layout::Fragment fragment{};      // unless in_memory
+  isa::FragmentRegisters registers{};
+};
+
+// `name`: a full spelling, or the start of the spellings of one row (then of the first of them). The error is
+// some lines that say which there are, or which are near.
+Result<MatrixName, std::string> find_matrix(std::string_view name);
+
+// D, A, B, C, in the instruction's order; the one that moves of loads and stores.
+std::vector<MatrixOperand> operands_of(const MatrixName& name);
+
+// All spellings in one: "mma.sync.aligned.m16n8k32.row.col{.satfinite}.s32.{s8,u8}.{s8,u8}.s32".
+std::string pattern_of(const isa::MatrixRow& row);
+
+// The rows that every word fits, in the catalogue's order. A word is the start of a spelling where
+// any has it, else a part of one; a shell pattern of a whole one; or a target that must have the row
+// ("sm_90a").
+std::vector<const isa::MatrixRow*> rows_like(const std::vector<std::string>& words);
+
+// "did you mean ..." for a name that is none; empty where nothing is near.
+std::string suggestions(std::string_view name);
+
+// The form of the tables that the row became; of wgmma the one with A in shared memory.
+const isa::Form& form_of(const isa::MatrixRow& row);
+
+} // namespace lemma::cli
