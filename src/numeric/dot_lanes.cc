@@ -86,8 +86,9 @@ using Pairs = __m256i;
 [[gnu::always_inline]] inline Pairs multiply_pairs(Pairs a, Pairs b) {
   return _mm256_madd_epi16(a, b);
 }
-#include "numeric/dot_lanes.inc"
 #include "numeric/dot_vectors.inc"
+// (the order matters)
+#include "numeric/dot_lanes.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2
 #pragma GCC pop_options
@@ -103,8 +104,9 @@ using Pairs = __m512i;
 [[gnu::always_inline]] inline Pairs multiply_pairs(Pairs a, Pairs b) {
   return _mm512_madd_epi16(a, b);
 }
-#include "numeric/dot_lanes.inc"
 #include "numeric/dot_vectors.inc"
+// (the order matters)
+#include "numeric/dot_lanes.inc"
 #undef LEMMA_LANES_AVX512
 } // namespace
 } // namespace lemma::numeric::internal::avx512
