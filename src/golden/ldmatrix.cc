@@ -121,10 +121,12 @@ Case make_move(const MatrixSpelling& s) {
 
 } // namespace
 
-std::vector<Case> ldmatrix_cases(std::string_view) {
+std::vector<Case> ldmatrix_cases(std::string_view group) {
   std::vector<Case> cases;
   for (const isa::MatrixRow& row : isa::matrix_rows()) {
     if (row.opcode != Opcode::ldmatrix && row.opcode != Opcode::stmatrix && row.opcode != Opcode::movmatrix)
+      continue;
+    if (group_of(row) != group)
       continue;
     for (const MatrixSpelling& s : matrix_spellings(row))
       cases.push_back(row.opcode == Opcode::movmatrix ? make_move(s)

@@ -26,7 +26,8 @@ constexpr std::string_view SPEC_WMMA_MMA = "warp-level-matrix-instructions-wmma-
 constexpr std::string_view SPEC_WGMMA = "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-async";
 
 constexpr TypeSet f16 = Type::f16, bf16 = Type::bf16, tf32 = Type::tf32, f32 = Type::f32, f64 = Type::f64,
-                  s32 = Type::s32, b16 = Type::b16, b1 = Type::b1, s4 = Type::s4, u4 = Type::u4;
+                  s32 = Type::s32, b16 = Type::b16, b8 = Type::b8, b1 = Type::b1, s4 = Type::s4,
+                  u4 = Type::u4;
 constexpr TypeSet s8 = Type::s8, e4m3 = Type::e4m3;
 constexpr Type u8 = Type::u8, e5m2 = Type::e5m2;
 
@@ -128,6 +129,18 @@ std::string_view moved_layout(const MatrixRow& row) {
   return row.layouts == Layouts::row_col && row.matrix == Matrix::b ? "col" : "layout";
 }
 
+// ldmatrix and stmatrix.
+std::string moved_rows_syntax(const MatrixRow& row) {
+  const auto [m, n, k] = row.shape;
+  const std::string_view trans = m * n == 64 ? "{.trans}" : m == 16 ? ".trans" : "";
+  const std::string elements =
+      row.packing == Qual::none ? type_words(row) : fmt::format(".b8x16.{}", to_string(row.packing));
+  const std::string head = fmt::format("sync.aligned.{}.num{}{{.ss}}{}", shape_word(row), trans, elements);
+  if (row.opcode == Opcode::stmatrix)
+    return fmt::format("stmatrix.{}  [a], r:bits(b32)[num]-imm", head);
+  return fmt::format("ldmatrix.{}  d:bits(b32)[num{}]+_, [a]", head, m * n == 256 ? "*2" : "");
+}
+
 // The shapes of a wgmma row as the form tables write them.
 std::string wgmma_shapes(const MatrixRow& row) {
   const int n = row.shape.n, k = row.shape.k;
@@ -196,7 +209,8 @@ std::span<const MatrixRow> matrix_rows() {
 const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<const Type> types) {
   for (const MatrixRow& row : kRows) {
     if (row.opcode != opcode || types.size() != row.spelled.size() ||
-        (row.op != Qual::none && !has(quals, row.op)))
+        (row.op != Qual::none && !has(quals, row.op)) ||
+        (row.packing != Qual::none && !has(quals, row.packing)))
       continue;
     if (row.columns != Columns::one) {
       if (!has_shape(row, quals))
@@ -244,7 +258,14 @@ Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::Maj
   case FragmentRule::m8n8:
     break;
   }
-  return layout::m8n8_b16(1, false);
+  const Fragment fragment = memory_fragment(row, 1, false);
+  return fragment.rows == row.shape.m ? fragment : layout::transposed(fragment);
+}
+
+Fragment memory_fragment(const MatrixRow& row, int num, bool trans) {
+  if (row.shape.n == 16)
+    return row.shape.m == 8 ? layout::m8n16_b8(num) : layout::m16n16_b8(num);
+  return row.shape.m == 16 ? layout::m16n8_b8(num) : layout::m8n8_b16(num, trans);
 }
 
 FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
@@ -265,6 +286,7 @@ FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
     out.type = Type::s32;
     break;
   case Type::b16:
+  case Type::b8:
   case Type::s4:
   case Type::u4:
   case Type::b1:
@@ -289,9 +311,8 @@ std::string syntax_of(const MatrixRow& row) {
     return fmt::format("wmma.store.{}.sync.aligned.{}.{}{{.ss}}{}  [a], r:{}{{, stride:u32}}", letter,
                        moved_layout(row), shape_word(row), type_words(row), moved);
   case Opcode::ldmatrix:
-    return "ldmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  d:bits(b32)[num]+_, [a]";
   case Opcode::stmatrix:
-    return "stmatrix.sync.aligned.m8n8.num{.trans}{.ss}.b16  [a], r:bits(b32)[num]-imm";
+    return moved_rows_syntax(row);
   case Opcode::movmatrix:
     return "movmatrix.sync.aligned.m8n8.trans.b16  d:bits(b32), a:bits(b32)-imm";
   case Opcode::wgmma_mma_async:
@@ -320,7 +341,8 @@ std::string where_of(const MatrixRow& row) {
     break;
   case Opcode::ldmatrix:
   case Opcode::stmatrix:
-    add("num = .x1 .x2 .x4; ss = .shared .shared::cta");
+    add(row.shape.m * row.shape.n == 256 ? "num = .x1 .x2" : "num = .x1 .x2 .x4");
+    add("ss = .shared .shared::cta");
     break;
   case Opcode::wgmma_mma_async:
     add("shape = " + wgmma_shapes(row));

@@ -87,6 +87,8 @@ struct MatrixRow {
   // K of the machine instruction that this one assembles to, where that is less than the shape's: the product
   // is then taken in several steps, each from the result of the one before. 0: the shape's.
   int step_k = 0;
+  // ldmatrix: .b4x16_p64 or .b6x16_p32, elements of which 16 are packed in memory and become a byte each.
+  Qual packing = Qual::none;
   Qual op = Qual::none;    // of single bits: .and or .xor, before .popc
   bool satfinite = false;  // {.satfinite}
   bool rounding = false;   // {.rn .rz .rm .rp}
@@ -108,10 +110,15 @@ const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<
 Type type_of(const MatrixRow& row, layout::Matrix matrix, std::span<const Type> types);
 
 // Who holds matrix `matrix`, whose elements are of `type`, in an instruction of the row. `order` matters to
-// m8n8k4 alone. For ldmatrix and kin: one matrix, not transposed; layout::m8n8_b16() gives the others. wgmma:
-// of the row's largest N; B has none.
+// m8n8k4 alone. For ldmatrix and kin: one matrix, not transposed where that is a choice; memory_fragment()
+// gives the others. wgmma: of the row's largest N; B has none.
 layout::Fragment fragment_of(const MatrixRow& row, layout::Matrix matrix, Type type,
                              layout::MajorOrder order = layout::MajorOrder::row);
+
+// ldmatrix, stmatrix, movmatrix: `num` matrices below one another, in the coordinates of memory, where each
+// row is one that a lane gives the address of. `trans`: as .trans loads or stores m8n8; the other shapes have
+// one way only.
+layout::Fragment memory_fragment(const MatrixRow& row, int num, bool trans);
 
 // Registers of that fragment: their number and the type that the assembler wants them to have.
 struct FragmentRegisters {

@@ -279,6 +279,33 @@ constexpr Fragment m8n8_b16(int num, bool trans) {
   f.reg = {Mode{num, {8, 0}}};
   return f;
 }
+// The same of bytes. A row of memory has 16 of them in all three; what the ISA calls m16n8 is 8 such rows,
+// because it is stored transposed. Not checked on hardware by us: sm_100a and its like only. The ISA's
+// figures agree with the copies of CUTLASS (SM100_U8x8_LDSM_T, SM100_SU4_DU8x16_x1_LDSM_N,
+// SM100_U8x4_STSM_T).
+constexpr Fragment m8n16_b8(int num) {
+  Fragment f{.rows = 8 * num, .cols = 16, .element_bits = 8};
+  f.lane = {Mode{4, {0, 4}}, Mode{8, {1, 0}}};
+  f.reg = {Mode{num, {8, 0}}};
+  f.elem = {Mode{4, {0, 1}}};
+  return f;
+}
+// Transposed: two registers a matrix.
+constexpr Fragment m16n16_b8(int num) {
+  Fragment f{.rows = 16 * num, .cols = 16, .element_bits = 8};
+  f.lane = {Mode{4, {4, 0}}, Mode{8, {0, 1}}};
+  f.reg = {Mode{2, {0, 8}}, Mode{num, {16, 0}}};
+  f.elem = {Mode{4, {1, 0}}};
+  return f;
+}
+// Transposed, so that a register holds four elements of an accumulator's m16n8 fragment.
+constexpr Fragment m16n8_b8(int num) {
+  Fragment f{.rows = 8 * num, .cols = 16, .element_bits = 8};
+  f.lane = {Mode{4, {2, 0}}, Mode{8, {0, 1}}};
+  f.reg = {Mode{num, {8, 0}}};
+  f.elem = {Mode{2, {1, 0}}, Mode{2, {0, 8}}};
+  return f;
+}
 
 // The matrix as text: one line a row, each element as lane:register, with .element where a register holds
 // several. Copies are counted in the first line.

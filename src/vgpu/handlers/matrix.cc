@@ -436,23 +436,24 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
 
 // --- ldmatrix, stmatrix, movmatrix ---
 
-constexpr uint32_t kRowBytes = 16; // of an 8 x 8 matrix of b16
-constexpr int kRows = 8;
+constexpr uint32_t kRowBytes = 16; // of every matrix, and what rows are aligned to
 
 struct M8n8Plan {
   TileMap map;
   TileMap transposed; // movmatrix: of the destination
   StateSpace space = StateSpace::generic;
-  int num = 1;
+  int rows = 8;                   // of all the matrices together
+  uint32_t row_bytes = kRowBytes; // that are read or written; a packed row is less, the rest is padding
+  uint32_t packed_bits = 0;       // of an element in memory that becomes a byte; 0: elements move as they are
 };
 
-// Lane i gives the address of row i % 8 of matrix i / 8. Calls f(row's host bytes, row index); false after a
-// fault.
+// Lane i gives the address of row i, the matrices' rows counted through. Calls f(row's host bytes, row
+// index); false after a fault.
 template <class F>
 bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind, F&& f) {
   uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
-  for (int lane = 0; lane < plan.num * kRows; ++lane) {
+  for (int lane = 0; lane < plan.rows; ++lane) {
     if (plan.space == StateSpace::generic && at[lane] - kSharedWindow >= kSharedWindowBytes) {
       x.fault_at(in, FaultKind::wrong_space,
                  fmt::format(
@@ -461,12 +462,21 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind,
                  lane, at[lane]);
       return false;
     }
-    std::byte* host = x.access(in, plan.space, at[lane], kRowBytes, kRowBytes, kind, lane);
+    std::byte* host = x.access(in, plan.space, at[lane], plan.row_bytes, kRowBytes, kind, lane);
     if (!host)
       return false;
     f(host, lane);
   }
   return true;
+}
+
+// Sixteen elements of `bits` bits, the first lowest, to one a byte: its low bits.
+void unpack_row(const std::byte* from, uint32_t bits, std::byte* to) {
+  uint64_t words[2] = {};
+  std::memcpy(words, from, kRowBytes * bits / 8);
+  const auto row = static_cast<unsigned __int128>(words[1]) << 64 | words[0];
+  for (uint32_t i = 0; i < kRowBytes; ++i)
+    to[i] = static_cast<std::byte>(static_cast<uint32_t>(row >> i * bits) & ((1u << bits) - 1));
 }
 
 Step run_ldmatrix(Exec& x, const DecodedInst& in) {
@@ -476,12 +486,16 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
   Tile tile;
   const bool ok = for_rows(x, in, plan, Access::read, [&](const std::byte* host, int row) {
-    std::memcpy(tile.bytes + static_cast<size_t>(row) * kRowBytes, host, kRowBytes);
+    std::byte* const to = tile.bytes + static_cast<size_t>(row) * kRowBytes;
+    if (plan.packed_bits != 0)
+      unpack_row(host, plan.packed_bits, to);
+    else
+      std::memcpy(to, host, kRowBytes);
   });
   if (!ok)
     return Step::stopped;
   std::byte* destinations[kMaxRegisters];
-  destination_lanes(x, in, plan.num, destinations);
+  destination_lanes(x, in, plan.map.registers(), destinations);
   plan.map.scatter(tile.bytes, destinations);
   return Step::next;
 }
@@ -492,7 +506,7 @@ Step run_stmatrix(Exec& x, const DecodedInst& in) {
     return step;
   const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
   const std::byte* sources[kMaxRegisters];
-  source_lanes(x, in, 1, plan.num, sources);
+  source_lanes(x, in, 1, plan.map.registers(), sources);
   Tile tile;
   plan.map.gather(sources, tile.bytes);
   const bool ok = for_rows(x, in, plan, Access::write, [&](std::byte* host, int row) {
@@ -516,22 +530,29 @@ Step run_movmatrix(Exec& x, const DecodedInst& in) {
 
 bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
-  if (!isa::find_row(instruction.opcode, instruction.quals, instruction.types) || operands.size() != 2)
+  const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
+  if (!row || operands.size() != 2)
     return false;
   auto& plan = *decoder.make_extra<M8n8Plan>(in);
   const bool trans = instruction.has(Qual::trans);
   if (instruction.opcode == Opcode::movmatrix) {
-    plan.map = TileMap(layout::m8n8_b16(1, false), MajorOrder::row);
-    plan.transposed = TileMap(layout::m8n8_b16(1, true), MajorOrder::row);
+    plan.map = TileMap(isa::memory_fragment(*row, 1, false), MajorOrder::row);
+    plan.transposed = TileMap(isa::memory_fragment(*row, 1, true), MajorOrder::row);
     in.handler = run_movmatrix;
     decoder.set_simple_operands(in, instruction, Type::b32, Type::b32);
     return true;
   }
-  plan.num = instruction.has(Qual::x4) ? 4 : instruction.has(Qual::x2) ? 2 : 1;
-  plan.map = TileMap(layout::m8n8_b16(plan.num, trans), MajorOrder::row);
+  const int num = instruction.has(Qual::x4) ? 4 : instruction.has(Qual::x2) ? 2 : 1;
+  const layout::Fragment fragment = isa::memory_fragment(*row, num, trans);
+  plan.map = TileMap(fragment, MajorOrder::row);
+  plan.rows = fragment.rows;
+  if (row->packing != Qual::none) {
+    plan.packed_bits = row->packing == Qual::b6x16_p32 ? 6 : 4;
+    plan.row_bytes = kRowBytes * plan.packed_bits / 8;
+  }
   const bool load = instruction.opcode == Opcode::ldmatrix;
   const auto registers = elements(operands[load ? 0 : 1]);
-  if (registers.size() != static_cast<size_t>(plan.num))
+  if (registers.size() != static_cast<size_t>(plan.map.registers()))
     return false;
   std::vector<Slot> dsts, srcs{place_address(decoder, instruction, operands[load ? 1 : 0], in, plan.space)};
   for (const Operand& element : registers)

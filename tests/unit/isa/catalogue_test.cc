@@ -135,6 +135,11 @@ std::string vector_of(const MatrixRow& row, Matrix matrix, Type type, int column
   return text + "}";
 }
 
+// Registers of one matrix of ldmatrix and kin.
+int vector_size(const MatrixRow& row) {
+  return registers_of(row, Matrix::d, row.types.d.first()).count;
+}
+
 std::string operands_of(const MatrixRow& row, const std::string& spelling) {
   const auto first = [&](Matrix matrix, const TypeSet& set) { return vector_of(row, matrix, set.first()); };
   const TypeSet& moved = row.matrix == Matrix::a   ? row.types.a
@@ -142,9 +147,13 @@ std::string operands_of(const MatrixRow& row, const std::string& spelling) {
                          : row.matrix == Matrix::c ? row.types.c
                                                    : row.types.d;
   const std::string address = spelling.find(".shared") != std::string::npos ? "[sm]" : "[rd0]";
-  const std::string x = spelling.find(".x4") != std::string::npos   ? "{r0,r1,r2,r3}"
-                        : spelling.find(".x2") != std::string::npos ? "{r0,r1}"
-                                                                    : "{r0}";
+  const bool four = spelling.find(".x4") != std::string::npos,
+             two = spelling.find(".x2") != std::string::npos;
+  const int moved_registers = (four  ? 4
+                               : two ? 2
+                                     : 1) *
+                              (row.fragments == FragmentRule::m8n8 ? vector_size(row) : 1);
+  const std::string x = moved_registers == 4 ? "{r0,r1,r2,r3}" : moved_registers == 2 ? "{r0,r1}" : "{r0}";
   switch (row.opcode) {
   case Opcode::wmma_load:
     return first(row.matrix, moved) + "," + address + ",r9";

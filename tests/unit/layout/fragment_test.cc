@@ -424,6 +424,26 @@ TEST(M8n8Fragment, AgreesWithTheIsa) {
   }
 }
 
+// Bytes: lane 4 * g + q. A row of memory is the second index; what is transposed on the way swaps them.
+TEST(M8n8Fragment, OfBytesAgreesWithTheIsa) {
+  for (const int num : {1, 2, 4}) {
+    expect_covered(m8n16_b8(num), 1, "ldmatrix m8n16");
+    expect_covered(m16n16_b8(num), 1, "ldmatrix m16n16");
+    expect_covered(m16n8_b8(num), 1, "stmatrix m16n8");
+    for (int lane = 0; lane < 32; ++lane)
+      for (int reg = 0; reg < num; ++reg)
+        for (int elem = 0; elem < 4; ++elem) {
+          const int g = lane / 4, q = lane % 4;
+          EXPECT_EQ(m8n16_b8(num).at({lane, reg, elem}), (Coord{8 * reg + g, 4 * q + elem}));
+          EXPECT_EQ(m16n16_b8(num).at({lane, 2 * reg, elem}), (Coord{16 * reg + 4 * q + elem, g}));
+          EXPECT_EQ(m16n16_b8(num).at({lane, 2 * reg + 1, elem}), (Coord{16 * reg + 4 * q + elem, g + 8}));
+          // Elements c0 to c3 of an accumulator of m16n8, column by column.
+          const Coord c = mma_c(16, 8, 32).at({lane, elem, 0});
+          EXPECT_EQ(m16n8_b8(num).at({lane, reg, elem}), (Coord{8 * reg + c.col, c.row}));
+        }
+  }
+}
+
 // One matrix through registers and back, and every register against at().
 void expect_round_trip(const Fragment& f, MajorOrder order) {
   const TileMap map(f, order);
@@ -467,6 +487,9 @@ TEST(TileMap, MovesFragmentsBothWays) {
     expect_round_trip(repeated(wmma_fragment(Matrix::b, {32, 8, 16}, 16), 8), order);
     expect_round_trip(m8n8k4_c(32), order);
     expect_round_trip(m8n8_b16(4, true), order);
+    expect_round_trip(m8n16_b8(4), order);
+    expect_round_trip(m16n16_b8(2), order);
+    expect_round_trip(m16n8_b8(4), order);
   }
 }
 

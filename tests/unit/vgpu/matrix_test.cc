@@ -522,6 +522,23 @@ TEST(Wmma, FaultsWhereTheHardwareWould) {
 
 // --- ldmatrix, stmatrix, movmatrix ---
 
+int number_of(const Spelled& s) {
+  return s.has(isa::Qual::x4) ? 4 : s.has(isa::Qual::x2) ? 2 : 1;
+}
+
+// Element `col` of the row of 16 bytes, of which a packed one uses the first 8 or 12.
+uint64_t element_of_row(const Spelled& s, const uint32_t* row, int col) {
+  const int bits = s.row->packing == isa::Qual::b6x16_p32   ? 6
+                   : s.row->packing == isa::Qual::b4x16_p64 ? 4
+                                                            : isa::bits_of(s.row->types.d.first());
+  uint64_t value = 0;
+  for (int bit = 0; bit < bits; ++bit) {
+    const int at = col * bits + bit;
+    value |= static_cast<uint64_t>(row[at / 32] >> at % 32 & 1) << bit;
+  }
+  return value;
+}
+
 // Rows of the matrices lie in shared memory in an order of their own: row i at 16 * (5 * i % 32).
 TEST(M8n8, LoadsAndTransposes) {
   numeric::Random random(5);
@@ -529,9 +546,8 @@ TEST(M8n8, LoadsAndTransposes) {
   for (uint32_t& word : in)
     word = static_cast<uint32_t>(random.bits(32));
   for_spellings({Opcode::ldmatrix}, [&](const Spelled& s) {
-    const int num = s.has(isa::Qual::x4) ? 4 : s.has(isa::Qual::x2) ? 2 : 1;
     const bool generic = s.text.find(".shared") == std::string::npos;
-    const Fragment f = layout::m8n8_b16(num, s.has(isa::Qual::trans));
+    const Fragment f = isa::memory_fragment(*s.row, number_of(s), s.has(isa::Qual::trans));
     const RegisterText regs = registers_text(f, "x");
     std::string body = std::string(kBases) + regs.declare +
                        "  .shared .align 128 .b8 sm[512];\n  .reg .b32 %sm;\n" +
@@ -546,22 +562,20 @@ TEST(M8n8, LoadsAndTransposes) {
     ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
     Dense want = dense_like(f);
     for (int r = 0; r < f.rows; ++r)
-      for (int c = 0; c < 8; ++c)
-        want.at({r, c}) = in[static_cast<size_t>(r * 5 % 32 * 4 + c / 2)] >> (16 * (c % 2)) & 0xffff;
+      for (int c = 0; c < f.cols; ++c)
+        want.at({r, c}) = element_of_row(s, &in[static_cast<size_t>(r * 5 % 32 * 4)], c);
     expect_registers(f, run.out.data(), want);
   });
 }
 
 TEST(M8n8, StoresWhatItLoaded) {
-  std::vector<uint32_t> in(128);
-  for (uint32_t i = 0; i < 128; ++i)
-    in[i] = (2 * i + 1) << 16 | 2 * i;
+  numeric::Random random(6);
   for_spellings({Opcode::stmatrix}, [&](const Spelled& s) {
-    const int num = s.has(isa::Qual::x4) ? 4 : s.has(isa::Qual::x2) ? 2 : 1;
-    const Fragment f = layout::m8n8_b16(num, s.has(isa::Qual::trans));
+    const int num = number_of(s);
+    const Fragment f = isa::memory_fragment(*s.row, num, s.has(isa::Qual::trans));
     Dense m = dense_like(f);
-    for (size_t i = 0; i < m.bits.size(); ++i)
-      m.bits[i] = i;
+    for (uint64_t& bits : m.bits)
+      bits = random.bits(f.element_bits);
     const RegisterText regs = registers_text(f, "x");
     std::string body = std::string(kBases) + regs.declare +
                        "  .shared .align 128 .b8 sm[512];\n  .reg .b32 %sm;\n" +
@@ -575,7 +589,9 @@ TEST(M8n8, StoresWhatItLoaded) {
       body += fmt::format("  ld.shared.b32 %r3, [%sm+{0}];\n  st.global.b32 [%dst1+{0}], %r3;\n", i * 128);
     const auto run = run_body(body, one_warp(), static_cast<size_t>(32 * num), to_registers(f, m));
     ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
-    EXPECT_EQ(run.out, std::vector<uint32_t>(in.begin(), in.begin() + 32 * num));
+    for (int r = 0; r < f.rows; ++r)
+      for (int c = 0; c < f.cols; ++c)
+        EXPECT_EQ(element_of_row(s, &run.out[static_cast<size_t>(r * 4)], c), m.at({r, c})) << r << " " << c;
   });
 }
 
