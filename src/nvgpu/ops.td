@@ -237,7 +237,7 @@ def NVGPU_TmaAsyncLoadOp : NVGPU_CheckedOp<"tma.async.load", [AttrSizedOperandSe
     size_t offsets() { return getIm2colOffsetCount().value_or(0); }
   }];
   let assemblyFormat = [{
-    $tensorMapDescriptor custom<Coordinates>($coordinatesAndOffsets, $im2colOffsetCount) `,` $barriers
+    $tensorMapDescriptor `` custom<Coordinates>($coordinatesAndOffsets, $im2colOffsetCount) `,` $barriers
     (`[` $mbarId^ `]`)? `to` $dst (`multicast_mask` `=` $multicastMask^)? (`,` `predicate` `=` $predicate^)?
     attr-dict `:` type($tensorMapDescriptor) `,` type($barriers) `->` type($dst)
   }];
