@@ -137,13 +137,10 @@ private:
   void wrong(std::string_view what) { errors_.push_back(fmt::format("{}: {}", row_.syntax, what)); }
 
   TargetSet read_targets(std::string_view text) {
-    TargetSet set;
-    for (const std::string_view word : split(text, ' '))
-      if (const auto target = parse_target(word))
-        set.any_of.push_back(*target);
-      else
-        wrong(fmt::format("'{}' is no target", word));
-    return set;
+    auto set = parse_targets(text);
+    if (!set)
+      wrong(fmt::format("'{}' names what is no target", text));
+    return set.value_or(TargetSet{});
   }
 
   // ".m64n(8..256/8)k16" stands for one value a step.
@@ -575,100 +572,17 @@ bool Slot::has(Type type) const {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-std::optional<Target> parse_target(std::string_view word) {
-  if (!word.starts_with("sm_"))
-    return std::nullopt;
-  word.remove_prefix(3);
-  Target target;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), target.sm);
-  if (error != std::errc() || target.sm <= 0)
-    return std::nullopt;
-  const std::string_view tail(end, static_cast<size_t>(word.data() + word.size() - end));
-  if (tail == "a" || tail == "f")
-    target.suffix = tail[0];
-  else if (!tail.empty())
-    return std::nullopt;
-  return target;
-}
-
-std::string to_string(Target target) {
-  std::string text = fmt::format("sm_{}", target.sm);
-  if (target.suffix)
-    text += target.suffix;
-  return text;
-}
-
-std::optional<IsaVersion> target_since(Target target) {
-  static const std::vector<std::pair<Target, IsaVersion>> table = {
-#define TARGET(word, major, minor) {parse_target(word).value_or(Target{}), {major, minor}},
-#include "isa/targets.def"
-#undef TARGET
-  };
-  const auto it =
-      std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.first == target; });
-  return it == table.end() ? std::nullopt : std::optional(it->second);
-}
-
-const std::vector<std::string_view>& target_words() {
-  static const std::vector<std::string_view> words = {
-#define TARGET(word, major, minor) word,
-#include "isa/targets.def"
-#undef TARGET
-  };
-  return words;
-}
-
-bool TargetSet::contains(Target target) const {
-  if (any_of.empty())
-    return true;
-  return std::any_of(any_of.begin(), any_of.end(), [&](Target t) {
-    switch (t.suffix) {
-    case 'a':
-      return t == target;
-    case 'f':
-      return target.suffix && t.sm / 10 == target.sm / 10 && target.sm >= t.sm;
-    default:
-      return target.sm >= t.sm;
-    }
-  });
-}
-
-std::string to_string(const TargetSet& targets) {
-  if (targets.any_of.empty())
-    return "all";
-  std::string text;
-  for (const Target target : targets.any_of) {
-    if (!text.empty())
-      text += ", ";
-    text += to_string(target);
-    text += target.suffix == 'f' ? " family" : target.suffix == 'a' ? "" : " and up";
-  }
-  return text;
-}
-
 bool is_available(const Form& form, IsaVersion version, Target target) {
   return form.since <= version && form.targets.contains(target) &&
          !(form.until.major && version > form.until && form.until_targets.contains(target));
 }
-
-namespace {
-
-TargetSet target_set(std::string_view text) {
-  TargetSet set;
-  for (const std::string_view word : split(text, ' '))
-    if (const auto target = parse_target(word))
-      set.any_of.push_back(*target);
-  return set;
-}
-
-} // namespace
 
 const Need* need_of(Qual qual) {
   static const std::vector<std::optional<Need>> needs = [] {
     std::vector<std::optional<Need>> table(kQualCount);
 #define TYPE_NEED(...)
 #define NEED(name, major, minor, targets)                                                                    \
-  table[static_cast<size_t>(Qual::name)] = Need{{major, minor}, target_set(targets)};
+  table[static_cast<size_t>(Qual::name)] = Need{{major, minor}, parse_targets(targets).value_or(TargetSet{})};
 #include "isa/qualifier_needs.def"
 #undef NEED
 #undef TYPE_NEED
@@ -682,7 +596,7 @@ const Need* need_of(Type type) {
 #define NEED(...)
 #define TYPE_NEED(name, major, minor, targets)                                                               \
   if (type == Type::name) {                                                                                  \
-    static const Need need{{major, minor}, target_set(targets)};                                             \
+    static const Need need{{major, minor}, parse_targets(targets).value_or(TargetSet{})};                    \
     return &need;                                                                                            \
   }
 #include "isa/qualifier_needs.def"
@@ -694,7 +608,8 @@ const Need* need_of(Type type) {
 const Need& need_of(SpecialRegister sreg) {
   static const std::vector<Need> needs = {
       Need{},
-#define SREG(name, spelling, type, major, minor, targets) Need{{major, minor}, target_set(targets)},
+#define SREG(name, spelling, type, major, minor, targets)                                                    \
+  Need{{major, minor}, parse_targets(targets).value_or(TargetSet{})},
 #include "isa/special_registers.def"
 #undef SREG
   };

@@ -14,6 +14,7 @@
 // Tests: tests/unit/isa/.
 #pragma once
 
+#include "isa/target.h"
 #include "isa/vocabulary.h"
 #include "support/diagnostic.h"
 
@@ -112,36 +113,6 @@ struct OperandSpec {
   int8_t if_slot = -1;
   Qual if_qual = Qual::none;
 };
-
-struct IsaVersion {
-  int major = 0;
-  int minor = 0;
-  friend auto operator<=>(const IsaVersion&, const IsaVersion&) = default;
-};
-
-// One GPU or family that has a form. `sm` 90 and suffix 0: sm_90 and up. 'a': sm_90a alone. 'f': sm_100f and
-// its family, which are the f and a targets of the same major number and at least this minor one.
-struct Target {
-  int sm = 0;
-  char suffix = 0;
-  friend bool operator==(const Target&, const Target&) = default;
-};
-// "sm_90a"; none when the word is no target.
-std::optional<Target> parse_target(std::string_view word);
-std::string to_string(Target target);
-
-// The first PTX version that has the target; none for an unknown one. All targets, as words.
-std::optional<IsaVersion> target_since(Target target);
-const std::vector<std::string_view>& target_words();
-
-// The targets that have a form: a predicate, not a minimum. Empty: all.
-struct TargetSet {
-  std::vector<Target> any_of;
-  bool contains(Target target) const;
-  friend bool operator==(const TargetSet&, const TargetSet&) = default;
-};
-// "sm_90a", "sm_80 and up", "sm_100f family or sm_120f family", "all".
-std::string to_string(const TargetSet& targets);
 
 struct Form {
   Opcode opcode = Opcode::none;

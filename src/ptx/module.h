@@ -278,6 +278,7 @@ struct Module {
   std::shared_ptr<const SourceText> source;
   PtxVersion version;
   std::vector<std::string> targets; // "sm_90a", then options such as "debug", "texmode_independent"
+  SourceRange target_range;         // of the first
   int address_size_bits = 64;
   std::vector<Variable> variables;
   // A declaration and the definition that follows are one function, in the place of the declaration: indices

@@ -263,6 +263,8 @@ bool Parser::parse_target() {
   do {
     if (!at(TokenKind::identifier))
       return unexpected("a target such as sm_90a", "after '.target'");
+    if (module_->targets.empty())
+      module_->target_range = token_.range();
     module_->targets.emplace_back(text(token_));
     advance();
   } while (accept(TokenKind::comma));

@@ -6,6 +6,7 @@
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 #include "runtime/report_text.h"
+#include "verify/verify.h"
 #include "vgpu/memory.h"
 #include "vgpu/program.h"
 #include "vgpu/scheduler.h"
@@ -114,6 +115,12 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
                                arch             ? fmt::format("sm_{}", arch)
                                : target.empty() ? "a module without .target"
                                                 : target));
+  if (const Diagnostics refused = verify::refuse_on_machine(*module, number); !refused.empty()) {
+    Error error{.kind = ErrorKind::rejected, .text = refused.front().message, .messages = {}};
+    for (const Diagnostic& diagnostic : refused)
+      error.messages.push_back(to_message(diagnostic, *module->source));
+    return Unexpected<Error>{std::move(error)};
+  }
   Result<std::unique_ptr<vgpu::Program>, Diagnostic> program =
       vgpu::Program::load(module, memory, vgpu::Arch{number});
   if (!program) {

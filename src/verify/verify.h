@@ -20,4 +20,9 @@ namespace lemma::verify {
 // In the order of the text. Empty, or warnings only: the assembler would accept the module.
 Diagnostics verify(const ptx::Module& module);
 
+// Why the GPU sm_<sm> cannot run the module, which is legal for its own target: its target is of other
+// machines, and these of its instructions are (at most three are named). Empty: it can. A module without
+// a target runs anywhere.
+Diagnostics refuse_on_machine(const ptx::Module& module, int sm);
+
 } // namespace lemma::verify

@@ -337,9 +337,23 @@ class Cli(unittest.TestCase):
     def test_says_whose_arithmetic(self):
         out = f"out={self.path('out')}:128"
         self.assertIn("arithmetic of sm_90 (the module's .target sm_90a)", self.run_add(out).stderr)
-        self.assertIn("arithmetic of sm_80 (--arch sm_80)", self.run_add(out, options=["--arch", "sm_80"]).stderr)
+        self.assertIn("arithmetic of sm_90 (--arch sm_90)", self.run_add(out, options=["--arch", "sm_90"]).stderr)
         self.run_add(out, options=["--arch", "hopper"], status=USAGE)
         self.run_add(out, options=["--arch", "sm_50"], status=UNSUPPORTED)
+
+    def test_refuses_another_machine(self):
+        said = self.run_add(f"out={self.path('out')}:128", options=["--arch", "sm_80"], status=FAILED).stderr
+        self.assertIn("kernels.ptx:3:9: error[machine]: a module for sm_90a does not run on sm_80", said)
+        self.assertIn("  legal: a machine that is sm_90 alone", said)
+
+    def test_names_what_another_machine_lacks(self):
+        path = self.path("wgmma.ptx")
+        with open(path, "w") as file:
+            file.write(".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
+                       "wgmma.fence.sync.aligned;\nret; }\n")
+        said = self.call("run", path, "--arch", "sm_80", "--grid", "1", "--block", "128", status=FAILED).stderr
+        self.assertIn("wgmma.ptx:5:1: error[target]: wgmma.fence.sync.aligned is not in sm_80", said)
+        self.assertIn("  legal: sm_90a", said)
 
     def test_stats(self):
         done = self.run_add(f"out={self.path('out')}:128", options=["--stats"])

@@ -158,24 +158,6 @@ TEST(Choose, TheOperandsDecideAmongForms) {
   EXPECT_FALSE(operands_fit(*form, binding, plain));
 }
 
-TEST(Targets, ArePredicates) {
-  const auto target = [](std::string_view word) { return parse_target(word).value_or(Target{}); };
-  const TargetSet base{{target("sm_80")}}, one{{target("sm_90a")}}, family{{target("sm_100f")}};
-  EXPECT_TRUE(base.contains(target("sm_90a")));
-  EXPECT_FALSE(base.contains(target("sm_75")));
-  EXPECT_TRUE(one.contains(target("sm_90a")));
-  EXPECT_FALSE(one.contains(target("sm_90")));
-  EXPECT_FALSE(one.contains(target("sm_100a")));
-  EXPECT_TRUE(family.contains(target("sm_103a")));
-  EXPECT_TRUE(family.contains(target("sm_100f")));
-  EXPECT_FALSE(family.contains(target("sm_100")));
-  EXPECT_FALSE(family.contains(target("sm_120f")));
-  EXPECT_FALSE(parse_target("sm_90b"));
-  EXPECT_FALSE(parse_target("compute_90"));
-  EXPECT_EQ(target_since(target("sm_90a")), (IsaVersion{8, 0}));
-  EXPECT_EQ(target_since(target("sm_91")), std::nullopt);
-}
-
 TEST(Targets, AFormMayBeGone) {
   const Match* match = resolve("shfl.idx.b32");
   ASSERT_NE(match, nullptr);

@@ -188,10 +188,18 @@ TEST(Api, RefusesRangesOutsideABuffer) {
 
 TEST(Api, LoadsForAnArchitecture) {
   const Device device = open();
-  const auto module = device.load_ptx(kSaxpy, {.arch = "sm_80"});
-  ASSERT_TRUE(module) << module.error().text;
-  EXPECT_EQ(module->arithmetic(), "sm_80");
-  EXPECT_EQ(module->target(), "sm_90a");
+  std::string text(kSaxpy);
+  text.replace(text.find("sm_90a"), 6, "sm_80");
+  for (const char* arch : {"sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120a"}) {
+    const auto module = device.load_ptx(text, {.arch = arch});
+    ASSERT_TRUE(module) << module.error().text;
+    EXPECT_TRUE(std::string_view(arch).starts_with(module->arithmetic())) << arch;
+    EXPECT_EQ(module->target(), "sm_80");
+  }
+  const auto older = device.load_ptx(text, {.arch = "sm_75"});
+  ASSERT_FALSE(older);
+  EXPECT_EQ(older.error().kind, ErrorKind::rejected);
+  EXPECT_EQ(older.error().text, "a module for sm_80 does not run on sm_75");
   EXPECT_EQ(device.load_ptx(kSaxpy, {.arch = "hopper"}).error().kind, ErrorKind::invalid_argument);
   EXPECT_EQ(device.load_ptx(kSaxpy, {.arch = "sm_35"}).error().kind, ErrorKind::unsupported);
 }
