@@ -6,6 +6,7 @@
 #include "numeric/arithmetic.h"
 #include "numeric/convert.h"
 #include "numeric/dot_floats.h"
+#include "numeric/dot_integers.h"
 #include "numeric/dot_internal.h"
 #include "numeric/dot_lanes.h"
 
@@ -209,30 +210,16 @@ DotPaths dot_fused_otherwise(const DotModel& model, const DotTile& tile) {
   return {.scalar = outputs};
 }
 
-// By blocks that fit the loops' arrays; and where one needs the scalar code the others do not.
-template <class F>
-DotPaths by_blocks(const DotModel& model, const DotTile& tile, F block) {
-  constexpr int kBlockColumns = 32;
-  DotPaths paths;
-  for (int first = 0; first < tile.n; first += kBlockColumns)
-    paths += block(model,
-                   internal::part_of(model, tile, 0, tile.m, first, std::min(kBlockColumns, tile.n - first)));
-  return paths;
-}
-
 DotPaths dot_fused(const DotModel& model, const DotTile& tile) {
   DotPaths paths;
   if (internal::dot_fused_floats(model, tile, dot_fused_otherwise, paths))
     return paths;
-  return by_blocks(model, tile, dot_fused_otherwise);
-}
-
-DotPaths dot_integer_block(const DotModel& model, const DotTile& tile) {
-  const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
-  if (internal::dot_integer_lanes(model, tile))
-    return {.vector = outputs};
-  dot_integer(model, tile);
-  return {.scalar = outputs};
+  // Blocks fit the careful code's arrays, and where one needs the scalar code the others do not.
+  constexpr int kBlockColumns = 32;
+  for (int first = 0; first < tile.n; first += kBlockColumns)
+    paths += dot_fused_otherwise(
+        model, internal::part_of(model, tile, 0, tile.m, first, std::min(kBlockColumns, tile.n - first)));
+  return paths;
 }
 
 } // namespace
@@ -283,7 +270,10 @@ DotPaths dot(const DotModel& model, const DotTile& tile) {
     dot_scalar_k4(model, tile);
     return by_scalar;
   case DotScheme::integer:
-    return by_blocks(model, tile, dot_integer_block);
+    if (internal::dot_integer_lanes(model, tile))
+      return by_vector;
+    dot_integer(model, tile);
+    return by_scalar;
   case DotScheme::xor_popc:
   case DotScheme::and_popc:
     dot_bits(model, tile);

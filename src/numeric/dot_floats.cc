@@ -1,7 +1,7 @@
 #include "numeric/dot_floats.h"
 
 #include "numeric/dot_internal.h"
-#include "numeric/dot_lanes.h"
+#include "numeric/dot_levels.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,6 @@
 #include "numeric/dot_internal.h"
 
 #include <algorithm>
-#include <atomic>
 #include <climits>
 #include <cstring>
 
@@ -51,22 +50,10 @@ struct LaneTile {
   int kept_mask; // of an f32 result
 };
 
-// One tile of integers, likewise.
-struct IntegerTile {
-  const int8_t *wide, *narrow;
-  int wide_rows, narrow_rows, k;
-  IntegerFormat wide_format, narrow_format;
-  const void* c;
-  void* d;
-  int wide_stride, narrow_stride;
-  bool satfinite;
-};
-
 // The loops of a level; null: there are none.
 struct Loops {
   bool (*fused)(const LaneTile& tile) = nullptr;
   bool (*f64_chains)(const DotTile& tile) = nullptr;
-  void (*integers)(const IntegerTile& tile) = nullptr;
 };
 
 } // namespace
@@ -81,11 +68,6 @@ struct Loops {
 namespace lemma::numeric::internal::avx2 {
 namespace {
 constexpr bool kFastShuffles = false; // of any two vectors
-// Sums of two products of 16-bit halves.
-using Pairs = __m256i;
-[[gnu::always_inline]] inline Pairs multiply_pairs(Pairs a, Pairs b) {
-  return _mm256_madd_epi16(a, b);
-}
 #include "numeric/dot_vectors.inc"
 // (the order matters)
 #include "numeric/dot_lanes.inc"
@@ -100,10 +82,6 @@ namespace lemma::numeric::internal::avx512 {
 namespace {
 constexpr bool kFastShuffles = true;
 #define LEMMA_LANES_AVX512
-using Pairs = __m512i;
-[[gnu::always_inline]] inline Pairs multiply_pairs(Pairs a, Pairs b) {
-  return _mm512_madd_epi16(a, b);
-}
 #include "numeric/dot_vectors.inc"
 // (the order matters)
 #include "numeric/dot_lanes.inc"
@@ -116,35 +94,15 @@ using Pairs = __m512i;
 namespace lemma::numeric::internal {
 namespace {
 
-std::vector<DotLevel> detect() {
-  std::vector<DotLevel> levels{DotLevel::scalar};
-#ifdef LEMMA_DOT_LANES
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
-      __builtin_cpu_supports("bmi2"))
-    levels.push_back(DotLevel::avx2);
-  if (levels.size() == 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    levels.push_back(DotLevel::avx512);
-#endif
-  return levels;
-}
-
 const Loops& loops_of(DotLevel level) {
   static constexpr Loops none;
 #ifdef LEMMA_DOT_LANES
-  static constexpr Loops by_avx2{avx2::run_fused, avx2::run_f64_chains, avx2::run_integers};
-  static constexpr Loops by_avx512{avx512::run_fused, avx512::run_f64_chains, avx512::run_integers};
+  static constexpr Loops by_avx2{avx2::run_fused, avx2::run_f64_chains};
+  static constexpr Loops by_avx512{avx512::run_fused, avx512::run_f64_chains};
   if (level != DotLevel::scalar)
     return level == DotLevel::avx2 ? by_avx2 : by_avx512;
 #endif
   return none;
-}
-
-std::atomic<DotLevel>& current() {
-  static std::atomic<DotLevel> level{dot_levels().back()};
-  return level;
 }
 
 bool is_multiplicand(FloatFormat format) {
@@ -163,19 +121,6 @@ bool fits_32_bits(int fraction_bits, int product_bits, int step_k) {
 }
 
 } // namespace
-
-const std::vector<DotLevel>& dot_levels() {
-  static const std::vector<DotLevel> levels = detect();
-  return levels;
-}
-
-DotLevel dot_level() {
-  return current().load(std::memory_order_relaxed);
-}
-
-void set_dot_level(DotLevel level) {
-  current() = level;
-}
 
 bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
   const auto run = loops_of(dot_level()).fused;
@@ -216,31 +161,6 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
                        .fraction_bits = model.fraction_bits,
                        .kept_mask = -1 << dropped};
   return run(lanes);
-}
-
-bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
-  const auto run = loops_of(dot_level()).integers;
-  if (!run || tile.a_index || tile.k > kMaxK || tile.k % 2 != 0)
-    return false;
-  const bool wide_b = is_wide(tile.n) && tile.m <= kMaxNarrow; // rows of C and D are then vectors
-  const bool wide_a = !wide_b;
-  if (wide_a && (!is_wide(tile.m) || tile.n > kMaxNarrow))
-    return false;
-  const int stride = static_cast<int>(row_stride(tile));
-  const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
-  run({.wide = wide_a ? a : b,
-       .narrow = wide_a ? b : a,
-       .wide_rows = wide_a ? tile.m : tile.n,
-       .narrow_rows = wide_a ? tile.n : tile.m,
-       .k = tile.k,
-       .wide_format = wide_a ? model.integer_a : model.integer_b,
-       .narrow_format = wide_a ? model.integer_b : model.integer_a,
-       .c = tile.c,
-       .d = tile.d,
-       .wide_stride = wide_a ? stride : 1,
-       .narrow_stride = wide_a ? 1 : stride,
-       .satfinite = model.satfinite});
-  return true;
 }
 
 bool dot_f64_lanes(const DotModel& model, const DotTile& tile) {

@@ -1,0 +1,180 @@
+#include "numeric/dot_integers.h"
+
+#include "numeric/dot_internal.h"
+#include "numeric/dot_levels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace lemma::numeric::internal {
+namespace {
+
+constexpr int kLanes = 16;
+
+// How an element is taken: (byte & mask) ^ flip, in each byte of a word. The lanes' operand becomes an
+// unsigned byte that is `offset` more than the element, the other a signed one that is `offset` less.
+struct IntegerElement {
+  int32_t mask = -1, flip = 0;
+  int32_t offset = 0;
+};
+
+// Which of A and B is `wide` and which `narrow` makes no difference to the arithmetic.
+struct IntegerTile {
+  const int8_t *wide, *narrow; // [rows][k]
+  int wide_rows, narrow_rows, k;
+  IntegerElement wide_element, narrow_element;
+  const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
+  void* d;
+  int wide_stride, narrow_stride;
+  bool satfinite;
+};
+
+using RunIntegers = void (*)(const IntegerTile& tile);
+
+} // namespace
+} // namespace lemma::numeric::internal
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define LEMMA_DOT_LANES
+#include <immintrin.h>
+
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
+namespace lemma::numeric::internal::avx2 {
+namespace {
+constexpr bool kFastShuffles = false; // of any two vectors
+constexpr int kRows = 2, kGroupsAtOnce = 1, kWordsOfFour = 2;
+#include "numeric/dot_vectors.inc"
+[[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
+  __m256i left[2], right[2];
+  std::memcpy(left, &a, sizeof(a));
+  std::memcpy(right, &b, sizeof(b));
+  const __m256i products[2] = {_mm256_madd_epi16(left[0], right[0]), _mm256_madd_epi16(left[1], right[1])};
+  Ints out;
+  std::memcpy(&out, products, sizeof(out));
+  return sum + out;
+}
+#include "numeric/dot_pairs.inc"
+// (the order matters)
+#include "numeric/dot_integers.inc"
+} // namespace
+} // namespace lemma::numeric::internal::avx2
+#pragma GCC pop_options
+
+#define LEMMA_LANES_AVX512
+#pragma GCC push_options
+#pragma GCC target(                                                                                          \
+    "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
+namespace lemma::numeric::internal::avx512 {
+namespace {
+constexpr bool kFastShuffles = true;
+constexpr int kRows = 8, kGroupsAtOnce = 2, kWordsOfFour = 2;
+#include "numeric/dot_vectors.inc"
+[[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
+  return sum + (Ints)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+}
+#include "numeric/dot_pairs.inc"
+// (the order matters)
+#include "numeric/dot_integers.inc"
+} // namespace
+} // namespace lemma::numeric::internal::avx512
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target(                                                                                          \
+    "avx512vnni,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
+namespace lemma::numeric::internal::avx512_vnni {
+namespace {
+constexpr bool kFastShuffles = true;
+constexpr int kRows = 8, kGroupsAtOnce = 2, kWordsOfFour = 1;
+#include "numeric/dot_vectors.inc"
+[[gnu::always_inline]] inline Ints add_products(Ints sum, Ints unsigned_bytes, Ints signed_bytes) {
+  return (Ints)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)unsigned_bytes, (__m512i)signed_bytes);
+}
+template <bool kIsWide>
+[[gnu::always_inline]] inline void split(Ints bytes, Ints* out) {
+  out[0] = bytes;
+}
+#include "numeric/dot_integers.inc"
+} // namespace
+} // namespace lemma::numeric::internal::avx512_vnni
+#pragma GCC pop_options
+#undef LEMMA_LANES_AVX512
+#endif
+
+namespace lemma::numeric::internal {
+namespace {
+
+IntegerElement wide_element_of(IntegerFormat format) {
+  switch (format) {
+  case IntegerFormat::s8:
+    return {.mask = -1, .flip = static_cast<int32_t>(0x80808080), .offset = 128};
+  case IntegerFormat::s4:
+    return {.mask = 0x0f0f0f0f, .flip = 0x08080808, .offset = 8};
+  case IntegerFormat::u4:
+    return {.mask = 0x0f0f0f0f};
+  default:
+    return {};
+  }
+}
+
+IntegerElement narrow_element_of(IntegerFormat format) {
+  switch (format) {
+  case IntegerFormat::u8:
+    return {.mask = -1, .flip = static_cast<int32_t>(0x80808080), .offset = 128};
+  case IntegerFormat::s4:
+    return {.mask = 0x0f0f0f0f, .flip = 0x08080808, .offset = -8};
+  case IntegerFormat::u4:
+    return {.mask = 0x0f0f0f0f};
+  default:
+    return {};
+  }
+}
+
+RunIntegers run_of(DotLevel level) {
+#ifdef LEMMA_DOT_LANES
+  switch (level) {
+  case DotLevel::scalar:
+    break;
+  case DotLevel::avx2:
+    return avx2::run_integers;
+  case DotLevel::avx512:
+    return avx512::run_integers;
+  case DotLevel::avx512_vnni:
+  case DotLevel::amx:
+    return avx512_vnni::run_integers;
+  }
+#endif
+  return nullptr;
+}
+
+} // namespace
+
+bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
+  const DotLevel level = dot_level();
+  const RunIntegers run = run_of(level);
+  if (!run || tile.a_index || tile.k > kMaxIntegerK || tile.k % 4 != 0)
+    return false;
+  if (level == DotLevel::amx && dot_integer_tiles(model, tile))
+    return true;
+  const int stride = static_cast<int>(row_stride(tile));
+  const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
+  // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
+  const bool wide_is_a = tile.n % kLanes != 0 && tile.n < 4 * kLanes && tile.m % kLanes == 0;
+  run({.wide = wide_is_a ? a : b,
+       .narrow = wide_is_a ? b : a,
+       .wide_rows = wide_is_a ? tile.m : tile.n,
+       .narrow_rows = wide_is_a ? tile.n : tile.m,
+       .k = tile.k,
+       .wide_element = wide_element_of(wide_is_a ? model.integer_a : model.integer_b),
+       .narrow_element = narrow_element_of(wide_is_a ? model.integer_b : model.integer_a),
+       .c = tile.c,
+       .d = tile.d,
+       .wide_stride = wide_is_a ? stride : 1,
+       .narrow_stride = wide_is_a ? 1 : stride,
+       .satfinite = model.satfinite});
+  return true;
+}
+
+} // namespace lemma::numeric::internal

@@ -1,0 +1,21 @@
+// Integer matrices by the host's dot-product instructions: AMX tiles, VNNI, or pairs of 16-bit products; all
+// of them exact.
+//
+// Tests: tests/unit/numeric/dot_test.cc (every level that the host has, against the scalar code).
+#pragma once
+
+#include "numeric/dot.h"
+
+namespace lemma::numeric::internal {
+
+inline constexpr int kMaxIntegerK = 128;
+
+// DotScheme::integer, dense. Writes the tile's result and returns true; or returns false, having written
+// nothing, where the level has no loops or K is not a multiple of 4 or too large for them.
+bool dot_integer_lanes(const DotModel& model, const DotTile& tile);
+
+// The same by AMX (dot_amx.cc), for rows in blocks of at most 16 and K in blocks of at most 64. Needs
+// DotLevel::amx.
+bool dot_integer_tiles(const DotModel& model, const DotTile& tile);
+
+} // namespace lemma::numeric::internal
