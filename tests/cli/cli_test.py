@@ -146,6 +146,19 @@ class Cli(unittest.TestCase):
         self.assertIn("redux.sync", self.call("isa", "--all", "redux").stdout)
         self.assertIn("lemma isa --all redux", self.call("isa", "redux", status=USAGE).stderr)
 
+    def test_isa_says_what_the_dialect_can_do(self):
+        def forms(*words):
+            return json.loads(self.call("isa", "--nvgpu", *words, "--json").stdout)["nvgpu"]
+
+        self.assertEqual({row["operation"] for row in forms()}, {
+            "nvgpu.mma.sync", "nvgpu.mma.sp.sync", "nvgpu.warpgroup.mma", "nvgpu.ldmatrix", "nvgpu.device_async_copy",
+            "nvgpu.tma.async.load", "nvgpu.tma.async.store", "nvgpu.rcp"})
+        (row,) = forms("mma.sync", "bf16", "m16n8k16", "f32.bf16")
+        self.assertEqual((row["types"], row["lower"], row["run"], row["equal_direct_ptx"]),
+                         ("bf16 x bf16 + f32 -> f32", 1, 1, 1))
+        self.assertIn("bf16 x bf16 + f32 -> f32", self.call("isa", "--nvgpu", "bf16").stdout)
+        self.assertIn("no operation", self.call("isa", "--nvgpu", "f128", status=USAGE).stderr)
+
     def test_isa_explains_one(self):
         name = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
         text = self.call("isa", name).stdout

@@ -3,12 +3,14 @@
 //   lemma isa                   every matrix instruction: targets, PTX version, how it was checked
 //   lemma isa mma.sync bf16     those that all words fit
 //   lemma isa NAME              one: operands, registers, who holds what, arithmetic of each machine
+//   lemma isa --nvgpu tf32      what forms the dialect's operations have (isa_nvgpu.cc)
 //
 // Everything printed is read from src/isa, src/layout and src/numeric, so that a new row is listed without a
 // change here. isa_text.cc writes one instruction.
 //
 // Tests: tests/cli/.
 #include "isa.h"
+#include "isa_nvgpu.h"
 #include "isa_text.h"
 #include "json_output.h"
 #include "matrix_name.h"
@@ -28,6 +30,7 @@ constexpr const char* kFooter =
 the start of one that no other instruction begins so.
   lemma isa wgmma f16
   lemma isa sm_75
+  lemma isa --nvgpu warpgroup.mma e4m3
   lemma isa mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 Braces stand for a choice, {.x} for a modifier that may be left out, {.ss} for a state space.
 F: the fraction bits to which products are cut before they are summed.
@@ -161,6 +164,8 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
 // --- The command ---
 
 int run_isa(const IsaOptions& options) {
+  if (options.nvgpu)
+    return print_nvgpu_support(options.words, options.json);
   const std::vector<const isa::MatrixRow*> rows = rows_like(options.words);
   const std::vector<const isa::Form*> forms =
       options.all ? other_forms(options.words) : std::vector<const isa::Form*>();
@@ -221,6 +226,8 @@ Command add_isa(CLI::App& parent) {
   const auto options = std::make_shared<IsaOptions>();
   app->add_option("WORD", options->words, "what the list must fit, or a name");
   app->add_flag("--all", options->all, "the forms of all other instructions too");
+  app->add_flag("--nvgpu", options->nvgpu,
+                "the operations of the nvgpu dialect, and what each of their forms can do");
   app->add_flag("--json", options->json, "print one JSON object instead");
   app->add_flag("--markdown", options->markdown, "the support matrix of docs/isa.md");
   app->footer(kFooter);

@@ -15,6 +15,7 @@ struct IsaOptions {
   bool all = false;               // the other instructions too
   bool json = false;
   bool markdown = false;
+  bool nvgpu = false; // the dialect's operations instead
 };
 
 } // namespace lemma::cli

@@ -6,6 +6,7 @@ A row that does not compile, that ptxas refuses or that the virtual GPU does not
 remembered as such, so that the others still run.
 """
 
+import hashlib
 import json
 import pathlib
 import re
@@ -35,6 +36,14 @@ class Row:
         self.lowers = self.ptxas = self.runs = self.equal = None  # None: not known; else whether
         self.refused = []  # of each illegal neighbour: whether with the message that it should have
         self.notes = []
+
+    @property
+    def targets(self):
+        return self.form["targets"][0] if self.form["targets"] else ""
+
+    def label(self):
+        """Shape, variant and instruction, as the table has them."""
+        return self.shape, self.variant, self.spelling
 
     def operands(self, rng, kind, lanes):
         """An array of lanes x words_in uint32."""
@@ -222,10 +231,10 @@ class Batch:
                 wanted[spelling] = wanted.get(spelling, 0) + count
         for row in self.rows:
             row.lowers = all(
-                len(re.findall(rf"^\s*{re.escape(spelling)}\s", text, re.MULTILINE)) == wanted[spelling]
+                len(re.findall(rf"^\s*(?:@%p\d+\s+)?{re.escape(spelling)}\s", text, re.MULTILINE)) == wanted[spelling]
                 for spelling in row.instructions())
             if not row.lowers:
-                row.notes.append(f"the PTX has not {wanted[row.spelling]} of {row.spelling}")
+                row.notes.append(f"lowers: the PTX should have {wanted[row.spelling]} of {row.spelling}")
 
     def ask_ptxas(self, path):
         """Whether ptxas takes the whole, and what it says."""
@@ -243,9 +252,13 @@ class Batch:
         return ["buf=16", f"in={self.path('.in')}", "u64=0", f"u64={self.total_in}", "u64=1",
                 "buf=16", f"out={output}:{self.total_out * 4}", "u64=0", f"u64={self.total_out}", "u64=1"]
 
+    def program(self, suffix):
+        """What runs of .ptx, and of .mlir.ptx."""
+        return self.path(suffix)
+
     def launch(self, suffix):
         """Runs the kernel of .ptx (by hand) or .mlir.ptx: the process and its report."""
-        command = [self.options.lemma, "run", self.path(suffix), "--json", "--entry", "batch", "--arch", self.arch,
+        command = [self.options.lemma, "run", self.program(suffix), "--json", "--entry", "batch", "--arch", self.arch,
                    "--grid", self.ctas, "--block", self.threads, "--smem", self.shared_bytes]
         for argument in self.arguments(suffix):
             command += ["--arg", argument]
@@ -281,21 +294,29 @@ class Batch:
         """Of the row in the output."""
         return row.begin_out * 4, row.pitch_out * self.lanes * 4
 
+    def emitted_files(self):
+        return [self.path(suffix) for suffix in [".mlir", ".mlir.ptx", ".ptx", ".in"]]
+
     def emit(self, has_results):
         """Puts kernels, input and results where emit.write_script() finds them."""
         if self.arch != "sm_90a":
             return  # of other GPUs than those that have been asked so far
         folder = pathlib.Path(self.options.emit)
-        for suffix in [".mlir", ".mlir.ptx", ".ptx", ".in"]:
-            shutil.copy(self.path(suffix), folder)
-        if has_results:
-            shutil.copy(self.path(".ptx.out"), folder / f"{self.name}.want")
+        for path in self.emitted_files():
+            shutil.copy(path, folder)
+        results = self.path(".ptx.out").read_bytes() if has_results else None
+
+        def digest(begin, size):
+            return hashlib.sha256(results[begin:begin + size]).hexdigest() if has_results else "-"
+
         launch = {"name": self.name, "grid": self.ctas, "block": self.threads, "smem": self.shared_bytes}
         # File names without their folder.
         for key, suffix in [("by_hand", ".ptx"), ("lowered", ".mlir.ptx")]:
+            launch[key + "_program"] = self.program(suffix).name
             launch[key] = [text.replace(f"{self.folder}/", "") for text in self.arguments(suffix)]
-        cases = [(row.op, row.spelling, row.variant.replace("\t", " "), *self.byte_range(row)) for row in self.rows]
-        self.options.emitted.append((launch, has_results, cases))
+        cases = [(row.op, row.spelling, row.variant, *self.byte_range(row), digest(*self.byte_range(row)))
+                 for row in self.rows]
+        self.options.emitted.append((launch, cases))
 
     def emit_unmodelled(self, rows):
         """What the virtual GPU does not execute: a GPU can still compare the two kernels."""
@@ -312,6 +333,8 @@ class Batch:
         while self.rows:
             self.place()
             lines, owner = self.ptx()
+            if self.options.mutant:
+                lines = [line.replace(*self.options.mutant) for line in lines]
             self.write(".ptx", lines)
             self.input().tofile(self.path(".in"))
             done, report = self.launch(".ptx")

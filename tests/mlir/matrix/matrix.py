@@ -30,6 +30,8 @@ import emit
 import harness
 import memory
 import mma
+import table
+import tma
 import warpgroup
 
 
@@ -90,6 +92,18 @@ def device_async_copy(options):
     return rows, [memory.Slots(options, "device_async_copy", rows)]
 
 
+def tma_groups(which):
+    """Loads, or stores; a kernel takes the tensor maps of 25 at most, as its parameters."""
+
+    def group(options):
+        rows = tma.loads_and_stores(forms_of(options, "cp.async.bulk.tensor"))[which]
+        name = ("tma_async_load", "tma_async_store")[which]
+        count = -(-len(rows) // 25)
+        return rows, [tma.Copies(options, f"{name}_{part}", rows[part::count]) for part in range(count)]
+
+    return group
+
+
 FP8 = [f"{a} {b}" for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
 INT8 = [f"{a} {b}" for a in ("s8", "u8") for b in ("s8", "u8")]
 
@@ -99,6 +113,8 @@ GROUPS = {
     "rcp": rcp,
     "ldmatrix": ldmatrix,
     "device_async_copy": device_async_copy,
+    "tma_async_load": tma_groups(0),
+    "tma_async_store": tma_groups(1),
     "warpgroup_mma_f16": warpgroup_mma("f32 f16 f16", "f16 f16 f16"),
     "warpgroup_mma_bf16_tf32": warpgroup_mma("f32 bf16 bf16", "f32 tf32 tf32"),
     "warpgroup_mma_fp8_f32": warpgroup_mma(*(f"f32 {ab}" for ab in FP8)),
@@ -143,8 +159,11 @@ def main():
     parser.add_argument("--ptxas", default="", help="ptxas; without it that column is not asked")
     parser.add_argument("--work", help="folder for kernels and data (default: a temporary one)")
     parser.add_argument("--emit", metavar="DIR", help="folder for kernels, data and run.sh")
+    parser.add_argument("--mutant", nargs=2, metavar=("OLD", "NEW"),
+                        help="words to change in the PTX by hand, for the test that a difference is found")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=300, help="seconds for one process")
+    parser.add_argument("--write", action="store_true", help="update the committed table")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=", ".join(GROUPS))
     options = parser.parse_args()
@@ -161,9 +180,22 @@ def main():
     if options.emit:
         pathlib.Path(options.emit).mkdir(parents=True, exist_ok=True)
     good = True
+    if options.write and not options.ptxas:
+        parser.error("--write needs --ptxas")
+    found = table.read()
     for name in options.groups or GROUPS:
-        _, well = check(options, name)
+        rows, well = check(options, name)
         good = good and well
+        found[name] = table.records(rows)
+        if options.write:
+            continue
+        if different := table.differences(name, found[name], bool(options.ptxas)):
+            good = False
+            print(f"the committed table differs in {len(different)} lines (- committed, + found); if what is found is right, "
+                  f"matrix.py --write {name} updates it:")
+            print("\n".join(different[:10]))
+    if options.write:
+        table.write(found, GROUPS)
     if options.emit:
         emit.write_script(options.emit, options.emitted)
     return 0 if good else 1

@@ -19,7 +19,7 @@ class Reciprocal(Row):
 
     def __init__(self, form):
         super().__init__()
-        self.spelling = form["spelling"]
+        self.form, self.spelling = form, form["spelling"]
         self.since = tuple(form["since"])
         words = self.spelling.split(".")
         self.rounding, self.ftz = words[1], "ftz" in words
@@ -126,7 +126,7 @@ class LdMatrix(Row):
         found = [("numTiles of 3", self.function(tiles=3, result=f"vector<3x{columns}x{self.element}>"),
                   ["numTiles is 3; legal: 1, 2, 4"]),
                  ("a row more", self.function(result=f"vector<{self.tiles + 1}x{columns}x{self.element}>"),
-                  [f"are {self.result()}"]),
+                  [f"are '{self.result()}'"]),
                  ("global memory", self.function(space="1"), ["reads shared memory"])]
         if self.bits != 16:
             found.append(("transpose", self.function(transposed=True), ["transposes elements of 16 bits only"]))
@@ -172,6 +172,9 @@ class Copy(Row):
 
     def operands(self, rng, kind, lanes):
         return rng.integers(1, 1 << 32, (lanes, 4), dtype=np.uint32)
+
+    def label(self):
+        return self.shape, re.sub(r"srcElements \d+", "with srcElements", self.variant), self.spelling
 
     def text(self, prefix, source, destination, in_name, at):
         more = f", %{prefix}n" if self.source is not None else ""

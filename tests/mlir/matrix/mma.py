@@ -45,7 +45,8 @@ class Product(Row):
         self.op = "mma.sp.sync" if self.sparse else "mma.sync"
         self.shape = re.search(r"m\d+n\d+k\d+", self.spelling)[0]
         self.layouts = [form["words"][name] for name in ("alayout", "blayout") if name in form["words"]]
-        self.variant = " ".join([*self.layouts, form["words"].get("bitOp", ""),
+        self.bit_op = next((word for word in ("xor", "and") if word in self.spelling.split(".")), "")
+        self.variant = " ".join([*self.layouts, self.bit_op,
                                  "satfinite" if ".satfinite" in self.spelling else "",
                                  f"selector {selector}" if selector else ""]).strip()
         self.variant = re.sub(" +", " ", self.variant)
@@ -92,10 +93,10 @@ class Product(Row):
             found.append("tf32Enabled")
         if ".satfinite" in self.spelling:
             found.append("satfinite")
-        if "bitOp" in self.form["words"]:
-            found.append(f"bitOp = #nvgpu.bit_op<{self.form['words']['bitOp']}_popc>")
+        if self.bit_op:
+            found.append(f"bitOp = #nvgpu<bit_op {self.bit_op}_popc>")
         for name, layout in zip("AB", self.layouts):
-            found.append(f"layout{name} = #nvgpu.layout<{layout}>")
+            found.append(f"layout{name} = #nvgpu<layout {layout}>")
         if self.sparse:
             found.append(f"sparsitySelector = {self.selector} : i32")
         return "{{" + ", ".join(found) + "}}"

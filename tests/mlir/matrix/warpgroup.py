@@ -84,6 +84,7 @@ class Product(Row):
         self.layout = (f"A {short(a)}{' transposed' if transpose_a else ''}, "
                        f"B {short(b)}{' transposed' if transpose_b else ''}")
         self.variant = ", ".join([self.layout, *[text.split(" :")[0] for text in self.attributes],
+                                  *(["M = 128"] if blocks > 1 and accumulators == 1 else []),
                                   *([f"{accumulators} accumulators"] if accumulators > 1 else []),
                                   *(["two products"] if chained else [])])
         self.transposes = any(operand["name"] == "imm-trans-b" for operand in form["operands"])
@@ -92,6 +93,19 @@ class Product(Row):
 
     def instructions(self):
         return {self.spelling: self.blocks * self.steps * (2 if self.chained else 1)}
+
+    def label(self):
+        """Of one line: all N; all ways that A and B may lie in shared memory."""
+        if self.steps == 1:
+            return "m64nNk" + str(self.depth), self.family.n_text(self), re.sub(r"n\d+k", "nNk", self.spelling)
+        if self.attributes or self.chained or self.blocks > 1:
+            return self.shape, self.variant.replace(self.layout + ", ", ""), self.spelling
+        swizzles = "none, 32b, 64b, 128b"
+        if not self.tile_a:
+            transposes = "; B transposed or not" if self.transposes else ""
+            return self.shape, f"A in registers; swizzle of B: {swizzles}{transposes}", self.spelling
+        transposes = "; A, B transposed or not" if self.transposes else ""
+        return self.shape, f"swizzles of A, B: {swizzles}{transposes}", self.spelling
 
     def out_elements(self):
         return self.m * self.n
@@ -449,6 +463,13 @@ class Family:
     def is_first(self, row):
         """Of its types: the neighbours of the others would be the same."""
         return next(other for other in self.rows if other.types == row.types and other.steps == 4) is row
+
+    def n_text(self, row):
+        values_of_n = sorted({other.n for other in self.rows if other.types == row.types and other.steps == 1})
+        steps = {b - a for a, b in zip(values_of_n, values_of_n[1:])}
+        if len(steps) == 1:
+            return f"N = {values_of_n[0]} to {values_of_n[-1]} in steps of {steps.pop()}"
+        return "N = " + ", ".join(map(str, values_of_n))
 
     def b_types(self, row):
         return {other.b for other in self.rows if (other.a, other.d) == (row.a, row.d)}
