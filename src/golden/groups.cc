@@ -36,6 +36,7 @@ constexpr Maker kMakers[] = {
     {{"wmma", "wmma.load, wmma.mma, wmma.store, every row and spelling"}, wmma_cases},
     {{"mma_narrow", "mma.sync and wmma of fp8, four bits and one bit, every row and spelling"},
      mma_narrow_cases},
+    {{"mma_sp", "mma.sp and mma.sp::ordered_metadata, every row, spelling and selector"}, mma_cases},
     {{"ldmatrix", "ldmatrix, stmatrix, movmatrix"}, ldmatrix_cases},
     {{"mbarrier", "mbarrier: states, pending counts, phases"}, mbarrier_cases},
     {{"async_copy", "cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async"}, async_copy_cases},

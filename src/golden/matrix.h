@@ -2,6 +2,7 @@
 //
 //   mma       fragments come as raw registers and are stored as such, so that who holds what is checked too
 //   mma_narrow  the same of elements of eight bits in floating point, of four bits and of one, wmma's too
+//   mma_sp    the same of sparse A, with every selector
 //   wmma      A, B and C are loaded from memory, D is stored to memory; and, because fragments of wmma are
 //   opaque in the
 //             PTX ISA, raw registers after wmma.load and before wmma.store

@@ -4,9 +4,11 @@
 // who holds what.
 #include "golden/fragment_text.h"
 #include "golden/matrix.h"
+#include "golden/sparse_values.h"
 #include "golden/spelling.h"
 #include "golden/thread_kernel.h"
 #include "isa/form.h"
+#include "layout/sparse.h"
 
 #include <fmt/format.h>
 
@@ -23,19 +25,32 @@ using layout::Matrix;
 constexpr uint64_t kOutputsPerPart = 65536;
 constexpr uint32_t kWarpsPerBlock = 4;
 
-Case make_mma(const MatrixSpelling& s) {
+// "m16n8k16.row.col..." of a dense product, "sp.m16n8k16..." of a sparse one.
+std::string name_of(const MatrixSpelling& s, int selector) {
+  constexpr std::string_view opcode = "mma.", common = "sync.aligned.";
+  std::string name = s.text.substr(opcode.size());
+  name.erase(name.find(common), common.size());
+  return selector < 0 ? name : fmt::format("{}.selector{}", name, selector);
+}
+
+// `selector`: of a sparse row; dense: -1.
+Case make_mma(const MatrixSpelling& s, int selector) {
+  const bool sparse = selector >= 0;
   const FragmentText a = fragment_registers(*s.row, Matrix::a, s.a),
                      b = fragment_registers(*s.row, Matrix::b, s.b),
                      c = fragment_registers(*s.row, Matrix::c, s.c),
                      d = fragment_registers(*s.row, Matrix::d, s.d);
   Case out;
-  out.name = s.text.substr(std::string_view("mma.sync.aligned.").size());
+  out.name = name_of(s, selector);
   out.family = isa::syntax_of(*s.row);
   out.entry = entry_name(out.name);
   out.unit_name = "warp";
   out.inputs = {fragment_plane("a", a), fragment_plane("b", b), fragment_plane("c", c)};
   out.outputs = {fragment_plane("d", d)};
-  const uint64_t warps = kOutputsPerPart / d.per_warp();
+  if (sparse)
+    out.inputs.push_back(fragment_plane("metadata", word_registers(Type::u32, 1)));
+  const uint64_t selectors = sparse ? static_cast<uint64_t>(layout::selectors(isa::metadata_of(*s.row))) : 1;
+  const uint64_t warps = kOutputsPerPart / d.per_warp() / selectors;
   for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
     out.parts.push_back({std::string(numeric::to_string(oc)), out.parts.size() * warps, warps});
   out.units = out.parts.size() * warps;
@@ -53,9 +68,15 @@ Case make_mma(const MatrixSpelling& s) {
     out.text += declare_fragment(name, r);
   for (size_t k = 0; k < 3; ++k)
     out.text += transfer_fragment(true, all[k].name, all[k].r, out.inputs[k]);
-  out.text +=
-      fmt::format("  {} {}, {}, {}, {};\n", s.text, register_list("d", d.count), register_list("a", a.count),
-                  register_list("b", b.count), register_list("c", c.count));
+  std::string metadata;
+  if (sparse) {
+    const FragmentText word = word_registers(Type::u32, 1);
+    out.text += declare_fragment("e", word) + transfer_fragment(true, "e", word, out.inputs[3]);
+    metadata = fmt::format(", %e0, {}", selector);
+  }
+  out.text += fmt::format("  {} {}, {}, {}, {}{};\n", s.text, register_list("d", d.count),
+                          register_list("a", a.count), register_list("b", b.count),
+                          register_list("c", c.count), metadata);
   out.text += transfer_fragment(false, "d", d, out.outputs[0]) + "  ret;\n}\n";
 
   const MatrixFormats formats{values_of(s.a),
@@ -64,18 +85,23 @@ Case make_mma(const MatrixSpelling& s) {
                               numbers_of(s.a, a.per_warp()),
                               numbers_of(s.b, b.per_warp()),
                               c.per_warp()};
-  out.fill = [formats, s](const Part& part, numeric::Random& random, Inputs& inputs) {
+  out.fill = [formats, s, sparse](const Part& part, numeric::Random& random, Inputs& inputs) {
     const auto oc =
         std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
                      [&](numeric::OperandClass k) { return numeric::to_string(k) == part.name; });
     for (uint64_t warp = part.first; warp < part.first + part.units; ++warp) {
       MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      if (sparse && *oc == numeric::OperandClass::cancelling)
+        pair_for_sparse(m);
       m.a = plane_elements(s.a, std::move(m.a));
       m.b = plane_elements(s.b, std::move(m.b));
       const std::vector<uint64_t>* planes[] = {&m.a, &m.b, &m.c};
       for (size_t k = 0; k < 3; ++k)
         for (size_t i = 0; i < planes[k]->size(); ++i)
           inputs.set(k, warp * planes[k]->size() + i, (*planes[k])[i]);
+      const bool ordered = s.row->sparse == isa::Qual::sp_ordered_metadata;
+      for (uint64_t lane = 0; sparse && lane < 32; ++lane)
+        inputs.set(3, warp * 32 + lane, make_metadata(isa::bits_of(s.a), ordered, random));
     }
   };
   return out;
@@ -114,6 +140,8 @@ std::string_view group_of(const MatrixRow& row) {
     return "";
   switch (row.opcode) {
   case Opcode::mma:
+    if (row.sparse != isa::Qual::none)
+      return "mma_sp";
     return is_narrow(row.types.a.first()) ? "mma_narrow" : "mma";
   case Opcode::wmma_load:
   case Opcode::wmma_mma:
@@ -137,8 +165,13 @@ std::vector<Case> mma_cases(std::string_view group) {
   std::vector<Case> cases;
   for (const MatrixRow& row : isa::matrix_rows())
     if (row.opcode == isa::Opcode::mma && group_of(row) == group)
-      for (const MatrixSpelling& s : matrix_spellings(row))
-        cases.push_back(make_mma(s));
+      for (const MatrixSpelling& s : matrix_spellings(row)) {
+        if (row.sparse == isa::Qual::none)
+          cases.push_back(make_mma(s, -1));
+        else
+          for (int selector = 0; selector < layout::selectors(isa::metadata_of(row)); ++selector)
+            cases.push_back(make_mma(s, selector));
+      }
   return cases;
 }
 

@@ -2,6 +2,7 @@
 #include "isa/catalogue.h"
 
 #include "isa/row.h"
+#include "layout/sparse.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@ constexpr TypeSet operator|(TypeSet set, Type type) {
 }
 
 constexpr std::string_view SPEC_MMA = "warp-level-matrix-instructions-mma";
+constexpr std::string_view SPEC_MMA_SP = "warp-level-matrix-instructions-for-sparse-mma";
 constexpr std::string_view SPEC_WMMA_LOAD = "warp-level-matrix-instructions-wmma-ld";
 constexpr std::string_view SPEC_WMMA_STORE = "warp-level-matrix-instructions-wmma-st";
 constexpr std::string_view SPEC_WMMA_MMA = "warp-level-matrix-instructions-wmma-mma";
@@ -35,6 +37,7 @@ constexpr MatrixRow kRows[] = {
 #define ROW(...) MatrixRow{__VA_ARGS__},
 #include "isa/rows/m8n8.inc"
 #include "isa/rows/mma.inc"
+#include "isa/rows/mma_sp.inc"
 #include "isa/rows/wgmma.inc"
 #include "isa/rows/wmma.inc"
 #undef ROW
@@ -141,6 +144,15 @@ std::string moved_rows_syntax(const MatrixRow& row) {
   return fmt::format("ldmatrix.{}  d:bits(b32)[num{}]+_, [a]", head, m * n == 256 ? "*2" : "");
 }
 
+std::string sparse_mma_syntax(const MatrixRow& row) {
+  return fmt::format("mma.{}.sync.aligned.{}.row.col{}{}  d:{}-_, a:{}, b:{}, c:{}, e:b32-imm, "
+                     "selector:imm(0..{})",
+                     to_string(row.sparse), shape_word(row), row.satfinite ? "{.satfinite}" : "",
+                     type_words(row), operand_type(row, Matrix::d), operand_type(row, Matrix::a),
+                     operand_type(row, Matrix::b), operand_type(row, Matrix::c),
+                     layout::selectors(metadata_of(row)) - 1);
+}
+
 // The shapes of a wgmma row as the form tables write them.
 std::string wgmma_shapes(const MatrixRow& row) {
   const int n = row.shape.n, k = row.shape.k;
@@ -161,6 +173,13 @@ std::string wgmma_syntax(const MatrixRow& row, bool a_in_registers) {
   if (row.transposes)
     text += ", imm-trans-b:imm(0..1)";
   return text;
+}
+
+// Of the row's kind: dense, or with this spelling of a sparse A.
+bool has_sparsity(const MatrixRow& row, std::span<const Qual> quals) {
+  if (row.sparse != Qual::none)
+    return has(quals, row.sparse);
+  return !has(quals, Qual::sp) && !has(quals, Qual::sp_ordered_metadata);
 }
 
 bool has_columns(const MatrixRow& row, int n) {
@@ -210,7 +229,7 @@ const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<
   for (const MatrixRow& row : kRows) {
     if (row.opcode != opcode || types.size() != row.spelled.size() ||
         (row.op != Qual::none && !has(quals, row.op)) ||
-        (row.packing != Qual::none && !has(quals, row.packing)))
+        (row.packing != Qual::none && !has(quals, row.packing)) || !has_sparsity(row, quals))
       continue;
     if (row.columns != Columns::one) {
       if (!has_shape(row, quals))
@@ -241,9 +260,12 @@ Type type_of(const MatrixRow& row, Matrix matrix, std::span<const Type> types) {
 
 Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::MajorOrder order) {
   const int bits = bits_of(type);
+  layout::Shape shape = row.shape;
+  if (row.sparse != Qual::none && matrix == Matrix::a)
+    shape.k /= 2;
   switch (row.fragments) {
   case FragmentRule::mma:
-    return layout::mma_fragment(matrix, row.shape, bits);
+    return layout::mma_fragment(matrix, shape, bits);
   case FragmentRule::mma_m8n8k4:
     if (matrix == Matrix::a)
       return layout::m8n8k4_a(order);
@@ -254,7 +276,7 @@ Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::Maj
     return eight ? layout::repeated(fragment, layout::kWmmaF16Registers) : fragment;
   }
   case FragmentRule::wgmma:
-    return layout::wgmma_fragment(matrix, row.shape, bits);
+    return layout::wgmma_fragment(matrix, shape, bits);
   case FragmentRule::m8n8:
     break;
   }
@@ -270,7 +292,9 @@ Fragment memory_fragment(const MatrixRow& row, int num, bool trans) {
 
 FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
   FragmentRegisters out{fragment_of(row, matrix, type).registers(), type};
-  if (row.fragments == FragmentRule::wgmma && matrix == Matrix::a) {
+  const bool multiplicand = matrix == Matrix::a || matrix == Matrix::b;
+  if ((row.fragments == FragmentRule::wgmma && matrix == Matrix::a) ||
+      (row.sparse != Qual::none && multiplicand)) {
     out.type = Type::b32;
     return out;
   }
@@ -300,6 +324,10 @@ FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
   return out;
 }
 
+layout::Fragment metadata_of(const MatrixRow& row) {
+  return layout::metadata_fragment(row.shape.m, row.shape.k, bits_of(row.types.a.first()));
+}
+
 std::string syntax_of(const MatrixRow& row) {
   const std::string moved = operand_type(row, row.matrix);
   const char letter = letter_of(row.matrix);
@@ -318,7 +346,7 @@ std::string syntax_of(const MatrixRow& row) {
   case Opcode::wgmma_mma_async:
     return wgmma_syntax(row, false);
   default:
-    return mma_syntax(row);
+    return row.sparse != Qual::none ? sparse_mma_syntax(row) : mma_syntax(row);
   }
 }
 

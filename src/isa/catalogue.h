@@ -75,7 +75,9 @@ struct PtxSince {
 struct MatrixRow {
   Opcode opcode = Opcode::none;
   layout::Matrix matrix = layout::Matrix::d; // wmma.load and .store: which matrix moves; stmatrix and kin: d
-  layout::Shape shape{};                     // ldmatrix and kin: m x n of one matrix
+  // sp or sp_ordered_metadata: A has half its columns, layout/sparse.h says which; none: dense.
+  Qual sparse = Qual::none;
+  layout::Shape shape{}; // ldmatrix and kin: m x n of one matrix
   Columns columns = Columns::one;
   MatrixTypes types{};
   // The types that the spelling has, in order: "dabc", "dab" (wgmma), "dc" (wmma.mma of f16), "m" (the matrix
@@ -111,7 +113,8 @@ Type type_of(const MatrixRow& row, layout::Matrix matrix, std::span<const Type> 
 
 // Who holds matrix `matrix`, whose elements are of `type`, in an instruction of the row. `order` matters to
 // m8n8k4 alone. For ldmatrix and kin: one matrix, not transposed where that is a choice; memory_fragment()
-// gives the others. wgmma: of the row's largest N; B has none.
+// gives the others. wgmma: of the row's largest N; B has none. A sparse
+// A has the columns that are stored.
 layout::Fragment fragment_of(const MatrixRow& row, layout::Matrix matrix, Type type,
                              layout::MajorOrder order = layout::MajorOrder::row);
 
@@ -127,6 +130,9 @@ struct FragmentRegisters {
 };
 FragmentRegisters registers_of(const MatrixRow& row, layout::Matrix matrix, Type type);
 
+// Who holds the metadata of a sparse row (layout/sparse.h).
+layout::Fragment metadata_of(const MatrixRow& row);
+
 // The row as the form tables write it (src/isa/forms/README.md): head and operands, and its qualifier
 // classes.
 std::string syntax_of(const MatrixRow& row);
@@ -140,7 +146,8 @@ std::vector<FormRow> matrix_form_rows();
 // "mma.sync.aligned.m16n8k16...".
 std::vector<std::string> spellings_of(const MatrixRow& row);
 
-// 2 * M * N * K of one instruction, four matrices for m8n8k4.
+// 2 * M * N * K of one instruction, four matrices for m8n8k4. Of sparse forms too, as is usual: half of the
+// products are none.
 uint64_t flops_of(const MatrixRow& row);
 
 } // namespace lemma::isa

@@ -109,6 +109,10 @@ std::span<const DotRule> dot_rules();
 // and `b` are f16, bf16, tf32, f64 or a narrow format; `c` and `d` f16, f32 or f64.
 std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
                                   FloatFormat d, int k);
+// The same with a sparse A (DotTile::a_index), k in columns of B: half of them have products, and a step
+// takes as many products as one of the dense form does.
+std::optional<DotModel> dot_model_sparse(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
+                                         FloatFormat d, int k);
 // Block-scaled forms (`.block_scale`): k is that of the instruction (32: mxf8f6f4, 64: mxf4 and mxf4nvf4),
 // scale_block the products that share a scale (16 or 32).
 std::optional<DotModel> dot_model_block_scale(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b,

@@ -189,6 +189,18 @@ std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatF
   return model;
 }
 
+std::optional<DotModel> dot_model_sparse(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,
+                                         FloatFormat d, int k) {
+  if (arch < Arch::sm_80)
+    return std::nullopt;
+  // Stored products count, in the order in which they are stored: for fp8 on sm_90 the assembler converts the
+  // low and the high halves of A's registers to f16 and multiplies first by those, then by these.
+  std::optional<DotModel> model = dot_model(arch, unit, a, b, c, d, k / 2);
+  if (model)
+    model->evidence = Evidence::assumed;
+  return model;
+}
+
 std::optional<DotModel> dot_model_block_scale(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b,
                                               FloatFormat scale, int k, int scale_block) {
   const bool is_fp4 = a == FloatFormat::e2m1 && b == FloatFormat::e2m1;

@@ -17,6 +17,7 @@
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/handlers/matrix_sparse.h"
 
 #include <fmt/format.h>
 
@@ -39,6 +40,8 @@ using ptx::OperandKind;
 
 constexpr int kMaxRegisters = 8;       // of one fragment
 constexpr size_t kMaxTileBytes = 2048; // 16 x 16 f64
+
+constexpr size_t kMaxSparseIndices = 16 * 64;
 
 struct alignas(64) Tile {
   std::byte bytes[kMaxTileBytes];
@@ -80,9 +83,10 @@ struct MmaPlan {
   numeric::DotModel model;
   layout::Shape shape;
   TileMap a, b, c, d;
-  int matrices = 1;           // that one warp multiplies: m8n8k4 of f16 has four
-  bool narrow_result = false; // the product is made in f32 and then rounded to f16
-  bool nibbles = false;       // A and B have two elements a byte, which dot() wants one a byte
+  int matrices = 1;                  // that one warp multiplies: m8n8k4 of f16 has four
+  bool narrow_result = false;        // the product is made in f32 and then rounded to f16
+  bool nibbles = false;              // A and B have two elements a byte, which dot() wants one a byte
+  std::optional<SparseIndex> sparse; // A is; its metadata is the source after C
   uint64_t flops = 0;
 };
 
@@ -130,6 +134,14 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   tile.m = plan.shape.m;
   tile.n = plan.shape.n;
   tile.k = plan.shape.k;
+  uint8_t a_index[kMaxSparseIndices];
+  if (plan.sparse) {
+    if (!plan.sparse->read(x, in, x.src<uint32_t>(in, first), a_index))
+      return Step::stopped;
+    tile.k = plan.sparse->stored();
+    tile.a_index = a_index;
+    tile.k_b = plan.shape.k;
+  }
   for (int i = 0; i < plan.matrices; ++i) {
     const auto part = [&](const TileMap& map, std::byte* bytes) {
       return bytes + map.tile_bytes() / plan.matrices * i;
@@ -205,8 +217,9 @@ bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arc
     return false;
   // With C in f32 and D in f16 the assembler makes an f32 product and converts it (sm_80 and up).
   plan.narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;
-  const auto model = numeric::dot_model(*machine, numeric::DotUnit::mma, *a, *b, *c,
-                                        plan.narrow_result ? FloatFormat::f32 : *d, row.shape.k);
+  const auto model_of = row.sparse == Qual::none ? numeric::dot_model : numeric::dot_model_sparse;
+  const auto model = model_of(*machine, numeric::DotUnit::mma, *a, *b, *c,
+                              plan.narrow_result ? FloatFormat::f32 : *d, row.shape.k);
   if (!model)
     return false;
   plan.model = *model;
@@ -233,7 +246,8 @@ MajorOrder written_order(const Instruction& instruction, Matrix matrix) {
 
 bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
-  if (!row || instruction.operands.size() != 4)
+  const bool sparse = row && row->sparse != Qual::none;
+  if (!row || instruction.operands.size() != (sparse ? 6 : 4))
     return false;
   MmaPlan plan;
   if (!choose_model(*row, instruction, decoder.program().arch(), plan))
@@ -261,6 +275,12 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   if (!place(0, Matrix::d, MajorOrder::row, plan.d) || !place(1, Matrix::a, MajorOrder::row, plan.a) ||
       !place(2, Matrix::b, MajorOrder::col, plan.b) || !place(3, Matrix::c, MajorOrder::row, plan.c))
     return false;
+  if (sparse) { // then metadata and the sparsity selector
+    const int bits = isa::bits_of(isa::type_of(*row, Matrix::a, instruction.types));
+    const auto selector = static_cast<int>(instruction.operands[5].bits);
+    plan.sparse = SparseIndex(row->shape.k, bits, selector, row->sparse == Qual::sp_ordered_metadata);
+    srcs.push_back(decoder.src(instruction.operands[4], Type::b32));
+  }
   *decoder.make_extra<MmaPlan>(in) = std::move(plan);
   in.handler = run_mma;
   decoder.set_operands(in, dsts, srcs);

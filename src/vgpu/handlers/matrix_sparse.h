@@ -1,0 +1,45 @@
+// The metadata of a sparse A, as mma.sp and wgmma.mma_async.sp take it from registers: which columns of B the
+// stored elements of A meet.
+//
+// What the ISA leaves undefined is a fault: indices of a chunk that are the same, or, where the spelling or
+// the instruction wants them in order, that fall; of tf32 anything but 0b0100 and 0b1110.
+//
+// PTX ISA: "Sparse matrix storage". Tests: tests/unit/vgpu/matrix_sparse_test.cc.
+#pragma once
+
+#include "layout/sparse.h"
+#include "vgpu/exec.h"
+
+#include <vector>
+
+namespace lemma::vgpu {
+
+class SparseIndex {
+public:
+  SparseIndex() = default;
+  // Of a warp's 16 rows. `k`: columns of B; `ordered`: indices must rise.
+  SparseIndex(int k, int element_bits, int selector, bool ordered);
+
+  int stored() const { return stored_; } // elements of a row
+
+  // Fills index[16][stored()] from the lanes' metadata registers; false after a fault.
+  bool read(Exec& x, const DecodedInst& in, const uint32_t* metadata, uint8_t* index) const;
+
+private:
+  // Where a chunk's four bits are. In the order of A: row after row.
+  struct Field {
+    uint8_t lane = 0;
+    uint8_t bit = 0;
+  };
+
+  bool fault(Exec& x, const DecodedInst& in, const Field& field, uint32_t bits, int chunk_index) const;
+
+  layout::SparseChunk chunk_;
+  int chunks_ = 0; // of a row
+  int stored_ = 0;
+  uint16_t legal_ = 0; // bit v: four bits of value v are
+  bool ordered_ = false;
+  std::vector<Field> fields_;
+};
+
+} // namespace lemma::vgpu
