@@ -20,7 +20,13 @@ LogicalResult convert(Operation* root, const ConversionTarget& target, RewritePa
     has_error = true;
     return success(repeats);
   });
-  return applyPartialConversion(root, target, std::move(patterns));
+  if (failed(applyPartialConversion(root, target, std::move(patterns))))
+    return failure();
+  // Casts that the program itself has: to a type of this dialect, and now back to what that became.
+  SmallVector<UnrealizedConversionCastOp> casts;
+  root->walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+  reconcileUnrealizedCasts(casts);
+  return success();
 }
 
 } // namespace lemma::nvgpu

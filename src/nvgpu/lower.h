@@ -68,6 +68,10 @@ void populate_tma_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& 
 // warpgroup.*.
 void populate_warpgroup_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
                                  mlir::RewritePatternSet& patterns);
+// What MLIR's own patterns for gpu.subgroup_mma_* cannot do; and whether PTX has what those operations in
+// `root` want, with a message.
+mlir::LogicalResult check_wmma(mlir::Operation* root);
+void populate_wmma_lowering(const mlir::LLVMTypeConverter& converter, mlir::RewritePatternSet& patterns);
 // tma.create.descriptor.
 void populate_host_lowering(const mlir::LLVMTypeConverter& converter, mlir::RewritePatternSet& patterns);
 

@@ -65,7 +65,7 @@ public:
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
     const auto target = target_of(module);
-    if (failed(target) || failed(check_math(module)))
+    if (failed(target) || failed(check_math(module)) || failed(check_wmma(module)))
       return signalPassFailure();
     PtxTarget ptx{*target, {}};
     const uint64_t alignment = align_shared_memory(module);
@@ -82,6 +82,7 @@ public:
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/true, /*benefit=*/2);
     populateGpuToNVVMConversionPatterns(converter, patterns);
     populateGpuWMMAToNVVMConversionPatterns(converter, patterns);
+    populate_wmma_lowering(converter, patterns);
     populateGpuSubgroupReduceOpLoweringPattern(converter, patterns);
     populateNVVMToLLVMConversionPatterns(patterns);
     populate_matrix_lowering(converter, ptx, patterns);

@@ -5,7 +5,7 @@
 // The entries are whole numbers so small that every sum is exact, in f16 too; linalg.matmul on the host owes the same
 // bits.
 //
-// Not here: mma.sync (matmul_mma_sync_*), integers.
+// Not here: mma.sync (matmul_mma_sync_*), other types (wmma_types).
 // Spec: gpu.subgroup_mma_*; PTX ISA, wmma.load, wmma.mma, wmma.store.
 // RUN: lemma run %s | FileCheck %s
 // CHECK: f32: 1024 of 1024
@@ -30,7 +30,7 @@ module attributes {gpu.container_module} {
           : memref<32x32xf16> -> !gpu.mma_matrix<16x16xf16, "AOp">
         %fb = gpu.subgroup_mma_load_matrix %b_t[%col, %k] {leadDimension = 32 : index, transpose}
           : memref<32x32xf16> -> !gpu.mma_matrix<16x16xf16, "BOp">
-        %next = gpu.subgroup_mma_compute %fa, %fb, %acc
+        %next = gpu.subgroup_mma_compute %fa, %fb, %acc {b_transpose}
           : !gpu.mma_matrix<16x16xf16, "AOp">, !gpu.mma_matrix<16x16xf16, "BOp"> -> !gpu.mma_matrix<16x16xf32, "COp">
         scf.yield %next : !gpu.mma_matrix<16x16xf32, "COp">
       }
