@@ -6,11 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <unistd.h>
@@ -37,15 +40,102 @@ std::string find_ptxas() {
   return std::filesystem::exists(toolkit) ? toolkit : "";
 }
 
-bool ptxas_accepts(const std::string& ptxas, const std::string& module, const std::string& target) {
+namespace {
+
+// What ptxas prints, and whether it accepts.
+struct Output {
+  bool accepts = false;
+  std::string text;
+};
+
+Output assemble(const std::string& ptxas, const std::string& module, const std::string& target) {
   const std::string file = temporary_file();
   std::ofstream(file) << module;
-  const std::string command =
-      fmt::format("'{}' -c -O0 -arch={} '{}' -o /dev/null >/dev/null 2>&1", ptxas, target, file);
-  const int status =
-      std::system(command.c_str()); // NOLINT(bugprone-command-processor): a test's own file names
+  const std::string command = fmt::format("'{}' -c -O0 -arch={} '{}' -o /dev/null 2>&1", ptxas, target, file);
+  Output output;
+  if (FILE* pipe =
+          popen(command.c_str(), "r")) { // NOLINT(bugprone-command-processor): a test's own file names
+    char buffer[4096];
+    while (const size_t bytes = fread(buffer, 1, sizeof buffer, pipe))
+      output.text.append(buffer, bytes);
+    output.accepts = pclose(pipe) == 0;
+  }
   std::filesystem::remove(file);
-  return status == 0;
+  return output;
+}
+
+// The lines that ptxas calls wrong, counted from 1.
+std::set<size_t> wrong_lines(const std::string& output) {
+  std::set<size_t> lines;
+  constexpr std::string_view mark = ", line ";
+  for (size_t at = output.find(mark); at != std::string::npos; at = output.find(mark, at + 1)) {
+    size_t end = 0;
+    const size_t line = std::stoul(output.substr(at + mark.size()), &end);
+    if (output.compare(at + mark.size() + end, 3, "; e") == 0 ||
+        output.compare(at + mark.size() + end, 3, "; f") == 0)
+      lines.insert(line);
+  }
+  return lines;
+}
+
+// Probes `members` are of one target and version.
+void judge_group(const std::string& ptxas, const std::vector<Probe>& probes, std::vector<size_t> members,
+                 std::vector<char>& legal) {
+  while (!members.empty()) {
+    std::string body;
+    for (const size_t i : members)
+      body += (body.empty() ? "" : "\n") + probes[i].instruction;
+    const Probe& any = probes[members.front()];
+    const std::string module = module_of(body, any.target, any.version);
+    const auto before = static_cast<size_t>(
+        std::count(module.begin(), module.begin() + static_cast<std::ptrdiff_t>(module.find(body)), '\n'));
+    const Output output = assemble(ptxas, module, any.target);
+    if (output.accepts) {
+      for (const size_t i : members)
+        legal[i] = 1;
+      return;
+    }
+    const std::set<size_t> wrong = wrong_lines(output.text);
+    std::vector<size_t> rest;
+    for (size_t i = 0; i < members.size(); ++i)
+      if (!wrong.contains(before + 1 + i))
+        rest.push_back(members[i]);
+    if (rest.size() == members.size()) { // something that no line is named for
+      if (members.size() == 1)
+        return;
+      const auto half = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
+      judge_group(ptxas, probes, {members.begin(), half}, legal);
+      judge_group(ptxas, probes, {half, members.end()}, legal);
+      return;
+    }
+    members = std::move(rest);
+  }
+}
+
+} // namespace
+
+std::vector<bool> judge(const std::string& ptxas, const std::vector<Probe>& probes) {
+  std::map<std::pair<std::string, std::string>, std::vector<size_t>> groups;
+  for (size_t i = 0; i < probes.size(); ++i)
+    groups[{probes[i].target, probes[i].version}].push_back(i);
+  std::vector<std::vector<size_t>> work;
+  for (auto& [key, members] : groups)
+    work.push_back(std::move(members));
+  std::vector<char> legal(probes.size());
+  std::atomic<size_t> next = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+      threads.emplace_back([&] {
+        for (size_t i = next++; i < work.size(); i = next++)
+          judge_group(ptxas, probes, work[i], legal);
+      });
+  }
+  return {legal.begin(), legal.end()};
+}
+
+bool ptxas_accepts(const std::string& ptxas, const std::string& module, const std::string& target) {
+  return assemble(ptxas, module, target).accepts;
 }
 
 std::vector<Verdict> read_verdicts(const std::string& path) {
@@ -99,9 +189,9 @@ std::vector<Verdict> judge_mutants(const std::string& ptxas, uint64_t seed, int 
   return verdicts;
 }
 
-bool lemma_accepts(const Verdict& verdict, std::string* why) {
-  const auto outcome =
-      ptx::parse(std::make_shared<SourceText>("mutant.ptx", module_of(verdict.instruction, verdict.target)));
+bool lemma_accepts(const Probe& probe, std::string* why) {
+  const auto outcome = ptx::parse(
+      std::make_shared<SourceText>("probe.ptx", module_of(probe.instruction, probe.target, probe.version)));
   Diagnostics diagnostics = outcome.diagnostics;
   if (!has_errors(diagnostics))
     for (Diagnostic& d : verify::verify(*outcome.module))
@@ -113,6 +203,10 @@ bool lemma_accepts(const Verdict& verdict, std::string* why) {
       return false;
     }
   return true;
+}
+
+bool lemma_accepts(const Verdict& verdict, std::string* why) {
+  return lemma_accepts(Probe{verdict.instruction, verdict.target, "9.0"}, why);
 }
 
 } // namespace lemma::verify_test

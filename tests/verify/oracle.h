@@ -14,6 +14,20 @@ std::string find_ptxas();
 // Whether `ptxas -c -arch=<target>` accepts the module. A crash of ptxas counts as a refusal.
 bool ptxas_accepts(const std::string& ptxas, const std::string& module, const std::string& target);
 
+// An instruction in a module of that target and version.
+struct Probe {
+  std::string instruction;
+  std::string target;
+  std::string version; // "8.7"
+};
+
+// What ptxas says of each probe. Probes of one target and version share a module, of which ptxas names the
+// illegal lines; whatever is left has to assemble. On all cores.
+std::vector<bool> judge(const std::string& ptxas, const std::vector<Probe>& probes);
+
+// The same by parser and verifier.
+bool lemma_accepts(const Probe& probe, std::string* why = nullptr);
+
 // One judged instruction; module_of() makes its module.
 struct Verdict {
   bool legal = false;

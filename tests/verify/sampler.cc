@@ -54,6 +54,9 @@ Type untyped(int bits) {
 class Sampler {
 public:
   Sampler(const Form& form, Rng& rng) : form_(form), rng_(rng) {}
+  // Nothing optional; word `word` of slot `slot`, the first of all others.
+  Sampler(const Form& form, Rng& rng, size_t slot, size_t word)
+      : form_(form), rng_(rng), plain_(true), slot_(slot), word_(word) {}
 
   std::optional<Text> run() {
     for (const OperandSpec& spec : form_.operands)
@@ -66,7 +69,9 @@ public:
       text.words.clear();
       binding_ = {};
       fill_slots(text);
-    } while (!widths_fit() || has_small_address());
+    } while (!plain_ && (!widths_fit() || has_small_address()));
+    if (!widths_fit() || has_small_address())
+      return std::nullopt;
     std::vector<int> group_choice; // per operand group: 0 out, 1 in
     for (const OperandSpec& spec : form_.operands) {
       if (spec.group >= 0 && static_cast<size_t>(spec.group) >= group_choice.size())
@@ -94,11 +99,11 @@ private:
       if (slot.group >= 0 && !group[static_cast<size_t>(slot.group)])
         continue;
       if (slot.is_type()) {
-        const Type type = rng_.pick(slot.types);
+        const Type type = plain_ ? slot.types[s == slot_ ? word_ : 0] : rng_.pick(slot.types);
         binding_.value[s] = static_cast<uint16_t>(type);
         text.words.emplace_back(isa::to_string(type));
       } else {
-        const Qual qual = rng_.pick(slot.quals);
+        const Qual qual = plain_ ? slot.quals[s == slot_ ? word_ : 0] : rng_.pick(slot.quals);
         binding_.value[s] = static_cast<uint16_t>(qual);
         text.words.emplace_back(isa::to_string(qual));
       }
@@ -220,6 +225,9 @@ private:
   const Form& form_;
   Rng& rng_;
   Binding binding_;
+  bool plain_ = false;
+  size_t slot_ = 0;
+  size_t word_ = 0;
 };
 
 // Words that a mutation puts into an instruction: those that its opcode knows somewhere, and a few of others.
@@ -298,6 +306,8 @@ std::string like_operand(const std::string& operand, Rng& rng) {
 } // namespace
 
 uint64_t Rng::next() {
+  if (first_)
+    return 0;
   uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -315,6 +325,29 @@ std::string Text::str() const {
 
 std::optional<Text> sample(const Form& form, Rng& rng) {
   return Sampler(form, rng).run();
+}
+
+std::vector<Text> plain_instances(const Form& form) {
+  constexpr size_t kLong = 8;
+  Rng first = Rng::first();
+  std::vector<Text> instances;
+  const auto add = [&](size_t slot, size_t word) {
+    if (auto text = Sampler(form, first, slot, word).run())
+      instances.push_back(*std::move(text));
+  };
+  add(0, 0);
+  for (size_t s = 0; s < form.slots.size(); ++s) {
+    const size_t words = std::max(form.slots[s].quals.size(), form.slots[s].types.size());
+    if (form.slots[s].group >= 0 || words > kLong) {
+      if (form.slots[s].group < 0)
+        for (const size_t word : {words / 2, words - 1})
+          add(s, word);
+      continue;
+    }
+    for (size_t word = 1; word < words; ++word)
+      add(s, word);
+  }
+  return instances;
 }
 
 Mutant mutate(const Text& original, Rng& rng) {

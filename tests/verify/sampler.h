@@ -20,10 +20,16 @@ namespace lemma::verify_test {
 class Rng {
 public:
   explicit Rng(uint64_t seed) : state_(seed) {}
+  // Always 0, and no chance is taken.
+  static Rng first() {
+    Rng rng(0);
+    rng.first_ = true;
+    return rng;
+  }
   uint64_t next();
   // 0 .. n-1; n > 0.
   size_t below(size_t n) { return next() % n; }
-  bool chance(int percent) { return below(100) < static_cast<size_t>(percent); }
+  bool chance(int percent) { return !first_ && below(100) < static_cast<size_t>(percent); }
   template <class Container>
   const auto& pick(const Container& choices) {
     return std::data(choices)[below(std::size(choices))];
@@ -31,6 +37,7 @@ public:
 
 private:
   uint64_t state_;
+  bool first_ = false;
 };
 
 // An instruction as tokens that a mutation can touch one by one.
@@ -44,6 +51,11 @@ struct Text {
 // One legal instance of the form for the target, or none when the form is not made for sampling (calls,
 // tables).
 std::optional<Text> sample(const isa::Form& form, Rng& rng);
+
+// The plainest instances of the form: no optional word or operand, registers of no kind. Every class has its
+// first word but one, which goes through its words (of long classes the first, middle and last). Empty where
+// sample() gives none.
+std::vector<Text> plain_instances(const isa::Form& form);
 
 // What a mutation did, for the report of disagreements.
 struct Mutant {

@@ -1,0 +1,122 @@
+// Where each instruction is, asked of ptxas: the plainest instances of every form of the matrix instructions,
+// for every target that ptxas knows, and the first one for every PTX version. The verifier, which reads
+// target and version from the form, must say the same of each.
+//
+// ptxas 13 knows no target below sm_75, so nothing is asked of those. A version older than the target itself
+// cannot be asked about either.
+#include "oracle.h"
+#include "sampler.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace lemma::verify_test {
+namespace {
+
+constexpr std::string_view kNewest = "9.0";
+constexpr int kFirstSm = 75; // that ptxas knows
+
+constexpr isa::IsaVersion kVersions[] = {
+    {6, 0}, {6, 1}, {6, 2}, {6, 3}, {6, 4}, {6, 5}, {7, 0}, {7, 1}, {7, 2}, {7, 3}, {7, 4}, {7, 5}, {7, 6},
+    {7, 7}, {7, 8}, {8, 0}, {8, 1}, {8, 2}, {8, 3}, {8, 4}, {8, 5}, {8, 6}, {8, 7}, {8, 8}, {9, 0}};
+
+std::string word(isa::IsaVersion version) {
+  return fmt::format("{}.{}", version.major, version.minor);
+}
+
+std::vector<isa::Target> known_targets() {
+  std::vector<isa::Target> targets;
+  for (const std::string_view name : isa::target_words())
+    if (const auto target = isa::parse_target(name); target && target->sm >= kFirstSm)
+      targets.push_back(*target);
+  return targets;
+}
+
+// The target of the form that came first.
+std::optional<isa::Target> oldest_target(const isa::Form& form) {
+  std::optional<isa::Target> oldest;
+  for (const isa::Target target : known_targets())
+    if (form.targets.contains(target) && (!oldest || isa::target_since(target) < isa::target_since(*oldest)))
+      oldest = target;
+  return oldest;
+}
+
+bool is_matrix(isa::Opcode opcode) {
+  const std::string_view name = isa::to_string(opcode);
+  for (const std::string_view prefix :
+       {"mma", "wmma.", "wgmma.", "ldmatrix", "stmatrix", "movmatrix", "tcgen05."})
+    if (name.starts_with(prefix))
+      return true;
+  return false;
+}
+
+// The versions to ask about: all for the form's first instance, else the form's own and the one before it.
+bool is_asked(isa::IsaVersion version, const isa::Form& form, bool first) {
+  const auto at = std::find(std::begin(kVersions), std::end(kVersions), version);
+  return first || version == form.since || (at + 1 != std::end(kVersions) && at[1] == form.since);
+}
+
+std::vector<Probe> probes_of(const isa::Form& form) {
+  std::vector<Probe> probes;
+  const auto oldest = oldest_target(form);
+  bool first = true;
+  for (const Text& text : plain_instances(form)) {
+    for (const isa::Target target : known_targets())
+      probes.push_back({text.str(), isa::to_string(target), std::string(kNewest)});
+    for (const isa::IsaVersion version : kVersions)
+      if (oldest && *isa::target_since(*oldest) <= version && is_asked(version, form, first))
+        probes.push_back({text.str(), isa::to_string(*oldest), word(version)});
+    first = false;
+  }
+  return probes;
+}
+
+// ptxas takes .kind::f8f6f4 of two fp8 formats for the sm_100 and sm_110 families too. The ISA has it for
+// sm_120 alone, and so have we.
+bool is_beyond_the_isa(const Probe& probe) {
+  const isa::Target target = isa::parse_target(probe.target).value_or(isa::Target{});
+  return probe.instruction.find("kind::f8f6f4") != std::string::npos && target.sm >= 100 && target.sm < 120;
+}
+
+TEST(PtxasTargets, AgreeWithEveryForm) {
+  const std::string ptxas = find_ptxas();
+  if (ptxas.empty())
+    GTEST_SKIP() << "no ptxas here";
+  const bool all = std::getenv("LEMMA_ALL_FORMS") != nullptr;
+  std::vector<Probe> probes;
+  size_t forms = 0;
+  for (const isa::Form& form : isa::forms()) {
+    if (!all && !is_matrix(form.opcode))
+      continue;
+    const auto some = probes_of(form);
+    EXPECT_TRUE(all || !some.empty()) << form.syntax << ": no instance";
+    probes.insert(probes.end(), some.begin(), some.end());
+    ++forms;
+  }
+  const std::vector<bool> legal = judge(ptxas, probes);
+  size_t accepted = 0, beyond = 0;
+  std::map<std::string, std::string> wrong; // one entry an instruction
+  for (size_t i = 0; i < probes.size(); ++i) {
+    accepted += legal[i];
+    std::string why;
+    if (legal[i] && is_beyond_the_isa(probes[i]))
+      ++beyond;
+    else if (lemma_accepts(probes[i], &why) != legal[i])
+      wrong[probes[i].instruction] +=
+          fmt::format("\n  ptxas {} it for {}, PTX {} ({})", legal[i] ? "takes" : "refuses", probes[i].target,
+                      probes[i].version, why);
+  }
+  for (const auto& [instruction, where] : wrong)
+    ADD_FAILURE() << instruction << where;
+  fmt::print("{} forms, {} probes, of which ptxas accepts {}\n", forms, probes.size(), accepted);
+  EXPECT_GT(beyond, 0u) << "is_beyond_the_isa() is out of date";
+  EXPECT_GT(accepted, forms);
+  EXPECT_GT(probes.size() - accepted, forms);
+}
+
+} // namespace
+} // namespace lemma::verify_test
