@@ -41,6 +41,9 @@ class ModuleImpl;
 
 struct DeviceOptions {
   int ordinal = 0; // cuda: which GPU
+  // cpu: what the virtual GPU is, "sm_80": every module has to run on it. Empty: sm_90, and for a module of
+  // another target what that says.
+  std::string arch = {};
 };
 
 struct DeviceInfo {
@@ -177,7 +180,9 @@ private:
 
 struct LoadOptions {
   std::string name = "<ptx>"; // for messages
-  // Whose arithmetic the virtual GPU has: "sm_90a". Empty: the module's .target. A real GPU has its own.
+  // What the virtual GPU is for this module: "sm_90a". Its arithmetic and limits; a module that it cannot run
+  // is rejected. Empty: what the device is (DeviceOptions::arch), else the module's .target. A real GPU is what
+  // it is.
   std::string arch = {};
 };
 

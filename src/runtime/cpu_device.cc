@@ -19,6 +19,8 @@
 namespace lemma::runtime {
 namespace {
 
+constexpr int kDefaultArch = 90;
+
 class CpuDevice;
 
 class CpuModule final : public ModuleImpl {
@@ -94,6 +96,7 @@ public:
                                                   int arch) override;
 
   vgpu::GlobalMemory memory;
+  int chosen_arch = 0; // DeviceOptions::arch; 0: it was empty
 
 private:
   Result<vgpu::Allocation*, Error> find(uint64_t address) const {
@@ -107,6 +110,8 @@ private:
 Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const ptx::Module> module,
                                                            int arch) {
   const std::string target = module->targets.empty() ? "" : module->targets.front();
+  if (arch == 0)
+    arch = chosen_arch;
   const int number = arch ? arch : arch_number(target);
   const std::optional<numeric::Arch> machine = numeric::arch_of_target(number);
   if (!machine)
@@ -211,18 +216,27 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
     for (int i = 0; i < 3; ++i)
       launch.grid[i] =
           static_cast<uint32_t>(std::min<uint64_t>(uint64_t{launch.grid[i]} * launch.cluster[i], UINT32_MAX));
-  if (std::string wrong = vgpu::check_launch(*program_, *entry, launch); !wrong.empty())
+  const vgpu::MachineLimits limits = vgpu::limits_of(program_->arch());
+  if (std::string wrong = vgpu::check_launch(*program_, *entry, launch, limits); !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
-  Report report = to_report(vgpu::run_launch(*program_, *entry, device_->memory, launch));
+  Report report = to_report(vgpu::run_launch(*program_, *entry, device_->memory, launch, limits));
   report.device = device_->info.name;
   return report;
 }
 
 } // namespace
 
-Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions&) {
+Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& options) {
+  const int arch = arch_number(options.arch);
+  if (arch == 0 && !options.arch.empty())
+    return failure(ErrorKind::invalid_argument,
+                   fmt::format("no architecture '{}'; sm_90a is one", options.arch));
   auto device = std::make_shared<CpuDevice>();
-  device->info = {.kind = "cpu", .name = "virtual GPU", .driver = "", .target = "sm_90"};
+  device->info = {.kind = "cpu",
+                  .name = "virtual GPU",
+                  .driver = "",
+                  .target = fmt::format("sm_{}", arch ? arch : kDefaultArch)};
+  device->chosen_arch = arch;
   return std::shared_ptr<DeviceImpl>(std::move(device));
 }
 

@@ -204,6 +204,25 @@ TEST(Api, LoadsForAnArchitecture) {
   EXPECT_EQ(device.load_ptx(kSaxpy, {.arch = "sm_35"}).error().kind, ErrorKind::unsupported);
 }
 
+TEST(Api, AVirtualGpuIsWhatItWasOpenedAs) {
+  const auto device = Device::open("cpu", {.arch = "sm_80"});
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->info().target, "sm_80");
+  EXPECT_EQ(device->load_ptx(kSaxpy).error().kind, ErrorKind::rejected);
+  std::string text(kSaxpy);
+  text.replace(text.find("sm_90a"), 6, "sm_75");
+  const auto module = device->load_ptx(text);
+  ASSERT_TRUE(module) << module.error().text;
+  EXPECT_EQ(module->arithmetic(), "sm_80");
+  const Kernel idle = *module->kernel("idle");
+  EXPECT_TRUE(idle.launch({.grid = {1}, .block = {32}, .shared_bytes = 163 * 1024}, {}));
+  EXPECT_FALSE(idle.launch({.grid = {1}, .block = {32}, .shared_bytes = 164 * 1024}, {}));
+  EXPECT_FALSE(idle.launch({.grid = {2}, .block = {32}, .cluster = {2}}, {}));
+
+  EXPECT_EQ(open().info().target, "sm_90");
+  EXPECT_EQ(Device::open("cpu", {.arch = "hopper"}).error().kind, ErrorKind::invalid_argument);
+}
+
 TEST(Api, RejectsIllegalText) {
   const auto module =
       open().load_ptx(".version 8.0\n.target sm_90a\n.entry k() { frobnicate.u32; }\n", {.name = "k.ptx"});
