@@ -177,6 +177,78 @@ class Cli(unittest.TestCase):
         done = self.call("isa", "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", status=USAGE)
         self.assertIn("did you mean mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32?", done.stderr)
 
+    # --- lemma layout -------------------------------------------------------------------------------------------------
+
+    def test_layout_draws_fragments(self):
+        name = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+        text = self.call("layout", name, "--operand", "a").stdout
+        # Row g and g + 8 of lane 4g + t, columns 2t and 2t + 8: "Matrix Fragments for mma.m16n8k16".
+        rows = [line.split() for line in text.splitlines() if line[:2].strip().isdigit()]
+        rows = [[cell for cell in row if cell != "|"] for row in rows if ":" in row[1]]
+        self.assertEqual(len(rows), 16)
+        for row, cells in enumerate(rows):
+            lanes = [4 * (row % 8) + t for t in range(4)]
+            half = row // 8
+            self.assertEqual(cells[1:], [f"T{lane}:r{half}" for lane in lanes] + [f"T{lane}:r{half + 2}" for lane in lanes])
+        self.assertLessEqual(max(map(len, self.call("layout", name).stdout.splitlines())), 120)
+        self.assertIn("\x1b[", self.call("layout", name, "--color", "always").stdout)
+        self.assertNotIn("\x1b[", text)
+
+    def test_layout_json_has_every_element_once(self):
+        for name in ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32",
+                     "wgmma.mma_async.sync.aligned.m64n24k16.f16.f16.f16", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+                     "ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8", "movmatrix"):
+            for operand in json.loads(self.call("layout", name, "--json").stdout)["operands"]:
+                places = [(e["row"], e["col"]) for e in operand["elements"]]
+                self.assertEqual(places, [(r, c) for r in range(operand["rows"]) for c in range(operand["cols"])], name)
+                holders = {(e["lane"], e["register"], e["bits"][0]) for e in operand["elements"]}
+                self.assertEqual(len(holders), len(places), name)
+        # wmma's f16 fragments have eight registers, so some shapes hold elements twice.
+        a = json.loads(self.call("layout", "wmma.load.a.sync.aligned.row.m16n16k16.f16", "--json").stdout)["operands"][0]
+        self.assertEqual(len(a["elements"]), 2 * 16 * 16)
+
+    def test_layout_formats(self):
+        import xml.etree.ElementTree as xml
+
+        name = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
+        svg = self.path("d.svg")
+        self.call("layout", name, "--operand", "d", "--format", "svg", "-o", svg)
+        cells = [g for g in xml.parse(svg).iter("{http://www.w3.org/2000/svg}g") if g.get("class") == "cell"]
+        self.assertEqual(len(cells), 64 * 8)
+        html = self.call("layout", name, "--operand", "d", "--format", "html").stdout
+        self.assertIn("<!doctype html>", html)
+        self.assertNotIn("http", html.replace("http://www.w3.org/2000/svg", ""))  # stands alone
+
+    def test_layout_of_shared_memory(self):
+        tile = json.loads(self.call("layout", "smem", "--type", "bf16", "--swizzle", "128B", "--major", "k", "--rows", 64,
+                                    "--cols", 64, "--json").stdout)
+        for chunk in tile["chunks"]:  # the chunk of a row is xored with the row: "Swizzling Modes"
+            row, column = chunk["row"], chunk["k"] // 8
+            self.assertEqual(chunk["address"], 128 * row + 16 * (column ^ row % 8))
+        self.assertEqual([c["worst"] for c in tile["conflicts"]][:2], [1, 1])
+        self.assertEqual([d["start"] for d in tile["descriptors"]], [0, 32, 64, 96])
+        self.assertEqual({(d["stride"], int(d["descriptor"], 16) >> 62) for d in tile["descriptors"]}, {(1024, 1)})
+        # Every byte once, whatever the tile; and every K step's descriptor is one that wgmma can have.
+        for swizzle in ("none", "32B", "64B", "128B"):
+            for major, rows, cols in (("k", 128, 128), ("mn", 128, 64)):
+                tile = json.loads(self.call("layout", "smem", "--type", "f16", "--swizzle", swizzle, "--major", major,
+                                            "--rows", rows, "--cols", cols, "--json").stdout)
+                self.assertEqual(sorted(c["address"] for c in tile["chunks"]), list(range(0, rows * cols * 2, 16)))
+                self.assertEqual(len(tile["descriptors"]), cols // 16)
+        # What the swizzle is for: without one, rows of 32 bytes and more would meet.
+        text = self.call("layout", "smem", "--swizzle", "64B", "--rows", 8, "--cols", 32).stdout
+        self.assertIn("ldmatrix: 8 rows of a 16-byte chunk", text)
+
+    def test_layout_refuses(self):
+        done = self.call("layout", "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "--operand", "b", status=USAGE)
+        self.assertIn("lemma layout smem", done.stderr)
+        self.assertIn("it has d", self.call("layout", "ldmatrix.sync.aligned.m8n8", "--operand", "scale-a", status=USAGE).stderr)
+        self.assertIn("which?", self.call("layout", "mma.sync.aligned.m16n8k16", status=USAGE).stderr)
+        self.assertIn("legal: multiples of 64", self.call("layout", "smem", "--cols", 40, status=USAGE).stderr)
+        self.assertIn("multiples of 8", self.call("layout", "smem", "--rows", 12, status=USAGE).stderr)
+        self.call("layout", "smem", "--type", "b1", status=USAGE)
+        self.call("layout", "smem", "--rows", 4294967288, status=USAGE)
+
     # --- arguments --------------------------------------------------------------------------------------------------
 
     def scalars(self, *values, status=OK):

@@ -33,6 +33,7 @@ the start of one that no other instruction begins so.
   lemma isa --nvgpu warpgroup.mma e4m3
   lemma isa mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 Braces stand for a choice, {.x} for a modifier that may be left out, {.ss} for a state space.
+Targets: sm_80+ and up, sm_90a alone, sm_100f its family (sm_100a, sm_103a, ...).
 F: the fraction bits to which products are cut before they are summed.
 Exit status: 0 success; 2 nothing is called so.)";
 
@@ -41,12 +42,15 @@ Exit status: 0 success; 2 nothing is called so.)";
 // Columns of the list, all of 120 characters.
 constexpr size_t kTargetsWidth = 17, kPtxWidth = 5, kCheckedWidth = 23, kNameWidth = 120 - 17 - 5 - 23 - 3;
 
+// sm_80+: and up; sm_90a: alone; sm_100f: its family, of which sm_100a is one.
 std::vector<std::string> target_words_of(const isa::TargetSet& targets) {
   std::vector<std::string> words;
-  for (const isa::Target target : targets.any_of)
-    words.push_back(isa::to_string(target) + (target.suffix == 'f'   ? " family"
-                                              : target.suffix == 'a' ? ""
-                                                                     : "+"));
+  for (const isa::Target target : targets.any_of) {
+    const auto family = [&](isa::Target other) { return other == isa::Target{target.sm, 'f'}; };
+    if (target.suffix == 'a' && std::any_of(targets.any_of.begin(), targets.any_of.end(), family))
+      continue;
+    words.push_back(isa::to_string(target) + (target.suffix == 0 ? "+" : ""));
+  }
   if (words.empty())
     words.emplace_back("all");
   return words;
@@ -144,7 +148,9 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
       "and\n"
       "how it was checked: how many recorded cases of real hardware execute it, bit for bit as the virtual\n"
       "GPU does ([recorded-bits.md](recorded-bits.md)). `lemma isa NAME` explains one; `lemma layout NAME`\n"
-      "draws it. Braces stand for a choice, `{{.x}}` for a modifier that may be left out.\n");
+      "draws it. Braces stand for a choice, `{{.x}}` for a modifier that may be left out. Targets: sm_80+ "
+      "and up,\n"
+      "sm_90a alone, sm_100f its family.\n");
   std::string head;
   for (const isa::MatrixRow* row : rows) {
     const std::string pattern = pattern_of(*row);

@@ -73,6 +73,9 @@ std::string_view title_of(const MatrixRow& row) {
   if (row.fragments == isa::FragmentRule::mma_m8n8k4)
     return "A warp multiplies four times over: D = A * B + C in each group of eight lanes (4i..4i+3 and "
            "16+4i..).";
+  if (row.sparse != isa::Qual::none)
+    return "A warp multiplies a sparse A: D = A * B + C. Half of A's columns are stored; the metadata says "
+           "which.";
   return "A warp multiplies: D = A * B + C.";
 }
 

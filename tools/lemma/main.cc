@@ -25,7 +25,7 @@ int run_main(int argc, char** argv) {
   app.set_version_flag("--version", "lemma " + std::string(version()));
   app.require_subcommand(1);
   app.footer(kFooter);
-  const std::vector<Command> commands = {add_run(app), add_verify(app), add_compile(app), add_isa(app), add_record(app)};
+  const std::vector<Command> commands = {add_run(app), add_verify(app), add_compile(app), add_isa(app), add_layout(app), add_record(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

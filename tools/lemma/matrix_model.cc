@@ -73,8 +73,9 @@ std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
   if (!a || !b || !c || !d)
     return std::nullopt;
   const bool narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;
-  auto model = numeric::dot_model(arch, wgmma ? numeric::DotUnit::wgmma : numeric::DotUnit::mma, *a, *b, *c,
-                                  narrow_result ? FloatFormat::f32 : *d, row.shape.k);
+  const auto model_of_types = row.sparse == Qual::none ? numeric::dot_model : numeric::dot_model_sparse;
+  auto model = model_of_types(arch, wgmma ? numeric::DotUnit::wgmma : numeric::DotUnit::mma, *a, *b, *c,
+                              narrow_result ? FloatFormat::f32 : *d, row.shape.k);
   if (!model)
     return std::nullopt;
   if (row.step_k != 0 && (model->max_fused_k == 0 || model->max_fused_k > row.step_k))

@@ -71,6 +71,31 @@ bool fits(const MatrixRow& row, const std::vector<std::string>& spellings, const
   });
 }
 
+// `.alayout` and `.blayout`, in this order.
+layout::MajorOrder written_order(const MatrixName& name, Matrix matrix) {
+  int skip = matrix == Matrix::b ? 1 : 0;
+  for (const Qual qual : name.quals)
+    if ((qual == Qual::row || qual == Qual::col) && skip-- == 0)
+      return qual == Qual::row ? layout::MajorOrder::row : layout::MajorOrder::col;
+  return layout::MajorOrder::row;
+}
+
+// ldmatrix and kin. movmatrix has a source too; d is in the source's coordinates.
+std::vector<MatrixOperand> moved_matrices(const MatrixName& name) {
+  const MatrixRow& row = name.exact;
+  const int num = name.has(Qual::x4) ? 4 : name.has(Qual::x2) ? 2 : 1;
+  const auto operand = [&](std::string operand_name, Matrix matrix, bool trans) {
+    MatrixOperand made{.name = std::move(operand_name), .matrix = matrix, .type = row.types.d.first()};
+    made.fragment = isa::memory_fragment(row, num, trans);
+    made.registers = {made.fragment.registers(), Type::b32};
+    return made;
+  };
+  std::vector<MatrixOperand> operands = {operand("d", Matrix::d, name.has(Qual::trans))};
+  if (row.opcode == Opcode::movmatrix)
+    operands.push_back(operand("a", Matrix::a, false));
+  return operands;
+}
+
 } // namespace
 
 bool MatrixName::has(Qual qual) const {
@@ -160,11 +185,13 @@ Result<MatrixName, std::string> find_matrix(std::string_view name) {
 
 std::vector<MatrixOperand> operands_of(const MatrixName& name) {
   const MatrixRow& row = name.exact;
+  if (row.fragments == isa::FragmentRule::m8n8)
+    return moved_matrices(name);
   std::vector<Matrix> matrices;
-  const bool one = row.spelled == "m";
-  if (one)
+  const bool wgmma = row.fragments == isa::FragmentRule::wgmma;
+  if (row.spelled == "m")
     matrices = {row.matrix};
-  else if (row.fragments == isa::FragmentRule::wgmma)
+  else if (wgmma)
     matrices = {Matrix::d, Matrix::a, Matrix::b};
   else
     matrices = {Matrix::d, Matrix::a, Matrix::b, Matrix::c};
@@ -174,26 +201,19 @@ std::vector<MatrixOperand> operands_of(const MatrixName& name) {
     operand.name = "abcd"[static_cast<int>(matrix)];
     operand.matrix = matrix;
     operand.type = isa::type_of(row, matrix, name.types);
-    const bool wgmma = row.fragments == isa::FragmentRule::wgmma;
     operand.in_memory = wgmma && matrix == Matrix::b;
     operand.or_in_memory = wgmma && matrix == Matrix::a;
     if (!operand.in_memory) {
-      const auto order = [&] { // .alayout and .blayout, in this order
-        int skip = matrix == Matrix::b ? 1 : 0;
-        for (const Qual qual : name.quals)
-          if ((qual == Qual::row || qual == Qual::col) && skip-- == 0)
-            return qual == Qual::row ? layout::MajorOrder::row : layout::MajorOrder::col;
-        return layout::MajorOrder::row;
-      }();
-      operand.fragment = isa::fragment_of(row, matrix, operand.type, order);
+      operand.fragment = isa::fragment_of(row, matrix, operand.type, written_order(name, matrix));
       operand.registers = isa::registers_of(row, matrix, operand.type);
-      if (row.fragments == isa::FragmentRule::m8n8) {
-        const int num = name.has(Qual::x4) ? 4 : name.has(Qual::x2) ? 2 : 1;
-        operand.fragment = layout::m8n8_b16(num, name.has(Qual::trans) && row.opcode != Opcode::movmatrix);
-        operand.registers.count = num;
-      }
     }
     operands.push_back(std::move(operand));
+  }
+  if (row.sparse != Qual::none) {
+    MatrixOperand metadata{.name = "metadata", .matrix = Matrix::a, .type = Type::u4};
+    metadata.fragment = isa::metadata_of(row);
+    metadata.registers = {1, Type::b32};
+    operands.push_back(std::move(metadata));
   }
   return operands;
 }

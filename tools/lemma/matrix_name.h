@@ -27,20 +27,22 @@ struct MatrixName {
 
 // A matrix of an instruction.
 struct MatrixOperand {
-  std::string name; // "a", as --operand has it
-  layout::Matrix matrix = layout::Matrix::d;
-  isa::Type type = isa::Type::none; // of its elements
-  bool in_memory = false;           // B of wgmma: only ever in shared memory, found by a descriptor
-  bool or_in_memory = false;        // A of wgmma
-  layout::Fragment fragment{};      // unless in_memory
+  std::string name{};                        // "a", "metadata", as --operand has it
+  layout::Matrix matrix = layout::Matrix::d; // metadata: A, whose it is
+  isa::Type type = isa::Type::none;          // of its elements; metadata: u4 for the four bits of a chunk
+  bool in_memory = false;                    // B of wgmma: only ever in shared memory, found by a descriptor
+  bool or_in_memory = false;                 // A of wgmma
+  layout::Fragment fragment{};               // unless in_memory
   isa::FragmentRegisters registers{};
+
+  bool is_metadata() const { return name == "metadata"; }
 };
 
 // `name`: a full spelling, or the start of the spellings of one row (then of the first of them). The error is
 // some lines that say which there are, or which are near.
 Result<MatrixName, std::string> find_matrix(std::string_view name);
 
-// D, A, B, C, in the instruction's order; the one that moves of loads and stores.
+// D, A, B, C, in the instruction's order, and what goes with them; the one that moves of loads and stores.
 std::vector<MatrixOperand> operands_of(const MatrixName& name);
 
 // All spellings in one: "mma.sync.aligned.m16n8k32.row.col{.satfinite}.s32.{s8,u8}.{s8,u8}.s32".

@@ -1,0 +1,150 @@
+// `lemma layout NAME`: which lane and register hold which element of a matrix instruction's operands.
+// `lemma layout smem ...`: where the elements of a swizzled tile lie in shared memory.
+//
+// Tests: tests/cli/.
+#include "command.h"
+#include "files.h"
+#include "json_output.h"
+#include "layout_picture.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <unistd.h>
+
+namespace lemma::cli {
+namespace {
+
+constexpr const char* kFooter = R"(NAME is a spelling, or enough of its start (lemma isa lists them), or smem.
+  lemma layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a
+  lemma layout wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 --operand d --format svg -o d.svg
+  lemma layout smem --type bf16 --swizzle 128B --major k --rows 64 --cols 64
+Exit status: 0 success; 2 no such instruction, operand or tile.)";
+
+struct LayoutOptions {
+  std::string name, operand, format = "text", output, color = "auto", type = "bf16", major = "k";
+  layout::Swizzle swizzle = layout::Swizzle::b128;
+  uint32_t rows = 64, cols = 64;
+  bool json = false;
+};
+
+const std::map<std::string, layout::Swizzle> kSwizzles = {{"none", layout::Swizzle::none},
+                                                          {"32B", layout::Swizzle::b32},
+                                                          {"64B", layout::Swizzle::b64},
+                                                          {"128B", layout::Swizzle::b128}};
+
+int complain(const std::string& text) {
+  fmt::print(stderr, "lemma: {}\n", text);
+  return kUsage;
+}
+
+int write_text(const LayoutOptions& options, const std::string& text) {
+  if (options.output.empty() || options.output == "-") {
+    fmt::print("{}", text);
+    return kSuccess;
+  }
+  const auto written = write_file(options.output, std::as_bytes(std::span(text)));
+  return written ? kSuccess : complain(written.error());
+}
+
+int show(const LayoutOptions& options, const Picture& picture) {
+  const bool to_terminal = options.output.empty() && isatty(STDOUT_FILENO);
+  const bool colors = options.color == "always" || (options.color == "auto" && to_terminal);
+  return write_text(options, options.format == "svg"    ? to_svg(picture)
+                             : options.format == "html" ? to_html(picture)
+                                                        : to_text(picture, colors));
+}
+
+int show_json(const LayoutOptions& options, const nlohmann::json& object) {
+  if (!options.output.empty())
+    return write_text(options, object.dump(2) + "\n");
+  JsonOutput().print(object);
+  return kSuccess;
+}
+
+int run_smem(const LayoutOptions& options) {
+  const auto type = isa::parse_type(options.type);
+  if (!type)
+    return complain(
+        fmt::format("--type {}: no such type; such as f16, bf16, tf32, f32, e4m3, s8", options.type));
+  const SmemTile tile{.type = *type,
+                      .swizzle = options.swizzle,
+                      .k_major = options.major == "k",
+                      .rows = options.rows,
+                      .cols = options.cols};
+  if (const std::string problem = problem_of(tile); !problem.empty())
+    return complain(problem);
+  return options.json ? show_json(options, facts_of(tile)) : show(options, picture_of(tile));
+}
+
+int run_layout(const LayoutOptions& options) {
+  if (options.name == "smem")
+    return run_smem(options);
+  const auto name = find_matrix(options.name);
+  if (!name) {
+    fmt::print(stderr, "lemma: {}", name.error());
+    return kUsage;
+  }
+  const std::vector<MatrixOperand> all = operands_of(*name);
+  std::vector<MatrixOperand> operands;
+  std::string there;
+  for (const MatrixOperand& operand : all) {
+    there += (there.empty() ? "" : ", ") + operand.name;
+    // C lies as D does: drawn only when it is asked for.
+    const bool wanted = options.operand.empty()
+                            ? !operand.in_memory && (operand.name != "c" || all.size() == 1)
+                            : operand.name == options.operand;
+    if (wanted)
+      operands.push_back(operand);
+  }
+  if (operands.empty())
+    return complain(fmt::format("{} has no operand {}; it has {}", name->spelling, options.operand, there));
+  if (operands[0].in_memory)
+    return complain(fmt::format(
+        "{} of {} is in shared memory, not in registers:\n  lemma layout smem --type {} --rows {} "
+        "--cols {} --swizzle 128B",
+        operands[0].name, name->spelling, isa::to_string(operands[0].type), name->exact.shape.n,
+        4 * name->exact.shape.k));
+  if (!options.json)
+    return show(options, picture_of(*name, operands));
+  nlohmann::json list = nlohmann::json::array();
+  for (const MatrixOperand& operand : operands)
+    list.push_back(elements_of(operand));
+  return show_json(options, {{"name", name->spelling}, {"operands", std::move(list)}});
+}
+
+} // namespace
+
+Command add_layout(CLI::App& parent) {
+  CLI::App* app =
+      parent.add_subcommand("layout", "draw who holds what: fragments in registers, tiles in shared memory");
+  const auto o = std::make_shared<LayoutOptions>();
+  app->add_option("NAME", o->name, "a matrix instruction, or smem")->required();
+  app->add_option("--operand", o->operand, "a, b, c, d, metadata, scale-a or scale-b (default: all, c as d)")
+      ->type_name("OPERAND");
+  app->add_option("--format", o->format, "text (default), svg or html")
+      ->check(CLI::IsMember({"text", "svg", "html"}).description(""))
+      ->type_name("FORMAT");
+  app->add_option("-o,--output", o->output, "where it goes (default: standard output)")->type_name("FILE");
+  app->add_option("--color", o->color, "text in colour: auto (default: to a terminal), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->type_name("WHEN");
+  app->add_flag("--json", o->json, "print one JSON object instead: every element's lane, register and bits");
+  app->add_option("--type", o->type, "smem: type of the elements (default: bf16)")->type_name("TYPE");
+  app->add_option("--swizzle", o->swizzle, "smem: none, 32B, 64B or 128B (default)")
+      ->transform(CLI::CheckedTransformer(kSwizzles).description(""))
+      ->type_name("SWIZZLE");
+  app->add_option("--major", o->major, "smem: the dimension that is contiguous, k (default) or mn")
+      ->check(CLI::IsMember({"k", "mn"}).description(""))
+      ->type_name("MAJOR");
+  app->add_option("--rows", o->rows, "smem: rows of the tile, M or N (default: 64)")->type_name("R");
+  app->add_option("--cols", o->cols, "smem: columns of the tile, K (default: 64)")->type_name("C");
+  app->footer(kFooter);
+  return {app, [o] { return run_layout(*o); }};
+}
+
+} // namespace lemma::cli
