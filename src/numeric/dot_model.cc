@@ -7,8 +7,7 @@
 // sm_90, two HMMA of operands widened to f16 and an addition (ptxas 13.0, sm_100 and sm_103). Measured by us
 // on an H200, random, wide, subnormal and special operands, every bit equal: mma and wmma f16 (every pair of
 // accumulators), bf16, tf32, fp8 and f64; wgmma f16 (f16 and f32), bf16, tf32 and fp8 (both). Assumed: what
-// was carried over from the nearest form, such as accumulators whose type differs from the result's on other
-// machines, and every sparse form.
+// was carried over from the nearest form, such as the longer products of sm_70, and every sparse form.
 //
 // Tests: tests/unit/numeric/dot_test.cc, arch_test.cc.
 #include "numeric/dot.h"
@@ -180,10 +179,13 @@ std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatF
   model.d = d;
   model.rounding = d == FloatFormat::f32 ? Rounding::rz : Rounding::rn;
   apply(*rule, model);
-  // The machine's step for sm_70 is known; that a longer instruction is several of them is not.
+  // Accumulators of two types: from sm_75 on the assembler widens C before an f32 product and narrows the
+  // product after it; m8n8k4 it leaves to the machine. Of sm_70 the step is known, not that a longer
+  // instruction is several of them.
+  const bool left_to_the_machine = rule->scheme == DotScheme::fused && (arch == Arch::sm_70 || k == 4);
   const bool carried_over =
-      (c != d && rule->evidence != Evidence::measured && rule->scheme != DotScheme::scalar_k4) ||
-      (arch == Arch::sm_70 && k > rule->max_fused_k);
+      rule->evidence != Evidence::measured &&
+      ((c != d && left_to_the_machine) || (arch == Arch::sm_70 && k > rule->max_fused_k));
   if (carried_over)
     model.evidence = Evidence::assumed;
   return model;

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 namespace lemma::numeric {
 namespace {
@@ -282,6 +284,71 @@ TEST(Arch, OnlyHopperIsMeasured) {
   for (const DotRule& rule : dot_rules())
     EXPECT_EQ(rule.evidence == Evidence::measured, rule.first == Arch::sm_90 && rule.last == Arch::sm_90)
         << to_string(rule.operands) << " of " << to_string(rule.first);
+}
+
+std::string machines(const DotRule& rule) {
+  std::string text(to_string(rule.first));
+  return rule.first == rule.last ? text : text + " - " + std::string(to_string(rule.last));
+}
+
+std::string scheme(const DotRule& rule) {
+  switch (rule.scheme) {
+  case DotScheme::fused:
+    return rule.max_fused_k == 0 ? "fused"
+                                 : "fused, " + std::to_string(rule.max_fused_k) + " products a step";
+  case DotScheme::split_quad:
+    return "as f16: k mod 4 in {0, 1}, then {2, 3}; then + C";
+  case DotScheme::block_sums:
+    return "fused over exact sums of 16 products";
+  case DotScheme::fma_chain:
+    return "one fma after another";
+  case DotScheme::scalar_k4:
+    return "scalar f32 code";
+  default:
+    return "";
+  }
+}
+
+// The table of docs/virtual-gpu.md, from the rules.
+std::string table() {
+  constexpr std::string_view units[] = {"mma, wmma", "wgmma", "tcgen05"};
+  std::string text = "| machine | instruction | operands | sums | F | known |\n|---|---|---|---|---|---|\n";
+  for (const DotRule& rule : dot_rules()) {
+    if (rule.unit == DotUnit::tcgen05)
+      continue; // not executed
+    text += "| " + machines(rule) + " | " + std::string(units[static_cast<size_t>(rule.unit)]) + " | " +
+            std::string(to_string(rule.operands)) + (rule.only_k != 0 ? " m8n8k4" : "") + " | " +
+            scheme(rule) +
+            (rule.kept_fraction_bits != 23
+                 ? "; f32 results keep " + std::to_string(rule.kept_fraction_bits) + " bits"
+                 : "") +
+            " | " + (rule.fraction_bits != 0 ? std::to_string(rule.fraction_bits) : "") + " | " +
+            std::string(to_string(rule.evidence)) + " |\n";
+  }
+  return text;
+}
+
+TEST(Arch, TheDocsHaveTheTable) {
+  std::ifstream file(LEMMA_DOCS "/virtual-gpu.md");
+  const std::string docs{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(docs.find("\n" + table() + "\n"), std::string::npos)
+      << "docs/virtual-gpu.md should have this table:\n"
+      << table();
+}
+
+// What stays an assumption, and what the assembler's code settles.
+TEST(Arch, SaysHowWellAModelIsKnown) {
+  const auto evidence = [](Arch arch, FloatFormat c, FloatFormat d, int k) {
+    return dot_model(arch, DotUnit::mma, f16, f16, c, d, k)->evidence;
+  };
+  EXPECT_EQ(evidence(Arch::sm_70, f32, f32, 4), Evidence::published);
+  EXPECT_EQ(evidence(Arch::sm_70, f32, f32, 16), Evidence::assumed);
+  EXPECT_EQ(evidence(Arch::sm_70, f16, f32, 4), Evidence::assumed);
+  EXPECT_EQ(evidence(Arch::sm_75, f16, f32, 4), Evidence::assumed);
+  EXPECT_EQ(evidence(Arch::sm_75, f16, f32, 16), Evidence::published);
+  EXPECT_EQ(evidence(Arch::sm_90, f16, f32, 16), Evidence::measured);
+  EXPECT_EQ(evidence(Arch::sm_120, f16, f32, 4), Evidence::published);
+  EXPECT_EQ(dot_model(Arch::sm_100, DotUnit::mma, e4m3, e4m3, f32, f32, 32)->evidence, Evidence::published);
 }
 
 } // namespace
