@@ -32,6 +32,8 @@ constexpr TypeSet f16 = Type::f16, bf16 = Type::bf16, tf32 = Type::tf32, f32 = T
                   u4 = Type::u4;
 constexpr TypeSet s8 = Type::s8, e4m3 = Type::e4m3;
 constexpr Type u8 = Type::u8, e5m2 = Type::e5m2;
+constexpr TypeSet fp8 = e4m3 | e5m2, fp6_or_fp4 = TypeSet(Type::e3m2) | Type::e2m3 | Type::e2m1,
+                  f8f6f4 = fp8 | Type::e3m2 | Type::e2m3 | Type::e2m1, e2m1 = Type::e2m1;
 
 constexpr MatrixRow kRows[] = {
 #define ROW(...) MatrixRow{__VA_ARGS__},
@@ -89,7 +91,7 @@ bool has(std::span<const Qual> quals, Qual qual) {
 std::string type_words(const MatrixRow& row) {
   std::string words;
   for (const char letter : row.spelled) {
-    const TypeSet& set = types_of(row.types, matrix_of(row, letter));
+    const TypeSet set = letter == 's' ? TypeSet(row.scale) : types_of(row.types, matrix_of(row, letter));
     if (set.count == 1)
       words += fmt::format(".{}", to_string(set.first()));
     else
@@ -110,19 +112,38 @@ std::string bit_operation(const MatrixRow& row) {
   return row.op == Qual::none ? "" : fmt::format(".{}.popc", to_string(row.op));
 }
 
+// ".kind::mxf4.block_scale{.scale_vec::2X}"
+std::string kind_words(const MatrixRow& row) {
+  if (row.kind == Qual::none)
+    return "";
+  std::string words = fmt::format(".{}", to_string(row.kind));
+  if (row.scale_vec != Qual::none)
+    words += row.kind == Qual::kind_mxf4nvf4 ? fmt::format(".block_scale.{}", to_string(row.scale_vec))
+                                             : fmt::format(".block_scale{{.{}}}", to_string(row.scale_vec));
+  return words;
+}
+
+bool has_kind(const MatrixRow& row, std::span<const Qual> quals) {
+  if (row.kind != Qual::none)
+    return has(quals, row.kind);
+  return !has(quals, Qual::kind_f8f6f4); // the others need types that only rows with a kind have
+}
+
 std::string mma_syntax(const MatrixRow& row) {
   const std::string layouts = row.layouts == Layouts::any ? ".alayout.blayout" : ".row.col";
   const std::string satfinite = row.satfinite ? "{.satfinite}" : "", rnd = row.rounding ? "{.rnd}" : "";
   std::string head;
   if (row.opcode == Opcode::mma)
-    head = fmt::format("mma.sync.aligned.{}{}{}{}{}{}", shape_word(row), layouts, satfinite, rnd,
-                       type_words(row), bit_operation(row));
+    head = fmt::format("mma.sync.aligned.{}{}{}{}{}{}{}", shape_word(row), layouts, kind_words(row),
+                       satfinite, rnd, type_words(row), bit_operation(row));
   else
     head = fmt::format("wmma.mma{}.sync.aligned{}.{}{}{}{}", bit_operation(row), layouts, shape_word(row),
                        rnd, type_words(row), satfinite);
-  return fmt::format("{}  d:{}{}, a:{}, b:{}, c:{}", head, operand_type(row, Matrix::d),
+  const std::string_view scales =
+      ", scale-a-data:bits(b32)[1]-imm, id-a:b16[2], scale-b-data:bits(b32)[1]-imm, id-b:b16[2]";
+  return fmt::format("{}  d:{}{}, a:{}, b:{}, c:{}{}", head, operand_type(row, Matrix::d),
                      row.sinks ? "+_" : "-_", operand_type(row, Matrix::a), operand_type(row, Matrix::b),
-                     operand_type(row, Matrix::c));
+                     operand_type(row, Matrix::c), row.scale_vec == Qual::none ? "" : scales);
 }
 
 // The layout word of wmma.load and wmma.store.
@@ -229,7 +250,8 @@ const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<
   for (const MatrixRow& row : kRows) {
     if (row.opcode != opcode || types.size() != row.spelled.size() ||
         (row.op != Qual::none && !has(quals, row.op)) ||
-        (row.packing != Qual::none && !has(quals, row.packing)) || !has_sparsity(row, quals))
+        (row.packing != Qual::none && !has(quals, row.packing)) || !has_sparsity(row, quals) ||
+        !has_kind(row, quals))
       continue;
     if (row.columns != Columns::one) {
       if (!has_shape(row, quals))
@@ -244,7 +266,9 @@ const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<
     }
     bool fits = true;
     for (size_t i = 0; i < types.size(); ++i)
-      fits = fits && types_of(row.types, matrix_of(row, row.spelled[i])).has(types[i]);
+      fits =
+          fits && (row.spelled[i] == 's' ? row.scale == types[i]
+                                         : types_of(row.types, matrix_of(row, row.spelled[i])).has(types[i]));
     if (fits)
       return &row;
   }
@@ -253,13 +277,13 @@ const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<
 
 Type type_of(const MatrixRow& row, Matrix matrix, std::span<const Type> types) {
   for (size_t i = 0; i < row.spelled.size() && i < types.size(); ++i)
-    if (matrix_of(row, row.spelled[i]) == matrix)
+    if (row.spelled[i] != 's' && matrix_of(row, row.spelled[i]) == matrix)
       return types[i];
   return types_of(row.types, matrix).first();
 }
 
 Fragment fragment_of(const MatrixRow& row, Matrix matrix, Type type, layout::MajorOrder order) {
-  const int bits = bits_of(type);
+  const int bits = container_bits(row, matrix, type);
   layout::Shape shape = row.shape;
   if (row.sparse != Qual::none && matrix == Matrix::a)
     shape.k /= 2;
@@ -290,6 +314,25 @@ Fragment memory_fragment(const MatrixRow& row, int num, bool trans) {
   return row.shape.m == 16 ? layout::m16n8_b8(num) : layout::m8n8_b16(num, trans);
 }
 
+int container_bits(const MatrixRow& row, Matrix matrix, Type type) {
+  const bool multiplicand = matrix == Matrix::a || matrix == Matrix::b;
+  const bool containers = row.kind == Qual::kind_f8f6f4 || row.kind == Qual::kind_mxf8f6f4;
+  return multiplicand && containers ? 8 : bits_of(type);
+}
+
+int scales_of(const MatrixRow& row) {
+  switch (row.scale_vec) {
+  case Qual::scale_vec_1X:
+    return 1;
+  case Qual::scale_vec_2X:
+    return 2;
+  case Qual::scale_vec_4X:
+    return 4;
+  default:
+    return 0;
+  }
+}
+
 FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
   FragmentRegisters out{fragment_of(row, matrix, type).registers(), type};
   const bool multiplicand = matrix == Matrix::a || matrix == Matrix::b;
@@ -316,6 +359,9 @@ FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
   case Type::b1:
   case Type::e4m3:
   case Type::e5m2:
+  case Type::e3m2:
+  case Type::e2m3:
+  case Type::e2m1:
     out.type = Type::b32;
     break;
   default:
@@ -383,7 +429,7 @@ std::string where_of(const MatrixRow& row) {
     add("rnd = .rn .rz .rm .rp");
   for (const char letter : row.spelled) {
     const TypeSet& set = types_of(row.types, matrix_of(row, letter));
-    if (set.count == 1)
+    if (letter == 's' || set.count == 1)
       continue;
     std::string entry = row.spelled == "m" ? "type =" : fmt::format("{}type =", letter);
     for (const Type type : set)

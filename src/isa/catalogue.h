@@ -81,7 +81,7 @@ struct MatrixRow {
   Columns columns = Columns::one;
   MatrixTypes types{};
   // The types that the spelling has, in order: "dabc", "dab" (wgmma), "dc" (wmma.mma of f16), "m" (the matrix
-  // that moves).
+  // that moves); "s", at the end, is that of the scales.
   std::string_view spelled = "dabc";
   Layouts layouts = Layouts::none;
   FragmentRule fragments = FragmentRule::mma;
@@ -91,7 +91,11 @@ struct MatrixRow {
   int step_k = 0;
   // ldmatrix: .b4x16_p64 or .b6x16_p32, elements of which 16 are packed in memory and become a byte each.
   Qual packing = Qual::none;
-  Qual op = Qual::none;    // of single bits: .and or .xor, before .popc
+  Qual op = Qual::none;   // of single bits: .and or .xor, before .popc
+  Qual kind = Qual::none; // .kind::..., which has the narrow formats: container_bits()
+  // Block scaling: how many scales a row of A and a column of B have, .scale_vec::1X to 4X; and their type.
+  Qual scale_vec = Qual::none;
+  Type scale = Type::none;
   bool satfinite = false;  // {.satfinite}
   bool rounding = false;   // {.rn .rz .rm .rp}
   bool transposes = false; // wgmma: imm-trans-a, imm-trans-b
@@ -122,6 +126,15 @@ layout::Fragment fragment_of(const MatrixRow& row, layout::Matrix matrix, Type t
 // row is one that a lane gives the address of. `trans`: as .trans loads or stores m8n8; the other shapes have
 // one way only.
 layout::Fragment memory_fragment(const MatrixRow& row, int num, bool trans);
+
+// Bits that an element of a multiplicand takes in its register: 8 in .kind::f8f6f4 and .kind::mxf8f6f4, where
+// e2m1 lies in the middle four of them (kContainerShift) and e2m3 and e3m2 in the lower six; else those of
+// its type.
+int container_bits(const MatrixRow& row, layout::Matrix matrix, Type type);
+inline constexpr int kContainerShift = 2;
+
+// Scales of a row of A, or of a column of B; 0: not block scaled.
+int scales_of(const MatrixRow& row);
 
 // Registers of that fragment: their number and the type that the assembler wants them to have.
 struct FragmentRegisters {

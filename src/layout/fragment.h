@@ -265,6 +265,20 @@ constexpr Fragment m8n8k4_c(int element_bits) {
   return f;
 }
 
+// --- scales of block-scaled mma ---
+// Which thread's register has the scales of row `line` of A, or of column `line` of B, and where in it: the n
+// scales of a line are bytes `byte` to `byte` + n - 1. {byte, thread} is the instruction's selector: `thread`
+// picks the lower or the upper two threads of each group of four for A, one of the four for B. `elem` counts
+// bytes.
+struct ScaleSelector {
+  int byte = 0;
+  int thread = 0;
+};
+constexpr Place scale_place(Matrix matrix, int line, int scale, ScaleSelector selector) {
+  const int thread = matrix == Matrix::a ? 2 * selector.thread + line / 8 : selector.thread;
+  return {.lane = 4 * (line % 8) + thread, .reg = 0, .elem = selector.byte + scale};
+}
+
 // --- ldmatrix, stmatrix, movmatrix ---
 // `num` matrices of 8 x 8 b16 below one another, one register each. Transposed: as .trans delivers them,
 // still in the coordinates of memory.

@@ -17,6 +17,7 @@
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/handlers/matrix_scales.h"
 #include "vgpu/handlers/matrix_sparse.h"
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ using ptx::OperandKind;
 
 constexpr int kMaxRegisters = 8;       // of one fragment
 constexpr size_t kMaxTileBytes = 2048; // 16 x 16 f64
+constexpr size_t kMaxScales = 16 * 4;  // of A
 
 constexpr size_t kMaxSparseIndices = 16 * 64;
 
@@ -79,14 +81,22 @@ void destination_lanes(const Exec& x, const DecodedInst& in, int count, std::byt
 
 // --- mma, wmma.mma ---
 
+// Where an element narrower than a byte lies in its byte.
+struct Container {
+  int shift = 0;
+  int bits = 8;
+};
+
 struct MmaPlan {
   numeric::DotModel model;
   layout::Shape shape;
   TileMap a, b, c, d;
-  int matrices = 1;                  // that one warp multiplies: m8n8k4 of f16 has four
-  bool narrow_result = false;        // the product is made in f32 and then rounded to f16
-  bool nibbles = false;              // A and B have two elements a byte, which dot() wants one a byte
+  int matrices = 1;           // that one warp multiplies: m8n8k4 of f16 has four
+  bool narrow_result = false; // the product is made in f32 and then rounded to f16
+  bool nibbles = false;       // A and B have two elements a byte, which dot() wants one a byte
+  Container container_a, container_b;
   std::optional<SparseIndex> sparse; // A is; its metadata is the source after C
+  ScaleOperands scales;              // the sources after those
   uint64_t flops = 0;
 };
 
@@ -109,6 +119,15 @@ void spread_nibbles(std::byte* tile, int bytes) {
   }
 }
 
+// The bits around an element are padding.
+void take_from_containers(std::byte* tile, int bytes, Container container) {
+  if (container.bits == 8)
+    return;
+  const auto mask = static_cast<std::byte>((1 << container.bits) - 1);
+  for (int i = 0; i < bytes; ++i)
+    tile[i] = tile[i] >> container.shift & mask;
+}
+
 Step run_mma(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
@@ -129,6 +148,8 @@ Step run_mma(Exec& x, const DecodedInst& in) {
     spread_nibbles(a.bytes, plan.a.tile_bytes());
     spread_nibbles(b.bytes, plan.b.tile_bytes());
   }
+  take_from_containers(a.bytes, plan.a.tile_bytes(), plan.container_a);
+  take_from_containers(b.bytes, plan.b.tile_bytes(), plan.container_b);
 
   numeric::DotTile tile;
   tile.m = plan.shape.m;
@@ -141,6 +162,14 @@ Step run_mma(Exec& x, const DecodedInst& in) {
     tile.k = plan.sparse->stored();
     tile.a_index = a_index;
     tile.k_b = plan.shape.k;
+    ++first;
+  }
+  uint8_t scale_a[kMaxScales], scale_b[kMaxScales];
+  if (plan.scales.any()) {
+    if (!plan.scales.read(x, in, first, scale_a, scale_b))
+      return Step::stopped;
+    tile.scale_a = scale_a;
+    tile.scale_b = scale_b;
   }
   for (int i = 0; i < plan.matrices; ++i) {
     const auto part = [&](const TileMap& map, std::byte* bytes) {
@@ -178,6 +207,12 @@ std::optional<FloatFormat> float_format(Type type) {
     return FloatFormat::e4m3;
   case Type::e5m2:
     return FloatFormat::e5m2;
+  case Type::e3m2:
+    return FloatFormat::e3m2;
+  case Type::e2m3:
+    return FloatFormat::e2m3;
+  case Type::e2m1:
+    return FloatFormat::e2m1;
   default:
     return std::nullopt;
   }
@@ -207,7 +242,6 @@ bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arc
   if (row.numeric == Numeric::integer) {
     plan.model = numeric::dot_model_integer(integer_format(type(Matrix::a)), integer_format(type(Matrix::b)),
                                             instruction.has(Qual::satfinite));
-    plan.nibbles = isa::bits_of(type(Matrix::a)) == 4;
     return true;
   }
   const auto machine = numeric::arch_of_target(arch.sm);
@@ -215,6 +249,14 @@ bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arc
              c = float_format(type(Matrix::c)), d = float_format(type(Matrix::d));
   if (!machine || !a || !b || !c || !d)
     return false;
+  if (row.scale_vec != Qual::none) {
+    const FloatFormat scale = row.scale == Type::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
+    const auto scaled = numeric::dot_model_block_scale(*machine, numeric::DotUnit::mma, *a, *b, scale,
+                                                       row.shape.k, row.shape.k / isa::scales_of(row));
+    if (scaled)
+      plan.model = *scaled;
+    return scaled.has_value();
+  }
   // With C in f32 and D in f16 the assembler makes an f32 product and converts it (sm_80 and up).
   plan.narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;
   const auto model_of = row.sparse == Qual::none ? numeric::dot_model : numeric::dot_model_sparse;
@@ -244,10 +286,20 @@ MajorOrder written_order(const Instruction& instruction, Matrix matrix) {
   return MajorOrder::row;
 }
 
+Container container_of(const MatrixRow& row, Matrix matrix, const Instruction& instruction) {
+  const Type type = isa::type_of(row, matrix, instruction.types);
+  if (isa::container_bits(row, matrix, type) != 8)
+    return {};
+  if (type == Type::e2m1)
+    return {.shift = isa::kContainerShift, .bits = 4};
+  return {.shift = 0, .bits = type == Type::e3m2 || type == Type::e2m3 ? 6 : 8};
+}
+
 bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
-  const bool sparse = row && row->sparse != Qual::none;
-  if (!row || instruction.operands.size() != (sparse ? 6 : 4))
+  const bool sparse = row && row->sparse != Qual::none, scaled = row && row->scale_vec != Qual::none;
+  const size_t scale_operands = sparse ? 6 : 4; // the first of them
+  if (!row || instruction.operands.size() != scale_operands + (scaled ? 4 : 0))
     return false;
   MmaPlan plan;
   if (!choose_model(*row, instruction, decoder.program().arch(), plan))
@@ -280,6 +332,14 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     const auto selector = static_cast<int>(instruction.operands[5].bits);
     plan.sparse = SparseIndex(row->shape.k, bits, selector, row->sparse == Qual::sp_ordered_metadata);
     srcs.push_back(decoder.src(instruction.operands[4], Type::b32));
+  }
+  plan.nibbles = isa::container_bits(*row, Matrix::a, isa::type_of(*row, Matrix::a, instruction.types)) == 4;
+  plan.container_a = container_of(*row, Matrix::a, instruction);
+  plan.container_b = container_of(*row, Matrix::b, instruction);
+  if (scaled) {
+    plan.scales = ScaleOperands(row->shape, isa::scales_of(*row));
+    if (!plan.scales.place(decoder, instruction, scale_operands, srcs))
+      return false;
   }
   *decoder.make_extra<MmaPlan>(in) = std::move(plan);
   in.handler = run_mma;

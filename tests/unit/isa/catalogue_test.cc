@@ -117,7 +117,7 @@ TEST(Catalogue, FragmentsHoldWhatTheShapeSays) {
         const int stacked = row.fragments == FragmentRule::mma_m8n8k4 ? 4 : 1;
         EXPECT_EQ(f.rows, size_of(row, matrix).row * (matrix == Matrix::b ? 1 : stacked));
         EXPECT_EQ(f.cols, size_of(row, matrix).col * (matrix == Matrix::b ? stacked : 1));
-        EXPECT_EQ(f.element_bits, bits_of(type));
+        EXPECT_EQ(f.element_bits, container_bits(row, matrix, type));
         EXPECT_EQ(f.lanes() * f.registers() * f.elems_per_register(), f.rows * f.cols * f.copies());
         EXPECT_EQ(registers_of(row, matrix, type).count, f.registers());
         EXPECT_EQ(bits_of(registers_of(row, matrix, type).type), f.register_bits);
@@ -178,7 +178,8 @@ std::string operands_of(const MatrixRow& row, const std::string& spelling) {
   default:
     return first(Matrix::d, row.types.d) + "," + first(Matrix::a, row.types.a) + "," +
            first(Matrix::b, row.types.b) + "," + first(Matrix::c, row.types.c) +
-           (row.sparse == Qual::none ? "" : ",r8," + std::to_string(last_selector(row)));
+           (row.sparse == Qual::none ? "" : ",r8," + std::to_string(last_selector(row))) +
+           (row.scale_vec == Qual::none ? "" : ",r8,{0,1},{r9},{h0,3}");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include "isa/target.h"
 #include "ptx/parser.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ Kernel::Kernel(const std::string& text) {
   EXPECT_FALSE(has_errors(parsed.diagnostics)) << render(parsed.diagnostics, *source);
   if (has_errors(parsed.diagnostics))
     return;
-  auto program = Program::load(std::move(parsed.module), memory_, Arch{});
+  const Arch arch{.sm = isa::parse_target(parsed.module->targets.front())->sm};
+  auto program = Program::load(std::move(parsed.module), memory_, arch);
   EXPECT_TRUE(program.ok());
   if (!program.ok())
     return;
