@@ -54,7 +54,7 @@ Type untyped(int bits) {
 class Sampler {
 public:
   Sampler(const Form& form, Rng& rng) : form_(form), rng_(rng) {}
-  // Nothing optional; word `word` of slot `slot`, the first of all others.
+  // Nothing optional but what slot `slot` is in; that has its word `word`, and others have their first.
   Sampler(const Form& form, Rng& rng, size_t slot, size_t word)
       : form_(form), rng_(rng), plain_(true), slot_(slot), word_(word) {}
 
@@ -92,8 +92,11 @@ private:
   void fill_slots(Text& text) {
     std::vector<int> group(form_.group_parents.size());
     for (size_t g = 0; g < group.size(); ++g)
-      group[g] = rng_.chance(30) &&
+      group[g] = !plain_ && rng_.chance(30) &&
                  (form_.group_parents[g] < 0 || group[static_cast<size_t>(form_.group_parents[g])]);
+    if (plain_ && slot_ < form_.slots.size())
+      for (int g = form_.slots[slot_].group; g >= 0; g = form_.group_parents[static_cast<size_t>(g)])
+        group[static_cast<size_t>(g)] = 1;
     for (size_t s = 0; s < form_.slots.size(); ++s) {
       const Slot& slot = form_.slots[s];
       if (slot.group >= 0 && !group[static_cast<size_t>(slot.group)])
@@ -335,17 +338,13 @@ std::vector<Text> plain_instances(const Form& form) {
     if (auto text = Sampler(form, first, slot, word).run())
       instances.push_back(*std::move(text));
   };
-  add(0, 0);
+  add(form.slots.size(), 0);
   for (size_t s = 0; s < form.slots.size(); ++s) {
     const size_t words = std::max(form.slots[s].quals.size(), form.slots[s].types.size());
-    if (form.slots[s].group >= 0 || words > kLong) {
-      if (form.slots[s].group < 0)
-        for (const size_t word : {words / 2, words - 1})
-          add(s, word);
-      continue;
-    }
-    for (size_t word = 1; word < words; ++word)
-      add(s, word);
+    const bool optional = form.slots[s].group >= 0;
+    for (size_t word = optional ? 0 : 1; word < words; ++word)
+      if (words <= kLong || word == 0 || word == words / 2 || word == words - 1)
+        add(s, word);
   }
   return instances;
 }

@@ -52,9 +52,9 @@ struct Text {
 // tables).
 std::optional<Text> sample(const isa::Form& form, Rng& rng);
 
-// The plainest instances of the form: no optional word or operand, registers of no kind. Every class has its
-// first word but one, which goes through its words (of long classes the first, middle and last). Empty where
-// sample() gives none.
+// The plainest instances of the form: no optional word or operand, registers of no kind, every class at its
+// first word. Then one for every other word of each class (of long classes the first, middle and last) and
+// for every optional word, the rest as before. Empty where sample() gives none.
 std::vector<Text> plain_instances(const isa::Form& form);
 
 // What a mutation did, for the report of disagreements.
