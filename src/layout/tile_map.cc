@@ -1,6 +1,7 @@
 // The table of TileMap and its two loops.
 #include "layout/tile_map.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -19,6 +20,53 @@ template <class T>
 void scatter_words(const std::byte* tile, int elem, const uint16_t* offsets, std::byte* lanes, int stride) {
   for (int lane = 0; lane < kLanes; ++lane)
     std::memcpy(lanes + lane * stride + elem * sizeof(T), tile + offsets[lane], sizeof(T));
+}
+
+// The 16 bytes of four lanes, and how those of two registers lie in the tile when one's are between the
+// other's.
+using Quad [[gnu::vector_size(16)]] = uint32_t;
+constexpr int kQuads = kLanes / 4;
+
+Quad load(const std::byte* from) {
+  Quad out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+void store(std::byte* to, Quad quad) {
+  std::memcpy(to, &quad, sizeof quad);
+}
+
+template <bool kToTile, class Tile, class Lanes>
+void move_quads(const uint16_t* offsets, Tile* tile, Lanes* lanes) {
+  for (int quad = 0; quad < kQuads; ++quad)
+    if constexpr (kToTile)
+      store(tile + offsets[4 * quad], load(lanes + 16 * quad));
+    else
+      store(lanes + 16 * quad, load(tile + offsets[4 * quad]));
+}
+
+template <bool kToTile, class Tile, class Lanes>
+void move_pairs(const uint16_t* offsets, Tile* tile, Lanes* even, Lanes* odd) {
+  for (int quad = 0; quad < kQuads; ++quad) {
+    Tile* at = tile + offsets[4 * quad];
+    if constexpr (kToTile) {
+      const Quad e = load(even + 16 * quad), o = load(odd + 16 * quad);
+      store(at, __builtin_shufflevector(e, o, 0, 4, 1, 5));
+      store(at + 16, __builtin_shufflevector(e, o, 2, 6, 3, 7));
+    } else {
+      const Quad low = load(at), high = load(at + 16);
+      store(even + 16 * quad, __builtin_shufflevector(low, high, 0, 2, 4, 6));
+      store(odd + 16 * quad, __builtin_shufflevector(low, high, 1, 3, 5, 7));
+    }
+  }
+}
+
+// Do lanes 4 q to 4 q + 3 lie `stride` bytes apart, for all q?
+bool are_apart(const uint16_t* offsets, int stride) {
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (offsets[lane] != offsets[lane / 4 * 4] + lane % 4 * stride)
+      return false;
+  return true;
 }
 
 } // namespace
@@ -47,11 +95,36 @@ TileMap::TileMap(const Fragment& fragment, MajorOrder order)
     for (int e = 0; e < elems_; ++e)
       for (int lane = 0; lane < kLanes; ++lane)
         offsets_.push_back(static_cast<uint16_t>(offset({lane, r, e})));
+
+  runs_.assign(static_cast<size_t>(registers_), Run::none);
+  if (elems_ != 1 || element_bytes_ != 4 || register_bytes_ != 4)
+    return;
+  for (int r = 0; r < registers_; ++r) {
+    const uint16_t *offsets = &offsets_[static_cast<size_t>(r) * kLanes], *next = offsets + kLanes;
+    if (runs_[r] != Run::none)
+      continue;
+    if (are_apart(offsets, 4))
+      runs_[r] = Run::quad;
+    else if (r + 1 < registers_ && (r + 1 < distinct_) == (r < distinct_) && are_apart(offsets, 8) &&
+             are_apart(next, 8) && next[0] == offsets[0] + 4)
+      if (std::equal(offsets, next, next, [](int a, int b) { return a + 4 == b; })) {
+        runs_[r] = Run::first;
+        runs_[r + 1] = Run::second;
+      }
+  }
 }
 
 void TileMap::gather(const std::byte* const* registers, std::byte* tile) const {
   const uint16_t* offsets = offsets_.data();
-  for (int r = 0; r < distinct_; ++r)
+  for (int r = 0; r < distinct_; ++r) {
+    if (runs_[r] != Run::none) {
+      if (runs_[r] == Run::quad)
+        move_quads<true>(offsets, tile, registers[r]);
+      else if (runs_[r] == Run::first)
+        move_pairs<true>(offsets, tile, registers[r], registers[r + 1]);
+      offsets += kLanes;
+      continue;
+    }
     for (int e = 0; e < elems_; ++e, offsets += kLanes)
       switch (element_bytes_) {
       case 1:
@@ -66,11 +139,20 @@ void TileMap::gather(const std::byte* const* registers, std::byte* tile) const {
       default:
         gather_words<uint64_t>(registers[r], e, offsets, tile, register_bytes_);
       }
+  }
 }
 
 void TileMap::scatter(const std::byte* tile, std::byte* const* registers) const {
   const uint16_t* offsets = offsets_.data();
-  for (int r = 0; r < registers_; ++r)
+  for (int r = 0; r < registers_; ++r) {
+    if (runs_[r] != Run::none) {
+      if (runs_[r] == Run::quad)
+        move_quads<false>(offsets, tile, registers[r]);
+      else if (runs_[r] == Run::first)
+        move_pairs<false>(offsets, tile, registers[r], registers[r + 1]);
+      offsets += kLanes;
+      continue;
+    }
     for (int e = 0; e < elems_; ++e, offsets += kLanes)
       switch (element_bytes_) {
       case 1:
@@ -85,6 +167,7 @@ void TileMap::scatter(const std::byte* tile, std::byte* const* registers) const 
       default:
         scatter_words<uint64_t>(tile, e, offsets, registers[r], register_bytes_);
       }
+  }
 }
 
 } // namespace lemma::layout

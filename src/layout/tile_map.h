@@ -40,6 +40,15 @@ private:
   int elems_ = 0;         // moves of one register: 1 when whole_
   int tile_bytes_ = 0;
   std::vector<uint16_t> offsets_; // [register][elem][lane], bytes in the tile
+
+  // Moves of 16 bytes, four lanes of a register of 4 bytes each, where the fragment has them.
+  enum class Run : uint8_t {
+    none,  // lane by lane
+    quad,  // the four lie next to each other
+    first, // with the next register's between them, which is `second`
+    second,
+  };
+  std::vector<Run> runs_; // of each register
 };
 
 } // namespace lemma::layout

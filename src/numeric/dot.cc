@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace lemma::numeric {
@@ -210,9 +212,9 @@ DotPaths dot_fused_otherwise(const DotModel& model, const DotTile& tile) {
   return {.scalar = outputs};
 }
 
-DotPaths dot_fused(const DotModel& model, const DotTile& tile) {
+DotPaths dot_fused(const DotModel& model, const DotTile& tile, const std::optional<DotTile>& dense) {
   DotPaths paths;
-  if (internal::dot_fused_floats(model, tile, dot_fused_otherwise, paths))
+  if (dense && internal::dot_fused_floats(model, tile, *dense, dot_fused_otherwise, paths))
     return paths;
   // Blocks fit the careful code's arrays, and where one needs the scalar code the others do not.
   constexpr int kBlockColumns = 32;
@@ -249,15 +251,43 @@ DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j,
   return part;
 }
 
+// A sparse A with its zeros, which are never the largest term and add nothing to an exact sum. Where a stored
+// element is not among the four columns, or two, that are its own, there is no such tile: the steps of the
+// fused rule would fall elsewhere.
+std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile) {
+  if (!tile.a_index)
+    return tile;
+  if (tile.k_b != 2 * tile.k)
+    return std::nullopt;
+  static thread_local std::vector<std::byte> buffer; // a warp's tile is small, and allocation would show
+  const size_t m = tile.m, k = tile.k, k_b = tile.k_b;
+  const size_t bytes = bytes_of_a_row(model, tile) / k;
+  buffer.assign(m * k_b * bytes, std::byte{0});
+  const auto* a = static_cast<const std::byte*>(tile.a);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t s = 0; s < k; ++s) {
+      const size_t column = tile.a_index[i * k + s];
+      if (column / 4 != s / 2 || (s % 2 != 0 && column <= tile.a_index[i * k + s - 1]))
+        return std::nullopt;
+      std::memcpy(&buffer[(i * k_b + column) * bytes], a + (i * k + s) * bytes, bytes);
+    }
+  DotTile dense = tile;
+  dense.a = buffer.data();
+  dense.k = tile.k_b;
+  dense.a_index = nullptr;
+  return dense;
+}
+
 } // namespace internal
 
 DotPaths dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
   const DotPaths by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
+  const std::optional<DotTile> dense = internal::dense_tile(model, tile);
   switch (model.scheme) {
   case DotScheme::fused:
   case DotScheme::split_quad:
-    return dot_fused(model, tile);
+    return dot_fused(model, tile, dense);
   case DotScheme::block_sums:
     internal::dot_block_sums(model, tile);
     return by_scalar;
@@ -270,12 +300,14 @@ DotPaths dot(const DotModel& model, const DotTile& tile) {
     dot_scalar_k4(model, tile);
     return by_scalar;
   case DotScheme::integer:
-    if (internal::dot_integer_lanes(model, tile))
+    if (dense && internal::dot_integer_lanes(model, *dense))
       return by_vector;
     dot_integer(model, tile);
     return by_scalar;
   case DotScheme::xor_popc:
   case DotScheme::and_popc:
+    if (internal::dot_bit_lanes(model, tile))
+      return by_vector;
     dot_bits(model, tile);
     return by_scalar;
   }

@@ -15,6 +15,7 @@
 // Tests: tests/unit/numeric/dot_test.cc.
 #pragma once
 
+#include "numeric/dot_paths.h"
 #include "numeric/format.h"
 
 #include <optional>
@@ -143,21 +144,6 @@ struct DotTile {
   // has. Null: dense, k_b is k.
   const uint8_t* a_index = nullptr;
   int k_b = 0;
-};
-
-// How many outputs took which way. All give the same bits; they differ in time.
-struct DotPaths {
-  uint64_t vector = 0;  // the loops for ordinary numbers, many outputs at a time
-  uint64_t careful = 0; // vectors too, for any finite numbers
-  uint64_t scalar = 0;  // one output after another
-
-  uint64_t total() const { return vector + careful + scalar; }
-  DotPaths& operator+=(const DotPaths& other) {
-    vector += other.vector;
-    careful += other.careful;
-    scalar += other.scalar;
-    return *this;
-  }
 };
 
 // `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLanes = 16;
 constexpr int kBlockLanes = 64;
-constexpr int kMaxK = 32;
+constexpr int kMaxK = 64;
 
 // How an element becomes an f32.
 struct Element {
@@ -51,6 +51,7 @@ struct FloatTile {
   Accumulator c_kind, d_kind;
   int c_bytes, d_bytes;
   int step_k;
+  int sum_k;        // products whose sum fits 32 bits for certain
   bool adds_c_last; // the steps start from zero
   int fraction_bits;
   int32_t kept_mask;   // of an f32 result
@@ -245,26 +246,35 @@ RunFloats run_of(DotLevel level) {
 }
 
 // What the loops need of the model; false where they have no way to compute by it.
-bool describe(const DotModel& model, const DotTile& tile, FloatTile& out) {
+bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTile& out) {
   const bool split = model.scheme == DotScheme::split_quad;
   const auto a = element_of(model.a, split), b = element_of(model.b, split);
   const bool to_half = model.d == FloatFormat::f16;
-  if (!a || !b || tile.a_index || tile.scale_a || tile.scale_b || tile.k > kMaxK ||
+  if (!a || !b || tile.scale_a || tile.scale_b || tile.k > kMaxK ||
       (model.scheme != DotScheme::fused && !split))
     return false;
-  if ((tile.k * a->bytes) % 4 != 0 || (tile.k * b->bytes) % 4 != 0 || (split && tile.k % 4 != 0))
+  if ((tile.k * a->bytes) % 4 != 0 || (tile.k * b->bytes) % 4 != 0 || (split && stored_k % 4 != 0))
     return false;
   if (model.rounding != (to_half ? Rounding::rn : Rounding::rz) || (to_half && model.c != FloatFormat::f16))
     return false;
   out.k = tile.k;
-  out.step_k = split ? tile.k / 2 : model.max_fused_k == 0 ? tile.k : std::min(model.max_fused_k, tile.k);
-  // Sums of a step in 32 bits: products are below 4, the accumulator below 2. (An accumulator on top of the
-  // largest products may overflow; the loops notice.)
-  if (model.fraction_bits > 25 || (int64_t{4} << model.fraction_bits) * out.step_k > int64_t{1} << 31)
+  // Steps are of stored elements: of a sparse A every other one, group by group, is a zero.
+  const int stride_k = tile.k / stored_k;
+  const int stored_step = split                    ? stored_k / 2
+                          : model.max_fused_k == 0 ? stored_k
+                                                   : std::min(model.max_fused_k, stored_k);
+  if (stride_k != 1 && stored_step % 2 != 0)
     return false;
+  out.step_k = stored_step * stride_k;
+  // Products are below 4, the accumulator below 2; the loops notice when sums that fit overflow together.
+  if (model.fraction_bits > 25)
+    return false;
+  out.sum_k = (1 << (29 - model.fraction_bits)) * stride_k;
   out.adds_c_last = split;
+  const int pair = 2 * stride_k, quad = 2 * pair;
   for (int k = 0; k < tile.k; ++k)
-    out.order[k] = static_cast<uint8_t>(split ? k / 4 * 2 + k % 2 + (k % 4 >= 2 ? tile.k / 2 : 0) : k);
+    out.order[k] =
+        static_cast<uint8_t>(split ? k / quad * pair + k % pair + (k % quad >= pair ? out.step_k : 0) : k);
   out.c_kind = model.c == FloatFormat::f32 ? Accumulator::f32
                : widens_c(model)           ? Accumulator::f16_widened
                                            : Accumulator::f16;
@@ -294,13 +304,14 @@ bool describe(const DotModel& model, const DotTile& tile, FloatTile& out) {
 
 } // namespace
 
-bool dot_fused_floats(const DotModel& model, const DotTile& tile, DotFallback fallback, DotPaths& paths) {
+bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotFallback fallback,
+                      DotPaths& paths) {
   const RunFloats run = run_of(dot_level());
   FloatTile lanes;
-  if (!run || !describe(model, tile, lanes))
+  if (!run || !describe(model, dense, tile.k, lanes))
     return false;
   DotPaths left;
-  run(lanes, {model, tile, lanes.wide == tile.a, fallback, left});
+  run(lanes, {model, tile, lanes.wide == dense.a, fallback, left});
   left.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n) - left.total();
   paths += left;
   return true;

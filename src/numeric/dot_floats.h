@@ -1,8 +1,8 @@
 // The fused rule by the host's f32 arithmetic: the fast way for ordinary numbers, at every level of the
 // host's vector instructions.
 //
-// Here: f16, bf16, tf32 and the 8-bit containers, dense, in any tile; blocks of it that hold a NaN, an
-// infinity, or numbers so large or small that f32 does not carry them exactly are left. Not here: sparse and
+// Here: f16, bf16, tf32 and the 8-bit containers, in any tile; blocks of it that hold a NaN, an
+// infinity, or numbers so large or small that f32 does not carry them exactly are left. Not here:
 // block-scaled operands (dot_fused.cc), integers (dot_integers.h).
 //
 // Tests: tests/unit/numeric/dot_test.cc (every level that the host has, against the scalar code).
@@ -16,8 +16,10 @@ namespace lemma::numeric::internal {
 // `tile` is. Returns how.
 using DotFallback = DotPaths (*)(const DotModel& model, const DotTile& tile);
 
-// Writes the whole tile, `fallback` doing the blocks that are left; or returns false, having written nothing,
-// where the model, the tile or the host's level rule the fast way out altogether.
-bool dot_fused_floats(const DotModel& model, const DotTile& tile, DotFallback fallback, DotPaths& paths);
+// `dense` is `tile`, with zeros in A where it is sparse. Writes the whole tile, `fallback` doing the blocks
+// that are left; or returns false, having written nothing, where the model, the tile or the host's level rule
+// the fast way out altogether.
+bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotFallback fallback,
+                      DotPaths& paths);
 
 } // namespace lemma::numeric::internal

@@ -11,6 +11,7 @@ namespace lemma::numeric::internal {
 namespace {
 
 constexpr int kLanes = 16;
+constexpr int kMaxBitsK = 512;
 
 // How an element is taken: (byte & mask) ^ flip, in each byte of a word. The lanes' operand becomes an
 // unsigned byte that is `offset` more than the element, the other a signed one that is `offset` less.
@@ -30,7 +31,11 @@ struct IntegerTile {
   bool satfinite;
 };
 
-using RunIntegers = void (*)(const IntegerTile& tile);
+// The loops of a level; null: there are none.
+struct Loops {
+  void (*integers)(const IntegerTile& tile) = nullptr;
+  void (*bits)(const IntegerTile& tile, bool is_xor) = nullptr;
+};
 
 } // namespace
 } // namespace lemma::numeric::internal
@@ -132,48 +137,66 @@ IntegerElement narrow_element_of(IntegerFormat format) {
   }
 }
 
-RunIntegers run_of(DotLevel level) {
+Loops loops_of(DotLevel level) {
 #ifdef LEMMA_DOT_LANES
   switch (level) {
   case DotLevel::scalar:
     break;
   case DotLevel::avx2:
-    return avx2::run_integers;
+    return {avx2::run_integers, avx2::run_bits};
   case DotLevel::avx512:
-    return avx512::run_integers;
+    return {avx512::run_integers, avx512::run_bits};
   case DotLevel::avx512_vnni:
   case DotLevel::amx:
-    return avx512_vnni::run_integers;
+    return {avx512_vnni::run_integers, avx512_vnni::run_bits};
   }
 #endif
-  return nullptr;
+  return {};
+}
+
+// Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
+IntegerTile arrange(const DotTile& tile, bool& wide_is_a) {
+  wide_is_a = tile.n % kLanes != 0 && tile.n < 4 * kLanes && tile.m % kLanes == 0;
+  const int stride = static_cast<int>(row_stride(tile));
+  const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
+  return {.wide = wide_is_a ? a : b,
+          .narrow = wide_is_a ? b : a,
+          .wide_rows = wide_is_a ? tile.m : tile.n,
+          .narrow_rows = wide_is_a ? tile.n : tile.m,
+          .k = tile.k,
+          .wide_element = {},
+          .narrow_element = {},
+          .c = tile.c,
+          .d = tile.d,
+          .wide_stride = wide_is_a ? stride : 1,
+          .narrow_stride = wide_is_a ? 1 : stride,
+          .satfinite = false};
 }
 
 } // namespace
 
 bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
   const DotLevel level = dot_level();
-  const RunIntegers run = run_of(level);
-  if (!run || tile.a_index || tile.k > kMaxIntegerK || tile.k % 4 != 0)
+  const Loops loops = loops_of(level);
+  if (!loops.integers || tile.a_index || tile.k > kMaxIntegerK || tile.k % 4 != 0)
     return false;
   if (level == DotLevel::amx && dot_integer_tiles(model, tile))
     return true;
-  const int stride = static_cast<int>(row_stride(tile));
-  const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
-  // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
-  const bool wide_is_a = tile.n % kLanes != 0 && tile.n < 4 * kLanes && tile.m % kLanes == 0;
-  run({.wide = wide_is_a ? a : b,
-       .narrow = wide_is_a ? b : a,
-       .wide_rows = wide_is_a ? tile.m : tile.n,
-       .narrow_rows = wide_is_a ? tile.n : tile.m,
-       .k = tile.k,
-       .wide_element = wide_element_of(wide_is_a ? model.integer_a : model.integer_b),
-       .narrow_element = narrow_element_of(wide_is_a ? model.integer_b : model.integer_a),
-       .c = tile.c,
-       .d = tile.d,
-       .wide_stride = wide_is_a ? stride : 1,
-       .narrow_stride = wide_is_a ? 1 : stride,
-       .satfinite = model.satfinite});
+  bool wide_is_a = false;
+  IntegerTile lanes = arrange(tile, wide_is_a);
+  lanes.wide_element = wide_element_of(wide_is_a ? model.integer_a : model.integer_b);
+  lanes.narrow_element = narrow_element_of(wide_is_a ? model.integer_b : model.integer_a);
+  lanes.satfinite = model.satfinite;
+  loops.integers(lanes);
+  return true;
+}
+
+bool dot_bit_lanes(const DotModel& model, const DotTile& tile) {
+  const Loops loops = loops_of(dot_level());
+  if (!loops.bits || tile.a_index || tile.k > kMaxBitsK)
+    return false;
+  bool wide_is_a = false;
+  loops.bits(arrange(tile, wide_is_a), model.scheme == DotScheme::xor_popc);
   return true;
 }
 

@@ -14,7 +14,10 @@ inline constexpr int kMaxIntegerK = 128;
 // nothing, where the level has no loops or K is not a multiple of 4 or too large for them.
 bool dot_integer_lanes(const DotModel& model, const DotTile& tile);
 
-// The same by AMX (dot_amx.cc), for rows in blocks of at most 16 and K in blocks of at most 64. Needs
+// DotScheme::xor_popc and and_popc, likewise.
+bool dot_bit_lanes(const DotModel& model, const DotTile& tile);
+
+// Integers by AMX (dot_amx.cc), for rows in blocks of at most 16 and K in blocks of at most 64. Needs
 // DotLevel::amx.
 bool dot_integer_tiles(const DotModel& model, const DotTile& tile);
 

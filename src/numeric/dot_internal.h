@@ -6,6 +6,7 @@
 #include "numeric/dot.h"
 
 #include <cstring>
+#include <optional>
 
 namespace lemma::numeric::internal {
 
@@ -16,6 +17,10 @@ void dot_block_sums(const DotModel& model, const DotTile& tile);
 
 // The outputs of rows [i, i + m) and columns [j, j + n) as a tile of its own.
 DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j, int n);
+
+// The same product with a dense A; none where the rule of a sparse one cannot be told by it. Valid until the
+// thread's next call.
+std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile);
 
 // C of f16 is converted before an instruction with accumulators of f32, so that its subnormals are normalized
 // terms: measured on an H200 (wmma).

@@ -5,6 +5,8 @@
 // Tests: tests/unit/vgpu/.
 #pragma once
 
+#include "numeric/dot_paths.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -81,6 +83,7 @@ struct LaunchStats {
   uint64_t warp_instructions = 0;
   uint64_t lane_instructions = 0; // one for each lane that executed
   uint64_t matrix_flops = 0;      // 2*M*N*K a matrix instruction
+  numeric::DotPaths matrix_paths; // how their outputs were computed
   double seconds = 0;
 };
 

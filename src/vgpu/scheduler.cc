@@ -172,6 +172,7 @@ private:
     total.warp_instructions += runner.stats().warp_instructions;
     total.lane_instructions += runner.stats().lane_instructions;
     total.matrix_flops += runner.stats().matrix_flops;
+    total.matrix_paths += runner.stats().matrix_paths;
     launch_.report.used_approximate |= runner.used_approximate();
   }
 

@@ -205,13 +205,13 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
   negate(tiles.b, static_cast<uint32_t>(plan.n) * kRowBytes, plan.negate_b);
   if (operation.accumulates)
     move_accumulators<true>(plan, in.ops, registers, tiles.d);
-  numeric::dot(plan.model, {.m = kRows,
-                            .n = plan.n,
-                            .k = plan.k,
-                            .a = tiles.a,
-                            .b = tiles.b,
-                            .c = operation.accumulates ? tiles.d : nullptr,
-                            .d = tiles.d});
+  x.stats.matrix_paths += numeric::dot(plan.model, {.m = kRows,
+                                                    .n = plan.n,
+                                                    .k = plan.k,
+                                                    .a = tiles.a,
+                                                    .b = tiles.b,
+                                                    .c = operation.accumulates ? tiles.d : nullptr,
+                                                    .d = tiles.d});
   move_accumulators<false>(plan, in.ops, registers, tiles.d);
   x.stats.matrix_flops += plan.flops;
 }
