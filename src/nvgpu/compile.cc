@@ -5,6 +5,7 @@
 
 #include "nvgpu/compile.h"
 #include "nvgpu/emit_module.h"
+#include "nvgpu/matrix_type.h"
 #include "nvgpu/passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -60,7 +61,7 @@ MlirParameter parameter_of(mlir::Type type) {
     return parameter;
   parameter.is_memref = true;
   if (memref.getElementType().isIntOrFloat())
-    parameter.element_bits = memref.getElementType().getIntOrFloatBitWidth();
+    parameter.element_bits = storage_bits(memref.getElementType());
   const auto put = [](int64_t value) { return ShapedType::isDynamic(value) ? -1 : value; };
   for (const int64_t extent : memref.getShape())
     parameter.shape.push_back(put(extent));

@@ -5,6 +5,7 @@
 // Tests: tests/mlir/lower/async_copy.mlir.
 #include "nvgpu/dialect.h"
 #include "nvgpu/lower.h"
+#include "nvgpu/matrix_type.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -25,7 +26,7 @@ Value token(ConversionPatternRewriter& rewriter, Location where) {
 int64_t element_bits(Type element) {
   if (const auto vector = dyn_cast<VectorType>(element))
     return vector.getNumElements() * element_bits(vector.getElementType());
-  return element.getIntOrFloatBitWidth();
+  return storage_bits(element);
 }
 
 struct LowerCopy : Lowering<DeviceAsyncCopyOp> {

@@ -5,6 +5,7 @@
 // "cp.async.bulk.tensor", "Tensor-map". CUDA driver: cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col. Tests:
 // tests/mlir/dialect/{async_copy,mbarrier,tma}_invalid.mlir.
 #include "nvgpu/dialect.h"
+#include "nvgpu/matrix_type.h"
 #include "nvgpu/tensor_map_type.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -52,7 +53,7 @@ LogicalResult check_contiguous(Operation* op, StringRef name, MemRefType type) {
 int64_t element_bits(Type element) {
   if (const auto vector = dyn_cast<VectorType>(element))
     return vector.isScalable() ? 0 : vector.getNumElements() * element_bits(vector.getElementType());
-  return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  return element.isIntOrFloat() ? storage_bits(element) : 0;
 }
 
 } // namespace

@@ -47,7 +47,7 @@ def by_arch(options, name, rows, size=64):
         of_arch = [row for row in rows if row.arch == arch]
         count = -(-len(of_arch) // size)
         for part in range(count):
-            batches.append(harness.Batch(options, f"{name}_{arch}_{part}", of_arch[part::count]))
+            batches.append(mma.Products(options, f"{name}_{arch}_{part}", of_arch[part::count]))
     return batches
 
 

@@ -10,7 +10,7 @@ from harness import Batch, Row
 SHARED = "#gpu.address_space<workgroup>"
 SLOT_BYTES = 16  # of shared memory a lane
 # Element types in memory: (MLIR, bits).
-ELEMENTS = {"i8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "i16": 16, "f16": 16, "bf16": 16, "i32": 32, "f32": 32, "i64": 64, "f64": 64}
+ELEMENTS = {"i8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "i16": 16, "f16": 16, "bf16": 16, "i32": 32, "f32": 32, "tf32": 32, "i64": 64, "f64": 64}
 
 
 class Reciprocal(Row):
@@ -91,6 +91,14 @@ class LdMatrix(Row):
 
     def mlir(self, prefix):
         memref = f"memref<{{slots}}x{128 // self.bits}x{self.element}, {SHARED}>"
+        # No cast makes integers of tf32; memory does.
+        words = [f"%{prefix}r = vector.bitcast %{prefix}d : {self.result()} to vector<{self.tiles}x1xi32>",
+                 f"%{prefix}f = vector.shape_cast %{prefix}r : vector<{self.tiles}x1xi32> to vector<{self.tiles}xi32>"]
+        if self.element == "tf32":
+            words = [f"%{prefix}r = vector.shape_cast %{prefix}d : {self.result()} to vector<{self.tiles}xtf32>",
+                     "gpu.barrier",
+                     f"vector.store %{prefix}r, %{prefix}t[%thread, %zero] : {memref}, vector<{self.tiles}xtf32>",
+                     f"%{prefix}f = vector.load %slots[%thread, %zero] : {{slots_type}}, vector<{self.tiles}xi32>"]
         attributes = f"{{{{numTiles = {self.tiles} : i32, transpose = {str(self.transposed).lower()}}}}}"
         return ["gpu.barrier",
                 f"%{prefix}w = vector.load %in[%{prefix}i] : {{in_type}}, vector<4xi32>",
@@ -101,8 +109,7 @@ class LdMatrix(Row):
                 f"%{prefix}m = arith.muli %thread, %{prefix}c : index",
                 f"%{prefix}s = arith.remui %{prefix}m, %threads : index",
                 f"%{prefix}d = nvgpu.ldmatrix %{prefix}t[%{prefix}s, %zero] {attributes} : {memref} -> {self.result()}",
-                f"%{prefix}r = vector.bitcast %{prefix}d : {self.result()} to vector<{self.tiles}x1xi32>",
-                f"%{prefix}f = vector.shape_cast %{prefix}r : vector<{self.tiles}x1xi32> to vector<{self.tiles}xi32>",
+                *words,
                 f"vector.store %{prefix}f, %out[%{prefix}o] : {{out_type}}, vector<{self.tiles}xi32>"]
 
     def ptx(self):

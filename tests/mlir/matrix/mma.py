@@ -6,7 +6,7 @@ import re
 import numpy as np
 
 import values
-from harness import Row, round_up
+from harness import Batch, Row
 
 # Of PTX types: how MLIR writes a multiplicand, and an accumulator.
 MLIR = {"f16": "f16", "bf16": "bf16", "tf32": "f32", "f32": "f32", "f64": "f64", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}
@@ -34,8 +34,10 @@ def metadata(rng, form, count):
 class Product(Row):
     """One spelling. A lane's words: A, B, C, and the metadata of a sparse one; then D."""
 
-    def __init__(self, form, family, selector=0):
+    def __init__(self, form, family, selector=0, tf32_elements=False):
+        """`tf32_elements`: multiplicands are vectors of tf32, not of f32 with tf32Enabled."""
         super().__init__()
+        self.tf32_elements = tf32_elements
         self.form, self.family, self.selector = form, family, selector
         self.spelling = form["spelling"]
         self.since = tuple(form["since"])
@@ -48,6 +50,8 @@ class Product(Row):
         self.bit_op = next((word for word in ("xor", "and") if word in self.spelling.split(".")), "")
         self.variant = " ".join([*self.layouts, self.bit_op,
                                  "satfinite" if ".satfinite" in self.spelling else "",
+                                 "vectors of f32" if self.a == "tf32" and not tf32_elements else "",
+                                 "vectors of tf32" if tf32_elements else "",
                                  f"selector {selector}" if selector else ""]).strip()
         self.variant = re.sub(" +", " ", self.variant)
         self.target = form["targets"][0]
@@ -64,6 +68,9 @@ class Product(Row):
     def instructions(self):
         return {self.spelling: 1}
 
+    def label(self):
+        return self.shape, re.sub(r" ?selector \d", "", self.variant), self.spelling
+
     def operands(self, rng, kind, lanes):
         parts = [values.words(rng, getattr(self, name), kind, lanes, self.words[name]) for name in "abc"]
         if self.sparse:
@@ -73,6 +80,8 @@ class Product(Row):
     # -- the dialect
 
     def element(self, name):
+        if self.tf32_elements and name in "ab":
+            return "tf32"
         return MLIR[getattr(self, name)]
 
     def vector(self, name, more_rows=0):
@@ -89,7 +98,7 @@ class Product(Row):
     def attributes(self, shape=None):
         m, n, k = re.findall(r"\d+", shape or self.shape)
         found = [f"mmaShape = [{m}, {n}, {k}]"]
-        if self.a == "tf32":
+        if self.a == "tf32" and not self.tf32_elements:
             found.append("tf32Enabled")
         if ".satfinite" in self.spelling:
             found.append("satfinite")
@@ -106,6 +115,15 @@ class Product(Row):
         for name in "abc":
             rows, _ = self.vector(name)
             words = self.words[name]
+            if self.element(name) == "tf32":  # of memory: no cast makes one of integers
+                lines += [
+                    f"%{prefix}{name}n = arith.constant {at} : index",
+                    f"%{prefix}{name}i = arith.addi %{prefix}i, %{prefix}{name}n : index",
+                    f"%{prefix}{name}w = vector.load %in_tf32[%{prefix}{name}i] : {{in_tf32_type}}, vector<{words}xtf32>",
+                    f"%{prefix}{name} = vector.shape_cast %{prefix}{name}w : vector<{words}xtf32> to {self.type(name)}",
+                ]
+                at += words
+                continue
             lines += [
                 f"%{prefix}{name}n = arith.constant {at} : index",
                 f"%{prefix}{name}i = arith.addi %{prefix}i, %{prefix}{name}n : index",
@@ -196,6 +214,22 @@ class Product(Row):
         return found
 
 
+class Products(Batch):
+    """Memory is of words, and once more of tf32."""
+
+    def words_of_mlir(self):
+        return {"in_tf32_type": f"memref<{self.total_in}xtf32>"}
+
+    def parameters(self):
+        return f", %in_tf32: memref<{self.total_in}xtf32>"
+
+    def arguments(self, suffix):
+        found = super().arguments(suffix)
+        if suffix != ".ptx":
+            found += ["buf=16", f"in={self.path('.in')}", "u64=0", f"u64={self.total_in}", "u64=1"]
+        return found
+
+
 class Family:
     """All products of one operation."""
 
@@ -206,7 +240,9 @@ class Family:
                 continue
             selectors = [operand["range"] for operand in form["operands"] if operand["name"] == "selector"]
             highest = selectors[0][1] if selectors else 0
-            self.rows += [Product(form, self, selector) for selector in range(highest + 1)]
+            self.rows += [Product(form, self, selector, tf32)
+                          for tf32 in ((False, True) if form["types"][1] == "tf32" else (False,))
+                          for selector in range(highest + 1)]
 
     def shapes(self, row):
         """Legal ones with the row's types."""

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 import values
-from harness import Batch, Row, round_up
+from harness import Batch, Row
 from mma import MLIR
 
 THREADS = 128
