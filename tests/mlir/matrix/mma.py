@@ -23,6 +23,10 @@ def says(form):
             len(form["types"]) == 4)
 
 
+def is_sparse(form):
+    return form["spelling"].startswith("mma.sp.")
+
+
 def metadata(rng, form, count):
     """Words that say, for each group of a row of A, which of its elements are not zero: the first before the second."""
     tf32 = form["types"][1] == "tf32"  # one of two: only these
@@ -43,7 +47,7 @@ class Product(Row):
         self.since = tuple(form["since"])
         self.d, self.a, self.b, self.c = form["types"]
         self.types = f"{self.a} x {self.b} + {self.c} -> {self.d}"
-        self.sparse = form["words"].get("spvariant") == "sp"
+        self.sparse = is_sparse(form)
         self.op = "mma.sp.sync" if self.sparse else "mma.sync"
         self.shape = re.search(r"m\d+n\d+k\d+", self.spelling)[0]
         self.layouts = [form["words"][name] for name in ("alayout", "blayout") if name in form["words"]]
@@ -236,7 +240,7 @@ class Family:
     def __init__(self, forms, sparse):
         self.rows = []
         for form in sorted(forms, key=lambda form: form["spelling"]):
-            if not says(form) or (form["words"].get("spvariant") == "sp") != sparse:
+            if not says(form) or is_sparse(form) != sparse:
                 continue
             selectors = [operand["range"] for operand in form["operands"] if operand["name"] == "selector"]
             highest = selectors[0][1] if selectors else 0
