@@ -9,11 +9,14 @@
 #   make install  to PREFIX (default /usr/local)
 #   make deps     only install what is missing
 #
+# LEMMA_NVGPU=OFF before make leaves the nvgpu dialect out, and does not ask for MLIR.
 # JOBS sets how many compilers run at a time (default: all cores), TEST_JOBS how many tests (default: 2).
 
 JOBS ?= $(shell nproc)
 TEST_JOBS ?= 2
 PREFIX ?= /usr/local
+LEMMA_NVGPU ?= AUTO
+export LEMMA_NVGPU
 BUILD := build
 
 .PHONY: build demo test bench format tidy install deps configure clean
@@ -24,7 +27,7 @@ deps:
 
 configure: deps
 	@mkdir -p $(BUILD)
-	@cmake --preset default >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --preset default -DLEMMA_NVGPU=$(LEMMA_NVGPU) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 
 build: configure
 	@cmake --build $(BUILD) --target lemma_cli -j $(JOBS)

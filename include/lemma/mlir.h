@@ -13,10 +13,12 @@
 
 #include "lemma/device.h"
 #include "lemma/message.h"
+#include "lemma/report.h"
 #include "lemma/result.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,6 +92,8 @@ struct MlirRunOptions {
   std::vector<MlirArgument> arguments = {}; // the entry's, in order
   LaunchConfig launch =
       {}; // seed, deterministic, async, max_instructions and workers count; the program has the rest
+  // Called after every launch that ended well.
+  std::function<void(const std::string& kernel, const Report&)> launched = {};
 };
 
 // Compiles, then calls the entry. The value is what it returns, 0 if nothing. Device printf and the print

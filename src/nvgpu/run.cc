@@ -178,10 +178,16 @@ Result<int, Error> run(Program& program, const MlirRunOptions& options) {
   host.addPass(create_lower_host_pass());
   if (!program.run(host))
     return program.fail();
+  mgpu::Hooks hooks;
+  if (options.launched)
+    hooks.launched = [&](const Kernel& kernel, const Report& report) {
+      options.launched(kernel.name(), report);
+    };
   mgpu::configure({.device = options.device,
                    .arch = options.arch,
-                   .module_name = options.name,
-                   .launch = options.launch});
+                   .module_name = options.name + ".ptx",
+                   .launch = options.launch},
+                  std::move(hooks));
   auto status = call(program.module(), options.entry, *std::move(words), returns_value);
   mgpu::finish();
   return status;

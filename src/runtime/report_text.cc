@@ -20,8 +20,10 @@ std::pair<std::string, std::string> split_note(const std::string& note) {
   return {note.substr(0, colon), note.substr(colon + 2)};
 }
 
-std::string where(const Dim3& cta, uint32_t warp) {
-  return fmt::format("CTA {},{},{}, warp {}", cta[0], cta[1], cta[2], warp);
+// `lane` -1: the warp as a whole.
+std::string where(const Dim3& cta, uint32_t warp, int32_t lane = -1) {
+  return fmt::format("CTA {},{},{}, warp {}", cta[0], cta[1], cta[2], warp) +
+         (lane >= 0 ? fmt::format(", lane {}", lane) : "");
 }
 
 std::string source_place(const Place& place) {
@@ -83,8 +85,7 @@ std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& 
   Notes notes;
   notes.add("source", source_place(fault.place));
   if (fault.has_thread)
-    notes.add("where",
-              where(fault.cta, fault.warp) + (fault.lane >= 0 ? fmt::format(", lane {}", fault.lane) : ""));
+    notes.add("where", where(fault.cta, fault.warp, fault.lane));
   if (fault.address)
     notes.add("address", fmt::format("0x{:016x}", *fault.address));
   for (const std::string& note : fault.notes) {
@@ -139,8 +140,8 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
     out += excerpt(read.place, source);
     Notes notes;
     notes.add("source", source_place(read.place));
-    notes.add("where", fmt::format("{}, lane {}{}", where(read.cta, read.warp), read.lane,
-                                   read.count > 1 ? fmt::format(", and {} more reads", read.count - 1) : ""));
+    notes.add("where", where(read.cta, read.warp, read.lane) +
+                           (read.count > 1 ? fmt::format(", and {} more reads", read.count - 1) : ""));
     out += notes.text();
   }
   if (report.uninitialized_reads)

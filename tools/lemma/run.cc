@@ -84,6 +84,17 @@ Result<uint64_t, Stop> parse_number(const char* option, const std::string& text,
   return *value;
 }
 
+void add(const Stats& one, Stats& total) {
+  const auto add = [](const std::optional<uint64_t>& count, std::optional<uint64_t>& sum) {
+    if (count)
+      sum = sum.value_or(0) + *count;
+  };
+  add(one.warp_instructions, total.warp_instructions);
+  add(one.lane_instructions, total.lane_instructions);
+  add(one.matrix_flops, total.matrix_flops);
+  total.seconds += one.seconds;
+}
+
 class Runner {
 public:
   explicit Runner(const RunOptions& options) : options_(options) {}
@@ -186,12 +197,18 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
   auto arguments = arguments_.for_host();
   if (!arguments)
     return Unexpected<Stop>{std::move(arguments).error()};
+  uint64_t launches = 0;
+  Stats total;
   const auto result = run_mlir(text, {.name = file_,
                                       .device = options_.device,
                                       .arch = options_.arch,
                                       .entry = options_.entry.empty() ? "main" : options_.entry,
                                       .arguments = *std::move(arguments),
-                                      .launch = config_});
+                                      .launch = config_,
+                                      .launched = [&](const std::string&, const Report& report) {
+                                        ++launches;
+                                        add(report.stats, total);
+                                      }});
   if (!result)
     return stop(result.error());
   auto status = write_outputs();
@@ -203,9 +220,15 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     json_->print({{"file", file_},
                   {"exit_status", *status},
                   {"returned", *result},
+                  {"launches", launches},
+                  {"stats", to_json(total)},
                   {"comparisons", comparisons_to_json()}});
   else
     show_comparisons();
+  if (!json_ && options_.stats) {
+    fmt::print("launches           {}\n", launches);
+    show_stats(total);
+  }
   return status;
 }
 
@@ -230,19 +253,20 @@ Result<ExitStatus, Stop> Runner::steps() {
     return Unexpected<Stop>{std::move(text).error()};
   if (is_mlir() && options_.grid.empty() && has_host_code(*text))
     return run_whole(*text);
-  if (options_.grid.empty() || options_.block.empty())
-    return usage("--grid and --block are required: CTAs, and threads of a CTA");
   if (is_mlir()) {
     text = compile(*text);
     if (!text)
       return Unexpected<Stop>{std::move(text).error()};
   }
+  if (options_.grid.empty() || options_.block.empty())
+    return usage("--grid and --block are required: CTAs, and threads of a CTA");
   if (auto read = arguments_.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
   const auto device = Device::open(options_.device);
   if (!device)
     return stop(device.error());
-  const auto module = device->load_ptx(*std::move(text), {.name = file_, .arch = options_.arch});
+  const auto module =
+      device->load_ptx(*std::move(text), {.name = is_mlir() ? file_ + ".ptx" : file_, .arch = options_.arch});
   if (!module)
     return stop(module.error());
   const auto kernel = module->kernel(options_.entry);
