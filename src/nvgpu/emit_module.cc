@@ -19,6 +19,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -69,9 +70,13 @@ std::unique_ptr<llvm::TargetMachine> make_machine(gpu::GPUModuleOp module, const
   // LLVM 22 makes nothing older.
   const int64_t first = std::max<int64_t>(since ? since->major * 10 + since->minor : 0, 60);
   features = fmt::format("+ptx{}", std::max<int64_t>(first, needed ? needed.getInt() : 0));
-  return std::unique_ptr<llvm::TargetMachine>(
+  std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, arch, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
                                   std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  if (machine->getMCSubtargetInfo()->isCPUStringValid(arch))
+    return machine;
+  module.emitError() << "this LLVM's NVPTX back end has no target " << arch << "; sm_90a it has";
+  return nullptr;
 }
 
 // Warp-wide instructions must stay where all lanes pass; LLVM knows by this attribute alone.

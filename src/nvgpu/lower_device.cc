@@ -33,6 +33,9 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace lemma::nvgpu {
 
 using namespace mlir;
@@ -111,9 +114,11 @@ public:
 private:
   FailureOr<isa::Target> target_of(gpu::GPUModuleOp module) {
     const std::string word = arch_of(module, arch);
-    if (const auto target = isa::parse_target(word))
+    const auto target = isa::parse_target(word);
+    if (target && isa::target_since(*target))
       return *target;
-    return module.emitError() << "there is no target " << word << "; one is sm_90a";
+    return module.emitError() << fmt::format("there is no target {}; there are {}", word,
+                                             fmt::join(isa::target_words(), ", "));
   }
 
   static LogicalResult check_math(gpu::GPUModuleOp module) {

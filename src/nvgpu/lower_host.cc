@@ -85,11 +85,26 @@ public:
     legal.addDynamicallyLegalOp<gpu::LaunchFuncOp>(
         [&](gpu::LaunchFuncOp op) { return converter.isLegal(op); });
     if (failed(check_no_device_code(getOperation())) ||
-        failed(convert(getOperation(), legal, std::move(patterns))))
+        failed(convert(getOperation(), legal, std::move(patterns))) ||
+        failed(check_all_converted(getOperation())))
       signalPassFailure();
   }
 
 private:
+  // The conversion leaves what it does not know; LLVM would only say that something is wrong.
+  static LogicalResult check_all_converted(ModuleOp module) {
+    const WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation* op) {
+      if (llvm::isa<gpu::GPUModuleOp>(op))
+        return WalkResult::skip();
+      if (llvm::isa<ModuleOp, gpu::BinaryOp, gpu::LaunchFuncOp, UnrealizedConversionCastOp>(op) ||
+          isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()))
+        return WalkResult::advance();
+      op->emitOpError("is not lowered in host code, with these types");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   static LogicalResult check_no_device_code(ModuleOp module) {
     const WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation* op) {
       if (llvm::isa<gpu::GPUModuleOp>(op))
