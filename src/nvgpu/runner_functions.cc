@@ -1,6 +1,7 @@
 // Printing and checking of memrefs is upstream's own (templates of RunnerUtils.h); the rest is small.
 //
-// Tests: tests/mlir/programs/, tests/mlir/run/runner_functions.mlir.
+// Tests: tests/mlir/run/runner_functions.mlir, tests/mlir/upstream/runner_functions.mlir,
+// tests/mlir/programs/.
 #include "nvgpu/runner_functions.h"
 
 #include "mlir/ExecutionEngine/RunnerUtils.h"
@@ -10,6 +11,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <numeric>
 #include <random>
 
@@ -48,7 +50,10 @@ struct Memref {
     Unranked m{rank, descriptor};
     impl::printMemRef(m);
   }
-  static void print_shape(Unranked* m) { impl::printMemRefShape(*m); }
+  static void print_shape(Unranked* m) {
+    impl::printMemRefShape(*m);
+    std::cout << '\n';
+  }
   template <int kRank>
   static void print_ranked(StridedMemRefType<T, kRank>* m) {
     impl::printMemRef(*m);

@@ -24,9 +24,23 @@ if ptxas:
     config.available_features.add("ptxas")
 config.substitutions.append(("%ptxas", f"{ptxas} -c -o /dev/null" if ptxas else "true"))
 
-# %mlir-opt: LLVM 22's own, for tests that REQUIRES it: it says what the newer spelling is.
-mlir_opt = next(filter(None, map(shutil.which, ("mlir-opt-22", "/usr/lib/llvm-22/bin/mlir-opt", "mlir-opt"))), None)
-if mlir_opt and "LLVM version 22." in subprocess.run([mlir_opt, "--version"], capture_output=True, text=True).stdout:
+# %mlir-opt and %mlir-runner: LLVM 22's own, for tests that REQUIRES them: what is right is what they do.
+def upstream(name):
+    found = next(filter(None, map(shutil.which, (name + "-22", "/usr/lib/llvm-22/bin/" + name, name))), None)
+    if found and "LLVM version 22." in subprocess.run([found, "--version"], capture_output=True, text=True).stdout:
+        return found
+    return None
+
+
+mlir_opt = upstream("mlir-opt")
+if mlir_opt:
     config.available_features.add("mlir-opt")
     config.substitutions.append(("%mlir-opt", mlir_opt))
+mlir_runner = upstream("mlir-runner")
+if mlir_runner:
+    libraries = os.path.join(os.path.dirname(os.path.realpath(mlir_runner)), "..", "lib")
+    libraries = [os.path.join(libraries, f"libmlir_{name}.so") for name in ("runner_utils", "c_runner_utils")]
+    if all(map(os.path.exists, libraries)):
+        config.available_features.add("mlir-runner")
+        config.substitutions.append(("%mlir-runner", f"{mlir_runner} --shared-libs={','.join(libraries)}"))
 config.environment["LEMMA_DEVICE"] = "cpu"
