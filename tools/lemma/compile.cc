@@ -33,6 +33,12 @@ const std::map<std::string, MlirStage> kStages = {{"nvgpu", MlirStage::nvgpu},
                                                   {"llvm", MlirStage::llvm},
                                                   {"ptx", MlirStage::ptx}};
 
+// What is wrong with the word after --emit; empty if nothing is.
+std::string check_stage(const std::string& word) {
+  return kStages.contains(word) ? ""
+                                : fmt::format("there is no stage {}; legal: nvgpu, nvvm, llvm, ptx", word);
+}
+
 struct CompileOptions {
   std::string file, output, arch, module;
   MlirStage stage = MlirStage::ptx;
@@ -76,7 +82,8 @@ Command add_compile(CLI::App& parent) {
   app->add_option("-o,--output", o->output, "where the text goes (default: standard output)")
       ->type_name("FILE");
   app->add_option("--emit", o->stage, "how far to go: nvgpu, nvvm, llvm or ptx (default)")
-      ->transform(CLI::CheckedTransformer(kStages).description(""))
+      ->transform(CLI::Transformer(kStages).description(""))
+      ->transform(CLI::Validator(check_stage, "")) // runs before the one above
       ->type_name("STAGE");
   app->add_option("--arch", o->arch, "target (default: the gpu.module's #nvvm.target, else sm_90a)")
       ->type_name("sm_90a");
