@@ -1,0 +1,248 @@
+// include/lemma/mlir.h as a program uses it: the stages, kernels and their parameters, errors with their
+// place, host functions with arguments, memrefs as words.
+//
+// Not here: what each operation becomes (tests/mlir/lower), command lines (tests/mlir/run).
+#include "lemma/mlir.h"
+
+#include "lemma/device.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+
+namespace lemma {
+namespace {
+
+// The text has the part.
+testing::AssertionResult has(const std::string& text, std::string_view part) {
+  if (text.find(part) != text.npos)
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "no '" << part << "' in: " << text;
+}
+
+using Numbers = std::vector<int64_t>;
+using Words = std::vector<uint64_t>;
+
+constexpr const char* kAdd = R"(
+module attributes {gpu.container_module} {
+  gpu.module @first {
+    gpu.func @add(%data: memref<4x8xf32>, %part: memref<?x8xf16, strided<[16, 1], offset: ?>>, %more: f32) kernel {
+      %i = gpu.block_id x
+      %j = gpu.thread_id x
+      %x = memref.load %data[%i, %j] : memref<4x8xf32>
+      %y = arith.addf %x, %more : f32
+      memref.store %y, %data[%i, %j] : memref<4x8xf32>
+      gpu.return
+    }
+    gpu.func @nothing() kernel {
+      gpu.return
+    }
+  }
+})";
+
+constexpr const char* kTwoModules = R"(
+module attributes {gpu.container_module} {
+  gpu.module @first {
+    gpu.func @one() kernel {
+      gpu.return
+    }
+  }
+  gpu.module @second {
+    gpu.func @two() kernel {
+      gpu.return
+    }
+  }
+})";
+
+constexpr const char* kHost = R"(
+func.func @main() -> i32 {
+  %c = arith.constant 42 : i32
+  return %c : i32
+}
+func.func @quiet() {
+  return
+}
+func.func @sum(%numbers: memref<?xi32>, %twice: i32) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %n = memref.dim %numbers, %c0 : memref<?xi32>
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%partial = %zero) -> i32 {
+    %number = memref.load %numbers[%i] : memref<?xi32>
+    %next = arith.addi %partial, %number : i32
+    memref.store %zero, %numbers[%i] : memref<?xi32>
+    scf.yield %next : i32
+  }
+  %result = arith.muli %sum, %twice : i32
+  return %result : i32
+}
+func.func @float() -> f32 {
+  %c = arith.constant 1.0 : f32
+  return %c : f32
+})";
+
+CompiledMlir must_compile(const std::string& text, const MlirOptions& options) {
+  auto compiled = compile_mlir(text, options);
+  EXPECT_TRUE(compiled) << (compiled ? "" : compiled.error().text);
+  return compiled ? *std::move(compiled) : CompiledMlir{};
+}
+
+Error must_fail(const std::string& text, const MlirOptions& options = {}) {
+  auto compiled = compile_mlir(text, options);
+  EXPECT_FALSE(compiled) << compiled->text;
+  return compiled ? Error{} : std::move(compiled).error();
+}
+
+TEST(CompileMlir, TakesAProgramToEachStage) {
+  EXPECT_TRUE(has(must_compile(kAdd, {.stage = MlirStage::nvgpu}).text, "memref.load"));
+  EXPECT_TRUE(has(must_compile(kAdd, {.stage = MlirStage::nvvm}).text, "llvm.func @add"));
+  EXPECT_TRUE(has(must_compile(kAdd, {.stage = MlirStage::llvm}).text, "define ptx_kernel void @add("));
+  EXPECT_TRUE(has(must_compile(kAdd, {}).text, ".visible .entry add("));
+  EXPECT_TRUE(has(must_compile(kAdd, {.arch = "sm_80"}).text, ".target sm_80"));
+}
+
+TEST(CompileMlir, DescribesTheKernels) {
+  const CompiledMlir compiled = must_compile(kAdd, {});
+  ASSERT_EQ(compiled.kernels.size(), 2u);
+  const MlirKernel& add = compiled.kernels[0];
+  EXPECT_EQ(add.name, "add");
+  ASSERT_EQ(add.parameters.size(), 3u);
+  EXPECT_TRUE(add.parameters[0].is_memref);
+  EXPECT_EQ(add.parameters[0].type, "memref<4x8xf32>");
+  EXPECT_EQ(add.parameters[0].element_bits, 32u);
+  EXPECT_EQ(add.parameters[0].shape, (Numbers{4, 8}));
+  EXPECT_EQ(add.parameters[0].strides, (Numbers{8, 1}));
+  EXPECT_EQ(add.parameters[0].offset, 0);
+  EXPECT_EQ(add.parameters[1].element_bits, 16u);
+  EXPECT_EQ(add.parameters[1].shape, (Numbers{-1, 8}));
+  EXPECT_EQ(add.parameters[1].strides, (Numbers{16, 1}));
+  EXPECT_EQ(add.parameters[1].offset, -1);
+  EXPECT_FALSE(add.parameters[2].is_memref);
+  EXPECT_EQ(add.parameters[2].type, "f32");
+  EXPECT_EQ(compiled.kernels[1].name, "nothing");
+  EXPECT_TRUE(compiled.kernels[1].parameters.empty());
+}
+
+TEST(CompileMlir, MakesPtxThatRuns) {
+  const CompiledMlir compiled = must_compile(kAdd, {.name = "add.mlir"});
+  const auto device = Device::open("cpu");
+  ASSERT_TRUE(device);
+  const auto module = device->load_ptx(compiled.text, {.name = "add.ptx"});
+  ASSERT_TRUE(module) << module.error().text;
+  std::array<float, 32> numbers{};
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<float>(i);
+  auto buffer = device->allocate(sizeof numbers);
+  ASSERT_TRUE(buffer && buffer->copy_from(std::as_bytes(std::span(numbers))));
+  std::vector<Argument> arguments;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto words = expand_memref(compiled.kernels[0].parameters[i], buffer->address(),
+                                     buffer->size_bytes(), std::array<uint64_t, 2>{1, 8});
+    ASSERT_TRUE(words) << words.error().text;
+    arguments.insert(arguments.end(), words->begin(), words->end());
+  }
+  arguments.emplace_back(0.5f);
+  const auto kernel = module->kernel("add");
+  ASSERT_TRUE(kernel);
+  const auto report = kernel->launch({.grid = {4, 1, 1}, .block = {8, 1, 1}}, arguments);
+  ASSERT_TRUE(report && report->ok());
+  ASSERT_TRUE(buffer->copy_to(std::as_writable_bytes(std::span(numbers))));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    EXPECT_EQ(numbers[i], static_cast<float>(i) + 0.5f);
+}
+
+TEST(CompileMlir, WantsAModuleNamedWhereThereAreSeveral) {
+  const Error which = must_fail(kTwoModules);
+  EXPECT_EQ(which.kind, ErrorKind::invalid_argument);
+  EXPECT_TRUE(has(which.text, "first, second"));
+  EXPECT_EQ(must_fail(kTwoModules, {.module = "third"}).kind, ErrorKind::invalid_argument);
+  EXPECT_EQ(must_fail("func.func private @f()").kind, ErrorKind::invalid_argument);
+  const CompiledMlir second = must_compile(kTwoModules, {.module = "second"});
+  ASSERT_EQ(second.kernels.size(), 1u);
+  EXPECT_EQ(second.kernels[0].name, "two");
+}
+
+TEST(CompileMlir, SaysWhereAProgramIsWrong) {
+  const Error syntax = must_fail("gpu.module @m {\n  gpu.fuc @k()\n}\n", {.name = "wrong.mlir"});
+  EXPECT_EQ(syntax.kind, ErrorKind::rejected);
+  ASSERT_FALSE(syntax.messages.empty());
+  const Message& message = syntax.messages.front();
+  EXPECT_EQ(message.severity, Severity::error);
+  EXPECT_EQ(message.file, "wrong.mlir");
+  EXPECT_EQ(message.line, 2u);
+  EXPECT_EQ(message.column, 3u);
+  EXPECT_TRUE(has(message.rendered, "wrong.mlir:2:3: error: "));
+  EXPECT_TRUE(has(message.rendered, "gpu.fuc @k()"));
+
+  EXPECT_EQ(must_fail(kAdd, {.arch = "sm_91"}).kind, ErrorKind::rejected);
+}
+
+TEST(HasHostCode, IsAFunctionWithABodyOutsideModules) {
+  EXPECT_TRUE(has_host_code(kHost));
+  EXPECT_FALSE(has_host_code(kAdd));
+  EXPECT_FALSE(has_host_code("func.func private @declared()"));
+  EXPECT_FALSE(has_host_code("no program"));
+}
+
+TEST(RunMlir, ReturnsWhatTheEntryReturns) {
+  const auto main = run_mlir(kHost);
+  ASSERT_TRUE(main) << main.error().text;
+  EXPECT_EQ(*main, 42);
+  const auto quiet = run_mlir(kHost, {.entry = "quiet"});
+  ASSERT_TRUE(quiet) << quiet.error().text;
+  EXPECT_EQ(*quiet, 0);
+}
+
+TEST(RunMlir, GivesTheEntryItsArguments) {
+  std::array<int32_t, 3> numbers{1, 2, 4};
+  std::array<int32_t, 1> twice{2};
+  const auto sum = run_mlir(kHost, {.entry = "sum",
+                                    .arguments = {{true, std::as_writable_bytes(std::span(numbers)), {3}},
+                                                  {false, std::as_writable_bytes(std::span(twice)), {}}}});
+  ASSERT_TRUE(sum) << sum.error().text;
+  EXPECT_EQ(*sum, 14);
+  EXPECT_EQ(numbers, (std::array<int32_t, 3>{0, 0, 0}));
+}
+
+TEST(RunMlir, RefusesAnEntryThatItCannotCall) {
+  const auto absent = run_mlir(kHost, {.entry = "mian"});
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().kind, ErrorKind::invalid_argument);
+  EXPECT_TRUE(has(absent.error().text, "main, quiet, sum, float"));
+  const auto result = run_mlir(kHost, {.entry = "float"});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::invalid_argument);
+  const auto arguments = run_mlir(kHost, {.entry = "sum"});
+  ASSERT_FALSE(arguments);
+  EXPECT_EQ(arguments.error().kind, ErrorKind::invalid_argument);
+  EXPECT_TRUE(has(arguments.error().text, "takes 2 arguments"));
+}
+
+TEST(ExpandMemref, IsPointersOffsetSizesAndStrides) {
+  const MlirParameter dense{
+      .type = "memref<2x3xf32>", .is_memref = true, .element_bits = 32, .shape = {2, 3}, .strides = {3, 1}};
+  const auto words = expand_memref(dense, 0x1000, 24, {});
+  ASSERT_TRUE(words) << words.error().text;
+  EXPECT_EQ(*words, (Words{0x1000, 0x1000, 0, 2, 3, 3, 1}));
+  EXPECT_FALSE(expand_memref(dense, 0x1000, 23, {}));
+
+  const MlirParameter open{
+      .type = "memref<?x3xi8>", .is_memref = true, .element_bits = 8, .shape = {-1, 3}, .strides = {3, 1}};
+  const auto sized = expand_memref(open, 0x2000, 12, std::array<uint64_t, 2>{4, 3});
+  ASSERT_TRUE(sized) << sized.error().text;
+  EXPECT_EQ(*sized, (Words{0x2000, 0x2000, 0, 4, 3, 3, 1}));
+  EXPECT_FALSE(expand_memref(open, 0x2000, 12, {}));
+
+  // Rows lie 16 elements apart, the last of them short.
+  const MlirParameter rows{.type = "memref<3x8xf16, strided<[16, 1]>>",
+                           .is_memref = true,
+                           .element_bits = 16,
+                           .shape = {3, 8},
+                           .strides = {16, 1}};
+  EXPECT_TRUE(expand_memref(rows, 0, 2 * (2 * 16 + 8), {}));
+  EXPECT_FALSE(expand_memref(rows, 0, 2 * (2 * 16 + 8) - 1, {}));
+}
+
+} // namespace
+} // namespace lemma
