@@ -6,6 +6,7 @@
 // RUN: lemma run %s --entry attributes --grid 1 --block 1 --arg u64=3 --async late | FileCheck %s --check-prefix=ATTRIBUTES
 //
 // The specification's examples of nvgpu.device_async_copy, device_async_create_group and device_async_wait.
+// Sections of the description of 2023: "nvgpu.device_async_copy", "nvgpu.device_async_create_group", "nvgpu.device_async_wait".
 
 gpu.module @kernels {
   memref.global "private" constant @a : memref<16xf32> = dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0]>

@@ -6,6 +6,7 @@
 //
 // The specification's example of nvgpu.ldmatrix: an 8x8 matrix four times over, with 8 r + c in row r, column c. Lane l
 // has columns 2 (l % 4) and the next of row l / 4; transposed, those rows of column l / 4.
+// Sections of the description of 2023: "nvgpu.ldmatrix".
 
 gpu.module @kernels {
   // Writes the matrix into every one of the tiles, and says where this lane reads.

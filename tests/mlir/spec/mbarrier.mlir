@@ -7,6 +7,7 @@
 //
 // The specification's examples of the mbarrier operations, in its spelling: the type mbarrier.barrier, no [%id] for the
 // only mbarrier of a group, noComplete with a capital letter, a phase that is an index.
+// Sections of the description of 2023: "nvgpu.mbarrier.*", "MBarrierGroupType", "MBarrierTokenType".
 
 gpu.module @kernels {
   // The first of four threads arrives for all.

@@ -1,6 +1,7 @@
 // RUN: lemma-opt %s --verify-diagnostics --split-input-file
 //
 // Where the specification's spelling leaves a choice: which mbarrier of several, and what a phase may be.
+// Sections of the description of 2023: "nvgpu.mbarrier.*".
 
 !several = !nvgpu.mbarrier.barrier<memorySpace = #gpu.address_space<workgroup>, num_barriers = 2>
 

@@ -6,6 +6,7 @@
 //
 // The specification's example of nvgpu.mma.sync, and tf32Enabled. A is the number of the row, B that of the column: a
 // sum over 16 (8) products. Lane 5 has rows 1 and 9, columns 2 and 3 of D.
+// Sections of the description of 2023: "nvgpu.mma.sync".
 
 gpu.module @products {
   // TEXT-LABEL: gpu.func @f16

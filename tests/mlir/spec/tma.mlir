@@ -6,6 +6,8 @@
 //
 // nvgpu.tma.create.descriptor and tma.async.load, of which the specification gives the syntax and no example: with the
 // mbarrier that it shows, and with each value of the tensor map's parameters.
+// Sections of the description of 2023: "nvgpu.tma.async.load", "nvgpu.tma.create.descriptor", "TensorMapDescriptorType",
+// "TensorMap...KindAttr".
 
 !tile = !nvgpu.tensormap.descriptor<tensor = memref<8x8xf32, 3>, swizzle = swizzle_32b, l2promo = l2promo_128b, oob = nan, interleave = none>
 

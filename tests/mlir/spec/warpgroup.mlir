@@ -7,6 +7,8 @@
 //
 // The specification's example of nvgpu.warpgroup.mma, with two accumulators, and wgmma.generate.descriptor. Nothing reads
 // through the tensor maps: they say how the matrices lie in shared memory, and any address will do.
+// Sections of the description of 2023: "nvgpu.warpgroup.mma", "nvgpu.wgmma.generate.descriptor",
+// "WarpgroupAccumulatorType", "WarpgroupMatrixDescriptorType".
 
 !map = !nvgpu.tensormap.descriptor<tensor = memref<128x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !map64 = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
