@@ -1,0 +1,5 @@
+// RUN: %python %S/run_page.py lemma %S/../../../docs/nvgpu.md | FileCheck %s
+//
+// The programs, commands and messages of docs/nvgpu.md.
+
+// CHECK: 8 commands, 0 failed
