@@ -1,8 +1,7 @@
-# lit's configuration for the tests in MLIR: `lit-22 -v build/tests/mlir`, or ctest -R mlir.lit.
+# lit's configuration for the tests in MLIR: `lit-22 -v build/tests/mlir`, or ctest -R mlir.
 import os
 import shutil
 import subprocess
-import sys
 
 import lit.formats
 
@@ -16,13 +15,14 @@ config.test_source_root = os.path.dirname(__file__)
 for name, path in (("lemma-opt", config.lemma_opt), ("lemma", config.lemma), ("FileCheck", config.filecheck)):
     config.substitutions.append((r"(?<![-\w/.])" + name + r"(?![-\w/.])", path))
 config.substitutions.append(("%not", config.not_tool))
-config.substitutions.append(("%python", sys.executable))
+# %python has numpy: tests that use it REQUIRES that.
+if config.python:
+    config.available_features.add("numpy")
+    config.substitutions.append(("%python", config.python))
 
-# %ptxas: the assembler as oracle, or, without it, a command that takes everything. Tests that need its word REQUIRES it.
-ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
-if ptxas:
-    config.available_features.add("ptxas")
-config.substitutions.append(("%ptxas", f"{ptxas} -c -o /dev/null" if ptxas else "true"))
+# %ptxas: the assembler as oracle, or, without it, a command that takes everything (mlir.skipped_without_ptxas says so).
+found_ptxas = config.ptxas and not config.ptxas.endswith("NOTFOUND")
+config.substitutions.append(("%ptxas", f"{config.ptxas} -c -o /dev/null" if found_ptxas else "true"))
 
 # %mlir-opt and %mlir-runner: LLVM 22's own, for tests that REQUIRES them: what is right is what they do.
 def upstream(name):

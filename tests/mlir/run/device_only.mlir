@@ -1,3 +1,4 @@
+// REQUIRES: numpy
 // RUN: %python -c "import numpy, sys; numpy.save(sys.argv[1], numpy.arange(8, dtype='f4').reshape(2, 4))" %t.in.npy
 // RUN: %python -c "import numpy, sys; numpy.save(sys.argv[1], 3 * numpy.arange(8, dtype='f4').reshape(2, 4))" %t.want.npy
 // RUN: lemma run %s --entry scale --grid 2 --block 4 --arg in=%t.in.npy --arg f32=3 --arg out=%t.out.npy:f32[2,4] \

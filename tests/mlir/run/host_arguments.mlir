@@ -1,6 +1,7 @@
 // A host function's arguments, from --arg: memory, extents that its type leaves open, values; what it writes, compared;
 // and what is said of arguments that do not fit.
 //
+// REQUIRES: numpy
 // RUN: %python -c "import numpy, sys; numpy.save(sys.argv[1], numpy.arange(6, dtype='f4').reshape(2, 3))" %t.in.npy
 // RUN: %python -c "import numpy, sys; numpy.save(sys.argv[1], 2.5 * numpy.arange(6, dtype='f4').reshape(2, 3))" %t.want.npy
 // RUN: lemma run %s --entry scale --arg in=%t.in.npy --arg f32=2.5 --arg out=%t.out.npy:f32[2,3] \
