@@ -39,14 +39,19 @@ const char* constraint_of(Type type) {
 } // namespace
 
 PtxCall& PtxCall::spelled(std::string spelling, size_t form_index) {
-  spelling_ = std::move(spelling);
-  form_index_ = form_index;
+  current().spelling = std::move(spelling);
+  current().form_index = form_index;
   return *this;
+}
+
+PtxCall& PtxCall::then(std::string spelling, size_t form_index) {
+  lines_.emplace_back();
+  return spelled(std::move(spelling), form_index);
 }
 
 PtxCall& PtxCall::only_if(Value predicate) {
   if (predicate)
-    predicate_ = "@" + input(predicate) + " ";
+    current().predicate = "@" + input(predicate) + " ";
   return *this;
 }
 
@@ -56,17 +61,23 @@ PtxCall& PtxCall::until_true() {
   return *this;
 }
 
-std::string PtxCall::output(Type type) {
-  slots_.push_back({true, outputs_.size()});
-  outputs_.push_back(type);
+std::string PtxCall::slot(bool output, size_t index) {
+  slots_.push_back({output, index});
   return {kSlot};
 }
 
+std::string PtxCall::output(Type type) {
+  outputs_.push_back(type);
+  return slot(true, outputs_.size() - 1);
+}
+
 std::string PtxCall::input(Value value) {
-  slots_.push_back({false, inputs_.size()});
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i] == value && input_constraints_[i].front() > '9')
+      return slot(false, i);
   inputs_.push_back(value);
   input_constraints_.push_back(constraint_of(value.getType()));
-  return {kSlot};
+  return slot(false, inputs_.size() - 1);
 }
 
 void PtxCall::tie(Value value) {
@@ -75,8 +86,7 @@ void PtxCall::tie(Value value) {
 }
 
 void PtxCall::operand(const std::string& text) {
-  operands_ += operands_.empty() ? " " : ", ";
-  operands_ += text;
+  current().operands += (current().operands.empty() ? " " : ", ") + text;
 }
 
 std::string PtxCall::list(const std::vector<std::string>& names) {
@@ -114,6 +124,14 @@ PtxCall& PtxCall::pins(ValueRange registers) {
   return *this;
 }
 
+PtxCall& PtxCall::again(size_t first, size_t count) {
+  std::vector<std::string> names;
+  for (size_t i = first; i < first + count; ++i)
+    names.push_back(slot(true, i));
+  operand(list(names));
+  return *this;
+}
+
 PtxCall& PtxCall::reads(Value value) {
   operand(input(value));
   return *this;
@@ -144,18 +162,23 @@ PtxCall& PtxCall::text(const std::string& literal) {
   return *this;
 }
 
-FailureOr<SmallVector<Value>> PtxCall::emit(bool touches_memory) {
-  const auto found = Instruction::find(spelling_, form_index_);
+LogicalResult PtxCall::check(const Line& line) const {
+  const auto found = Instruction::find(line.spelling, line.form_index);
   if (!found)
-    return emitError(where_) << "internal error: the lowering spells " << spelling_ << ", but "
+    return emitError(where_) << "internal error: the lowering spells " << line.spelling << ", but "
                              << found.error().message;
   const isa::Form& form = found->form();
   if (!found->is_available(target_.target))
-    return emitError(where_) << spelling_ << " is not there on " << isa::to_string(target_.target)
+    return emitError(where_) << line.spelling << " is not there on " << isa::to_string(target_.target)
                              << ": it needs " << isa::to_string(form.targets);
   target_.needed = std::max(target_.needed, form.since);
+  return success();
+}
 
-  std::string written = predicate_ + spelling_ + operands_ + ";";
+std::string PtxCall::assembly() const {
+  std::string written;
+  for (const Line& line : lines_)
+    written += (written.empty() ? "" : "\n\t") + line.predicate + line.spelling + line.operands + ";";
   if (until_true_) // names in braces are the block's own, however often the compiler copies it
     written = "{\n\t.reg .pred complete;\ntry:\n\t" + written + "\n\t@!complete bra try;\n\t}";
   std::string text;
@@ -167,9 +190,18 @@ FailureOr<SmallVector<Value>> PtxCall::emit(bool touches_memory) {
     } else {
       text += c;
     }
+  return text;
+}
+
+FailureOr<SmallVector<Value>> PtxCall::emit(bool touches_memory) {
+  for (const Line& line : lines_)
+    if (failed(check(line)))
+      return failure();
+  // A register that one instruction writes must not be one that a later one reads.
+  const char* written = lines_.size() > 1 ? "=&" : "=";
   std::vector<std::string> constraints;
   for (const Type type : outputs_)
-    constraints.push_back(std::string("=") + constraint_of(type));
+    constraints.push_back(std::string(written) + constraint_of(type));
   constraints.insert(constraints.end(), input_constraints_.begin(), input_constraints_.end());
   if (touches_memory)
     constraints.emplace_back("~{memory}");
@@ -180,7 +212,7 @@ FailureOr<SmallVector<Value>> PtxCall::emit(bool touches_memory) {
   else if (outputs_.size() > 1)
     result = LLVM::LLVMStructType::getLiteral(builder_.getContext(), outputs_);
   auto call = LLVM::InlineAsmOp::create(
-      builder_, where_, result ? TypeRange(result) : TypeRange(), inputs_, text,
+      builder_, where_, result ? TypeRange(result) : TypeRange(), inputs_, assembly(),
       fmt::format("{}", fmt::join(constraints, ",")),
       /*has_side_effects=*/touches_memory, /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(builder_.getContext(), LLVM::AsmDialect::AD_ATT),

@@ -22,13 +22,16 @@ struct PtxTarget {
   isa::IsaVersion needed{};
 };
 
-// One instruction under construction. Operands are added in their order in PTX; `emit` makes it.
+// One instruction under construction, or several that nothing may come between. Operands are added in their
+// order in PTX; `emit` makes it.
 class PtxCall {
 public:
   PtxCall(mlir::OpBuilder& builder, mlir::Location where, PtxTarget& target)
       : builder_(builder), where_(where), target_(target) {}
 
   PtxCall& spelled(std::string spelling, size_t form_index = 0);
+  // Completes the instruction and begins the next.
+  PtxCall& then(std::string spelling, size_t form_index = 0);
   // Executed only where `predicate`, an i1, is true; null: always.
   PtxCall& only_if(mlir::Value predicate);
   // Repeated until the predicate that it writes, its first operand, is true. Nothing else is written.
@@ -43,6 +46,9 @@ public:
   PtxCall& text(const std::string& literal);                             // an immediate, or a whole operand
   // Read and written as by `updates`, but no operand: keeps other uses of them before or after it.
   PtxCall& pins(mlir::ValueRange registers);
+  // {a, b, ...}: `count` registers of those that are written, from the `first` on, in the order they were
+  // added.
+  PtxCall& again(size_t first, size_t count);
 
   // The registers written, in order; failure after an error at the location. Touching memory keeps it in its
   // place among loads and stores.
@@ -53,14 +59,23 @@ private:
   std::string input(mlir::Value value);
   void tie(mlir::Value value); // as input, to the output that follows
   void operand(const std::string& text);
+  std::string slot(bool output, size_t index);
   static std::string list(const std::vector<std::string>& names);
+
+  // In the order of the program; `current()` is under construction.
+  struct Line {
+    std::string spelling, predicate, operands;
+    size_t form_index = 0;
+  };
+  Line& current() { return lines_.back(); }
+  mlir::LogicalResult check(const Line& line) const;
+  std::string assembly() const;
 
   mlir::OpBuilder& builder_;
   mlir::Location where_;
   PtxTarget& target_;
-  std::string spelling_, predicate_, operands_;
+  std::vector<Line> lines_{1};
   bool until_true_ = false;
-  size_t form_index_ = 0;
   // Operands of the assembly are numbered outputs first, so numbers are known only at the end: a placeholder
   // stands for each until then.
   struct Slot {

@@ -1,7 +1,7 @@
 // warpgroup.* as PTX: wgmma.mma_async and its fences, and the accumulators' way to memory.
 //
-// Accumulators stay in the same registers all the way: every wgmma instruction of an operation, its fence and
-// its wait have them as operands that are read and written, so that LLVM puts no copy or use of them in
+// Accumulators stay in the same registers all the way: an operation's fence, its wgmma instructions and its
+// wait are one piece of assembly that reads and writes them, so that LLVM puts no copy or use of them in
 // between. ptxas takes products one by one where it finds one ("wgmma.mma_async instructions are
 // serialized").
 //
@@ -114,40 +114,34 @@ struct LowerMma : Lowering<WarpgroupMmaOp> {
     for (const Value accumulator : adaptor.getMatrixC())
       d.append(unpack(rewriter, where, accumulator));
 
+    // One block of assembly from fence to wait: LLVM then handles the registers once, not once for each
+    // product.
     const size_t count = d.size();
     d.append(operands.a_registers);
-    auto fenced = ptx(rewriter, where).spelled("wgmma.fence.sync.aligned").pins(d).emit();
-    if (failed(fenced))
-      return failure();
-    d.assign(fenced->begin(), fenced->begin() + static_cast<ptrdiff_t>(count));
-    operands.a_registers.assign(fenced->begin() + static_cast<ptrdiff_t>(count), fenced->end());
-
+    PtxCall call = ptx(rewriter, where);
+    call.spelled("wgmma.fence.sync.aligned").pins(d);
     for (int64_t block = 0; block < product->blocks(); ++block)
       for (int64_t step = 0; step < product->steps(); ++step)
-        if (failed(multiply(op, *product, block, step, operands, rewriter)))
-          return failure();
-    if (failed(ptx(rewriter, where).spelled("wgmma.commit_group.sync.aligned").emit()))
-      return failure();
-    auto waited = ptx(rewriter, where)
-                      .spelled("wgmma.wait_group.sync.aligned")
-                      .text(std::to_string(pending_groups(op)))
-                      .pins(d)
-                      .emit();
-    if (failed(waited))
+        multiply(call, op, *product, block, step, operands);
+    auto made = call.then("wgmma.commit_group.sync.aligned")
+                    .then("wgmma.wait_group.sync.aligned")
+                    .text(std::to_string(pending_groups(op)))
+                    .emit();
+    if (failed(made))
       return failure();
 
     SmallVector<Value> results;
     const size_t each = count / op.getMatrixD().size();
     for (const auto [i, result] : llvm::enumerate(op.getMatrixD()))
       results.push_back(pack(rewriter, where, getTypeConverter()->convertType(result.getType()),
-                             ArrayRef(*waited).slice(i * each, each)));
+                             ArrayRef(*made).slice(i * each, each)));
     rewriter.replaceOp(op, results);
     return success();
   }
 
 private:
   struct Operands {
-    SmallVector<Value> accumulators; // registers of all blocks
+    SmallVector<Value> accumulators; // registers of all blocks, then those of A if it has them
     SmallVector<Value> a_registers;  // or a
     std::optional<Descriptors> a, b;
     Value yes, no; // scale-d
@@ -177,19 +171,18 @@ private:
     return success();
   }
 
-  // One instruction: 64 rows, and as much of K as it takes.
-  LogicalResult multiply(WarpgroupMmaOp op, const WarpgroupProduct& product, int64_t block, int64_t step,
-                         Operands& operands, OpBuilder& builder) const {
+  // One instruction: 64 rows, and as much of K as it takes. `call` has the accumulators and then A's
+  // registers.
+  static void multiply(PtxCall& call, WarpgroupMmaOp op, const WarpgroupProduct& product, int64_t block,
+                       int64_t step, const Operands& operands) {
     const isa::MatrixRow& row = *product.row;
     const auto count = static_cast<size_t>(product.instruction.registers(0).count);
-    const size_t first = static_cast<size_t>(block) * count;
-    PtxCall call = ptx(builder, op.getLoc());
-    call.spelled(product.instruction.spelling(), product.form_index)
-        .updates(ArrayRef(operands.accumulators).slice(first, count));
+    call.then(product.instruction.spelling(), product.form_index)
+        .again(static_cast<size_t>(block) * count, count);
     if (product.a_in_registers) {
       const auto a_count = static_cast<size_t>(product.instruction.registers(1).count);
-      const size_t a_first = static_cast<size_t>(block * product.steps() + step) * a_count;
-      call.reads(ValueRange(ArrayRef(operands.a_registers).slice(a_first, a_count)));
+      const size_t a_first = operands.accumulators.size() - operands.a_registers.size();
+      call.again(a_first + static_cast<size_t>(block * product.steps() + step) * a_count, a_count);
     } else {
       call.reads(operands.a->at(block * row.shape.m, step * row.shape.k));
     }
@@ -202,11 +195,6 @@ private:
       call.text(op.getTransposeA().value_or(false) ? "1" : "0");
     if (row.transposes)
       call.text(op.getTransposeB().value_or(false) ? "1" : "0");
-    auto sums = call.emit();
-    if (failed(sums))
-      return failure();
-    llvm::copy(*sums, operands.accumulators.begin() + static_cast<ptrdiff_t>(first));
-    return success();
   }
 };
 
