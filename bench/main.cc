@@ -13,6 +13,7 @@ void register_wgmma();
 void register_front_end();
 void register_gemm();
 void register_gemm_hopper();
+void register_compile();
 } // namespace lemma::bench
 
 int main(int argc, char** argv) {
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   lemma::bench::register_front_end();
   lemma::bench::register_gemm();
   lemma::bench::register_gemm_hopper();
+  lemma::bench::register_compile();
   lemma::bench::TableReporter table;
   benchmark::RunSpecifiedBenchmarks(&table);
   benchmark::Shutdown();

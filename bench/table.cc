@@ -37,6 +37,17 @@ void compare(benchmark::State& state, double whole, const std::string& what, con
   state.SetLabel(unit + "/s" + kSeparator + what);
 }
 
+void set_time(benchmark::State& state, double ms) {
+  state.counters[kRate] = ms;
+  state.SetLabel("ms");
+}
+
+void compare_time(benchmark::State& state, double ms, double whole_ms, const std::string& what) {
+  set_time(state, ms);
+  state.counters[kWhole] = whole_ms;
+  state.SetLabel(std::string("ms") + kSeparator + what);
+}
+
 bool TableReporter::ReportContext(const Context& context) {
   fmt::print("{}, {} cores, load {}\n", cpu_model(), context.cpu_info.num_cpus,
              context.cpu_info.load_avg.empty() ? 0.0 : context.cpu_info.load_avg.front());

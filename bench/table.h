@@ -16,6 +16,9 @@ void set_rate(benchmark::State& state, double work, const std::string& unit);
 void set_value(benchmark::State& state, double value, const std::string& unit);
 // Adds a column to such a rate: what part it is of `whole`, "12.3 % of <what>" or "1.9 x <what>".
 void compare(benchmark::State& state, double whole, const std::string& what, const std::string& unit);
+// A time in the place of a rate, and what part of `whole_ms` it is.
+void set_time(benchmark::State& state, double ms);
+void compare_time(benchmark::State& state, double ms, double whole_ms, const std::string& what);
 
 class TableReporter : public benchmark::BenchmarkReporter {
 public:
