@@ -3,7 +3,7 @@
 //
 // A kernel that faults: the report names the line of the .mlir, and nothing of the host program runs after it.
 
-// CHECK: fault.mlir{{(.ptx)?}}:{{[0-9]+}}: fault[out of bounds]: write of 4 bytes
+// CHECK: fault.mlir.ptx:{{[0-9]+}}: fault[out of bounds]: write of 4 bytes
 // CHECK: source: {{.*}}fault.mlir:[[# @LINE + 10]], in beyond
 // CHECK: CTA 0,0,0
 
