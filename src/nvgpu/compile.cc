@@ -99,6 +99,7 @@ static Result<CompiledMlir, Error> compile(Program& program, const MlirOptions& 
   if (options.stage != MlirStage::nvvm)
     prepare.addPass(create_drop_host_pass());
   add_prepare_passes(prepare);
+  prepare.enableVerifier(false); // after the lowering is enough
   if (!program.run(prepare))
     return program.fail();
   PassManager lower(&program.context());

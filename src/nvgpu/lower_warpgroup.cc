@@ -237,6 +237,48 @@ std::pair<Value, Value> first_element(OpBuilder& builder, Location where, const 
   return {row, column};
 }
 
+// Where a thread's elements go: some rows and columns from its first one. With strides that are known that is
+// a constant from one pointer, which spares LLVM from finding out that no two stores overlap.
+class Places {
+public:
+  Places(ConversionPatternRewriter& rewriter, WarpgroupMmaStoreOp op, Value converted,
+         const LLVMTypeConverter& converter, Value row, Value column)
+      : rewriter_(rewriter), where_(op.getLoc()), memref_(cast<MemRefType>(op.getDstMemref().getType())),
+        converted_(converted), converter_(converter), row_(row), column_(column),
+        first_(element_pointer(rewriter, where_, converter, memref_, converted, {row, column})) {
+    int64_t offset = 0;
+    is_static_ = succeeded(memref_.getStridesAndOffset(strides_, offset)) &&
+                 llvm::none_of(strides_, ShapedType::isDynamic);
+  }
+
+  Value at(int64_t rows, int64_t columns) const {
+    const int64_t elems = is_static_ ? rows * strides_[0] + columns * strides_[1] : 0;
+    if (is_static_ && llvm::isInt<32>(elems))
+      return LLVM::GEPOp::create(rewriter_, where_, first_.getType(),
+                                 converter_.convertType(memref_.getElementType()), first_,
+                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(elems)});
+    return element_pointer(rewriter_, where_, converter_, memref_, converted_,
+                           {plus(row_, rows), plus(column_, columns)});
+  }
+
+private:
+  Value plus(Value index, int64_t step) const {
+    return step == 0 ? index
+                     : LLVM::AddOp::create(
+                           rewriter_, where_, index,
+                           constant(rewriter_, where_, rewriter_.getI64Type(), static_cast<uint64_t>(step)));
+  }
+
+  ConversionPatternRewriter& rewriter_;
+  Location where_;
+  MemRefType memref_;
+  Value converted_;
+  const LLVMTypeConverter& converter_;
+  Value row_, column_, first_;
+  SmallVector<int64_t> strides_;
+  bool is_static_ = false;
+};
+
 struct LowerStore : Lowering<WarpgroupMmaStoreOp> {
   using Lowering::Lowering;
   LogicalResult matchAndRewrite(WarpgroupMmaStoreOp op, OpAdaptor adaptor,
@@ -259,23 +301,16 @@ struct LowerStore : Lowering<WarpgroupMmaStoreOp> {
     auto [row, column] = first_element(rewriter, where, fragment, thread_of_warpgroup(rewriter, where));
     row = LLVM::ZExtOp::create(rewriter, where, i64, row);
     column = LLVM::ZExtOp::create(rewriter, where, i64, column);
-    const auto plus = [&](Value index, int64_t step) -> Value {
-      return step == 0 ? index
-                       : LLVM::AddOp::create(rewriter, where, index,
-                                             constant(rewriter, where, i64, static_cast<uint64_t>(step)));
-    };
     const int per_block = fragment.registers(), per_register = fragment.elems_per_register();
+    const Places places(rewriter, op, adaptor.getDstMemref(), *getTypeConverter(), row, column);
     for (const auto [i, packed] : llvm::enumerate(registers)) {
       const int64_t block = static_cast<int64_t>(i) / per_block;
       const int reg = static_cast<int>(i) % per_block;
       for (int elem = 0; elem < per_register; ++elem) {
         const layout::Coord at = fragment.at({.lane = 0, .reg = reg, .elem = elem});
-        const Value indices[] = {plus(row, block * fragment.rows + at.row), plus(column, at.col)};
-        const Value pointer =
-            element_pointer(rewriter, where, *getTypeConverter(),
-                            cast<MemRefType>(op.getDstMemref().getType()), adaptor.getDstMemref(), indices);
         LLVM::StoreOp::create(rewriter, where,
-                              element_of(rewriter, where, packed, element, per_register, elem), pointer);
+                              element_of(rewriter, where, packed, element, per_register, elem),
+                              places.at(block * fragment.rows + at.row, at.col));
       }
     }
     rewriter.eraseOp(op);
