@@ -74,10 +74,10 @@ class Mgpu(unittest.TestCase):
             self.tool("FileCheck"), FOLDER / name, f"--check-prefix={prefix}", f"--input-file={output}", "--allow-empty"
         )
 
-    def check_program(self, name, env=None):
+    def check_program(self, name, lower=LOWER, env=None):
         text = (FOLDER / name).read_text()
         status = re.search(r"// STATUS: (\d+)", text)
-        done = self.run_program(name, int(status.group(1)) if status else 0, env=env)
+        done = self.run_program(name, int(status.group(1)) if status else 0, lower=lower, env=env)
         if "CHECK" in text:
             self.file_check(name, "CHECK", done.stdout)
         if "ERROR" in text:
@@ -108,8 +108,12 @@ class Mgpu(unittest.TestCase):
         done = self.run_program("async.mlir", status=3, env=env)
         self.assertIn("no CUDA driver", done.stderr)
 
-    def test_other_arithmetic(self):
-        self.check_program("async.mlir", env={"LEMMA_ARCH": "sm_80"})
+    def test_another_machine(self):
+        self.check_program("async.mlir", lower=LOWER.replace("sm_90a", "sm_80"), env={"LEMMA_ARCH": "sm_80"})
+
+    def test_refuses_another_machine(self):
+        done = self.run_program("async.mlir", status=1, env={"LEMMA_ARCH": "sm_80"})
+        self.assertIn("a module for sm_90a does not run on sm_80", done.stderr)
 
     def test_exports_the_entry_points_and_no_more(self):
         names = re.findall(r"^LEMMA_MGPU\([\w*]+, (\w+),", (SOURCE / "entry_points.def").read_text(), re.M)
