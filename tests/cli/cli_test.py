@@ -117,7 +117,8 @@ class Cli(unittest.TestCase):
         for row in rows:
             self.assertIn(row["name"], text)
             self.assertTrue(row["targets"] and row["ptx"] and row["section"], row)
-        self.assertLessEqual(max(len(line) for line in text.splitlines()), 120)
+        names = {row["name"] for row in rows} # one by itself may be longer
+        self.assertLessEqual(max(len(line) for line in text.splitlines() if line not in names), 120)
         hopper = [row for row in rows if row["opcode"] == "wgmma.mma_async"]
         self.assertTrue(all(row["targets"] == [{"target": "sm_90a", "covers": "this alone"}] for row in hopper))
 
