@@ -42,6 +42,7 @@ constexpr Maker kMakers[] = {
     {{"async_copy", "cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async"}, async_copy_cases},
     {{"tma", "tensor copies: loads, stores, reductions, im2col, multicast, changed maps"}, tma_cases},
     {{"wgmma", "wgmma.mma_async, every type, and matrix descriptors"}, wgmma_cases},
+    {{"wgmma_sp", "wgmma.mma_async.sp, every type and selector"}, wgmma_sp_cases},
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 //             PTX ISA, raw registers after wmma.load and before wmma.store
 //   ldmatrix  ldmatrix, stmatrix, movmatrix
 //   wgmma     matrices in shared memory as its descriptors say, accumulators as raw registers
+//   wgmma_sp  the same of sparse A
 //
 // Every floating-point or integer row computes at least 2^16 outputs for each class of operands.
 //
@@ -24,6 +25,7 @@ std::vector<Case> mma_cases(std::string_view group);
 std::vector<Case> wmma_cases(std::string_view group);
 std::vector<Case> ldmatrix_cases(std::string_view group);
 std::vector<Case> wgmma_cases(std::string_view group);
+std::vector<Case> wgmma_sp_cases(std::string_view group);
 std::vector<Case> wgmma_address_cases(); // of group wgmma: where descriptors lead
 std::vector<Case> tma_cases(std::string_view group);
 

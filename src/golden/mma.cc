@@ -148,7 +148,7 @@ std::string_view group_of(const MatrixRow& row) {
   case Opcode::wmma_store:
     return row.shape.k >= 32 ? "mma_narrow" : "wmma"; // the shapes of four bits and of one
   case Opcode::wgmma_mma_async:
-    return "wgmma";
+    return row.sparse == isa::Qual::none ? "wgmma" : "wgmma_sp";
   default:
     return "ldmatrix";
   }

@@ -7,9 +7,14 @@
 // Forms meet every accumulator, both sources of A, widths of N, swizzles, major orders, signs and scale-d:
 // each case has its own mixture, so that every value of each occurs for every type. The cases named
 // "descriptor" have random offsets, start addresses and base offsets.
+//
+// Of wgmma.mma_async.sp the same, with random metadata in every thread, legal in those too that the sparsity
+// selector leaves out.
 #include "golden/matrix.h"
+#include "golden/sparse_values.h"
 #include "golden/thread_kernel.h"
 #include "layout/smem_descriptor.h"
+#include "layout/sparse.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +28,7 @@ using layout::SmemDescriptor;
 using layout::Swizzle;
 
 constexpr uint32_t kThreads = 128;
-constexpr uint32_t kRows = 64, kRowBytes = 32;
+constexpr uint32_t kRows = 64;
 constexpr uint32_t kOutputsPerPart = 8192;
 constexpr Swizzle kSwizzles[] = {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128};
 
@@ -35,9 +40,14 @@ struct WgmmaForm {
   uint32_t k = 0;
   bool has_scales = false, has_transposes = false;
   bool multiple_of_16 = false; // N, but for 8 and 24
+  bool sparse = false;
+
+  // K elements: of A as it is stored, and of B.
+  uint32_t a_row_bytes() const { return 32; }
+  uint32_t b_row_bytes() const { return sparse ? 64 : 32; }
 };
 
-std::vector<WgmmaForm> wgmma_forms() {
+std::vector<WgmmaForm> wgmma_forms(bool sparse) {
   std::vector<WgmmaForm> forms;
   for (const Type d : {Type::f32, Type::f16})
     forms.push_back({.types = "",
@@ -65,16 +75,20 @@ std::vector<WgmmaForm> wgmma_forms() {
       for (const Type b : {Type::s8, Type::u8})
         forms.push_back(
             {.types = satfinite, .d = Type::s32, .a = a, .b = b, .k = 32, .multiple_of_16 = true});
-  forms.push_back({.types = "",
-                   .suffix = ".and.popc",
-                   .d = Type::s32,
-                   .a = Type::b1,
-                   .b = Type::b1,
-                   .k = 256,
-                   .multiple_of_16 = true});
-  for (WgmmaForm& form : forms)
+  if (!sparse)
+    forms.push_back({.types = "",
+                     .suffix = ".and.popc",
+                     .d = Type::s32,
+                     .a = Type::b1,
+                     .b = Type::b1,
+                     .k = 256,
+                     .multiple_of_16 = true});
+  for (WgmmaForm& form : forms) {
+    form.sparse = sparse;
+    form.k *= sparse ? 2 : 1;
     form.types += fmt::format(".{}.{}.{}{}", isa::to_string(form.d), isa::to_string(form.a),
                               isa::to_string(form.b), form.suffix);
+  }
   return forms;
 }
 
@@ -89,16 +103,18 @@ struct WgmmaCase {
   bool scale_d = true;
   uint32_t advance = 0; // bytes along K from the start of the swizzle line; K-major only
   bool random_descriptor = false;
+  int selector = 0; // sparse
 
   uint32_t d_registers() const { return form.d == Type::f16 ? n / 4 : n / 2; }
 };
 
-// The usual descriptor of a matrix of `rows` at an offset, and the bytes that it spans.
-SmemDescriptor usual(Swizzle swizzle, bool mn_major, uint32_t rows, uint32_t advance) {
+// The usual descriptor of a matrix of `rows` at an offset, and the bytes that it spans. Rows longer than a
+// swizzle line reach into the next one.
+SmemDescriptor usual(Swizzle swizzle, bool mn_major, uint32_t rows, uint32_t row_bytes, uint32_t advance) {
   const uint32_t line = line_bytes(swizzle);
   SmemDescriptor d{.swizzle = swizzle};
   if (!mn_major) {
-    d.stride = swizzle == Swizzle::none ? 256 : 8 * line;
+    d.stride = swizzle == Swizzle::none ? 8 * row_bytes : 8 * line;
     d.leading = 128;
     d.start = swizzle == Swizzle::none ? 0 : advance;
   } else if (swizzle == Swizzle::none) {
@@ -106,16 +122,18 @@ SmemDescriptor usual(Swizzle swizzle, bool mn_major, uint32_t rows, uint32_t adv
     d.leading = rows / 8 * 128;
   } else {
     d.stride = 8 * line;
-    d.leading = 16 * line;
+    d.leading = row_bytes / 2 * line;
   }
   return d;
 }
 
-uint32_t span_of(Swizzle swizzle, bool mn_major, uint32_t rows) {
+uint32_t span_of(Swizzle swizzle, bool mn_major, uint32_t rows, uint32_t row_bytes) {
   const uint32_t line = line_bytes(swizzle);
   if (swizzle == Swizzle::none)
-    return rows * kRowBytes;
-  return mn_major ? (rows * 2 + line - 1) / line * line * 16 : rows * line;
+    return rows * row_bytes;
+  if (mn_major)
+    return (rows * 2 + line - 1) / line * line * row_bytes / 2;
+  return rows * line + (row_bytes > line ? row_bytes - line : 0);
 }
 
 uint32_t round_up(uint32_t bytes) {
@@ -135,6 +153,7 @@ std::string name_of(const WgmmaCase& w) {
     name += fmt::format(".k+{}", w.advance);
   name += w.negate_a ? ".neg-a" : "";
   name += w.negate_b ? ".neg-b" : "";
+  name += w.form.sparse ? fmt::format(".selector{}", w.selector) : "";
   return name + (w.scale_d ? "" : ".no-c");
 }
 
@@ -189,12 +208,12 @@ std::string descriptor_text(const WgmmaCase& w, uint32_t b_offset, const Plane* 
                      "  and.b32 %_s, %_s, 262143;\n  shr.u32 %_s, %_s, 4;\n  cvt.u64.u32 %_base, %_s;\n";
   if (!w.a_in_registers)
     text += fmt::format("  add.u64 %_da, %_base, {:#x};\n",
-                        usual(w.swizzle_a, w.transpose_a, kRows, w.advance).encode());
+                        usual(w.swizzle_a, w.transpose_a, kRows, w.form.a_row_bytes(), w.advance).encode());
   if (random)
     return text + fmt::format("  mad.wide.u32 %_p, %_u, 8, %_in;\n  ld.global.b64 %_db, [%_p+{}];\n"
                               "  add.u64 %_db, %_db, %_base;\n",
                               random->offset_bytes);
-  SmemDescriptor b = usual(w.swizzle_b, w.transpose_b, w.n, w.advance);
+  SmemDescriptor b = usual(w.swizzle_b, w.transpose_b, w.n, w.form.b_row_bytes(), w.advance);
   b.start += b_offset;
   return text + fmt::format("  add.u64 %_db, %_base, {:#x};\n", b.encode());
 }
@@ -216,13 +235,13 @@ uint64_t random_descriptor(Swizzle swizzle, numeric::Random& random) {
 }
 
 Case make_case(const WgmmaCase& w) {
-  const uint32_t a_bytes =
-      w.a_in_registers ? 0 : round_up(span_of(w.swizzle_a, w.transpose_a, kRows) + w.advance);
-  const uint32_t b_bytes =
-      w.random_descriptor ? kDescriptorBytes : round_up(span_of(w.swizzle_b, w.transpose_b, w.n) + w.advance);
+  const uint32_t a_span = span_of(w.swizzle_a, w.transpose_a, kRows, w.form.a_row_bytes()),
+                 b_span = span_of(w.swizzle_b, w.transpose_b, w.n, w.form.b_row_bytes());
+  const uint32_t a_bytes = w.a_in_registers ? 0 : round_up(a_span + w.advance);
+  const uint32_t b_bytes = w.random_descriptor ? kDescriptorBytes : round_up(b_span + w.advance);
   Case c;
   c.name = name_of(w);
-  c.family = w.form.types + (w.random_descriptor ? ".descriptor" : "");
+  c.family = (w.form.sparse ? ".sp" : "") + w.form.types + (w.random_descriptor ? ".descriptor" : "");
   c.entry = entry_name(c.name);
   c.unit_name = "warpgroup";
   c.block[0] = kThreads;
@@ -237,6 +256,9 @@ Case make_case(const WgmmaCase& w) {
               plane_of("b", w.form.b, b_bytes), register_plane("c", w.form.d, w.d_registers())};
   if (w.random_descriptor)
     c.inputs.push_back({.name = "descriptor", .type = Type::b64, .element_bytes = 8, .per_unit = 1});
+  const size_t metadata = c.inputs.size();
+  if (w.form.sparse)
+    c.inputs.push_back(register_plane("metadata", Type::u32, 1));
   c.outputs = {register_plane("d", w.form.d, w.d_registers())};
   const uint64_t units = w.random_descriptor ? 64 : std::max(1u, kOutputsPerPart / (kRows * w.n));
   if (w.random_descriptor)
@@ -274,12 +296,15 @@ Case make_case(const WgmmaCase& w) {
     fill_shared(c.inputs[0], 0, a_bytes);
   fill_shared(c.inputs[1], a_bytes, b_bytes);
   c.text += transfer(true, "d", w.d_registers(), c.inputs[2]);
+  if (w.form.sparse)
+    c.text += "  .reg .b32 %e<1>;\n" + transfer(true, "e", 1, c.inputs[metadata]);
   c.text += fmt::format("  fence.proxy.async;\n  bar.sync 0;\n  setp.{}.u32 %_sd, %_t, 4096;\n"
                         "  wgmma.fence.sync.aligned;\n",
                         w.scale_d ? "lt" : "gt");
-  c.text += fmt::format("  wgmma.mma_async.sync.aligned.m64n{}k{}{} {}, {}, %_db, %_sd", w.n, w.form.k,
-                        w.form.types, registers("d", w.d_registers()),
-                        w.a_in_registers ? registers("a", 4) : "%_da");
+  c.text += fmt::format("  wgmma.mma_async{}.sync.aligned.m64n{}k{}{} {}, {}, %_db, {}%_sd",
+                        w.form.sparse ? ".sp" : "", w.n, w.form.k, w.form.types,
+                        registers("d", w.d_registers()), w.a_in_registers ? registers("a", 4) : "%_da",
+                        w.form.sparse ? fmt::format("%e0, {}, ", w.selector) : "");
   if (w.form.has_scales)
     c.text += fmt::format(", {}, {}", w.negate_a ? -1 : 1, w.negate_b ? -1 : 1);
   if (w.form.has_transposes && !w.a_in_registers)
@@ -291,18 +316,22 @@ Case make_case(const WgmmaCase& w) {
 
   const MatrixFormats formats{values_for(w.form.a), values_for(w.form.b), values_for(w.form.d),
                               c.inputs[0].per_unit, c.inputs[1].per_unit, c.inputs[2].per_unit};
-  c.fill = [formats, w](const Part& part, numeric::Random& random, Inputs& inputs) {
+  c.fill = [formats, w, metadata](const Part& part, numeric::Random& random, Inputs& inputs) {
     const auto oc =
         std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
                      [&](numeric::OperandClass k) { return numeric::to_string(k) == part.name; });
     for (uint64_t unit = part.first; unit < part.first + part.units; ++unit) {
-      const MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      if (w.form.sparse && *oc == numeric::OperandClass::cancelling)
+        pair_for_sparse(m);
       const std::vector<uint64_t>* planes[] = {&m.a, &m.b, &m.c};
       for (size_t k = 0; k < 3; ++k)
         for (size_t i = 0; i < planes[k]->size(); ++i)
           inputs.set(k, unit * planes[k]->size() + i, (*planes[k])[i]);
       if (w.random_descriptor)
         inputs.set(3, unit, random_descriptor(w.swizzle_b, random));
+      for (uint64_t thread = 0; w.form.sparse && thread < kThreads; ++thread)
+        inputs.set(metadata, unit * kThreads + thread, make_metadata(isa::bits_of(w.form.a), false, random));
     }
   };
   return c;
@@ -312,7 +341,11 @@ Case make_case(const WgmmaCase& w) {
 // major order.
 void add_cases(const WgmmaForm& form, size_t index, std::vector<Case>& cases) {
   size_t turn = index;
+  const int selectors = form.sparse ? layout::selectors(layout::metadata_fragment(
+                                          kRows, static_cast<int>(form.k), isa::bits_of(form.a)))
+                                    : 1;
   const auto add = [&](WgmmaCase w) {
+    w.selector = static_cast<int>(turn / 4) % selectors;
     w.negate_a = form.has_scales && (turn & 1) != 0;
     w.negate_b = form.has_scales && (turn & 2) != 0;
     w.scale_d = turn % 5 != 4;
@@ -333,7 +366,7 @@ void add_cases(const WgmmaForm& form, size_t index, std::vector<Case>& cases) {
       w.transpose_a = (transposes & 1) != 0;
       w.transpose_b = (transposes & 2) != 0;
       if (transposes == 0 && swizzle != Swizzle::none)
-        w.advance = line_bytes(swizzle) - 32;
+        w.advance = line_bytes(swizzle) - std::min(form.b_row_bytes(), line_bytes(swizzle));
       w.n = 40 + 8 * static_cast<uint32_t>(turn % 3);
       if (form.multiple_of_16)
         w.n = 48;
@@ -341,11 +374,9 @@ void add_cases(const WgmmaForm& form, size_t index, std::vector<Case>& cases) {
     }
 }
 
-} // namespace
-
-std::vector<Case> wgmma_cases(std::string_view) {
+std::vector<Case> cases_of(bool sparse) {
   std::vector<Case> cases;
-  const std::vector<WgmmaForm> forms = wgmma_forms();
+  const std::vector<WgmmaForm> forms = wgmma_forms(sparse);
   for (size_t i = 0; i < forms.size(); ++i)
     add_cases(forms[i], i, cases);
   for (const Swizzle swizzle : kSwizzles)
@@ -356,6 +387,17 @@ std::vector<Case> wgmma_cases(std::string_view) {
                                  .swizzle_b = swizzle,
                                  .transpose_b = transpose,
                                  .random_descriptor = true}));
+  return cases;
+}
+
+} // namespace
+
+std::vector<Case> wgmma_sp_cases(std::string_view) {
+  return cases_of(true);
+}
+
+std::vector<Case> wgmma_cases(std::string_view) {
+  std::vector<Case> cases = cases_of(false);
   for (Case& c : wgmma_address_cases())
     cases.push_back(std::move(c));
   return cases;

@@ -25,6 +25,8 @@ constexpr std::string_view SPEC_WMMA_LOAD = "warp-level-matrix-instructions-wmma
 constexpr std::string_view SPEC_WMMA_STORE = "warp-level-matrix-instructions-wmma-st";
 constexpr std::string_view SPEC_WMMA_MMA = "warp-level-matrix-instructions-wmma-mma";
 
+constexpr std::string_view SPEC_WGMMA_SP =
+    "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-async-sp";
 constexpr std::string_view SPEC_WGMMA = "asynchronous-warpgroup-level-matrix-instructions-wgmma-mma-async";
 
 constexpr TypeSet f16 = Type::f16, bf16 = Type::bf16, tf32 = Type::tf32, f32 = Type::f32, f64 = Type::f64,
@@ -41,6 +43,7 @@ constexpr MatrixRow kRows[] = {
 #include "isa/rows/mma.inc"
 #include "isa/rows/mma_sp.inc"
 #include "isa/rows/wgmma.inc"
+#include "isa/rows/wgmma_sp.inc"
 #include "isa/rows/wmma.inc"
 #undef ROW
 };
@@ -183,10 +186,15 @@ std::string wgmma_shapes(const MatrixRow& row) {
 
 std::string wgmma_syntax(const MatrixRow& row, bool a_in_registers) {
   const auto [count, type] = registers_of(row, Matrix::d, row.types.d.first());
-  std::string text = fmt::format(
-      "wgmma.mma_async.sync.aligned.shape{}{}{}  d:{}[shape.n/{}]-_, {}, b-desc:b64-imm, {{!}}scale-d:pred",
-      row.satfinite ? "{.satfinite}" : "", type_words(row), bit_operation(row), to_string(type),
-      row.shape.n / count, a_in_registers ? "a:b32[4]" : "a-desc:b64-imm");
+  std::string text =
+      fmt::format("wgmma.mma_async{}.sync.aligned.shape{}{}{}  d:{}[shape.n/{}]-_, {}, b-desc:b64-imm, "
+                  "{}{{!}}scale-d:pred",
+                  row.sparse == Qual::none ? "" : ".sp", row.satfinite ? "{.satfinite}" : "", type_words(row),
+                  bit_operation(row), to_string(type), row.shape.n / count,
+                  a_in_registers ? "a:b32[4]" : "a-desc:b64-imm",
+                  row.sparse == Qual::none ? ""
+                                           : fmt::format("sp-meta:b32-imm, sp-sel:imm(0..{}), ",
+                                                         layout::selectors(metadata_of(row)) - 1));
   if (row.numeric == Numeric::floating)
     text += ", imm-scale-a:imm(-1..1/2), imm-scale-b:imm(-1..1/2)";
   if (row.transposes && !a_in_registers)

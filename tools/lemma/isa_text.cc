@@ -94,11 +94,16 @@ std::string held(const MatrixOperand& operand) {
   return text;
 }
 
+// Of one output: the columns of A that are stored.
+int products_of(const MatrixRow& row) {
+  return row.sparse == isa::Qual::none ? row.shape.k : row.shape.k / 2;
+}
+
 void add_operands(const MatrixName& name, std::string& out) {
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "\n{:<10}{:<12}{:<8}registers of a thread\n", "operand", "elements", "type");
+  fmt::format_to(to, "\n{:<11}{:<12}{:<8}registers of a thread\n", "operand", "elements", "type");
   for (const MatrixOperand& operand : operands_of(name))
-    fmt::format_to(to, "  {:<8}{:<12}{:<8}{}\n", operand.name, dims_of(operand, name.exact),
+    fmt::format_to(to, "  {:<9}{:<12}{:<8}{}\n", operand.name, dims_of(operand, name.exact),
                    isa::to_string(operand.type), held(operand));
 }
 
@@ -109,8 +114,11 @@ void add_layout(const MatrixName& name, std::string& out) {
     if (operand.in_memory)
       continue;
     const Fragment& f = operand.fragment;
-    const std::string copies =
-        f.copies() > 1 ? fmt::format("; r < {}, the others are copies", f.distinct_registers()) : "";
+    std::string copies;
+    if (f.copies() > 1)
+      copies = f.registers() == 1 // metadata
+                   ? fmt::format("; of the {} copies the selector picks one", f.copies())
+                   : fmt::format("; r < {}, the others are copies", f.distinct_registers());
     fmt::format_to(to, "  {}   row = {}\n      col = {}{}\n", operand.name, row_formula(f), col_formula(f),
                    copies);
   }
@@ -127,8 +135,8 @@ void add_arithmetic(const MatrixName& name, std::string& out) {
     if (!head)
       fmt::format_to(to, "\narithmetic of each machine\n");
     head = true;
-    fmt::format_to(to, "  {:<8}{} ({})\n", numeric::to_string(arch), describe(*model, name.exact.shape.k),
-                   numeric::to_string(model->evidence));
+    fmt::format_to(to, "  {:<8}{} ({})\n", numeric::to_string(arch),
+                   describe(*model, products_of(name.exact)), numeric::to_string(model->evidence));
   }
 }
 
@@ -281,7 +289,7 @@ json explained(const MatrixName& name) {
   for (const numeric::Arch arch : all_archs())
     if (const auto model = model_of(name, arch))
       machines.push_back({{"arch", numeric::to_string(arch)},
-                          {"rule", describe(*model, name.exact.shape.k)},
+                          {"rule", describe(*model, products_of(name.exact))},
                           {"evidence", numeric::to_string(model->evidence)}});
   out["arithmetic"] = std::move(machines);
   return out;

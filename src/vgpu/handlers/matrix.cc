@@ -157,8 +157,10 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   tile.k = plan.shape.k;
   uint8_t a_index[kMaxSparseIndices];
   if (plan.sparse) {
-    if (!plan.sparse->read(x, in, x.src<uint32_t>(in, first), a_index))
+    const auto* metadata = x.src<uint32_t>(in, first);
+    if (!plan.sparse->check(x, in, metadata))
       return Step::stopped;
+    plan.sparse->decode(metadata, a_index);
     tile.k = plan.sparse->stored();
     tile.a_index = a_index;
     tile.k_b = plan.shape.k;

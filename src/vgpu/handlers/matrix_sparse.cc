@@ -38,30 +38,34 @@ SparseIndex::SparseIndex(int k, int element_bits, int selector, bool ordered)
     }
 }
 
-bool SparseIndex::read(Exec& x, const DecodedInst& in, const uint32_t* metadata, uint8_t* index) const {
-  const int repeat = chunk_.stored == 4 ? 2 : 1; // columns that go with an index
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    const Field& field = fields_[i];
-    const uint32_t bits = metadata[field.lane] >> field.bit & 15;
-    const int chunk_index = static_cast<int>(i) % chunks_;
-    if ((legal_ >> bits & 1) == 0)
-      return fault(x, in, field, bits, static_cast<int>(i));
-    const auto first_column = static_cast<uint32_t>(chunk_index * chunk_.columns);
-    if (chunk_.stored == 1) {
-      *index++ = static_cast<uint8_t>(first_column + (bits == kSecondHalf));
-      continue;
+bool SparseIndex::check(Exec& x, const DecodedInst& in, const uint32_t* metadata) const {
+  for (size_t chunk = 0; chunk < fields_.size(); ++chunk)
+    if (const uint32_t bits = bits_of(chunk, metadata); (legal_ >> bits & 1) == 0) {
+      fault(x, in, chunk, bits);
+      return false;
     }
-    for (const uint32_t place : {bits & 3, bits >> 2})
-      for (int c = 0; c < repeat; ++c)
-        *index++ = static_cast<uint8_t>(first_column + place * static_cast<uint32_t>(repeat) +
-                                        static_cast<uint32_t>(c));
-  }
   return true;
 }
 
-bool SparseIndex::fault(Exec& x, const DecodedInst& in, const Field& field, uint32_t bits,
-                        int chunk_index) const {
-  const int row = chunk_index / chunks_, column = chunk_index % chunks_ * chunk_.columns;
+void SparseIndex::decode(const uint32_t* metadata, uint8_t* index) const {
+  const uint32_t repeat = chunk_.stored == 4 ? 2 : 1; // columns that go with an index
+  for (size_t chunk = 0; chunk < fields_.size(); ++chunk) {
+    const uint32_t bits = bits_of(chunk, metadata);
+    const auto first = static_cast<uint32_t>(static_cast<int>(chunk) % chunks_ * chunk_.columns);
+    if (chunk_.stored == 1) {
+      *index++ = static_cast<uint8_t>(first + (bits == kSecondHalf));
+      continue;
+    }
+    for (const uint32_t place : {bits & 3, bits >> 2})
+      for (uint32_t column = 0; column < repeat; ++column)
+        *index++ = static_cast<uint8_t>(first + place * repeat + column);
+  }
+}
+
+void SparseIndex::fault(Exec& x, const DecodedInst& in, size_t chunk, uint32_t bits) const {
+  const Field& field = fields_[chunk];
+  const int row = static_cast<int>(chunk) / chunks_,
+            column = static_cast<int>(chunk) % chunks_ * chunk_.columns;
   const char* legal =
       chunk_.stored == 1 ? "0b0100, the first of the two columns, or 0b1110, the second"
       : ordered_ ? "two different indices of two bits, the smaller in the low bits: 0b0100, 0b1000, 0b1001, "
@@ -75,7 +79,6 @@ bool SparseIndex::fault(Exec& x, const DecodedInst& in, const Field& field, uint
                       "(undefined behaviour)",
                       row, column, column + chunk_.columns - 1, field.bit, field.bit + 3, field.lane, bits),
           field.lane, std::move(notes));
-  return false;
 }
 
 } // namespace lemma::vgpu

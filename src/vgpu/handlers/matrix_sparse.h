@@ -22,8 +22,10 @@ public:
 
   int stored() const { return stored_; } // elements of a row
 
-  // Fills index[16][stored()] from the lanes' metadata registers; false after a fault.
-  bool read(Exec& x, const DecodedInst& in, const uint32_t* metadata, uint8_t* index) const;
+  // False after a fault: the lanes' metadata registers hold what is undefined.
+  bool check(Exec& x, const DecodedInst& in, const uint32_t* metadata) const;
+  // Fills index[16][stored()]: the column of B that each stored element meets, whatever the metadata is.
+  void decode(const uint32_t* metadata, uint8_t* index) const;
 
 private:
   // Where a chunk's four bits are. In the order of A: row after row.
@@ -32,7 +34,10 @@ private:
     uint8_t bit = 0;
   };
 
-  bool fault(Exec& x, const DecodedInst& in, const Field& field, uint32_t bits, int chunk_index) const;
+  uint32_t bits_of(size_t chunk, const uint32_t* metadata) const {
+    return metadata[fields_[chunk].lane] >> fields_[chunk].bit & 15;
+  }
+  void fault(Exec& x, const DecodedInst& in, size_t chunk, uint32_t bits) const;
 
   layout::SparseChunk chunk_;
   int chunks_ = 0; // of a row

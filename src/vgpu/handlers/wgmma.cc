@@ -5,13 +5,15 @@
 // fault: a warpgroup or a warp that is not complete, lanes that disagree about a descriptor or scale-d, a
 // matrix outside the CTA's shared memory.
 //
-// Not here: how descriptors address (layout/smem_descriptor.h), the arithmetic (numeric/dot.h), sparse forms.
+// Not here: how descriptors address (layout/smem_descriptor.h), the arithmetic (numeric/dot.h), what sparse
+// metadata says (matrix_sparse.h).
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc; recorded
 // hardware bits: tests/golden, group wgmma.
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
+#include "vgpu/handlers/matrix_sparse.h"
 
 #include <fmt/format.h>
 
@@ -32,8 +34,9 @@ using ptx::OperandKind;
 
 constexpr uint32_t kWarpsInGroup = 4;
 constexpr int kRows = 16;          // of A and D that a warp has
-constexpr uint32_t kRowBytes = 32; // of A and B: K elements
+constexpr uint32_t kRowBytes = 32; // of A as it is stored, and of B: K elements
 constexpr uint32_t kRowChunks = kRowBytes / layout::kChunkBytes;
+constexpr uint32_t kSparseRowChunks = 2 * kRowChunks; // of B where A is sparse
 constexpr int kMaxColumns = 256;
 constexpr int kARegisters = 4;
 
@@ -44,6 +47,8 @@ struct WgmmaPlan {
   uint32_t negate_a = 0, negate_b = 0;           // sign bits to flip, in each 32-bit word
   bool transpose_a = false, transpose_b = false; // MN-major
   bool a_in_registers = false;
+  uint32_t b_row_chunks = kRowChunks;
+  std::optional<SparseIndex> sparse; // A is; its metadata is the source between B's descriptor and scale-d
   // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
   int b_source = 1, scale_source = 2;
   uint64_t flops = 0; // of a warp
@@ -55,41 +60,43 @@ const WgmmaPlan& plan_of(const DecodedInst& in) {
 
 struct Tiles {
   alignas(64) std::byte a[kRows * kRowBytes];
-  alignas(64) std::byte b[kMaxColumns * kRowBytes];
+  alignas(64) std::byte b[kMaxColumns * kSparseRowChunks * layout::kChunkBytes];
   alignas(64) std::byte d[kRows * kMaxColumns * 4];
 };
 
 // --- shared memory to dense tiles ---
 
-// Rows [first, first + count) of a K-major matrix.
-template <layout::Swizzle kSwizzle>
+// Rows [first, first + count), of so many chunks, of a K-major matrix.
+template <uint32_t kChunks, layout::Swizzle kSwizzle>
 void gather_k_major(SmemDescriptor descriptor, const std::byte* shared, uint32_t first, uint32_t count,
                     std::byte* out) {
   descriptor.swizzle = kSwizzle; // known here, so that the addresses are a few shifts
   for (uint32_t row = first; row < first + count; ++row)
-    for (uint32_t chunk = 0; chunk < kRowChunks; ++chunk, out += layout::kChunkBytes)
+    for (uint32_t chunk = 0; chunk < kChunks; ++chunk, out += layout::kChunkBytes)
       std::memcpy(out, shared + descriptor.k_major_chunk(row, chunk), layout::kChunkBytes);
 }
 
+template <uint32_t kChunks>
 void gather_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
                     std::byte* out) {
   using layout::Swizzle;
   switch (descriptor.swizzle) {
   case Swizzle::none:
-    return gather_k_major<Swizzle::none>(descriptor, shared, first, count, out);
+    return gather_k_major<kChunks, Swizzle::none>(descriptor, shared, first, count, out);
   case Swizzle::b32:
-    return gather_k_major<Swizzle::b32>(descriptor, shared, first, count, out);
+    return gather_k_major<kChunks, Swizzle::b32>(descriptor, shared, first, count, out);
   case Swizzle::b64:
-    return gather_k_major<Swizzle::b64>(descriptor, shared, first, count, out);
+    return gather_k_major<kChunks, Swizzle::b64>(descriptor, shared, first, count, out);
   case Swizzle::b128:
-    return gather_k_major<Swizzle::b128>(descriptor, shared, first, count, out);
+    return gather_k_major<kChunks, Swizzle::b128>(descriptor, shared, first, count, out);
   }
 }
 
 // The same of an MN-major one, whose elements have 16 bits.
+template <uint32_t kChunks>
 void gather_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first,
                      uint32_t count, std::byte* out) {
-  constexpr uint32_t kDepth = kRowBytes / 2, kInChunk = layout::kChunkBytes / 2;
+  constexpr uint32_t kInChunk = layout::kChunkBytes / 2, kDepth = kChunks * kInChunk;
   auto* elements = reinterpret_cast<uint16_t*>(out);
   for (uint32_t chunk = 0; chunk < count / kInChunk; ++chunk)
     for (uint32_t k = 0; k < kDepth; ++k) {
@@ -100,12 +107,13 @@ void gather_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, 
     }
 }
 
+template <uint32_t kChunks>
 void gather(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
             uint32_t count, std::byte* out) {
   if (mn_major)
-    gather_mn_major(descriptor, shared, first, count, out);
+    gather_mn_major<kChunks>(descriptor, shared, first, count, out);
   else
-    gather_k_major(descriptor, shared, first, count, out);
+    gather_k_major<kChunks>(descriptor, shared, first, count, out);
 }
 
 void negate(std::byte* tile, uint32_t bytes, uint32_t sign_bits) {
@@ -197,21 +205,32 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
   if (plan.a_in_registers)
     gather_a_registers(in.ops + in.dst_count, registers, tiles.a);
   else
-    gather(SmemDescriptor::decode(operation.a_descriptor), plan.transpose_a, shared, first_row, kRows,
-           tiles.a);
-  gather(SmemDescriptor::decode(operation.b_descriptor), plan.transpose_b, shared, 0,
-         static_cast<uint32_t>(plan.n), tiles.b);
+    gather<kRowChunks>(SmemDescriptor::decode(operation.a_descriptor), plan.transpose_a, shared, first_row,
+                       kRows, tiles.a);
+  const auto gather_b = plan.sparse ? gather<kSparseRowChunks> : gather<kRowChunks>;
+  gather_b(SmemDescriptor::decode(operation.b_descriptor), plan.transpose_b, shared, 0,
+           static_cast<uint32_t>(plan.n), tiles.b);
   negate(tiles.a, sizeof tiles.a, plan.negate_a);
-  negate(tiles.b, static_cast<uint32_t>(plan.n) * kRowBytes, plan.negate_b);
+  negate(tiles.b, static_cast<uint32_t>(plan.n) * plan.b_row_chunks * layout::kChunkBytes, plan.negate_b);
   if (operation.accumulates)
     move_accumulators<true>(plan, in.ops, registers, tiles.d);
-  x.stats.matrix_paths += numeric::dot(plan.model, {.m = kRows,
-                                                    .n = plan.n,
-                                                    .k = plan.k,
-                                                    .a = tiles.a,
-                                                    .b = tiles.b,
-                                                    .c = operation.accumulates ? tiles.d : nullptr,
-                                                    .d = tiles.d});
+  numeric::DotTile tile{.m = kRows,
+                        .n = plan.n,
+                        .k = plan.k,
+                        .a = tiles.a,
+                        .b = tiles.b,
+                        .c = operation.accumulates ? tiles.d : nullptr,
+                        .d = tiles.d};
+  uint8_t a_index[kRows * kRowBytes];
+  if (plan.sparse) {
+    // Checked when it was issued; what the register has become since is the program's mistake, but in range.
+    const Slot& metadata = in.ops[in.dst_count + plan.scale_source - 1];
+    plan.sparse->decode(reinterpret_cast<const uint32_t*>(registers + metadata.offset), a_index);
+    tile.k = plan.sparse->stored();
+    tile.k_b = plan.k;
+    tile.a_index = a_index;
+  }
+  x.stats.matrix_paths += numeric::dot(plan.model, tile);
   move_accumulators<false>(plan, in.ops, registers, tiles.d);
   x.stats.matrix_flops += plan.flops;
 }
@@ -262,18 +281,19 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
 
 // Are all chunks of the matrix in the CTA's shared memory, and written? False after a fault.
 bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, uint32_t first,
-                  uint32_t count, const char* name) {
+                  uint32_t count, uint32_t row_chunks, const char* name) {
   // What was found good stays so: shared memory keeps its size, and what is written stays written.
-  const uint64_t matrix = uint64_t{first} << 32 | count << 1 | uint64_t{mn_major};
+  const uint64_t matrix = uint64_t{first} << 32 | row_chunks << 16 | count << 1 | uint64_t{mn_major};
   WgmmaState::Checked& checked = x.warp->wgmma.checked_for(bits);
   if (checked.descriptor == bits && checked.matrix == matrix)
     return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
   const uint64_t size = x.cta->shared.size();
   uint32_t hole = 0;
-  for (uint32_t i = 0; i < count * kRowChunks; ++i) {
-    const uint32_t at = mn_major ? descriptor.mn_major_chunk(first / 8 + i / 16, i % 16)
-                                 : descriptor.k_major_chunk(first + i / kRowChunks, i % kRowChunks);
+  const uint32_t depth = row_chunks * 8; // of 16-bit elements
+  for (uint32_t i = 0; i < count * row_chunks; ++i) {
+    const uint32_t at = mn_major ? descriptor.mn_major_chunk(first / 8 + i / depth, i % depth)
+                                 : descriptor.k_major_chunk(first + i / row_chunks, i % row_chunks);
     if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
       x.fault_at(
           in, FaultKind::out_of_bounds,
@@ -324,11 +344,14 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   if (!plan.a_in_registers) {
     const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
     if (!uniform(x, in, 0, "descriptors of A", operation.a_descriptor) ||
-        !check_matrix(x, in, operation.a_descriptor, plan.transpose_a, first_row, kRows, "A"))
+        !check_matrix(x, in, operation.a_descriptor, plan.transpose_a, first_row, kRows, kRowChunks, "A"))
       return Step::stopped;
   }
   if (!uniform(x, in, plan.b_source, "descriptors of B", operation.b_descriptor) ||
-      !check_matrix(x, in, operation.b_descriptor, plan.transpose_b, 0, static_cast<uint32_t>(plan.n), "B"))
+      !check_matrix(x, in, operation.b_descriptor, plan.transpose_b, 0, static_cast<uint32_t>(plan.n),
+                    plan.b_row_chunks, "B"))
+    return Step::stopped;
+  if (plan.sparse && !plan.sparse->check(x, in, x.src<uint32_t>(in, plan.scale_source - 1)))
     return Step::stopped;
   const LaneMask scale = x.pred(in, plan.scale_source);
   if (scale != 0 && scale != kAllLanes)
@@ -444,8 +467,9 @@ bool choose_model(const Instruction& instruction, Arch arch, WgmmaPlan& plan) {
   const auto a_format = float_format(a), b_format = float_format(b), d_format = float_format(d);
   if (!machine || !a_format || !b_format || !d_format)
     return false;
-  const auto model = numeric::dot_model(*machine, numeric::DotUnit::wgmma, *a_format, *b_format, *d_format,
-                                        *d_format, plan.k);
+  const auto model_of = plan.sparse ? numeric::dot_model_sparse : numeric::dot_model;
+  const auto model =
+      model_of(*machine, numeric::DotUnit::wgmma, *a_format, *b_format, *d_format, *d_format, plan.k);
   if (model)
     plan.model = *model;
   return model.has_value();
@@ -468,12 +492,20 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   for (const Qual qual : instruction.quals)
     if (!shape)
       shape = isa::matrix_shape(isa::to_string(qual));
-  if (!shape || instruction.has(Qual::sp) || operands.size() < 4)
+  const bool sparse = instruction.has(Qual::sp);
+  const size_t scale = sparse ? 5 : 3; // the operand scale-d: after B's descriptor, metadata and selector
+  if (!shape || operands.size() <= scale)
     return false;
   auto& plan = *decoder.make_extra<WgmmaPlan>(in);
   plan.n = (*shape)[1];
   plan.k = (*shape)[2];
   plan.flops = 2ull * kRows * static_cast<uint64_t>(plan.n) * static_cast<uint64_t>(plan.k);
+  if (sparse) {
+    // The ISA asks for no order of the indices here.
+    plan.sparse =
+        SparseIndex(plan.k, isa::bits_of(instruction.type(1)), static_cast<int>(operands[4].bits), false);
+    plan.b_row_chunks = kSparseRowChunks;
+  }
   if (!choose_model(instruction, decoder.program().arch(), plan))
     return false;
   plan.d_bytes = instruction.type(0) == Type::f16 ? 2 : 4;
@@ -488,17 +520,19 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     srcs.push_back(decoder.src(operands[1], Type::b64));
   plan.b_source = static_cast<int>(srcs.size());
   srcs.push_back(decoder.src(operands[2], Type::b64));
+  if (sparse)
+    srcs.push_back(decoder.src(operands[3], Type::b32));
   plan.scale_source = static_cast<int>(srcs.size());
-  srcs.push_back(decoder.src(operands[3], Type::pred));
+  srcs.push_back(decoder.src(operands[scale], Type::pred));
   // imm-scale-a, imm-scale-b, then imm-trans-a (of a matrix in shared memory) and imm-trans-b.
   const auto immediate = [&](size_t index) {
     return index < operands.size() ? static_cast<int64_t>(operands[index].bits) : 0;
   };
-  if (immediate(4) == -1)
+  if (immediate(scale + 1) == -1)
     plan.negate_a = sign_bits(instruction.type(1));
-  if (immediate(5) == -1)
+  if (immediate(scale + 2) == -1)
     plan.negate_b = sign_bits(instruction.type(2));
-  size_t next = 6;
+  size_t next = scale + 3;
   if (!plan.a_in_registers)
     plan.transpose_a = immediate(next++) == 1;
   plan.transpose_b = immediate(next) == 1;

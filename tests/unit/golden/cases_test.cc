@@ -172,7 +172,6 @@ constexpr NotRecorded kNotRecorded[] = {
     {"mbarrier.inval", kNothingStored},
     {"st.bulk", kLater},
     {"multimem.", kLater},
-    {"wgmma.mma_async.sp", kLater},
     {"tex", kLater},
     {"tld4", kLater},
     {"txq", kLater},

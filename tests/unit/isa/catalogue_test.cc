@@ -172,7 +172,8 @@ std::string operands_of(const MatrixRow& row, const std::string& spelling) {
     return "r0,r1";
   case Opcode::wgmma_mma_async: {
     const int columns = std::stoi(spelling.substr(spelling.find(".m64n") + 5));
-    return vector_of(row, Matrix::d, row.types.d.first(), columns) + ",rd0,rd1,1" +
+    return vector_of(row, Matrix::d, row.types.d.first(), columns) + ",rd0,rd1," +
+           (row.sparse == Qual::none ? "1" : "r8," + std::to_string(last_selector(row)) + ",1") +
            (row.numeric == Numeric::floating ? ",1,-1" : "") + (row.transposes ? ",0,1" : "");
   }
   default:
