@@ -31,12 +31,14 @@ std::map<std::string, std::set<std::string>> recorded_cases() {
 }
 
 // A case is named after the spelling, less the words that all of its record share, and perhaps further words
-// after it: "m16n8k16.row.col.f32.f16.f16.f32", "sp.m16n8k32...", "load.a.sync...", "m64n8k16.f32.f16.f16.a-0.b-32".
+// after it: "m16n8k16.row.col.f32.f16.f16.f32", "sp.m16n8k32...", "load.a.sync...",
+// "m64n8k16.f32.f16.f16.a-0.b-32".
 bool has_case_of(const std::set<std::string>& names, std::string spelling) {
   const std::string_view sync = ".sync.aligned";
   if (spelling.starts_with("mma.sp"))
     spelling = spelling.substr(4).erase(spelling.find(sync) - 4, sync.size());
-  for (const std::string_view shared : {"", "mma.sync.aligned.", "wmma.", "wgmma.mma_async.sync.aligned."}) {
+  for (const std::string_view shared : {"", "mma.sync.aligned.", "wmma.", "wgmma.mma_async.sync.aligned.",
+                                        "wgmma.mma_async.sp.sync.aligned."}) {
     if (!spelling.starts_with(shared))
       continue;
     const std::string name = spelling.substr(shared.size());
