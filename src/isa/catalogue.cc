@@ -132,6 +132,17 @@ bool has_kind(const MatrixRow& row, std::span<const Qual> quals) {
   return !has(quals, Qual::kind_f8f6f4); // the others need types that only rows with a kind have
 }
 
+// The scales and their selectors, {byte-id, thread-id}; nothing for a row that has none.
+std::string scale_operands(const MatrixRow& row) {
+  const int scales = scales_of(row);
+  if (scales == 0)
+    return "";
+  const std::string_view bytes = scales == 1 ? "0 1 2 3" : scales == 2 ? "0 2" : "0";
+  return fmt::format(", scale-a-data:bits(b32)[1]-imm, id-a:b16({0})(0..1)[2], "
+                     "scale-b-data:bits(b32)[1]-imm, id-b:b16({0})(0..3)[2]",
+                     bytes);
+}
+
 std::string mma_syntax(const MatrixRow& row) {
   const std::string layouts = row.layouts == Layouts::any ? ".alayout.blayout" : ".row.col";
   const std::string satfinite = row.satfinite ? "{.satfinite}" : "", rnd = row.rounding ? "{.rnd}" : "";
@@ -142,11 +153,9 @@ std::string mma_syntax(const MatrixRow& row) {
   else
     head = fmt::format("wmma.mma{}.sync.aligned{}.{}{}{}{}", bit_operation(row), layouts, shape_word(row),
                        rnd, type_words(row), satfinite);
-  const std::string_view scales =
-      ", scale-a-data:bits(b32)[1]-imm, id-a:b16[2], scale-b-data:bits(b32)[1]-imm, id-b:b16[2]";
   return fmt::format("{}  d:{}{}, a:{}, b:{}, c:{}{}", head, operand_type(row, Matrix::d),
                      row.sinks ? "+_" : "-_", operand_type(row, Matrix::a), operand_type(row, Matrix::b),
-                     operand_type(row, Matrix::c), row.scale_vec == Qual::none ? "" : scales);
+                     operand_type(row, Matrix::c), scale_operands(row));
 }
 
 // The layout word of wmma.load and wmma.store.

@@ -351,7 +351,7 @@ private:
       spec.kind = OperandSpec::Kind::proto;
     } else {
       read_type_name(spec, name);
-      if (eat("("))
+      while (eat("("))
         read_range(spec);
     }
     read_elems(spec);

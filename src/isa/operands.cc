@@ -155,13 +155,14 @@ private:
         continue;
       if (n == 1 && is_immediate(element.kind)) // the assembler finds no type for {1}
         return Fault::kind;
-      if (const Fault f = check_scalar(spec, element); f != Fault::none)
+      if (const Fault f = check_scalar(spec, element, i); f != Fault::none)
         return f;
     }
     return Fault::none;
   }
 
-  Fault check_scalar(const OperandSpec& spec, const OperandShape& shape) {
+  // Element `index` of a vector, or all of the operand.
+  Fault check_scalar(const OperandSpec& spec, const OperandShape& shape, int index = 0) {
     if (shape.negated && !spec.negatable)
       return Fault::negation;
     switch (shape.kind) {
@@ -185,7 +186,7 @@ private:
         return spec.written ? Fault::written : Fault::kind;
       if (is_float(type_of(spec)) || is_packed(type_of(spec)))
         return Fault::type;
-      if (!in_range(spec, shape.value))
+      if (!in_range(spec, shape.value, index))
         return Fault::range;
       return Fault::none;
     case Kind::imm_f32:
@@ -205,8 +206,9 @@ private:
     }
   }
 
-  static bool in_range(const OperandSpec& spec, int64_t value) {
-    if (!spec.one_of.empty())
+  // With both a list and a range the list is the first element's, the range the second's.
+  static bool in_range(const OperandSpec& spec, int64_t value, int index) {
+    if (!spec.one_of.empty() && !(spec.ranged && index > 0))
       return std::find(spec.one_of.begin(), spec.one_of.end(), value) != spec.one_of.end();
     if (!spec.ranged)
       return true;

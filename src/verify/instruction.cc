@@ -64,6 +64,9 @@ std::string describe_wanted(const OperandSpec& spec, const Binding& binding) {
     text = "a vector, each element " + text;
   if (spec.immediate)
     text += " or an immediate";
+  if (!spec.one_of.empty() && spec.ranged)
+    text += fmt::format(": the first {}, the second {} to {}", fmt::join(spec.one_of, " or "), spec.min,
+                        spec.max);
   if (spec.has_second)
     text += ", | and a predicate";
   return text;

@@ -75,11 +75,12 @@ std::vector<Probe> probes_of(const isa::Form& form) {
   return probes;
 }
 
-// ptxas takes .kind::f8f6f4 of two fp8 formats for the sm_100 and sm_110 families too. The ISA has it for
-// sm_120 alone, and so have we.
+// ptxas takes sparse .kind::f8f6f4 of two fp8 formats for the sm_100 and sm_110 families too. The ISA has it
+// for sm_120 alone, and so have we.
 bool is_beyond_the_isa(const Probe& probe) {
   const isa::Target target = isa::parse_target(probe.target).value_or(isa::Target{});
-  return probe.instruction.find("kind::f8f6f4") != std::string::npos && target.sm >= 100 && target.sm < 120;
+  return probe.instruction.starts_with("mma.sp") &&
+         probe.instruction.find("kind::f8f6f4") != std::string::npos && target.sm >= 100 && target.sm < 120;
 }
 
 TEST(PtxasTargets, AgreeWithEveryForm) {

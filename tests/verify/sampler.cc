@@ -182,8 +182,11 @@ private:
     std::vector<std::string> parts;
     OperandSpec element = spec;
     element.immediate = spec.immediate && n > 1;
-    for (size_t i = 0; i < n; ++i)
+    for (size_t i = 0; i < n; ++i) {
       parts.push_back(scalar(element));
+      if (spec.ranged)
+        element.one_of.clear(); // with both, the list is the first element's
+    }
     std::string text = fmt::format("{{{}}}", fmt::join(parts, ", "));
     if (spec.has_second && !spec.second_optional)
       text += "|" + reg(Type::pred, rng_);
