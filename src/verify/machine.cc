@@ -38,7 +38,7 @@ Diagnostics refuse_on_machine(const ptx::Module& module, int sm) {
                      "machine",
                      fmt::format("a module for {} does not run on sm_{}", isa::to_string(*target), sm),
                      module.target_range,
-                     {{"legal", fmt::format("a machine that is {}", isa::machines_of(*target))}}};
+                     {{"runs on", isa::machines_of(*target)}}};
   Diagnostics lacking = lacking_in(module, fullest_target(sm));
   if (lacking.empty()) {
     const isa::Target plain{std::min(sm, target->sm), 0};

@@ -34,7 +34,7 @@ TEST(Machine, NamesTheInstructionsThatItLacks) {
   ASSERT_EQ(said.size(), 2u);
   EXPECT_EQ(said[0].id, "machine");
   EXPECT_EQ(said[0].message, "a module for sm_90a does not run on sm_80");
-  EXPECT_EQ(note(said[0], "legal"), "a machine that is sm_90 alone");
+  EXPECT_EQ(note(said[0], "runs on"), "sm_90 alone");
   EXPECT_EQ(said[1].message, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 is not in sm_80");
   EXPECT_EQ(note(said[1], "legal"), "sm_90a");
 }

@@ -2,6 +2,8 @@
 // for every target that ptxas knows, and the first one for every PTX version. The verifier, which reads
 // target and version from the form, must say the same of each.
 //
+// With $LEMMA_ALL_FORMS set the plainest instance of every other form is asked about too: minutes.
+//
 // ptxas 13 knows no target below sm_75, so nothing is asked of those. A version older than the target itself
 // cannot be asked about either.
 #include "oracle.h"
@@ -60,7 +62,7 @@ bool is_asked(isa::IsaVersion version, const isa::Form& form, bool first) {
   return first || version == form.since || (at + 1 != std::end(kVersions) && at[1] == form.since);
 }
 
-std::vector<Probe> probes_of(const isa::Form& form) {
+std::vector<Probe> probes_of(const isa::Form& form, bool first_only) {
   std::vector<Probe> probes;
   const auto oldest = oldest_target(form);
   bool first = true;
@@ -71,6 +73,8 @@ std::vector<Probe> probes_of(const isa::Form& form) {
       if (oldest && *isa::target_since(*oldest) <= version && is_asked(version, form, first))
         probes.push_back({text.str(), isa::to_string(*oldest), word(version)});
     first = false;
+    if (first_only)
+      break;
   }
   return probes;
 }
@@ -93,7 +97,7 @@ TEST(PtxasTargets, AgreeWithEveryForm) {
   for (const isa::Form& form : isa::forms()) {
     if (!all && !is_matrix(form.opcode))
       continue;
-    const auto some = probes_of(form);
+    const auto some = probes_of(form, !is_matrix(form.opcode));
     EXPECT_TRUE(all || !some.empty()) << form.syntax << ": no instance";
     probes.insert(probes.end(), some.begin(), some.end());
     ++forms;

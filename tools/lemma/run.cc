@@ -262,7 +262,7 @@ Result<ExitStatus, Stop> Runner::steps() {
     return usage("--grid and --block are required: CTAs, and threads of a CTA");
   if (auto read = arguments_.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
-  const auto device = Device::open(options_.device);
+  const auto device = Device::open(options_.device, {.arch = options_.arch});
   if (!device)
     return stop(device.error());
   const auto module =
@@ -409,7 +409,7 @@ Command add_run(CLI::App& parent) {
   app->add_option("--device", o->device, "cpu: the virtual GPU; cuda: a real one")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app->add_option("--arch", o->arch, "whose arithmetic the virtual GPU has (default: the file's .target)")
+  app->add_option("--arch", o->arch, "what the virtual GPU is: sm_70 to sm_121 (default: the file's .target)")
       ->type_name("sm_90a");
   app->add_option("--entry", o->entry,
                   "the kernel; may be left out if there is one; of a whole program the host function (main)")

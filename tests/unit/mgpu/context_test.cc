@@ -122,6 +122,11 @@ TEST_F(ContextDeathTest, ExitsWhenTheHookReturns) {
   EXPECT_STOP(kernel("nothing"), "hopper");
 }
 
+TEST_F(ContextDeathTest, RefusesModulesForOtherMachines) {
+  configure({.arch = "sm_80"}, {.stopped = [](const Stop& stop) { std::fputs(stop.text.c_str(), stderr); }});
+  EXPECT_STOP(kernel("nothing"), "a module for sm_90a does not run on sm_80");
+}
+
 // A program's destructors run at exit; what they call then must neither hang nor hide the status.
 TEST_F(ContextDeathTest, EntryPointsMayBeCalledOnTheWayOut) {
   static void* module = nullptr;

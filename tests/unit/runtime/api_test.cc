@@ -223,6 +223,48 @@ TEST(Api, AVirtualGpuIsWhatItWasOpenedAs) {
   EXPECT_EQ(Device::open("cpu", {.arch = "hopper"}).error().kind, ErrorKind::invalid_argument);
 }
 
+// One output of an mma: 1 - 1 + c, of which every machine keeps other bits.
+TEST(Api, MatricesRoundAsTheMachineDoes) {
+  constexpr const char* text = R"(.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 c) {
+  .reg .b32 %r<8>; .reg .f32 %f<8>; .reg .b64 %d; .reg .pred %p;
+  ld.param.u64 %d, [out];
+  ld.param.u32 %r4, [c];
+  mov.u32 %r0, %tid.x;
+  setp.eq.u32 %p, %r0, 0;
+  selp.b32 %r1, 0xbc003c00, 0, %p;   // A[0][0] = 1, A[0][1] = -1
+  selp.b32 %r2, 0x3c003c00, 0, %p;   // B[0][0] = B[1][0] = 1
+  mov.b32 %r3, 0;
+  mov.f32 %f1, 0f00000000;
+  mov.b32 %f0, %r4;
+  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r1, %r3}, {%r2}, {%f0, %f1, %f1, %f1};
+  @%p st.global.f32 [%d], %f0;
+  ret;
+}
+)";
+  constexpr uint32_t bit_24 = 0x33800000, bit_25 = 0x33000000, bit_26 = 0x32800000; // 2^-24, ...
+  const auto run = [&](const char* arch, uint32_t c) {
+    const auto device = Device::open("cpu", {.arch = arch});
+    const auto out = device->allocate(4);
+    const auto report =
+        device->load_ptx(text)->kernel()->launch({.grid = {1}, .block = {32}}, {out->address(), c});
+    EXPECT_TRUE(report && report->ok());
+    uint32_t bits = 0;
+    EXPECT_TRUE(out->copy_to(std::as_writable_bytes(std::span(&bits, 1))));
+    return bits;
+  };
+  for (const char* arch : {"sm_75", "sm_80", "sm_86", "sm_89"}) {
+    EXPECT_EQ(run(arch, bit_24), bit_24) << arch;
+    EXPECT_EQ(run(arch, bit_25), 0u) << arch;
+  }
+  for (const char* arch : {"sm_90", "sm_100", "sm_120"}) {
+    EXPECT_EQ(run(arch, bit_25), bit_25) << arch;
+    EXPECT_EQ(run(arch, bit_26), 0u) << arch;
+  }
+}
+
 TEST(Api, RejectsIllegalText) {
   const auto module =
       open().load_ptx(".version 8.0\n.target sm_90a\n.entry k() { frobnicate.u32; }\n", {.name = "k.ptx"});
