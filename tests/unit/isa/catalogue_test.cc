@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <unistd.h>
 
 namespace lemma::isa {
 namespace {
@@ -193,7 +194,9 @@ bool has_assembler() {
 enum class Amount : uint8_t { few, all };
 bool assembles(IsaVersion version, const std::string& target, const std::string& instructions,
                Amount amount = Amount::few) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "catalogue.ptx";
+  // Tests run side by side.
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / ("catalogue." + std::to_string(getpid()) + ".ptx");
   std::ofstream(file) << ".version " << version.major << "." << version.minor << "\n.target " << target
                       << "\n.address_size 64\n.visible .entry k() {\n"
                          ".reg .b32 r<128>; .reg .f32 f<128>; .reg .f64 fd<16>; .reg .b64 rd<2>; "
@@ -203,7 +206,9 @@ bool assembles(IsaVersion version, const std::string& target, const std::string&
   const std::string command = "PATH=$PATH:/usr/local/cuda/bin ptxas -c -arch=" + target +
                               (few ? " -O0" : "") + " -o /dev/null " + file.string() +
                               (few ? " >/dev/null 2>&1" : "");
-  return std::system(command.c_str()) == 0;
+  const bool accepted = std::system(command.c_str()) == 0;
+  std::filesystem::remove(file);
+  return accepted;
 }
 
 std::vector<std::string> words_of(std::string_view text) {
