@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 
 namespace lemma::isa {
 namespace {
@@ -102,6 +103,23 @@ std::optional<Range> parse_range(std::string_view text) {
 
 // Reads one row. What is wrong with it goes to `errors`; the table is part of the program, so a wrong row is
 // a bug that the unit test finds, and reading just goes on.
+// The opcode of a row: the longest of them that the literal words at its head make; none if none is.
+Opcode opcode_of(std::string_view head) {
+  head = head.substr(0, head.find('{'));
+  for (;;) {
+    if (const auto opcode = parse_opcode(head))
+      return *opcode;
+    const size_t dot = head.rfind('.');
+    if (dot == std::string_view::npos)
+      return Opcode::none;
+    head = head.substr(0, dot);
+  }
+}
+
+std::string_view head_of(std::string_view syntax) {
+  return syntax.substr(0, std::min(syntax.find_first_of(" \n"), syntax.size()));
+}
+
 class RowReader {
 public:
   RowReader(const FormRow& row, std::vector<std::string>& errors) : row_(row), errors_(errors) {}
@@ -117,9 +135,9 @@ public:
     form_.targets = read_targets(row_.targets);
     form_.until_targets = read_targets(row_.until_targets);
     read_classes();
-    const size_t head_end = std::min(row_.syntax.find_first_of(" \n"), row_.syntax.size());
-    read_head(std::string_view(row_.syntax).substr(0, head_end));
-    text_ = trim(std::string_view(row_.syntax).substr(head_end));
+    const std::string_view head = head_of(row_.syntax);
+    read_head(head);
+    text_ = trim(std::string_view(row_.syntax).substr(head.size()));
     read_operands();
     for (const auto& cls : classes_)
       if (!cls.used)
@@ -211,19 +229,9 @@ private:
   }
 
   void read_head(std::string_view head) {
-    // The opcode: the longest of them that the literal words at the head begin with.
-    size_t best = 0;
-    for (int i = 1; i < kOpcodeCount; ++i) {
-      const std::string_view spelling = to_string(static_cast<Opcode>(i));
-      const bool fits =
-          head.starts_with(spelling) &&
-          (head.size() == spelling.size() || head[spelling.size()] == '.' || head[spelling.size()] == '{');
-      if (fits && spelling.size() > best) {
-        best = spelling.size();
-        form_.opcode = static_cast<Opcode>(i);
-      }
-    }
-    if (best == 0)
+    form_.opcode = opcode_of(head);
+    const size_t best = to_string(form_.opcode).size();
+    if (form_.opcode == Opcode::none)
       wrong("no opcode");
     int8_t group = -1;
     for (size_t i = best; i < head.size();) {
@@ -544,22 +552,56 @@ private:
   size_t at_ = 0;
 };
 
-struct Tables {
-  std::vector<Form> forms;
-  std::vector<std::vector<const Form*>> by_opcode;
-  std::vector<std::string> errors;
-
-  Tables() {
-    for (const FormRow& row : all_rows())
-      forms.push_back(RowReader(row, errors).read());
-    by_opcode.resize(kOpcodeCount);
-    for (const Form& form : forms)
-      by_opcode[static_cast<size_t>(form.opcode)].push_back(&form);
+// Rows are read an opcode at a time: a program has few of the opcodes, and reading all rows takes
+// milliseconds.
+class Tables {
+public:
+  Tables() : rows_(all_rows()), forms_(rows_.size()), opcodes_(kOpcodeCount) {
+    for (size_t i = 0; i < rows_.size(); ++i)
+      opcodes_[static_cast<size_t>(opcode_of(head_of(rows_[i].syntax)))].rows.push_back(i);
   }
+
+  std::span<const Form* const> of(Opcode opcode) {
+    PerOpcode& of = opcodes_[static_cast<size_t>(opcode)];
+    std::call_once(of.once, [&] {
+      std::vector<std::string> errors;
+      for (const size_t i : of.rows) {
+        forms_[i] = RowReader(rows_[i], errors).read();
+        of.forms.push_back(&forms_[i]);
+      }
+      const std::lock_guard lock(errors_mutex_);
+      errors_.insert(errors_.end(), errors.begin(), errors.end());
+    });
+    return of.forms;
+  }
+
+  std::span<const Form> all() {
+    for (int i = 0; i < kOpcodeCount; ++i)
+      of(static_cast<Opcode>(i));
+    return forms_;
+  }
+
+  std::span<const std::string> errors() {
+    all();
+    return errors_;
+  }
+
+private:
+  struct PerOpcode {
+    std::once_flag once;
+    std::vector<size_t> rows;
+    std::vector<const Form*> forms;
+  };
+
+  std::vector<FormRow> rows_;
+  std::vector<Form> forms_;
+  std::vector<PerOpcode> opcodes_;
+  std::mutex errors_mutex_;
+  std::vector<std::string> errors_;
 };
 
-const Tables& tables() {
-  static const Tables instance;
+Tables& tables() {
+  static Tables& instance = *new Tables; // never destroyed: the process ends sooner
   return instance;
 }
 
@@ -617,13 +659,13 @@ const Need& need_of(SpecialRegister sreg) {
 }
 
 std::span<const Form> forms() {
-  return tables().forms;
+  return tables().all();
 }
 std::span<const Form* const> forms_of(Opcode opcode) {
-  return tables().by_opcode[static_cast<size_t>(opcode)];
+  return tables().of(opcode);
 }
 std::span<const std::string> row_errors() {
-  return tables().errors;
+  return tables().errors();
 }
 
 } // namespace lemma::isa
