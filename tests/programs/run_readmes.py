@@ -2,7 +2,8 @@
 """Runs the `lemma run` commands that the READMEs of a folder tree print, so that what they say stays true.
 
 A command starts in an indented or fenced line with "lemma run" (or "$ lemma run"), goes on while lines end in a
-backslash, and must succeed in a copy of the README's folder; without MLIR programs in it are left out, and named. What the README says it prints is not compared.
+backslash, and must succeed in a copy of the README's folder. What the README says it prints is not compared. A lemma
+without MLIR leaves programs in MLIR out, and says so.
 
 usage: run_readmes.py --lemma build/bin/lemma FOLDER
 """
