@@ -85,6 +85,7 @@ void run_gemm(benchmark::State& state, unsigned workers) {
     kernel.run();
     seconds += seconds_since(begin);
   }
+  require_vector_paths(state, kernel.stats().matrix_paths);
   const auto rounds = static_cast<double>(state.iterations());
   set_value(state, kGigaflops * rounds / seconds, "GFLOP");
   if (workers == 1)

@@ -1,9 +1,15 @@
 #include "host_peak.h"
 
+#include "numeric/dot_levels.h"
 #include "vgpu/handlers/levels.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 namespace lemma::bench {
 namespace {
@@ -11,6 +17,7 @@ namespace {
 // Enough independent chains to fill two pipes of latency 4, few enough for 16 registers.
 constexpr int kChains = 12;
 constexpr int kRounds = 200'000;
+constexpr int kTileRounds = 20'000;
 
 template <int kFloats>
 struct Vector {
@@ -48,31 +55,107 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+// `products`, two operations each, of one call.
 template <class F>
-double measure(F chains, int floats) {
+double measure(F chains, double products) {
   double best = 0;
   volatile float sink = 1;
   for (int repeat = 0; repeat < 10; ++repeat) {
     const double begin = cpu_seconds();
     sink = chains(sink);
-    best = std::max(best, 2e-9 * kRounds * kChains * floats / (cpu_seconds() - begin));
+    best = std::max(best, 2e-9 * products / (cpu_seconds() - begin));
   }
   return best;
 }
 
+// 8-bit multiply-adds. The operands do not matter; the sums wrap.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+__attribute__((target("avx512f,avx512vnni"))) float int8_vnni(float start) {
+  __m512i chains[kChains];
+  const __m512i a = _mm512_set1_epi32(static_cast<int>(start) + 0x01020304),
+                b = _mm512_set1_epi32(0x05060708);
+  for (int i = 0; i < kChains; ++i)
+    chains[i] = _mm512_set1_epi32(i);
+  for (int round = 0; round < kRounds; ++round)
+#pragma GCC unroll 12
+    for (int i = 0; i < kChains; ++i)
+      chains[i] = _mm512_dpbusd_epi32(chains[i], a, b);
+  __m512i sum = chains[0];
+  for (int i = 1; i < kChains; ++i)
+    sum = _mm512_xor_si512(sum, chains[i]);
+  int32_t out[16];
+  _mm512_storeu_si512(out, sum);
+  return static_cast<float>(out[0]);
+}
+
+__attribute__((target("avx2"))) float int8_pairs(float start) {
+  __m256i chains[kChains];
+  __m256i a = _mm256_set1_epi32(static_cast<int>(start) + 0x00020004);
+  const __m256i b = _mm256_set1_epi32(0x00060008);
+  for (int i = 0; i < kChains; ++i)
+    chains[i] = _mm256_set1_epi32(i);
+  for (int round = 0; round < kRounds; ++round) {
+    asm volatile("" : "+x"(a)); // no product is known from the round before
+#pragma GCC unroll 12
+    for (int i = 0; i < kChains; ++i)
+      chains[i] = _mm256_add_epi32(chains[i], _mm256_madd_epi16(_mm256_xor_si256(a, chains[i]), b));
+  }
+  __m256i sum = chains[0];
+  for (int i = 1; i < kChains; ++i)
+    sum = _mm256_xor_si256(sum, chains[i]);
+  return static_cast<float>(_mm256_extract_epi32(sum, 0));
+}
+
+// Four tiles of sums, 16 x 16 x 64 each; a round is kChains of them.
+float int8_tiles(float start) {
+  struct alignas(64) {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+  } config;
+  asm volatile("ldtilecfg %0" ::"m"(config) : "memory");
+  for (int round = 0; round < kTileRounds; ++round)
+    asm volatile("tdpbssd %tmm5, %tmm4, %tmm0\n tdpbssd %tmm5, %tmm4, %tmm1\n"
+                 "tdpbssd %tmm5, %tmm4, %tmm2\n tdpbssd %tmm5, %tmm4, %tmm3");
+  asm volatile("tilerelease" ::);
+  return start;
+}
+#endif
+
 } // namespace
+
+double host_int8_peak_gops() {
+  static const double peak = [] {
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+    using numeric::internal::DotLevel;
+    switch (numeric::internal::dot_levels().back()) {
+    case DotLevel::amx:
+      return measure(int8_tiles, 4.0 * 16 * 16 * 64 * kTileRounds);
+    case DotLevel::avx512_vnni:
+      return measure(int8_vnni, 64.0 * kChains * kRounds);
+    case DotLevel::avx512:
+    case DotLevel::avx2:
+      return measure(int8_pairs, 16.0 * kChains * kRounds);
+    case DotLevel::scalar:
+      break;
+    }
+#endif
+    return 0.0;
+  }();
+  return peak;
+}
 
 double host_fma_peak_gflops() {
   static const double peak = [] {
     switch (vgpu::host_level()) {
     case vgpu::HostLevel::avx512:
-      return measure(chains_avx512, 16);
+      return measure(chains_avx512, 16.0 * kChains * kRounds);
     case vgpu::HostLevel::avx2:
-      return measure(chains_avx2, 8);
+      return measure(chains_avx2, 8.0 * kChains * kRounds);
     case vgpu::HostLevel::baseline:
       break;
     }
-    return measure(chains_baseline, 4);
+    return measure(chains_baseline, 4.0 * kChains * kRounds);
   }();
   return peak;
 }

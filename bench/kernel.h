@@ -35,6 +35,9 @@ public:
   // Runs to the end; aborts on a fault.
   const vgpu::LaunchStats& run();
 
+  // Of the last run.
+  const vgpu::LaunchStats& stats() const { return stats_; }
+
   vgpu::LaunchConfig launch;
 
 private:

@@ -8,6 +8,7 @@
 
 namespace lemma::bench {
 void register_scalar();
+void register_dot();
 void register_matrix();
 void register_wgmma();
 void register_front_end();
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;
   lemma::bench::register_scalar();
+  lemma::bench::register_dot();
   lemma::bench::register_matrix();
   lemma::bench::register_wgmma();
   lemma::bench::register_front_end();
@@ -30,5 +32,5 @@ int main(int argc, char** argv) {
   lemma::bench::TableReporter table;
   benchmark::RunSpecifiedBenchmarks(&table);
   benchmark::Shutdown();
-  return 0;
+  return table.failed() ? 1 : 0;
 }

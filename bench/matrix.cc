@@ -118,9 +118,13 @@ void run_form(benchmark::State& state, const MatrixForm& form) {
   double flops = 0;
   for (auto _ : state)
     flops += static_cast<double>(kernel.run().matrix_flops);
+  require_vector_paths(state, kernel.stats().matrix_paths);
   const std::string unit = form.element == Element::s8 ? "GOP" : "GFLOP";
   set_rate(state, flops * 1e-9, unit);
-  compare(state, host_fma_peak_gflops(), "the host's f32 fma peak", unit);
+  if (form.element == Element::s8)
+    compare(state, host_int8_peak_gops(), "the host's int8 peak", unit);
+  else
+    compare(state, host_fma_peak_gflops(), "the host's f32 fma peak", unit);
 }
 
 std::vector<MatrixForm> forms() {
@@ -148,11 +152,6 @@ std::vector<MatrixForm> forms() {
 } // namespace
 
 void register_matrix() {
-  benchmark::RegisterBenchmark("matrix/host f32 fma peak", [](benchmark::State& state) {
-    for (auto _ : state)
-      benchmark::DoNotOptimize(host_fma_peak_gflops());
-    set_value(state, host_fma_peak_gflops(), "GFLOP");
-  })->Iterations(1);
   for (const MatrixForm& form : forms())
     benchmark::RegisterBenchmark(("matrix/" + form.name).c_str(),
                                  [form](benchmark::State& state) { run_form(state, form); });

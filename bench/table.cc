@@ -1,5 +1,7 @@
 #include "table.h"
 
+#include "numeric/dot_levels.h"
+
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -48,9 +50,19 @@ void compare_time(benchmark::State& state, double ms, double whole_ms, const std
   state.SetLabel(std::string("ms") + kSeparator + what);
 }
 
+void require_vector_paths(benchmark::State& state, const numeric::DotPaths& paths) {
+  if (numeric::internal::dot_level() == numeric::internal::DotLevel::scalar || paths.total() == 0)
+    return;
+  const double share = static_cast<double>(paths.vector) / static_cast<double>(paths.total());
+  if (share < 0.95)
+    state.SkipWithError(
+        fmt::format("FAILED: only {:.1f} % of the outputs took the vector path", 100 * share).c_str());
+}
+
 bool TableReporter::ReportContext(const Context& context) {
-  fmt::print("{}, {} cores, load {}\n", cpu_model(), context.cpu_info.num_cpus,
-             context.cpu_info.load_avg.empty() ? 0.0 : context.cpu_info.load_avg.front());
+  fmt::print("{}, {} cores, load {}, matrix arithmetic by {}\n", cpu_model(), context.cpu_info.num_cpus,
+             context.cpu_info.load_avg.empty() ? 0.0 : context.cpu_info.load_avg.front(),
+             to_string(numeric::internal::dot_level()));
   fmt::print("\n{:<46} {:>9}  {:<15} {}\n", "benchmark", "rate", "unit", "compared");
   return true;
 }
@@ -64,6 +76,7 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     group_ = group;
     if (run.error_occurred) {
       fmt::print("{:<46} {}\n", name, run.error_message);
+      failed_ = true;
       continue;
     }
     const auto rate = run.counters.find(kRate);

@@ -4,6 +4,8 @@
 // (UseRealTime).
 #pragma once
 
+#include "numeric/dot_paths.h"
+
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -20,13 +22,19 @@ void compare(benchmark::State& state, double whole, const std::string& what, con
 void set_time(benchmark::State& state, double ms);
 void compare_time(benchmark::State& state, double ms, double whole_ms, const std::string& what);
 
+// Fails the row where less than 95 % of the outputs took the loops for ordinary numbers, as all the operands
+// of the benchmarks are; the host has to have such loops.
+void require_vector_paths(benchmark::State& state, const numeric::DotPaths& paths);
+
 class TableReporter : public benchmark::BenchmarkReporter {
 public:
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
+  bool failed() const { return failed_; }
 
 private:
   std::string group_;
+  bool failed_ = false; // a row
 };
 
 } // namespace lemma::bench

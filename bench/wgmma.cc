@@ -160,6 +160,7 @@ void run_wgmma(benchmark::State& state, const WgmmaForm& form, const std::string
   double flops = 0;
   for (auto _ : state)
     flops += static_cast<double>(kernel.run().matrix_flops);
+  require_vector_paths(state, kernel.stats().matrix_paths);
   const std::string unit = form.is_float ? "GFLOP" : "GOP";
   set_rate(state, flops * 1e-9, unit);
   const auto rate = dot_rates().find(alone);
