@@ -70,12 +70,21 @@ struct UninitializedRead {
   uint64_t count = 0;
 };
 
+// How many outputs of matrix instructions took which way through the virtual GPU. All give the same bits;
+// they differ in time.
+struct MatrixOutputs {
+  uint64_t vector = 0;  // the loops for ordinary numbers
+  uint64_t careful = 0; // vectors too, for any finite numbers
+  uint64_t scalar = 0;  // one output after another
+};
+
 // Counts are absent where the device does not count.
 struct Stats {
   std::optional<uint64_t> warp_instructions;
   std::optional<uint64_t> lane_instructions; // one for each lane that executed
   std::optional<uint64_t> matrix_flops;      // 2*M*N*K a matrix instruction
-  double seconds = 0;                        // of the launch alone
+  std::optional<MatrixOutputs> matrix_outputs;
+  double seconds = 0; // of the launch alone
 };
 
 struct Report {

@@ -189,6 +189,9 @@ Report to_report(vgpu::LaunchReport&& from) {
   report.stats = {.warp_instructions = from.stats.warp_instructions,
                   .lane_instructions = from.stats.lane_instructions,
                   .matrix_flops = from.stats.matrix_flops,
+                  .matrix_outputs = {{.vector = from.stats.matrix_paths.vector,
+                                      .careful = from.stats.matrix_paths.careful,
+                                      .scalar = from.stats.matrix_paths.scalar}},
                   .seconds = from.stats.seconds};
   return report;
 }

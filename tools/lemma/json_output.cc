@@ -59,6 +59,10 @@ json to_json(const Stats& stats) {
               {"lane_instructions", or_null(stats.lane_instructions)},
               {"matrix_flops", or_null(stats.matrix_flops)},
               {"seconds", stats.seconds}};
+  out["matrix_outputs"] = stats.matrix_outputs ? json{{"vector", stats.matrix_outputs->vector},
+                                                      {"careful", stats.matrix_outputs->careful},
+                                                      {"scalar", stats.matrix_outputs->scalar}}
+                                               : json(nullptr);
   if (stats.matrix_flops && stats.seconds > 0)
     out["matrix_flops_per_second"] = static_cast<double>(*stats.matrix_flops) / stats.seconds;
   return out;

@@ -92,6 +92,13 @@ void add(const Stats& one, Stats& total) {
   add(one.warp_instructions, total.warp_instructions);
   add(one.lane_instructions, total.lane_instructions);
   add(one.matrix_flops, total.matrix_flops);
+  if (one.matrix_outputs) {
+    if (!total.matrix_outputs)
+      total.matrix_outputs.emplace();
+    total.matrix_outputs->vector += one.matrix_outputs->vector;
+    total.matrix_outputs->careful += one.matrix_outputs->careful;
+    total.matrix_outputs->scalar += one.matrix_outputs->scalar;
+  }
   total.seconds += one.seconds;
 }
 
@@ -366,6 +373,13 @@ void Runner::show_stats(const Stats& stats) const {
                rate(stats.lane_instructions));
   if (stats.matrix_flops)
     fmt::print("matrix FLOPs       {} ({:.3f} GFLOP/s)\n", *stats.matrix_flops, rate(stats.matrix_flops));
+  if (stats.matrix_outputs && (stats.matrix_flops.value_or(0) != 0)) {
+    const MatrixOutputs& by = *stats.matrix_outputs;
+    const auto all = static_cast<double>(by.vector + by.careful + by.scalar);
+    fmt::print(
+        "matrix outputs     {} by the vector path ({:.2f} %), {} by the careful one, {} by the scalar one\n",
+        by.vector, 100 * static_cast<double>(by.vector) / all, by.careful, by.scalar);
+  }
   fmt::print("time               {:.6f} s\n", stats.seconds);
 }
 
