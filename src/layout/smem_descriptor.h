@@ -6,12 +6,12 @@
 //   bits 51..49  base offset
 //   bits 63..62  swizzle: 0 none, 1 128B, 2 64B, 3 32B
 //
-// A matrix is MN x K: M x K of A, N x K of B, where K takes 32 bytes. Its unit is a chunk of 16 bytes along
-// the major dimension. With `line` the bytes of a swizzle line and T the elements of a chunk, chunks lie at
+// A matrix is MN x K: M x K of A, N x K of B, where K takes 32 bytes, or 64 of the B of a sparse product. Its
+// unit is a chunk of 16 bytes along the major dimension. With `line` the bytes of a swizzle line and T the elements of a chunk, chunks lie at
 //
 //   major  swizzle  chunk (row r of MN, chunk c of K)
 //   K      none     r % 8 * 16 + r / 8 * stride + c * leading
-//   K      others   r % 8 * line + r / 8 * stride + c * 16
+//   K      others   r % 8 * line + r / 8 * stride + c % (line / 16) * 16 + c / (line / 16) * leading
 //
 //   major  swizzle  chunk (chunk c of MN, row k of K)
 //   MN     none     k % 8 * 16 + k / 8 * leading + c * stride
@@ -45,8 +45,8 @@ struct SmemDescriptor {
 
   // Address of a chunk of a K-major matrix: row `mn`, 16-byte chunk `chunk` along K.
   uint32_t k_major_chunk(uint32_t mn, uint32_t chunk) const {
-    const uint32_t step = swizzle == Swizzle::none ? leading : kChunkBytes;
-    return place(mn % 8 * line_bytes(swizzle) + mn / 8 * stride + chunk * step);
+    const uint32_t line = line_bytes(swizzle), in_line = line / kChunkBytes;
+    return place(mn % 8 * line + mn / 8 * stride + chunk % in_line * kChunkBytes + chunk / in_line * leading);
   }
   // Address of a chunk of an MN-major matrix of 16-bit elements: chunk `chunk` of 8 elements along MN, row
   // `k`.

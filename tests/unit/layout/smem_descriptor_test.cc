@@ -57,6 +57,16 @@ TEST(SmemDescriptor, EncodesWhatItDecodes) {
 
 // A tile of 64 rows of a whole line, as TMA writes it: row r at r * line, its chunks swizzled. K steps within the
 // line move the start address.
+// The B of a sparse product has 64 bytes in K: two lines of a 32-byte swizzle, `leading` apart.
+TEST(SmemDescriptor, KMajorGoesOnInTheNextLine) {
+  const SmemDescriptor d{.start = 1024, .leading = 4096, .stride = 256, .swizzle = Swizzle::b32};
+  EXPECT_EQ(d.k_major_chunk(0, 1), 1024u + 16);
+  EXPECT_EQ(d.k_major_chunk(0, 2), 1024u + 4096);
+  EXPECT_EQ(d.k_major_chunk(9, 3), 1024u + 256 + 32 + 4096 + 16);
+  const SmemDescriptor wide{.start = 1024, .leading = 4096, .stride = 1024, .swizzle = Swizzle::b128};
+  EXPECT_EQ(wide.k_major_chunk(0, 3), 1024u + 48);
+}
+
 TEST(SmemDescriptor, KMajorReadsWhatSwizzledRowsHold) {
   for (const Swizzle swizzle : {Swizzle::b32, Swizzle::b64, Swizzle::b128}) {
     const uint32_t line = line_bytes(swizzle);
