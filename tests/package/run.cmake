@@ -14,6 +14,7 @@ step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER} -B ${SCRATCH}/build -DCMAKE
 step(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 step(${SCRATCH}/build/consumer)
 step(${SCRATCH}/build/c_api)
+step(${SCRATCH}/build/mlir_api)
 
 # The tool was installed too, and says the same version.
 execute_process(COMMAND ${SCRATCH}/prefix/bin/lemma --version OUTPUT_VARIABLE said COMMAND_ERROR_IS_FATAL ANY)
