@@ -20,6 +20,7 @@ import unittest
 import numpy as np
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parent.parent
 KERNELS = FOLDER / "kernels.ptx"
 TIMEOUT_S = 60
 
@@ -249,6 +250,142 @@ class Cli(unittest.TestCase):
         self.assertIn("multiples of 8", self.call("layout", "smem", "--rows", 12, status=USAGE).stderr)
         self.call("layout", "smem", "--type", "b1", status=USAGE)
         self.call("layout", "smem", "--rows", 4294967288, status=USAGE)
+
+    # --- lemma mma ----------------------------------------------------------------------------------------------------
+
+    def matrices(self, name, case, operands):
+        """Of each unit of a dumped case, the matrix behind each plane of registers, by lemma layout."""
+        out = {}
+        for plane in operands:
+            where = "out" if plane == "d" else "in"
+            registers = np.load(self.path(f"{case}/{plane}.{where}.npy"))  # [unit][register][lane][element]
+            facts = json.loads(self.call("layout", name, "--operand", plane, "--json").stdout)["operands"][0]
+            matrix = np.zeros((len(registers), facts["rows"], facts["cols"]), registers.dtype)
+            for e in facts["elements"]:
+                element = e["bits"][0] // facts["element_bits"]
+                matrix[:, e["row"], e["col"]] = registers[:, e["register"], e["lane"], element]
+            out[plane] = matrix
+        return out
+
+    def test_mma_gives_the_bits_of_the_virtual_gpu(self):
+        """Which are the recorded ones of an H200 (golden.mma); registers become matrices by lemma layout."""
+        for spelling in ("m16n8k16.row.col.f32.f16.f16.f32", "m16n8k8.row.col.f16.f16.f16.f16",
+                         "m16n8k16.row.col.f32.bf16.bf16.f32", "m16n8k8.row.col.f32.tf32.tf32.f32",
+                         "m16n8k8.row.col.rz.f64.f64.f64.f64", "m16n8k32.row.col.satfinite.s32.s8.u8.s32"):
+            self.call("record", "--dump", "mma/" + spelling, self.path(spelling))
+            name = "mma.sync.aligned." + spelling
+            units = self.matrices(name, spelling, "abcd")
+            if "s8" in spelling:
+                units["a"], units["c"] = units["a"].view(np.int8), units["c"].view(np.int32)
+            for unit in (0, len(units["d"]) // 2, len(units["d"]) - 1):  # ordinary, cancelling, special operands
+                files = [self.save(f"{plane}.npy", units[plane][unit]) for plane in "abc"]
+                done = self.call("mma", name, *files, "-o", self.path("out.npy"))
+                self.assertEqual(done.stdout, "")
+                got = np.load(self.path("out.npy"))
+                self.assertEqual(got.tobytes(), units["d"][unit].tobytes(), (spelling, unit))
+
+    def test_mma_of_integers(self):
+        rng = np.random.default_rng(1)
+        for name, low, high, m, n, k in (("mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32", -8, 8, 16, 8, 32),
+                                         ("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", -128, 128, 16, 8, 32),
+                                         ("wgmma.mma_async.sync.aligned.m64n24k32.s32.u8.u8", 0, 256, 64, 24, 32)):
+            a, b = rng.integers(low, high, (m, k)), rng.integers(low, high, (k, n))
+            c = rng.integers(-1000, 1000, (m, n), dtype=np.int32)
+            files = [self.save("a.npy", a), self.save("b.npy", b), self.save("c.npy", c)]
+            self.call("mma", name, *files, "-o", self.path("d.npy"))
+            np.testing.assert_array_equal(np.load(self.path("d.npy")), a @ b + c)
+        a, b = rng.integers(0, 2, (16, 256)), rng.integers(0, 2, (256, 8))
+        files = [self.save("a.npy", a.astype(bool)), self.save("b.npy", b.astype(np.uint8))]
+        self.call("mma", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", *files, "-o", self.path("d.npy"))
+        np.testing.assert_array_equal(np.load(self.path("d.npy")), a @ b)
+
+    def test_mma_converts_and_prints(self):
+        name = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
+        a = self.save("a.npy", np.full((16, 32), 1e9))  # beyond e4m3: its largest, 448
+        b = self.save("b.npy", np.full((32, 8), 0x3C, np.uint8))  # bits of 1
+        rows = self.call("mma", name, a, b).stdout.splitlines()
+        self.assertEqual([row.split() for row in rows], [["14336"] * 8] * 16)
+        facts = json.loads(self.call("mma", name, a, b, "--json").stdout)
+        self.assertEqual((facts["d"][0][0], facts["bits"][15][7], facts["arch"]), (14336, "0x46600000", "sm_90"))
+
+    def test_mma_on_other_machines(self):
+        """Of 1 + 2^-24 * 3 an H200 keeps 25 fraction bits, an A100 24."""
+        name = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
+        a, b, c = np.zeros((16, 8), np.float16), np.zeros((8, 8), np.float16), np.zeros((16, 8), np.float32)
+        a[0, :2], b[:2, 0], c[0, 0] = 2.0**-12, 2.0**-13, 1
+        files = [self.save("a.npy", a), self.save("b.npy", b), self.save("c.npy", c)]
+        bits = {arch: json.loads(self.call("mma", name, *files, "--arch", arch, "--json").stdout)["bits"][0][0]
+                for arch in ("sm_90", "sm_80")}
+        self.assertEqual(bits, {"sm_90": "0x3f800000", "sm_80": "0x3f800000"})
+        a[0, :4], b[:4, 0] = 2.0**-12, 2.0**-13  # four of 2^-25: one unit in the last place, if they are kept
+        files = [self.save("a.npy", a), self.save("b.npy", b), self.save("c.npy", c)]
+        bits = {arch: json.loads(self.call("mma", name, *files, "--arch", arch, "--json").stdout)["bits"][0][0]
+                for arch in ("sm_90", "sm_80")}
+        self.assertEqual(bits, {"sm_90": "0x3f800001", "sm_80": "0x3f800000"})
+        done = self.call("mma", name.replace("f16", "bf16"), *files, "--arch", "sm_75", status=UNSUPPORTED)
+        self.assertIn("sm_75 has no", done.stderr)
+        self.assertIn("sm_80", done.stderr)
+
+    def test_mma_of_a_sparse_matrix(self):
+        name = "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
+        rng = np.random.default_rng(2)
+        dense, stored = np.zeros((16, 32), np.float16), np.zeros((16, 16), np.float16)
+        fields = np.zeros((16, 8), np.uint8)
+        for row in range(16):
+            for chunk in range(8):
+                first, second = sorted(rng.choice(4, 2, replace=False))
+                values = rng.integers(1, 9, 2)
+                dense[row, [4 * chunk + first, 4 * chunk + second]] = values
+                stored[row, 2 * chunk : 2 * chunk + 2] = values
+                fields[row, chunk] = first | second << 2
+        b = rng.integers(-8, 9, (32, 8)).astype(np.float16)
+        files = [self.save("b.npy", b), "-o", self.path("d.npy")]
+        want = dense.astype(np.float32) @ b.astype(np.float32)  # exact: small integers
+        self.call("mma", name, self.save("dense.npy", dense), *files)
+        np.testing.assert_array_equal(np.load(self.path("d.npy")), want)
+        self.call("mma", name, self.save("stored.npy", stored), *files, "--metadata", self.save("m.npy", fields))
+        np.testing.assert_array_equal(np.load(self.path("d.npy")), want)
+        dense[3, 4:7] = 1
+        done = self.call("mma", name, self.save("dense.npy", dense), *files, status=USAGE)
+        self.assertIn("row 3, columns 4 to 7: too many are not zero; legal: 2 of 4", done.stderr)
+        fields[5, 1] = 0b0101
+        done = self.call("mma", name, self.save("stored.npy", stored), *files, "--metadata", self.save("m.npy", fields),
+                         status=USAGE)
+        self.assertIn("row 5, chunk 1", done.stderr)
+
+    def test_mma_refuses(self):
+        name = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
+        a, b = self.save("a.npy", np.zeros((16, 8), np.float16)), self.save("b.npy", np.zeros((8, 8), np.float16))
+        self.assertIn("a.npy: it is 16 x 8; the instruction wants 8 x 8", self.call("mma", name, a, a, status=USAGE).stderr)
+        words = self.save("w.npy", np.zeros((16, 8), np.int64))
+        self.assertIn("legal for f16: f2, f4, f8, or u2", self.call("mma", name, words, b, status=USAGE).stderr)
+        self.assertIn("moves data", self.call("mma", "movmatrix", a, b, status=USAGE).stderr)
+        self.assertIn("dense A", self.call("mma", name, a, b, "--metadata", a, status=USAGE).stderr)
+        self.call("mma", name, a, b, "--arch", "sm_61", status=USAGE)
+        big = self.save("big.npy", np.full((16, 32), 8))
+        done = self.call("mma", "mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32", big, b, status=USAGE)
+        self.assertIn("element 0 is 8; legal for s4: -8 to 7", done.stderr)
+
+    # --- what docs/ shows ---------------------------------------------------------------------------------------------
+
+    def test_docs_list_the_catalogue(self):
+        self.assertEqual((ROOT / "docs/isa.md").read_text(), self.call("isa", "--markdown").stdout,
+                         "docs/isa.md is old; write it again: lemma isa --markdown > docs/isa.md")
+
+    def test_docs_show_what_the_commands_draw(self):
+        """The commands of docs/looking.md that draw into docs/pictures/ draw what is there."""
+        drawn = set()
+        for line in (ROOT / "docs/looking.md").read_text().splitlines():
+            if line.startswith("lemma layout") and "-o docs/pictures/" in line:
+                words = line.split()
+                picture = ROOT / words[-1]
+                drawn.add(picture.name)
+                self.assertEqual(self.call(*words[1:-2]).stdout, picture.read_text(), f"{picture} is old; {line}")
+        self.assertEqual(drawn, {picture.name for picture in (ROOT / "docs/pictures").iterdir()})
+        self.assertEqual(len(drawn), 3)
+        readme = (ROOT / "README.md").read_text()
+        for name in drawn:
+            self.assertIn(f"docs/pictures/{name}", readme)
 
     # --- arguments --------------------------------------------------------------------------------------------------
 

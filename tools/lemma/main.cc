@@ -21,11 +21,14 @@ Exit status: 0 success; 1 kernel fault, failed comparison or rejected file; 2 wr
 `lemma SUBCOMMAND --help` says more.)";
 
 int run_main(int argc, char** argv) {
-  CLI::App app{"Lemma runs, checks and compiles NVIDIA tensor-core programs (PTX, MLIR), with and without a GPU.", "lemma"};
+  CLI::App app{
+      "Lemma runs, checks and compiles NVIDIA tensor-core programs (PTX, MLIR), with and without a GPU.",
+      "lemma"};
   app.set_version_flag("--version", "lemma " + std::string(version()));
   app.require_subcommand(1);
   app.footer(kFooter);
-  const std::vector<Command> commands = {add_run(app), add_verify(app), add_compile(app), add_isa(app), add_layout(app), add_record(app)};
+  const std::vector<Command> commands = {add_run(app),    add_verify(app), add_compile(app), add_isa(app),
+                                         add_layout(app), add_mma(app),    add_record(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
