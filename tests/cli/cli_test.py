@@ -353,6 +353,32 @@ class Cli(unittest.TestCase):
                          status=USAGE)
         self.assertIn("row 5, chunk 1", done.stderr)
 
+    def test_mma_with_block_scales(self):
+        name = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+        rng = np.random.default_rng(3)
+        e2m1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+        a, b = e2m1[rng.integers(0, 8, (16, 64))], -e2m1[rng.integers(0, 8, (64, 8))]
+        scale_a, scale_b = 2.0 ** rng.integers(-2, 3, (16, 2)), 2.0 ** rng.integers(-2, 3, (2, 8))
+        files = [self.save("a.npy", a), self.save("b.npy", b), "-o", self.path("d.npy")]
+        scales = ["--scale-a", self.save("sa.npy", scale_a), "--scale-b", self.save("sb.npy", scale_b)]
+        self.call("mma", name, *files, *scales)
+        want = (a * np.repeat(scale_a, 32, 1)) @ (b * np.repeat(scale_b, 32, 0))  # exact: few bits, small exponents
+        np.testing.assert_array_equal(np.load(self.path("d.npy")), want)
+        self.assertIn("needs --scale-a", self.call("mma", name, *files, status=USAGE).stderr)
+        self.call("mma", name, *files, *scales, "--arch", "sm_90", status=UNSUPPORTED)
+
+    def test_layout_of_what_goes_with_a_product(self):
+        """Scales of row r: lane 4 * (r % 8) + r / 8; metadata of m16n8k16: rows g and g + 8 in lane 4 * g."""
+        name = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+        first = {}
+        for e in json.loads(self.call("layout", name, "--operand", "scale-a", "--json").stdout)["operands"][0]["elements"]:
+            first.setdefault((e["row"], e["col"]), (e["lane"], e["bits"]))
+        self.assertEqual(first, {(r, s): (4 * (r % 8) + r // 8, [8 * s, 8 * s + 7]) for r in range(16) for s in range(2)})
+        text = self.call("layout", "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                         "--operand", "metadata").stdout
+        self.assertIn("T28:r0.4-7", text)
+        self.assertIn("selector 0, of 4", text)
+
     def test_mma_refuses(self):
         name = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
         a, b = self.save("a.npy", np.zeros((16, 8), np.float16)), self.save("b.npy", np.zeros((8, 8), np.float16))

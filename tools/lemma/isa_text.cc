@@ -116,11 +116,11 @@ void add_layout(const MatrixName& name, std::string& out) {
     const Fragment& f = operand.fragment;
     std::string copies;
     if (f.copies() > 1)
-      copies = f.registers() == 1 // metadata
+      copies = f.registers() == 1 // metadata, scales
                    ? fmt::format("; of the {} copies the selector picks one", f.copies())
                    : fmt::format("; r < {}, the others are copies", f.distinct_registers());
-    fmt::format_to(to, "  {}   row = {}\n      col = {}{}\n", operand.name, row_formula(f), col_formula(f),
-                   copies);
+    fmt::format_to(to, "  {:<9} row = {}\n            col = {}{}\n", operand.name, row_formula(f),
+                   col_formula(f), copies);
   }
   fmt::format_to(to, "  drawn: lemma layout {}\n", name.spelling);
 }
@@ -230,6 +230,8 @@ std::string explanation(const MatrixName& name) {
                                              outputs_text(checked.outputs), fmt::join(checked.records, ", "))
                                : "");
   add_related(name, out);
+  if (name.row->kind == isa::Qual::kind_f8f6f4 || name.row->kind == isa::Qual::kind_mxf8f6f4)
+    out += "containers      elements take 8 bits: e2m1 in bits 2 to 5, e2m3 and e3m2 in bits 0 to 5\n";
   if (name.row->numeric != isa::Numeric::none)
     fmt::format_to(to, "operations      {} a {}\n", isa::flops_of(name.exact),
                    name.row->fragments == isa::FragmentRule::wgmma ? "warpgroup" : "warp");

@@ -80,7 +80,7 @@ std::string registers_note(const MatrixOperand& operand) {
   std::string note = fmt::format("{}: {} x {} of {}, {} register{} of {} bits a lane", operand.name, f.rows,
                                  f.cols, isa::to_string(operand.type), f.registers(),
                                  f.registers() == 1 ? "" : "s", f.register_bits);
-  if (f.copies() > 1 && f.distinct_registers() < f.registers())
+  if (f.copies() > 1 && f.registers() > 1)
     note += fmt::format(" (r{} and up hold copies)", f.distinct_registers());
   if (operand.is_metadata())
     note = fmt::format("metadata: {} x {} fields of 4 bits, 1 register a lane", f.rows, f.cols);
@@ -139,6 +139,12 @@ std::vector<std::string> notes_of(const MatrixName& name, const std::vector<Matr
                                       selectors, layout::metadata_lanes(operand.fragment))
                         : ""));
     }
+  for (const MatrixOperand& operand : operands)
+    if (operand.is_scales())
+      notes.push_back(
+          fmt::format("{}: drawn for selector {{0, 0}}; byte-id moves them up in the register, thread-id "
+                      "to the lane {} further on",
+                      operand.name, operand.matrix == Matrix::a ? 2 : 1));
   if (name.row->opcode == isa::Opcode::movmatrix)
     notes.emplace_back("d: in the rows and columns of a, whose transpose it is");
   return notes;
@@ -153,8 +159,9 @@ Picture picture_of(const MatrixName& name, const std::vector<MatrixOperand>& ope
   for (const MatrixOperand& operand : operands) {
     Grid grid = grid_of(name, operand);
     if (operands.size() > 1) {
-      grid.column = operand.is_metadata() ? -1 : operand.matrix == Matrix::a ? 0 : 1;
-      grid.row = operand.matrix == Matrix::b ? 0 : 1;
+      const bool aside = operand.is_metadata() || operand.is_scales();
+      grid.column = operand.matrix != Matrix::a ? 1 : aside ? -1 : 0;
+      grid.row = operand.matrix != Matrix::b ? 1 : aside ? -1 : 0;
     }
     picture.grids.push_back(std::move(grid));
   }

@@ -72,6 +72,12 @@ std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
              d = float_format(type(Matrix::d));
   if (!a || !b || !c || !d)
     return std::nullopt;
+  if (row.scale_vec != Qual::none) {
+    const auto scale = float_format(row.scale);
+    return scale ? numeric::dot_model_block_scale(arch, numeric::DotUnit::mma, *a, *b, *scale, row.shape.k,
+                                                  row.shape.k / isa::scales_of(row))
+                 : std::nullopt;
+  }
   const bool narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;
   const auto model_of_types = row.sparse == Qual::none ? numeric::dot_model : numeric::dot_model_sparse;
   auto model = model_of_types(arch, wgmma ? numeric::DotUnit::wgmma : numeric::DotUnit::mma, *a, *b, *c,
@@ -96,7 +102,8 @@ std::string describe(const DotModel& model, int k) {
       model.kept_fraction_bits < 23 ? fmt::format(", {} fraction bits kept", model.kept_fraction_bits) : "");
   switch (model.scheme) {
   case DotScheme::fused:
-    return fmt::format("F = {}, {}, {}", model.fraction_bits, steps, rounded);
+    return fmt::format("F = {}, {}{}, {}", model.fraction_bits, steps,
+                       model.scale_block != 0 ? ", products scaled" : "", rounded);
   case DotScheme::split_quad:
     return fmt::format("F = {}, two sums (k mod 4 in 0,1 and 2,3), {}; then C, to nearest even",
                        model.fraction_bits, rounded);

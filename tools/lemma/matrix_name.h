@@ -28,7 +28,7 @@ struct MatrixName {
 // A matrix of an instruction.
 struct MatrixOperand {
   std::string name{};                        // "a", "metadata", as --operand has it
-  layout::Matrix matrix = layout::Matrix::d; // metadata: A, whose it is
+  layout::Matrix matrix = layout::Matrix::d; // metadata, scales: whose they are
   isa::Type type = isa::Type::none;          // of its elements; metadata: u4 for the four bits of a chunk
   bool in_memory = false;                    // B of wgmma: only ever in shared memory, found by a descriptor
   bool or_in_memory = false;                 // A of wgmma
@@ -36,6 +36,7 @@ struct MatrixOperand {
   isa::FragmentRegisters registers{};
 
   bool is_metadata() const { return name == "metadata"; }
+  bool is_scales() const { return name.starts_with("scale-"); }
 };
 
 // `name`: a full spelling, or the start of the spellings of one row (then of the first of them). The error is

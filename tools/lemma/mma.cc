@@ -40,7 +40,7 @@ A sparse A: dense with its zeros, or the stored half with --metadata, a field of
 Exit status: 0 success; 2 wrong command line or file; 3 the machine has no such instruction.)";
 
 struct MmaOptions {
-  std::string name, a, b, c, output, metadata, arch = "sm_90";
+  std::string name, a, b, c, output, metadata, scale_a, scale_b, arch;
   bool json = false;
 };
 
@@ -190,6 +190,15 @@ std::optional<numeric::Arch> parse_arch(const std::string& word) {
   return target ? numeric::arch_of_target(target->sm) : std::nullopt;
 }
 
+// sm_90, or the first machine that has the instruction.
+std::optional<numeric::Arch> usual_arch(const MatrixName& name) {
+  if (!model_of(name, numeric::Arch::sm_90))
+    for (const numeric::Arch arch : all_archs())
+      if (model_of(name, arch))
+        return arch;
+  return numeric::Arch::sm_90;
+}
+
 struct Product {
   BitMatrix d;
   Type type = Type::none;
@@ -245,6 +254,17 @@ Result<Product, std::string> multiply(const MmaOptions& options, const MatrixNam
   if (sparse) {
     tile.a_index = a.index.data();
     tile.k_b = row.shape.k;
+  }
+  std::vector<std::byte> scales_a, scales_b;
+  if (const auto scales = static_cast<uint64_t>(isa::scales_of(row)); scales != 0) {
+    const auto of_a = read_matrix(options.scale_a, row.scale, m, scales),
+               of_b = read_matrix(options.scale_b, row.scale, scales, n);
+    if (!of_a || !of_b)
+      return fail(of_a ? of_b.error() : of_a.error());
+    scales_a = packed(*of_a, row.scale, false);
+    scales_b = packed(*of_b, row.scale, true);
+    tile.scale_a = reinterpret_cast<const uint8_t*>(scales_a.data());
+    tile.scale_b = reinterpret_cast<const uint8_t*>(scales_b.data());
   }
   numeric::dot(model, tile);
   Product product{.d = {.rows = m, .cols = n, .bits = std::vector<uint64_t>(m * n)}, .type = d_type};
@@ -305,15 +325,20 @@ int run_mma(const MmaOptions& options) {
   }
   if (name->row->numeric == isa::Numeric::none)
     return complain(fmt::format("{} moves data; it multiplies nothing", name->spelling));
-  const auto arch = parse_arch(options.arch);
+  const auto arch = options.arch.empty() ? usual_arch(*name) : parse_arch(options.arch);
   if (!arch)
     return complain(
-        fmt::format("--arch {}: no machine with tensor cores; such as sm_80, sm_90, sm_100", options.arch));
+        fmt::format("--arch {}: no machine with tensor cores; such as sm_80, sm_90, sm_120", options.arch));
+  const bool scaled = isa::scales_of(*name->row) != 0;
+  if (scaled ? options.scale_a.empty() || options.scale_b.empty()
+             : !options.scale_a.empty() || !options.scale_b.empty())
+    return complain(scaled ? fmt::format("{} needs --scale-a and --scale-b", name->spelling)
+                           : fmt::format("--scale-a, --scale-b: {} has no scales", name->spelling));
   if (!options.metadata.empty() && name->row->sparse == Qual::none)
     return complain(fmt::format("--metadata: {} has a dense A", name->spelling));
   const auto model = model_of(*name, *arch);
   if (!model)
-    return no_such_instruction(*name, options.arch);
+    return no_such_instruction(*name, std::string(numeric::to_string(*arch)));
   const auto product = multiply(options, *name, *model);
   if (!product)
     return complain(product.error());
@@ -345,9 +370,12 @@ Command add_mma(CLI::App& parent) {
   app->add_option("B.npy", o->b)->required();
   app->add_option("C.npy", o->c);
   app->add_option("-o,--output", o->output, "where D goes (default: printed)")->type_name("D.npy");
-  app->add_option("--arch", o->arch, "whose arithmetic (default: sm_90)")->type_name("sm_90");
+  app->add_option("--arch", o->arch, "whose arithmetic (default: sm_90, or the first machine that has it)")
+      ->type_name("sm_90");
   app->add_option("--metadata", o->metadata, "of a sparse A that has its stored elements only")
       ->type_name("M.npy");
+  app->add_option("--scale-a", o->scale_a, "block scaling: M x scales of a row")->type_name("SA.npy");
+  app->add_option("--scale-b", o->scale_b, "block scaling: scales of a column x N")->type_name("SB.npy");
   app->add_flag("--json", o->json, "print one JSON object instead: values and bits of D, and the rule");
   app->footer(kFooter);
   return {app, [o] { return run_mma(*o); }};
