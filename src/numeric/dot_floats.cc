@@ -33,6 +33,17 @@ struct Decoded {
   alignas(64) uint8_t exponents[kMaxK][kBlockLanes]; // signed, as the rule takes them; -128: zero
 };
 
+struct Workspace {
+  Decoded wide, narrow;
+};
+
+// Not inlined: the address of a thread's variable is a call in shared code, which a compiler repeats wherever
+// it runs short of registers, and no vector survives it.
+[[gnu::noinline]] Workspace& workspace() {
+  static thread_local Workspace out;
+  return out;
+}
+
 enum class Accumulator : uint8_t {
   f32,
   f16,
