@@ -178,12 +178,12 @@ std::string moved_rows_syntax(const MatrixRow& row) {
 }
 
 std::string sparse_mma_syntax(const MatrixRow& row) {
-  return fmt::format("mma.{}.sync.aligned.{}.row.col{}{}  d:{}-_, a:{}, b:{}, c:{}, e:b32-imm, "
-                     "selector:imm(0..{})",
-                     to_string(row.sparse), shape_word(row), row.satfinite ? "{.satfinite}" : "",
-                     type_words(row), operand_type(row, Matrix::d), operand_type(row, Matrix::a),
-                     operand_type(row, Matrix::b), operand_type(row, Matrix::c),
-                     layout::selectors(metadata_of(row)) - 1);
+  return fmt::format("mma.{}.sync.aligned.{}.row.col{}{}{}  d:{}-_, a:{}, b:{}, c:{}, e:b32-imm, "
+                     "selector:imm(0..{}){}",
+                     to_string(row.sparse), shape_word(row), kind_words(row),
+                     row.satfinite ? "{.satfinite}" : "", type_words(row), operand_type(row, Matrix::d),
+                     operand_type(row, Matrix::a), operand_type(row, Matrix::b), operand_type(row, Matrix::c),
+                     layout::selectors(metadata_of(row)) - 1, scale_operands(row));
 }
 
 // The shapes of a wgmma row as the form tables write them.
@@ -388,7 +388,8 @@ FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {
 }
 
 layout::Fragment metadata_of(const MatrixRow& row) {
-  return layout::metadata_fragment(row.shape.m, row.shape.k, bits_of(row.types.a.first()));
+  return layout::metadata_fragment(row.shape.m, row.shape.k,
+                                   container_bits(row, Matrix::a, row.types.a.first()));
 }
 
 std::string syntax_of(const MatrixRow& row) {

@@ -257,7 +257,7 @@ DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j,
 std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile) {
   if (!tile.a_index)
     return tile;
-  if (tile.k_b != 2 * tile.k)
+  if (tile.k_b != 2 * tile.k || tile.scale_a) // scales go with so many products
     return std::nullopt;
   static thread_local std::vector<std::byte> buffer; // a warp's tile is small, and allocation would show
   const size_t m = tile.m, k = tile.k, k_b = tile.k_b;

@@ -117,10 +117,11 @@ void decode_plainly(FloatFormat format, const void* array, size_t rows, size_t c
   }
 }
 
-// `order` may be empty: ascending. `scales` [rows][columns / scale_block] may be null; only ue8m0 has no
-// significand, so only it can be folded into the exponents.
+// `order` may be empty: ascending. `scales` [rows][columns / scale_block elements] may be null; only ue8m0
+// has no significand, so only it can be folded into the exponents.
 void decode_operand(const DotModel& model, FloatFormat format, const void* array, size_t rows, size_t columns,
-                    const std::vector<size_t>& order, const uint8_t* scales, Operand& out) {
+                    const std::vector<size_t>& order, const uint8_t* scales, size_t scale_block,
+                    Operand& out) {
   // mma.sync of sm_90 treats fp8 as f16.
   const Term* terms = model.scheme == DotScheme::split_quad ? fp8_terms_as_f16(format) : nullptr;
   const FormatTraits t = traits(format);
@@ -134,7 +135,7 @@ void decode_operand(const DotModel& model, FloatFormat format, const void* array
       const uint64_t bits = load_element(array, row * columns + from, bytes);
       Term term = terms != nullptr ? terms[bits] : decode_term(t, bits);
       if (scales != nullptr) {
-        const uint8_t scale = scales[(row * columns + from) / model.scale_block];
+        const uint8_t scale = scales[(row * columns + from) / scale_block];
         if (scale == 0xff)
           term = {0, kNanExponent};
         else if (term.exponent > kZeroExponent && term.exponent < kInfinityExponent)
@@ -297,10 +298,13 @@ void dot_fused(const DotModel& model, const DotTile& tile) {
   const bool sparse = tile.a_index != nullptr;
   const std::vector<size_t> order = k_order(model.scheme, k_count);
   const bool natural = model.scheme == DotScheme::fused;
+  const size_t k_b = sparse ? tile.k_b : k_count;
+  // Scales are for so many products; of B that is more elements where A is sparse.
+  const size_t block_a = model.scale_block, block_b = block_a * (k_b / k_count);
   decode_operand(model, model.a, tile.a, m, k_count, natural ? std::vector<size_t>{} : order, tile.scale_a,
-                 a);
-  decode_operand(model, model.b, tile.b, n, sparse ? tile.k_b : k_count,
-                 natural || sparse ? std::vector<size_t>{} : order, tile.scale_b, b);
+                 block_a, a);
+  decode_operand(model, model.b, tile.b, n, k_b, natural || sparse ? std::vector<size_t>{} : order,
+                 tile.scale_b, block_b, b);
   if (sparse)
     gathered.resize(n, k_count);
   const Operand& met = sparse ? gathered : b;

@@ -74,8 +74,9 @@ std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
     return std::nullopt;
   if (row.scale_vec != Qual::none) {
     const auto scale = float_format(row.scale);
-    return scale ? numeric::dot_model_block_scale(arch, numeric::DotUnit::mma, *a, *b, *scale, row.shape.k,
-                                                  row.shape.k / isa::scales_of(row))
+    const int products = row.sparse == Qual::none ? row.shape.k : row.shape.k / 2;
+    return scale ? numeric::dot_model_block_scale(arch, numeric::DotUnit::mma, *a, *b, *scale, products,
+                                                  products / isa::scales_of(row))
                  : std::nullopt;
   }
   const bool narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;

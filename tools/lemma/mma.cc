@@ -162,8 +162,9 @@ Result<SparseA, std::string> with_metadata(BitMatrix stored, const BitMatrix& fi
   return out;
 }
 
-Result<SparseA, std::string> read_sparse(const MmaOptions& options, Type type, uint64_t m, uint64_t k) {
-  const layout::SparseChunk chunk = layout::sparse_chunk(isa::bits_of(type));
+Result<SparseA, std::string> read_sparse(const MmaOptions& options, const isa::MatrixRow& row, Type type,
+                                         uint64_t m, uint64_t k) {
+  const layout::SparseChunk chunk = layout::sparse_chunk(isa::container_bits(row, Matrix::a, type));
   if (options.metadata.empty()) {
     auto dense = read_matrix(options.a, type, m, k);
     if (!dense)
@@ -216,7 +217,7 @@ Result<Product, std::string> multiply(const MmaOptions& options, const MatrixNam
 
   SparseA a;
   if (sparse) {
-    auto read = read_sparse(options, type(Matrix::a), m, k);
+    auto read = read_sparse(options, row, type(Matrix::a), m, k);
     if (!read)
       return fail(read.error());
     a = std::move(*read);

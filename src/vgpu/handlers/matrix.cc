@@ -253,8 +253,9 @@ bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arc
     return false;
   if (row.scale_vec != Qual::none) {
     const FloatFormat scale = row.scale == Type::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
+    const int products = row.sparse == Qual::none ? row.shape.k : row.shape.k / 2;
     const auto scaled = numeric::dot_model_block_scale(*machine, numeric::DotUnit::mma, *a, *b, scale,
-                                                       row.shape.k, row.shape.k / isa::scales_of(row));
+                                                       products, products / isa::scales_of(row));
     if (scaled)
       plan.model = *scaled;
     return scaled.has_value();
@@ -330,7 +331,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
       !place(2, Matrix::b, MajorOrder::col, plan.b) || !place(3, Matrix::c, MajorOrder::row, plan.c))
     return false;
   if (sparse) { // then metadata and the sparsity selector
-    const int bits = isa::bits_of(isa::type_of(*row, Matrix::a, instruction.types));
+    const int bits = isa::container_bits(*row, Matrix::a, isa::type_of(*row, Matrix::a, instruction.types));
     const auto selector = static_cast<int>(instruction.operands[5].bits);
     plan.sparse = SparseIndex(row->shape.k, bits, selector, row->sparse == Qual::sp_ordered_metadata);
     srcs.push_back(decoder.src(instruction.operands[4], Type::b32));

@@ -1,6 +1,6 @@
 // mma.sp and mma.sp::ordered_metadata on the virtual GPU: every spelling with every selector is run as a
 // kernel and compared with a product of A written out in full. Who holds which element of A, and which bits
-// of metadata, is stated here again, by the PTX ISA's formulae, and not taken from the catalogue.
+// of metadata and scales, is stated here again, by the PTX ISA's formulae, and not taken from the catalogue.
 #include "isa/catalogue.h"
 #include "isa/form.h"
 #include "numeric/convert.h"
@@ -31,7 +31,12 @@ struct Spelled {
   Type d = Type::none, a = Type::none, b = Type::none, c = Type::none;
 
   int k() const { return row->shape.k; }
-  int bits() const { return isa::bits_of(a); }
+  bool containers() const {
+    return row->kind == isa::Qual::kind_f8f6f4 || row->kind == isa::Qual::kind_mxf8f6f4;
+  }
+  bool sm_120() const { return row->kind != isa::Qual::none || row->targets.starts_with("sm_120"); }
+  int bits() const { return containers() ? 8 : isa::bits_of(a); }
+  int scales() const { return isa::scales_of(*row); }
   bool ordered() const { return row->sparse == isa::Qual::sp_ordered_metadata; }
   bool wide_chunks() const { return bits() >= 16; } // metadata of two rows in one register
   int chunk() const { return bits() == 4 ? 8 : bits() == 32 ? 2 : 4; }
@@ -50,13 +55,13 @@ void for_spellings(const std::function<void(const Spelled&)>& f) {
       Diagnostic error;
       const isa::Match* match = cache.find(text, 0, error);
       ASSERT_NE(match, nullptr) << text;
-      ASSERT_EQ(match->types.size(), 4u);
+      ASSERT_GE(match->types.size(), 4u); // and that of the scales
       SCOPED_TRACE(text);
       f({&row, text, match->types[0], match->types[1], match->types[2], match->types[3]});
       ++count;
     }
   }
-  EXPECT_GE(count, 92);
+  EXPECT_GE(count, 190);
 }
 
 using Bits = std::vector<uint64_t>; // row after row
@@ -168,16 +173,34 @@ Words metadata_registers(const Spelled& s, const Sparse& a, int selector) {
   return words;
 }
 
+// Powers of two: of A's row or B's column `line`.
+int scale_exponent(bool of_a, int line, int scale) {
+  return of_a ? (line + scale) % 3 : (line + 2 * scale) % 2;
+}
+
+// Lane 4 * (line % 8), and the one after it for A's rows from 8 on; a byte each, from the lowest.
+Words scale_registers(const Spelled& s, bool of_a) {
+  Words words(32);
+  for (int line = 0; line < (of_a ? kM : kN); ++line)
+    for (int scale = 0; scale < s.scales(); ++scale) {
+      const int exponent = scale_exponent(of_a, line, scale);
+      const int bits = s.row->scale == Type::ue4m3 ? (exponent + 7) << 3 : exponent + 127;
+      words[static_cast<size_t>(line % 8 * 4 + line / 8)] |= static_cast<uint32_t>(bits) << (8 * scale);
+    }
+  return words;
+}
+
 KernelRun run(const Spelled& s, const Sparse& a, const Bits& b, const Bits& c, int selector,
               const Words* metadata = nullptr) {
   Words in;
-  std::string text, lists[5];
-  const Words parts[] = {a_registers(s, a), b_registers(s, b), c_registers(s.c, c),
-                         metadata ? *metadata : metadata_registers(s, a, selector)};
+  std::string text, lists[7];
+  const Words parts[] = {a_registers(s, a),        b_registers(s, b),
+                         c_registers(s.c, c),      metadata ? *metadata : metadata_registers(s, a, selector),
+                         scale_registers(s, true), scale_registers(s, false)};
   text = "  .reg .b64 %src, %dst;\n  mad.wide.u32 %src, %t, 4, %in;\n  mad.wide.u32 %dst, %t, 4, %out;\n";
   size_t index = 0;
   for (const Words& part : parts) {
-    const char name = "abce"[index];
+    const char name = "abcexy"[index];
     text += fmt::format("  .reg .b32 {}<{}>;\n", name, part.size() / 32);
     for (size_t i = 0; i < part.size() / 32; ++i) {
       text += fmt::format("  ld.global.b32 {}{}, [%src+{}];\n", name, i, (in.size() + i * 32) * 4);
@@ -189,15 +212,16 @@ KernelRun run(const Spelled& s, const Sparse& a, const Bits& b, const Bits& c, i
   const size_t d_count = s.d == Type::f16 ? 2 : 4;
   text += fmt::format("  .reg .b32 d<{}>;\n", d_count);
   for (size_t i = 0; i < d_count; ++i)
-    lists[4] += fmt::format("{}d{}", i ? ", " : "", i);
-  text += fmt::format("  {} {{{}}}, {{{}}}, {{{}}}, {{{}}}, {}, {};\n", s.text, lists[4], lists[0], lists[1],
-                      lists[2], lists[3], selector);
+    lists[6] += fmt::format("{}d{}", i ? ", " : "", i);
+  const std::string scales = s.scales() == 0 ? "" : ", x0, {0, 0}, y0, {0, 0}";
+  text += fmt::format("  {} {{{}}}, {{{}}}, {{{}}}, {{{}}}, {}, {}{};\n", s.text, lists[6], lists[0],
+                      lists[1], lists[2], lists[3], selector, scales);
   for (size_t i = 0; i < d_count; ++i)
     text += fmt::format("  st.global.b32 [%dst+{}], d{};\n", i * 128, i);
   LaunchConfig config;
   config.block = {32, 1, 1};
   config.workers = 1;
-  const char* target = s.row->targets.starts_with("sm_120") ? "sm_120a" : "sm_90a";
+  const char* target = s.sm_120() ? "sm_120a" : "sm_90a";
   return run_body(text, config, d_count * 32, in,
                   fmt::format(".version 8.7\n.target {}\n.address_size 64\n", target));
 }
@@ -233,6 +257,12 @@ FloatFormat format_of(Type type) {
     return FloatFormat::e4m3;
   case Type::e5m2:
     return FloatFormat::e5m2;
+  case Type::e3m2:
+    return FloatFormat::e3m2;
+  case Type::e2m3:
+    return FloatFormat::e2m3;
+  case Type::e2m1:
+    return FloatFormat::e2m1;
   default:
     return FloatFormat::f32;
   }
@@ -253,10 +283,11 @@ std::vector<int64_t> small_numbers(Type type, size_t count, numeric::Random& ran
   return values;
 }
 
-Bits encoded(Type type, const std::vector<int64_t>& values) {
+// `shift`: of e2m1 in a container.
+Bits encoded(Type type, const std::vector<int64_t>& values, int shift = 0) {
   Bits bits;
   for (const int64_t value : values)
-    bits.push_back(encode_whole(type, value));
+    bits.push_back(encode_whole(type, value) << shift);
   return bits;
 }
 
@@ -270,16 +301,22 @@ TEST(SparseMma, MultipliesWholeNumbersExactly) {
       const auto av = small_numbers(s.a, static_cast<size_t>(kM * half), random),
                  bv = small_numbers(s.b, static_cast<size_t>(s.k() * kN), random),
                  cv = small_numbers(s.c, static_cast<size_t>(kM * kN), random);
-      a.stored = encoded(s.a, av);
+      const auto shift = [&](Type type) { return s.containers() && type == Type::e2m1 ? 2 : 0; };
+      a.stored = encoded(s.a, av, shift(s.a));
       Bits want;
       for (int i = 0; i < kM * kN; ++i) {
         int64_t sum = cv[static_cast<size_t>(i)];
-        for (int e = i / kN * half; e < (i / kN + 1) * half; ++e)
+        for (int e = i / kN * half; e < (i / kN + 1) * half; ++e) {
+          const int scale = s.scales() == 0 ? 0 : e % half / (half / s.scales());
+          const int power = s.scales() == 0
+                                ? 0
+                                : scale_exponent(true, i / kN, scale) + scale_exponent(false, i % kN, scale);
           sum += av[static_cast<size_t>(e)] *
-                 bv[static_cast<size_t>(a.column[static_cast<size_t>(e)] * kN + i % kN)];
+                 bv[static_cast<size_t>(a.column[static_cast<size_t>(e)] * kN + i % kN)] * (1 << power);
+        }
         want.push_back(encode_whole(s.d, sum));
       }
-      expect_result(s, run(s, a, encoded(s.b, bv), encoded(s.c, cv), selector), want);
+      expect_result(s, run(s, a, encoded(s.b, bv, shift(s.b)), encoded(s.c, cv), selector), want);
     }
   });
 }
@@ -288,7 +325,7 @@ TEST(SparseMma, MultipliesWholeNumbersExactly) {
 TEST(SparseMma, GivesTheBitsOfTheDenseProduct) {
   numeric::Random random(2);
   for_spellings([&](const Spelled& s) {
-    if (isa::is_integer(s.a) || isa::bits_of(s.a) == 8)
+    if (isa::is_integer(s.a) || s.bits() <= 8)
       return;
     Sparse a;
     choose_columns(s, random, a);
