@@ -91,12 +91,35 @@ void print_head() {
              kPtxWidth, "checked");
 }
 
+// "wmma.load.a": what the parts of a list have in common.
+std::string title_of(const isa::MatrixRow& row) {
+  const std::string opcode(isa::to_string(row.opcode));
+  const bool names_matrix = row.opcode == isa::Opcode::wmma_load || row.opcode == isa::Opcode::wmma_store;
+  const std::string of = names_matrix ? fmt::format(".{}", "abcd"[static_cast<int>(row.matrix)]) : "";
+  return opcode + of + (row.sparse == isa::Qual::none ? "" : fmt::format(".{}", isa::to_string(row.sparse)));
+}
+
+// Rows of one title next to each other, in the order in which the titles come first.
+std::vector<const isa::MatrixRow*> by_title(std::vector<const isa::MatrixRow*> rows) {
+  std::vector<std::string> titles;
+  const auto place = [&](const isa::MatrixRow* row) {
+    return std::find(titles.begin(), titles.end(), title_of(*row)) - titles.begin();
+  };
+  for (const isa::MatrixRow* row : rows)
+    if (place(row) == static_cast<std::ptrdiff_t>(titles.size()))
+      titles.push_back(title_of(*row));
+  std::stable_sort(rows.begin(), rows.end(), [&](const isa::MatrixRow* one, const isa::MatrixRow* other) {
+    return place(one) < place(other);
+  });
+  return rows;
+}
+
 void print_rows(const std::vector<const isa::MatrixRow*>& rows) {
   print_head();
   const isa::MatrixRow* last = nullptr;
   size_t checked = 0;
   for (const isa::MatrixRow* row : rows) {
-    if (last && (last->opcode != row->opcode || last->matrix != row->matrix))
+    if (last && title_of(*last) != title_of(*row))
       fmt::print("\n");
     last = row;
     const Checked& by = checked_on_hardware(*row);
@@ -154,10 +177,7 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
   std::string head;
   for (const isa::MatrixRow* row : rows) {
     const std::string pattern = pattern_of(*row);
-    const std::string opcode(isa::to_string(row->opcode));
-    const std::string title = row->spelled == "m" && row->fragments != isa::FragmentRule::m8n8
-                                  ? fmt::format("{}.{}", opcode, "abcd"[static_cast<int>(row->matrix)])
-                                  : opcode;
+    const std::string title = title_of(*row);
     if (title != head)
       fmt::print("\n## {}\n\n| instruction | targets | PTX | checked |\n|---|---|---|---|\n", title);
     head = title;
@@ -172,7 +192,7 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
 int run_isa(const IsaOptions& options) {
   if (options.nvgpu)
     return print_nvgpu_support(options.words, options.json);
-  const std::vector<const isa::MatrixRow*> rows = rows_like(options.words);
+  const std::vector<const isa::MatrixRow*> rows = by_title(rows_like(options.words));
   const std::vector<const isa::Form*> forms =
       options.all ? other_forms(options.words) : std::vector<const isa::Form*>();
   if (options.markdown) {
