@@ -6,9 +6,9 @@
 // sm_80 on is a call of scalar code (scalar_k4), on sm_75 HMMA.884 as on sm_70; fp8 on sm_100 is the code of
 // sm_90, two HMMA of operands widened to f16 and an addition (ptxas 13.0, sm_100 and sm_103). Measured by us
 // on an H200, random, wide, subnormal and special operands, every bit equal: mma and wmma f16 (every pair of
-// accumulators), bf16, tf32, fp8 and f64; mma.sp f16, bf16, tf32 and fp8; wgmma f16 (f16 and f32), bf16, tf32
-// and fp8 (both). Assumed: what was carried over from the nearest form, such as the longer products of sm_70,
-// wgmma's sparse forms, and other machines' sparse forms.
+// accumulators), bf16, tf32, fp8 and f64; mma.sp f16, bf16, tf32 and fp8; wgmma and wgmma.sp f16 (f16 and
+// f32), bf16, tf32 and fp8 (both). Assumed: what was carried over from the nearest form, such as the longer
+// products of sm_70 and the sparse forms of other machines.
 //
 // Tests: tests/unit/numeric/dot_test.cc, arch_test.cc.
 #include "numeric/dot.h"
@@ -199,8 +199,9 @@ std::optional<DotModel> dot_model_sparse(Arch arch, DotUnit unit, FloatFormat a,
   // Stored products count, in the order in which they are stored: for fp8 on sm_90 the assembler converts the
   // low and the high halves of A's registers to f16 and multiplies first by those, then by these.
   std::optional<DotModel> model = dot_model(arch, unit, a, b, c, d, k / 2);
-  // No H200 has fp8 with accumulators of f16.
-  const bool measured = arch == Arch::sm_90 && unit == DotUnit::mma && !(is_fp8(a) && d == FloatFormat::f16);
+  // No H200 has mma.sp of fp8 with accumulators of f16.
+  const bool measured =
+      arch == Arch::sm_90 && (unit == DotUnit::wgmma || !(is_fp8(a) && d == FloatFormat::f16));
   if (model && !measured)
     model->evidence = Evidence::assumed;
   return model;

@@ -75,9 +75,13 @@ std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
   if (row.scale_vec != Qual::none) {
     const auto scale = float_format(row.scale);
     const int products = row.sparse == Qual::none ? row.shape.k : row.shape.k / 2;
-    return scale ? numeric::dot_model_block_scale(arch, numeric::DotUnit::mma, *a, *b, *scale, products,
-                                                  products / isa::scales_of(row))
-                 : std::nullopt;
+    if (!scale)
+      return std::nullopt;
+    auto scaled = numeric::dot_model_block_scale(arch, numeric::DotUnit::mma, *a, *b, *scale, products,
+                                                 products / isa::scales_of(row));
+    if (scaled && row.sparse != Qual::none)
+      scaled->evidence = numeric::Evidence::assumed;
+    return scaled;
   }
   const bool narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;
   const auto model_of_types = row.sparse == Qual::none ? numeric::dot_model : numeric::dot_model_sparse;
