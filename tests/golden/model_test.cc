@@ -6,6 +6,7 @@
 #include "golden/groups.h"
 #include "golden/matrix.h"
 #include "golden/record_file.h"
+#include "layout/sparse.h"
 #include "numeric/dot.h"
 
 #include <gtest/gtest.h>
@@ -43,8 +44,9 @@ class Spelled {
 public:
   explicit Spelled(const MatrixSpelling& s) : s_(s) {
     const layout::Shape& shape = s.row->shape;
-    model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::mma, format_of(s.a), format_of(s.b),
-                                format_of(s.c), format_of(s.d), shape.k);
+    const auto model_of = sparse() ? numeric::dot_model_sparse : numeric::dot_model;
+    model = *model_of(numeric::Arch::sm_90, numeric::DotUnit::mma, format_of(s.a), format_of(s.b),
+                      format_of(s.c), format_of(s.d), shape.k);
     if (s.row->step_k != 0)
       model.max_fused_k = s.row->step_k;
   }
@@ -66,6 +68,34 @@ public:
   DotModel model;
 
 private:
+  bool sparse() const { return s_.row->sparse != isa::Qual::none; }
+
+  // The columns of B that A's stored elements meet, by metadata under selector 0. No spelling here has
+  // elements of four bits.
+  std::vector<uint8_t> columns_of(const Plane& plane, std::span<const std::byte> inputs,
+                                  uint64_t warp) const {
+    const layout::Fragment metadata = isa::metadata_of(*s_.row);
+    const layout::SparseChunk chunk = layout::sparse_chunk(isa::bits_of(s_.a));
+    std::vector<uint8_t> columns;
+    for (int i = 0; i < metadata.rows * metadata.cols; ++i) {
+      const layout::Place place = *metadata.find({i / metadata.cols, i % metadata.cols});
+      uint32_t word;
+      std::memcpy(&word,
+                  inputs.data() + plane.offset_bytes + warp * plane.unit_bytes() +
+                      static_cast<size_t>(place.lane) * 4,
+                  4);
+      const uint32_t bits = word >> (4 * place.elem) & 15;
+      const auto first = static_cast<uint32_t>(i % metadata.cols * chunk.columns);
+      if (chunk.stored == 1) {
+        columns.push_back(static_cast<uint8_t>(first + (bits == 0b1110)));
+      } else {
+        columns.push_back(static_cast<uint8_t>(first + (bits & 3)));
+        columns.push_back(static_cast<uint8_t>(first + (bits >> 2)));
+      }
+    }
+    return columns;
+  }
+
   // Calls f(byte offset in the warp's registers, coordinate) for every element of a fragment.
   template <class F>
   void each(Matrix matrix, Type type, F f) const {
@@ -93,7 +123,8 @@ private:
   void run_warp(const Case& c, std::span<const std::byte> inputs, const DotModel& changed, uint64_t warp,
                 std::vector<std::byte>& outputs) const {
     const layout::Shape& shape = s_.row->shape;
-    const std::vector<std::byte> a = tile(c.inputs[0], Matrix::a, s_.a, inputs, warp, shape.k, false);
+    const int stored = sparse() ? shape.k / 2 : shape.k;
+    const std::vector<std::byte> a = tile(c.inputs[0], Matrix::a, s_.a, inputs, warp, stored, false);
     const std::vector<std::byte> b = tile(c.inputs[1], Matrix::b, s_.b, inputs, warp, shape.k, true);
     const std::vector<std::byte> addend = tile(c.inputs[2], Matrix::c, s_.c, inputs, warp, shape.n, false);
     const size_t size = c.outputs[0].element_bytes;
@@ -101,7 +132,13 @@ private:
     numeric::DotTile dot_tile;
     dot_tile.m = shape.m;
     dot_tile.n = shape.n;
-    dot_tile.k = shape.k;
+    dot_tile.k = stored;
+    dot_tile.k_b = shape.k;
+    std::vector<uint8_t> columns;
+    if (sparse()) {
+      columns = columns_of(c.inputs[3], inputs, warp);
+      dot_tile.a_index = columns.data();
+    }
     dot_tile.a = a.data();
     dot_tile.b = b.data();
     dot_tile.c = addend.data();
@@ -117,6 +154,14 @@ private:
   const MatrixSpelling s_;
 };
 
+// "m16n8k16.row...", "sp.m16n8k16.row....selector0".
+bool is_first_case_of(std::string name, const std::string& spelling) {
+  if (const size_t selector = name.find(".selector0"); selector != std::string::npos)
+    name.erase(selector);
+  const size_t variant = name.starts_with("sp") ? name.find('.') + 1 : 0;
+  return "mma." + name.substr(0, variant) + "sync.aligned." + name.substr(variant) == spelling;
+}
+
 // f(spelled, case, inputs, recorded hashes) for every floating-point spelling without a rounding modifier.
 using Visit = std::function<void(const Spelled&, const Case&, std::span<const std::byte>,
                                  const std::vector<std::string>&)>;
@@ -124,8 +169,8 @@ size_t visit(const Visit& f) {
   size_t count = 0;
   for (const isa::MatrixRow& row : isa::matrix_rows()) {
     const std::string_view name = group_of(row);
-    if ((name != "mma" && name != "mma_narrow") || row.numeric != isa::Numeric::floating ||
-        row.fragments != isa::FragmentRule::mma)
+    if ((name != "mma" && name != "mma_narrow" && name != "mma_sp") ||
+        row.numeric != isa::Numeric::floating || row.fragments != isa::FragmentRule::mma)
       continue;
     const MatrixSpelling s = matrix_spellings(row).front();
     const auto& [group, record] = recorded(name);
@@ -133,7 +178,7 @@ size_t visit(const Visit& f) {
     if (!record.ok())
       return count;
     const auto c = std::find_if(group.cases.begin(), group.cases.end(),
-                                [&](const Case& k) { return "mma.sync.aligned." + k.name == s.text; });
+                                [&](const Case& k) { return is_first_case_of(k.name, s.text); });
     EXPECT_NE(c, group.cases.end()) << s.text;
     std::vector<std::string> hashes;
     for (const auto& [part, hash] : record->cases.at(c->name).parts)
@@ -149,7 +194,7 @@ TEST(Model, GivesTheRecordedBits) {
                                 const std::vector<std::string>& hashes) {
     EXPECT_EQ(s.hashes(c, inputs, s.model), hashes) << c.name;
   });
-  EXPECT_GE(count, 16u);
+  EXPECT_GE(count, 34u);
 }
 
 bool has_fraction(const DotModel& m) {
@@ -183,6 +228,13 @@ TEST(Model, OneStepInsteadOfTwoIsFound) {
     const bool split = m.scheme == DotScheme::split_quad;
     m.scheme = DotScheme::fused;
     return split;
+  });
+}
+
+TEST(Model, StepsOfTwoProductsAreFound) {
+  expect_found("steps of two products", [](DotModel& m) {
+    m.max_fused_k = 2;
+    return m.scheme == DotScheme::fused;
   });
 }
 
