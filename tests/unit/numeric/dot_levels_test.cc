@@ -170,12 +170,36 @@ TEST(DotLevels, ExponentsAtTheEnds) {
         };
         set(product.a, a_field);
         set(product.b, b_field);
+        if (repeat % 3 == 0) // the products alone, and some of them zeros
+          std::ranges::fill(product.c, uint8_t{0});
+        if (repeat % 4 == 0)
+          std::fill_n(product.a.begin(), product.a.size() / 2, uint8_t{0});
         for (size_t i = 3; i < product.c.size(); i += 4)
           if (repeat % 2 != 0) // from the least exponent to the largest
             product.c[i] = static_cast<uint8_t>(random.next());
         product.check(std::string(to_string(ab)) + " at " + std::to_string(a_field) + ", " +
                       std::to_string(b_field));
       }
+  }
+}
+
+// A zero is never the largest term, however large its partner and small the accumulator.
+TEST(DotLevels, ZerosTimesLargeNumbers) {
+  Random random(31);
+  for (const FloatFormat ab : {bf16, tf32}) {
+    const auto model = *dot_model(Arch::sm_90, DotUnit::wgmma, ab, ab, f32, f32, 16);
+    for (int exponent = 0; exponent < 127; exponent += 3) {
+      Product product = product_of(model, 16, 64, 16, OperandClass::ordinary, random);
+      std::ranges::fill(product.a, uint8_t{0});
+      const uint32_t large = static_cast<uint32_t>(127 + exponent) << 23 >> (ab == bf16 ? 16 : 0);
+      for (size_t i = 0; i < product.b.size(); i += bytes_of(ab))
+        std::memcpy(&product.b[i], &large, bytes_of(ab));
+      for (size_t i = 0; i < product.c.size(); i += 4) {
+        const auto c = static_cast<uint32_t>(random.below(0x40000000)); // up to 2
+        std::memcpy(&product.c[i], &c, 4);
+      }
+      product.check(std::string(to_string(ab)) + " 0 times 2^" + std::to_string(exponent));
+    }
   }
 }
 
