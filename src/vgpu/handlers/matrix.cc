@@ -19,6 +19,7 @@
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/matrix_scales.h"
 #include "vgpu/handlers/matrix_sparse.h"
+#include "vgpu/matrix_model.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,6 @@ namespace lemma::vgpu {
 namespace {
 
 using isa::MatrixRow;
-using isa::Numeric;
 using isa::Opcode;
 using isa::Qual;
 using isa::StateSpace;
@@ -193,93 +193,6 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
-std::optional<FloatFormat> float_format(Type type) {
-  switch (type) {
-  case Type::f16:
-    return FloatFormat::f16;
-  case Type::bf16:
-    return FloatFormat::bf16;
-  case Type::tf32:
-    return FloatFormat::tf32;
-  case Type::f32:
-    return FloatFormat::f32;
-  case Type::f64:
-    return FloatFormat::f64;
-  case Type::e4m3:
-    return FloatFormat::e4m3;
-  case Type::e5m2:
-    return FloatFormat::e5m2;
-  case Type::e3m2:
-    return FloatFormat::e3m2;
-  case Type::e2m3:
-    return FloatFormat::e2m3;
-  case Type::e2m1:
-    return FloatFormat::e2m1;
-  default:
-    return std::nullopt;
-  }
-}
-
-numeric::IntegerFormat integer_format(Type type) {
-  switch (type) {
-  case Type::s4:
-    return numeric::IntegerFormat::s4;
-  case Type::u4:
-    return numeric::IntegerFormat::u4;
-  case Type::s8:
-    return numeric::IntegerFormat::s8;
-  default:
-    return numeric::IntegerFormat::u8;
-  }
-}
-
-// Of the machine whose arithmetic the program has; false where none is known.
-bool choose_model(const MatrixRow& row, const Instruction& instruction, Arch arch, MmaPlan& plan) {
-  const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, instruction.types); };
-  if (row.op != Qual::none) {
-    plan.model = numeric::dot_model_bits(row.op == Qual::xor_ ? numeric::DotScheme::xor_popc
-                                                              : numeric::DotScheme::and_popc);
-    return true;
-  }
-  if (row.numeric == Numeric::integer) {
-    plan.model = numeric::dot_model_integer(integer_format(type(Matrix::a)), integer_format(type(Matrix::b)),
-                                            instruction.has(Qual::satfinite));
-    return true;
-  }
-  const auto machine = numeric::arch_of_target(arch.sm);
-  const auto a = float_format(type(Matrix::a)), b = float_format(type(Matrix::b)),
-             c = float_format(type(Matrix::c)), d = float_format(type(Matrix::d));
-  if (!machine || !a || !b || !c || !d)
-    return false;
-  if (row.scale_vec != Qual::none) {
-    const FloatFormat scale = row.scale == Type::ue4m3 ? FloatFormat::ue4m3 : FloatFormat::ue8m0;
-    const int products = row.sparse == Qual::none ? row.shape.k : row.shape.k / 2;
-    const auto scaled = numeric::dot_model_block_scale(*machine, numeric::DotUnit::mma, *a, *b, scale,
-                                                       products, products / isa::scales_of(row));
-    if (scaled)
-      plan.model = *scaled;
-    return scaled.has_value();
-  }
-  // With C in f32 and D in f16 the assembler makes an f32 product and converts it (sm_80 and up).
-  plan.narrow_result = *c == FloatFormat::f32 && *d == FloatFormat::f16;
-  const auto model_of = row.sparse == Qual::none ? numeric::dot_model : numeric::dot_model_sparse;
-  const auto model = model_of(*machine, numeric::DotUnit::mma, *a, *b, *c,
-                              plan.narrow_result ? FloatFormat::f32 : *d, row.shape.k);
-  if (!model)
-    return false;
-  plan.model = *model;
-  if (row.step_k != 0 && (model->max_fused_k == 0 || model->max_fused_k > row.step_k))
-    plan.model.max_fused_k = row.step_k;
-  const std::pair<Qual, numeric::Rounding> roundings[] = {{Qual::rn, numeric::Rounding::rn},
-                                                          {Qual::rz, numeric::Rounding::rz},
-                                                          {Qual::rm, numeric::Rounding::rm},
-                                                          {Qual::rp, numeric::Rounding::rp}};
-  for (const auto& [qual, rounding] : roundings)
-    if (row.rounding && instruction.has(qual))
-      plan.model.rounding = rounding;
-  return true;
-}
-
 // `.alayout` or `.blayout`: the first and the second of the two.
 MajorOrder written_order(const Instruction& instruction, Matrix matrix) {
   int to_skip = matrix == Matrix::b ? 1 : 0;
@@ -305,8 +218,13 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   if (!row || instruction.operands.size() != scale_operands + (scaled ? 4 : 0))
     return false;
   MmaPlan plan;
-  if (!choose_model(*row, instruction, decoder.program().arch(), plan))
+  const auto machine = numeric::arch_of_target(decoder.program().arch().sm);
+  const auto model =
+      machine ? matrix_model(*row, instruction.quals, instruction.types, *machine) : std::nullopt;
+  if (!model)
     return false;
+  plan.model = model->dot;
+  plan.narrow_result = model->narrow_result;
   plan.shape = row->shape;
   plan.matrices = row->fragments == isa::FragmentRule::mma_m8n8k4 ? 4 : 1;
   plan.flops = isa::flops_of(*row);

@@ -10,10 +10,12 @@
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc; recorded
 // hardware bits: tests/golden, group wgmma.
+#include "isa/catalogue.h"
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/matrix_sparse.h"
+#include "vgpu/matrix_model.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +29,6 @@ using isa::Opcode;
 using isa::Qual;
 using isa::Type;
 using layout::SmemDescriptor;
-using numeric::FloatFormat;
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::OperandKind;
@@ -442,51 +443,6 @@ Step run_wait(Exec& x, const DecodedInst& in) {
 
 // --- decoding ---
 
-std::optional<FloatFormat> float_format(Type type) {
-  switch (type) {
-  case Type::f16:
-    return FloatFormat::f16;
-  case Type::bf16:
-    return FloatFormat::bf16;
-  case Type::tf32:
-    return FloatFormat::tf32;
-  case Type::f32:
-    return FloatFormat::f32;
-  case Type::e4m3:
-    return FloatFormat::e4m3;
-  case Type::e5m2:
-    return FloatFormat::e5m2;
-  default:
-    return std::nullopt;
-  }
-}
-
-// Of the machine whose arithmetic the program has. Types come as D A B.
-bool choose_model(const Instruction& instruction, Arch arch, WgmmaPlan& plan) {
-  const Type d = instruction.type(0), a = instruction.type(1), b = instruction.type(2);
-  if (a == Type::b1) {
-    plan.model = numeric::dot_model_bits(numeric::DotScheme::and_popc);
-    return true;
-  }
-  if (a == Type::s8 || a == Type::u8) {
-    const auto format = [](Type type) {
-      return type == Type::s8 ? numeric::IntegerFormat::s8 : numeric::IntegerFormat::u8;
-    };
-    plan.model = numeric::dot_model_integer(format(a), format(b), instruction.has(Qual::satfinite));
-    return true;
-  }
-  const auto machine = numeric::arch_of_target(arch.sm);
-  const auto a_format = float_format(a), b_format = float_format(b), d_format = float_format(d);
-  if (!machine || !a_format || !b_format || !d_format)
-    return false;
-  const auto model_of = plan.sparse ? numeric::dot_model_sparse : numeric::dot_model;
-  const auto model =
-      model_of(*machine, numeric::DotUnit::wgmma, *a_format, *b_format, *d_format, *d_format, plan.k);
-  if (model)
-    plan.model = *model;
-  return model.has_value();
-}
-
 uint32_t sign_bits(Type type) {
   switch (isa::bits_of(type)) {
   case 8:
@@ -518,8 +474,13 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
         SparseIndex(plan.k, isa::bits_of(instruction.type(1)), static_cast<int>(operands[4].bits), false);
     plan.b_row_chunks = kSparseRowChunks;
   }
-  if (!choose_model(instruction, decoder.program().arch(), plan))
+  const isa::MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
+  const auto machine = numeric::arch_of_target(decoder.program().arch().sm);
+  const auto model =
+      row && machine ? matrix_model(*row, instruction.quals, instruction.types, *machine) : std::nullopt;
+  if (!model)
     return false;
+  plan.model = model->dot;
   plan.d_bytes = instruction.type(0) == Type::f16 ? 2 : 4;
   plan.a_in_registers = operands[1].kind == OperandKind::vector;
   std::vector<Slot> dsts, srcs;
