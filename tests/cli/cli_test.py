@@ -261,28 +261,46 @@ class Cli(unittest.TestCase):
             registers = np.load(self.path(f"{case}/{plane}.{where}.npy"))  # [unit][register][lane][element]
             facts = json.loads(self.call("layout", name, "--operand", plane, "--json").stdout)["operands"][0]
             matrix = np.zeros((len(registers), facts["rows"], facts["cols"]), registers.dtype)
+            seen = set()
             for e in facts["elements"]:
-                element = e["bits"][0] // facts["element_bits"]
-                matrix[:, e["row"], e["col"]] = registers[:, e["register"], e["lane"], element]
+                at = e["row"], e["col"]
+                if at in seen:  # a copy, of another selector
+                    continue
+                seen.add(at)
+                if plane == "metadata":  # whole registers
+                    matrix[:, e["row"], e["col"]] = registers[:, 0, e["lane"], 0] >> e["bits"][0] & 15
+                else:
+                    element = e["bits"][0] // facts["element_bits"]
+                    matrix[:, e["row"], e["col"]] = registers[:, e["register"], e["lane"], element]
             out[plane] = matrix
         return out
 
     def test_mma_gives_the_bits_of_the_virtual_gpu(self):
         """Which are the recorded ones of an H200 (golden.mma); registers become matrices by lemma layout."""
-        for spelling in ("m16n8k16.row.col.f32.f16.f16.f32", "m16n8k8.row.col.f16.f16.f16.f16",
-                         "m16n8k16.row.col.f32.bf16.bf16.f32", "m16n8k8.row.col.f32.tf32.tf32.f32",
-                         "m16n8k8.row.col.rz.f64.f64.f64.f64", "m16n8k32.row.col.satfinite.s32.s8.u8.s32"):
-            self.call("record", "--dump", "mma/" + spelling, self.path(spelling))
+        for case in ("mma/m16n8k16.row.col.f32.f16.f16.f32", "mma/m16n8k8.row.col.f16.f16.f16.f16",
+                     "mma/m16n8k16.row.col.f32.bf16.bf16.f32", "mma/m16n8k8.row.col.f32.tf32.tf32.f32",
+                     "mma/m16n8k8.row.col.rz.f64.f64.f64.f64", "mma/m16n8k32.row.col.satfinite.s32.s8.u8.s32",
+                     "mma_narrow/m16n8k32.row.col.f32.e4m3.e5m2.f32",
+                     "mma_sp/sp::ordered_metadata.m16n8k32.row.col.f32.f16.f16.f32.selector0",
+                     "mma_sp/sp.m16n8k16.row.col.f32.tf32.tf32.f32.selector0"):
+            group, spelling = case.split("/")
+            sparse = group == "mma_sp"
+            self.call("record", "--dump", case, self.path(spelling))
             name = "mma.sync.aligned." + spelling
-            units = self.matrices(name, spelling, "abcd")
-            if "s8" in spelling:
+            if sparse:
+                kind, rest = spelling.removesuffix(".selector0").split(".", 1)
+                name = f"mma.{kind}.sync.aligned.{rest}"
+            units = self.matrices(name, spelling, ["a", "b", "c", "d"] + ["metadata"] * sparse)
+            if ".s8" in spelling:
                 units["a"], units["c"] = units["a"].view(np.int8), units["c"].view(np.int32)
             for unit in (0, len(units["d"]) // 2, len(units["d"]) - 1):  # ordinary, cancelling, special operands
                 files = [self.save(f"{plane}.npy", units[plane][unit]) for plane in "abc"]
+                if sparse:
+                    files += ["--metadata", self.save("metadata.npy", units["metadata"][unit])]
                 done = self.call("mma", name, *files, "-o", self.path("out.npy"))
                 self.assertEqual(done.stdout, "")
                 got = np.load(self.path("out.npy"))
-                self.assertEqual(got.tobytes(), units["d"][unit].tobytes(), (spelling, unit))
+                self.assertEqual(got.tobytes(), units["d"][unit].tobytes(), (case, unit))
 
     def test_mma_of_integers(self):
         rng = np.random.default_rng(1)
