@@ -72,7 +72,8 @@ lemma_status lemma_copy_to_device(lemma_device* device, uint64_t address, const 
 lemma_status lemma_copy_from_device(lemma_device* device, void* destination, uint64_t address,
                                     uint64_t size_bytes);
 
-/* name: for messages; arch: what a virtual GPU is ("sm_90a"); both may be null. Release with lemma_module_unload.
+/* name: for messages; arch: what a virtual GPU is ("sm_90a"); both may be null. Release with
+ * lemma_module_unload.
  */
 lemma_status lemma_module_load(lemma_device* device, const char* text, size_t text_bytes, const char* name,
                                const char* arch, lemma_module** module);

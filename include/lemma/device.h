@@ -181,8 +181,8 @@ private:
 struct LoadOptions {
   std::string name = "<ptx>"; // for messages
   // What the virtual GPU is for this module: "sm_90a". Its arithmetic and limits; a module that it cannot run
-  // is rejected. Empty: what the device is (DeviceOptions::arch), else the module's .target. A real GPU is what
-  // it is.
+  // is rejected. Empty: what the device is (DeviceOptions::arch), else the module's .target. A real GPU is
+  // what it is.
   std::string arch = {};
 };
 

@@ -66,7 +66,7 @@ struct UninitializedRead {
   Dim3 cta{};
   uint32_t warp = 0;
   int32_t lane = -1; // -1: the warp as a whole
-  std::string what; // "register %r5", "shared memory at 0x410", ...
+  std::string what;  // "register %r5", "shared memory at 0x410", ...
   uint64_t count = 0;
 };
 

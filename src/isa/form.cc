@@ -25,7 +25,6 @@ std::vector<FormRow> all_rows() {
 #include "isa/forms/half.inc"
 #include "isa/forms/integer.inc"
 #include "isa/forms/logic.inc"
-#include "isa/forms/matrix.inc"
 #include "isa/forms/synchronization.inc"
 #include "isa/forms/tcgen05.inc"
 #include "isa/forms/texture.inc"

@@ -7,7 +7,8 @@
 //   bits 63..62  swizzle: 0 none, 1 128B, 2 64B, 3 32B
 //
 // A matrix is MN x K: M x K of A, N x K of B, where K takes 32 bytes, or 64 of the B of a sparse product. Its
-// unit is a chunk of 16 bytes along the major dimension. With `line` the bytes of a swizzle line and T the elements of a chunk, chunks lie at
+// unit is a chunk of 16 bytes along the major dimension. With `line` the bytes of a swizzle line and T the
+// elements of a chunk, chunks lie at
 //
 //   major  swizzle  chunk (row r of MN, chunk c of K)
 //   K      none     r % 8 * 16 + r / 8 * stride + c * leading
@@ -58,9 +59,7 @@ struct SmemDescriptor {
   }
 
 private:
-  uint32_t place(uint32_t offset) const {
-    return swizzle_address(start + offset, swizzle, base_offset);
-  }
+  uint32_t place(uint32_t offset) const { return swizzle_address(start + offset, swizzle, base_offset); }
 };
 
 } // namespace lemma::layout

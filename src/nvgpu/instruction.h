@@ -47,7 +47,8 @@ struct MatrixQuery {
 };
 // The shapes of such forms, "m16n8k8", each once, in table order.
 std::vector<std::string> legal_shapes(const MatrixQuery& query);
-// The types of such forms, "f16 x f16 + f32 -> f32"; of the query's types only the first multiplicand's counts.
+// The types of such forms, "f16 x f16 + f32 -> f32"; of the query's types only the first multiplicand's
+// counts.
 std::vector<std::string> legal_types(const MatrixQuery& query);
 
 } // namespace lemma::nvgpu

@@ -1,5 +1,6 @@
-// The one place where fmt's code is compiled: Debian ships fmt as headers and a shared library, and Lemma links into
-// one binary. Every other file includes <fmt/format.h> without FMT_HEADER_ONLY and finds the definitions here.
+// The one place where fmt's code is compiled: Debian ships fmt as headers and a shared library, and Lemma
+// links into one binary. Every other file includes <fmt/format.h> without FMT_HEADER_ONLY and finds the
+// definitions here.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
@@ -13,7 +14,7 @@ template FMT_API auto locale_ref::get<std::locale>() const -> std::locale;
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view,
-                                 basic_format_args<FMT_BUFFER_CONTEXT(char)>, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(char)>,
+                                 locale_ref);
 } // namespace detail
 FMT_END_NAMESPACE

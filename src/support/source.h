@@ -1,5 +1,5 @@
-// Source text and positions in it. A position is a byte offset, so that tokens stay small; line and column are
-// worked out when a message is printed.
+// Source text and positions in it. A position is a byte offset, so that tokens stay small; line and column
+// are worked out when a message is printed.
 //
 // Tests: tests/unit/support/.
 #pragma once

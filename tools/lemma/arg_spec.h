@@ -4,10 +4,9 @@
 //   too), or
 //                                       bits as PTX writes them: 0f3F800000, 0d3FF0000000000000
 //   bytes=@FILE                         the file's bytes, by value
-//   tmap=@FILE.json                     a tensor map of another argument's memory, by value (tensor_map_file.h)
-//   buf=BYTES                           scratch memory, poisoned
-//   in=FILE                             memory that holds the file
-//   out=FILE:BYTES                      zeroed memory, written to FILE afterwards
+//   tmap=@FILE.json                     a tensor map of another argument's memory, by value
+//   (tensor_map_file.h) buf=BYTES                           scratch memory, poisoned in=FILE memory that
+//   holds the file out=FILE:BYTES                      zeroed memory, written to FILE afterwards
 //   out=FILE:f32[M,N]                   the same, with size, element type and shape (of FILE.npy) as named
 //   inout=FILE:OUTFILE                  memory that holds FILE, written to OUTFILE afterwards
 //   expect=FILE[:TOLERANCE]             no argument: what the out or inout before it must hold

@@ -1,4 +1,5 @@
-// arc4random, which libstdc++'s std::random_device calls, for the portable binary: glibc has it only since 2.36.
+// arc4random, which libstdc++'s std::random_device calls, for the portable binary: glibc has it only
+// since 2.36.
 #include <sys/random.h>
 
 #include <cstdint>

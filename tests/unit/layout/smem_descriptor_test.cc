@@ -1,5 +1,5 @@
-// Matrix descriptors and swizzles: fields, and where elements of the usual tiles lie, stated without formulas of
-// chunks.
+// Matrix descriptors and swizzles: fields, and where elements of the usual tiles lie, stated without formulas
+// of chunks.
 #include "layout/smem_descriptor.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace {
 constexpr Swizzle kSwizzles[] = {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128};
 
 TEST(Swizzle, MovesChunksWithinALine) {
-  // Row r of 128-byte lines has its chunk c at c ^ (r % 8); 64-byte lines change every second row, 32-byte lines
-  // every fourth.
+  // Row r of 128-byte lines has its chunk c at c ^ (r % 8); 64-byte lines change every second row, 32-byte
+  // lines every fourth.
   for (uint32_t row = 0; row < 32; ++row)
     for (uint32_t chunk = 0; chunk < 8; ++chunk) {
       EXPECT_EQ(swizzle_address(row * 128 + chunk * 16, Swizzle::b128), row * 128 + (chunk ^ row % 8) * 16);
@@ -55,9 +55,9 @@ TEST(SmemDescriptor, EncodesWhatItDecodes) {
   }
 }
 
-// A tile of 64 rows of a whole line, as TMA writes it: row r at r * line, its chunks swizzled. K steps within the
-// line move the start address.
-// The B of a sparse product has 64 bytes in K: two lines of a 32-byte swizzle, `leading` apart.
+// A tile of 64 rows of a whole line, as TMA writes it: row r at r * line, its chunks swizzled. K steps within
+// the line move the start address. The B of a sparse product has 64 bytes in K: two lines of a 32-byte
+// swizzle, `leading` apart.
 TEST(SmemDescriptor, KMajorGoesOnInTheNextLine) {
   const SmemDescriptor d{.start = 1024, .leading = 4096, .stride = 256, .swizzle = Swizzle::b32};
   EXPECT_EQ(d.k_major_chunk(0, 1), 1024u + 16);
