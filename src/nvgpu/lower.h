@@ -22,6 +22,14 @@ public:
 protected:
   PtxCall ptx(mlir::OpBuilder& builder, mlir::Location where) const { return {builder, where, target_}; }
   PtxTarget& target() const { return target_; }
+  // Puts what the PTX writes, one value for each result, in the operation's place.
+  static mlir::LogicalResult replace(Op op, mlir::ConversionPatternRewriter& rewriter,
+                                     const mlir::FailureOr<mlir::SmallVector<mlir::Value>>& written) {
+    if (mlir::failed(written))
+      return mlir::failure();
+    rewriter.replaceOp(op, *written);
+    return mlir::success();
+  }
 
 private:
   PtxTarget& target_;

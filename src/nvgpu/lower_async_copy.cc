@@ -91,13 +91,11 @@ struct LowerWait : Lowering<DeviceAsyncWaitOp> {
   using Lowering::Lowering;
   LogicalResult matchAndRewrite(DeviceAsyncWaitOp op, OpAdaptor,
                                 ConversionPatternRewriter& rewriter) const override {
-    if (failed(ptx(rewriter, op.getLoc())
-                   .spelled("cp.async.wait_group")
-                   .text(std::to_string(op.getNumGroups().value_or(0)))
-                   .emit()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, op.getLoc())
+                       .spelled("cp.async.wait_group")
+                       .text(std::to_string(op.getNumGroups().value_or(0)))
+                       .emit());
   }
 };
 

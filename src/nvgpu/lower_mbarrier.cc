@@ -66,15 +66,13 @@ struct LowerInit : Lowering<MBarrierInitOp> {
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
     const IdAndPredicate last(adaptor.getIdAndPredicate());
-    if (failed(ptx(rewriter, where)
-                   .spelled("mbarrier.init.shared.b64")
-                   .only_if(last.predicate)
-                   .address(barrier_address(rewriter, where, adaptor.getBarriers(), last.id))
-                   .reads(as_i32(rewriter, where, adaptor.getCount()))
-                   .emit()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, where)
+                       .spelled("mbarrier.init.shared.b64")
+                       .only_if(last.predicate)
+                       .address(barrier_address(rewriter, where, adaptor.getBarriers(), last.id))
+                       .reads(as_i32(rewriter, where, adaptor.getCount()))
+                       .emit());
   }
 };
 
@@ -83,17 +81,13 @@ struct LowerTestWait : Lowering<MBarrierTestWaitOp> {
   LogicalResult matchAndRewrite(MBarrierTestWaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
-    const auto complete =
-        ptx(rewriter, where)
-            .spelled("mbarrier.test_wait.shared.b64")
-            .writes(rewriter.getI1Type())
-            .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
-            .reads(adaptor.getToken())
-            .emit();
-    if (failed(complete))
-      return failure();
-    rewriter.replaceOp(op, *complete);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, where)
+                       .spelled("mbarrier.test_wait.shared.b64")
+                       .writes(rewriter.getI1Type())
+                       .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
+                       .reads(adaptor.getToken())
+                       .emit());
   }
 };
 
@@ -102,16 +96,12 @@ struct LowerArrive : Lowering<MBarrierArriveOp> {
   LogicalResult matchAndRewrite(MBarrierArriveOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
-    const auto state =
-        ptx(rewriter, where)
-            .spelled("mbarrier.arrive.shared.b64")
-            .writes(rewriter.getI64Type())
-            .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
-            .emit();
-    if (failed(state))
-      return failure();
-    rewriter.replaceOp(op, *state);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, where)
+                       .spelled("mbarrier.arrive.shared.b64")
+                       .writes(rewriter.getI64Type())
+                       .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
+                       .emit());
   }
 };
 
@@ -120,17 +110,13 @@ struct LowerArriveNoComplete : Lowering<MBarrierArriveNoCompleteOp> {
   LogicalResult matchAndRewrite(MBarrierArriveNoCompleteOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
-    const auto state =
-        ptx(rewriter, where)
-            .spelled("mbarrier.arrive.noComplete.shared.b64")
-            .writes(rewriter.getI64Type())
-            .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
-            .reads(as_i32(rewriter, where, adaptor.getCount()))
-            .emit();
-    if (failed(state))
-      return failure();
-    rewriter.replaceOp(op, *state);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, where)
+                       .spelled("mbarrier.arrive.noComplete.shared.b64")
+                       .writes(rewriter.getI64Type())
+                       .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
+                       .reads(as_i32(rewriter, where, adaptor.getCount()))
+                       .emit());
   }
 };
 
@@ -140,16 +126,14 @@ struct LowerArriveExpectTx : Lowering<MBarrierArriveExpectTxOp> {
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
     const IdAndPredicate last(adaptor.getIdAndPredicate());
-    if (failed(ptx(rewriter, where)
-                   .spelled("mbarrier.arrive.expect_tx.shared.b64")
-                   .only_if(last.predicate)
-                   .text("_")
-                   .address(barrier_address(rewriter, where, adaptor.getBarriers(), last.id))
-                   .reads(as_i32(rewriter, where, adaptor.getTxcount()))
-                   .emit()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, where)
+                       .spelled("mbarrier.arrive.expect_tx.shared.b64")
+                       .only_if(last.predicate)
+                       .text("_")
+                       .address(barrier_address(rewriter, where, adaptor.getBarriers(), last.id))
+                       .reads(as_i32(rewriter, where, adaptor.getTxcount()))
+                       .emit());
   }
 };
 
@@ -165,16 +149,14 @@ struct LowerTryWaitParity : Lowering<MBarrierTryWaitParityOp> {
       parity = LLVM::AndOp::create(
           rewriter, where, parity,
           LLVM::ConstantOp::create(rewriter, where, parity.getType(), rewriter.getI32IntegerAttr(1)));
-    if (failed(ptx(rewriter, where)
-                   .spelled("mbarrier.try_wait.parity.shared.b64")
-                   .until_true()
-                   .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
-                   .reads(parity)
-                   .reads(as_i32(rewriter, where, adaptor.getTicks()))
-                   .emit()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, where)
+                       .spelled("mbarrier.try_wait.parity.shared.b64")
+                       .until_true()
+                       .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
+                       .reads(parity)
+                       .reads(as_i32(rewriter, where, adaptor.getTicks()))
+                       .emit());
   }
 };
 

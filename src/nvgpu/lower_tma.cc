@@ -67,17 +67,15 @@ struct LowerStore : Lowering<TmaAsyncStoreOp> {
   LogicalResult matchAndRewrite(TmaAsyncStoreOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
     const Location where = op.getLoc();
-    if (failed(
-            ptx(rewriter, where)
-                .spelled(fmt::format("cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group",
-                                     adaptor.getCoordinates().size()))
-                .only_if(adaptor.getPredicate())
-                .address(adaptor.getTensorMapDescriptor(), as_i32s(rewriter, where, adaptor.getCoordinates()))
-                .address(box_address(rewriter, where, *getTypeConverter(), op.getSrc(), adaptor.getSrc()))
-                .emit()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+    return replace(
+        op, rewriter,
+        ptx(rewriter, where)
+            .spelled(fmt::format("cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group",
+                                 adaptor.getCoordinates().size()))
+            .only_if(adaptor.getPredicate())
+            .address(adaptor.getTensorMapDescriptor(), as_i32s(rewriter, where, adaptor.getCoordinates()))
+            .address(box_address(rewriter, where, *getTypeConverter(), op.getSrc(), adaptor.getSrc()))
+            .emit());
   }
 };
 
@@ -85,14 +83,12 @@ struct LowerPrefetch : Lowering<TmaPrefetchOp> {
   using Lowering::Lowering;
   LogicalResult matchAndRewrite(TmaPrefetchOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
-    if (failed(ptx(rewriter, op.getLoc())
-                   .spelled("prefetch.tensormap")
-                   .only_if(adaptor.getPredicate())
-                   .address(adaptor.getTensorMapDescriptor())
-                   .emit()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, op.getLoc())
+                       .spelled("prefetch.tensormap")
+                       .only_if(adaptor.getPredicate())
+                       .address(adaptor.getTensorMapDescriptor())
+                       .emit());
   }
 };
 
@@ -101,14 +97,12 @@ struct LowerFence : Lowering<TmaFenceOp> {
   using Lowering::Lowering;
   LogicalResult matchAndRewrite(TmaFenceOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter& rewriter) const override {
-    if (failed(ptx(rewriter, op.getLoc())
-                   .spelled("fence.proxy.tensormap::generic.acquire.sys")
-                   .address(adaptor.getTensorMapDescriptor())
-                   .text("128") // bytes: a tensor map's size
-                   .emit()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+    return replace(op, rewriter,
+                   ptx(rewriter, op.getLoc())
+                       .spelled("fence.proxy.tensormap::generic.acquire.sys")
+                       .address(adaptor.getTensorMapDescriptor())
+                       .text("128") // bytes: a tensor map's size
+                       .emit());
   }
 };
 
