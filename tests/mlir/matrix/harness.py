@@ -66,6 +66,18 @@ def round_up(value, step):
     return -(-value // step) * step
 
 
+class Lines:
+    """The lines of a program, and for each the row that it is of, or None."""
+
+    def __init__(self):
+        self.lines, self.owner = [], []
+
+    def __call__(self, text, row=None):
+        for line in text.split("\n"):
+            self.lines.append(line)
+            self.owner.append(row)
+
+
 class Batch:
     """Rows of one target that run in one kernel."""
 
@@ -126,13 +138,7 @@ class Batch:
 
     def mlir(self):
         """The program, and for each line the row that it is of."""
-        lines, owner = [], []
-
-        def add(text, row=None):
-            for line in text.split("\n"):
-                lines.append(line)
-                owner.append(row)
-
+        add = Lines()
         add(f"gpu.module @{self.name} {{")
         words = {"in_type": f"memref<{self.total_in}xi32>", "out_type": f"memref<{self.total_out}xi32>"}
         words |= self.words_of_mlir()
@@ -152,18 +158,12 @@ class Batch:
             for line in row.mlir(prefix):
                 add(f"    {line.format(**words)}", row)
         add("    gpu.return\n  }\n}")
-        return lines, owner
+        return add.lines, add.owner
 
     def ptx(self):
         version = max((row.since for row in self.rows), default=(8, 0))
         version = max(version, (8, 0), (8, 7) if self.arch.startswith("sm_12") else (8, 0))
-        lines, owner = [], []
-
-        def add(text, row=None):
-            for line in text.split("\n"):
-                lines.append(line)
-                owner.append(row)
-
+        add = Lines()
         add(f".version {version[0]}.{version[1]}\n.target {self.arch}\n.address_size 64\n{self.ptx_globals()}")
         add(".visible .entry batch(.param .u64 input, .param .u64 output)\n{")
         add("  .reg .b32 %lane, %cta, %threads;\n  .reg .b64 %in0, %out0, %in, %out;")
@@ -180,7 +180,7 @@ class Batch:
                 add(f"  {line}", row)
             add("  }", row)
         add("  ret;\n}")
-        return lines, owner
+        return add.lines, add.owner
 
     # -- steps
 

@@ -9,7 +9,7 @@ import json
 import numpy as np
 
 import values
-from harness import Batch, Row
+from harness import Batch, Lines, Row
 
 SHARED = "#gpu.address_space<workgroup>"
 THREADS = 64
@@ -248,13 +248,7 @@ class Copies(Batch):
         return row.begin_out * 4, self.ctas * REGION_BYTES
 
     def mlir(self):
-        lines, owner = [], []
-
-        def add(text, row=None):
-            for line in text.split("\n"):
-                lines.append(line)
-                owner.append(row)
-
+        add = Lines()
         words = {"in_type": f"memref<{self.total_in}xi32>", "out_type": f"memref<{self.total_out}xi32>",
                  "shared_type": f"memref<?xi8, {SHARED}>", "words_type": f"memref<{REGION_BYTES // 4}xi32, {SHARED}>",
                  "group": f"!nvgpu.mbarrier.group<memorySpace = {SHARED}, num_barriers = {len(self.rows)}>"}
@@ -282,16 +276,10 @@ class Copies(Batch):
             for line in row.body(prefix, number):
                 add("    " + line.format(**words), row)
         add("    gpu.return\n  }\n}")
-        return lines, owner
+        return add.lines, add.owner
 
     def ptx(self):
-        lines, owner = [], []
-
-        def add(text, row=None):
-            for line in text.split("\n"):
-                lines.append(line)
-                owner.append(row)
-
+        add = Lines()
         maps = "".join(f", .param .align 64 .b8 map{number}[128]" for number in range(len(self.rows)))
         add(f".version 8.1\n.target {self.arch}\n.address_size 64\n.extern .shared .align 1024 .b8 dynamic[];\n"
             f".visible .entry batch(.param .u64 input, .param .u64 output{maps})\n{{\n"
@@ -314,7 +302,7 @@ class Copies(Batch):
                 add(f"  {line}", row)
             add("  }", row)
         add("  ret;\n}")
-        return lines, owner
+        return add.lines, add.owner
 
     def program(self, suffix):
         # Maps are memory, which `lemma run` makes for a program in MLIR.

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 import values
-from harness import Batch, Row
+from harness import Batch, Lines, Row
 from mma import MLIR
 
 THREADS = 128
@@ -315,13 +315,7 @@ class Products(Batch):
         return names
 
     def mlir(self):
-        lines, owner = [], []
-
-        def add(text, row=None):
-            for line in text.split("\n"):
-                lines.append(line)
-                owner.append(row)
-
+        add = Lines()
         maps = self.map_names()
         element = MLIR[self.rows[0].d]
         in_type, out_type = f"memref<{self.total_in}xi32>", f"memref<{self.out_elements}x{element}>"
@@ -357,16 +351,10 @@ class Products(Batch):
             for line in row.mlir_lines(prefix, maps, shared_type):
                 add("    " + line.replace("{in_type}", in_type).replace("{out_type}", out_type), row)
         add("    gpu.return\n  }\n}")
-        return lines, owner
+        return add.lines, add.owner
 
     def ptx(self):
-        lines, owner = [], []
-
-        def add(text, row=None):
-            for line in text.split("\n"):
-                lines.append(line)
-                owner.append(row)
-
+        add = Lines()
         version = max([row.since for row in self.rows] + [(8, 0)])
         add(f".version {version[0]}.{version[1]}\n.target {self.arch}\n.address_size 64\n"
             f".extern .shared .align 1024 .b8 shared[];\n"
@@ -396,7 +384,7 @@ class Products(Batch):
                 add(f"  {line}", row)
             add("  }", row)
         add("  ret;\n}")
-        return lines, owner
+        return add.lines, add.owner
 
     def arguments(self, suffix):
         output = f"out={self.path(suffix + '.out')}:{self.total_out * 4}"
