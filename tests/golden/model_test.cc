@@ -6,8 +6,8 @@
 #include "golden/groups.h"
 #include "golden/matrix.h"
 #include "golden/record_file.h"
-#include "layout/sparse.h"
 #include "numeric/dot.h"
+#include "sparse_columns.h"
 
 #include <gtest/gtest.h>
 
@@ -70,32 +70,6 @@ public:
 private:
   bool sparse() const { return s_.row->sparse != isa::Qual::none; }
 
-  // The columns of B that A's stored elements meet, by metadata under selector 0. No spelling here has
-  // elements of four bits.
-  std::vector<uint8_t> columns_of(const Plane& plane, std::span<const std::byte> inputs,
-                                  uint64_t warp) const {
-    const layout::Fragment metadata = isa::metadata_of(*s_.row);
-    const layout::SparseChunk chunk = layout::sparse_chunk(isa::bits_of(s_.a));
-    std::vector<uint8_t> columns;
-    for (int i = 0; i < metadata.rows * metadata.cols; ++i) {
-      const layout::Place place = *metadata.find({i / metadata.cols, i % metadata.cols});
-      uint32_t word;
-      std::memcpy(&word,
-                  inputs.data() + plane.offset_bytes + warp * plane.unit_bytes() +
-                      static_cast<size_t>(place.lane) * 4,
-                  4);
-      const uint32_t bits = word >> (4 * place.elem) & 15;
-      const auto first = static_cast<uint32_t>(i % metadata.cols * chunk.columns);
-      if (chunk.stored == 1) {
-        columns.push_back(static_cast<uint8_t>(first + (bits == 0b1110)));
-      } else {
-        columns.push_back(static_cast<uint8_t>(first + (bits & 3)));
-        columns.push_back(static_cast<uint8_t>(first + (bits >> 2)));
-      }
-    }
-    return columns;
-  }
-
   // Calls f(byte offset in the warp's registers, coordinate) for every element of a fragment.
   template <class F>
   void each(Matrix matrix, Type type, F f) const {
@@ -136,7 +110,8 @@ private:
     dot_tile.k_b = shape.k;
     std::vector<uint8_t> columns;
     if (sparse()) {
-      columns = columns_of(c.inputs[3], inputs, warp);
+      columns = sparse_columns(isa::metadata_of(*s_.row), isa::bits_of(s_.a), 0,
+                               inputs.data() + c.inputs[3].offset_bytes + warp * c.inputs[3].unit_bytes());
       dot_tile.a_index = columns.data();
     }
     dot_tile.a = a.data();

@@ -1,12 +1,13 @@
-// wgmma's arithmetic and matrix descriptors against the recorded bits alone, without the virtual GPU: the
-// model of sm_90 and layout/smem_descriptor.h give every output looked at, and with one number or one address
-// bit changed they do not.
+// The arithmetic of wgmma and wgmma.sp and their matrix descriptors against the recorded bits alone, without
+// the virtual GPU: the models of sm_90 and layout/smem_descriptor.h give every output looked at, and with one
+// number or one address bit changed they do not.
 #include "golden/groups.h"
 #include "golden/matrix.h"
 #include "golden/record_file.h"
 #include "layout/fragment.h"
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
+#include "sparse_columns.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace lemma::golden {
 namespace {
@@ -27,19 +29,28 @@ using numeric::DotModel;
 using numeric::FloatFormat;
 
 struct Recorded {
-  Group group = make_group("wgmma");
-  Result<GroupRecord, std::string> record = read_record(LEMMA_RECORDED, "wgmma");
+  explicit Recorded(std::string_view called)
+      : name(called), group(make_group(called)), record(read_record(LEMMA_RECORDED, called)) {}
+
+  std::string_view name;
+  Group group;
+  Result<GroupRecord, std::string> record;
+
+  std::vector<std::string> hashes(const Case& c) const {
+    std::vector<std::string> all;
+    for (const auto& [part, hash] : record->cases.at(c.name).parts)
+      all.push_back(hash);
+    return all;
+  }
+  std::vector<std::byte> inputs(const Case& c) const { return make_inputs(c, name, record->stamp.seed); }
 };
-const Recorded& recorded() {
-  static const Recorded instance;
+const Recorded& dense() {
+  static const Recorded instance("wgmma");
   return instance;
 }
-
-std::vector<std::string> recorded_hashes(const Case& c) {
-  std::vector<std::string> hashes;
-  for (const auto& [part, hash] : recorded().record->cases.at(c.name).parts)
-    hashes.push_back(hash);
-  return hashes;
+const Recorded& sparse() {
+  static const Recorded instance("wgmma_sp");
+  return instance;
 }
 
 std::vector<std::string> hashes_of(const Case& c, std::span<const std::byte> outputs) {
@@ -53,13 +64,15 @@ std::vector<std::string> hashes_of(const Case& c, std::span<const std::byte> out
 
 // --- The arithmetic: cases with A in registers, B K-major ---
 
-// "m64n24k16.f32.bf16.bf16.a-reg.b-64.neg-a.no-c", taken apart.
+// "m64n24k16.f32.bf16.bf16.a-reg.b-64.neg-a.no-c", taken apart; that of a sparse A has its selector too.
 struct Product {
   layout::Shape shape;
   FloatFormat d = FloatFormat::f32, a = FloatFormat::f16, b = FloatFormat::f16;
   Swizzle swizzle = Swizzle::none;
   bool negate_a = false, negate_b = false, accumulates = true;
+  std::optional<int> selector; // of a sparse A's metadata
 
+  int stored() const { return selector ? shape.k / 2 : shape.k; } // columns of A
   size_t size_of(FloatFormat format) const {
     return static_cast<size_t>(numeric::traits(format).storage_bits) / 8;
   }
@@ -91,6 +104,9 @@ std::optional<Product> read_name(const std::string& name) {
   p.negate_a = has("neg-a");
   p.negate_b = has("neg-b");
   p.accumulates = !has("no-c");
+  for (int selector = 0; selector < 4; ++selector)
+    if (has(("selector" + std::to_string(selector)).c_str()))
+      p.selector = selector;
   return p;
 }
 
@@ -115,18 +131,19 @@ void run_unit(const Case& c, const Product& p, std::span<const std::byte> inputs
   const auto plane = [&](size_t index) {
     return inputs.data() + c.inputs[index].offset_bytes + unit * c.inputs[index].unit_bytes();
   };
-  constexpr size_t kRowBytes = 32;
   const size_t d_size = p.size_of(p.d), a_size = p.size_of(p.a);
-  std::vector<std::byte> a(static_cast<size_t>(p.shape.m) * kRowBytes),
-      b(static_cast<size_t>(p.shape.n) * kRowBytes), d(static_cast<size_t>(p.shape.m * p.shape.n) * d_size);
-  each(wgmma_fragment(Matrix::a, p.shape, static_cast<int>(a_size) * 8), a_size,
+  const auto stored = static_cast<size_t>(p.stored());
+  const size_t b_row_bytes = static_cast<size_t>(p.shape.k) * p.size_of(p.b);
+  std::vector<std::byte> a(static_cast<size_t>(p.shape.m) * stored * a_size),
+      b(static_cast<size_t>(p.shape.n) * b_row_bytes), d(static_cast<size_t>(p.shape.m * p.shape.n) * d_size);
+  each(wgmma_fragment(Matrix::a, {p.shape.m, p.shape.n, p.stored()}, static_cast<int>(a_size) * 8), a_size,
        [&](size_t reg, size_t at) { std::memcpy(&a[at], plane(0) + reg, a_size); });
-  const SmemDescriptor descriptor{.leading = 128,
-                                  .stride = p.swizzle == Swizzle::none ? 256 : 8 * line_bytes(p.swizzle),
-                                  .swizzle = p.swizzle};
+  const auto line =
+      static_cast<uint32_t>(8 * (p.swizzle == Swizzle::none ? b_row_bytes : line_bytes(p.swizzle)));
+  const SmemDescriptor descriptor{.leading = 128, .stride = line, .swizzle = p.swizzle};
   for (uint32_t n = 0; n < static_cast<uint32_t>(p.shape.n); ++n)
-    for (uint32_t chunk = 0; chunk < 2; ++chunk)
-      std::memcpy(&b[n * kRowBytes + chunk * layout::kChunkBytes],
+    for (uint32_t chunk = 0; chunk < b_row_bytes / layout::kChunkBytes; ++chunk)
+      std::memcpy(&b[n * b_row_bytes + chunk * layout::kChunkBytes],
                   plane(1) + descriptor.k_major_chunk(n, chunk), layout::kChunkBytes);
   if (p.negate_a)
     flip_signs(a, a_size);
@@ -134,61 +151,124 @@ void run_unit(const Case& c, const Product& p, std::span<const std::byte> inputs
     flip_signs(b, p.size_of(p.b));
   const Fragment of_d = wgmma_fragment(Matrix::d, p.shape, static_cast<int>(d_size) * 8);
   each(of_d, d_size, [&](size_t reg, size_t at) { std::memcpy(&d[at], plane(2) + reg, d_size); });
+  std::vector<uint8_t> columns;
+  if (p.selector) {
+    const int bits = static_cast<int>(a_size) * 8;
+    columns =
+        sparse_columns(layout::metadata_fragment(p.shape.m, p.shape.k, bits), bits, *p.selector, plane(3));
+  }
   numeric::dot(model, {.m = p.shape.m,
                        .n = p.shape.n,
-                       .k = p.shape.k,
+                       .k = p.stored(),
                        .a = a.data(),
                        .b = b.data(),
                        .c = p.accumulates ? d.data() : nullptr,
-                       .d = d.data()});
+                       .d = d.data(),
+                       .a_index = p.selector ? columns.data() : nullptr,
+                       .k_b = p.shape.k});
   std::byte* out = outputs.data() + c.outputs[0].offset_bytes + unit * c.outputs[0].unit_bytes();
   each(of_d, d_size, [&](size_t reg, size_t at) { std::memcpy(out + reg, &d[at], d_size); });
 }
 
-// f(name, equal to the record) for every such case, computed by `change(model)`; false: not this one.
-void with_model(const std::function<bool(DotModel&)>& change,
-                const std::function<void(const std::string&, bool)>& f, size_t at_least) {
-  ASSERT_TRUE(recorded().record.ok()) << recorded().record.error();
-  size_t count = 0;
-  for (const Case& c : recorded().group.cases) {
+// What holds whatever N is needs no wide cases, which take most of the time; the replay has them all.
+constexpr int kWidest = 64;
+
+// f(case, equal to the record) for every such case of the group, computed by `change(model)`; false: not this
+// one.
+void with_model(const Recorded& recorded, const std::function<bool(DotModel&)>& change,
+                const std::function<void(const Case&, bool)>& f) {
+  ASSERT_TRUE(recorded.record.ok()) << recorded.record.error();
+  for (const Case& c : recorded.group.cases) {
     const std::optional<Product> p = read_name(c.name);
-    if (!p)
+    if (!p || p->shape.n > kWidest)
       continue;
-    DotModel model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::wgmma, p->a, p->b, p->d,
-                                         p->d, p->shape.k);
+    const auto model_of = p->selector ? numeric::dot_model_sparse : numeric::dot_model;
+    DotModel model =
+        *model_of(numeric::Arch::sm_90, numeric::DotUnit::wgmma, p->a, p->b, p->d, p->d, p->shape.k);
     if (!change(model))
       continue;
-    const std::vector<std::byte> inputs = make_inputs(c, "wgmma", recorded().record->stamp.seed);
+    const std::vector<std::byte> inputs = recorded.inputs(c);
     std::vector<std::byte> outputs(c.output_bytes());
     for (uint64_t unit = 0; unit < c.units; ++unit)
       run_unit(c, *p, inputs, model, unit, outputs);
-    f(c.name, hashes_of(c, outputs) == recorded_hashes(c));
-    ++count;
+    f(c, hashes_of(c, outputs) == recorded.hashes(c));
   }
-  EXPECT_GE(count, at_least);
 }
 
-void expect_found(const std::function<bool(DotModel&)>& change, size_t at_least) {
-  with_model(change, [](const std::string& name, bool equal) { EXPECT_FALSE(equal) << name; }, at_least);
+// ".f32.bf16.bf16", of every case looked at: d's, a's and b's types.
+using Types = std::set<std::string>;
+
+void expect_recorded(const Recorded& recorded, size_t types) {
+  Types met;
+  with_model(
+      recorded, [](DotModel&) { return true; },
+      [&](const Case& c, bool equal) {
+        EXPECT_TRUE(equal) << c.name;
+        met.insert(c.family);
+      });
+  EXPECT_EQ(met.size(), types);
 }
 
-TEST(WgmmaModel, GivesTheRecordedBits) {
-  with_model([](DotModel&) { return true; },
-             [](const std::string& name, bool equal) { EXPECT_TRUE(equal) << name; }, 24);
+// No case of such a type, with its model changed so, is as recorded.
+void expect_found(const Recorded& recorded, size_t types, const std::function<bool(DotModel&)>& change) {
+  Types met;
+  with_model(recorded, change, [&](const Case& c, bool equal) {
+    EXPECT_FALSE(equal) << c.name;
+    met.insert(c.family);
+  });
+  EXPECT_EQ(met.size(), types);
 }
 
-TEST(WgmmaModel, OtherFractionBitsAreFound) {
-  expect_found([](DotModel& m) { return m.fraction_bits-- > 0; }, 24);
-  expect_found([](DotModel& m) { return m.fraction_bits++ > 0; }, 24);
+class WgmmaModel : public testing::TestWithParam<const Recorded& (*)()> {
+protected:
+  // f16 to f32 and to f16, bf16, tf32, four pairs of e4m3 and e5m2 to f32 and to f16.
+  static constexpr size_t kTypes = 12, kWideToF32 = 3, kNarrowToF32 = 4, kToF16 = 5;
+};
+
+TEST_P(WgmmaModel, GivesTheRecordedBits) {
+  expect_recorded(GetParam()(), kTypes);
 }
 
-TEST(WgmmaModel, OtherRoundingIsFound) {
-  expect_found(
-      [](DotModel& m) {
-        m.rounding = m.rounding == numeric::Rounding::rz ? numeric::Rounding::rn : numeric::Rounding::rz;
-        return m.kept_fraction_bits == 23; // of e4m3 and e5m2 the 13 bits that are kept are exact
-      },
-      12);
+TEST_P(WgmmaModel, OtherFractionBitsAreFound) {
+  expect_found(GetParam()(), kTypes, [](DotModel& m) { return m.fraction_bits-- > 0; });
+  expect_found(GetParam()(), kTypes, [](DotModel& m) { return m.fraction_bits++ > 0; });
+}
+
+// But of e4m3 and e5m2 to f32: the 13 bits that are kept are exact.
+TEST_P(WgmmaModel, OtherRoundingIsFound) {
+  expect_found(GetParam()(), kWideToF32 + kToF16, [](DotModel& m) {
+    m.rounding = m.rounding == numeric::Rounding::rz ? numeric::Rounding::rn : numeric::Rounding::rz;
+    return m.kept_fraction_bits == 23 || m.d == FloatFormat::f16;
+  });
+}
+
+// An f16 result has no bits that could be dropped.
+TEST_P(WgmmaModel, OtherKeptBitsAreFound) {
+  expect_found(GetParam()(), kWideToF32 + kNarrowToF32,
+               [](DotModel& m) { return m.d == FloatFormat::f32 && m.kept_fraction_bits-- > 0; });
+  expect_found(GetParam()(), kNarrowToF32,
+               [](DotModel& m) { return m.d == FloatFormat::f32 && m.kept_fraction_bits++ < 23; });
+}
+
+TEST_P(WgmmaModel, StepsOfHalfTheProductsAreFound) {
+  expect_found(GetParam()(), kTypes, [](DotModel& m) {
+    m.max_fused_k = m.a == FloatFormat::tf32 ? 4 : 8;
+    return true;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, WgmmaModel, testing::Values(&dense, &sparse),
+                         [](const auto& group) { return std::string(group.param().name); });
+
+// Another selector, or columns from the wrong lane, would be other products.
+TEST(WgmmaModelSparse, EverySelectorOccurs) {
+  std::set<std::pair<FloatFormat, int>> met;
+  for (const Case& c : sparse().group.cases)
+    if (const std::optional<Product> p = read_name(c.name); p && p->shape.n <= kWidest)
+      met.insert({p->a, *p->selector});
+  for (const FloatFormat two : {FloatFormat::f16, FloatFormat::bf16, FloatFormat::tf32})
+    for (const int selector : {0, 1})
+      EXPECT_TRUE(met.contains({two, selector})) << static_cast<int>(two) << ", selector " << selector;
 }
 
 // --- Addresses: what the cases that tell addresses stored ---
@@ -199,7 +279,7 @@ constexpr int kLowBits = 9;            // of an element's index, in the first pa
 using Change = std::function<void(SmemDescriptor&)>;
 
 std::vector<std::string> addresses(const Case& c, bool at_a, bool mn_major, const Change& change) {
-  const std::vector<std::byte> inputs = make_inputs(c, "wgmma", recorded().record->stamp.seed);
+  const std::vector<std::byte> inputs = dense().inputs(c);
   std::vector<std::byte> outputs(c.output_bytes());
   const layout::Shape shape{64, at_a ? 16 : 64, 16};
   const Fragment fragment = layout::mma_c(16, shape.n, 32);
@@ -232,12 +312,12 @@ std::vector<std::string> addresses(const Case& c, bool at_a, bool mn_major, cons
 
 // f(case, at_a, mn_major, the recorded hashes) for the four cases.
 void each_look(const std::function<void(const Case&, bool, bool, const std::vector<std::string>&)>& f) {
-  ASSERT_TRUE(recorded().record.ok()) << recorded().record.error();
+  ASSERT_TRUE(dense().record.ok()) << dense().record.error();
   size_t count = 0;
-  for (const Case& c : recorded().group.cases)
+  for (const Case& c : dense().group.cases)
     if (c.name.starts_with("descriptors of ")) {
       f(c, c.name.find(" of A") != std::string::npos, c.name.find("MN-major") != std::string::npos,
-        recorded_hashes(c));
+        dense().hashes(c));
       ++count;
     }
   EXPECT_EQ(count, 4u);
