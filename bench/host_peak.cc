@@ -134,8 +134,10 @@ double host_int8_peak_gops() {
     case DotLevel::avx512_vnni:
       return measure(int8_vnni, 64.0 * kChains * kRounds);
     case DotLevel::avx512:
+    case DotLevel::avx2_vnni:
     case DotLevel::avx2:
       return measure(int8_pairs, 16.0 * kChains * kRounds);
+    case DotLevel::baseline:
     case DotLevel::scalar:
       break;
     }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kLanes = 16;
 constexpr int kBlockLanes = 64;
+constexpr int kPackedLanes = 16; // of blocks that put rows side by side
 constexpr int kMaxK = 64;
 
 // How an element becomes an f32.
@@ -85,8 +86,25 @@ using RunFloats = void (*)(FloatTile tile, const LeaveBlock& leave);
 } // namespace
 } // namespace lemma::numeric::internal
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-#define LEMMA_DOT_LANES
+#ifdef LEMMA_DOT_BASELINE
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+namespace lemma::numeric::internal::baseline {
+namespace {
+constexpr int kLanes = 4;
+constexpr bool kFastShuffles = true; // of any two vectors
+constexpr int kRows = 4;             // of the narrow operand at a time: what registers hold
+#include "numeric/dot_vectors.inc"
+// (the order matters)
+#include "numeric/dot_baseline.inc"
+// (the order matters)
+#include "numeric/dot_floats.inc"
+} // namespace
+} // namespace lemma::numeric::internal::baseline
+#endif
+
+#ifdef LEMMA_DOT_X86
 #include <immintrin.h>
 
 #pragma GCC push_options
@@ -138,6 +156,7 @@ using Part = __m256i;
   return __builtin_convertvector(out, Ints);
 }
 #include "numeric/dot_exponents.inc"
+#include "numeric/dot_fields.inc"
 #include "numeric/dot_floats.inc"
 #undef LEMMA_EXPONENTS_OF_PARTS
 } // namespace
@@ -198,6 +217,7 @@ using Exponents = __m512i;
   return (Ints)_mm512_maskz_cvtepu16_epi32(
       0xffff, _mm512_maskz_cvtps_ph(0xffff, (__m512)numbers, _MM_FROUND_TO_NEAREST_INT));
 }
+#include "numeric/dot_fields.inc"
 #include "numeric/dot_floats.inc"
 #undef LEMMA_LANES_AVX512
 } // namespace
@@ -249,10 +269,25 @@ std::optional<Element> element_of(FloatFormat format, bool as_f16) {
 }
 
 RunFloats run_of(DotLevel level) {
-#ifdef LEMMA_DOT_LANES
-  if (level != DotLevel::scalar)
-    return level == DotLevel::avx2 ? avx2::run_floats : avx512::run_floats;
+  switch (level) {
+  case DotLevel::scalar:
+    break;
+#ifdef LEMMA_DOT_BASELINE
+  case DotLevel::baseline:
+    return baseline::run_floats;
 #endif
+#ifdef LEMMA_DOT_X86
+  case DotLevel::avx2:
+  case DotLevel::avx2_vnni:
+    return avx2::run_floats;
+  case DotLevel::avx512:
+  case DotLevel::avx512_vnni:
+  case DotLevel::amx:
+    return avx512::run_floats;
+#endif
+  default:
+    break;
+  }
   return nullptr;
 }
 

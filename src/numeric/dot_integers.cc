@@ -40,8 +40,7 @@ struct Loops {
 } // namespace
 } // namespace lemma::numeric::internal
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-#define LEMMA_DOT_LANES
+#ifdef LEMMA_DOT_X86
 #include <immintrin.h>
 
 #pragma GCC push_options
@@ -138,19 +137,26 @@ IntegerElement narrow_element_of(IntegerFormat format) {
 }
 
 Loops loops_of(DotLevel level) {
-#ifdef LEMMA_DOT_LANES
   switch (level) {
   case DotLevel::scalar:
     break;
+#ifdef LEMMA_DOT_BASELINE
+  case DotLevel::baseline:
+    break;
+#endif
+#ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
+  case DotLevel::avx2_vnni:
     return {avx2::run_integers, avx2::run_bits};
   case DotLevel::avx512:
     return {avx512::run_integers, avx512::run_bits};
   case DotLevel::avx512_vnni:
   case DotLevel::amx:
     return {avx512_vnni::run_integers, avx512_vnni::run_bits};
-  }
 #endif
+  default:
+    break;
+  }
   return {};
 }
 

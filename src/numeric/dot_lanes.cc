@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 namespace lemma::numeric::internal {
 namespace {
@@ -59,8 +60,7 @@ struct Loops {
 } // namespace
 } // namespace lemma::numeric::internal
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-#define LEMMA_DOT_LANES
+#ifdef LEMMA_DOT_X86
 #include <immintrin.h>
 
 #pragma GCC push_options
@@ -94,15 +94,27 @@ constexpr bool kFastShuffles = true;
 namespace lemma::numeric::internal {
 namespace {
 
-const Loops& loops_of(DotLevel level) {
-  static constexpr Loops none;
-#ifdef LEMMA_DOT_LANES
-  static constexpr Loops by_avx2{avx2::run_fused, avx2::run_f64_chains};
-  static constexpr Loops by_avx512{avx512::run_fused, avx512::run_f64_chains};
-  if (level != DotLevel::scalar)
-    return level == DotLevel::avx2 ? by_avx2 : by_avx512;
+Loops loops_of(DotLevel level) {
+  switch (level) {
+  case DotLevel::scalar:
+    break;
+#ifdef LEMMA_DOT_BASELINE
+  case DotLevel::baseline:
+    break;
 #endif
-  return none;
+#ifdef LEMMA_DOT_X86
+  case DotLevel::avx2:
+  case DotLevel::avx2_vnni:
+    return {avx2::run_fused, avx2::run_f64_chains};
+  case DotLevel::avx512:
+  case DotLevel::avx512_vnni:
+  case DotLevel::amx:
+    return {avx512::run_fused, avx512::run_f64_chains};
+#endif
+  default:
+    break;
+  }
+  return {};
 }
 
 bool is_multiplicand(FloatFormat format) {

@@ -2,8 +2,10 @@
 
 #include <atomic>
 
-#if defined(__x86_64__) && defined(__linux__)
+#ifdef LEMMA_DOT_X86
 #include <cpuid.h>
+#endif
+#if defined(LEMMA_DOT_X86) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -11,10 +13,18 @@
 namespace lemma::numeric::internal {
 namespace {
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#ifdef LEMMA_DOT_X86
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
          __builtin_cpu_supports("bmi2");
+}
+
+// g++ 12 has no name for it to ask by.
+bool has_avx_vnni() {
+  constexpr unsigned kAvxVnni = 1u << 4; // leaf 7.1, EAX
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && eax >= 1 &&
+         __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & kAvxVnni) != 0;
 }
 
 bool has_avx512() {
@@ -38,27 +48,34 @@ bool has_amx() {
 #endif
 }
 
-std::vector<DotLevel> detect() {
+void add_of_cpu(std::vector<DotLevel>& levels) {
   __builtin_cpu_init();
-  std::vector<DotLevel> levels{DotLevel::scalar};
   if (!has_avx2())
-    return levels;
+    return;
   levels.push_back(DotLevel::avx2);
+  if (has_avx_vnni())
+    levels.push_back(DotLevel::avx2_vnni);
   if (!has_avx512())
-    return levels;
+    return;
   levels.push_back(DotLevel::avx512);
   if (!__builtin_cpu_supports("avx512vnni"))
-    return levels;
+    return;
   levels.push_back(DotLevel::avx512_vnni);
   if (has_amx())
     levels.push_back(DotLevel::amx);
-  return levels;
-}
-#else
-std::vector<DotLevel> detect() {
-  return {DotLevel::scalar};
 }
 #endif
+
+std::vector<DotLevel> detect() {
+  std::vector<DotLevel> levels{DotLevel::scalar};
+#ifdef LEMMA_DOT_BASELINE
+  levels.push_back(DotLevel::baseline);
+#endif
+#ifdef LEMMA_DOT_X86
+  add_of_cpu(levels);
+#endif
+  return levels;
+}
 
 std::atomic<DotLevel>& current() {
   static std::atomic<DotLevel> level{dot_levels().back()};
@@ -68,7 +85,8 @@ std::atomic<DotLevel>& current() {
 } // namespace
 
 std::string_view to_string(DotLevel level) {
-  constexpr std::string_view names[] = {"scalar", "avx2", "avx512", "avx512-vnni", "amx"};
+  constexpr std::string_view names[] = {"scalar", "baseline",    "avx2", "avx2-vnni",
+                                        "avx512", "avx512-vnni", "amx"};
   return names[static_cast<size_t>(level)];
 }
 

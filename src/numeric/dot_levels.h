@@ -10,10 +10,22 @@
 
 namespace lemma::numeric::internal {
 
-// A level has what those before it have, and its loops where it has none of its own.
+// Compilers that have the vector types and, below, the instructions: the loops are in g++'s terms, and take
+// the bytes of a word as little-endian hosts have them.
+#if defined(__GNUC__) && !defined(__clang__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LEMMA_DOT_BASELINE
+#ifdef __x86_64__
+#define LEMMA_DOT_X86
+#endif
+#endif
+
+// Slowest first. A level that has no loops of its own for some arithmetic uses those of the last one before
+// it whose instructions it has: every one those of avx2, but avx512 not avx2_vnni's.
 enum class DotLevel : uint8_t {
   scalar,
+  baseline,    // vectors of 16 bytes, as every CPU of the target has them: SSE2 on x86-64
   avx2,        // AVX2, FMA, F16C, BMI
+  avx2_vnni,   // and AVX-VNNI, for integers
   avx512,      // AVX-512 F, BW, CD, DQ, VL
   avx512_vnni, // for integers
   amx,         // INT8 tiles, for integers

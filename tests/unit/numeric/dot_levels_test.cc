@@ -347,8 +347,13 @@ TEST(DotLevels, OrdinaryNumbersTakeTheVectorPath) {
       const int k = traits(ab).storage_bits == 8 ? 32 : ab == tf32 ? 8 : 16;
       const auto model = *dot_model(Arch::sm_90, unit, ab, ab, f32, f32, k);
       const Product product = product_of(model, 16, 64, k, OperandClass::ordinary, random);
-      const DotPaths paths = product.check("ordinary");
-      EXPECT_EQ(paths.vector, paths.total()) << to_string(ab);
+      product.check("ordinary");
+      for (const DotLevel level : internal::dot_levels()) {
+        DotPaths paths;
+        product.run(level, paths);
+        EXPECT_EQ(paths.vector, level == DotLevel::scalar ? 0 : paths.total())
+            << to_string(ab) << " at level " << to_string(level);
+      }
       Product special = product;
       special.a.assign(special.a.size(), 0x7f); // NaNs, or the largest numbers
       EXPECT_EQ(special.check("not ordinary").vector, 0u) << to_string(ab);
