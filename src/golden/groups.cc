@@ -1,6 +1,7 @@
 // Which groups there are. See groups.h.
 #include "golden/groups.h"
 
+#include "golden/layout.h"
 #include "golden/matrix.h"
 #include "golden/scalar.h"
 #include "golden/templates.h"
@@ -38,6 +39,7 @@ constexpr Maker kMakers[] = {
      mma_narrow_cases},
     {{"mma_sp", "mma.sp and mma.sp::ordered_metadata, every row, spelling and selector"}, mma_cases},
     {{"ldmatrix", "ldmatrix, stmatrix, movmatrix"}, ldmatrix_cases},
+    {{"layout", "matrix instructions on elements that tell their places: who holds what"}, layout_cases},
     {{"mbarrier", "mbarrier: states, pending counts, phases"}, mbarrier_cases},
     {{"async_copy", "cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async"}, async_copy_cases},
     {{"tma", "tensor copies: loads, stores, reductions, im2col, multicast, changed maps"}, tma_cases},

@@ -9,6 +9,7 @@
 //   ldmatrix  ldmatrix, stmatrix, movmatrix
 //   wgmma     matrices in shared memory as its descriptors say, accumulators as raw registers
 //   wgmma_sp  the same of sparse A
+//   layout    see layout.h
 //
 // Every floating-point or integer row computes at least 2^16 outputs for each class of operands.
 //
@@ -40,5 +41,10 @@ struct MatrixSpelling {
   isa::Type d = isa::Type::none, a = isa::Type::none, b = isa::Type::none, c = isa::Type::none;
 };
 std::vector<MatrixSpelling> matrix_spellings(const isa::MatrixRow& row);
+
+// A case of mma or wmma.mma without its fill. A unit is a warp. Inputs: the registers of A, B and C, planes
+// of [warp][register][lane][element], and of a sparse row the metadata, a word a lane; output: those of D.
+// The parts follow each other, their units are multiples of four. `selector`: of a sparse row; dense: -1.
+Case product_case(const MatrixSpelling& spelling, int selector, std::string name, std::vector<Part> parts);
 
 } // namespace lemma::golden

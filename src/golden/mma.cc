@@ -40,44 +40,12 @@ Case make_mma(const MatrixSpelling& s, int selector) {
                      b = fragment_registers(*s.row, Matrix::b, s.b),
                      c = fragment_registers(*s.row, Matrix::c, s.c),
                      d = fragment_registers(*s.row, Matrix::d, s.d);
-  Case out;
-  out.name = name_of(s, selector);
-  out.family = isa::syntax_of(*s.row);
-  out.entry = entry_name(out.name);
-  out.unit_name = "warp";
-  out.inputs = {fragment_plane("a", a), fragment_plane("b", b), fragment_plane("c", c)};
-  out.outputs = {fragment_plane("d", d)};
-  if (sparse)
-    out.inputs.push_back(fragment_plane("metadata", word_registers(Type::u32, 1)));
   const uint64_t selectors = sparse ? static_cast<uint64_t>(layout::selectors(isa::metadata_of(*s.row))) : 1;
   const uint64_t warps = kOutputsPerPart / d.per_warp() / selectors;
+  std::vector<Part> parts;
   for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
-    out.parts.push_back({std::string(numeric::to_string(oc)), out.parts.size() * warps, warps});
-  out.units = out.parts.size() * warps;
-  lay_out(out.inputs, out.units);
-  lay_out(out.outputs, out.units);
-  out.block[0] = kWarpsPerBlock * 32;
-  out.grid[0] = static_cast<uint32_t>(out.units / kWarpsPerBlock);
-
-  out.text = kernel_head(out.entry) + "  shr.u32 %_w, %_i, 5;\n  and.b32 %_n, %_i, 31;\n";
-  const struct {
-    const char* name;
-    const FragmentText& r;
-  } all[] = {{"a", a}, {"b", b}, {"c", c}, {"d", d}};
-  for (const auto& [name, r] : all)
-    out.text += declare_fragment(name, r);
-  for (size_t k = 0; k < 3; ++k)
-    out.text += transfer_fragment(true, all[k].name, all[k].r, out.inputs[k]);
-  std::string metadata;
-  if (sparse) {
-    const FragmentText word = word_registers(Type::u32, 1);
-    out.text += declare_fragment("e", word) + transfer_fragment(true, "e", word, out.inputs[3]);
-    metadata = fmt::format(", %e0, {}", selector);
-  }
-  out.text += fmt::format("  {} {}, {}, {}, {}{};\n", s.text, register_list("d", d.count),
-                          register_list("a", a.count), register_list("b", b.count),
-                          register_list("c", c.count), metadata);
-  out.text += transfer_fragment(false, "d", d, out.outputs[0]) + "  ret;\n}\n";
+    parts.push_back({std::string(numeric::to_string(oc)), parts.size() * warps, warps});
+  Case out = product_case(s, selector, name_of(s, selector), std::move(parts));
 
   const MatrixFormats formats{values_of(s.a),
                               values_of(s.b),
@@ -113,6 +81,50 @@ bool is_narrow(Type type) {
 }
 
 } // namespace
+
+Case product_case(const MatrixSpelling& s, int selector, std::string name, std::vector<Part> parts) {
+  const bool sparse = selector >= 0;
+  const FragmentText a = fragment_registers(*s.row, Matrix::a, s.a),
+                     b = fragment_registers(*s.row, Matrix::b, s.b),
+                     c = fragment_registers(*s.row, Matrix::c, s.c),
+                     d = fragment_registers(*s.row, Matrix::d, s.d);
+  Case out;
+  out.name = std::move(name);
+  out.family = isa::syntax_of(*s.row);
+  out.entry = entry_name(out.name);
+  out.unit_name = "warp";
+  out.inputs = {fragment_plane("a", a), fragment_plane("b", b), fragment_plane("c", c)};
+  out.outputs = {fragment_plane("d", d)};
+  if (sparse)
+    out.inputs.push_back(fragment_plane("metadata", word_registers(Type::u32, 1)));
+  out.parts = std::move(parts);
+  out.units = out.parts.back().first + out.parts.back().units;
+  lay_out(out.inputs, out.units);
+  lay_out(out.outputs, out.units);
+  out.block[0] = kWarpsPerBlock * 32;
+  out.grid[0] = static_cast<uint32_t>(out.units / kWarpsPerBlock);
+
+  out.text = kernel_head(out.entry) + "  shr.u32 %_w, %_i, 5;\n  and.b32 %_n, %_i, 31;\n";
+  const struct {
+    const char* name;
+    const FragmentText& r;
+  } all[] = {{"a", a}, {"b", b}, {"c", c}, {"d", d}};
+  for (const auto& [name, r] : all)
+    out.text += declare_fragment(name, r);
+  for (size_t k = 0; k < 3; ++k)
+    out.text += transfer_fragment(true, all[k].name, all[k].r, out.inputs[k]);
+  std::string metadata;
+  if (sparse) {
+    const FragmentText word = word_registers(Type::u32, 1);
+    out.text += declare_fragment("e", word) + transfer_fragment(true, "e", word, out.inputs[3]);
+    metadata = fmt::format(", %e0, {}", selector);
+  }
+  out.text += fmt::format("  {} {}, {}, {}, {}{};\n", s.text, register_list("d", d.count),
+                          register_list("a", a.count), register_list("b", b.count),
+                          register_list("c", c.count), metadata);
+  out.text += transfer_fragment(false, "d", d, out.outputs[0]) + "  ret;\n}\n";
+  return out;
+}
 
 std::vector<MatrixSpelling> matrix_spellings(const MatrixRow& row) {
   std::vector<MatrixSpelling> out;
