@@ -111,54 +111,14 @@ constexpr int kRows = 4;             // of the narrow operand at a time: what re
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt")
 namespace lemma::numeric::internal::avx2 {
 namespace {
-constexpr bool kFastShuffles = false; // of any two vectors
-constexpr int kRows = 2;              // of the narrow operand at a time: what registers hold
+constexpr int kLanes = 8;
+constexpr bool kFastShuffles = true;
+constexpr int kRows = 4;
 #include "numeric/dot_vectors.inc"
-#define LEMMA_EXPONENTS_OF_PARTS
-using Part = __m256i;
-[[gnu::always_inline]] inline Part load_part(const void* from) {
-  return _mm256_loadu_si256(static_cast<const Part*>(from));
-}
-[[gnu::always_inline]] inline Part all_of_part(int value) {
-  return _mm256_set1_epi8(static_cast<char>(value));
-}
-[[gnu::always_inline]] inline Part max_of_parts(Part a, Part b) {
-  return _mm256_max_epi8(a, b);
-}
-[[gnu::always_inline]] inline Part sum_of_parts(Part a, Part b) {
-  return _mm256_adds_epi8(a, b);
-}
-[[gnu::always_inline]] inline Ints widen_exponents(const int8_t* from) {
-  const auto half = [&](int i) __attribute__((always_inline)) {
-    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + 8 * i)));
-  };
-  const __m256i parts[2] = {half(0), half(1)};
-  Ints out;
-  std::memcpy(&out, parts, sizeof(out));
-  return out;
-}
-[[gnu::always_inline]] inline Floats floats_from_halves(Ints bits) {
-  const Halves halves = __builtin_convertvector(bits, Halves);
-  __m128i in[2];
-  std::memcpy(in, &halves, sizeof(in));
-  const __m256 parts[2] = {_mm256_cvtph_ps(in[0]), _mm256_cvtph_ps(in[1])};
-  Floats out;
-  std::memcpy(&out, parts, sizeof(out));
-  return out;
-}
-[[gnu::always_inline]] inline Ints halves_from_floats(Floats numbers) {
-  __m256 in[2];
-  std::memcpy(in, &numbers, sizeof(in));
-  const __m128i parts[2] = {_mm256_cvtps_ph(in[0], _MM_FROUND_TO_NEAREST_INT),
-                            _mm256_cvtps_ph(in[1], _MM_FROUND_TO_NEAREST_INT)};
-  Halves out;
-  std::memcpy(&out, parts, sizeof(out));
-  return __builtin_convertvector(out, Ints);
-}
-#include "numeric/dot_exponents.inc"
-#include "numeric/dot_fields.inc"
+// (the order matters)
+#include "numeric/dot_avx2.inc"
+// (the order matters)
 #include "numeric/dot_floats.inc"
-#undef LEMMA_EXPONENTS_OF_PARTS
 } // namespace
 } // namespace lemma::numeric::internal::avx2
 #pragma GCC pop_options
@@ -202,8 +162,23 @@ using Exponents = __m512i;
 [[gnu::always_inline]] inline Exponents max_of_sums(Exponents largest, Exponents a, Exponents b) {
   return _mm512_max_epi8(largest, _mm512_adds_epi8(a, b));
 }
-[[gnu::always_inline]] inline __m128i low_bytes(Ints values) {
+// Biased exponents of 16 numbers, a byte each.
+using Fields = __m128i;
+[[gnu::always_inline]] inline Fields low_bytes(Ints values) {
   return _mm512_maskz_cvtepi32_epi8(0xffff, (__m512i)values);
+}
+[[gnu::always_inline]] inline Fields higher_of(Fields a, Fields b) {
+  return _mm_max_epu8(a, b);
+}
+[[gnu::always_inline]] inline void store_bytes(uint8_t* to, Fields fields) {
+  std::memcpy(to, &fields, sizeof(fields));
+}
+// Biased exponents, as f32's, to the rule's: subnormals keep their format's least; a zero's is -128.
+[[gnu::always_inline]] inline Fields unbiased(Fields fields, int32_t least_field) {
+  const Fields zero = _mm_cmpeq_epi8(fields, _mm_setzero_si128());
+  const Fields least = _mm_set1_epi8(static_cast<char>(least_field));
+  const Fields number = _mm_sub_epi8(_mm_max_epu8(fields, least), _mm_set1_epi8(127));
+  return _mm_or_si128(_mm_andnot_si128(zero, number), _mm_and_si128(zero, _mm_set1_epi8(-128)));
 }
 [[gnu::always_inline]] inline Ints widen_exponents(const int8_t* from) {
   __m128i bytes;
@@ -217,7 +192,6 @@ using Exponents = __m512i;
   return (Ints)_mm512_maskz_cvtepu16_epi32(
       0xffff, _mm512_maskz_cvtps_ph(0xffff, (__m512)numbers, _MM_FROUND_TO_NEAREST_INT));
 }
-#include "numeric/dot_fields.inc"
 #include "numeric/dot_floats.inc"
 #undef LEMMA_LANES_AVX512
 } // namespace
