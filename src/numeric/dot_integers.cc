@@ -40,6 +40,30 @@ struct Loops {
 } // namespace
 } // namespace lemma::numeric::internal
 
+#ifdef LEMMA_DOT_BASELINE
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+namespace lemma::numeric::internal::baseline {
+namespace {
+constexpr int kLanes = 4;
+constexpr bool kFastShuffles = true; // of any two vectors
+constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 2;
+#include "numeric/dot_vectors.inc"
+[[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
+#ifdef __SSE2__
+  return sum + (Ints)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#else
+  return sum + ((a << 16) >> 16) * ((b << 16) >> 16) + (a >> 16) * (b >> 16);
+#endif
+}
+#include "numeric/dot_pairs.inc"
+// (the order matters)
+#include "numeric/dot_integers.inc"
+} // namespace
+} // namespace lemma::numeric::internal::baseline
+#endif
+
 #ifdef LEMMA_DOT_X86
 #include <immintrin.h>
 
@@ -47,23 +71,38 @@ struct Loops {
 #pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
 namespace lemma::numeric::internal::avx2 {
 namespace {
-constexpr bool kFastShuffles = false; // of any two vectors
-constexpr int kRows = 2, kGroupsAtOnce = 1, kWordsOfFour = 2;
+constexpr int kLanes = 8;
+constexpr bool kFastShuffles = true;
+constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 2;
 #include "numeric/dot_vectors.inc"
 [[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
-  __m256i left[2], right[2];
-  std::memcpy(left, &a, sizeof(a));
-  std::memcpy(right, &b, sizeof(b));
-  const __m256i products[2] = {_mm256_madd_epi16(left[0], right[0]), _mm256_madd_epi16(left[1], right[1])};
-  Ints out;
-  std::memcpy(&out, products, sizeof(out));
-  return sum + out;
+  return sum + (Ints)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 }
 #include "numeric/dot_pairs.inc"
 // (the order matters)
 #include "numeric/dot_integers.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avxvnni,avx2,fma,bmi,bmi2,lzcnt")
+namespace lemma::numeric::internal::avx2_vnni {
+namespace {
+constexpr int kLanes = 8;
+constexpr bool kFastShuffles = true;
+constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 1;
+#include "numeric/dot_vectors.inc"
+[[gnu::always_inline]] inline Ints add_products(Ints sum, Ints unsigned_bytes, Ints signed_bytes) {
+  return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)unsigned_bytes, (__m256i)signed_bytes);
+}
+template <bool kIsWide>
+[[gnu::always_inline]] inline void split(Ints bytes, Ints* out) {
+  out[0] = bytes;
+}
+#include "numeric/dot_integers.inc"
+} // namespace
+} // namespace lemma::numeric::internal::avx2_vnni
 #pragma GCC pop_options
 
 #define LEMMA_LANES_AVX512
@@ -142,12 +181,13 @@ Loops loops_of(DotLevel level) {
     break;
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    break;
+    return {baseline::run_integers, baseline::run_bits};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-  case DotLevel::avx2_vnni:
     return {avx2::run_integers, avx2::run_bits};
+  case DotLevel::avx2_vnni:
+    return {avx2_vnni::run_integers, avx2_vnni::run_bits};
   case DotLevel::avx512:
     return {avx512::run_integers, avx512::run_bits};
   case DotLevel::avx512_vnni:
