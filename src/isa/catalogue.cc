@@ -138,9 +138,10 @@ std::string scale_operands(const MatrixRow& row) {
   if (scales == 0)
     return "";
   const std::string_view bytes = scales == 1 ? "0 1 2 3" : scales == 2 ? "0 2" : "0";
-  return fmt::format(", scale-a-data:bits(b32)[1]-imm, id-a:b16({0})(0..1)[2], "
-                     "scale-b-data:bits(b32)[1]-imm, id-b:b16({0})(0..3)[2]",
-                     bytes);
+  const auto last_thread = [&](Matrix matrix) { return scale_fragment_of(row, matrix).threads() - 1; };
+  return fmt::format(", scale-a-data:bits(b32)[1]-imm, id-a:b16({0})(0..{1})[2], "
+                     "scale-b-data:bits(b32)[1]-imm, id-b:b16({0})(0..{2})[2]",
+                     bytes, last_thread(Matrix::a), last_thread(Matrix::b));
 }
 
 std::string mma_syntax(const MatrixRow& row) {
@@ -348,6 +349,10 @@ int scales_of(const MatrixRow& row) {
   default:
     return 0;
   }
+}
+
+layout::ScaleFragment scale_fragment_of(const MatrixRow& row, Matrix matrix) {
+  return layout::scale_fragment(matrix, row.shape, scales_of(row));
 }
 
 FragmentRegisters registers_of(const MatrixRow& row, Matrix matrix, Type type) {

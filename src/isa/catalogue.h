@@ -136,6 +136,9 @@ inline constexpr int kContainerShift = 2;
 // Scales of a row of A, or of a column of B; 0: not block scaled.
 int scales_of(const MatrixRow& row);
 
+// Who holds the scales of A or B of a block-scaled row.
+layout::ScaleFragment scale_fragment_of(const MatrixRow& row, layout::Matrix matrix);
+
 // Registers of that fragment: their number and the type that the assembler wants them to have.
 struct FragmentRegisters {
   int count = 0;

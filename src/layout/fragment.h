@@ -266,17 +266,35 @@ constexpr Fragment m8n8k4_c(int element_bits) {
 }
 
 // --- scales of block-scaled mma ---
-// Which thread's register has the scales of row `line` of A, or of column `line` of B, and where in it: the n
-// scales of a line are bytes `byte` to `byte` + n - 1. {byte, thread} is the instruction's selector: `thread`
-// picks the lower or the upper two threads of each group of four for A, one of the four for B. `elem` counts
-// bytes.
-struct ScaleSelector {
-  int byte = 0;
-  int thread = 0;
+// The scales of A, m x per_line, or of B, per_line x n: bytes of one register a lane. Copies are the values
+// of the instruction's selector {byte-id, thread-id}, which says who holds the scales: a place with copy 0 in
+// `lane` and `elem` is that of {0, 0}, and offset() leads from there to any other's. PTX ISA: "Block Scaling
+// for mma.sync"; a public probe of an sm_120 (mxf8f6f4, so one scale a line) finds every lane and byte so.
+struct ScaleFragment : Fragment {
+  // Values of thread-id: the two halves of each group of four lanes for A, its four lanes for B.
+  constexpr int threads() const { return lane[1].size; }
+  // byte-id is a multiple of this: all the scales of a line lie in one register.
+  constexpr int per_line() const { return elem[0].size; }
+  constexpr Place offset(int byte, int thread) const {
+    return {.lane = thread * lane[0].size, .reg = 0, .elem = byte};
+  }
 };
-constexpr Place scale_place(Matrix matrix, int line, int scale, ScaleSelector selector) {
-  const int thread = matrix == Matrix::a ? 2 * selector.thread + line / 8 : selector.thread;
-  return {.lane = 4 * (line % 8) + thread, .reg = 0, .elem = selector.byte + scale};
+inline constexpr int kScaleBytes = 4; // of the register
+constexpr ScaleFragment scale_fragment(Matrix matrix, Shape shape, int per_line) {
+  ScaleFragment f{};
+  f.element_bits = 8;
+  if (matrix == Matrix::a) {
+    f.rows = shape.m;
+    f.cols = per_line;
+    f.lane = {Mode{2, {8, 0}}, Mode{2, {}}, Mode{8, {1, 0}}};
+    f.elem = {Mode{per_line, {0, 1}}, Mode{kScaleBytes / per_line, {}}};
+  } else {
+    f.rows = per_line;
+    f.cols = shape.n;
+    f.lane = {Mode{1, {}}, Mode{4, {}}, Mode{8, {0, 1}}};
+    f.elem = {Mode{per_line, {1, 0}}, Mode{kScaleBytes / per_line, {}}};
+  }
+  return f;
 }
 
 // --- ldmatrix, stmatrix, movmatrix ---

@@ -392,6 +392,9 @@ class Cli(unittest.TestCase):
         for e in json.loads(self.call("layout", name, "--operand", "scale-a", "--json").stdout)["operands"][0]["elements"]:
             first.setdefault((e["row"], e["col"]), (e["lane"], e["bits"]))
         self.assertEqual(first, {(r, s): (4 * (r % 8) + r // 8, [8 * s, 8 * s + 7]) for r in range(16) for s in range(2)})
+        notes = self.call("layout", name, "--operand", "scale-b").stdout
+        self.assertIn("byte-id, 0 or 2, is the element", notes)
+        self.assertIn("thread-id t, 0 to 3, it is the lane t further on", notes)
         text = self.call("layout", "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
                          "--operand", "metadata").stdout
         self.assertIn("T28:r0.4-7", text)

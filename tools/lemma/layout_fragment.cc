@@ -140,11 +140,18 @@ std::vector<std::string> notes_of(const MatrixName& name, const std::vector<Matr
                         : ""));
     }
   for (const MatrixOperand& operand : operands)
-    if (operand.is_scales())
-      notes.push_back(
-          fmt::format("{}: drawn for selector {{0, 0}}; byte-id moves them up in the register, thread-id "
-                      "to the lane {} further on",
-                      operand.name, operand.matrix == Matrix::a ? 2 : 1));
+    if (operand.is_scales()) {
+      const layout::ScaleFragment scales = isa::scale_fragment_of(name.exact, operand.matrix);
+      const int lanes = scales.offset(0, 1).lane;
+      std::string note =
+          fmt::format("{}: drawn for selector {{byte-id, thread-id}} = {{0, 0}}", operand.name);
+      if (scales.per_line() < layout::kScaleBytes)
+        note += fmt::format("; byte-id, {}, is the element at which they begin",
+                            scales.per_line() == 1 ? "0 to 3" : "0 or 2");
+      note += fmt::format("; with thread-id t, 0 to {}, it is the lane {}t further on", scales.threads() - 1,
+                          lanes == 1 ? "" : fmt::format("{}", lanes));
+      notes.push_back(std::move(note));
+    }
   if (name.row->opcode == isa::Opcode::movmatrix)
     notes.emplace_back("d: in the rows and columns of a, whose transpose it is");
   return notes;

@@ -96,25 +96,12 @@ std::vector<MatrixOperand> moved_matrices(const MatrixName& name) {
   return operands;
 }
 
-// The scales of A's rows, m x n, or of B's columns, n x 8: bytes of one register, the first place being that
-// of selector {0, 0} (layout::scale_place()).
 MatrixOperand scales(const MatrixRow& row, Matrix matrix) {
-  using layout::Mode;
-  const int n = isa::scales_of(row);
-  MatrixOperand operand{
-      .name = matrix == Matrix::a ? "scale-a" : "scale-b", .matrix = matrix, .type = row.scale};
-  layout::Fragment f{.rows = row.shape.m, .cols = n, .element_bits = 8};
-  f.lane = {Mode{2, {8, 0}}, Mode{2, {}}, Mode{8, {1, 0}}};
-  f.elem = {Mode{n, {0, 1}}, Mode{4 / n, {}}};
-  if (matrix == Matrix::b) {
-    f.rows = n;
-    f.cols = row.shape.n;
-    f.lane = {Mode{4, {}}, Mode{8, {0, 1}}};
-    f.elem = {Mode{n, {1, 0}}, Mode{4 / n, {}}};
-  }
-  operand.fragment = f;
-  operand.registers = {1, Type::b32};
-  return operand;
+  return {.name = matrix == Matrix::a ? "scale-a" : "scale-b",
+          .matrix = matrix,
+          .type = row.scale,
+          .fragment = isa::scale_fragment_of(row, matrix),
+          .registers = {1, Type::b32}};
 }
 
 } // namespace

@@ -16,6 +16,24 @@ std::string_view legal_bytes(int per_line) {
 
 } // namespace
 
+ScaleOperands::Side ScaleOperands::side(char letter, const layout::ScaleFragment& fragment, bool by_rows) {
+  Side side{
+      .letter = letter, .fragment = fragment, .count = static_cast<size_t>(fragment.rows * fragment.cols)};
+  // Downwards, so that of copies the first stays.
+  for (int lane = kWarpSize - 1; lane >= 0; --lane)
+    for (int byte = layout::kScaleBytes - 1; byte >= 0; --byte) {
+      const layout::Coord at = fragment.at({lane, 0, byte});
+      const int line = by_rows ? at.row : at.col, scale = by_rows ? at.col : at.row;
+      side.first[static_cast<size_t>(line * fragment.per_line() + scale)] =
+          static_cast<uint8_t>(lane * layout::kScaleBytes + byte);
+    }
+  return side;
+}
+
+ScaleOperands::ScaleOperands(layout::Shape shape, int per_line)
+    : a_(side('a', layout::scale_fragment(Matrix::a, shape, per_line), true)),
+      b_(side('b', layout::scale_fragment(Matrix::b, shape, per_line), false)) {}
+
 bool ScaleOperands::place(Decoder& decoder, const ptx::Instruction& instruction, size_t first,
                           std::vector<Slot>& srcs) const {
   for (const size_t data : {first, first + 2}) {
@@ -32,39 +50,36 @@ bool ScaleOperands::place(Decoder& decoder, const ptx::Instruction& instruction,
 }
 
 bool ScaleOperands::read(Exec& x, const DecodedInst& in, int first, uint8_t* a, uint8_t* b) const {
-  return read_one(x, in, first, Matrix::a, a) && read_one(x, in, first + kSourcesPerMatrix, Matrix::b, b);
+  return read_one(x, in, first, a_, a) && read_one(x, in, first + kSourcesPerMatrix, b_, b);
 }
 
-bool ScaleOperands::read_one(Exec& x, const DecodedInst& in, int first, Matrix matrix, uint8_t* out) const {
-  const auto* data = x.src<uint32_t>(in, first);
+bool ScaleOperands::read_one(Exec& x, const DecodedInst& in, int first, const Side& side, uint8_t* out) {
+  const auto* data = reinterpret_cast<const uint8_t*>(x.src<uint32_t>(in, first));
   const auto *byte = x.src<uint16_t>(in, first + 1), *thread = x.src<uint16_t>(in, first + 2);
-  const char letter = matrix == Matrix::a ? 'a' : 'b';
   for (int lane = 1; lane < kWarpSize; ++lane)
     if (byte[lane] != byte[0] || thread[lane] != thread[0]) {
       x.fault_at(
           in, FaultKind::illegal_instruction,
           fmt::format("lanes 0 and {0} give different selectors {{byte-id-{1}, thread-id-{1}}}: {{{2}, "
                       "{3}}} and {{{4}, {5}}} (undefined behaviour)",
-                      lane, letter, byte[0], thread[0], byte[lane], thread[lane]),
+                      lane, side.letter, byte[0], thread[0], byte[lane], thread[lane]),
           lane, 0);
       return false;
     }
-  const int threads = matrix == Matrix::a ? 2 : 4;
-  if (byte[0] % per_line_ != 0 || byte[0] > 3 || thread[0] >= threads) {
+  const int per_line = side.fragment.per_line(), threads = side.fragment.threads();
+  if (byte[0] % per_line != 0 || byte[0] >= layout::kScaleBytes || thread[0] >= threads) {
     x.fault_at(
         in, FaultKind::illegal_instruction,
         fmt::format("selector {{byte-id-{0}, thread-id-{0}}} is {{{1}, {2}}}; with {3} scales to a line "
                     "byte-id-{0} may be {4}, thread-id-{0} 0 to {5}",
-                    letter, byte[0], thread[0], per_line_, legal_bytes(per_line_), threads - 1),
+                    side.letter, byte[0], thread[0], per_line, legal_bytes(per_line), threads - 1),
         0, 0);
     return false;
   }
-  const int lines = matrix == Matrix::a ? shape_.m : shape_.n;
-  for (int line = 0; line < lines; ++line)
-    for (int scale = 0; scale < per_line_; ++scale) {
-      const layout::Place at = layout::scale_place(matrix, line, scale, {byte[0], thread[0]});
-      *out++ = static_cast<uint8_t>(data[at.lane] >> 8 * at.elem);
-    }
+  const layout::Place offset = side.fragment.offset(byte[0], thread[0]);
+  const uint8_t* selected = data + offset.lane * layout::kScaleBytes + offset.elem;
+  for (size_t i = 0; i < side.count; ++i)
+    out[i] = selected[side.first[i]];
   return true;
 }
 

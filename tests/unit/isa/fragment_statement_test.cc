@@ -272,6 +272,102 @@ void expect_metadata(const MatrixRow& row) {
   }
 }
 
+// --- Scales: "Block Scaling for mma.sync" ---
+
+// With the selector {byte_id, thread_id}, byte `byte` of a lane's register holds scale `scale` of line
+// `line`: a row of A, a column of B. None: it is not looked at.
+struct Scale {
+  int line = 0, scale = 0;
+  friend bool operator==(const Scale&, const Scale&) = default;
+};
+
+// The scales of a line are one, two or four neighbouring bytes: byte byte_id alone; bytes 0 and 1 or 2 and 3;
+// all four. Of a group of four lanes the pair {0, 1} or {2, 3} has those of A, the even lane of row g, the
+// odd one of row g + 8; one lane has those of B's column g.
+std::optional<Scale> scale_statement(Matrix matrix, int scales, int byte_id, int thread_id, int lane,
+                                     int byte) {
+  const int g = lane >> 2, t = lane % 4;
+  if (byte < byte_id || byte >= byte_id + scales)
+    return std::nullopt;
+  if (matrix == Matrix::b)
+    return t == thread_id ? std::optional(Scale{g, byte - byte_id}) : std::nullopt;
+  if (thread_id == 0 ? t > 1 : t < 2)
+    return std::nullopt;
+  return Scale{t == 0 || t == 2 ? g : g + 8, byte - byte_id};
+}
+
+// The library's fragment, by its places under {0, 0} and the way from there, against the statement: every
+// byte of every lane for every selector that the assembler takes.
+void expect_scales(const MatrixRow& row, int scales) {
+  ASSERT_EQ(scales_of(row), scales);
+  for (const Matrix matrix : {Matrix::a, Matrix::b}) {
+    const layout::ScaleFragment f = scale_fragment_of(row, matrix);
+    const bool of_a = matrix == Matrix::a;
+    EXPECT_EQ(f.rows, of_a ? 16 : scales);
+    EXPECT_EQ(f.cols, of_a ? scales : 8);
+    EXPECT_EQ(f.element_bits, 8);
+    EXPECT_EQ(f.register_bits, 32);
+    ASSERT_EQ(f.threads(), of_a ? 2 : 4);
+    ASSERT_EQ(f.per_line(), scales);
+    for (int thread_id = 0; thread_id < (of_a ? 2 : 4); ++thread_id)
+      for (int byte_id = 0; byte_id < 4; byte_id += scales) {
+        std::map<std::pair<int, int>, Scale> held; // by lane and byte, as the library has it
+        for (int line = 0; line < (of_a ? 16 : 8); ++line)
+          for (int scale = 0; scale < scales; ++scale) {
+            const Coord at = of_a ? Coord{line, scale} : Coord{scale, line};
+            const layout::Place first = *f.find(at), offset = f.offset(byte_id, thread_id);
+            const layout::Place place{first.lane + offset.lane, first.reg + offset.reg,
+                                      first.elem + offset.elem};
+            EXPECT_EQ(f.at(place), at) << "not a copy";
+            held[{place.lane, place.elem}] = {line, scale};
+          }
+        for (int lane = 0; lane < 32; ++lane)
+          for (int byte = 0; byte < 4; ++byte) {
+            const auto at = held.find({lane, byte});
+            EXPECT_EQ(at == held.end() ? std::nullopt : std::optional(at->second),
+                      scale_statement(matrix, scales, byte_id, thread_id, lane, byte))
+                << (of_a ? "A" : "B") << ", {" << byte_id << ", " << thread_id << "}, lane " << lane
+                << ", byte " << byte;
+          }
+      }
+  }
+}
+
+TEST(FragmentStatement, ScalesLieWhereTheIsaSays) {
+  std::map<int, size_t> rows; // by scales of a line
+  for (const MatrixRow& row : matrix_rows()) {
+    const int scales = row.scale_vec == Qual::scale_vec_1X   ? 1
+                       : row.scale_vec == Qual::scale_vec_2X ? 2
+                       : row.scale_vec == Qual::scale_vec_4X ? 4
+                                                             : 0;
+    EXPECT_EQ(scales != 0, row.scale != Type::none) << syntax_of(row);
+    if (scales == 0)
+      continue;
+    SCOPED_TRACE(syntax_of(row));
+    ++rows[scales];
+    expect_scales(row, scales);
+  }
+  // mxf8f6f4; mxf4 and mxf4nvf4; mxf4nvf4: each dense and sparse.
+  EXPECT_EQ(rows, (std::map<int, size_t>{{1, 2}, {2, 4}, {4, 2}}));
+}
+
+// As EveryStatementHoldsEachElementOnce: a selector picks every scale once.
+TEST(FragmentStatement, TheStatementHoldsEachScaleOnce) {
+  for (const Matrix matrix : {Matrix::a, Matrix::b})
+    for (const int scales : {1, 2, 4})
+      for (int thread_id = 0; thread_id < (matrix == Matrix::a ? 2 : 4); ++thread_id)
+        for (int byte_id = 0; byte_id < 4; byte_id += scales) {
+          std::map<std::pair<int, int>, int> held;
+          for (int lane = 0; lane < 32; ++lane)
+            for (int byte = 0; byte < 4; ++byte)
+              if (const auto s = scale_statement(matrix, scales, byte_id, thread_id, lane, byte))
+                ++held[{s->line, s->scale}];
+          for (const auto& [at, times] : held)
+            EXPECT_EQ(times, 1);
+          EXPECT_EQ(held.size(), static_cast<size_t>((matrix == Matrix::a ? 16 : 8) * scales));
+        }
+}
+
 TEST(FragmentStatement, EveryRowIsAsTheIsaSays) {
   size_t rows = 0;
   for (const MatrixRow& row : matrix_rows()) {
