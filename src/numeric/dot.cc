@@ -248,6 +248,7 @@ DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j,
   part.scale_b = at(tile.scale_b, column * scales);
   part.a_index = at(tile.a_index, row * static_cast<size_t>(tile.k));
   part.row_stride = static_cast<int>(row_stride(tile));
+  part.arranged_b = nullptr; // which is of all columns
   return part;
 }
 
@@ -279,6 +280,25 @@ std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile) {
 }
 
 } // namespace internal
+
+ArrangedB::ArrangedB() : content_(std::make_unique<Content>()) {}
+ArrangedB::~ArrangedB() = default;
+ArrangedB::ArrangedB(ArrangedB&&) noexcept = default;
+ArrangedB& ArrangedB::operator=(ArrangedB&&) noexcept = default;
+
+void ArrangedB::arrange(const DotModel& model, const DotTile& tile) {
+  content_->form = Content::Form::none;
+  content_->level = internal::dot_level();
+  DotTile dense = tile;
+  if (tile.a_index) {
+    dense.k = tile.k_b;
+    dense.a_index = nullptr;
+  }
+  if (model.scheme == DotScheme::integer)
+    internal::arrange_integers(model, dense, *content_);
+  else
+    internal::arrange_floats(model, dense, tile.k, *content_);
+}
 
 DotPaths dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);

@@ -18,6 +18,7 @@
 #include "numeric/dot_paths.h"
 #include "numeric/format.h"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -74,6 +75,8 @@ struct DotModel {
   IntegerFormat integer_b = IntegerFormat::s8;
   bool satfinite = false; // integer: saturate the 32-bit result
   Evidence evidence = Evidence::assumed;
+
+  friend bool operator==(const DotModel&, const DotModel&) = default;
 };
 
 // The operands by which machines differ.
@@ -123,6 +126,8 @@ DotModel dot_model_integer(IntegerFormat a, IntegerFormat b, bool satfinite);
 // b1 operands, s32 accumulator: `.xor.popc` or `.and.popc`.
 DotModel dot_model_bits(DotScheme xor_or_and);
 
+class ArrangedB;
+
 // A tile. All arrays are row-major and dense, but for row_stride:
 //   a [m][k], b [n][k_b] (K contiguous), c and d [m][n]; d may be c where they have one format; c may be
 //   null, meaning +0.
@@ -144,6 +149,28 @@ struct DotTile {
   // has. Null: dense, k_b is k.
   const uint8_t* a_index = nullptr;
   int k_b = 0;
+  // What b holds, arranged before; null: dot() does it.
+  const ArrangedB* arranged_b = nullptr;
+};
+
+// The B of several products, brought once into the form in which the vector loops take it: that costs them as
+// much as the product with a few rows of A.
+class ArrangedB {
+public:
+  ArrangedB();
+  ~ArrangedB();
+  ArrangedB(ArrangedB&&) noexcept;
+  ArrangedB& operator=(ArrangedB&&) noexcept;
+
+  // Arranges tile.b, for tiles that differ from this one in m, a, a_index, c, d and row_stride alone, and for
+  // this model. Nothing is kept of `tile` itself. Where the loops would not profit, nothing is arranged.
+  void arrange(const DotModel& model, const DotTile& tile);
+
+  struct Content; // dot_internal.h
+  const Content& content() const { return *content_; }
+
+private:
+  std::unique_ptr<Content> content_;
 };
 
 // `tile` must fit the model: k a multiple of scale_block, of 16 for block_sums, of 4

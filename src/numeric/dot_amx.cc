@@ -30,9 +30,10 @@ constexpr bool kFastShuffles = true;
 #undef LEMMA_LANES_AVX512
 
 constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 64;
+constexpr int kMaxRows = 64; // of a call
 
-// Registers. The last block of columns may be narrower and so has tiles of its own.
-constexpr int kD = 0, kLastD = 1, kA = 2, kB = 3, kLastB = 4;
+// Registers: of D and B three each, in turn, so that one block of columns need not wait for the one before.
+constexpr int kD = 0, kB = 3, kA = 6, kTurns = 3;
 
 struct alignas(64) TileConfig {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -79,9 +80,12 @@ const int8_t* widened_a(const DotModel& model, const DotTile& tile, int8_t* buff
   return buffer;
 }
 
-// Columns [first, first + count) of B as [k / 4][kTileColumns] words.
+// 16 columns of B, a word of four elements along K after the other; as many as K has.
+using ColumnBlock = int32_t[kMaxIntegerK / 4][kTileColumns];
+
+// Columns [first, first + count) of B; zeros after them.
 LEMMA_LANES_INLINE void turn_columns(const DotModel& model, const DotTile& tile, int first, int count,
-                                     int32_t (*out)[kTileColumns]) {
+                                     ColumnBlock& out) {
   const int words = tile.k / 4;
   const auto* columns = static_cast<const int8_t*>(tile.b) + static_cast<size_t>(first) * tile.k;
   alignas(64) int8_t padded[kTileColumns * kMaxIntegerK];
@@ -124,72 +128,123 @@ template <int kTile, int kColumnsTile>
     asm volatile("tdpbuud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kA), "i"(kColumnsTile));
 }
 
-// One tile of D: C, if any, plus the products.
-template <int kTile, int kColumnsTile>
-[[gnu::always_inline]] inline void run_tile(const DotModel& model, const int8_t* a, int k, int step_k,
-                                            const int32_t (*b)[kTileColumns], const int32_t* c, int32_t* d,
-                                            size_t stride) {
+// So many rows of A, and how to multiply by them.
+struct RowBlock {
+  const int8_t* a;
+  int k, step_k;
+  bool signed_a, signed_b;
+};
+
+// One tile of D: C, if any, plus the products. A of a single step is loaded already.
+template <int kTurn>
+[[gnu::always_inline]] inline void run_tile(const RowBlock& rows, const ColumnBlock& b, const int32_t* c,
+                                            int32_t* d, size_t stride) {
   if (c)
-    load_tile<kTile>(c, stride * 4);
+    load_tile<kD + kTurn>(c, stride * 4);
   else
-    clear_tile<kTile>();
-  for (int first = 0; first < k; first += step_k) {
-    load_tile<kA>(a + first, static_cast<size_t>(k));
-    load_tile<kColumnsTile>(b[first / 4], sizeof(b[0]));
-    multiply<kTile, kColumnsTile>(is_signed(model.integer_a), is_signed(model.integer_b));
+    clear_tile<kD + kTurn>();
+  for (int first = 0; first < rows.k; first += rows.step_k) {
+    if (rows.step_k < rows.k)
+      load_tile<kA>(rows.a + first, static_cast<size_t>(rows.k));
+    load_tile<kB + kTurn>(b[first / 4], sizeof(b[0]));
+    multiply<kD + kTurn, kB + kTurn>(rows.signed_a, rows.signed_b);
   }
-  store_tile<kTile>(d, stride * 4);
+  store_tile<kD + kTurn>(d, stride * 4);
 }
 
-int32_t add_saturating(int32_t a, int32_t b) {
+// All of D's columns whose blocks are whole and that want no saturation.
+void run_whole_blocks(const RowBlock& rows, const ColumnBlock* b, int columns, const int32_t* c, int32_t* d,
+                      size_t stride) {
+  const auto run = [&]<int kTurn>(int block) __attribute__((always_inline)) {
+    const int at = block * kTileColumns;
+    run_tile<kTurn>(rows, b[block], c ? c + at : nullptr, d + at, stride);
+  };
+  const int blocks = columns / kTileColumns;
+  int block = 0;
+  for (; block + kTurns <= blocks; block += kTurns) {
+    run.operator()<0>(block);
+    run.operator()<1>(block + 1);
+    run.operator()<2>(block + 2);
+  }
+  for (; block < blocks; ++block)
+    run.operator()<0>(block);
+}
+
+int32_t add(int32_t a, int32_t b, bool saturates) {
   const int64_t sum = int64_t{a} + b;
-  return static_cast<int32_t>(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+  return static_cast<int32_t>(saturates ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
+}
+
+// The others: the products alone first, then C.
+void run_block(const RowBlock& rows, int row_count, const ColumnBlock& b, int columns, bool saturates,
+               const int32_t* c, int32_t* d, size_t stride) {
+  alignas(64) int32_t sums[kTileRows][kTileColumns];
+  run_tile<0>(rows, b, nullptr, sums[0], kTileColumns);
+  for (size_t row = 0; row < static_cast<size_t>(row_count); ++row)
+    for (size_t column = 0; column < static_cast<size_t>(columns); ++column)
+      d[row * stride + column] = add(sums[row][column], c ? c[row * stride + column] : 0, saturates);
+}
+
+// Tiles as they are taken: rows, and bytes along K, of one.
+struct TileShape {
+  int rows, step_k;
+};
+
+std::optional<TileShape> shape_of(const DotTile& tile) {
+  const TileShape shape{std::min(tile.m, kTileRows), std::min(tile.k, kTileK)};
+  if (tile.a_index || tile.m > kMaxRows || tile.m % shape.rows != 0 || tile.k % 4 != 0 ||
+      tile.k > kMaxIntegerK || tile.k % shape.step_k != 0)
+    return std::nullopt;
+  return shape;
 }
 
 } // namespace
 
-bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
-  constexpr int kMaxRows = 64;
-  const int rows = std::min(tile.m, kTileRows), step_k = std::min(tile.k, kTileK);
-  if (tile.a_index || tile.m > kMaxRows || tile.m % rows != 0 || tile.k % 4 != 0 || tile.k > kMaxIntegerK ||
-      tile.k % step_k != 0)
+bool arrange_integer_tiles(const DotModel& model, const DotTile& tile, ArrangedB::Content& out) {
+  if (!shape_of(tile))
     return false;
-  const int last_columns = tile.n % kTileColumns;
-  TileConfig config;
-  config.set(kD, rows, kTileColumns * 4);
-  config.set(kA, rows, step_k);
-  config.set(kB, step_k / 4, kTileColumns * 4);
-  if (last_columns != 0) {
-    config.set(kLastD, rows, last_columns * 4);
-    config.set(kLastB, step_k / 4, last_columns * 4);
+  const int blocks = (tile.n + kTileColumns - 1) / kTileColumns;
+  auto* to = out.make<ColumnBlock>(ArrangedB::Content::Form::tiles, static_cast<size_t>(blocks));
+  for (int j = 0; j < tile.n; j += kTileColumns)
+    turn_columns(model, tile, j, std::min(kTileColumns, tile.n - j), *to++);
+  return true;
+}
+
+bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
+  const std::optional<TileShape> shape = shape_of(tile);
+  if (!shape)
+    return false;
+  const auto* b = arranged<ColumnBlock>(tile, ArrangedB::Content::Form::tiles);
+  if (!b) {
+    static thread_local ArrangedB::Content own;
+    arrange_integer_tiles(model, tile, own);
+    b = reinterpret_cast<const ColumnBlock*>(own.lines.data());
   }
+  TileConfig config;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    config.set(kD + turn, shape->rows, kTileColumns * 4);
+    config.set(kB + turn, shape->step_k / 4, kTileColumns * 4);
+  }
+  config.set(kA, shape->rows, shape->step_k);
   alignas(64) int8_t widened_rows[kMaxRows * kMaxIntegerK];
   const int8_t* a = widened_a(model, tile, widened_rows);
+  const int whole = model.satfinite ? 0 : tile.n / kTileColumns * kTileColumns;
   asm volatile("ldtilecfg %0" ::"m"(config) : "memory");
-  for (int j = 0; j < tile.n; j += kTileColumns) {
-    const int columns = std::min(kTileColumns, tile.n - j);
-    alignas(64) int32_t b[kMaxIntegerK / 4][kTileColumns];
-    turn_columns(model, tile, j, columns, b);
-    for (int i = 0; i < tile.m; i += rows) {
-      const size_t at = static_cast<size_t>(i) * row_stride(tile) + static_cast<size_t>(j);
-      const auto* c = tile.c ? static_cast<const int32_t*>(tile.c) + at : nullptr;
-      auto* d = static_cast<int32_t*>(tile.d) + at;
-      const int8_t* a_rows = a + static_cast<size_t>(i) * tile.k;
-      alignas(64) int32_t sums[kTileRows][kTileColumns];
-      int32_t* to = model.satfinite ? sums[0] : d;
-      const size_t stride = model.satfinite ? kTileColumns : row_stride(tile);
-      const int32_t* from = model.satfinite ? nullptr : c;
-      if (columns == kTileColumns)
-        run_tile<kD, kB>(model, a_rows, tile.k, step_k, b, from, to, stride);
-      else
-        run_tile<kLastD, kLastB>(model, a_rows, tile.k, step_k, b, from, to, stride);
-      if (model.satfinite)
-        for (int row = 0; row < rows; ++row)
-          for (int column = 0; column < columns; ++column) {
-            const size_t output = static_cast<size_t>(row) * row_stride(tile) + static_cast<size_t>(column);
-            d[output] = add_saturating(sums[row][column], c ? c[output] : 0);
-          }
-    }
+  for (int i = 0; i < tile.m; i += shape->rows) {
+    const size_t at = static_cast<size_t>(i) * row_stride(tile);
+    const auto* c = tile.c ? static_cast<const int32_t*>(tile.c) + at : nullptr;
+    auto* d = static_cast<int32_t*>(tile.d) + at;
+    const RowBlock rows{.a = a + static_cast<size_t>(i) * tile.k,
+                        .k = tile.k,
+                        .step_k = shape->step_k,
+                        .signed_a = is_signed(model.integer_a),
+                        .signed_b = is_signed(model.integer_b)};
+    if (rows.step_k == rows.k)
+      load_tile<kA>(rows.a, static_cast<size_t>(rows.k));
+    run_whole_blocks(rows, b, whole, c, d, row_stride(tile));
+    for (int j = whole; j < tile.n; j += kTileColumns)
+      run_block(rows, shape->rows, b[j / kTileColumns], std::min(kTileColumns, tile.n - j), model.satfinite,
+                c ? c + j : nullptr, d + j, row_stride(tile));
   }
   asm volatile("tilerelease" ::);
   return true;
@@ -201,6 +256,9 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
 namespace lemma::numeric::internal {
 
 bool dot_integer_tiles(const DotModel&, const DotTile&) {
+  return false;
+}
+bool arrange_integer_tiles(const DotModel&, const DotTile&, ArrangedB::Content&) {
   return false;
 }
 

@@ -34,8 +34,20 @@ struct Decoded {
   alignas(64) uint8_t exponents[kMaxK][kBlockLanes]; // signed, as the rule takes them; -128: zero
 };
 
+// What of a decoded operand's exponents matters: biased as f32's.
+struct Extent {
+  int32_t lowest = 255; // of an element that is not zero
+  int32_t highest = 0;  // 255: a NaN or an infinity
+};
+
+// Up to kBlockLanes rows of an operand.
+struct Block {
+  Decoded decoded;
+  Extent extent;
+};
+
 struct Workspace {
-  Decoded wide, narrow;
+  Block wide, narrow;
 };
 
 // Not inlined: the address of a thread's variable is a call in shared code, which a compiler repeats wherever
@@ -69,6 +81,8 @@ struct FloatTile {
   int32_t kept_mask;   // of an f32 result
   int32_t least_field; // biased exponent of a largest term that the loops do not look below
   bool has_tiny_products = false;
+  bool wide_is_a = false;
+  const Block* arranged = nullptr; // all blocks of `wide`, or null
 };
 
 // What a block that the loops left needs: lanes [lane, lane + lanes), rows [row, row + rows).
@@ -81,7 +95,11 @@ struct LeaveBlock {
   void operator()(int lane, int lanes, int row, int rows) const;
 };
 
-using RunFloats = void (*)(FloatTile tile, const LeaveBlock& leave);
+// The loops of a level; null: there are none.
+struct FloatLoops {
+  void (*run)(FloatTile tile, const LeaveBlock& leave) = nullptr;
+  void (*arrange)(const FloatTile& tile, Block* out) = nullptr; // all blocks of `wide`
+};
 
 } // namespace
 } // namespace lemma::numeric::internal
@@ -242,27 +260,27 @@ std::optional<Element> element_of(FloatFormat format, bool as_f16) {
                  .factor = static_cast<float>(1 << (15 - t.bias))};
 }
 
-RunFloats run_of(DotLevel level) {
+FloatLoops loops_of(DotLevel level) {
   switch (level) {
   case DotLevel::scalar:
     break;
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    return baseline::run_floats;
+    return {baseline::run_floats, baseline::arrange_wide};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
   case DotLevel::avx2_vnni:
-    return avx2::run_floats;
+    return {avx2::run_floats, avx2::arrange_wide};
   case DotLevel::avx512:
   case DotLevel::avx512_vnni:
   case DotLevel::amx:
-    return avx512::run_floats;
+    return {avx512::run_floats, avx512::arrange_wide};
 #endif
   default:
     break;
   }
-  return nullptr;
+  return {};
 }
 
 // What the loops need of the model; false where they have no way to compute by it.
@@ -311,6 +329,7 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
   const int stride = static_cast<int>(row_stride(tile));
   // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
   const bool wide_is_a = tile.n % kLanes != 0 && tile.n < kBlockLanes && tile.m % kLanes == 0;
+  out.wide_is_a = wide_is_a;
   out.wide = wide_is_a ? tile.a : tile.b;
   out.narrow = wide_is_a ? tile.b : tile.a;
   out.wide_rows = wide_is_a ? tile.m : tile.n;
@@ -326,15 +345,26 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
 
 bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotFallback fallback,
                       DotPaths& paths) {
-  const RunFloats run = run_of(dot_level());
+  const FloatLoops loops = loops_of(dot_level());
   FloatTile lanes;
-  if (!run || !describe(model, dense, tile.k, lanes))
+  if (!loops.run || !describe(model, dense, tile.k, lanes))
     return false;
+  if (!lanes.wide_is_a)
+    lanes.arranged = arranged<Block>(tile, ArrangedB::Content::Form::floats);
   DotPaths left;
-  run(lanes, {model, tile, lanes.wide == dense.a, fallback, left});
+  loops.run(lanes, {model, tile, lanes.wide_is_a, fallback, left});
   left.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n) - left.total();
   paths += left;
   return true;
+}
+
+void arrange_floats(const DotModel& model, const DotTile& dense, int stored_k, ArrangedB::Content& out) {
+  const FloatLoops loops = loops_of(dot_level());
+  FloatTile lanes;
+  if (!loops.arrange || !describe(model, dense, stored_k, lanes) || lanes.wide_is_a)
+    return;
+  const int blocks = (lanes.wide_rows + kBlockLanes - 1) / kBlockLanes;
+  loops.arrange(lanes, out.make<Block>(ArrangedB::Content::Form::floats, static_cast<size_t>(blocks)));
 }
 
 } // namespace lemma::numeric::internal

@@ -8,7 +8,7 @@
 // Tests: tests/unit/numeric/dot_test.cc (every level that the host has, against the scalar code).
 #pragma once
 
-#include "numeric/dot.h"
+#include "numeric/dot_internal.h"
 
 namespace lemma::numeric::internal {
 
@@ -21,5 +21,8 @@ using DotFallback = DotPaths (*)(const DotModel& model, const DotTile& tile);
 // the fast way out altogether.
 bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotFallback fallback,
                       DotPaths& paths);
+
+// `out` becomes the B of `dense` as those loops take it, if they would.
+void arrange_floats(const DotModel& model, const DotTile& dense, int stored_k, ArrangedB::Content& out);
 
 } // namespace lemma::numeric::internal

@@ -29,11 +29,13 @@ struct IntegerTile {
   void* d;
   int wide_stride, narrow_stride;
   bool satfinite;
+  const void* arranged = nullptr; // all blocks of `wide` in the level's form, or null
 };
 
 // The loops of a level; null: there are none.
 struct Loops {
   void (*integers)(const IntegerTile& tile) = nullptr;
+  void (*arrange)(const IntegerTile& tile, ArrangedB::Content& out) = nullptr;
   void (*bits)(const IntegerTile& tile, bool is_xor) = nullptr;
 };
 
@@ -181,18 +183,18 @@ Loops loops_of(DotLevel level) {
     break;
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    return {baseline::run_integers, baseline::run_bits};
+    return {baseline::run_integers, baseline::arrange_wide, baseline::run_bits};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-    return {avx2::run_integers, avx2::run_bits};
+    return {avx2::run_integers, avx2::arrange_wide, avx2::run_bits};
   case DotLevel::avx2_vnni:
-    return {avx2_vnni::run_integers, avx2_vnni::run_bits};
+    return {avx2_vnni::run_integers, avx2_vnni::arrange_wide, avx2_vnni::run_bits};
   case DotLevel::avx512:
-    return {avx512::run_integers, avx512::run_bits};
+    return {avx512::run_integers, avx512::arrange_wide, avx512::run_bits};
   case DotLevel::avx512_vnni:
   case DotLevel::amx:
-    return {avx512_vnni::run_integers, avx512_vnni::run_bits};
+    return {avx512_vnni::run_integers, avx512_vnni::arrange_wide, avx512_vnni::run_bits};
 #endif
   default:
     break;
@@ -201,7 +203,7 @@ Loops loops_of(DotLevel level) {
 }
 
 // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
-IntegerTile arrange(const DotTile& tile, bool& wide_is_a) {
+IntegerTile describe(const DotTile& tile, bool& wide_is_a) {
   wide_is_a = tile.n % kLanes != 0 && tile.n < 4 * kLanes && tile.m % kLanes == 0;
   const int stride = static_cast<int>(row_stride(tile));
   const auto *a = static_cast<const int8_t*>(tile.a), *b = static_cast<const int8_t*>(tile.b);
@@ -219,22 +221,45 @@ IntegerTile arrange(const DotTile& tile, bool& wide_is_a) {
           .satfinite = false};
 }
 
+IntegerTile describe(const DotModel& model, const DotTile& tile, bool& wide_is_a) {
+  IntegerTile lanes = describe(tile, wide_is_a);
+  lanes.wide_element = wide_element_of(wide_is_a ? model.integer_a : model.integer_b);
+  lanes.narrow_element = narrow_element_of(wide_is_a ? model.integer_b : model.integer_a);
+  lanes.satfinite = model.satfinite;
+  return lanes;
+}
+
+bool has_integer_loops(const Loops& loops, const DotTile& tile) {
+  return loops.integers && !tile.a_index && tile.k <= kMaxIntegerK && tile.k % 4 == 0;
+}
+
 } // namespace
 
 bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
   const DotLevel level = dot_level();
   const Loops loops = loops_of(level);
-  if (!loops.integers || tile.a_index || tile.k > kMaxIntegerK || tile.k % 4 != 0)
+  if (!has_integer_loops(loops, tile))
     return false;
   if (level == DotLevel::amx && dot_integer_tiles(model, tile))
     return true;
   bool wide_is_a = false;
-  IntegerTile lanes = arrange(tile, wide_is_a);
-  lanes.wide_element = wide_element_of(wide_is_a ? model.integer_a : model.integer_b);
-  lanes.narrow_element = narrow_element_of(wide_is_a ? model.integer_b : model.integer_a);
-  lanes.satfinite = model.satfinite;
+  IntegerTile lanes = describe(model, tile, wide_is_a);
+  if (!wide_is_a)
+    lanes.arranged = arranged<void>(tile, ArrangedB::Content::Form::integers);
   loops.integers(lanes);
   return true;
+}
+
+void arrange_integers(const DotModel& model, const DotTile& dense, ArrangedB::Content& out) {
+  const DotLevel level = dot_level();
+  const Loops loops = loops_of(level);
+  if (!has_integer_loops(loops, dense) ||
+      (level == DotLevel::amx && arrange_integer_tiles(model, dense, out)))
+    return;
+  bool wide_is_a = false;
+  const IntegerTile lanes = describe(model, dense, wide_is_a);
+  if (!wide_is_a)
+    loops.arrange(lanes, out);
 }
 
 bool dot_bit_lanes(const DotModel& model, const DotTile& tile) {
@@ -242,7 +267,7 @@ bool dot_bit_lanes(const DotModel& model, const DotTile& tile) {
   if (!loops.bits || tile.a_index || tile.k > kMaxBitsK)
     return false;
   bool wide_is_a = false;
-  loops.bits(arrange(tile, wide_is_a), model.scheme == DotScheme::xor_popc);
+  loops.bits(describe(tile, wide_is_a), model.scheme == DotScheme::xor_popc);
   return true;
 }
 

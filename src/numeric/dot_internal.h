@@ -4,11 +4,46 @@
 #pragma once
 
 #include "numeric/dot.h"
+#include "numeric/dot_levels.h"
 
 #include <cstring>
 #include <optional>
+#include <vector>
+
+namespace lemma::numeric {
+
+struct ArrangedB::Content {
+  // Whose form it is.
+  enum class Form : uint8_t { none, floats, integers, tiles };
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+
+  Form form = Form::none;
+  internal::DotLevel level = internal::DotLevel::scalar; // that it is arranged for
+  std::vector<Line> lines;
+
+  // Room for `count` of T, of unknown contents.
+  template <class T>
+  T* make(Form of_form, size_t count) {
+    form = of_form;
+    lines.resize((count * sizeof(T) + sizeof(Line) - 1) / sizeof(Line));
+    return reinterpret_cast<T*>(lines.data());
+  }
+};
+
+} // namespace lemma::numeric
 
 namespace lemma::numeric::internal {
+
+// What `tile` brings of that form for the level in force; null: nothing.
+template <class T>
+const T* arranged(const DotTile& tile, ArrangedB::Content::Form form) {
+  const ArrangedB::Content* content = tile.arranged_b ? &tile.arranged_b->content() : nullptr;
+  return content && content->form == form && content->level == dot_level()
+             ? reinterpret_cast<const T*>(content->lines.data())
+             : nullptr;
+}
 
 // DotScheme::fused and split_quad (dot_fused.cc).
 void dot_fused(const DotModel& model, const DotTile& tile);

@@ -35,22 +35,31 @@ struct Product {
   int m, n, k, k_b;
   std::vector<uint8_t> a, b, c, a_index;
 
-  std::vector<uint8_t> run(DotLevel level, DotPaths& paths) const {
+  std::vector<uint8_t> run(DotLevel level, bool arranges_b, DotPaths& paths) const {
     internal::set_dot_level(level);
     const size_t d_bytes = model.scheme == DotScheme::integer || model.scheme == DotScheme::xor_popc ||
                                    model.scheme == DotScheme::and_popc
                                ? 4
                                : bytes_of(model.d);
     std::vector<uint8_t> d(static_cast<size_t>(m * n) * d_bytes);
-    paths = dot(model, {.m = m,
-                        .n = n,
-                        .k = k,
-                        .a = a.data(),
-                        .b = b.data(),
-                        .c = c.empty() ? nullptr : c.data(),
-                        .d = d.data(),
-                        .a_index = a_index.empty() ? nullptr : a_index.data(),
-                        .k_b = k_b});
+    DotTile tile{.m = m,
+                 .n = n,
+                 .k = k,
+                 .a = a.data(),
+                 .b = b.data(),
+                 .c = c.empty() ? nullptr : c.data(),
+                 .d = d.data(),
+                 .a_index = a_index.empty() ? nullptr : a_index.data(),
+                 .k_b = k_b};
+    ArrangedB arranged;
+    if (arranges_b) {
+      std::vector<uint8_t> gone = b;
+      tile.b = gone.data();
+      arranged.arrange(model, tile);
+      tile.b = b.data();
+      tile.arranged_b = &arranged;
+    }
+    paths = dot(model, tile);
     internal::set_dot_level(internal::dot_levels().back());
     return d;
   }
@@ -58,11 +67,13 @@ struct Product {
   // The paths of the highest level.
   DotPaths check(const std::string& what) const {
     DotPaths paths;
-    const std::vector<uint8_t> expected = run(DotLevel::scalar, paths);
-    for (const DotLevel level : internal::dot_levels()) {
-      EXPECT_EQ(run(level, paths), expected) << what << " at level " << to_string(level);
-      EXPECT_EQ(paths.total(), static_cast<uint64_t>(m * n)) << what;
-    }
+    const std::vector<uint8_t> expected = run(DotLevel::scalar, false, paths);
+    for (const DotLevel level : internal::dot_levels())
+      for (const bool arranges_b : {false, true}) {
+        EXPECT_EQ(run(level, arranges_b, paths), expected)
+            << what << " at level " << to_string(level) << (arranges_b ? ", B arranged" : "");
+        EXPECT_EQ(paths.total(), static_cast<uint64_t>(m * n)) << what;
+      }
     return paths;
   }
 };
