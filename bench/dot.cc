@@ -22,10 +22,11 @@ using numeric::FloatFormat;
 using numeric::internal::DotLevel;
 
 struct DotForm {
-  std::string name; // of the instruction whose tile it is; of wgmma the 16 rows of one warp
+  std::string name; // of the instruction whose tile it is
   DotModel model;
   int m, n, k;
   bool is_sparse = false; // two of four, or one of two; k counts all columns
+  int warps = 1;          // that share the rows: each a call of dot(), B arranged once for all
 
   bool is_float() const { return model.scheme != DotScheme::integer && !is_bits(); }
   bool is_bits() const { return model.scheme == DotScheme::xor_popc || model.scheme == DotScheme::and_popc; }
@@ -34,6 +35,10 @@ struct DotForm {
 
 size_t bytes_of(FloatFormat format) {
   return static_cast<size_t>(std::max(traits(format).storage_bits / 8, 1));
+}
+
+size_t bytes_of_result(const DotForm& form) {
+  return form.is_float() ? bytes_of(form.model.d) : 4;
 }
 
 // A matrix of `elements` as dot() wants it.
@@ -62,7 +67,7 @@ Operands operands_of(const DotForm& form) {
   const int stored = form.is_sparse ? form.k / 2 : form.k;
   Operands out{.a = random_matrix(form, form.model.a, form.m, stored, random),
                .b = random_matrix(form, form.model.b, form.n, form.k, random),
-               .d = std::vector<uint8_t>(static_cast<size_t>(form.m * form.n) * 8),
+               .d = std::vector<uint8_t>(static_cast<size_t>(form.m * form.n) * bytes_of_result(form)),
                .a_index = {}};
   for (int i = 0; form.is_sparse && i < form.m; ++i)
     for (int s = 0; s < stored; ++s) // the first two of each four columns, or the last two
@@ -76,17 +81,32 @@ void run_form(benchmark::State& state, const DotForm& form, DotLevel level) {
   numeric::internal::set_dot_level(level);
   numeric::DotPaths paths;
   uint64_t tiles = 0;
-  for (auto _ : state)
+  const int rows = form.m / form.warps, stored = form.is_sparse ? form.k / 2 : form.k;
+  numeric::ArrangedB arranged;
+  for (auto _ : state) {
     // The accumulators start anew, so that they stay in the products' range.
-    paths += numeric::dot(form.model, {.m = form.m,
-                                       .n = form.n,
-                                       .k = form.is_sparse ? form.k / 2 : form.k,
-                                       .a = in.a.data(),
-                                       .b = in.b.data(),
-                                       .c = tiles++ % 64 == 0 ? nullptr : in.d.data(),
-                                       .d = in.d.data(),
-                                       .a_index = form.is_sparse ? in.a_index.data() : nullptr,
-                                       .k_b = form.k});
+    const bool is_first = tiles++ % 64 == 0;
+    for (int warp = 0; warp < form.warps; ++warp) {
+      const auto part = [&](std::vector<uint8_t>& array) {
+        return array.data() + array.size() / static_cast<size_t>(form.warps) * static_cast<size_t>(warp);
+      };
+      numeric::DotTile tile{.m = rows,
+                            .n = form.n,
+                            .k = stored,
+                            .a = part(in.a),
+                            .b = in.b.data(),
+                            .c = is_first ? nullptr : part(in.d),
+                            .d = part(in.d),
+                            .a_index = form.is_sparse ? part(in.a_index) : nullptr,
+                            .k_b = form.k};
+      if (form.warps > 1) {
+        if (warp == 0)
+          arranged.arrange(form.model, tile);
+        tile.arranged_b = &arranged;
+      }
+      paths += numeric::dot(form.model, tile);
+    }
+  }
   numeric::internal::set_dot_level(best);
   set_rate(state, 2e-9 * static_cast<double>(tiles) * form.m * form.n * form.k, form.unit());
   if (level == DotLevel::scalar)
@@ -107,18 +127,20 @@ std::vector<DotForm> forms() {
   std::vector<DotForm> out;
   const auto add = [&](DotUnit unit, int m, int n, int k, FloatFormat ab, FloatFormat d,
                        bool is_sparse = false) {
-    out.push_back({.name = fmt::format("{}{} {}x{}x{} {}.{}", unit == DotUnit::mma ? "mma" : "wgmma",
+    const bool is_mma = unit == DotUnit::mma;
+    out.push_back({.name = fmt::format("{}{} {}x{}x{} {}.{}", is_mma ? "mma" : "wgmma",
                                        is_sparse ? ".sp" : "", m, n, k, to_string(d), to_string(ab)),
                    .model = model_of(unit, ab, d, k),
                    .m = m,
                    .n = n,
                    .k = k,
-                   .is_sparse = is_sparse});
+                   .is_sparse = is_sparse,
+                   .warps = is_mma ? 1 : 4});
   };
   for (const auto& [ab, k] : {std::pair{f16, 16}, std::pair{bf16, 16}, std::pair{tf32, 8},
                               std::pair{e4m3, 32}, std::pair{e5m2, 32}})
-    add(DotUnit::wgmma, 16, 256, k, ab, f32);
-  add(DotUnit::wgmma, 16, 256, 16, f16, f16);
+    add(DotUnit::wgmma, 64, 256, k, ab, f32);
+  add(DotUnit::wgmma, 64, 256, 16, f16, f16);
   for (const auto& [ab, k] :
        {std::pair{f16, 16}, std::pair{bf16, 16}, std::pair{tf32, 8}, std::pair{e4m3, 32}})
     add(DotUnit::mma, 16, 8, k, ab, f32);
@@ -127,12 +149,16 @@ std::vector<DotForm> forms() {
   add(DotUnit::mma, 16, 8, 32, f16, f32, true);
   add(DotUnit::mma, 16, 8, 16, f64, f64);
   using numeric::IntegerFormat;
-  for (const auto& [name, format, m, n, k] :
-       {std::tuple{"wgmma 16x256x32 s32.s8", IntegerFormat::s8, 16, 256, 32},
-        std::tuple{"mma 16x8x32 s32.s8", IntegerFormat::s8, 16, 8, 32},
-        std::tuple{"mma 16x8x64 s32.s4", IntegerFormat::s4, 16, 8, 64}})
-    out.push_back(
-        {.name = name, .model = numeric::dot_model_integer(format, format, false), .m = m, .n = n, .k = k});
+  for (const auto& [name, format, m, n, k, warps] :
+       {std::tuple{"wgmma 64x256x32 s32.s8", IntegerFormat::s8, 64, 256, 32, 4},
+        std::tuple{"mma 16x8x32 s32.s8", IntegerFormat::s8, 16, 8, 32, 1},
+        std::tuple{"mma 16x8x64 s32.s4", IntegerFormat::s4, 16, 8, 64, 1}})
+    out.push_back({.name = name,
+                   .model = numeric::dot_model_integer(format, format, false),
+                   .m = m,
+                   .n = n,
+                   .k = k,
+                   .warps = warps});
   out.push_back({.name = "mma 16x8x256 s32.b1",
                  .model = numeric::dot_model_bits(DotScheme::and_popc),
                  .m = 16,
