@@ -21,6 +21,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
+#include <vector>
 
 namespace lemma::vgpu {
 namespace {
@@ -29,6 +31,7 @@ using isa::Opcode;
 using isa::Qual;
 using isa::Type;
 using layout::SmemDescriptor;
+using layout::Swizzle;
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::OperandKind;
@@ -61,60 +64,109 @@ const WgmmaPlan& plan_of(const DecodedInst& in) {
 
 struct Tiles {
   alignas(64) std::byte a[kRows * kRowBytes];
-  alignas(64) std::byte b[kMaxColumns * kSparseRowChunks * layout::kChunkBytes];
   alignas(64) std::byte d[kRows * kMaxColumns * 4];
 };
 
-// --- shared memory to dense tiles ---
+using Word4 [[gnu::vector_size(16)]] = uint32_t;
 
-// Rows [first, first + count), of so many chunks, of a K-major matrix.
-template <uint32_t kChunks, layout::Swizzle kSwizzle>
-void gather_k_major(SmemDescriptor descriptor, const std::byte* shared, uint32_t first, uint32_t count,
-                    std::byte* out) {
-  descriptor.swizzle = kSwizzle; // known here, so that the addresses are a few shifts
-  for (uint32_t row = first; row < first + count; ++row)
-    for (uint32_t chunk = 0; chunk < kChunks; ++chunk, out += layout::kChunkBytes)
-      std::memcpy(out, shared + descriptor.k_major_chunk(row, chunk), layout::kChunkBytes);
+Word4 load_words(const void* from) {
+  Word4 words;
+  std::memcpy(&words, from, sizeof words);
+  return words;
 }
 
-template <uint32_t kChunks>
-void gather_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
-                    std::byte* out) {
-  using layout::Swizzle;
-  switch (descriptor.swizzle) {
-  case Swizzle::none:
-    return gather_k_major<kChunks, Swizzle::none>(descriptor, shared, first, count, out);
-  case Swizzle::b32:
-    return gather_k_major<kChunks, Swizzle::b32>(descriptor, shared, first, count, out);
-  case Swizzle::b64:
-    return gather_k_major<kChunks, Swizzle::b64>(descriptor, shared, first, count, out);
-  case Swizzle::b128:
-    return gather_k_major<kChunks, Swizzle::b128>(descriptor, shared, first, count, out);
+void store_words(void* to, Word4 words) {
+  std::memcpy(to, &words, sizeof words);
+}
+
+// --- shared memory to dense tiles ---
+
+// Calls visit(chunk, which) for the chunks of rows [first, first + count), a multiple of 8: row after row.
+template <uint32_t kChunks, Swizzle kSwizzle, class Visit>
+void visit_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
+                   Visit visit) {
+  constexpr uint32_t kEight = 8 * kChunks;
+  uint32_t chunks[kEight];
+  const auto find = [&](uint32_t row) {
+    for (uint32_t i = 0; i < kEight; ++i)
+      chunks[i] = descriptor.k_major_chunk(row + i / kChunks, i % kChunks);
+  };
+  find(first);
+  // Where eights of rows lie whole patterns of the swizzle apart, each is as the one before.
+  const bool repeats = descriptor.stride % (8 * line_bytes(kSwizzle)) == 0;
+  for (uint32_t row = 0; row < count; row += 8) {
+    const std::byte* from = shared + (repeats ? size_t{row / 8} * descriptor.stride : 0);
+    if (row != 0 && !repeats)
+      find(first + row);
+    for (uint32_t i = 0; i < kEight; ++i)
+      visit(from + chunks[i], row * kChunks + i);
   }
 }
 
-// The same of an MN-major one, whose elements have 16 bits.
-template <uint32_t kChunks>
-void gather_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first,
-                     uint32_t count, std::byte* out) {
-  constexpr uint32_t kInChunk = layout::kChunkBytes / 2, kDepth = kChunks * kInChunk;
-  auto* elements = reinterpret_cast<uint16_t*>(out);
-  for (uint32_t chunk = 0; chunk < count / kInChunk; ++chunk)
-    for (uint32_t k = 0; k < kDepth; ++k) {
-      uint16_t values[kInChunk];
-      std::memcpy(values, shared + descriptor.mn_major_chunk(first / kInChunk + chunk, k), sizeof values);
-      for (uint32_t i = 0; i < kInChunk; ++i)
-        elements[(chunk * kInChunk + i) * kDepth + k] = values[i];
-    }
+// The same of an MN-major matrix, whose elements have 16 bits: eight rows after the other, for each the steps
+// along K.
+template <uint32_t kChunks, class Visit>
+void visit_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
+                    Visit visit) {
+  constexpr uint32_t kDepth = 8 * kChunks;
+  for (uint32_t i = 0; i < count * kChunks; ++i)
+    visit(shared + descriptor.mn_major_chunk(first / 8 + i / kDepth, i % kDepth), i);
+}
+
+template <uint32_t kChunks, class Visit>
+void visit_chunks(SmemDescriptor descriptor, bool mn_major, const std::byte* shared, uint32_t first,
+                  uint32_t count, Visit visit) {
+  const auto run = [&]<Swizzle kSwizzle>() {
+    descriptor.swizzle = kSwizzle; // known here, so that the addresses are a few shifts
+    mn_major ? visit_mn_major<kChunks>(descriptor, shared, first, count, visit)
+             : visit_k_major<kChunks, kSwizzle>(descriptor, shared, first, count, visit);
+  };
+  switch (descriptor.swizzle) {
+  case Swizzle::none:
+    return run.template operator()<Swizzle::none>();
+  case Swizzle::b32:
+    return run.template operator()<Swizzle::b32>();
+  case Swizzle::b64:
+    return run.template operator()<Swizzle::b64>();
+  case Swizzle::b128:
+    return run.template operator()<Swizzle::b128>();
+  }
 }
 
 template <uint32_t kChunks>
-void gather(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
-            uint32_t count, std::byte* out) {
-  if (mn_major)
-    gather_mn_major<kChunks>(descriptor, shared, first, count, out);
-  else
-    gather_k_major<kChunks>(descriptor, shared, first, count, out);
+void copy_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
+                 uint32_t count, std::byte* out) {
+  visit_chunks<kChunks>(descriptor, mn_major, shared, first, count, [&](const std::byte* from, uint32_t i) {
+    store_words(out + i * layout::kChunkBytes, load_words(from));
+  });
+}
+
+// Are the chunks as copy_chunks() has once written them to `copy`?
+template <uint32_t kChunks>
+bool are_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t count,
+                const std::byte* copy) {
+  Word4 difference{};
+  visit_chunks<kChunks>(descriptor, mn_major, shared, 0, count, [&](const std::byte* from, uint32_t i) {
+    difference |= load_words(from) ^ load_words(copy + i * layout::kChunkBytes);
+  });
+  return (difference[0] | difference[1] | difference[2] | difference[3]) == 0;
+}
+
+// Chunks as copied to a tile with K along its rows. Row r of each 8 comes as row order[r].
+template <uint32_t kChunks>
+void rows_of_chunks(const std::byte* chunks, bool mn_major, uint32_t count, const uint8_t (&order)[8],
+                    std::byte* tile) {
+  constexpr uint32_t kBytes = kChunks * layout::kChunkBytes, kDepth = kBytes / 2;
+  const auto* elements = reinterpret_cast<const uint16_t*>(chunks);
+  for (uint32_t row = 0; row < count; ++row) {
+    std::byte* to = tile + (row / 8 * 8 + order[row % 8]) * kBytes;
+    if (!mn_major) {
+      std::memcpy(to, chunks + row * kBytes, kBytes);
+      continue;
+    }
+    for (uint32_t k = 0; k < kDepth; ++k)
+      reinterpret_cast<uint16_t*>(to)[k] = elements[(row / 8 * kDepth + k) * 8 + row % 8];
+  }
 }
 
 void negate(std::byte* tile, uint32_t bytes, uint32_t sign_bits) {
@@ -128,70 +180,82 @@ void negate(std::byte* tile, uint32_t bytes, uint32_t sign_bits) {
   }
 }
 
+// --- the matrix B ---
+
+// Registers hold the even columns of each 8 and then the odd ones, where an element of D takes one; so do the
+// tiles, that rows of four elements move as they are.
+constexpr uint8_t kInOrder[8] = {0, 1, 2, 3, 4, 5, 6, 7}, kEvenFirst[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+
+// A matrix B as it was last seen at its place. The four warps of a warpgroup multiply by the same, one after
+// the other, and so do often other warpgroups.
+struct Columns {
+  numeric::DotModel model;
+  int n = 0;
+  bool transposed = false;
+  uint32_t negate = 0;
+  std::vector<std::byte> chunks, tile; // as in shared memory; as dot() wants it
+  numeric::ArrangedB arranged;
+};
+
+// By the place: where the CTA's shared memory is, and the descriptor.
+struct Place {
+  const std::byte* shared = nullptr;
+  uint64_t descriptor = 0;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+struct PlaceHash {
+  size_t operator()(const Place& at) const {
+    return std::hash<const std::byte*>()(at.shared) ^ at.descriptor * 0x9e3779b97f4a7c15;
+  }
+};
+
+template <uint32_t kChunks>
+const Columns& columns_of(const WgmmaPlan& plan, const std::byte* shared, uint64_t bits,
+                          numeric::DotTile tile) {
+  constexpr size_t kMostPlaces = 64; // of a few stages; of up to 100 KiB each
+  static thread_local std::unordered_map<Place, Columns, PlaceHash> known;
+  if (known.size() >= kMostPlaces && !known.contains({shared, bits}))
+    known.clear();
+  Columns& columns = known[{shared, bits}];
+  const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
+  const auto count = static_cast<uint32_t>(plan.n);
+  const bool is_same = columns.n == plan.n && columns.transposed == plan.transpose_b &&
+                       columns.negate == plan.negate_b && columns.model == plan.model &&
+                       columns.chunks.size() == count * kChunks * layout::kChunkBytes;
+  if (is_same && are_chunks<kChunks>(descriptor, plan.transpose_b, shared, count, columns.chunks.data()))
+    return columns;
+  columns.model = plan.model;
+  columns.n = plan.n;
+  columns.transposed = plan.transpose_b;
+  columns.negate = plan.negate_b;
+  columns.chunks.resize(count * kChunks * layout::kChunkBytes);
+  columns.tile.resize(columns.chunks.size());
+  copy_chunks<kChunks>(descriptor, plan.transpose_b, shared, 0, count, columns.chunks.data());
+  rows_of_chunks<kChunks>(columns.chunks.data(), plan.transpose_b, count,
+                          plan.d_bytes == 4 ? kEvenFirst : kInOrder, columns.tile.data());
+  negate(columns.tile.data(), static_cast<uint32_t>(columns.tile.size()), plan.negate_b);
+  tile.b = columns.tile.data();
+  columns.arranged.arrange(plan.model, tile);
+  return columns;
+}
+
 // --- registers to dense tiles ---
 //
-// Registers come in blocks of 8 x 8: lane l has row l / 4 and, of it, the pair of columns l % 4. A block of D
-// is two registers of 32-bit elements, or one of pairs of f16; a block of A is one register of 4 bytes a
-// lane. Blocks of D: the two of rows 0-7 and 8-15 for each 8 columns; of A likewise for each 16 bytes.
+// A register has 8 rows of 16 bytes: lane l has 4 bytes of row l / 4. Registers come in pairs, for rows 0-7
+// and 8-15 of one or two (`in_turn`) times 16 bytes; pair after pair along the rows.
 
-constexpr int kBlockRows = 8;
-using Word4 [[gnu::vector_size(16)]] = uint32_t;
-
-Word4 load_words(const void* from) {
-  Word4 words;
-  std::memcpy(&words, from, sizeof words);
-  return words;
-}
-
-void store_words(void* to, Word4 words) {
-  std::memcpy(to, &words, sizeof words);
-}
-
-// Rows of 16 bytes, of one register.
-template <bool kToTile>
-void move_block(std::byte* tile, size_t row_bytes, std::byte* lanes) {
-  for (int row = 0; row < kBlockRows; ++row) {
-    std::byte *in_tile = tile + row * row_bytes, *in_lanes = lanes + row * sizeof(Word4);
-    kToTile ? store_words(in_tile, load_words(in_lanes)) : store_words(in_lanes, load_words(in_tile));
-  }
-}
-
-// Rows of 32 bytes, of two registers: the even columns and the odd ones.
-template <bool kToTile>
-void move_block(std::byte* tile, size_t row_bytes, std::byte* even, std::byte* odd) {
-  for (int row = 0; row < kBlockRows; ++row) {
-    std::byte *left = tile + row * row_bytes, *right = left + sizeof(Word4);
-    std::byte *of_even = even + row * sizeof(Word4), *of_odd = odd + row * sizeof(Word4);
-    if constexpr (kToTile) {
-      const Word4 e = load_words(of_even), o = load_words(of_odd);
-      store_words(left, __builtin_shufflevector(e, o, 0, 4, 1, 5));
-      store_words(right, __builtin_shufflevector(e, o, 2, 6, 3, 7));
-    } else {
-      const Word4 l = load_words(left), r = load_words(right);
-      store_words(of_even, __builtin_shufflevector(l, r, 0, 2, 4, 6));
-      store_words(of_odd, __builtin_shufflevector(l, r, 1, 3, 5, 7));
-    }
-  }
-}
+constexpr int kRegisterRows = 8;
 
 template <bool kToTile>
-void move_accumulators(const WgmmaPlan& plan, const Slot* slots, std::byte* registers, std::byte* tile) {
-  const size_t row_bytes = static_cast<size_t>(plan.n) * plan.d_bytes, block_bytes = size_t{8} * plan.d_bytes;
-  const bool pairs = plan.d_bytes == 2;
-  for (int block = 0; block < plan.n / 4; ++block) {
-    std::byte* at = tile + (block % 2) * kBlockRows * row_bytes + (block / 2) * block_bytes;
-    if (pairs)
-      move_block<kToTile>(at, row_bytes, registers + slots[block].offset);
-    else
-      move_block<kToTile>(at, row_bytes, registers + slots[2 * block].offset,
-                          registers + slots[2 * block + 1].offset);
+void move_registers(const Slot* slots, int count, int in_turn, std::byte* registers, std::byte* tile) {
+  const size_t row_bytes = static_cast<size_t>(count) / 2 * sizeof(Word4);
+  for (int i = 0; i < count; ++i) {
+    const int half = i / in_turn % 2, column = i / (2 * in_turn) * in_turn + i % in_turn;
+    std::byte* in_tile = tile + half * kRegisterRows * row_bytes + column * sizeof(Word4);
+    std::byte* in_lanes = registers + slots[i].offset;
+    for (int row = 0; row < kRegisterRows; ++row, in_tile += row_bytes, in_lanes += sizeof(Word4))
+      kToTile ? store_words(in_tile, load_words(in_lanes)) : store_words(in_lanes, load_words(in_tile));
   }
-}
-
-void gather_a_registers(const Slot* slots, std::byte* registers, std::byte* tile) {
-  for (int i = 0; i < kARegisters; ++i)
-    move_block<true>(tile + (i % 2) * kBlockRows * kRowBytes + (i / 2) * layout::kChunkBytes, kRowBytes,
-                     registers + slots[i].offset);
 }
 
 // --- executing ---
@@ -203,23 +267,22 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
   const std::byte* shared = x.cta->async_read(0);
   const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
   static thread_local Tiles tiles;
-  if (plan.a_in_registers)
-    gather_a_registers(in.ops + in.dst_count, registers, tiles.a);
-  else
-    gather<kRowChunks>(SmemDescriptor::decode(operation.a_descriptor), plan.transpose_a, shared, first_row,
-                       kRows, tiles.a);
-  const auto gather_b = plan.sparse ? gather<kSparseRowChunks> : gather<kRowChunks>;
-  gather_b(SmemDescriptor::decode(operation.b_descriptor), plan.transpose_b, shared, 0,
-           static_cast<uint32_t>(plan.n), tiles.b);
+  if (plan.a_in_registers) {
+    move_registers<true>(in.ops + in.dst_count, kARegisters, 1, registers, tiles.a);
+  } else {
+    std::byte chunks[sizeof tiles.a];
+    copy_chunks<kRowChunks>(SmemDescriptor::decode(operation.a_descriptor), plan.transpose_a, shared,
+                            first_row, kRows, chunks);
+    rows_of_chunks<kRowChunks>(chunks, plan.transpose_a, kRows, kInOrder, tiles.a);
+  }
   negate(tiles.a, sizeof tiles.a, plan.negate_a);
-  negate(tiles.b, static_cast<uint32_t>(plan.n) * plan.b_row_chunks * layout::kChunkBytes, plan.negate_b);
+  const int registers_in_turn = plan.d_bytes == 4 ? 2 : 1;
   if (operation.accumulates)
-    move_accumulators<true>(plan, in.ops, registers, tiles.d);
+    move_registers<true>(in.ops, in.dst_count, registers_in_turn, registers, tiles.d);
   numeric::DotTile tile{.m = kRows,
                         .n = plan.n,
                         .k = plan.k,
                         .a = tiles.a,
-                        .b = tiles.b,
                         .c = operation.accumulates ? tiles.d : nullptr,
                         .d = tiles.d};
   uint8_t a_index[kRows * kRowBytes];
@@ -231,8 +294,12 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
     tile.k_b = plan.k;
     tile.a_index = a_index;
   }
+  const auto columns = plan.sparse ? columns_of<kSparseRowChunks> : columns_of<kRowChunks>;
+  const Columns& b = columns(plan, shared, operation.b_descriptor, tile);
+  tile.b = b.tile.data();
+  tile.arranged_b = &b.arranged;
   x.stats.matrix_paths += numeric::dot(plan.model, tile);
-  move_accumulators<false>(plan, in.ops, registers, tiles.d);
+  move_registers<false>(in.ops, in.dst_count, registers_in_turn, registers, tiles.d);
   x.stats.matrix_flops += plan.flops;
 }
 
