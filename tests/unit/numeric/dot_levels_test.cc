@@ -361,7 +361,7 @@ TEST(DotLevels, OrdinaryNumbersTakeTheVectorPath) {
       product.check("ordinary");
       for (const DotLevel level : internal::dot_levels()) {
         DotPaths paths;
-        product.run(level, paths);
+        product.run(level, false, paths);
         EXPECT_EQ(paths.vector, level == DotLevel::scalar ? 0 : paths.total())
             << to_string(ab) << " at level " << to_string(level);
       }
