@@ -203,25 +203,29 @@ size_t bytes_of_a_row(const DotModel& model, const DotTile& tile) {
   }
 }
 
-// What the loops for ordinary numbers leave of the fused rule.
+// What the loops for ordinary numbers leave of the fused rule: in blocks that fit the careful code's arrays,
+// so that where one needs the scalar code the others do not.
 DotPaths dot_fused_otherwise(const DotModel& model, const DotTile& tile) {
-  const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
-  if (internal::dot_fused_lanes(model, tile))
-    return {.careful = outputs};
-  internal::dot_fused(model, tile);
-  return {.scalar = outputs};
+  constexpr int kBlock = 32;
+  DotPaths paths;
+  for (int i = 0; i < tile.m; i += kBlock)
+    for (int j = 0; j < tile.n; j += kBlock) {
+      const DotTile part =
+          internal::part_of(model, tile, i, std::min(kBlock, tile.m - i), j, std::min(kBlock, tile.n - j));
+      const bool is_careful = internal::dot_fused_lanes(model, part);
+      if (!is_careful)
+        internal::dot_fused(model, part);
+      (is_careful ? paths.careful : paths.scalar) +=
+          static_cast<uint64_t>(part.m) * static_cast<uint64_t>(part.n);
+    }
+  return paths;
 }
 
 DotPaths dot_fused(const DotModel& model, const DotTile& tile, const std::optional<DotTile>& dense) {
   DotPaths paths;
   if (dense && internal::dot_fused_floats(model, tile, *dense, dot_fused_otherwise, paths))
     return paths;
-  // Blocks fit the careful code's arrays, and where one needs the scalar code the others do not.
-  constexpr int kBlockColumns = 32;
-  for (int first = 0; first < tile.n; first += kBlockColumns)
-    paths += dot_fused_otherwise(
-        model, internal::part_of(model, tile, 0, tile.m, first, std::min(kBlockColumns, tile.n - first)));
-  return paths;
+  return dot_fused_otherwise(model, tile);
 }
 
 } // namespace

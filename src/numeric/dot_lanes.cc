@@ -60,6 +60,18 @@ struct Loops {
 } // namespace
 } // namespace lemma::numeric::internal
 
+#ifdef LEMMA_DOT_BASELINE
+namespace lemma::numeric::internal::baseline {
+namespace {
+constexpr int kLanes = 4;
+constexpr bool kFastShuffles = true; // of any two vectors
+#include "numeric/dot_vectors.inc"
+// (the order matters)
+#include "numeric/dot_lanes.inc"
+} // namespace
+} // namespace lemma::numeric::internal::baseline
+#endif
+
 #ifdef LEMMA_DOT_X86
 #include <immintrin.h>
 
@@ -67,7 +79,8 @@ struct Loops {
 #pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
 namespace lemma::numeric::internal::avx2 {
 namespace {
-constexpr bool kFastShuffles = false; // of any two vectors
+constexpr int kLanes = 8;
+constexpr bool kFastShuffles = true;
 #include "numeric/dot_vectors.inc"
 // (the order matters)
 #include "numeric/dot_lanes.inc"
@@ -100,7 +113,7 @@ Loops loops_of(DotLevel level) {
     break;
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    break;
+    return {baseline::run_fused, baseline::run_f64_chains};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:

@@ -371,5 +371,27 @@ TEST(DotLevels, OrdinaryNumbersTakeTheVectorPath) {
     }
 }
 
+// Finite numbers beyond the fast way are no work for the scalar code, whatever the tile's size.
+TEST(DotLevels, LargeNumbersTakeTheCarefulPath) {
+  if (!has_vectors())
+    GTEST_SKIP() << "this host has no vector instructions that the loops use";
+  Random random(31);
+  for (const FloatFormat ab : {bf16, tf32})
+    for (const auto& [m, n] : {std::pair{16, 8}, std::pair{16, 256}, std::pair{64, 96}}) {
+      const int k = ab == tf32 ? 8 : 16;
+      const auto model = *dot_model(Arch::sm_90, DotUnit::wgmma, ab, ab, f32, f32, k);
+      Product product = product_of(model, m, n, k, OperandClass::ordinary, random);
+      for (size_t i = bytes_of(ab) - 1; i < product.a.size(); i += bytes_of(ab)) // 2^30 times as large
+        product.a[i] = static_cast<uint8_t>(product.a[i] + 15);
+      product.check("large");
+      for (const DotLevel level : internal::dot_levels()) {
+        DotPaths paths;
+        product.run(level, paths);
+        EXPECT_EQ(paths.careful, level == DotLevel::scalar ? 0 : paths.total())
+            << to_string(ab) << " m" << m << "n" << n << " at level " << to_string(level);
+      }
+    }
+}
+
 } // namespace
 } // namespace lemma::numeric
