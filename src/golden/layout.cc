@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 namespace lemma::golden {
@@ -114,21 +115,224 @@ Case make_product(const LayoutSubject& subject) {
   return out;
 }
 
+// --- wgmma ---
+
+constexpr int kThreads = 128;
+constexpr int kThreadFieldBits = 10; // of the number of a field
+static_assert(kThreads * 32 / layout::kMetadataBits == 1 << kThreadFieldBits);
+
+// Where wgmma_case() has byte `byte` of K of column `col`.
+uint64_t core_matrix_byte(uint64_t col, uint64_t byte, uint64_t row_bytes) {
+  return col / 8 * 8 * row_bytes + byte / 16 * 128 + col % 8 * 16 + byte % 16;
+}
+
+struct WarpgroupProbe {
+  enum class Kind : uint8_t { digit, metadata_bit, columns, c };
+  Kind kind = Kind::digit;
+  int index = 0;
+  uint64_t fields = kFirstHalf;
+};
+
+class WarpgroupParts {
+public:
+  std::vector<Part> parts;
+  std::vector<WarpgroupProbe> probes;
+
+  void add(std::string name, uint64_t units, WarpgroupProbe probe) {
+    const uint64_t first = parts.empty() ? 0 : parts.back().first + parts.back().units;
+    parts.push_back({std::move(name), first, units});
+    probes.push_back(probe);
+  }
+};
+
+WarpgroupParts warpgroup_parts(const LayoutSubject& subject, int n) {
+  using Kind = WarpgroupProbe::Kind;
+  const MatrixSpelling& s = subject.spelling;
+  const bool sparse = subject.selector >= 0;
+  const auto units = static_cast<uint64_t>((s.row->shape.k + n - 1) / n);
+  const uint64_t a_places = kThreads * isa::registers_of(*s.row, layout::Matrix::a, s.a).count * 32 /
+                            static_cast<uint64_t>(isa::bits_of(s.a)),
+                 d_places = static_cast<uint64_t>(s.row->shape.m * n);
+  WarpgroupParts out;
+  for (const uint64_t fields : {kFirstHalf, kSecondHalf})
+    for (int digit = 0; digit < digits_of(s.a, a_places) && (fields == kFirstHalf || sparse); ++digit)
+      out.add(sparse ? fmt::format("fields{:x}.digit{}", fields, digit) : fmt::format("digit{}", digit),
+              units, {Kind::digit, digit, fields});
+  for (int bit = 0; bit < kThreadFieldBits && sparse; ++bit)
+    out.add(fmt::format("metadata.bit{}", bit), units, {Kind::metadata_bit, bit});
+  for (int digit = 0; digit < digits_of(s.b, static_cast<uint64_t>(n)); ++digit)
+    out.add(fmt::format("columns.digit{}", digit), 1, {Kind::columns, digit});
+  for (int digit = 0; digit < digits_of(s.d, d_places); ++digit)
+    out.add(fmt::format("c.digit{}", digit), 1, {Kind::c, digit});
+  return out;
+}
+
+// The units of one part of a wgmma.
+class WarpgroupFill {
+public:
+  WarpgroupFill(const Case& c, const MatrixSpelling& s, int n, std::vector<WarpgroupProbe> probes)
+      : planes_(c.inputs), parts_(c.parts), probes_(std::move(probes)), a_type_(s.a), b_type_(s.b),
+        c_type_(s.d), k_(s.row->shape.k), n_(n) {}
+
+  void operator()(const Part& part, numeric::Random&, Inputs& inputs) const {
+    const auto at =
+        std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return p.first == part.first; });
+    const WarpgroupProbe& probe = probes_[static_cast<size_t>(at - parts_.begin())];
+    for (uint64_t unit = 0; unit < part.units; ++unit)
+      fill(probe, unit, part.first + unit, inputs);
+  }
+
+private:
+  using Kind = WarpgroupProbe::Kind;
+
+  void fill(const WarpgroupProbe& probe, uint64_t unit, uint64_t warpgroup, Inputs& inputs) const {
+    PlaneUnit a(planes_[0], isa::bits_of(a_type_)), b(planes_[1], isa::bits_of(b_type_)),
+        c(planes_[2], isa::bits_of(c_type_));
+    for (uint64_t place = 0; place < a.places() && probe.kind != Kind::c; ++place)
+      a.set(place,
+            probe.kind == Kind::digit ? place_digit(a_type_, place, probe.index) : number_bits(a_type_, 1));
+    const auto columns = static_cast<uint64_t>(n_), rows = static_cast<uint64_t>(k_);
+    for (uint64_t col = 0; col < columns; ++col) {
+      if (probe.kind == Kind::columns)
+        b.set(place_in_b(col, 0), place_digit(b_type_, col, probe.index));
+      else
+        b.set(place_in_b(col, (columns * unit + col) % rows), number_bits(b_type_, 1));
+    }
+    for (uint64_t place = 0; place < c.places() && probe.kind == Kind::c; ++place)
+      c.set(place, place_digit(c_type_, place, probe.index));
+    a.write(inputs, 0, warpgroup);
+    b.write(inputs, 1, warpgroup);
+    c.write(inputs, 2, warpgroup);
+    if (planes_.size() < 4)
+      return;
+    PlaneUnit metadata(planes_[3], layout::kMetadataBits);
+    for (uint64_t field = 0; field < metadata.places(); ++field)
+      metadata.set(field, probe.kind != Kind::metadata_bit  ? probe.fields
+                          : (field >> probe.index & 1) != 0 ? kSecondHalf
+                                                            : kFirstHalf);
+    metadata.write(inputs, 3, warpgroup);
+  }
+
+  uint64_t place_in_b(uint64_t col, uint64_t k) const {
+    const auto bits = static_cast<uint64_t>(isa::bits_of(b_type_));
+    const uint64_t bit = k * bits, row_bytes = static_cast<uint64_t>(k_) * bits / 8;
+    return (core_matrix_byte(col, bit / 8, row_bytes) * 8 + bit % 8) / bits;
+  }
+
+  std::vector<Plane> planes_;
+  std::vector<Part> parts_;
+  std::vector<WarpgroupProbe> probes_;
+  Type a_type_, b_type_, c_type_;
+  int k_, n_;
+};
+
+Case make_warpgroup(const LayoutSubject& subject) {
+  const int n = subject.columns;
+  WarpgroupParts made = warpgroup_parts(subject, n);
+  Case out = wgmma_case(subject.spelling, n, subject.selector, subject.name(), std::move(made.parts));
+  out.fill = WarpgroupFill(out, subject.spelling, n, std::move(made.probes));
+  return out;
+}
+
+// --- From and to memory ---
+
+Case make_tile(const LayoutSubject& subject) {
+  const MatrixSpelling& s = subject.spelling;
+  const MatrixRow& row = *s.row;
+  const Type type = row.matrix == layout::Matrix::a   ? s.a
+                    : row.matrix == layout::Matrix::b ? s.b
+                    : row.matrix == layout::Matrix::c ? s.c
+                                                      : s.d;
+  Case out = wmma_transfer_case(s, subject.name(), {{"digit0", 0, 1}});
+  const uint64_t places = out.inputs[0].unit_bytes() * 8 / static_cast<uint64_t>(isa::bits_of(type));
+  std::vector<Part> parts;
+  for (uint64_t digit = 0; digit < static_cast<uint64_t>(digits_of(type, places)); ++digit)
+    parts.push_back({fmt::format("digit{}", digit), digit, 1});
+  out = wmma_transfer_case(s, subject.name(), std::move(parts));
+  out.fill = [plane = out.inputs[0], type](const Part& part, numeric::Random&, Inputs& inputs) {
+    PlaneUnit unit(plane, isa::bits_of(type));
+    for (uint64_t place = 0; place < unit.places(); ++place)
+      unit.set(place, place_digit(type, place, static_cast<int>(part.first)));
+    unit.write(inputs, 0, part.first);
+  };
+  return out;
+}
+
+// The rows that the lanes name, no two the same, in no order that anything else has.
+constexpr uint64_t row_offset_of(uint64_t lane) {
+  return (29 * lane + 7) % 64 * 16;
+}
+
+Case make_moved(const LayoutSubject& subject) {
+  Case out = moved_rows_case(subject.spelling, 1);
+  assert(out.name == subject.name());
+  out.fill = [planes = out.inputs, units = out.units](const Part&, numeric::Random&, Inputs& inputs) {
+    for (uint64_t i = 0; i < planes[0].per_unit * units; ++i) {
+      const uint64_t wide = planes[0].element_bytes / 2; // movmatrix has words
+      uint64_t bits = 0;
+      for (uint64_t k = 0; k < wide; ++k)
+        bits |= (i * wide + k + 1) << (16 * k);
+      inputs.set(0, i, bits);
+    }
+    for (uint64_t lane = 0; lane < 32 && planes.size() > 1; ++lane)
+      inputs.set(1, lane, row_offset_of(lane));
+  };
+  return out;
+}
+
+Case make(const LayoutSubject& subject) {
+  switch (subject.spelling.row->opcode) {
+  case Opcode::mma:
+  case Opcode::wmma_mma:
+    return make_product(subject);
+  case Opcode::wgmma_mma_async:
+    return make_warpgroup(subject);
+  case Opcode::wmma_load:
+  case Opcode::wmma_store:
+    return make_tile(subject);
+  default:
+    return make_moved(subject);
+  }
+}
+
+// --- Which cases there are ---
+
 // The words of a spelling that change who holds what.
 std::string orders_of(const std::string& spelling) {
   std::string words;
   for (size_t at = 0; at < spelling.size();) {
     const size_t end = std::min(spelling.find('.', at), spelling.size());
     const std::string word = spelling.substr(at, end - at);
-    if (word == "row" || word == "col")
+    if (word == "row" || word == "col" || word == "trans" || word == "x2" || word == "x4")
       words += "." + word;
     at = end + 1;
   }
   return words;
 }
 
-bool is_product(const MatrixRow& row) {
-  return row.opcode == Opcode::mma || row.opcode == Opcode::wmma_mma;
+std::vector<int> columns_of(const MatrixRow& row) {
+  if (row.opcode == Opcode::wgmma_mma_async)
+    return {8, 24, row.shape.n};
+  return {row.shape.n};
+}
+
+void add_subjects(const MatrixRow& row, std::vector<LayoutSubject>& subjects) {
+  const std::vector<MatrixSpelling> spellings = matrix_spellings(row);
+  const int selectors = row.sparse == Qual::none ? 0 : layout::selectors(isa::metadata_of(row));
+  for (const int n : columns_of(row)) {
+    std::set<std::string> known;
+    const std::string shape = fmt::format(".m{}n{}", row.shape.m, n);
+    for (const MatrixSpelling& s : spellings) {
+      if (s.text.find(shape + "k") == std::string::npos && s.text.find(shape + ".") == std::string::npos)
+        continue;
+      if (!known.insert(orders_of(s.text)).second)
+        continue;
+      const bool wide = n != columns_of(row).front();
+      for (int selector = selectors == 0 ? -1 : 0; selector < (wide ? std::min(selectors, 1) : selectors);
+           ++selector)
+        subjects.push_back({s, selector, n});
+    }
+  }
 }
 
 } // namespace
@@ -139,25 +343,16 @@ std::string LayoutSubject::name() const {
 
 std::vector<LayoutSubject> layout_subjects() {
   std::vector<LayoutSubject> subjects;
-  for (const MatrixRow& row : isa::matrix_rows()) {
-    if (!is_product(row) || group_of(row).empty())
-      continue;
-    std::set<std::string> known;
-    for (MatrixSpelling& s : matrix_spellings(row)) {
-      if (!known.insert(orders_of(s.text)).second)
-        continue;
-      const int selectors = row.sparse == Qual::none ? 0 : layout::selectors(isa::metadata_of(row));
-      for (int selector = selectors == 0 ? -1 : 0; selector < selectors; ++selector)
-        subjects.push_back({s, selector});
-    }
-  }
+  for (const MatrixRow& row : isa::matrix_rows())
+    if (!group_of(row).empty())
+      add_subjects(row, subjects);
   return subjects;
 }
 
 std::vector<Case> layout_cases(std::string_view) {
   std::vector<Case> cases;
   for (const LayoutSubject& subject : layout_subjects())
-    cases.push_back(make_product(subject));
+    cases.push_back(make(subject));
   return cases;
 }
 

@@ -15,11 +15,13 @@ namespace lemma::golden {
 struct LayoutSubject {
   MatrixSpelling spelling = {};
   int selector = -1; // of a sparse row; dense: -1
+  int columns = 0;   // N of the spelling
 
   std::string name() const; // the case's: the spelling, and ".selector0"
 };
 
-// Every row that the target has: one spelling for each of its orders of A and B.
+// Every row that the target has: a spelling for each of its orders of A and B, or numbers of matrices, and a
+// few widths of wgmma.
 std::vector<LayoutSubject> layout_subjects();
 std::vector<Case> layout_cases(std::string_view group);
 

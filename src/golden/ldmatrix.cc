@@ -17,7 +17,7 @@ namespace {
 using isa::Opcode;
 using isa::Type;
 
-constexpr uint64_t kWarps = 64;
+constexpr uint64_t kWarps = 64, kBlock = 128;
 constexpr uint32_t kRows = 64, kRowBytes = 16; // of shared memory
 constexpr uint32_t kWords = kRows * kRowBytes / 4;
 
@@ -49,7 +49,7 @@ std::string copy(const Plane& plane, bool to_shared) {
   return text;
 }
 
-Case make_transfer(const MatrixSpelling& s, bool load) {
+Case make_transfer(const MatrixSpelling& s, bool load, uint64_t warps) {
   const FragmentText fragment = word_registers(Type::b16, matrices_of(s.text));
   const Plane memory{.name = "shared",
                      .type = Type::b16,
@@ -63,10 +63,10 @@ Case make_transfer(const MatrixSpelling& s, bool load) {
   c.family = isa::syntax_of(*s.row);
   c.entry = entry_name(c.name);
   c.unit_name = "warp";
-  c.units = kWarps;
-  c.grid[0] = kWarps;
+  c.units = warps;
+  c.grid[0] = static_cast<uint32_t>(warps);
   c.block[0] = 32;
-  c.parts = {{"random", 0, kWarps}};
+  c.parts = {{"random", 0, warps}};
   c.inputs = {load ? memory : fragment_plane("r", fragment), row};
   c.outputs = {load ? fragment_plane("r", fragment) : memory};
   lay_out(c.inputs, c.units);
@@ -97,29 +97,39 @@ Case make_transfer(const MatrixSpelling& s, bool load) {
     c.text += copy(c.outputs[0], false);
   }
   c.text += "  ret;\n}\n";
-  c.fill = [per_unit = c.inputs[0].per_unit](const Part& part, numeric::Random& random, Inputs& inputs) {
-    for (uint64_t i = part.first * per_unit; i < (part.first + part.units) * per_unit; ++i)
-      inputs.set(0, i, random.next());
-    fill_rows(part, random, inputs);
-  };
   return c;
 }
 
-Case make_move(const MatrixSpelling& s) {
+Case make_move(const MatrixSpelling& s, uint64_t warps) {
   ThreadKernel kernel(s.text, isa::syntax_of(*s.row));
   kernel.in("a", Type::b32, 32);
   kernel.out("d", Type::b32, 32);
   kernel.body(s.text + " %d, %a;");
-  Case c = kernel.finish(kWarps * 32);
+  kernel.block(static_cast<uint32_t>(std::min(kBlock, warps * 32)));
+  Case c = kernel.finish(warps * 32);
   c.parts[0].name = "random";
-  c.fill = [](const Part& part, numeric::Random& random, Inputs& inputs) {
-    for (uint64_t i = part.first; i < part.first + part.units; ++i)
+  return c;
+}
+
+Case make_random(const MatrixSpelling& s) {
+  Case c = moved_rows_case(s, kWarps);
+  const bool has_rows = c.inputs.size() == 2;
+  c.fill = [has_rows, per_unit = c.inputs[0].per_unit](const Part& part, numeric::Random& random,
+                                                       Inputs& inputs) {
+    for (uint64_t i = part.first * per_unit; i < (part.first + part.units) * per_unit; ++i)
       inputs.set(0, i, random.next());
+    if (has_rows)
+      fill_rows(part, random, inputs);
   };
   return c;
 }
 
 } // namespace
+
+Case moved_rows_case(const MatrixSpelling& s, uint64_t warps) {
+  return s.row->opcode == Opcode::movmatrix ? make_move(s, warps)
+                                            : make_transfer(s, s.row->opcode == Opcode::ldmatrix, warps);
+}
 
 std::vector<Case> ldmatrix_cases(std::string_view group) {
   std::vector<Case> cases;
@@ -129,8 +139,7 @@ std::vector<Case> ldmatrix_cases(std::string_view group) {
     if (group_of(row) != group)
       continue;
     for (const MatrixSpelling& s : matrix_spellings(row))
-      cases.push_back(row.opcode == Opcode::movmatrix ? make_move(s)
-                                                      : make_transfer(s, row.opcode == Opcode::ldmatrix));
+      cases.push_back(make_random(s));
   }
   return cases;
 }

@@ -46,5 +46,18 @@ std::vector<MatrixSpelling> matrix_spellings(const isa::MatrixRow& row);
 // of [warp][register][lane][element], and of a sparse row the metadata, a word a lane; output: those of D.
 // The parts follow each other, their units are multiples of four. `selector`: of a sparse row; dense: -1.
 Case product_case(const MatrixSpelling& spelling, int selector, std::string name, std::vector<Part> parts);
+// The same of wgmma, N columns: a unit is a warpgroup, planes of registers are [unit][register][thread]
+// [element]. A is in registers; B, K-major and without a swizzle, in core matrices of 8 columns by 16 bytes
+// of K, first along K. Output: the registers of D, which are C before.
+Case wgmma_case(const MatrixSpelling& spelling, int n, int selector, std::string name,
+                std::vector<Part> parts);
+
+// wmma.load and wmma.store without a fill. Input: a tile in lines of its length and 16 bytes; or registers.
+// Outputs: the registers of a load of dense lines from the tile's begin and of one of those lines; or the
+// tiles, dense and with such lines.
+Case wmma_transfer_case(const MatrixSpelling& spelling, std::string name, std::vector<Part> parts);
+// ldmatrix and stmatrix without a fill, one part. Inputs: 64 rows of 16 bytes, or registers; and for every
+// lane the offset of a row in bytes. Output: registers, or the rows. movmatrix: a word a thread, in and out.
+Case moved_rows_case(const MatrixSpelling& spelling, uint64_t warps);
 
 } // namespace lemma::golden

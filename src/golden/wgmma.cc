@@ -234,13 +234,14 @@ uint64_t random_descriptor(Swizzle swizzle, numeric::Random& random) {
   return d.encode();
 }
 
-Case make_case(const WgmmaCase& w) {
+// Without a fill.
+Case start_case(const WgmmaCase& w, std::string name, std::vector<Part> parts) {
   const uint32_t a_span = span_of(w.swizzle_a, w.transpose_a, kRows, w.form.a_row_bytes()),
                  b_span = span_of(w.swizzle_b, w.transpose_b, w.n, w.form.b_row_bytes());
   const uint32_t a_bytes = w.a_in_registers ? 0 : round_up(a_span + w.advance);
   const uint32_t b_bytes = w.random_descriptor ? kDescriptorBytes : round_up(b_span + w.advance);
   Case c;
-  c.name = name_of(w);
+  c.name = std::move(name);
   c.family = (w.form.sparse ? ".sp" : "") + w.form.types + (w.random_descriptor ? ".descriptor" : "");
   c.entry = entry_name(c.name);
   c.unit_name = "warpgroup";
@@ -260,13 +261,8 @@ Case make_case(const WgmmaCase& w) {
   if (w.form.sparse)
     c.inputs.push_back(register_plane("metadata", Type::u32, 1));
   c.outputs = {register_plane("d", w.form.d, w.d_registers())};
-  const uint64_t units = w.random_descriptor ? 64 : std::max(1u, kOutputsPerPart / (kRows * w.n));
-  if (w.random_descriptor)
-    c.parts = {{"ordinary", 0, units}};
-  else
-    for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
-      c.parts.push_back({std::string(numeric::to_string(oc)), c.parts.size() * units, units});
-  c.units = c.parts.size() * units;
+  c.parts = std::move(parts);
+  c.units = c.parts.back().first + c.parts.back().units;
   c.grid[0] = static_cast<uint32_t>(c.units);
   lay_out(c.inputs, c.units);
   lay_out(c.outputs, c.units);
@@ -313,6 +309,20 @@ Case make_case(const WgmmaCase& w) {
     c.text += fmt::format(", {}", int{w.transpose_b});
   c.text += ";\n  wgmma.commit_group.sync.aligned;\n  wgmma.wait_group.sync.aligned 0;\n";
   c.text += transfer(false, "d", w.d_registers(), c.outputs[0]) + "  ret;\n}\n";
+
+  return c;
+}
+
+Case make_case(const WgmmaCase& w) {
+  const uint64_t units = w.random_descriptor ? 64 : std::max(1u, kOutputsPerPart / (kRows * w.n));
+  std::vector<Part> parts;
+  if (w.random_descriptor)
+    parts = {{"ordinary", 0, units}};
+  else
+    for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
+      parts.push_back({std::string(numeric::to_string(oc)), parts.size() * units, units});
+  Case c = start_case(w, name_of(w), std::move(parts));
+  const size_t metadata = w.random_descriptor ? 4 : 3; // sparse: the last plane
 
   const MatrixFormats formats{values_for(w.form.a), values_for(w.form.b), values_for(w.form.d),
                               c.inputs[0].per_unit, c.inputs[1].per_unit, c.inputs[2].per_unit};
@@ -391,6 +401,25 @@ std::vector<Case> cases_of(bool sparse) {
 }
 
 } // namespace
+
+Case wgmma_case(const MatrixSpelling& s, int n, int selector, std::string name, std::vector<Part> parts) {
+  const isa::MatrixRow& row = *s.row;
+  const bool floating = row.numeric == isa::Numeric::floating;
+  const std::string shape = fmt::format(".m{}n{}k{}", row.shape.m, n, row.shape.k);
+  const WgmmaForm form{.types = s.text.substr(s.text.find(shape) + shape.size()),
+                       .d = s.d,
+                       .a = s.a,
+                       .b = s.b,
+                       .k = static_cast<uint32_t>(row.shape.k),
+                       .has_scales = floating,
+                       .has_transposes = row.transposes,
+                       .sparse = row.sparse != isa::Qual::none};
+  return start_case({.form = form,
+                     .n = static_cast<uint32_t>(n),
+                     .a_in_registers = true,
+                     .selector = std::max(selector, 0)},
+                    std::move(name), std::move(parts));
+}
 
 std::vector<Case> wgmma_sp_cases(std::string_view) {
   return cases_of(true);

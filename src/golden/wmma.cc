@@ -82,13 +82,17 @@ std::string clear_shared(const Plane& plane) {
   return text;
 }
 
-Case start(const MatrixSpelling& s, uint64_t warps_per_part) {
+std::string name_of(const MatrixSpelling& s) {
+  return s.text.substr(std::string_view("wmma.").size());
+}
+
+Case start(const MatrixSpelling& s, std::string name, uint64_t units) {
   Case c;
-  c.name = s.text.substr(std::string_view("wmma.").size());
+  c.name = std::move(name);
   c.family = isa::syntax_of(*s.row);
   c.entry = entry_name(c.name);
   c.unit_name = "warp";
-  c.units = warps_per_part;
+  c.units = units;
   c.block[0] = 32;
   c.text = kernel_head(c.entry);
   c.text += kWarpAndLane;
@@ -109,13 +113,13 @@ void finish(Case& c) {
 }
 
 // Raw registers after wmma.load: `dense` without a stride, `strided` with one.
-Case make_load(const MatrixSpelling& s) {
+Case make_load(const MatrixSpelling& s, std::string name, std::vector<Part> parts) {
   const MatrixRow& row = *s.row;
   const Type element = row.matrix == Matrix::a ? s.a : row.matrix == Matrix::b ? s.b : s.c;
   const Tile tile = tile_of(row, row.matrix, element, has_word(s.text, "row"));
   const FragmentText fragment = fragment_registers(row, row.matrix, element);
-  Case c = start(s, kLoadWarps);
-  c.parts = {{"random", 0, c.units}};
+  Case c = start(s, std::move(name), parts.back().first + parts.back().units);
+  c.parts = std::move(parts);
   c.inputs = {tile_plane("m", tile, true)};
   c.outputs = {fragment_plane("dense", fragment), fragment_plane("strided", fragment)};
   lay_out(c.inputs, c.units);
@@ -130,20 +134,17 @@ Case make_load(const MatrixSpelling& s) {
             transfer_fragment(false, "d", fragment, c.outputs[0]);
   c.text += fmt::format("  {} {}, [%_q], {};\n", s.text, registers, tile.stride) +
             transfer_fragment(false, "d", fragment, c.outputs[1]);
-  c.fill = [planes = c.inputs](const Part& part, numeric::Random& random, Inputs& inputs) {
-    fill_random(part, random, inputs, planes);
-  };
   finish(c);
   return c;
 }
 
 // Tiles that wmma.store makes of raw registers.
-Case make_store(const MatrixSpelling& s) {
+Case make_store(const MatrixSpelling& s, std::string name, std::vector<Part> parts) {
   const MatrixRow& row = *s.row;
   const Tile tile = tile_of(row, Matrix::d, s.d, has_word(s.text, "row"));
   const FragmentText fragment = fragment_registers(row, Matrix::d, s.d);
-  Case c = start(s, kLoadWarps);
-  c.parts = {{"random", 0, c.units}};
+  Case c = start(s, std::move(name), parts.back().first + parts.back().units);
+  c.parts = std::move(parts);
   c.inputs = {fragment_plane("d", fragment)};
   c.outputs = {tile_plane("dense", tile, false), tile_plane("strided", tile, true)};
   lay_out(c.inputs, c.units);
@@ -162,10 +163,15 @@ Case make_store(const MatrixSpelling& s) {
     else
       c.text += point_at(c.outputs[k], false) + fmt::format("  {} [%_q], {}{};\n", s.text, registers, stride);
   }
+  finish(c);
+  return c;
+}
+
+Case make_random_transfer(const MatrixSpelling& s) {
+  Case c = wmma_transfer_case(s, name_of(s), {{"random", 0, kLoadWarps}});
   c.fill = [planes = c.inputs](const Part& part, numeric::Random& random, Inputs& inputs) {
     fill_random(part, random, inputs, planes);
   };
-  finish(c);
   return c;
 }
 
@@ -192,7 +198,7 @@ Case make_multiply(const MatrixSpelling& s) {
                      fb = fragment_registers(row, Matrix::b, s.b),
                      fc = fragment_registers(row, Matrix::c, s.c),
                      fd = fragment_registers(row, Matrix::d, s.d);
-  Case c = start(s, 0);
+  Case c = start(s, name_of(s), 0);
   const uint64_t layout_pairs = row.layouts == isa::Layouts::any ? 4 : 1;
   const uint64_t warps = kOutputsPerPart / layout_pairs / d.dense_elems();
   for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
@@ -248,6 +254,11 @@ Case make_multiply(const MatrixSpelling& s) {
 
 } // namespace
 
+Case wmma_transfer_case(const MatrixSpelling& s, std::string name, std::vector<Part> parts) {
+  return s.row->opcode == Opcode::wmma_load ? make_load(s, std::move(name), std::move(parts))
+                                            : make_store(s, std::move(name), std::move(parts));
+}
+
 std::vector<Case> wmma_cases(std::string_view group) {
   std::vector<Case> cases;
   for (const MatrixRow& row : isa::matrix_rows()) {
@@ -256,9 +267,7 @@ std::vector<Case> wmma_cases(std::string_view group) {
     if (group_of(row) != group)
       continue;
     for (const MatrixSpelling& s : matrix_spellings(row))
-      cases.push_back(row.opcode == Opcode::wmma_load    ? make_load(s)
-                      : row.opcode == Opcode::wmma_store ? make_store(s)
-                                                         : make_multiply(s));
+      cases.push_back(row.opcode == Opcode::wmma_mma ? make_multiply(s) : make_random_transfer(s));
   }
   return cases;
 }
