@@ -1,5 +1,6 @@
 // The matrix arithmetic alone on one core, numeric::dot() on dense tiles of one instruction's size: by
-// vectors beside the host's peak, and by the scalar code, which is the reference and gives the same bits.
+// vectors beside the host's peak, and by each lower level of them that the host has, down to the scalar code,
+// which is the reference and gives the same bits.
 // Operands are ordinary numbers, of which the loops for them have to take nearly all: else the row fails.
 #include "numeric/dot.h"
 #include "host_peak.h"
@@ -112,6 +113,8 @@ void run_form(benchmark::State& state, const DotForm& form, DotLevel level) {
   if (level == DotLevel::scalar)
     return;
   require_vector_paths(state, paths);
+  if (level != best)
+    return;
   if (form.is_float())
     compare(state, host_fma_peak_gflops(), "the host's f32 fma peak", form.unit());
   else if (!form.is_bits())
@@ -183,9 +186,11 @@ void register_dot() {
     benchmark::RegisterBenchmark(("dot/" + form.name).c_str(), [form](benchmark::State& state) {
       run_form(state, form, numeric::internal::dot_level());
     });
-    benchmark::RegisterBenchmark(("dot/" + form.name + ", scalar").c_str(), [form](benchmark::State& state) {
-      run_form(state, form, DotLevel::scalar);
-    });
+    const auto& levels = numeric::internal::dot_levels();
+    for (auto level = levels.rbegin() + 1; level != levels.rend(); ++level)
+      benchmark::RegisterBenchmark(
+          fmt::format("dot/{}, {}", form.name, to_string(*level)).c_str(),
+          [form, level = *level](benchmark::State& state) { run_form(state, form, level); });
   }
 }
 
