@@ -221,13 +221,6 @@ DotPaths dot_fused_otherwise(const DotModel& model, const DotTile& tile) {
   return paths;
 }
 
-DotPaths dot_fused(const DotModel& model, const DotTile& tile, const std::optional<DotTile>& dense) {
-  DotPaths paths;
-  if (dense && internal::dot_fused_floats(model, tile, *dense, dot_fused_otherwise, paths))
-    return paths;
-  return dot_fused_otherwise(model, tile);
-}
-
 } // namespace
 
 namespace internal {
@@ -254,6 +247,38 @@ DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j,
   part.row_stride = static_cast<int>(row_stride(tile));
   part.arranged_b = nullptr; // which is of all columns
   return part;
+}
+
+namespace {
+
+constexpr size_t kBlockRows = 8, kBlockBytes = 16; // a row's
+
+// Calls visit(16 bytes of a block, where they are in the rows).
+template <class Visit>
+void visit_blocks(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, Visit visit) {
+  const size_t bytes = bytes_of_result(model, model.d);
+  const auto in_row = [&](int columns) { return static_cast<size_t>(columns) * bytes / kBlockBytes; };
+  const auto first = static_cast<size_t>(i);
+  for (size_t row = first; row < first + static_cast<size_t>(m); ++row)
+    for (size_t block = 0; block < in_row(n); ++block)
+      visit(tile.blocks[row / kBlockRows * in_row(tile.n) + in_row(j) + block] +
+                row % kBlockRows * kBlockBytes,
+            ((row - first) * in_row(n) + block) * kBlockBytes);
+}
+
+} // namespace
+
+void rows_from_blocks(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, void* rows) {
+  visit_blocks(model, tile, i, m, j, n, [&](const std::byte* from, size_t at) {
+    std::memcpy(static_cast<std::byte*>(rows) + at, from, kBlockBytes);
+  });
+}
+
+void blocks_from_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
+                      const void* rows) {
+  visit_blocks(model, tile, i, m, j, n, [&](std::byte* to, size_t at) {
+    std::memcpy(to, static_cast<const std::byte*>(rows) + at, kBlockBytes);
+  });
 }
 
 // A sparse A with its zeros, which are never the largest term and add nothing to an exact sum. Where a stored
@@ -304,14 +329,42 @@ void ArrangedB::arrange(const DotModel& model, const DotTile& tile) {
     internal::arrange_floats(model, dense, tile.k, *content_);
 }
 
+namespace {
+
+// For the loops that know only rows.
+DotPaths dot_blocks_as_rows(const DotModel& model, const DotTile& tile) {
+  static thread_local std::vector<std::byte> rows;
+  rows.resize(static_cast<size_t>(tile.m) * static_cast<size_t>(tile.n) * bytes_of_result(model, model.d));
+  if (tile.blocks_hold_c)
+    internal::rows_from_blocks(model, tile, 0, tile.m, 0, tile.n, rows.data());
+  DotTile as_rows = tile;
+  as_rows.blocks = nullptr;
+  as_rows.blocks_hold_c = false;
+  as_rows.c = tile.blocks_hold_c ? rows.data() : nullptr;
+  as_rows.d = rows.data();
+  const DotPaths paths = dot(model, as_rows);
+  internal::blocks_from_rows(model, tile, 0, tile.m, 0, tile.n, rows.data());
+  return paths;
+}
+
+} // namespace
+
 DotPaths dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
   const DotPaths by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
   const std::optional<DotTile> dense = internal::dense_tile(model, tile);
+  const bool is_fused = model.scheme == DotScheme::fused || model.scheme == DotScheme::split_quad;
+  DotPaths paths;
+  if (is_fused && dense && internal::dot_fused_floats(model, tile, *dense, dot_fused_otherwise, paths))
+    return paths;
+  if (model.scheme == DotScheme::integer && dense && internal::dot_integer_lanes(model, *dense))
+    return by_vector;
+  if (tile.blocks)
+    return dot_blocks_as_rows(model, tile);
   switch (model.scheme) {
   case DotScheme::fused:
   case DotScheme::split_quad:
-    return dot_fused(model, tile, dense);
+    return dot_fused_otherwise(model, tile);
   case DotScheme::block_sums:
     internal::dot_block_sums(model, tile);
     return by_scalar;
@@ -324,8 +377,6 @@ DotPaths dot(const DotModel& model, const DotTile& tile) {
     dot_scalar_k4(model, tile);
     return by_scalar;
   case DotScheme::integer:
-    if (dense && internal::dot_integer_lanes(model, *dense))
-      return by_vector;
     dot_integer(model, tile);
     return by_scalar;
   case DotScheme::xor_popc:

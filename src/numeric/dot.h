@@ -18,6 +18,7 @@
 #include "numeric/dot_paths.h"
 #include "numeric/format.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -151,6 +152,11 @@ struct DotTile {
   int k_b = 0;
   // What b holds, arranged before; null: dot() does it.
   const ArrangedB* arranged_b = nullptr;
+  // C and D in place of c and d, both of one size, as a warp's registers have them: blocks of 8 rows by 16
+  // bytes, of which the one at row i and byte y of the row is blocks[i / 8 * (bytes of a row / 16) + y / 16].
+  // m is a multiple of 8, the bytes of a row of 16.
+  std::byte* const* blocks = nullptr;
+  bool blocks_hold_c = false; // else C is +0
 };
 
 // The B of several products, brought once into the form in which the vector loops take it: that costs them as

@@ -27,6 +27,8 @@ constexpr int kLanes = 16;
 constexpr bool kFastShuffles = true;
 #define LEMMA_LANES_AVX512
 #include "numeric/dot_vectors.inc"
+// (the order matters)
+#include "numeric/dot_blocks.inc"
 #undef LEMMA_LANES_AVX512
 
 constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 64;
@@ -152,22 +154,44 @@ template <int kTurn>
   store_tile<kD + kTurn>(d, stride * 4);
 }
 
-// All of D's columns whose blocks are whole and that want no saturation.
-void run_whole_blocks(const RowBlock& rows, const ColumnBlock* b, int columns, const int32_t* c, int32_t* d,
-                      size_t stride) {
-  const auto run = [&]<int kTurn>(int block) __attribute__((always_inline)) {
-    const int at = block * kTileColumns;
-    run_tile<kTurn>(rows, b[block], c ? c + at : nullptr, d + at, stride);
-  };
+// Where C and D are: rows, or a warp's registers.
+struct Accumulators {
+  const int32_t* c; // may be null
+  int32_t* d;
+  size_t stride;
+  std::byte* const* blocks; // in place of those: of DotTile; the rows are 16
+  int columns;              // of all blocks
+  bool blocks_hold_c;
+};
+
+// 16 columns whose products wrap.
+template <int kTurn>
+[[gnu::always_inline]] inline void run_whole_block(const RowBlock& rows, const ColumnBlock& b,
+                                                   const Accumulators& to, int column) {
+  if (!to.blocks) {
+    run_tile<kTurn>(rows, b, to.c ? to.c + column : nullptr, to.d + column, to.stride);
+    return;
+  }
+  constexpr int kHalf = 8;
+  alignas(64) Ints sums[kTileRows];
+  for (int row = 0; to.blocks_hold_c && row < kTileRows; row += kHalf)
+    load_blocks<kHalf>(to.blocks, to.columns, 4, {column, kTileColumns, row, kHalf}, sums + row);
+  auto* words = reinterpret_cast<int32_t*>(sums);
+  run_tile<kTurn>(rows, b, to.blocks_hold_c ? words : nullptr, words, kTileColumns);
+  for (int row = 0; row < kTileRows; row += kHalf)
+    store_blocks<kHalf>(to.blocks, to.columns, 4, {column, kTileColumns, row, kHalf}, sums + row);
+}
+
+void run_whole_blocks(const RowBlock& rows, const ColumnBlock* b, int columns, const Accumulators& to) {
   const int blocks = columns / kTileColumns;
   int block = 0;
   for (; block + kTurns <= blocks; block += kTurns) {
-    run.operator()<0>(block);
-    run.operator()<1>(block + 1);
-    run.operator()<2>(block + 2);
+    run_whole_block<0>(rows, b[block], to, block * kTileColumns);
+    run_whole_block<1>(rows, b[block + 1], to, (block + 1) * kTileColumns);
+    run_whole_block<2>(rows, b[block + 2], to, (block + 2) * kTileColumns);
   }
   for (; block < blocks; ++block)
-    run.operator()<0>(block);
+    run_whole_block<0>(rows, b[block], to, block * kTileColumns);
 }
 
 int32_t add(int32_t a, int32_t b, bool saturates) {
@@ -175,7 +199,7 @@ int32_t add(int32_t a, int32_t b, bool saturates) {
   return static_cast<int32_t>(saturates ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
 }
 
-// The others: the products alone first, then C.
+// Fewer columns, or sums that saturate: the products alone first, then C.
 void run_block(const RowBlock& rows, int row_count, const ColumnBlock& b, int columns, bool saturates,
                const int32_t* c, int32_t* d, size_t stride) {
   alignas(64) int32_t sums[kTileRows][kTileColumns];
@@ -229,6 +253,8 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
   alignas(64) int8_t widened_rows[kMaxRows * kMaxIntegerK];
   const int8_t* a = widened_a(model, tile, widened_rows);
   const int whole = model.satfinite ? 0 : tile.n / kTileColumns * kTileColumns;
+  if (tile.blocks && (whole != tile.n || tile.m != kTileRows))
+    return false;
   asm volatile("ldtilecfg %0" ::"m"(config) : "memory");
   for (int i = 0; i < tile.m; i += shape->rows) {
     const size_t at = static_cast<size_t>(i) * row_stride(tile);
@@ -241,7 +267,13 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
                         .signed_b = is_signed(model.integer_b)};
     if (rows.step_k == rows.k)
       load_tile<kA>(rows.a, static_cast<size_t>(rows.k));
-    run_whole_blocks(rows, b, whole, c, d, row_stride(tile));
+    const Accumulators to{.c = c,
+                          .d = d,
+                          .stride = row_stride(tile),
+                          .blocks = tile.blocks,
+                          .columns = tile.n,
+                          .blocks_hold_c = tile.blocks_hold_c};
+    run_whole_blocks(rows, b, whole, to);
     for (int j = whole; j < tile.n; j += kTileColumns)
       run_block(rows, shape->rows, b[j / kTileColumns], std::min(kTileColumns, tile.n - j), model.satfinite,
                 c ? c + j : nullptr, d + j, row_stride(tile));

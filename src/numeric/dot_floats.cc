@@ -72,6 +72,8 @@ struct FloatTile {
   const void* c;        // element (w, s) at w * wide_stride + s * narrow_stride; may be null
   void* d;
   int wide_stride, narrow_stride;
+  std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
+  bool blocks_hold_c;
   Accumulator c_kind, d_kind;
   int c_bytes, d_bytes;
   int step_k;
@@ -117,6 +119,8 @@ constexpr int kRows = 4;             // of the narrow operand at a time: what re
 // (the order matters)
 #include "numeric/dot_baseline.inc"
 // (the order matters)
+#include "numeric/dot_blocks.inc"
+// (the order matters)
 #include "numeric/dot_floats.inc"
 } // namespace
 } // namespace lemma::numeric::internal::baseline
@@ -135,6 +139,8 @@ constexpr int kRows = 4;
 #include "numeric/dot_vectors.inc"
 // (the order matters)
 #include "numeric/dot_avx2.inc"
+// (the order matters)
+#include "numeric/dot_blocks.inc"
 // (the order matters)
 #include "numeric/dot_floats.inc"
 } // namespace
@@ -210,6 +216,8 @@ using Fields = __m128i;
   return (Ints)_mm512_maskz_cvtepu16_epi32(
       0xffff, _mm512_maskz_cvtps_ph(0xffff, (__m512)numbers, _MM_FROUND_TO_NEAREST_INT));
 }
+#include "numeric/dot_blocks.inc"
+// (the order matters)
 #include "numeric/dot_floats.inc"
 #undef LEMMA_LANES_AVX512
 } // namespace
@@ -223,7 +231,20 @@ namespace {
 void LeaveBlock::operator()(int lane, int lanes, int row, int rows) const {
   const int first_i = wide_is_a ? lane : row, first_j = wide_is_a ? row : lane;
   DotTile part = part_of(model, tile, first_i, wide_is_a ? lanes : rows, first_j, wide_is_a ? rows : lanes);
+  if (!tile.blocks) {
+    paths += fallback(model, part);
+    return;
+  }
+  alignas(64) std::byte dense[kBlockLanes * kBlockLanes * 4];
+  if (tile.blocks_hold_c)
+    rows_from_blocks(model, tile, first_i, part.m, first_j, part.n, dense);
+  part.blocks = nullptr;
+  part.blocks_hold_c = false;
+  part.c = tile.blocks_hold_c ? dense : nullptr;
+  part.d = dense;
+  part.row_stride = part.n;
   paths += fallback(model, part);
+  blocks_from_rows(model, tile, first_i, part.m, first_j, part.n, dense);
 }
 
 std::optional<Element> element_of(FloatFormat format, bool as_f16) {
@@ -321,6 +342,8 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
   out.d_bytes = element_bytes(model.d);
   out.c = tile.c;
   out.d = tile.d;
+  out.blocks = tile.blocks;
+  out.blocks_hold_c = tile.blocks_hold_c;
   out.fraction_bits = model.fraction_bits;
   out.kept_mask = to_half ? -1 : -1 << (23 - model.kept_fraction_bits);
   // A result is at least 2^(exponent - F): a normal number of f32. And zeros' exponents, -128 plus at most
@@ -329,6 +352,8 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
   const int stride = static_cast<int>(row_stride(tile));
   // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.
   const bool wide_is_a = tile.n % kLanes != 0 && tile.n < kBlockLanes && tile.m % kLanes == 0;
+  if (wide_is_a && tile.blocks)
+    return false;
   out.wide_is_a = wide_is_a;
   out.wide = wide_is_a ? tile.a : tile.b;
   out.narrow = wide_is_a ? tile.b : tile.a;

@@ -28,6 +28,8 @@ struct IntegerTile {
   const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
   void* d;
   int wide_stride, narrow_stride;
+  std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
+  bool blocks_hold_c;
   bool satfinite;
   const void* arranged = nullptr; // all blocks of `wide` in the level's form, or null
 };
@@ -61,6 +63,8 @@ constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 2;
 }
 #include "numeric/dot_pairs.inc"
 // (the order matters)
+#include "numeric/dot_blocks.inc"
+// (the order matters)
 #include "numeric/dot_integers.inc"
 } // namespace
 } // namespace lemma::numeric::internal::baseline
@@ -82,6 +86,8 @@ constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 2;
 }
 #include "numeric/dot_pairs.inc"
 // (the order matters)
+#include "numeric/dot_blocks.inc"
+// (the order matters)
 #include "numeric/dot_integers.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2
@@ -102,6 +108,8 @@ template <bool kIsWide>
 [[gnu::always_inline]] inline void split(Ints bytes, Ints* out) {
   out[0] = bytes;
 }
+#include "numeric/dot_blocks.inc"
+// (the order matters)
 #include "numeric/dot_integers.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2_vnni
@@ -120,6 +128,8 @@ constexpr int kRows = 8, kGroupsAtOnce = 2, kWordsOfFour = 2;
   return sum + (Ints)_mm512_madd_epi16((__m512i)a, (__m512i)b);
 }
 #include "numeric/dot_pairs.inc"
+// (the order matters)
+#include "numeric/dot_blocks.inc"
 // (the order matters)
 #include "numeric/dot_integers.inc"
 } // namespace
@@ -141,6 +151,8 @@ template <bool kIsWide>
 [[gnu::always_inline]] inline void split(Ints bytes, Ints* out) {
   out[0] = bytes;
 }
+#include "numeric/dot_blocks.inc"
+// (the order matters)
 #include "numeric/dot_integers.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx512_vnni
@@ -218,6 +230,8 @@ IntegerTile describe(const DotTile& tile, bool& wide_is_a) {
           .d = tile.d,
           .wide_stride = wide_is_a ? stride : 1,
           .narrow_stride = wide_is_a ? 1 : stride,
+          .blocks = tile.blocks,
+          .blocks_hold_c = tile.blocks_hold_c,
           .satfinite = false};
 }
 
@@ -244,6 +258,8 @@ bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
     return true;
   bool wide_is_a = false;
   IntegerTile lanes = describe(model, tile, wide_is_a);
+  if (wide_is_a && tile.blocks)
+    return false;
   if (!wide_is_a)
     lanes.arranged = arranged<void>(tile, ArrangedB::Content::Form::integers);
   loops.integers(lanes);

@@ -53,6 +53,11 @@ void dot_block_sums(const DotModel& model, const DotTile& tile);
 // The outputs of rows [i, i + m) and columns [j, j + n) as a tile of its own.
 DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j, int n);
 
+// Rows [i, i + m) of columns [j, j + n) of the tile's blocks to dense rows, or back; whole blocks.
+void rows_from_blocks(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, void* rows);
+void blocks_from_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
+                      const void* rows);
+
 // The same product with a dense A; none where the rule of a sparse one cannot be told by it. Valid until the
 // thread's next call.
 std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile);

@@ -62,11 +62,6 @@ const WgmmaPlan& plan_of(const DecodedInst& in) {
   return *static_cast<const WgmmaPlan*>(in.extra);
 }
 
-struct Tiles {
-  alignas(64) std::byte a[kRows * kRowBytes];
-  alignas(64) std::byte d[kRows * kMaxColumns * 4];
-};
-
 using Word4 [[gnu::vector_size(16)]] = uint32_t;
 
 Word4 load_words(const void* from) {
@@ -239,23 +234,27 @@ const Columns& columns_of(const WgmmaPlan& plan, const std::byte* shared, uint64
   return columns;
 }
 
-// --- registers to dense tiles ---
+// --- registers ---
 //
 // A register has 8 rows of 16 bytes: lane l has 4 bytes of row l / 4. Registers come in pairs, for rows 0-7
 // and 8-15 of one or two (`in_turn`) times 16 bytes; pair after pair along the rows.
 
-constexpr int kRegisterRows = 8;
-
-template <bool kToTile>
-void move_registers(const Slot* slots, int count, int in_turn, std::byte* registers, std::byte* tile) {
-  const size_t row_bytes = static_cast<size_t>(count) / 2 * sizeof(Word4);
+// blocks [row / 8][16 bytes of a row], as numeric::DotTile has them.
+void find_blocks(const Slot* slots, int count, int in_turn, std::byte* registers, std::byte** blocks) {
   for (int i = 0; i < count; ++i) {
     const int half = i / in_turn % 2, column = i / (2 * in_turn) * in_turn + i % in_turn;
-    std::byte* in_tile = tile + half * kRegisterRows * row_bytes + column * sizeof(Word4);
-    std::byte* in_lanes = registers + slots[i].offset;
-    for (int row = 0; row < kRegisterRows; ++row, in_tile += row_bytes, in_lanes += sizeof(Word4))
-      kToTile ? store_words(in_tile, load_words(in_lanes)) : store_words(in_lanes, load_words(in_tile));
+    blocks[half * count / 2 + column] = registers + slots[i].offset;
   }
+}
+
+// A, to rows.
+void gather_a_registers(const Slot* slots, std::byte* registers, std::byte* tile) {
+  std::byte* blocks[kARegisters];
+  find_blocks(slots, kARegisters, 1, registers, blocks);
+  for (size_t row = 0; row < kRows; ++row)
+    for (size_t chunk = 0; chunk < kRowChunks; ++chunk, tile += layout::kChunkBytes)
+      std::memcpy(tile, blocks[row / 8 * kRowChunks + chunk] + row % 8 * layout::kChunkBytes,
+                  layout::kChunkBytes);
 }
 
 // --- executing ---
@@ -266,25 +265,20 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
   const WgmmaPlan& plan = plan_of(in);
   const std::byte* shared = x.cta->async_read(0);
   const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
-  static thread_local Tiles tiles;
+  alignas(64) std::byte a[kRows * kRowBytes];
   if (plan.a_in_registers) {
-    move_registers<true>(in.ops + in.dst_count, kARegisters, 1, registers, tiles.a);
+    gather_a_registers(in.ops + in.dst_count, registers, a);
   } else {
-    std::byte chunks[sizeof tiles.a];
+    std::byte chunks[sizeof a];
     copy_chunks<kRowChunks>(SmemDescriptor::decode(operation.a_descriptor), plan.transpose_a, shared,
                             first_row, kRows, chunks);
-    rows_of_chunks<kRowChunks>(chunks, plan.transpose_a, kRows, kInOrder, tiles.a);
+    rows_of_chunks<kRowChunks>(chunks, plan.transpose_a, kRows, kInOrder, a);
   }
-  negate(tiles.a, sizeof tiles.a, plan.negate_a);
-  const int registers_in_turn = plan.d_bytes == 4 ? 2 : 1;
-  if (operation.accumulates)
-    move_registers<true>(in.ops, in.dst_count, registers_in_turn, registers, tiles.d);
-  numeric::DotTile tile{.m = kRows,
-                        .n = plan.n,
-                        .k = plan.k,
-                        .a = tiles.a,
-                        .c = operation.accumulates ? tiles.d : nullptr,
-                        .d = tiles.d};
+  negate(a, sizeof a, plan.negate_a);
+  std::byte* blocks[kMaxColumns / 2];
+  find_blocks(in.ops, in.dst_count, plan.d_bytes == 4 ? 2 : 1, registers, blocks);
+  numeric::DotTile tile{
+      .m = kRows, .n = plan.n, .k = plan.k, .a = a, .blocks = blocks, .blocks_hold_c = operation.accumulates};
   uint8_t a_index[kRows * kRowBytes];
   if (plan.sparse) {
     // Checked when it was issued; what the register has become since is the program's mistake, but in range.
@@ -299,7 +293,6 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
   tile.b = b.tile.data();
   tile.arranged_b = &b.arranged;
   x.stats.matrix_paths += numeric::dot(plan.model, tile);
-  move_registers<false>(in.ops, in.dst_count, registers_in_turn, registers, tiles.d);
   x.stats.matrix_flops += plan.flops;
 }
 

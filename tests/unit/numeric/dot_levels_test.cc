@@ -64,6 +64,40 @@ struct Product {
     return d;
   }
 
+  // The same with C and D in blocks, which lie about in another order.
+  std::vector<uint8_t> run_in_blocks(DotLevel level, DotPaths& paths) const {
+    const size_t bytes = c.size() / static_cast<size_t>(m * n), in_row = static_cast<size_t>(n) * bytes / 16;
+    const size_t count = static_cast<size_t>(m / 8) * in_row;
+    std::vector<std::byte> memory(count * 128);
+    std::vector<std::byte*> blocks(count);
+    for (size_t i = 0; i < count; ++i)
+      blocks[i] = &memory[(count - 1 - i) * 128];
+    const auto place = [&](size_t row, size_t chunk) {
+      return blocks[row / 8 * in_row + chunk] + row % 8 * 16;
+    };
+    for (size_t i = 0; i < static_cast<size_t>(m) * in_row; ++i)
+      std::memcpy(place(i / in_row, i % in_row), &c[i * 16], 16);
+    internal::set_dot_level(level);
+    paths = dot(model, {.m = m,
+                        .n = n,
+                        .k = k,
+                        .a = a.data(),
+                        .b = b.data(),
+                        .a_index = a_index.empty() ? nullptr : a_index.data(),
+                        .k_b = k_b,
+                        .blocks = blocks.data(),
+                        .blocks_hold_c = true});
+    internal::set_dot_level(internal::dot_levels().back());
+    std::vector<uint8_t> d(c.size());
+    for (size_t i = 0; i < static_cast<size_t>(m) * in_row; ++i)
+      std::memcpy(&d[i * 16], place(i / in_row, i % in_row), 16);
+    return d;
+  }
+  bool fits_blocks() const {
+    return !c.empty() && (model.scheme == DotScheme::integer || model.c == model.d) && m % 8 == 0 &&
+           c.size() / static_cast<size_t>(m) % 16 == 0;
+  }
+
   // The paths of the highest level.
   DotPaths check(const std::string& what) const {
     DotPaths paths;
@@ -73,6 +107,11 @@ struct Product {
         EXPECT_EQ(run(level, arranges_b, paths), expected)
             << what << " at level " << to_string(level) << (arranges_b ? ", B arranged" : "");
         EXPECT_EQ(paths.total(), static_cast<uint64_t>(m * n)) << what;
+      }
+    if (fits_blocks())
+      for (const DotLevel level : internal::dot_levels()) {
+        EXPECT_EQ(run_in_blocks(level, paths), expected)
+            << what << " at level " << to_string(level) << ", C and D in blocks";
       }
     return paths;
   }
