@@ -425,7 +425,7 @@ TEST(DotLevels, LargeNumbersTakeTheCarefulPath) {
       product.check("large");
       for (const DotLevel level : internal::dot_levels()) {
         DotPaths paths;
-        product.run(level, paths);
+        product.run(level, false, paths);
         EXPECT_EQ(paths.careful, level == DotLevel::scalar ? 0 : paths.total())
             << to_string(ab) << " m" << m << "n" << n << " at level " << to_string(level);
       }
