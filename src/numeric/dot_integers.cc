@@ -52,7 +52,7 @@ namespace lemma::numeric::internal::baseline {
 namespace {
 constexpr int kLanes = 4;
 constexpr bool kFastShuffles = true; // of any two vectors
-constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 2;
+constexpr int kRows = 8, kGroupsAtOnce = 1, kWordsOfFour = 2;
 #include "numeric/dot_vectors.inc"
 [[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
 #ifdef __SSE2__
@@ -79,7 +79,7 @@ namespace lemma::numeric::internal::avx2 {
 namespace {
 constexpr int kLanes = 8;
 constexpr bool kFastShuffles = true;
-constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 2;
+constexpr int kRows = 8, kGroupsAtOnce = 1, kWordsOfFour = 2;
 #include "numeric/dot_vectors.inc"
 [[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
   return sum + (Ints)_mm256_madd_epi16((__m256i)a, (__m256i)b);
@@ -99,7 +99,7 @@ namespace lemma::numeric::internal::avx2_vnni {
 namespace {
 constexpr int kLanes = 8;
 constexpr bool kFastShuffles = true;
-constexpr int kRows = 4, kGroupsAtOnce = 2, kWordsOfFour = 1;
+constexpr int kRows = 8, kGroupsAtOnce = 1, kWordsOfFour = 1;
 #include "numeric/dot_vectors.inc"
 [[gnu::always_inline]] inline Ints add_products(Ints sum, Ints unsigned_bytes, Ints signed_bytes) {
   return (Ints)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)unsigned_bytes, (__m256i)signed_bytes);
