@@ -367,24 +367,25 @@ TEST(DotLevels, SingleBits) {
   Random random(29);
   for (const DotScheme scheme : {DotScheme::xor_popc, DotScheme::and_popc})
     for (const auto& [m, n, k] : {std::tuple{8, 8, 128}, std::tuple{16, 8, 128}, std::tuple{16, 8, 256},
-                                  std::tuple{16, 40, 256}, std::tuple{3, 5, 32}}) {
-      Product product{.model = dot_model_bits(scheme),
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .k_b = k,
-                      .a = std::vector<uint8_t>(size(m, k / 8)),
-                      .b = std::vector<uint8_t>(size(n, k / 8)),
-                      .c = std::vector<uint8_t>(size(m, n) * 4),
-                      .a_index = {}};
-      for (auto* bytes : {&product.a, &product.b, &product.c})
-        for (uint8_t& byte : *bytes)
-          byte = static_cast<uint8_t>(random.next());
-      const DotPaths paths = product.check("b1");
-      if (has_vectors()) {
-        EXPECT_EQ(paths.vector, paths.total());
+                                  std::tuple{16, 40, 256}, std::tuple{3, 5, 32}, std::tuple{16, 8, 512}})
+      for (const bool is_random : {true, false}) {
+        Product product{.model = dot_model_bits(scheme),
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .k_b = k,
+                        .a = std::vector<uint8_t>(size(m, k / 8)),
+                        .b = std::vector<uint8_t>(size(n, k / 8)),
+                        .c = std::vector<uint8_t>(size(m, n) * 4),
+                        .a_index = {}};
+        for (auto* bytes : {&product.a, &product.b, &product.c})
+          for (uint8_t& byte : *bytes)
+            byte = is_random ? static_cast<uint8_t>(random.next()) : 0xff;
+        const DotPaths paths = product.check("b1");
+        if (has_vectors()) {
+          EXPECT_EQ(paths.vector, paths.total());
+        }
       }
-    }
 }
 
 // What a bench calls a failure: ordinary numbers that leave the fast way.
