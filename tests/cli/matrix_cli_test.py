@@ -6,14 +6,36 @@ usage: matrix_cli_test.py --lemma build/bin/lemma [NAME...]
 """
 
 import json
+import re
 import sys
+import xml.etree.ElementTree as xml
 
 import numpy as np
 
 from cli_case import FOLDER, ROOT, UNSUPPORTED, USAGE, Case, main
 
 
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+
+# In every floating-point type down to e2m1, and so few bits that every machine's sum of products is exact.
+EXACT = np.array([0, 0.5, 1, 1.5, 2, 3, 4, -0.5, -1, -1.5, -2, -3, -4])
+INTEGERS = {"s8": (-128, 128), "u8": (0, 256), "s4": (-8, 8), "u4": (0, 16), "b1": (0, 2)}
+
+
 class MatrixCli(Case):
+    def rows(self, *words):
+        return json.loads(self.call("isa", *words, "--json").stdout)["instructions"]
+
+    def refused(self, *words, status=USAGE):
+        """What --json and standard error say of it."""
+        done = self.call(*words, "--json", status=status)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["exit_status"], status)
+        self.assertEqual(report["error"]["kind"], "unsupported" if status == UNSUPPORTED else "invalid argument")
+        self.assertEqual(done.stderr, f"lemma: {report['error']['message']}\n")
+        self.assertEqual(self.call(*words, status=status).stdout, "")
+        return report["error"]["message"]
+
     # --- lemma isa ----------------------------------------------------------------------------------------------------
 
     def test_isa_lists_the_catalogue(self):
@@ -84,6 +106,25 @@ class MatrixCli(Case):
         done = self.call("isa", "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32", status=USAGE)
         self.assertIn("did you mean mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32?", done.stderr)
 
+    def test_isa_refuses(self):
+        self.assertIn("no matrix instruction is called nosuch", self.refused("isa", "nosuch"))
+        self.assertIn("no instruction fits wgmma and f64", self.refused("isa", "wgmma", "f64"))
+        self.assertIn("there is no target sm_999\n  all: sm_10 ", self.refused("isa", "mma", "sm_999"))
+        self.assertIn("lemma isa --nvgpu", self.refused("isa", "--nvgpu", "nosuch"))
+        for options in (("--markdown", "--json"), ("--markdown", "--all"), ("--nvgpu", "--markdown"), ("--nvgpu", "--all"),
+                        ("--markdown", "nosuch")):
+            self.assertEqual(self.call("isa", *options, status=USAGE).stdout, "")
+
+    def test_isa_names_machines_that_have_it(self):
+        """m16n8k16 begins with sm_80, m8n8k16 of integers with sm_72, which computes as sm_70 does."""
+        def machines(name):
+            return [a["arch"] for a in json.loads(self.call("isa", name, "--json").stdout)["arithmetic"]]
+
+        self.assertEqual(machines(MMA)[0], "sm_80")
+        self.assertEqual(machines("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32")[0], "sm_75")
+        self.assertEqual(machines("wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32")[0], "sm_70")
+        self.assertEqual(machines("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"), ["sm_90"])
+
     # --- lemma layout -------------------------------------------------------------------------------------------------
 
     def test_layout_draws_fragments(self):
@@ -114,9 +155,24 @@ class MatrixCli(Case):
         a = json.loads(self.call("layout", "wmma.load.a.sync.aligned.row.m16n16k16.f16", "--json").stdout)["operands"][0]
         self.assertEqual(len(a["elements"]), 2 * 16 * 16)
 
-    def test_layout_formats(self):
-        import xml.etree.ElementTree as xml
+    def test_layout_of_every_row(self):
+        """Each can be drawn, and its fragments hold every element; every tenth can be explained too."""
+        for i, row in enumerate(self.rows()):
+            name = row["first_spelling"]
+            with self.subTest(name):
+                operands = json.loads(self.call("layout", name, "--json").stdout)["operands"]
+                for operand in operands:
+                    places = {(e["row"], e["col"]) for e in operand["elements"]}
+                    self.assertEqual(places, {(r, c) for r in range(operand["rows"]) for c in range(operand["cols"])})
+                xml.fromstring(self.call("layout", name, "--format", "svg").stdout)
+                if i % 10 == 0:
+                    text = self.call("isa", name).stdout
+                    facts = json.loads(self.call("isa", name, "--json").stdout)
+                    self.assertLessEqual({o["operand"] for o in operands}, {o["name"] for o in facts["operands"]})
+                    for operand in facts["operands"]:
+                        self.assertIn(f"\n  {operand['name']} ", text)
 
+    def test_layout_formats(self):
         name = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
         svg = self.path("d.svg")
         self.call("layout", name, "--operand", "d", "--format", "svg", "-o", svg)
@@ -155,6 +211,14 @@ class MatrixCli(Case):
         self.assertIn("multiples of 8", self.call("layout", "smem", "--rows", 12, status=USAGE).stderr)
         self.call("layout", "smem", "--type", "b1", status=USAGE)
         self.call("layout", "smem", "--rows", 4294967288, status=USAGE)
+        self.assertIn("legal: multiples of 8", self.refused("layout", "smem", "--rows", 12))
+        self.assertIn("no operand e; it has d, a, b, c", self.refused("layout", MMA, "--operand", "e"))
+        self.assertIn("no matrix instruction", self.refused("layout", "nosuch"))
+        self.assertIn("No such file", self.refused("layout", MMA, "-o", self.path("no/d.txt")))
+        self.assertIn("--rows says nothing of registers", self.refused("layout", MMA, "--rows", 64))
+        self.assertIn("--operand says nothing of a tile", self.refused("layout", "smem", "--operand", "a"))
+        self.assertIn("256B not in {none,32B,64B,128B}", self.call("layout", "smem", "--swizzle", "256B", status=USAGE).stderr)
+        self.call("layout", MMA, "--json", "--format", "svg", status=USAGE)
 
     # --- lemma mma ----------------------------------------------------------------------------------------------------
 
@@ -221,6 +285,37 @@ class MatrixCli(Case):
         files = [self.save("a.npy", a.astype(bool)), self.save("b.npy", b.astype(np.uint8))]
         self.call("mma", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", *files, "-o", self.path("d.npy"))
         np.testing.assert_array_equal(np.load(self.path("d.npy")), a @ b)
+
+    def test_mma_of_every_row(self):
+        """One spelling of each against numpy, on numbers whose products and sums are exact."""
+        rng = np.random.default_rng(7)
+        cases = [(row["first_spelling"], {side: row["types"][side][0] for side in "dab"})
+                 for row in self.rows() if row["opcode"] in ("mma", "wmma.mma", "wgmma.mma_async")]
+        self.assertGreater(len(cases), 120)
+        for name, types in list(cases):  # bytes that hold six bits and four
+            if "k64.row.col.kind::f8f6f4.f32.e4m3.e4m3" in name:
+                cases += [(name.replace("f32.e4m3", f"f32.{a}"), {**types, "a": a}) for a in ("e2m1", "e2m3", "e3m2")]
+        for name, types in cases:
+            with self.subTest(name):
+                m, n, k = map(int, re.search(r"m(\d+)n(\d+)k(\d+)", name).groups())
+                a, b = (rng.integers(*INTEGERS[types[side]], shape) if types[side] in INTEGERS else rng.choice(EXACT, shape)
+                        for side, shape in (("a", (m, k)), ("b", (k, n))))
+                if ".sp" in name:  # the last of each two, or pair of each two pairs: -0 where the number was negative
+                    packed = types["a"] in ("s4", "u4") or (types["a"] == "e2m1" and "f8f6f4" not in name)
+                    a = a * (np.arange(k) // (2 if packed else 1) % 2)
+                options, want = [], a @ b
+                if "block_scale" in name:
+                    per_line = 4 if "4X" in name else 1 if "mxf8f6f4" in name else 2
+                    scale_a, scale_b = 2.0 ** rng.integers(-1, 2, (m, per_line)), 2.0 ** rng.integers(-1, 2, (per_line, n))
+                    options = ["--scale-a", self.save("sa.npy", scale_a), "--scale-b", self.save("sb.npy", scale_b)]
+                    want = (a * np.repeat(scale_a, k // per_line, 1)) @ (b * np.repeat(scale_b, k // per_line, 0))
+                elif "xor.popc" in name:
+                    want = (a[:, :, None] != b[None]).sum(1)
+                c = rng.integers(-50, 50, (m, n))
+                files = [self.save("a.npy", a), self.save("b.npy", b),
+                         self.save("c.npy", c if types["d"] == "s32" else c.astype(float))]
+                self.call("mma", name, *files, *options, "-o", self.path("d.npy"))
+                np.testing.assert_array_equal(np.load(self.path("d.npy")), want + c)
 
     def test_mma_converts_and_prints(self):
         name = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
@@ -317,6 +412,29 @@ class MatrixCli(Case):
         big = self.save("big.npy", np.full((16, 32), 8))
         done = self.call("mma", "mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32", big, b, status=USAGE)
         self.assertIn("element 0 is 8; legal for s4: -8 to 7", done.stderr)
+
+    def test_mma_refuses_files(self):
+        """Whatever is wrong with a file, the message names it and says what is legal."""
+        good = np.zeros((16, 16), np.float16)
+        b = self.save("b.npy", np.zeros((16, 8), np.float16))
+        for array, words in ((np.asfortranarray(np.eye(16, dtype=np.float16)[:, ::-1]), "ascontiguousarray"),
+                             (good.astype(">f2"), "little-endian"), (good.ravel(), "a matrix has 2"),
+                             (good.reshape(1, 16, 16), "a matrix has 2"), (good.astype(np.int16), "legal for f16"),
+                             (good[:, :8], "it is 16 x 8; the instruction wants 16 x 16"), (good[:0], "it is 0 x 16")):
+            self.assertRegex(self.refused("mma", MMA, self.save("a.npy", array), b), rf"a\.npy: .*{words}")
+        self.assertIn("cannot read", self.refused("mma", MMA, self.path("no.npy"), b))
+        self.assertIn("numpy.save", self.refused("mma", MMA, self.save("a.bin", good), b))
+        with open(self.path("cut.npy"), "wb") as file:
+            file.write(open(self.save("a.npy", good), "rb").read()[:200])
+        self.assertIn("72 bytes of data", self.refused("mma", MMA, self.path("cut.npy"), b))
+
+    def test_mma_refuses_machines(self):
+        files = [self.save("a.npy", np.zeros((16, 16), np.float16)), self.save("b.npy", np.zeros((16, 8), np.float16))]
+        message = self.refused("mma", MMA, *files, "--arch", "sm_75", status=UNSUPPORTED)
+        self.assertIn(f"sm_75 has no {MMA}\n", message)
+        self.assertIn(" sm_80, sm_86, sm_89, sm_90, sm_100, sm_120", message)
+        self.assertIn("--arch sm_999", self.refused("mma", MMA, *files, "--arch", "sm_999"))
+        self.call("mma", MMA, *files, "--arch", "sm_103a")
 
     # --- what docs/ shows ---------------------------------------------------------------------------------------------
 

@@ -126,8 +126,8 @@ void print_rows(const std::vector<const isa::MatrixRow*>& rows) {
     checked += by.any();
     print_line({pattern_of(*row), &form_of(*row), to_string(by)});
   }
-  fmt::print("\n{} instructions, {} of them checked against recorded bits of hardware\n", rows.size(),
-             checked);
+  fmt::print("\n{} instruction{}, {} of them checked against recorded bits of hardware\n", rows.size(),
+             rows.size() == 1 ? "" : "s", checked);
 }
 
 bool is_matrix_form(const isa::Form& form) {
@@ -195,7 +195,11 @@ int run_isa(const IsaOptions& options) {
   const std::vector<const isa::MatrixRow*> rows = by_title(rows_like(options.words));
   const std::vector<const isa::Form*> forms =
       options.all ? other_forms(options.words) : std::vector<const isa::Form*>();
-  if (options.markdown) {
+  for (const std::string& word : options.words)
+    if (const auto target = isa::parse_target(word); target && !isa::target_since(*target))
+      return refuse(options.json, fmt::format("there is no target {}\n  all: {}", word,
+                                              fmt::join(isa::target_words(), " ")));
+  if (options.markdown && !rows.empty()) {
     print_markdown(rows);
     return kSuccess;
   }
@@ -212,17 +216,15 @@ int run_isa(const IsaOptions& options) {
       return kSuccess;
     }
     if (rows.empty()) {
-      fmt::print(stderr, "lemma: {}", name.error());
+      std::string text = name.error();
       if (!other_forms(options.words).empty())
-        fmt::print(stderr, "  other instructions are called so: lemma isa --all {}\n", options.words[0]);
-      return kUsage;
+        text += fmt::format("  other instructions are called so: lemma isa --all {}\n", options.words[0]);
+      return refuse(options.json, text);
     }
   }
-  if (rows.empty() && forms.empty()) {
-    fmt::print(stderr, "lemma: no instruction fits {}\n  all: lemma isa\n",
-               fmt::join(options.words, " and "));
-    return kUsage;
-  }
+  if (rows.empty() && forms.empty())
+    return refuse(options.json,
+                  fmt::format("no instruction fits {}\n  all: lemma isa", fmt::join(options.words, " and ")));
   if (options.json) {
     nlohmann::json list = nlohmann::json::array(), others = nlohmann::json::array();
     for (const isa::MatrixRow* row : rows)
@@ -251,11 +253,15 @@ Command add_isa(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("isa", "list the matrix instructions, or explain one");
   const auto options = std::make_shared<IsaOptions>();
   app->add_option("WORD", options->words, "what the list must fit, or a name");
-  app->add_flag("--all", options->all, "the forms of all other instructions too");
-  app->add_flag("--nvgpu", options->nvgpu,
-                "the operations of the nvgpu dialect, and what each of their forms can do");
-  app->add_flag("--json", options->json, "print one JSON object instead");
-  app->add_flag("--markdown", options->markdown, "the support matrix of docs/isa.md");
+  CLI::Option* all = app->add_flag("--all", options->all, "the forms of all other instructions too");
+  CLI::Option* nvgpu = app->add_flag(
+      "--nvgpu", options->nvgpu, "the operations of the nvgpu dialect, and what each of their forms can do");
+  CLI::Option* json = app->add_flag("--json", options->json, "print one JSON object instead");
+  app->add_flag("--markdown", options->markdown, "the support matrix of docs/isa.md")
+      ->excludes(all)
+      ->excludes(nvgpu)
+      ->excludes(json);
+  nvgpu->excludes(all);
   app->footer(kFooter);
   return {app, [options] { return run_isa(*options); }};
 }

@@ -97,11 +97,9 @@ void print_text(const std::vector<const Support*>& lines) {
 
 int print_nvgpu_support(const std::vector<std::string>& words, bool json) {
   const std::vector<const Support*> lines = lines_like(words);
-  if (lines.empty()) {
-    fmt::print(stderr, "lemma: no operation of the nvgpu dialect fits {}\n  all: lemma isa --nvgpu\n",
-               fmt::join(words, " and "));
-    return kUsage;
-  }
+  if (lines.empty())
+    return refuse(json, fmt::format("no operation of the nvgpu dialect fits {}\n  all: lemma isa --nvgpu",
+                                    fmt::join(words, " and ")));
   if (json)
     print_json(lines);
   else

@@ -1,5 +1,7 @@
 #include "json_output.h"
 
+#include "command.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -113,6 +115,18 @@ json to_json(const Comparison& comparison) {
   if (!comparison.problem.empty())
     out["problem"] = comparison.problem;
   return out;
+}
+
+int refuse(bool json, const std::string& text, ErrorKind kind) {
+  std::string message = text;
+  while (message.ends_with('\n'))
+    message.pop_back();
+  const int status = kind == ErrorKind::unsupported ? kUnsupported : kUsage;
+  if (json)
+    JsonOutput().print(
+        {{"exit_status", status}, {"error", {{"kind", to_string(kind)}, {"message", message}}}});
+  fmt::print(stderr, "lemma: {}\n", message);
+  return status;
 }
 
 JsonOutput::JsonOutput() {

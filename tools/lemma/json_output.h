@@ -9,6 +9,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <string>
+
 namespace lemma::cli {
 
 nlohmann::json to_json(const Message& message);
@@ -19,6 +21,10 @@ nlohmann::json to_json(const Fault& fault);
 nlohmann::json to_json(const Waiting& waiting);
 nlohmann::json to_json(const UninitializedRead& read);
 nlohmann::json to_json(const Comparison& comparison);
+
+// Says on standard error why a command could not be obeyed, as one line or several, and with `json` on
+// standard output too: {"exit_status", "error"}. Returns the exit status: 3 for what is unsupported, else 2.
+int refuse(bool json, const std::string& text, ErrorKind kind = ErrorKind::invalid_argument);
 
 // While it lives, whatever the process writes to standard output goes to standard error: device printf comes
 // from the CUDA driver as well, and the JSON object must stand alone. print() writes to the real standard

@@ -26,10 +26,11 @@ constexpr const char* kFooter = R"(NAME is a spelling, or enough of its start (l
 Exit status: 0 success; 2 no such instruction, operand or tile.)";
 
 struct LayoutOptions {
-  std::string name, operand, format = "text", output, color = "auto", type = "bf16", major = "k";
-  layout::Swizzle swizzle = layout::Swizzle::b128;
+  std::string name, operand, format = "text", output, color = "auto", type = "bf16", swizzle = "128B",
+                             major = "k";
   uint32_t rows = 64, cols = 64;
   bool json = false;
+  std::vector<const CLI::Option*> of_fragments, of_tiles; // that say nothing of the other
 };
 
 const std::map<std::string, layout::Swizzle> kSwizzles = {{"none", layout::Swizzle::none},
@@ -37,18 +38,13 @@ const std::map<std::string, layout::Swizzle> kSwizzles = {{"none", layout::Swizz
                                                           {"64B", layout::Swizzle::b64},
                                                           {"128B", layout::Swizzle::b128}};
 
-int complain(const std::string& text) {
-  fmt::print(stderr, "lemma: {}\n", text);
-  return kUsage;
-}
-
 int write_text(const LayoutOptions& options, const std::string& text) {
   if (options.output.empty() || options.output == "-") {
     fmt::print("{}", text);
     return kSuccess;
   }
   const auto written = write_file(options.output, std::as_bytes(std::span(text)));
-  return written ? kSuccess : complain(written.error());
+  return written ? kSuccess : refuse(options.json, written.error());
 }
 
 int show(const LayoutOptions& options, const Picture& picture) {
@@ -66,18 +62,29 @@ int show_json(const LayoutOptions& options, const nlohmann::json& object) {
   return kSuccess;
 }
 
+// Refuses an option that does not go with what is drawn.
+std::optional<int> refuse_given(const LayoutOptions& options, const std::vector<const CLI::Option*>& others,
+                                const char* what) {
+  for (const CLI::Option* option : others)
+    if (option->count() != 0)
+      return refuse(options.json, fmt::format("{} says nothing of {}", option->get_name(), what));
+  return std::nullopt;
+}
+
 int run_smem(const LayoutOptions& options) {
+  if (const auto status = refuse_given(options, options.of_fragments, "a tile in shared memory"))
+    return *status;
   const auto type = isa::parse_type(options.type);
   if (!type)
-    return complain(
-        fmt::format("--type {}: no such type; such as f16, bf16, tf32, f32, e4m3, s8", options.type));
+    return refuse(options.json, fmt::format("--type {}: no such type; such as f16, bf16, tf32, f32, e4m3, s8",
+                                            options.type));
   const SmemTile tile{.type = *type,
-                      .swizzle = options.swizzle,
+                      .swizzle = kSwizzles.at(options.swizzle),
                       .k_major = options.major == "k",
                       .rows = options.rows,
                       .cols = options.cols};
   if (const std::string problem = problem_of(tile); !problem.empty())
-    return complain(problem);
+    return refuse(options.json, problem);
   return options.json ? show_json(options, facts_of(tile)) : show(options, picture_of(tile));
 }
 
@@ -85,10 +92,10 @@ int run_layout(const LayoutOptions& options) {
   if (options.name == "smem")
     return run_smem(options);
   const auto name = find_matrix(options.name);
-  if (!name) {
-    fmt::print(stderr, "lemma: {}", name.error());
-    return kUsage;
-  }
+  if (!name)
+    return refuse(options.json, name.error());
+  if (const auto status = refuse_given(options, options.of_tiles, "registers; it goes with smem"))
+    return *status;
   const std::vector<MatrixOperand> all = operands_of(*name);
   std::vector<MatrixOperand> operands;
   std::string there;
@@ -102,13 +109,16 @@ int run_layout(const LayoutOptions& options) {
       operands.push_back(operand);
   }
   if (operands.empty())
-    return complain(fmt::format("{} has no operand {}; it has {}", name->spelling, options.operand, there));
+    return refuse(options.json,
+                  fmt::format("{} has no operand {}; it has {}", name->spelling, options.operand, there));
   if (operands[0].in_memory)
-    return complain(fmt::format(
-        "{} of {} is in shared memory, not in registers:\n  lemma layout smem --type {} --rows {} "
-        "--cols {} --swizzle 128B",
-        operands[0].name, name->spelling, isa::to_string(operands[0].type), name->exact.shape.n,
-        4 * name->exact.shape.k));
+    return refuse(
+        options.json,
+        fmt::format(
+            "{} of {} is in shared memory, not in registers:\n  lemma layout smem --type {} --rows {} "
+            "--cols {} --swizzle 128B",
+            operands[0].name, name->spelling, isa::to_string(operands[0].type), name->exact.shape.n,
+            4 * name->exact.shape.k));
   if (!options.json)
     return show(options, picture_of(*name, operands));
   nlohmann::json list = nlohmann::json::array();
@@ -124,25 +134,28 @@ Command add_layout(CLI::App& parent) {
       parent.add_subcommand("layout", "draw who holds what: fragments in registers, tiles in shared memory");
   const auto o = std::make_shared<LayoutOptions>();
   app->add_option("NAME", o->name, "a matrix instruction, or smem")->required();
-  app->add_option("--operand", o->operand, "a, b, c, d, metadata, scale-a or scale-b (default: all, c as d)")
-      ->type_name("OPERAND");
-  app->add_option("--format", o->format, "text (default), svg or html")
-      ->check(CLI::IsMember({"text", "svg", "html"}).description(""))
-      ->type_name("FORMAT");
+  o->of_fragments = {app->add_option("--operand", o->operand,
+                                     "a, b, c, d, metadata, scale-a or scale-b (default: all, c as d)")
+                         ->type_name("OPERAND")};
+  CLI::Option* format = app->add_option("--format", o->format, "text (default), svg or html")
+                            ->check(CLI::IsMember({"text", "svg", "html"}).description(""))
+                            ->type_name("FORMAT");
   app->add_option("-o,--output", o->output, "where it goes (default: standard output)")->type_name("FILE");
   app->add_option("--color", o->color, "text in colour: auto (default: to a terminal), always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
       ->type_name("WHEN");
-  app->add_flag("--json", o->json, "print one JSON object instead: every element's lane, register and bits");
-  app->add_option("--type", o->type, "smem: type of the elements (default: bf16)")->type_name("TYPE");
-  app->add_option("--swizzle", o->swizzle, "smem: none, 32B, 64B or 128B (default)")
-      ->transform(CLI::CheckedTransformer(kSwizzles).description(""))
-      ->type_name("SWIZZLE");
-  app->add_option("--major", o->major, "smem: the dimension that is contiguous, k (default) or mn")
-      ->check(CLI::IsMember({"k", "mn"}).description(""))
-      ->type_name("MAJOR");
-  app->add_option("--rows", o->rows, "smem: rows of the tile, M or N (default: 64)")->type_name("R");
-  app->add_option("--cols", o->cols, "smem: columns of the tile, K (default: 64)")->type_name("C");
+  app->add_flag("--json", o->json, "print one JSON object instead: every element's lane, register and bits")
+      ->excludes(format);
+  o->of_tiles = {
+      app->add_option("--type", o->type, "smem: type of the elements (default: bf16)")->type_name("TYPE"),
+      app->add_option("--swizzle", o->swizzle, "smem: none, 32B, 64B or 128B (default)")
+          ->check(CLI::IsMember({"none", "32B", "64B", "128B"}).description(""))
+          ->type_name("SWIZZLE"),
+      app->add_option("--major", o->major, "smem: the dimension that is contiguous, k (default) or mn")
+          ->check(CLI::IsMember({"k", "mn"}).description(""))
+          ->type_name("MAJOR"),
+      app->add_option("--rows", o->rows, "smem: rows of the tile, M or N (default: 64)")->type_name("R"),
+      app->add_option("--cols", o->cols, "smem: columns of the tile, K (default: 64)")->type_name("C")};
   app->footer(kFooter);
   return {app, [o] { return run_layout(*o); }};
 }

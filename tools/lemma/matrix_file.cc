@@ -89,6 +89,11 @@ uint64_t converted(FloatFormat to, FloatFormat from, uint64_t bits) {
 
 } // namespace
 
+bool is_zero(Type type, uint64_t bits) {
+  const auto format = float_format(isa::to_string(type));
+  return (format ? bits & numeric::traits(*format).magnitude_mask() : bits) == 0;
+}
+
 Result<BitMatrix, std::string> matrix_of(const npy::Array& array, Type type) {
   if (array.shape.size() != 2)
     return fail(fmt::format("it has {} dimensions; a matrix has 2", array.shape.size()));

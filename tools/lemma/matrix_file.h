@@ -32,6 +32,9 @@ struct BitMatrix {
   uint64_t at(uint64_t row, uint64_t col) const { return bits[row * cols + col]; }
 };
 
+// Of either sign.
+bool is_zero(isa::Type type, uint64_t bits);
+
 // The error says what is wrong, without the file's name.
 Result<BitMatrix, std::string> matrix_of(const npy::Array& array, isa::Type type);
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lemma::cli {
 namespace {
 
@@ -26,6 +28,12 @@ std::string_view to_words(Rounding rounding) {
   }
 }
 
+template <class Fits>
+bool any_target(const Fits& fits) {
+  return std::any_of(isa::target_words().begin(), isa::target_words().end(),
+                     [&](std::string_view word) { return fits(*isa::parse_target(word)); });
+}
+
 } // namespace
 
 std::span<const numeric::Arch> all_archs() {
@@ -35,9 +43,17 @@ std::span<const numeric::Arch> all_archs() {
   return kAll;
 }
 
+bool is_in(const MatrixName& name, isa::Target target) {
+  const isa::TargetSet& targets = form_of(*name.row).targets;
+  return any_target([&](isa::Target known) { return known.sm == target.sm && targets.contains(known); });
+}
+
 std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
-  const bool wgmma = name.exact.fragments == isa::FragmentRule::wgmma;
-  if (wgmma && arch != numeric::Arch::sm_90)
+  // An arithmetic may be that of several machines, of which not all have every instruction: sm_72 is the
+  // first with integers, and counts as sm_70.
+  const bool there = any_target(
+      [&](isa::Target known) { return numeric::arch_of_target(known.sm) == arch && is_in(name, known); });
+  if (!there)
     return std::nullopt;
   const auto model = vgpu::matrix_model(name.exact, name.quals, name.types, arch);
   return model ? std::optional(model->dot) : std::nullopt;

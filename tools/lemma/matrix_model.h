@@ -13,6 +13,9 @@
 
 namespace lemma::cli {
 
+// Has the machine of a target, sm_90's as much as sm_90a's, the instruction?
+bool is_in(const MatrixName& name, isa::Target target);
+
 // None: the machine has no such instruction, or it moves data only.
 std::optional<numeric::DotModel> model_of(const MatrixName& name, numeric::Arch arch);
 

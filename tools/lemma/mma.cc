@@ -44,11 +44,6 @@ struct MmaOptions {
   bool json = false;
 };
 
-int complain(const std::string& text) {
-  fmt::print(stderr, "lemma: {}\n", text);
-  return kUsage;
-}
-
 // As DotTile wants the elements: row after row, K contiguous in both multiplicands.
 std::vector<std::byte> packed(const BitMatrix& matrix, Type type, bool transposed) {
   const uint64_t rows = transposed ? matrix.cols : matrix.rows, cols = transposed ? matrix.rows : matrix.cols;
@@ -75,6 +70,8 @@ std::vector<std::byte> packed(const BitMatrix& matrix, Type type, bool transpose
 }
 
 Result<BitMatrix, std::string> read_matrix(const std::string& path, Type type, uint64_t rows, uint64_t cols) {
+  if (!is_npy(path))
+    return fail(fmt::format("{}: no .npy file by its name; write one with numpy.save", path));
   const auto array = read_array(path);
   if (!array)
     return fail(array.error());
@@ -93,11 +90,6 @@ struct SparseA {
   BitMatrix stored;           // M x K/2
   std::vector<uint8_t> index; // the column of each
 };
-
-bool is_zero(Type type, uint64_t bits) {
-  const bool floating = type != Type::s8 && type != Type::u8 && type != Type::s4 && type != Type::u4;
-  return (floating ? bits & ~(uint64_t{1} << (isa::bits_of(type) - 1)) : bits) == 0;
-}
 
 // The columns of a chunk's stored elements as its four bits say; empty where they may not be so.
 std::vector<uint8_t> columns_of(uint64_t field, layout::SparseChunk chunk) {
@@ -185,11 +177,6 @@ Result<SparseA, std::string> read_sparse(const MmaOptions& options, const isa::M
 }
 
 // --- The product ---
-
-std::optional<numeric::Arch> parse_arch(const std::string& word) {
-  const auto target = isa::parse_target(word);
-  return target ? numeric::arch_of_target(target->sm) : std::nullopt;
-}
 
 // sm_90, or the first machine that has the instruction.
 std::optional<numeric::Arch> usual_arch(const MatrixName& name) {
@@ -308,45 +295,50 @@ void print_matrix(const Product& product) {
   }
 }
 
-int no_such_instruction(const MatrixName& name, const std::string& arch) {
+int no_such_instruction(const MatrixName& name, const std::string& arch, bool json) {
   std::string there;
   for (const numeric::Arch machine : all_archs())
     if (model_of(name, machine))
       there += fmt::format("{}{}", there.empty() ? "" : ", ", numeric::to_string(machine));
-  fmt::print(stderr, "lemma: {} has no {}\n  machines whose arithmetic of it is known: {}\n", arch,
-             name.spelling, there.empty() ? "none" : there);
-  return kUnsupported;
+  return refuse(json,
+                fmt::format("{} has no {}\n  machines whose arithmetic of it is known: {}", arch,
+                            name.spelling, there.empty() ? "none" : there),
+                ErrorKind::unsupported);
 }
 
 int run_mma(const MmaOptions& options) {
   const auto name = find_matrix(options.name);
-  if (!name) {
-    fmt::print(stderr, "lemma: {}", name.error());
-    return kUsage;
-  }
+  if (!name)
+    return refuse(options.json, name.error());
   if (name->row->numeric == isa::Numeric::none)
-    return complain(fmt::format("{} moves data; it multiplies nothing", name->spelling));
-  const auto arch = options.arch.empty() ? usual_arch(*name) : parse_arch(options.arch);
+    return refuse(options.json, fmt::format("{} moves data; it multiplies nothing", name->spelling));
+  const auto target = isa::parse_target(options.arch);
+  const auto arch = options.arch.empty()                   ? usual_arch(*name)
+                    : target && isa::target_since(*target) ? numeric::arch_of_target(target->sm)
+                                                           : std::nullopt;
   if (!arch)
-    return complain(
+    return refuse(
+        options.json,
         fmt::format("--arch {}: no machine with tensor cores; such as sm_80, sm_90, sm_120", options.arch));
   const bool scaled = isa::scales_of(*name->row) != 0;
   if (scaled ? options.scale_a.empty() || options.scale_b.empty()
              : !options.scale_a.empty() || !options.scale_b.empty())
-    return complain(scaled ? fmt::format("{} needs --scale-a and --scale-b", name->spelling)
-                           : fmt::format("--scale-a, --scale-b: {} has no scales", name->spelling));
+    return refuse(options.json, scaled
+                                    ? fmt::format("{} needs --scale-a and --scale-b", name->spelling)
+                                    : fmt::format("--scale-a, --scale-b: {} has no scales", name->spelling));
   if (!options.metadata.empty() && name->row->sparse == Qual::none)
-    return complain(fmt::format("--metadata: {} has a dense A", name->spelling));
+    return refuse(options.json, fmt::format("--metadata: {} has a dense A", name->spelling));
   const auto model = model_of(*name, *arch);
-  if (!model)
-    return no_such_instruction(*name, std::string(numeric::to_string(*arch)));
+  if (!model || (target && !is_in(*name, *target)))
+    return no_such_instruction(*name, target ? options.arch : std::string(numeric::to_string(*arch)),
+                               options.json);
   const auto product = multiply(options, *name, *model);
   if (!product)
-    return complain(product.error());
+    return refuse(options.json, product.error());
   if (!options.output.empty()) {
     const auto written = write_array(options.output, array_of(product->d, product->type));
     if (!written)
-      return complain(written.error());
+      return refuse(options.json, written.error());
   }
   if (options.json) {
     nlohmann::json object = to_json(*product);
