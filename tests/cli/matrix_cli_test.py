@@ -51,13 +51,16 @@ class MatrixCli(Case):
         self.assertTrue(all(row["targets"] == [{"target": "sm_90a", "covers": "this alone"}] for row in hopper))
 
     def test_isa_says_how_each_was_checked(self):
-        """By the records themselves: a case of mma is named by its spelling."""
-        recorded = json.loads((FOLDER.parent / "golden/sm_90a/mma.json").read_text())["cases"]
+        """By the records themselves: a case is named by its spelling."""
+        def recorded(group):
+            return json.loads((FOLDER.parent / f"golden/sm_90a/{group}.json").read_text())["cases"]
         rows = json.loads(self.call("isa", "mma.sync", "f64", "--json").stdout)["instructions"]
         for row in rows:
             shape = "m{m}n{n}k{k}".format(**row["shape"])
-            named = [name for name in recorded if name.startswith(shape + ".") and "f64" in name]
-            self.assertEqual(row["checked"]["cases"], len(named), row["name"])
+            named = [name for name in recorded("mma") if name.startswith(shape + ".") and "f64" in name]
+            placed = [name for name in recorded("layout")
+                      if name.startswith(f"mma.sync.aligned.{shape}.") and "f64" in name]
+            self.assertEqual(row["checked"]["cases"], len(named) + len(placed), row["name"])
             self.assertEqual(row["checked"]["gpu"], "NVIDIA H200")
             self.assertGreaterEqual(row["checked"]["outputs"], len(named) * 2**16)
         self.assertEqual(len(rows), 4)
