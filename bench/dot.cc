@@ -27,7 +27,6 @@ struct DotForm {
   DotModel model;
   int m, n, k;
   bool is_sparse = false; // two of four, or one of two; k counts all columns
-  int warps = 1;          // that share the rows: each a call of dot(), B arranged once for all
 
   bool is_float() const { return model.scheme != DotScheme::integer && !is_bits(); }
   bool is_bits() const { return model.scheme == DotScheme::xor_popc || model.scheme == DotScheme::and_popc; }
@@ -82,32 +81,17 @@ void run_form(benchmark::State& state, const DotForm& form, DotLevel level) {
   numeric::internal::set_dot_level(level);
   numeric::DotPaths paths;
   uint64_t tiles = 0;
-  const int rows = form.m / form.warps, stored = form.is_sparse ? form.k / 2 : form.k;
-  numeric::ArrangedB arranged;
-  for (auto _ : state) {
+  for (auto _ : state)
     // The accumulators start anew, so that they stay in the products' range.
-    const bool is_first = tiles++ % 64 == 0;
-    for (int warp = 0; warp < form.warps; ++warp) {
-      const auto part = [&](std::vector<uint8_t>& array) {
-        return array.data() + array.size() / static_cast<size_t>(form.warps) * static_cast<size_t>(warp);
-      };
-      numeric::DotTile tile{.m = rows,
-                            .n = form.n,
-                            .k = stored,
-                            .a = part(in.a),
-                            .b = in.b.data(),
-                            .c = is_first ? nullptr : part(in.d),
-                            .d = part(in.d),
-                            .a_index = form.is_sparse ? part(in.a_index) : nullptr,
-                            .k_b = form.k};
-      if (form.warps > 1) {
-        if (warp == 0)
-          arranged.arrange(form.model, tile);
-        tile.arranged_b = &arranged;
-      }
-      paths += numeric::dot(form.model, tile);
-    }
-  }
+    paths += numeric::dot(form.model, {.m = form.m,
+                                       .n = form.n,
+                                       .k = form.is_sparse ? form.k / 2 : form.k,
+                                       .a = in.a.data(),
+                                       .b = in.b.data(),
+                                       .c = tiles++ % 64 == 0 ? nullptr : in.d.data(),
+                                       .d = in.d.data(),
+                                       .a_index = form.is_sparse ? in.a_index.data() : nullptr,
+                                       .k_b = form.k});
   numeric::internal::set_dot_level(best);
   set_rate(state, 2e-9 * static_cast<double>(tiles) * form.m * form.n * form.k, form.unit());
   if (level == DotLevel::scalar)
@@ -130,15 +114,13 @@ std::vector<DotForm> forms() {
   std::vector<DotForm> out;
   const auto add = [&](DotUnit unit, int m, int n, int k, FloatFormat ab, FloatFormat d,
                        bool is_sparse = false) {
-    const bool is_mma = unit == DotUnit::mma;
-    out.push_back({.name = fmt::format("{}{} {}x{}x{} {}.{}", is_mma ? "mma" : "wgmma",
+    out.push_back({.name = fmt::format("{}{} {}x{}x{} {}.{}", unit == DotUnit::mma ? "mma" : "wgmma",
                                        is_sparse ? ".sp" : "", m, n, k, to_string(d), to_string(ab)),
                    .model = model_of(unit, ab, d, k),
                    .m = m,
                    .n = n,
                    .k = k,
-                   .is_sparse = is_sparse,
-                   .warps = is_mma ? 1 : 4});
+                   .is_sparse = is_sparse});
   };
   for (const auto& [ab, k] : {std::pair{f16, 16}, std::pair{bf16, 16}, std::pair{tf32, 8},
                               std::pair{e4m3, 32}, std::pair{e5m2, 32}})
@@ -152,16 +134,12 @@ std::vector<DotForm> forms() {
   add(DotUnit::mma, 16, 8, 32, f16, f32, true);
   add(DotUnit::mma, 16, 8, 16, f64, f64);
   using numeric::IntegerFormat;
-  for (const auto& [name, format, m, n, k, warps] :
-       {std::tuple{"wgmma 64x256x32 s32.s8", IntegerFormat::s8, 64, 256, 32, 4},
-        std::tuple{"mma 16x8x32 s32.s8", IntegerFormat::s8, 16, 8, 32, 1},
-        std::tuple{"mma 16x8x64 s32.s4", IntegerFormat::s4, 16, 8, 64, 1}})
-    out.push_back({.name = name,
-                   .model = numeric::dot_model_integer(format, format, false),
-                   .m = m,
-                   .n = n,
-                   .k = k,
-                   .warps = warps});
+  for (const auto& [name, format, m, n, k] :
+       {std::tuple{"wgmma 64x256x32 s32.s8", IntegerFormat::s8, 64, 256, 32},
+        std::tuple{"mma 16x8x32 s32.s8", IntegerFormat::s8, 16, 8, 32},
+        std::tuple{"mma 16x8x64 s32.s4", IntegerFormat::s4, 16, 8, 64}})
+    out.push_back(
+        {.name = name, .model = numeric::dot_model_integer(format, format, false), .m = m, .n = n, .k = k});
   out.push_back({.name = "mma 16x8x256 s32.b1",
                  .model = numeric::dot_model_bits(DotScheme::and_popc),
                  .m = 16,

@@ -1,9 +1,9 @@
 // Integer matrices by AMX tiles: 16 rows of A, 64 bytes along K, 16 columns of B an instruction.
 //
 // The rows of A are tiles as they lie in memory, and so are those of C and D; only B is turned around, to
-// words of four elements along K with the columns side by side. Sums wrap at 32 bits. The tiles' registers
-// are configured for each call and given back, so that nothing depends on what another library does with
-// them.
+// words of four elements along K with the columns side by side. Sums wrap at 32 bits. To configure the tiles'
+// registers and give them back takes as long as a warp's product: they stay configured, and each call looks
+// whether they still are as it wants them, whatever another library has done in between.
 //
 // Intel 64 and IA-32 Architectures Software Developer's Manual, "Intel Advanced Matrix Extensions".
 // Tests: tests/unit/numeric/dot_test.cc, on hosts that have them.
@@ -32,12 +32,13 @@ constexpr bool kFastShuffles = true;
 #undef LEMMA_LANES_AVX512
 
 constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 64;
-constexpr int kMaxRows = 64; // of a call
+constexpr int kMaxRows = 64;              // of a call
+constexpr int kMaxBlocksInRegisters = 16; // of columns
 
 // Registers: of D and B three each, in turn, so that one block of columns need not wait for the one before.
 constexpr int kD = 0, kB = 3, kA = 6, kTurns = 3;
 
-struct alignas(64) TileConfig {
+struct alignas(64) TileConfig { // as LDTILECFG and STTILECFG have it
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {};
   uint8_t rows[16] = {};
@@ -45,6 +46,12 @@ struct alignas(64) TileConfig {
   void set(int tile, int tile_rows, int bytes) {
     rows[tile] = static_cast<uint8_t>(tile_rows);
     row_bytes[tile] = static_cast<uint16_t>(bytes);
+  }
+  void put_in_force() const {
+    TileConfig current;
+    asm volatile("sttilecfg %0" : "=m"(current));
+    if (std::memcmp(&current, this, sizeof(current)) != 0)
+      asm volatile("ldtilecfg %0" ::"m"(*this));
   }
 };
 static_assert(sizeof(TileConfig) == 64);
@@ -85,19 +92,13 @@ const int8_t* widened_a(const DotModel& model, const DotTile& tile, int8_t* buff
 // 16 columns of B, a word of four elements along K after the other; as many as K has.
 using ColumnBlock = int32_t[kMaxIntegerK / 4][kTileColumns];
 
-// Columns [first, first + count) of B; zeros after them.
-LEMMA_LANES_INLINE void turn_columns(const DotModel& model, const DotTile& tile, int first, int count,
+// The block of columns from `first` on.
+LEMMA_LANES_INLINE void turn_columns(const DotModel& model, const DotTile& tile, int first,
                                      ColumnBlock& out) {
   const int words = tile.k / 4;
-  const auto* columns = static_cast<const int8_t*>(tile.b) + static_cast<size_t>(first) * tile.k;
-  alignas(64) int8_t padded[kTileColumns * kMaxIntegerK];
-  if (count < kTileColumns) {
-    std::memset(padded, 0, static_cast<size_t>(kTileColumns) * tile.k);
-    std::memcpy(padded, columns, static_cast<size_t>(count) * tile.k);
-    columns = padded;
-  }
   Ints rows[kMaxIntegerK / 4];
-  load_rows(columns, words, 1, words, 4, rows);
+  load_rows(static_cast<const int8_t*>(tile.b) + static_cast<size_t>(first) * tile.k, words, 1, words, 4,
+            rows);
   for (int w = 0; w < words; ++w) {
     const Ints row = widened(rows[w], model.integer_b);
     std::memcpy(out[w], &row, sizeof(row));
@@ -154,70 +155,63 @@ template <int kTurn>
   store_tile<kD + kTurn>(d, stride * 4);
 }
 
-// Where C and D are: rows, or a warp's registers.
+// C and D of columns side by side, 16 by 16.
 struct Accumulators {
   const int32_t* c; // may be null
   int32_t* d;
-  size_t stride;
-  std::byte* const* blocks; // in place of those: of DotTile; the rows are 16
-  int columns;              // of all blocks
-  bool blocks_hold_c;
+  size_t stride; // from a row to the next
+  size_t step;   // from 16 columns to the next
 };
 
-// 16 columns whose products wrap.
-template <int kTurn>
-[[gnu::always_inline]] inline void run_whole_block(const RowBlock& rows, const ColumnBlock& b,
-                                                   const Accumulators& to, int column) {
-  if (!to.blocks) {
-    run_tile<kTurn>(rows, b, to.c ? to.c + column : nullptr, to.d + column, to.stride);
-    return;
-  }
-  constexpr int kHalf = 8;
-  alignas(64) Ints sums[kTileRows];
-  for (int row = 0; to.blocks_hold_c && row < kTileRows; row += kHalf)
-    load_blocks<kHalf>(to.blocks, to.columns, 4, {column, kTileColumns, row, kHalf}, sums + row);
-  auto* words = reinterpret_cast<int32_t*>(sums);
-  run_tile<kTurn>(rows, b, to.blocks_hold_c ? words : nullptr, words, kTileColumns);
-  for (int row = 0; row < kTileRows; row += kHalf)
-    store_blocks<kHalf>(to.blocks, to.columns, 4, {column, kTileColumns, row, kHalf}, sums + row);
-}
-
-void run_whole_blocks(const RowBlock& rows, const ColumnBlock* b, int columns, const Accumulators& to) {
-  const int blocks = columns / kTileColumns;
+// All columns.
+void run_blocks(const RowBlock& rows, const ColumnBlock* b, int blocks, const Accumulators& to) {
+  const auto run = [&]<int kTurn>(int block) __attribute__((always_inline)) {
+    const size_t at = static_cast<size_t>(block) * to.step;
+    run_tile<kTurn>(rows, b[block], to.c ? to.c + at : nullptr, to.d + at, to.stride);
+  };
   int block = 0;
   for (; block + kTurns <= blocks; block += kTurns) {
-    run_whole_block<0>(rows, b[block], to, block * kTileColumns);
-    run_whole_block<1>(rows, b[block + 1], to, (block + 1) * kTileColumns);
-    run_whole_block<2>(rows, b[block + 2], to, (block + 2) * kTileColumns);
+    run.operator()<0>(block);
+    run.operator()<1>(block + 1);
+    run.operator()<2>(block + 2);
   }
   for (; block < blocks; ++block)
-    run_whole_block<0>(rows, b[block], to, block * kTileColumns);
+    run.operator()<0>(block);
 }
 
-int32_t add(int32_t a, int32_t b, bool saturates) {
-  const int64_t sum = int64_t{a} + b;
-  return static_cast<int32_t>(saturates ? std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX) : sum);
+// The same where C and D are 16 rows in a warp's registers. Tiles wait long for what vectors have just
+// stored, and the other way round: so first all of C, then the products, then all of D.
+void run_in_registers(const RowBlock& rows, const ColumnBlock* b, const DotTile& tile) {
+  constexpr int kHalf = 8;
+  alignas(64) static thread_local Ints sums[kMaxBlocksInRegisters][kTileRows];
+  const auto each_half = [&](auto visit) {
+    for (int block = 0; block < tile.n / kTileColumns; ++block)
+      for (int row = 0; row < kTileRows; row += kHalf)
+        visit(Window{block * kTileColumns, kTileColumns, row, kHalf}, sums[block] + row);
+  };
+  if (tile.blocks_hold_c)
+    each_half([&](const Window& at, Ints* half) { load_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
+  auto* words = reinterpret_cast<int32_t*>(sums);
+  run_blocks(rows, b, tile.n / kTileColumns,
+             {.c = tile.blocks_hold_c ? words : nullptr,
+              .d = words,
+              .stride = kTileColumns,
+              .step = kTileRows * kTileColumns});
+  each_half(
+      [&](const Window& at, const Ints* half) { store_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
 }
 
-// Fewer columns, or sums that saturate: the products alone first, then C.
-void run_block(const RowBlock& rows, int row_count, const ColumnBlock& b, int columns, bool saturates,
-               const int32_t* c, int32_t* d, size_t stride) {
-  alignas(64) int32_t sums[kTileRows][kTileColumns];
-  run_tile<0>(rows, b, nullptr, sums[0], kTileColumns);
-  for (size_t row = 0; row < static_cast<size_t>(row_count); ++row)
-    for (size_t column = 0; column < static_cast<size_t>(columns); ++column)
-      d[row * stride + column] = add(sums[row][column], c ? c[row * stride + column] : 0, saturates);
-}
-
-// Tiles as they are taken: rows, and bytes along K, of one.
+// Tiles as they are taken: rows, and bytes along K, of one. None where they are not whole or sums saturate.
 struct TileShape {
   int rows, step_k;
 };
 
-std::optional<TileShape> shape_of(const DotTile& tile) {
+std::optional<TileShape> shape_of(const DotModel& model, const DotTile& tile) {
   const TileShape shape{std::min(tile.m, kTileRows), std::min(tile.k, kTileK)};
-  if (tile.a_index || tile.m > kMaxRows || tile.m % shape.rows != 0 || tile.k % 4 != 0 ||
-      tile.k > kMaxIntegerK || tile.k % shape.step_k != 0)
+  if (model.satfinite || tile.a_index || tile.n % kTileColumns != 0 || tile.m > kMaxRows ||
+      tile.m % shape.rows != 0 || tile.k % 4 != 0 || tile.k > kMaxIntegerK || tile.k % shape.step_k != 0)
+    return std::nullopt;
+  if (tile.blocks && (tile.m != kTileRows || tile.n > kMaxBlocksInRegisters * kTileColumns))
     return std::nullopt;
   return shape;
 }
@@ -225,17 +219,17 @@ std::optional<TileShape> shape_of(const DotTile& tile) {
 } // namespace
 
 bool arrange_integer_tiles(const DotModel& model, const DotTile& tile, ArrangedB::Content& out) {
-  if (!shape_of(tile))
+  if (!shape_of(model, tile))
     return false;
-  const int blocks = (tile.n + kTileColumns - 1) / kTileColumns;
+  const int blocks = tile.n / kTileColumns;
   auto* to = out.make<ColumnBlock>(ArrangedB::Content::Form::tiles, static_cast<size_t>(blocks));
   for (int j = 0; j < tile.n; j += kTileColumns)
-    turn_columns(model, tile, j, std::min(kTileColumns, tile.n - j), *to++);
+    turn_columns(model, tile, j, *to++);
   return true;
 }
 
 bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
-  const std::optional<TileShape> shape = shape_of(tile);
+  const std::optional<TileShape> shape = shape_of(model, tile);
   if (!shape)
     return false;
   const auto* b = arranged<ColumnBlock>(tile, ArrangedB::Content::Form::tiles);
@@ -252,10 +246,7 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
   config.set(kA, shape->rows, shape->step_k);
   alignas(64) int8_t widened_rows[kMaxRows * kMaxIntegerK];
   const int8_t* a = widened_a(model, tile, widened_rows);
-  const int whole = model.satfinite ? 0 : tile.n / kTileColumns * kTileColumns;
-  if (tile.blocks && (whole != tile.n || tile.m != kTileRows))
-    return false;
-  asm volatile("ldtilecfg %0" ::"m"(config) : "memory");
+  config.put_in_force();
   for (int i = 0; i < tile.m; i += shape->rows) {
     const size_t at = static_cast<size_t>(i) * row_stride(tile);
     const auto* c = tile.c ? static_cast<const int32_t*>(tile.c) + at : nullptr;
@@ -267,18 +258,12 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
                         .signed_b = is_signed(model.integer_b)};
     if (rows.step_k == rows.k)
       load_tile<kA>(rows.a, static_cast<size_t>(rows.k));
-    const Accumulators to{.c = c,
-                          .d = d,
-                          .stride = row_stride(tile),
-                          .blocks = tile.blocks,
-                          .columns = tile.n,
-                          .blocks_hold_c = tile.blocks_hold_c};
-    run_whole_blocks(rows, b, whole, to);
-    for (int j = whole; j < tile.n; j += kTileColumns)
-      run_block(rows, shape->rows, b[j / kTileColumns], std::min(kTileColumns, tile.n - j), model.satfinite,
-                c ? c + j : nullptr, d + j, row_stride(tile));
+    if (tile.blocks)
+      run_in_registers(rows, b, tile);
+    else
+      run_blocks(rows, b, tile.n / kTileColumns,
+                 {.c = c, .d = d, .stride = row_stride(tile), .step = kTileColumns});
   }
-  asm volatile("tilerelease" ::);
   return true;
 }
 

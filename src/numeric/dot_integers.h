@@ -20,8 +20,8 @@ void arrange_integers(const DotModel& model, const DotTile& dense, ArrangedB::Co
 // DotScheme::xor_popc and and_popc, likewise.
 bool dot_bit_lanes(const DotModel& model, const DotTile& tile);
 
-// Integers by AMX (dot_amx.cc), for rows in blocks of at most 16 and K in blocks of at most 64. Needs
-// DotLevel::amx.
+// Integers by AMX (dot_amx.cc), for rows and columns in blocks of 16, or fewer rows, and K in blocks of at
+// most 64. Needs DotLevel::amx.
 bool dot_integer_tiles(const DotModel& model, const DotTile& tile);
 bool arrange_integer_tiles(const DotModel& model, const DotTile& tile, ArrangedB::Content& out);
 
