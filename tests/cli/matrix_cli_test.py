@@ -97,6 +97,9 @@ class MatrixCli(Case):
         for words in ("4 x .f16x2", "row = lane / 4 + 8 * (r % 2)", "col = 2 * (lane % 4) + 8 * (r / 2) + e",
                       "PTX ISA 7.0, sm_80 and up", "sm_90   F = 25, all K at once", "sm_80   F = 24, K in steps of 8"):
             self.assertIn(words, text)
+        self.assertRegex(text, r"other shapes +m8n8k4, m16n8k8\n")  # dense ones
+        self.assertRegex(self.call("isa", name.replace("mma.", "mma.sp.").replace("k16", "k32")).stdout,
+                         r"other shapes +m16n8k16\n")
         facts = json.loads(self.call("isa", name, "--json").stdout)
         self.assertEqual([(o["name"], o["registers"]) for o in facts["operands"]], [("d", 4), ("a", 4), ("b", 2), ("c", 4)])
         self.assertEqual(facts["flops"], 2 * 16 * 8 * 16)

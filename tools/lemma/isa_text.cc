@@ -140,18 +140,22 @@ void add_arithmetic(const MatrixName& name, std::string& out) {
   }
 }
 
-// Other shapes of the same types, as far as a line goes.
+// Other shapes of the same types, dense or sparse as it is, and of its kind.
 void add_related(const MatrixName& name, std::string& out) {
   std::vector<std::string> shapes;
   for (const MatrixRow& row : isa::matrix_rows()) {
     const auto same = [&](const isa::TypeSet& a, const isa::TypeSet& b) {
       return a.count == b.count && std::equal(a.begin(), a.end(), b.begin());
     };
-    if (&row == name.row || row.opcode != name.row->opcode || row.matrix != name.row->matrix ||
-        !same(row.types.d, name.row->types.d) || !same(row.types.a, name.row->types.a) ||
-        !same(row.types.b, name.row->types.b) || !same(row.types.c, name.row->types.c))
+    const bool alike_sparse = (row.sparse != isa::Qual::none) == (name.row->sparse != isa::Qual::none);
+    if (row.shape == name.row->shape || row.opcode != name.row->opcode || row.matrix != name.row->matrix ||
+        !alike_sparse || row.kind != name.row->kind || !same(row.types.d, name.row->types.d) ||
+        !same(row.types.a, name.row->types.a) || !same(row.types.b, name.row->types.b) ||
+        !same(row.types.c, name.row->types.c))
       continue;
-    const std::string shape = fmt::format("m{}n{}k{}", row.shape.m, row.shape.n, row.shape.k);
+    std::string shape = fmt::format("m{}n{}", row.shape.m, row.shape.n);
+    if (row.shape.k != 0) // nothing that only moves has one
+      shape += fmt::format("k{}", row.shape.k);
     if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end())
       shapes.push_back(shape);
   }
