@@ -68,43 +68,35 @@ double measure(F chains, double products) {
   return best;
 }
 
-// 8-bit multiply-adds. The operands do not matter; the sums wrap.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-__attribute__((target("avx512f,avx512vnni"))) float int8_vnni(float start) {
-  __m512i chains[kChains];
-  const __m512i a = _mm512_set1_epi32(static_cast<int>(start) + 0x01020304),
-                b = _mm512_set1_epi32(0x05060708);
-  for (int i = 0; i < kChains; ++i)
-    chains[i] = _mm512_set1_epi32(i);
-  for (int round = 0; round < kRounds; ++round)
-#pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i)
-      chains[i] = _mm512_dpbusd_epi32(chains[i], a, b);
-  __m512i sum = chains[0];
-  for (int i = 1; i < kChains; ++i)
-    sum = _mm512_xor_si512(sum, chains[i]);
-  int32_t out[16];
-  _mm512_storeu_si512(out, sum);
-  return static_cast<float>(out[0]);
-}
-
-__attribute__((target("avx2"))) float int8_pairs(float start) {
-  __m256i chains[kChains];
-  __m256i a = _mm256_set1_epi32(static_cast<int>(start) + 0x00020004);
-  const __m256i b = _mm256_set1_epi32(0x00060008);
-  for (int i = 0; i < kChains; ++i)
-    chains[i] = _mm256_set1_epi32(i);
-  for (int round = 0; round < kRounds; ++round) {
-    asm volatile("" : "+x"(a)); // no product is known from the round before
-#pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i)
-      chains[i] = _mm256_add_epi32(chains[i], _mm256_madd_epi16(_mm256_xor_si256(a, chains[i]), b));
+// 8-bit multiply-adds: `step` is a chain's next value, of the chain and of `a` and `b`. The operands do not
+// matter; the sums wrap.
+#define LEMMA_INT8_CHAINS(name, words, attributes, step)                                                     \
+  attributes float name(float start) {                                                                       \
+    typedef int32_t V __attribute__((vector_size(words * 4)));                                               \
+    V chains[kChains];                                                                                       \
+    V a = V{} + (static_cast<int>(start) + 0x00020004);                                                      \
+    const V b = V{} + 0x00060008;                                                                            \
+    for (int i = 0; i < kChains; ++i)                                                                        \
+      chains[i] = V{} + i;                                                                                   \
+    for (int round = 0; round < kRounds; ++round) {                                                          \
+      asm volatile("" : "+x"(a)); /* no product is known from the round before */                            \
+      _Pragma("GCC unroll 12") for (V& chain : chains) chain = (V)step;                                      \
+    }                                                                                                        \
+    V sum{};                                                                                                 \
+    for (const V& chain : chains)                                                                            \
+      sum ^= chain;                                                                                          \
+    return static_cast<float>(sum[0]);                                                                       \
   }
-  __m256i sum = chains[0];
-  for (int i = 1; i < kChains; ++i)
-    sum = _mm256_xor_si256(sum, chains[i]);
-  return static_cast<float>(_mm256_extract_epi32(sum, 0));
-}
+
+LEMMA_INT8_CHAINS(int8_sse2, 4, ,
+                  _mm_add_epi32((__m128i)chain, _mm_madd_epi16((__m128i)(a ^ chain), (__m128i)b)))
+LEMMA_INT8_CHAINS(int8_avx2, 8, __attribute__((target("avx2"))),
+                  _mm256_add_epi32((__m256i)chain, _mm256_madd_epi16((__m256i)(a ^ chain), (__m256i)b)))
+LEMMA_INT8_CHAINS(int8_avx2_vnni, 8, __attribute__((target("avxvnni,avx2"))),
+                  _mm256_dpbusd_avx_epi32((__m256i)chain, (__m256i)a, (__m256i)b))
+LEMMA_INT8_CHAINS(int8_avx512_vnni, 16, __attribute__((target("avx512f,avx512vnni"))),
+                  _mm512_dpbusd_epi32((__m512i)chain, (__m512i)a, (__m512i)b))
 
 // Four tiles of sums, 16 x 16 x 64 each; a round is kChains of them.
 float int8_tiles(float start) {
@@ -132,12 +124,14 @@ double host_int8_peak_gops() {
     case DotLevel::amx:
       return measure(int8_tiles, 4.0 * 16 * 16 * 64 * kTileRounds);
     case DotLevel::avx512_vnni:
-      return measure(int8_vnni, 64.0 * kChains * kRounds);
-    case DotLevel::avx512:
+      return measure(int8_avx512_vnni, 64.0 * kChains * kRounds);
     case DotLevel::avx2_vnni:
+      return measure(int8_avx2_vnni, 32.0 * kChains * kRounds);
+    case DotLevel::avx512:
     case DotLevel::avx2:
-      return measure(int8_pairs, 16.0 * kChains * kRounds);
+      return measure(int8_avx2, 16.0 * kChains * kRounds);
     case DotLevel::baseline:
+      return measure(int8_sse2, 8.0 * kChains * kRounds);
     case DotLevel::scalar:
       break;
     }
