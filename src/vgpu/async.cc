@@ -102,12 +102,16 @@ void AsyncQueue::run(Group& group) {
 }
 
 void Cta::async_write(uint32_t offset, const void* source, uint32_t bytes) {
-  std::memcpy(shared.data() + offset, source, bytes);
-  std::memset(shared_written.data() + offset, 1, bytes);
-  if (async_view.empty())
-    return;
-  std::memcpy(async_view.data() + offset, source, bytes);
-  std::memset(unpublished.data() + offset, 0, bytes);
+  const auto write = [&](size_t count) {
+    std::memcpy(shared.data() + offset, source, count);
+    std::memset(shared_written.data() + offset, 1, count);
+    if (async_view.empty())
+      return;
+    std::memcpy(async_view.data() + offset, source, count);
+    std::memset(unpublished.data() + offset, 0, count);
+  };
+  constexpr size_t kSwizzled = 16; // bytes that stay together: of a known size they are moved in place
+  bytes == kSwizzled ? write(kSwizzled) : write(bytes);
 }
 
 void Cta::publish_to_async_proxy(bool by_other_ctas) {

@@ -130,6 +130,7 @@ struct Cta {
   std::array<Barrier, 16> barriers{};
   std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
   uint32_t next_warp = 0;                 // round robin
+  WgmmaChecks wgmma_checks;
 
   // AsyncMode::late: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
   // is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.

@@ -11,6 +11,7 @@
 // Tests: tests/unit/vgpu/wgmma_test.cc.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -28,17 +29,36 @@ struct WgmmaOperation {
   bool accumulates = false; // scale-d
 };
 
-struct WgmmaState {
-  // Matrices that were found to lie in written shared memory, so that loops check each descriptor once.
-  struct Checked {
+// Matrices that were found to lie in written shared memory, so that loops check each once and the warps of a
+// CTA share what they find: memory keeps its size, and what is written stays written.
+class WgmmaChecks {
+public:
+  struct Matrix {
     uint64_t descriptor = 0;
-    uint64_t matrix = 0; // which rows of it; 0: nothing yet
+    uint64_t rows = 0; // which of it; 0: nothing yet
+    friend bool operator==(const Matrix&, const Matrix&) = default;
   };
-  std::array<Checked, 64> checked{};
-  Checked& checked_for(uint64_t descriptor) {
-    return checked[descriptor * 0x9e3779b97f4a7c15 >> 58]; // the top 6 bits of a Fibonacci hash
+  bool contains(const Matrix& matrix) const {
+    const size_t first = set_of(matrix);
+    return std::find(&found_[first], &found_[first] + kWays, matrix) != &found_[first] + kWays;
+  }
+  void insert(const Matrix& matrix) {
+    found_[set_of(matrix) + next_] = matrix;
+    next_ = (next_ + 1) % kWays;
   }
 
+private:
+  // Several ways, so that the stages of a pipeline, two matrices of a few steps each, do not push each other
+  // out.
+  static constexpr size_t kSets = 64, kWays = 4;
+  static size_t set_of(const Matrix& matrix) { // the top 6 bits of a Fibonacci hash
+    return ((matrix.descriptor ^ matrix.rows << 7) * 0x9e3779b97f4a7c15 >> 58) * kWays;
+  }
+  std::array<Matrix, kSets * kWays> found_{};
+  size_t next_ = 0; // way to give up
+};
+
+struct WgmmaState {
   const Frame* frame = nullptr; // whose registers `view` shows
   std::vector<std::byte> view;  // as the frame's data; empty: no wgmma.fence yet
   std::vector<WgmmaOperation> open;

@@ -98,14 +98,21 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
   for (int lane = 0; lane < kWarpSize; ++lane)
     places.at[lane] = range.host + static_cast<uint64_t>(lane) * range.lane_stride + (at[lane] - lowest);
   if (range.is_tracked()) {
-    bool known = true;
-    for_lanes(x.active, [&](int lane) {
-      if (kind == Access::write)
-        range.mark_written(at[lane] - lowest, bytes);
-      else
-        known &= range.was_written(at[lane] - lowest, bytes);
-    });
-    if (!known)
+    const auto known = [&](auto size) { // of which the usual ones are known to the compiler
+      bool all = true;
+      for_lanes(x.active, [&](int lane) {
+        if (kind == Access::write)
+          range.mark_written(at[lane] - lowest, size);
+        else
+          all &= range.was_written(at[lane] - lowest, size);
+      });
+      return all;
+    };
+    const bool all = bytes == 4    ? known(std::integral_constant<uint64_t, 4>())
+                     : bytes == 8  ? known(std::integral_constant<uint64_t, 8>())
+                     : bytes == 16 ? known(std::integral_constant<uint64_t, 16>())
+                                   : known(bytes);
+    if (!all)
       return check_each_lane(x, in, at, kind);
   }
   places.pattern = Places::Pattern::scattered;

@@ -340,25 +340,12 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
   return true;
 }
 
-// Where the matrix is remembered, or may be: one of four places, so that the stages of a pipeline, two
-// matrices of a few steps each, do not push each other out.
-WgmmaState::Checked& checked_for(WgmmaState& state, uint64_t bits, uint64_t matrix) {
-  constexpr size_t kWays = 4;
-  WgmmaState::Checked* const first = &state.checked_for(bits);
-  WgmmaState::Checked* const set = state.checked.data() + (first - state.checked.data()) / kWays * kWays;
-  for (size_t way = 0; way < kWays; ++way)
-    if (set[way].matrix == 0 || (set[way].descriptor == bits && set[way].matrix == matrix))
-      return set[way];
-  return *first;
-}
-
 // Are all chunks of the matrix in the CTA's shared memory, and written? False after a fault.
 bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, uint32_t first,
                   uint32_t count, uint32_t row_chunks, const char* name) {
-  // What was found good stays so: shared memory keeps its size, and what is written stays written.
-  const uint64_t matrix = uint64_t{first} << 32 | row_chunks << 16 | count << 1 | uint64_t{mn_major};
-  WgmmaState::Checked& checked = checked_for(x.warp->wgmma, bits, matrix);
-  if (checked.descriptor == bits && checked.matrix == matrix)
+  const WgmmaChecks::Matrix matrix{bits, uint64_t{first} << 32 | row_chunks << 16 | count << 1 |
+                                             uint64_t{mn_major}};
+  if (x.cta->wgmma_checks.contains(matrix))
     return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
   const uint64_t size = x.cta->shared.size();
@@ -384,14 +371,16 @@ bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, 
                   : fmt::format("{}B", line_bytes(descriptor.swizzle)))});
       return false;
     }
-    const uint8_t* written = x.cta->shared_written.data() + at;
-    if (!hole && std::memchr(written, 0, layout::kChunkBytes))
+    static_assert(layout::kChunkBytes == sizeof(uint64_t) * 2);
+    uint64_t written[2];
+    std::memcpy(written, x.cta->shared_written.data() + at, sizeof written);
+    if (!hole && (written[0] & written[1]) != 0x0101010101010101)
       hole = at;
   }
   if (hole)
     x.uninitialized(in, -1, fmt::format("shared memory of {} at {:#x}", name, hole));
   else
-    checked = {bits, matrix};
+    x.cta->wgmma_checks.insert(matrix);
   return true;
 }
 
