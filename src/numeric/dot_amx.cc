@@ -10,12 +10,13 @@
 #include "numeric/dot_integers.h"
 
 #include "numeric/dot_internal.h"
+#include "numeric/dot_levels.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#ifdef LEMMA_DOT_X86
 #include <immintrin.h>
 
 #pragma GCC push_options

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kLanes = 16;
 constexpr int kBlockLanes = 64;
-constexpr int kPackedLanes = 16; // of blocks that put rows side by side
+[[maybe_unused]] constexpr int kPackedLanes = 16; // of blocks that put rows side by side
 constexpr int kMaxK = 64;
 
 // How an element becomes an f32.
@@ -52,7 +52,7 @@ struct Workspace {
 
 // Not inlined: the address of a thread's variable is a call in shared code, which a compiler repeats wherever
 // it runs short of registers, and no vector survives it.
-[[gnu::noinline]] Workspace& workspace() {
+[[gnu::noinline, maybe_unused]] Workspace& workspace() {
   static thread_local Workspace out;
   return out;
 }
