@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -281,26 +282,30 @@ void blocks_from_rows(const DotModel& model, const DotTile& tile, int i, int m, 
   });
 }
 
-// A sparse A with its zeros, which are never the largest term and add nothing to an exact sum. Where a stored
-// element is not among the four columns, or two, that are its own, there is no such tile: the steps of the
-// fused rule would fall elsewhere.
+// A sparse A with its zeros, which are never the largest term and add nothing to an exact sum. There is no
+// such tile where two stored elements meet the same column, or one is not among the four columns, or two,
+// that are its own: the steps of the fused rule would fall elsewhere.
 std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile) {
   if (!tile.a_index)
     return tile;
-  if (tile.k_b != 2 * tile.k || tile.scale_a) // scales go with so many products
+  constexpr size_t kMaxColumns = 128;
+  const size_t m = tile.m, k = tile.k, k_b = tile.k_b;
+  if (k_b != 2 * k || k_b > kMaxColumns)
     return std::nullopt;
   static thread_local std::vector<std::byte> buffer; // a warp's tile is small, and allocation would show
-  const size_t m = tile.m, k = tile.k, k_b = tile.k_b;
   const size_t bytes = bytes_of_a_row(model, tile) / k;
   buffer.assign(m * k_b * bytes, std::byte{0});
   const auto* a = static_cast<const std::byte*>(tile.a);
-  for (size_t i = 0; i < m; ++i)
+  for (size_t i = 0; i < m; ++i) {
+    std::bitset<kMaxColumns> taken;
     for (size_t s = 0; s < k; ++s) {
       const size_t column = tile.a_index[i * k + s];
-      if (column / 4 != s / 2 || (s % 2 != 0 && column <= tile.a_index[i * k + s - 1]))
+      if (taken[column] || (column / 4 != s / 2 && model.scheme != DotScheme::integer))
         return std::nullopt;
+      taken[column] = true;
       std::memcpy(&buffer[(i * k_b + column) * bytes], a + (i * k + s) * bytes, bytes);
     }
+  }
   DotTile dense = tile;
   dense.a = buffer.data();
   dense.k = tile.k_b;

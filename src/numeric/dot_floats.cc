@@ -4,6 +4,7 @@
 #include "numeric/dot_levels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,7 @@ constexpr int kLanes = 16;
 constexpr int kBlockLanes = 64;
 [[maybe_unused]] constexpr int kPackedLanes = 16; // of blocks that put rows side by side
 constexpr int kMaxK = 64;
+constexpr int kScaleBias = 127; // of ue8m0
 
 // How an element becomes an f32.
 struct Element {
@@ -68,8 +70,10 @@ struct FloatTile {
   const void *wide, *narrow; // [rows][k]
   int wide_rows, narrow_rows, k;
   Element wide_element, narrow_element;
-  uint8_t order[kMaxK]; // where element k comes in the steps
-  const void* c;        // element (w, s) at w * wide_stride + s * narrow_stride; may be null
+  const uint8_t *wide_scales, *narrow_scales; // [rows][scales_in_row], powers of two as ue8m0
+  int scales_in_row;                          // 0: none
+  uint8_t order[kMaxK];                       // where element k comes in the steps
+  const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
   void* d;
   int wide_stride, narrow_stride;
   std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
@@ -304,13 +308,23 @@ FloatLoops loops_of(DotLevel level) {
   return {};
 }
 
+// With others, which a NaN is among, products may leave what f32 and a byte for the exponent hold.
+bool usual_scales(const uint8_t* scales, int count) {
+  return std::all_of(scales, scales + count,
+                     [](uint8_t scale) { return scale >= kScaleBias - 64 && scale <= kScaleBias + 15; });
+}
+
 // What the loops need of the model; false where they have no way to compute by it.
 bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTile& out) {
   const bool split = model.scheme == DotScheme::split_quad;
   const auto a = element_of(model.a, split), b = element_of(model.b, split);
   const bool to_half = model.d == FloatFormat::f16;
-  if (!a || !b || tile.scale_a || tile.scale_b || tile.k > kMaxK ||
-      (model.scheme != DotScheme::fused && !split))
+  if (!a || !b || tile.k > kMaxK || (model.scheme != DotScheme::fused && !split))
+    return false;
+  out.scales_in_row = model.scale_block != 0 ? stored_k / model.scale_block : 0;
+  if (out.scales_in_row != 0 &&
+      (model.scale != FloatFormat::ue8m0 || !usual_scales(tile.scale_a, tile.m * out.scales_in_row) ||
+       !usual_scales(tile.scale_b, tile.n * out.scales_in_row)))
     return false;
   if ((tile.k * a->bytes) % 4 != 0 || (tile.k * b->bytes) % 4 != 0 || (split && stored_k % 4 != 0))
     return false;
@@ -357,6 +371,8 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
   out.wide_is_a = wide_is_a;
   out.wide = wide_is_a ? tile.a : tile.b;
   out.narrow = wide_is_a ? tile.b : tile.a;
+  out.wide_scales = wide_is_a ? tile.scale_a : tile.scale_b;
+  out.narrow_scales = wide_is_a ? tile.scale_b : tile.scale_a;
   out.wide_rows = wide_is_a ? tile.m : tile.n;
   out.narrow_rows = wide_is_a ? tile.n : tile.m;
   out.wide_element = wide_is_a ? *a : *b;

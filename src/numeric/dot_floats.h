@@ -1,9 +1,9 @@
 // The fused rule by the host's f32 arithmetic: the fast way for ordinary numbers, at every level of the
 // host's vector instructions.
 //
-// Here: f16, bf16, tf32 and the 8-bit containers, in any tile; blocks of it that hold a NaN, an
-// infinity, or numbers so large or small that f32 does not carry them exactly are left. Not here:
-// block-scaled operands (dot_fused.cc), integers (dot_integers.h).
+// Here: f16, bf16, tf32 and the 8-bit containers, the last with scales of ue8m0 too, in any tile; blocks of it
+// that hold a NaN, an infinity, or numbers so large or small that f32 does not carry them exactly are left.
+// Not here: sums of blocks (DotScheme::block_sums), integers (dot_integers.h).
 //
 // Tests: tests/unit/numeric/dot_test.cc (every level that the host has, against the scalar code).
 #pragma once

@@ -33,7 +33,7 @@ std::vector<uint8_t> pack(FloatFormat format, const std::vector<uint64_t>& value
 struct Product {
   DotModel model;
   int m, n, k, k_b;
-  std::vector<uint8_t> a, b, c, a_index;
+  std::vector<uint8_t> a, b, c, a_index, scale_a, scale_b;
 
   std::vector<uint8_t> run(DotLevel level, bool arranges_b, DotPaths& paths) const {
     internal::set_dot_level(level);
@@ -49,6 +49,8 @@ struct Product {
                  .b = b.data(),
                  .c = c.empty() ? nullptr : c.data(),
                  .d = d.data(),
+                 .scale_a = scale_a.empty() ? nullptr : scale_a.data(),
+                 .scale_b = scale_b.empty() ? nullptr : scale_b.data(),
                  .a_index = a_index.empty() ? nullptr : a_index.data(),
                  .k_b = k_b};
     ArrangedB arranged;
@@ -83,6 +85,8 @@ struct Product {
                         .k = k,
                         .a = a.data(),
                         .b = b.data(),
+                        .scale_a = scale_a.empty() ? nullptr : scale_a.data(),
+                        .scale_b = scale_b.empty() ? nullptr : scale_b.data(),
                         .a_index = a_index.empty() ? nullptr : a_index.data(),
                         .k_b = k_b,
                         .blocks = blocks.data(),
@@ -130,7 +134,9 @@ Product product_of(const DotModel& model, int m, int n, int k, OperandClass oper
           .a = pack(model.a, operands(model.a, operand_class, random, size(m, k))),
           .b = pack(model.b, operands(model.b, operand_class, random, size(n, k))),
           .c = pack(model.c, operands(model.c, operand_class, random, size(m, n))),
-          .a_index = {}};
+          .a_index = {},
+          .scale_a = {},
+          .scale_b = {}};
 }
 
 std::string describe(const DotModel& model, OperandClass operand_class) {
@@ -350,7 +356,9 @@ TEST(DotLevels, IntegersOfEveryDepth) {
                             .a = std::vector<uint8_t>(size(m, k)),
                             .b = std::vector<uint8_t>(size(n, k)),
                             .c = std::vector<uint8_t>(size(m, n) * 4),
-                            .a_index = {}};
+                            .a_index = {},
+                            .scale_a = {},
+                            .scale_b = {}};
             for (auto* bytes : {&product.a, &product.b})
               for (uint8_t& byte : *bytes)
                 byte = fill == 0 ? static_cast<uint8_t>(random.next()) : fill == 1 ? 0x88 : 0x7f;
@@ -361,6 +369,101 @@ TEST(DotLevels, IntegersOfEveryDepth) {
             product.check(std::string(to_string(a)) + " x " + std::string(to_string(b)) + " k" +
                           std::to_string(k));
           }
+}
+
+// Indices as the ISA does not ask for them: in any order of each four columns; the same column twice.
+TEST(DotLevels, SparseAInAnyOrder) {
+  Random random(31);
+  const DotModel models[] = {*dot_model_sparse(Arch::sm_90, DotUnit::wgmma, f16, f16, f32, f32, 32),
+                             *dot_model_sparse(Arch::sm_90, DotUnit::mma, e4m3, e4m3, f32, f32, 32),
+                             dot_model_integer(IntegerFormat::s8, IntegerFormat::u8, false)};
+  for (const DotModel& model : models)
+    for (const bool distinct : {true, false})
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        const bool is_integer = model.scheme == DotScheme::integer;
+        Product product = product_of(is_integer ? models[1] : model, 16, 8, 16, OperandClass::wide, random);
+        product.model = model;
+        product.k_b = 32;
+        product.b.resize(product.b.size() * 2);
+        std::ranges::copy_n(product.b.begin(), static_cast<ptrdiff_t>(product.b.size() / 2),
+                            product.b.begin() + static_cast<ptrdiff_t>(product.b.size() / 2));
+        for (int i = 0; i < 16; ++i)
+          for (int s = 0; s < 16; s += 2) {
+            const auto first = static_cast<int>(random.below(4));
+            const auto other =
+                static_cast<int>(distinct ? (first + 1 + random.below(3)) % 4 : random.below(4));
+            product.a_index.push_back(static_cast<uint8_t>(2 * s + first));
+            product.a_index.push_back(static_cast<uint8_t>(2 * s + other));
+          }
+        const DotPaths paths = product.check(is_integer ? "integers" : describe(model, OperandClass::wide));
+        if (has_vectors() && distinct) {
+          EXPECT_EQ(paths.scalar, 0u);
+        }
+      }
+}
+
+// Elements of four bits are stored and skipped in pairs: four of eight columns.
+TEST(DotLevels, SparseFourBits) {
+  Random random(32);
+  Product product{.model = dot_model_integer(IntegerFormat::s4, IntegerFormat::u4, false),
+                  .m = 16,
+                  .n = 8,
+                  .k = 64,
+                  .k_b = 128,
+                  .a = std::vector<uint8_t>(size(16, 64)),
+                  .b = std::vector<uint8_t>(size(8, 128)),
+                  .c = std::vector<uint8_t>(size(16, 8) * 4),
+                  .a_index = {},
+                  .scale_a = {},
+                  .scale_b = {}};
+  for (auto* bytes : {&product.a, &product.b, &product.c})
+    for (uint8_t& byte : *bytes)
+      byte = static_cast<uint8_t>(random.next());
+  for (int i = 0; i < 16; ++i)
+    for (int s = 0; s < 64; s += 4) {
+      const auto first = static_cast<int>(random.below(4)),
+                 other = (first + 1 + static_cast<int>(random.below(3))) % 4;
+      for (const int pair : {first, other})
+        for (const int element : {0, 1})
+          product.a_index.push_back(static_cast<uint8_t>(2 * s + 2 * pair + element));
+    }
+  const DotPaths paths = product.check("s4");
+  if (has_vectors()) {
+    EXPECT_EQ(paths.vector, paths.total());
+  }
+}
+
+// Scales of 32 products; of a sparse A too.
+TEST(DotLevels, ScaledEightBitFormats) {
+  Random random(33);
+  for (const FloatFormat a : {e4m3, e5m2, e2m3, e3m2, e2m1})
+    for (const FloatFormat b : {e4m3, e5m2, e3m2, e2m1})
+      for (const bool is_sparse : {false, true})
+        for (const int spread : {0, 6, 60, 127}) { // of the scales about one
+          const auto model = *dot_model_block_scale(Arch::sm_120, DotUnit::mma, a, b, ue8m0, 32, 32);
+          for (const OperandClass operand_class : kAllOperandClasses) {
+            Product product = product_of(model, 16, 8, 32, operand_class, random);
+            if (is_sparse) {
+              product.k_b = 64;
+              product.b = pack(b, operands(b, operand_class, random, size(8, 64)));
+              for (int i = 0; i < 16; ++i)
+                for (int s = 0; s < 32; s += 2) {
+                  product.a_index.push_back(static_cast<uint8_t>(2 * s + static_cast<int>(random.below(2))));
+                  product.a_index.push_back(
+                      static_cast<uint8_t>(2 * s + 2 + static_cast<int>(random.below(2))));
+                }
+            }
+            product.scale_a.resize(16);
+            product.scale_b.resize(8);
+            for (auto* scales : {&product.scale_a, &product.scale_b})
+              for (uint8_t& scale : *scales)
+                scale = static_cast<uint8_t>(127 - spread + static_cast<int>(random.below(2 * spread + 2)));
+            const DotPaths paths = product.check("scaled " + describe(model, operand_class));
+            if (has_vectors() && operand_class == OperandClass::ordinary && spread <= 6) {
+              EXPECT_EQ(paths.scalar, 0u) << describe(model, operand_class);
+            }
+          }
+        }
 }
 
 TEST(DotLevels, SingleBits) {
@@ -377,7 +480,9 @@ TEST(DotLevels, SingleBits) {
                         .a = std::vector<uint8_t>(size(m, k / 8)),
                         .b = std::vector<uint8_t>(size(n, k / 8)),
                         .c = std::vector<uint8_t>(size(m, n) * 4),
-                        .a_index = {}};
+                        .a_index = {},
+                        .scale_a = {},
+                        .scale_b = {}};
         for (auto* bytes : {&product.a, &product.b, &product.c})
           for (uint8_t& byte : *bytes)
             byte = is_random ? static_cast<uint8_t>(random.next()) : 0xff;
