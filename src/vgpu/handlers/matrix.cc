@@ -23,6 +23,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lemma::vgpu {
 namespace {
 
@@ -448,12 +450,40 @@ struct M8n8Plan {
   uint32_t packed_bits = 0;       // of an element in memory that becomes a byte; 0: elements move as they are
 };
 
+// One check for all rows: where they lie, beside the lowest address; none where each needs one of its own.
+std::optional<MemoryRange> rows_at_once(Exec& x, const M8n8Plan& plan, const uint64_t* at, uint64_t lowest,
+                                        Access kind) {
+  const uint64_t end = *std::max_element(at, at + plan.rows) + kRowBytes;
+  const bool in_shared = plan.space != StateSpace::generic || (lowest - kSharedWindow < kSharedWindowBytes &&
+                                                               end - kSharedWindow <= kSharedWindowBytes);
+  if (plan.row_bytes != kRowBytes || !in_shared)
+    return std::nullopt;
+  const MemoryRange range = x.access_range(plan.space, lowest, end - lowest, kind);
+  if (!range.host)
+    return std::nullopt;
+  for (int row = 0; row < plan.rows; ++row)
+    if (at[row] % kRowBytes != 0 || (kind == Access::read && !range.was_written(at[row] - lowest, kRowBytes)))
+      return std::nullopt;
+  return range;
+}
+
 // Lane i gives the address of row i, the matrices' rows counted through. Calls f(row's host bytes, row
 // index); false after a fault.
 template <class F>
 bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind, F&& f) {
-  uint64_t at[kWarpSize];
+  alignas(64) uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
+  const uint64_t lowest = *std::min_element(at, at + plan.rows);
+  if (const auto range = rows_at_once(x, plan, at, lowest, kind)) {
+    for (int row = 0; row < plan.rows; ++row) {
+      if (kind == Access::write)
+        range->mark_written(at[row] - lowest, kRowBytes);
+      f(range->host + (at[row] - lowest), row);
+    }
+    if (kind == Access::write)
+      x.effect();
+    return true;
+  }
   for (int lane = 0; lane < plan.rows; ++lane) {
     if (plan.space == StateSpace::generic && at[lane] - kSharedWindow >= kSharedWindowBytes) {
       x.fault_at(in, FaultKind::wrong_space,
