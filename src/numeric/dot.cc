@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <bitset>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -282,30 +281,48 @@ void blocks_from_rows(const DotModel& model, const DotTile& tile, int i, int m, 
   });
 }
 
+namespace {
+
+constexpr size_t kMaxColumns = 128; // of B where A is sparse
+
+// A row of a sparse A to where its elements belong in a dense one; false where there is no such row.
+// `in_fours`: elements stay among the four columns, or two, that are their own.
+template <size_t kBytes>
+bool spread_row(const std::byte* stored, const uint8_t* columns, size_t count, bool in_fours,
+                std::byte* row) {
+  uint64_t taken[kMaxColumns / 64] = {};
+  bool is_dense = true;
+  std::memset(row, 0, 2 * count * kBytes);
+  for (size_t s = 0; s < count; ++s) {
+    const size_t column = columns[s];
+    uint64_t& word = taken[column / 64];
+    const uint64_t bit = uint64_t{1} << column % 64;
+    is_dense &= (word & bit) == 0 && (!in_fours || column / 4 == s / 2);
+    word |= bit;
+    std::memcpy(row + column * kBytes, stored + s * kBytes, kBytes);
+  }
+  return is_dense;
+}
+
+} // namespace
+
 // A sparse A with its zeros, which are never the largest term and add nothing to an exact sum. There is no
 // such tile where two stored elements meet the same column, or one is not among the four columns, or two,
 // that are its own: the steps of the fused rule would fall elsewhere.
 std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile) {
   if (!tile.a_index)
     return tile;
-  constexpr size_t kMaxColumns = 128;
-  const size_t m = tile.m, k = tile.k, k_b = tile.k_b;
-  if (k_b != 2 * k || k_b > kMaxColumns)
+  const size_t m = tile.m, k = tile.k, k_b = tile.k_b, bytes = bytes_of_a_row(model, tile) / k;
+  if (k_b != 2 * k || k_b > kMaxColumns || bytes > 4)
     return std::nullopt;
   static thread_local std::vector<std::byte> buffer; // a warp's tile is small, and allocation would show
-  const size_t bytes = bytes_of_a_row(model, tile) / k;
-  buffer.assign(m * k_b * bytes, std::byte{0});
+  buffer.resize(m * k_b * bytes);
+  const auto spread = bytes == 1 ? spread_row<1> : bytes == 2 ? spread_row<2> : spread_row<4>;
   const auto* a = static_cast<const std::byte*>(tile.a);
-  for (size_t i = 0; i < m; ++i) {
-    std::bitset<kMaxColumns> taken;
-    for (size_t s = 0; s < k; ++s) {
-      const size_t column = tile.a_index[i * k + s];
-      if (taken[column] || (column / 4 != s / 2 && model.scheme != DotScheme::integer))
-        return std::nullopt;
-      taken[column] = true;
-      std::memcpy(&buffer[(i * k_b + column) * bytes], a + (i * k + s) * bytes, bytes);
-    }
-  }
+  for (size_t i = 0; i < m; ++i)
+    if (!spread(a + i * k * bytes, tile.a_index + i * k, k, model.scheme != DotScheme::integer,
+                &buffer[i * k_b * bytes]))
+      return std::nullopt;
   DotTile dense = tile;
   dense.a = buffer.data();
   dense.k = tile.k_b;
