@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -285,23 +286,31 @@ namespace {
 
 constexpr size_t kMaxColumns = 128; // of B where A is sparse
 
+// Do all stored elements of a row meet different columns?
+bool are_distinct(const uint8_t* columns, size_t count) {
+  std::bitset<kMaxColumns> taken;
+  for (size_t s = 0; s < count; ++s) {
+    if (taken[columns[s]])
+      return false;
+    taken[columns[s]] = true;
+  }
+  return true;
+}
+
 // A row of a sparse A to where its elements belong in a dense one; false where there is no such row.
-// `in_fours`: elements stay among the four columns, or two, that are their own.
+// `in_fours`: elements have to stay among the four columns, or two, that are their own.
 template <size_t kBytes>
 bool spread_row(const std::byte* stored, const uint8_t* columns, size_t count, bool in_fours,
                 std::byte* row) {
-  uint64_t taken[kMaxColumns / 64] = {};
-  bool is_dense = true;
   std::memset(row, 0, 2 * count * kBytes);
-  for (size_t s = 0; s < count; ++s) {
-    const size_t column = columns[s];
-    uint64_t& word = taken[column / 64];
-    const uint64_t bit = uint64_t{1} << column % 64;
-    is_dense &= (word & bit) == 0 && (!in_fours || column / 4 == s / 2);
-    word |= bit;
-    std::memcpy(row + column * kBytes, stored + s * kBytes, kBytes);
+  size_t astray = 0;
+  for (size_t s = 0; s < count; s += 2) {
+    const size_t first = columns[s], second = columns[s + 1];
+    astray |= (first / 4 ^ s / 2) | (second / 4 ^ s / 2) | size_t{first == second};
+    std::memcpy(row + first * kBytes, stored + s * kBytes, kBytes);
+    std::memcpy(row + second * kBytes, stored + (s + 1) * kBytes, kBytes);
   }
-  return is_dense;
+  return astray == 0 || (!in_fours && are_distinct(columns, count));
 }
 
 } // namespace
@@ -313,7 +322,7 @@ std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile) {
   if (!tile.a_index)
     return tile;
   const size_t m = tile.m, k = tile.k, k_b = tile.k_b, bytes = bytes_of_a_row(model, tile) / k;
-  if (k_b != 2 * k || k_b > kMaxColumns || bytes > 4)
+  if (k_b != 2 * k || k_b > kMaxColumns || k % 2 != 0 || bytes > 4)
     return std::nullopt;
   static thread_local std::vector<std::byte> buffer; // a warp's tile is small, and allocation would show
   buffer.resize(m * k_b * bytes);
