@@ -90,12 +90,12 @@ const int8_t* widened_a(const DotModel& model, const DotTile& tile, int8_t* buff
   return buffer;
 }
 
-// 16 columns of B, a word of four elements along K after the other; as many as K has.
-using ColumnBlock = int32_t[kMaxIntegerK / 4][kTileColumns];
+// 16 columns of B, a word of four elements along K after the other.
+using ColumnWords = int32_t[kTileColumns];
 
 // The block of columns from `first` on.
 LEMMA_LANES_INLINE void turn_columns(const DotModel& model, const DotTile& tile, int first,
-                                     ColumnBlock& out) {
+                                     ColumnWords* out) {
   const int words = tile.k / 4;
   Ints rows[kMaxIntegerK / 4];
   load_rows(static_cast<const int8_t*>(tile.b) + static_cast<size_t>(first) * tile.k, words, 1, words, 4,
@@ -141,7 +141,7 @@ struct RowBlock {
 
 // One tile of D: C, if any, plus the products. A of a single step is loaded already.
 template <int kTurn>
-[[gnu::always_inline]] inline void run_tile(const RowBlock& rows, const ColumnBlock& b, const int32_t* c,
+[[gnu::always_inline]] inline void run_tile(const RowBlock& rows, const ColumnWords* b, const int32_t* c,
                                             int32_t* d, size_t stride) {
   if (c)
     load_tile<kD + kTurn>(c, stride * 4);
@@ -150,7 +150,7 @@ template <int kTurn>
   for (int first = 0; first < rows.k; first += rows.step_k) {
     if (rows.step_k < rows.k)
       load_tile<kA>(rows.a + first, static_cast<size_t>(rows.k));
-    load_tile<kB + kTurn>(b[first / 4], sizeof(b[0]));
+    load_tile<kB + kTurn>(b[first / 4], sizeof(ColumnWords));
     multiply<kD + kTurn, kB + kTurn>(rows.signed_a, rows.signed_b);
   }
   store_tile<kD + kTurn>(d, stride * 4);
@@ -165,10 +165,10 @@ struct Accumulators {
 };
 
 // All columns.
-void run_blocks(const RowBlock& rows, const ColumnBlock* b, int blocks, const Accumulators& to) {
+void run_blocks(const RowBlock& rows, const ColumnWords* b, int blocks, const Accumulators& to) {
   const auto run = [&]<int kTurn>(int block) __attribute__((always_inline)) {
     const size_t at = static_cast<size_t>(block) * to.step;
-    run_tile<kTurn>(rows, b[block], to.c ? to.c + at : nullptr, to.d + at, to.stride);
+    run_tile<kTurn>(rows, b + block * rows.k / 4, to.c ? to.c + at : nullptr, to.d + at, to.stride);
   };
   int block = 0;
   for (; block + kTurns <= blocks; block += kTurns) {
@@ -182,7 +182,7 @@ void run_blocks(const RowBlock& rows, const ColumnBlock* b, int blocks, const Ac
 
 // The same where C and D are 16 rows in a warp's registers. Tiles wait long for what vectors have just
 // stored, and the other way round: so first all of C, then the products, then all of D.
-void run_in_registers(const RowBlock& rows, const ColumnBlock* b, const DotTile& tile) {
+void run_in_registers(const RowBlock& rows, const ColumnWords* b, const DotTile& tile) {
   constexpr int kHalf = 8;
   alignas(64) static thread_local Ints sums[kMaxBlocksInRegisters][kTileRows];
   const auto each_half = [&](auto visit) {
@@ -223,9 +223,10 @@ bool arrange_integer_tiles(const DotModel& model, const DotTile& tile, ArrangedB
   if (!shape_of(model, tile))
     return false;
   const int blocks = tile.n / kTileColumns;
-  auto* to = out.make<ColumnBlock>(ArrangedB::Content::Form::tiles, static_cast<size_t>(blocks));
-  for (int j = 0; j < tile.n; j += kTileColumns)
-    turn_columns(model, tile, j, *to++);
+  const int words = tile.k / 4;
+  auto* to = out.make<ColumnWords>(ArrangedB::Content::Form::tiles, static_cast<size_t>(blocks * words));
+  for (int block = 0; block < blocks; ++block)
+    turn_columns(model, tile, block * kTileColumns, to + block * words);
   return true;
 }
 
@@ -233,11 +234,11 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
   const std::optional<TileShape> shape = shape_of(model, tile);
   if (!shape)
     return false;
-  const auto* b = arranged<ColumnBlock>(tile, ArrangedB::Content::Form::tiles);
+  const auto* b = arranged<ColumnWords>(tile, ArrangedB::Content::Form::tiles);
   if (!b) {
     static thread_local ArrangedB::Content own;
     arrange_integer_tiles(model, tile, own);
-    b = reinterpret_cast<const ColumnBlock*>(own.lines.data());
+    b = reinterpret_cast<const ColumnWords*>(own.lines.data());
   }
   TileConfig config;
   for (int turn = 0; turn < kTurns; ++turn) {
