@@ -5,6 +5,7 @@
 
 #include "numeric/arithmetic.h"
 #include "numeric/convert.h"
+#include "numeric/dot_block_sums.h"
 #include "numeric/dot_floats.h"
 #include "numeric/dot_integers.h"
 #include "numeric/dot_internal.h"
@@ -397,6 +398,8 @@ DotPaths dot(const DotModel& model, const DotTile& tile) {
   case DotScheme::split_quad:
     return dot_fused_otherwise(model, tile);
   case DotScheme::block_sums:
+    if (internal::dot_block_sums_lanes(model, tile, paths))
+      return paths;
     internal::dot_block_sums(model, tile);
     return by_scalar;
   case DotScheme::fma_chain:
