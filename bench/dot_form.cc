@@ -104,4 +104,22 @@ void run_dot(benchmark::State& state, const DotForm& form, DotLevel level) {
     compare(state, host_int8_peak_gops(), "the host's int8 peak", unit);
 }
 
+numeric::DotPaths dot_of_warpgroup(const numeric::DotModel& model, const numeric::DotTile& tile,
+                                   numeric::ArrangedB& arranged) {
+  constexpr int kRows = 16, kRowBytes = 32;
+  numeric::DotTile part = tile;
+  part.m = kRows;
+  part.arranged_b = &arranged;
+  arranged.arrange(model, part);
+  numeric::DotPaths paths;
+  for (int row = 0; row < tile.m; row += kRows) {
+    const auto outputs = static_cast<size_t>(row) * static_cast<size_t>(tile.n) * 4;
+    part.a = static_cast<const std::byte*>(tile.a) + row * kRowBytes;
+    part.c = tile.c ? static_cast<const std::byte*>(tile.c) + outputs : nullptr;
+    part.d = static_cast<std::byte*>(tile.d) + outputs;
+    paths += numeric::dot(model, part);
+  }
+  return paths;
+}
+
 } // namespace lemma::bench

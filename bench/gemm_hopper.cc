@@ -2,6 +2,7 @@
 // FLOP/s by the clock with one worker, beside the arithmetic alone, numeric::dot() on dense tiles of the same
 // shape measured in the same run; what part the one is of the other is the share of the time that goes into
 // the matrix units. And with all cores.
+#include "dot_form.h"
 #include "kernel.h"
 #include "layout/tensor_map.h"
 #include "numeric/dot.h"
@@ -44,19 +45,21 @@ std::array<std::byte, layout::kTensorMapBytes> make_map(uint64_t address, Tensor
                          .swizzle = TensorSwizzle::b128});
 }
 
-// FLOP/s of the arithmetic of one warp's wgmma.m64n128k16 on dense tiles, in units of 1e9.
+// FLOP/s of the arithmetic of wgmma.m64n128k16 on dense tiles, in units of 1e9.
 double dot_gigaflops() {
-  constexpr int kRows = 16, kDepth = 16, kColumns = 128, kRounds = 2000;
+  constexpr int kRows = 64, kDepth = 16, kColumns = 128, kRounds = 500;
   using numeric::FloatFormat;
   const auto model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::wgmma, FloatFormat::bf16,
                                          FloatFormat::bf16, FloatFormat::f32, FloatFormat::f32, kDepth);
   const std::vector<uint32_t> a = random_elements(kRows * kDepth), b = random_elements(kColumns * kDepth);
   std::vector<float> d(kRows * kColumns);
+  numeric::ArrangedB arranged;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kRounds; ++i)
-    numeric::dot(
+    dot_of_warpgroup(
         model,
-        {.m = kRows, .n = kColumns, .k = kDepth, .a = a.data(), .b = b.data(), .c = d.data(), .d = d.data()});
+        {.m = kRows, .n = kColumns, .k = kDepth, .a = a.data(), .b = b.data(), .c = d.data(), .d = d.data()},
+        arranged);
   return 2e-9 * kRows * kDepth * kColumns * kRounds / seconds_since(begin);
 }
 

@@ -1,6 +1,7 @@
 // wgmma on one core: FLOP/s (two a product) of m64n256 from swizzled shared memory, and of the same product
-// as numeric::dot() alone on dense tiles, each beside the host's f32 peak; the former as a part of the latter
-// too.
+// as numeric::dot() alone on dense tiles, a warp's rows at a time, each beside the host's peak; the former as
+// a part of the latter too.
+#include "dot_form.h"
 #include "host_peak.h"
 #include "kernel.h"
 #include "numeric/convert.h"
@@ -20,7 +21,7 @@ namespace {
 using numeric::DotModel;
 using numeric::FloatFormat;
 
-constexpr int kColumns = 256, kRowBytes = 32, kWarpRows = 16;
+constexpr int kColumns = 256, kRowBytes = 32, kRows = 64;
 constexpr size_t kSharedBytes = 40960; // A: 64 lines of 128 bytes, B: 256
 constexpr uint32_t kRounds = 50;
 constexpr int kInChain = 4; // 32-byte steps along K in a line
@@ -118,7 +119,7 @@ FILL:
 }
 
 double flops_of(const WgmmaForm& form) {
-  return 2.0 * kWarpRows * kColumns * form.k;
+  return 2.0 * kRows * kColumns * form.k;
 }
 
 // The rate of the arithmetic alone, by form, as far as it has been measured in this run.
@@ -127,29 +128,39 @@ std::map<std::string, double>& dot_rates() {
   return rates;
 }
 
+void compare_to_peak(benchmark::State& state, const WgmmaForm& form) {
+  if (form.is_float)
+    compare(state, host_fma_peak_gflops(), "the host's f32 fma peak", "GFLOP");
+  else
+    compare(state, host_int8_peak_gops(), "the host's int8 peak", "GOP");
+}
+
 void run_dot(benchmark::State& state, const WgmmaForm& form) {
-  const std::vector<uint32_t> a = random_elements(form, kWarpRows * kRowBytes),
+  const std::vector<uint32_t> a = random_elements(form, kRows * kRowBytes),
                               b = random_elements(form, size_t{kColumns} * kRowBytes);
-  std::vector<uint32_t> d(size_t{kWarpRows} * kColumns);
+  std::vector<uint32_t> d(size_t{kRows} * kColumns);
+  numeric::ArrangedB arranged;
   double flops = 0;
   benchmark::IterationCount rounds = 0;
   const std::clock_t before = std::clock();
   for (auto _ : state) {
     // The accumulators start anew, so that they stay in the products' range.
-    numeric::dot(form.model, {.m = kWarpRows,
-                              .n = kColumns,
-                              .k = form.k,
-                              .a = a.data(),
-                              .b = b.data(),
-                              .c = rounds++ % 64 == 0 ? nullptr : d.data(),
-                              .d = d.data()});
+    dot_of_warpgroup(form.model,
+                     {.m = kRows,
+                      .n = kColumns,
+                      .k = form.k,
+                      .a = a.data(),
+                      .b = b.data(),
+                      .c = rounds++ % 64 == 0 ? nullptr : d.data(),
+                      .d = d.data()},
+                     arranged);
     flops += flops_of(form);
   }
   const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   dot_rates()[form.name] = flops / seconds * 1e-9;
   const std::string unit = form.is_float ? "GFLOP" : "GOP";
   set_rate(state, flops * 1e-9, unit);
-  compare(state, host_fma_peak_gflops(), "the host's f32 fma peak", unit);
+  compare_to_peak(state, form);
 }
 
 void run_wgmma(benchmark::State& state, const WgmmaForm& form, const std::string& alone) {
@@ -167,7 +178,7 @@ void run_wgmma(benchmark::State& state, const WgmmaForm& form, const std::string
   if (rate != dot_rates().end())
     compare(state, rate->second, "the arithmetic alone", unit);
   else
-    compare(state, host_fma_peak_gflops(), "the host's f32 fma peak", unit);
+    compare_to_peak(state, form);
 }
 
 std::vector<WgmmaForm> forms() {
@@ -184,7 +195,7 @@ std::vector<WgmmaForm> forms() {
 
 void register_wgmma() {
   for (const WgmmaForm& form : forms()) {
-    benchmark::RegisterBenchmark(fmt::format("wgmma/dot 16x256 {}", form.name).c_str(),
+    benchmark::RegisterBenchmark(fmt::format("wgmma/dot 4 x 16x256 {}", form.name).c_str(),
                                  [form](benchmark::State& state) { run_dot(state, form); });
     benchmark::RegisterBenchmark(fmt::format("wgmma/m64n256 {}", form.name).c_str(),
                                  [form](benchmark::State& state) { run_wgmma(state, form, form.name); });
