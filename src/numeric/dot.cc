@@ -384,9 +384,11 @@ DotPaths dot_blocks_as_rows(const DotModel& model, const DotTile& tile) {
 DotPaths dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
   const DotPaths by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
+  DotPaths paths;
+  if (model.scheme == DotScheme::block_sums && internal::dot_block_sums_lanes(model, tile, paths))
+    return paths;
   const std::optional<DotTile> dense = internal::dense_tile(model, tile);
   const bool is_fused = model.scheme == DotScheme::fused || model.scheme == DotScheme::split_quad;
-  DotPaths paths;
   if (is_fused && dense && internal::dot_fused_floats(model, tile, *dense, dot_fused_otherwise, paths))
     return paths;
   if (model.scheme == DotScheme::integer && dense && internal::dot_integer_lanes(model, *dense))
@@ -398,8 +400,6 @@ DotPaths dot(const DotModel& model, const DotTile& tile) {
   case DotScheme::split_quad:
     return dot_fused_otherwise(model, tile);
   case DotScheme::block_sums:
-    if (internal::dot_block_sums_lanes(model, tile, paths))
-      return paths;
     internal::dot_block_sums(model, tile);
     return by_scalar;
   case DotScheme::fma_chain:

@@ -48,23 +48,65 @@ struct BlockSumsTile {
   const uint8_t* c;    // may be null
   uint8_t* d;
   size_t stride;
+  std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
+  bool blocks_hold_c;
 };
 
-// What the loops left needs the scalar code: columns [j, j + columns) of row i.
+// What the loops left needs the scalar code: columns [j, j + columns) of row i, from c to d.
 struct LeaveRow {
   const DotModel& model;
   const DotTile& tile;
   DotPaths& paths;
-  void operator()(int i, int j, int columns) const {
-    dot_block_sums(model, part_of(model, tile, i, 1, j, columns));
+  void operator()(int i, int j, int columns, const float* c, float* d) const {
+    DotTile part = part_of(model, tile, i, 1, j, columns);
+    part.c = c;
+    part.d = d;
+    part.blocks = nullptr;
+    dot_block_sums(model, part);
     paths.vector -= static_cast<uint64_t>(columns);
     paths.scalar += static_cast<uint64_t>(columns);
   }
 };
 
+// Where columns j to j + 3 of row i are in the tile's blocks.
+[[maybe_unused]] std::byte* in_blocks(const BlockSumsTile& tile, int i, int j) {
+  constexpr int kRows = 8, kInBlock = 4, kRowBytes = 16;
+  return tile.blocks[i / kRows * (tile.n / kInBlock) + j / kInBlock] + i % kRows * kRowBytes;
+}
+
+// Columns [j, j + columns) of row i; those of `to` beyond them become zeros.
+[[maybe_unused]] inline void load_row(const BlockSumsTile& tile, int i, int j, int columns, float* to) {
+  constexpr size_t kBytes = kColumns * sizeof(float);
+  const bool has_c = tile.blocks ? tile.blocks_hold_c : tile.c != nullptr;
+  const size_t at = (static_cast<size_t>(i) * tile.stride + static_cast<size_t>(j)) * sizeof(float);
+  if (has_c && columns == kColumns && !tile.blocks) {
+    std::memcpy(to, tile.c + at, kBytes);
+    return;
+  }
+  std::memset(to, 0, kBytes);
+  for (int first = 0; has_c && tile.blocks && first < columns; first += 4)
+    std::memcpy(to + first, in_blocks(tile, i, j + first), 4 * sizeof(float));
+  if (has_c && !tile.blocks)
+    std::memcpy(to, tile.c + at, static_cast<size_t>(columns) * sizeof(float));
+}
+
+[[maybe_unused]] inline void store_row(const BlockSumsTile& tile, int i, int j, int columns,
+                                       const float* from) {
+  for (int first = 0; tile.blocks && first < columns; first += 4)
+    std::memcpy(in_blocks(tile, i, j + first), from + first, 4 * sizeof(float));
+  if (tile.blocks)
+    return;
+  uint8_t* to = tile.d + (static_cast<size_t>(i) * tile.stride + static_cast<size_t>(j)) * sizeof(float);
+  if (columns == kColumns) // of a known size: no call
+    std::memcpy(to, from, kColumns * sizeof(float));
+  else
+    std::memcpy(to, from, static_cast<size_t>(columns) * sizeof(float));
+}
+
 // The loops of a level; null: there are none.
 struct BlockSumsLoops {
   void (*decode_row)(const uint8_t* from, int parts, int8_t* to) = nullptr;
+  bool (*decode_sparse_row)(const uint8_t* from, const uint8_t* columns, int groups, int8_t* to) = nullptr;
   void (*run)(const BlockSumsTile& tile, const LeaveRow& leave) = nullptr;        // groups of one part
   void (*run_sparse)(const BlockSumsTile& tile, const LeaveRow& leave) = nullptr; // of two
 };
@@ -89,7 +131,8 @@ template <class T>
   typedef int16_t Sums __attribute__((vector_size(16 * kParts)));                                            \
   typedef double Doubles __attribute__((vector_size(8 * kDoubles)));                                         \
   typedef int64_t Longs __attribute__((vector_size(8 * kDoubles)));                                          \
-  typedef float Singles __attribute__((vector_size(4 * kDoubles)));
+  typedef float Singles __attribute__((vector_size(4 * kDoubles)));                                          \
+  typedef uint32_t Quads __attribute__((vector_size(4 * kDoubles)));
 
 namespace lemma::numeric::internal::baseline {
 namespace {
@@ -214,16 +257,16 @@ BlockSumsLoops loops_of(DotLevel level) {
     break;
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    return {baseline::decode_row, baseline::run_rows<1>, baseline::run_rows<2>};
+    return {baseline::decode_row, baseline::decode_sparse_row, baseline::run_rows<1>, baseline::run_rows<2>};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
   case DotLevel::avx2_vnni:
-    return {avx2::decode_row, avx2::run_rows<1>, avx2::run_rows<2>};
+    return {avx2::decode_row, avx2::decode_sparse_row, avx2::run_rows<1>, avx2::run_rows<2>};
   case DotLevel::avx512:
   case DotLevel::avx512_vnni:
   case DotLevel::amx:
-    return {avx512::decode_row, avx512::run_rows<1>, avx512::run_rows<2>};
+    return {avx512::decode_row, avx512::decode_sparse_row, avx512::run_rows<1>, avx512::run_rows<2>};
 #endif
   default:
     break;
@@ -278,10 +321,13 @@ bool decode_a(const DotTile& tile, const BlockSumsTile& to, const BlockSumsLoops
   for (size_t i = 0; i < rows.size(); ++i) {
     RowOfA& row = rows[i];
     if (tile.a_index) {
-      int8_t stored[kMaxGroups * kGroup];
-      loops.decode_row(a + i * k, to.groups, stored);
-      if (!spread_elements(stored, tile.a_index + i * k, to.groups, row.elements))
-        return false;
+      const uint8_t* columns = tile.a_index + i * k;
+      if (!loops.decode_sparse_row(a + i * k, columns, to.groups, row.elements)) {
+        int8_t stored[kMaxGroups * kGroup];
+        loops.decode_row(a + i * k, to.groups, stored);
+        if (!spread_elements(stored, columns, to.groups, row.elements))
+          return false;
+      }
     } else {
       loops.decode_row(a + i * k, to.groups, row.elements);
     }
@@ -304,8 +350,8 @@ bool has_fast_form(const DotModel& model, const DotTile& tile) {
   const bool has_rule = model.fraction_bits <= kMaxFractionBits && model.rounding == Rounding::rz &&
                         model.kept_fraction_bits == traits(FloatFormat::f32).mantissa_bits;
   const int k_b = tile.a_index ? tile.k_b : tile.k;
-  return has_formats && has_rule && !tile.blocks && model.scale_block % kGroup == 0 &&
-         tile.k % model.scale_block == 0 && k_b <= kMaxParts * 16 && (!tile.a_index || k_b == 2 * tile.k);
+  return has_formats && has_rule && model.scale_block % kGroup == 0 && tile.k % model.scale_block == 0 &&
+         k_b <= kMaxParts * 16 && (!tile.a_index || k_b == 2 * tile.k);
 }
 
 } // namespace
@@ -328,7 +374,9 @@ bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, DotPaths& 
                       .scales = scale_table(model.scale),
                       .c = static_cast<const uint8_t*>(tile.c),
                       .d = static_cast<uint8_t*>(tile.d),
-                      .stride = row_stride(tile)};
+                      .stride = row_stride(tile),
+                      .blocks = tile.blocks,
+                      .blocks_hold_c = tile.blocks_hold_c};
   if (!decode_a(tile, lanes, loops, rows))
     return false;
   lanes.a = rows.data();

@@ -60,6 +60,39 @@ struct Product {
     return d;
   }
 
+  // The same with C and D in blocks, the last first.
+  std::vector<uint32_t> run_in_blocks(DotLevel level, DotPaths& paths) const {
+    const size_t in_row = static_cast<size_t>(n) / 4, count = static_cast<size_t>(m) / 8 * in_row;
+    std::vector<std::byte> memory(count * 128);
+    std::vector<std::byte*> blocks(count);
+    for (size_t i = 0; i < count; ++i)
+      blocks[i] = &memory[(count - 1 - i) * 128];
+    std::vector<uint32_t> d(size(m, n));
+    const auto visit = [&](auto move) {
+      for (size_t i = 0; i < d.size(); i += 4) {
+        const size_t row = i / static_cast<size_t>(n), column = i % static_cast<size_t>(n);
+        move(blocks[row / 8 * in_row + column / 4] + row % 8 * 16, i);
+      }
+    };
+    if (!c.empty())
+      visit([&](std::byte* block, size_t i) { std::memcpy(block, &c[i], 16); });
+    internal::set_dot_level(level);
+    paths = dot(model, {.m = m,
+                        .n = n,
+                        .k = k,
+                        .a = a.data(),
+                        .b = b.data(),
+                        .scale_a = scale_a.data(),
+                        .scale_b = scale_b.data(),
+                        .a_index = a_index.empty() ? nullptr : a_index.data(),
+                        .k_b = k_b,
+                        .blocks = blocks.data(),
+                        .blocks_hold_c = !c.empty()});
+    internal::set_dot_level(internal::dot_levels().back());
+    visit([&](const std::byte* block, size_t i) { std::memcpy(&d[i], block, 16); });
+    return d;
+  }
+
   // The paths of the highest level.
   DotPaths check(const std::string& what) const {
     DotPaths paths;
@@ -68,6 +101,14 @@ struct Product {
       EXPECT_EQ(paths.scalar, paths.total()) << what;
       for (const DotLevel level : internal::dot_levels()) {
         EXPECT_EQ(run(level, in_place, paths), expected) << what << " at level " << to_string(level);
+        EXPECT_EQ(paths.total(), static_cast<uint64_t>(m) * static_cast<uint64_t>(n)) << what;
+      }
+    }
+    if (m % 8 == 0 && n % 4 == 0 && stride == n) {
+      const std::vector<uint32_t> expected = run(DotLevel::scalar, false, paths);
+      for (const DotLevel level : internal::dot_levels()) {
+        EXPECT_EQ(run_in_blocks(level, paths), expected)
+            << what << " at level " << to_string(level) << ", C and D in blocks";
         EXPECT_EQ(paths.total(), static_cast<uint64_t>(m) * static_cast<uint64_t>(n)) << what;
       }
     }
@@ -277,9 +318,9 @@ TEST(DotBlockSums, TilesOfAnySize) {
   for (const Form& form : kForms)
     for (const int k : {32, 64, 96, 128})
       for (const int m : {1, 16, 65})
-        for (const int n : {1, 7, 8, 9, 24, 33}) {
+        for (const int n : {1, 7, 8, 9, 12, 24, 33}) {
           Product product = product_of(form, m, n, random, k);
-          product.stride = n + 3;
+          product.stride = n % 4 == 0 ? n : n + 3;
           product.c.resize(Product::size(m, product.stride));
           set_scales(product, form.scale == ue8m0 ? 127 : 0x38, 3, random);
           set_c(product, 120, 135, random);
