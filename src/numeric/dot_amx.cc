@@ -20,8 +20,7 @@
 #include <immintrin.h>
 
 #pragma GCC push_options
-#pragma GCC target(                                                                                          \
-    "amx-tile,amx-int8,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,lzcnt,prefer-vector-width=512")
+LEMMA_DOT_TARGET_AMX
 namespace lemma::numeric::internal {
 namespace {
 constexpr int kLanes = 16;

@@ -176,7 +176,7 @@ LEMMA_BLOCKS_INLINE bool any(Longs mask) {
 #include <immintrin.h>
 
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
+LEMMA_DOT_TARGET_AVX2
 namespace lemma::numeric::internal::avx2 {
 namespace {
 constexpr int kParts = 2, kDoubles = 4;
@@ -211,8 +211,7 @@ LEMMA_BLOCKS_INLINE bool any(Longs mask) {
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target(                                                                                          \
-    "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
+LEMMA_DOT_TARGET_AVX512
 namespace lemma::numeric::internal::avx512 {
 namespace {
 constexpr int kParts = 4, kDoubles = 8;

@@ -134,7 +134,7 @@ constexpr int kRows = 4;             // of the narrow operand at a time: what re
 #include <immintrin.h>
 
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt")
+LEMMA_DOT_TARGET_AVX2
 namespace lemma::numeric::internal::avx2 {
 namespace {
 constexpr int kLanes = 8;
@@ -152,8 +152,7 @@ constexpr int kRows = 4;
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target(                                                                                          \
-    "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,prefer-vector-width=512")
+LEMMA_DOT_TARGET_AVX512
 namespace lemma::numeric::internal::avx512 {
 namespace {
 constexpr bool kFastShuffles = true;

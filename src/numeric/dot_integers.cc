@@ -74,7 +74,7 @@ constexpr int kRows = 8, kGroupsAtOnce = 1, kWordsOfFour = 2;
 #include <immintrin.h>
 
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
+LEMMA_DOT_TARGET_AVX2
 namespace lemma::numeric::internal::avx2 {
 namespace {
 constexpr int kLanes = 8;
@@ -94,7 +94,7 @@ constexpr int kRows = 8, kGroupsAtOnce = 1, kWordsOfFour = 2;
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target("avxvnni,avx2,fma,bmi,bmi2,lzcnt")
+LEMMA_DOT_TARGET_AVX2_VNNI
 namespace lemma::numeric::internal::avx2_vnni {
 namespace {
 constexpr int kLanes = 8;
@@ -117,8 +117,7 @@ template <bool kIsWide>
 
 #define LEMMA_LANES_AVX512
 #pragma GCC push_options
-#pragma GCC target(                                                                                          \
-    "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
+LEMMA_DOT_TARGET_AVX512
 namespace lemma::numeric::internal::avx512 {
 namespace {
 constexpr bool kFastShuffles = true;
@@ -137,8 +136,7 @@ constexpr int kRows = 8, kGroupsAtOnce = 2, kWordsOfFour = 2;
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target(                                                                                          \
-    "avx512vnni,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
+LEMMA_DOT_TARGET_AVX512_VNNI
 namespace lemma::numeric::internal::avx512_vnni {
 namespace {
 constexpr bool kFastShuffles = true;

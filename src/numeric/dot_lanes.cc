@@ -76,7 +76,7 @@ constexpr bool kFastShuffles = true; // of any two vectors
 #include <immintrin.h>
 
 #pragma GCC push_options
-#pragma GCC target("avx2,fma,bmi,bmi2,lzcnt")
+LEMMA_DOT_TARGET_AVX2
 namespace lemma::numeric::internal::avx2 {
 namespace {
 constexpr int kLanes = 8;
@@ -89,8 +89,7 @@ constexpr bool kFastShuffles = true;
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target(                                                                                          \
-    "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi,bmi2,lzcnt,prefer-vector-width=512")
+LEMMA_DOT_TARGET_AVX512
 namespace lemma::numeric::internal::avx512 {
 namespace {
 constexpr bool kFastShuffles = true;

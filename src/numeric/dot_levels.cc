@@ -16,7 +16,7 @@ namespace {
 #ifdef LEMMA_DOT_X86
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
-         __builtin_cpu_supports("bmi2");
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt");
 }
 
 // g++ 12 has no name for it to ask by.

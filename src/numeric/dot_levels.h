@@ -19,6 +19,19 @@ namespace lemma::numeric::internal {
 #endif
 #endif
 
+// In the place of `#pragma GCC target`, after `#pragma GCC push_options`: what the loops of a level are
+// compiled for, of which dot_levels() asks the host.
+#define LEMMA_DOT_PRAGMA(text) _Pragma(#text)
+#define LEMMA_DOT_TARGET(instructions) LEMMA_DOT_PRAGMA(GCC target(instructions))
+#define LEMMA_DOT_AVX2 "avx2,fma,f16c,bmi,bmi2,lzcnt"
+#define LEMMA_DOT_AVX512                                                                                     \
+  "avx512f,avx512bw,avx512cd,avx512dq,avx512vl," LEMMA_DOT_AVX2 ",prefer-vector-width=512"
+#define LEMMA_DOT_TARGET_AVX2 LEMMA_DOT_TARGET(LEMMA_DOT_AVX2)
+#define LEMMA_DOT_TARGET_AVX2_VNNI LEMMA_DOT_TARGET("avxvnni," LEMMA_DOT_AVX2)
+#define LEMMA_DOT_TARGET_AVX512 LEMMA_DOT_TARGET(LEMMA_DOT_AVX512)
+#define LEMMA_DOT_TARGET_AVX512_VNNI LEMMA_DOT_TARGET("avx512vnni," LEMMA_DOT_AVX512)
+#define LEMMA_DOT_TARGET_AMX LEMMA_DOT_TARGET("amx-tile,amx-int8," LEMMA_DOT_AVX512)
+
 // Slowest first. A level that has no loops of its own for some arithmetic uses those of the last one before
 // it whose instructions it has: every one those of avx2, but avx512 not avx2_vnni's.
 enum class DotLevel : uint8_t {
