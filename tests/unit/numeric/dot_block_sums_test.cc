@@ -246,6 +246,29 @@ TEST(DotBlockSums, ResultsAtTheEnds) {
         }
 }
 
+// A large sum less one so small that it is just kept, or just cut off; where C is zero also below the least
+// exponent that an accumulator has.
+TEST(DotBlockSums, TermsAboutTheCut) {
+  Random random(49);
+  for (const Form& form : {kForms[0], kForms[1]})
+    for (const int exponent : {-130, -128, -127, -126, -120, 0, 100})
+      for (int gap = 26; gap < 44; ++gap) {
+        Product product = product_of(form, 16, 8, random);
+        const size_t k = static_cast<size_t>(product.k);
+        for (size_t i = 0; i < product.a.size(); ++i) // of the second block one element
+          product.a[i] = i % k < k / 2 ? 7 : i % k == k / 2 + i / k ? 9 + i / k % 7 : 0;
+        for (size_t i = 0; i < product.b.size(); ++i)
+          product.b[i] = static_cast<uint8_t>(1 + random.below(7));
+        for (size_t i = 0; i < product.scale_a.size(); ++i)
+          product.scale_a[i] = static_cast<uint8_t>(127 - (i % 2 ? gap : 0));
+        std::ranges::fill(product.scale_b, static_cast<uint8_t>(std::max(127 + exponent, 0)));
+        if (exponent < -127)
+          for (uint8_t& scale : product.scale_a)
+            scale = static_cast<uint8_t>(scale + exponent + 127);
+        product.check(describe(form) + ", 2^" + std::to_string(exponent) + ", cut " + std::to_string(gap));
+      }
+}
+
 // Elements so that the groups cancel each other, or all products are the largest there are.
 TEST(DotBlockSums, CancellationAndLargestSums) {
   Random random(44);
@@ -332,15 +355,16 @@ TEST(DotBlockSums, TilesOfAnySize) {
         }
 }
 
-// Indices as the ISA does not ask for them: in any order within 32 columns, one twice, one of other columns.
+// Indices as the ISA does not ask for them: in any order within 32 columns, one twice, one of other columns,
+// a pair twice.
 TEST(DotBlockSums, SparseAInAnyOrder) {
   Random random(48);
   for (const Form& form : {kForms[1], kForms[5]})
-    for (const int kind : {0, 1, 2})
+    for (const int kind : {0, 1, 2, 3})
       for (int repeat = 0; repeat < 10; ++repeat) {
         Product product = product_of(form, 16, 8, random);
         set_c(product, 120, 135, random);
-        for (size_t group = 0; group < product.a_index.size(); group += 16)
+        for (size_t group = 0; kind != 3 && group < product.a_index.size(); group += 16)
           for (size_t i = 15; i > 0; --i)
             std::swap(product.a_index[group + i], product.a_index[group + random.below(i + 1)]);
         const size_t last = product.a_index.size() - 1;
@@ -348,6 +372,8 @@ TEST(DotBlockSums, SparseAInAnyOrder) {
           product.a_index[last] = product.a_index[last - 1];
         if (kind == 2)
           product.a_index[last] = static_cast<uint8_t>(random.below(96));
+        if (kind == 3)
+          std::copy_n(product.a_index.end() - 4, 2, product.a_index.end() - 2);
         const DotPaths paths = product.check(describe(form) + ", any order");
         if (has_vectors() && kind == 0) {
           EXPECT_EQ(paths.vector, paths.total());
