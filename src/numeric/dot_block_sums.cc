@@ -68,6 +68,22 @@ struct LeaveRow {
   }
 };
 
+// A row's scales, that of group g to element g * stride. Is one a NaN?
+inline bool take_scales(const BlockSumsTile& tile, const uint8_t* scales, double* values, double* powers,
+                        size_t stride) {
+  bool has_nan = false;
+  size_t at = 0;
+  for (int s = 0; s < tile.scales_in_row; ++s) {
+    const Scale scale = tile.scales[scales[s]];
+    has_nan |= scale.is_nan();
+    for (int group = 0; group < tile.groups_of_scale; ++group, at += stride) {
+      values[at] = scale.value;
+      powers[at] = scale.power;
+    }
+  }
+  return has_nan;
+}
+
 // Where columns j to j + 3 of row i are in the tile's blocks.
 [[maybe_unused]] std::byte* in_blocks(const BlockSumsTile& tile, int i, int j) {
   constexpr int kRows = 8, kInBlock = 4, kRowBytes = 16;
@@ -330,14 +346,8 @@ bool decode_a(const DotTile& tile, const BlockSumsTile& to, const BlockSumsLoops
     } else {
       loops.decode_row(a + i * k, to.groups, row.elements);
     }
-    row.has_nan = false;
-    const uint8_t* scales = tile.scale_a + i * static_cast<size_t>(to.scales_in_row);
-    for (int group = 0; group < to.groups; ++group) {
-      const Scale scale = to.scales[scales[group / to.groups_of_scale]];
-      row.has_nan |= scale.is_nan();
-      row.value[group] = scale.value;
-      row.power[group] = scale.power;
-    }
+    row.has_nan =
+        take_scales(to, tile.scale_a + i * static_cast<size_t>(to.scales_in_row), row.value, row.power, 1);
   }
   return true;
 }
