@@ -56,9 +56,9 @@ constexpr int kRows = 8, kGroupsAtOnce = 1, kWordsOfFour = 2;
 #include "numeric/dot_vectors.inc"
 [[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
 #ifdef __SSE2__
-  return sum + (Ints)_mm_madd_epi16((__m128i)a, (__m128i)b);
+  return wrapping_sum(sum, (Ints)_mm_madd_epi16((__m128i)a, (__m128i)b));
 #else
-  return sum + ((a << 16) >> 16) * ((b << 16) >> 16) + (a >> 16) * (b >> 16);
+  return wrapping_sum(sum, wrapping_sum(((a << 16) >> 16) * ((b << 16) >> 16), (a >> 16) * (b >> 16)));
 #endif
 }
 #include "numeric/dot_pairs.inc"
@@ -82,7 +82,7 @@ constexpr bool kFastShuffles = true;
 constexpr int kRows = 8, kGroupsAtOnce = 1, kWordsOfFour = 2;
 #include "numeric/dot_vectors.inc"
 [[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
-  return sum + (Ints)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+  return wrapping_sum(sum, (Ints)_mm256_madd_epi16((__m256i)a, (__m256i)b));
 }
 #include "numeric/dot_pairs.inc"
 // (the order matters)
@@ -124,7 +124,7 @@ constexpr bool kFastShuffles = true;
 constexpr int kRows = 8, kGroupsAtOnce = 2, kWordsOfFour = 2;
 #include "numeric/dot_vectors.inc"
 [[gnu::always_inline]] inline Ints add_products(Ints sum, Ints a, Ints b) {
-  return sum + (Ints)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+  return wrapping_sum(sum, (Ints)_mm512_madd_epi16((__m512i)a, (__m512i)b));
 }
 #include "numeric/dot_pairs.inc"
 // (the order matters)
