@@ -374,8 +374,8 @@ uint64_t float_tie_for_integer(const Values& source, const Target& target, Rando
   const int width = numeric::width_bits(target.integer);
   const bool sign = random.bits(1) != 0;
   if (random.below(4) == 0) { // the ends of the range and their neighbours
-    const uint64_t end = uint64_t{1} << (width - static_cast<int>(random.bits(1)));
-    const uint64_t halves = (width == 64 && end == 0 ? 0 : end * 2) + random.below(5) - 2;
+    const int top = width - static_cast<int>(random.bits(1)); // of 64 bits it is taken below
+    const uint64_t halves = (top < 63 ? uint64_t{2} << top : 0) + random.below(5) - 2;
     const uint64_t bits = width == 64
                               ? number(source.floating, sign, 1, 64 - static_cast<int>(random.bits(1)))
                               : number(source.floating, sign, halves, -1);

@@ -216,7 +216,7 @@ private:
     program_.constants_storage_ = std::make_unique<std::byte[]>(program_.pool_.size() + kAlign);
     const auto raw = reinterpret_cast<uintptr_t>(program_.constants_storage_.get());
     program_.constants_ = program_.constants_storage_.get() + (kAlign - raw % kAlign) % kAlign;
-    std::memcpy(program_.constants_, program_.pool_.data(), program_.pool_.size());
+    std::copy(program_.pool_.begin(), program_.pool_.end(), program_.constants_);
     program_.pool_.clear();
     program_.pool_index_.clear();
   }
