@@ -19,10 +19,10 @@ size_t bytes_of_result(const DotForm& form) {
 }
 
 // A matrix of `elements` as dot() wants it.
-std::vector<uint8_t> random_matrix(const DotForm& form, FloatFormat format, int rows, int columns,
-                                   numeric::Random& random) {
+Array<uint8_t> random_matrix(const DotForm& form, FloatFormat format, int rows, int columns,
+                             numeric::Random& random) {
   const auto elements = static_cast<size_t>(rows) * static_cast<size_t>(columns);
-  std::vector<uint8_t> bytes;
+  Array<uint8_t> bytes;
   if (!form.is_float()) {
     bytes.resize(form.is_bits() ? elements / 8 : elements);
     for (uint8_t& byte : bytes)
@@ -36,18 +36,18 @@ std::vector<uint8_t> random_matrix(const DotForm& form, FloatFormat format, int 
 }
 
 // Scales near one.
-std::vector<uint8_t> random_scales(const DotForm& form, int rows, int products, numeric::Random& random) {
+Array<uint8_t> random_scales(const DotForm& form, int rows, int products, numeric::Random& random) {
   if (form.model.scale_block == 0)
     return {};
   const int one = traits(form.model.scale).bias << traits(form.model.scale).mantissa_bits;
-  std::vector<uint8_t> scales(static_cast<size_t>(rows * (products / form.model.scale_block)));
+  Array<uint8_t> scales(static_cast<size_t>(rows * (products / form.model.scale_block)));
   for (uint8_t& scale : scales)
     scale = static_cast<uint8_t>(one - 3 + static_cast<int>(random.below(7)));
   return scales;
 }
 
 struct Operands {
-  std::vector<uint8_t> a, b, c, d, a_index, scale_a, scale_b; // c: empty, it is d
+  Array<uint8_t> a, b, c, d, a_index, scale_a, scale_b; // c: empty, it is d
 };
 
 Operands operands_of(const DotForm& form) {
@@ -57,8 +57,8 @@ Operands operands_of(const DotForm& form) {
                .b = random_matrix(form, form.model.b, form.n, form.k, random),
                .c = form.is_float() && form.model.c != form.model.d
                         ? random_matrix(form, form.model.c, form.m, form.n, random)
-                        : std::vector<uint8_t>(),
-               .d = std::vector<uint8_t>(static_cast<size_t>(form.m * form.n) * bytes_of_result(form)),
+                        : Array<uint8_t>(),
+               .d = Array<uint8_t>(static_cast<size_t>(form.m * form.n) * bytes_of_result(form)),
                .a_index = {},
                .scale_a = random_scales(form, form.m, stored, random),
                .scale_b = random_scales(form, form.n, stored, random)};

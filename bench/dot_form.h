@@ -5,9 +5,28 @@
 #include "numeric/dot_levels.h"
 #include "table.h"
 
+#include <new>
 #include <string>
+#include <vector>
 
 namespace lemma::bench {
+
+// Arrays as the virtual GPU has them: no row of a tile crosses a line of the cache.
+template <class T>
+struct LineAligned {
+  using value_type = T;
+  LineAligned() = default;
+  template <class U>
+  LineAligned(const LineAligned<U>&) {}
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* array, size_t) { ::operator delete(array, kLine); }
+  friend bool operator==(const LineAligned&, const LineAligned&) { return true; }
+
+private:
+  static constexpr std::align_val_t kLine{64};
+};
+template <class T>
+using Array = std::vector<T, LineAligned<T>>;
 
 struct DotForm {
   std::string name; // of the instruction whose tile it is

@@ -52,7 +52,7 @@ double dot_gigaflops() {
   const auto model = *numeric::dot_model(numeric::Arch::sm_90, numeric::DotUnit::wgmma, FloatFormat::bf16,
                                          FloatFormat::bf16, FloatFormat::f32, FloatFormat::f32, kDepth);
   const std::vector<uint32_t> a = random_elements(kRows * kDepth), b = random_elements(kColumns * kDepth);
-  std::vector<float> d(kRows * kColumns);
+  Array<float> d(kRows * kColumns);
   numeric::ArrangedB arranged;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kRounds; ++i)

@@ -21,7 +21,7 @@ namespace {
 using numeric::DotModel;
 using numeric::FloatFormat;
 
-constexpr int kColumns = 256, kRowBytes = 32, kRows = 64;
+constexpr int kColumns = 256, kRowBytes = 32, kWarpRows = 16;
 constexpr size_t kSharedBytes = 40960; // A: 64 lines of 128 bytes, B: 256
 constexpr uint32_t kRounds = 50;
 constexpr int kInChain = 4; // 32-byte steps along K in a line
@@ -118,10 +118,6 @@ FILL:
 )";
 }
 
-double flops_of(const WgmmaForm& form) {
-  return 2.0 * kRows * kColumns * form.k;
-}
-
 // The rate of the arithmetic alone, by form, as far as it has been measured in this run.
 std::map<std::string, double>& dot_rates() {
   static std::map<std::string, double> rates;
@@ -135,29 +131,43 @@ void compare_to_peak(benchmark::State& state, const WgmmaForm& form) {
     compare(state, host_int8_peak_gops(), "the host's int8 peak", "GOP");
 }
 
-void run_dot(benchmark::State& state, const WgmmaForm& form) {
-  const std::vector<uint32_t> a = random_elements(form, kRows * kRowBytes),
-                              b = random_elements(form, size_t{kColumns} * kRowBytes);
-  std::vector<uint32_t> d(size_t{kRows} * kColumns);
+// The rows of `warps` warps: of four as they take turns, of one again and again, its accumulators in the
+// nearest cache and B arranged before.
+void run_dot(benchmark::State& state, const WgmmaForm& form, int warps) {
+  const int rows = warps * kWarpRows;
+  const auto aligned = [&](size_t bytes) {
+    const std::vector<uint32_t> words = random_elements(form, bytes);
+    return Array<uint32_t>(words.begin(), words.end());
+  };
+  const Array<uint32_t> a = aligned(static_cast<size_t>(rows * kRowBytes)),
+                        b = aligned(size_t{kColumns} * kRowBytes);
+  Array<uint32_t> d(static_cast<size_t>(rows * kColumns));
   numeric::ArrangedB arranged;
   double flops = 0;
   benchmark::IterationCount rounds = 0;
   const std::clock_t before = std::clock();
   for (auto _ : state) {
     // The accumulators start anew, so that they stay in the products' range.
-    dot_of_warpgroup(form.model,
-                     {.m = kRows,
-                      .n = kColumns,
-                      .k = form.k,
-                      .a = a.data(),
-                      .b = b.data(),
-                      .c = rounds++ % 64 == 0 ? nullptr : d.data(),
-                      .d = d.data()},
-                     arranged);
-    flops += flops_of(form);
+    numeric::DotTile tile{.m = rows,
+                          .n = kColumns,
+                          .k = form.k,
+                          .a = a.data(),
+                          .b = b.data(),
+                          .c = rounds++ % 64 == 0 ? nullptr : d.data(),
+                          .d = d.data()};
+    if (warps == 4) {
+      dot_of_warpgroup(form.model, tile, arranged);
+    } else {
+      if (rounds == 1)
+        arranged.arrange(form.model, tile);
+      tile.arranged_b = &arranged;
+      numeric::dot(form.model, tile);
+    }
+    flops += 2.0 * rows * kColumns * form.k;
   }
   const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
-  dot_rates()[form.name] = flops / seconds * 1e-9;
+  if (warps == 4)
+    dot_rates()[form.name] = flops / seconds * 1e-9;
   const std::string unit = form.is_float ? "GFLOP" : "GOP";
   set_rate(state, flops * 1e-9, unit);
   compare_to_peak(state, form);
@@ -195,8 +205,10 @@ std::vector<WgmmaForm> forms() {
 
 void register_wgmma() {
   for (const WgmmaForm& form : forms()) {
-    benchmark::RegisterBenchmark(fmt::format("wgmma/dot 4 x 16x256 {}", form.name).c_str(),
-                                 [form](benchmark::State& state) { run_dot(state, form); });
+    for (const auto& [warps, tile] : {std::pair{1, "16x256"}, std::pair{4, "4 x 16x256"}})
+      benchmark::RegisterBenchmark(
+          fmt::format("wgmma/dot {} {}", tile, form.name).c_str(),
+          [form, warps = warps](benchmark::State& state) { run_dot(state, form, warps); });
     benchmark::RegisterBenchmark(fmt::format("wgmma/m64n256 {}", form.name).c_str(),
                                  [form](benchmark::State& state) { run_wgmma(state, form, form.name); });
     WgmmaForm registers = form;
