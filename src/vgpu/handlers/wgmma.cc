@@ -5,8 +5,8 @@
 // fault: a warpgroup or a warp that is not complete, lanes that disagree about a descriptor or scale-d, a
 // matrix outside the CTA's shared memory.
 //
-// Not here: how descriptors address (layout/smem_descriptor.h), the arithmetic (numeric/dot.h), what sparse
-// metadata says (matrix_sparse.h).
+// Not here: how A and B come from shared memory (wgmma_matrices.h), the arithmetic (numeric/dot.h), what
+// sparse metadata says (matrix_sparse.h).
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc; recorded
 // hardware bits: tests/golden, group wgmma.
@@ -15,14 +15,13 @@
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/matrix_sparse.h"
+#include "vgpu/handlers/wgmma_matrices.h"
 #include "vgpu/matrix_model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
-#include <vector>
 
 namespace lemma::vgpu {
 namespace {
@@ -31,7 +30,6 @@ using isa::Opcode;
 using isa::Qual;
 using isa::Type;
 using layout::SmemDescriptor;
-using layout::Swizzle;
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::OperandKind;
@@ -39,8 +37,6 @@ using ptx::OperandKind;
 constexpr uint32_t kWarpsInGroup = 4;
 constexpr int kRows = 16;          // of A and D that a warp has
 constexpr uint32_t kRowBytes = 32; // of A as it is stored, and of B: K elements
-constexpr uint32_t kRowChunks = kRowBytes / layout::kChunkBytes;
-constexpr uint32_t kSparseRowChunks = 2 * kRowChunks; // of B where A is sparse
 constexpr int kMaxColumns = 256;
 constexpr int kARegisters = 4;
 
@@ -51,7 +47,7 @@ struct WgmmaPlan {
   uint32_t negate_a = 0, negate_b = 0;           // sign bits to flip, in each 32-bit word
   bool transpose_a = false, transpose_b = false; // MN-major
   bool a_in_registers = false;
-  uint32_t b_row_chunks = kRowChunks;
+  uint32_t b_row_chunks = kWgmmaRowChunks;
   std::optional<SparseIndex> sparse; // A is; its metadata is the source between B's descriptor and scale-d
   // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
   int b_source = 1, scale_source = 2;
@@ -60,178 +56,6 @@ struct WgmmaPlan {
 
 const WgmmaPlan& plan_of(const DecodedInst& in) {
   return *static_cast<const WgmmaPlan*>(in.extra);
-}
-
-using Word4 [[gnu::vector_size(16)]] = uint32_t;
-
-Word4 load_words(const void* from) {
-  Word4 words;
-  std::memcpy(&words, from, sizeof words);
-  return words;
-}
-
-void store_words(void* to, Word4 words) {
-  std::memcpy(to, &words, sizeof words);
-}
-
-// --- shared memory to dense tiles ---
-
-// Calls visit(chunk, which) for the chunks of rows [first, first + count), a multiple of 8: row after row.
-template <uint32_t kChunks, Swizzle kSwizzle, class Visit>
-void visit_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
-                   Visit visit) {
-  constexpr uint32_t kEight = 8 * kChunks;
-  uint32_t chunks[kEight];
-  const auto find = [&](uint32_t row) {
-    for (uint32_t i = 0; i < kEight; ++i)
-      chunks[i] = descriptor.k_major_chunk(row + i / kChunks, i % kChunks);
-  };
-  find(first);
-  // Where eights of rows lie whole patterns of the swizzle apart, each is as the one before.
-  const bool repeats = descriptor.stride % (8 * line_bytes(kSwizzle)) == 0;
-  for (uint32_t row = 0; row < count; row += 8) {
-    const std::byte* from = shared + (repeats ? size_t{row / 8} * descriptor.stride : 0);
-    if (row != 0 && !repeats)
-      find(first + row);
-    for (uint32_t i = 0; i < kEight; ++i)
-      visit(from + chunks[i], row * kChunks + i);
-  }
-}
-
-// The same of an MN-major matrix, whose elements have 16 bits: eight rows after the other, for each the steps
-// along K.
-template <uint32_t kChunks, class Visit>
-void visit_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
-                    Visit visit) {
-  constexpr uint32_t kDepth = 8 * kChunks;
-  for (uint32_t i = 0; i < count * kChunks; ++i)
-    visit(shared + descriptor.mn_major_chunk(first / 8 + i / kDepth, i % kDepth), i);
-}
-
-template <uint32_t kChunks, class Visit>
-void visit_chunks(SmemDescriptor descriptor, bool mn_major, const std::byte* shared, uint32_t first,
-                  uint32_t count, Visit visit) {
-  const auto run = [&]<Swizzle kSwizzle>() {
-    descriptor.swizzle = kSwizzle; // known here, so that the addresses are a few shifts
-    mn_major ? visit_mn_major<kChunks>(descriptor, shared, first, count, visit)
-             : visit_k_major<kChunks, kSwizzle>(descriptor, shared, first, count, visit);
-  };
-  switch (descriptor.swizzle) {
-  case Swizzle::none:
-    return run.template operator()<Swizzle::none>();
-  case Swizzle::b32:
-    return run.template operator()<Swizzle::b32>();
-  case Swizzle::b64:
-    return run.template operator()<Swizzle::b64>();
-  case Swizzle::b128:
-    return run.template operator()<Swizzle::b128>();
-  }
-}
-
-template <uint32_t kChunks>
-void copy_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
-                 uint32_t count, std::byte* out) {
-  visit_chunks<kChunks>(descriptor, mn_major, shared, first, count, [&](const std::byte* from, uint32_t i) {
-    store_words(out + i * layout::kChunkBytes, load_words(from));
-  });
-}
-
-// Are the chunks as copy_chunks() has once written them to `copy`?
-template <uint32_t kChunks>
-bool are_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t count,
-                const std::byte* copy) {
-  Word4 difference{};
-  visit_chunks<kChunks>(descriptor, mn_major, shared, 0, count, [&](const std::byte* from, uint32_t i) {
-    difference |= load_words(from) ^ load_words(copy + i * layout::kChunkBytes);
-  });
-  return (difference[0] | difference[1] | difference[2] | difference[3]) == 0;
-}
-
-// Chunks as copied to a tile with K along its rows. Row r of each 8 comes as row order[r].
-template <uint32_t kChunks>
-void rows_of_chunks(const std::byte* chunks, bool mn_major, uint32_t count, const uint8_t (&order)[8],
-                    std::byte* tile) {
-  constexpr uint32_t kBytes = kChunks * layout::kChunkBytes, kDepth = kBytes / 2;
-  const auto* elements = reinterpret_cast<const uint16_t*>(chunks);
-  for (uint32_t row = 0; row < count; ++row) {
-    std::byte* to = tile + (row / 8 * 8 + order[row % 8]) * kBytes;
-    if (!mn_major) {
-      std::memcpy(to, chunks + row * kBytes, kBytes);
-      continue;
-    }
-    for (uint32_t k = 0; k < kDepth; ++k)
-      reinterpret_cast<uint16_t*>(to)[k] = elements[(row / 8 * kDepth + k) * 8 + row % 8];
-  }
-}
-
-void negate(std::byte* tile, uint32_t bytes, uint32_t sign_bits) {
-  if (sign_bits == 0)
-    return;
-  for (uint32_t i = 0; i < bytes; i += 4) {
-    uint32_t word;
-    std::memcpy(&word, tile + i, 4);
-    word ^= sign_bits;
-    std::memcpy(tile + i, &word, 4);
-  }
-}
-
-// --- the matrix B ---
-
-// Registers hold the even columns of each 8 and then the odd ones, where an element of D takes one; so do the
-// tiles, that rows of four elements move as they are.
-constexpr uint8_t kInOrder[8] = {0, 1, 2, 3, 4, 5, 6, 7}, kEvenFirst[8] = {0, 4, 1, 5, 2, 6, 3, 7};
-
-// A matrix B as it was last seen at its place. The four warps of a warpgroup multiply by the same, one after
-// the other, and so do often other warpgroups.
-struct Columns {
-  numeric::DotModel model;
-  int n = 0;
-  bool transposed = false;
-  uint32_t negate = 0;
-  std::vector<std::byte> chunks, tile; // as in shared memory; as dot() wants it
-  numeric::ArrangedB arranged;
-};
-
-// By the place: where the CTA's shared memory is, and the descriptor.
-struct Place {
-  const std::byte* shared = nullptr;
-  uint64_t descriptor = 0;
-  friend bool operator==(const Place&, const Place&) = default;
-};
-struct PlaceHash {
-  size_t operator()(const Place& at) const {
-    return std::hash<const std::byte*>()(at.shared) ^ at.descriptor * 0x9e3779b97f4a7c15;
-  }
-};
-
-template <uint32_t kChunks>
-const Columns& columns_of(const WgmmaPlan& plan, const std::byte* shared, uint64_t bits,
-                          numeric::DotTile tile) {
-  constexpr size_t kMostPlaces = 64; // of a few stages; of up to 100 KiB each
-  static thread_local std::unordered_map<Place, Columns, PlaceHash> known;
-  if (known.size() >= kMostPlaces && !known.contains({shared, bits}))
-    known.clear();
-  Columns& columns = known[{shared, bits}];
-  const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
-  const auto count = static_cast<uint32_t>(plan.n);
-  const bool is_same = columns.n == plan.n && columns.transposed == plan.transpose_b &&
-                       columns.negate == plan.negate_b && columns.model == plan.model &&
-                       columns.chunks.size() == count * kChunks * layout::kChunkBytes;
-  if (is_same && are_chunks<kChunks>(descriptor, plan.transpose_b, shared, count, columns.chunks.data()))
-    return columns;
-  columns.model = plan.model;
-  columns.n = plan.n;
-  columns.transposed = plan.transpose_b;
-  columns.negate = plan.negate_b;
-  columns.chunks.resize(count * kChunks * layout::kChunkBytes);
-  columns.tile.resize(columns.chunks.size());
-  copy_chunks<kChunks>(descriptor, plan.transpose_b, shared, 0, count, columns.chunks.data());
-  rows_of_chunks<kChunks>(columns.chunks.data(), plan.transpose_b, count,
-                          plan.d_bytes == 4 ? kEvenFirst : kInOrder, columns.tile.data());
-  negate(columns.tile.data(), static_cast<uint32_t>(columns.tile.size()), plan.negate_b);
-  tile.b = columns.tile.data();
-  columns.arranged.arrange(plan.model, tile);
-  return columns;
 }
 
 // --- registers ---
@@ -252,8 +76,8 @@ void gather_a_registers(const Slot* slots, std::byte* registers, std::byte* tile
   std::byte* blocks[kARegisters];
   find_blocks(slots, kARegisters, 1, registers, blocks);
   for (size_t row = 0; row < kRows; ++row)
-    for (size_t chunk = 0; chunk < kRowChunks; ++chunk, tile += layout::kChunkBytes)
-      std::memcpy(tile, blocks[row / 8 * kRowChunks + chunk] + row % 8 * layout::kChunkBytes,
+    for (size_t chunk = 0; chunk < kWgmmaRowChunks; ++chunk, tile += layout::kChunkBytes)
+      std::memcpy(tile, blocks[row / 8 * kWgmmaRowChunks + chunk] + row % 8 * layout::kChunkBytes,
                   layout::kChunkBytes);
 }
 
@@ -268,13 +92,10 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
   alignas(64) std::byte a[kRows * kRowBytes];
   if (plan.a_in_registers) {
     gather_a_registers(in.ops + in.dst_count, registers, a);
+    negate(a, sizeof a, plan.negate_a);
   } else {
-    std::byte chunks[sizeof a];
-    copy_chunks<kRowChunks>(SmemDescriptor::decode(operation.a_descriptor), plan.transpose_a, shared,
-                            first_row, kRows, chunks);
-    rows_of_chunks<kRowChunks>(chunks, plan.transpose_a, kRows, kInOrder, a);
+    gather_rows({operation.a_descriptor, plan.transpose_a, plan.negate_a}, shared, first_row, kRows, a);
   }
-  negate(a, sizeof a, plan.negate_a);
   std::byte* blocks[kMaxColumns / 2];
   find_blocks(in.ops, in.dst_count, plan.d_bytes == 4 ? 2 : 1, registers, blocks);
   numeric::DotTile tile{
@@ -288,10 +109,11 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
     tile.k_b = plan.k;
     tile.a_index = a_index;
   }
-  const auto columns = plan.sparse ? columns_of<kSparseRowChunks> : columns_of<kRowChunks>;
-  const Columns& b = columns(plan, shared, operation.b_descriptor, tile);
-  tile.b = b.tile.data();
-  tile.arranged_b = &b.arranged;
+  const WgmmaColumns b =
+      columns_of({operation.b_descriptor, plan.transpose_b, plan.negate_b, plan.b_row_chunks}, shared,
+                 plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, plan.model, tile);
+  tile.b = b.tile;
+  tile.arranged_b = b.arranged;
   x.stats.matrix_paths += numeric::dot(plan.model, tile);
   x.stats.matrix_flops += plan.flops;
 }
@@ -406,7 +228,8 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   if (!plan.a_in_registers) {
     const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
     if (!uniform(x, in, 0, "descriptors of A", operation.a_descriptor) ||
-        !check_matrix(x, in, operation.a_descriptor, plan.transpose_a, first_row, kRows, kRowChunks, "A"))
+        !check_matrix(x, in, operation.a_descriptor, plan.transpose_a, first_row, kRows, kWgmmaRowChunks,
+                      "A"))
       return Step::stopped;
   }
   if (!uniform(x, in, plan.b_source, "descriptors of B", operation.b_descriptor) ||
@@ -521,7 +344,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     // The ISA asks for no order of the indices here.
     plan.sparse =
         SparseIndex(plan.k, isa::bits_of(instruction.type(1)), static_cast<int>(operands[4].bits), false);
-    plan.b_row_chunks = kSparseRowChunks;
+    plan.b_row_chunks = kWgmmaSparseRowChunks;
   }
   const isa::MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
   const auto machine = numeric::arch_of_target(decoder.program().arch().sm);

@@ -1,0 +1,213 @@
+// See wgmma_matrices.h.
+#include "vgpu/handlers/wgmma_matrices.h"
+
+#include <cassert>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+namespace lemma::vgpu {
+namespace {
+
+using layout::SmemDescriptor;
+using layout::Swizzle;
+
+using Word4 [[gnu::vector_size(16)]] = uint32_t;
+
+Word4 load_words(const void* from) {
+  Word4 words;
+  std::memcpy(&words, from, sizeof words);
+  return words;
+}
+
+void store_words(void* to, Word4 words) {
+  std::memcpy(to, &words, sizeof words);
+}
+
+// Calls visit(chunk, which) for the chunks of rows [first, first + count), a multiple of 8: row after row.
+template <uint32_t kChunks, Swizzle kSwizzle, class Visit>
+void visit_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
+                   Visit visit) {
+  constexpr uint32_t kEight = 8 * kChunks;
+  uint32_t chunks[kEight];
+  const auto find = [&](uint32_t row) {
+    for (uint32_t i = 0; i < kEight; ++i)
+      chunks[i] = descriptor.k_major_chunk(row + i / kChunks, i % kChunks);
+  };
+  find(first);
+  // Where eights of rows lie whole patterns of the swizzle apart, each is as the one before.
+  const bool repeats = descriptor.stride % (8 * line_bytes(kSwizzle)) == 0;
+  for (uint32_t row = 0; row < count; row += 8) {
+    const std::byte* from = shared + (repeats ? size_t{row / 8} * descriptor.stride : 0);
+    if (row != 0 && !repeats)
+      find(first + row);
+    for (uint32_t i = 0; i < kEight; ++i)
+      visit(from + chunks[i], row * kChunks + i);
+  }
+}
+
+// The same of an MN-major matrix, whose elements have 16 bits: eight rows after the other, for each the steps
+// along K.
+template <uint32_t kChunks, class Visit>
+void visit_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
+                    Visit visit) {
+  constexpr uint32_t kDepth = 8 * kChunks;
+  for (uint32_t i = 0; i < count * kChunks; ++i)
+    visit(shared + descriptor.mn_major_chunk(first / 8 + i / kDepth, i % kDepth), i);
+}
+
+template <uint32_t kChunks, class Visit>
+void visit_chunks(SmemDescriptor descriptor, bool mn_major, const std::byte* shared, uint32_t first,
+                  uint32_t count, Visit visit) {
+  const auto run = [&]<Swizzle kSwizzle>() {
+    descriptor.swizzle = kSwizzle; // known here, so that the addresses are a few shifts
+    mn_major ? visit_mn_major<kChunks>(descriptor, shared, first, count, visit)
+             : visit_k_major<kChunks, kSwizzle>(descriptor, shared, first, count, visit);
+  };
+  switch (descriptor.swizzle) {
+  case Swizzle::none:
+    return run.template operator()<Swizzle::none>();
+  case Swizzle::b32:
+    return run.template operator()<Swizzle::b32>();
+  case Swizzle::b64:
+    return run.template operator()<Swizzle::b64>();
+  case Swizzle::b128:
+    return run.template operator()<Swizzle::b128>();
+  }
+}
+
+template <uint32_t kChunks>
+void copy_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
+                 uint32_t count, std::byte* out) {
+  visit_chunks<kChunks>(descriptor, mn_major, shared, first, count, [&](const std::byte* from, uint32_t i) {
+    store_words(out + i * layout::kChunkBytes, load_words(from));
+  });
+}
+
+// Are the chunks as copy_chunks() has once written them to `copy`?
+template <uint32_t kChunks>
+bool are_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t count,
+                const std::byte* copy) {
+  Word4 difference{};
+  visit_chunks<kChunks>(descriptor, mn_major, shared, 0, count, [&](const std::byte* from, uint32_t i) {
+    difference |= load_words(from) ^ load_words(copy + i * layout::kChunkBytes);
+  });
+  return (difference[0] | difference[1] | difference[2] | difference[3]) == 0;
+}
+
+// Where row r of each eight comes.
+uint32_t place_of(uint32_t row, ColumnOrder order) {
+  return order == ColumnOrder::as_is ? row : (row / 2 + row % 2 * 4);
+}
+
+// Chunks as copied to a tile with K along its rows.
+template <uint32_t kChunks>
+void rows_of_chunks(const std::byte* chunks, bool mn_major, uint32_t count, ColumnOrder order,
+                    std::byte* tile) {
+  constexpr uint32_t kBytes = kChunks * layout::kChunkBytes, kDepth = kBytes / 2;
+  const auto* elements = reinterpret_cast<const uint16_t*>(chunks);
+  for (uint32_t row = 0; row < count; ++row) {
+    std::byte* to = tile + (row / 8 * 8 + place_of(row % 8, order)) * kBytes;
+    if (!mn_major) {
+      std::memcpy(to, chunks + row * kBytes, kBytes);
+      continue;
+    }
+    for (uint32_t k = 0; k < kDepth; ++k)
+      reinterpret_cast<uint16_t*>(to)[k] = elements[(row / 8 * kDepth + k) * 8 + row % 8];
+  }
+}
+
+// By the place: where the CTA's shared memory is, and the descriptor.
+struct Place {
+  const std::byte* shared = nullptr;
+  uint64_t descriptor = 0;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+struct PlaceHash {
+  size_t operator()(const Place& at) const {
+    return std::hash<const std::byte*>()(at.shared) ^ at.descriptor * 0x9e3779b97f4a7c15;
+  }
+};
+
+// What was last seen there, and as what.
+struct Seen {
+  WgmmaMatrix matrix;
+  ColumnOrder order = ColumnOrder::as_is;
+  numeric::DotModel model;
+  int n = 0;
+  std::vector<std::byte> chunks, tile; // as in shared memory; as dot() wants it
+  numeric::ArrangedB arranged;
+};
+
+Seen& seen_at(const Place& place) {
+  constexpr size_t kMostPlaces = 64; // of a few stages; of up to 100 KiB each
+  static thread_local std::unordered_map<Place, Seen, PlaceHash> known;
+  if (known.size() >= kMostPlaces && !known.contains(place))
+    known.clear();
+  return known[place];
+}
+
+template <uint32_t kChunks>
+void gather_rows_of(const WgmmaMatrix& matrix, const std::byte* shared, uint32_t first, uint32_t count,
+                    std::byte* tile) {
+  constexpr uint32_t kMostRows = 64;
+  assert(count <= kMostRows);
+  std::byte chunks[kMostRows * kChunks * layout::kChunkBytes];
+  copy_chunks<kChunks>(SmemDescriptor::decode(matrix.descriptor), matrix.mn_major, shared, first, count,
+                       chunks);
+  rows_of_chunks<kChunks>(chunks, matrix.mn_major, count, ColumnOrder::as_is, tile);
+}
+
+template <uint32_t kChunks>
+WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, ColumnOrder order,
+                        const numeric::DotModel& model, numeric::DotTile product) {
+  Seen& seen = seen_at({shared, matrix.descriptor});
+  const WgmmaColumns columns{seen.tile.data(), &seen.arranged};
+  const SmemDescriptor descriptor = SmemDescriptor::decode(matrix.descriptor);
+  const auto count = static_cast<uint32_t>(product.n);
+  if (seen.matrix == matrix && seen.order == order && seen.n == product.n && seen.model == model &&
+      are_chunks<kChunks>(descriptor, matrix.mn_major, shared, count, seen.chunks.data()))
+    return columns;
+  seen.matrix = matrix;
+  seen.order = order;
+  seen.n = product.n;
+  seen.model = model;
+  seen.chunks.resize(count * kChunks * layout::kChunkBytes);
+  seen.tile.resize(seen.chunks.size());
+  copy_chunks<kChunks>(descriptor, matrix.mn_major, shared, 0, count, seen.chunks.data());
+  rows_of_chunks<kChunks>(seen.chunks.data(), matrix.mn_major, count, order, seen.tile.data());
+  negate(seen.tile.data(), seen.tile.size(), matrix.negate);
+  product.b = seen.tile.data();
+  seen.arranged.arrange(model, product);
+  return {seen.tile.data(), &seen.arranged};
+}
+
+} // namespace
+
+void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, uint32_t first, uint32_t count,
+                 std::byte* tile) {
+  const bool is_sparse = matrix.row_chunks == kWgmmaSparseRowChunks;
+  (is_sparse ? gather_rows_of<kWgmmaSparseRowChunks> : gather_rows_of<kWgmmaRowChunks>)(matrix, shared, first,
+                                                                                        count, tile);
+  negate(tile, count * matrix.row_chunks * layout::kChunkBytes, matrix.negate);
+}
+
+void negate(std::byte* tile, size_t bytes, uint32_t sign_bits) {
+  if (sign_bits == 0)
+    return;
+  for (size_t i = 0; i < bytes; i += 4) {
+    uint32_t word;
+    std::memcpy(&word, tile + i, 4);
+    word ^= sign_bits;
+    std::memcpy(tile + i, &word, 4);
+  }
+}
+
+WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, ColumnOrder order,
+                        const numeric::DotModel& model, const numeric::DotTile& product) {
+  return matrix.row_chunks == kWgmmaSparseRowChunks
+             ? columns_of<kWgmmaSparseRowChunks>(matrix, shared, order, model, product)
+             : columns_of<kWgmmaRowChunks>(matrix, shared, order, model, product);
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,55 @@
+// The matrices A and B of wgmma as they come from shared memory: rows with K along them, as numeric::dot()
+// wants them; B in the form in which its loops take it, too.
+//
+// Not here: where a descriptor's chunks lie (layout/smem_descriptor.h), whether they lie in the CTA's memory
+// (wgmma.cc), A in registers.
+//
+// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions", "Shared Memory Matrix Layout".
+// Tests: tests/unit/vgpu/wgmma_test.cc; recorded hardware bits: tests/golden, groups wgmma and wgmma_sp.
+#pragma once
+
+#include "layout/smem_descriptor.h"
+#include "numeric/dot.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lemma::vgpu {
+
+// K of a matrix takes 32 bytes, of the B of a sparse product 64.
+inline constexpr uint32_t kWgmmaRowChunks = 32 / layout::kChunkBytes;
+inline constexpr uint32_t kWgmmaSparseRowChunks = 2 * kWgmmaRowChunks;
+
+struct WgmmaMatrix {
+  uint64_t descriptor = 0;
+  bool mn_major = false;                 // "transposed"; of 16-bit elements
+  uint32_t negate = 0;                   // sign bits to flip, in each 32-bit word
+  uint32_t row_chunks = kWgmmaRowChunks; // along K
+
+  friend bool operator==(const WgmmaMatrix&, const WgmmaMatrix&) = default;
+};
+
+// Rows [first, first + count) of A, a multiple of 8 and at most 64, to `tile`. `shared`: the CTA's shared
+// memory.
+void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, uint32_t first, uint32_t count,
+                 std::byte* tile);
+
+// Flips the sign bits in each word of so many bytes.
+void negate(std::byte* tile, size_t bytes, uint32_t sign_bits);
+
+// In which order dot() sees the columns of B, and so those of C and D: as they are, or of each eight the even
+// ones first, as registers hold elements of 32 bits.
+enum class ColumnOrder : uint8_t { as_is, even_first };
+
+struct WgmmaColumns {
+  const std::byte* tile; // [n][k]
+  const numeric::ArrangedB* arranged;
+};
+
+// All of B, for a product that is otherwise as `product`. The result stays until the thread's next call. What
+// was last seen at the place is remembered: the four warps of a warpgroup multiply by the same B one after
+// the other, and so do often other warpgroups.
+WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, ColumnOrder order,
+                        const numeric::DotModel& model, const numeric::DotTile& product);
+
+} // namespace lemma::vgpu
