@@ -5,6 +5,7 @@
 #include "numeric/dot.h"
 #include "numeric/dot_levels.h"
 #include "numeric/hash.h"
+#include "register_blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -60,22 +61,12 @@ struct Product {
     return d;
   }
 
-  // The same with C and D in blocks, the last first.
+  // The same with C and D in blocks.
   std::vector<uint32_t> run_in_blocks(DotLevel level, DotPaths& paths) const {
-    const size_t in_row = static_cast<size_t>(n) / 4, count = static_cast<size_t>(m) / 8 * in_row;
-    std::vector<std::byte> memory(count * 128);
-    std::vector<std::byte*> blocks(count);
-    for (size_t i = 0; i < count; ++i)
-      blocks[i] = &memory[(count - 1 - i) * 128];
     std::vector<uint32_t> d(size(m, n));
-    const auto visit = [&](auto move) {
-      for (size_t i = 0; i < d.size(); i += 4) {
-        const size_t row = i / static_cast<size_t>(n), column = i % static_cast<size_t>(n);
-        move(blocks[row / 8 * in_row + column / 4] + row % 8 * 16, i);
-      }
-    };
+    RegisterBlocks blocks(static_cast<size_t>(m), static_cast<size_t>(n) * sizeof(uint32_t));
     if (!c.empty())
-      visit([&](std::byte* block, size_t i) { std::memcpy(block, &c[i], 16); });
+      blocks.load(c.data());
     internal::set_dot_level(level);
     paths = dot(model, {.m = m,
                         .n = n,
@@ -86,10 +77,10 @@ struct Product {
                         .scale_b = scale_b.data(),
                         .a_index = a_index.empty() ? nullptr : a_index.data(),
                         .k_b = k_b,
-                        .blocks = blocks.data(),
+                        .blocks = blocks.blocks(),
                         .blocks_hold_c = !c.empty()});
     internal::set_dot_level(internal::dot_levels().back());
-    visit([&](const std::byte* block, size_t i) { std::memcpy(&d[i], block, 16); });
+    blocks.store(d.data());
     return d;
   }
 

@@ -6,6 +6,7 @@
 #include "numeric/dot.h"
 #include "numeric/dot_levels.h"
 #include "numeric/hash.h"
+#include "register_blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -66,19 +67,10 @@ struct Product {
     return d;
   }
 
-  // The same with C and D in blocks, which lie about in another order.
+  // The same with C and D in blocks.
   std::vector<uint8_t> run_in_blocks(DotLevel level, DotPaths& paths) const {
-    const size_t bytes = c.size() / static_cast<size_t>(m * n), in_row = static_cast<size_t>(n) * bytes / 16;
-    const size_t count = static_cast<size_t>(m / 8) * in_row;
-    std::vector<std::byte> memory(count * 128);
-    std::vector<std::byte*> blocks(count);
-    for (size_t i = 0; i < count; ++i)
-      blocks[i] = &memory[(count - 1 - i) * 128];
-    const auto place = [&](size_t row, size_t chunk) {
-      return blocks[row / 8 * in_row + chunk] + row % 8 * 16;
-    };
-    for (size_t i = 0; i < static_cast<size_t>(m) * in_row; ++i)
-      std::memcpy(place(i / in_row, i % in_row), &c[i * 16], 16);
+    RegisterBlocks blocks(static_cast<size_t>(m), c.size() / static_cast<size_t>(m));
+    blocks.load(c.data());
     internal::set_dot_level(level);
     paths = dot(model, {.m = m,
                         .n = n,
@@ -89,12 +81,11 @@ struct Product {
                         .scale_b = scale_b.empty() ? nullptr : scale_b.data(),
                         .a_index = a_index.empty() ? nullptr : a_index.data(),
                         .k_b = k_b,
-                        .blocks = blocks.data(),
+                        .blocks = blocks.blocks(),
                         .blocks_hold_c = true});
     internal::set_dot_level(internal::dot_levels().back());
     std::vector<uint8_t> d(c.size());
-    for (size_t i = 0; i < static_cast<size_t>(m) * in_row; ++i)
-      std::memcpy(&d[i * 16], place(i / in_row, i % in_row), 16);
+    blocks.store(d.data());
     return d;
   }
   bool fits_blocks() const {
