@@ -247,7 +247,9 @@ DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j,
   part.scale_b = at(tile.scale_b, column * scales);
   part.a_index = at(tile.a_index, row * static_cast<size_t>(tile.k));
   part.row_stride = static_cast<int>(row_stride(tile));
-  part.arranged_b = nullptr; // which is of all columns
+  part.arranged_b = nullptr; // which is of all columns, as blocks are
+  part.blocks = nullptr;
+  part.blocks_hold_c = false;
   return part;
 }
 
@@ -270,17 +272,20 @@ void visit_blocks(const DotModel& model, const DotTile& tile, int i, int m, int 
 
 } // namespace
 
-void rows_from_blocks(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, void* rows) {
-  visit_blocks(model, tile, i, m, j, n, [&](const std::byte* from, size_t at) {
-    std::memcpy(static_cast<std::byte*>(rows) + at, from, kBlockBytes);
-  });
-}
-
-void blocks_from_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
-                      const void* rows) {
-  visit_blocks(model, tile, i, m, j, n, [&](std::byte* to, size_t at) {
-    std::memcpy(to, static_cast<const std::byte*>(rows) + at, kBlockBytes);
-  });
+DotPaths run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, DotRun run) {
+  static thread_local std::vector<std::byte> rows;
+  rows.resize(static_cast<size_t>(m) * static_cast<size_t>(n) * bytes_of_result(model, model.d));
+  if (tile.blocks_hold_c)
+    visit_blocks(model, tile, i, m, j, n,
+                 [](const std::byte* block, size_t at) { std::memcpy(&rows[at], block, kBlockBytes); });
+  DotTile part = part_of(model, tile, i, m, j, n);
+  part.c = tile.blocks_hold_c ? rows.data() : nullptr;
+  part.d = rows.data();
+  part.row_stride = n;
+  const DotPaths paths = run(model, part);
+  visit_blocks(model, tile, i, m, j, n,
+               [](std::byte* block, size_t at) { std::memcpy(block, &rows[at], kBlockBytes); });
+  return paths;
 }
 
 namespace {
@@ -361,26 +366,6 @@ void ArrangedB::arrange(const DotModel& model, const DotTile& tile) {
     internal::arrange_floats(model, dense, tile.k, *content_);
 }
 
-namespace {
-
-// For the loops that know only rows.
-DotPaths dot_blocks_as_rows(const DotModel& model, const DotTile& tile) {
-  static thread_local std::vector<std::byte> rows;
-  rows.resize(static_cast<size_t>(tile.m) * static_cast<size_t>(tile.n) * bytes_of_result(model, model.d));
-  if (tile.blocks_hold_c)
-    internal::rows_from_blocks(model, tile, 0, tile.m, 0, tile.n, rows.data());
-  DotTile as_rows = tile;
-  as_rows.blocks = nullptr;
-  as_rows.blocks_hold_c = false;
-  as_rows.c = tile.blocks_hold_c ? rows.data() : nullptr;
-  as_rows.d = rows.data();
-  const DotPaths paths = dot(model, as_rows);
-  internal::blocks_from_rows(model, tile, 0, tile.m, 0, tile.n, rows.data());
-  return paths;
-}
-
-} // namespace
-
 DotPaths dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
   const DotPaths by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
@@ -394,7 +379,7 @@ DotPaths dot(const DotModel& model, const DotTile& tile) {
   if (model.scheme == DotScheme::integer && dense && internal::dot_integer_lanes(model, *dense))
     return by_vector;
   if (tile.blocks)
-    return dot_blocks_as_rows(model, tile);
+    return internal::run_as_rows(model, tile, 0, tile.m, 0, tile.n, dot);
   switch (model.scheme) {
   case DotScheme::fused:
   case DotScheme::split_quad:

@@ -61,7 +61,6 @@ struct LeaveRow {
     DotTile part = part_of(model, tile, i, 1, j, columns);
     part.c = c;
     part.d = d;
-    part.blocks = nullptr;
     dot_block_sums(model, part);
     paths.vector -= static_cast<uint64_t>(columns);
     paths.scalar += static_cast<uint64_t>(columns);
@@ -267,26 +266,20 @@ namespace lemma::numeric::internal {
 namespace {
 
 BlockSumsLoops loops_of(DotLevel level) {
-  switch (level) {
-  case DotLevel::scalar:
-    break;
+  switch (without_integers(level)) {
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
     return {baseline::decode_row, baseline::decode_sparse_row, baseline::run_rows<1>, baseline::run_rows<2>};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-  case DotLevel::avx2_vnni:
     return {avx2::decode_row, avx2::decode_sparse_row, avx2::run_rows<1>, avx2::run_rows<2>};
   case DotLevel::avx512:
-  case DotLevel::avx512_vnni:
-  case DotLevel::amx:
     return {avx512::decode_row, avx512::decode_sparse_row, avx512::run_rows<1>, avx512::run_rows<2>};
 #endif
   default:
-    break;
+    return {};
   }
-  return {};
 }
 
 using ScaleTable = std::array<Scale, 256>;

@@ -96,7 +96,7 @@ struct LeaveBlock {
   const DotModel& model;
   const DotTile& tile;
   bool wide_is_a;
-  DotFallback fallback;
+  DotRun fallback;
   DotPaths& paths;
   void operator()(int lane, int lanes, int row, int rows) const;
 };
@@ -233,21 +233,9 @@ namespace {
 
 void LeaveBlock::operator()(int lane, int lanes, int row, int rows) const {
   const int first_i = wide_is_a ? lane : row, first_j = wide_is_a ? row : lane;
-  DotTile part = part_of(model, tile, first_i, wide_is_a ? lanes : rows, first_j, wide_is_a ? rows : lanes);
-  if (!tile.blocks) {
-    paths += fallback(model, part);
-    return;
-  }
-  alignas(64) std::byte dense[kBlockLanes * kBlockLanes * 4];
-  if (tile.blocks_hold_c)
-    rows_from_blocks(model, tile, first_i, part.m, first_j, part.n, dense);
-  part.blocks = nullptr;
-  part.blocks_hold_c = false;
-  part.c = tile.blocks_hold_c ? dense : nullptr;
-  part.d = dense;
-  part.row_stride = part.n;
-  paths += fallback(model, part);
-  blocks_from_rows(model, tile, first_i, part.m, first_j, part.n, dense);
+  const int m = wide_is_a ? lanes : rows, n = wide_is_a ? rows : lanes;
+  paths += tile.blocks ? run_as_rows(model, tile, first_i, m, first_j, n, fallback)
+                       : fallback(model, part_of(model, tile, first_i, m, first_j, n));
 }
 
 std::optional<Element> element_of(FloatFormat format, bool as_f16) {
@@ -285,26 +273,20 @@ std::optional<Element> element_of(FloatFormat format, bool as_f16) {
 }
 
 FloatLoops loops_of(DotLevel level) {
-  switch (level) {
-  case DotLevel::scalar:
-    break;
+  switch (without_integers(level)) {
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
     return {baseline::run_floats, baseline::arrange_wide};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-  case DotLevel::avx2_vnni:
     return {avx2::run_floats, avx2::arrange_wide};
   case DotLevel::avx512:
-  case DotLevel::avx512_vnni:
-  case DotLevel::amx:
     return {avx512::run_floats, avx512::arrange_wide};
 #endif
   default:
-    break;
+    return {};
   }
-  return {};
 }
 
 // With others, which a NaN is among, products may leave what f32 and a byte for the exponent hold.
@@ -383,7 +365,7 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
 
 } // namespace
 
-bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotFallback fallback,
+bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotRun fallback,
                       DotPaths& paths) {
   const FloatLoops loops = loops_of(dot_level());
   FloatTile lanes;

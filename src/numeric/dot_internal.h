@@ -50,13 +50,15 @@ void dot_fused(const DotModel& model, const DotTile& tile);
 // DotScheme::block_sums (dot_fused.cc).
 void dot_block_sums(const DotModel& model, const DotTile& tile);
 
-// The outputs of rows [i, i + m) and columns [j, j + n) as a tile of its own.
+// The outputs of rows [i, i + m) and columns [j, j + n) as a tile of its own; without c and d where the tile
+// has blocks.
 DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j, int n);
 
-// Rows [i, i + m) of columns [j, j + n) of the tile's blocks to dense rows, or back; whole blocks.
-void rows_from_blocks(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, void* rows);
-void blocks_from_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
-                      const void* rows);
+// Writes all of a tile, or of a part of one; returns how.
+using DotRun = DotPaths (*)(const DotModel& model, const DotTile& tile);
+// That part, whole blocks, of a tile that has its outputs in blocks: by `run`, to which they come as rows.
+// Not from within another such `run`.
+DotPaths run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, DotRun run);
 
 // The same product with a dense A; none where the rule of a sparse one cannot be told by it. Valid until the
 // thread's next call.

@@ -107,26 +107,20 @@ namespace lemma::numeric::internal {
 namespace {
 
 Loops loops_of(DotLevel level) {
-  switch (level) {
-  case DotLevel::scalar:
-    break;
+  switch (without_integers(level)) {
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
     return {baseline::run_fused, baseline::run_f64_chains};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-  case DotLevel::avx2_vnni:
     return {avx2::run_fused, avx2::run_f64_chains};
   case DotLevel::avx512:
-  case DotLevel::avx512_vnni:
-  case DotLevel::amx:
     return {avx512::run_fused, avx512::run_f64_chains};
 #endif
   default:
-    break;
+    return {};
   }
-  return {};
 }
 
 bool is_multiplicand(FloatFormat format) {

@@ -46,6 +46,19 @@ enum class DotLevel : uint8_t {
 
 std::string_view to_string(DotLevel level);
 
+// The level whose loops serve where those above it have instructions for integers alone.
+constexpr DotLevel without_integers(DotLevel level) {
+  switch (level) {
+  case DotLevel::avx2_vnni:
+    return DotLevel::avx2;
+  case DotLevel::avx512_vnni:
+  case DotLevel::amx:
+    return DotLevel::avx512;
+  default:
+    return level;
+  }
+}
+
 // Those that this host can run, lowest first. Asks the system for the tiles' registers, where there are any.
 const std::vector<DotLevel>& dot_levels();
 // The level in force: the highest, unless set. For tests and benchmarks.
