@@ -1,12 +1,14 @@
 // --arg SPEC: one kernel argument, or what an output is compared with.
 //
-//   u32=42  s64=-1  f32=0.5  f64=1e-9   a value; integers decimal or 0x hex, floats as C writes them (0x1.8p3
-//   too), or
-//                                       bits as PTX writes them: 0f3F800000, 0d3FF0000000000000
+//   u32=42  s64=-1  f32=0.5  f64=1e-9   a value; integers decimal or 0x hex, floats as C writes them
+//                                       (0x1.8p3 too), or bits as PTX writes them: 0f3F800000,
+//                                       0d3FF0000000000000
 //   bytes=@FILE                         the file's bytes, by value
-//   tmap=@FILE.json                     a tensor map of another argument's memory, by value
-//   (tensor_map_file.h) buf=BYTES                           scratch memory, poisoned in=FILE memory that
-//   holds the file out=FILE:BYTES                      zeroed memory, written to FILE afterwards
+//   tmap=@FILE.json                     a tensor map of another argument's memory, by value; as
+//                                       tensor_map_file.h has it
+//   buf=BYTES                           scratch memory, poisoned
+//   in=FILE                             memory that holds the file
+//   out=FILE:BYTES                      zeroed memory, written to FILE afterwards
 //   out=FILE:f32[M,N]                   the same, with size, element type and shape (of FILE.npy) as named
 //   inout=FILE:OUTFILE                  memory that holds FILE, written to OUTFILE afterwards
 //   expect=FILE[:TOLERANCE]             no argument: what the out or inout before it must hold
