@@ -4,12 +4,12 @@
 #include "dot_form.h"
 #include "host_peak.h"
 #include "isa/catalogue.h"
+#include "isa/target.h"
 #include "vgpu/matrix_model.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 namespace lemma::bench {
@@ -41,12 +41,9 @@ std::string name_of(const MatrixRow& row) {
 
 // The machine whose arithmetic is measured: sm_90 where it has the row.
 Arch machine_of(const MatrixRow& row) {
-  int number = 0;
-  const std::string_view digits = row.targets.substr(std::string_view("sm_").size());
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  // Later machines have code in place of m8n8k4 of f16.
-  return row.fragments == isa::FragmentRule::mma_m8n8k4 ? Arch::sm_70
-                                                        : *numeric::arch_of_target(std::max(number, 90));
+  if (row.fragments == isa::FragmentRule::mma_m8n8k4) // in the place of which later machines have code
+    return Arch::sm_70;
+  return *numeric::arch_of_target(std::max(isa::parse_targets(row.targets)->any_of.front().sm, 90));
 }
 
 std::vector<DotForm> forms() {

@@ -2,6 +2,7 @@
 #include "dot_form.h"
 
 #include "host_peak.h"
+#include "numeric/dot_internal.h"
 #include "numeric/hash.h"
 
 namespace lemma::bench {
@@ -9,13 +10,10 @@ namespace {
 
 using numeric::FloatFormat;
 using numeric::internal::DotLevel;
-
-size_t bytes_of(FloatFormat format) {
-  return static_cast<size_t>(std::max(traits(format).storage_bits / 8, 1));
-}
+using numeric::internal::element_bytes;
 
 size_t bytes_of_result(const DotForm& form) {
-  return form.is_float() ? bytes_of(form.model.d) : 4;
+  return form.is_float() ? static_cast<size_t>(element_bytes(form.model.d)) : 4;
 }
 
 // A matrix of `elements` as dot() wants it.
@@ -30,7 +28,7 @@ Array<uint8_t> random_matrix(const DotForm& form, FloatFormat format, int rows, 
     return bytes;
   }
   for (const uint64_t value : operands(format, numeric::OperandClass::ordinary, random, elements))
-    for (size_t i = 0; i < bytes_of(format); ++i)
+    for (int i = 0; i < element_bytes(format); ++i)
       bytes.push_back(static_cast<uint8_t>(value >> (8 * i)));
   return bytes;
 }

@@ -20,6 +20,13 @@ uint64_t encode_overflow(FloatFormat format, bool sign, const EncodeOptions& opt
 
 } // namespace
 
+std::optional<FloatFormat> float_format_of(std::string_view name) {
+  for (const FormatTraits& t : kFormatTraits)
+    if (t.name == name)
+      return static_cast<FloatFormat>(&t - kFormatTraits);
+  return std::nullopt;
+}
+
 std::string_view to_string(IntegerFormat format) {
   constexpr std::string_view names[] = {"u4", "s4", "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"};
   return names[static_cast<size_t>(format)];

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace lemma::numeric {
@@ -109,6 +110,8 @@ constexpr const FormatTraits& traits(FloatFormat format) {
 constexpr std::string_view to_string(FloatFormat format) {
   return traits(format).name;
 }
+// The one that to_string() calls so; none: there is no such format.
+std::optional<FloatFormat> float_format_of(std::string_view name);
 std::string_view to_string(IntegerFormat format);
 constexpr int width_bits(IntegerFormat format) {
   return 4 << (static_cast<int>(format) / 2);

@@ -15,10 +15,7 @@ using numeric::IntegerFormat;
 using numeric::Rounding;
 
 std::optional<FloatFormat> float_format(Type type) {
-  for (const numeric::FormatTraits& traits : numeric::kFormatTraits)
-    if (traits.name == isa::to_string(type))
-      return static_cast<FloatFormat>(&traits - numeric::kFormatTraits);
-  return std::nullopt;
+  return numeric::float_format_of(isa::to_string(type));
 }
 
 std::optional<IntegerFormat> integer_format(Type type) {

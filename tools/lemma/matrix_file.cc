@@ -14,13 +14,6 @@ namespace {
 using isa::Type;
 using numeric::FloatFormat;
 
-std::optional<FloatFormat> float_format(std::string_view name) {
-  for (const numeric::FormatTraits& t : numeric::kFormatTraits)
-    if (t.name == name)
-      return static_cast<FloatFormat>(&t - numeric::kFormatTraits);
-  return std::nullopt;
-}
-
 // The format of a .npy file's floating-point elements.
 std::optional<FloatFormat> file_format(std::string_view dtype) {
   if (dtype == "<f2")
@@ -90,7 +83,7 @@ uint64_t converted(FloatFormat to, FloatFormat from, uint64_t bits) {
 } // namespace
 
 bool is_zero(Type type, uint64_t bits) {
-  const auto format = float_format(isa::to_string(type));
+  const auto format = numeric::float_format_of(isa::to_string(type));
   return (format ? bits & numeric::traits(*format).magnitude_mask() : bits) == 0;
 }
 
@@ -102,7 +95,7 @@ Result<BitMatrix, std::string> matrix_of(const npy::Array& array, Type type) {
   const char kind = kind_of(array.dtype);
   out.bits.reserve(count);
   const auto integers = range_of(type);
-  const auto to = float_format(isa::to_string(type));
+  const auto to = numeric::float_format_of(isa::to_string(type));
   const auto from = file_format(array.dtype);
   const uint64_t type_bytes = static_cast<uint64_t>(isa::bits_of(type) + 7) / 8;
   const bool is_raw = (kind == 'u' || kind == 'V') && bytes == type_bytes;
@@ -144,7 +137,7 @@ npy::Array array_of(const BitMatrix& matrix, Type type) {
 }
 
 std::string element_text(Type type, uint64_t bits) {
-  const auto format = float_format(isa::to_string(type));
+  const auto format = numeric::float_format_of(isa::to_string(type));
   if (!format)
     return fmt::format("{}", sign_extended(bits, 4));
   if (numeric::is_nan(*format, bits))
