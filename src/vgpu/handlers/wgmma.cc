@@ -43,11 +43,9 @@ constexpr int kARegisters = 4;
 struct WgmmaPlan {
   numeric::DotModel model;
   int n = 0, k = 0;
-  int d_bytes = 4;                               // of an element
-  uint32_t negate_a = 0, negate_b = 0;           // sign bits to flip, in each 32-bit word
-  bool transpose_a = false, transpose_b = false; // MN-major
+  int d_bytes = 4;  // of an element
+  WgmmaMatrix a, b; // but for their descriptors
   bool a_in_registers = false;
-  uint32_t b_row_chunks = kWgmmaRowChunks;
   std::optional<SparseIndex> sparse; // A is; its metadata is the source between B's descriptor and scale-d
   // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
   int b_source = 1, scale_source = 2;
@@ -92,9 +90,9 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
   alignas(64) std::byte a[kRows * kRowBytes];
   if (plan.a_in_registers) {
     gather_a_registers(in.ops + in.dst_count, registers, a);
-    negate(a, sizeof a, plan.negate_a);
+    negate(a, sizeof a, plan.a.negate);
   } else {
-    gather_rows({operation.a_descriptor, plan.transpose_a, plan.negate_a}, shared, first_row, kRows, a);
+    gather_rows(plan.a.at(operation.a_descriptor), shared, first_row, kRows, a);
   }
   std::byte* blocks[kMaxColumns / 2];
   find_blocks(in.ops, in.dst_count, plan.d_bytes == 4 ? 2 : 1, registers, blocks);
@@ -110,7 +108,7 @@ void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
     tile.a_index = a_index;
   }
   const WgmmaColumns b =
-      columns_of({operation.b_descriptor, plan.transpose_b, plan.negate_b, plan.b_row_chunks}, shared,
+      columns_of(plan.b.at(operation.b_descriptor), shared,
                  plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, plan.model, tile);
   tile.b = b.tile;
   tile.arranged_b = b.arranged;
@@ -163,11 +161,14 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
 }
 
 // Are all chunks of the matrix in the CTA's shared memory, and written? False after a fault.
-bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, uint32_t first,
-                  uint32_t count, uint32_t row_chunks, const char* name) {
-  const WgmmaChecks::Matrix matrix{bits, uint64_t{first} << 32 | row_chunks << 16 | count << 1 |
-                                             uint64_t{mn_major}};
-  if (x.cta->wgmma_checks.contains(matrix))
+bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, uint32_t first, uint32_t count,
+                  const char* name) {
+  const uint64_t bits = matrix.descriptor;
+  const bool mn_major = matrix.mn_major;
+  const uint32_t row_chunks = matrix.row_chunks;
+  const WgmmaChecks::Matrix rows{bits,
+                                 uint64_t{first} << 32 | row_chunks << 16 | count << 1 | uint64_t{mn_major}};
+  if (x.cta->wgmma_checks.contains(rows))
     return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
   const uint64_t size = x.cta->shared.size();
@@ -202,7 +203,7 @@ bool check_matrix(Exec& x, const DecodedInst& in, uint64_t bits, bool mn_major, 
   if (hole)
     x.uninitialized(in, -1, fmt::format("shared memory of {} at {:#x}", name, hole));
   else
-    x.cta->wgmma_checks.insert(matrix);
+    x.cta->wgmma_checks.insert(rows);
   return true;
 }
 
@@ -228,13 +229,11 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   if (!plan.a_in_registers) {
     const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
     if (!uniform(x, in, 0, "descriptors of A", operation.a_descriptor) ||
-        !check_matrix(x, in, operation.a_descriptor, plan.transpose_a, first_row, kRows, kWgmmaRowChunks,
-                      "A"))
+        !check_matrix(x, in, plan.a.at(operation.a_descriptor), first_row, kRows, "A"))
       return Step::stopped;
   }
   if (!uniform(x, in, plan.b_source, "descriptors of B", operation.b_descriptor) ||
-      !check_matrix(x, in, operation.b_descriptor, plan.transpose_b, 0, static_cast<uint32_t>(plan.n),
-                    plan.b_row_chunks, "B"))
+      !check_matrix(x, in, plan.b.at(operation.b_descriptor), 0, static_cast<uint32_t>(plan.n), "B"))
     return Step::stopped;
   if (plan.sparse && !plan.sparse->check(x, in, x.src<uint32_t>(in, plan.scale_source - 1)))
     return Step::stopped;
@@ -344,7 +343,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     // The ISA asks for no order of the indices here.
     plan.sparse =
         SparseIndex(plan.k, isa::bits_of(instruction.type(1)), static_cast<int>(operands[4].bits), false);
-    plan.b_row_chunks = kWgmmaSparseRowChunks;
+    plan.b.row_chunks = kWgmmaSparseRowChunks;
   }
   const isa::MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
   const auto machine = numeric::arch_of_target(decoder.program().arch().sm);
@@ -374,13 +373,13 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     return index < operands.size() ? static_cast<int64_t>(operands[index].bits) : 0;
   };
   if (immediate(scale + 1) == -1)
-    plan.negate_a = sign_bits(instruction.type(1));
+    plan.a.negate = sign_bits(instruction.type(1));
   if (immediate(scale + 2) == -1)
-    plan.negate_b = sign_bits(instruction.type(2));
+    plan.b.negate = sign_bits(instruction.type(2));
   size_t next = scale + 3;
   if (!plan.a_in_registers)
-    plan.transpose_a = immediate(next++) == 1;
-  plan.transpose_b = immediate(next) == 1;
+    plan.a.mn_major = immediate(next++) == 1;
+  plan.b.mn_major = immediate(next) == 1;
   in.handler = run_mma;
   in.updates = true;
   decoder.set_operands(in, dsts, srcs);

@@ -26,6 +26,12 @@ struct WgmmaMatrix {
   uint32_t negate = 0;                   // sign bits to flip, in each 32-bit word
   uint32_t row_chunks = kWgmmaRowChunks; // along K
 
+  // The same at another place.
+  WgmmaMatrix at(uint64_t other_descriptor) const {
+    WgmmaMatrix out = *this;
+    out.descriptor = other_descriptor;
+    return out;
+  }
   friend bool operator==(const WgmmaMatrix&, const WgmmaMatrix&) = default;
 };
 
