@@ -157,8 +157,8 @@ std::string shared_text(uint32_t bytes) {
 }
 
 Case make_case(const TmaCase& t) {
-  const uint32_t box = layout::box_bytes(encoded(t.map));
-  const uint32_t shared = round_up(layout::shared_bytes(encoded(t.map)), 1024);
+  const auto box = static_cast<uint32_t>(layout::box_bytes(encoded(t.map)));
+  const uint32_t shared = round_up(static_cast<uint32_t>(layout::shared_bytes(encoded(t.map))), 1024);
   const uint32_t units = t.store ? 1 : t.multicast ? 2 * kLoads : kLoads;
   Case c;
   c.name = name_of(t);

@@ -28,19 +28,23 @@ uint32_t steps_of(const EncodedTensorMap& map, int d) {
 
 class Rows {
 public:
-  Rows(const EncodedTensorMap& map, uint32_t row_elements) : map_(map), elements_(row_elements) {
+  Rows(const EncodedTensorMap& map, uint32_t row_elements, BoxUse use) : map_(map), elements_(row_elements) {
     bytes_ = unit_bytes(map);
-    step_ = is_interleaved(map) && !map.is_im2col ? map.element_strides[0] : 1;
+    step_ = is_interleaved(map) && !map.is_im2col() ? map.element_strides[0] : 1;
+    constexpr int64_t kStored = 16;
+    size_ = end_ = static_cast<int64_t>(map.dims[0]);
+    if (const int64_t in_unit = kStored / bytes_; use == BoxUse::store && in_unit > 1)
+      end_ = (size_ + in_unit - 1) / in_unit * in_unit;
+    runs_.reserve(box_bytes(map) / row_bytes(map));
   }
 
   // The next row: `row_elements` of the innermost dimension from `first` on, at `at` in the others.
   void add(int64_t first, const std::array<int64_t, kMaxTensorRank>& at) {
     bool inside = true;
     uint64_t base = 0;
-    for (int d = 1; d < map_.rank; ++d) {
-      const int64_t position = at[static_cast<size_t>(d)];
-      inside &= position >= 0 && position < static_cast<int64_t>(map_.dim(d));
-      base += static_cast<uint64_t>(position) * map_.strides_bytes[static_cast<size_t>(d - 1)];
+    for (size_t d = 1; inside && d < map_.rank; ++d) {
+      inside = at[d] >= 0 && at[d] < static_cast<int64_t>(map_.dims[d]);
+      base = multiply_add(base, static_cast<uint64_t>(at[d]), map_.strides_bytes[d - 1]);
     }
     if (step_ != 1) {
       for (uint32_t i = 0; i < elements_; ++i)
@@ -56,30 +60,38 @@ private:
   // Neighbours of the innermost dimension; the rest of their place is `base`, and `inside` if it is in the
   // tensor.
   void add_run(int64_t first, uint32_t count, bool inside, uint64_t base) {
-    const int64_t size = static_cast<int64_t>(map_.dim(0)), last = first + count;
+    const int64_t last = first + count;
     const int64_t begin = inside ? std::clamp<int64_t>(0, first, last) : last;
-    const int64_t end = inside ? std::clamp(size, begin, last) : last;
-    run(begin - first, false, 0);
-    run(end - begin, true, base + static_cast<uint64_t>(begin) * bytes_);
-    run(last - end, false, 0);
+    const int64_t size = inside ? std::clamp(size_, begin, last) : last;
+    const int64_t end = inside ? std::clamp(end_, begin, last) : last;
+    run(begin - first, {});
+    run(size - begin, {.inside = true, .global_offset = offset_of(base, begin)});
+    run(end - size, {.inside = true, .past_end = true, .global_offset = offset_of(base, size)});
+    run(last - end, {});
   }
 
-  void run(int64_t elements, bool inside, uint64_t global_offset) {
+  uint64_t offset_of(uint64_t base, int64_t element) const {
+    return multiply_add(base, static_cast<uint64_t>(element), bytes_);
+  }
+
+  void run(int64_t elements, BoxRun run) {
     if (elements <= 0)
       return;
-    const auto bytes = static_cast<uint32_t>(elements) * bytes_;
-    runs_.push_back(
-        {.box_offset = offset_, .bytes = bytes, .inside = inside, .global_offset = global_offset});
-    offset_ += bytes;
+    run.bytes = static_cast<uint32_t>(elements) * bytes_;
+    run.box_offset = offset_;
+    runs_.push_back(run);
+    offset_ += run.bytes;
   }
 
   const EncodedTensorMap& map_;
   uint32_t elements_, bytes_ = 0, step_ = 1, offset_ = 0;
+  int64_t size_ = 0; // elements of the tensor's rows
+  int64_t end_ = 0;  // ... rounded up to what is moved
   std::vector<BoxRun> runs_;
 };
 
-std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& request) {
-  Rows rows(map, steps_of(map, 0));
+std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use) {
+  Rows rows(map, steps_of(map, 0), use);
   std::array<uint32_t, kMaxTensorRank> step{};
   for (;;) {
     std::array<int64_t, kMaxTensorRank> at{};
@@ -100,8 +112,8 @@ std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& req
 // Pixels in the order of W, H, D, N, each dimension within the bounding box and stepped by its element
 // stride. W is dimension 1, after the channels; of an interleaved tensor it is dimension 0, and the slice of
 // channels stays.
-std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& request) {
-  Rows rows(map, is_interleaved(map) ? 1 : map.channels);
+std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use) {
+  Rows rows(map, is_interleaved(map) ? 1 : map.channels, use);
   const size_t spatial = map.rank - 2u, batch = map.rank - 1u, w = is_interleaved(map) ? 0 : 1;
   std::array<int64_t, kMaxTensorRank> pixel{};
   for (size_t d = 0; d < map.rank; ++d)
@@ -115,7 +127,7 @@ std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& r
     for (; s < spatial; ++s) {
       int64_t& position = pixel[w + s];
       position += map.element_strides[w + s];
-      if (position < static_cast<int64_t>(map.dim(static_cast<int>(w + s))) + map.upper[s])
+      if (position < static_cast<int64_t>(map.dims[w + s]) + map.upper[s])
         break;
       position = map.lower[s];
     }
@@ -127,17 +139,17 @@ std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& r
 
 } // namespace
 
-uint32_t box_bytes(const EncodedTensorMap& map) {
-  if (map.is_im2col)
-    return row_bytes(map) * map.pixels;
-  uint32_t units = 1;
+uint64_t box_bytes(const EncodedTensorMap& map) {
+  if (map.is_im2col())
+    return uint64_t{row_bytes(map)} * map.pixels;
+  uint64_t units = 1;
   for (int d = 0; d < map.rank; ++d)
     units *= steps_of(map, d);
   return units * unit_bytes(map);
 }
 
 uint32_t row_bytes(const EncodedTensorMap& map) {
-  if (map.is_im2col)
+  if (map.is_im2col())
     return is_interleaved(map) ? unit_bytes(map) : element_bytes(map.type) * map.channels;
   return unit_bytes(map) * steps_of(map, 0);
 }
@@ -148,12 +160,18 @@ uint32_t row_pitch(const EncodedTensorMap& map) {
   return line_bytes(swizzle_of(map.swizzle));
 }
 
-uint32_t shared_bytes(const EncodedTensorMap& map) {
+uint64_t shared_bytes(const EncodedTensorMap& map) {
   return box_bytes(map) / row_bytes(map) * row_pitch(map);
 }
 
-std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request) {
-  return map.is_im2col ? im2col_runs(map, request) : tile_runs(map, request);
+std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use) {
+  return map.is_im2col() ? im2col_runs(map, request, use) : tile_runs(map, request, use);
+}
+
+uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c) {
+  uint64_t product, sum;
+  return __builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &sum) ? UINT64_MAX
+                                                                                            : sum;
 }
 
 } // namespace lemma::layout

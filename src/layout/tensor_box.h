@@ -3,7 +3,11 @@
 // In shared memory the box has its innermost dimension first. It is dense without a swizzle; with one, each
 // row takes a whole line of the swizzle, and what a shorter row leaves of it is not touched (measured on an
 // H200). A row is the run of the innermost dimension; the parts of it that lie outside the tensor are filled
-// when loading and left out when storing.
+// when loading and left out when storing - but a store or a reduction works on units of 16 bytes, and writes
+// all of the unit in which a row of the tensor ends (measured on an H200).
+//
+// Maps here are right (wrong_with() of tensor_map.h). Sizes are still as large as 2^45 bytes, and
+// box_runs() makes a run for each row: whoever calls it has seen that the box fits into shared memory.
 //
 // PTX ISA: "Tensors": "Tiled Mode", "Im2col Mode", "Out of Bounds". Tests:
 // tests/unit/layout/tensor_map_test.cc; recorded hardware bits: tests/golden, group tma.
@@ -19,9 +23,12 @@ namespace lemma::layout {
 struct BoxRun {
   uint32_t box_offset = 0; // in the box, dense and before the swizzle
   uint32_t bytes = 0;
-  bool inside = false;        // the tensor has these elements
-  uint64_t global_offset = 0; // inside: from the tensor's address
+  bool inside = false;        // the tensor has these elements, or past_end
+  bool past_end = false;      // of a store: what follows the last element of the tensor's row in its unit
+  uint64_t global_offset = 0; // inside: from the tensor's address; the largest number if it is no address
 };
+
+enum class BoxUse : uint8_t { load, store }; // reductions are stores
 
 struct BoxRequest {
   std::array<int32_t, kMaxTensorRank> coordinates{};
@@ -29,14 +36,17 @@ struct BoxRequest {
 };
 
 // Bytes of the whole box, what lies outside the tensor too. They are what an mbarrier counts.
-uint32_t box_bytes(const EncodedTensorMap& map);
+uint64_t box_bytes(const EncodedTensorMap& map);
 // Bytes of one row, and the distance between rows in shared memory.
 uint32_t row_bytes(const EncodedTensorMap& map);
 uint32_t row_pitch(const EncodedTensorMap& map);
 // Shared memory from the first row to the end of the last one's line.
-uint32_t shared_bytes(const EncodedTensorMap& map);
+uint64_t shared_bytes(const EncodedTensorMap& map);
 
 // The runs of a box; they cover it.
-std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request);
+std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use);
+
+// a + b * c; the largest number if that has more than 64 bits.
+uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c);
 
 } // namespace lemma::layout

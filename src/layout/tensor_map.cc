@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
 
 namespace lemma::layout {
 namespace {
@@ -13,6 +14,29 @@ constexpr const char* kTypeNames[] = {"u8",  "u16", "u32",  "s32",     "u64",  "
 
 uint32_t element_stride(const TensorMap& map, size_t i) {
   return map.element_strides.empty() ? 1 : map.element_strides[i];
+}
+
+// "65535 or more" where the field of an encoded map holds no larger number.
+std::string number(uint64_t value, uint64_t largest_held) {
+  return fmt::format("{}{}", value, value == largest_held ? " or more" : "");
+}
+
+// Whoever makes a map by casts may give any number.
+std::string wrong_modes(const TensorMap& map) {
+  const auto wrong = [](const char* field, auto value, const char* legal) {
+    return fmt::format("{} is {}: legal are {}", field, static_cast<unsigned>(value), legal);
+  };
+  if (map.type > TensorType::tf32_ftz)
+    return wrong("the element type", map.type, "0 (u8) to 12 (tf32_ftz)");
+  if (map.interleave > TensorInterleave::b32)
+    return wrong("interleave", map.interleave, "0 (none), 1 (16B) and 2 (32B)");
+  if (map.swizzle > TensorSwizzle::b128)
+    return wrong("swizzle", map.swizzle, "0 (none), 1 (32B), 2 (64B) and 3 (128B)");
+  if (map.oob_fill > TensorFill::nan)
+    return wrong("oob_fill", map.oob_fill, "0 (zeros) and 1 (nan)");
+  if (map.l2_promotion > TensorL2::b256)
+    return wrong("l2_promotion", map.l2_promotion, "0 (none), 1 (64B), 2 (128B) and 3 (256B)");
+  return {};
 }
 
 std::string wrong_sizes(const TensorMap& map) {
@@ -74,10 +98,11 @@ std::string wrong_corners(const TensorMap& map) {
 std::string wrong_box(const TensorMap& map) {
   for (size_t i = 0; i < map.box.size(); ++i)
     if (map.box[i] == 0 || map.box[i] > 256)
-      return fmt::format("box[{}] is {}: legal are 1 to 256", i, map.box[i]);
+      return fmt::format("box[{}] is {}: legal are 1 to 256", i, number(map.box[i], UINT16_MAX));
   for (size_t i = 0; i < map.dims.size(); ++i)
     if (element_stride(map, i) == 0 || element_stride(map, i) > 8)
-      return fmt::format("element_strides[{}] is {}: legal are 1 to 8", i, element_stride(map, i));
+      return fmt::format("element_strides[{}] is {}: legal are 1 to 8", i,
+                         number(element_stride(map, i), UINT8_MAX));
   const uint32_t inner = (map.im2col ? map.im2col->channels_per_pixel : map.box[0]) * element_bytes(map.type);
   const char* what = map.im2col ? "channels_per_pixel" : "box[0]";
   // The driver asks it of the tiles of interleaved tensors too.
@@ -94,6 +119,30 @@ std::string wrong_box(const TensorMap& map) {
     return fmt::format("oob_fill nan needs a floating-point type, not {}",
                        kTypeNames[static_cast<size_t>(map.type)]);
   return {};
+}
+
+// `rank` and `mode` must be right.
+TensorMap decode(const EncodedTensorMap& e) {
+  const auto rank = static_cast<size_t>(e.rank);
+  TensorMap map{.type = e.type,
+                .address = e.address,
+                .dims = {e.dims.begin(), e.dims.begin() + rank},
+                .strides_bytes = {e.strides_bytes.begin(), e.strides_bytes.begin() + rank - 1},
+                .element_strides = {e.element_strides.begin(), e.element_strides.begin() + rank},
+                .interleave = e.interleave,
+                .swizzle = e.swizzle,
+                .oob_fill = e.oob_fill,
+                .l2_promotion = e.l2_promotion};
+  if (!e.is_im2col()) {
+    map.box.assign(e.box.begin(), e.box.begin() + rank);
+    return map;
+  }
+  const size_t spatial = rank < 3 ? 0 : rank - 2;
+  map.im2col = TensorIm2col{.lower = {e.lower.begin(), e.lower.begin() + spatial},
+                            .upper = {e.upper.begin(), e.upper.begin() + spatial},
+                            .channels_per_pixel = e.channels,
+                            .pixels_per_column = e.pixels};
+  return map;
 }
 
 } // namespace
@@ -120,6 +169,8 @@ bool is_floating(TensorType type) {
 }
 
 std::string wrong_with(const TensorMap& map) {
+  if (std::string wrong = wrong_modes(map); !wrong.empty())
+    return wrong;
   if (std::string wrong = wrong_sizes(map); !wrong.empty())
     return wrong;
   if (std::string wrong = wrong_memory(map); !wrong.empty())
@@ -130,12 +181,25 @@ std::string wrong_with(const TensorMap& map) {
   return wrong_box(map);
 }
 
+std::string wrong_with(const EncodedTensorMap& map) {
+  const auto bytes = std::bit_cast<std::array<std::byte, kTensorMapBytes>>(map);
+  if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }))
+    return "all 128 bytes are zero: no field has been set";
+  if (map.magic != EncodedTensorMap::kMagic && map.magic != 0)
+    return "they are no tensor map";
+  if (map.rank < 1 || map.rank > kMaxTensorRank)
+    return fmt::format("its rank is {}: a tensor has 1 to 5 dimensions", number(map.rank, UINT8_MAX));
+  if (map.mode > TensorMode::im2col)
+    return fmt::format("its mode is {}: legal are 0 (tile) and 1 (im2col)", static_cast<unsigned>(map.mode));
+  return wrong_with(decode(map));
+}
+
 std::array<std::byte, kTensorMapBytes> encode(const TensorMap& map) {
   EncodedTensorMap e;
   e.address = map.address;
   e.rank = static_cast<uint8_t>(map.dims.size());
   for (size_t i = 0; i < map.dims.size(); ++i) {
-    e.last[i] = static_cast<uint32_t>(map.dims[i] - 1);
+    e.dims[i] = map.dims[i];
     e.element_strides[i] = static_cast<uint8_t>(element_stride(map, i));
     if (i > 0)
       e.strides_bytes[i - 1] = map.strides_bytes[i - 1];
@@ -143,7 +207,7 @@ std::array<std::byte, kTensorMapBytes> encode(const TensorMap& map) {
       e.box[i] = static_cast<uint16_t>(map.box[i]);
   }
   if (map.im2col) {
-    e.is_im2col = true;
+    e.mode = TensorMode::im2col;
     e.channels = static_cast<uint16_t>(map.im2col->channels_per_pixel);
     e.pixels = static_cast<uint16_t>(map.im2col->pixels_per_column);
     for (size_t i = 0; i + 2 < map.dims.size(); ++i) {
@@ -156,9 +220,7 @@ std::array<std::byte, kTensorMapBytes> encode(const TensorMap& map) {
   e.swizzle = map.swizzle;
   e.oob_fill = map.oob_fill;
   e.l2_promotion = map.l2_promotion;
-  std::array<std::byte, kTensorMapBytes> bytes{};
-  std::memcpy(bytes.data(), &e, sizeof e);
-  return bytes;
+  return std::bit_cast<std::array<std::byte, kTensorMapBytes>>(e);
 }
 
 } // namespace lemma::layout

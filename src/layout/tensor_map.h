@@ -1,7 +1,9 @@
 // The rules of tensor maps, and the 128 bytes that a kernel gets.
 //
 // The hardware's 128 bytes are opaque, so these are our own: a magic number, by which garbage is told from a
-// map, then fields that tensormap.replace can change one by one.
+// map, then fields that tensormap.replace can change one by one. Zeros become a map when every field has been
+// replaced, as on the hardware; so a magic number of 0 is taken too. Nothing that the bytes say is believed
+// before wrong_with() has seen it: a kernel may write what it likes there.
 //
 // PTX ISA: "Tensors", "Tensor Map", "tensormap.replace". The rules are those of the driver's
 // cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col. Tests: tests/unit/layout/tensor_map_test.cc.
@@ -26,13 +28,15 @@ bool is_floating(TensorType type);
 // The first rule that the map breaks, with the values and what is legal; empty: none.
 std::string wrong_with(const TensorMap& map);
 
+enum class TensorMode : uint8_t { tile, im2col };
+
 // As it lies in memory. Fields of im2col and of a box share no place, so that `rank` and all others may
-// change.
+// change. A field that is too narrow for a replaced value holds its largest one, which is illegal too.
 struct EncodedTensorMap {
   uint64_t magic = kMagic;
   uint64_t address = 0;
   std::array<uint64_t, kMaxTensorRank - 1> strides_bytes{}; // of dimension 1 and up
-  std::array<uint32_t, kMaxTensorRank> last{};              // of each dimension: elements less one
+  std::array<uint64_t, kMaxTensorRank> dims{};
   std::array<uint16_t, kMaxTensorRank> box{};
   std::array<int16_t, 3> lower{}, upper{};
   uint16_t channels = 0, pixels = 0;
@@ -43,12 +47,17 @@ struct EncodedTensorMap {
   TensorSwizzle swizzle{};
   TensorFill oob_fill{};
   TensorL2 l2_promotion{};
-  bool is_im2col = false;
+  TensorMode mode{};
+  std::array<uint8_t, 2> unused{};
 
   static constexpr uint64_t kMagic = 0x70616d2d616d6d65; // "emma-map"
-  uint64_t dim(int i) const { return uint64_t{last[static_cast<size_t>(i)]} + 1; }
+  bool is_im2col() const { return mode == TensorMode::im2col; }
 };
-static_assert(sizeof(EncodedTensorMap) <= kTensorMapBytes);
+static_assert(sizeof(EncodedTensorMap) == kTensorMapBytes);
+
+// Why the bytes are no map that an instruction may use: not a map at all, or the first rule that it breaks,
+// with the values and what is legal; empty: they are one.
+std::string wrong_with(const EncodedTensorMap& map);
 
 // The map must be right.
 std::array<std::byte, kTensorMapBytes> encode(const TensorMap& map);

@@ -44,7 +44,7 @@ void AsyncQueue::wait(const ThreadId& thread, AsyncGroup kind, uint64_t pending,
     return;
   std::deque<Group>& committed = found->second.committed;
   if (read_only) {
-    for (size_t i = 0; i + pending < committed.size(); ++i)
+    for (size_t i = 0; committed.size() - i > pending; ++i)
       run_read(committed[i]);
     return;
   }

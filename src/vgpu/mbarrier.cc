@@ -98,8 +98,4 @@ void expect_arrival(const MbarrierPlace& at) {
   write_mbarrier(at, barrier);
 }
 
-void complete_bytes(const MbarrierPlace& at, uint32_t bytes) {
-  change_mbarrier(at, {.expect_bytes = -int64_t{bytes}});
-}
-
 } // namespace lemma::vgpu

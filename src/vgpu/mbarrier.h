@@ -58,14 +58,11 @@ struct MbarrierChange {
 // Why the object cannot take the change: a count would leave its range, or more arrive than the phase waits
 // for.
 std::optional<std::string> wrong_change(const MbarrierPlace& at, const MbarrierChange& change);
-// Applies the change; counts out of range wrap. If that completes the phase, the next one begins and those
+// Applies the change, in which nothing is wrong. If that completes the phase, the next one begins and those
 // who wait are woken.
 void change_mbarrier(const MbarrierPlace& at, const MbarrierChange& change);
 
 // cp.async.mbarrier.arrive without .noinc: the current phase waits for one arrival more.
 void expect_arrival(const MbarrierPlace& at);
-
-// What asynchronous operations do when they are done: complete_tx.
-void complete_bytes(const MbarrierPlace& at, uint32_t bytes);
 
 } // namespace lemma::vgpu

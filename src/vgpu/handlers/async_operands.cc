@@ -1,7 +1,11 @@
 // Operands of asynchronous instructions. See async_operands.h.
 #include "vgpu/handlers/async_operands.h"
 
+#include "vgpu/place.h"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace lemma::vgpu {
 
@@ -30,31 +34,136 @@ MbarrierPlace shared_place(const Exec& x, const std::byte* host) {
   return {};
 }
 
-MbarrierPlace find_mbarrier(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
+namespace {
+
+// The place in shared memory of an mbarrier operand; no CTA after a fault.
+MbarrierPlace mbarrier_place(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
   const uint64_t effects = x.warp->effects;
   const std::byte* host = x.access(in, space, address, kMbarrierBytes, kMbarrierBytes, Access::write, lane);
   x.warp->effects = effects; // finding it is none
   if (!host)
     return {};
   const MbarrierPlace at = shared_place(x, host);
-  if (!at.cta) {
+  if (!at.cta)
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("an mbarrier lies in shared memory, but {:#x} does not", address), lane, address);
+  return at;
+}
+
+bool check_mbarrier(Exec& x, const DecodedInst& in, const MbarrierPlace& at, int lane) {
+  if (is_mbarrier(at))
+    return true;
+  x.fault_at(
+      in, FaultKind::illegal_instruction,
+      fmt::format("there is no mbarrier object at shared address {:#x} of CTA rank {}: mbarrier.init has not "
+                  "run there, or mbarrier.inval has (undefined behaviour)",
+                  at.offset, at.cta->rank),
+      lane, at.offset,
+      {"other threads see the object after a barrier, those of other CTAs after fence.mbarrier_init and "
+       "barrier.cluster"});
+  return false;
+}
+
+// The CTAs that a multicast's mask names; empty after a fault.
+std::vector<Cta*> ctas_of_mask(Exec& x, const DecodedInst& in, uint16_t mask, int lane) {
+  const auto& ctas = x.cta->cluster->ctas;
+  if (mask == 0 || uint32_t{mask} >> ctas.size() != 0) {
+    x.fault(in, FaultKind::illegal_instruction,
+            mask == 0 ? "the CTA mask is 0: it names no CTA"
+                      : fmt::format("the CTA mask {:#06x} names CTAs that the cluster of {} does not have",
+                                    mask, ctas.size()),
+            lane);
     return {};
   }
-  if (!is_mbarrier(at)) {
+  std::vector<Cta*> named;
+  for (uint32_t rank = 0; rank < ctas.size(); ++rank) {
+    if (!(mask >> rank & 1))
+      continue;
+    if (ctas[rank]->is_finished()) {
+      x.fault(in, FaultKind::out_of_bounds,
+              fmt::format("the CTA mask {:#06x} names CTA rank {}, which has exited: its memory may be gone",
+                          mask, rank),
+              lane,
+              {"fix: let every CTA wait at a barrier.cluster after the last access to its shared memory, and "
+               "exit then"});
+      return {};
+    }
+    named.push_back(ctas[rank].get());
+  }
+  return named;
+}
+
+} // namespace
+
+MbarrierPlace find_mbarrier(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
+  const MbarrierPlace at = mbarrier_place(x, in, space, address, lane);
+  return at.cta && check_mbarrier(x, in, at, lane) ? at : MbarrierPlace{};
+}
+
+std::vector<CopyTarget> find_targets(Exec& x, const DecodedInst& in, int lane, const MbarrierPlace& data,
+                                     StateSpace mbarrier_space, uint64_t mbarrier_address,
+                                     std::optional<uint16_t> cta_mask) {
+  const MbarrierPlace mbarrier = mbarrier_place(x, in, mbarrier_space, mbarrier_address, lane);
+  if (!mbarrier.cta)
+    return {};
+  if (mbarrier.cta != data.cta) {
     x.fault_at(
         in, FaultKind::illegal_instruction,
-        fmt::format(
-            "there is no mbarrier object at shared address {:#x} of CTA rank {}: mbarrier.init has not "
-            "run there, or mbarrier.inval has (undefined behaviour)",
-            at.offset, at.cta->rank),
-        lane, address,
-        {"other threads see the object after a barrier, those of other CTAs after fence.mbarrier_init and "
-         "barrier.cluster"});
+        fmt::format("the data go to CTA rank {}, but the mbarrier is in CTA rank {}: they must be in one "
+                    "CTA (undefined behaviour)",
+                    data.cta->rank, mbarrier.cta->rank),
+        lane, mbarrier_address, {"mapa gives the mbarrier's address in the other CTA"});
     return {};
   }
-  return at;
+  std::vector<CopyTarget> targets;
+  for (Cta* cta : cta_mask ? ctas_of_mask(x, in, *cta_mask, lane) : std::vector<Cta*>{data.cta}) {
+    targets.push_back({{cta, data.offset}, {cta, mbarrier.offset}});
+    if (!check_mbarrier(x, in, targets.back().mbarrier, lane))
+      return {};
+  }
+  return targets;
+}
+
+void Completion::complete_bytes(const MbarrierPlace& at, uint32_t bytes) const {
+  change(at, {.expect_bytes = -int64_t{bytes}});
+}
+
+void Completion::arrive(const MbarrierPlace& at) const {
+  change(at, {.arrivals = 1});
+}
+
+void Completion::change(const MbarrierPlace& at, const MbarrierChange& change) const {
+  const std::optional<std::string> wrong =
+      is_mbarrier(at) ? wrong_change(at, change) : "mbarrier.inval has ended it before that";
+  if (!wrong) {
+    change_mbarrier(at, change);
+    return;
+  }
+  Exec x;
+  x.launch = launch_;
+  x.code = code_;
+  x.cta = cta_;
+  x.warp = warp_;
+  x.fault_at(
+      *in_, FaultKind::illegal_instruction,
+      fmt::format("when {} completes, it signals the mbarrier at shared address {:#x} of CTA rank {}: {} "
+                  "(undefined behaviour)",
+                  isa::to_string(x.ptx_instruction(*in_).opcode), at.offset, at.cta->rank, *wrong),
+      lane_, at.offset);
+}
+
+bool start(Exec& x, int lane, AsyncOperation operation) {
+  x.start_async(lane, std::move(operation));
+  return !x.launch->stop.load(std::memory_order_relaxed);
+}
+
+void warn(Exec& x, const DecodedInst& in, const std::string& message) {
+  constexpr size_t kMostWarnings = 20; // a kernel that changes its maps could say something new each time
+  const std::string text = fmt::format("line {}: {}", place_of(*x.code, in).ptx_line, message);
+  const std::lock_guard lock(x.launch->report_mutex);
+  std::vector<std::string>& warnings = x.launch->report.warnings;
+  if (warnings.size() < kMostWarnings && std::find(warnings.begin(), warnings.end(), text) == warnings.end())
+    warnings.push_back(text);
 }
 
 } // namespace lemma::vgpu

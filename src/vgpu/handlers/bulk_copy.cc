@@ -63,67 +63,54 @@ bool find_end(Exec& x, const DecodedInst& in, const AddressPlan& plan, uint32_t 
   end.host = x.access(in, plan.space, address, bytes, align, kind, lane);
   if (!end.host)
     return false;
-  if (plan.space != StateSpace::global)
-    end.shared = shared_place(x, end.host);
-  return true;
+  if (plan.space == StateSpace::global)
+    return true;
+  end.shared = shared_place(x, end.host);
+  if (!end.shared.cta)
+    x.fault_at(in, FaultKind::wrong_space,
+               fmt::format("the instruction needs shared memory, but {:#x} is not", address), lane, address);
+  return end.shared.cta != nullptr;
+}
+
+void reduce_elements(std::byte* to, const Bytes& bytes, Reduce reduce, uint32_t element_bytes) {
+  for (size_t at = 0; at < bytes.size(); at += element_bytes)
+    reduce(to + at, bytes.data() + at, false);
 }
 
 // What the operation does to its destination.
-void write_to(const End& to, const Bytes& bytes, Reduce reduce, uint32_t element_bytes) {
+void write_global(std::byte* to, const Bytes& bytes, Reduce reduce, uint32_t element_bytes) {
+  if (reduce)
+    reduce_elements(to, bytes, reduce, element_bytes);
+  else
+    std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void write_shared(const MbarrierPlace& to, const Bytes& bytes, Reduce reduce, uint32_t element_bytes) {
   const auto count = static_cast<uint32_t>(bytes.size());
-  if (!to.shared.cta) {
-    if (!reduce)
-      std::memcpy(to.host, bytes.data(), count);
-    for (uint32_t at = 0; reduce && at < count; at += element_bytes)
-      reduce(to.host + at, bytes.data() + at, false);
-    return;
-  }
   if (!reduce) {
-    to.shared.cta->async_write(to.shared.offset, bytes.data(), count);
+    to.cta->async_write(to.offset, bytes.data(), count);
     return;
   }
-  const std::byte* before = to.shared.cta->async_read(to.shared.offset);
+  const std::byte* before = to.cta->async_read(to.offset);
   Bytes values(before, before + count);
-  for (uint32_t at = 0; at < count; at += element_bytes)
-    reduce(values.data() + at, bytes.data() + at, false);
-  to.shared.cta->async_write(to.shared.offset, values.data(), count);
+  reduce_elements(values.data(), bytes, reduce, element_bytes);
+  to.cta->async_write(to.offset, values.data(), count);
 }
 
-// The destinations of a multicast: the same places in every CTA of the mask. False after a fault.
-bool find_multicast(Exec& x, const DecodedInst& in, int lane, std::vector<End>& to,
-                    std::vector<MbarrierPlace>& mbarriers) {
-  const Cluster& cluster = *x.cta->cluster;
-  const auto mask = static_cast<uint32_t>(x.src_lane(in, plan_of(in).mask_source, lane)) & 0xffff;
-  if (mask == 0 || mask >> cluster.ctas.size() != 0) {
-    x.fault(in, FaultKind::illegal_instruction,
-            fmt::format("the CTA mask {:#06x} names CTAs that the cluster of {} does not have", mask,
-                        cluster.ctas.size()),
-            lane);
-    return false;
-  }
-  const End first = to[0];
-  const MbarrierPlace mbarrier = mbarriers[0];
-  to.clear();
-  mbarriers.clear();
-  for (uint32_t rank = 0; rank < cluster.ctas.size(); ++rank)
-    if (mask >> rank & 1) {
-      Cta* cta = cluster.ctas[rank].get();
-      to.push_back({cta->shared.data() + first.shared.offset, {cta, first.shared.offset}});
-      mbarriers.push_back({cta, mbarrier.offset});
-    }
-  for (const MbarrierPlace& place : mbarriers)
-    if (!is_mbarrier(place)) {
-      x.fault_at(
-          in, FaultKind::illegal_instruction,
-          fmt::format("CTA rank {} has no mbarrier object at shared address {:#x}: mbarrier.init has not run "
-                      "there, or not yet (undefined behaviour)",
-                      place.cta->rank, place.offset),
-          lane, place.offset);
-      return false;
-    }
-  return true;
+// What the operation does when its data are there.
+AsyncOperation operation(std::vector<CopyTarget> targets, std::shared_ptr<Bytes> bytes, const BulkPlan& plan,
+                         const Completion& completion) {
+  return {.read = {},
+          .write = [targets = std::move(targets), bytes = std::move(bytes), reduce = plan.reduce,
+                    element = plan.element_bytes, completion] {
+            for (const CopyTarget& target : targets) {
+              write_shared(target.data, *bytes, reduce, element);
+              completion.complete_bytes(target.mbarrier, static_cast<uint32_t>(bytes->size()));
+            }
+          }};
 }
 
+// To shared memory, with an mbarrier; or to global memory, with a group.
 bool issue(Exec& x, const DecodedInst& in, int lane) {
   const BulkPlan& plan = plan_of(in);
   const auto size = static_cast<uint32_t>(x.src_lane(in, plan.size_source, lane));
@@ -132,39 +119,36 @@ bool issue(Exec& x, const DecodedInst& in, int lane) {
             fmt::format("the size is {} bytes: legal are multiples of 16 (undefined behaviour)", size), lane);
     return false;
   }
-  End from;
-  std::vector<End> to(1);
-  std::vector<MbarrierPlace> mbarriers;
-  if (!find_end(x, in, plan.from, size, kBulkAlign, Access::read, lane, from) ||
-      !find_end(x, in, plan.to, size, kBulkAlign, plan.reduce ? Access::atomic : Access::write, lane, to[0]))
-    return false;
-  if (plan.mbarrier.source >= 0) {
-    mbarriers.push_back(find_mbarrier(x, in, plan.mbarrier.space,
-                                      lane_address(x, in, plan.mbarrier.source, plan.mbarrier.offset, lane),
-                                      lane));
-    if (!mbarriers[0].cta)
-      return false;
-    if (plan.mask_source >= 0 && !find_multicast(x, in, lane, to, mbarriers))
-      return false;
+  if (size == 0) { // nothing lies at the addresses, and nothing is signalled
+    x.effect();
+    return true;
   }
+  End from, to;
+  if (!find_end(x, in, plan.from, size, kBulkAlign, Access::read, lane, from) ||
+      !find_end(x, in, plan.to, size, kBulkAlign, plan.reduce ? Access::atomic : Access::write, lane, to))
+    return false;
   auto bytes = std::make_shared<Bytes>(size);
-  x.start_async(lane, {.read =
-                           [from, bytes] {
-                             const std::byte* source = from.shared.cta
-                                                           ? from.shared.cta->async_read(from.shared.offset)
-                                                           : from.host;
-                             std::memcpy(bytes->data(), source, bytes->size());
-                           },
-                       .write =
-                           [to = std::move(to), mbarriers = std::move(mbarriers), bytes, reduce = plan.reduce,
-                            element = plan.element_bytes] {
-                             for (const End& end : to)
-                               write_to(end, *bytes, reduce, element);
-                             for (const MbarrierPlace& mbarrier : mbarriers)
-                               complete_bytes(mbarrier, static_cast<uint32_t>(bytes->size()));
-                           },
-                       .group = plan.to_global ? AsyncGroup::bulk : AsyncGroup::none});
-  return true;
+  AsyncOperation started;
+  if (plan.to_global) {
+    started = {.write = [to, bytes, reduce = plan.reduce,
+                         element = plan.element_bytes] { write_global(to.host, *bytes, reduce, element); },
+               .group = AsyncGroup::bulk};
+  } else {
+    std::optional<uint16_t> mask;
+    if (plan.mask_source >= 0)
+      mask = static_cast<uint16_t>(x.src_lane(in, plan.mask_source, lane));
+    std::vector<CopyTarget> targets =
+        find_targets(x, in, lane, to.shared, plan.mbarrier.space,
+                     lane_address(x, in, plan.mbarrier.source, plan.mbarrier.offset, lane), mask);
+    if (targets.empty())
+      return false;
+    started = operation(std::move(targets), bytes, plan, Completion(x, in, lane));
+  }
+  started.read = [from, bytes] {
+    const std::byte* source = from.shared.cta ? from.shared.cta->async_read(from.shared.offset) : from.host;
+    std::memcpy(bytes->data(), source, bytes->size());
+  };
+  return start(x, lane, std::move(started));
 }
 
 // st.async and red.async: the data are the lane's registers.
@@ -179,26 +163,12 @@ bool issue_elements(Exec& x, const DecodedInst& in, int lane) {
   End to;
   if (!find_end(x, in, plan.to, size, size, plan.reduce ? Access::atomic : Access::write, lane, to))
     return false;
-  const MbarrierPlace mbarrier =
-      find_mbarrier(x, in, plan.mbarrier.space,
-                    lane_address(x, in, plan.mbarrier.source, plan.mbarrier.offset, lane), lane);
-  if (!mbarrier.cta)
+  std::vector<CopyTarget> targets =
+      find_targets(x, in, lane, to.shared, plan.mbarrier.space,
+                   lane_address(x, in, plan.mbarrier.source, plan.mbarrier.offset, lane), std::nullopt);
+  if (targets.empty())
     return false;
-  if (mbarrier.cta != to.shared.cta) {
-    x.fault(
-        in, FaultKind::illegal_instruction,
-        fmt::format("the data go to CTA rank {}, but the mbarrier is in CTA rank {}: they must be in one CTA "
-                    "(undefined behaviour)",
-                    to.shared.cta ? to.shared.cta->rank : 0, mbarrier.cta->rank),
-        lane);
-    return false;
-  }
-  x.start_async(
-      lane, {.read = {}, .write = [to, mbarrier, bytes, reduce = plan.reduce, element = plan.element_bytes] {
-               write_to(to, *bytes, reduce, element);
-               complete_bytes(mbarrier, static_cast<uint32_t>(bytes->size()));
-             }});
-  return true;
+  return start(x, lane, operation(std::move(targets), std::move(bytes), plan, Completion(x, in, lane)));
 }
 
 template <bool (*kIssue)(Exec&, const DecodedInst&, int)>
@@ -266,9 +236,11 @@ bool select_elements(Decoder& d, const Instruction& instruction, DecodedInst& in
     return false;
   const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<BulkPlan>(in);
+  const StateSpace space =
+      instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::generic;
   std::vector<Slot> srcs;
-  plan.to = add_address(d, instruction, operands[0], StateSpace::shared_cluster, srcs);
-  plan.mbarrier = add_address(d, instruction, operands[2], StateSpace::shared_cluster, srcs);
+  plan.to = add_address(d, instruction, operands[0], space, srcs);
+  plan.mbarrier = add_address(d, instruction, operands[2], space, srcs);
   plan.first_element = static_cast<int>(srcs.size());
   for (const Operand& element :
        operands[1].kind == OperandKind::vector ? std::span(operands[1].elems) : std::span(&operands[1], 1))

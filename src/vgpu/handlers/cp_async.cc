@@ -137,10 +137,14 @@ Step run_arrive(Exec& x, const DecodedInst& in) {
                       "(undefined behaviour)",
                       at.offset, *wrong),
           lane, at.offset);
-    x.start_async(lane, {.read = {}, .write = [queue = &x.async(), thread = x.thread(lane), at] {
-                           queue->complete(thread, AsyncGroup::cp_async);
-                           change_mbarrier(at, {.arrivals = 1});
-                         }});
+    if (!start(x, lane,
+               {.read = {},
+                .write = [queue = &x.async(), thread = x.thread(lane), at,
+                          completion = Completion(x, in, lane)] {
+                  queue->complete(thread, AsyncGroup::cp_async);
+                  completion.arrive(at);
+                }}))
+      return Step::stopped;
   }
   return Step::next;
 }
@@ -151,7 +155,7 @@ bool select_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   plan.to = place_address(d, instruction, operands[0]);
   plan.from = place_address(d, instruction, operands[1]);
   plan.bytes = static_cast<uint32_t>(operands[2].bits);
-  if (plan.bytes > kMaxBytes)
+  if (plan.bytes != 4 && plan.bytes != 8 && plan.bytes != kMaxBytes)
     return false;
   std::vector<Slot> srcs{plan.to.base, plan.from.base};
   const bool has_policy = instruction.has(Qual::L2_cache_hint);

@@ -51,6 +51,38 @@ Step each_lane(Exec& x, F&& f) {
   return Step::next;
 }
 
+bool is_waited_for(const MbarrierPlace& at) {
+  for (const auto& cta : at.cta->cluster->ctas)
+    for (const Warp& warp : cta->warps)
+      for (const Split& split : warp.splits)
+        if (split.state == SplitState::at_mbarrier && split.mbarrier_rank == at.cta->rank &&
+            split.mbarrier_offset == at.offset)
+          return true;
+  return false;
+}
+
+// mbarrier.init where an object is already: undefined, and on the hardware the new one takes its place. That
+// does no harm unless somebody waits for a phase of the old one. False after a fault.
+bool check_init(Exec& x, const DecodedInst& in, const MbarrierPlace& at, int lane) {
+  if (!is_mbarrier(at))
+    return true;
+  if (is_waited_for(at)) {
+    x.fault_at(
+        in, FaultKind::illegal_instruction,
+        fmt::format("mbarrier.init at shared address {:#x} of CTA rank {}, where threads wait for a phase "
+                    "of the mbarrier that is there (undefined behaviour)",
+                    at.offset, at.cta->rank),
+        lane, at.offset);
+    return false;
+  }
+  warn(x, in,
+       fmt::format(
+           "mbarrier.init at shared address {:#x}, which holds an mbarrier already: mbarrier.inval has "
+           "to end it first (undefined behaviour)",
+           at.offset));
+  return true;
+}
+
 Step run_init(Exec& x, const DecodedInst& in) {
   return each_lane(x, [&](int lane) {
     const MbarrierPlan& plan = plan_of(in);
@@ -69,6 +101,8 @@ Step run_init(Exec& x, const DecodedInst& in) {
                  lane, address);
       return false;
     }
+    if (!check_init(x, in, at, lane))
+      return false;
     init_mbarrier(at, count);
     return true;
   });

@@ -3,7 +3,9 @@
 //
 // Each lane that executes one issues a copy of its own. Everything is checked when it is issued - the map,
 // the coordinates, both memories, the mbarriers - so that the copy itself, an asynchronous operation, cannot
-// fail. Shared memory is read and written as the async proxy does.
+// fail. Shared memory is read and written as the async proxy does. A map is whatever a kernel or a file has
+// put into 128 bytes: tensormap.replace takes any, and what they must be is checked at each use, before
+// anything is computed from them. The box must fit into shared memory before its rows are looked at.
 //
 // Reductions take the type of the elements from the map, so a type that the operation does not have shows
 // when one is issued. They are those of red, element by element; f32 additions flush subnormals only
@@ -23,6 +25,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 namespace lemma::vgpu {
@@ -65,9 +68,33 @@ struct TensorCopy {
   uint32_t bytes = 0;            // of the box
 };
 
-Step illegal(Exec& x, const DecodedInst& in, int lane, std::string message) {
+Step illegal(Exec& x, const DecodedInst& in, int lane, const std::string& message,
+             std::vector<std::string> notes = {}) {
   return x.fault(in, FaultKind::illegal_instruction,
-                 fmt::format("{}: {}", isa::to_string(x.ptx_instruction(in).opcode), message), lane);
+                 fmt::format("{}: {}", isa::to_string(x.ptx_instruction(in).opcode), message), lane,
+                 std::move(notes));
+}
+
+// False after a fault: the bytes are no map that an instruction may use. A loop uses the same few maps again
+// and again, so the last ones that were found right are kept, by the place of the instruction.
+bool check_map(Exec& x, const DecodedInst& in, int lane, uint64_t address, const EncodedTensorMap& map) {
+  struct Kept {
+    bool any = false;
+    EncodedTensorMap map;
+  };
+  thread_local std::array<Kept, 16> right;
+  Kept& kept = right[x.pc % right.size()];
+  if (kept.any && std::memcmp(&kept.map, &map, sizeof map) == 0)
+    return true;
+  if (const std::string wrong = wrong_with(map); !wrong.empty()) {
+    illegal(x, in, lane,
+            fmt::format("the 128 bytes at {:#x} are no tensor map that can be used: {}", address, wrong),
+            {"lemma run makes one with --arg tmap=@FILE.json, the API with Device::encode, a kernel by "
+             "tensormap.replace of every field in 128 zeroed bytes"});
+    return false;
+  }
+  kept = {true, map};
+  return true;
 }
 
 bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
@@ -77,51 +104,69 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
                                    layout::kTensorMapAlign, Access::read, lane);
   if (!host)
     return false;
-  std::memcpy(&map, host, sizeof map);
-  if (map.magic != EncodedTensorMap::kMagic) {
-    illegal(x, in, lane,
-            fmt::format(
-                "the 128 bytes at {:#x} are no tensor map (lemma run makes one with --arg tmap=@FILE.json, "
-                "the API with Device::encode)",
-                address));
+  if (shared_place(x, host).cta) {
+    x.fault_at(in, FaultKind::wrong_space,
+               fmt::format("the tensor map at {:#x} lies in shared memory: it must be in .param, .const or "
+                           ".global (undefined behaviour)",
+                           address),
+               lane, address, {"tensormap.cp_fenceproxy copies one to global memory"});
     return false;
   }
+  std::memcpy(&map, host, sizeof map);
+  if (!check_map(x, in, lane, address, map))
+    return false;
   if (map.rank != plan.rank) {
     illegal(x, in, lane,
             fmt::format("the tensor map has {} dimensions, the instruction has {}", map.rank, plan.rank));
     return false;
   }
-  if (map.is_im2col != plan.im2col) {
+  if (map.is_im2col() != plan.im2col) {
     illegal(x, in, lane,
             fmt::format("the tensor map was encoded for {}, the instruction is for {}",
-                        map.is_im2col ? "im2col" : "tiles", plan.im2col ? "im2col" : "tiles"));
+                        map.is_im2col() ? "im2col" : "tiles", plan.im2col ? "im2col" : "tiles"));
     return false;
   }
   return true;
 }
 
-// The map, the coordinates, and where the tensor's bytes are. False after a fault.
-bool prepare(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& copy) {
+// PTX ISA, cp.async.bulk.tensor: "restrictions on the .global.shared::cta direction". False after a fault.
+bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
+  for (int i = 0; i < copy.map.rank; ++i)
+    if (const int32_t at = copy.request.coordinates[static_cast<size_t>(i)]; at < 0) {
+      illegal(x, in, lane,
+              fmt::format(
+                  "coordinate {} is {}: a store or a reduction takes no negative ones (an H200 faults too: "
+                  "illegal instruction)",
+                  i, at));
+      return false;
+    }
+  for (size_t i = 0; copy.map.is_im2col() && i + 2 < copy.map.rank; ++i)
+    if (copy.map.lower[i] < 0 || copy.map.upper[i] > 0) {
+      illegal(
+          x, in, lane,
+          fmt::format("the bounding box of the im2col map, {} to {} in spatial dimension {}, reaches over "
+                      "the tensor: for a store or a reduction the lower corner is 0 or more, the upper one "
+                      "0 or less (undefined behaviour)",
+                      copy.map.lower[i], copy.map.upper[i], i));
+      return false;
+    }
+  return true;
+}
+
+// The map and the coordinates. False after a fault.
+bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, TensorCopy& copy) {
   const TensorPlan& plan = plan_of(in);
-  EncodedTensorMap& map = copy.map;
-  if (!read_map(x, in, lane, map))
+  const EncodedTensorMap& map = copy.map;
+  if (!read_map(x, in, lane, copy.map))
     return false;
   for (int i = 0; i < plan.rank; ++i)
     copy.request.coordinates[static_cast<size_t>(i)] = static_cast<int32_t>(x.src_lane(in, 1 + i, lane));
   for (int i = 0; plan.offsets_source >= 0 && i < plan.rank - 2; ++i)
     copy.request.im2col_offsets[static_cast<size_t>(i)] =
         static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + i, lane));
+  if (use == layout::BoxUse::store && !check_store(x, in, lane, copy))
+    return false;
   const bool interleaved = map.interleave != TensorInterleave::none;
-  if (kind == Access::write)
-    for (int i = 0; i < plan.rank; ++i)
-      if (const int32_t at = copy.request.coordinates[static_cast<size_t>(i)]; at < 0) {
-        illegal(x, in, lane,
-                fmt::format(
-                    "coordinate {} is {}: a store or a reduction takes no negative ones (an H200 faults too: "
-                    "illegal instruction)",
-                    i, at));
-        return false;
-      }
   const int64_t inner = int64_t{copy.request.coordinates[0]} * layout::element_bytes(map.type);
   if (!plan.im2col && !interleaved && inner % 16 != 0) {
     illegal(
@@ -131,38 +176,86 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& 
                     copy.request.coordinates[0], inner));
     return false;
   }
-  copy.bytes = box_bytes(map);
-  copy.runs = box_runs(map, copy.request);
-  copy.hosts.reserve(copy.runs.size());
-  for (const BoxRun& run : copy.runs) {
-    std::byte* host = nullptr;
-    if (run.inside) {
-      const uint64_t address = map.address + run.global_offset;
-      const MemoryRange range = x.access_range(StateSpace::global, address, run.bytes, kind);
-      host = range.host && (kind == Access::write || range.was_written(0, run.bytes))
-                 ? range.host
-                 : x.access(in, StateSpace::global, address, run.bytes, 1, kind, lane);
-      if (!host)
-        return false;
-      if (range.host && kind == Access::write)
-        range.mark_written(0, run.bytes);
-    }
-    copy.hosts.push_back(host);
-  }
   return true;
 }
 
-// The box in shared memory; no CTA after a fault.
-MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, uint32_t bytes, Access kind) {
+// "the tensor's rows of 77 elements of 1 byte end inside a unit of 16 bytes, and a store writes whole units"
+std::string whole_units(const DecodedInst& in, const EncodedTensorMap& map) {
+  const uint32_t element = layout::element_bytes(map.type);
+  return fmt::format("the tensor's rows of {} elements of {} byte{} end inside a unit of 16 bytes, and a {} "
+                     "writes whole units",
+                     map.dims[0], element, element == 1 ? "" : "s",
+                     plan_of(in).reduction == Qual::none ? "store" : "reduction");
+}
+
+// The rest of a unit, after the tensor's last element. The hardware asks only whether there is memory; here
+// it must be the allocation's.
+std::byte* find_past_end(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy, const BoxRun& run,
+                         uint64_t address) {
+  const MemoryRange range = x.access_range(StateSpace::global, address, run.bytes, Access::write);
+  if (range.host)
+    range.mark_written(0, run.bytes);
+  else
+    x.fault_at(in, FaultKind::out_of_bounds,
+               fmt::format("{}: {} bytes after the end of a row, at {:#x}, are out of bounds",
+                           whole_units(in, copy.map), run.bytes, address),
+               lane, address, {"fix: round the size of the memory up to a multiple of 16 bytes"});
+  return range.host;
+}
+
+// The runs of the box, and where the tensor's bytes are. The box is known to fit into shared memory. False
+// after a fault.
+bool find_runs(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& copy) {
+  copy.runs =
+      box_runs(copy.map, copy.request, kind == Access::read ? layout::BoxUse::load : layout::BoxUse::store);
+  copy.hosts.reserve(copy.runs.size());
+  uint32_t past_end = 0;
+  for (const BoxRun& run : copy.runs) {
+    if (!run.inside) {
+      copy.hosts.push_back(nullptr);
+      continue;
+    }
+    const uint64_t address = layout::multiply_add(copy.map.address, run.global_offset, 1);
+    const MemoryRange range = x.access_range(StateSpace::global, address, run.bytes, kind);
+    const bool known = range.host && (kind == Access::write || range.was_written(0, run.bytes));
+    std::byte* host = run.past_end ? find_past_end(x, in, lane, copy, run, address)
+                      : known      ? range.host
+                                   : x.access(in, StateSpace::global, address, run.bytes, 1, kind, lane);
+    if (!host)
+      return false;
+    if (known && kind == Access::write)
+      range.mark_written(0, run.bytes);
+    if (run.past_end)
+      past_end = run.bytes;
+    copy.hosts.push_back(host);
+  }
+  if (past_end)
+    warn(x, in,
+         fmt::format("{}: {} bytes after the end of a row change too", whole_units(in, copy.map), past_end));
+  return true;
+}
+
+// The box in shared memory, which it fits into; no CTA after a fault.
+MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& copy) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, plan.shared_source, plan.shared_offset, lane);
-  std::byte* host = x.access(in, plan.shared_space, address, bytes, kSharedAlign, kind, lane);
+  const uint64_t bytes = shared_bytes(copy.map);
+  if (bytes > x.cta->shared.size()) {
+    x.fault_at(in, FaultKind::out_of_bounds,
+               fmt::format("the box takes {} bytes of shared memory, of which a CTA of this launch has {}",
+                           bytes, x.cta->shared.size()),
+               lane, address);
+    return {};
+  }
+  std::byte* host =
+      x.access(in, plan.shared_space, address, static_cast<uint32_t>(bytes), kSharedAlign, kind, lane);
   if (!host)
     return {};
   const MbarrierPlace at = shared_place(x, host);
   if (!at.cta)
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("a tensor copy needs shared memory, but {:#x} is not", address), lane, address);
+  copy.bytes = static_cast<uint32_t>(box_bytes(copy.map));
   return at;
 }
 
@@ -215,81 +308,40 @@ void each_chunk(const TensorCopy& copy, uint32_t shared, F&& f) {
       f(begin + at, layout::swizzle_address(line + at, swizzle), kChunk);
 }
 
-struct Destination {
-  MbarrierPlace box, mbarrier;
-};
-
-// The CTAs that the copy goes to: the one that the address names, or those of the mask. Empty after a fault.
-std::vector<Destination> destinations(Exec& x, const DecodedInst& in, int lane, uint32_t bytes) {
+bool issue_load(Exec& x, const DecodedInst& in, int lane) {
   const TensorPlan& plan = plan_of(in);
-  const MbarrierPlace box = find_box(x, in, lane, bytes, Access::write);
-  if (!box.cta)
-    return {};
-  MbarrierPlace mbarrier =
-      find_mbarrier(x, in, plan.mbarrier_space,
-                    lane_address(x, in, plan.mbarrier_source, plan.mbarrier_offset, lane), lane);
-  if (!mbarrier.cta)
-    return {};
-  const Cluster& cluster = *x.cta->cluster;
-  if (plan.mask_source < 0) {
-    mbarrier.cta = box.cta; // an mbarrier beside the destination
-    return {{box, mbarrier}};
-  }
-  const auto mask = static_cast<uint32_t>(x.src_lane(in, plan.mask_source, lane)) & 0xffff;
-  if (mask == 0 || mask >> cluster.ctas.size() != 0) {
-    illegal(x, in, lane,
-            fmt::format("the CTA mask {:#06x} names CTAs that the cluster of {} does not have", mask,
-                        cluster.ctas.size()));
-    return {};
-  }
-  std::vector<Destination> all;
-  for (uint32_t rank = 0; rank < cluster.ctas.size(); ++rank)
-    if (mask >> rank & 1)
-      all.push_back({{cluster.ctas[rank].get(), box.offset}, {cluster.ctas[rank].get(), mbarrier.offset}});
-  return all;
-}
-
-bool check_mbarriers(Exec& x, const DecodedInst& in, int lane, const std::vector<Destination>& all) {
-  for (const Destination& d : all)
-    if (!is_mbarrier(d.mbarrier)) {
-      illegal(
-          x, in, lane,
-          fmt::format("CTA rank {} has no mbarrier object at shared address {:#x}: mbarrier.init has not run "
-                      "there, or not yet (undefined behaviour)",
-                      d.mbarrier.cta->rank, d.mbarrier.offset));
-      return false;
-    }
-  return true;
-}
-
-Step run_load(Exec& x, const DecodedInst& in) {
-  for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    auto copy = std::make_shared<TensorCopy>();
-    if (!prepare(x, in, lane, Access::read, *copy))
-      return Step::stopped;
-    std::vector<Destination> to = destinations(x, in, lane, shared_bytes(copy->map));
-    if (to.empty() || !check_mbarriers(x, in, lane, to))
-      return Step::stopped;
-    auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
-    x.start_async(lane, {.read =
-                             [copy, box] {
-                               copy_out(*copy, *box);
-                               fill_outside(*copy, *box);
-                               round_to_tf32(*copy, *box);
-                             },
-                         .write =
-                             [copy, box, to = std::move(to)] {
-                               for (const Destination& d : to) {
-                                 each_chunk(*copy, d.box.offset,
-                                            [&](uint32_t at, uint32_t address, uint32_t bytes) {
-                                              d.box.cta->async_write(address, box->data() + at, bytes);
-                                            });
-                                 complete_bytes(d.mbarrier, copy->bytes);
-                               }
-                             }});
-  }
-  return Step::next;
+  auto copy = std::make_shared<TensorCopy>();
+  if (!prepare(x, in, lane, layout::BoxUse::load, *copy))
+    return false;
+  const MbarrierPlace at = find_box(x, in, lane, Access::write, *copy);
+  if (!at.cta)
+    return false;
+  std::optional<uint16_t> mask;
+  if (plan.mask_source >= 0)
+    mask = static_cast<uint16_t>(x.src_lane(in, plan.mask_source, lane));
+  std::vector<CopyTarget> targets =
+      find_targets(x, in, lane, at, plan.mbarrier_space,
+                   lane_address(x, in, plan.mbarrier_source, plan.mbarrier_offset, lane), mask);
+  if (targets.empty() || !find_runs(x, in, lane, Access::read, *copy))
+    return false;
+  auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
+  return start(x, lane,
+               {.read =
+                    [copy, box] {
+                      copy_out(*copy, *box);
+                      fill_outside(*copy, *box);
+                      round_to_tf32(*copy, *box);
+                    },
+                .write =
+                    [copy, box, targets = std::move(targets), completion = Completion(x, in, lane)] {
+                      for (const CopyTarget& target : targets) {
+                        each_chunk(*copy, target.data.offset,
+                                   [&](uint32_t at, uint32_t address, uint32_t bytes) {
+                                     target.data.cta->async_write(address, box->data() + at, bytes);
+                                   });
+                        completion.complete_bytes(target.mbarrier, copy->bytes);
+                      }
+                    }});
 }
 
 // The type of the elements to the arithmetic; none where there are no reductions of it.
@@ -339,45 +391,51 @@ Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const EncodedTensor
   return reduce;
 }
 
-// Stores, and reductions into the tensor.
-Step run_store(Exec& x, const DecodedInst& in) {
-  const bool reduces = plan_of(in).reduction != Qual::none;
-  for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    auto copy = std::make_shared<TensorCopy>();
-    if (!prepare(x, in, lane, reduces ? Access::atomic : Access::write, *copy))
-      return Step::stopped;
-    const Reduce reduce = reduces ? find_reduce(x, in, lane, copy->map) : nullptr;
-    if (reduces && !reduce)
-      return Step::stopped;
-    const MbarrierPlace from = find_box(x, in, lane, shared_bytes(copy->map), Access::read);
-    if (!from.cta)
-      return Step::stopped;
-    auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
-    x.start_async(lane,
-                  {.read =
-                       [copy, box, from] {
-                         each_chunk(*copy, from.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
-                           std::memcpy(box->data() + at, from.cta->async_read(address), bytes);
-                         });
-                       },
-                   .write =
-                       [copy, box, reduce] {
-                         const TensorType type = copy->map.type;
-                         const uint32_t size = layout::element_bytes(type);
-                         const bool flush = type == TensorType::f32_ftz || type == TensorType::tf32_ftz;
-                         for (size_t i = 0; i < copy->runs.size(); ++i) {
-                           const BoxRun& run = copy->runs[i];
-                           const std::byte* source = box->data() + run.box_offset;
-                           if (copy->hosts[i] && !reduce)
-                             std::memcpy(copy->hosts[i], source, run.bytes);
-                           else if (copy->hosts[i])
-                             for (uint32_t at = 0; at < run.bytes; at += size)
-                               reduce(copy->hosts[i] + at, source + at, flush);
-                         }
-                       },
-                   .group = AsyncGroup::bulk});
+// What a store or a reduction does to the tensor.
+void write_tensor(const TensorCopy& copy, const std::vector<std::byte>& box, Reduce reduce) {
+  const TensorType type = copy.map.type;
+  const uint32_t size = layout::element_bytes(type);
+  const bool flush = type == TensorType::f32_ftz || type == TensorType::tf32_ftz;
+  for (size_t i = 0; i < copy.runs.size(); ++i) {
+    const BoxRun& run = copy.runs[i];
+    const std::byte* source = box.data() + run.box_offset;
+    if (copy.hosts[i] && !reduce)
+      std::memcpy(copy.hosts[i], source, run.bytes);
+    else if (copy.hosts[i])
+      for (uint32_t at = 0; at < run.bytes; at += size)
+        reduce(copy.hosts[i] + at, source + at, flush);
   }
+}
+
+// Stores, and reductions into the tensor.
+bool issue_store(Exec& x, const DecodedInst& in, int lane) {
+  const bool reduces = plan_of(in).reduction != Qual::none;
+  auto copy = std::make_shared<TensorCopy>();
+  if (!prepare(x, in, lane, layout::BoxUse::store, *copy))
+    return false;
+  const Reduce reduce = reduces ? find_reduce(x, in, lane, copy->map) : nullptr;
+  if (reduces && !reduce)
+    return false;
+  const MbarrierPlace from = find_box(x, in, lane, Access::read, *copy);
+  if (!from.cta || !find_runs(x, in, lane, reduces ? Access::atomic : Access::write, *copy))
+    return false;
+  auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
+  return start(x, lane,
+               {.read =
+                    [copy, box, from] {
+                      each_chunk(*copy, from.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
+                        std::memcpy(box->data() + at, from.cta->async_read(address), bytes);
+                      });
+                    },
+                .write = [copy, box, reduce] { write_tensor(*copy, *box, reduce); },
+                .group = AsyncGroup::bulk});
+}
+
+template <bool (*kIssue)(Exec&, const DecodedInst&, int)>
+Step run(Exec& x, const DecodedInst& in) {
+  for (LaneMask left = x.active; left != 0; left &= left - 1)
+    if (!kIssue(x, in, std::countr_zero(left)))
+      return Step::stopped;
   return Step::next;
 }
 
@@ -428,20 +486,21 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
     plan.reduction = instruction.one_of(
         {Qual::add, Qual::min, Qual::max, Qual::inc, Qual::dec, Qual::and_, Qual::or_, Qual::xor_});
   plan.im2col = instruction.has(Qual::im2col) || instruction.has(Qual::im2col_no_offs);
+  const StateSpace space =
+      instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::shared;
   const size_t map_at = store || prefetch ? 0 : 1;
   std::vector<Slot> srcs;
   add_address(d, instruction, operands[map_at], StateSpace::generic, srcs, plan.map_offset, plan.map_space);
   add_coordinates(d, operands[map_at], plan, srcs);
-  if (!prefetch) {
-    const StateSpace space =
-        instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::shared;
+  if (plan.rank > layout::kMaxTensorRank)
+    return false;
+  if (!prefetch)
     plan.shared_source = add_address(d, instruction, operands[store ? 1 : 0], space, srcs, plan.shared_offset,
                                      plan.shared_space);
-  }
   size_t next = 2;
   if (!store && !prefetch) {
-    plan.mbarrier_source = add_address(d, instruction, operands[next++], StateSpace::shared, srcs,
-                                       plan.mbarrier_offset, plan.mbarrier_space);
+    plan.mbarrier_source =
+        add_address(d, instruction, operands[next++], space, srcs, plan.mbarrier_offset, plan.mbarrier_space);
     if (instruction.has(Qual::im2col)) {
       plan.offsets_source = static_cast<int>(srcs.size());
       const Operand& offsets = operands[next++];
@@ -454,7 +513,7 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
       srcs.push_back(d.src(operands[next++], Type::b16));
     }
   }
-  in.handler = prefetch ? run_prefetch : store ? run_store : run_load;
+  in.handler = prefetch ? run_prefetch : store ? run<issue_store> : run<issue_load>;
   d.set_operands(in, {}, srcs);
   return true;
 }
@@ -498,25 +557,32 @@ constexpr TensorType kReplaceTypes[] = {
     TensorType::s64,  TensorType::f16,  TensorType::f32,     TensorType::f32_ftz, TensorType::f64,
     TensorType::bf16, TensorType::tf32, TensorType::tf32_ftz};
 
+// The largest number that the field holds stands for all that are larger; neither is legal.
+template <class T>
+void set(T& field, uint64_t value) {
+  field = static_cast<T>(std::min<uint64_t>(value, std::numeric_limits<T>::max()));
+}
+
+// The assembler has seen to it that an ordinal is 0 to 4, and the numbers of enumerations are theirs.
 void replace(EncodedTensorMap& map, Qual field, size_t ordinal, uint64_t value) {
   switch (field) {
   case Qual::global_address:
     map.address = value;
     break;
   case Qual::rank:
-    map.rank = static_cast<uint8_t>(value + 1); // zero-based, as the ISA has it
+    set(map.rank, value + 1); // zero-based, as the ISA has it
     break;
   case Qual::box_dim:
-    map.box[ordinal] = static_cast<uint16_t>(value);
+    set(map.box[ordinal], value);
     break;
   case Qual::global_dim:
-    map.last[ordinal] = static_cast<uint32_t>(value - 1);
+    map.dims[ordinal] = value;
     break;
   case Qual::global_stride:
-    map.strides_bytes[std::min<size_t>(ordinal, 3)] = value;
+    map.strides_bytes[ordinal] = value;
     break;
   case Qual::element_stride:
-    map.element_strides[ordinal] = static_cast<uint8_t>(value);
+    set(map.element_strides[ordinal], value);
     break;
   case Qual::elemtype:
     map.type = kReplaceTypes[value];
@@ -543,10 +609,12 @@ Step run_replace(Exec& x, const DecodedInst& in) {
                                layout::kTensorMapBytes, layout::kTensorMapAlign, Access::write, lane);
     if (!host)
       return Step::stopped;
+    if (plan.field == Qual::global_stride && plan.ordinal + 1 >= layout::kMaxTensorRank)
+      return illegal(x, in, lane,
+                     fmt::format("the ordinal of the stride is {}: legal are 0 to 3, dimension 0 has none",
+                                 plan.ordinal));
     EncodedTensorMap map;
     std::memcpy(&map, host, sizeof map);
-    if (map.magic != EncodedTensorMap::kMagic)
-      return illegal(x, in, lane, "the 128 bytes at its address are no tensor map");
     replace(map, plan.field, plan.ordinal, x.src_lane(in, 1, lane));
     std::memcpy(host, &map, sizeof map);
   }
@@ -570,6 +638,9 @@ bool select_replace(Decoder& d, const Instruction& instruction, DecodedInst& in)
     plan.ordinal = static_cast<size_t>(operands[1].bits);
   const bool wide = plan.field == Qual::global_address || plan.field == Qual::global_stride;
   srcs.push_back(d.src(operands.back(), wide ? Type::b64 : Type::b32));
+  if (plan.ordinal >= layout::kMaxTensorRank ||
+      (plan.field == Qual::elemtype && operands.back().bits >= std::size(kReplaceTypes)))
+    return false; // types and swizzles of later machines
   in.handler = run_replace;
   d.set_operands(in, {}, srcs);
   return true;

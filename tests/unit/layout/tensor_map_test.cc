@@ -44,7 +44,7 @@ using Elements = std::vector<std::optional<uint64_t>>;
 Elements elements_of(const EncodedTensorMap& map, const BoxRequest& request) {
   const uint32_t size = element_bytes(map.type);
   Elements elements;
-  for (const BoxRun& run : box_runs(map, request)) {
+  for (const BoxRun& run : box_runs(map, request, BoxUse::load)) {
     EXPECT_EQ(run.box_offset, elements.size() * size) << "runs come in order and leave nothing out";
     for (uint32_t at = 0; at < run.bytes; at += size)
       elements.push_back(run.inside ? std::optional(run.global_offset + at) : std::nullopt);
@@ -165,10 +165,94 @@ TEST(TensorMap, SaysWhichRuleOfIm2colIsBroken) {
   }
 }
 
+TEST(TensorMap, SaysWhichModeIsNone) {
+  struct Case {
+    std::function<void(TensorMap&)> change;
+    const char* message;
+  };
+  const Case cases[] = {
+      {[](TensorMap& m) { m.type = static_cast<TensorType>(13); },
+       "the element type is 13: legal are 0 (u8) to 12 (tf32_ftz)"},
+      {[](TensorMap& m) { m.interleave = static_cast<TensorInterleave>(3); },
+       "interleave is 3: legal are 0 (none), 1 (16B) and 2 (32B)"},
+      {[](TensorMap& m) { m.swizzle = static_cast<TensorSwizzle>(4); },
+       "swizzle is 4: legal are 0 (none), 1 (32B), 2 (64B) and 3 (128B)"},
+      {[](TensorMap& m) { m.oob_fill = static_cast<TensorFill>(255); },
+       "oob_fill is 255: legal are 0 (zeros) and 1 (nan)"},
+      {[](TensorMap& m) { m.l2_promotion = static_cast<TensorL2>(4); },
+       "l2_promotion is 4: legal are 0 (none), 1 (64B), 2 (128B) and 3 (256B)"},
+  };
+  for (const Case& c : cases) {
+    TensorMap map = tile_map();
+    c.change(map);
+    EXPECT_EQ(wrong_with(map), c.message);
+  }
+}
+
+TEST(EncodedTensorMap, IsRightAsEncoded) {
+  EXPECT_EQ(wrong_with(encoded(tile_map())), "");
+  EXPECT_EQ(wrong_with(encoded(image_map())), "");
+}
+
+// A kernel makes maps of zeros, where no magic number is.
+TEST(EncodedTensorMap, NeedsNoMagicNumberButFields) {
+  EncodedTensorMap map = encoded(tile_map());
+  map.magic = 0;
+  EXPECT_EQ(wrong_with(map), "");
+  std::memset(static_cast<void*>(&map), 0, sizeof map);
+  EXPECT_EQ(wrong_with(map), "all 128 bytes are zero: no field has been set");
+  map.address = 0x1000;
+  EXPECT_EQ(wrong_with(map), "its rank is 0: a tensor has 1 to 5 dimensions");
+}
+
+TEST(EncodedTensorMap, SaysWhichFieldIsWrong) {
+  struct Case {
+    std::function<void(EncodedTensorMap&)> change;
+    const char* message;
+  };
+  const Case tiles[] = {
+      {[](EncodedTensorMap& m) { m.magic ^= 1; }, "they are no tensor map"},
+      {[](EncodedTensorMap& m) { m.rank = 6; }, "its rank is 6: a tensor has 1 to 5 dimensions"},
+      {[](EncodedTensorMap& m) { m.rank = 255; }, "its rank is 255 or more: a tensor has 1 to 5 dimensions"},
+      {[](EncodedTensorMap& m) { m.mode = static_cast<TensorMode>(2); },
+       "its mode is 2: legal are 0 (tile) and 1 (im2col)"},
+      {[](EncodedTensorMap& m) { m.mode = TensorMode::im2col; },
+       "channels_per_pixel is 0: legal are 1 to 256"},
+      {[](EncodedTensorMap& m) { m.rank = 4; }, "dims[3] is 0: legal are 1 to 2^32"},
+      {[](EncodedTensorMap& m) { m.dims[0] = uint64_t{1} << 33; },
+       "dims[0] is 8589934592: legal are 1 to 2^32"},
+      {[](EncodedTensorMap& m) { m.box[1] = 0; }, "box[1] is 0: legal are 1 to 256"},
+      {[](EncodedTensorMap& m) { m.box[1] = 65535; }, "box[1] is 65535 or more: legal are 1 to 256"},
+      {[](EncodedTensorMap& m) { m.element_strides[2] = 0; }, "element_strides[2] is 0: legal are 1 to 8"},
+      {[](EncodedTensorMap& m) {
+         m.swizzle = TensorSwizzle::b32;
+         m.box[0] = 32;
+       },
+       "box[0] takes 64 bytes, more than the 32 of the swizzle"},
+      {[](EncodedTensorMap& m) { m.address = 8; }, "the tensor's address 0x8 is not a multiple of 16"},
+  };
+  for (const Case& c : tiles) {
+    EncodedTensorMap map = encoded(tile_map());
+    c.change(map);
+    EXPECT_EQ(wrong_with(map), c.message);
+  }
+  const Case images[] = {
+      {[](EncodedTensorMap& m) { m.upper[1] = 128; },
+       "im2col upper has 128: legal with 2 spatial dimensions are -128 to 127"},
+      {[](EncodedTensorMap& m) { m.rank = 2; }, "an im2col tensor has 3 to 5 dimensions, not 2"},
+      {[](EncodedTensorMap& m) { m.pixels = 65535; }, "pixels_per_column is 65535: legal are 1 to 1024"},
+  };
+  for (const Case& c : images) {
+    EncodedTensorMap map = encoded(image_map());
+    c.change(map);
+    EXPECT_EQ(wrong_with(map), c.message);
+  }
+}
+
 TEST(TensorMap, EncodesTheLargestDimension) {
   TensorMap map = tile_map();
   map.dims[2] = uint64_t{1} << 32;
-  EXPECT_EQ(encoded(map).dim(2), uint64_t{1} << 32);
+  EXPECT_EQ(encoded(map).dims[2], uint64_t{1} << 32);
 }
 
 TEST(TensorBox, TileInsideTheTensor) {
@@ -211,6 +295,46 @@ TEST(TensorBox, RankOneAndFive) {
   EXPECT_EQ(elements_of(encoded(five), request), expected_tile(five, request));
   const BoxRequest end{.coordinates = {80}};
   EXPECT_EQ(elements_of(encoded(line), end), expected_tile(line, end));
+}
+
+// 256^5 elements of 8 bytes.
+TEST(TensorBox, TheLargestBoxHasASize) {
+  const TensorMap map{.type = TensorType::f64,
+                      .dims = {256, 256, 256, 256, 256},
+                      .strides_bytes = {2048, 4096, 8192, 16384},
+                      .box = {256, 256, 256, 256, 256}};
+  EXPECT_EQ(box_bytes(encoded(map)), uint64_t{1} << 43);
+  EXPECT_EQ(shared_bytes(encoded(map)), uint64_t{1} << 43);
+}
+
+TEST(TensorBox, OffsetsBeyond64BitsAreNoAddresses) {
+  EXPECT_EQ(multiply_add(5, 6, 7), 47u);
+  EXPECT_EQ(multiply_add(1, UINT64_MAX, 1), UINT64_MAX);
+  EXPECT_EQ(multiply_add(0, uint64_t{1} << 32, uint64_t{1} << 32), UINT64_MAX);
+  TensorMap map = tile_map();
+  map.dims[1] = uint64_t{1} << 32;
+  map.strides_bytes[0] = (uint64_t{1} << 40) - 16;
+  const auto runs = box_runs(encoded(map), {.coordinates = {0, INT32_MAX, 0}}, BoxUse::load);
+  ASSERT_TRUE(runs[0].inside);
+  EXPECT_EQ(runs[0].global_offset, UINT64_MAX);
+}
+
+// Rows of 77 bytes: loads take 77, stores the 3 that complete the unit too.
+TEST(TensorBox, StoresTakeWholeUnits) {
+  const TensorMap map{.type = TensorType::u8, .dims = {77, 4}, .strides_bytes = {96}, .box = {48, 1}};
+  const BoxRequest request{.coordinates = {48, 2}};
+  const auto text = [&](BoxUse use) {
+    std::string out;
+    for (const BoxRun& run : box_runs(encoded(map), request, use))
+      out += std::to_string(run.box_offset) + "+" + std::to_string(run.bytes) +
+             (run.past_end ? " past the end at " + std::to_string(run.global_offset)
+              : run.inside ? " at " + std::to_string(run.global_offset)
+                           : " outside") +
+             "; ";
+    return out;
+  };
+  EXPECT_EQ(text(BoxUse::load), "0+29 at 240; 29+19 outside; ");
+  EXPECT_EQ(text(BoxUse::store), "0+29 at 240; 29+3 past the end at 269; 32+16 outside; ");
 }
 
 // Pixel i of the traversal that begins at (w, h, n): all positions of the bounding box, W first.
@@ -259,7 +383,7 @@ TEST(TensorBox, InterleavedBoxesHaveOneSliceOfChannels) {
                                           .swizzle = TensorSwizzle::b32});
     std::vector<int> out;
     uint32_t bytes = 0;
-    for (const BoxRun& run : box_runs(map, {.coordinates = at})) {
+    for (const BoxRun& run : box_runs(map, {.coordinates = at}, BoxUse::load)) {
       EXPECT_EQ(run.box_offset, bytes);
       for (uint32_t i = 0; i < run.bytes; i += 16)
         out.push_back(run.inside ? static_cast<int>((run.global_offset + i) / 16) : -1);

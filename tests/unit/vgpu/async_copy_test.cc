@@ -156,6 +156,110 @@ TEST_P(AsyncCopy, BulkReductionsAddToGlobalMemory) {
   EXPECT_EQ(r.out[3], 44u);
 }
 
+// One rule: the mbarrier lies in the CTA that the data go to.
+TEST_P(AsyncCopy, TheMbarrierLiesBesideTheData) {
+  const char* instructions[] = {
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%in], 16, [%r3];",
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%r90], 16, [%r3];",
+      "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r2], [%r90], "
+      "16, "
+      "[%r3];",
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%r2], {%r4, %r4, %r4, %r4}, [%r3];",
+      "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r2], %r4, [%r3];",
+  };
+  for (const char* instruction : instructions)
+    for (const bool beside : {true, false}) {
+      const KernelRun r = run(fmt::format(R"(
+    mov.u32 %r0, %cluster_ctarank;
+    mov.u32 %r4, 1;
+    mapa.shared::cluster.u32 %r2, %r91, %r4;
+    mapa.shared::cluster.u32 %r3, %r92, %r4;
+    st.shared.v4.u32 [from], {{1, 2, 3, 4}};
+    st.shared.v4.u32 [to], {{1, 2, 3, 4}};
+    mbarrier.init.shared.b64 [bar], 1;
+    fence.mbarrier_init.release.cluster;
+    fence.proxy.async;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    {}
+    setp.eq.u32 %p0, %r0, 0;
+    @%p0 {}
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ret;)",
+                                          beside ? "" : "mov.u32 %r3, bar;", instruction),
+                              GetParam(), 1, 2);
+      const std::string wrong = beside ? "" : "the data go to CTA rank 1, but the mbarrier is in CTA rank 0";
+      EXPECT_EQ(r.report.ok(), beside) << instruction;
+      EXPECT_NE(r.report.fault.message.find(wrong), std::string::npos)
+          << instruction << r.report.fault.message;
+    }
+}
+
+TEST_P(AsyncCopy, GenericAddressesNameSharedMemory) {
+  const char* text = R"(
+    st.shared.u32 [to], 1;
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 4;
+    cvta.shared.u64 %rd0, to;
+    cvta.shared.u64 %rd1, bar;
+    st.async.mbarrier::complete_tx::bytes.u32 [%rd{}], 7, [%rd1];
+  WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;
+    @!%p0 bra WAIT;
+    ld.shared.u32 %r0, [to];
+    st.global.u32 [%out], %r0;
+    ret;)";
+  const KernelRun r = run(fmt::format(fmt::runtime(text), 0), GetParam(), 1, 2);
+  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  EXPECT_EQ(r.out[0], 7u);
+  const KernelRun global = run("mov.u64 %rd2, %out;" + fmt::format(fmt::runtime(text), 2), GetParam());
+  EXPECT_NE(global.report.fault.message.find("needs shared memory"), std::string::npos)
+      << global.report.fault.message;
+}
+
+// 2^20 - 1 bytes are the most that an mbarrier counts, on either side of zero.
+TEST_P(AsyncCopy, ACompletionBeyondTheTxCountIsAFault) {
+  const KernelRun r = run(R"(
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 1048570;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r91], [%in], 16, [%r92];
+    ret;)",
+                          GetParam());
+  EXPECT_NE(
+      r.report.fault.message.find("when cp.async.bulk completes, it signals the mbarrier at shared address"),
+      std::string::npos)
+      << r.report.fault.message;
+  EXPECT_NE(r.report.fault.message.find("its tx-count would be -1048586"), std::string::npos)
+      << r.report.fault.message;
+}
+
+TEST(AsyncCopyLate, AnMbarrierThatEndsBeforeTheCopyIsAFault) {
+  const KernelRun r = run(R"(
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r91], [%in], 16, [%r92];
+    mbarrier.inval.shared.b64 [bar];
+    ret;)",
+                          AsyncMode::late);
+  EXPECT_NE(r.report.fault.message.find("mbarrier.inval has ended it before that"), std::string::npos)
+      << r.report.fault.message;
+}
+
+// A size of 0 moves nothing and looks nowhere; the largest size does not wrap.
+TEST_P(AsyncCopy, SizesAtTheirEnds) {
+  for (const char* copy :
+       {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r91], [%in], %r0, [%r92];",
+        "cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], %r0;"}) {
+    const std::string before = "mbarrier.init.shared.b64 [bar], 1; mov.u32 %r0, ";
+    EXPECT_TRUE(run(before + "0; " + copy + " ret;", GetParam()).report.ok());
+    for (const char* size : {"0xfffffff0", "0x80000000", "0x7ffffff0"}) {
+      const KernelRun r = run(before + size + "; " + copy + " ret;", GetParam());
+      EXPECT_NE(r.report.fault.message.find("out of bounds"), std::string::npos) << r.report.fault.message;
+    }
+  }
+}
+
 TEST(AsyncCopyLate, AMissingWaitShowsTheOldBytes) {
   const KernelRun copied = run(R"(
     st.shared.u32 [to], 5;

@@ -160,6 +160,55 @@ TEST(Mbarrier, TryWaitTimesOut) {
   EXPECT_EQ(r.out[0], 10u);
 }
 
+// Undefined; on the hardware the new object takes the old one's place.
+TEST(Mbarrier, ASecondInitIsAWarning) {
+  const KernelRun r = run(R"(
+    mbarrier.init.shared.b64 [bar], 2;
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.shared.b64 _, [bar];
+    mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0;
+    selp.u32 %r1, 1, 0, %p0;
+    st.global.u32 [%out], %r1;
+    mbarrier.inval.shared.b64 [bar];
+    mbarrier.init.shared.b64 [bar], 1;
+    ret;)",
+                          1);
+  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  EXPECT_EQ(r.out[0], 1u);
+  ASSERT_EQ(r.report.warnings.size(), 1u);
+  EXPECT_NE(r.report.warnings[0].find("which holds an mbarrier already: mbarrier.inval has to end it first"),
+            std::string::npos)
+      << r.report.warnings[0];
+}
+
+TEST(Mbarrier, AnInitUnderThoseWhoWaitIsAFault) {
+  const KernelRun r = run(R"(
+    mov.u32 %r0, %tid.x;
+    setp.ge.u32 %p0, %r0, 32;
+    @%p0 bra OTHER;
+    mbarrier.init.shared.b64 [bar], 1;
+    bar.sync 0;
+  WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;
+    @!%p3 bra WAIT;
+    ret;
+  OTHER:
+    bar.sync 0;
+    mov.u32 %r1, 0;
+  WORK:
+    add.u32 %r1, %r1, 1;
+    st.global.u32 [%out], %r1;
+    setp.lt.u32 %p2, %r1, 100000;
+    @%p2 bra WORK;
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.shared.b64 _, [bar];
+    ret;)",
+                          64);
+  EXPECT_NE(r.report.fault.message.find("where threads wait for a phase of the mbarrier that is there"),
+            std::string::npos)
+      << r.report.fault.message;
+}
+
 TEST(Mbarrier, MisuseIsNamed) {
   const struct {
     const char* body;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <functional>
 #include <numeric>
 
 namespace lemma::vgpu {
@@ -92,7 +94,10 @@ protected:
     const uint64_t to = kernel.buffer(std::vector<uint32_t>(4096, 0xaaaaaaaa), "out");
     map.address = store_to_out ? to : in;
     EXPECT_EQ(layout::wrong_with(map), "");
-    const auto bytes = layout::encode(map);
+    layout::EncodedTensorMap encoded = std::bit_cast<layout::EncodedTensorMap>(layout::encode(map));
+    if (forge)
+      forge(encoded);
+    const auto bytes = std::bit_cast<std::array<std::byte, layout::kTensorMapBytes>>(encoded);
     const uint64_t at = kernel.buffer(std::vector<std::byte>(bytes.begin(), bytes.end()), "map");
     LaunchReport report = kernel.run({at, in, to});
     out = kernel.read<uint32_t>(to, 4096);
@@ -107,6 +112,7 @@ protected:
   TensorMap map{
       .type = TensorType::f32, .dims = {kWidth, kHeight}, .strides_bytes = {kWidth * 4}, .box = {32, 4}};
   std::vector<uint32_t> words, out;
+  std::function<void(layout::EncodedTensorMap&)> forge;
   bool store_to_out = false;
 };
 
@@ -230,6 +236,54 @@ again:
   EXPECT_EQ(out[1], 0xaaaaaaaa);
   EXPECT_EQ(out[2], word(1, 1));
   EXPECT_EQ(out[3], 0xaaaaaaaa);
+}
+
+// The mbarrier is where the data go, here in CTA 1.
+TEST_P(TensorCopies, SignalTheMbarrierBesideTheData) {
+  const auto text = [](bool beside) {
+    return kernel(std::string(R"(
+  mov.u32 %r3, 1;
+  setp.eq.u32 %p1, %rank, 1;
+  @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%b], 512;
+  @%p1 bra wait;
+  mapa.shared::cluster.u32 %s, %s, %r3;
+)") + (beside ? "  mapa.shared::cluster.u32 %b, %b, %r3;\n" : "") +
+                  R"(
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%map, {0, 1}], [%b];
+  bra done;
+)" + kWait + copy_to_out(8));
+  };
+  const LaunchReport report = run(text(true), 2);
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[1], word(1, 1));
+  EXPECT_NE(
+      fault_text(run(text(false), 2)).find("the data go to CTA rank 1, but the mbarrier is in CTA rank 0"),
+      std::string::npos);
+}
+
+// Only the CTAs that the mask names need an mbarrier.
+TEST_P(TensorCopies, AMulticastSignalsTheMasksCtas) {
+  const auto text = [](const std::string& mask) {
+    return kernel(R"(
+  setp.ne.u32 %p1, %rank, 0;
+  @%p1 bra ready;
+  mbarrier.inval.shared.b64 [%b];
+ready:
+  @%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%b], 512;
+  @%p1 bra wait;
+  mov.u16 %h0, )" +
+                  mask + R"(;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%s], [%map, {0, 1}], [%b], %h0;
+  bra done;
+)" + kWait + copy_to_out(8));
+  };
+  EXPECT_EQ(fault_text(run(text("2"), 2)), "");
+  EXPECT_EQ(out[1], word(1, 1));
+  EXPECT_NE(fault_text(run(text("3"), 2)).find("there is no mbarrier object at shared address"),
+            std::string::npos);
+  EXPECT_NE(fault_text(run(text("0"), 2)).find("the CTA mask is 0"), std::string::npos);
+  EXPECT_NE(fault_text(run(text("0xffff"), 2)).find("names CTAs that the cluster of 2 does not have"),
+            std::string::npos);
 }
 
 TEST_P(TensorCopies, LoadsPixels) {
@@ -402,6 +456,262 @@ TEST_P(TensorCopies, SayWhatIsWrong) {
   map.dims[1] = 9;
   const LaunchReport tensor = run(kernel(load_box(512, "0, 8")));
   EXPECT_NE(fault_text(tensor).find("out of bounds"), std::string::npos) << fault_text(tensor);
+}
+
+// --- maps that nobody has encoded
+
+// A map is checked where it is used, whoever wrote its bytes.
+TEST_P(TensorCopies, ForgedMapsAreNamed) {
+  using Map = layout::EncodedTensorMap;
+  struct Case {
+    std::function<void(Map&)> change;
+    const char* message;
+  };
+  const Case cases[] = {
+      {[](Map& m) {
+         m = Map{};
+         m.magic = 0;
+       },
+       "all 128 bytes are zero"},
+      {[](Map& m) { m.magic = 1; }, "they are no tensor map"},
+      {[](Map& m) { m.element_strides[1] = 0; }, "element_strides[1] is 0: legal are 1 to 8"},
+      {[](Map& m) { m.box[0] = 0; }, "box[0] is 0: legal are 1 to 256"},
+      {[](Map& m) { m.swizzle = TensorSwizzle::b32; }, "more than the 32 of the swizzle"},
+      {[](Map& m) { m.type = static_cast<TensorType>(77); }, "the element type is 77"},
+      {[](Map& m) { m.interleave = TensorInterleave::b16; },
+       "an interleaved tensor has 3 dimensions or more"},
+      {[](Map& m) { m.mode = layout::TensorMode::im2col; }, "an im2col tensor has 3 to 5 dimensions"},
+      {[](Map& m) { m.rank = 9; }, "its rank is 9"},
+      {[](Map& m) { m.address += 4; }, "is not a multiple of 16"},
+      {[](Map& m) { m.strides_bytes[0] = uint64_t{1} << 63; }, "strides_bytes[0] is 9223372036854775808"},
+      {[](Map& m) { m.dims[1] = 0; }, "dims[1] is 0"},
+      // Legal, and more than there is: of shared memory, and of the tensor's.
+      {[](Map& m) { m.box = {256, 256}; }, "the box takes 262144 bytes of shared memory"},
+      {[](Map& m) { m.address = 0; }, "out of bounds: a null pointer"},
+  };
+  for (const Case& c : cases) {
+    forge = c.change;
+    const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait));
+    EXPECT_NE(fault_text(report).find(c.message), std::string::npos) << fault_text(report);
+  }
+}
+
+// 2^24 elements a row, 2^40 bytes a box: told without looking at its rows.
+TEST_P(TensorCopies, AHugeBoxIsToldAtOnce) {
+  forge = [](layout::EncodedTensorMap& m) {
+    m.rank = 5;
+    m.dims.fill(uint64_t{1} << 32);
+    m.strides_bytes.fill(16);
+    m.box.fill(256);
+    m.element_strides.fill(1);
+  };
+  const LaunchReport report = run(kernel(load_box(512, "0, 0, 0, 0, 0", 5) + kWait));
+  EXPECT_NE(fault_text(report).find("the box takes 4398046511104 bytes"), std::string::npos)
+      << fault_text(report);
+}
+
+TEST_P(TensorCopies, OffsetsBeyond64BitsAreOutOfBounds) {
+  forge = [](layout::EncodedTensorMap& m) {
+    m.dims[1] = uint64_t{1} << 32;
+    m.strides_bytes[0] = (uint64_t{1} << 40) - 16;
+  };
+  const LaunchReport report = run(kernel(load_box(512, "0, 0x7fffff00") + kWait));
+  EXPECT_NE(fault_text(report).find("out of bounds"), std::string::npos) << fault_text(report);
+}
+
+// As compilers make descriptors in a kernel: 128 zeros, then each field.
+std::string made_map(const std::string& without = "") {
+  std::string text = "  mov.u32 %r3, map_copy;\n";
+  for (int i = 0; i < 128; i += 4)
+    text += "  st.shared.u32 [%r3+" + std::to_string(i) + "], 0;\n";
+  const auto replace = [&](const std::string& field, const std::string& operands, int bits = 32) {
+    if (without != field)
+      text += "  tensormap.replace.tile." + field + ".shared::cta.b1024.b" + std::to_string(bits) +
+              " [%r3], " + operands + ";\n";
+  };
+  replace("global_address", "%in", 64);
+  replace("rank", "1");
+  replace("box_dim", "0, 32");
+  replace("box_dim", "1, 4");
+  replace("global_dim", "0, 64");
+  replace("global_dim", "1, 8");
+  replace("global_stride", "0, 256", 64);
+  replace("element_stride", "0, 1");
+  replace("element_stride", "1, 1");
+  replace("elemtype", "7");
+  replace("interleave_layout", "0");
+  replace("swizzle_mode", "0");
+  replace("fill_mode", "0");
+  return text + R"(
+  add.u64 %map, %out, 1024;
+  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%map], [%r3], 128;
+  fence.proxy.tensormap::generic.acquire.gpu [%map], 128;
+)";
+}
+
+TEST_P(TensorCopies, AMapMadeOfZerosIsOne) {
+  const LaunchReport report =
+      run(kernel(made_map() + load_box(512, "4, 2") + kWait + copy_to_out(128)), 1, 1);
+  ASSERT_EQ(fault_text(report), "");
+  for (uint32_t i = 0; i < 128; ++i)
+    ASSERT_EQ(out[i], word(4 + i % 32, 2 + i / 32)) << i;
+}
+
+TEST_P(TensorCopies, AMapMadeOfZerosLacksAField) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"rank", "its rank is 0"},
+      {"box_dim", "box[0] is 0"},
+      {"global_dim", "dims[0] is 0"},
+      {"element_stride", "element_strides[0] is 0"},
+      {"global_address", "a null pointer"},
+  };
+  for (const auto& [field, message] : cases) {
+    const LaunchReport report = run(kernel(made_map(field) + load_box(512, "4, 2") + kWait), 1, 1);
+    EXPECT_NE(fault_text(report).find(message), std::string::npos) << field << ": " << fault_text(report);
+  }
+}
+
+TEST_P(TensorCopies, ReplacedFieldsAreCheckedWhenUsed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"box_dim.global.b1024.b32 [%map], 0, 0", "box[0] is 0: legal are 1 to 256"},
+      {"box_dim.global.b1024.b32 [%map], 1, 65537", "box[1] is 65535 or more: legal are 1 to 256"},
+      {"box_dim.global.b1024.b32 [%map], 1, 0xffffffff", "box[1] is 65535 or more"},
+      {"element_stride.global.b1024.b32 [%map], 1, 0", "element_strides[1] is 0: legal are 1 to 8"},
+      {"element_stride.global.b1024.b32 [%map], 1, 257",
+       "element_strides[1] is 255 or more: legal are 1 to 8"},
+      {"global_dim.global.b1024.b32 [%map], 0, 0", "dims[0] is 0: legal are 1 to 2^32"},
+      {"global_stride.global.b1024.b64 [%map], 0, 24", "strides_bytes[0] is 24: legal are multiples of 16"},
+      {"global_stride.global.b1024.b64 [%map], 4, 16", "the ordinal of the stride is 4: legal are 0 to 3"},
+      {"rank.global.b1024.b32 [%map], 5", "its rank is 6"},
+      {"rank.global.b1024.b32 [%map], 0xffffffff", "its rank is 255 or more"},
+      {"rank.global.b1024.b32 [%map], 2", "dims[2] is 0"},
+      {"swizzle_mode.global.b1024.b32 [%map], 1", "box[0] takes 128 bytes, more than the 32 of the swizzle"},
+      {"global_address.global.b1024.b64 [%map], 24", "is not a multiple of 16"},
+      {"interleave_layout.global.b1024.b32 [%map], 2",
+       "an interleaved tensor has 3 dimensions or more, not 2"},
+  };
+  for (const auto& [statement, message] : cases) {
+    const LaunchReport report = run(
+        kernel(std::string("  tensormap.replace.tile.") + statement + ";\n" + load_box(512, "0, 0") + kWait));
+    EXPECT_NE(fault_text(report).find(message), std::string::npos) << statement << ": " << fault_text(report);
+  }
+}
+
+TEST_P(TensorCopies, AMapInSharedMemoryIsNone) {
+  const LaunchReport report =
+      run(kernel(made_map() + "  cvta.shared.u64 %map, map_copy;\n" + load_box(512, "0, 0")), 1, 1);
+  EXPECT_NE(fault_text(report).find("lies in shared memory: it must be in .param, .const or .global"),
+            std::string::npos)
+      << fault_text(report);
+}
+
+// --- where a tensor's rows end inside a unit of 16 bytes
+
+// A box of bytes 0, 1, 2, ... in shared memory, stored at 48, 1.
+std::string store_bytes(const std::string& instruction = "cp.async.bulk.tensor.2d.global.shared::cta") {
+  return R"(
+  mov.u32 %r0, 0;
+  mov.u32 %r2, 0x03020100;
+fill:
+  add.u32 %r1, %r0, %s;
+  st.shared.u32 [%r1], %r2;
+  add.u32 %r2, %r2, 0x04040404;
+  add.u32 %r0, %r0, 4;
+  setp.lt.u32 %p2, %r0, 96;
+  @%p2 bra fill;
+  fence.proxy.async.shared::cta;
+  )" + instruction +
+         R"(.bulk_group [%map, {48, 1}], [%s];
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+)";
+}
+
+// As an H200: 77 bytes a row, and bytes 77 to 79 are written too.
+TEST_P(TensorCopies, StoresWriteWholeUnits) {
+  store_to_out = true;
+  map = {.type = TensorType::u8, .dims = {77, 3}, .strides_bytes = {96}, .box = {48, 2}};
+  const LaunchReport report = run(kernel(store_bytes()));
+  ASSERT_EQ(fault_text(report), "");
+  for (uint32_t row = 0; row < 4; ++row)
+    for (uint32_t x = 0; x < 96; ++x) {
+      const auto byte = static_cast<uint8_t>(out[(row * 96 + x) / 4] >> x % 4 * 8);
+      const bool stored = (row == 1 || row == 2) && x >= 48 && x < 80;
+      ASSERT_EQ(byte, stored ? (row - 1) * 48 + x - 48 : 0xaa) << row << ", " << x;
+    }
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].find(
+                "the tensor's rows of 77 elements of 1 byte end inside a unit of 16 bytes, and a "
+                "store writes whole units: 3 bytes after the end of a row change too"),
+            std::string::npos)
+      << report.warnings[0];
+}
+
+TEST_P(TensorCopies, ReductionsTakeWholeUnits) {
+  store_to_out = true;
+  map = {.type = TensorType::u32, .dims = {13, 3}, .strides_bytes = {96}, .box = {12, 1}};
+  std::string body = store_bytes("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add");
+  body.replace(body.find("{48"), 3, "{12");
+  const LaunchReport report = run(kernel(body));
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[24 + 12], 0xaaaaaaaa + 0x03020100);
+  EXPECT_EQ(out[24 + 15], 0xaaaaaaaa + 0x0f0e0d0c);
+  EXPECT_EQ(out[24 + 16], 0xaaaaaaaa);
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_NE(report.warnings[0].find("a reduction writes whole units: 12 bytes"), std::string::npos)
+      << report.warnings[0];
+}
+
+TEST_P(TensorCopies, LoadsTakeElements) {
+  map = {.type = TensorType::u8, .dims = {77, 3}, .strides_bytes = {96}, .box = {48, 1}};
+  const LaunchReport report = run(kernel(load_box(48, "48, 0") + kWait + copy_to_out(12)));
+  ASSERT_EQ(fault_text(report), "");
+  EXPECT_EQ(out[6], words[(48 + 24) / 4]);
+  EXPECT_EQ(out[7], words[(48 + 28) / 4] & 0xff);
+  EXPECT_EQ(out[8], 0u);
+  EXPECT_TRUE(report.warnings.empty());
+}
+
+// 13 words, and memory that ends with them or with their unit.
+TEST_P(TensorCopies, AUnitPastTheMemorysEndIsOutOfBounds) {
+  map = {.type = TensorType::f32, .dims = {13}, .box = {12}};
+  std::string body = store_bytes("cp.async.bulk.tensor.1d.global.shared::cta");
+  body.replace(body.find("{48, 1}"), 7, "{12}");
+  words.resize(16);
+  EXPECT_EQ(fault_text(run(kernel(body))), "");
+  words.resize(13);
+  const LaunchReport report = run(kernel(body));
+  EXPECT_NE(
+      fault_text(report).find("out of bounds: the tensor's rows of 13 elements of 4 bytes end inside a unit "
+                              "of 16 bytes, and a store writes whole units: 12 bytes after the end of a row"),
+      std::string::npos)
+      << fault_text(report);
+}
+
+TEST_P(TensorCopies, Im2colStoresStayInTheTensor) {
+  map = {.type = TensorType::f32,
+         .dims = {16, 4, 4, 2},
+         .strides_bytes = {64, 256, 1024},
+         .im2col = TensorIm2col{
+             .lower = {0, -1}, .upper = {0, 0}, .channels_per_pixel = 8, .pixels_per_column = 4}};
+  const LaunchReport report =
+      run(kernel("  cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%map, {0, 0, 0, "
+                 "0}], [%s];\n"));
+  EXPECT_NE(fault_text(report).find("the bounding box of the im2col map, -1 to 0 in spatial dimension 1"),
+            std::string::npos)
+      << fault_text(report);
+}
+
+TEST_P(TensorCopies, ReductionsTakeNoNegativeCoordinates) {
+  store_to_out = true;
+  map.type = TensorType::u32;
+  for (const char* coordinates : {"{-4, 0}", "{0, -1}"}) {
+    std::string body = reduce_box("add", "1");
+    body.replace(body.find("{48, 0}"), 7, coordinates);
+    const LaunchReport report = run(kernel(body));
+    EXPECT_NE(fault_text(report).find("a store or a reduction takes no negative ones"), std::string::npos)
+        << fault_text(report);
+  }
 }
 
 class LateTensorCopies : public TensorCopies {};
