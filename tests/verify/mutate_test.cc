@@ -4,8 +4,8 @@
 // With ptxas 2,000 mutants are made from a seed ($LEMMA_MUTATE_SEED, else 1) and judged afresh. Without it
 // that test is skipped by name, and the recorded verdicts (ptxas_verdicts.txt, made by `sample_tool record`)
 // are the judge. They are compared with ptxas too, where it is there.
+#include "generate/sampler.h"
 #include "oracle.h"
-#include "sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,9 @@
 #include <map>
 
 namespace lemma::verify_test {
+
+using namespace generate;
+
 namespace {
 
 constexpr int kMutants = 2000;

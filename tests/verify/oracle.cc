@@ -1,7 +1,7 @@
 #include "oracle.h"
 
+#include "generate/sampler.h"
 #include "ptx/parser.h"
-#include "sampler.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
@@ -19,6 +19,9 @@
 #include <unistd.h>
 
 namespace lemma::verify_test {
+
+using namespace generate;
+
 namespace {
 
 std::string temporary_file() {

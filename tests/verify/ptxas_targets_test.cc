@@ -6,8 +6,8 @@
 //
 // ptxas 13 knows no target below sm_75, so nothing is asked of those. A version older than the target itself
 // cannot be asked about either.
+#include "generate/sampler.h"
 #include "oracle.h"
-#include "sampler.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -17,6 +17,9 @@
 #include <map>
 
 namespace lemma::verify_test {
+
+using namespace generate;
+
 namespace {
 
 constexpr std::string_view kNewest = "9.0";

@@ -1,8 +1,8 @@
 // The form tables against each other, through instructions made from them: each is accepted by the parser and
 // the verifier, and no row is superfluous because another accepts all that it does.
+#include "generate/sampler.h"
 #include "ptx/parser.h"
 #include "ptx/shapes.h"
-#include "sampler.h"
 #include "verify/verify.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,9 @@
 #include <set>
 
 namespace lemma::verify_test {
+
+using namespace generate;
+
 namespace {
 
 constexpr int kSamples = 24;

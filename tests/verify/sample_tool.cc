@@ -1,9 +1,9 @@
 // Prints samples or mutants of the form tables with the verifier's verdict, one a line, for looking into what
 // ptxas thinks of them: sample_tool {sample|mutate} SEED COUNT TARGET[@VERSION] [scalar|all|OPCODE-PREFIX]
 // Line: ok|bad TAB kind TAB instruction TAB first error.
+#include "generate/sampler.h"
 #include "oracle.h"
 #include "ptx/parser.h"
-#include "sampler.h"
 #include "verify/verify.h"
 
 #include <cstdio>
@@ -12,6 +12,7 @@
 
 int main(int argc, char** argv) {
   using namespace lemma;
+  using namespace lemma::generate;
   using namespace lemma::verify_test;
   if (argc < 5)
     return 2;

@@ -3,6 +3,8 @@
 //
 // What comes out of sample() should be legal: the rows say so, and ptxas judges the rows. What comes out of
 // mutate() may be legal or not: ptxas and the verifier must agree.
+//
+// Tests: tests/verify/, tests/fuzz/.
 #pragma once
 
 #include "isa/form.h"
@@ -10,16 +12,21 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace lemma::verify_test {
+namespace lemma::generate {
 
 // SplitMix64: the same sequence on every platform, unlike the distributions of <random>.
 class Rng {
 public:
   explicit Rng(uint64_t seed) : state_(seed) {}
+  // Choices are taken from the bytes, one a choice of up to 256, and when they are used up from a sequence
+  // that follows from them: so that a fuzzer which changes a byte changes one choice. The bytes must outlive
+  // it.
+  static Rng of_bytes(std::span<const uint8_t> bytes);
   // Always 0, and no chance is taken.
   static Rng first() {
     Rng rng(0);
@@ -28,7 +35,7 @@ public:
   }
   uint64_t next();
   // 0 .. n-1; n > 0.
-  size_t below(size_t n) { return next() % n; }
+  size_t below(size_t n) { return bytes_.empty() ? next() % n : below_from_bytes(n); }
   bool chance(int percent) { return !first_ && below(100) < static_cast<size_t>(percent); }
   template <class Container>
   const auto& pick(const Container& choices) {
@@ -36,8 +43,11 @@ public:
   }
 
 private:
+  size_t below_from_bytes(size_t n);
+
   uint64_t state_;
   bool first_ = false;
+  std::span<const uint8_t> bytes_;
 };
 
 // An instruction as tokens that a mutation can touch one by one.
@@ -46,6 +56,10 @@ struct Text {
   std::vector<std::string> words; // qualifiers and types, without dots
   std::vector<std::string> operands;
   std::string str() const; // "add.rn.f32 %f1, %f2, %f3;"
+
+  // Of what sample() made: the form, and what each operand is to it. Both live as long as the process.
+  const isa::Form* form = nullptr;
+  std::vector<const isa::OperandSpec*> specs;
 };
 
 // One legal instance of the form for the target, or none when the form is not made for sampling (calls,
@@ -68,8 +82,17 @@ Mutant mutate(const Text& text, Rng& rng);
 // scalar synchronization, control flow. Not matrices, tensors, asynchronous units, textures, video.
 bool is_scalar(isa::Opcode opcode);
 
+// The names of the registers, eight of each type: "%rd" is a prefix of "%rd0" to "%rd7". PTX 8.3 and up has
+// .b128.
+struct RegisterClass {
+  isa::Type type;
+  std::string_view name;
+};
+inline constexpr int kRegistersOfClass = 8;
+std::span<const RegisterClass> register_classes();
+
 // The module around an instruction.
 std::string module_of(std::string_view instruction, std::string_view target = "sm_90a",
                       std::string_view version = "9.0");
 
-} // namespace lemma::verify_test
+} // namespace lemma::generate

@@ -1,11 +1,11 @@
-#include "sampler.h"
+#include "generate/sampler.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-namespace lemma::verify_test {
+namespace lemma::generate {
 
 using isa::Binding;
 using isa::Form;
@@ -17,11 +17,6 @@ using isa::Type;
 
 namespace {
 
-struct RegisterClass {
-  Type type;
-  std::string_view name;
-};
-
 // Registers of the module; eight of each.
 constexpr RegisterClass kRegisters[] = {
     {Type::pred, "%p"}, {Type::b8, "%c"},   {Type::u8, "%uc"},    {Type::s8, "%sc"},  {Type::b16, "%rs"},
@@ -32,8 +27,8 @@ constexpr RegisterClass kRegisters[] = {
 std::string reg(Type type, Rng& rng) {
   for (const RegisterClass& c : kRegisters)
     if (c.type == type)
-      return fmt::format("{}{}", c.name, rng.below(8));
-  return fmt::format("%r{}", rng.below(8));
+      return fmt::format("{}{}", c.name, rng.below(kRegistersOfClass));
+  return fmt::format("%r{}", rng.below(kRegistersOfClass));
 }
 
 Type untyped(int bits) {
@@ -65,6 +60,7 @@ public:
         return std::nullopt;
     Text text;
     text.opcode = isa::to_string(form_.opcode);
+    text.form = &form_;
     do { // some combinations of vector length and type are too wide
       text.words.clear();
       binding_ = {};
@@ -84,6 +80,7 @@ public:
         continue;
       }
       text.operands.push_back(operand(spec));
+      text.specs.push_back(&spec);
     }
     return text;
   }
@@ -311,6 +308,23 @@ std::string like_operand(const std::string& operand, Rng& rng) {
 
 } // namespace
 
+Rng Rng::of_bytes(std::span<const uint8_t> bytes) {
+  Rng rng(bytes.size());
+  for (const uint8_t byte : bytes)
+    rng.state_ = (rng.state_ ^ byte) * 0x100000001b3u;
+  rng.bytes_ = bytes;
+  return rng;
+}
+
+size_t Rng::below_from_bytes(size_t n) {
+  size_t value = 0;
+  for (size_t left = n - 1; left != 0 && !bytes_.empty(); left >>= 8) {
+    value = value << 8 | bytes_.front();
+    bytes_ = bytes_.subspan(1);
+  }
+  return value % n;
+}
+
 uint64_t Rng::next() {
   if (first_)
     return 0;
@@ -503,6 +517,10 @@ bool is_scalar(Opcode opcode) {
                       [&](std::string_view o) { return name.starts_with(o); });
 }
 
+std::span<const RegisterClass> register_classes() {
+  return kRegisters;
+}
+
 std::string module_of(std::string_view instruction, std::string_view target, std::string_view version) {
   std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n"
                                  ".global .align 16 .b8 gvar[256];\n.const .align 16 .b8 cvar[256];\n"
@@ -510,10 +528,10 @@ std::string module_of(std::string_view instruction, std::string_view target, std
                                  version, target);
   for (const RegisterClass& c : kRegisters)
     if (c.type != Type::b128 || version >= "8.3")
-      text += fmt::format(".reg .{} {}<8>;\n", isa::to_string(c.type), c.name);
+      text += fmt::format(".reg .{} {}<{}>;\n", isa::to_string(c.type), c.name, kRegistersOfClass);
   text += ".shared .align 16 .b8 svar[256];\n.local .align 16 .b8 lvar[256];\n.param .align 16 .b8 "
           "lp[64];\nL0:\n";
   return text + std::string(instruction) + "\nL1:\nret;\n}\n";
 }
 
-} // namespace lemma::verify_test
+} // namespace lemma::generate

@@ -1,0 +1,41 @@
+// Whole programs that may do anything: legal instructions of the whole catalogue in random order, with
+// addresses near 0, 2^32, 2^64 and the bounds of every window, forged tensor maps and matrix descriptors,
+// divergent masks, loops, calls and recursion. What such a program does is mostly undefined; a virtual GPU
+// must survive it.
+//
+// Programs whose results are defined: defined.h. Single instructions: sampler.h.
+//
+// Tests: tests/fuzz/.
+#pragma once
+
+#include "generate/sampler.h"
+
+#include <array>
+#include <cstddef>
+
+namespace lemma::generate {
+
+// What the generator must know about the machine that the programs run on.
+struct HostileMachine {
+  uint64_t buffer = 0; // address of the kernel's buffer in global memory, and its size
+  uint32_t buffer_bytes = 0;
+  std::vector<uint64_t> edges; // 64-bit addresses at which something begins or ends
+};
+
+struct HostileProgram {
+  std::string text; // PTX; comments say how it is launched
+  std::string kernel = "k";
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint32_t, 3> block{32, 1, 1};
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
+  uint64_t seed = 0;
+  std::vector<std::byte> params; // of the kernel
+};
+
+HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine);
+
+// The text without the lines (counted from 1): instructions that a verifier refused.
+std::string without_lines(std::string_view text, std::span<const uint32_t> lines);
+
+} // namespace lemma::generate
