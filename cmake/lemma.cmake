@@ -40,7 +40,7 @@ if(LEMMA_PORTABLE)
   # Unused parts of libstdc++ would ask for a glibc newer than need be (arc4random, 2.36).
   target_link_options(lemma_flags INTERFACE -static-libgcc -static-libstdc++ LINKER:--gc-sections)
 endif()
-if(LEMMA_FUZZ)
+if(LEMMA_FUZZ AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(lemma_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 

@@ -416,33 +416,51 @@ bool made_here(const Form& form) {
   return true;
 }
 
+std::optional<Family> family_of(Opcode opcode) {
+  for (const OpcodeFamily& known : kOpcodes)
+    if (known.opcode == opcode)
+      return known.family;
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string_view> scalar_group(Opcode opcode, Type first_type) {
-  for (const OpcodeFamily& known : kOpcodes)
-    if (known.opcode == opcode)
-      return group_of(known.family, first_type);
-  return std::nullopt;
+  const std::optional<Family> family = family_of(opcode);
+  return family ? std::optional(group_of(*family, first_type)) : std::nullopt;
+}
+
+int exact_register_bits(const Spelling& spelling, const OperandSpec& spec) {
+  return register_bits(spelling, spec, false);
+}
+
+Values exact_operand_values(const Spelling& spelling, const OperandSpec& spec) {
+  return operand_values(spelling, spec);
+}
+
+std::vector<Spelling> exact_spellings() {
+  std::vector<Spelling> spellings;
+  for (const Form& form : isa::forms())
+    if (family_of(form.opcode) && made_here(form))
+      for (Spelling& s : spellings_of(form, [](Qual qual) { return !approximate(qual); }))
+        if (!refused(s))
+          spellings.push_back(std::move(s));
+  return spellings;
 }
 
 std::vector<Case> scalar_cases(std::string_view group) {
   std::vector<Case> cases;
   std::set<std::string> seen; // two forms may share a spelling
-  for (const Form& form : isa::forms()) {
-    const auto known = std::find_if(std::begin(kOpcodes), std::end(kOpcodes),
-                                    [&](const OpcodeFamily& k) { return k.opcode == form.opcode; });
-    if (known == std::end(kOpcodes) || !made_here(form))
+  for (const Spelling& s : exact_spellings()) {
+    const Family family = *family_of(s.form->opcode);
+    const std::vector<Type> types = s.types();
+    if (group_of(family, types.empty() ? Type::none : types.front()) != group)
       continue;
-    for (const Spelling& s : spellings_of(form, [](Qual qual) { return !approximate(qual); })) {
-      const std::vector<Type> types = s.types();
-      if (refused(s) || group_of(known->family, types.empty() ? Type::none : types.front()) != group)
-        continue;
-      std::vector<Case> made;
-      add_cases(s, known->family, made);
-      for (Case& c : made)
-        if (seen.insert(c.name).second)
-          cases.push_back(std::move(c));
-    }
+    std::vector<Case> made;
+    add_cases(s, family, made);
+    for (Case& c : made)
+      if (seen.insert(c.name).second)
+        cases.push_back(std::move(c));
   }
   return cases;
 }

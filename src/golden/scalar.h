@@ -9,6 +9,8 @@
 #pragma once
 
 #include "golden/case.h"
+#include "golden/spelling.h"
+#include "golden/values.h"
 #include "isa/form.h"
 
 #include <optional>
@@ -21,5 +23,13 @@ std::optional<std::string_view> scalar_group(isa::Opcode opcode, isa::Type first
 
 // All cases of one group: "integer", "logic", "f32", "f64", "half", "compare", "convert".
 std::vector<Case> scalar_cases(std::string_view group);
+
+// Every spelling that the cases are made of: of instructions whose operands are registers and whose results
+// the ISA (or IEEE 754) defines to the bit.
+std::vector<Spelling> exact_spellings();
+
+// Bits of the register that such an instruction has for an operand (1: a predicate), and what it may hold.
+int exact_register_bits(const Spelling& spelling, const isa::OperandSpec& spec);
+Values exact_operand_values(const Spelling& spelling, const isa::OperandSpec& spec);
 
 } // namespace lemma::golden

@@ -206,9 +206,6 @@ std::string run(const vgpu::Program& program, vgpu::GlobalMemory& memory, const 
   }
   const vgpu::LaunchReport report = vgpu::run_launch(program, *entry, memory, config, limits);
   ++counts.launches;
-  if (getenv("FV"))
-    fmt::print(stderr, "{} {}: {} | {}\n", vgpu::to_string(report.fault.kind), report.fault.place.instruction,
-               report.fault.message, report.stats.warp_instructions);
   counts.warp_instructions += report.stats.warp_instructions;
   ++counts.outcomes[report.ok() ? finished : first_fault + static_cast<size_t>(report.fault.kind)];
   return report.fault.kind == vgpu::FaultKind::internal

@@ -1,0 +1,324 @@
+// differential [--programs N] [--first SEED] [--jobs N] [--batch N] [--device cuda] [--keep FOLDER]
+//
+// Runs the defined programs of the seeds FIRST, FIRST + 1, ... on the virtual GPU and on another device, and
+// compares all that they store, bit for bit. BATCH programs make a module; JOBS processes share the work. A
+// program that differs is reduced, statement by statement, and left in FOLDER (differs-SEED.ptx) with what
+// each device stored. Ends with 1 if one differs, or if nothing was compared.
+//
+// --device cpu compares the virtual GPU with itself under another seed and with asynchronous operations late,
+// which needs no GPU. --device none only runs the programs, all of which must end well. differential --print
+// SEED: the program.
+#include "generate/defined.h"
+#include "lemma/lemma.h"
+#include "numeric/hash.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace lemma;
+using generate::DefinedProgram;
+
+using Bytes = std::vector<std::byte>;
+
+constexpr size_t kOutputBytes = size_t{DefinedProgram::kThreads} * DefinedProgram::kOutputBytes;
+
+struct Options {
+  uint64_t programs = 1000;
+  uint64_t first = 1;
+  unsigned jobs = 1;
+  uint64_t batch = 100;
+  std::string device = "cuda";
+  std::filesystem::path keep = ".";
+};
+
+struct Counts { // shared by the processes
+  std::atomic<uint64_t> next{0};
+  std::atomic<uint64_t> compared{0};
+  std::atomic<uint64_t> statements{0};
+  std::atomic<uint64_t> differing{0};
+  std::atomic<uint64_t> failed{0}; // refused, or faults
+  std::atomic<uint64_t> hash{0};   // of all outputs, in any order
+};
+
+// One device with the buffers of a program.
+class Runner {
+public:
+  Runner(Device device, bool other) : device_(std::move(device)), other_(other) {
+    in_ = take(device_.allocate(size_t{DefinedProgram::kThreads} * DefinedProgram::kInputBytes));
+    out_ = take(device_.allocate(kOutputBytes));
+  }
+
+  // Empty on success.
+  std::string load(const std::string& text) {
+    auto module = device_.load_ptx(text, {.name = "defined.ptx"});
+    if (!module) {
+      std::string why = "refused: " + module.error().text;
+      for (const Message& message : module.error().messages)
+        why += fmt::format("\n  line {}: {}", message.line, message.text);
+      return why;
+    }
+    module_ = std::move(*module);
+    return {};
+  }
+
+  // What the program stored, or why not.
+  Result<Bytes, std::string> run(const DefinedProgram& program) {
+    auto kernel = module_->kernel(program.name());
+    if (!kernel)
+      return Unexpected<std::string>{kernel.error().text};
+    if (!in_.copy_from(program.inputs()) || !out_.fill(0))
+      return Unexpected<std::string>{"the device takes no memory"};
+    LaunchConfig config{.block = {DefinedProgram::kThreads, 1, 1}, .max_instructions = 1000000, .workers = 1};
+    if (other_) {
+      config.seed = 1;
+      config.async = AsyncMode::late;
+    }
+    const auto report = kernel->launch(config, {in_, out_});
+    if (!report)
+      return Unexpected<std::string>{report.error().text};
+    if (!report->ok())
+      return Unexpected<std::string>{fmt::format(
+          "{} at line {}: {}", report->fault ? report->fault->kind : "fault",
+          report->fault ? report->fault->place.ptx_line : 0, report->fault ? report->fault->message : "")};
+    if (report->uninitialized_reads)
+      return Unexpected<std::string>{"it reads what was never written: " +
+                                     report->uninitialized.front().what};
+    Bytes out(kOutputBytes);
+    if (!out_.copy_to(out))
+      return Unexpected<std::string>{"the device gives no memory back"};
+    return out;
+  }
+
+private:
+  template <class T>
+  static T take(Result<T, Error> result) {
+    if (!result) {
+      fmt::print(stderr, "{}\n", result.error().text);
+      std::exit(2);
+    }
+    return std::move(*result);
+  }
+
+  Device device_;
+  bool other_;
+  Buffer in_, out_;
+  std::optional<Module> module_;
+};
+
+class Comparison {
+public:
+  Comparison(const Options& options, Counts& counts)
+      : options_(options), counts_(counts), virtual_gpu_(open("cpu"), false) {
+    if (options.device != "none")
+      other_.emplace(open(options.device), true);
+  }
+
+  void work() {
+    for (;;) {
+      const uint64_t first = counts_.next.fetch_add(options_.batch);
+      const uint64_t end = options_.first + options_.programs;
+      if (first >= end)
+        return;
+      std::vector<DefinedProgram> programs;
+      for (uint64_t seed = first; seed < std::min(end, first + options_.batch); ++seed)
+        programs.emplace_back(seed);
+      compare_all(programs);
+    }
+  }
+
+private:
+  static Device open(const std::string& kind) {
+    auto device = Device::open(kind);
+    if (!device) {
+      fmt::print(stderr, "{}\n", device.error().text);
+      std::exit(2);
+    }
+    return std::move(*device);
+  }
+
+  std::string load(std::span<const DefinedProgram> programs) {
+    const std::string text = DefinedProgram::module_of(programs);
+    if (std::string why = virtual_gpu_.load(text); !why.empty())
+      return "the virtual GPU: " + why;
+    if (other_)
+      if (std::string why = other_->load(text); !why.empty())
+        return options_.device + ": " + why;
+    return {};
+  }
+
+  void compare_all(std::span<DefinedProgram> programs) {
+    if (const std::string why = load(programs); !why.empty()) { // find which: one at a time
+      for (DefinedProgram& program : programs)
+        if (programs.size() > 1)
+          compare_all({&program, 1});
+        else
+          fail(program, why);
+      return;
+    }
+    std::vector<DefinedProgram*> differing;
+    for (DefinedProgram& program : programs) {
+      counts_.statements += program.live_statements();
+      const auto expected = virtual_gpu_.run(program);
+      if (!expected) {
+        fail(program, "the virtual GPU: " + expected.error());
+        continue;
+      }
+      counts_.hash += numeric::hash128(expected->data(), expected->size()).low;
+      if (!other_) {
+        ++counts_.compared;
+        continue;
+      }
+      const auto actual = other_->run(program);
+      if (!actual) {
+        fail(program, options_.device + ": " + actual.error());
+        fmt::print(stderr, "the device may be lost: this process ends\n");
+        std::exit(3);
+      }
+      ++counts_.compared;
+      if (*actual != *expected)
+        differing.push_back(&program);
+    }
+    for (DefinedProgram* program : differing)
+      reduce(*program);
+  }
+
+  void fail(const DefinedProgram& program, const std::string& why) {
+    ++counts_.failed;
+    const auto path = options_.keep / fmt::format("fails-{}.ptx", program.name());
+    std::ofstream(path) << DefinedProgram::module_of({&program, 1});
+    fmt::print("{}: {}\n  {}\n", program.name(), why, path.string());
+    std::fflush(stdout);
+  }
+
+  // Where the outputs first differ; empty: nowhere (or one of them fails).
+  std::string difference(const DefinedProgram& program) {
+    if (!load({&program, 1}).empty())
+      return {};
+    const auto expected = virtual_gpu_.run(program);
+    const auto actual = other_->run(program);
+    if (!expected || !actual)
+      return {};
+    std::string out;
+    size_t words = 0;
+    for (size_t at = 0; at < kOutputBytes; at += 4) {
+      uint32_t a = 0, b = 0;
+      std::memcpy(&a, expected->data() + at, 4);
+      std::memcpy(&b, actual->data() + at, 4);
+      if (a != b && ++words <= 8)
+        out +=
+            fmt::format("// thread {} {}: virtual GPU {:08x}, {} {:08x}\n", at / DefinedProgram::kOutputBytes,
+                        DefinedProgram::output_name(static_cast<uint32_t>(at % DefinedProgram::kOutputBytes)),
+                        a, options_.device, b);
+    }
+    return words ? fmt::format("// {} words differ\n", words) + out : "";
+  }
+
+  // Takes out every statement without which the devices still differ, until none can go.
+  void reduce(DefinedProgram& program) {
+    ++counts_.differing;
+    std::string said = difference(program);
+    const auto path = options_.keep / fmt::format("differs-{}.ptx", program.name());
+    std::ofstream(path) << said << DefinedProgram::module_of({&program, 1});
+    for (bool smaller = true; smaller;) {
+      smaller = false;
+      for (generate::DefinedNode* node : program.nodes()) {
+        if (!node->live)
+          continue;
+        node->live = false;
+        if (const std::string still = difference(program); !still.empty()) {
+          said = still;
+          smaller = true;
+        } else {
+          node->live = true;
+        }
+      }
+    }
+    std::ofstream(options_.keep / fmt::format("differs-{}-reduced.ptx", program.name()))
+        << said << DefinedProgram::module_of({&program, 1});
+    std::string statements;
+    for (const generate::DefinedNode* node : program.nodes())
+      if (node->live)
+        statements += node->before;
+    fmt::print("{} differs; what is left of it:\n{}{}", program.name(), statements, said);
+    std::fflush(stdout);
+  }
+
+  const Options& options_;
+  Counts& counts_;
+  Runner virtual_gpu_;
+  std::optional<Runner> other_;
+};
+
+int run(const Options& options) {
+  void* memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return 2;
+  Counts& counts = *new (memory) Counts;
+  counts.next = options.first;
+  std::filesystem::create_directories(options.keep);
+  const auto begin = std::chrono::steady_clock::now();
+  for (unsigned job = 0; job < options.jobs; ++job)
+    if (fork() == 0) { // each has a context of the driver's own
+      Comparison(options, counts).work();
+      std::fflush(stdout);
+      _exit(0);
+    }
+  bool well = true;
+  for (unsigned job = 0; job < options.jobs; ++job) {
+    int status = 0;
+    wait(&status);
+    well &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("{} programs of {} statements {} {} in {:.1f} s: {} differ, {} failed; outputs {:016x}{}\n",
+             counts.compared.load(), counts.statements.load(),
+             options.device == "none" ? "run on the virtual GPU" : "compared with", options.device, seconds,
+             counts.differing.load(), counts.failed.load(), counts.hash.load(),
+             well ? "" : "; a process did not end well");
+  return well && counts.compared == options.programs && counts.differing == 0 && counts.failed == 0 ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string_view name = argv[i];
+    const auto number = [&] { return std::strtoull(argv[i + 1], nullptr, 0); };
+    if (name == "--programs")
+      options.programs = number();
+    else if (name == "--first")
+      options.first = number();
+    else if (name == "--jobs")
+      options.jobs = static_cast<unsigned>(number());
+    else if (name == "--batch")
+      options.batch = std::max(1ull, number());
+    else if (name == "--device")
+      options.device = argv[i + 1];
+    else if (name == "--keep")
+      options.keep = argv[i + 1];
+    else if (name == "--print") {
+      const DefinedProgram program(number());
+      fmt::print("{}", DefinedProgram::module_of({&program, 1}));
+      return 0;
+    } else {
+      fmt::print(stderr, "no option {}\n", name);
+      return 2;
+    }
+  }
+  return run(options);
+}
