@@ -161,7 +161,10 @@ uint32_t row_pitch(const EncodedTensorMap& map) {
 }
 
 uint64_t shared_bytes(const EncodedTensorMap& map) {
-  return box_bytes(map) / row_bytes(map) * row_pitch(map);
+  const uint64_t bytes = box_bytes(map) / row_bytes(map) * row_pitch(map);
+  // The rows of interleaved boxes are dense, and the last chunk may change places with one after it.
+  const uint64_t line = line_bytes(swizzle_of(map.swizzle));
+  return (bytes + line - 1) / line * line;
 }
 
 std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use) {

@@ -40,7 +40,7 @@ uint64_t box_bytes(const EncodedTensorMap& map);
 // Bytes of one row, and the distance between rows in shared memory.
 uint32_t row_bytes(const EncodedTensorMap& map);
 uint32_t row_pitch(const EncodedTensorMap& map);
-// Shared memory from the first row to the end of the last one's line.
+// Shared memory from the first row to the end of the last line of the swizzle that the box has a chunk in.
 uint64_t shared_bytes(const EncodedTensorMap& map);
 
 // The runs of a box; they cover it.

@@ -261,8 +261,6 @@ MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, Access kind, Te
 
 // --- moving ---
 
-using Buffer = std::shared_ptr<std::vector<std::byte>>;
-
 void copy_out(const TensorCopy& copy, std::vector<std::byte>& box) {
   for (size_t i = 0; i < copy.runs.size(); ++i)
     if (copy.hosts[i])

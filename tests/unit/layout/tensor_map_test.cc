@@ -307,6 +307,20 @@ TEST(TensorBox, TheLargestBoxHasASize) {
   EXPECT_EQ(shared_bytes(encoded(map)), uint64_t{1} << 43);
 }
 
+// Three pixels of 16 bytes; with the 32-byte swizzle the third one may lie where the fourth would.
+TEST(TensorBox, ABoxEndsWithALineOfTheSwizzle) {
+  TensorMap map = image_map();
+  map.interleave = TensorInterleave::b16;
+  map.im2col->pixels_per_column = 3;
+  for (const auto& [swizzle, bytes] :
+       {std::pair{TensorSwizzle::none, 48u}, std::pair{TensorSwizzle::b32, 64u},
+        std::pair{TensorSwizzle::b128, 128u}}) {
+    map.swizzle = swizzle;
+    EXPECT_EQ(box_bytes(encoded(map)), 48u);
+    EXPECT_EQ(shared_bytes(encoded(map)), bytes);
+  }
+}
+
 TEST(TensorBox, OffsetsBeyond64BitsAreNoAddresses) {
   EXPECT_EQ(multiply_add(5, 6, 7), 47u);
   EXPECT_EQ(multiply_add(1, UINT64_MAX, 1), UINT64_MAX);

@@ -34,14 +34,17 @@ constexpr uint64_t kEdges[] = {0,          1,
 // One thread copies by the map at %map; coordinates and im2col offsets are parameters.
 std::string text_of(const std::string& instruction) {
   return R"(
-.visible .entry k(.param .u64 map, .param .u64 x01, .param .u64 x23, .param .u64 x4, .param .u64 new) {
-  .shared .align 1024 .b8 box[65536];
+.visible .entry k(.param .u64 map, .param .u64 x01, .param .u64 x23, .param .u64 x4, .param .u64 new, .param .u64 at) {
   .shared .align 8 .b64 bar;
+  .shared .align 128 .b8 box[4096];
   .reg .b64 %map, %a, %new;
-  .reg .b32 %x<6>, %v;
+  .reg .b32 %x<6>, %v, %s;
   .reg .b16 %h<3>;
   ld.param.u64 %map, [map];
   ld.param.u64 %new, [new];
+  ld.param.u32 %s, [at];
+  mov.u32 %v, box;
+  add.u32 %s, %s, %v;
   ld.param.v2.u32 {%x0, %x1}, [x01];
   ld.param.v2.u32 {%x2, %x3}, [x23];
   ld.param.v2.u32 {%x4, %x5}, [x4];
@@ -62,7 +65,7 @@ std::string coordinates(int rank) {
 
 std::string load(int rank) {
   return "  cp.async.bulk.tensor." + std::to_string(rank) +
-         "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [box], [%map, " + coordinates(rank) +
+         "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%s], [%map, " + coordinates(rank) +
          "], [bar];\n";
 }
 
@@ -80,19 +83,18 @@ std::vector<Instruction> instructions() {
     };
     const std::string d = std::to_string(rank) + "d", at = "[%map, " + coordinates(rank) + "]";
     all.push_back({static_cast<size_t>(rank), false, load(rank)});
-    add(false, "cp.async.bulk.tensor." + d + ".global.shared::cta.tile.bulk_group " + at + ", [box]");
+    add(false, "cp.async.bulk.tensor." + d + ".global.shared::cta.tile.bulk_group " + at + ", [%s]");
     add(false,
-        "cp.reduce.async.bulk.tensor." + d + ".global.shared::cta.add.tile.bulk_group " + at + ", [box]");
+        "cp.reduce.async.bulk.tensor." + d + ".global.shared::cta.add.tile.bulk_group " + at + ", [%s]");
     add(false, "cp.async.bulk.prefetch.tensor." + d + ".L2.global.tile " + at);
     if (rank < 3)
       continue;
     const char* const offsets[] = {"{%h0}", "{%h0, %h1}", "{%h0, %h1, %h2}"};
-    add(true,
-        "cp.async.bulk.tensor." + d + ".global.shared::cta.im2col_no_offs.bulk_group " + at + ", [box]");
+    add(true, "cp.async.bulk.tensor." + d + ".global.shared::cta.im2col_no_offs.bulk_group " + at + ", [%s]");
     add(true, "cp.reduce.async.bulk.tensor." + d + ".global.shared::cta.max.im2col_no_offs.bulk_group " + at +
-                  ", [box]");
+                  ", [%s]");
     add(true, "cp.async.bulk.tensor." + d +
-                  ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes [box], " + at + ", [bar], " +
+                  ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%s], " + at + ", [bar], " +
                   offsets[rank - 3]);
   }
   return all;
@@ -110,8 +112,10 @@ public:
   // A right map for the memory that there is.
   EncodedTensorMap right(size_t rank, bool im2col) {
     TensorMap map{.type = static_cast<TensorType>(random_.below(13)), .address = tensor_};
+    if (rank >= 3)
+      map.interleave = static_cast<TensorInterleave>(random_.below(3));
     const uint32_t element = layout::element_bytes(map.type);
-    uint64_t stride = 16 * (1 + random_.below(8));
+    uint64_t stride = 32 * (1 + random_.below(4));
     for (size_t i = 0; i < rank; ++i) {
       map.dims.push_back(i == 0 ? std::max<uint64_t>(1, stride / element - random_.below(3))
                                 : 1 + random_.below(4));
@@ -123,7 +127,8 @@ public:
           static_cast<uint32_t>(i == 0 ? 16 * (1 + random_.below(2)) / element : 1 + random_.below(4)));
       map.element_strides.push_back(static_cast<uint32_t>(1 + random_.below(2)));
     }
-    map.swizzle = static_cast<TensorSwizzle>(random_.below(4));
+    map.swizzle = map.interleave == TensorInterleave::b32 ? TensorSwizzle::b32
+                                                          : static_cast<TensorSwizzle>(random_.below(4));
     if (im2col) {
       map.box.clear();
       const auto corner = static_cast<int32_t>(random_.below(2));
@@ -150,7 +155,8 @@ public:
     const auto pair = [&](uint64_t low, uint64_t high) { return low | high << 32; };
     const LaunchReport report =
         kernel_.run({at_, pair(coordinate(), coordinate()), pair(coordinate(), coordinate()),
-                     pair(coordinate(), random_.below(2) ? random_.next() : 0), new_value});
+                     pair(coordinate(), random_.below(2) ? random_.next() : 0), new_value,
+                     random_.below(2) ? 4096 - 128 * (1 + random_.below(3)) : 0});
     EXPECT_NE(report.fault.kind, FaultKind::internal) << report.fault.message;
     EXPECT_NE(report.fault.kind, FaultKind::unsupported) << report.fault.message;
     ++(report.ok() ? finished : faulted);
