@@ -142,9 +142,8 @@ struct LaunchConfig {
   Dim3 block{1, 1, 1};       // threads of a CTA
   Dim3 cluster{0, 0, 0};     // CTAs of a cluster; 0: as the kernel declares, else {1, 1, 1}
   uint32_t shared_bytes = 0; // dynamic shared memory of a CTA
-  // cuda: all CTAs must be resident, as grid-wide barriers need. Kernels that read %envreg (the cooperative
-  // groups of CUDA C++) are launched so anyway. cpu: as many CTAs are resident as an H200 holds, whatever
-  // this says.
+  // All CTAs are resident at once, as grid-wide barriers need; a grid too large for that is refused. Kernels
+  // that read %envreg (this_grid().sync() of CUDA C++) are launched so anyway.
   bool cooperative = false;
 
   // cpu only; a GPU does as it likes.

@@ -206,6 +206,7 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
                             .cluster = config.cluster[0] ? config.cluster : Dim3{1, 1, 1},
                             .explicit_cluster = config.cluster[0] != 0,
                             .dynamic_shared_bytes = config.shared_bytes,
+                            .cooperative = config.cooperative || kernel.reads_envreg,
                             .seed = config.seed,
                             .deterministic = config.deterministic,
                             .async = config.async == AsyncMode::late ? vgpu::AsyncMode::late

@@ -76,6 +76,11 @@ struct DecodedInst {
       ptx::kNone; // index in ptx::Function::instructions; kNone: made by the decoder, not counted
 };
 
+struct FrameRange {
+  uint32_t begin = 0; // bytes from the frame's begin, half open
+  uint32_t end = 0;
+};
+
 // A decoded function.
 struct Code {
   const ptx::Function* function = nullptr;
@@ -94,6 +99,9 @@ struct Code {
   std::vector<uint32_t> inst_to_pc; // ptx instruction index -> pc; one past the last: the end of the body
   std::vector<Slot> registers;      // by ptx register; of a vector register, its first component
   std::vector<bool> tracked;        // by ptx register: what was written is recorded
+  // What of the frame tells whether a loop has come round: all but the registers that hold clocks and what
+  // was computed from them.
+  std::vector<FrameRange> loop_state;
 
   Slot register_slot(uint32_t reg, int component) const {
     Slot slot = registers[reg];

@@ -160,6 +160,9 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   case SplitState::polling:
     waiting.reason = "its loop only polls memory that nobody changes";
     break;
+  case SplitState::sleeping:
+    waiting.reason = "nothing: it sleeps";
+    break;
   case SplitState::ready:
     waiting.reason = "nothing: it is ready";
     break;

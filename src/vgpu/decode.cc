@@ -1,5 +1,6 @@
 #include "vgpu/decode.h"
 
+#include "vgpu/clock_registers.h"
 #include "vgpu/decoder.h"
 #include "vgpu/flow.h"
 #include "vgpu/written.h"
@@ -84,6 +85,7 @@ public:
     code_.param_area_offset = static_cast<uint32_t>(align_up(code_.frame_bytes, 64));
     code_.frame_bytes = code_.param_area_offset + code_.param_bytes * kWarpSize;
     find_unwritten_reads(code_, blocks, order, ranges);
+    find_loop_state(code_);
   }
 
 private:

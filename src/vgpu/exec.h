@@ -72,9 +72,10 @@ private:
 
 class Exec {
 public:
-  LaneMask active = 0; // lanes that execute this instruction: the split's, less those whose guard is false
-  LaneMask mask = 0;   // the split's lanes
-  uint32_t pc = 0;     // of this instruction; a handler that returns Step::jumped has set it
+  LaneMask active = 0;   // lanes that execute this instruction: the split's, less those whose guard is false
+  LaneMask mask = 0;     // the split's lanes
+  uint32_t pc = 0;       // of this instruction; a handler that returns Step::jumped has set it
+  uint64_t executed = 0; // instructions, since the warp's slice began
   std::byte* bases[2] = {nullptr, nullptr}; // frame, constant pool
   Warp* warp = nullptr;
   Cta* cta = nullptr;
@@ -169,8 +170,7 @@ public:
   Step fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
                 std::vector<std::string> notes = {});
   void uninitialized(const DecodedInst& in, int lane, std::string what);
-  // Notes that something another warp can see, or the passing of time, happened: the warp is not merely
-  // polling.
+  // Notes that something happened which another warp can see: the warp is not merely polling.
   void effect() { ++warp->effects; }
   void note_approximate() { approximate = true; }
   bool approximate = false;

@@ -59,8 +59,14 @@ enum class SplitState : uint8_t {
   at_barrier,    // waits at a CTA barrier
   at_cluster_barrier,
   at_mbarrier, // a try_wait waits for a phase to complete
-  polling,     // its loop came round with nothing changed
+  polling,     // its loop came round with nothing changed but, perhaps, the clock
+  sleeping,    // nanosleep
 };
+
+// Virtual time, in ticks of 2 GHz (about an H200's 1.98 GHz). See waiting.h.
+inline constexpr uint64_t kTicksPerNs = 2;
+inline constexpr uint64_t kTicksPerInstruction = 4; // of a warp
+inline constexpr uint64_t kNever = UINT64_MAX;
 
 struct Split {
   LaneMask mask = 0;
@@ -78,14 +84,24 @@ struct Split {
   bool mbarrier_parity = false;
   bool timed_out = false;        // the try_wait has waited long enough: it runs again, to say that
   uint64_t timeout_snapshot = 0; // hash of the state when it last did; 0: it has not
-  std::vector<CallFrame> stack;  // back(): the running function
-  // Detection of loops that only poll; see warp.cc.
+  // The last test_wait that failed, and Warp::effects then.
+  uint32_t failed_test_pc = ptx::kNone;
+  uint64_t failed_test_effects = 0;
+  std::vector<CallFrame> stack; // back(): the running function
+  // Detection of loops that only poll; see waiting.cc.
   uint64_t backward_jumps = 0; // since the last effect
   uint64_t snapshot = 0;       // hash of the state at a backward jump
   uint32_t snapshot_pc = ptx::kNone;
   uint64_t compare_until = 0; // in backward jumps
   uint64_t effects_seen = 0;  // Warp::effects when backward_jumps was last reset
   uint64_t last_poll = 0;     // what it waited in last; see WarpRunner::moved
+  // Waiting for the clock; see waiting.h.
+  uint64_t wake = kNever;         // not ready: when it goes on though nothing else has happened
+  uint64_t clock_read_at = 0;     // Warp::effects when it last read a clock, and 1 more; 0: it has not
+  uint64_t clock_state = 0;       // hash of the state in which it last waited for the clock
+  uint32_t clock_rounds = 0;      // so often has the clock moved since, and it came back in that state
+  bool woken_by_clock = false;    // since it last waited
+  uint64_t ran_before_others = 0; // instructions since other ready parts of the warp last ran
 };
 
 struct Warp {
@@ -165,6 +181,8 @@ struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas; // by rank
   AsyncQueue async;
   ClusterBarrier barrier;
+  uint64_t clock = 0;          // virtual time at the begin of the current pass over the warps
+  uint64_t next_wake = kNever; // no split that waits for the clock goes on before
 
   bool is_finished() const {
     return std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) { return cta->is_finished(); });
@@ -177,6 +195,7 @@ struct LaunchConfig {
   Dim3 cluster{1, 1, 1};
   bool explicit_cluster = false; // the launch, or the kernel, names a cluster, be it of one CTA
   uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false; // all CTAs are resident, and %envreg1 and %envreg2 name a workspace
   uint64_t seed = 0;
   bool deterministic = false;
   AsyncMode async = AsyncMode::eager;
@@ -186,8 +205,6 @@ struct LaunchConfig {
   std::function<void(uint64_t done, uint64_t total)> progress; // CTAs; called now and then; may be null
   unsigned workers = 0;                                        // host threads; 0: all cores
 };
-
-inline constexpr uint64_t kTicksPerNs = 2; // of Launch::clock: about an H200's 1.98 GHz
 
 struct Launch {
   const Program* program = nullptr;
@@ -199,11 +216,12 @@ struct Launch {
   uint32_t static_shared_bytes = 0; // of one CTA, reserved bytes not included
   uint32_t dynamic_shared_offset = 0;
   uint32_t sm_count = 0;
+  uint32_t warps_per_sm = 0;
   uint64_t grid_id = 1;
+  uint64_t workspace = 0; // cooperative: its address
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> clock{
-      0};                  // in ticks; moves with executed instructions and sleep; %clock64, %globaltimer
-  std::mutex report_mutex; // guards `report` and what follows, and keeps printed text whole
+  std::atomic<uint64_t> clock{0}; // the latest that any cluster's clock has been
+  std::mutex report_mutex;        // guards `report` and what follows, and keeps printed text whole
   LaunchReport report;
   std::unordered_map<const DecodedInst*, uint64_t>
       uninitialized_at; // index in report.uninitialized or past it

@@ -1,7 +1,7 @@
 // The mbarrier object. See mbarrier.h.
 #include "vgpu/mbarrier.h"
 
-#include "vgpu/warp.h"
+#include "vgpu/waiting.h"
 
 #include <fmt/format.h>
 

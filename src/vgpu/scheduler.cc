@@ -5,13 +5,15 @@
 // until a quantum of instructions is over. New clusters start when no resident one can run, and each time a
 // quantum runs out: a CTA that spins may be waiting for one that has not started.
 //
-// Deadlock: `epoch_` counts turns in which something moved. A cluster that had an idle turn within the
-// current epoch stays idle until the epoch changes; when every resident cluster is idle in the same epoch and
-// no further one may start, nothing can ever move again.
+// `epoch_` counts turns in which something moved. A cluster that had an idle turn within the current epoch
+// stays idle until the epoch changes. When every resident cluster is idle in the same epoch and no further
+// one may start, only time can move: the clocks jump to where the first part of a warp goes on that waits for
+// one (waiting.h). If none does, it is a deadlock.
 #include "vgpu/scheduler.h"
 
 #include "vgpu/deadlock.h"
 #include "vgpu/mix.h"
+#include "vgpu/waiting.h"
 #include "vgpu/warp.h"
 
 #include <fmt/format.h>
@@ -20,14 +22,17 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <new>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 namespace lemma::vgpu {
 namespace {
 
 constexpr uint64_t kTurnInstructions = 400'000; // of a cluster
-constexpr uint64_t kWarpSlice = 20'000;         // of a warp within a turn
+// Of a warp within a turn: the warps of a cluster advance near evenly, as on a GPU.
+constexpr uint64_t kWarpSlice = 512;
 
 enum class Turn { finished, idle, preempted };
 
@@ -44,6 +49,7 @@ public:
   Turn run() {
     runner_.moved = false;
     const uint64_t effects_at_begin = total_effects();
+    wake_by_clock(cluster_);
     allow_time_outs(cluster_);
     look_again();
     uint64_t executed = 0;
@@ -58,22 +64,32 @@ public:
       if (!in_pass && !find_more())
         break;
     }
-    if (executed >= kTurnInstructions)
+    if (executed >= kTurnInstructions) {
+      // A turn in which nothing was done that another warp could see: loops that wait, and that count how
+      // long they do, are not found to poll. What else would only go on when nothing can move goes on now.
+      if (total_effects() == effects_at_begin)
+        find_more();
       return Turn::preempted;
+    }
     return runner_.moved || total_effects() != effects_at_begin ? Turn::preempted : Turn::idle;
   }
 
 private:
   // Every warp runs for a slice, if it can. Returns the instructions executed.
   uint64_t pass() {
-    uint64_t executed = 0;
+    wake_by_clock(cluster_);
+    uint64_t executed = 0, longest = 0;
     for (const auto& cta : cluster_.ctas) {
       for (size_t i = 0; i < cta->warps.size(); ++i) {
         Warp& warp = cta->warps[(cta->next_warp + i) % cta->warps.size()];
-        if (!warp.splits.empty())
-          executed += runner_.run(*cta, warp, kWarpSlice);
+        if (warp.splits.empty())
+          continue;
+        const uint64_t count = runner_.run(*cta, warp, kWarpSlice);
+        executed += count;
+        longest = std::max(longest, count);
       }
     }
+    cluster_.clock += longest * kTicksPerInstruction;
     return executed;
   }
 
@@ -194,6 +210,8 @@ private:
       if (finished_ == cluster_count_)
         return nullptr;
       if (running_ == 0) { // all resident clusters are idle, none may start
+        if (jump_clock())
+          continue;
         deadlocked_ = true;
         launch_.stop.store(true);
         return nullptr;
@@ -203,6 +221,7 @@ private:
   }
 
   void end_turn(std::unique_ptr<Cluster> cluster, Turn turn, uint64_t epoch) {
+    move_clock(cluster->clock);
     if (turn == Turn::idle && epoch == epoch_) {
       idle_.push_back(std::move(cluster));
       return;
@@ -210,7 +229,7 @@ private:
     if (turn != Turn::idle) {
       ++epoch_;
       for (auto& sleeper : idle_)
-        ready_.push_back(std::move(sleeper));
+        resume(std::move(sleeper));
       idle_.clear();
     }
     if (turn == Turn::finished) {
@@ -222,6 +241,29 @@ private:
     }
     start_more_ |= turn == Turn::preempted;
     ready_.push_back(std::move(cluster));
+  }
+
+  void move_clock(uint64_t to) { launch_.clock.store(std::max(launch_.clock.load(), to)); }
+
+  // An idle cluster gets a turn. It has waited meanwhile: its clock catches up.
+  void resume(std::unique_ptr<Cluster> cluster) {
+    cluster->clock = std::max(cluster->clock, launch_.clock.load());
+    ready_.push_back(std::move(cluster));
+  }
+
+  // All wait: does one wait for time? The clock moves there.
+  bool jump_clock() {
+    uint64_t wake = kNever;
+    for (const auto& cluster : idle_)
+      wake = std::min(wake, cluster->next_wake);
+    if (wake == kNever)
+      return false;
+    move_clock(wake);
+    for (auto& cluster : idle_)
+      if (cluster->next_wake <= launch_.clock.load())
+        resume(std::move(cluster));
+    std::erase(idle_, nullptr);
+    return true;
   }
 
   std::unique_ptr<Cluster> start_cluster() {
@@ -240,6 +282,8 @@ private:
     cluster->linear_id = id;
     cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
     cluster->async.reset(launch_.config.async, launch_.config.seed);
+    cluster->clock = started_ <= resident_limit_ ? 0 : launch_.clock.load(); // in the place of one that ended
+    cluster->next_wake = kNever;
     cluster->barrier = {.expected = static_cast<uint32_t>(product(launch_.config.block) * product(size))};
     cluster->ctas.resize(product(size));
     for (uint32_t rank = 0; rank < cluster->ctas.size(); ++rank) {
@@ -364,6 +408,40 @@ std::string check_cluster(const ptx::LaunchBounds& bounds, const LaunchConfig& c
   return {};
 }
 
+// A cooperative grid is resident as a whole.
+std::string check_cooperative(const LaunchConfig& config, const MachineLimits& limits,
+                              uint64_t shared_bytes) {
+  const uint64_t size = product(config.cluster);
+  const uint64_t resident = resident_ctas(limits, product(config.block), shared_bytes) / size * size;
+  if (!config.cooperative || product(config.grid) <= resident)
+    return {};
+  return fmt::format(
+      "a cooperative launch, as a kernel that reads %envreg needs, has all of its CTAs resident "
+      "at once: the grid has {}, and of these, with {} threads and {} bytes of shared memory "
+      "each, the machine holds {}",
+      product(config.grid), product(config.block), shared_bytes - kSharedReservedBytes, resident);
+}
+
+// What a cooperative launch has its grid-wide barrier in. The driver's layout, zeroed: the size, then the
+// barrier's word (cooperative_groups/details/driver_abi.h).
+class Workspace {
+public:
+  explicit Workspace(GlobalMemory& memory) : memory_(memory) {
+    constexpr uint64_t kBytes = 8;
+    const Allocation* allocation = memory.allocate(kBytes, "the grid's workspace");
+    if (!allocation)
+      throw std::bad_alloc();
+    address_ = allocation->base;
+  }
+  ~Workspace() { memory_.free(address_); }
+  Workspace(const Workspace&) = delete;
+  uint64_t address() const { return address_; }
+
+private:
+  GlobalMemory& memory_;
+  uint64_t address_;
+};
+
 } // namespace
 
 std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
@@ -401,6 +479,8 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
     return fmt::format(
         "the kernel needs {} bytes of shared memory ({} of them dynamic): a CTA has at most {}", shared,
         config.dynamic_shared_bytes, limits.max_shared_bytes_per_cta);
+  if (std::string wrong = check_cooperative(config, limits, shared + kSharedReservedBytes); !wrong.empty())
+    return wrong;
   uint64_t param_bytes = 0;
   for (size_t i = 0; i < entry.function->params.size(); ++i)
     param_bytes = entry.param_offsets[i] + entry.function->params[i].size_bytes;
@@ -423,7 +503,11 @@ LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory&
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
   launch.dynamic_shared_offset = launch.shared_bytes - config.dynamic_shared_bytes;
   launch.sm_count = limits.sm_count;
+  launch.warps_per_sm = limits.threads_per_sm / kWarpSize;
   launch.grid_id = ++grids;
+  std::optional<Workspace> workspace;
+  if (config.cooperative)
+    launch.workspace = workspace.emplace(memory).address();
   const auto begin = std::chrono::steady_clock::now();
   const uint64_t resident = resident_ctas(limits, product(config.block), launch.shared_bytes);
   Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster))).run();

@@ -1,5 +1,7 @@
 #include "vgpu/special_registers.h"
 
+#include "vgpu/waiting.h"
+
 namespace lemma::vgpu {
 namespace {
 
@@ -63,11 +65,8 @@ Step read_lane(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
-// Clocks move with executed instructions and nanosleep; reading one counts as progress, since a loop with a
-// timeout ends.
-Step read_clock(Exec& x, const DecodedInst& in) {
-  x.effect();
-  const uint64_t ticks = x.launch->clock.fetch_add(1, std::memory_order_relaxed) + x.warp->instructions * 4;
+Step run_read_clock(Exec& x, const DecodedInst& in) {
+  const uint64_t ticks = read_clock(x);
   uint64_t value = ticks;
   switch (static_cast<SpecialRegister>(in.imm)) {
   case SpecialRegister::clock_hi:
@@ -113,7 +112,7 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
   case S::warpid:
     return x.warp->index;
   case S::nwarpid:
-    return 64;
+    return x.launch->warps_per_sm;
   case S::smid:
     return x.cta->sm;
   case S::nsmid:
@@ -126,6 +125,11 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
     return config.explicit_cluster;
   case S::gridid:
     return x.launch->grid_id;
+  // Where CUDA C++'s cooperative groups find the grid's workspace (cooperative_groups/details/driver_abi.h).
+  case S::envreg1:
+    return x.launch->workspace >> 32;
+  case S::envreg2:
+    return x.launch->workspace & UINT32_MAX;
   // What an H200 gives for these is in tests/unit/vgpu/cluster_test.cc.
   case S::total_smem_size:
     return (x.launch->static_shared_bytes + config.dynamic_shared_bytes + kSharedUnitBytes - 1) /
@@ -139,7 +143,7 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
   case S::reserved_smem_offset_cap:
     return kSharedReservedBytes;
   default:
-    return 0; // performance monitors, environment registers, other offsets of the reserved region
+    return 0; // performance monitors, other environment registers, other offsets of the reserved region
   }
 }
 
@@ -170,10 +174,14 @@ Handler special_register_reader(SpecialRegister sreg) {
   case SpecialRegister::globaltimer:
   case SpecialRegister::globaltimer_lo:
   case SpecialRegister::globaltimer_hi:
-    return read_clock;
+    return run_read_clock;
   default:
     return read_uniform;
   }
+}
+
+bool reads_clock(const DecodedInst& in) {
+  return in.handler == run_read_clock;
 }
 
 } // namespace lemma::vgpu

@@ -11,4 +11,7 @@ namespace lemma::vgpu {
 // DecodedInst::width the bytes of the destination's lanes (0: a predicate).
 Handler special_register_reader(isa::SpecialRegister sreg);
 
+// Whether it reads %clock or %globaltimer, or a part of one.
+bool reads_clock(const DecodedInst& in);
+
 } // namespace lemma::vgpu

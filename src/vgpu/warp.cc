@@ -1,7 +1,4 @@
-// A loop polls if its state at a backward jump comes round again with nothing changed: same registers, and no
-// effect (store, arrival, clock read) in between. What it reads from memory must then be the same each time,
-// so it goes on for ever unless somebody else writes. Comparing states is dear, so it is done only after 64,
-// 128, 256, ... jumps without an effect, and then for a short window; a loop that computes pays about 2%.
+// Which part of a warp runs, and how parts meet. See warp.h.
 #include "vgpu/warp.h"
 
 #include "vgpu/program.h"
@@ -12,26 +9,8 @@
 namespace lemma::vgpu {
 namespace {
 
-constexpr uint64_t kFirstSnapshot = 64;         // backward jumps
-constexpr uint64_t kGiveWayAfter = 4096;        // instructions while other parts are ready
+constexpr uint64_t kGiveWayAfter = 1024;        // instructions while other parts are ready
 constexpr uint32_t kMaxLocalBytes = 512 * 1024; // a lane: what sm_90 can address
-
-uint64_t hash_state(const Split& split) {
-  uint64_t hash = 0x9e3779b97f4a7c15u ^ split.mask;
-  for (const CallFrame& call : split.stack) {
-    const auto* words = reinterpret_cast<const uint64_t*>(call.frame->data);
-    const size_t count = call.code->frame_bytes / 8;
-    uint64_t h[4] = {hash, hash + 1, hash + 2, hash + 3};
-    size_t i = 0;
-    for (; i + 4 <= count; i += 4)
-      for (int j = 0; j < 4; ++j)
-        h[j] = std::rotl((h[j] ^ words[i + j]) * 0xff51afd7ed558ccdu, 31);
-    for (; i < count; ++i)
-      h[0] = std::rotl((h[0] ^ words[i]) * 0xff51afd7ed558ccdu, 31);
-    hash = (h[0] ^ std::rotl(h[1], 17)) * 0xc4ceb9fe1a85ec53u ^ h[2] ^ std::rotl(h[3], 29) ^ call.return_pc;
-  }
-  return hash;
-}
 
 bool same_place(const Split& a, const Split& b) {
   return a.pc == b.pc && a.stack == b.stack;
@@ -40,6 +19,7 @@ bool same_place(const Split& a, const Split& b) {
 // `into` goes on with the lanes of `from` too, which is at the same place: what alloca has taken for either
 // stays taken.
 void take_lanes(Split& into, const Split& from) {
+  into.ran_before_others = std::max(into.ran_before_others, from.ran_before_others);
   for (size_t i = 0; i < into.stack.size(); ++i)
     into.stack[i].alloca_bytes = std::max(into.stack[i].alloca_bytes, from.stack[i].alloca_bytes);
 }
@@ -97,31 +77,6 @@ bool reserve_local(Warp& warp, uint32_t bytes_per_lane) {
   return true;
 }
 
-bool notice_backward_jump(Exec& x) {
-  Split& split = x.warp->splits[x.split];
-  if (split.effects_seen != x.warp->effects) {
-    split.effects_seen = x.warp->effects;
-    split.backward_jumps = 0;
-    split.snapshot_pc = ptx::kNone;
-    split.compare_until = 0;
-  }
-  const uint64_t jumps = ++split.backward_jumps;
-  if (jumps < kFirstSnapshot)
-    return false;
-  if (split.snapshot_pc == x.pc && jumps <= split.compare_until) {
-    if (hash_state(split) == split.snapshot) {
-      split.pc = split.wait_pc = x.pc;
-      split.state = SplitState::polling;
-      return true;
-    }
-  } else if (std::has_single_bit(jumps)) {
-    split.snapshot = hash_state(split);
-    split.snapshot_pc = x.pc;
-    split.compare_until = jumps + std::clamp<uint64_t>(jumps / 32, 2, 256);
-  }
-  return false;
-}
-
 void leave_inactive_behind(Exec& x) {
   const LaneMask others = x.mask & ~x.active;
   if (!others)
@@ -138,64 +93,6 @@ void wake_collectives(Warp& warp) {
   for (Split& split : warp.splits)
     if (split.state == SplitState::at_collective)
       split.state = SplitState::ready;
-}
-
-void wake_polling(Warp& warp) {
-  for (Split& split : warp.splits)
-    if (split.state == SplitState::polling) {
-      split.state = SplitState::ready;
-      split.effects_seen = warp.effects;
-      split.compare_until = split.backward_jumps + 256;
-    }
-}
-
-Step wait_at_mbarrier(Exec& x, const Cta& owner, uint32_t offset, bool parity) {
-  leave_inactive_behind(x);
-  Split& split = x.warp->splits[x.split];
-  split.pc = split.wait_pc = x.pc;
-  split.state = SplitState::at_mbarrier;
-  split.mbarrier_rank = owner.rank;
-  split.mbarrier_offset = offset;
-  split.mbarrier_parity = parity;
-  return Step::reschedule;
-}
-
-void wake_mbarrier_waiters(Cluster& cluster, const Cta& owner, uint32_t offset) {
-  for (const auto& cta : cluster.ctas)
-    for (Warp& warp : cta->warps)
-      for (Split& split : warp.splits)
-        if (split.state == SplitState::at_mbarrier && split.mbarrier_rank == owner.rank &&
-            split.mbarrier_offset == offset) {
-          split.state = SplitState::ready;
-          split.timeout_snapshot = 0;
-        }
-}
-
-// A split that comes back to its try_wait in the state it left in has nothing new to say; it stays.
-TimeOuts time_out_mbarrier_waiters(Cluster& cluster) {
-  TimeOuts result;
-  for (const auto& cta : cluster.ctas)
-    for (Warp& warp : cta->warps)
-      for (Split& split : warp.splits) {
-        if (split.state != SplitState::at_mbarrier)
-          continue;
-        const uint64_t state = hash_state(split) ^ warp.effects;
-        if (state == split.timeout_snapshot)
-          continue;
-        result.any = true;
-        result.moved |= split.last_poll != state;
-        split.timeout_snapshot = split.last_poll = state;
-        split.timed_out = true;
-        split.state = SplitState::ready;
-      }
-  return result;
-}
-
-void allow_time_outs(Cluster& cluster) {
-  for (const auto& cta : cluster.ctas)
-    for (Warp& warp : cta->warps)
-      for (Split& split : warp.splits)
-        split.timeout_snapshot = 0;
 }
 
 // --- Exec: waiting for lanes
@@ -282,21 +179,29 @@ WarpRunner::WarpRunner(Launch& launch) : launch_(launch) {
   exec_.launch = &launch;
 }
 
-// The split to run: deepest call, lowest pc. With `give_way`, any other ready one than the current if there
-// is one.
-size_t WarpRunner::pick(bool give_way) const {
-  const std::vector<Split>& splits = exec_.warp->splits;
-  size_t best = SIZE_MAX;
-  for (size_t i = 0; i < splits.size(); ++i) {
-    if (splits[i].state != SplitState::ready || (give_way && i == exec_.split))
-      continue;
-    if (best == SIZE_MAX || splits[i].stack.size() > splits[best].stack.size() ||
-        (splits[i].stack.size() == splits[best].stack.size() && splits[i].pc < splits[best].pc))
-      best = i;
+// The split to run: deepest call, lowest pc. One that has run long while others were ready comes after them.
+size_t WarpRunner::pick() {
+  std::vector<Split>& splits = exec_.warp->splits;
+  if (splits.size() == 1) {
+    splits[0].ran_before_others = 0;
+    return splits[0].state == SplitState::ready ? 0 : SIZE_MAX;
   }
-  if (best == SIZE_MAX && give_way)
-    return pick(false);
-  return best;
+  const auto best_of = [&](bool all) {
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < splits.size(); ++i) {
+      if (splits[i].state != SplitState::ready || (!all && splits[i].ran_before_others >= kGiveWayAfter))
+        continue;
+      if (best == SIZE_MAX || splits[i].stack.size() > splits[best].stack.size() ||
+          (splits[i].stack.size() == splits[best].stack.size() && splits[i].pc < splits[best].pc))
+        best = i;
+    }
+    return best;
+  };
+  if (const size_t best = best_of(false); best != SIZE_MAX)
+    return best;
+  for (Split& split : splits) // all have had their turn
+    split.ran_before_others = 0;
+  return best_of(true);
 }
 
 void WarpRunner::load(size_t split) {
@@ -353,7 +258,7 @@ void WarpRunner::check_written(const DecodedInst& in) {
       check(in.ops[i].reg, exec_.active);
 }
 
-uint64_t WarpRunner::execute(uint64_t budget) {
+void WarpRunner::execute(uint64_t budget) {
   Exec& x = exec_;
   join_meeting_splits();
   const uint32_t meeting = meeting_pc();
@@ -361,10 +266,10 @@ uint64_t WarpRunner::execute(uint64_t budget) {
   if (!alone)
     budget = std::min(budget, kGiveWayAfter);
   const DecodedInst* insts = x.code->insts.data();
-  uint64_t executed = 0;
+  const uint64_t begin = x.executed, end = begin + budget;
   uint64_t lanes = 0;
   Step step = Step::next;
-  while (executed < budget) {
+  while (x.executed < end) {
     const DecodedInst& in = insts[x.pc];
     LaneMask active = x.mask;
     if (in.guarded) {
@@ -373,7 +278,7 @@ uint64_t WarpRunner::execute(uint64_t budget) {
     }
     x.active = active;
     const bool counted = in.source != ptx::kNone;
-    executed += counted;
+    x.executed += counted;
     if (counted)
       lanes += active == kAllLanes ? kWarpSize : std::popcount(active);
     if (in.checks_init)
@@ -394,12 +299,12 @@ uint64_t WarpRunner::execute(uint64_t budget) {
       break;
   }
   // A handler that rescheduled has left the splits as they must be; otherwise the split goes on from here.
+  const uint64_t executed = x.executed - begin;
   if (step == Step::next || step == Step::jumped)
     x.warp->splits[x.split].pc = x.pc;
   x.stats.warp_instructions += executed;
   x.stats.lane_instructions += lanes;
   x.warp->instructions += executed;
-  return executed;
 }
 
 uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
@@ -407,15 +312,14 @@ uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
   exec_.warp = &warp;
   exec_.bases[1] = launch_.program->constants();
   exec_.split = SIZE_MAX;
+  exec_.executed = 0;
   const uint64_t limit = launch_.config.max_instructions;
-  uint64_t executed = 0;
-  bool give_way = false;
-  while (executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
-    const size_t next = pick(give_way);
+  while (exec_.executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
+    const size_t next = pick();
     if (next == SIZE_MAX)
       break;
     load(next);
-    uint64_t slice = budget - executed;
+    uint64_t slice = budget - exec_.executed;
     if (limit) {
       if (warp.instructions >= limit) {
         exec_.fault(exec_.code->insts[exec_.pc], FaultKind::too_many_instructions,
@@ -424,13 +328,13 @@ uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
       }
       slice = std::min(slice, limit - warp.instructions);
     }
-    const size_t parts = warp.splits.size();
-    const uint64_t count = execute(slice);
-    executed += count;
-    give_way = parts > 1 && warp.splits.size() > 1 && count >= kGiveWayAfter;
+    const uint64_t before = exec_.executed;
+    execute(slice);
+    if (warp.splits.size() > 1 && exec_.split < warp.splits.size())
+      warp.splits[exec_.split].ran_before_others += exec_.executed - before;
     note_waiting(warp);
   }
-  return executed;
+  return exec_.executed;
 }
 
 // Has a part come to wait in a new state?

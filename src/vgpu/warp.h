@@ -1,11 +1,12 @@
-// Runs one warp: picks which of its diverged parts goes on, joins parts that meet, and finds loops that only
-// poll.
+// Runs one warp: picks which of its diverged parts goes on, and joins parts that meet.
 //
 // Order: the deepest call first, then the lowest pc (see flow.h: parts then meet as early as the program
 // allows). So that a spinning part never starves the one it waits for, a part that has run long while others
 // were ready gives way.
 //
-// Tests: tests/unit/vgpu/warp_test.cc, tests/programs/divergence.
+// Not here: how a part waits for memory, an mbarrier or time (waiting.h).
+//
+// Tests: tests/unit/vgpu/core_test.cc, tests/programs/divergence.
 #pragma once
 
 #include "vgpu/exec.h"
@@ -27,12 +28,12 @@ public:
   bool used_approximate() const { return exec_.approximate; }
 
 private:
-  size_t pick(bool give_way) const;
+  size_t pick();
   void load(size_t split);
   bool join_meeting_splits();
   uint32_t meeting_pc() const;
-  // Executes the loaded split; returns the number of instructions executed.
-  uint64_t execute(uint64_t budget);
+  // Executes the loaded split; Exec::executed counts.
+  void execute(uint64_t budget);
   void check_written(const DecodedInst& in);
   void note_waiting(Warp& warp);
 
@@ -49,10 +50,6 @@ Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes
 // Makes sure that every lane has this much local memory; false if a lane may not have so much.
 bool reserve_local(Warp& warp, uint32_t bytes_per_lane);
 
-// A backward jump of the current split to x.pc. True if its loop only polls: the handler returns
-// Step::reschedule.
-bool notice_backward_jump(Exec& x);
-
 // Leaves the current split to its active lanes: the others go on after this instruction as a split of their
 // own.
 void leave_inactive_behind(Exec& x);
@@ -60,25 +57,7 @@ void leave_inactive_behind(Exec& x);
 // The lanes of a warp are no more: the cluster's barrier does not wait for them.
 void leave_cluster_barrier(Cluster& cluster, Warp& warp, LaneMask lanes); // handlers/cluster.cc
 
-// Makes the current split, whose active lanes are `lanes`, wait at an mbarrier for the completion of a phase:
-// a try_wait that has failed returns with what this says. Lanes that are not active go on after the
-// instruction.
-Step wait_at_mbarrier(Exec& x, const Cta& owner, uint32_t offset, bool parity);
-// A phase of the mbarrier has completed: those who wait at it run their try_wait again.
-void wake_mbarrier_waiters(Cluster& cluster, const Cta& owner, uint32_t offset);
-// Nothing else can move: waiting try_waits return false once, unless they have done so before in the same
-// state.
-struct TimeOuts {
-  bool any = false;   // one may go on
-  bool moved = false; // ... and is in another state than when it did so last
-};
-TimeOuts time_out_mbarrier_waiters(Cluster& cluster);
-// Something may have changed that a waiting loop looks at: all may time out again.
-void allow_time_outs(Cluster& cluster);
-
 // Lets splits that wait for lanes look again (lanes have exited or arrived).
 void wake_collectives(Warp& warp);
-// Lets polling splits look again; their next round is compared with the last.
-void wake_polling(Warp& warp);
 
 } // namespace lemma::vgpu

@@ -6,6 +6,7 @@
 #include "vgpu/builtins.h"
 #include "vgpu/decode.h"
 #include "vgpu/decoder.h"
+#include "vgpu/waiting.h"
 #include "vgpu/warp.h"
 
 #include <fmt/format.h>
@@ -469,15 +470,14 @@ bool select_end(Decoder&, const ptx::Instruction& instruction, DecodedInst& in) 
   return true;
 }
 
-// The clocks move on; others may run meanwhile. A loop that does nothing but sleep still only polls.
+// Others may run meanwhile. A loop that does nothing but sleep still only polls.
 Step run_nanosleep(Exec& x, const DecodedInst& in) {
   constexpr uint32_t kLongestNs = 1'000'000;
   uint32_t longest = 0;
   for_lanes(x.active, [&](int lane) {
     longest = std::max(longest, std::min(kLongestNs, static_cast<uint32_t>(x.src_lane(in, 0, lane))));
   });
-  x.launch->clock.fetch_add(longest * kTicksPerNs, std::memory_order_relaxed);
-  return Step::next;
+  return start_sleep(x, longest);
 }
 
 bool select_nanosleep(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {

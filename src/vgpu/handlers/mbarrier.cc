@@ -11,7 +11,7 @@
 #include "vgpu/mbarrier.h"
 
 #include "vgpu/handlers/async_operands.h"
-#include "vgpu/warp.h"
+#include "vgpu/waiting.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ struct MbarrierPlan {
   bool drop = false, expect_tx = false, no_complete = false, completes_tx = false;
   bool has_count = false;
   bool parity = false;   // of a wait: by parity, not by state
-  bool may_park = false; // try_wait
+  bool may_park = false; // try_wait: at once
 };
 
 const MbarrierPlan& plan_of(const DecodedInst& in) {
@@ -186,7 +186,8 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   if (step != Step::next)
     return step;
   Split& split = x.warp->splits[x.split];
-  if (plan.may_park && done == 0 && same && !split.timed_out)
+  const bool waits = done == 0 && same && !split.timed_out && (plan.may_park || test_failed_again(x));
+  if (waits)
     return wait_at_mbarrier(x, *first.cta, first.offset, first_parity);
   split.timed_out = false;
   x.set_pred(in, 0, done);

@@ -33,7 +33,7 @@ uint64_t Kernel::uninitialized_buffer(uint64_t bytes, std::string name) {
 }
 
 std::string Kernel::check() {
-  return entry_ ? check_launch(*program_, *entry_, config_) : "there is no kernel";
+  return entry_ ? check_launch(*program_, *entry_, config_, limits_) : "there is no kernel";
 }
 
 LaunchReport Kernel::run(std::initializer_list<uint64_t> arguments) {
@@ -45,7 +45,7 @@ LaunchReport Kernel::run(std::initializer_list<uint64_t> arguments) {
   config_.params.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
   const std::string refused = check();
   EXPECT_EQ(refused, "");
-  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_) : LaunchReport{};
+  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, limits_) : LaunchReport{};
 }
 
 std::string fault_text(const LaunchReport& report) {

@@ -18,7 +18,8 @@ public:
   explicit Kernel(const std::string& text);
 
   GlobalMemory& memory() { return memory_; }
-  LaunchConfig& config() { return config_; } // block defaults to one warp
+  LaunchConfig& config() { return config_; }  // block defaults to one warp
+  MachineLimits& limits() { return limits_; } // an H200's
 
   // A buffer's address. Uninitialized ones are poisoned.
   uint64_t uninitialized_buffer(uint64_t bytes, std::string name = "buffer");
@@ -44,6 +45,7 @@ public:
 private:
   GlobalMemory memory_;
   LaunchConfig config_;
+  MachineLimits limits_;
   std::unique_ptr<Program> program_;
   const Code* entry_ = nullptr;
 };

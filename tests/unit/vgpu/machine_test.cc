@@ -1,5 +1,5 @@
 // Sizes of the machines: a launch that one takes and another does not.
-#include "vgpu/machine.h"
+#include "kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -34,6 +34,18 @@ TEST(Machine, OneBetweenIsTheNearestBelow) {
   EXPECT_EQ(limits_of(Arch{72}).sm_count, limits_of(Arch{70}).sm_count);
   EXPECT_EQ(limits_of(Arch{103}).sm_count, limits_of(Arch{100}).sm_count);
   EXPECT_EQ(limits_of(Arch{121}).ctas_per_sm, 24u);
+}
+
+TEST(Machine, WarpsOfAnSmDiffer) {
+  for (const auto& [sm, warps] : {std::pair{75, 32u}, {80, 64u}, {86, 48u}, {90, 64u}, {120, 48u}}) {
+    Kernel kernel(
+        ".visible .entry k(.param .u64 out) { .reg .b64 %rd; .reg .b32 %r; ld.param.u64 %rd, [out];\n"
+        "mov.u32 %r, %nwarpid; st.global.u32 [%rd], %r; ret; }");
+    kernel.limits() = limits_of(Arch{sm});
+    const uint64_t out = kernel.buffer(std::vector<uint32_t>(32));
+    ASSERT_TRUE(kernel.run({out}).ok());
+    EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], warps);
+  }
 }
 
 } // namespace
