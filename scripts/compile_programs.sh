@@ -4,6 +4,7 @@
 #
 # usage: scripts/compile_programs.sh [--check] [NAME...]
 #   --check   write nothing; fail if a committed .ptx is not what this nvcc makes
+# A line "// compile_programs: -arch=compute_80" of a .cu chooses another target than compute_90a.
 #   NVCC      environment: the nvcc to use; else the one in PATH, else /usr/local/cuda/bin/nvcc
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,7 +32,9 @@ for source in tests/programs/*/*.cu examples/*/*.cu; do
   fi
   count=$((count + 1))
   target=${source%.cu}.ptx
-  "$nvcc" -std=c++17 -ptx -arch=compute_90a -lineinfo "$source" -o "$scratch/raw.ptx"
+  arch=$(sed -n 's|^// compile_programs: -arch=compute_||p' "$source")
+  arch=${arch:-90a}
+  "$nvcc" -std=c++17 -ptx "-arch=compute_$arch" -lineinfo "$source" -o "$scratch/raw.ptx"
   # .file directives name no place on this machine: sources from the repository's root, headers from cuda/.
   sed -E "/^[[:space:]]*\.file[[:space:]]/ {
             s|\"$PWD/|\"|
@@ -43,7 +46,7 @@ for source in tests/programs/*/*.cu examples/*/*.cu; do
     echo "$source: an absolute path is left in a .file directive" >&2
     failed=1
   fi
-  "$ptxas" -c -arch=sm_90a "$scratch/$name.ptx" -o "$scratch/$name.cubin"
+  "$ptxas" -c "-arch=sm_$arch" "$scratch/$name.ptx" -o "$scratch/$name.cubin"
   if [ $check = 0 ]; then
     cp "$scratch/$name.ptx" "$target"
   elif ! cmp -s "$scratch/$name.ptx" "$target"; then

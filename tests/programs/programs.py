@@ -9,6 +9,7 @@ Add a program: a folder NAME with NAME.cu (or a hand-written NAME.ptx), `scripts
 function here.
 """
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -69,12 +70,13 @@ class Launch:
     grid: tuple
     block: tuple
     args: list
-    entry: Optional[str] = None
+    entry: Optional[str] = None  # part of the name; of that one of the module's kernels
     smem: int = 0
     cluster: Optional[tuple] = None  # as the kernel declares, or none
     lines: Optional[list] = (
         None  # what the kernel prints, in any order; only lines that start with "p: " count
     )
+    late: bool = False  # --async=late; the virtual GPU only
 
 
 @dataclass
@@ -1302,6 +1304,184 @@ def conversions():
         "cvt.rzi.s32.f32 %r13, %f1;",
     )
     return Program([Launch((cdiv(n, 64),), (64,), args)], mutant)
+
+
+# ---- Libraries ---------------------------------------------------------------------------------------------
+#
+# The kernels that CUB launches, with the launches that its dispatch makes of them on sm_90
+# (cub/device/dispatch/dispatch_*.cuh). What one leaves in memory for the next is known, so each is compared.
+
+SMALL, LARGE = 3000, 30000  # items: one tile or less, and several
+
+
+def tile_status(tiles):
+    """Of decoupled look-back, as an init kernel leaves it: 32 of padding, then the tiles, none of them known."""
+    return np.array([0] * 32 + [99] * tiles, np.uint64)
+
+
+def zeros(count):
+    """Words that a kernel reads and writes, and that are nobody's business afterwards."""
+    return In(np.zeros(count, np.uint32))
+
+
+@program
+def cub_radix_sort_keys():
+    keys = words(rng(), LARGE)
+    few = keys[:SMALL]
+    none = np.zeros(1, np.uint8)
+    single = [In(few), Out(np.sort(few)), Value("u64", 0), Value("u64", 0)]
+    single += [Value("u32", SMALL), Value("s32", 0), Value("s32", 32), Bytes(none)]
+    launches = [Launch((1,), (256,), single, "SingleTile")]
+    # The last tile of 2048 is filled up with the greatest key, which moves no start.
+    padded = np.append(keys, np.full(-LARGE % 2048, U32, np.uint32))
+    histograms = [np.bincount(padded >> 8 * i & 255, minlength=256) for i in range(4)]
+    starts = [np.cumsum(h) - h for h in histograms]
+    bins, starts = u32(np.concatenate(histograms)), u32(np.concatenate(starts))
+    counting = [Out(bins), In(keys), Value("u32", LARGE), Value("s32", 0), Value("s32", 32), Bytes(none)]
+    launches += [
+        Launch((6,), (128,), counting, "RadixSortHistogram"),
+        Launch((4,), (256,), [InOut(bins, starts)], "RadixSortExclusiveSum"),
+    ]
+    tile = 384 * 20
+    for i in range(4):
+        ordered = keys[np.argsort(keys >> 8 * i & 255, kind="stable")]
+        args = [zeros(cdiv(LARGE, tile) * 256), zeros(1), Value("u64", 0), In(starts[i * 256 : i * 256 + 256])]
+        args += [Out(ordered), In(keys), Value("u64", 0), Value("u64", 0)]
+        args += [Value("s32", LARGE), Value("s32", 8 * i), Value("s32", 8), Bytes(none)]
+        launches.append(Launch((cdiv(LARGE, tile),), (384,), args, "Onesweep"))
+        keys = ordered
+    assert (keys == np.sort(keys)).all()
+    # The counts of the tiles before, less their lowest bit.
+    mutant = Mutant("and.b32 %r1725, %r223, 1073741823;", "and.b32 %r1725, %r223, 1073741822;")
+    return Program(launches, mutant)
+
+
+@program
+def cub_radix_sort_pairs():
+    r = rng()
+    keys, values = words(r, LARGE), words(r, LARGE)
+    keys[::7] = keys[0]  # equal keys keep the order of their values
+    order = np.argsort(keys[:SMALL], kind="stable")
+    none = np.zeros(1, np.uint8)
+    single = [In(keys[:SMALL]), Out(keys[order]), In(values[:SMALL]), Out(values[order])]
+    single += [Value("u32", SMALL), Value("s32", 0), Value("s32", 32), Bytes(none)]
+    launches = [Launch((1,), (256,), single, "SingleTile")]
+    tile = 384 * 23
+    for i in range(4):
+        digits = keys >> 8 * i & 255
+        order = np.argsort(digits, kind="stable")
+        counts = np.bincount(digits, minlength=256)
+        args = [zeros(cdiv(LARGE, tile) * 256), zeros(1), Value("u64", 0), In(u32(np.cumsum(counts) - counts))]
+        args += [Out(keys[order]), In(keys), Out(values[order]), In(values)]
+        args += [Value("s32", LARGE), Value("s32", 8 * i), Value("s32", 8), Bytes(none)]
+        launches.append(Launch((cdiv(LARGE, tile),), (384,), args, "Onesweep"))
+        keys, values = keys[order], values[order]
+    mutant = Mutant("and.b32 %r2417, %r369, 1073741823;", "and.b32 %r2417, %r369, 1073741822;")
+    return Program(launches, mutant)
+
+
+@program
+def cub_scan():
+    n = LARGE
+    tiles = cdiv(n, 128 * 24)
+    values = words(rng(), n).astype(np.int32)
+    sums = np.cumsum(values, dtype=np.int32)
+    none = Bytes(np.zeros(1, np.uint8))
+    args = [In(values), Out(sums), In(tile_status(tiles)), Value("s32", 0), none, none, Value("u32", n)]
+    return Program(
+        [
+            Launch((1,), (128,), [Out(tile_status(tiles)), Value("s32", tiles)], "ScanInit"),
+            Launch((tiles,), (128,), args, "DeviceScanKernel"),
+        ],
+        # A tile that never says that its sum is known.
+        Mutant("mov.u32 %r941, 101;", "mov.u32 %r941, 99;", "hang"),
+    )
+
+
+@program
+def cub_select():
+    n = LARGE
+    tiles = cdiv(n, 384 * 17)
+    values = words(rng(), n).astype(np.int32)
+    odd = values[values & 1 == 1]
+    selected = np.zeros(n, np.int32)
+    selected[: len(odd)] = odd
+    none = Bytes(np.zeros(1, np.uint8))
+    context = np.zeros(5, np.uint64)  # the only partition: the first and the last, of n items
+    context[0], context[1] = 0x0101, n
+    args = [In(values), Value("u64", 0), Out(selected), Out(u32([len(odd)])), In(tile_status(tiles)), none, none]
+    args += [Value("s32", n), Value("s32", tiles), Bytes(context), Bytes(np.zeros(1, np.uint64))]
+    init = [Out(tile_status(tiles)), Value("s32", tiles), Out(u32([0]))]
+    return Program(
+        [Launch((1,), (128,), init, "CompactInit"), Launch((tiles,), (384,), args, "SelectSweep")],
+        Mutant("and.b32 %r240, %r239, 1;", "and.b32 %r240, %r239, 2;"),
+    )
+
+
+@program
+def cg_grid_reduce():
+    n, ctas, block = 50000, 264, 64
+    values = words(rng(), n)
+    padded = np.zeros(cdiv(n, ctas * block) * ctas * block, np.uint32)
+    padded[:n] = values
+    partial = padded.reshape(-1, ctas, block).sum(axis=(0, 2), dtype=np.uint32)
+    total = values.sum(dtype=np.uint32)
+    args = [In(values), Out(partial), Out(u32([int(total)])), Out(values * total), Value("u32", n)]
+    # CTAs that do not arrive.
+    mutant = Mutant("atom.add.release.gpu.u32 %r62,[%rd13],%r63;", "ld.acquire.gpu.u32 %r62,[%rd13];", "hang")
+    return Program([Launch((ctas,), (block,), args)], mutant)
+
+
+def both_modes(*launches):
+    return [dataclasses.replace(launch, late=late) for late in (False, True) for launch in launches]
+
+
+def cuda_barrier(mutant):
+    tiles, tile = 9, 512
+    values = rng().randint(-(2**20), 2**20, (tiles, tile)).astype(np.int32)
+    args = [In(values), Out(2 * values + values[:, ::-1]), Value("s32", tiles)]
+    return Program(both_modes(Launch((1,), (128,), args, "mirror_sums")), mutant)
+
+
+@program
+def cuda_barrier_sm80():
+    # Who does not wait sees it when copies are late.
+    wait = "mbarrier.test_wait.shared.b64 p, [%r19], %rd7;"
+    return cuda_barrier(Mutant(wait, "setp.eq.u32 p, %r19, %r19;"))
+
+
+@program
+def cuda_barrier_sm90():
+    wait = "mbarrier.try_wait.shared.b64 p, [%r11], %rd6;"
+    return cuda_barrier(Mutant(wait, "setp.eq.u32 p, %r11, %r11;"))
+
+
+def cuda_pipeline(mutant):
+    r, tiles, tile = rng(), 11, 256
+    values = words(r, tiles * tile).reshape(tiles, tile)
+    sums = (values * np.arange(1, tile + 1, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
+    steps = words(r, tiles * tile).reshape(tiles, tile)
+    added = steps.copy()
+    added[1:] += steps[:-1]
+    return Program(
+        both_modes(
+            Launch((1,), (96,), [In(values), Out(sums), Value("s32", tiles)], "specialized"),
+            Launch((1,), (tile,), [In(steps), Out(added), Value("s32", tiles)], "own"),
+        ),
+        mutant,
+    )
+
+
+@program
+def cuda_pipeline_sm80():
+    wait = "{.reg .pred %p;mbarrier.test_wait.parity.shared.b64 %p, [%r21], %r22;selp.u16 %rs28, 1, 0, %p;}"
+    return cuda_pipeline(Mutant(wait, "mov.u16 %rs28, 1;", "hang"))
+
+
+@program
+def cuda_pipeline_sm90():
+    wait = "mbarrier.try_wait.parity.shared.b64 p, [%r21], %r22;"
+    return cuda_pipeline(Mutant(wait, "setp.eq.u32 p, %r21, %r21;", "hang"))
 
 
 # ---- Tensor cores ------------------------------------------------------------------------------------------

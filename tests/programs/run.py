@@ -65,6 +65,15 @@ def flat(array):
     return np.ascontiguousarray(array).ravel()
 
 
+def entry_name(ptx, part):
+    """The name of the one kernel of the file that has the part in its name."""
+    names = re.findall(r"\.entry\s+([\w$]+)", ptx.read_text())
+    found = [name for name in names if name == part] or [name for name in names if part in name]
+    if len(found) != 1:
+        raise Failure(f"{len(found)} kernels are called {part}")
+    return found[0]
+
+
 class Runner:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -73,7 +82,9 @@ class Runner:
         """Runs one launch of a .ptx and raises Failure unless everything is as expected."""
         command = [self.options.lemma, "run", str(ptx), "--device", self.options.device, *extra]
         if launch.entry:
-            command += ["--entry", launch.entry]
+            command += ["--entry", entry_name(ptx, launch.entry)]
+        if launch.late:
+            command += ["--async", "late"]
         command += ["--grid", ",".join(map(str, launch.grid)), "--block", ",".join(map(str, launch.block))]
         if launch.cluster:
             command += ["--cluster", ",".join(map(str, launch.cluster))]
@@ -81,7 +92,7 @@ class Runner:
             command += ["--smem", str(launch.smem)]
         outputs = []
         for i, argument in enumerate(launch.args):
-            stem = ptx.with_suffix("") / f"{launch.entry or 'entry'}.{i}"
+            stem = ptx.with_suffix("") / f"argument.{i}"
             stem.parent.mkdir(exist_ok=True)
             read, written = f"{stem}.in", f"{stem}.out"
             if isinstance(argument, (programs.In, programs.InOut, programs.Bytes)):
@@ -135,6 +146,9 @@ class Runner:
         if complaints:
             raise Failure(f"{launch.entry or 'launch'}: " + "\n".join(complaints), 0)
 
+    def launches(self, program):
+        return [launch for launch in program.launches if self.options.device == "cpu" or not launch.late]
+
     def run(self, name):
         """(passed, one line or more)"""
         program = programs.programs[name]()
@@ -142,7 +156,7 @@ class Runner:
         original = self.folder / f"{name}.ptx"
         original.write_text(text)
         try:
-            for launch in program.launches:
+            for launch in self.launches(program):
                 self.launch(original, launch, [])
         except Failure as failure:
             return False, f"{name}: FAILED\n{failure}"
@@ -151,7 +165,7 @@ class Runner:
         mutant, outcome = self.folder / f"{name}.mutant.ptx", program.mutant.outcome
         mutant.write_text(mutate(text, program.mutant))
         try:
-            for launch in program.launches:
+            for launch in self.launches(program):
                 self.launch(mutant, launch, ["--max-instructions", str(MUTANT_INSTRUCTIONS)])
         except Failure as failure:
             if failure.status == (0 if outcome == "differs" else 1):
@@ -181,8 +195,9 @@ def check_mutants(ptxas):
             try:
                 path = pathlib.Path(folder) / f"{name}.ptx"
                 path.write_text(mutate((FOLDER / name / f"{name}.ptx").read_text(), make().mutant))
+                target = re.search(r"^\.target\s+(\w+)", path.read_text(), re.M)[1]
                 done = subprocess.run(
-                    [ptxas, "-c", "-arch=sm_90a", path, "-o", os.devnull], capture_output=True, text=True
+                    [ptxas, "-c", f"-arch={target}", path, "-o", os.devnull], capture_output=True, text=True
                 )
                 if done.returncode:
                     raise ValueError(done.stderr.strip())
