@@ -58,9 +58,9 @@ vgpu::Step run_counted(vgpu::Exec& x, const vgpu::DecodedInst& in) {
     const auto known = handler_table().index.find(handler);
     if (known != handler_table().index.end())
       ++counting->handlers[known->second];
+    static const isa::Form* const forms = isa::forms().data();
     if (in.source != ptx::kNone)
-      ++counting->forms[static_cast<size_t>(c.code->function->instructions[in.source].form -
-                                            isa::forms().data())];
+      ++counting->forms[static_cast<size_t>(c.code->function->instructions[in.source].form - forms)];
     return handler(x, in);
   }
   std::terminate(); // code that count_handlers() did not see
@@ -183,9 +183,9 @@ std::shared_ptr<const ptx::Module> parse_and_verify(std::string& text, Execution
   return nullptr;
 }
 
-std::string run(const vgpu::Program& program, vgpu::GlobalMemory& memory, const HostileProgram& made,
-                vgpu::AsyncMode async, ExecutionCounts& counts) {
-  const vgpu::Code* entry = program.find(made.kernel);
+std::string run(const vgpu::Program& program, vgpu::GlobalMemory& memory, const generate::HostileLaunch& made,
+                const std::string& kernel, vgpu::AsyncMode async, ExecutionCounts& counts) {
+  const vgpu::Code* entry = program.find(kernel);
   const vgpu::LaunchConfig config{.grid = made.grid,
                                   .block = made.block,
                                   .cluster = made.cluster,
@@ -220,7 +220,7 @@ std::string check(HostileProgram& made, ExecutionCounts& counts) {
     return failure;
   const std::optional<isa::Target> target = isa::parse_target(module->targets.front());
   vgpu::GlobalMemory memory;
-  const vgpu::Allocation* buffer = memory.allocate(kBufferBytes, "buf", made.seed % 2 == 1);
+  const vgpu::Allocation* buffer = memory.allocate(kBufferBytes, "buf", made.text.size() % 2 == 1);
   if (!buffer || buffer->base != vgpu::kGlobalBase)
     return "the buffer does not lie where the program expects it";
   const auto program = vgpu::Program::load(std::move(module), memory, vgpu::Arch{target->sm});
@@ -229,9 +229,10 @@ std::string check(HostileProgram& made, ExecutionCounts& counts) {
     return {};
   }
   count_handlers(**program, counts);
-  for (const vgpu::AsyncMode async : {vgpu::AsyncMode::eager, vgpu::AsyncMode::late})
-    if (failure = run(**program, memory, made, async, counts); !failure.empty())
-      return failure;
+  for (const generate::HostileLaunch& launch : made.launches)
+    for (const vgpu::AsyncMode async : {vgpu::AsyncMode::eager, vgpu::AsyncMode::late})
+      if (failure = run(**program, memory, launch, made.kernel, async, counts); !failure.empty())
+        return failure;
   return {};
 }
 

@@ -32,11 +32,11 @@ layout::EncodedTensorMap some_map(Rng& rng, const HostileMachine& machine) {
   map.type = static_cast<TensorType>(rng.below(13));
   const uint64_t element = layout::element_bytes(map.type);
   uint64_t bytes = 16 * (1 + rng.below(8));
-  map.last[0] = static_cast<uint32_t>(bytes / element - 1);
+  map.dims[0] = bytes / element;
   for (size_t i = 1; i < layout::kMaxTensorRank; ++i) {
-    map.last[i] = static_cast<uint32_t>(rng.below(4));
+    map.dims[i] = 1 + rng.below(4);
     map.strides_bytes[i - 1] = bytes;
-    bytes *= map.last[i] + 1;
+    bytes *= map.dims[i];
   }
   map.box[0] = static_cast<uint16_t>(16 * (1 + rng.below(4)) / element);
   for (size_t i = 1; i < layout::kMaxTensorRank; ++i)
@@ -45,7 +45,7 @@ layout::EncodedTensorMap some_map(Rng& rng, const HostileMachine& machine) {
   map.swizzle = static_cast<TensorSwizzle>(rng.chance(60) ? 0 : rng.below(4));
   map.oob_fill = static_cast<TensorFill>(rng.below(2));
   if (map.rank >= 3 && rng.chance(25)) {
-    map.is_im2col = true;
+    map.mode = layout::TensorMode::im2col;
     map.channels = static_cast<uint16_t>(16 / element);
     map.pixels = static_cast<uint16_t>(1 + rng.below(8));
   }
@@ -79,23 +79,26 @@ std::vector<std::byte> some_params(Rng& rng, const HostileMachine& machine) {
   return params;
 }
 
-void choose_launch(HostileProgram& program, Rng& rng, bool warpgroups, bool clusters) {
+HostileLaunch some_launch(Rng& rng, const HostileMachine& machine, bool warpgroups, bool clusters) {
+  HostileLaunch launch;
   const uint32_t threads = warpgroups && rng.chance(90) ? 128
                            : rng.chance(50)             ? 32
                            : rng.chance(50)             ? 64
                                                         : 1 + static_cast<uint32_t>(rng.below(128));
-  program.block = {threads, 1, 1};
+  launch.block = {threads, 1, 1};
   if (threads % 2 == 0 && rng.chance(10))
-    program.block = {2, threads / 2, 1};
+    launch.block = {2, threads / 2, 1};
   if (rng.chance(clusters ? 20 : 1)) {
     const uint32_t size = rng.chance(80) ? 2 : 4;
-    program.cluster = {size, 1, 1};
-    program.grid = {size, 1, 1};
+    launch.cluster = {size, 1, 1};
+    launch.grid = {size, 1, 1};
   } else {
-    program.grid = {1 + static_cast<uint32_t>(rng.chance(75) ? 0 : rng.below(4)), 1, 1};
+    launch.grid = {1 + static_cast<uint32_t>(rng.chance(75) ? 0 : rng.below(4)), 1, 1};
   }
-  program.dynamic_shared_bytes = rng.chance(80) ? 0 : 16 * static_cast<uint32_t>(rng.below(64));
-  program.seed = rng.chance(50) ? 0 : 1 + rng.below(1000);
+  launch.dynamic_shared_bytes = rng.chance(80) ? 0 : 16 * static_cast<uint32_t>(rng.below(64));
+  launch.seed = rng.chance(50) ? 0 : 1 + rng.below(1000);
+  launch.params = some_params(rng, machine);
+  return launch;
 }
 
 constexpr std::string_view kTargets[] = {"sm_90a", "sm_90a", "sm_90a",  "sm_90a",
@@ -116,16 +119,17 @@ HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine) {
   leaf.write(1 + rng.below(5));
   recursive.write(1 + rng.below(5));
   const bool clusters = isa::parse_target(target)->sm >= 90;
-  choose_launch(program, rng, kernel.has_warpgroup_instructions(), clusters);
-  program.params = some_params(rng, machine);
-
+  for (int i = 0; i < HostileProgram::kLaunches; ++i) {
+    const HostileLaunch launch = some_launch(rng, machine, kernel.has_warpgroup_instructions(), clusters);
+    program.text += fmt::format(
+        "// grid {} block {} cluster {} dynamic shared {} seed {} params {:02x}\n",
+        fmt::join(launch.grid, ","), fmt::join(launch.block, ","), fmt::join(launch.cluster, ","),
+        launch.dynamic_shared_bytes, launch.seed,
+        fmt::join(std::span(reinterpret_cast<const uint8_t*>(launch.params.data()), launch.params.size()),
+                  ""));
+    program.launches.push_back(launch);
+  }
   const bool calls = kernel.calls();
-  program.text = fmt::format(
-      "// grid {} block {} cluster {} dynamic shared {} seed {}\n// params {:02x}\n",
-      fmt::join(program.grid, ","), fmt::join(program.block, ","), fmt::join(program.cluster, ","),
-      program.dynamic_shared_bytes, program.seed,
-      fmt::join(std::span(reinterpret_cast<const uint8_t*>(program.params.data()), program.params.size()),
-                ""));
   program.text += fmt::format(".version 9.0\n.target {}\n.address_size 64\n"
                               ".global .align 128 .b8 gvar[4096];\n.global .align 128 .b8 gmap[128];\n"
                               ".const .align 16 .b8 cvar[2048];\n.shared .align 1024 .b8 svar[16384];\n"

@@ -22,15 +22,21 @@ struct HostileMachine {
   std::vector<uint64_t> edges; // 64-bit addresses at which something begins or ends
 };
 
-struct HostileProgram {
-  std::string text; // PTX; comments say how it is launched
-  std::string kernel = "k";
+struct HostileLaunch {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{32, 1, 1};
   std::array<uint32_t, 3> cluster{1, 1, 1};
   uint32_t dynamic_shared_bytes = 0;
   uint64_t seed = 0;
   std::vector<std::byte> params; // of the kernel
+};
+
+struct HostileProgram {
+  static constexpr int kLaunches = 4;
+
+  std::string text; // PTX; comments say how it is launched
+  std::string kernel = "k";
+  std::vector<HostileLaunch> launches;
 };
 
 HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine);

@@ -48,6 +48,8 @@ size_t weight_of(std::string_view name) {
     return 30;
   if (starts_with_any(name, kMatrix))
     return 400;
+  if (name == "cvt" || name.starts_with("set")) // of which there are so many
+    return name == "cvt" ? 1500 : 400;
   return starts_with_any(name, kMemory) ? 250 : 100;
 }
 
