@@ -62,8 +62,8 @@ lemma_status lemma_device_open(const char* kind, lemma_device** device);
 void lemma_device_close(lemma_device* device);
 const char* lemma_device_name(const lemma_device* device);
 
-/* Zeroed memory, or poisoned (0xCB; on "cpu" a read before the first write is reported). The address is the
- * kernel's. */
+/* Zeroed memory, or poisoned (0xCB on "cuda"; on "cpu" bytes that the launch's seed changes, and their use
+ * before the first write is reported). The address is the kernel's. */
 lemma_status lemma_allocate(lemma_device* device, uint64_t size_bytes, int poisoned, uint64_t* address);
 lemma_status lemma_free(lemma_device* device, uint64_t address);
 /* The range must lie inside one allocation. */

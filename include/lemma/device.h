@@ -55,8 +55,9 @@ struct DeviceInfo {
 
 struct AllocateOptions {
   std::string name = {}; // for messages: "arg 2 (buf)"
-  bool poisoned =
-      false; // filled with 0xCB, and on "cpu" a read before the first write is reported; else zeros
+  // Not zeros: 0xCB on "cuda"; on "cpu" bytes that LaunchConfig::seed changes, and their use before the first
+  // write is reported.
+  bool poisoned = false;
   // The address is a pointer for the host too, which may read and write there while no kernel runs ("cuda":
   // managed memory). Not with `poisoned`: nobody sees what the host writes.
   bool host_shared = false;
@@ -147,7 +148,7 @@ struct LaunchConfig {
   bool cooperative = false;
 
   // cpu only; a GPU does as it likes.
-  uint64_t seed = 0;          // moves every choice that the schedule has
+  uint64_t seed = 0;          // moves every choice that the schedule has; changes what was never written
   bool deterministic = false; // CTAs in a fixed order, so that floating-point atomics repeat
   AsyncMode async = AsyncMode::eager;
   uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit

@@ -24,6 +24,12 @@ uint64_t round_up(uint64_t bytes, uint64_t align) {
   return align ? (bytes + align - 1) / align * align : bytes;
 }
 
+// Bytes that variables take together with the next one; UINT64_MAX stands for all that do not fit 64 bits.
+uint64_t with_variable(uint64_t bytes, const Variable& v) {
+  const uint64_t begin = round_up(bytes, v.align);
+  return begin < bytes || v.size_bytes > UINT64_MAX - begin ? UINT64_MAX : begin + v.size_bytes;
+}
+
 bool is_opaque(Type type) {
   return isa::kind_of(type) == TypeKind::opaque;
 }
@@ -69,12 +75,13 @@ public:
     for (const Variable& v : module_.variables) {
       check_variable(v, nullptr);
       if (v.space == StateSpace::const_) {
-        constant_bytes = round_up(constant_bytes, v.align) + v.size_bytes;
-        if (constant_bytes > kConstantBytes && constant_bytes - v.size_bytes <= kConstantBytes)
+        const uint64_t before = constant_bytes;
+        constant_bytes = with_variable(before, v);
+        if (constant_bytes > kConstantBytes && before <= kConstantBytes)
           context_
-              .error(
-                  "const-size", v.range,
-                  fmt::format("{} does not fit: constants take {} bytes up to here", v.name, constant_bytes))
+              .error("const-size", v.range,
+                     fmt::format("{} ({} bytes) does not fit: the constants before it take {} bytes", v.name,
+                                 v.size_bytes, before))
               .notes.push_back({"legal", fmt::format("{} bytes of .const in a module", kConstantBytes)});
       }
     }
@@ -219,7 +226,7 @@ private:
   void check_parameter_space(const Function& f) {
     uint64_t bytes = 0;
     for (const Variable& v : f.params)
-      bytes = round_up(bytes, v.align) + v.size_bytes;
+      bytes = with_variable(bytes, v);
     const bool large = context_.version >= isa::IsaVersion{8, 1} && context_.target.sm >= 70;
     const uint64_t most = large ? kParameterBytes : kSmallParameterBytes;
     if (bytes > most)

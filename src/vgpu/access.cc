@@ -8,6 +8,7 @@
 // Tests: tests/unit/vgpu/access_test.cc.
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
+#include "vgpu/poison.h"
 #include "vgpu/program.h"
 
 #include <fmt/format.h>
@@ -55,6 +56,15 @@ Place resolve(StateSpace space, uint64_t address) {
 
 constexpr size_t kReportedUninitialized = 10; // instructions told in full; the others are only counted
 
+bool writes(Access kind) {
+  return kind == Access::write || kind == Access::atomic;
+}
+
+// Are unwritten bytes among those that it accesses to be reported?
+bool uses(Access kind) {
+  return kind == Access::read || kind == Access::atomic;
+}
+
 bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end) {
   return address >= begin && address <= end && bytes <= end - address;
 }
@@ -62,6 +72,7 @@ bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end) {
 const char* verb(Access kind) {
   switch (kind) {
   case Access::read:
+  case Access::copy:
     return "read";
   case Access::write:
     return "write";
@@ -163,6 +174,11 @@ void Exec::uninitialized(const DecodedInst& in, int lane, std::string what) {
   ++reads[entry->second].count;
 }
 
+void Exec::check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes) {
+  if (const LaneMask missing = lanes & ~frame->written[reg])
+    uninitialized(in, std::countr_zero(missing), "register " + code->function->registers[reg].name);
+}
+
 Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
   Allocation*& recent = recent_allocations_[pc % recent_allocations_.size()];
   if (recent && recent->holds(address, bytes) && !recent->freed.load(std::memory_order_relaxed))
@@ -198,7 +214,7 @@ std::byte* Exec::access_global(const Request& r) {
              r.lane, r.written);
     return nullptr;
   }
-  if (r.kind != Access::read && allocation->read_only) {
+  if (writes(r.kind) && allocation->read_only) {
     fault_at(r.in, FaultKind::read_only,
              fmt::format("{} is in read-only memory: {}",
                          describe(r.kind, r.bytes, StateSpace::global, r.written), describe(*allocation)),
@@ -207,11 +223,11 @@ std::byte* Exec::access_global(const Request& r) {
   }
   const uint64_t offset = r.address - allocation->base;
   if (allocation->init) {
-    if (r.kind != Access::write && !allocation->init->all_set(offset, r.bytes))
-      uninitialized(
-          r.in, r.lane,
-          fmt::format("'{}' at byte {}", allocation->name, allocation->init->first_unset(offset, r.bytes)));
-    if (r.kind != Access::read)
+    if (uses(r.kind) && !allocation->init->all_set(offset, r.bytes))
+      uninitialized(r.in, r.lane,
+                    name_unwritten(StateSpace::global,
+                                   allocation->base + allocation->init->first_unset(offset, r.bytes)));
+    if (writes(r.kind))
       allocation->init->set(offset, r.bytes);
   }
   return allocation->host + offset;
@@ -272,15 +288,14 @@ std::byte* Exec::access_shared(const Request& r) {
     return nullptr;
   }
   uint8_t* written = r.owner->shared_written.data() + r.address;
-  if (r.kind != Access::write) {
+  if (uses(r.kind)) {
     if (const void* hole = std::memchr(written, 0, r.bytes))
-      uninitialized(
-          r.in, r.lane,
-          fmt::format("shared memory at {:#x}{}",
-                      r.address + static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written),
-                      r.owner == cta ? "" : fmt::format(" of CTA rank {}", r.owner->rank)));
+      uninitialized(r.in, r.lane,
+                    name_unwritten(StateSpace::shared_cluster,
+                                   (uint64_t{r.owner->rank} << kSharedRankShift) + r.address +
+                                       static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written)));
   }
-  if (r.kind != Access::read) {
+  if (writes(r.kind)) {
     std::memset(written, 1, r.bytes);
     if (!r.owner->unpublished.empty())
       std::memset(r.owner->unpublished.data() + r.address, unpublished_mark(*r.owner), r.bytes);
@@ -297,12 +312,30 @@ std::byte* Exec::access_local(const Request& r) {
              r.lane, r.written);
     return nullptr;
   }
-  return warp->local.data() + static_cast<uint64_t>(r.lane) * warp->local_capacity + r.address;
+  std::byte* host = warp->local.data() + static_cast<uint64_t>(r.lane) * warp->local_capacity + r.address;
+  LaneMask* written = warp->local_written.data() + r.address;
+  const LaneMask lane = LaneMask{1} << r.lane;
+  if (writes(r.kind)) {
+    for (uint32_t i = 0; i < r.bytes; ++i)
+      written[i] |= lane;
+    return host;
+  }
+  // What was never written gets its value when it is first looked at.
+  bool reported = !uses(r.kind);
+  for (uint32_t i = 0; i < r.bytes; ++i) {
+    if (written[i] & lane)
+      continue;
+    host[i] = poison_byte(poison_key(warp->poison_key, Poisoned::local, static_cast<uint64_t>(r.lane)),
+                          r.address + i);
+    if (!std::exchange(reported, true))
+      uninitialized(r.in, r.lane, name_unwritten(StateSpace::local, r.address + i));
+  }
+  return host;
 }
 
 std::byte* Exec::access_param(const Request& r) {
   std::vector<std::byte>& params = launch->config.params;
-  if (r.kind != Access::read) {
+  if (writes(r.kind)) {
     fault_at(r.in, FaultKind::read_only,
              fmt::format("{} is in read-only memory: the kernel's parameters",
                          describe(r.kind, r.bytes, StateSpace::param, r.address)),
@@ -373,6 +406,8 @@ std::byte* Exec::access(const DecodedInst& in, StateSpace space, uint64_t addres
 MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t bytes, Access kind) {
   const Place place = resolve(space, address);
   MemoryRange range;
+  if (bytes == 0)
+    return range;
   switch (place.space) {
   case StateSpace::shared:
   case StateSpace::shared_cluster: {
@@ -393,9 +428,10 @@ MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t byte
       return range;
     range.host = warp->local.data() + place.address;
     range.lane_stride = warp->local_capacity;
+    range.lanes_written = warp->local_written.data() + place.address;
     return range;
   case StateSpace::param:
-    if (kind != Access::read || !within(place.address, bytes, 0, launch->config.params.size()))
+    if (writes(kind) || !within(place.address, bytes, 0, launch->config.params.size()))
       return range;
     range.host = launch->config.params.data() + place.address;
     return range;
@@ -408,13 +444,60 @@ MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t byte
   default: {
     Allocation* allocation = find_allocation(place.address, bytes);
     // .const may be read through its generic address too.
-    if (!allocation || (allocation->read_only ? kind != Access::read : place.space == StateSpace::const_))
+    if (!allocation || (allocation->read_only ? writes(kind) : place.space == StateSpace::const_))
       return range;
     const uint64_t offset = place.address - allocation->base;
     range.init = allocation->init.get();
     range.init_offset = offset;
     range.host = allocation->host + offset;
     return range;
+  }
+  }
+}
+
+uint32_t Exec::unwritten(StateSpace space, uint64_t address, uint32_t bytes, int lane) {
+  const MemoryRange range = access_range(space, address, bytes, Access::copy);
+  if (range.init)
+    return range.init->unset_among(range.init_offset, bytes);
+  uint32_t unwritten = 0;
+  for (uint32_t i = 0; i < bytes; ++i) {
+    const bool written = range.written         ? range.written[i] != 0
+                         : range.lanes_written ? (range.lanes_written[i] >> lane & 1) != 0
+                                               : true;
+    unwritten |= static_cast<uint32_t>(!written) << i;
+  }
+  return unwritten;
+}
+
+bool Exec::set_unwritten(StateSpace space, uint64_t address, uint32_t bytes, int lane) {
+  const MemoryRange range = access_range(space, address, kWarpSize - std::countl_zero(bytes), Access::write);
+  if (range.init)
+    range.init->unset(range.init_offset, bytes);
+  for_lanes(bytes, [&](int i) {
+    if (range.written)
+      range.written[i] = 0;
+    else if (range.lanes_written)
+      range.lanes_written[i] &= ~(LaneMask{1} << lane);
+  });
+  return range.is_tracked() || range.lanes_written;
+}
+
+std::string Exec::name_unwritten(StateSpace space, uint64_t address) {
+  const Place place = resolve(space, address);
+  switch (place.space) {
+  case StateSpace::shared:
+  case StateSpace::shared_cluster: {
+    const uint64_t rank = place.address >> kSharedRankShift;
+    return fmt::format(
+        "shared memory at {:#x}{}", place.address & kSharedOffsetMask,
+        place.space == StateSpace::shared || rank == cta->rank ? "" : fmt::format(" of CTA rank {}", rank));
+  }
+  case StateSpace::local:
+    return fmt::format("local memory at {:#x}", place.address);
+  default: {
+    const Allocation* allocation = launch->memory->find(place.address);
+    return allocation ? fmt::format("'{}' at byte {}", allocation->name, place.address - allocation->base)
+                      : fmt::format("global memory at {:#x}", place.address);
   }
   }
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace lemma::vgpu {
@@ -16,7 +17,20 @@ namespace {
 using isa::StateSpace;
 
 enum Builtin : int { kPrintf, kAssertFail, kMalloc, kFree };
-constexpr std::string_view kNames[] = {"vprintf", "__assertfail", "malloc", "free"};
+
+// Sizes in bytes; none takes more than five arguments.
+struct Signature {
+  std::string_view name;
+  size_t arguments;
+  uint32_t argument_bytes[5];
+  uint32_t result_bytes; // 0: gives nothing
+};
+constexpr Signature kSignatures[] = {
+    {"vprintf", 2, {8, 8}, 4},
+    {"__assertfail", 5, {8, 8, 4, 8, 8}, 0},
+    {"malloc", 1, {8}, 8},
+    {"free", 1, {8}, 0},
+};
 
 // Argument or result `offset` bytes into a lane's param area.
 std::byte* param(const Exec& x, int lane, uint32_t offset) {
@@ -161,21 +175,30 @@ Step call_free(Exec& x, const DecodedInst& in, std::span<const uint32_t> argumen
 } // namespace
 
 int find_builtin(std::string_view name) {
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    if (kNames[i] == name)
+  for (size_t i = 0; i < std::size(kSignatures); ++i)
+    if (kSignatures[i].name == name)
       return static_cast<int>(i);
   return -1;
 }
 
+bool fits_builtin(int builtin, std::span<const uint32_t> argument_bytes,
+                  std::span<const uint32_t> result_bytes) {
+  const Signature& signature = kSignatures[builtin];
+  for (size_t i = 0; i < std::min(argument_bytes.size(), signature.arguments); ++i)
+    if (argument_bytes[i] < signature.argument_bytes[i])
+      return false;
+  return result_bytes.empty() || result_bytes[0] >= signature.result_bytes;
+}
+
 Step call_builtin(Exec& x, const DecodedInst& in, int builtin, std::span<const uint32_t> arguments,
                   std::span<const uint32_t> results) {
-  constexpr size_t kArguments[] = {2, 5, 1, 1};
-  if (builtin < 0 || builtin >= static_cast<int>(std::size(kNames)))
+  if (builtin < 0 || builtin >= static_cast<int>(std::size(kSignatures)))
     return x.fault(in, FaultKind::internal, "call of an unknown builtin function");
-  if (arguments.size() < kArguments[builtin])
+  const Signature& signature = kSignatures[builtin];
+  if (arguments.size() < signature.arguments)
     return x.fault(in, FaultKind::bad_call,
-                   fmt::format("{} takes {} arguments, and the call gives {}", kNames[builtin],
-                               kArguments[builtin], arguments.size()));
+                   fmt::format("{} takes {} arguments, and the call gives {}", signature.name,
+                               signature.arguments, arguments.size()));
   switch (builtin) {
   case kPrintf:
     return call_printf(x, in, arguments, results);

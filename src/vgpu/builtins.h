@@ -14,6 +14,10 @@ namespace lemma::vgpu {
 // Which builtin a name means; -1: none.
 int find_builtin(std::string_view name);
 
+// May a call pass .param variables of these sizes? Each must hold what the function takes or gives there.
+bool fits_builtin(int builtin, std::span<const uint32_t> argument_bytes,
+                  std::span<const uint32_t> result_bytes);
+
 // Calls it for the active lanes. Argument i of lane L lies at
 //   x.bases[0] + x.code->param_area_offset + L * x.code->param_bytes + arguments[i]
 // and results likewise.

@@ -52,7 +52,7 @@ void find_loop_state(Code& code) {
       code.loop_state.push_back({begin, first});
     begin = last;
   }
-  code.loop_state.push_back({begin, code.frame_bytes});
+  code.loop_state.push_back({begin, static_cast<uint32_t>(code.frame_bytes)});
 }
 
 } // namespace lemma::vgpu

@@ -27,6 +27,10 @@
 
 namespace lemma::vgpu {
 
+// Local memory of a thread, on every machine (CUDA C++ Programming Guide, "Compute Capabilities"). What a
+// function passes in .param variables lies there too, as on the hardware.
+inline constexpr uint64_t kMaxLocalBytes = 512 * 1024;
+
 using LaneMask = uint32_t;
 inline constexpr int kWarpSize = 32;
 inline constexpr LaneMask kAllLanes = 0xffffffffu;
@@ -62,7 +66,8 @@ struct DecodedInst {
   bool guard_negated = false;
   bool always_run = false;     // handler runs even when no lane is active (control flow)
   bool checks_init = false;    // some source may be read before it was written
-  bool marks_written = false;  // some destination is a source that is checked
+  bool marks_written = false;  // some destination is a source that is checked, or is in Code::copied
+  uint8_t asks_itself = 255;   // the source that the handler checks, since it does not read every lane of it
   bool updates = false;        // destinations may be read too (accumulators): the handler knows
   bool checks_updated = false; // with `updates`: some may not have been written; the handler asks
   uint8_t flags = 0;           // handler's own
@@ -88,20 +93,33 @@ struct Code {
   std::vector<DecodedInst> insts;
   std::deque<std::vector<Slot>> slots;       // storage behind DecodedInst::ops
   std::vector<std::shared_ptr<void>> extras; // storage behind DecodedInst::extra
-  uint32_t frame_bytes = 0;
-  uint32_t param_area_offset = 0;         // in the frame: [lane][param_bytes]
-  uint32_t param_bytes = 0;               // of one lane: own parameters and returns, then .param variables
-  uint32_t local_bytes = 0;               // .local variables of one lane
-  uint32_t shared_bytes = 0;              // entry: static shared memory of everything reachable
-  std::vector<uint32_t> param_offsets;    // in the lane's param area, by ptx::Function::params
-  std::vector<uint32_t> return_offsets;   // ptx::Function::returns
-  std::vector<uint32_t> variable_offsets; // ptx::Function::variables (.local, .param, .shared by space)
+  uint64_t frame_bytes = 0;                  // what a Slot can say at most: decode_function() sees to it
+  uint32_t param_area_offset = 0;            // in the frame: [lane][param_bytes]
+  uint32_t param_bytes = 0;                  // of one lane: own parameters and returns, then .param variables
+  uint32_t passed_bytes = 0;                 // of those, the parameters, which the caller fills
+  uint32_t local_bytes = 0;                  // .local variables of one lane
+  uint32_t local_align = 16;                 // what they are aligned to
+  uint32_t shared_bytes = 0;                 // entry: static shared memory of everything reachable
+  std::vector<uint32_t> param_offsets;       // in the lane's param area, by ptx::Function::params
+  std::vector<uint32_t> return_offsets;      // ptx::Function::returns
+  std::vector<uint32_t> variable_offsets;    // ptx::Function::variables (.local, .param, .shared by space)
   std::vector<uint32_t> inst_to_pc; // ptx instruction index -> pc; one past the last: the end of the body
   std::vector<Slot> registers;      // by ptx register; of a vector register, its first component
   std::vector<bool> tracked;        // by ptx register: what was written is recorded
+  std::vector<bool> copied;         // by ptx register: loads write it, and all that reads it is stores of it
+  struct Lanes {                    // in the frame
+    uint32_t offset = 0;
+    uint32_t bytes = 0; // of all components and lanes; 4 of a predicate
+    uint8_t lane_bytes = 0;
+  };
+  std::vector<Lanes> poisoned; // the tracked registers: what they hold at the beginning is set
   // What of the frame tells whether a loop has come round: all but the registers that hold clocks and what
   // was computed from them.
   std::vector<FrameRange> loop_state;
+
+  isa::Opcode opcode_of(const DecodedInst& in) const {
+    return in.source == ptx::kNone ? isa::Opcode::none : function->instructions[in.source].opcode;
+  }
 
   Slot register_slot(uint32_t reg, int component) const {
     Slot slot = registers[reg];

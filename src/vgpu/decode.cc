@@ -16,6 +16,8 @@ using isa::Type;
 
 namespace {
 
+constexpr uint64_t kMaxFrameBytes = uint64_t{1} << 28; // two million registers of 32 bits
+
 const SelectorTable& selectors() {
   static const SelectorTable table = [] {
     SelectorTable t;
@@ -65,9 +67,10 @@ public:
   FunctionDecoder(Program& program, Code& code)
       : decoder_(program, code), code_(code), function_(*code.function) {}
 
-  void run() {
+  std::optional<Diagnostic> run() {
     place_registers();
-    place_variables();
+    if (auto problem = place_variables())
+      return problem;
     const std::vector<BasicBlock> blocks = basic_blocks(function_);
     const std::vector<uint32_t> order = layout_order(blocks);
     code_.inst_to_pc.assign(function_.instructions.size() + 1, 0);
@@ -82,10 +85,19 @@ public:
       ranges[b].end = pc();
     }
     resolve_targets();
-    code_.param_area_offset = static_cast<uint32_t>(align_up(code_.frame_bytes, 64));
-    code_.frame_bytes = code_.param_area_offset + code_.param_bytes * kWarpSize;
+    const uint64_t param_area_offset = align_up(code_.frame_bytes, 64);
+    code_.param_area_offset = static_cast<uint32_t>(param_area_offset);
+    code_.frame_bytes = param_area_offset + uint64_t{code_.param_bytes} * kWarpSize;
+    if (code_.frame_bytes > kMaxFrameBytes)
+      return Diagnostic{Severity::unsupported,
+                        "frame-size",
+                        fmt::format("the registers and .param variables of {} take {} bytes a warp",
+                                    function_.name, code_.frame_bytes),
+                        function_.range,
+                        {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
     find_unwritten_reads(code_, blocks, order, ranges);
     find_loop_state(code_);
+    return std::nullopt;
   }
 
 private:
@@ -108,13 +120,31 @@ private:
       }
   }
 
-  uint32_t add_param(const ptx::Variable& variable) {
-    const uint64_t offset = align_up(code_.param_bytes, std::max<uint32_t>(variable.align, 1));
-    code_.param_bytes = static_cast<uint32_t>(offset + variable.size_bytes);
+  // Places a variable behind the `bytes` that others take, and counts it among them. It is of a thread's
+  // local memory, in one way or another.
+  uint32_t add_variable(const ptx::Variable& variable, uint32_t& bytes) {
+    const uint64_t offset = align_up(bytes, std::max<uint32_t>(variable.align, 1));
+    if (offset > kMaxLocalBytes || variable.size_bytes > kMaxLocalBytes - offset) {
+      if (!too_large_)
+        too_large_ = Diagnostic{
+            Severity::error,
+            variable.space == StateSpace::local ? "local-size" : "param-size",
+            fmt::format(
+                "{} ({} bytes) does not fit: the .{} variables of {} before it take {} bytes a thread",
+                variable.name, variable.size_bytes, isa::to_string(variable.space), function_.name, offset),
+            variable.range,
+            {{"legal", fmt::format("{} bytes of local memory a thread{}", kMaxLocalBytes,
+                                   variable.space == StateSpace::local
+                                       ? ""
+                                       : ", which holds what is passed to and from functions")}}};
+      return 0;
+    }
+    bytes = static_cast<uint32_t>(offset + variable.size_bytes);
     return static_cast<uint32_t>(offset);
   }
+  uint32_t add_param(const ptx::Variable& variable) { return add_variable(variable, code_.param_bytes); }
 
-  void place_variables() {
+  std::optional<Diagnostic> place_variables() {
     // A kernel's parameters lie in the launch, not in a lane's param area.
     uint64_t kernel_offset = 0;
     for (const ptx::Variable& param : function_.params) {
@@ -126,6 +156,7 @@ private:
         code_.param_offsets.push_back(add_param(param));
       }
     }
+    code_.passed_bytes = code_.param_bytes;
     for (const ptx::Variable& result : function_.returns)
       code_.return_offsets.push_back(add_param(result));
     for (const ptx::Variable& variable : function_.variables) {
@@ -133,13 +164,14 @@ private:
       if (variable.space == StateSpace::param) {
         offset = add_param(variable);
       } else if (variable.space == StateSpace::local) {
-        offset = static_cast<uint32_t>(align_up(code_.local_bytes, std::max<uint32_t>(variable.align, 1)));
-        code_.local_bytes = static_cast<uint32_t>(offset + variable.size_bytes);
+        offset = add_variable(variable, code_.local_bytes);
+        code_.local_align = std::max(code_.local_align, variable.align);
       }
       code_.variable_offsets.push_back(offset);
     }
     code_.param_bytes = static_cast<uint32_t>(align_up(code_.param_bytes, 16));
     code_.local_bytes = static_cast<uint32_t>(align_up(code_.local_bytes, 16));
+    return std::move(too_large_);
   }
 
   void decode_block(const BasicBlock& block) {
@@ -196,10 +228,11 @@ private:
   Code& code_;
   const ptx::Function& function_;
   std::vector<uint32_t> gotos_;
+  std::optional<Diagnostic> too_large_; // the first variable that does not fit
 };
 
-void decode_function(Program& program, Code& code) {
-  FunctionDecoder(program, code).run();
+std::optional<Diagnostic> decode_function(Program& program, Code& code) {
+  return FunctionDecoder(program, code).run();
 }
 
 } // namespace lemma::vgpu

@@ -6,10 +6,12 @@
 
 #include "vgpu/program.h"
 
+#include <optional>
+
 namespace lemma::vgpu {
 
-// Fills `code`, whose function has a body. Never fails: what is not modelled decodes to an instruction that
-// says so when it is reached.
-void decode_function(Program& program, Code& code);
+// Fills `code`, whose function has a body. What is not modelled decodes to an instruction that says so when
+// it is reached; a diagnostic means that the function's variables or registers are too large.
+std::optional<Diagnostic> decode_function(Program& program, Code& code);
 
 } // namespace lemma::vgpu

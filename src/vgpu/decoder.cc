@@ -15,8 +15,13 @@ using isa::Type;
 using ptx::Operand;
 using ptx::OperandKind;
 
-uint32_t align_up(uint32_t value, uint32_t align) {
+uint64_t align_up(uint64_t value, uint64_t align) {
   return (value + align - 1) / align * align;
+}
+
+// Offsets wrap as addresses do.
+int64_t plus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
 float as_float(const Operand& operand) {
@@ -43,17 +48,19 @@ int register_bytes(Type type) {
   return type == Type::pred ? 0 : std::max(2, isa::bytes_of(type));
 }
 
-uint32_t Decoder::allocate_frame(int bytes, int align) {
-  const uint32_t offset = align_up(code_.frame_bytes, align);
+// A frame may grow beyond what a slot can say; decode_function() then refuses the function.
+uint32_t Decoder::allocate_frame(uint32_t bytes, uint32_t align) {
+  const uint64_t offset = align_up(code_.frame_bytes, align);
   code_.frame_bytes = offset + bytes;
-  return offset;
+  return static_cast<uint32_t>(offset);
 }
 
 Slot Decoder::place(Type type) {
   const int bytes = register_bytes(type);
   Slot slot;
   slot.bytes = static_cast<uint8_t>(bytes);
-  slot.offset = bytes == 0 ? allocate_frame(4, 4) : allocate_frame(bytes * kWarpSize, 64);
+  slot.offset =
+      bytes == 0 ? allocate_frame(4, 4) : allocate_frame(static_cast<uint32_t>(bytes) * kWarpSize, 64);
   return slot;
 }
 
@@ -135,16 +142,16 @@ Slot Decoder::symbol_address(const Operand& operand, Type type) {
     const uint32_t offset = program_.shared_offset_of(function(), operand);
     if (offset == kDynamicShared)
       return launch_dependent_address(AddressBase::dynamic_shared, operand.offset, type);
-    return launch_dependent_address(AddressBase::shared, offset + operand.offset, type);
+    return launch_dependent_address(AddressBase::shared, plus(offset, operand.offset), type);
   }
   case StateSpace::local:
     return launch_dependent_address(AddressBase::local,
-                                    code_.variable_offsets[operand.symbol] + operand.offset, type);
+                                    plus(code_.variable_offsets[operand.symbol], operand.offset), type);
   case StateSpace::param:
-    return constant(param_offset(operand) + operand.offset, type);
+    return constant(static_cast<uint64_t>(plus(param_offset(operand), operand.offset)), type);
   default: {
     const Allocation* allocation = program_.allocation_of(function(), operand);
-    return constant((allocation ? allocation->base : 0) + operand.offset, type);
+    return constant((allocation ? allocation->base : 0) + static_cast<uint64_t>(operand.offset), type);
   }
   }
 }
@@ -209,7 +216,7 @@ AddressOperand Decoder::address(const ptx::Instruction& instruction, const Opera
   out.offset = operand.offset;
   const Operand& base = operand.kind == OperandKind::address ? operand.elems[0] : operand;
   if (&base != &operand)
-    out.offset += base.kind == OperandKind::imm ? static_cast<int64_t>(base.bits) : 0;
+    out.offset = plus(out.offset, base.kind == OperandKind::imm ? static_cast<int64_t>(base.bits) : 0);
   if (out.space == StateSpace::param) {
     // A kernel reads its parameters from the launch; everything else in .param is of this activation.
     const bool of_launch = function().is_entry && (base.kind != OperandKind::symbol ||
@@ -222,7 +229,7 @@ AddressOperand Decoder::address(const ptx::Instruction& instruction, const Opera
   if (base.kind == OperandKind::symbol) {
     const ptx::Variable& variable = variable_of(base);
     if (variable.space == StateSpace::param) {
-      out.offset += param_offset(base) + base.offset;
+      out.offset = plus(out.offset, plus(param_offset(base), base.offset));
       return out;
     }
     if (out.space == StateSpace::generic) // a direct name with no space: the variable's own
@@ -231,13 +238,14 @@ AddressOperand Decoder::address(const ptx::Instruction& instruction, const Opera
       out.space = StateSpace::shared; // by its name a variable is the CTA's own
       const uint32_t offset = program_.shared_offset_of(function(), base);
       if (offset != kDynamicShared) {
-        out.offset += offset + base.offset;
+        out.offset = plus(out.offset, plus(offset, base.offset));
         return out;
       }
     }
     if (variable.space == StateSpace::global || variable.space == StateSpace::const_) {
       const Allocation* allocation = program_.allocation_of(function(), base);
-      out.offset += static_cast<int64_t>((allocation ? allocation->base : 0) + base.offset);
+      const auto variable_address = static_cast<int64_t>(allocation ? allocation->base : 0);
+      out.offset = plus(out.offset, plus(variable_address, base.offset));
       return out;
     }
   }

@@ -79,7 +79,7 @@ private:
   Slot launch_dependent_address(AddressBase base, int64_t offset, isa::Type type);
   Slot read_special_register(isa::SpecialRegister sreg, isa::Type type);
   Slot negated_predicate(Slot slot);
-  uint32_t allocate_frame(int bytes, int align);
+  uint32_t allocate_frame(uint32_t bytes, uint32_t align);
 
   Program& program_;
   Code& code_;

@@ -16,7 +16,8 @@
 
 namespace lemma::vgpu {
 
-enum class Access : uint8_t { read, write, atomic };
+// copy: a read whose caller looks after bytes that were never written (Exec::unwritten).
+enum class Access : uint8_t { read, copy, write, atomic };
 
 // Memory that all lanes of an instruction access, its bounds checked once: where the lowest address lies on
 // the host. Lane l's byte at address a is host + l * lane_stride + (a - lowest). Offsets below are from the
@@ -25,13 +26,14 @@ struct MemoryRange {
   std::byte* host = nullptr; // null: one check cannot answer for the whole range
   uint64_t lane_stride = 0;  // spaces that each lane has its own of: distance between the lanes' memories
   // Where it is known which bytes were ever written:
-  uint8_t* written = nullptr;     // shared memory: beside `host`
-  uint8_t* unpublished = nullptr; // shared memory, AsyncMode::late: beside `host`, see Cta
-  uint8_t unpublished_mark = 0;   // what a store sets there
-  InitMap* init = nullptr;        // global memory: `host` is byte `init_offset`
+  uint8_t* written = nullptr;        // shared memory: beside `host`
+  uint8_t* unpublished = nullptr;    // shared memory, AsyncMode::late: beside `host`, see Cta
+  uint8_t unpublished_mark = 0;      // what a store sets there
+  LaneMask* lanes_written = nullptr; // local memory: of the lowest address, see Warp::local_written
+  InitMap* init = nullptr;           // global memory: `host` is byte `init_offset`
   uint64_t init_offset = 0;
 
-  bool is_tracked() const { return written || init; }
+  bool is_tracked() const { return written || init; } // local memory apart
   bool was_written(uint64_t offset, uint64_t bytes) const {
     if (written) {
       bool all = true;
@@ -69,6 +71,13 @@ private:
       f(uint8_t{0x01}, flags);
   }
 };
+
+// Bytes from the lowest address to the end of an access at the highest. 0: there are not so many addresses
+// (one lane's is 0, another's the last), so that no range holds them.
+inline uint64_t span_of(uint64_t lowest, uint64_t highest, uint64_t bytes) {
+  const uint64_t distance = highest - lowest;
+  return distance <= UINT64_MAX - bytes ? distance + bytes : 0;
+}
 
 class Exec {
 public:
@@ -134,10 +143,18 @@ public:
   std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
                     uint32_t align, Access kind, int lane);
   // The same for [address, address + bytes) in every lane at once, for the fast paths of ld and st. Where the
-  // answer is not simply yes (out of bounds, read-only) `host` is null and nothing was recorded: the caller
-  // goes lane by lane through access(). Alignment, what was written before or is now, and effects are the
-  // caller's.
+  // answer is not simply yes (out of bounds, read-only, no bytes) `host` is null and nothing was recorded:
+  // the caller goes lane by lane through access(). Alignment, what was written before or is now, and effects
+  // are the caller's. Several addresses have a range by span_of().
   MemoryRange access_range(isa::StateSpace space, uint64_t address, uint64_t bytes, Access kind);
+  // Bytes that access() has accepted, at most 32: bit i: byte i was never written. None where it is not
+  // known.
+  uint32_t unwritten(isa::StateSpace space, uint64_t address, uint32_t bytes, int lane);
+  // Makes them so again where their bit is set: what stands there now was copied from such bytes. False where
+  // it is not known what was written.
+  bool set_unwritten(isa::StateSpace space, uint64_t address, uint32_t bytes, int lane);
+  // "shared memory at 0x440", for a byte.
+  std::string name_unwritten(isa::StateSpace space, uint64_t address);
   // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
   // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
   // `address & kSharedOffsetMask`.
@@ -170,6 +187,13 @@ public:
   Step fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
                 std::vector<std::string> notes = {});
   void uninitialized(const DecodedInst& in, int lane, std::string what);
+  // Counts a read of the instruction's source `index` in those of the lanes that have never written it.
+  void check_written(const DecodedInst& in, int index, LaneMask lanes) {
+    const uint32_t reg = src_slot(in, index).reg;
+    if (src_slot(in, index).base == 0 && reg != ptx::kNone && code->tracked[reg])
+      check_register(in, reg, lanes);
+  }
+  void check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes);
   // Notes that something happened which another warp can see: the warp is not merely polling.
   void effect() { ++warp->effects; }
   void note_approximate() { approximate = true; }

@@ -30,11 +30,23 @@ class Program;
 // The registers of one function activation, all lanes. Two splits in the same function at the same call depth
 // use disjoint lanes of the same frame.
 struct Frame {
+  // A register that holds what a load found never written, and that the program only stores (Code::copied):
+  // the bytes stay unwritten wherever they are stored.
+  struct Carried {
+    uint32_t offset = 0; // of the register in the frame
+    LaneMask lanes = 0;
+    LaneMask whole = 0;                               // ... whose load found nothing that was written
+    std::array<uint16_t, kWarpSize> bytes{};          // of the register: bit i: byte i was never written
+    std::array<uint64_t, kWarpSize> address{};        // that was loaded from
+    std::array<const DecodedInst*, kWarpSize> load{}; // the instruction that did
+  };
+
   const Code* code = nullptr;
   std::unique_ptr<std::byte[]> storage;
   std::byte* data = nullptr;     // 64-byte aligned
   std::vector<LaneMask> written; // by register: lanes that hold a value
-  LaneMask carry = 0;            // CC.CF: the carry out of a sum, the absence of a borrow of a difference
+  std::vector<Carried> carried;
+  LaneMask carry = 0; // CC.CF: the carry out of a sum, the absence of a borrow of a difference
 };
 
 struct CallFrame {
@@ -111,7 +123,9 @@ struct Warp {
   std::vector<Split> splits;
   std::vector<std::vector<std::unique_ptr<Frame>>> frames; // by call depth
   std::vector<std::byte> local;                            // [lane][local_capacity]
+  std::vector<LaneMask> local_written;                     // by byte of a lane: lanes that have written it
   uint32_t local_capacity = 0;                             // bytes a lane
+  uint64_t poison_key = 0;                                 // of the frames and local memory, see poison.h
   uint64_t instructions = 0;                               // executed by this warp
   uint64_t effects = 0; // stores, arrivals, ...: whatever another warp could see
   // barrier.cluster: lanes that have arrived and not yet waited, in a phase that is open, or complete.

@@ -4,6 +4,8 @@
 // Tests: tests/unit/vgpu/memory_test.cc.
 #include "vgpu/memory.h"
 
+#include "vgpu/poison.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,7 +14,6 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr uint64_t kWordBits = 64;
-constexpr int kPoison = 0xCB;
 constexpr uint64_t kLargestBytes = kGlobalEnd - kGlobalBase;
 // A freed heap block's address is used again only after this many others of its size were freed.
 constexpr size_t kHeapQuarantine = 64;
@@ -67,6 +68,32 @@ uint64_t InitMap::first_unset(uint64_t offset, uint64_t bytes) const {
       return word * kWordBits + static_cast<uint64_t>(std::countr_zero(unset));
   }
   return end;
+}
+
+uint64_t InitMap::first_set(uint64_t offset, uint64_t bytes) const {
+  const uint64_t end = offset + bytes;
+  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word) {
+    const uint64_t set = words_[word].load(std::memory_order_relaxed) & covered(word, offset, end);
+    if (set != 0)
+      return word * kWordBits + static_cast<uint64_t>(std::countr_zero(set));
+  }
+  return end;
+}
+
+void InitMap::unset(uint64_t offset, uint32_t bytes) {
+  for (; bytes != 0; bytes &= bytes - 1) {
+    const uint64_t byte = offset + static_cast<uint64_t>(std::countr_zero(bytes));
+    words_[byte / kWordBits].fetch_and(~(uint64_t{1} << byte % kWordBits), std::memory_order_relaxed);
+  }
+}
+
+uint32_t InitMap::unset_among(uint64_t offset, uint32_t bytes) const {
+  uint32_t unset = 0;
+  for (uint32_t i = 0; i < bytes; ++i) {
+    const uint64_t word = words_[(offset + i) / kWordBits].load(std::memory_order_relaxed);
+    unset |= static_cast<uint32_t>(~word >> (offset + i) % kWordBits & 1) << i;
+  }
+  return unset;
 }
 
 void InitMap::clear() {
@@ -125,14 +152,38 @@ Allocation* GlobalMemory::allocate(uint64_t size_bytes, std::string name, bool p
   allocation->name = std::move(name);
   if (!take_storage(*allocation))
     return nullptr;
-  if (poisoned) {
-    std::memset(allocation->host, kPoison, size_bytes);
+  if (poisoned)
     allocation->init = std::make_unique<InitMap>(size_bytes);
-  }
   const std::scoped_lock lock(mutex_);
   if (size_bytes >= kGlobalEnd - next_)
     return nullptr;
-  return append(std::move(allocation), kGuardBytes);
+  Allocation* made = append(std::move(allocation), kGuardBytes);
+  if (poisoned)
+    poison_unwritten(*made, seed_);
+  return made;
+}
+
+// A device malloc's address depends on what else is allocated, so its bytes go by their place in the block.
+void GlobalMemory::poison_unwritten(const Allocation& allocation, uint64_t seed) {
+  const bool heap = !allocation.storage;
+  const uint64_t key = poison_key(seed, heap ? Poisoned::heap : Poisoned::global, heap ? 0 : allocation.base);
+  const InitMap& init = *allocation.init;
+  for (uint64_t begin = 0; begin < allocation.size_bytes;) {
+    begin = init.first_unset(begin, allocation.size_bytes - begin);
+    const uint64_t end = init.first_set(begin, allocation.size_bytes - begin);
+    poison(allocation.host + begin, key, begin, end - begin);
+    begin = end;
+  }
+}
+
+void GlobalMemory::set_seed(uint64_t seed) {
+  const std::scoped_lock lock(mutex_);
+  if (seed == seed_)
+    return;
+  seed_ = seed;
+  for (const auto& allocation : allocations_)
+    if (allocation->init && !allocation->freed)
+      poison_unwritten(*allocation, seed);
 }
 
 Allocation* GlobalMemory::allocate_host_shared(uint64_t size_bytes, std::string name) {
@@ -234,7 +285,6 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
   if (hole_bytes > taken)
     heap_holes_.emplace(offset + taken, hole_bytes - taken);
   std::byte* host = heap_.get() + offset;
-  std::memset(host, kPoison, size_bytes);
 
   std::deque<Allocation*>& reusable = heap_freed_[size_bytes];
   if (reusable.size() > kHeapQuarantine) {
@@ -242,6 +292,7 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
     reusable.pop_front();
     allocation->host = host;
     allocation->init->clear();
+    poison_unwritten(*allocation, seed_);
     allocation->freed.store(false, std::memory_order_release);
     return allocation;
   }
@@ -250,6 +301,7 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
   allocation->host = host;
   allocation->name = "device malloc";
   allocation->init = std::make_unique<InitMap>(size_bytes);
+  poison_unwritten(*allocation, seed_);
   return append(std::move(allocation), kAlignBytes);
 }
 

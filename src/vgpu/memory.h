@@ -59,6 +59,12 @@ public:
   bool all_set(uint64_t offset, uint64_t bytes) const;
   // The first byte of the range that was never written; offset + bytes if all were.
   uint64_t first_unset(uint64_t offset, uint64_t bytes) const;
+  // The first byte of the range that was written; offset + bytes if none was.
+  uint64_t first_set(uint64_t offset, uint64_t bytes) const;
+  // Byte offset + i counts as never written again where bit i is set.
+  void unset(uint64_t offset, uint32_t bytes);
+  // Bit i: byte offset + i was never written, i < bytes <= 32.
+  uint32_t unset_among(uint64_t offset, uint32_t bytes) const;
   void clear();
 
 private:
@@ -99,8 +105,8 @@ public:
   ~GlobalMemory();
 
   // Zeroed memory, aligned to 256 bytes, never adjacent to another allocation. `poisoned`: reads before the
-  // first write are reported, and the bytes are 0xCB so that they show. Returns null if the host has no
-  // memory left.
+  // first write are reported, and the bytes are those of poison.h. Returns null if the host has no memory
+  // left.
   Allocation* allocate(uint64_t size_bytes, std::string name, bool poisoned = false);
   // The same, but zeroed and at an address that is also the host's pointer to it.
   Allocation* allocate_host_shared(uint64_t size_bytes, std::string name);
@@ -113,6 +119,10 @@ public:
   void register_host(std::byte* host, uint64_t size_bytes, std::string name);
   // False if nothing is registered at that base. Only while no launch runs.
   bool unregister_host(uint64_t base);
+
+  // What was never written in poisoned memory takes the values that belong to the seed (0 until it is set),
+  // and keeps them until another is set. Only while no launch runs.
+  void set_seed(uint64_t seed);
 
   // malloc and free in a kernel, any thread. Poisoned memory, aligned to 16 bytes; null when the heap is used
   // up. Host memory of the heap stays until the end, so that a use after free meets memory of this object and
@@ -134,7 +144,9 @@ private:
   std::atomic<const Table*> table_;
   std::vector<std::unique_ptr<Table>> tables_; // outgrown ones are kept: a reader may still look at one
   std::vector<std::unique_ptr<Allocation>> allocations_;
+  static void poison_unwritten(const Allocation& allocation, uint64_t seed);
   uint64_t next_ = kGlobalBase;
+  uint64_t seed_ = 0;
   mutable std::mutex mutex_;
 
   // Registered and host-shared memory. Changes only while no launch runs, so a launch reads it without a

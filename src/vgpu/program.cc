@@ -5,6 +5,7 @@
 #include "vgpu/program.h"
 
 #include "vgpu/decode.h"
+#include "vgpu/machine.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ using isa::StateSpace;
 
 namespace {
 
-uint32_t align_up(uint32_t value, uint32_t align) {
+uint64_t align_up(uint64_t value, uint64_t align) {
   return (value + align - 1) / align * align;
 }
 
@@ -56,7 +57,8 @@ public:
       for (const ptx::Variable& variable : function.variables)
         if (auto problem = allocate(variable))
           return problem;
-    lay_out_shared();
+    if (auto problem = lay_out_shared())
+      return problem;
     for (const ptx::Variable& variable : module_.variables)
       if (auto problem = initialize(variable))
         return problem;
@@ -68,7 +70,8 @@ public:
       Code& code = *program_.codes_[i];
       code.shared_bytes = shared_bytes_[i];
       if (module_.functions[i].has_body)
-        decode_function(program_, code);
+        if (auto problem = decode_function(program_, code))
+          return problem;
     }
     finish_constants();
     return std::nullopt;
@@ -163,7 +166,7 @@ private:
     return uses;
   }
 
-  void lay_out_shared() {
+  std::optional<Diagnostic> lay_out_shared() {
     const auto count = static_cast<uint32_t>(module_.functions.size());
     for (uint32_t i = 0; i < count; ++i)
       function_index_.emplace(module_.functions[i].name, i);
@@ -193,22 +196,39 @@ private:
       }
     }
     shared_bytes_.assign(count, kSharedReservedBytes);
-    const auto place = [&](const ptx::Variable& variable) {
-      if (variable.space != StateSpace::shared || is_dynamic_shared(variable))
-        return;
-      uint32_t offset = kSharedReservedBytes;
+    const uint64_t most = kSharedReservedBytes + limits_of(program_.arch_).max_shared_bytes_per_cta;
+    const auto place = [&](const ptx::Variable& variable) -> std::optional<Diagnostic> {
+      if (variable.space != StateSpace::shared || is_dynamic_shared(variable) || users[&variable].empty())
+        return std::nullopt;
+      uint64_t offset = kSharedReservedBytes;
       for (const uint32_t entry : users[&variable])
-        offset = std::max(offset, shared_bytes_[entry]);
+        offset = std::max<uint64_t>(offset, shared_bytes_[entry]);
       offset = align_up(offset, std::max<uint32_t>(variable.align, 1));
-      program_.shared_offsets_[&variable] = offset;
+      if (offset > most || variable.size_bytes > most - offset)
+        return too_much_shared(variable, offset, most);
+      program_.shared_offsets_[&variable] = static_cast<uint32_t>(offset);
       for (const uint32_t entry : users[&variable])
-        shared_bytes_[entry] = offset + static_cast<uint32_t>(variable.size_bytes);
+        shared_bytes_[entry] = static_cast<uint32_t>(offset + variable.size_bytes);
+      return std::nullopt;
     };
     for (const ptx::Variable& variable : module_.variables)
-      place(variable);
+      if (auto problem = place(variable))
+        return problem;
     for (const ptx::Function& function : module_.functions)
       for (const ptx::Variable& variable : function.variables)
-        place(variable);
+        if (auto problem = place(variable))
+          return problem;
+    return std::nullopt;
+  }
+
+  static Diagnostic too_much_shared(const ptx::Variable& variable, uint64_t offset, uint64_t most) {
+    return {
+        Severity::error,
+        "shared-size",
+        fmt::format("{} ({} bytes) does not fit: the .shared variables before it take {} bytes of the CTA",
+                    variable.name, variable.size_bytes, offset - kSharedReservedBytes),
+        variable.range,
+        {{"legal", fmt::format("{} bytes of shared memory a CTA", most - kSharedReservedBytes)}}};
   }
 
   void finish_constants() {

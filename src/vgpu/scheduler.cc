@@ -13,6 +13,7 @@
 
 #include "vgpu/deadlock.h"
 #include "vgpu/mix.h"
+#include "vgpu/poison.h"
 #include "vgpu/waiting.h"
 #include "vgpu/warp.h"
 
@@ -311,7 +312,9 @@ private:
     cta.linear_id = cta.id[0] + uint64_t{grid[0]} * (cta.id[1] + uint64_t{grid[1]} * cta.id[2]);
     cta.sm = static_cast<uint32_t>(cta.linear_id % launch_.sm_count);
     cta.threads = static_cast<uint32_t>(product(launch_.config.block));
-    cta.shared.assign(launch_.shared_bytes, std::byte{0xcb});
+    cta.shared.resize(launch_.shared_bytes);
+    poison(cta.shared.data(), poison_key(launch_.config.seed, Poisoned::shared, cta.linear_id), 0,
+           cta.shared.size());
     cta.shared_written.assign(launch_.shared_bytes, 0);
     if (launch_.config.async == AsyncMode::late) {
       cta.async_view = cta.shared;
@@ -322,10 +325,11 @@ private:
     cta.warps.resize((cta.threads + kWarpSize - 1) / kWarpSize);
     cta.next_warp = static_cast<uint32_t>(
         launch_.config.seed ? mix(launch_.config.seed ^ mix(cta.linear_id)) % cta.warps.size() : 0);
+    const uint64_t warps_key = poison_key(launch_.config.seed, Poisoned::warp, cta.linear_id);
     for (uint32_t w = 0; w < cta.warps.size(); ++w) {
       const uint32_t lanes = std::min<uint32_t>(cta.threads - w * kWarpSize, kWarpSize);
-      start_warp(cta.warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1,
-                 *launch_.entry);
+      start_warp(cta.warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1, *launch_.entry,
+                 poison_key(warps_key, Poisoned::warp, w));
     }
   }
 
@@ -373,8 +377,8 @@ uint64_t resident_ctas(const MachineLimits& limits, uint64_t threads, uint64_t s
   return std::max<uint64_t>(1, per_sm) * limits.sm_count;
 }
 
-uint32_t shared_bytes_of(const Program& program, const Code& entry, const LaunchConfig& config) {
-  const uint32_t align = program.dynamic_shared_align();
+uint64_t shared_bytes_of(const Program& program, const Code& entry, const LaunchConfig& config) {
+  const uint64_t align = program.dynamic_shared_align();
   return (entry.shared_bytes + align - 1) / align * align + config.dynamic_shared_bytes;
 }
 
@@ -474,7 +478,7 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
       return fmt::format("the block has {} threads, but the kernel was compiled for at most {} (.maxntid)",
                          threads, most);
   }
-  const uint32_t shared = shared_bytes_of(program, entry, config) - kSharedReservedBytes;
+  const uint64_t shared = shared_bytes_of(program, entry, config) - kSharedReservedBytes;
   if (shared > limits.max_shared_bytes_per_cta)
     return fmt::format(
         "the kernel needs {} bytes of shared memory ({} of them dynamic): a CTA has at most {}", shared,
@@ -499,7 +503,7 @@ LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory&
   launch.memory = &memory;
   launch.config = config;
   launch.cta_count = product(config.grid);
-  launch.shared_bytes = shared_bytes_of(program, entry, config);
+  launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
   launch.dynamic_shared_offset = launch.shared_bytes - config.dynamic_shared_bytes;
   launch.sm_count = limits.sm_count;
@@ -508,6 +512,7 @@ LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory&
   std::optional<Workspace> workspace;
   if (config.cooperative)
     launch.workspace = workspace.emplace(memory).address();
+  memory.set_seed(config.seed);
   const auto begin = std::chrono::steady_clock::now();
   const uint64_t resident = resident_ctas(limits, product(config.block), launch.shared_bytes);
   Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster))).run();

@@ -1,7 +1,9 @@
 // Which part of a warp runs, and how parts meet. See warp.h.
 #include "vgpu/warp.h"
 
+#include "vgpu/poison.h"
 #include "vgpu/program.h"
+#include "vgpu/written.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +11,7 @@
 namespace lemma::vgpu {
 namespace {
 
-constexpr uint64_t kGiveWayAfter = 1024;        // instructions while other parts are ready
-constexpr uint32_t kMaxLocalBytes = 512 * 1024; // a lane: what sm_90 can address
+constexpr uint64_t kGiveWayAfter = 1024; // instructions while other parts are ready
 
 bool same_place(const Split& a, const Split& b) {
   return a.pc == b.pc && a.stack == b.stack;
@@ -24,10 +25,53 @@ void take_lanes(Split& into, const Split& from) {
     into.stack[i].alloca_bytes = std::max(into.stack[i].alloca_bytes, from.stack[i].alloca_bytes);
 }
 
+// Sets what the lanes hold in a register, whose components lie one after the other.
+void poison_lanes(std::byte* frame, const Code::Lanes& at, uint64_t key, LaneMask lanes) {
+  std::byte* memory = frame + at.offset;
+  if (at.lane_bytes == 0) {
+    LaneMask old;
+    std::memcpy(&old, memory, sizeof old);
+    const auto value = static_cast<LaneMask>(poison_word(key, at.offset / 4));
+    old = (old & ~lanes) | (value & lanes);
+    std::memcpy(memory, &old, sizeof old);
+  } else if (lanes == kAllLanes) {
+    poison(memory, key, at.offset, at.bytes);
+  } else {
+    for (uint32_t component = 0; component < at.bytes; component += at.lane_bytes * kWarpSize)
+      for_lanes(lanes, [&](int lane) {
+        const uint32_t begin = component + static_cast<uint32_t>(lane) * at.lane_bytes;
+        poison(memory + begin, key, at.offset + begin, at.lane_bytes);
+      });
+  }
+}
+
+// What a frame holds at the beginning of an activation, as far as it may be read before it is written: the
+// registers of which that is not known, and .param variables that no caller fills.
+void poison_frame(const Warp& warp, size_t depth, Frame& frame, LaneMask lanes) {
+  const Code& code = *frame.code;
+  const bool has_variables = code.param_bytes > code.passed_bytes;
+  if (code.poisoned.empty() && !has_variables)
+    return;
+  const uint64_t key = poison_key(warp.poison_key, Poisoned::frame, depth);
+  for (const Code::Lanes& at : code.poisoned)
+    poison_lanes(frame.data, at, key, lanes);
+  const auto poison_params = [&](uint64_t offset, uint64_t bytes) {
+    poison(frame.data + offset, key, offset, bytes);
+  };
+  if (has_variables && lanes == kAllLanes)
+    poison_params(code.param_area_offset, uint64_t{code.param_bytes} * kWarpSize);
+  else if (has_variables)
+    for_lanes(lanes, [&](int lane) {
+      poison_params(code.param_area_offset + static_cast<uint64_t>(lane) * code.param_bytes,
+                    code.param_bytes);
+    });
+}
+
 } // namespace
 
-void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry) {
+void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key) {
   warp.index = index;
+  warp.poison_key = poison_key;
   warp.live = lanes;
   warp.exited = ~lanes;
   warp.instructions = 0;
@@ -36,6 +80,7 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry) {
   warp.wgmma = {};
   warp.splits.clear();
   reserve_local(warp, entry.local_bytes);
+  forget_local(warp, 0, entry.local_bytes, kAllLanes);
   Split split;
   split.mask = lanes;
   split.stack.push_back({&entry, activate_frame(warp, 0, entry, kAllLanes), 0, 0});
@@ -49,6 +94,12 @@ Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes
     if (frame->code == &code) {
       for (LaneMask& written : frame->written)
         written &= ~lanes;
+      if (lanes == kAllLanes)
+        frame->carried.clear();
+      for (Frame::Carried& carried : frame->carried)
+        carried.lanes &= ~lanes;
+      frame->carry &= ~lanes;
+      poison_frame(warp, depth, *frame, lanes);
       return frame.get();
     }
   constexpr size_t kAlign = 64;
@@ -58,23 +109,43 @@ Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes
   const auto raw = reinterpret_cast<uintptr_t>(frame->storage.get());
   frame->data = frame->storage.get() + (kAlign - raw % kAlign) % kAlign;
   frame->written.assign(code.registers.size(), 0);
+  poison_frame(warp, depth, *frame, kAllLanes);
   warp.frames[depth].push_back(std::move(frame));
   return warp.frames[depth].back().get();
 }
 
-bool reserve_local(Warp& warp, uint32_t bytes_per_lane) {
+bool reserve_local(Warp& warp, uint64_t bytes_per_lane) {
+  constexpr uint64_t kAlign = 16; // the widest element: lanes lie at multiples of it
   if (bytes_per_lane <= warp.local_capacity)
     return true;
   if (bytes_per_lane > kMaxLocalBytes)
     return false;
-  const uint32_t capacity = std::min(kMaxLocalBytes, std::max(bytes_per_lane, warp.local_capacity * 2));
+  const uint64_t doubled = std::max(bytes_per_lane, uint64_t{warp.local_capacity} * 2);
+  const auto capacity =
+      static_cast<uint32_t>(std::min(kMaxLocalBytes, (doubled + kAlign - 1) / kAlign * kAlign));
   std::vector<std::byte> grown(static_cast<size_t>(capacity) * kWarpSize);
   for (int lane = 0; lane < kWarpSize; ++lane)
     std::copy_n(warp.local.begin() + static_cast<size_t>(lane) * warp.local_capacity, warp.local_capacity,
                 grown.begin() + static_cast<size_t>(lane) * capacity);
   warp.local = std::move(grown);
+  warp.local_written.resize(capacity);
   warp.local_capacity = capacity;
   return true;
+}
+
+void forget_local(Warp& warp, uint64_t begin, uint64_t end, LaneMask lanes) {
+  if (lanes == kAllLanes)
+    std::fill(warp.local_written.begin() + static_cast<ptrdiff_t>(begin),
+              warp.local_written.begin() + static_cast<ptrdiff_t>(end), LaneMask{0});
+  else
+    for (uint64_t i = begin; i < end; ++i)
+      warp.local_written[i] &= ~lanes;
+}
+
+void drop_carried(Exec& x, const Slot& slot) {
+  for (Frame::Carried& carried : x.frame->carried)
+    if (carried.offset == slot.offset)
+      carried.lanes &= ~x.active;
 }
 
 void leave_inactive_behind(Exec& x) {
@@ -245,17 +316,21 @@ uint32_t WarpRunner::meeting_pc() const {
 }
 
 void WarpRunner::check_written(const DecodedInst& in) {
-  const auto check = [&](uint32_t reg, LaneMask lanes) {
-    const LaneMask missing = lanes & ~exec_.frame->written[reg];
-    if (missing)
-      exec_.uninitialized(in, std::countr_zero(missing),
-                          "register " + exec_.code->function->registers[reg].name);
-  };
   if (in.guarded && exec_.code->tracked[in.guard_reg])
-    check(in.guard_reg, exec_.mask);
-  for (int i = in.dst_count; i < in.op_count; ++i)
-    if (in.ops[i].base == 0 && in.ops[i].reg != ptx::kNone && exec_.code->tracked[in.ops[i].reg])
-      check(in.ops[i].reg, exec_.active);
+    exec_.check_register(in, in.guard_reg, exec_.mask);
+  for (int i = 0; i < in.op_count - in.dst_count; ++i)
+    if (i != in.asks_itself)
+      exec_.check_written(in, i, exec_.active);
+}
+
+void WarpRunner::mark_written(const DecodedInst& in) {
+  for (int i = 0; i < in.dst_count; ++i) {
+    if (in.ops[i].reg == ptx::kNone)
+      continue;
+    exec_.frame->written[in.ops[i].reg] |= exec_.active;
+    if (!exec_.frame->carried.empty() && !is_load(*exec_.code, in)) // that has looked after it itself
+      drop_carried(exec_, in.ops[i]);
+  }
 }
 
 void WarpRunner::execute(uint64_t budget) {
@@ -287,9 +362,7 @@ void WarpRunner::execute(uint64_t budget) {
     if (active || in.always_run) {
       step = in.handler(x, in);
       if (in.marks_written && step == Step::next)
-        for (int i = 0; i < in.dst_count; ++i)
-          if (in.ops[i].reg != ptx::kNone)
-            x.frame->written[in.ops[i].reg] |= x.active;
+        mark_written(in);
     }
     if (step == Step::next)
       ++x.pc;

@@ -35,20 +35,27 @@ private:
   // Executes the loaded split; Exec::executed counts.
   void execute(uint64_t budget);
   void check_written(const DecodedInst& in);
+  void mark_written(const DecodedInst& in);
   void note_waiting(Warp& warp);
 
   Launch& launch_;
   Exec exec_;
 };
 
-// Makes a warp ready to start a kernel at its entry. `lanes` exist.
-void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry);
+// Makes a warp ready to start a kernel at its entry. `lanes` exist. `poison_key`: of what they do not write.
+void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key);
 
-// The frame of `code` at a call depth, made when first needed. Written marks of `lanes` are cleared.
+// The frame of `code` at a call depth, made when first needed. Nothing in it is written by `lanes`.
 Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes);
 
 // Makes sure that every lane has this much local memory; false if a lane may not have so much.
-bool reserve_local(Warp& warp, uint32_t bytes_per_lane);
+bool reserve_local(Warp& warp, uint64_t bytes_per_lane);
+
+// The lanes begin anew with these bytes of their local memory: none is written.
+void forget_local(Warp& warp, uint64_t begin, uint64_t end, LaneMask lanes);
+
+// The active lanes write a register: what they carried in it is gone.
+void drop_carried(Exec& x, const Slot& slot);
 
 // Leaves the current split to its active lanes: the others go on after this instruction as a split of their
 // own.

@@ -50,6 +50,47 @@ void mark_all(Code& code) {
   }
 }
 
+// Registers that only carry bytes from memory to memory. Only what plain instructions write and read counts:
+// parameters and what a call returns go their own ways.
+void find_copied_registers(Code& code) {
+  std::vector<bool> loaded(code.registers.size()), stored(code.registers.size()), used(code.registers.size());
+  for (const auto* variables : {&code.function->params, &code.function->returns})
+    for (const ptx::Variable& variable : *variables)
+      if (variable.reg != ptx::kNone)
+        used[variable.reg] = true;
+  const auto mark = [](std::vector<bool>& set, uint32_t reg) {
+    if (reg != ptx::kNone)
+      set[reg] = true;
+  };
+  for (const DecodedInst& in : code.insts) {
+    mark(used, in.guard_reg);
+    const isa::Opcode opcode = code.opcode_of(in);
+    for (int i = 0; i < in.dst_count; ++i)
+      if (in.updates || opcode == isa::Opcode::call)
+        mark(used, in.ops[i].reg);
+      else if (is_load(code, in))
+        mark(loaded, in.ops[i].reg);
+    for (int i = in.dst_count; i < in.op_count; ++i) // the first of a store is the address
+      mark(opcode == isa::Opcode::st && i > in.dst_count ? stored : used, in.ops[i].reg);
+  }
+  code.copied.resize(code.registers.size());
+  for (size_t reg = 0; reg < code.registers.size(); ++reg)
+    code.copied[reg] = loaded[reg] && stored[reg] && !used[reg];
+}
+
+// Where the registers lie that may be read before they are written.
+void list_poisoned(Code& code) {
+  for (size_t reg = 0; reg < code.registers.size(); ++reg) {
+    if (!code.tracked[reg])
+      continue;
+    const Slot& slot = code.registers[reg];
+    const auto components = static_cast<uint32_t>(code.function->registers[reg].vector_elems);
+    code.poisoned.push_back({.offset = slot.offset,
+                             .bytes = slot.bytes == 0 ? 4 : components * slot.bytes * kWarpSize,
+                             .lane_bytes = slot.bytes});
+  }
+}
+
 } // namespace
 
 void find_unwritten_reads(Code& code, const std::vector<BasicBlock>& blocks,
@@ -96,10 +137,12 @@ void find_unwritten_reads(Code& code, const std::vector<BasicBlock>& blocks,
       }
     }
   }
+  find_copied_registers(code);
   for (DecodedInst& in : code.insts)
     for (int i = 0; i < in.dst_count; ++i)
-      if (in.ops[i].reg != ptx::kNone && code.tracked[in.ops[i].reg])
-        in.marks_written = true;
+      if (const uint32_t reg = in.ops[i].reg; reg != ptx::kNone)
+        in.marks_written |= code.tracked[reg] || (code.copied[reg] && !is_load(code, in));
+  list_poisoned(code);
 }
 
 } // namespace lemma::vgpu

@@ -14,6 +14,12 @@ struct PcRange {
   uint32_t end = 0;
 };
 
+// ld and st move registers from and to memory as they are.
+inline bool is_load(const Code& code, const DecodedInst& in) {
+  const isa::Opcode opcode = code.opcode_of(in);
+  return opcode == isa::Opcode::ld || opcode == isa::Opcode::ldu;
+}
+
 // Sets DecodedInst::checks_init and marks_written and Code::tracked. `ranges` is each block's place in the
 // code, `order` the order in which blocks lie.
 void find_unwritten_reads(Code& code, const std::vector<BasicBlock>& blocks,

@@ -401,12 +401,34 @@ class Cli(Case):
     def test_launch_limits(self):
         self.run_kernel("traps", block="1025", status=USAGE)
         self.run_kernel("traps", options=["--smem", "1000000"], status=USAGE)
+        done = self.run_kernel("traps", options=["--smem", "4294967295"], status=USAGE)
+        self.assertIn("needs 4294967295 bytes of shared memory", done.stderr)
+        self.assertIn("a CTA has at most 232448", done.stderr)
+        done = self.run_kernel("traps", options=["--smem", "4294967296"], status=USAGE)
+        self.assertIn("--smem", done.stderr)
+
+    def test_variables_that_are_too_large(self):
+        for declaration in (".local .align 4 .b8 d[{}]", ".param .align 4 .b8 d[{}]"):
+            for size in (1 << 27, 1 << 32, (1 << 64) - 1):
+                file = self.path("large.ptx")
+                pathlib.Path(file).write_text(
+                    ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n  "
+                    + declaration.format(size)
+                    + ";\n  ret;\n}\n"
+                )
+                done = self.run_kernel("k", file=file, block="1", status=FAILED)
+                self.assertIn("large.ptx:5:", done.stderr)
+                self.assertIn(f"d ({size} bytes) does not fit", done.stderr)
+                self.assertIn("legal: 524288 bytes of local memory a thread", done.stderr)
 
     def test_uninitialized_reads(self):
         done = self.run_kernel("reads_scratch", "buf=4", f"out={self.path('out')}:4", block="1")
         self.assertIn("warning[uninitialized]", done.stderr)
         self.assertIn("1 read of what was never written", done.stderr)
-        self.assertEqual(pathlib.Path(self.path("out")).read_bytes(), b"\xcb\xcb\xcb\xcb")
+        first = pathlib.Path(self.path("out")).read_bytes()
+        for seed, same in (("0", True), ("1", False), ("2", False), ("0", True)):
+            self.run_kernel("reads_scratch", "buf=4", f"out={self.path('out')}:4", block="1", options=["--seed", seed])
+            self.assertEqual(pathlib.Path(self.path("out")).read_bytes() == first, same)
 
     def test_unsupported(self):
         done = self.run_kernel("k", file=FOLDER / "unsupported.ptx", block="1", status=UNSUPPORTED)

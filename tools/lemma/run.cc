@@ -433,7 +433,11 @@ Command add_run(CLI::App& parent) {
   app->add_option("--cluster", o->cluster, "CTAs of a cluster (default: as the kernel declares)")
       ->type_name("X[,Y[,Z]]");
   app->add_option("--smem", o->smem, "dynamic shared memory of a CTA")->type_name("BYTES");
-  app->add_option("--seed", o->seed, "moves every choice of the schedule")->type_name("N");
+  app->add_option(
+         "--seed", o->seed,
+         "moves every choice of the schedule, and changes what memory and registers hold that were never "
+         "written")
+      ->type_name("N");
   app->add_flag("--deterministic", o->deterministic, "CTAs in a fixed order: floating-point atomics repeat");
   app->add_option("--async", o->async,
                   "eager: asynchronous operations complete when issued; late: as late as the ISA allows")

@@ -23,6 +23,8 @@ using ptx::Operand;
 using ptx::OperandKind;
 
 constexpr size_t kMaxCallDepth = 1024;
+constexpr uint32_t kPassedRegisterBytes =
+    16; // in the param area, of a register that a builtin takes or gives
 
 // --- branches
 // -------------------------------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
 struct Passed {
   bool from_register = false;
   Slot slot;           // register, or constant
-  uint32_t offset = 0; // in the caller's param area
+  uint32_t offset = 0; // in the caller's param area; of a register too, where a builtin takes or gives it
   uint32_t bytes = 0;  // of a .param; registers pass their own width
 };
 
@@ -154,32 +156,53 @@ void copy_arguments(Exec& x, const CallSite& site, const Code& callee, Frame& fr
 Step enter(Exec& x, const DecodedInst& in, const CallSite& site, const Code& callee) {
   Split& split = x.warp->splits[x.split];
   const CallFrame caller = split.stack.back();
-  const uint32_t local_base = caller.local_end();
+  const uint64_t align = callee.local_align;
+  const uint64_t local_base = (caller.local_end() + align - 1) / align * align;
   if (split.stack.size() >= kMaxCallDepth || !reserve_local(*x.warp, local_base + callee.local_bytes))
-    return x.fault(
-        in, FaultKind::call_too_deep,
-        fmt::format("call of {} at depth {}: at most {} calls and 512 KiB of local memory a thread",
-                    callee.function->name, split.stack.size(), kMaxCallDepth),
-        std::countr_zero(x.active),
-        {"is the recursion's end ever reached? the call stack of a real GPU is smaller still "
-         "(cudaLimitStackSize)"});
+    return x.fault(in, FaultKind::call_too_deep,
+                   fmt::format("call of {} at depth {}: at most {} calls and {} KiB of local memory a thread",
+                               callee.function->name, split.stack.size(), kMaxCallDepth,
+                               kMaxLocalBytes / 1024),
+                   std::countr_zero(x.active),
+                   {"is the recursion's end ever reached? the call stack of a real GPU is smaller still "
+                    "(cudaLimitStackSize)"});
+  forget_local(*x.warp, caller.local_end(), local_base + callee.local_bytes, x.active);
   Frame* frame = activate_frame(*x.warp, split.stack.size(), callee, x.active);
   copy_arguments(x, site, callee, *frame);
-  split.stack.push_back({&callee, frame, x.pc + 1, local_base});
+  split.stack.push_back({&callee, frame, x.pc + 1, static_cast<uint32_t>(local_base)});
   split.pc = 0;
   return Step::reschedule;
 }
 
+// Builtins take and give everything in the param area: registers go through it.
+Step run_builtin(Exec& x, const DecodedInst& in, const CallSite& site) {
+  std::vector<uint32_t> arguments, results;
+  for (const Passed& argument : site.arguments) {
+    arguments.push_back(argument.offset);
+    if (argument.from_register)
+      for_lanes(x.active, [&](int lane) {
+        std::byte* area = lane_params(*x.code, *x.frame, lane) + argument.offset;
+        std::memset(area, 0, kPassedRegisterBytes);
+        std::memcpy(area, x.bases[argument.slot.base] + argument.slot.offset + lane * argument.slot.bytes,
+                    argument.slot.bytes);
+      });
+  }
+  for (const Passed& result : site.results)
+    results.push_back(result.offset);
+  const Step step = call_builtin(x, in, site.builtin, arguments, results);
+  for (const Passed& result : site.results)
+    if (result.from_register && step == Step::next)
+      for_lanes(x.active, [&](int lane) {
+        std::memcpy(x.bases[0] + result.slot.offset + lane * result.slot.bytes,
+                    lane_params(*x.code, *x.frame, lane) + result.offset, result.slot.bytes);
+      });
+  return step;
+}
+
 Step run_call(Exec& x, const DecodedInst& in) {
   const auto& site = *static_cast<const CallSite*>(in.extra);
-  if (site.builtin >= 0) {
-    std::vector<uint32_t> offsets, results;
-    for (const Passed& argument : site.arguments)
-      offsets.push_back(argument.offset);
-    for (const Passed& result : site.results)
-      results.push_back(result.offset);
-    return call_builtin(x, in, site.builtin, offsets, results);
-  }
+  if (site.builtin >= 0)
+    return run_builtin(x, in, site);
   leave_inactive_behind(x);
   if (site.callee)
     return enter(x, in, site, *site.callee);
@@ -255,6 +278,32 @@ Passed pass(Decoder& d, const Operand& operand, Type register_type) {
   return passed;
 }
 
+// A returned value: `_` has a register that nobody reads.
+Passed pass_result(Decoder& d, const Operand& operand, Type register_type) {
+  if (operand.kind == OperandKind::symbol)
+    return pass(d, operand, register_type);
+  Passed passed;
+  passed.from_register = true;
+  passed.slot = d.dst(operand, register_type);
+  return passed;
+}
+
+// Gives the registers among a builtin's arguments and results their places in the param area. False where it
+// cannot be called so.
+bool place_for_builtin(Decoder& d, CallSite& site) {
+  std::vector<uint32_t> bytes[2];
+  for (auto* passed : {&site.arguments, &site.results})
+    for (Passed& p : *passed) {
+      if (p.from_register) {
+        p.offset = d.code().param_bytes;
+        p.bytes = kPassedRegisterBytes;
+        d.code().param_bytes += kPassedRegisterBytes;
+      }
+      bytes[passed == &site.results].push_back(p.bytes);
+    }
+  return fits_builtin(site.builtin, bytes[0], bytes[1]);
+}
+
 // Types of a callee's parameters, for immediates; of an indirect call, by its prototype.
 const std::vector<ptx::Variable>* parameters_of(Decoder& d, const ptx::Instruction& instruction) {
   if (instruction.operands[0].kind == OperandKind::function) {
@@ -282,11 +331,13 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   const auto* params = parameters_of(d, instruction);
   if (instruction.operands.size() > 1)
     for (const Operand& result : instruction.operands[1].elems)
-      site->results.push_back(pass(d, result, Type::b64));
+      site->results.push_back(pass_result(d, result, Type::b64));
   if (instruction.operands.size() > 2)
     for (size_t i = 0; i < instruction.operands[2].elems.size(); ++i)
       site->arguments.push_back(pass(d, instruction.operands[2].elems[i],
                                      params && i < params->size() ? (*params)[i].type : Type::b64));
+  if (site->builtin >= 0 && !place_for_builtin(d, *site))
+    return false;
   in.handler = run_call;
   // Registers among the arguments are sources, so that reads of unwritten ones show.
   std::vector<Slot> srcs, dsts;

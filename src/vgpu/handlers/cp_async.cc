@@ -67,10 +67,16 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
     return false;
   if (!x.cta->unpublished.empty())
     copy.unpublished = x.cta->unpublished.data() + (copy.to - x.cta->shared.data());
-  if (copy.taken)
-    copy.from = x.access(in, StateSpace::global, lane_address(x, in, 1, plan.from.offset, lane), copy.taken,
-                         plan.bytes, Access::read, lane);
-  return copy.from || !copy.taken;
+  if (copy.taken == 0)
+    return true;
+  const uint64_t from = lane_address(x, in, 1, plan.from.offset, lane);
+  copy.from = x.access(in, StateSpace::global, from, copy.taken, plan.bytes, Access::copy, lane);
+  if (!copy.from)
+    return false;
+  // What was never written is not by being copied.
+  if (const uint32_t unwritten = x.unwritten(StateSpace::global, from, copy.taken, lane))
+    x.set_unwritten(StateSpace::shared, to, unwritten, lane);
+  return true;
 }
 
 Step run_copy(Exec& x, const DecodedInst& in) {

@@ -160,6 +160,8 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   uint8_t a_index[kMaxSparseIndices];
   if (plan.sparse) {
     const auto* metadata = x.src<uint32_t>(in, first);
+    if (in.checks_init)
+      x.check_written(in, first, plan.sparse->lanes());
     if (!plan.sparse->check(x, in, metadata))
       return Step::stopped;
     plan.sparse->decode(metadata, a_index);
@@ -254,6 +256,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     const int bits = isa::container_bits(*row, Matrix::a, isa::type_of(*row, Matrix::a, instruction.types));
     const auto selector = static_cast<int>(instruction.operands[5].bits);
     plan.sparse = SparseIndex(row->shape.k, bits, selector, row->sparse == Qual::sp_ordered_metadata);
+    in.asks_itself = static_cast<uint8_t>(srcs.size()); // not every lane has metadata
     srcs.push_back(decoder.src(instruction.operands[4], Type::b32));
   }
   plan.nibbles = isa::container_bits(*row, Matrix::a, isa::type_of(*row, Matrix::a, instruction.types)) == 4;
@@ -453,12 +456,12 @@ struct M8n8Plan {
 // One check for all rows: where they lie, beside the lowest address; none where each needs one of its own.
 std::optional<MemoryRange> rows_at_once(Exec& x, const M8n8Plan& plan, const uint64_t* at, uint64_t lowest,
                                         Access kind) {
-  const uint64_t end = *std::max_element(at, at + plan.rows) + kRowBytes;
+  const uint64_t highest = *std::max_element(at, at + plan.rows);
   const bool in_shared = plan.space != StateSpace::generic || (lowest - kSharedWindow < kSharedWindowBytes &&
-                                                               end - kSharedWindow <= kSharedWindowBytes);
+                                                               highest - kSharedWindow < kSharedWindowBytes);
   if (plan.row_bytes != kRowBytes || !in_shared)
     return std::nullopt;
-  const MemoryRange range = x.access_range(plan.space, lowest, end - lowest, kind);
+  const MemoryRange range = x.access_range(plan.space, lowest, span_of(lowest, highest, kRowBytes), kind);
   if (!range.host)
     return std::nullopt;
   for (int row = 0; row < plan.rows; ++row)
@@ -471,6 +474,8 @@ std::optional<MemoryRange> rows_at_once(Exec& x, const M8n8Plan& plan, const uin
 // index); false after a fault.
 template <class F>
 bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind, F&& f) {
+  if (in.checks_init) // lanes of which no row is asked may leave the address unwritten
+    x.check_written(in, 0, plan.rows == kWarpSize ? kAllLanes : (LaneMask{1} << plan.rows) - 1);
   alignas(64) uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   const uint64_t lowest = *std::min_element(at, at + plan.rows);
@@ -592,6 +597,7 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
     else
       srcs.push_back(decoder.src(element, Type::b32));
   in.handler = load ? run_ldmatrix : run_stmatrix;
+  in.asks_itself = 0;
   decoder.set_operands(in, dsts, srcs);
   return true;
 }

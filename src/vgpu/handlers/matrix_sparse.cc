@@ -38,6 +38,13 @@ SparseIndex::SparseIndex(int k, int element_bits, int selector, bool ordered)
     }
 }
 
+LaneMask SparseIndex::lanes() const {
+  LaneMask lanes = 0;
+  for (const Field& field : fields_)
+    lanes |= LaneMask{1} << field.lane;
+  return lanes;
+}
+
 bool SparseIndex::check(Exec& x, const DecodedInst& in, const uint32_t* metadata) const {
   for (size_t chunk = 0; chunk < fields_.size(); ++chunk)
     if (const uint32_t bits = bits_of(chunk, metadata); (legal_ >> bits & 1) == 0) {

@@ -21,6 +21,7 @@ public:
   SparseIndex(int k, int element_bits, int selector, bool ordered);
 
   int stored() const { return stored_; } // elements of a row
+  LaneMask lanes() const;                // whose metadata registers are read
 
   // False after a fault: the lanes' metadata registers hold what is undefined.
   bool check(Exec& x, const DecodedInst& in, const uint32_t* metadata) const;

@@ -1,7 +1,15 @@
 // ld, st, ldu and the cache hints: prefetch, prefetchu, applypriority, discard, createpolicy.
 //
 // One warp instruction first finds where each lane's bytes lie - one check for the whole warp where the
-// lanes' addresses lie in one allocation, else lane by lane - and then moves element after element. Cache
+// lanes' addresses lie in one allocation, else lane by lane - and then moves element after element.
+//
+// Loading bytes that were never written is reported where the program does anything with them but store them:
+// a register that it only stores (Code::copied) carries them to where it is stored, and they stay unwritten
+// there. Where that is not recorded - a buffer that the host gave, a call's parameters - a store of what was
+// loaded from nothing but unwritten memory is reported as that load; a part of it passes, for it is what
+// stands between the members of a struct.
+//
+// Cache
 // operators, eviction priorities and prefetch sizes are hints and have no effect. Caches and write buffers
 // are not modelled: every access is coherent, stronger than .weak promises.
 //
@@ -12,6 +20,7 @@
 // tests/unit/vgpu/memory_ops_test.cc.
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/warp.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,9 +36,11 @@ using isa::Type;
 using ptx::Operand;
 using ptx::OperandKind;
 
-// DecodedInst::flags: the state space, and whether the access orders others.
+// DecodedInst::flags: the state space, whether the access orders others, and whether elements are extended by
+// their sign.
 constexpr uint8_t kSpaceMask = 0x0f;
 constexpr uint8_t kOrdered = 0x10;
+constexpr uint8_t kSigned = 0x20;
 
 StateSpace space_of(const DecodedInst& in) {
   return static_cast<StateSpace>(in.flags & kSpaceMask);
@@ -39,22 +50,127 @@ StateSpace space_of(const DecodedInst& in) {
 struct Places {
   enum class Pattern : uint8_t { dense, uniform, scattered, none } pattern = Pattern::none; // none: faulted
   bool private_to_lanes = false; // every lane's bytes are in memory of its own
+  bool fresh = false;            // ... and a store covers some that were not written before
   std::byte* host = nullptr;     // dense: of lane 0; uniform: of all
   std::byte* at[kWarpSize];      // scattered: of the active lanes
 };
 
-// Lanes that need a check of their own: the range check said no, or the fault has to name the lane.
+// --- bytes that were never written ---
+
+Frame::Carried& carried_in(Frame& frame, uint32_t offset) {
+  for (Frame::Carried& carried : frame.carried)
+    if (carried.offset == offset)
+      return carried;
+  frame.carried.push_back({.offset = offset});
+  return frame.carried.back();
+}
+
+// A lane loads `unwritten` bytes (bit i: byte i) among those at the address: each register carries its own,
+// or it is reported.
+void load_unwritten(Exec& x, const DecodedInst& in, uint64_t address, uint32_t unwritten, int lane) {
+  const uint32_t element_bytes = in.width / in.dst_count;
+  const uint32_t element = static_cast<uint32_t>((uint64_t{1} << element_bytes) - 1);
+  const bool whole = unwritten == static_cast<uint32_t>((uint64_t{1} << in.width) - 1);
+  uint32_t used = 0;
+  for (int i = 0; i < in.dst_count; ++i) {
+    const Slot& slot = x.dst_slot(in, i);
+    const uint32_t shift = static_cast<uint32_t>(i) * element_bytes;
+    uint32_t bytes = unwritten >> shift & element;
+    if (bytes == 0 || slot.reg == ptx::kNone) // `_` takes it
+      continue;
+    if (!x.code->copied[slot.reg]) {
+      used |= bytes << shift;
+      continue;
+    }
+    if ((in.flags & kSigned) && bytes >> (element_bytes - 1))
+      bytes |= ~element;
+    Frame::Carried& carried = carried_in(*x.frame, slot.offset);
+    const LaneMask bit = LaneMask{1} << lane;
+    carried.lanes |= bit;
+    carried.whole = whole ? carried.whole | bit : carried.whole & ~bit;
+    carried.bytes[lane] = static_cast<uint16_t>(bytes);
+    carried.address[lane] = address;
+    carried.load[lane] = &in;
+  }
+  if (used)
+    x.uninitialized(in, lane,
+                    x.name_unwritten(space_of(in), address + static_cast<uint64_t>(std::countr_zero(used))));
+}
+
+// A store has moved registers that carry unwritten bytes.
+void store_unwritten(Exec& x, const DecodedInst& in) {
+  uint64_t at[kWarpSize];
+  lane_addresses(x, in, at);
+  const int elements = in.op_count - in.dst_count - 1;
+  const uint32_t element_bytes = in.width / static_cast<uint32_t>(elements);
+  LaneMask told = 0; // one store of a lane, one report
+  for (int i = 0; i < elements; ++i)
+    for (const Frame::Carried& carried : x.frame->carried) {
+      if (x.src_slot(in, i + 1).base != 0 || carried.offset != x.src_slot(in, i + 1).offset)
+        continue;
+      for_lanes(carried.lanes & x.active, [&](int lane) {
+        const auto element = static_cast<uint32_t>((uint64_t{1} << element_bytes) - 1);
+        const uint32_t bytes = carried.bytes[lane] & element;
+        const LaneMask bit = LaneMask{1} << lane;
+        if (bytes == 0 ||
+            x.set_unwritten(space_of(in), at[lane] + static_cast<uint32_t>(i) * element_bytes, bytes, lane) ||
+            !(carried.whole & bit) || (told & bit))
+          return;
+        told |= bit;
+        const DecodedInst& load = *carried.load[lane];
+        x.uninitialized(load, lane, x.name_unwritten(space_of(load), carried.address[lane]));
+      });
+    }
+}
+
+// --- where the lanes' bytes lie ---
+
+// Lanes that need a check of their own: the range check said no, or the fault has to name the lane, or some
+// of what they read was never written.
 Places check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, Access kind) {
   Places places;
   const uint32_t bytes = in.width;
+  const bool reads = kind == Access::read;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    places.at[lane] = x.access(in, space_of(in), at[lane], bytes, bytes, kind, lane);
+    places.at[lane] = x.access(in, space_of(in), at[lane], bytes, bytes, reads ? Access::copy : kind, lane);
     if (!places.at[lane])
       return places;
+    if (const uint32_t unwritten = reads ? x.unwritten(space_of(in), at[lane], bytes, lane) : 0)
+      load_unwritten(x, in, at[lane], unwritten, lane);
   }
   places.pattern = Places::Pattern::scattered;
   return places;
+}
+
+// Local memory: marks what a store covers as written; says of a load whether all that it reads was.
+template <class Bytes>
+bool note_local(const Exec& x, const MemoryRange& range, const uint64_t* at, uint64_t lowest, bool uniform,
+                Access kind, Bytes bytes, bool& fresh) {
+  const LaneMask active = x.active;
+  if (uniform) { // one mask a byte is for all lanes
+    LaneMask all = active;
+    for (uint64_t i = 0; i < bytes; ++i)
+      all &= range.lanes_written[i];
+    fresh = all != active;
+    if (kind == Access::write && fresh)
+      for (uint64_t i = 0; i < bytes; ++i)
+        range.lanes_written[i] |= active;
+    return !fresh;
+  }
+  LaneMask all = active;
+  for_lanes(active, [&](int lane) {
+    LaneMask* written = range.lanes_written + (at[lane] - lowest);
+    LaneMask have = ~LaneMask{0};
+    for (uint64_t i = 0; i < bytes; ++i) {
+      have &= written[i];
+      if (kind == Access::write)
+        written[i] |= LaneMask{1} << lane;
+    }
+    all &= have | ~(LaneMask{1} << lane);
+  });
+  fresh = all != active;
+  return !fresh;
 }
 
 std::pair<uint64_t, uint64_t> bounds(const uint64_t* at) {
@@ -80,7 +196,7 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
   const bool uniform = not_uniform == 0;
   const auto [lowest, highest] =
       dense || uniform ? std::pair(at[0], dense ? at[kWarpSize - 1] : at[0]) : bounds(at);
-  const uint64_t span = highest - lowest + bytes;
+  const uint64_t span = span_of(lowest, highest, bytes);
   const MemoryRange range = x.access_range(space_of(in), lowest, span, kind);
   if (!range.host)
     return check_each_lane(x, in, at, kind);
@@ -97,8 +213,10 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
   }
   for (int lane = 0; lane < kWarpSize; ++lane)
     places.at[lane] = range.host + static_cast<uint64_t>(lane) * range.lane_stride + (at[lane] - lowest);
-  if (range.is_tracked()) {
+  if (range.is_tracked() || range.lanes_written) {
     const auto known = [&](auto size) { // of which the usual ones are known to the compiler
+      if (range.lanes_written)
+        return note_local(x, range, at, lowest, uniform, kind, size, places.fresh);
       bool all = true;
       for_lanes(x.active, [&](int lane) {
         if (kind == Access::write)
@@ -112,7 +230,7 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
                      : bytes == 8  ? known(std::integral_constant<uint64_t, 8>())
                      : bytes == 16 ? known(std::integral_constant<uint64_t, 16>())
                                    : known(bytes);
-    if (!all)
+    if (!all && kind == Access::read)
       return check_each_lane(x, in, at, kind);
   }
   places.pattern = Places::Pattern::scattered;
@@ -152,6 +270,9 @@ void load_element(const Exec& x, const DecodedInst& in, const Places& places, ui
 
 template <class M>
 Step load(Exec& x, const DecodedInst& in) {
+  if (!x.frame->carried.empty())
+    for (int i = 0; i < in.dst_count; ++i)
+      drop_carried(x, x.dst_slot(in, i));
   const Places places = locate(x, in, Access::read);
   if (places.pattern == Places::Pattern::none)
     return Step::stopped;
@@ -203,12 +324,13 @@ bool changes(const Exec& x, const DecodedInst& in, const Places& places) {
 }
 
 // Nobody else sees local memory, so a store there is an effect only where it changes something: unoptimized
-// code spills what it polls in every turn of its loop. The .param area is part of the frame.
+// code spills what it polls in every turn of its loop. What stood there before the first store is no matter.
+// The .param area is part of the frame.
 template <class M>
 void note_effect(Exec& x, const DecodedInst& in, const Places& places) {
   if (space_of(in) == StateSpace::reg)
     return;
-  if (!places.private_to_lanes || changes<M>(x, in, places))
+  if (!places.private_to_lanes || places.fresh || changes<M>(x, in, places))
     x.effect();
 }
 
@@ -226,6 +348,8 @@ Step store(Exec& x, const DecodedInst& in) {
     with_register_type(x.src_slot(in, i + 1).bytes, [&](auto r) {
       store_element<M>(x, in, places, static_cast<uint32_t>(i * sizeof(M)), x.src<decltype(r)>(in, i + 1));
     });
+  if (!x.frame->carried.empty())
+    store_unwritten(x, in);
   return Step::next;
 }
 
@@ -290,6 +414,8 @@ bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedI
   for (const Operand& element : elements(instruction.operands[0]))
     dsts.push_back(decoder.dst(element, type));
   in.width = static_cast<uint8_t>(dsts.size() * isa::bytes_of(type));
+  if (isa::is_signed(type))
+    in.flags |= kSigned;
   decoder.set_operands(in, dsts, std::span(&address, 1));
   return true;
 }

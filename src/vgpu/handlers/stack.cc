@@ -39,14 +39,14 @@ Step run_alloca(Exec& x, const DecodedInst& in) {
   CallFrame& frame = top(x);
   const auto align = static_cast<uint64_t>(in.imm);
   const uint64_t begin = (frame.local_end() + align - 1) / align * align;
-  const uint64_t end = begin + std::min<uint64_t>(bytes, UINT32_MAX);
-  if (end > UINT32_MAX || !reserve_local(*x.warp, static_cast<uint32_t>(end)))
+  const uint64_t end = begin + std::min(bytes, kMaxLocalBytes + 1);
+  if (!reserve_local(*x.warp, end))
     return x.fault(
         in, FaultKind::call_too_deep,
-        fmt::format("alloca of {} bytes: a thread has at most 512 KiB of local memory, and {} are in "
-                    "use",
-                    bytes, frame.local_end()),
+        fmt::format("alloca of {} bytes: a thread has at most {} KiB of local memory, and {} are in use",
+                    bytes, kMaxLocalBytes / 1024, frame.local_end()),
         std::countr_zero(x.active));
+  forget_local(*x.warp, frame.local_end(), end, x.active);
   frame.alloca_bytes = static_cast<uint32_t>(end) - frame.local_base - frame.code->local_bytes;
   set_address(x, in, begin);
   return Step::next;
@@ -59,7 +59,7 @@ Step run_stacksave(Exec& x, const DecodedInst& in) {
 
 Step run_stackrestore(Exec& x, const DecodedInst& in) {
   CallFrame& frame = top(x);
-  const uint64_t bottom = frame.local_base + frame.code->local_bytes;
+  const uint64_t bottom = uint64_t{frame.local_base} + frame.code->local_bytes;
   uint64_t end = x.active == x.mask ? bottom : frame.local_end();
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);

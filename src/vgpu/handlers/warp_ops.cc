@@ -129,6 +129,8 @@ Step shuffle(Exec& x, const DecodedInst& in) {
       asked |= LaneMask{1} << sources[lane];
     });
     in_range |= reached;
+    if (in.checks_init) // whose register is not read may leave it unwritten
+      x.check_written(in, 0, asked & group);
     if (asked & ~group)
       for_lanes(group, [&](int lane) {
         if (!(group >> sources[lane] & 1))
@@ -335,6 +337,7 @@ Handler shuffle_handler(Qual mode) {
 
 bool select_shuffle(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   in.handler = shuffle_handler(instruction.one_of({Qual::up, Qual::down, Qual::bfly, Qual::idx}));
+  in.asks_itself = 0; // the value: of the lanes that are read from
   return in.handler && place_operands(decoder, instruction, Type::b32, {Type::b32, Type::b32, Type::b32},
                                       instruction.opcode == Opcode::shfl_sync, in);
 }

@@ -3,18 +3,39 @@
 #include "isa/target.h"
 #include "ptx/parser.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace lemma::vgpu {
 
-Kernel::Kernel(const std::string& text) {
-  config_.block = {32, 1, 1};
-  config_.workers = 2;
+namespace {
+
+ptx::ParseOutcome parse(const std::string& text) {
   const std::string head =
       text.starts_with(".version") ? "" : ".version 8.6\n.target sm_90a\n.address_size 64\n";
   auto source = std::make_shared<SourceText>("test.ptx", head + text);
   ptx::ParseOutcome parsed = ptx::parse(source);
   EXPECT_FALSE(has_errors(parsed.diagnostics)) << render(parsed.diagnostics, *source);
+  return parsed;
+}
+
+} // namespace
+
+std::string load_error(const std::string& text, int sm) {
+  GlobalMemory memory;
+  auto program = Program::load(parse(text).module, memory, Arch{.sm = sm});
+  if (program.ok())
+    return "";
+  std::string error = program.error().message;
+  for (const auto& note : program.error().notes)
+    error += fmt::format(" [{}: {}]", note.label, note.text);
+  return error;
+}
+
+Kernel::Kernel(const std::string& text) {
+  config_.block = {32, 1, 1};
+  config_.workers = 2;
+  ptx::ParseOutcome parsed = parse(text);
   if (has_errors(parsed.diagnostics))
     return;
   const Arch arch{.sm = isa::parse_target(parsed.module->targets.front())->sm};

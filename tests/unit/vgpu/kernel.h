@@ -50,6 +50,9 @@ private:
   const Code* entry_ = nullptr;
 };
 
+// What loading the module says, its notes in brackets; "" where it loads. For text as Kernel takes it.
+std::string load_error(const std::string& text, int sm = 90);
+
 // "out of bounds: <message>", or "" where the launch finished.
 std::string fault_text(const LaunchReport& report);
 // "<instruction>: <what> x<count>" a line for every reported read of what was never written.

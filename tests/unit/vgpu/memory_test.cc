@@ -126,8 +126,25 @@ TEST(GlobalMemory, ZeroedOrPoisoned) {
   const Allocation* poisoned = memory.allocate(1000, "poisoned", true);
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(plain->host[i], std::byte{0});
-    EXPECT_EQ(poisoned->host[i], std::byte{0xCB});
   }
+  EXPECT_NE(std::count(poisoned->host, poisoned->host + 1000, std::byte{0}), 1000);
+  std::vector<std::byte> bytes(poisoned->host, poisoned->host + 1000);
+  GlobalMemory other; // the same place: the same bytes
+  other.allocate(1000, "plain");
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), other.allocate(1000, "poisoned", true)->host));
+  // Another seed: others, but for what was written.
+  std::memset(poisoned->host + 100, 1, 61);
+  poisoned->init->set(100, 61);
+  memory.set_seed(5);
+  int same = 0;
+  for (int i = 0; i < 1000; ++i)
+    if (i >= 100 && i < 161)
+      EXPECT_EQ(poisoned->host[i], std::byte{1}) << i;
+    else
+      same += poisoned->host[i] == bytes[i];
+  EXPECT_LT(same, 40);
+  memory.set_seed(0);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 100, poisoned->host));
   EXPECT_EQ(plain->init, nullptr);
   EXPECT_FALSE(poisoned->init->all_set(0, 1));
   EXPECT_EQ(memory.allocate(uint64_t{1} << 62, "more than there is"), nullptr);

@@ -1,0 +1,48 @@
+// What stands in memory and registers that a program has never written: bytes that depend on the launch's
+// seed and on the place alone - not on the host, on who ran before, or on the order of CTAs - so that a
+// program that reads them repeats, and gives something else with another seed.
+//
+// A place is a byte offset under a key; the key says of what: the shared memory of a CTA, an allocation, the
+// frame or the local memory of a warp. Cheap rather than random: a Weyl sequence of 64-bit words with the
+// high bits folded in, which compilers turn into vector stores.
+//
+// Tests: tests/unit/vgpu/poison_test.cc.
+#pragma once
+
+#include "vgpu/mix.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace lemma::vgpu {
+
+enum class Poisoned : uint8_t { global = 1, heap, shared, warp, frame, local };
+
+inline uint64_t poison_key(uint64_t outer, Poisoned kind, uint64_t which) {
+  return mix(mix(outer + static_cast<uint64_t>(kind) * 0x9e3779b97f4a7c15u) + which);
+}
+
+inline uint64_t poison_word(uint64_t key, uint64_t index) {
+  const uint64_t word = key + index * 0x9e3779b97f4a7c15u;
+  return word ^ (word >> 29);
+}
+
+inline std::byte poison_byte(uint64_t key, uint64_t offset) {
+  return static_cast<std::byte>(poison_word(key, offset / 8) >> (offset % 8 * 8));
+}
+
+// Bytes [offset, offset + bytes) of the key's places, to `memory`.
+inline void poison(std::byte* memory, uint64_t key, uint64_t offset, uint64_t bytes) {
+  for (; bytes != 0 && offset % 8 != 0; --bytes)
+    *memory++ = poison_byte(key, offset++);
+  const uint64_t words = bytes / 8;
+  for (uint64_t i = 0; i < words; ++i) {
+    const uint64_t word = poison_word(key, offset / 8 + i);
+    std::memcpy(memory + 8 * i, &word, sizeof word);
+  }
+  for (uint64_t i = 8 * words; i < bytes; ++i)
+    memory[i] = poison_byte(key, offset + i);
+}
+
+} // namespace lemma::vgpu
