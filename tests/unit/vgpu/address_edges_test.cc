@@ -16,9 +16,9 @@ namespace {
 constexpr uint64_t kBufferBytes = 4096, kSharedBytes = 2048, kLocalBytes = 64, kParamBytes = 32;
 
 struct Family {
-  std::string text;   // with %a the address
-  std::string space;  // as in PTX; "": generic
-  uint32_t bytes = 0; // of a lane, aligned to as many; 0: what is legal is not said here
+  std::string text;       // with %a the address
+  std::string space = {}; // as in PTX; "": generic
+  uint32_t bytes = 0;     // of a lane, aligned to as many; 0: what is legal is not said here
   bool writes = false;
 };
 
