@@ -2,10 +2,11 @@
  *
  * Functions return a status; lemma_last_error() has the words. Handles are released by the function that the
  * one which made them names, null is allowed there. A device must outlive its modules. Strings that are
- * returned live as long as the object they were asked of. Functions may be called from several threads, but
- * not two at once on one device.
+ * returned live as long as the object they were asked of. Functions may be called from several threads, on
+ * one device too: launches run one after the other, and a copy or a free waits for the launch that runs. But
+ * no handle may be released while another thread uses it.
  *
- * Tests: tests/package/consumer/c_api.c.
+ * Tests: tests/package/consumer/c_api.c, tests/unit/runtime/threads_test.cc.
  */
 #ifndef LEMMA_C_H
 #define LEMMA_C_H
@@ -59,6 +60,10 @@ const char* lemma_last_error(void);
 
 /* kind: "cpu" or "cuda". Release with lemma_device_close, which frees all of its memory. */
 lemma_status lemma_device_open(const char* kind, lemma_device** device);
+/* The same. arch: what a virtual GPU is ("sm_90a"), may be null. max_memory_bytes: of the host's memory, what
+ * a virtual GPU may take with its allocations, modules and launches; 0: half of what this process may use. */
+lemma_status lemma_device_open_limited(const char* kind, const char* arch, uint64_t max_memory_bytes,
+                                       lemma_device** device);
 void lemma_device_close(lemma_device* device);
 const char* lemma_device_name(const lemma_device* device);
 

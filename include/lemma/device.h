@@ -10,10 +10,14 @@
 //
 // "cpu" is the virtual GPU; "cuda" is a real GPU, through libcuda.so.1, which is opened at run time. Both
 // take the same PTX and the same arguments. Device, Module and Kernel are cheap handles that may be copied
-// and outlive each other; a Buffer owns its memory. Handles may be used from several threads; two launches of
-// one device run one after the other. Nothing here throws, but for std::bad_alloc.
+// and outlive each other; a Buffer owns its memory. Handles may be used from several threads, one object (a
+// Buffer above all) by one thread at a time. Two launches of one device run one after the other; a copy or a
+// free waits for the launch that runs, as cuMemcpy and cuMemFree do. A launch's own callbacks cannot wait for
+// it: a copy or a launch in one is an error, and what one frees goes when the launch has ended.
 //
-// Tests: tests/unit/runtime/api_test.cc, tests/package/.
+// What returns a Result does not throw; the others throw nothing but std::bad_alloc.
+//
+// Tests: tests/unit/runtime/api_test.cc, threads_test.cc, tests/package/.
 #pragma once
 
 #include "lemma/message.h"
@@ -44,7 +48,14 @@ struct DeviceOptions {
   // cpu: what the virtual GPU is, "sm_80": every module has to run on it. Empty: sm_90, and for a module of
   // another target what that says.
   std::string arch = {};
+  // cpu: of the host's memory, what the device may take with its buffers, modules and launches. More than
+  // that is an error of the call, or a fault of the launch, that says what for. 0:
+  // default_max_memory_bytes().
+  uint64_t max_memory_bytes = 0;
 };
+
+// Half of the memory that this process may use: the machine's, or its control group's if that is less.
+uint64_t default_max_memory_bytes();
 
 struct DeviceInfo {
   std::string kind;   // "cpu" or "cuda"
@@ -78,7 +89,8 @@ public:
   uint64_t address() const { return address_; }
   uint64_t size_bytes() const { return size_bytes_; }
 
-  // Offsets and sizes in bytes. Errors: invalid_argument if the range is not inside the buffer; device_lost.
+  // Offsets and sizes in bytes. Errors: invalid_argument if the range is not inside the buffer, or a callback
+  // of a launch asks; device_lost.
   Result<void, Error> copy_from(std::span<const std::byte> source, uint64_t offset_bytes = 0);
   Result<void, Error> copy_to(std::span<std::byte> destination, uint64_t offset_bytes = 0) const;
   Result<void, Error> fill(uint8_t value);
@@ -154,7 +166,7 @@ struct LaunchConfig {
   uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
   unsigned workers = 0;          // host threads; 0: all cores
   std::function<void(std::string_view)> print =
-      {}; // device printf; empty: stdout (where the CUDA driver prints too)
+      {}; // device printf; empty: stdout (where the CUDA driver prints too). One that throws ends the launch
   std::function<void(uint64_t done, uint64_t total)> progress = {}; // CTAs; now and then, from any thread
 };
 
@@ -164,7 +176,8 @@ public:
   const std::vector<Parameter>& parameters() const;
 
   // Runs the kernel to its end. The value says how it went, faults included; an error means that nothing ran:
-  // invalid_argument (arguments or configuration do not fit the kernel), device_lost, unavailable.
+  // invalid_argument (arguments or configuration do not fit the kernel; a callback of a launch launches),
+  // device_lost, out_of_memory, unavailable.
   Result<Report, Error> launch(const LaunchConfig& config, std::span<const Argument> arguments) const;
   Result<Report, Error> launch(const LaunchConfig& config, std::initializer_list<Argument> arguments) const {
     return launch(config, std::span<const Argument>(arguments.begin(), arguments.size()));
@@ -237,6 +250,7 @@ public:
 
 private:
   explicit Device(std::shared_ptr<runtime::DeviceImpl> impl) : impl_(std::move(impl)) {}
+  Result<Module, Error> load_checked(std::string text, const LoadOptions& options, int arch) const;
   std::shared_ptr<runtime::DeviceImpl> impl_;
 };
 

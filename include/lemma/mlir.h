@@ -89,6 +89,7 @@ struct MlirRunOptions {
   std::string device = "cpu"; // or "cuda"
   std::string arch = {};
   std::string entry = "main";               // a func.func that returns nothing, or an i32
+  uint64_t max_memory_bytes = 0;            // DeviceOptions::max_memory_bytes
   std::vector<MlirArgument> arguments = {}; // the entry's, in order
   LaunchConfig launch =
       {}; // seed, deterministic, async, max_instructions and workers count; the program has the rest

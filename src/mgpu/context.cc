@@ -34,10 +34,13 @@ OrFailure<Options> options_of_environment() {
       return illegal("LEMMA_ASYNC", async, "there are eager and late");
     options.launch.async = async == "late" ? AsyncMode::late : AsyncMode::eager;
   }
-  if (const auto seed = variable("LEMMA_SEED"); !seed.empty()) {
-    const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), options.launch.seed);
-    if (error != std::errc() || end != seed.data() + seed.size())
-      return illegal("LEMMA_SEED", seed, "it is a number from 0 up");
+  const std::pair<const char*, uint64_t*> numbers[] = {{"LEMMA_SEED", &options.launch.seed},
+                                                       {"LEMMA_MAX_MEMORY", &options.max_memory_bytes}};
+  for (const auto& [name, number] : numbers) {
+    const std::string_view text = variable(name);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+    if (!text.empty() && (error != std::errc() || end != text.data() + text.size()))
+      return illegal(name, text, "it is a number from 0 up");
   }
   return options;
 }

@@ -8,7 +8,7 @@
 //
 // There is one runtime a process, as those functions have no handle to another. A process that does not call
 // configure() gets what the environment says: LEMMA_DEVICE (cpu or cuda), LEMMA_ARCH (sm_90a), LEMMA_ASYNC
-// (eager or late), LEMMA_SEED (a number); each may be absent.
+// (eager or late), LEMMA_SEED and LEMMA_MAX_MEMORY (numbers); each may be absent.
 //
 // Tests: tests/unit/mgpu/context_test.cc.
 #pragma once
@@ -26,6 +26,7 @@ struct Options {
   std::string device = "cpu";        // or "cuda"
   int ordinal = 0;                   // cuda: which GPU, until mgpuSetDefaultDevice names another
   std::string arch = {};             // LoadOptions::arch of every module
+  uint64_t max_memory_bytes = 0;     // DeviceOptions::max_memory_bytes
   std::string module_name = "<ptx>"; // the modules' name in messages
   // How kernels are launched; the sizes in it are not used.
   LaunchConfig launch = {};

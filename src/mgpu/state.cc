@@ -33,7 +33,9 @@ std::string_view machine_code(std::string_view image) {
 OrFailure<Device*> State::device() {
   if (const auto open = devices_.find(ordinal_); open != devices_.end())
     return &open->second;
-  Result<Device, Error> device = Device::open(options_.device, {.ordinal = ordinal_, .arch = options_.arch});
+  Result<Device, Error> device = Device::open(
+      options_.device,
+      {.ordinal = ordinal_, .arch = options_.arch, .max_memory_bytes = options_.max_memory_bytes});
   if (!device)
     return failed(std::move(device).error());
   return &devices_.emplace(ordinal_, *std::move(device)).first->second;

@@ -185,6 +185,7 @@ Result<int, Error> run(Program& program, const MlirRunOptions& options) {
     };
   mgpu::configure({.device = options.device,
                    .arch = options.arch,
+                   .max_memory_bytes = options.max_memory_bytes,
                    .module_name = options.name + ".ptx",
                    .launch = options.launch},
                   std::move(hooks));

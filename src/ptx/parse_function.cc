@@ -57,7 +57,7 @@ bool Parser::parse_function(Linkage linkage) {
     return false;
   }
   uint32_t index = 0;
-  if (!declare_function(function, name, index))
+  if (!declare_function(function, name, index) || !take_memory(kRoomToGrow * sizeof(Function) + kBytesOfName))
     return false;
   if (!function.has_body) {
     module_->functions[index] = std::move(function);
@@ -157,7 +157,7 @@ bool Parser::parse_parameter(std::vector<Variable>& out, bool unnamed) {
   if (!finish_layout(parameter))
     return false;
   out.push_back(std::move(parameter));
-  return true;
+  return take_memory(kRoomToGrow * sizeof(Variable) + kBytesOfName);
 }
 
 // .ptr .global .align 16
@@ -420,7 +420,7 @@ bool Parser::parse_label(const Token& name) {
     return true; // the statement behind it is well
   }
   function.labels.push_back({std::string(text(name)), scope(), here(), name.range()});
-  return true;
+  return take_memory(kRoomToGrow * sizeof(Label) + kBytesOfName);
 }
 
 // name: .callprototype (ret) _ (params) .noreturn .abi_preserve N;
@@ -482,6 +482,8 @@ bool Parser::parse_target_list(const Token& name, bool is_call) {
       list.labels.push_back(kNone);
     }
     list.names.emplace_back(text(target));
+    if (!take_memory(kRoomToGrow * (sizeof(PendingLabel) + sizeof(std::string))))
+      return false;
   } while (accept(TokenKind::comma));
   list.scope = scope();
   list.position = here();
@@ -512,7 +514,7 @@ bool Parser::parse_loc() {
   inline_depth_.push_back(location.inlined_at == kNone ? 0 : inline_depth_[location.inlined_at] + 1);
   module_->locations.push_back(std::move(location));
   body_->location = index;
-  return true;
+  return take_memory(kRoomToGrow * sizeof(LineLocation) + kBytesOfName);
 }
 
 bool Parser::parse_inlined_at(LineLocation& location) {

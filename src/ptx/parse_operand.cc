@@ -61,8 +61,9 @@ bool Parser::parse_instruction() {
   instruction.location = body_->location;
   instruction.scope = scope();
   instruction.range = since(begin);
+  const uint64_t parts = instruction.operands.capacity() + elements_;
   body_->function.instructions.push_back(std::move(instruction));
-  return ended;
+  return take_memory(kRoomToGrow * sizeof(Instruction) + parts * kRoomToGrow * sizeof(Operand)) && ended;
 }
 
 // @p, @!p

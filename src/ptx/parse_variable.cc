@@ -247,6 +247,8 @@ bool Parser::parse_initializer_level(Variable& variable, const std::vector<uint6
       return false;
     }
     init_padding_left_ -= padding;
+    if (!take_memory(padding * sizeof(InitValue)))
+      return false;
     variable.init.resize(position);
     const bool good = level + 1 < shape.size() ? parse_initializer_level(variable, shape, level + 1, position)
                                                : parse_init_value(variable);
@@ -306,7 +308,7 @@ bool Parser::parse_init_value(Variable& variable) {
   }
   value.range = since(first.begin);
   variable.init.push_back(std::move(value));
-  return true;
+  return take_memory(kRoomToGrow * sizeof(InitValue));
 }
 
 bool Parser::check_address_element(const InitValue& value, Type type, SourceRange range) {
@@ -410,6 +412,8 @@ bool Parser::declare_variables(const Variable& variable, const Token& name, std:
 
 // `name` outlives the parser's tables: it stands in the text or in made_names_.
 bool Parser::declare_variable(Variable variable, std::string_view name, SourceRange range) {
+  if (!take_memory(kRoomToGrow * sizeof(Variable) + kBytesOfName + name.size()))
+    return false;
   if (!body_)
     return declare_module_variable(std::move(variable), name, range);
   Function& function = body_->function;
@@ -481,6 +485,8 @@ bool Parser::add_registers(const Declarator& declarator, const Token& name, std:
     return false;
   }
   registers_left_ -= cost;
+  if (!take_memory(number * (kRoomToGrow * sizeof(Register) + (name.end - name.begin)) + kBytesOfName))
+    return false;
   const bool fresh = count ? body_->names.declare_range(text(name), static_cast<uint32_t>(number), first)
                            : body_->names.declare(text(name), Binding::Kind::reg, first);
   if (!fresh) {

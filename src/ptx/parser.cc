@@ -28,9 +28,9 @@ bool begins_module_statement(std::string_view word) {
 
 } // namespace
 
-Parser::Parser(std::shared_ptr<const SourceText> source)
+Parser::Parser(std::shared_ptr<const SourceText> source, uint64_t most_bytes)
     : source_(std::move(source)), text_(source_->text()), lexer_(text_), module_(std::make_unique<Module>()),
-      registers_left_(kRegistersOfModule + text_.size()),
+      most_bytes_(most_bytes), registers_left_(kRegistersOfModule + text_.size()),
       init_padding_left_(kInitPaddingOfModule + text_.size()) {
   module_->source = source_;
 }
@@ -102,14 +102,33 @@ Diagnostic& Parser::error(std::string_view id, SourceRange range, std::string me
                             fmt::format("more than {} errors: stopped", kMostErrors),
                             range,
                             {}});
-    stopped_ = true;
-    lexer_.seek(static_cast<uint32_t>(text_.size()));
-    token_ = {TokenKind::end, true, static_cast<uint32_t>(text_.size()), static_cast<uint32_t>(text_.size())};
+    stop();
     return discarded_;
   }
   ++errors_;
-  diagnostics_.push_back({Severity::error, std::string(id), std::move(message), range, {}});
+  diagnostics_.push_back(
+      {Severity::error, std::string(id), shortened(std::move(message), kLongestMessage), range, {}});
   return diagnostics_.back();
+}
+
+// The rest of the text is not looked at.
+void Parser::stop() {
+  stopped_ = true;
+  const auto end = static_cast<uint32_t>(text_.size());
+  lexer_.seek(end);
+  token_ = {TokenKind::end, true, end, end};
+}
+
+bool Parser::take_memory(uint64_t bytes) {
+  if (stopped_)
+    return false;
+  taken_bytes_ += bytes;
+  if (taken_bytes_ <= most_bytes_)
+    return true;
+  error("memory", token_.range(),
+        fmt::format("up to here the module takes more than {} bytes of memory (--max-memory)", most_bytes_));
+  stop();
+  return false;
 }
 
 void Parser::warn(Diagnostic warning) {
@@ -164,7 +183,7 @@ bool Parser::expect_name(Token& name, std::string_view what) {
 ParseOutcome Parser::run() {
   if (text_.size() > kLongestText) {
     error("limit", {0, 0}, fmt::format("the text has {} bytes, more than {}", text_.size(), kLongestText));
-  } else {
+  } else if (take_memory(source_->memory_bytes())) {
     advance();
     if (parse_header())
       while (!at(TokenKind::end))
@@ -173,7 +192,7 @@ ParseOutcome Parser::run() {
   }
   std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
-  return {std::move(module_), std::move(diagnostics_)};
+  return {std::move(module_), std::move(diagnostics_), taken_bytes_};
 }
 
 bool Parser::parse_header() {
@@ -472,8 +491,8 @@ void Parser::recover_in_module() {
   }
 }
 
-ParseOutcome parse(std::shared_ptr<const SourceText> source) {
-  return Parser(std::move(source)).run();
+ParseOutcome parse(std::shared_ptr<const SourceText> source, uint64_t most_bytes) {
+  return Parser(std::move(source), most_bytes).run();
 }
 
 } // namespace lemma::ptx

@@ -26,6 +26,10 @@
 
 namespace lemma::ptx {
 
+// A vector that grows holds, and leaves behind, up to so many times what is in it.
+inline constexpr uint64_t kRoomToGrow = 2;
+inline constexpr uint64_t kBytesOfName = 128; // in the tables of names
+
 // A declaration's words up to its type: linkage, state space, alignment, vector, type.
 struct Declarator {
   Linkage linkage = Linkage::none;
@@ -39,7 +43,7 @@ struct Declarator {
 
 class Parser {
 public:
-  explicit Parser(std::shared_ptr<const SourceText> source);
+  Parser(std::shared_ptr<const SourceText> source, uint64_t most_bytes);
   ParseOutcome run();
 
 private:
@@ -82,6 +86,9 @@ private:
   SourceRange since(uint32_t begin) const { return {begin, last_end_}; }
   Diagnostic& error(std::string_view id, SourceRange range, std::string message);
   void warn(Diagnostic warning);
+  void stop();
+  // Counts what is kept of the text. False: that is more than the caller allows, and parsing has stopped.
+  bool take_memory(uint64_t bytes);
   bool unexpected(std::string_view wanted, std::string_view context);
   void suggest(Diagnostic& diagnostic, std::string_view word,
                const std::vector<std::string_view>& candidates);
@@ -215,6 +222,8 @@ private:
   std::map<std::string_view, SourceRange> inlined_names_; // labels that .loc takes functions' names from
   std::deque<std::string> made_names_;                    // of name<N>
   std::vector<uint32_t> inline_depth_;                    // of each of Module::locations
+  const uint64_t most_bytes_;                             // of memory, for the module
+  uint64_t taken_bytes_ = 0;                              // ... of which so much is taken
   uint64_t registers_left_ = 0;                           // of the module
   uint64_t init_padding_left_ = 0;                        // elements that nested initializers may leave out
   std::unique_ptr<Body> body_;                            // while a body is read

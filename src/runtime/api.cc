@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #ifndef LEMMA_VERSION
 #error "LEMMA_VERSION comes from the project() line of CMakeLists.txt"
@@ -55,18 +56,61 @@ std::string_view to_string(Outcome outcome) {
   return "internal";
 }
 
+uint64_t default_max_memory_bytes() {
+  return default_memory_limit();
+}
+
 namespace runtime {
 
 Unexpected<Error> failure(ErrorKind kind, std::string text) {
-  return {{.kind = kind, .text = std::move(text), .messages = {}}};
+  return {{.kind = kind, .text = shortened(std::move(text), kLongestMessage), .messages = {}}};
+}
+
+Unexpected<Error> failure_in_callback() {
+  return failure(ErrorKind::invalid_argument,
+                 "a callback of a launch (print, progress) cannot use the device: the launch waits for it");
 }
 
 namespace {
 
-constexpr size_t kMaxTextBytes = size_t{1} << 31; // positions are 32 bits
+// What the function returns; an exception as the error that it is. Nothing throws in the way of things but
+// allocations.
+template <class F>
+auto guarded(F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const OverBudget& problem) {
+    return failure(ErrorKind::out_of_memory, problem.what());
+  } catch (const std::bad_alloc&) {
+    return failure(ErrorKind::out_of_memory, "the host has no memory left");
+  } catch (const std::exception& problem) {
+    return failure(ErrorKind::internal, problem.what());
+  }
+}
+
+// A callback of a launch as the device calls it.
+template <class... Arguments>
+std::function<void(Arguments...)> marked(const std::function<void(Arguments...)>& callback,
+                                         const char* name) {
+  if (!callback)
+    return nullptr;
+  return [&callback, name](Arguments... arguments) {
+    const LaunchGate::InCallback mark;
+    try {
+      callback(arguments...);
+    } catch (const std::exception& problem) {
+      throw std::runtime_error(fmt::format("the caller's {} function threw: {}", name, problem.what()));
+    } catch (...) {
+      throw std::runtime_error(fmt::format("the caller's {} function threw", name));
+    }
+  };
+}
+
+constexpr size_t kMaxTextBytes = size_t{1} << 30; // as the parser's
 
 struct Checked {
   std::shared_ptr<const ptx::Module> module; // null unless the text is legal
+  uint64_t module_bytes = 0;                 // what it takes, with its text
   std::vector<Message> messages;
 };
 
@@ -74,16 +118,27 @@ bool is_error(const Message& message) {
   return message.severity == Severity::error;
 }
 
-Checked check_text(std::string text, std::string name) {
+// `most_bytes`: of memory, for the module and its text.
+Checked check_text(std::string text, std::string name, uint64_t most_bytes) {
   Checked checked;
-  if (text.size() > kMaxTextBytes) {
-    const std::string why = fmt::format("{}: error[size]: more than 2 GiB of PTX\n", name);
-    checked.messages.push_back(
-        {.id = "size", .text = "more than 2 GiB of PTX", .file = name, .notes = {}, .rendered = why});
+  const auto refuse = [&](std::string id, std::string why) {
+    std::string rendered = fmt::format("{}: error[{}]: {}\n", name, id, why);
+    checked.messages.push_back({.id = std::move(id),
+                                .text = std::move(why),
+                                .file = std::move(name),
+                                .notes = {},
+                                .rendered = std::move(rendered)});
     return checked;
-  }
+  };
+  if (text.size() > kMaxTextBytes)
+    return refuse("limit", "more than 1 GiB of PTX");
+  const auto lines = static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  if (SourceText::memory_bytes(text, lines) > most_bytes)
+    return refuse("memory",
+                  fmt::format("{} bytes of PTX in {} lines take more than {} bytes of memory (--max-memory)",
+                              text.size(), lines, most_bytes));
   const auto source = std::make_shared<const SourceText>(std::move(name), std::move(text));
-  ptx::ParseOutcome outcome = ptx::parse(source);
+  ptx::ParseOutcome outcome = ptx::parse(source, most_bytes);
   Diagnostics diagnostics = std::move(outcome.diagnostics);
   if (!has_errors(diagnostics))
     for (Diagnostic& diagnostic : verify::verify(*outcome.module))
@@ -92,12 +147,15 @@ Checked check_text(std::string text, std::string name) {
                    [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
   for (const Diagnostic& diagnostic : diagnostics)
     checked.messages.push_back(to_message(diagnostic, *source));
-  if (!has_errors(diagnostics))
+  if (!has_errors(diagnostics)) {
     checked.module = std::move(outcome.module);
+    checked.module_bytes = outcome.memory_bytes;
+  }
   return checked;
 }
 
-// Why a text with these messages does not load: illegal before unsupported before our own bugs.
+// Why a text with these messages does not load: illegal before unsupported before our own bugs. "memory" is
+// the parser's word for a module that is larger than the device allows.
 Error load_error(std::vector<Message> messages) {
   Error error{
       .kind = ErrorKind::internal, .text = "the text could not be read", .messages = std::move(messages)};
@@ -109,7 +167,7 @@ Error load_error(std::vector<Message> messages) {
                                        std::pair{Severity::unsupported, ErrorKind::unsupported},
                                        std::pair{Severity::internal, ErrorKind::internal}})
     if (const auto found = first(severity); found != error.messages.end()) {
-      error.kind = kind;
+      error.kind = found->id == "memory" ? ErrorKind::out_of_memory : kind;
       error.text = found->text;
       break;
     }
@@ -122,6 +180,17 @@ Dim3 normalized(Dim3 size) {
   size[1] = std::max(size[1], 1u);
   size[2] = std::max(size[2], 1u);
   return size;
+}
+
+// "a, b, c and 17 more"
+std::string list_of(const std::vector<std::string_view>& names) {
+  constexpr size_t kShown = 50;
+  const size_t shown = std::min(names.size(), kShown);
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown), ", "));
+  if (names.size() > shown)
+    text += fmt::format(" and {} more", names.size() - shown);
+  return text;
 }
 
 LaunchConfig normalized(LaunchConfig config, const KernelInfo& kernel) {
@@ -145,10 +214,12 @@ using runtime::failure;
 Result<Device, Error> Device::open(std::string_view kind, const DeviceOptions& options) {
   if (kind != "cpu" && kind != "cuda")
     return failure(ErrorKind::invalid_argument, fmt::format("no device '{}'; there are cpu and cuda", kind));
-  auto impl = kind == "cpu" ? runtime::open_cpu_device(options) : runtime::open_cuda_device(options);
-  if (!impl)
-    return Unexpected<Error>{std::move(impl).error()};
-  return Device(*std::move(impl));
+  return runtime::guarded([&]() -> Result<Device, Error> {
+    auto impl = kind == "cpu" ? runtime::open_cpu_device(options) : runtime::open_cuda_device(options);
+    if (!impl)
+      return Unexpected<Error>{std::move(impl).error()};
+    return Device(*std::move(impl));
+  });
 }
 
 const DeviceInfo& Device::info() const {
@@ -159,7 +230,7 @@ Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOption
   if (options.host_shared && options.poisoned)
     return failure(ErrorKind::invalid_argument,
                    "memory that is host_shared cannot be poisoned: the host's writes would go unseen");
-  Result<uint64_t, Error> address = impl_->allocate(size_bytes, options);
+  Result<uint64_t, Error> address = runtime::guarded([&] { return impl_->allocate(size_bytes, options); });
   if (!address)
     return Unexpected<Error>{std::move(address).error()};
   Buffer buffer;
@@ -174,13 +245,19 @@ Result<void, Error> Device::register_host(void* memory, uint64_t size_bytes, std
   if (!memory || size_bytes == 0)
     return failure(ErrorKind::invalid_argument, fmt::format("cannot register {} bytes of host memory at {}",
                                                             size_bytes, fmt::ptr(memory)));
-  const std::scoped_lock lock(impl_->launch_mutex);
-  return impl_->register_host(static_cast<std::byte*>(memory), size_bytes, std::move(name));
+  const runtime::LaunchGate::Pass pass = impl_->gate.enter();
+  if (!pass)
+    return runtime::failure_in_callback();
+  return runtime::guarded(
+      [&] { return impl_->register_host(static_cast<std::byte*>(memory), size_bytes, std::move(name)); });
 }
 
 Result<void, Error> Device::unregister_host(void* memory) const {
-  const std::scoped_lock lock(impl_->launch_mutex);
-  const Result<bool, Error> found = impl_->unregister_host(static_cast<std::byte*>(memory));
+  const runtime::LaunchGate::Pass pass = impl_->gate.enter();
+  if (!pass)
+    return runtime::failure_in_callback();
+  const Result<bool, Error> found =
+      runtime::guarded([&] { return impl_->unregister_host(static_cast<std::byte*>(memory)); });
   if (!found)
     return Unexpected<Error>{found.error()};
   if (!*found)
@@ -194,14 +271,25 @@ Result<Module, Error> Device::load_ptx(std::string text, const LoadOptions& opti
   if (!options.arch.empty() && arch == 0)
     return failure(ErrorKind::invalid_argument,
                    fmt::format("no architecture '{}'; sm_90a is one", options.arch));
-  runtime::Checked checked = runtime::check_text(std::move(text), options.name);
+  return runtime::guarded([&] { return load_checked(std::move(text), options, arch); });
+}
+
+Result<Module, Error> Device::load_checked(std::string text, const LoadOptions& options, int arch) const {
+  MemoryBudget* budget = impl_->budget();
+  const uint64_t most_bytes = budget
+                                  ? budget->limit_bytes() - std::min(budget->in_use(), budget->limit_bytes())
+                                  : default_memory_limit();
+  runtime::Checked checked = runtime::check_text(std::move(text), options.name, most_bytes);
   if (!checked.module)
     return Unexpected<Error>{runtime::load_error(std::move(checked.messages))};
+  MemoryShare taken = budget ? MemoryShare(*budget) : MemoryShare();
+  taken.take(checked.module_bytes, "the module " + options.name);
   Result<std::shared_ptr<runtime::ModuleImpl>, Error> loaded = impl_->load(checked.module, arch);
   if (!loaded)
     return Unexpected<Error>{std::move(loaded).error()};
   runtime::ModuleImpl& impl = **loaded;
   impl.ptx = checked.module;
+  impl.taken = std::move(taken);
   impl.kernels = runtime::kernel_infos(*checked.module);
   impl.messages = std::move(checked.messages);
   impl.target = checked.module->targets.empty() ? "" : checked.module->targets.front();
@@ -218,7 +306,11 @@ Buffer::~Buffer() {
 
 void Buffer::free() {
   if (device_ && epoch_ == device_->epoch())
-    device_->free(address_);
+    try {
+      device_->free(address_);
+    } catch (
+        const std::bad_alloc&) { // in a callback, no room to remember it: the memory goes with the device
+    }
   device_ = nullptr;
   address_ = size_bytes_ = epoch_ = 0;
 }
@@ -238,19 +330,19 @@ Result<void, Error> Buffer::check(uint64_t offset_bytes, uint64_t bytes) const {
 Result<void, Error> Buffer::copy_from(std::span<const std::byte> source, uint64_t offset_bytes) {
   if (Result<void, Error> checked = check(offset_bytes, source.size()); !checked || source.empty())
     return checked;
-  return device_->write(address_ + offset_bytes, source);
+  return runtime::guarded([&] { return device_->write(address_ + offset_bytes, source); });
 }
 
 Result<void, Error> Buffer::copy_to(std::span<std::byte> destination, uint64_t offset_bytes) const {
   if (Result<void, Error> checked = check(offset_bytes, destination.size()); !checked || destination.empty())
     return checked;
-  return device_->read(address_ + offset_bytes, destination);
+  return runtime::guarded([&] { return device_->read(address_ + offset_bytes, destination); });
 }
 
 Result<void, Error> Buffer::fill(uint8_t value) {
   if (Result<void, Error> checked = check(0, size_bytes_); !checked || size_bytes_ == 0)
     return checked;
-  return device_->fill(address_, size_bytes_, value);
+  return runtime::guarded([&] { return device_->fill(address_, size_bytes_, value); });
 }
 
 // --- Module
@@ -275,12 +367,15 @@ Result<Kernel, Error> Module::kernel(std::string_view name) const {
     return failure(ErrorKind::invalid_argument, "the module has no kernel (.entry)");
   if (name.empty())
     return failure(ErrorKind::invalid_argument, fmt::format("the module has {} kernels, name one: {}",
-                                                            names.size(), fmt::join(names, ", ")));
-  const std::vector<std::string> near = nearest(name, names, 1);
+                                                            names.size(), runtime::list_of(names)));
+  constexpr size_t kMostCompared = 1000;
+  const std::vector<std::string> near = nearest(
+      name, {names.begin(), names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kMostCompared))},
+      1);
   return failure(ErrorKind::invalid_argument,
                  fmt::format("the module has no kernel '{}'{}; it has: {}", name,
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near.front()),
-                             fmt::join(names, ", ")));
+                             runtime::list_of(names)));
 }
 
 const std::vector<Message>& Module::messages() const {
@@ -307,17 +402,25 @@ const std::vector<Parameter>& Kernel::parameters() const {
 }
 
 Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) const {
-  const runtime::KernelInfo& kernel = module_->kernels[index_];
-  Result<std::vector<std::byte>, Error> params = runtime::lay_out_arguments(kernel, arguments);
-  if (!params)
-    return Unexpected<Error>{std::move(params).error()};
-  const std::scoped_lock lock(module_->device->launch_mutex);
-  Result<Report, Error> report = module_->launch(kernel, runtime::normalized(config, kernel), *params);
-  if (report) {
-    report->arithmetic = module_->arithmetic;
-    report->rendered = runtime::render_report(*report, *module_->ptx->source);
-  }
-  return report;
+  const std::shared_ptr<runtime::ModuleImpl> module = module_; // a callback may let go of this object
+  const runtime::KernelInfo& kernel = module->kernels[index_];
+  return runtime::guarded([&]() -> Result<Report, Error> {
+    Result<std::vector<std::byte>, Error> params = runtime::lay_out_arguments(kernel, arguments);
+    if (!params)
+      return Unexpected<Error>{std::move(params).error()};
+    LaunchConfig normal = runtime::normalized(config, kernel);
+    normal.print = runtime::marked(config.print, "print");
+    normal.progress = runtime::marked(config.progress, "progress");
+    const runtime::LaunchGate::Pass pass = module->device->gate.enter();
+    if (!pass)
+      return runtime::failure_in_callback();
+    Result<Report, Error> report = module->launch(kernel, normal, *params);
+    if (report) {
+      report->arithmetic = module->arithmetic;
+      report->rendered = runtime::render_report(*report, *module->ptx->source);
+    }
+    return report;
+  });
 }
 
 // --- tensor maps
@@ -326,7 +429,7 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
 Result<Argument, Error> Device::encode(const TensorMap& map) const {
   if (std::string wrong = layout::wrong_with(map); !wrong.empty())
     return failure(ErrorKind::invalid_argument, "tensor map: " + wrong);
-  Result<std::array<std::byte, 128>, Error> bytes = impl_->encode(map);
+  Result<std::array<std::byte, 128>, Error> bytes = runtime::guarded([&] { return impl_->encode(map); });
   if (!bytes)
     return Unexpected<Error>{std::move(bytes).error()};
   return Argument::from_bytes(*bytes);
@@ -336,7 +439,7 @@ Result<Argument, Error> Device::encode(const TensorMap& map) const {
 // -----------------------------------------------------------------------------------------------------------
 
 Verification verify_ptx(std::string text, std::string name) {
-  runtime::Checked checked = runtime::check_text(std::move(text), std::move(name));
+  runtime::Checked checked = runtime::check_text(std::move(text), std::move(name), default_memory_limit());
   const bool accepted = std::none_of(checked.messages.begin(), checked.messages.end(), runtime::is_error);
   return {.accepted = accepted, .messages = std::move(checked.messages)};
 }

@@ -5,11 +5,17 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <new>
 
 struct lemma_device {
+  // What a call has found stays until it is done, though another thread frees it.
+  using SharedBuffer = std::shared_ptr<lemma::Buffer>;
+
   lemma::Device device;
-  std::map<uint64_t, lemma::Buffer> buffers; // by address
+  std::mutex mutex;                         // of `buffers`, held for moments only
+  std::map<uint64_t, SharedBuffer> buffers; // by address
 };
 
 struct lemma_module {
@@ -40,28 +46,36 @@ lemma_status invalid(std::string text) {
   return LEMMA_INVALID_ARGUMENT;
 }
 
-// No exception may reach C. Only memory runs out in here.
+// No exception may reach C.
 template <class F>
-lemma_status guarded(F f) {
+lemma_status guarded(F f) noexcept {
   try {
     return f();
   } catch (const std::bad_alloc&) {
     last_error.clear();
     return LEMMA_OUT_OF_MEMORY;
+  } catch (const std::exception& problem) {
+    try {
+      last_error = problem.what();
+    } catch (const std::bad_alloc&) {
+      last_error.clear();
+    }
+    return LEMMA_INTERNAL;
   }
 }
 
 // The allocation that an address lies in, and where.
 struct Place {
-  lemma::Buffer* buffer = nullptr;
+  lemma_device::SharedBuffer buffer;
   uint64_t offset = 0;
 };
 Place find(lemma_device& device, uint64_t address) {
+  const std::lock_guard lock(device.mutex);
   auto after = device.buffers.upper_bound(address);
   if (after == device.buffers.begin())
     return {};
   --after;
-  return {&after->second, address - after->first};
+  return {after->second, address - after->first};
 }
 
 } // namespace
@@ -78,13 +92,18 @@ const char* lemma_last_error(void) {
 }
 
 lemma_status lemma_device_open(const char* kind, lemma_device** device) {
-  if (!kind || !device)
-    return invalid("lemma_device_open: null");
+  return lemma_device_open_limited(kind, nullptr, 0, device);
+}
+
+lemma_status lemma_device_open_limited(const char* kind, const char* arch, uint64_t max_memory_bytes,
+                                       lemma_device** device) {
   return guarded([&] {
-    auto opened = lemma::Device::open(kind);
+    if (!kind || !device)
+      return invalid("lemma_device_open: null");
+    auto opened = lemma::Device::open(kind, {.arch = arch ? arch : "", .max_memory_bytes = max_memory_bytes});
     if (!opened)
       return failed(opened.error());
-    *device = new lemma_device{*std::move(opened), {}};
+    *device = new lemma_device{*std::move(opened), {}, {}};
     return LEMMA_OK;
   });
 }
@@ -94,26 +113,33 @@ void lemma_device_close(lemma_device* device) {
 }
 
 const char* lemma_device_name(const lemma_device* device) {
-  return device->device.info().name.c_str();
+  return device ? device->device.info().name.c_str() : "";
 }
 
 lemma_status lemma_allocate(lemma_device* device, uint64_t size_bytes, int poisoned, uint64_t* address) {
-  if (!device || !address)
-    return invalid("lemma_allocate: null");
   return guarded([&] {
+    if (!device || !address)
+      return invalid("lemma_allocate: null");
     auto buffer = device->device.allocate(size_bytes, {.name = "lemma_allocate", .poisoned = poisoned != 0});
     if (!buffer)
       return failed(buffer.error());
-    *address = buffer->address();
-    device->buffers.emplace(*address, *std::move(buffer));
+    auto shared = std::make_shared<lemma::Buffer>(*std::move(buffer));
+    *address = shared->address();
+    const std::lock_guard lock(device->mutex);
+    device->buffers.emplace(*address, std::move(shared));
     return LEMMA_OK;
   });
 }
 
 lemma_status lemma_free(lemma_device* device, uint64_t address) {
-  if (!device || device->buffers.erase(address) == 0)
-    return invalid(fmt::format("lemma_free: 0x{:x} is no allocation", address));
-  return LEMMA_OK;
+  return guarded([&] {
+    if (!device)
+      return invalid("lemma_free: null");
+    std::unique_lock lock(device->mutex);
+    const auto freed = device->buffers.extract(address);
+    lock.unlock(); // freeing waits for the launch that runs
+    return freed ? LEMMA_OK : invalid(fmt::format("lemma_free: 0x{:x} is no allocation", address));
+  });
 }
 
 lemma_status lemma_copy_to_device(lemma_device* device, uint64_t address, const void* source,
@@ -141,9 +167,9 @@ lemma_status lemma_copy_from_device(lemma_device* device, void* destination, uin
 
 lemma_status lemma_module_load(lemma_device* device, const char* text, size_t text_bytes, const char* name,
                                const char* arch, lemma_module** module) {
-  if (!device || !text || !module)
-    return invalid("lemma_module_load: null");
   return guarded([&] {
+    if (!device || !text || !module)
+      return invalid("lemma_module_load: null");
     auto loaded = device->device.load_ptx({text, text_bytes},
                                           {.name = name ? name : "<ptx>", .arch = arch ? arch : ""});
     if (!loaded)
@@ -160,15 +186,18 @@ void lemma_module_unload(lemma_module* module) {
 lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_launch_config* config,
                           const void* const* arguments, const size_t* sizes, size_t argument_count,
                           lemma_report** report) {
-  if (!module || !config || !report || (argument_count > 0 && (!arguments || !sizes)))
-    return invalid("lemma_launch: null");
   return guarded([&] {
+    if (!module || !config || !report || (argument_count > 0 && (!arguments || !sizes)))
+      return invalid("lemma_launch: null");
     const auto found = module->module.kernel(kernel ? kernel : "");
     if (!found)
       return failed(found.error());
     std::vector<lemma::Argument> values;
-    for (size_t i = 0; i < argument_count; ++i)
+    for (size_t i = 0; i < argument_count; ++i) {
+      if (!arguments[i] && sizes[i] > 0)
+        return invalid(fmt::format("lemma_launch: argument {} is null", i));
       values.push_back(lemma::Argument::from_bytes({static_cast<const std::byte*>(arguments[i]), sizes[i]}));
+    }
     lemma::LaunchConfig launch;
     std::copy(config->grid, config->grid + 3, launch.grid.begin());
     std::copy(config->block, config->block + 3, launch.block.begin());
@@ -192,23 +221,23 @@ void lemma_report_release(lemma_report* report) {
 }
 
 lemma_outcome lemma_report_outcome(const lemma_report* report) {
-  return static_cast<lemma_outcome>(report->report.outcome);
+  return report ? static_cast<lemma_outcome>(report->report.outcome) : LEMMA_INTERNAL_FAULT;
 }
 
 const char* lemma_report_text(const lemma_report* report) {
-  return report->report.rendered.c_str();
+  return report ? report->report.rendered.c_str() : "";
 }
 
 double lemma_report_seconds(const lemma_report* report) {
-  return report->report.stats.seconds;
+  return report ? report->report.stats.seconds : 0;
 }
 
 uint64_t lemma_report_lane_instructions(const lemma_report* report) {
-  return report->report.stats.lane_instructions.value_or(0);
+  return report ? report->report.stats.lane_instructions.value_or(0) : 0;
 }
 
 uint64_t lemma_report_matrix_flops(const lemma_report* report) {
-  return report->report.stats.matrix_flops.value_or(0);
+  return report ? report->report.stats.matrix_flops.value_or(0) : 0;
 }
 
 } // extern "C"

@@ -27,21 +27,26 @@ class CpuModule final : public ModuleImpl {
 public:
   CpuModule(std::shared_ptr<CpuDevice> device, std::unique_ptr<vgpu::Program> program)
       : device_(std::move(device)), program_(std::move(program)) {}
+  ~CpuModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                const std::vector<std::byte>& params) override;
 
 private:
   std::shared_ptr<CpuDevice> device_; // before program_: the program's variables lie in its memory
-  std::unique_ptr<vgpu::Program> program_;
+  std::shared_ptr<vgpu::Program> program_;
 };
 
 class CpuDevice final : public DeviceImpl {
 public:
+  explicit CpuDevice(uint64_t max_memory_bytes) : memory(max_memory_bytes) {}
+
   Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override {
     const vgpu::Allocation* allocation = nullptr;
     if (options.host_shared) {
-      const std::scoped_lock lock(launch_mutex); // a launch looks host memory up without a lock
+      const LaunchGate::Pass pass = gate.enter(); // a launch looks host memory up without a lock
+      if (!pass)
+        return failure_in_callback();
       allocation = memory.allocate_host_shared(size_bytes, options.name);
     } else {
       allocation = memory.allocate(size_bytes, options.name, options.poisoned);
@@ -52,10 +57,7 @@ public:
     return allocation->base;
   }
   void free(uint64_t address) override {
-    std::unique_lock lock(launch_mutex, std::defer_lock);
-    if (address < vgpu::kGlobalBase || address >= vgpu::kGlobalEnd)
-      lock.lock(); // host-shared
-    memory.free(address);
+    gate.when_free([this, address] { memory.free(address); });
   }
   Result<void, Error> register_host(std::byte* host, uint64_t size_bytes, std::string name) override {
     memory.register_host(host, size_bytes, std::move(name));
@@ -66,28 +68,23 @@ public:
   }
 
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override {
-    const Result<vgpu::Allocation*, Error> allocation = find(address);
-    if (!allocation)
-      return Unexpected<Error>{allocation.error()};
-    const uint64_t offset = address - (*allocation)->base;
-    if (!source.empty())
-      std::memcpy((*allocation)->host + offset, source.data(), source.size());
-    if ((*allocation)->init)
-      (*allocation)->init->set(offset, source.size());
-    return {};
+    return between_launches(address, [&](vgpu::Allocation& allocation, uint64_t offset) {
+      std::memcpy(allocation.host + offset, source.data(), source.size());
+      if (allocation.init)
+        allocation.init->set(offset, source.size());
+    });
   }
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override {
-    const Result<vgpu::Allocation*, Error> allocation = find(address);
-    if (!allocation)
-      return Unexpected<Error>{allocation.error()};
-    if (!destination.empty())
-      std::memcpy(destination.data(), (*allocation)->host + (address - (*allocation)->base),
-                  destination.size());
-    return {};
+    return between_launches(address, [&](const vgpu::Allocation& allocation, uint64_t offset) {
+      std::memcpy(destination.data(), allocation.host + offset, destination.size());
+    });
   }
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
-    const std::vector<std::byte> values(bytes, std::byte{value});
-    return write(address, values);
+    return between_launches(address, [&](vgpu::Allocation& allocation, uint64_t offset) {
+      std::memset(allocation.host + offset, value, bytes);
+      if (allocation.init)
+        allocation.init->set(offset, bytes);
+    });
   }
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override {
     return layout::encode(map);
@@ -95,17 +92,34 @@ public:
   Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
                                                   int arch) override;
 
+  MemoryBudget* budget() override { return &memory.budget(); }
+
   vgpu::GlobalMemory memory;
   int chosen_arch = 0; // DeviceOptions::arch; 0: it was empty
 
 private:
-  Result<vgpu::Allocation*, Error> find(uint64_t address) const {
+  // f(the allocation that the address lies in, the offset there), while no launch runs.
+  template <class F>
+  Result<void, Error> between_launches(uint64_t address, F&& f) {
+    const LaunchGate::Pass pass = gate.enter();
+    if (!pass)
+      return failure_in_callback();
     vgpu::Allocation* allocation = memory.find(address);
     if (!allocation)
       return failure(ErrorKind::internal, fmt::format("no allocation at 0x{:x}", address));
-    return allocation;
+    f(*allocation, address - allocation->base);
+    return {};
   }
 };
+
+// The module's variables go with it: a launch of another module may be using them.
+CpuModule::~CpuModule() {
+  try {
+    device_->gate.when_free(
+        [program = std::exchange(program_, nullptr), device = device_]() mutable { program.reset(); });
+  } catch (const std::bad_alloc&) { // no room to remember it: `program_` goes now
+  }
+}
 
 Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const ptx::Module> module,
                                                            int arch) {
@@ -160,7 +174,7 @@ Report to_report(vgpu::LaunchReport&& from) {
                 .message = std::move(from.fault.message),
                 .notes = std::move(from.fault.notes),
                 .place = to_place(from.fault.place),
-                .has_thread = from.fault.kind != vgpu::FaultKind::deadlock,
+                .has_thread = from.fault.has_thread,
                 .cta = from.fault.cta,
                 .warp = from.fault.warp,
                 .lane = from.fault.lane,
@@ -235,7 +249,8 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& 
   if (arch == 0 && !options.arch.empty())
     return failure(ErrorKind::invalid_argument,
                    fmt::format("no architecture '{}'; sm_90a is one", options.arch));
-  auto device = std::make_shared<CpuDevice>();
+  auto device = std::make_shared<CpuDevice>(options.max_memory_bytes ? options.max_memory_bytes
+                                                                     : default_max_memory_bytes());
   device->info = {.kind = "cpu",
                   .name = "virtual GPU",
                   .driver = "",

@@ -7,10 +7,11 @@
 
 #include "lemma/device.h"
 #include "ptx/module.h"
+#include "runtime/launch_gate.h"
+#include "support/memory_budget.h"
 
 #include <array>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ public:
 
   std::shared_ptr<DeviceImpl> device;
   std::shared_ptr<const ptx::Module> ptx;
+  MemoryShare taken; // for `ptx`, of the device's budget
   std::vector<KernelInfo> kernels;
   std::vector<Message> messages;
   std::string target;     // of the text: "sm_90a"
@@ -63,15 +65,19 @@ public:
                                                           int arch) = 0;
   // Grows when a fault takes the context: what was made before is lost then.
   virtual uint64_t epoch() const { return 0; }
+  // What it may take of the host's memory; null: it takes none to speak of.
+  virtual MemoryBudget* budget() { return nullptr; }
 
   DeviceInfo info;
-  std::mutex launch_mutex; // one launch at a time
+  LaunchGate gate;
 };
 
 Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& options);
 Result<std::shared_ptr<DeviceImpl>, Error> open_cuda_device(const DeviceOptions& options);
 
-// Error{kind, text} as the failure of any Result.
+// Error{kind, text} as the failure of any Result; a long text is cut.
 Unexpected<Error> failure(ErrorKind kind, std::string text);
+// What a callback of a launch asks for and cannot have.
+Unexpected<Error> failure_in_callback();
 
 } // namespace lemma::runtime

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <set>
 
 namespace lemma::runtime {
 namespace {
@@ -24,26 +23,43 @@ bool reads_envreg(const ptx::Operand& operand) {
                      [](const ptx::Operand& elem) { return reads_envreg(elem); });
 }
 
-// Whether the function or anything it names (called directly, or its address taken) reads %envreg.
-bool reads_envreg(const ptx::Module& module, const ptx::Function& function, std::set<std::string>& seen) {
-  if (!seen.insert(function.name).second)
-    return false;
-  for (const ptx::Instruction& instruction : function.instructions)
-    for (const ptx::Operand& operand : instruction.operands) {
-      if (reads_envreg(operand))
-        return true;
-      if (operand.kind != ptx::OperandKind::function)
-        continue;
-      const ptx::Function* callee = module.find_function(operand.symbol_name);
-      if (callee && reads_envreg(module, *callee, seen))
-        return true;
-    }
-  return false;
+// Calls f(callee) for each function that the operand names: calls it, or takes its address.
+template <class F>
+void for_each_function(const ptx::Operand& operand, const F& f) {
+  if (operand.kind == ptx::OperandKind::function)
+    f(operand.symbol);
+  for (const ptx::Operand& elem : operand.elems)
+    for_each_function(elem, f);
 }
 
-} // namespace
+// By function of the module: whether it, or anything it names, reads %envreg.
+std::vector<bool> reading_envreg(const ptx::Module& module) {
+  const auto count = static_cast<uint32_t>(module.functions.size());
+  std::vector<bool> reads(count, false);
+  std::vector<std::vector<uint32_t>> named_by(count);
+  std::vector<uint32_t> found; // those whose users are still to be marked
+  for (uint32_t f = 0; f < count; ++f)
+    for (const ptx::Instruction& instruction : module.functions[f].instructions)
+      for (const ptx::Operand& operand : instruction.operands) {
+        for_each_function(operand, [&](uint32_t named) { named_by[named].push_back(f); });
+        if (!reads[f] && reads_envreg(operand)) {
+          reads[f] = true;
+          found.push_back(f);
+        }
+      }
+  while (!found.empty()) {
+    const uint32_t function = found.back();
+    found.pop_back();
+    for (const uint32_t user : named_by[function])
+      if (!reads[user]) {
+        reads[user] = true;
+        found.push_back(user);
+      }
+  }
+  return reads;
+}
 
-KernelInfo kernel_info(const ptx::Module& module, const ptx::Function& entry) {
+KernelInfo kernel_info(const ptx::Function& entry, bool reads_envreg) {
   KernelInfo info;
   info.name = entry.name;
   for (const ptx::Variable& param : entry.params) {
@@ -58,16 +74,18 @@ KernelInfo kernel_info(const ptx::Module& module, const ptx::Function& entry) {
     info.parameter_bytes = offset + param.size_bytes;
   }
   info.required_cluster = entry.bounds.reqnctapercluster;
-  std::set<std::string> seen;
-  info.reads_envreg = reads_envreg(module, entry, seen);
+  info.reads_envreg = reads_envreg;
   return info;
 }
 
+} // namespace
+
 std::vector<KernelInfo> kernel_infos(const ptx::Module& module) {
+  const std::vector<bool> reads = reading_envreg(module);
   std::vector<KernelInfo> infos;
-  for (const ptx::Function& function : module.functions)
-    if (function.is_entry && function.has_body)
-      infos.push_back(kernel_info(module, function));
+  for (size_t i = 0; i < module.functions.size(); ++i)
+    if (const ptx::Function& function = module.functions[i]; function.is_entry && function.has_body)
+      infos.push_back(kernel_info(function, reads[i]));
   return infos;
 }
 

@@ -9,10 +9,8 @@
 
 namespace lemma::runtime {
 
-// Each parameter begins at the next multiple of its alignment.
-KernelInfo kernel_info(const ptx::Module& module, const ptx::Function& entry);
-
-// Every .entry with a body, in the order of the text.
+// Every .entry with a body, in the order of the text. Each parameter begins at the next multiple of its
+// alignment.
 std::vector<KernelInfo> kernel_infos(const ptx::Module& module);
 
 // One line a parameter, for messages: "  0  x  .u64  8 bytes".

@@ -157,7 +157,7 @@ Message to_message(const Diagnostic& diagnostic, const SourceText& source) {
   const LineColumn at = source.line_column(std::min(diagnostic.range.begin, size));
   Message message{.severity = diagnostic.severity,
                   .id = diagnostic.id,
-                  .text = diagnostic.message,
+                  .text = shortened(diagnostic.message, kLongestMessage),
                   .file = source.name(),
                   .line = at.line,
                   .column = at.column,
@@ -167,7 +167,7 @@ Message to_message(const Diagnostic& diagnostic, const SourceText& source) {
                   .notes = {},
                   .rendered = render(diagnostic, source)};
   for (const auto& note : diagnostic.notes)
-    message.notes.push_back({note.label, note.text});
+    message.notes.push_back({note.label, shortened(note.text, kLongestMessage)});
   return message;
 }
 

@@ -8,7 +8,8 @@
 namespace lemma {
 namespace {
 
-constexpr size_t kShownColumns = 110; // source text shown of one line
+constexpr size_t kShownColumns = 110;     // source text shown of one line
+constexpr size_t kLongestCompared = 1000; // comparing takes as long as the lengths multiplied
 
 // Insertions, deletions, substitutions and swaps of neighbours: "fzt" is one from "ftz".
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -82,16 +83,34 @@ bool has_errors(const Diagnostics& diagnostics) {
                      [](const Diagnostic& d) { return d.severity != Severity::warning; });
 }
 
+std::string shortened(std::string text, size_t most) {
+  constexpr std::string_view kGap = " ... ";
+  if (text.size() <= most)
+    return text;
+  const auto is_inside = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  }; // UTF-8
+  size_t begin_bytes = (most - std::min(most, kGap.size())) * 2 / 3;
+  size_t end = text.size() - (most - std::min(most, kGap.size()) - begin_bytes);
+  while (begin_bytes > 0 && is_inside(begin_bytes))
+    --begin_bytes;
+  while (end < text.size() && is_inside(end))
+    ++end;
+  text.replace(begin_bytes, end - begin_bytes, kGap.substr(0, most));
+  return text;
+}
+
 std::string render(const Diagnostic& diagnostic, const SourceText& source) {
   const LineColumn at = source.line_column(std::min<uint32_t>(diagnostic.range.begin, source.text().size()));
-  std::string out = fmt::format("{}:{}:{}: {}[{}]: {}\n", source.name(), at.line, at.column,
-                                to_string(diagnostic.severity), diagnostic.id, diagnostic.message);
+  std::string out =
+      fmt::format("{}:{}:{}: {}[{}]: {}\n", source.name(), at.line, at.column, to_string(diagnostic.severity),
+                  diagnostic.id, shortened(diagnostic.message, kLongestMessage));
   out += render_excerpt(source, diagnostic.range);
   size_t width = 0;
   for (const auto& note : diagnostic.notes)
     width = std::max(width, note.label.size() + 1);
   for (const auto& note : diagnostic.notes)
-    out += fmt::format("  {:<{}} {}\n", note.label + ":", width, note.text);
+    out += fmt::format("  {:<{}} {}\n", note.label + ":", width, shortened(note.text, kLongestMessage));
   return out;
 }
 
@@ -105,10 +124,18 @@ std::string render(const Diagnostics& diagnostics, const SourceText& source) {
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates,
                                  size_t at_most) {
   std::vector<std::pair<size_t, std::string_view>> ranked;
+  if (word.size() > kLongestCompared)
+    return {};
   const size_t limit = std::max<size_t>(1, word.size() / 3);
-  for (const std::string_view candidate : candidates)
+  const auto is_near_in_length = [&](std::string_view candidate) {
+    return candidate.size() <= word.size() + limit && word.size() <= candidate.size() + limit;
+  };
+  for (const std::string_view candidate : candidates) {
+    if (!is_near_in_length(candidate))
+      continue;
     if (const size_t distance = edit_distance(word, candidate); distance <= limit)
       ranked.emplace_back(distance, candidate);
+  }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> out;
   for (size_t i = 0; i < std::min(at_most, ranked.size()); ++i)

@@ -36,13 +36,19 @@ using Diagnostics = std::vector<Diagnostic>;
 
 bool has_errors(const Diagnostics& diagnostics);
 
+// What a message says is in bytes no longer than this, however long the names are that it quotes.
+inline constexpr size_t kLongestMessage = 4000;
+
+// The text, or its beginning and its end with " ... " between them: `most` bytes at most.
+std::string shortened(std::string text, size_t most);
+
 // The message as above, with a trailing newline. Tabs before the caret are kept, so that it stands under its
-// text; long source lines are cut around the caret.
+// text; long source lines are cut around the caret, long texts in their middle.
 std::string render(const Diagnostic& diagnostic, const SourceText& source);
 std::string render(const Diagnostics& diagnostics, const SourceText& source);
 
 // The candidates nearest to `word` by edit distance (a swap of neighbours is one edit), nearest first, none
-// further than a third of its length.
+// further than a third of its length; none for a word so long that nobody has mistyped it.
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string_view>& candidates,
                                  size_t at_most = 3);
 

@@ -5,6 +5,7 @@
 namespace lemma {
 
 SourceText::SourceText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
+  line_begins_.reserve(1 + static_cast<size_t>(std::count(text_.begin(), text_.end(), '\n')));
   line_begins_.push_back(0);
   for (size_t i = 0; i < text_.size(); ++i)
     if (text_[i] == '\n')

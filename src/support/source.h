@@ -30,6 +30,11 @@ public:
   SourceText(std::string name, std::string text);
 
   const std::string& name() const { return name_; }
+  // What text and line table take.
+  uint64_t memory_bytes() const { return memory_bytes(text_, line_begins_.size()); }
+  static uint64_t memory_bytes(std::string_view text, uint64_t lines) {
+    return text.size() + lines * sizeof(uint32_t);
+  }
   std::string_view text() const { return text_; }
   std::string_view slice(SourceRange range) const;
 

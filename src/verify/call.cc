@@ -65,9 +65,9 @@ private:
       return;
     }
     const Operand& proto = instruction_.operands[3];
-    for (const ptx::Prototype& p : function_.prototypes)
-      if (p.name == proto.symbol_name)
-        return check_lists(p.name, p.returns, p.params);
+    if (proto.target < function_.prototypes.size()) // else, or with another name, it is a list of targets
+      if (const ptx::Prototype& p = function_.prototypes[proto.target]; p.name == proto.symbol_name)
+        check_lists(p.name, p.returns, p.params);
   }
 
   // A last parameter `.b8 name[]` takes anything that is left.

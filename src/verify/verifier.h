@@ -17,6 +17,8 @@ using ptx::Instruction;
 using ptx::Module;
 using ptx::Operand;
 
+constexpr size_t kMostErrors = 100; // as the parser's; what follows is not looked for
+
 struct Context {
   const Module& module;
   isa::Target target; // the module's first target; sm 0 when it has none
@@ -29,9 +31,20 @@ struct Context {
     return it == functions.end() ? nullptr : it->second;
   }
 
+  size_t errors = 0;
+  Diagnostic discarded{}; // where messages beyond the limit go
+
+  bool is_full() const { return errors > kMostErrors; }
   Diagnostic& error(std::string_view id, SourceRange range, std::string message) {
-    diagnostics.push_back({Severity::error, std::string(id), std::move(message), range, {}});
-    return diagnostics.back();
+    if (is_full())
+      return discarded = {};
+    if (errors++ == kMostErrors) {
+      id = "too-many-errors";
+      message = "more than " + std::to_string(kMostErrors) + " errors: stopped";
+    }
+    diagnostics.push_back(
+        {Severity::error, std::string(id), shortened(std::move(message), kLongestMessage), range, {}});
+    return is_full() ? discarded = {} : diagnostics.back();
   }
 };
 

@@ -10,7 +10,17 @@
 
 namespace lemma::vgpu {
 
-void AsyncQueue::reset(AsyncMode mode, uint64_t seed) {
+// What the steps of an operation in flight remember, besides its buffer.
+constexpr uint64_t kStepBytes = 256;
+
+MemoryShare AsyncQueue::take(uint64_t bytes) const {
+  MemoryShare share = budget_ ? MemoryShare(*budget_) : MemoryShare();
+  share.take(bytes, "asynchronous operations in flight");
+  return share;
+}
+
+void AsyncQueue::reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget) {
+  budget_ = budget;
   mode_ = mode;
   seed_ = seed;
   completed_ = 0;
@@ -24,7 +34,10 @@ void AsyncQueue::start(const ThreadId& thread, AsyncOperation operation) {
       operation.read();
     operation.write();
     ++completed_;
-  } else if (operation.group == AsyncGroup::none) {
+    return;
+  }
+  operation.taken = take(sizeof(AsyncOperation) + kStepBytes + operation.buffer_bytes);
+  if (operation.group == AsyncGroup::none) {
     unordered_.push_back(std::move(operation));
   } else {
     groups_[{operation.group, thread}].open.operations.push_back(std::move(operation));
@@ -35,6 +48,7 @@ void AsyncQueue::commit(const ThreadId& thread, AsyncGroup kind) {
   if (mode_ == AsyncMode::eager)
     return;
   ThreadGroups& groups = groups_[{kind, thread}];
+  groups.open.taken = take(sizeof(Group));
   groups.committed.push_back(std::exchange(groups.open, {}));
 }
 

@@ -16,6 +16,8 @@
 // proxy". Tests: tests/unit/vgpu/async_test.cc.
 #pragma once
 
+#include "support/memory_budget.h"
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -34,6 +36,8 @@ struct AsyncOperation {
   std::function<void()> read = {};  // empty: nothing to take along
   std::function<void()> write = {}; // destination and completion signal
   AsyncGroup group = AsyncGroup::none;
+  uint64_t buffer_bytes = 0; // what `read` takes along
+  MemoryShare taken = {};    // by the queue, while the operation is in flight
 };
 
 // A thread of a cluster.
@@ -47,7 +51,8 @@ struct ThreadId {
 // The operations of one cluster that are in flight.
 class AsyncQueue {
 public:
-  void reset(AsyncMode mode, uint64_t seed);
+  // `budget`: what operations in flight draw on; it outlives them. Null: they are not counted.
+  void reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget = nullptr);
 
   void start(const ThreadId& thread, AsyncOperation operation);
   // Closes the thread's group: what it started since the last one.
@@ -71,14 +76,17 @@ private:
   struct Group {
     std::vector<AsyncOperation> operations;
     bool has_read = false;
+    MemoryShare taken = {}; // for a committed one
   };
   struct ThreadGroups {
     Group open;
     std::deque<Group> committed;
   };
+  MemoryShare take(uint64_t bytes) const;
   void run_read(Group& group);
   void run(Group& group);
 
+  MemoryBudget* budget_ = nullptr;
   AsyncMode mode_ = AsyncMode::eager;
   uint64_t seed_ = 0;
   uint64_t completed_ = 0;

@@ -50,7 +50,7 @@ void store_result(const Exec& x, int lane, std::span<const uint32_t> results, T 
     std::memcpy(param(x, lane, results[0]), &value, sizeof value);
 }
 
-// The zero-terminated string at a generic address; none after a fault.
+// The zero-terminated string at a generic address, or its beginning; none after a fault.
 std::optional<std::string> read_string(Exec& x, const DecodedInst& in, uint64_t address, int lane) {
   std::string text;
   for (;; ++address) {
@@ -59,7 +59,7 @@ std::optional<std::string> read_string(Exec& x, const DecodedInst& in, uint64_t 
       return std::nullopt;
     const char c =
         static_cast<char>(__atomic_load_n(reinterpret_cast<const unsigned char*>(p), __ATOMIC_RELAXED));
-    if (c == '\0')
+    if (c == '\0' || text.size() == kMaxPrintfBytes)
       return text;
     text += c;
   }

@@ -71,8 +71,9 @@ public:
     place_registers();
     if (auto problem = place_variables())
       return problem;
-    const std::vector<BasicBlock> blocks = basic_blocks(function_);
-    const std::vector<uint32_t> order = layout_order(blocks);
+    const Flow flow = flow_of(function_);
+    const std::vector<BasicBlock>& blocks = flow.blocks;
+    const std::vector<uint32_t> order = layout_order(flow);
     code_.inst_to_pc.assign(function_.instructions.size() + 1, 0);
     std::vector<PcRange> ranges(blocks.size());
     for (size_t i = 0; i < order.size(); ++i) {
@@ -95,7 +96,7 @@ public:
                                     function_.name, code_.frame_bytes),
                         function_.range,
                         {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
-    find_unwritten_reads(code_, blocks, order, ranges);
+    find_unwritten_reads(code_, flow, order, ranges);
     find_loop_state(code_);
     return std::nullopt;
   }

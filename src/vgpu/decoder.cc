@@ -101,7 +101,7 @@ Slot Decoder::src(const Operand& operand, Type type) {
   case OperandKind::symbol:
     return symbol_address(operand, type);
   case OperandKind::function:
-    return constant(program_.function_address(operand.symbol_name), type);
+    return constant(program_.function_address(operand.symbol), type);
   default:
     return constant(0, type); // `_` as a source, where the ISA allows it
   }

@@ -206,7 +206,10 @@ std::optional<PrintfResult> format_device_printf(std::string_view format, Printf
       return std::nullopt;
     }
     format.remove_prefix(spec.length);
+    if (result.text.size() > kMaxPrintfBytes)
+      break;
   }
+  result.text.resize(std::min(result.text.size(), kMaxPrintfBytes));
   result.arguments = formatter.count();
   return result;
 }

@@ -9,6 +9,7 @@
 // CUDA C++ Programming Guide, "Formatted Output". Tests: tests/unit/vgpu/device_printf_test.cc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,13 +26,16 @@ public:
   virtual std::optional<std::string> read_string(uint64_t address) = 0;
 };
 
+// The longest text of one printf, and the longest string that one reads: CUDA's default buffer holds no more.
+inline constexpr size_t kMaxPrintfBytes = size_t{1} << 20;
+
 struct PrintfResult {
   std::string text;
   int arguments = 0; // how many the format took: what CUDA's printf returns
 };
 
 // None as soon as an argument cannot be read. Fields are at most 64 KiB wide or precise; a specification that
-// is none stays as it is written.
+// is none stays as it is written. A text beyond the limit is cut.
 std::optional<PrintfResult> format_device_printf(std::string_view format, PrintfArguments& arguments);
 
 } // namespace lemma::vgpu

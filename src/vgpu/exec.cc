@@ -1,6 +1,7 @@
 // Faults and the places they name. Memory access is in access.cc, waiting for lanes in warp.cc.
 #include "vgpu/exec.h"
 
+#include "support/diagnostic.h"
 #include "vgpu/place.h"
 
 namespace lemma::vgpu {
@@ -29,6 +30,8 @@ const char* to_string(FaultKind kind) {
     return "bad call target";
   case FaultKind::too_many_instructions:
     return "too many instructions";
+  case FaultKind::out_of_memory:
+    return "out of memory";
   case FaultKind::deadlock:
     return "deadlock";
   case FaultKind::illegal_instruction:
@@ -41,9 +44,19 @@ const char* to_string(FaultKind kind) {
   return "internal error";
 }
 
+std::pair<FaultKind, std::string> describe(const std::exception& problem) {
+  if (dynamic_cast<const OverBudget*>(&problem))
+    return {FaultKind::out_of_memory, problem.what()};
+  if (dynamic_cast<const std::bad_alloc*>(&problem))
+    return {FaultKind::out_of_memory, "the host has no memory left"};
+  return {FaultKind::internal, problem.what()};
+}
+
 SourcePlace place_of(const Code& code, const DecodedInst& in) {
+  constexpr size_t kLongestName = 500;
+  constexpr size_t kLongestStatement = 1000;
   SourcePlace place;
-  place.function = code.function->name;
+  place.function = shortened(code.function->name, kLongestName);
   // The decoder's own instructions lie just before the one they serve.
   const DecodedInst* at = &in;
   const DecodedInst* end = code.insts.data() + code.insts.size();
@@ -54,7 +67,7 @@ SourcePlace place_of(const Code& code, const DecodedInst& in) {
   const ptx::Instruction& instruction = code.function->instructions[at->source];
   const SourceText& source = *code.module->source;
   place.ptx_line = source.line_column(instruction.range.begin).line;
-  for (const char c : source.slice(instruction.range))
+  for (const char c : shortened(std::string(source.slice(instruction.range)), kLongestStatement))
     if (c != '\n' && c != '\r' && !(c == '\t' && place.instruction.empty()))
       place.instruction += c == '\t' ? ' ' : c;
   if (instruction.location == ptx::kNone)
@@ -62,7 +75,7 @@ SourcePlace place_of(const Code& code, const DecodedInst& in) {
   const auto& locations = code.module->locations;
   const auto file_of = [&](const ptx::LineLocation& location) {
     const auto file = code.module->files.find(location.file);
-    return file != code.module->files.end() ? file->second.name : std::string();
+    return file != code.module->files.end() ? shortened(file->second.name, kLongestName) : std::string();
   };
   const ptx::LineLocation& location = locations[instruction.location];
   place.line = location.line;
@@ -78,9 +91,11 @@ Step Exec::fault(const DecodedInst& in, FaultKind kind, std::string message, int
   Fault& fault = launch->report.fault;
   if (fault.kind == FaultKind::none) {
     fault.kind = kind;
-    fault.message = std::move(message);
-    fault.notes = std::move(notes);
+    fault.message = shortened(std::move(message), kLongestMessage);
+    for (std::string& note : notes)
+      fault.notes.push_back(shortened(std::move(note), kLongestMessage));
     fault.place = place_of(*code, in);
+    fault.has_thread = true;
     fault.cta = cta->id;
     fault.warp = warp->index;
     fault.lane = lane;

@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -221,6 +222,9 @@ private:
   // The allocation that the instruction at a pc used last; instructions rarely change theirs.
   std::array<Allocation*, 16> recent_allocations_{};
 };
+
+// What an exception inside the virtual GPU is to a launch: memory that ran out, or a bug of ours.
+std::pair<FaultKind, std::string> describe(const std::exception& problem);
 
 // Calls f(lane) for every lane of the mask, lowest first. f returns nothing.
 template <class F>

@@ -1,11 +1,16 @@
 #include "vgpu/flow.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 namespace lemma::vgpu {
 namespace {
 
 using isa::Opcode;
+
+constexpr uint64_t kMostBranchTargets = uint64_t{1} << 18; // of a function
+constexpr int kDeepestLoop = 64;
 
 bool ends_block(const ptx::Instruction& instruction) {
   switch (instruction.opcode) {
@@ -21,19 +26,27 @@ bool ends_block(const ptx::Instruction& instruction) {
 }
 
 // Explicit targets of a control instruction, as instruction indices.
-std::vector<uint32_t> targets_of(const ptx::Function& function, const ptx::Instruction& instruction) {
+std::span<const uint32_t> targets_of(const ptx::Function& function, const ptx::Instruction& instruction) {
   if (instruction.opcode == Opcode::bra)
-    return {instruction.operands[0].target};
+    return {&instruction.operands[0].target, 1};
   if (instruction.opcode == Opcode::brx_idx)
     return function.target_lists[instruction.operands[1].target].labels;
   return {};
+}
+
+// Instructions share their lists, so these may be far more than the text has words.
+bool has_too_many_targets(const ptx::Function& function) {
+  uint64_t targets = 0;
+  for (const ptx::Instruction& instruction : function.instructions)
+    targets += targets_of(function, instruction).size();
+  return targets > kMostBranchTargets;
 }
 
 // Strongly connected components of the sub-graph of `nodes`, in topological order. Tarjan's algorithm with
 // its own stack, since hostile input may nest as deep as it is long.
 class Components {
 public:
-  explicit Components(const std::vector<BasicBlock>& blocks)
+  explicit Components(std::span<const BasicBlock> blocks)
       : blocks_(blocks), region_of_(blocks.size(), 0), index_(blocks.size()), low_(blocks.size()),
         on_stack_(blocks.size()) {}
 
@@ -51,6 +64,7 @@ public:
     std::reverse(found_.begin(), found_.end());
     return std::move(found_);
   }
+  uint64_t steps() const { return steps_; }
 
 private:
   static constexpr uint32_t kUnseen = UINT32_MAX;
@@ -83,6 +97,7 @@ private:
     std::vector<Level> levels;
     open(root, levels);
     while (!levels.empty()) {
+      ++steps_;
       const uint32_t node = levels.back().node;
       const auto& successors = blocks_[node].successors;
       if (levels.back().next_successor < successors.size()) {
@@ -104,7 +119,8 @@ private:
     }
   }
 
-  const std::vector<BasicBlock>& blocks_;
+  std::span<const BasicBlock> blocks_;
+  uint64_t steps_ = 0;
   std::vector<uint32_t> region_of_; // which call of find() last looked at a block
   uint32_t region_ = 0;
   std::vector<uint32_t> index_, low_;
@@ -118,7 +134,7 @@ bool has_self_loop(const BasicBlock& block, uint32_t index) {
   return std::find(block.successors.begin(), block.successors.end(), index) != block.successors.end();
 }
 
-std::vector<bool> reachable(const std::vector<BasicBlock>& blocks) {
+std::vector<bool> reachable(std::span<const BasicBlock> blocks) {
   std::vector<bool> reached(blocks.size(), false);
   std::vector<uint32_t> stack{0};
   reached[0] = true;
@@ -136,7 +152,7 @@ std::vector<bool> reachable(const std::vector<BasicBlock>& blocks) {
 
 } // namespace
 
-std::vector<BasicBlock> basic_blocks(const ptx::Function& function) {
+Flow flow_of(const ptx::Function& function) {
   const auto count = static_cast<uint32_t>(function.instructions.size());
   std::vector<bool> leads(count + 1, false);
   leads[0] = true;
@@ -148,7 +164,9 @@ std::vector<BasicBlock> basic_blocks(const ptx::Function& function) {
     for (const uint32_t target : targets_of(function, instruction))
       leads[target] = true;
   }
-  std::vector<BasicBlock> blocks;
+  Flow flow;
+  flow.has_successors = !has_too_many_targets(function);
+  std::vector<BasicBlock>& blocks = flow.blocks;
   std::vector<uint32_t> block_at(count + 1, 0);
   for (uint32_t i = 0; i <= count; ++i) {
     if (leads[i] || i == count) {
@@ -164,42 +182,52 @@ std::vector<BasicBlock> basic_blocks(const ptx::Function& function) {
     const ptx::Instruction& last = function.instructions[block.end - 1];
     const bool leaves = ends_block(last) && last.guard.reg == ptx::kNone;
     block.falls_through = !leaves;
+    if (!flow.has_successors)
+      continue;
     if (block.falls_through)
       block.successors.push_back(b + 1);
     if (ends_block(last))
       for (const uint32_t target : targets_of(function, last))
         block.successors.push_back(block_at[target]);
   }
-  return blocks;
+  return flow;
 }
 
-std::vector<uint32_t> layout_order(const std::vector<BasicBlock>& blocks) {
-  // A work list instead of recursion. Each item is a region still to be ordered; regions come out in order
-  // because they are pushed in reverse.
+std::vector<uint32_t> layout_order(const Flow& flow, uint64_t* steps) {
+  // A work list instead of recursion. Each item is a region still to be ordered, in the order of the text;
+  // regions come out in order because they are pushed in reverse.
+  struct Region {
+    std::vector<uint32_t> nodes;
+    int depth = 0; // loops around it
+  };
+  const std::vector<BasicBlock>& blocks = flow.blocks;
   std::vector<uint32_t> order;
-  Components components_of(blocks);
-  std::vector<std::vector<uint32_t>> pending;
   std::vector<uint32_t> all(blocks.size());
-  for (uint32_t i = 0; i < blocks.size(); ++i)
-    all[i] = i;
-  pending.push_back(std::move(all));
+  std::iota(all.begin(), all.end(), 0u);
+  if (!flow.has_successors)
+    return all;
+  Components components_of(blocks);
+  std::vector<Region> pending;
+  pending.push_back({std::move(all), 0});
   while (!pending.empty()) {
-    std::vector<uint32_t> nodes = std::move(pending.back());
+    const auto [nodes, depth] = std::move(pending.back());
     pending.pop_back();
-    if (nodes.size() == 1) {
-      order.push_back(nodes[0]);
+    if (nodes.size() == 1 || depth == kDeepestLoop) {
+      order.insert(order.end(), nodes.begin(), nodes.end());
       continue;
     }
     std::vector<std::vector<uint32_t>> components = components_of.find(nodes);
     if (components.size() == 1 && (components[0].size() > 1 || has_self_loop(blocks[nodes[0]], nodes[0]))) {
       // One loop: its head, the first block of the text, then the rest without the edges back to it.
       order.push_back(nodes[0]);
-      pending.emplace_back(nodes.begin() + 1, nodes.end());
+      pending.push_back({{nodes.begin() + 1, nodes.end()}, depth + 1});
       continue;
     }
     for (size_t i = components.size(); i-- > 0;)
-      pending.push_back(std::move(components[i]));
+      pending.push_back({std::move(components[i]), depth});
   }
+  if (steps)
+    *steps = components_of.steps();
   const std::vector<bool> reached = reachable(blocks);
   std::stable_partition(order.begin(), order.end(), [&](uint32_t block) { return reached[block]; });
   return order;

@@ -2,6 +2,10 @@
 // is the one to run first: every block comes after its predecessors but for the back edges of loops, and the
 // blocks of a loop lie together (Bourdoncle's weak topological order).
 //
+// Any order is right, a good one is only faster. So what would take longer than in proportion to the text is
+// left in the order of the text: loops within very many loops, and all of a function whose branch tables have
+// very many targets together.
+//
 // Tests: tests/unit/vgpu/flow_test.cc.
 #pragma once
 
@@ -19,10 +23,15 @@ struct BasicBlock {
   bool falls_through = false;
 };
 
-// Blocks in the order of the text. Unreachable ones are among them.
-std::vector<BasicBlock> basic_blocks(const ptx::Function& function);
+// The blocks of a function, in the order of the text. Unreachable ones are among them.
+struct Flow {
+  std::vector<BasicBlock> blocks;
+  bool has_successors = true; // false: there are too many, and `successors` are empty
+};
+Flow flow_of(const ptx::Function& function);
 
-// Block indices, entry first. Every block occurs once; what cannot be reached comes last.
-std::vector<uint32_t> layout_order(const std::vector<BasicBlock>& blocks);
+// Block indices, entry first. Every block occurs once; what cannot be reached comes last. `steps`, if given,
+// counts the blocks and branches that were looked at.
+std::vector<uint32_t> layout_order(const Flow& flow, uint64_t* steps = nullptr);
 
 } // namespace lemma::vgpu

@@ -132,6 +132,7 @@ struct Warp {
   LaneMask cluster_arrived = 0;
   LaneMask cluster_passed = 0;
   WgmmaState wgmma;
+  MemoryShare taken; // for frames, call stacks and local memory
 };
 
 struct Cta;
@@ -161,6 +162,7 @@ struct Cta {
   std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
   uint32_t next_warp = 0;                 // round robin
   WgmmaChecks wgmma_checks;
+  MemoryShare taken; // for shared memory and what is kept beside it
 
   // AsyncMode::late: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
   // is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.

@@ -22,8 +22,14 @@ uint64_t align_up(uint64_t value, uint64_t align) {
   return (value + align - 1) / align * align;
 }
 
+constexpr uint64_t kInitMapShare = 8; // an InitMap takes one byte for so many
+
 // Zeroed host memory for an allocation: sets `storage` and `host`. False if there is none left.
-bool take_storage(Allocation& allocation) {
+bool take_storage(Allocation& allocation, MemoryBudget& budget, bool tracked) {
+  const uint64_t map_bytes = tracked ? allocation.size_bytes / kInitMapShare : 0;
+  allocation.taken = MemoryShare(budget);
+  allocation.taken.take(allocation.size_bytes + GlobalMemory::kAlignBytes + map_bytes,
+                        allocation.name.empty() ? "a buffer" : allocation.name);
   allocation.storage.reset(
       static_cast<std::byte*>(std::calloc(allocation.size_bytes + GlobalMemory::kAlignBytes, 1)));
   if (!allocation.storage)
@@ -118,7 +124,7 @@ struct GlobalMemory::Table {
   }
 };
 
-GlobalMemory::GlobalMemory() {
+GlobalMemory::GlobalMemory(uint64_t limit_bytes) : budget_(limit_bytes), heap_taken_(budget_) {
   tables_.push_back(std::make_unique<Table>(64));
   table_.store(tables_.back().get(), std::memory_order_release);
 }
@@ -150,7 +156,7 @@ Allocation* GlobalMemory::allocate(uint64_t size_bytes, std::string name, bool p
   auto allocation = std::make_unique<Allocation>();
   allocation->size_bytes = size_bytes;
   allocation->name = std::move(name);
-  if (!take_storage(*allocation))
+  if (!take_storage(*allocation, budget_, poisoned))
     return nullptr;
   if (poisoned)
     allocation->init = std::make_unique<InitMap>(size_bytes);
@@ -192,7 +198,7 @@ Allocation* GlobalMemory::allocate_host_shared(uint64_t size_bytes, std::string 
   auto allocation = std::make_unique<Allocation>();
   allocation->size_bytes = size_bytes;
   allocation->name = std::move(name);
-  if (!take_storage(*allocation))
+  if (!take_storage(*allocation, budget_, false))
     return nullptr;
   allocation->base = reinterpret_cast<uintptr_t>(allocation->host);
   const std::scoped_lock lock(mutex_);
@@ -262,6 +268,7 @@ bool GlobalMemory::free(uint64_t base) {
   allocation->host = nullptr;
   allocation->storage.reset();
   allocation->init.reset();
+  allocation->taken = {};
   return true;
 }
 
@@ -270,9 +277,12 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
     return nullptr;
   const std::scoped_lock lock(mutex_);
   if (!heap_) {
+    heap_taken_.take(kHeapBytes, "the heap of device malloc");
     heap_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignBytes, kHeapBytes)));
-    if (!heap_)
+    if (!heap_) {
+      heap_taken_.give_back(kHeapBytes);
       return nullptr;
+    }
     heap_holes_.emplace(0, kHeapBytes);
   }
   const uint64_t taken = align_up(size_bytes, kHeapAlignBytes);
@@ -280,14 +290,17 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
       std::find_if(heap_holes_.begin(), heap_holes_.end(), [&](const auto& h) { return h.second >= taken; });
   if (hole == heap_holes_.end())
     return nullptr;
+  std::deque<Allocation*>& reusable = heap_freed_[size_bytes];
+  const bool reuses = reusable.size() > kHeapQuarantine;
+  if (!reuses)
+    heap_taken_.take(sizeof(Allocation) + size_bytes / kInitMapShare, "device malloc");
   const auto [offset, hole_bytes] = *hole;
   heap_holes_.erase(hole);
   if (hole_bytes > taken)
     heap_holes_.emplace(offset + taken, hole_bytes - taken);
   std::byte* host = heap_.get() + offset;
 
-  std::deque<Allocation*>& reusable = heap_freed_[size_bytes];
-  if (reusable.size() > kHeapQuarantine) {
+  if (reuses) {
     Allocation* allocation = reusable.front();
     reusable.pop_front();
     allocation->host = host;

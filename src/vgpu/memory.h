@@ -23,6 +23,8 @@
 // Tests: tests/unit/vgpu/memory_test.cc.
 #pragma once
 
+#include "support/memory_budget.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -85,6 +87,7 @@ struct Allocation {
   std::unique_ptr<InitMap> init; // null: counts as written (in, out, inout, module variables)
   std::unique_ptr<std::byte[], FreeDeleter> storage; // null: device malloc, or registered host memory
   uint64_t registrations = 0;                        // of registered host memory: how often
+  MemoryShare taken;                                 // for `storage` and `init`
 
   bool holds(uint64_t address, uint64_t bytes) const {
     return address - base < size_bytes && bytes <= size_bytes - (address - base);
@@ -101,12 +104,15 @@ public:
   static constexpr uint64_t kHeapBytes = uint64_t{8} << 20;  // CUDA's default cudaLimitMallocHeapSize
   static constexpr uint64_t kHeapAlignBytes = 16;
 
-  GlobalMemory();
+  // What the device as a whole may take of the host's memory: its allocations, and what programs and launches
+  // take besides.
+  explicit GlobalMemory(uint64_t limit_bytes = UINT64_MAX);
   ~GlobalMemory();
+  MemoryBudget& budget() { return budget_; }
 
   // Zeroed memory, aligned to 256 bytes, never adjacent to another allocation. `poisoned`: reads before the
   // first write are reported, and the bytes are those of poison.h. Returns null if the host has no memory
-  // left.
+  // left; throws OverBudget if the device may not take so much.
   Allocation* allocate(uint64_t size_bytes, std::string name, bool poisoned = false);
   // The same, but zeroed and at an address that is also the host's pointer to it.
   Allocation* allocate_host_shared(uint64_t size_bytes, std::string name);
@@ -141,6 +147,7 @@ private:
   Allocation* at_base(uint64_t base) const;
   Allocation* find_host(uint64_t address) const;
 
+  MemoryBudget budget_; // first: what others have taken is given back to it
   std::atomic<const Table*> table_;
   std::vector<std::unique_ptr<Table>> tables_; // outgrown ones are kept: a reader may still look at one
   std::vector<std::unique_ptr<Allocation>> allocations_;
@@ -154,8 +161,9 @@ private:
   std::map<uint64_t, std::unique_ptr<Allocation>> host_; // by base
   uint64_t longest_host_ = 0;                            // no allocation in host_ has more bytes
 
-  std::unique_ptr<std::byte[], FreeDeleter> heap_;                   // made by the first heap_allocate()
-  std::map<uint64_t, uint64_t> heap_holes_;                          // offset in heap_ -> bytes
+  std::unique_ptr<std::byte[], FreeDeleter> heap_; // made by the first heap_allocate()
+  MemoryShare heap_taken_;                         // for it, and for what is kept of every block
+  std::map<uint64_t, uint64_t> heap_holes_;        // offset in heap_ -> bytes
   std::unordered_map<uint64_t, std::deque<Allocation*>> heap_freed_; // by size, oldest first
 };
 

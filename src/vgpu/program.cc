@@ -12,12 +12,17 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 
 namespace lemma::vgpu {
 
 using isa::StateSpace;
 
 namespace {
+
+constexpr uint64_t kMostSharedSteps = uint64_t{1} << 24; // of kernels through functions to shared variables
+constexpr uint64_t kExtraBytes = 128;                    // of a handler's own data, about
+constexpr uint64_t kPoolEntryBytes = 80;                 // of an entry of Program::pool_index_
 
 uint64_t align_up(uint64_t value, uint64_t align) {
   return (value + align - 1) / align * align;
@@ -50,6 +55,8 @@ public:
   ProgramLoader(Program& program) : program_(program), module_(*program.module_) {}
 
   std::optional<Diagnostic> run() {
+    for (uint32_t i = 0; i < module_.functions.size(); ++i)
+      program_.function_index_.emplace(module_.functions[i].name, i);
     for (const ptx::Variable& variable : module_.variables)
       if (auto problem = allocate(variable))
         return problem;
@@ -59,25 +66,32 @@ public:
           return problem;
     if (auto problem = lay_out_shared())
       return problem;
-    for (const ptx::Variable& variable : module_.variables)
-      if (auto problem = initialize(variable))
-        return problem;
-    for (const ptx::Function& function : module_.functions)
-      for (const ptx::Variable& variable : function.variables)
-        if (auto problem = initialize(variable))
-          return problem;
+    if (auto problem = initialize())
+      return problem;
     for (size_t i = 0; i < module_.functions.size(); ++i) {
       Code& code = *program_.codes_[i];
       code.shared_bytes = shared_bytes_[i];
-      if (module_.functions[i].has_body)
+      if (module_.functions[i].has_body) {
         if (auto problem = decode_function(program_, code))
           return problem;
+        program_.taken_.take(bytes_of(code), "the code of " + module_.functions[i].name);
+      }
     }
     finish_constants();
     return std::nullopt;
   }
 
 private:
+  using NamedAllocations = std::unordered_map<std::string_view, const Allocation*>;
+
+  static uint64_t bytes_of(const Code& code) {
+    uint64_t bytes = code.insts.capacity() * sizeof(DecodedInst) + code.registers.capacity() * sizeof(Slot) +
+                     code.inst_to_pc.capacity() * sizeof(uint32_t) + code.extras.size() * kExtraBytes;
+    for (const std::vector<Slot>& ops : code.slots)
+      bytes += sizeof ops + ops.capacity() * sizeof(Slot);
+    return bytes;
+  }
+
   static bool in_device_memory(const ptx::Variable& variable) {
     return variable.space == StateSpace::global || variable.space == StateSpace::const_;
   }
@@ -101,7 +115,26 @@ private:
     return std::nullopt;
   }
 
-  std::optional<Diagnostic> initialize(const ptx::Variable& variable) {
+  std::optional<Diagnostic> initialize() {
+    for (const ptx::Variable& variable : module_.variables)
+      if (const auto found = program_.allocations_.find(&variable); found != program_.allocations_.end())
+        globals_.emplace(variable.name, found->second);
+    for (const ptx::Variable& variable : module_.variables)
+      if (auto problem = initialize(variable, {}))
+        return problem;
+    for (const ptx::Function& function : module_.functions) {
+      NamedAllocations locals; // those of an inner scope come later, and hide the ones before
+      for (const ptx::Variable& variable : function.variables) {
+        if (const auto found = program_.allocations_.find(&variable); found != program_.allocations_.end())
+          locals[variable.name] = found->second;
+        if (auto problem = initialize(variable, locals))
+          return problem;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Diagnostic> initialize(const ptx::Variable& variable, const NamedAllocations& locals) {
     const auto it = program_.allocations_.find(&variable);
     if (it == program_.allocations_.end())
       return std::nullopt;
@@ -110,7 +143,7 @@ private:
     for (const ptx::InitValue& value : variable.init) {
       uint64_t bits = value.bits;
       if (!value.symbol.empty()) {
-        const std::optional<uint64_t> address = address_of(value.symbol);
+        const std::optional<uint64_t> address = address_of(value.symbol, locals);
         if (!address)
           return Diagnostic{Severity::error,
                             "initializer",
@@ -130,11 +163,13 @@ private:
     return std::nullopt;
   }
 
-  std::optional<uint64_t> address_of(const std::string& name) const {
-    if (const Allocation* allocation = program_.find_variable(name))
-      return allocation->base;
-    if (const uint64_t address = program_.function_address(name))
-      return address;
+  // `locals`: the variables of the function that the initializer stands in.
+  std::optional<uint64_t> address_of(const std::string& name, const NamedAllocations& locals) const {
+    for (const NamedAllocations* scope : {&locals, &globals_})
+      if (const auto found = scope->find(name); found != scope->end())
+        return found->second->base;
+    if (const auto found = program_.function_index_.find(name); found != program_.function_index_.end())
+      return program_.function_address(found->second);
     return std::nullopt;
   }
 
@@ -157,8 +192,7 @@ private:
               uses.shared.insert(&variable);
           }
           if (o.kind == ptx::OperandKind::function)
-            if (const auto it = function_index_.find(o.symbol_name); it != function_index_.end())
-              uses.callees.insert(it->second);
+            uses.callees.insert(o.symbol);
         });
       uses.calls_anything |= instruction.opcode == isa::Opcode::call &&
                              instruction.operands[0].kind != ptx::OperandKind::function;
@@ -166,48 +200,102 @@ private:
     return uses;
   }
 
-  std::optional<Diagnostic> lay_out_shared() {
-    const auto count = static_cast<uint32_t>(module_.functions.size());
-    for (uint32_t i = 0; i < count; ++i)
-      function_index_.emplace(module_.functions[i].name, i);
-    std::vector<Uses> uses;
-    for (const ptx::Function& function : module_.functions)
-      uses.push_back(uses_of(function));
+  // Functions that use static shared memory, or lead to one that does: the others need not be walked.
+  std::vector<bool> leading_to_shared(const std::vector<Uses>& uses) const {
+    const size_t count = uses.size();
+    std::vector<std::vector<uint32_t>> callers(count);
+    std::vector<uint32_t> stack, indirect_callers;
+    std::vector<bool> leads(count, false);
+    const auto add = [&](uint32_t f) {
+      if (!leads[f])
+        stack.push_back(f);
+      leads[f] = true;
+    };
+    for (uint32_t f = 0; f < count; ++f) {
+      for (const uint32_t callee : uses[f].callees)
+        callers[callee].push_back(f);
+      if (uses[f].calls_anything)
+        indirect_callers.push_back(f);
+      if (!uses[f].shared.empty())
+        add(f);
+    }
+    bool any_callable = false;
+    while (!stack.empty()) {
+      const uint32_t f = stack.back();
+      stack.pop_back();
+      for (const uint32_t caller : callers[f])
+        add(caller);
+      if (!module_.functions[f].is_entry && !std::exchange(any_callable, true))
+        for (const uint32_t caller : indirect_callers)
+          add(caller);
+    }
+    return leads;
+  }
 
-    std::map<const ptx::Variable*, std::vector<uint32_t>> users; // kernels that reach a variable
+  // Kernels that reach each variable. False: there is too much to walk.
+  bool find_users(const std::vector<Uses>& uses) {
+    const auto count = static_cast<uint32_t>(module_.functions.size());
+    const std::vector<bool> leads = leading_to_shared(uses);
+    std::vector<uint32_t> seen_by(count, ptx::kNone); // the last kernel that came there
+    uint64_t steps = 0;
     for (uint32_t entry = 0; entry < count; ++entry) {
-      if (!module_.functions[entry].is_entry)
+      if (!module_.functions[entry].is_entry || !leads[entry])
         continue;
       std::vector<uint32_t> stack{entry};
-      std::vector<bool> seen(count, false);
+      bool calls_anything = false;
+      const auto visit = [&](uint32_t f) {
+        if (leads[f] && seen_by[f] != entry)
+          stack.push_back(f);
+      };
       while (!stack.empty()) {
         const uint32_t f = stack.back();
         stack.pop_back();
-        if (seen[f])
+        if (std::exchange(seen_by[f], entry) == entry)
           continue;
-        seen[f] = true;
+        steps += uses[f].shared.size() + uses[f].callees.size() + 1;
+        if (steps > kMostSharedSteps)
+          return false;
         for (const ptx::Variable* variable : uses[f].shared)
-          users[variable].push_back(entry);
-        stack.insert(stack.end(), uses[f].callees.begin(), uses[f].callees.end());
-        if (uses[f].calls_anything) // any function that is no kernel may be called
-          for (uint32_t g = 0; g < count; ++g)
+          users_[variable].push_back(entry);
+        std::for_each(uses[f].callees.begin(), uses[f].callees.end(), visit);
+        if (uses[f].calls_anything && !std::exchange(calls_anything, true)) {
+          steps += count;
+          for (uint32_t g = 0; g < count; ++g) // any function that is no kernel may be called
             if (!module_.functions[g].is_entry)
-              stack.push_back(g);
+              visit(g);
+        }
       }
     }
+    return true;
+  }
+
+  std::optional<Diagnostic> lay_out_shared() {
+    const auto count = static_cast<uint32_t>(module_.functions.size());
+    std::vector<Uses> uses;
+    for (const ptx::Function& function : module_.functions)
+      uses.push_back(uses_of(function));
+    if (!find_users(uses))
+      return Diagnostic{Severity::unsupported,
+                        "limit",
+                        fmt::format("too many kernels of this module ({} functions) share too many functions "
+                                    "with shared memory",
+                                    count),
+                        {},
+                        {{"fix", "load the kernels in several modules"}}};
     shared_bytes_.assign(count, kSharedReservedBytes);
     const uint64_t most = kSharedReservedBytes + limits_of(program_.arch_).max_shared_bytes_per_cta;
     const auto place = [&](const ptx::Variable& variable) -> std::optional<Diagnostic> {
-      if (variable.space != StateSpace::shared || is_dynamic_shared(variable) || users[&variable].empty())
+      if (variable.space != StateSpace::shared || is_dynamic_shared(variable) || users_[&variable].empty())
         return std::nullopt;
       uint64_t offset = kSharedReservedBytes;
-      for (const uint32_t entry : users[&variable])
+      const std::vector<uint32_t>& users = users_[&variable];
+      for (const uint32_t entry : users)
         offset = std::max<uint64_t>(offset, shared_bytes_[entry]);
       offset = align_up(offset, std::max<uint32_t>(variable.align, 1));
       if (offset > most || variable.size_bytes > most - offset)
         return too_much_shared(variable, offset, most);
       program_.shared_offsets_[&variable] = static_cast<uint32_t>(offset);
-      for (const uint32_t entry : users[&variable])
+      for (const uint32_t entry : users)
         shared_bytes_[entry] = static_cast<uint32_t>(offset + variable.size_bytes);
       return std::nullopt;
     };
@@ -233,23 +321,26 @@ private:
 
   void finish_constants() {
     constexpr size_t kAlign = 64;
+    program_.taken_.take(program_.pool_.size() + kAlign, "constants");
     program_.constants_storage_ = std::make_unique<std::byte[]>(program_.pool_.size() + kAlign);
     const auto raw = reinterpret_cast<uintptr_t>(program_.constants_storage_.get());
     program_.constants_ = program_.constants_storage_.get() + (kAlign - raw % kAlign) % kAlign;
     std::copy(program_.pool_.begin(), program_.pool_.end(), program_.constants_);
-    program_.pool_.clear();
-    program_.pool_index_.clear();
+    program_.taken_.give_back(program_.pool_.size() + program_.pool_index_.size() * kPoolEntryBytes);
+    program_.pool_ = {};
+    program_.pool_index_ = {};
   }
 
   Program& program_;
   const ptx::Module& module_;
-  std::map<std::string, uint32_t, std::less<>> function_index_;
-  std::vector<uint32_t> shared_bytes_; // by function; of kernels
+  NamedAllocations globals_;
+  std::unordered_map<const ptx::Variable*, std::vector<uint32_t>> users_; // of .shared ones: kernels
+  std::vector<uint32_t> shared_bytes_;                                    // by function; of kernels
 };
 
 Result<std::unique_ptr<Program>, Diagnostic> Program::load(std::shared_ptr<const ptx::Module> module,
                                                            GlobalMemory& memory, Arch arch) {
-  std::unique_ptr<Program> program(new Program);
+  std::unique_ptr<Program> program(new Program(memory.budget()));
   program->module_ = std::move(module);
   program->memory_ = &memory;
   program->arch_ = arch;
@@ -270,10 +361,8 @@ Program::~Program() {
 }
 
 const Code* Program::find(std::string_view function) const {
-  for (const auto& code : codes_)
-    if (code->function->name == function)
-      return code.get();
-  return nullptr;
+  const auto found = function_index_.find(function);
+  return found == function_index_.end() ? nullptr : codes_[found->second].get();
 }
 
 const Code* Program::code_at(uint64_t address) const {
@@ -281,13 +370,6 @@ const Code* Program::code_at(uint64_t address) const {
   if (address < kFunctionBase || address % 16 != 0 || index >= codes_.size())
     return nullptr;
   return codes_[index].get();
-}
-
-uint64_t Program::function_address(std::string_view function) const {
-  for (size_t i = 0; i < codes_.size(); ++i)
-    if (codes_[i]->function->name == function)
-      return kFunctionBase + 16 * i;
-  return 0;
 }
 
 const Allocation* Program::allocation_of(const ptx::Function& function, const ptx::Operand& symbol) const {
@@ -300,18 +382,14 @@ uint32_t Program::shared_offset_of(const ptx::Function& function, const ptx::Ope
   return it == shared_offsets_.end() ? kDynamicShared : it->second;
 }
 
-const Allocation* Program::find_variable(std::string_view name) const {
-  for (const auto& [variable, allocation] : allocations_)
-    if (variable->name == name)
-      return allocation;
-  return nullptr;
-}
-
 Slot Program::intern_constant(uint64_t low, uint64_t high, int bytes) {
   const auto [it, added] = pool_index_.try_emplace({low, high, bytes}, 0u);
   if (added) {
     const size_t size = bytes == 0 ? 4 : static_cast<size_t>(bytes) * kWarpSize;
     const size_t offset = (pool_.size() + 63) / 64 * 64;
+    if (offset + size > UINT32_MAX)
+      throw OverBudget(fmt::format("no memory for constants: a module's may take {} bytes", UINT32_MAX));
+    taken_.take(offset + size - pool_.size() + kPoolEntryBytes, "constants");
     pool_.resize(offset + size);
     const uint64_t value[2] = {low, high};
     if (bytes == 0)

@@ -17,6 +17,9 @@
 
 namespace lemma::vgpu {
 
+inline constexpr uint32_t kDynamicShared = UINT32_MAX;
+inline constexpr uint64_t kFunctionBase = 0x0000'0400'0000'0000;
+
 // What of the arithmetic depends on the machine. 90: sm_90.
 struct Arch {
   int sm = 90;
@@ -26,17 +29,19 @@ class Program {
 public:
   // Decodes every function and allocates and initializes module variables in `memory`. The module must have
   // passed verify(). A diagnostic means that a variable cannot be laid out (an initializer names what is not
-  // there).
+  // there), or that the module is larger than what is modelled. Throws OverBudget.
   static Result<std::unique_ptr<Program>, Diagnostic> load(std::shared_ptr<const ptx::Module> module,
                                                            GlobalMemory& memory, Arch arch);
   ~Program();
 
   const ptx::Module& module() const { return *module_; }
   Arch arch() const { return arch_; }
-  const Code* find(std::string_view function) const;
+  const Code* find(std::string_view function) const; // null: there is none
+  // By its place in ptx::Module::functions.
+  const Code& code(uint32_t function) const { return *codes_[function]; }
   // Function addresses, as `mov.u64 %rd, f` and initializers give them: kFunctionBase + 16 * index.
   const Code* code_at(uint64_t address) const;
-  uint64_t function_address(std::string_view function) const; // 0: none
+  uint64_t function_address(uint32_t function) const { return kFunctionBase + 16 * uint64_t{function}; }
   std::byte* constants() const { return constants_; }
 
   // Where a global or const variable lies; null for other spaces.
@@ -47,19 +52,19 @@ public:
   // needs.
   uint32_t static_shared_bytes(const Code& entry) const { return entry.shared_bytes; }
   uint32_t dynamic_shared_align() const { return dynamic_shared_align_; }
-  // The module-scope variable's address, for hosts that set it; 0 if there is none of that name.
-  const Allocation* find_variable(std::string_view name) const;
 
   Slot intern_constant(uint64_t low, uint64_t high, int bytes);
 
 private:
   friend class ProgramLoader;
-  Program() = default;
+  explicit Program(MemoryBudget& budget) : taken_(budget) {}
 
+  MemoryShare taken_; // for code and constants
   std::shared_ptr<const ptx::Module> module_;
   GlobalMemory* memory_ = nullptr;
   Arch arch_;
   std::vector<std::unique_ptr<Code>> codes_; // by ptx::Module::functions
+  std::unordered_map<std::string_view, uint32_t> function_index_;
   // By variable: where it lies, or its shared offset.
   std::unordered_map<const ptx::Variable*, Allocation*> allocations_;
   std::unordered_map<const ptx::Variable*, uint32_t> shared_offsets_;
@@ -70,8 +75,5 @@ private:
   std::unique_ptr<std::byte[]> constants_storage_;
   std::byte* constants_ = nullptr; // 64-byte aligned copy of the finished pool
 };
-
-inline constexpr uint32_t kDynamicShared = UINT32_MAX;
-inline constexpr uint64_t kFunctionBase = 0x0000'0400'0000'0000;
 
 } // namespace lemma::vgpu

@@ -28,6 +28,7 @@ enum class FaultKind : uint8_t {
   call_too_deep, // call stack or local memory exhausted
   bad_call,      // indirect call or brx.idx to what is no target
   too_many_instructions,
+  out_of_memory, // --max-memory, or the host's end
   deadlock,
   illegal_instruction, // what the ISA leaves undefined or the hardware refuses at run time
   unsupported,         // legal, not modelled
@@ -53,6 +54,7 @@ struct Fault {
   std::string message;            // one line, complete: what happened
   std::vector<std::string> notes; // further lines: nearest allocation, what to do
   SourcePlace place;
+  bool has_thread = false; // cta, warp and lane say who; else it is nobody's in particular
   Dim3 cta{};
   uint32_t warp = 0;
   int32_t lane = -1; // -1: the warp as a whole

@@ -5,6 +5,8 @@
 // until a quantum of instructions is over. New clusters start when no resident one can run, and each time a
 // quantum runs out: a CTA that spins may be waiting for one that has not started.
 //
+// Where --max-memory has no room for another cluster, as many are resident as there are.
+//
 // `epoch_` counts turns in which something moved. A cluster that had an idle turn within the current epoch
 // stays idle until the epoch changes. When every resident cluster is idle in the same epoch and no further
 // one may start, only time can move: the clocks jump to where the first part of a warp goes on that waits for
@@ -26,6 +28,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 namespace lemma::vgpu {
@@ -34,6 +37,7 @@ namespace {
 constexpr uint64_t kTurnInstructions = 400'000; // of a cluster
 // Of a warp within a turn: the warps of a cluster advance near evenly, as on a GPU.
 constexpr uint64_t kWarpSlice = 512;
+constexpr uint64_t kMostWorkers = 1024;
 
 enum class Turn { finished, idle, preempted };
 
@@ -155,11 +159,14 @@ public:
     uint64_t workers = launch_.config.workers ? launch_.config.workers : cores;
     if (launch_.config.deterministic)
       workers = 1;
-    workers = std::min(workers, cluster_count_);
+    workers = std::min({workers, cluster_count_, kMostWorkers});
     {
       std::vector<std::jthread> threads;
-      for (uint64_t i = 1; i < workers; ++i)
-        threads.emplace_back([this] { work(); });
+      try {
+        for (uint64_t i = 1; i < workers; ++i)
+          threads.emplace_back([this] { work(); });
+      } catch (const std::system_error&) { // the host has no more threads: those that there are do it
+      }
       work();
     }
     if (deadlocked_)
@@ -169,6 +176,37 @@ public:
 private:
   void work() {
     WarpRunner runner(launch_);
+    try {
+      take_turns(runner);
+    } catch (const std::exception& problem) {
+      fail(problem);
+    }
+    {
+      const std::lock_guard lock(mutex_); // whoever has seen `stop` unset waits by now
+      changed_.notify_all();
+    }
+    const std::lock_guard report_lock(launch_.report_mutex);
+    LaunchStats& total = launch_.report.stats;
+    total.warp_instructions += runner.stats().warp_instructions;
+    total.lane_instructions += runner.stats().lane_instructions;
+    total.matrix_flops += runner.stats().matrix_flops;
+    total.matrix_paths += runner.stats().matrix_paths;
+    launch_.report.used_approximate |= runner.used_approximate();
+  }
+
+  // An exception that no instruction has thrown ends the launch.
+  void fail(const std::exception& problem) {
+    auto [kind, message] = describe(problem);
+    const std::lock_guard report_lock(launch_.report_mutex);
+    Fault& fault = launch_.report.fault;
+    if (fault.kind == FaultKind::none) {
+      fault.kind = kind;
+      fault.message = std::move(message);
+    }
+    launch_.stop.store(true);
+  }
+
+  void take_turns(WarpRunner& runner) {
     std::unique_lock lock(mutex_);
     while (!launch_.stop.load()) {
       std::unique_ptr<Cluster> cluster = next_cluster(lock);
@@ -183,14 +221,6 @@ private:
       end_turn(std::move(cluster), turn, epoch);
       changed_.notify_all();
     }
-    changed_.notify_all();
-    const std::lock_guard report_lock(launch_.report_mutex);
-    LaunchStats& total = launch_.report.stats;
-    total.warp_instructions += runner.stats().warp_instructions;
-    total.lane_instructions += runner.stats().lane_instructions;
-    total.matrix_flops += runner.stats().matrix_flops;
-    total.matrix_paths += runner.stats().matrix_paths;
-    launch_.report.used_approximate |= runner.used_approximate();
   }
 
   // The next cluster to give a turn; waits for one. Null: the launch is over.
@@ -200,7 +230,8 @@ private:
         return nullptr;
       if (started_ < cluster_count_ && resident_ < resident_limit_ && (start_more_ || ready_.empty())) {
         start_more_ = false;
-        return start_cluster();
+        if (auto cluster = start_if_memory_lasts())
+          return cluster;
       }
       if (!ready_.empty()) {
         const size_t pick = launch_.config.seed ? mix(launch_.config.seed + ++picks_) % ready_.size() : 0;
@@ -267,10 +298,21 @@ private:
     return true;
   }
 
+  // Null: others are resident, and there is no memory for one more beside them.
+  std::unique_ptr<Cluster> start_if_memory_lasts() {
+    try {
+      return start_cluster();
+    } catch (const OverBudget&) {
+      if (resident_ == 0)
+        throw;
+      resident_limit_ = resident_;
+      limited_by_memory_ = true;
+      return nullptr;
+    }
+  }
+
   std::unique_ptr<Cluster> start_cluster() {
     const uint64_t id = (first_ + started_ * stride_) % cluster_count_;
-    ++started_;
-    ++resident_;
     std::unique_ptr<Cluster> cluster;
     if (!spare_.empty()) { // a finished one: its frames and memory are used again
       cluster = std::move(spare_.back());
@@ -282,8 +324,8 @@ private:
     const Dim3& size = launch_.config.cluster;
     cluster->linear_id = id;
     cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
-    cluster->async.reset(launch_.config.async, launch_.config.seed);
-    cluster->clock = started_ <= resident_limit_ ? 0 : launch_.clock.load(); // in the place of one that ended
+    cluster->async.reset(launch_.config.async, launch_.config.seed, &launch_.memory->budget());
+    cluster->clock = started_ < resident_limit_ ? 0 : launch_.clock.load(); // in the place of one that ended
     cluster->next_wake = kNever;
     cluster->barrier = {.expected = static_cast<uint32_t>(product(launch_.config.block) * product(size))};
     cluster->ctas.resize(product(size));
@@ -298,6 +340,8 @@ private:
       cta->rank = rank;
       start_cta(*cta);
     }
+    ++started_;
+    ++resident_;
     return cluster;
   }
 
@@ -312,6 +356,14 @@ private:
     cta.linear_id = cta.id[0] + uint64_t{grid[0]} * (cta.id[1] + uint64_t{grid[1]} * cta.id[2]);
     cta.sm = static_cast<uint32_t>(cta.linear_id % launch_.sm_count);
     cta.threads = static_cast<uint32_t>(product(launch_.config.block));
+    const size_t warps = (cta.threads + kWarpSize - 1) / kWarpSize;
+    if (cta.taken.bytes() == 0) { // else its memory is used again
+      const uint64_t bytes_for_each = launch_.config.async == AsyncMode::late ? 4 : 2; // what follows
+      cta.taken = MemoryShare(launch_.memory->budget());
+      cta.taken.take(launch_.shared_bytes * bytes_for_each + sizeof(Cta) +
+                         warps * (sizeof(Warp) + sizeof(Split)),
+                     "shared memory");
+    }
     cta.shared.resize(launch_.shared_bytes);
     poison(cta.shared.data(), poison_key(launch_.config.seed, Poisoned::shared, cta.linear_id), 0,
            cta.shared.size());
@@ -322,14 +374,14 @@ private:
     }
     cta.barriers.fill({});
     cta.mbarriers.clear();
-    cta.warps.resize((cta.threads + kWarpSize - 1) / kWarpSize);
+    cta.warps.resize(warps);
     cta.next_warp = static_cast<uint32_t>(
         launch_.config.seed ? mix(launch_.config.seed ^ mix(cta.linear_id)) % cta.warps.size() : 0);
     const uint64_t warps_key = poison_key(launch_.config.seed, Poisoned::warp, cta.linear_id);
     for (uint32_t w = 0; w < cta.warps.size(); ++w) {
       const uint32_t lanes = std::min<uint32_t>(cta.threads - w * kWarpSize, kWarpSize);
       start_warp(cta.warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1, *launch_.entry,
-                 poison_key(warps_key, Poisoned::warp, w));
+                 poison_key(warps_key, Poisoned::warp, w), launch_.memory->budget());
     }
   }
 
@@ -346,13 +398,15 @@ private:
     report_deadlock(launch_, idle_);
     const uint64_t size = product(launch_.config.cluster);
     if (started_ < cluster_count_)
-      launch_.report.fault.notes.push_back(
-          fmt::format("{} of {} CTAs have not started: the modelled GPU holds {} at a time",
-                      (cluster_count_ - started_) * size, launch_.cta_count, resident_limit_ * size));
+      launch_.report.fault.notes.push_back(fmt::format(
+          "{} of {} CTAs have not started: {} {} at a time", (cluster_count_ - started_) * size,
+          launch_.cta_count, limited_by_memory_ ? "--max-memory has room for" : "the modelled GPU holds",
+          resident_limit_ * size));
   }
 
   Launch& launch_;
-  const uint64_t resident_limit_;
+  uint64_t resident_limit_;
+  bool limited_by_memory_ = false;
   const uint64_t cluster_count_;
   uint64_t stride_ = 1;
   uint64_t first_ = 0;

@@ -69,7 +69,10 @@ void poison_frame(const Warp& warp, size_t depth, Frame& frame, LaneMask lanes) 
 
 } // namespace
 
-void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key) {
+void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key,
+                MemoryBudget& budget) {
+  if (warp.taken.bytes() == 0) // else its frames are used again
+    warp.taken = MemoryShare(budget);
   warp.index = index;
   warp.poison_key = poison_key;
   warp.live = lanes;
@@ -88,8 +91,10 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, u
 }
 
 Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes) {
-  if (warp.frames.size() <= depth)
+  if (warp.frames.size() <= depth) {
+    warp.taken.take(kWarpSize * sizeof(CallFrame), "call stacks"); // parts of the warp have one each
     warp.frames.resize(depth + 1);
+  }
   for (auto& frame : warp.frames[depth])
     if (frame->code == &code) {
       for (LaneMask& written : frame->written)
@@ -103,6 +108,8 @@ Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes
       return frame.get();
     }
   constexpr size_t kAlign = 64;
+  warp.taken.take(sizeof(Frame) + code.frame_bytes + kAlign + code.registers.size() * sizeof(LaneMask),
+                  "the registers of " + code.function->name);
   auto frame = std::make_unique<Frame>();
   frame->code = &code;
   frame->storage = std::make_unique<std::byte[]>(code.frame_bytes + kAlign);
@@ -123,6 +130,7 @@ bool reserve_local(Warp& warp, uint64_t bytes_per_lane) {
   const uint64_t doubled = std::max(bytes_per_lane, uint64_t{warp.local_capacity} * 2);
   const auto capacity =
       static_cast<uint32_t>(std::min(kMaxLocalBytes, (doubled + kAlign - 1) / kAlign * kAlign));
+  warp.taken.take(uint64_t{capacity - warp.local_capacity} * (kWarpSize + sizeof(LaneMask)), "local memory");
   std::vector<std::byte> grown(static_cast<size_t>(capacity) * kWarpSize);
   for (int lane = 0; lane < kWarpSize; ++lane)
     std::copy_n(warp.local.begin() + static_cast<size_t>(lane) * warp.local_capacity, warp.local_capacity,
@@ -386,6 +394,16 @@ uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
   exec_.bases[1] = launch_.program->constants();
   exec_.split = SIZE_MAX;
   exec_.executed = 0;
+  try {
+    return run_parts(warp, budget);
+  } catch (const std::exception& problem) {
+    const auto [kind, message] = describe(problem);
+    exec_.fault(exec_.code->insts[exec_.pc], kind, message);
+    return exec_.executed;
+  }
+}
+
+uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
   const uint64_t limit = launch_.config.max_instructions;
   while (exec_.executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
     const size_t next = pick();

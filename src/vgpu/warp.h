@@ -18,7 +18,7 @@ public:
   explicit WarpRunner(Launch& launch);
 
   // Runs `warp` until no part of it is ready or about `budget` instructions were executed. Returns how many
-  // were. launch.stop is set when a fault was recorded.
+  // were. launch.stop is set when a fault was recorded: an exception is one, too.
   uint64_t run(Cta& cta, Warp& warp, uint64_t budget);
 
   // Set when a part came to wait in a state other than the one it last waited in: something moved, though
@@ -38,12 +38,16 @@ private:
   void mark_written(const DecodedInst& in);
   void note_waiting(Warp& warp);
 
+  uint64_t run_parts(Warp& warp, uint64_t budget);
+
   Launch& launch_;
   Exec exec_;
 };
 
 // Makes a warp ready to start a kernel at its entry. `lanes` exist. `poison_key`: of what they do not write.
-void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key);
+// What the warp takes of the host's memory, now and later, `budget` has given.
+void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key,
+                MemoryBudget& budget);
 
 // The frame of `code` at a call depth, made when first needed. Nothing in it is written by `lanes`.
 Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes);

@@ -6,19 +6,25 @@
 namespace lemma::vgpu {
 namespace {
 
-// Beyond this many bits of state the analysis is not worth its memory: every read is asked.
+// Beyond this much state, or work, the analysis is not worth its memory or time: every read is asked.
 constexpr uint64_t kMaxStateBits = uint64_t{1} << 30;
+constexpr uint64_t kMaxWords = uint64_t{1} << 27; // of state that are met with others
 
 class BitSet {
 public:
   BitSet(size_t bits, bool value) : words_((bits + 63) / 64, value ? ~uint64_t{0} : 0) {}
   bool test(size_t i) const { return words_[i / 64] >> (i % 64) & 1; }
   void set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
-  void intersect(const BitSet& other) {
-    for (size_t i = 0; i < words_.size(); ++i)
+  // True: that made a difference.
+  bool intersect(const BitSet& other) {
+    uint64_t lost = 0;
+    for (size_t i = 0; i < words_.size(); ++i) {
+      lost |= words_[i] & ~other.words_[i];
       words_[i] &= other.words_[i];
+    }
+    return lost != 0;
   }
-  friend bool operator==(const BitSet&, const BitSet&) = default;
+  size_t words() const { return words_.size(); }
 
 private:
   std::vector<uint64_t> words_;
@@ -91,50 +97,56 @@ void list_poisoned(Code& code) {
   }
 }
 
-} // namespace
-
-void find_unwritten_reads(Code& code, const std::vector<BasicBlock>& blocks,
-                          const std::vector<uint32_t>& order, const std::vector<PcRange>& ranges) {
+// What is surely written where each block begins; empty if that is too much to find out.
+std::vector<BitSet> find_written(const Code& code, const Flow& flow, const std::vector<uint32_t>& order,
+                                 const std::vector<PcRange>& ranges) {
+  const std::vector<BasicBlock>& blocks = flow.blocks;
   const size_t registers = code.registers.size();
-  if (registers * blocks.size() > kMaxStateBits) {
-    mark_all(code);
-  } else {
-    std::vector<BitSet> at_begin(blocks.size(), BitSet(registers, true));
-    at_begin[0] = BitSet(registers, false);
-    // Blocks lie in an order in which few passes are needed: one more than loops nest.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const uint32_t b : order) {
-        BitSet state = at_begin[b];
-        for (uint32_t pc = ranges[b].begin; pc < ranges[b].end; ++pc)
-          apply_writes(code.insts[pc], state);
-        for (const uint32_t successor : blocks[b].successors) {
-          BitSet met = at_begin[successor];
-          met.intersect(state);
-          if (!(met == at_begin[successor])) {
-            at_begin[successor] = std::move(met);
-            changed = true;
-          }
-        }
-      }
-    }
+  if (!flow.has_successors || registers * blocks.size() > kMaxStateBits)
+    return {};
+  std::vector<BitSet> at_begin(blocks.size(), BitSet(registers, true));
+  at_begin[0] = BitSet(registers, false);
+  uint64_t words = 0;
+  // Blocks lie in an order in which few passes are needed: one more than loops nest.
+  for (bool changed = true; changed;) {
+    changed = false;
     for (const uint32_t b : order) {
       BitSet state = at_begin[b];
-      for (uint32_t pc = ranges[b].begin; pc < ranges[b].end; ++pc) {
-        DecodedInst& in = code.insts[pc];
-        for_each_read(in, [&](uint32_t reg) {
-          if (!state.test(reg)) {
-            in.checks_init = true;
-            code.tracked[reg] = true;
-          }
-        });
-        for (int i = 0; in.updates && i < in.dst_count; ++i)
-          if (const uint32_t reg = in.ops[i].reg; reg != ptx::kNone && !state.test(reg)) {
-            in.checks_updated = true;
-            code.tracked[reg] = true;
-          }
-        apply_writes(in, state);
-      }
+      for (uint32_t pc = ranges[b].begin; pc < ranges[b].end; ++pc)
+        apply_writes(code.insts[pc], state);
+      for (const uint32_t successor : blocks[b].successors)
+        changed |= at_begin[successor].intersect(state);
+      words += (blocks[b].successors.size() + 1) * (state.words() + 1) + ranges[b].end - ranges[b].begin;
+      if (words > kMaxWords)
+        return {};
+    }
+  }
+  return at_begin;
+}
+
+} // namespace
+
+void find_unwritten_reads(Code& code, const Flow& flow, const std::vector<uint32_t>& order,
+                          const std::vector<PcRange>& ranges) {
+  const std::vector<BitSet> at_begin = find_written(code, flow, order, ranges);
+  if (at_begin.empty())
+    mark_all(code);
+  for (size_t i = 0; i < order.size() && !at_begin.empty(); ++i) {
+    BitSet state = at_begin[order[i]];
+    for (uint32_t pc = ranges[order[i]].begin; pc < ranges[order[i]].end; ++pc) {
+      DecodedInst& in = code.insts[pc];
+      for_each_read(in, [&](uint32_t reg) {
+        if (!state.test(reg)) {
+          in.checks_init = true;
+          code.tracked[reg] = true;
+        }
+      });
+      for (int d = 0; in.updates && d < in.dst_count; ++d)
+        if (const uint32_t reg = in.ops[d].reg; reg != ptx::kNone && !state.test(reg)) {
+          in.checks_updated = true;
+          code.tracked[reg] = true;
+        }
+      apply_writes(in, state);
     }
   }
   find_copied_registers(code);

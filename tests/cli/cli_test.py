@@ -323,6 +323,62 @@ class Cli(Case):
         done = self.run_kernel("counts", "u32=1000", options=["--max-instructions", "1000"], status=FAILED)
         self.assertRegex(done.stderr, r"fault\[[^]]*instructions[^]]*\]")
 
+    def test_max_memory(self):
+        text = ".version 8.0\n.target sm_90a\n.entry k() { .reg .b64 %big<500000>; ret; }\n"
+        pathlib.Path(self.path("big.ptx")).write_text(text)
+        run = ["run", self.path("big.ptx"), "--grid", "1", "--block", "1024"]
+        done = self.call(*run, "--max-memory", "1G", status=FAILED)
+        self.assertRegex(done.stderr, r"fault\[out of memory\]: no memory for the registers of k: \d+ bytes more than the")
+        self.assertIn("the limit is 1073741824 (--max-memory)", done.stderr)
+        done = self.call(*run, "--max-memory", "0x40000000", "--json", status=FAILED)
+        self.assertEqual(json.loads(done.stdout)["fault"]["kind"], "out of memory")
+        done = self.run_kernel("traps", "buf=2000000", options=["--max-memory", "1M"], status=FAILED)
+        self.assertIn("the limit is 1048576 (--max-memory)", done.stderr)
+        for wrong in ["1X", "G", "-1", "99999999999G"]:
+            done = self.run_kernel("traps", options=["--max-memory", wrong], status=USAGE)
+            self.assertIn(f"--max-memory {wrong}: a number of bytes", done.stderr)
+
+    def test_files_without_an_end(self):
+        for words in [
+            ["verify", "/dev/zero"],
+            ["run", "/dev/zero", "--grid", "1", "--block", "1"],
+            ["compile", "/dev/zero"],
+        ]:
+            done = self.call(*words, status=USAGE)
+            self.assertIn("cannot read /dev/zero: it has more than 1073741824 bytes, and is no regular file", done.stderr)
+        for argument in ["in=/dev/zero", "tmap=@/dev/zero", "bytes=@/dev/zero"]:
+            done = self.run_kernel("counts", argument, status=USAGE)
+            self.assertIn("cannot read /dev/zero: it has more than", done.stderr)
+
+    def test_long_names_and_deep_files(self):
+        name = "n" * 5_000_000
+        for text in [
+            f".version 8.0\n.target sm_90a\n.entry k() {{ mov.b32 {name}, 1; }}",
+            f".version 8.0\n.target sm_90a\n.entry k() {{ {name}; }}",
+            f".version 8.0\n.target sm_90a\n.entry k() {{ ld.global.{name}.u32 a, [b]; }}",
+            f".version 8.0\n.target sm_90a\n.entry k() {{ .reg .b32 {name}; mov.b64 {name}, 1; }}",
+            f".version 8.0\n.target {name}\n",
+            f".version 8.0\n.target sm_90a\n.entry {name}() {{ ret; }} .entry {name}() {{ ret; }}",
+            f".version 8.0\n.target sm_90a\n.entry k(.param .u32 {name}) {{ .reg .pred {name}; }}",
+        ]:
+            pathlib.Path(self.path("long.ptx")).write_text(text)
+            self.assertLess(len(self.call("verify", self.path("long.ptx"), status=FAILED).stdout), 20_000)
+            self.assertLess(
+                len(self.call("verify", "--json", self.path("long.ptx"), status=FAILED).stdout), 40_000
+            )
+        text = f".version 8.0\n.target sm_90a\n.entry {name}() {{ trap; }}\n.entry j() {{ ret; }}"
+        pathlib.Path(self.path("long.ptx")).write_text(text)
+        run = ["run", self.path("long.ptx"), "--grid", "1", "--block", "1"]
+        self.assertLess(len(self.call(*run, status=USAGE).stderr), 20_000)
+        self.assertLess(len(self.call(*run, "--entry", "m" * 100_000, status=USAGE).stderr), 20_000)
+        for deep in ["[" * 1_000_000, '{"a":' * 1_000_000, '{"arg": 0, "x": ' + "[" * 100 + "]" * 100 + "}"]:
+            pathlib.Path(self.path("map.json")).write_text(deep)
+            done = self.run_kernel("counts", f"tmap=@{self.path('map.json')}", status=USAGE)
+            self.assertIn("nests deeper than 16 brackets", done.stderr)
+        pathlib.Path(self.path("map.json")).write_text('{"' + name + '": 1}')
+        done = self.run_kernel("counts", f"tmap=@{self.path('map.json')}", status=USAGE)
+        self.assertLess(len(done.stderr), 20_000)
+
     def test_deadlock(self):
         flag = self.save("flag", np.uint32(0))
         done = self.run_kernel("waits", f"in={flag}", grid="2", block="64", status=FAILED)

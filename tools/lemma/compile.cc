@@ -45,7 +45,7 @@ struct CompileOptions {
 };
 
 int run_compile(const CompileOptions& options) {
-  const auto bytes = read_file(options.file);
+  const auto bytes = read_file(options.file, kMostTextBytes);
   if (!bytes) {
     fmt::print(stderr, "lemma: {}\n", bytes.error());
     return kUsage;

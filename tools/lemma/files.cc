@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,22 +19,39 @@ struct Closer {
 using File = std::unique_ptr<std::FILE, Closer>;
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
+constexpr uint64_t kMostPipedBytes = uint64_t{1} << 30;
 
 } // namespace
 
-// Reads to the end whatever the file is: pipes have no size, directories an odd one.
-Result<std::vector<std::byte>, std::string> read_file(const std::string& path) {
+// Reads to the end whatever the file is: pipes have no size, directories an odd one, and /dev/zero no end.
+Result<std::vector<std::byte>, std::string> read_file(const std::string& path, uint64_t most_bytes) {
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file)
     return fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  struct stat about = {};
+  const bool has_size = fstat(fileno(file.get()), &about) == 0 && S_ISREG(about.st_mode);
+  if (!has_size)
+    most_bytes = std::min(most_bytes, kMostPipedBytes);
   std::vector<std::byte> bytes;
   size_t size = 0, got = 0;
+  const auto too_long = [&] {
+    return fail(fmt::format("cannot read {}: it has more than {} bytes{}", path, most_bytes,
+                            has_size ? "" : ", and is no regular file"));
+  };
+  if (has_size && static_cast<uint64_t>(about.st_size) > most_bytes)
+    return too_long();
+  if (has_size)
+    bytes.reserve(static_cast<size_t>(about.st_size) + kChunkBytes);
   do {
+    if (size > most_bytes)
+      return too_long();
     bytes.resize(size + kChunkBytes);
     errno = 0;
     got = std::fread(bytes.data() + size, 1, kChunkBytes, file.get());
     size += got;
   } while (got == kChunkBytes);
+  if (size > most_bytes)
+    return too_long();
   if (std::ferror(file.get()))
     return fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   bytes.resize(size);

@@ -3,18 +3,26 @@
 // Tests: tests/cli/.
 #pragma once
 
+#include "lemma/device.h"
 #include "lemma/npy.h"
 #include "lemma/result.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace lemma::cli {
 
-// Errors are one line that names the file.
-Result<std::vector<std::byte>, std::string> read_file(const std::string& path);
+// Errors are one line that names the file. What has more bytes than `most_bytes` is not read, what is no
+// regular file (a pipe, a device) not if it has more than 1 GiB.
+Result<std::vector<std::byte>, std::string> read_file(const std::string& path,
+                                                      uint64_t most_bytes = default_max_memory_bytes());
+
+// What is read as text, and as JSON, may have so many bytes.
+inline constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
+inline constexpr uint64_t kMostJsonBytes = uint64_t{1} << 24;
 Result<void, std::string> write_file(const std::string& path, std::span<const std::byte> bytes);
 
 bool is_npy(const std::string& path);

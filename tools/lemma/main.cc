@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,10 @@ int run_main(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return lemma::cli::run_main(argc, argv);
-  } catch (const std::exception& error) { // out of memory, in effect: nothing else throws
+  } catch (const std::bad_alloc&) {
+    std::fputs("lemma: the host has no memory left\n", stderr);
+    return lemma::cli::kFailed;
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "lemma: internal error: %s\n", error.what());
     return lemma::cli::kFailed;
   }

@@ -55,7 +55,7 @@ Exit status: 0 success; 1 kernel fault, failed comparison or rejected file; 2 wr
 
 struct RunOptions {
   std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
-                    seed = "0", max_instructions = "0";
+                    seed = "0", max_instructions = "0", max_memory = "0";
   bool deterministic = false, stats = false, json = false;
   std::vector<std::string> args;
 };
@@ -82,6 +82,21 @@ Result<uint64_t, Stop> parse_number(const char* option, const std::string& text,
   if (!value || *value > highest)
     return usage(fmt::format("{} {}: a number from 0 to {}, decimal or 0x hex", option, text, highest));
   return *value;
+}
+
+// "4G": bytes, or with a suffix so many times 1024 of them.
+Result<uint64_t, Stop> parse_bytes(const char* option, const std::string& text) {
+  constexpr std::string_view kSuffixes = "KMGT";
+  std::string_view digits = text;
+  const size_t suffix = text.empty() ? kSuffixes.npos : kSuffixes.find(text.back());
+  if (suffix != kSuffixes.npos)
+    digits.remove_suffix(1);
+  const std::optional<uint64_t> value = parse_unsigned(digits);
+  const size_t shift = suffix == kSuffixes.npos ? 0 : 10 * (suffix + 1);
+  if (!value || *value > UINT64_MAX >> shift)
+    return usage(fmt::format("{} {}: a number of bytes, decimal or 0x hex, or with K, M, G or T behind it",
+                             option, text));
+  return *value << shift;
 }
 
 void add(const Stats& one, Stats& total) {
@@ -137,6 +152,7 @@ private:
   const RunOptions& options_;
   std::optional<JsonOutput> json_;
   LaunchConfig config_;
+  uint64_t max_memory_bytes_ = 0;
   std::string file_;
   std::optional<MlirKernel> mlir_; // of FILE.mlir
   RunArguments arguments_;
@@ -164,7 +180,8 @@ Result<void, Stop> Runner::read_command_line() {
   const auto smem = parse_number("--smem", options_.smem, UINT32_MAX);
   const auto seed = parse_number("--seed", options_.seed);
   const auto max_instructions = parse_number("--max-instructions", options_.max_instructions);
-  for (const auto* number : {&smem, &seed, &max_instructions})
+  const auto max_memory = parse_bytes("--max-memory", options_.max_memory);
+  for (const auto* number : {&smem, &seed, &max_instructions, &max_memory})
     if (!*number)
       return Unexpected<Stop>{number->error()};
   config_.grid = *grid;
@@ -174,13 +191,14 @@ Result<void, Stop> Runner::read_command_line() {
   config_.shared_bytes = static_cast<uint32_t>(*smem);
   config_.seed = *seed;
   config_.max_instructions = *max_instructions;
+  max_memory_bytes_ = *max_memory;
   config_.deterministic = options_.deterministic;
   config_.async = options_.async == "late" ? AsyncMode::late : AsyncMode::eager;
   return {};
 }
 
 Result<std::string, Stop> Runner::read_program() const {
-  const auto bytes = read_file(file_);
+  const auto bytes = read_file(file_, kMostTextBytes);
   if (!bytes)
     return usage(bytes.error());
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
@@ -210,6 +228,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
                                       .device = options_.device,
                                       .arch = options_.arch,
                                       .entry = options_.entry.empty() ? "main" : options_.entry,
+                                      .max_memory_bytes = max_memory_bytes_,
                                       .arguments = *std::move(arguments),
                                       .launch = config_,
                                       .launched = [&](const std::string&, const Report& report) {
@@ -269,7 +288,8 @@ Result<ExitStatus, Stop> Runner::steps() {
     return usage("--grid and --block are required: CTAs, and threads of a CTA");
   if (auto read = arguments_.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
-  const auto device = Device::open(options_.device, {.arch = options_.arch});
+  const auto device =
+      Device::open(options_.device, {.arch = options_.arch, .max_memory_bytes = max_memory_bytes_});
   if (!device)
     return stop(device.error());
   const auto module =
@@ -447,6 +467,10 @@ Command add_run(CLI::App& parent) {
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
   app->add_option("--max-instructions", o->max_instructions, "fault when a warp has executed so many")
       ->type_name("N");
+  app->add_option(
+         "--max-memory", o->max_memory,
+         "of the host's memory, what the virtual GPU may take: more is a fault (default: half of it)")
+      ->type_name("BYTES[K|M|G|T]");
   app->add_option("--arg", o->args, "kernel arguments in order, see below")
       ->type_name("SPEC")
       ->expected(1, -1);

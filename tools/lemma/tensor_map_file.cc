@@ -24,6 +24,27 @@ constexpr std::array<std::string_view, 4> kSwizzles = {"none", "32B", "64B", "12
 constexpr std::array<std::string_view, 2> kFills = {"zeros", "nan"};
 constexpr std::array<std::string_view, 4> kPromotions = {"none", "64B", "128B", "256B"};
 
+constexpr size_t kDeepestJson = 16;
+
+// Whether brackets, of objects and lists, stand within one another deeper than that. Before the parser sees
+// them: it takes memory, and time to let go of it, for each. In strings they do not count.
+bool nests_deeper(std::string_view text, size_t most) {
+  size_t depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\')
+      ++i;
+    else if (c == '"')
+      in_string = !in_string;
+    else if (!in_string && (c == '[' || c == '{') && ++depth > most)
+      return true;
+    else if (!in_string && (c == ']' || c == '}') && depth > 0)
+      --depth;
+  }
+  return false;
+}
+
 // Reads the keys of one object; the first thing that is wrong is kept.
 class Reader {
 public:
@@ -119,10 +140,13 @@ private:
 } // namespace
 
 Result<TensorMapFile, std::string> read_tensor_map(const std::string& path) {
-  const auto bytes = read_file(path);
+  const auto bytes = read_file(path, kMostJsonBytes);
   if (!bytes)
     return fail(bytes.error());
   const auto* text = reinterpret_cast<const char*>(bytes->data());
+  if (nests_deeper({text, bytes->size()}, kDeepestJson))
+    return fail(
+        fmt::format("{} nests deeper than {} brackets: a tensor map has at most 3", path, kDeepestJson));
   const Json json = Json::parse(text, text + bytes->size(), nullptr, false);
   if (json.is_discarded())
     return fail(fmt::format("{} is no JSON", path));

@@ -37,7 +37,7 @@ int run_verify(const VerifyOptions& options) {
   int status = kSuccess;
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& path : options.files) {
-    const auto bytes = read_file(path);
+    const auto bytes = read_file(path, kMostTextBytes);
     if (!bytes) {
       fmt::print(stderr, "lemma: {}\n", bytes.error());
       return kUsage;

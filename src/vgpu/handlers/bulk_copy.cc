@@ -148,6 +148,7 @@ bool issue(Exec& x, const DecodedInst& in, int lane) {
     const std::byte* source = from.shared.cta ? from.shared.cta->async_read(from.shared.offset) : from.host;
     std::memcpy(bytes->data(), source, bytes->size());
   };
+  started.buffer_bytes = size;
   return start(x, lane, std::move(started));
 }
 

@@ -47,7 +47,7 @@ Step run_bra(Exec& x, const DecodedInst& in) {
 }
 
 struct BranchTable {
-  std::vector<uint32_t> instructions; // targets as instruction indices
+  const std::vector<uint32_t>* instructions = nullptr; // the module's: targets as instruction indices
 };
 
 Step run_brx(Exec& x, const DecodedInst& in) {
@@ -62,14 +62,15 @@ Step run_brx(Exec& x, const DecodedInst& in) {
   while (rest) {
     const int lane = std::countr_zero(rest);
     const uint32_t chosen = index[lane];
-    if (chosen >= table.instructions.size())
+    if (chosen >= table.instructions->size())
       return x.fault(
           in, FaultKind::bad_call,
-          fmt::format("brx.idx index {} is outside its {} targets", chosen, table.instructions.size()), lane);
+          fmt::format("brx.idx index {} is outside its {} targets", chosen, table.instructions->size()),
+          lane);
     LaneMask same = 0;
     for_lanes(rest, [&](int l) { same |= static_cast<LaneMask>(index[l] == chosen) << l; });
     rest &= ~same;
-    const uint32_t target = x.code->inst_to_pc[table.instructions[chosen]];
+    const uint32_t target = x.code->inst_to_pc[(*table.instructions)[chosen]];
     if (first && !rest)
       return jump(x, target);
     Split part = original;
@@ -92,7 +93,7 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   }
   in.handler = run_brx;
   auto* table = d.make_extra<BranchTable>(in);
-  table->instructions = d.function().target_lists[instruction.operands[1].target].labels;
+  table->instructions = &d.function().target_lists[instruction.operands[1].target].labels;
   d.set_operands(in, {}, {d.src(instruction.operands[0], Type::u32)});
   return true;
 }
@@ -123,11 +124,7 @@ std::byte* lane_params(const Code& code, const Frame& frame, int lane) {
 const Slot* parameter_register(const Code& code, const ptx::Variable& variable) {
   if (variable.space != StateSpace::reg)
     return nullptr;
-  const auto& registers = code.function->registers;
-  for (size_t r = 0; r < registers.size(); ++r)
-    if (registers[r].name == variable.name)
-      return &code.registers[r];
-  return nullptr;
+  return &code.registers[variable.reg];
 }
 
 size_t lane_bytes(const Slot& slot) {
@@ -307,8 +304,7 @@ bool place_for_builtin(Decoder& d, CallSite& site) {
 // Types of a callee's parameters, for immediates; of an indirect call, by its prototype.
 const std::vector<ptx::Variable>* parameters_of(Decoder& d, const ptx::Instruction& instruction) {
   if (instruction.operands[0].kind == OperandKind::function) {
-    const ptx::Function* callee = d.module().find_function(instruction.operands[0].symbol_name);
-    return callee ? &callee->params : nullptr;
+    return &d.module().functions[instruction.operands[0].symbol].params;
   }
   if (instruction.operands.size() > 3 && instruction.operands[3].target < d.function().prototypes.size())
     return &d.function().prototypes[instruction.operands[3].target].params;
@@ -320,8 +316,8 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   auto* site = d.make_extra<CallSite>(in);
   if (callee.kind == OperandKind::function) {
     site->name = callee.symbol_name;
-    site->callee = d.program().find(callee.symbol_name);
-    if (site->callee && !site->callee->function->has_body) {
+    site->callee = &d.program().code(callee.symbol);
+    if (!site->callee->function->has_body) {
       site->callee = nullptr;
       site->builtin = find_builtin(callee.symbol_name);
       if (site->builtin < 0)

@@ -261,6 +261,11 @@ MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, Access kind, Te
 
 // --- moving ---
 
+// What an operation in flight holds: the box, and where its runs lie.
+uint64_t buffer_bytes(const TensorCopy& copy) {
+  return copy.bytes + copy.runs.size() * (sizeof(BoxRun) + sizeof(std::byte*));
+}
+
 void copy_out(const TensorCopy& copy, std::vector<std::byte>& box) {
   for (size_t i = 0; i < copy.runs.size(); ++i)
     if (copy.hosts[i])
@@ -339,7 +344,8 @@ bool issue_load(Exec& x, const DecodedInst& in, int lane) {
                                    });
                         completion.complete_bytes(target.mbarrier, copy->bytes);
                       }
-                    }});
+                    },
+                .buffer_bytes = buffer_bytes(*copy)});
 }
 
 // The type of the elements to the arithmetic; none where there are no reductions of it.
@@ -426,7 +432,8 @@ bool issue_store(Exec& x, const DecodedInst& in, int lane) {
                       });
                     },
                 .write = [copy, box, reduce] { write_tensor(*copy, *box, reduce); },
-                .group = AsyncGroup::bulk});
+                .group = AsyncGroup::bulk,
+                .buffer_bytes = buffer_bytes(*copy)});
 }
 
 template <bool (*kIssue)(Exec&, const DecodedInst&, int)>

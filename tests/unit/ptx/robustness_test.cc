@@ -116,6 +116,48 @@ TEST(Hostile, LongTextsTakeLinearTime) {
   EXPECT_EQ(messages(kernel(digits)), "");
 }
 
+// Whatever is kept for each of them, many of them are more than a caller may allow.
+TEST(Hostile, MemoryIsCounted) {
+  const auto parse_within = [](const std::string& text, uint64_t most_bytes) {
+    return parse(std::make_shared<const SourceText>("large.ptx", text), most_bytes);
+  };
+  const ParseOutcome small = parse_within(kernel("ret;"), UINT64_MAX);
+  EXPECT_GT(small.memory_bytes, kernel("ret;").size());
+  EXPECT_LT(small.memory_bytes, 1u << 16);
+  EXPECT_FALSE(has_errors(parse_within(kernel("ret;"), small.memory_bytes).diagnostics));
+  EXPECT_TRUE(has_errors(parse_within(kernel("ret;"), small.memory_bytes - 1).diagnostics));
+
+  constexpr uint64_t kMost = 4 << 20;
+  for (const std::string& text : {
+           kernel(repeat("ret;", 20000)),
+           kernel(repeat("{}", 10) + ".reg .b32 many<100000>;"),
+           kernel(repeat(".loc 1 2 3\n", 40000)),
+           with_header(".global .u8 x[] = {" + repeat("1,", 40000) + "1};"),
+           with_header(".global .u8 x[2][60000] = {{1},{1}};"),
+           with_header(repeat("\n", 2 << 20)),
+           with_header(".global .u8 x<20000>;"),
+       }) {
+    const ParseOutcome outcome = parse_within(text, kMost);
+    ASSERT_EQ(outcome.diagnostics.size(), 1u) << text.substr(0, 200);
+    EXPECT_EQ(outcome.diagnostics[0].id, "memory");
+    EXPECT_NE(outcome.diagnostics[0].message.find("more than 4194304 bytes of memory (--max-memory)"),
+              std::string::npos)
+        << outcome.diagnostics[0].message;
+  }
+}
+
+TEST(Hostile, LongNamesMakeNoLongMessages) {
+  const std::string name(3'000'000, 'n');
+  for (const std::string& text :
+       {kernel("mov.b32 " + name + ", 1;"), kernel("bra " + name + ";"), kernel(name + ".u32 %r1;"),
+        kernel("mov." + name + " %r1, 1;"), kernel("call " + name + ";"), with_header("." + name + " x;"),
+        kernel("mov.b32 %r1, 0x" + std::string(3'000'000, 'f') + ";")}) {
+    const std::string all = messages(text);
+    EXPECT_GT(all.size(), 10u);
+    EXPECT_LT(all.size(), 10'000u) << all.substr(0, 200);
+  }
+}
+
 TEST(Hostile, TextsCutAnywhere) {
   const std::string whole = kernel(R"(.loc 1 2 3
 { .param .align 4 .b8 q[8]; pr: .callprototype (.param .b32 _) _ (.param .b32 _); @!%p1 bra L; }

@@ -89,6 +89,20 @@ TEST(KernelInfo, FindsWhatNeedsACooperativeLaunch) {
   EXPECT_FALSE(kernels[1].reads_envreg);
 }
 
+// As deep as it is long, and as many kernels: neither recursion nor a walk for each of them.
+TEST(KernelInfo, FollowsLongChainsOfCalls) {
+  constexpr int kFunctions = 100'000;
+  std::string text = ".func f0() { .reg .b32 %r1; mov.u32 %r1, %envreg2; ret; }\n";
+  for (int i = 1; i < kFunctions; ++i)
+    text += ".func f" + std::to_string(i) + "() { call f" + std::to_string(i - 1) + "; ret; }\n";
+  for (int i = 0; i < 1000; ++i)
+    text += ".entry k" + std::to_string(i) + "() { call f" + std::to_string(kFunctions - 1) + "; ret; }\n";
+  const std::vector<KernelInfo> kernels = kernel_infos(*parse(text));
+  ASSERT_EQ(kernels.size(), 1000u);
+  EXPECT_TRUE(kernels.front().reads_envreg);
+  EXPECT_TRUE(kernels.back().reads_envreg);
+}
+
 TEST(ArchNumber, TakesTargetsAndNothingElse) {
   EXPECT_EQ(arch_number("sm_90"), 90);
   EXPECT_EQ(arch_number("sm_90a"), 90);

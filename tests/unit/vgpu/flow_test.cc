@@ -29,8 +29,9 @@ TEST(Flow, an_if_whose_body_stands_at_the_end_comes_before_what_follows) {
     mov.b32 %r1, 2;
     bra BACK;
   )");
-  const auto blocks = basic_blocks(module->functions[0]);
-  const auto order = layout_order(blocks);
+  const Flow flow = flow_of(module->functions[0]);
+  const auto& blocks = flow.blocks;
+  const auto order = layout_order(flow);
   ASSERT_EQ(order.size(), blocks.size());
   const auto at = [&](uint32_t block) {
     return std::find(order.begin(), order.end(), block) - order.begin();
@@ -51,8 +52,9 @@ TEST(Flow, a_loop_lies_together_and_its_exit_after_it) {
   OUT:
     ret;
   )");
-  const auto blocks = basic_blocks(module->functions[0]);
-  const auto order = layout_order(blocks);
+  const Flow flow = flow_of(module->functions[0]);
+  const auto& blocks = flow.blocks;
+  const auto order = layout_order(flow);
   const auto out = std::find_if(order.begin(), order.end(), [&](uint32_t b) {
     return blocks[b].begin < blocks[b].end &&
            module->functions[0].instructions[blocks[b].begin].opcode == isa::Opcode::ret;
@@ -74,8 +76,9 @@ TEST(Flow, every_block_occurs_once_even_unreachable_ones) {
     ret;
     mov.b32 %r0, 1;
   )");
-  const auto blocks = basic_blocks(module->functions[0]);
-  auto order = layout_order(blocks);
+  const Flow flow = flow_of(module->functions[0]);
+  const auto& blocks = flow.blocks;
+  auto order = layout_order(flow);
   EXPECT_EQ(order[0], 0u);
   std::sort(order.begin(), order.end());
   for (uint32_t b = 0; b < blocks.size(); ++b)

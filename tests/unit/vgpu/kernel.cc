@@ -32,7 +32,7 @@ std::string load_error(const std::string& text, int sm) {
   return error;
 }
 
-Kernel::Kernel(const std::string& text) {
+Kernel::Kernel(const std::string& text, uint64_t limit_bytes) : memory_(limit_bytes) {
   config_.block = {32, 1, 1};
   config_.workers = 2;
   ptx::ParseOutcome parsed = parse(text);

@@ -14,8 +14,8 @@ namespace lemma::vgpu {
 class Kernel {
 public:
   // `text` is a module, for sm_90a where it has no head (.version, .target, .address_size) of its own; its
-  // first entry is the kernel. The test fails if it does not parse or load.
-  explicit Kernel(const std::string& text);
+  // first entry is the kernel. The test fails if it does not parse or load. `limit_bytes`: GlobalMemory's.
+  explicit Kernel(const std::string& text, uint64_t limit_bytes = UINT64_MAX);
 
   GlobalMemory& memory() { return memory_; }
   LaunchConfig& config() { return config_; }  // block defaults to one warp

@@ -1,0 +1,417 @@
+// The API from several threads: what waits for a launch, what a callback may do, calls in any order. Under
+// -DLEMMA_SANITIZE=thread or address these tests say most.
+#include "lemma/c.h"
+#include "lemma/lemma.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+namespace lemma {
+namespace {
+
+// says: prints, then stores to out[0] `rounds` times, last of all 42. spin: endless. fault: a null pointer.
+// takes: 25 MB of registers a warp. address: of a variable of the module.
+constexpr const char* kText = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .align 1 .b8 text[3] = {104, 105, 0};
+.global .align 8 .b8 variable[8];
+.visible .entry says(.param .u64 out, .param .u32 rounds)
+{
+  .reg .pred %p;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  .param .b64 f; .param .b64 a; .param .b32 r;
+  mov.u64 %rd1, text;
+  st.param.b64 [f], %rd1;
+  st.param.b64 [a], 0;
+  call (r), vprintf, (f, a);
+  ld.param.u64 %rd2, [out];
+  ld.param.u32 %r1, [rounds];
+LOOP:
+  st.global.u32 [%rd2], %r1;
+  sub.u32 %r1, %r1, 1;
+  setp.ne.u32 %p, %r1, 0;
+  @%p bra LOOP;
+  st.global.u32 [%rd2], 42;
+  ret;
+}
+.visible .entry spin() { .reg .b64 %rd; LOOP: st.global.u64 [variable], %rd; bra LOOP; }
+.visible .entry fault() { .reg .b64 %rd; mov.u64 %rd, 0; st.global.u64 [%rd], %rd; ret; }
+.visible .entry takes() { .reg .b64 %rd<100000>; ret; }
+.visible .entry address(.param .u64 out)
+{
+  .reg .b64 %rd<3>;
+  mov.u64 %rd1, variable;
+  ld.param.u64 %rd2, [out];
+  st.global.u64 [%rd2], %rd1;
+  ret;
+}
+)";
+constexpr uint32_t kRounds = 300'000; // long enough for another thread to come in between
+
+Device open(uint64_t max_memory_bytes = 0) {
+  auto device = Device::open("cpu", {.max_memory_bytes = max_memory_bytes});
+  EXPECT_TRUE(device);
+  return *std::move(device);
+}
+
+Kernel kernel(const Device& device, std::string_view name) {
+  const auto module = device.load_ptx(kText, {.name = "threads.ptx"});
+  EXPECT_TRUE(module) << module.error().text;
+  return *module->kernel(name);
+}
+
+Buffer allocate(const Device& device, uint64_t bytes) {
+  auto buffer = device.allocate(bytes, {.name = "out"});
+  EXPECT_TRUE(buffer);
+  return *std::move(buffer);
+}
+
+// Runs `says`; `meanwhile` runs on another thread once the kernel has printed. Buffers are given as
+// addresses: what the kernel uses may go.
+Report run_while(const Device& device, uint64_t out, const std::function<void()>& meanwhile) {
+  const Kernel says = kernel(device, "says");
+  std::atomic<bool> started{false};
+  std::thread other([&] {
+    while (!started)
+      std::this_thread::yield();
+    meanwhile();
+  });
+  const auto report = says.launch({.print = [&](std::string_view) { started = true; }}, {out, kRounds});
+  other.join();
+  EXPECT_TRUE(report) << report.error().text;
+  return report ? *report : Report{};
+}
+
+TEST(Threads, AFreeWaitsForTheLaunch) {
+  const Device device = open();
+  Buffer out = allocate(device, 4);
+  const Report report = run_while(device, out.address(), [&] { out.free(); });
+  EXPECT_TRUE(report.ok()) << report.rendered;
+}
+
+TEST(Threads, ACopyWaitsForTheLaunch) {
+  const Device device = open();
+  Buffer out = allocate(device, 4);
+  uint32_t seen = 0;
+  const Report report = run_while(device, out.address(), [&] {
+    EXPECT_TRUE(out.copy_to(std::as_writable_bytes(std::span(&seen, 1))));
+    EXPECT_TRUE(out.fill(7));
+  });
+  EXPECT_TRUE(report.ok()) << report.rendered;
+  EXPECT_EQ(seen, 42u);
+  EXPECT_TRUE(out.copy_to(std::as_writable_bytes(std::span(&seen, 1))));
+  EXPECT_EQ(seen, 0x07070707u);
+}
+
+TEST(Threads, AModulesVariablesStayWhileALaunchRuns) {
+  const Device device = open();
+  Buffer place = allocate(device, 8);
+  std::optional<Kernel> address = kernel(device, "address");
+  ASSERT_TRUE(address->launch({}, {place}));
+  uint64_t variable = 0;
+  ASSERT_TRUE(place.copy_to(std::as_writable_bytes(std::span(&variable, 1))));
+  const Report report = run_while(device, variable, [&] { address.reset(); });
+  EXPECT_TRUE(report.ok()) << report.rendered;
+}
+
+TEST(Callbacks, CannotWaitForTheirLaunch) {
+  const Device device = open();
+  const Kernel says = kernel(device, "says");
+  Buffer out = allocate(device, 4), other = allocate(device, 4);
+  int calls = 0;
+  const auto print = [&](std::string_view) {
+    ++calls;
+    uint32_t seen = 0;
+    const auto copied = out.copy_to(std::as_writable_bytes(std::span(&seen, 1)));
+    ASSERT_FALSE(copied);
+    EXPECT_EQ(copied.error().kind, ErrorKind::invalid_argument);
+    EXPECT_NE(copied.error().text.find("a callback of a launch"), std::string::npos);
+    EXPECT_FALSE(out.fill(1));
+    EXPECT_FALSE(says.launch({}, {out, 1u}));
+    EXPECT_TRUE(device.allocate(4));
+    other.free();
+    out.free(); // goes after the launch, which still uses it
+  };
+  const auto report = says.launch({.print = print}, {out, 1u});
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_TRUE(report->ok()) << report->rendered;
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(kernel(device, "address").launch({}, {allocate(device, 8)}));
+}
+
+TEST(Callbacks, ThatThrowEndTheLaunch) {
+  const Device device = open();
+  const Kernel says = kernel(device, "says");
+  const Buffer out = allocate(device, 4);
+  const auto end_with = [&](std::function<void(std::string_view)> print) {
+    const auto report = says.launch({.grid = {64}, .print = std::move(print)}, {out, 1u});
+    EXPECT_TRUE(report);
+    return report ? *report : Report{};
+  };
+  const Report report = end_with([](std::string_view) { throw std::runtime_error("the disk is full"); });
+  EXPECT_EQ(report.outcome, Outcome::internal);
+  ASSERT_TRUE(report.fault);
+  EXPECT_EQ(report.fault->message, "the caller's print function threw: the disk is full");
+  EXPECT_EQ(end_with([](std::string_view) { throw 1; }).outcome, Outcome::internal);
+}
+
+TEST(Limits, MemoryIsAFaultOfTheLaunchAndAnErrorOfOtherCalls) {
+  const Device device = open(16 << 20);
+  const auto report = kernel(device, "takes").launch({}, {});
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_EQ(report->outcome, Outcome::fault);
+  ASSERT_TRUE(report->fault);
+  EXPECT_EQ(report->fault->kind, "out of memory");
+  EXPECT_FALSE(report->fault->has_thread) << "it has not started";
+  EXPECT_NE(
+      report->rendered.find("threads.ptx: fault[out of memory]: no memory for the registers of takes: "),
+      std::string::npos)
+      << report->rendered;
+
+  const auto buffer = device.allocate(16 << 20, {.name = "arg 1 (x)"});
+  ASSERT_FALSE(buffer);
+  EXPECT_EQ(buffer.error().kind, ErrorKind::out_of_memory);
+  EXPECT_NE(buffer.error().text.find("no memory for arg 1 (x): "), std::string::npos) << buffer.error().text;
+
+  const std::string head = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+  const auto variable = device.load_ptx(head + ".global .b8 huge[0x10000000];");
+  ASSERT_FALSE(variable);
+  EXPECT_EQ(variable.error().kind, ErrorKind::out_of_memory);
+  EXPECT_NE(variable.error().text.find("no memory for .global huge: "), std::string::npos)
+      << variable.error().text;
+
+  std::string long_text = head + ".entry k() {";
+  for (int i = 0; i < 200'000; ++i)
+    long_text += "ret;";
+  const auto text = device.load_ptx(long_text + "}");
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().kind, ErrorKind::out_of_memory);
+  EXPECT_NE(text.error().text.find("--max-memory"), std::string::npos) << text.error().text;
+
+  EXPECT_TRUE(device.allocate(15 << 20)) << "what was refused, or has gone, holds nothing";
+}
+
+TEST(Limits, ALaunchGoesOnWithTheThreadsThatThereAre) {
+  // In a process of its own that may start no thread.
+  const auto run = [] {
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_NPROC, &none);
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) // root has no limit
+      _exit(0);
+    const Device device = open();
+    const Buffer out = allocate(device, 4);
+    const auto report =
+        kernel(device, "says")
+            .launch({.grid = {64}, .workers = 8, .print = [](std::string_view) {}}, {out, 10u});
+    _exit(report && report->ok() ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
+// --- any calls in any order
+
+class RandomCalls {
+public:
+  RandomCalls(Device device, uint32_t seed) : device_(std::move(device)), random_(seed) {}
+
+  void run(int calls) {
+    for (int i = 0; i < calls; ++i)
+      call();
+    buffers_.clear();
+    modules_.clear();
+  }
+
+private:
+  uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
+
+  void call() {
+    switch (below(10)) {
+    case 0:
+      if (auto module = device_.load_ptx(below(4) ? kText : ".version 8.0 .target sm_90a .entry k( {"))
+        modules_.push_back(*std::move(module));
+      break;
+    case 1:
+      if (!modules_.empty())
+        modules_.erase(modules_.begin() + below(static_cast<uint32_t>(modules_.size())));
+      break;
+    case 2:
+    case 3:
+      if (auto buffer = device_.allocate(below(5000), {.poisoned = below(2) == 0, .host_shared = false}))
+        buffers_.push_back(*std::move(buffer));
+      break;
+    case 4:
+      if (auto buffer = device_.allocate(below(5000), {.host_shared = true}))
+        buffers_.push_back(*std::move(buffer));
+      break;
+    case 5:
+      if (!buffers_.empty())
+        buffers_.erase(buffers_.begin() + below(static_cast<uint32_t>(buffers_.size())));
+      break;
+    case 6:
+      copy();
+      break;
+    case 7:
+      if (device_.register_host(host_.data(), host_.size())) {
+        EXPECT_TRUE(device_.unregister_host(host_.data()));
+      }
+      break;
+    default:
+      launch();
+      break;
+    }
+  }
+
+  void copy() {
+    if (buffers_.empty())
+      return;
+    Buffer& buffer = buffers_[below(static_cast<uint32_t>(buffers_.size()))];
+    const uint64_t offset = below(6000), bytes = below(1000);
+    const bool inside = offset <= buffer.size_bytes() && bytes <= buffer.size_bytes() - offset;
+    EXPECT_EQ(buffer.copy_from(std::span(host_).first(bytes), offset).ok(), inside);
+    EXPECT_EQ(buffer.copy_to(std::span(host_).first(bytes), offset).ok(), inside);
+    EXPECT_TRUE(buffer.fill(3));
+  }
+
+  void launch() {
+    if (modules_.empty())
+      return;
+    const std::vector<Kernel> kernels = modules_[below(static_cast<uint32_t>(modules_.size()))].kernels();
+    const Kernel& kernel = kernels[below(static_cast<uint32_t>(kernels.size()))];
+    std::vector<Argument> arguments;
+    if (!kernel.parameters().empty()) // a live buffer, or null
+      arguments.push_back(buffers_.empty()
+                              ? Argument(uint64_t{0})
+                              : Argument(buffers_[below(static_cast<uint32_t>(buffers_.size()))]));
+    if (kernel.parameters().size() > 1 && below(8))
+      arguments.push_back(Argument(uint32_t{20}));
+    const auto report = kernel.launch({.grid = {1 + below(4)},
+                                       .block = {1 + below(64)},
+                                       .seed = below(100),
+                                       .async = below(2) ? AsyncMode::late : AsyncMode::eager,
+                                       .max_instructions = 1000,
+                                       .workers = 1 + below(3),
+                                       .print = [](std::string_view) {}},
+                                      arguments);
+    if (report) {
+      EXPECT_NE(report->outcome, Outcome::internal) << report->rendered;
+    } else {
+      EXPECT_EQ(report.error().kind, ErrorKind::invalid_argument) << report.error().text;
+    }
+  }
+
+  Device device_;
+  std::mt19937 random_;
+  std::vector<Module> modules_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::byte> host_ = std::vector<std::byte>(1000);
+};
+
+TEST(RandomOrder, OfCallsFromSeveralThreads) {
+  const Device device = open(64 << 20);
+  std::vector<std::thread> threads;
+  for (uint32_t seed = 0; seed < 4; ++seed)
+    threads.emplace_back([&, seed] { RandomCalls(device, seed).run(250); });
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_TRUE(device.allocate(63 << 20)) << "something was not given back";
+}
+
+// One thread of those that share a C device.
+void call_c(lemma_device* device, uint32_t seed, int calls) {
+  std::mt19937 random(seed);
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  std::vector<uint64_t> addresses{0, 1};
+  lemma_module* module = nullptr;
+  std::vector<std::byte> host(4000);
+  for (int i = 0; i < calls; ++i) {
+    const size_t pick = below(static_cast<uint32_t>(addresses.size()));
+    uint64_t address = 0;
+    switch (below(7)) {
+    case 0:
+      if (lemma_allocate(device, below(4000), static_cast<int>(below(2)), &address) == LEMMA_OK)
+        addresses.push_back(address);
+      break;
+    case 1:
+      EXPECT_EQ(lemma_free(device, addresses[pick]) == LEMMA_OK, pick >= 2) << lemma_last_error();
+      if (pick >= 2)
+        addresses.erase(addresses.begin() + static_cast<ptrdiff_t>(pick));
+      break;
+    case 2:
+      lemma_copy_to_device(device, addresses[pick], host.data(), below(4000));
+      break;
+    case 3:
+      lemma_copy_from_device(device, host.data(), addresses[pick], below(4000));
+      break;
+    case 4:
+      lemma_module_unload(std::exchange(module, nullptr));
+      // A launch of another thread may be using all memory up.
+      if (const lemma_status status = lemma_module_load(device, kText, std::strlen(kText), nullptr,
+                                                        below(2) ? "sm_90a" : nullptr, &module);
+          status != LEMMA_OK) {
+        EXPECT_EQ(status, LEMMA_OUT_OF_MEMORY) << lemma_last_error();
+      }
+      break;
+    default: {
+      const char* names[] = {"says", "spin", "fault", "takes", "address", "none"};
+      const uint32_t which = below(6), rounds = 20;
+      const void* arguments[] = {&addresses[pick], &rounds};
+      const size_t sizes[] = {8, 4};
+      lemma_launch_config config{};
+      config.grid[0] = 1 + below(3);
+      config.block[0] = 1 + below(40);
+      config.max_instructions = 1000;
+      lemma_report* report = nullptr;
+      const size_t count = which == 0 ? 2 : which == 4 ? 1 : 0;
+      if (lemma_launch(module, names[which], &config, arguments, sizes, count, &report) == LEMMA_OK) {
+        EXPECT_NE(lemma_report_outcome(report), LEMMA_INTERNAL_FAULT) << lemma_report_text(report);
+        lemma_report_release(report);
+      }
+    }
+    }
+  }
+  lemma_module_unload(module);
+}
+
+TEST(RandomOrder, OfCallsOfTheCApi) {
+  lemma_device* device = nullptr;
+  ASSERT_EQ(lemma_device_open_limited("cpu", nullptr, 64 << 20, &device), LEMMA_OK);
+  testing::internal::CaptureStdout(); // device printf
+  std::vector<std::thread> threads;
+  for (uint32_t seed = 10; seed < 14; ++seed)
+    threads.emplace_back([&, seed] { call_c(device, seed, 200); });
+  for (std::thread& thread : threads)
+    thread.join();
+  const std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(printed.find("Failure"), printed.npos) << printed;
+  lemma_device_close(device);
+}
+
+TEST(CApi, NullIsAnErrorOfTheCall) {
+  EXPECT_EQ(lemma_device_open(nullptr, nullptr), LEMMA_INVALID_ARGUMENT);
+  EXPECT_EQ(lemma_allocate(nullptr, 4, 0, nullptr), LEMMA_INVALID_ARGUMENT);
+  EXPECT_EQ(lemma_free(nullptr, 0), LEMMA_INVALID_ARGUMENT);
+  EXPECT_EQ(lemma_module_load(nullptr, nullptr, 0, nullptr, nullptr, nullptr), LEMMA_INVALID_ARGUMENT);
+  EXPECT_EQ(lemma_launch(nullptr, nullptr, nullptr, nullptr, nullptr, 0, nullptr), LEMMA_INVALID_ARGUMENT);
+  EXPECT_STREQ(lemma_device_name(nullptr), "");
+  EXPECT_EQ(lemma_report_outcome(nullptr), LEMMA_INTERNAL_FAULT);
+  EXPECT_STREQ(lemma_report_text(nullptr), "");
+  EXPECT_EQ(lemma_report_seconds(nullptr), 0);
+  EXPECT_EQ(lemma_report_lane_instructions(nullptr), 0u);
+  EXPECT_EQ(lemma_report_matrix_flops(nullptr), 0u);
+}
+
+} // namespace
+} // namespace lemma
