@@ -6,7 +6,7 @@
 // frame or the local memory of a warp. Cheap rather than random: a Weyl sequence of 64-bit words with the
 // high bits folded in, which compilers turn into vector stores.
 //
-// Tests: tests/unit/vgpu/poison_test.cc.
+// Tests: tests/unit/vgpu/unwritten_test.cc.
 #pragma once
 
 #include "vgpu/mix.h"
@@ -37,11 +37,25 @@ inline void poison(std::byte* memory, uint64_t key, uint64_t offset, uint64_t by
   for (; bytes != 0 && offset % 8 != 0; --bytes)
     *memory++ = poison_byte(key, offset++);
   const uint64_t words = bytes / 8;
-  for (uint64_t i = 0; i < words; ++i) {
+  uint64_t i = 0;
+#if defined(__GNUC__)
+  // Two words at a time, four times over: every CTA's shared memory is filled so.
+  typedef uint64_t Pair __attribute__((vector_size(16)));
+  constexpr uint64_t kStep = 0x9e3779b97f4a7c15u, kUnroll = 8;
+  const uint64_t first = key + offset / 8 * kStep;
+  Pair at = {first, first + kStep};
+  for (; i + kUnroll <= words; i += kUnroll)
+    for (uint64_t j = 0; j < kUnroll; j += 2) {
+      const Pair pair = at ^ (at >> 29);
+      std::memcpy(memory + 8 * (i + j), &pair, sizeof pair);
+      at += 2 * kStep;
+    }
+#endif
+  for (; i < words; ++i) {
     const uint64_t word = poison_word(key, offset / 8 + i);
     std::memcpy(memory + 8 * i, &word, sizeof word);
   }
-  for (uint64_t i = 8 * words; i < bytes; ++i)
+  for (i = 8 * words; i < bytes; ++i)
     memory[i] = poison_byte(key, offset + i);
 }
 

@@ -1,6 +1,7 @@
 // What was never written: which reads are reported, to the instruction and the lane, which are not, and what
 // such bytes hold.
 #include "kernel.h"
+#include "vgpu/poison.h"
 
 #include <gtest/gtest.h>
 
@@ -352,6 +353,18 @@ LOOK:
   for (size_t cta = 0; cta < 64; cta += 2)
     for (size_t i = 16 * 32 * cta; i < 16 * 32 * (cta + 1); ++i)
       ASSERT_EQ(after[i], alone[i]) << "CTA " << cta << ", word " << i % 16;
+}
+
+// However a range is filled, each byte is that of its place.
+TEST_F(Poison, RangesAgreeWithBytes) {
+  for (const uint64_t offset : {0, 1, 7, 8, 13})
+    for (const uint64_t bytes : {0, 1, 5, 8, 63, 64, 65, 200, 1000}) {
+      std::vector<std::byte> filled(bytes + 1);
+      poison(filled.data(), 77, offset, bytes);
+      for (uint64_t i = 0; i < bytes; ++i)
+        ASSERT_EQ(filled[i], poison_byte(77, offset + i)) << offset << " " << bytes << " " << i;
+      ASSERT_EQ(filled[bytes], std::byte{0});
+    }
 }
 
 // A second launch with another seed on the same memory; what was written stays.
