@@ -33,12 +33,14 @@ typedef enum lemma_outcome { /* as lemma::Outcome */
                              LEMMA_FINISHED = 0,
                              LEMMA_FAULT = 1,
                              LEMMA_REACHED_UNSUPPORTED = 2,
-                             LEMMA_INTERNAL_FAULT = 3
+                             LEMMA_INTERNAL_FAULT = 3,
+                             LEMMA_STOPPED = 4
 } lemma_outcome;
 
 typedef struct lemma_device lemma_device;
 typedef struct lemma_module lemma_module;
 typedef struct lemma_report lemma_report;
+typedef struct lemma_stop lemma_stop;
 
 typedef struct lemma_launch_config {
   uint32_t grid[3];    /* CTAs; y or z of 0 counts as 1 */
@@ -50,6 +52,7 @@ typedef struct lemma_launch_config {
   int async_late; /* asynchronous operations complete as late as the ISA allows */
   uint64_t seed;
   uint64_t max_instructions;
+  const lemma_stop* stop; /* ends the launch when it is requested; null: nothing does. "cpu" only */
 } lemma_launch_config;
 
 /* "0.1.0" */
@@ -83,6 +86,13 @@ lemma_status lemma_copy_from_device(lemma_device* device, void* destination, uin
 lemma_status lemma_module_load(lemma_device* device, const char* text, size_t text_bytes, const char* name,
                                const char* arch, lemma_module** module);
 void lemma_module_unload(lemma_module* module);
+
+/* A way to end launches: those that have it in their configuration end soon after the request, with the
+ * outcome LEMMA_STOPPED. A request may come from any thread, and from a signal handler; it holds for later
+ * launches too. Create returns null if there is no memory. */
+lemma_stop* lemma_stop_create(void);
+void lemma_stop_request(lemma_stop* stop);
+void lemma_stop_release(lemma_stop* stop);
 
 /* Runs a kernel (null: the only one) to its end. arguments[i] points to the bytes of parameter i, sizes[i] of
  * them. LEMMA_OK means that it ran, or faulted: the report says which. Release with lemma_report_release. */

@@ -25,6 +25,7 @@
 #include "lemma/result.h"
 #include "lemma/tensor_map.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -165,6 +166,9 @@ struct LaunchConfig {
   AsyncMode async = AsyncMode::eager;
   uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
   unsigned workers = 0;          // host threads; 0: all cores
+  // Set by anyone, a signal handler too, to end the launch: within some 10,000 instructions of a warp it
+  // returns with Outcome::stopped. Null: nobody will. Not owned; it must live as long as the launch.
+  const std::atomic<bool>* stop = nullptr;
   std::function<void(std::string_view)> print =
       {}; // device printf; empty: stdout (where the CUDA driver prints too). One that throws ends the launch
   std::function<void(uint64_t done, uint64_t total)> progress = {}; // CTAs; now and then, from any thread

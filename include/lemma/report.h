@@ -23,9 +23,10 @@ enum class Outcome : uint8_t {
   fault,       // the kernel did what it must not do; `Report::fault` says what
   unsupported, // it reached an instruction that is legal and not modelled
   internal,    // a bug of Lemma
+  stopped,     // LaunchConfig::stop was set; `Report::waiting` says where the warps were
 };
 
-// "finished", "fault", "unsupported", "internal".
+// "finished", "fault", "unsupported", "internal", "stopped".
 std::string_view to_string(Outcome outcome);
 
 // A place in the program: the PTX line and, where .loc says so, the line of the source it was compiled from.
@@ -50,13 +51,13 @@ struct Fault {
   std::optional<uint64_t> address = {};
 };
 
-// A warp, or lanes of one, that can never go on.
+// A warp, or lanes of one, that can never go on; of a launch that was stopped, where it was.
 struct Waiting {
   Place place;
   Dim3 cta{};
   uint32_t warp = 0;
-  uint32_t lanes = 0;                  // mask
-  std::string reason;                  // "barrier 0: 96 of 128 threads have arrived"
+  uint32_t lanes = 0; // mask
+  std::string reason; // "barrier 0: 96 of 128 threads have arrived"; empty: it was running (stopped)
   std::vector<std::string> notes = {}; // who could have completed it: "missing: warp 3 has exited"
 };
 
@@ -90,7 +91,7 @@ struct Stats {
 struct Report {
   Outcome outcome = Outcome::finished;
   std::optional<Fault> fault;                   // present unless `finished`
-  std::vector<Waiting> waiting;                 // of a deadlock: who waits for what
+  std::vector<Waiting> waiting;                 // of a deadlock: who waits for what; stopped: where all were
   std::vector<UninitializedRead> uninitialized; // the first ten instructions
   uint64_t uninitialized_reads = 0;             // all of them
   std::vector<std::string> warnings;

@@ -52,6 +52,8 @@ std::string_view to_string(Outcome outcome) {
     return "unsupported";
   case Outcome::internal:
     return "internal";
+  case Outcome::stopped:
+    return "stopped";
   }
   return "internal";
 }

@@ -22,6 +22,10 @@ struct lemma_module {
   lemma::Module module;
 };
 
+struct lemma_stop {
+  std::atomic<bool> requested{false};
+};
+
 struct lemma_report {
   lemma::Report report;
 };
@@ -32,7 +36,8 @@ thread_local std::string last_error;
 
 static_assert(static_cast<int>(lemma::ErrorKind::invalid_argument) + 1 == LEMMA_INVALID_ARGUMENT &&
               static_cast<int>(lemma::ErrorKind::internal) + 1 == LEMMA_INTERNAL &&
-              static_cast<int>(lemma::Outcome::internal) == LEMMA_INTERNAL_FAULT);
+              static_cast<int>(lemma::Outcome::internal) == LEMMA_INTERNAL_FAULT &&
+              static_cast<int>(lemma::Outcome::stopped) == LEMMA_STOPPED);
 
 lemma_status failed(const lemma::Error& error) {
   last_error = error.text;
@@ -183,6 +188,18 @@ void lemma_module_unload(lemma_module* module) {
   delete module;
 }
 
+lemma_stop* lemma_stop_create(void) {
+  return new (std::nothrow) lemma_stop;
+}
+
+void lemma_stop_request(lemma_stop* stop) {
+  stop->requested.store(true);
+}
+
+void lemma_stop_release(lemma_stop* stop) {
+  delete stop;
+}
+
 lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_launch_config* config,
                           const void* const* arguments, const size_t* sizes, size_t argument_count,
                           lemma_report** report) {
@@ -208,6 +225,7 @@ lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_
     launch.async = config->async_late ? lemma::AsyncMode::late : lemma::AsyncMode::eager;
     launch.seed = config->seed;
     launch.max_instructions = config->max_instructions;
+    launch.stop = config->stop ? &config->stop->requested : nullptr;
     auto launched = found->launch(launch, values);
     if (!launched)
       return failed(launched.error());

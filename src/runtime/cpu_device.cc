@@ -121,6 +121,21 @@ CpuModule::~CpuModule() {
   }
 }
 
+// What a module wants that no machine here has, and what to do; empty: nothing.
+std::string why_not_modelled(const ptx::Module& module, std::string_view machine, bool is_modelled,
+                             bool chosen) {
+  if (module.address_size_bits == 32)
+    return fmt::format(
+        "the module has 32-bit addresses (.address_size 32), which no GPU from sm_75 on has, nor the "
+        "virtual one: compile it for 64 bits (nvcc -m64, .address_size 64){}",
+        is_modelled ? "" : fmt::format(", and run it with --arch sm_70: {} is not modelled", machine));
+  if (is_modelled)
+    return {};
+  return fmt::format("{} is not modelled; sm_70 and later are{}", machine,
+                     chosen ? ""
+                            : ", and run what was made for an older one: --arch sm_70 (LoadOptions::arch)");
+}
+
 Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const ptx::Module> module,
                                                            int arch) {
   const std::string target = module->targets.empty() ? "" : module->targets.front();
@@ -128,12 +143,13 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
     arch = chosen_arch;
   const int number = arch ? arch : arch_number(target);
   const std::optional<numeric::Arch> machine = numeric::arch_of_target(number);
-  if (!machine)
-    return failure(ErrorKind::unsupported,
-                   fmt::format("the arithmetic of {} is not modelled; sm_70 and later are",
-                               arch             ? fmt::format("sm_{}", arch)
-                               : target.empty() ? "a module without .target"
-                                                : target));
+  if (std::string why = why_not_modelled(*module,
+                                         arch             ? fmt::format("sm_{}", arch)
+                                         : target.empty() ? "a module without .target"
+                                                          : target,
+                                         machine.has_value(), arch != 0);
+      !why.empty())
+    return failure(ErrorKind::unsupported, std::move(why));
   if (const Diagnostics refused = verify::refuse_on_machine(*module, number); !refused.empty()) {
     Error error{.kind = ErrorKind::rejected, .text = refused.front().message, .messages = {}};
     for (const Diagnostic& diagnostic : refused)
@@ -164,17 +180,18 @@ Place to_place(const vgpu::SourcePlace& place) {
           .function = place.function};
 }
 
-Report to_report(vgpu::LaunchReport&& from) {
+Report to_report(vgpu::LaunchReport&& from, bool stopped) {
   Report report;
-  if (!from.ok()) {
-    report.outcome = from.fault.kind == vgpu::FaultKind::unsupported ? Outcome::unsupported
-                     : from.fault.kind == vgpu::FaultKind::internal  ? Outcome::internal
-                                                                     : Outcome::fault;
-    Fault fault{.kind = vgpu::to_string(from.fault.kind),
+  if (stopped || !from.ok()) {
+    report.outcome = stopped                                           ? Outcome::stopped
+                     : from.fault.kind == vgpu::FaultKind::unsupported ? Outcome::unsupported
+                     : from.fault.kind == vgpu::FaultKind::internal    ? Outcome::internal
+                                                                       : Outcome::fault;
+    Fault fault{.kind = stopped ? "stopped" : vgpu::to_string(from.fault.kind),
                 .message = std::move(from.fault.message),
                 .notes = std::move(from.fault.notes),
                 .place = to_place(from.fault.place),
-                .has_thread = from.fault.has_thread,
+                .has_thread = !stopped && from.fault.has_thread,
                 .cta = from.fault.cta,
                 .warp = from.fault.warp,
                 .lane = from.fault.lane,
@@ -237,7 +254,9 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   const vgpu::MachineLimits limits = vgpu::limits_of(program_->arch());
   if (std::string wrong = vgpu::check_launch(*program_, *entry, launch, limits); !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
-  Report report = to_report(vgpu::run_launch(*program_, *entry, device_->memory, launch, limits));
+  vgpu::Stop stop{.request = config.stop};
+  vgpu::LaunchReport ran = vgpu::run_launch(*program_, *entry, device_->memory, launch, limits, &stop);
+  Report report = to_report(std::move(ran), stop.stopped);
   report.device = device_->info.name;
   return report;
 }

@@ -1,5 +1,7 @@
 #include "runtime/report_text.h"
 
+#include "support/printable.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +44,7 @@ std::string excerpt(const Place& place, const SourceText& source) {
   const std::string_view line = source.line(place.ptx_line);
   const size_t begin = line.find_first_not_of(" \t");
   if (begin == line.npos)
-    return place.instruction.empty() ? "" : fmt::format("  {}\n", place.instruction);
+    return place.instruction.empty() ? "" : fmt::format("  {}\n", printable(place.instruction));
   const size_t semicolon = line.find(';', begin);
   const size_t end = semicolon == line.npos ? line.find_last_not_of(" \t\r") + 1 : semicolon + 1;
   // The diagnostic renderer does the same for a range; a range on this line makes it draw this one.
@@ -54,7 +56,8 @@ std::string excerpt(const Place& place, const SourceText& source) {
 }
 
 std::string headline(const Place& place, const SourceText& source) {
-  return place.ptx_line ? fmt::format("{}:{}", source.name(), place.ptx_line) : source.name();
+  const std::string name = printable(source.name());
+  return place.ptx_line ? fmt::format("{}:{}", name, place.ptx_line) : name;
 }
 
 class Notes {
@@ -69,7 +72,7 @@ public:
       width = std::max(width, label.size());
     std::string out;
     for (const auto& [label, note] : notes_)
-      out += fmt::format("  {:<{}} {}\n", label, width, note);
+      out += fmt::format("  {:<{}} {}\n", label, width, printable(note));
     return out;
   }
 
@@ -80,7 +83,8 @@ private:
 std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& source) {
   const std::string severity =
       outcome == Outcome::fault ? fmt::format("fault[{}]", fault.kind) : std::string(to_string(outcome));
-  std::string out = fmt::format("{}: {}: {}\n", headline(fault.place, source), severity, fault.message);
+  std::string out =
+      fmt::format("{}: {}: {}\n", headline(fault.place, source), severity, printable(fault.message));
   out += excerpt(fault.place, source);
   Notes notes;
   notes.add("source", source_place(fault.place));
@@ -115,9 +119,11 @@ std::string render_waiting(const Report& report, const SourceText& source) {
   for (size_t i = 0; i < shown; ++i) {
     const auto& [w, count] = kinds[i];
     left -= count;
-    out += fmt::format("{}: waits: {}, lanes 0x{:08x}{}: {}\n", headline(w->place, source),
-                       where(w->cta, w->warp), w->lanes,
-                       count > 1 ? fmt::format(", and {} more", count - 1) : "", w->reason);
+    const bool runs = w->reason.empty();
+    out += fmt::format("{}: {}: {}, lanes 0x{:08x}{}{}{}\n", headline(w->place, source),
+                       runs ? "runs" : "waits", where(w->cta, w->warp), w->lanes,
+                       count > 1 ? fmt::format(", and {} more", count - 1) : "", runs ? "" : ": ",
+                       printable(w->reason));
     out += excerpt(w->place, source);
     Notes notes;
     notes.add("source", source_place(w->place));
@@ -128,7 +134,7 @@ std::string render_waiting(const Report& report, const SourceText& source) {
     out += notes.text();
   }
   if (left > 0)
-    out += fmt::format("  ... and {} more wait\n", left);
+    out += fmt::format("  ... and {} more{}\n", left, report.outcome == Outcome::stopped ? "" : " wait");
   return out;
 }
 
@@ -136,7 +142,7 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
   std::string out;
   for (const UninitializedRead& read : report.uninitialized) {
     out += fmt::format("{}: warning[uninitialized]: reads {}, which was never written\n",
-                       headline(read.place, source), read.what);
+                       headline(read.place, source), printable(read.what));
     out += excerpt(read.place, source);
     Notes notes;
     notes.add("source", source_place(read.place));
@@ -145,8 +151,8 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
     out += notes.text();
   }
   if (report.uninitialized_reads)
-    out += fmt::format("{}: {} read{} of what was never written\n", source.name(), report.uninitialized_reads,
-                       report.uninitialized_reads == 1 ? "" : "s");
+    out += fmt::format("{}: {} read{} of what was never written\n", printable(source.name()),
+                       report.uninitialized_reads, report.uninitialized_reads == 1 ? "" : "s");
   return out;
 }
 
@@ -178,7 +184,7 @@ std::string render_report(const Report& report, const SourceText& source) {
   out += render_waiting(report, source);
   out += render_uninitialized(report, source);
   for (const std::string& warning : report.warnings)
-    out += fmt::format("{}: warning: {}\n", source.name(), warning);
+    out += fmt::format("{}: warning: {}\n", printable(source.name()), printable(warning));
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "support/diagnostic.h"
 
+#include "support/printable.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 namespace lemma {
 namespace {
 
-constexpr size_t kShownColumns = 110;     // source text shown of one line
 constexpr size_t kLongestCompared = 1000; // comparing takes as long as the lengths multiplied
 
 // Insertions, deletions, substitutions and swaps of neighbours: "fzt" is one from "ftz".
@@ -33,33 +34,11 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 // The source line and the caret line under it.
 std::string render_excerpt(const SourceText& source, SourceRange range) {
   const LineColumn at = source.line_column(std::min<uint32_t>(range.begin, source.text().size()));
-  std::string_view line = source.line(at.line);
-  size_t column = at.column - 1;
-  std::string_view ellipsis;
-  if (line.size() > kShownColumns && column > kShownColumns / 2) {
-    const size_t cut = column - kShownColumns / 2;
-    line.remove_prefix(cut);
-    column -= cut;
-    ellipsis = "...";
-  }
-  const std::string_view tail = line.size() > kShownColumns ? "..." : "";
-  line = line.substr(0, kShownColumns);
-  column = std::min(column, line.size());
-
-  std::string text, pad;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const auto c = static_cast<unsigned char>(line[i]);
-    const bool shown = c >= 0x20 || c == '\t';
-    text += shown ? line[i] : '?';
-    if (i < column)
-      pad += c == '\t' ? '\t' : ' ';
-  }
-  const size_t length = range.end > range.begin ? range.end - range.begin : 1;
-  const size_t room = line.size() > column ? line.size() - column : 1;
-  const std::string marks = "^" + std::string(std::min(length, room) - 1, '~');
+  const Excerpt shown =
+      excerpt(source.line(at.line), at.column - 1, range.end > range.begin ? range.end - range.begin : 1);
   const std::string number = fmt::format("{}", at.line);
-  return fmt::format(" {} | {}{}{}\n {} | {}{}{}\n", number, ellipsis, text, tail,
-                     std::string(number.size(), ' '), std::string(ellipsis.size(), ' '), pad, marks);
+  return fmt::format(" {} | {}\n {} | {}\n", number, shown.line, std::string(number.size(), ' '),
+                     shown.marks);
 }
 
 } // namespace
@@ -102,15 +81,16 @@ std::string shortened(std::string text, size_t most) {
 
 std::string render(const Diagnostic& diagnostic, const SourceText& source) {
   const LineColumn at = source.line_column(std::min<uint32_t>(diagnostic.range.begin, source.text().size()));
-  std::string out =
-      fmt::format("{}:{}:{}: {}[{}]: {}\n", source.name(), at.line, at.column, to_string(diagnostic.severity),
-                  diagnostic.id, shortened(diagnostic.message, kLongestMessage));
+  std::string out = fmt::format("{}:{}:{}: {}[{}]: {}\n", printable(source.name()), at.line, at.column,
+                                to_string(diagnostic.severity), diagnostic.id,
+                                shortened(printable(diagnostic.message), kLongestMessage));
   out += render_excerpt(source, diagnostic.range);
   size_t width = 0;
   for (const auto& note : diagnostic.notes)
     width = std::max(width, note.label.size() + 1);
   for (const auto& note : diagnostic.notes)
-    out += fmt::format("  {:<{}} {}\n", note.label + ":", width, shortened(note.text, kLongestMessage));
+    out += fmt::format("  {:<{}} {}\n", note.label + ":", width,
+                       shortened(printable(note.text), kLongestMessage));
   return out;
 }
 

@@ -17,7 +17,7 @@ constexpr size_t kNamed = 8; // warps that one note names; the others are counte
 
 SourcePlace place_of(const Split& split) {
   const Code& code = *split.stack.back().code;
-  return vgpu::place_of(code, code.insts[split.wait_pc]);
+  return vgpu::place_of(code, code.insts[split.state == SplitState::ready ? split.pc : split.wait_pc]);
 }
 
 bool waits_at_barrier(const Warp& warp, uint32_t barrier) {
@@ -164,29 +164,41 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
     waiting.reason = "nothing: it sleeps";
     break;
   case SplitState::ready:
-    waiting.reason = "nothing: it is ready";
-    break;
+    break; // it runs
   }
   return waiting;
 }
 
-} // namespace
-
-void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters) {
-  LaunchReport& report = launch.report;
-  std::vector<const Cluster*> in_order; // host threads left them in any
-  for (const auto& cluster : clusters)
-    in_order.push_back(cluster.get());
-  std::sort(in_order.begin(), in_order.end(),
+// Every part of their warps, in the order of the CTAs: host threads left them in any. Returns how many CTAs
+// have not ended.
+uint64_t list_warps(std::vector<const Cluster*> clusters, LaunchReport& report) {
+  std::sort(clusters.begin(), clusters.end(),
             [](const Cluster* a, const Cluster* b) { return a->linear_id < b->linear_id; });
   uint64_t ctas = 0;
-  for (const Cluster* cluster : in_order)
+  for (const Cluster* cluster : clusters)
     for (const auto& cta : cluster->ctas) {
       ctas += !cta->is_finished();
       for (const Warp& warp : cta->warps)
         for (const Split& split : warp.splits)
           report.waiting.push_back(explain(*cta, warp, split));
     }
+  return ctas;
+}
+
+} // namespace
+
+void report_stopped(Launch& launch, std::span<const Cluster* const> clusters, uint64_t ctas_done) {
+  list_warps({clusters.begin(), clusters.end()}, launch.report);
+  launch.report.fault.message = fmt::format("on request, when {} of {} CTAs of kernel {} were done",
+                                            ctas_done, launch.cta_count, launch.entry->function->name);
+}
+
+void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters) {
+  LaunchReport& report = launch.report;
+  std::vector<const Cluster*> all;
+  for (const auto& cluster : clusters)
+    all.push_back(cluster.get());
+  const uint64_t ctas = list_warps(std::move(all), report);
   Fault& fault = report.fault;
   fault.kind = FaultKind::deadlock;
   fault.message = fmt::format("nothing can move: {} part{} of warps in {} CTA{} wait{} for ever",

@@ -44,11 +44,23 @@ const SelectorTable& selectors() {
   return table;
 }
 
+// The instruction's opcode with its qualifiers and types, as written.
+std::string_view spelling(const ptx::Instruction& instruction, const SourceText& source) {
+  constexpr size_t kMostShown = 120;
+  std::string_view text = source.slice(instruction.range);
+  constexpr std::string_view kBlank = " \t\r\n";
+  if (text.starts_with('@')) // "@!%p opcode": a guard may have a blank in it, its register has none
+    for (const std::string_view before :
+         {"%_$abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", " \t\r\n"})
+      text.remove_prefix(std::min(text.find_first_of(before), text.size()));
+  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+  return text.substr(0, std::min(text.find_first_of(" \t\r\n;"), kMostShown));
+}
+
 Step run_unsupported(Exec& x, const DecodedInst& in) {
-  const ptx::Instruction& instruction = x.ptx_instruction(in);
   return x.fault(in, FaultKind::unsupported,
                  fmt::format("{} is legal here, but the virtual GPU does not execute this form yet",
-                             isa::to_string(instruction.opcode)));
+                             spelling(x.ptx_instruction(in), *x.code->module->source)));
 }
 
 Step run_goto(Exec& x, const DecodedInst& in) {

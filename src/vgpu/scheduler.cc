@@ -48,8 +48,8 @@ uint64_t product(const Dim3& d) {
 // One cluster's turn on one worker.
 class ClusterTurn {
 public:
-  ClusterTurn(Launch& launch, WarpRunner& runner, Cluster& cluster)
-      : launch_(launch), runner_(runner), cluster_(cluster) {}
+  ClusterTurn(Launch& launch, WarpRunner& runner, Cluster& cluster, const std::atomic<bool>* stop)
+      : launch_(launch), runner_(runner), cluster_(cluster), stop_(stop) {}
 
   Turn run() {
     runner_.moved = false;
@@ -80,6 +80,14 @@ public:
   }
 
 private:
+  // Ends the launch if its caller wants that.
+  bool stop_was_requested() {
+    if (!stop_ || !stop_->load(std::memory_order_relaxed))
+      return false;
+    launch_.stop.store(true);
+    return true;
+  }
+
   // Every warp runs for a slice, if it can. Returns the instructions executed.
   uint64_t pass() {
     wake_by_clock(cluster_);
@@ -89,6 +97,8 @@ private:
         Warp& warp = cta->warps[(cta->next_warp + i) % cta->warps.size()];
         if (warp.splits.empty())
           continue;
+        if (stop_was_requested())
+          return executed;
         const uint64_t count = runner_.run(*cta, warp, kWarpSlice);
         executed += count;
         longest = std::max(longest, count);
@@ -136,14 +146,15 @@ private:
   Launch& launch_;
   WarpRunner& runner_;
   Cluster& cluster_;
-  uint64_t looked_at_ = 0; // total_effects() when polling loops last looked
+  const std::atomic<bool>* stop_; // the caller's; may be null
+  uint64_t looked_at_ = 0;        // total_effects() when polling loops last looked
 };
 
 class Scheduler {
 public:
   // `resident_limit`: clusters at a time.
-  Scheduler(Launch& launch, uint64_t resident_limit)
-      : launch_(launch), resident_limit_(resident_limit),
+  Scheduler(Launch& launch, uint64_t resident_limit, Stop& stop)
+      : launch_(launch), stop_(stop), resident_limit_(resident_limit),
         cluster_count_(launch.cta_count / product(launch.config.cluster)) {
     const LaunchConfig& config = launch.config;
     if (config.seed) { // every choice moves with the seed: which cluster starts next, which warp goes first
@@ -171,6 +182,8 @@ public:
     }
     if (deadlocked_)
       report();
+    else if (launch_.report.ok() && finished_ < cluster_count_)
+      report_stop();
   }
 
 private:
@@ -215,7 +228,7 @@ private:
       const uint64_t epoch = epoch_;
       ++running_;
       lock.unlock();
-      const Turn turn = ClusterTurn(launch_, runner, *cluster).run();
+      const Turn turn = ClusterTurn(launch_, runner, *cluster, stop_.request).run();
       lock.lock();
       --running_;
       end_turn(std::move(cluster), turn, epoch);
@@ -404,7 +417,19 @@ private:
           resident_limit_ * size));
   }
 
+  // Nothing else ends a launch early.
+  void report_stop() {
+    std::vector<const Cluster*> begun;
+    for (const auto& cluster : ready_)
+      begun.push_back(cluster.get());
+    for (const auto& cluster : idle_)
+      begun.push_back(cluster.get());
+    report_stopped(launch_, begun, finished_ * product(launch_.config.cluster));
+    stop_.stopped = true;
+  }
+
   Launch& launch_;
+  Stop& stop_;
   uint64_t resident_limit_;
   bool limited_by_memory_ = false;
   const uint64_t cluster_count_;
@@ -549,7 +574,7 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
 }
 
 LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory,
-                        const LaunchConfig& config, const MachineLimits& limits) {
+                        const LaunchConfig& config, const MachineLimits& limits, Stop* stop) {
   static std::atomic<uint64_t> grids{0};
   Launch launch;
   launch.program = &program;
@@ -569,7 +594,8 @@ LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory&
   memory.set_seed(config.seed);
   const auto begin = std::chrono::steady_clock::now();
   const uint64_t resident = resident_ctas(limits, product(config.block), launch.shared_bytes);
-  Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster))).run();
+  Stop never;
+  Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster)), stop ? *stop : never).run();
   launch.report.stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return std::move(launch.report);

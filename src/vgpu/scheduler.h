@@ -8,14 +8,23 @@
 #include "vgpu/machine.h"
 #include "vgpu/program.h"
 
+#include <atomic>
+
 namespace lemma::vgpu {
 
 // Checks the configuration against the kernel and the machine. Empty: it may be launched; else what is wrong.
 std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
                          const MachineLimits& limits = {});
 
+// How the caller of a launch ends it.
+struct Stop {
+  const std::atomic<bool>* request = nullptr; // set at any time; null: never
+  // Whether it did: the report has no fault, but its message, and `waiting` says where all warps were.
+  bool stopped = false;
+};
+
 // Runs to the end, to the first fault, or to a deadlock. The configuration must have passed check_launch().
 LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory,
-                        const LaunchConfig& config, const MachineLimits& limits = {});
+                        const LaunchConfig& config, const MachineLimits& limits = {}, Stop* stop = nullptr);
 
 } // namespace lemma::vgpu

@@ -110,7 +110,7 @@ struct Passed {
 };
 
 struct CallSite {
-  const Code* callee = nullptr; // null: indirect, or a builtin
+  const Code* callee = nullptr; // null: indirect, a builtin, or declared only
   std::string name;
   int builtin = -1;
   std::vector<Passed> arguments, results;
@@ -194,6 +194,15 @@ Step run_builtin(Exec& x, const DecodedInst& in, const CallSite& site) {
                     lane_params(*x.code, *x.frame, lane) + result.offset, result.slot.bytes);
       });
   return step;
+}
+
+// A module that is not linked yet: a driver refuses it as a whole, here all else of it runs.
+Step run_undefined_call(Exec& x, const DecodedInst& in) {
+  const auto& site = *static_cast<const CallSite*>(in.extra);
+  return x.fault(in, FaultKind::bad_call,
+                 fmt::format("{} is declared but has no body: this file must define it (nvcc does so without "
+                             "-rdc=true, with all sources in one)",
+                             site.name));
 }
 
 Step run_call(Exec& x, const DecodedInst& in) {
@@ -320,8 +329,10 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
     if (!site->callee->function->has_body) {
       site->callee = nullptr;
       site->builtin = find_builtin(callee.symbol_name);
-      if (site->builtin < 0)
-        return false;
+      if (site->builtin < 0) {
+        in.handler = run_undefined_call;
+        return true;
+      }
     }
   }
   const auto* params = parameters_of(d, instruction);

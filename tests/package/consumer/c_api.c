@@ -68,6 +68,19 @@ int main(void) {
   CHECK(lemma_report_outcome(report) == LEMMA_FAULT && strstr(lemma_report_text(report), "out of bounds"));
   lemma_report_release(report);
 
+  lemma_stop* stop = lemma_stop_create();
+  CHECK(stop);
+  config.block[0] = 32;
+  config.stop = stop;
+  CHECK(lemma_launch(module, "store", &config, arguments, sizes, 2, &report) == LEMMA_OK);
+  CHECK(lemma_report_outcome(report) == LEMMA_FINISHED);
+  lemma_report_release(report);
+  lemma_stop_request(stop);
+  CHECK(lemma_launch(module, "store", &config, arguments, sizes, 2, &report) == LEMMA_OK);
+  CHECK(lemma_report_outcome(report) == LEMMA_STOPPED && strstr(lemma_report_text(report), "on request"));
+  lemma_report_release(report);
+  lemma_stop_release(stop);
+
   CHECK(lemma_free(device, address) == LEMMA_OK);
   CHECK(lemma_free(device, address) == LEMMA_INVALID_ARGUMENT);
   lemma_module_unload(module);

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace lemma {
 namespace {
@@ -142,6 +145,63 @@ TEST(Api, ReportsAFaultWithItsPlace) {
   EXPECT_EQ(report->rendered.substr(0, 34), "saxpy.ptx:23: fault[out of bounds]") << report->rendered;
   // The process and the device live.
   EXPECT_TRUE(kernel.launch({.block = {64}}, {*x, *y, 1.0f, 64u})->ok());
+}
+
+// Warp 0 of every CTA counts for ever, warp 1 waits for it.
+constexpr const char* kForEver = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry for_ever()
+{
+  .reg .pred %p;
+  .reg .b32 %r<3>;
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p, %r1, 32;
+  @%p bra WAIT;
+COUNT:
+  add.u32 %r2, %r2, 1;
+  bra COUNT;
+WAIT:
+  bar.sync 0;
+  ret;
+}
+)";
+
+TEST(Api, StopsALaunch) {
+  const Device device = open();
+  const Kernel kernel = *device.load_ptx(kForEver, {.name = "for_ever.ptx"})->kernel();
+  std::atomic<bool> stop{false};
+  std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.store(true);
+  });
+  const auto report = kernel.launch({.grid = {1000}, .block = {64}, .workers = 2, .stop = &stop}, {});
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_EQ(report->outcome, Outcome::stopped);
+  EXPECT_FALSE(report->ok());
+  EXPECT_EQ(report->fault->message, "on request, when 0 of 1000 CTAs of kernel for_ever were done");
+  EXPECT_FALSE(report->fault->has_thread);
+  ASSERT_GE(report->waiting.size(), 2u);
+  EXPECT_EQ(report->waiting[0].reason, "");
+  EXPECT_TRUE(report->waiting[0].place.ptx_line == 12 || report->waiting[0].place.ptx_line == 13);
+  EXPECT_EQ(report->waiting[1].place.ptx_line, 15u);
+  EXPECT_EQ(report->waiting[1].reason, "barrier 0: 32 of 64 threads have arrived");
+  EXPECT_NE(report->rendered.find("for_ever.ptx: stopped: on request"), std::string::npos)
+      << report->rendered;
+  EXPECT_NE(report->rendered.find(": runs: CTA 0,0,0, warp 0, lanes 0xffffffff"), std::string::npos)
+      << report->rendered;
+}
+
+TEST(Api, StopsNothingThatHasEnded) {
+  const Device device = open();
+  const Kernel idle = *device.load_ptx(kSaxpy)->kernel("idle");
+  std::atomic<bool> stop{false};
+  EXPECT_TRUE(idle.launch({.grid = {100}, .block = {32}, .stop = &stop}, {})->ok());
+  stop.store(true); // it holds for later launches
+  const auto report = idle.launch({.grid = {100}, .block = {32}, .stop = &stop}, {});
+  EXPECT_EQ(report->outcome, Outcome::stopped);
+  EXPECT_EQ(report->fault->message, "on request, when 0 of 100 CTAs of kernel idle were done");
+  EXPECT_TRUE(idle.launch({.grid = {100}, .block = {32}}, {})->ok());
 }
 
 TEST(Api, CountsReadsOfPoisonedMemory) {
