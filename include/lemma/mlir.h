@@ -84,6 +84,13 @@ struct MlirArgument {
   std::vector<uint64_t> shape = {}; // of the memory, for a memref whose type leaves extents open
 };
 
+// Why a program could not go on: a kernel faulted or was stopped, a call of the runtime was wrong, or host
+// code got a signal.
+struct MlirStop {
+  std::string text;    // for a terminal; ends with a newline
+  int exit_status = 1; // 3: something is not supported; 130: LaunchConfig::stop
+};
+
 struct MlirRunOptions {
   std::string name = "<mlir>";
   std::string device = "cpu"; // or "cuda"
@@ -92,14 +99,20 @@ struct MlirRunOptions {
   uint64_t max_memory_bytes = 0;            // DeviceOptions::max_memory_bytes
   std::vector<MlirArgument> arguments = {}; // the entry's, in order
   LaunchConfig launch =
-      {}; // seed, deterministic, async, max_instructions and workers count; the program has the rest
+      {}; // seed, deterministic, async, max_instructions, workers and stop count; the program has the rest
   // Called after every launch that ended well.
   std::function<void(const std::string& kernel, const Report&)> launched = {};
+  // Called, in place of printing the text to standard error, before the process ends because the program
+  // cannot go on.
+  std::function<void(const MlirStop&)> stopped = {};
 };
 
 // Compiles, then calls the entry. The value is what it returns, 0 if nothing. Device printf and the print
-// functions of the program write to standard output. A kernel that faults ends the process with status 1, its
-// report on standard error: the program cannot go on. Errors: as compile_mlir.
+// functions of the program write to standard output.
+//
+// Host code runs natively, in this process, with its rights: do not run what you would not run as a program.
+// A kernel that faults ends the process with status 1, and so does host code that gets a signal (a wrong
+// address, a trap, abort, a stack that is used up): see `stopped`. Errors: as compile_mlir.
 Result<int, Error> run_mlir(const std::string& text, const MlirRunOptions& options = {});
 
 } // namespace lemma

@@ -2,6 +2,7 @@
 #include "mgpu/context.h"
 
 #include "mgpu/runtime.h"
+#include "support/printable.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@
 namespace lemma::mgpu {
 namespace {
 
-constexpr int kFailed = 1, kUnsupported = 3; // as `lemma run`
+constexpr int kFailed = 1, kUnsupported = 3, kInterrupted = 130; // as `lemma run`
 
 OrFailure<Options> options_of_environment() {
   Options options;
@@ -56,13 +57,17 @@ std::string render(const std::string& entry_point, const Failure& failure) {
     return text;
   const std::string where =
       failure.kernel.empty() ? entry_point : fmt::format("{} of kernel {}", entry_point, failure.kernel);
-  return fmt::format("lemma: {}: {}\n", where, failure.error->text);
+  return printable_lines(fmt::format("lemma: {}: {}\n", where, failure.error->text));
 }
 
-bool is_missing(const Failure& failure) {
-  return failure.report
-             ? failure.report->outcome == lemma::Outcome::unsupported
-             : failure.error->kind == ErrorKind::unsupported || failure.error->kind == ErrorKind::unavailable;
+int exit_status_of(const Failure& failure) {
+  if (failure.report)
+    return failure.report->outcome == lemma::Outcome::unsupported ? kUnsupported
+           : failure.report->outcome == lemma::Outcome::stopped   ? kInterrupted
+                                                                  : kFailed;
+  return failure.error->kind == ErrorKind::unsupported || failure.error->kind == ErrorKind::unavailable
+             ? kUnsupported
+             : kFailed;
 }
 
 } // namespace
@@ -118,7 +123,7 @@ void Runtime::stop(const char* entry_point, Failure failure) {
             .exit_status = 0};
   const Failure whole{.error = stop.error, .report = stop.report, .kernel = stop.kernel};
   stop.text = render(stop.entry_point, whole);
-  stop.exit_status = is_missing(whole) ? kUnsupported : kFailed;
+  stop.exit_status = exit_status_of(whole);
   exit_status_ = stop.exit_status;
   std::fflush(stdout); // the program's output before what is said about its end
   if (hooks_.stopped)

@@ -39,7 +39,7 @@ struct Stop {
   std::optional<Report> report; // of a kernel that ran and faulted
   std::optional<Error> error;   // otherwise: what is wrong with the call or the module
   std::string text;             // for a terminal: what `lemma run` prints; ends with a newline
-  int exit_status = 1;          // 1; 3 if something is not supported or not there
+  int exit_status = 1;          // 1; 3 if something is not supported or not there; 130: LaunchConfig::stop
 };
 
 // All are called from the thread that the program runs in, and may be left out.

@@ -20,17 +20,28 @@ struct Extent {
 
 // What the memref's elements span, whatever its strides.
 OrFailure<std::pair<void*, uint64_t>> span_of(int64_t rank, const void* descriptor, int64_t element_bytes) {
-  if (rank < 0 || !descriptor || element_bytes < 1)
+  constexpr int64_t kMaxRank = 64;
+  if (rank < 0 || rank > kMaxRank || !descriptor || element_bytes < 1)
     return wrong(fmt::format("no memref: rank {}, descriptor {}, elements of {} bytes", rank, descriptor,
                              element_bytes));
   const MemRef memref = MemRef::of(rank, descriptor);
-  Extent extent{memref.offset * element_bytes, (memref.offset + 1) * element_bytes};
+  Extent extent;
+  bool too_large = __builtin_mul_overflow(memref.offset, element_bytes, &extent.begin) ||
+                   __builtin_add_overflow(extent.begin, element_bytes, &extent.end);
   for (size_t i = 0; i < memref.sizes.size(); ++i) {
+    if (memref.sizes[i] < 0)
+      return wrong(fmt::format("no memref: dimension {} has size {}", i, memref.sizes[i]));
     if (memref.sizes[i] == 0)
       return std::pair<void*, uint64_t>{memref.aligned, 0};
-    const int64_t reach = (memref.sizes[i] - 1) * memref.strides[i] * element_bytes;
-    (reach < 0 ? extent.begin : extent.end) += reach;
+    int64_t reach = 0;
+    too_large = too_large || __builtin_mul_overflow(memref.sizes[i] - 1, memref.strides[i], &reach) ||
+                __builtin_mul_overflow(reach, element_bytes, &reach);
+    int64_t& end = reach < 0 ? extent.begin : extent.end;
+    too_large = too_large || __builtin_add_overflow(end, reach, &end);
   }
+  int64_t bytes = 0;
+  if (too_large || __builtin_sub_overflow(extent.end, extent.begin, &bytes))
+    return wrong("the memref spans more memory than there are addresses");
   return std::pair<void*, uint64_t>{memref.aligned + extent.begin,
                                     static_cast<uint64_t>(extent.end - extent.begin)};
 }

@@ -71,7 +71,8 @@ OrFailure<TensorMap> of_memref(int64_t rank, const void* descriptor, const Tenso
         fmt::format("tensor map: the memref's innermost stride is {}; elements must be adjacent (stride 1)",
                     memref.strides[n - 1]));
   const int64_t element_bytes = kElementBytes[static_cast<size_t>(map->type)];
-  map->address = reinterpret_cast<uintptr_t>(memref.aligned + memref.offset * element_bytes);
+  map->address = reinterpret_cast<uintptr_t>(memref.aligned) +
+                 static_cast<uint64_t>(memref.offset) * static_cast<uint64_t>(element_bytes);
   for (size_t i = n; i-- > 0;) {
     if (memref.sizes[i] < 1)
       return wrong(fmt::format("tensor map: the memref's dimension {} has size {}; it must be from 1 up", i,

@@ -3,6 +3,7 @@
 // Tests: tests/mlir/, tests/unit/nvgpu/.
 #include "lemma/mlir.h"
 
+#include "nvgpu/bounds.h"
 #include "nvgpu/compile.h"
 #include "nvgpu/emit_module.h"
 #include "nvgpu/matrix_type.h"
@@ -15,6 +16,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <optional>
 
 namespace lemma {
 namespace nvgpu {
@@ -129,7 +132,7 @@ static Result<CompiledMlir, Error> compile(Program& program, const MlirOptions& 
 
 } // namespace nvgpu
 
-Result<CompiledMlir, Error> compile_mlir(const std::string& text, const MlirOptions& options) {
+static Result<CompiledMlir, Error> compile(const std::string& text, const MlirOptions& options) {
   auto program = nvgpu::Program::parse(text, options.name);
   if (!program)
     return Unexpected<Error>{std::move(program).error()};
@@ -139,7 +142,7 @@ Result<CompiledMlir, Error> compile_mlir(const std::string& text, const MlirOpti
   return compiled;
 }
 
-bool has_host_code(const std::string& text) {
+static bool find_host_code(const std::string& text) {
   const auto program = nvgpu::Program::parse(text, "");
   if (!program)
     return false;
@@ -147,6 +150,18 @@ bool has_host_code(const std::string& text) {
     if (!function.isDeclaration())
       return true;
   return !(*program)->module().getOps<mlir::LLVM::LLVMFuncOp>().empty();
+}
+
+Result<CompiledMlir, Error> compile_mlir(const std::string& text, const MlirOptions& options) {
+  std::optional<Result<CompiledMlir, Error>> compiled;
+  if (auto ran = nvgpu::run_guarded(options.name, [&] { compiled = compile(text, options); }); !ran)
+    return Unexpected<Error>{std::move(ran).error()};
+  return *std::move(compiled);
+}
+
+bool has_host_code(const std::string& text) {
+  bool found = false;
+  return nvgpu::run_guarded("", [&] { found = find_host_code(text); }).ok() && found;
 }
 
 } // namespace lemma

@@ -3,9 +3,12 @@
 // Tests: tests/unit/nvgpu/.
 #include "nvgpu/program.h"
 
+#include "nvgpu/bounds.h"
 #include "nvgpu/context.h"
+#include "support/printable.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -37,11 +40,10 @@ std::string caret(const std::string& text, const Message& message) {
   }
   if (message.line == 0 || begin == text.npos)
     return {};
-  const std::string line = text.substr(begin, text.find('\n', begin) - begin);
-  std::string pad = line.substr(0, std::min<size_t>(line.size(), message.column ? message.column - 1 : 0));
-  std::replace_if(pad.begin(), pad.end(), [](char c) { return c != '\t'; }, ' ');
+  const std::string_view line = std::string_view(text).substr(begin, text.find('\n', begin) - begin);
+  const Excerpt shown = excerpt(line, message.column ? message.column - 1 : 0, 1);
   const std::string number = fmt::format("{:>4}", message.line);
-  return fmt::format("{} | {}\n{} | {}^\n", number, line, std::string(number.size(), ' '), pad);
+  return fmt::format("{} | {}\n{} | {}\n", number, shown.line, std::string(number.size(), ' '), shown.marks);
 }
 
 } // namespace
@@ -52,7 +54,17 @@ Program::Program(const std::string& text, const std::string& name)
   register_dialects(registry);
   context_.appendDialectRegistry(registry);
   context_.getDiagEngine().registerHandler([this](mlir::Diagnostic& diagnostic) { note(diagnostic); });
-  module_ = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context_), name);
+  context_.printOpOnDiagnostic(
+      false); // whole operations are no help to the reader of the source, and may be long
+  if (const auto problem = check_text(text)) {
+    const auto place = mlir::FileLineColLoc::get(&context_, name, problem->line, problem->column);
+    mlir::emitError(place) << problem->text;
+    return;
+  }
+  const mlir::ParserConfig config(&context_, /*verifyAfterParse=*/false);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, config, name);
+  if (module && mlir::succeeded(check_sizes(*module)) && mlir::succeeded(mlir::verify(*module)))
+    module_ = std::move(module);
 }
 
 Program::~Program() = default;
@@ -72,18 +84,17 @@ void Program::note(mlir::Diagnostic& diagnostic) {
     message.column = place.getColumn();
     message.length = 1;
   }
-  message.rendered = message.line ? fmt::format("{}:{}:{}: ", message.file, message.line, message.column)
-                                  : message.file + ": ";
-  message.rendered += fmt::format("{}: {}\n", to_string(message.severity), message.text);
+  message.rendered = printable(message.file);
+  if (message.line)
+    message.rendered += fmt::format(":{}:{}", message.line, message.column);
+  message.rendered += fmt::format(": {}: {}\n", to_string(message.severity), printable_lines(message.text));
   if (message.file == name_)
     message.rendered += caret(text_, message);
   for (mlir::Diagnostic& further : diagnostic.getNotes()) {
     const auto place = place_of(further.getLocation());
     const std::string at = place ? fmt::format("{}:{}: ", place.getFilename().str(), place.getLine()) : "";
     message.notes.push_back({"note", at + further.str()});
-    // Whole operations as MLIR prints them are no help to the reader of the source.
-    if (const std::string text = further.str(); !text.starts_with("see current operation"))
-      message.rendered += fmt::format("  note: {}{}\n", at, text);
+    message.rendered += printable_lines(fmt::format("  note: {}{}\n", at, further.str()));
   }
   messages_.push_back(std::move(message));
 }

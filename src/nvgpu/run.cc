@@ -6,12 +6,15 @@
 
 #include "mgpu/context.h"
 #include "mgpu/entry_points.h"
+#include "nvgpu/bounds.h"
 #include "nvgpu/compile.h"
 #include "nvgpu/emit_module.h"
+#include "nvgpu/host_code.h"
 #include "nvgpu/passes.h"
 #include "nvgpu/runner_functions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/Pass/Pass.h"
@@ -24,6 +27,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 namespace lemma {
 namespace nvgpu {
@@ -115,55 +120,41 @@ std::string text_of(llvm::Error error) {
   return llvm::toString(std::move(error));
 }
 
-// Compiles the host code and calls its entry with arguments of 64 bits or less.
-Result<int, Error> call(ModuleOp program, const std::string& entry, std::vector<uint64_t> words,
-                        bool returns_value) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  ExecutionEngineOptions options;
-  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
-  options.enableGDBNotificationListener = false;
-  options.enablePerfNotificationListener = false;
-  auto engine = ExecutionEngine::create(program, options);
-  const auto internal = [](llvm::Error error) {
-    return Unexpected<Error>{
-        {.kind = ErrorKind::internal, .text = "host code: " + text_of(std::move(error)), .messages = {}}};
+// Where the program's functions, and their wrappers, have come to lie.
+std::vector<HostFunction> host_functions(ModuleOp program, const ExecutionEngine& engine) {
+  std::vector<HostFunction> functions;
+  const auto add = [&](const std::string& name, auto address) {
+    if (address)
+      functions.push_back({reinterpret_cast<uintptr_t>(*address), name});
+    else
+      llvm::consumeError(address.takeError());
   };
-  if (!engine)
-    return internal(engine.takeError());
-  (*engine)->registerSymbols([](llvm::orc::MangleAndInterner intern) {
-    llvm::orc::SymbolMap symbols;
-    const auto add = [&](const char* name, void* address) {
-      symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
-    };
-    for (const mgpu::EntryPoint& point : mgpu::entry_points())
-      add(point.name, point.address);
-    for (const RunnerFunction& function : runner_functions())
-      add(function.name, function.address);
-    return symbols;
-  });
-  (*engine)->initialize();
-  int32_t status = 0;
-  SmallVector<void*> packed;
-  for (uint64_t& word : words)
-    packed.push_back(&word);
-  if (returns_value)
-    packed.push_back(&status);
-  if (auto error = (*engine)->invokePacked(entry, packed))
-    return internal(std::move(error));
-  std::fflush(stdout);
-  return status;
+  for (auto function : program.getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal()) {
+      const std::string name = function.getName().str();
+      add(name, engine.lookup(name));
+      add(name, engine.lookupPacked(name));
+    }
+  return functions;
 }
 
-Result<int, Error> run(Program& program, const MlirRunOptions& options) {
-  auto entry = find_entry(program.module(), options.entry);
-  if (!entry)
-    return Unexpected<Error>{entry.error()};
-  auto words = expand(*entry, options.arguments);
-  if (!words)
-    return Unexpected<Error>{words.error()};
-  const bool returns_value = entry->getFunctionType().getNumResults() != 0;
+// A program that is ready to be called.
+struct Compiled {
+  std::unique_ptr<Program> program;
+  std::vector<uint64_t> words; // the entry's arguments, of 64 bits or less
+  bool returns_value = false;
+  CodeMemory memory;
+  std::unique_ptr<ExecutionEngine> engine; // in that memory
+  std::vector<HostFunction> functions;
+};
 
+Unexpected<Error> internal(llvm::Error error) {
+  return Unexpected<Error>{
+      {.kind = ErrorKind::internal, .text = "host code: " + text_of(std::move(error)), .messages = {}}};
+}
+
+// Device code to PTX in the program, host code to the LLVM dialect.
+Result<void, Error> lower(Program& program, const MlirRunOptions& options) {
   PassManager device(&program.context());
   add_outline_passes(device);
   add_prepare_passes(device);
@@ -178,10 +169,85 @@ Result<int, Error> run(Program& program, const MlirRunOptions& options) {
   host.addPass(create_lower_host_pass());
   if (!program.run(host))
     return program.fail();
+  return {};
+}
+
+// The host code in memory.
+Result<void, Error> make_engine(Compiled& compiled) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  ExecutionEngineOptions options;
+  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
+  options.enableGDBNotificationListener = false;
+  options.enablePerfNotificationListener = false;
+  options.sectionMemoryMapper = &compiled.memory;
+  auto engine = ExecutionEngine::create(compiled.program->module(), options);
+  if (!engine)
+    return internal(engine.takeError());
+  compiled.engine = std::move(*engine);
+  compiled.engine->registerSymbols([](llvm::orc::MangleAndInterner intern) {
+    llvm::orc::SymbolMap symbols;
+    const auto add = [&](const char* name, void* address) {
+      symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+    };
+    for (const mgpu::EntryPoint& point : mgpu::entry_points())
+      add(point.name, point.address);
+    for (const RunnerFunction& function : runner_functions())
+      add(function.name, function.address);
+    return symbols;
+  });
+  compiled.functions = host_functions(compiled.program->module(), *compiled.engine);
+  return {};
+}
+
+Result<std::unique_ptr<Compiled>, Error> compile(const std::string& text, const MlirRunOptions& options) {
+  auto compiled = std::make_unique<Compiled>();
+  auto program = Program::parse(text, options.name);
+  if (!program)
+    return Unexpected<Error>{std::move(program).error()};
+  compiled->program = *std::move(program);
+  auto entry = find_entry(compiled->program->module(), options.entry);
+  if (!entry)
+    return Unexpected<Error>{entry.error()};
+  auto words = expand(*entry, options.arguments);
+  if (!words)
+    return Unexpected<Error>{words.error()};
+  compiled->words = *std::move(words);
+  compiled->returns_value = entry->getFunctionType().getNumResults() != 0;
+  if (auto lowered = lower(*compiled->program, options); !lowered)
+    return Unexpected<Error>{std::move(lowered).error()};
+  if (auto made = make_engine(*compiled); !made)
+    return Unexpected<Error>{std::move(made).error()};
+  return compiled;
+}
+
+Result<int, Error> call(Compiled& compiled, const MlirRunOptions& options) {
+  std::function<void(const std::string&)> stopped;
+  if (options.stopped)
+    stopped = [&](const std::string& text) { options.stopped({.text = text, .exit_status = 1}); };
+  const HostGuard guard(options.name, compiled.functions, compiled.memory.code(), std::move(stopped));
+  compiled.engine->initialize();
+  int32_t status = 0;
+  SmallVector<void*> packed;
+  for (uint64_t& word : compiled.words)
+    packed.push_back(&word);
+  if (compiled.returns_value)
+    packed.push_back(&status);
+  if (auto error = compiled.engine->invokePacked(options.entry, packed))
+    return internal(std::move(error));
+  std::fflush(stdout);
+  return status;
+}
+
+Result<int, Error> run(std::unique_ptr<Compiled> compiled, const MlirRunOptions& options) {
   mgpu::Hooks hooks;
   if (options.launched)
     hooks.launched = [&](const Kernel& kernel, const Report& report) {
       options.launched(kernel.name(), report);
+    };
+  if (options.stopped)
+    hooks.stopped = [&](const mgpu::Stop& stop) {
+      options.stopped({.text = stop.text, .exit_status = stop.exit_status});
     };
   mgpu::configure({.device = options.device,
                    .arch = options.arch,
@@ -189,7 +255,8 @@ Result<int, Error> run(Program& program, const MlirRunOptions& options) {
                    .module_name = options.name + ".ptx",
                    .launch = options.launch},
                   std::move(hooks));
-  auto status = call(program.module(), options.entry, *std::move(words), returns_value);
+  auto status = call(*compiled, options);
+  compiled->engine.reset(); // the program's destructors unload its modules
   mgpu::finish();
   return status;
 }
@@ -198,10 +265,12 @@ Result<int, Error> run(Program& program, const MlirRunOptions& options) {
 } // namespace nvgpu
 
 Result<int, Error> run_mlir(const std::string& text, const MlirRunOptions& options) {
-  auto program = nvgpu::Program::parse(text, options.name);
-  if (!program)
-    return Unexpected<Error>{std::move(program).error()};
-  return nvgpu::run(**program, options);
+  std::optional<Result<std::unique_ptr<nvgpu::Compiled>, Error>> compiled;
+  if (auto ran = nvgpu::run_guarded(options.name, [&] { compiled = nvgpu::compile(text, options); }); !ran)
+    return Unexpected<Error>{std::move(ran).error()};
+  if (!*compiled)
+    return Unexpected<Error>{std::move(*compiled).error()};
+  return nvgpu::run(**std::move(compiled), options);
 }
 
 } // namespace lemma

@@ -77,6 +77,7 @@ TEST_F(LaunchesDeathTest, SayWhatIsWrong) {
               "the launch passes none");
   EXPECT_STOP(mgpuLaunchKernel(kernel("nothing"), 1, 1, 1, 1, 1, 1, -4, nullptr, params, nullptr, 0),
               "-4 bytes of dynamic shared memory");
+  EXPECT_STOP(launch("nothing", int64_t{1} << 32, 1), "the grid is 4294967296 x 1 x 1");
   EXPECT_STOP(mgpuLaunchKernel(kernel("nothing"), 1, 1, 1, 1, 1, 1, 0, nullptr, params, &null, 0),
               "`extra` is not null");
   EXPECT_STOP(mgpuLaunchKernel(kernel("nothing"), 1, 1, 1, 1, 1, 1, 0, params, params, nullptr, 0),

@@ -158,6 +158,20 @@ TEST_F(HostMemory, MemRefsRegisterWhatTheySpan) {
   EXPECT_EQ(data[3], 0u);
 }
 
+TEST_F(HostMemoryDeathTest, SpansNoMoreThanThereIs) {
+  Words data(40);
+  const int64_t huge = INT64_MAX;
+  for (const Descriptor& memref :
+       {Descriptor{data.data(), data.data(), 0, {huge, 2}, {8, 1}},
+        Descriptor{data.data(), data.data(), huge, {4, 2}, {8, 1}},
+        Descriptor{data.data(), data.data(), 0, {4, 2}, {huge / 2, -huge}},
+        Descriptor{data.data(), data.data(), 0, {int64_t{1} << 32, int64_t{1} << 32}, {int64_t{1} << 30, 1}}})
+    EXPECT_STOP(mgpuMemHostRegisterMemRef(2, &memref, 4), "spans more memory than there are addresses");
+  const Descriptor negative{data.data(), data.data(), 0, {-4, 2}, {8, 1}};
+  EXPECT_STOP(mgpuMemHostRegisterMemRef(2, &negative, 4), "dimension 0 has size -4");
+  EXPECT_STOP(mgpuMemHostRegisterMemRef(huge, &negative, 4), "no memref: rank 9223372036854775807");
+}
+
 TEST_F(HostMemoryDeathTest, EndsWithTheRange) {
   Words data(40);
   const Descriptor memref{data.data(), data.data(), 3, {4, 2}, {8, 1}};

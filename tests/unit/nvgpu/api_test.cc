@@ -234,6 +234,16 @@ TEST(ExpandMemref, IsPointersOffsetSizesAndStrides) {
   EXPECT_EQ(*sized, (Words{0x2000, 0x2000, 0, 4, 3, 3, 1}));
   EXPECT_FALSE(expand_memref(open, 0x2000, 12, {}));
 
+  // Products that wrap are not small.
+  const MlirParameter huge{.type = "memref<4294967296x4294967296xf32>",
+                           .is_memref = true,
+                           .element_bits = 32,
+                           .shape = {int64_t{1} << 32, int64_t{1} << 32},
+                           .strides = {int64_t{1} << 32, 1}};
+  EXPECT_FALSE(expand_memref(huge, 0x1000, 24, {}));
+  for (const uint64_t extent : {uint64_t{1} << 62, uint64_t{1} << 63, UINT64_MAX})
+    EXPECT_FALSE(expand_memref(open, 0x2000, 12, std::array<uint64_t, 2>{extent, 3})) << extent;
+
   // Rows lie 16 elements apart, the last of them short.
   const MlirParameter rows{.type = "memref<3x8xf16, strided<[16, 1]>>",
                            .is_memref = true,
