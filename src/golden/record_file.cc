@@ -34,15 +34,6 @@ Result<std::string, std::string> read_text(const fs::path& path) {
   return text;
 }
 
-Result<void, std::string> write_text(const fs::path& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file)
-    return fail(fmt::format("cannot write {}", path.string()));
-  return {};
-}
-
 Json stamp_json(const Stamp& stamp) {
   return {{"gpu", stamp.gpu},   {"driver", stamp.driver},   {"target", stamp.target}, {"lemma", stamp.lemma},
           {"seed", stamp.seed}, {"command", stamp.command}, {"date", stamp.date}};
@@ -160,7 +151,7 @@ Result<GroupRecord, std::string> read_record(const fs::path& directory, std::str
 }
 
 Result<void, std::string> write_record(const fs::path& directory, std::string_view group,
-                                       const GroupRecord& record) {
+                                       const GroupRecord& record, const WriteFile& write) {
   std::error_code ignored; // what fails here fails at the writing
   fs::create_directories(directory, ignored);
   // One case a line, so that differences of two files read well.
@@ -171,7 +162,7 @@ Result<void, std::string> write_record(const fs::path& directory, std::string_vi
     separator = ",\n";
   }
   text += "\n  }\n}\n";
-  if (const auto written = write_text(directory / fmt::format("{}.json", group), text); !written)
+  if (const auto written = write(directory / fmt::format("{}.json", group), text); !written)
     return written;
   const fs::path kept_path = directory / fmt::format("{}.bin.zst", group);
   if (record.kept.empty()) {
@@ -182,7 +173,7 @@ Result<void, std::string> write_record(const fs::path& directory, std::string_vi
   const size_t size = ZSTD_compress(packed.data(), packed.size(), record.kept.data(), record.kept.size(),
                                     compression_level(record.kept.size()));
   packed.resize(size);
-  return write_text(kept_path, packed);
+  return write(kept_path, packed);
 }
 
 } // namespace lemma::golden

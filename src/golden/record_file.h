@@ -17,6 +17,7 @@
 #include "support/result.h"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 
 namespace lemma::golden {
@@ -54,7 +55,9 @@ void copy_case(const GroupRecord& from, const Case& c, uint64_t kept_units, Grou
 
 // Errors are one line that names the file.
 Result<GroupRecord, std::string> read_record(const std::filesystem::path& directory, std::string_view group);
+// `write` writes a whole file.
+using WriteFile = std::function<Result<void, std::string>(const std::filesystem::path&, std::string_view)>;
 Result<void, std::string> write_record(const std::filesystem::path& directory, std::string_view group,
-                                       const GroupRecord& record);
+                                       const GroupRecord& record, const WriteFile& write);
 
 } // namespace lemma::golden

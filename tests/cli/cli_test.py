@@ -178,6 +178,53 @@ class Cli(Case):
     def test_unwritable_output(self):
         self.assertIn("cannot write /no/such", self.run_add("out=/no/such/file:128", status=USAGE).stderr)
 
+    # --- what comes from outside, in messages ------------------------------------------------------------------------
+
+    def test_messages_hold_no_controls(self):
+        """File names, source text, identifiers and words of the command line reach a terminal escaped."""
+        evil, shown = "\x1b[31m\x07\u202e\x9b", "\\x1b[31m\\x07\\u{202e}\\u{9b}"
+        program = self.path(f"{evil}.ptx")
+        text = KERNELS.read_text()
+        pathlib.Path(program).write_text(text.replace("// the store", f"// the store {evil}"))
+        bad = self.path(f"bad{evil}.ptx")
+        pathlib.Path(bad).write_text(f".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {{\n  frob{evil}.u32 %r;\n}}\n")
+        out, want = self.path(f"out{evil}"), self.save(f"want{evil}", np.zeros(32, np.uint32))
+        runs = [
+            self.call("run", self.path(f"no{evil}"), status=USAGE),
+            self.call("run", program, "--grid", evil, status=USAGE),
+            self.call("verify", KERNELS, f"--{evil}", status=USAGE),
+            self.call("verify", KERNELS, evil, status=USAGE),
+            self.call("run", "--device", evil, status=USAGE),
+            self.call("verify", program),
+            self.call("verify", bad, status=FAILED),
+            self.call("isa", evil, status=USAGE),
+            self.call("layout", evil, status=USAGE),
+            self.call("compile", self.path(f"no{evil}"), status=USAGE),
+            self.run_add(f"out={out}:128", f"expect={want}", file=program, status=FAILED),
+            self.run_add(f"out={out}:64", file=program, status=FAILED),
+            self.run_kernel(evil, file=program, status=USAGE),
+            self.run_kernel("add", f"{evil}=3", status=USAGE),
+            self.run_kernel("add", f"in={evil}", status=USAGE),
+            self.run_add(f"out={out}:128", options=["--arch", evil], status=USAGE),
+        ]
+        for done in runs:
+            said = done.stdout + done.stderr
+            for control in ("\x1b", "\x07", "\u202e", "\x9b"):
+                self.assertNotIn(control, said, done.args)
+            self.assertRegex(said, r"\\x1b\[31m", done.args)
+        self.assertIn(f"{shown}.ptx:", runs[-6].stderr)  # the summary
+        self.assertIn(f"// the store {shown}", runs[11].stderr)
+        for done in (self.run_add(f"out={out}:128", file=program, options=["--json"]),
+                     self.call("verify", "--json", bad, status=FAILED)):
+            self.assertTrue(done.stdout.isascii() and not set(done.stdout) & {"\x1b", "\x07"})
+            json.loads(done.stdout)
+
+    def test_messages_hold_no_bytes_that_are_no_text(self):
+        name = os.fsencode(self.path("x")) + b"\xff\xc3.ptx"
+        done = subprocess.run([self.lemma, "verify", name], capture_output=True)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn(rb"x\xff\xc3.ptx", done.stderr)
+
     # --- comparisons ------------------------------------------------------------------------------------------------
 
     def test_expect_equal(self):
@@ -249,7 +296,57 @@ class Cli(Case):
         self.assertIn("arithmetic of sm_90 (the module's .target sm_90a)", self.run_add(out).stderr)
         self.assertIn("arithmetic of sm_90 (--arch sm_90)", self.run_add(out, options=["--arch", "sm_90"]).stderr)
         self.run_add(out, options=["--arch", "hopper"], status=USAGE)
-        self.run_add(out, options=["--arch", "sm_50"], status=UNSUPPORTED)
+        said = self.run_add(out, options=["--arch", "sm_50"], status=UNSUPPORTED).stderr
+        self.assertIn("lemma: sm_50 is not modelled; sm_70 and later are\n", said)
+
+    def old_module(self, *options, target="sm_52", bits=64, status=OK):
+        path, out = self.path("old.ptx"), self.path("out.bin")
+        with open(path, "w") as file:
+            file.write(f".version 6.0\n.target {target}\n.address_size {bits}\n.visible .entry k(.param .u{bits} out) {{\n"
+                       f".reg .b32 %r; .reg .b{bits} %a;\nld.param.u{bits} %a, [out]; mov.u32 %r, 7;\n"
+                       "st.global.u32 [%a], %r; ret; }\n")
+        done = self.call("run", path, "--grid", "1", "--block", "1", "--arg", f"out={out}:4", *options, status=status)
+        return done.stderr if status else np.fromfile(out, np.uint32).tolist()
+
+    def test_old_machines_name_arch(self):
+        for target in ("sm_30", "sm_52", "sm_61"):
+            self.assertIn(f"lemma: {target} is not modelled; sm_70 and later are, and run what was made for an older one: "
+                          "--arch sm_70", self.old_module(target=target, status=UNSUPPORTED))
+            self.assertEqual(self.old_module("--arch", "sm_70", target=target), [7])
+            self.assertEqual(self.old_module("--arch", "sm_90", target=target), [7])
+
+    def test_32_bit_modules(self):
+        said = self.old_module(bits=32, status=UNSUPPORTED)
+        self.assertIn("32-bit addresses (.address_size 32)", said)
+        self.assertIn("nvcc -m64", said)
+        self.assertIn("--arch sm_70: sm_52 is not modelled", said)
+        said = self.old_module("--arch", "sm_70", bits=32, status=UNSUPPORTED)
+        self.assertIn("32-bit addresses", said)
+        self.assertNotIn("--arch", said)
+
+    def module_fault(self, text, status=UNSUPPORTED, target="sm_90a", version="8.6"):
+        path = self.path("m.ptx")
+        pathlib.Path(path).write_text(f".version {version}\n.target {target}\n.address_size 64\n{text}\n")
+        return self.call("run", path, "--grid", "1", "--block", "32", status=status).stderr
+
+    def test_unsupported_names_the_form(self):
+        said = self.call("run", FOLDER / "unsupported.ptx", "--grid", "1", "--block", "1", status=UNSUPPORTED).stderr
+        self.assertIn("unsupported.ptx:10: unsupported: suld.b.1d.b32.trap is legal here", said)
+        said = self.module_fault(".visible .entry k() {\n.reg .b32 %r; .reg .pred %p;\n.shared .align 16 .b8 s[16];\n"
+                                 "setp.eq.u32 %p, 1, 1;\nmov.u32 %r, s;\n"
+                                 "@%p tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r], 32;\nret; }", target="sm_100a")
+        self.assertIn("m.ptx:9: unsupported: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 is legal here", said)
+        said = self.module_fault(".visible .entry k(){\n.reg .f32 %f; .reg .b64 %a; mov.u64 %a, 0;\n"
+                                 "multimem.ld_reduce.relaxed.sys.global.add.f32 %f, [%a]; ret; }")
+        self.assertIn("m.ptx:6: unsupported: multimem.ld_reduce.relaxed.sys.global.add.f32 is legal here", said)
+
+    def test_callee_without_a_body(self):
+        call = "{ .param .b32 y; call.uni (y), helper, (); }"
+        extern = ".extern .func (.param .b32 r) helper ();"
+        said = self.module_fault(f"{extern}\n.visible .entry k() {{\n{call}\nret; }}", status=FAILED)
+        self.assertIn("m.ptx:6: fault[bad call target]: helper is declared but has no body: ", said)
+        self.assertNotIn("unsupported", said)
+        self.module_fault(f"{extern}\n.visible .entry k() {{\nret;\n{call}\n}}", status=OK)  # never reached
 
     def test_refuses_another_machine(self):
         said = self.run_add(f"out={self.path('out')}:128", options=["--arch", "sm_80"], status=FAILED).stderr
@@ -264,6 +361,12 @@ class Cli(Case):
         said = self.call("run", path, "--arch", "sm_80", "--grid", "1", "--block", "128", status=FAILED).stderr
         self.assertIn("wgmma.ptx:5:1: error[target]: wgmma.fence.sync.aligned is not in sm_80", said)
         self.assertIn("  legal: sm_90a", said)
+
+    def test_says_that_races_are_not_checked(self):
+        """Silence is no proof."""
+        out = f"out={self.path('out')}:128"
+        self.assertTrue(self.run_add(out).stderr.endswith("; races not checked\n"))
+        self.assertIs(json.loads(self.run_add(out, options=["--json"]).stdout)["races_checked"], False)
 
     def test_stats(self):
         done = self.run_add(f"out={self.path('out')}:128", options=["--stats"])

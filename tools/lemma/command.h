@@ -17,6 +17,7 @@ enum ExitStatus : int {
   kFailed = 1,      // kernel fault, failed comparison, rejected file
   kUsage = 2,       // wrong command line, a file that cannot be read or written
   kUnsupported = 3, // legal, but not modelled; or no such device on this machine
+                    // from 128 up: 128 and the signal that stopped the run, 130 for Ctrl-C
 };
 
 struct Command {

@@ -6,6 +6,7 @@
 // Tests: tests/mlir/.
 #include "command.h"
 #include "files.h"
+#include "say.h"
 
 #include "lemma/mlir.h"
 
@@ -45,9 +46,15 @@ struct CompileOptions {
 };
 
 int run_compile(const CompileOptions& options) {
+  const bool to_file = !options.output.empty() && options.output != "-";
+  if (to_file)
+    if (const auto writable = check_writable(options.output); !writable) {
+      say(writable.error());
+      return kUsage;
+    }
   const auto bytes = read_file(options.file, kMostTextBytes);
   if (!bytes) {
-    fmt::print(stderr, "lemma: {}\n", bytes.error());
+    say(bytes.error());
     return kUsage;
   }
   const auto compiled = compile_mlir(
@@ -57,17 +64,17 @@ int run_compile(const CompileOptions& options) {
     fmt::print(stderr, "{}", message.rendered);
   if (!compiled) {
     if (compiled.error().messages.empty())
-      fmt::print(stderr, "lemma: {}\n", compiled.error().text);
+      say(compiled.error().text);
     return compiled.error().kind == ErrorKind::unavailable        ? kUnsupported
            : compiled.error().kind == ErrorKind::invalid_argument ? kUsage
                                                                   : kFailed;
   }
-  if (options.output.empty() || options.output == "-") {
+  if (!to_file) {
     fmt::print("{}", compiled->text);
     return kSuccess;
   }
   if (const auto written = write_file(options.output, std::as_bytes(std::span(compiled->text))); !written) {
-    fmt::print(stderr, "lemma: {}\n", written.error());
+    say(written.error());
     return kUsage;
   }
   return kSuccess;

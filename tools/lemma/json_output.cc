@@ -1,11 +1,15 @@
 #include "json_output.h"
 
 #include "command.h"
+#include "say.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 namespace lemma::cli {
@@ -125,7 +129,7 @@ int refuse(bool json, const std::string& text, ErrorKind kind) {
   if (json)
     JsonOutput().print(
         {{"exit_status", status}, {"error", {{"kind", to_string(kind)}, {"message", message}}}});
-  fmt::print(stderr, "lemma: {}\n", message);
+  say(message);
   return status;
 }
 
@@ -145,13 +149,17 @@ JsonOutput::~JsonOutput() {
 }
 
 void JsonOutput::print(const json& object) {
-  const std::string text = object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = object.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
   std::fflush(stdout);
   size_t at = 0;
   while (stdout_ >= 0 && at < text.size()) {
     const ssize_t written = write(stdout_, text.data() + at, text.size() - at);
-    if (written <= 0)
-      return;
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      say(fmt::format("cannot write standard output: {}", std::strerror(errno)));
+      std::_Exit(kUsage); // the reader has a part of it: no status may say that all is well
+    }
     at += static_cast<size_t>(written);
   }
 }

@@ -36,7 +36,7 @@ public:
   JsonOutput(const JsonOutput&) = delete;
   JsonOutput& operator=(const JsonOutput&) = delete;
 
-  // Text that is not UTF-8 is shown with replacement characters.
+  // In ASCII: what is not is escaped, and bytes that are no UTF-8 become replacement characters.
   void print(const nlohmann::json& object);
 
 private:

@@ -332,11 +332,15 @@ int run_mma(const MmaOptions& options) {
   if (!model || (target && !is_in(*name, *target)))
     return no_such_instruction(*name, target ? options.arch : std::string(numeric::to_string(*arch)),
                                options.json);
+  if (!options.output.empty())
+    if (const auto writable = check_writable(options.output); !writable)
+      return refuse(options.json, writable.error());
   const auto product = multiply(options, *name, *model);
   if (!product)
     return refuse(options.json, product.error());
   if (!options.output.empty()) {
-    const auto written = write_array(options.output, array_of(product->d, product->type));
+    const auto written =
+        write_file(options.output, array_file(options.output, array_of(product->d, product->type)));
     if (!written)
       return refuse(options.json, written.error());
   }

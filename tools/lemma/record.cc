@@ -14,6 +14,7 @@
 // How and why bits are recorded: docs/recorded-bits.md. Tests: tests/golden/.
 #include "command.h"
 #include "files.h"
+#include "say.h"
 
 #include "golden/groups.h"
 #include "golden/replay.h"
@@ -93,6 +94,20 @@ uint64_t kept_units(const Case& c, uint64_t bytes_per_part) {
   return unit_bytes == 0 || bytes_per_part == 0 ? 0 : std::max<uint64_t>(1, bytes_per_part / unit_bytes);
 }
 
+// Both files of a record, or neither.
+bool write_record(const fs::path& directory, const std::string& group, const GroupRecord& record) {
+  FileWriter files;
+  auto written =
+      golden::write_record(directory, group, record, [&](const fs::path& path, std::string_view text) {
+        return files.add(path.string(), std::as_bytes(std::span(text)));
+      });
+  if (written)
+    written = files.commit();
+  if (!written)
+    say(written.error());
+  return written.ok();
+}
+
 class Timer {
 public:
   double seconds() const {
@@ -108,7 +123,7 @@ std::string now() {
 }
 
 int no_device(const std::string& why) {
-  fmt::print(stderr, "lemma: {}\n", why);
+  say(why);
   return kUnsupported;
 }
 
@@ -162,6 +177,12 @@ struct Recorder {
 int run_record(const RecordOptions& options, const std::string& command) {
   const Timer all;
   uint64_t failed = 0, recorded = 0, budget = kKeptBytesOfAllDifferent;
+  std::error_code ignored; // what fails here fails at the check
+  fs::create_directories(options.out, ignored);
+  if (const auto writable = check_writable((fs::path(options.out) / "record.json").string()); !writable) {
+    say(writable.error());
+    return kUsage;
+  }
   for (const Group& group : wanted_groups(options)) {
     const Timer timer;
     Recorder recorder{
@@ -180,10 +201,8 @@ int run_record(const RecordOptions& options, const std::string& command) {
                              .seed = options.seed,
                              .command = command,
                              .date = now()};
-    if (const auto written = golden::write_record(options.out, group.name, recorder.record); !written) {
-      fmt::print(stderr, "lemma: {}\n", written.error());
+    if (!write_record(options.out, group.name, recorder.record))
       return kUsage;
-    }
     failed += recorder.failed;
     recorded += group.cases.size() - recorder.failed;
     fmt::print(stderr, "{}: {} cases recorded, {} failed, {:.1f} s", group.name,
@@ -203,7 +222,7 @@ int run_trim(const RecordOptions& options) {
   for (const Group& group : wanted_groups(options)) {
     const auto record = golden::read_record(options.trim, group.name);
     if (!record) {
-      fmt::print(stderr, "lemma: {}\n", record.error());
+      say(record.error());
       return kUsage;
     }
     std::set<std::string> families;
@@ -212,10 +231,8 @@ int run_trim(const RecordOptions& options) {
       if (record->cases.contains(c.name))
         golden::copy_case(*record, c, families.insert(c.family).second ? kept_units(c, kKeptBytesPerPart) : 0,
                           trimmed);
-    if (const auto written = golden::write_record(options.out, group.name, trimmed); !written) {
-      fmt::print(stderr, "lemma: {}\n", written.error());
+    if (!write_record(options.out, group.name, trimmed))
       return kUsage;
-    }
   }
   return kSuccess;
 }
@@ -300,7 +317,7 @@ int run_check(const RecordOptions& options) {
   }
   fmt::print("{} cases equal, {} differ ({:.1f} s)\n", equal, differ, timer.seconds());
   if (equal + differ == 0)
-    fmt::print(stderr, "lemma: no case is called {}\n", options.filter);
+    say("no case is called " + options.filter);
   return equal > 0 && differ == 0 ? kSuccess : kFailed;
 }
 
@@ -335,9 +352,9 @@ bool write_plane(const fs::path& path, const golden::Plane& plane, uint64_t unit
     else
       array.shape.push_back(plane.per_unit);
   }
-  const auto written = write_array(path.string(), array);
+  const auto written = write_file(path.string(), array_file(path.string(), array));
   if (!written)
-    fmt::print(stderr, "lemma: {}\n", written.error());
+    say(written.error());
   return written.ok();
 }
 
@@ -346,7 +363,7 @@ int run_dump(RecordOptions options) {
   const fs::path directory = options.dump[1];
   std::vector<Group> groups = wanted_groups(options);
   if (groups.size() != 1 || groups[0].cases.size() != 1) {
-    fmt::print(stderr, "lemma: --dump wants the name of one case; lemma record --list has them\n");
+    say("--dump wants the name of one case; lemma record --list has them");
     return kUsage;
   }
   std::error_code error;
@@ -355,7 +372,7 @@ int run_dump(RecordOptions options) {
   const std::string text = golden::module_text(groups[0].cases);
   if (const auto written = write_file((directory / "case.ptx").string(), std::as_bytes(std::span(text)));
       !written) {
-    fmt::print(stderr, "lemma: {}\n", written.error());
+    say(written.error());
     return kUsage;
   }
   int status = kSuccess;
@@ -389,7 +406,7 @@ int run(const RecordOptions& options, const std::string& command) {
     return run_trim(options);
   if (!options.out.empty())
     return run_record(options, command);
-  fmt::print(stderr, "lemma: record wants one of --out, --check, --list, --dump\n");
+  say("record wants one of --out, --check, --list, --dump");
   return kUsage;
 }
 

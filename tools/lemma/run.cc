@@ -8,13 +8,16 @@
 // Tests: tests/cli/.
 #include "command.h"
 #include "files.h"
+#include "interrupt.h"
 #include "json_output.h"
 #include "progress.h"
 #include "run_arguments.h"
+#include "say.h"
 #include "stop.h"
 
 #include "lemma/lemma.h"
 #include "lemma/mlir.h"
+#include "support/printable.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -44,19 +47,23 @@ An argument SPEC, in the order of the kernel's parameters:
   inout=FILE:OUTFILE    memory that holds FILE, written to OUTFILE afterwards
   expect=FILE[:TOLERANCE]
                         no argument: the out or inout before it must hold FILE, bit for bit or within TOLERANCE
-Files that end in .npy are read and written as such; all others are raw bytes.
+Files that end in .npy are read and written as such; all others are raw bytes. Outputs are written after a run that ended
+well, all or none, each in one piece: a fault, a full disk and Ctrl-C leave the old ones. --keep-outputs writes them all the same.
+
+A .mlir with host code is a program that you run: that part is compiled to machine code, with your rights.
+Ctrl-C stops the virtual GPU and says where the warps are; a second one ends at once.
 
 Examples:
   lemma run vector_add.ptx --grid 16 --block 256 --arg in=a.npy --arg in=b.npy --arg out=c.npy:16384 \
       --arg expect=expected.npy --arg u32=4096
   lemma run gemm.mlir
   lemma run gemm.ptx --entry gemm --grid 8,8 --block 128 --smem 49152 --stats --arg buf=0x10000 --arg u32=1
-Exit status: 0 success; 1 kernel fault, failed comparison or rejected file; 2 wrong command line; 3 unsupported.)";
+Exit status: 0 success; 1 fault, failed comparison or rejected file; 2 wrong command line; 3 unsupported; 130 Ctrl-C.)";
 
 struct RunOptions {
   std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
                     seed = "0", max_instructions = "0", max_memory = "0";
-  bool deterministic = false, stats = false, json = false;
+  bool deterministic = false, stats = false, json = false, keep_outputs = false;
   std::vector<std::string> args;
 };
 
@@ -138,6 +145,9 @@ private:
   Result<ExitStatus, Stop> run_whole(const std::string& text);
   Result<std::string, Stop> compile(const std::string& text);
   Result<ExitStatus, Stop> write_outputs();
+  void leave_outputs();
+  void catch_interrupts();
+  void show_host_stop(const MlirStop& stop);
 
   int show_stop(const Stop& stop);
   void show_text(const Module& module, const Kernel& kernel, const Device& device,
@@ -157,6 +167,7 @@ private:
   std::optional<MlirKernel> mlir_; // of FILE.mlir
   RunArguments arguments_;
   std::vector<OutputComparison> comparisons_;
+  bool outputs_written_ = false;
 };
 
 Result<void, Stop> Runner::read_command_line() {
@@ -210,20 +221,54 @@ Result<ExitStatus, Stop> Runner::write_outputs() {
   if (!comparisons)
     return Unexpected<Stop>{std::move(comparisons).error()};
   comparisons_ = *std::move(comparisons);
+  outputs_written_ = true;
   const bool equal = std::all_of(comparisons_.begin(), comparisons_.end(),
                                  [](const OutputComparison& c) { return c.result.equal; });
   return equal ? kSuccess : kFailed;
 }
 
+// Of a run that did not end well; says what became of them.
+void Runner::leave_outputs() {
+  if (!arguments_.has_outputs())
+    return;
+  if (!options_.keep_outputs)
+    return say("no output was written; --keep-outputs writes what there is");
+  const auto written = arguments_.write_outputs();
+  outputs_written_ = written.ok();
+  say(written ? "the outputs were written as they were at the end of the run, and not compared"
+              : "no output was written: " + written.error().error.text);
+}
+
+// A real GPU cannot be stopped: there Ctrl-C ends the process.
+void Runner::catch_interrupts() {
+  if (options_.device == "cpu")
+    config_.stop = &cli::catch_interrupts();
+}
+
+// The program cannot go on, and the process ends.
+void Runner::show_host_stop(const MlirStop& stop) {
+  fmt::print(stderr, "{}", stop.text);
+  leave_outputs();
+  if (!json_)
+    return;
+  json_->print({{"file", file_},
+                {"exit_status", stop.exit_status},
+                {"error",
+                 {{"kind", stop.exit_status == kUnsupported ? "unsupported"
+                           : stop.exit_status == kFailed    ? "fault"
+                                                            : "stopped"},
+                  {"message", stop.text}}},
+                {"outputs_written", outputs_written_}});
+}
+
 // A program with host code: it makes its launches itself, and the --arg are its entry's arguments.
 Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
-  if (auto read = arguments_.read_files(); !read)
-    return Unexpected<Stop>{std::move(read).error()};
   auto arguments = arguments_.for_host();
   if (!arguments)
     return Unexpected<Stop>{std::move(arguments).error()};
   uint64_t launches = 0;
   Stats total;
+  catch_interrupts();
   const auto result = run_mlir(text, {.name = file_,
                                       .device = options_.device,
                                       .arch = options_.arch,
@@ -231,10 +276,12 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
                                       .max_memory_bytes = max_memory_bytes_,
                                       .arguments = *std::move(arguments),
                                       .launch = config_,
-                                      .launched = [&](const std::string&, const Report& report) {
-                                        ++launches;
-                                        add(report.stats, total);
-                                      }});
+                                      .launched =
+                                          [&](const std::string&, const Report& report) {
+                                            ++launches;
+                                            add(report.stats, total);
+                                          },
+                                      .stopped = [&](const MlirStop& stop) { show_host_stop(stop); }});
   if (!result)
     return stop(result.error());
   auto status = write_outputs();
@@ -247,9 +294,14 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
                   {"exit_status", *status},
                   {"returned", *result},
                   {"launches", launches},
+                  {"races_checked", false},
+                  {"outputs_written", outputs_written_},
                   {"stats", to_json(total)},
                   {"comparisons", comparisons_to_json()}});
   else
+    fmt::print(stderr, "{}: {} launch{}; races not checked\n", printable(file_), launches,
+               launches == 1 ? "" : "es");
+  if (!json_)
     show_comparisons();
   if (!json_ && options_.stats) {
     fmt::print("launches           {}\n", launches);
@@ -277,6 +329,10 @@ Result<ExitStatus, Stop> Runner::steps() {
   auto text = read_program();
   if (!text)
     return Unexpected<Stop>{std::move(text).error()};
+  if (auto read = arguments_.read_files(); !read)
+    return Unexpected<Stop>{std::move(read).error()};
+  if (auto writable = arguments_.check_outputs(); !writable)
+    return Unexpected<Stop>{std::move(writable).error()};
   if (is_mlir() && options_.grid.empty() && has_host_code(*text))
     return run_whole(*text);
   if (is_mlir()) {
@@ -286,8 +342,6 @@ Result<ExitStatus, Stop> Runner::steps() {
   }
   if (options_.grid.empty() || options_.block.empty())
     return usage("--grid and --block are required: CTAs, and threads of a CTA");
-  if (auto read = arguments_.read_files(); !read)
-    return Unexpected<Stop>{std::move(read).error()};
   const auto device =
       Device::open(options_.device, {.arch = options_.arch, .max_memory_bytes = max_memory_bytes_});
   if (!device)
@@ -306,6 +360,7 @@ Result<ExitStatus, Stop> Runner::steps() {
 
   Progress progress(kernel->name(), uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2]);
   config_.progress = [&](uint64_t done, uint64_t) { progress.update(done); };
+  catch_interrupts();
   const auto report = kernel->launch(config_, *arguments);
   progress.finish();
   if (!report)
@@ -314,6 +369,7 @@ Result<ExitStatus, Stop> Runner::steps() {
 
   ExitStatus status = report->outcome == Outcome::finished      ? kSuccess
                       : report->outcome == Outcome::unsupported ? kUnsupported
+                      : report->outcome == Outcome::stopped     ? static_cast<ExitStatus>(interrupt_status())
                                                                 : kFailed;
   if (report->ok()) {
     const auto compared = write_outputs();
@@ -321,10 +377,12 @@ Result<ExitStatus, Stop> Runner::steps() {
       return compared;
     status = *compared;
   }
+  if (!json_)
+    show_text(*module, *kernel, *device, *report);
+  if (!report->ok())
+    leave_outputs();
   if (json_)
     show_json(*module, *kernel, *device, *report, status);
-  else
-    show_text(*module, *kernel, *device, *report);
   return status;
 }
 
@@ -337,7 +395,7 @@ int Runner::show_stop(const Stop& stop) {
   for (const Message& message : stop.error.messages)
     fmt::print(stderr, "{}", message.rendered);
   if (stop.error.messages.empty())
-    fmt::print(stderr, "lemma: {}\n", stop.error.text);
+    say(stop.error.text);
   if (stop.status == kUsage)
     fmt::print(stderr, "`lemma run --help` says more.\n");
   return stop.status;
@@ -358,8 +416,8 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
   for (const Message& message : module.messages())
     fmt::print(stderr, "{}", message.rendered);
   fmt::print(stderr, "{}", report.rendered);
-  fmt::print(stderr, "{}: {} on {}, {}{}\n", file_, kernel.name(), device.info().name,
-             arithmetic_text(module, device),
+  fmt::print(stderr, "{}: {} on {}, {}{}; races not checked\n", printable(file_), kernel.name(),
+             device.info().name, arithmetic_text(module, device),
              report.used_approximate ? "; approximate instructions ran: not owed to be a GPU's bits" : "");
   show_comparisons();
   if (options_.stats)
@@ -368,7 +426,7 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
 
 void Runner::show_comparisons() const {
   for (const OutputComparison& c : comparisons_)
-    fmt::print(stderr, "{}", render(c.result, c.got, c.want));
+    fmt::print(stderr, "{}", printable_lines(render(c.result, c.got, c.want)));
 }
 
 nlohmann::json Runner::comparisons_to_json() const {
@@ -422,6 +480,8 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
               {"fault", report.fault ? to_json(*report.fault) : json(nullptr)},
               {"uninitialized", {{"count", report.uninitialized_reads}, {"first", json::array()}}},
               {"waiting", json::array()},
+              {"races_checked", false},
+              {"outputs_written", outputs_written_},
               {"warnings", report.warnings},
               {"approximate", report.used_approximate},
               {"stats", to_json(report.stats)},
@@ -465,6 +525,8 @@ Command add_run(CLI::App& parent) {
       ->capture_default_str();
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, time and FLOP/s");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
+  app->add_flag("--keep-outputs", o->keep_outputs,
+                "write the outputs after a fault or Ctrl-C too, as they are");
   app->add_option("--max-instructions", o->max_instructions, "fault when a warp has executed so many")
       ->type_name("N");
   app->add_option(

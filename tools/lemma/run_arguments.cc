@@ -55,6 +55,19 @@ Result<void, Stop> RunArguments::read_files() {
   return {};
 }
 
+bool RunArguments::has_outputs() const {
+  return std::any_of(arguments_.begin(), arguments_.end(),
+                     [](const State& argument) { return is_output(argument.spec); });
+}
+
+Result<void, Stop> RunArguments::check_outputs() const {
+  for (const State& argument : arguments_)
+    if (is_output(argument.spec))
+      if (auto writable = check_writable(argument.spec.out_path); !writable)
+        return usage(std::move(writable).error());
+  return {};
+}
+
 Result<void, Stop> RunArguments::allocate(const Device& device, State& state, size_t position) const {
   const Spec& spec = state.spec;
   const std::string name = fmt::format("arg {} ({})", position, spec.text.substr(0, spec.text.find('=')));
@@ -204,6 +217,7 @@ npy::Array RunArguments::output_array(size_t index) const {
 
 Result<std::vector<OutputComparison>, Stop> RunArguments::write_outputs() const {
   std::vector<OutputComparison> comparisons;
+  FileWriter files;
   npy::Array output;
   std::string output_path;
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -215,8 +229,8 @@ Result<std::vector<OutputComparison>, Stop> RunArguments::write_outputs() const 
         output.data = argument.host;
       else if (auto copied = argument.buffer.copy_to(output.data); !copied)
         return stop(std::move(copied).error());
-      if (auto written = write_array(output_path, output); !written)
-        return usage(std::move(written).error());
+      if (auto added = files.add(output_path, array_file(output_path, output)); !added)
+        return usage(std::move(added).error());
     } else if (argument.spec.kind == SpecKind::expect) {
       npy::Array want = *argument.file;
       if (!is_npy(argument.spec.path) &&
@@ -228,6 +242,8 @@ Result<std::vector<OutputComparison>, Stop> RunArguments::write_outputs() const 
           {output_path, argument.spec.path, compare(output.data, want, argument.spec.tolerance)});
     }
   }
+  if (auto written = files.commit(); !written)
+    return usage(std::move(written).error());
   return comparisons;
 }
 

@@ -3,7 +3,7 @@
 //
 //   RunArguments arguments;
 //   arguments.add("in=a.npy"); ...
-//   arguments.read_files();
+//   arguments.read_files(); arguments.check_outputs();
 //   arguments.for_kernel(device, ...) or arguments.for_host(...); the run; arguments.write_outputs()
 //
 // Tests: tests/cli/, tests/mlir/run/.
@@ -35,6 +35,9 @@ public:
   Result<void, Stop> add(const std::string& text);
   bool empty() const { return arguments_.empty(); }
   Result<void, Stop> read_files();
+  bool has_outputs() const;
+  // Whether all of them could be written now.
+  Result<void, Stop> check_outputs() const;
 
   // The parameters of a kernel that has `parameters` of them; of a gpu.func (`mlir`; else null) there is one
   // option for each argument, which may become several parameters. Memory after the last is there for the
@@ -44,7 +47,7 @@ public:
   // The arguments of a host function, in memory of this object.
   Result<std::vector<MlirArgument>, Stop> for_host();
 
-  // Writes every output, and compares those that an expect follows.
+  // Writes every output, or none, and compares those that an expect follows.
   Result<std::vector<OutputComparison>, Stop> write_outputs() const;
 
 private:

@@ -6,8 +6,10 @@
 #include "command.h"
 #include "files.h"
 #include "json_output.h"
+#include "say.h"
 
 #include "lemma/lemma.h"
+#include "support/printable.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -30,7 +32,7 @@ struct VerifyOptions {
 void show(const std::string& path, const Verification& verification) {
   for (const Message& message : verification.messages)
     fmt::print("{}", message.rendered);
-  fmt::print("{}: {}\n", path, verification.accepted ? "accepted" : "rejected");
+  fmt::print("{}: {}\n", printable(path), verification.accepted ? "accepted" : "rejected");
 }
 
 int run_verify(const VerifyOptions& options) {
@@ -39,7 +41,7 @@ int run_verify(const VerifyOptions& options) {
   for (const std::string& path : options.files) {
     const auto bytes = read_file(path, kMostTextBytes);
     if (!bytes) {
-      fmt::print(stderr, "lemma: {}\n", bytes.error());
+      say(bytes.error());
       return kUsage;
     }
     const Verification verification =

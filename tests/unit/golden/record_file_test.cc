@@ -10,6 +10,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Result<void, std::string> write(const fs::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+  return {};
+}
+
 class RecordFile : public testing::Test {
 protected:
   RecordFile() {
@@ -37,7 +42,7 @@ protected:
 
 TEST_F(RecordFile, ReadsWhatItWrote) {
   add_case(record, c, outputs, 4);
-  ASSERT_TRUE(write_record(directory, "g", record).ok());
+  ASSERT_TRUE(write_record(directory, "g", record, write).ok());
   const auto read = read_record(directory, "g");
   ASSERT_TRUE(read.ok()) << read.error();
   EXPECT_EQ(read->stamp.gpu, "GPU");
@@ -68,7 +73,7 @@ TEST_F(RecordFile, CopiesWithFewerUnits) {
 
 TEST_F(RecordFile, KeepsNothingWhenNotAsked) {
   add_case(record, c, outputs, 0);
-  ASSERT_TRUE(write_record(directory, "g", record).ok());
+  ASSERT_TRUE(write_record(directory, "g", record, write).ok());
   EXPECT_FALSE(fs::exists(directory / "g.bin.zst"));
   const auto read = read_record(directory, "g");
   ASSERT_TRUE(read.ok());
@@ -78,7 +83,7 @@ TEST_F(RecordFile, KeepsNothingWhenNotAsked) {
 TEST_F(RecordFile, SaysWhatIsWrong) {
   EXPECT_NE(read_record(directory, "g").error().find("cannot read"), std::string::npos);
   add_case(record, c, outputs, 4);
-  ASSERT_TRUE(write_record(directory, "g", record).ok());
+  ASSERT_TRUE(write_record(directory, "g", record, write).ok());
   std::ofstream(directory / "g.bin.zst") << "no zstd";
   EXPECT_NE(read_record(directory, "g").error().find("g.bin.zst"), std::string::npos);
   std::ofstream(directory / "g.json") << "{\"cases\": {}}";
