@@ -49,9 +49,11 @@ struct TmaCase {
   TensorMap map = {};
   std::string extra = {}; // of the name
   bool store = false;
-  std::string reduction = {}; // "add"
-  uint32_t multicast = 0;     // CTA mask of a cluster of two
-  std::string before = {};    // statements before the copy, which may set %_map0
+  std::string reduction = {};   // "add"
+  uint32_t multicast = 0;       // CTA mask of a cluster of two
+  std::string before = {};      // statements before the copy, which may set %_map0
+  std::vector<int32_t> at = {}; // coordinates of every unit; empty: random ones
+  uint32_t margin_elems = 0;    // of memory after the tensor
 };
 
 uint32_t round_up(uint32_t value, uint32_t of) {
@@ -140,7 +142,7 @@ std::string copy_text(const TmaCase& t) {
 
 Plane tensor_plane(const TmaCase& t, uint32_t units) {
   const uint32_t element = layout::element_bytes(t.map.type);
-  const auto elements = static_cast<uint32_t>((tensor_bytes(t.map) + element - 1) / element);
+  const auto elements = static_cast<uint32_t>((tensor_bytes(t.map) + element - 1) / element) + t.margin_elems;
   return {.name = "tensor",
           .type = named(t.map.type).type,
           .element_bytes = element,
@@ -250,9 +252,9 @@ Case make_case(const TmaCase& t) {
                                    static_cast<int64_t>(t.map.dims[d]) - 1);
         if (d == 0)
           at = at / align * align;
-        inputs.set(0, unit * 8 + d, static_cast<uint32_t>(at));
+        inputs.set(0, unit * 8 + d, static_cast<uint32_t>(t.at.empty() ? at : t.at[d]));
       }
-    for (uint32_t unit = 0; t.map.im2col && unit < units; ++unit)
+    for (uint32_t unit = 0; t.map.im2col && t.at.empty() && unit < units; ++unit)
       for (size_t s = 0; s + 2 < t.map.dims.size(); ++s) {
         const auto& im2col = *t.map.im2col;
         // Positions within the bounding box, offsets within its margin.
@@ -397,6 +399,108 @@ void add_stores(std::vector<Case>& cases) {
                                  .reduction = operation}));
 }
 
+// Tensors whose rows end inside a unit of 16 bytes, and boxes over that end. A load takes elements, a store
+// and a reduction whole units.
+void add_row_ends(std::vector<Case>& cases) {
+  const auto add = [&](TmaCase t) { cases.push_back(make_case(t)); };
+  // One element more than whole units, or one less.
+  const auto elements = [](TensorType type, bool more) {
+    const uint64_t unit = std::max<uint64_t>(16 / layout::element_bytes(type), 2);
+    return more ? 4 * unit + 1 : 5 * unit - 1;
+  };
+  const auto row = [](TensorType type, uint32_t bytes) { return bytes / layout::element_bytes(type); };
+  for (const NamedType& type : kTypes)
+    for (const bool more : {true, false})
+      for (const TensorSwizzle swizzle : {TensorSwizzle::none, TensorSwizzle::b128}) {
+        if (!more && layout::element_bytes(type.tensor) == 8)
+          continue; // the same tensor
+        TmaCase t{
+            .map = tiled(type.tensor, {elements(type.tensor, more), 9}, {row(type.tensor, 32), 8}, swizzle),
+            .extra = more ? ".row end" : ".row end less",
+            .at = {static_cast<int32_t>(row(type.tensor, 64)), 3}};
+        t.map.oob_fill = layout::is_floating(type.tensor) && more ? TensorFill::nan : TensorFill::zeros;
+        add(t);
+        t.store = true;
+        t.map.oob_fill = TensorFill::zeros;
+        add(t);
+      }
+  for (const auto& [type, operations] : {std::pair{TensorType::u32, std::vector{"add", "inc", "xor"}},
+                                         {TensorType::s32, {"min"}},
+                                         {TensorType::u64, {"add", "max", "or"}},
+                                         {TensorType::s64, {"min"}},
+                                         {TensorType::f16, {"add", "max"}},
+                                         {TensorType::bf16, {"add", "min"}},
+                                         {TensorType::f32, {"add"}},
+                                         {TensorType::f32_ftz, {"add"}},
+                                         {TensorType::tf32, {"add"}},
+                                         {TensorType::f64, {"add"}}})
+    for (const char* operation : operations)
+      for (const TensorSwizzle swizzle : {TensorSwizzle::none, TensorSwizzle::b64})
+        add({.map = tiled(type, {elements(type, true), 9}, {row(type, 64), 4}, swizzle),
+             .extra = ".row end",
+             .store = true,
+             .reduction = operation,
+             .at = {static_cast<int32_t>(row(type, 32)), 6}});
+  // Rows that follow each other as closely as they may; a tensor that is one row; every rank.
+  TmaCase tight{.map = tiled(TensorType::u8, {77, 19}, {48, 8}), .extra = ".row end tight", .store = true};
+  tight.map.strides_bytes = {80};
+  tight.at = {48, 5};
+  add(tight);
+  add({.map = tiled(TensorType::u8, {77}, {64}),
+       .extra = ".row end",
+       .store = true,
+       .at = {48},
+       .margin_elems = 40});
+  const std::vector<uint64_t> dims{45, 5, 4, 4, 3};
+  const std::vector<uint32_t> box{16, 3, 2, 2, 2};
+  for (size_t rank = 3; rank <= 5; ++rank) {
+    const auto count = static_cast<long>(rank);
+    TmaCase t{.map = tiled(TensorType::bf16, {dims.begin(), dims.begin() + count},
+                           {box.begin(), box.begin() + count}),
+              .extra = ".row end",
+              .store = true,
+              .at = {40, 1, 3, 0, 2}};
+    add(t);
+    t.reduction = "add";
+    add(t);
+  }
+  for (size_t spatial = 1; spatial <= 3; ++spatial)
+    for (const TensorSwizzle swizzle : {TensorSwizzle::none, TensorSwizzle::b64}) {
+      TmaCase t{.map = im2col(TensorType::f16, spatial, 32, 24, 0, swizzle),
+                .extra = ".row end",
+                .at = {32, 0, 0, 0, 0}};
+      t.map.dims[0] = 45;
+      set_strides(t.map);
+      add(t);
+      t.store = true;
+      add(t);
+      t.reduction = "add";
+      add(t);
+    }
+}
+
+// Statements that lay 128 bytes out in shared memory, word %_v of each thread, let the first thread change
+// them, and copy them to global memory as the map of the copy.
+std::string with_copy_of_map(const std::string& word, const std::string& change) {
+  return fmt::format(R"(  .reg .b32 %_m;
+  .reg .b64 %_g;
+{}  mov.u32 %_m, copy;
+  mad.lo.u32 %_m, %_t, 4, %_m;
+  st.shared.b32 [%_m], %_v;
+  bar.warp.sync -1;
+  @!%_first bra REPLACED;
+  {}
+REPLACED:
+  bar.warp.sync -1;
+  mad.wide.u32 %_new, %_c, 128, %_new;
+  mov.u32 %_m, copy;
+  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%_new], [%_m], 128;
+  cvta.global.u64 %_map0, %_new;
+  fence.proxy.tensormap::generic.acquire.gpu [%_map0], 128;
+)",
+                     word, change);
+}
+
 // Each field of a map changed in shared memory; the copy then uses the changed one in global memory.
 void add_replacements(std::vector<Case>& cases) {
   const struct {
@@ -417,27 +521,63 @@ void add_replacements(std::vector<Case>& cases) {
   };
   for (const auto& [name, statement] : fields) {
     TmaCase t{.map = tiled(TensorType::f16, {48, 30}, {16, 8}), .extra = fmt::format(".replace {}", name)};
-    t.before = fmt::format(R"(  .reg .b32 %_m;
-  .reg .b64 %_g;
-  mad.wide.u32 %_q, %_t, 4, %_map0;
-  ld.b32 %_v, [%_q];
-  mov.u32 %_m, copy;
-  mad.lo.u32 %_m, %_t, 4, %_m;
-  st.shared.b32 [%_m], %_v;
-  bar.warp.sync -1;
-  @!%_first bra REPLACED;
-  {}
-REPLACED:
-  bar.warp.sync -1;
-  mad.wide.u32 %_new, %_c, 128, %_new;
-  mov.u32 %_m, copy;
-  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%_new], [%_m], 128;
-  cvta.global.u64 %_map0, %_new;
-  fence.proxy.tensormap::generic.acquire.gpu [%_map0], 128;
-)",
-                           statement);
+    t.before = with_copy_of_map("  mad.wide.u32 %_q, %_t, 4, %_map0;\n  ld.b32 %_v, [%_q];\n", statement);
     cases.push_back(make_case(t));
   }
+}
+
+// Maps that a kernel makes out of zeros, field by field.
+void add_made_maps(std::vector<Case>& cases) {
+  // Of tensormap.replace; the driver's numbers are others.
+  const std::pair<TensorType, int> types[] = {
+      {TensorType::u8, 0},       {TensorType::u16, 1}, {TensorType::u32, 2},   {TensorType::s32, 3},
+      {TensorType::u64, 4},      {TensorType::s64, 5}, {TensorType::f16, 6},   {TensorType::f32, 7},
+      {TensorType::f32_ftz, 8},  {TensorType::f64, 9}, {TensorType::bf16, 10}, {TensorType::tf32, 11},
+      {TensorType::tf32_ftz, 12}};
+  const auto add = [&](TmaCase t, int type) {
+    t.extra = ".made";
+    // Where make_case() has the tensor: after the coordinates.
+    std::string text =
+        fmt::format("  add.u64 %_q, %_in, {};\n  cvta.global.u64 %_q, %_q;\n", round_up(kLoads * 8 * 4, 256));
+    const auto replace = [&](const char* field, const std::string& operands, int bits = 32) {
+      text += fmt::format("  tensormap.replace.tile.{}.shared::cta.b1024.b{} [copy], {};\n", field, bits,
+                          operands);
+    };
+    replace("global_address", "%_q", 64);
+    replace("rank", std::to_string(t.map.dims.size() - 1));
+    for (size_t d = 0; d < t.map.dims.size(); ++d) {
+      replace("box_dim", fmt::format("{}, {}", d, t.map.box[d]));
+      replace("global_dim", fmt::format("{}, {}", d, t.map.dims[d]));
+      replace("element_stride",
+              fmt::format("{}, {}", d, t.map.element_strides.empty() ? 1 : t.map.element_strides[d]));
+      if (d > 0)
+        replace("global_stride", fmt::format("{}, {}", d - 1, t.map.strides_bytes[d - 1]), 64);
+    }
+    replace("elemtype", std::to_string(type));
+    replace("interleave_layout", std::to_string(static_cast<int>(t.map.interleave)));
+    replace("swizzle_mode", std::to_string(static_cast<int>(t.map.swizzle)));
+    replace("fill_mode", std::to_string(static_cast<int>(t.map.oob_fill)));
+    t.before = with_copy_of_map("  mov.u32 %_v, 0;\n", text);
+    cases.push_back(make_case(t));
+  };
+  for (const auto& [type, number] : types)
+    add({.map = tiled(type, {96 / layout::element_bytes(type), 30}, {32 / layout::element_bytes(type), 8})},
+        number);
+  const std::vector<uint64_t> dims{40, 9, 7, 5, 4};
+  const std::vector<uint32_t> box{16, 4, 3, 2, 2};
+  for (size_t rank = 1; rank <= 5; ++rank)
+    add({.map = tiled(TensorType::bf16, {dims.begin(), dims.begin() + static_cast<long>(rank)},
+                      {box.begin(), box.begin() + static_cast<long>(rank)},
+                      static_cast<TensorSwizzle>(rank % 4))},
+        10);
+  TmaCase steps{.map = tiled(TensorType::f16, {48, 21, 11}, {16, 9, 5}, TensorSwizzle::b64)};
+  steps.map.element_strides = {1, 3, 2};
+  steps.map.oob_fill = TensorFill::nan;
+  add(steps, 6);
+  TmaCase interleaved{.map = tiled(TensorType::bf16, {10, 9, 7}, {8, 4, 3}, TensorSwizzle::b32)};
+  interleaved.map.interleave = TensorInterleave::b32;
+  set_strides(interleaved.map);
+  add(interleaved, 10);
 }
 
 // Interleaved tensors: pixels of 16 or 32 bytes, slices of channels as the last dimension but one.
@@ -493,7 +633,9 @@ std::vector<Case> tma_cases(std::string_view) {
   add_loads(cases);
   add_im2col(cases);
   add_stores(cases);
+  add_row_ends(cases);
   add_replacements(cases);
+  add_made_maps(cases);
   add_interleaved(cases);
   add_interleaved_im2col(cases);
   return cases;
