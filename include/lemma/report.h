@@ -95,8 +95,9 @@ struct Report {
   std::vector<UninitializedRead> uninitialized; // the first ten instructions
   uint64_t uninitialized_reads = 0;             // all of them
   std::vector<std::string> warnings;
-  // An .approx instruction ran: within the ISA's error bound, but not owed to be the hardware's bits.
-  bool used_approximate = false;
+  // An approximate function (.approx, .full) ran on a machine whose bits have not been measured: they are assumed to be
+  // those of sm_90.
+  bool assumed_approximate = false;
   std::string arithmetic; // the machine whose bits these are: "sm_90"
   std::string device;     // "virtual GPU", "NVIDIA H200"
   Stats stats;

@@ -31,7 +31,8 @@ struct OpcodeFamily {
   Opcode opcode;
   Family family;
 };
-// Opcodes whose operands are registers and whose results the ISA (or IEEE 754) defines to the bit.
+// Opcodes whose operands are registers. The ISA, IEEE 754 or, of the approximate functions, the hardware
+// defines their results to the bit.
 constexpr OpcodeFamily kOpcodes[] = {
     {Opcode::add, Family::arithmetic},   {Opcode::sub, Family::arithmetic},
     {Opcode::mul, Family::arithmetic},   {Opcode::mad, Family::arithmetic},
@@ -40,6 +41,9 @@ constexpr OpcodeFamily kOpcodes[] = {
     {Opcode::min, Family::arithmetic},   {Opcode::max, Family::arithmetic},
     {Opcode::rcp, Family::arithmetic},   {Opcode::sqrt, Family::arithmetic},
     {Opcode::testp, Family::arithmetic}, {Opcode::copysign, Family::arithmetic},
+    {Opcode::rsqrt, Family::arithmetic}, {Opcode::sin, Family::arithmetic},
+    {Opcode::cos, Family::arithmetic},   {Opcode::lg2, Family::arithmetic},
+    {Opcode::ex2, Family::arithmetic},   {Opcode::tanh, Family::arithmetic},
     {Opcode::mul24, Family::integer},    {Opcode::mad24, Family::integer},
     {Opcode::sad, Family::integer},      {Opcode::rem, Family::integer},
     {Opcode::popc, Family::integer},     {Opcode::clz, Family::integer},
@@ -403,15 +407,11 @@ std::string_view group_of(Family family, Type first_type) {
   }
 }
 
-bool approximate(Qual qual) {
-  return qual == Qual::approx || qual == Qual::full;
-}
-
 bool made_here(const Form& form) {
   if (!on_golden_target(form))
     return false;
   for (const isa::Slot& slot : form.slots)
-    if (slot.group < 0 && slot.quals.size() == 1 && (approximate(slot.quals[0]) || slot.quals[0] == Qual::cc))
+    if (slot.group < 0 && slot.quals.size() == 1 && slot.quals[0] == Qual::cc)
       return false;
   return true;
 }
@@ -442,7 +442,7 @@ std::vector<Spelling> exact_spellings() {
   std::vector<Spelling> spellings;
   for (const Form& form : isa::forms())
     if (family_of(form.opcode) && made_here(form))
-      for (Spelling& s : spellings_of(form, [](Qual qual) { return !approximate(qual); }))
+      for (Spelling& s : spellings_of(form))
         if (!refused(s))
           spellings.push_back(std::move(s));
   return spellings;

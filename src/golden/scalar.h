@@ -1,8 +1,7 @@
-// Cases of the scalar instructions, made from the instruction forms: every spelling that sm_90a has, is
-// exactly defined and works on registers, with every class of operands.
+// Cases of the scalar instructions, made from the instruction forms: every spelling that sm_90a has and that
+// works on registers, the approximate functions too, with every class of operands.
 //
-// Not here: approximate functions (.approx, .full and kin), whose last bits the PTX ISA leaves open; carry
-// chains (carry.h); whatever touches memory or other lanes.
+// Not here: carry chains (carry.h); whatever touches memory or other lanes.
 //
 // Tests: tests/unit/golden/ (every opcode is covered here, elsewhere, or named as not recorded),
 // tests/golden/.

@@ -3,6 +3,7 @@
 // Tests: tests/unit/runtime/api_test.cc, tests/cli/.
 #include "layout/tensor_map.h"
 #include "numeric/dot.h"
+#include "numeric/mufu.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 #include "runtime/report_text.h"
@@ -216,7 +217,6 @@ Report to_report(vgpu::LaunchReport&& from, bool stopped) {
                                     .count = read.count});
   report.uninitialized_reads = from.uninitialized_reads;
   report.warnings = std::move(from.warnings);
-  report.used_approximate = from.used_approximate;
   report.stats = {.warp_instructions = from.stats.warp_instructions,
                   .lane_instructions = from.stats.lane_instructions,
                   .matrix_flops = from.stats.matrix_flops,
@@ -256,7 +256,9 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
     return failure(ErrorKind::invalid_argument, std::move(wrong));
   vgpu::Stop stop{.request = config.stop};
   vgpu::LaunchReport ran = vgpu::run_launch(*program_, *entry, device_->memory, launch, limits, &stop);
+  const bool approximate = ran.used_approximate;
   Report report = to_report(std::move(ran), stop.stopped);
+  report.assumed_approximate = approximate && !numeric::mufu_is_measured(program_->arch().sm);
   report.device = device_->info.name;
   return report;
 }

@@ -96,7 +96,7 @@ struct LaunchReport {
   uint64_t uninitialized_reads = 0;
   std::vector<std::string> warnings; // e.g. an approximate function's note, printed once
   LaunchStats stats;
-  bool used_approximate = false; // an .approx instruction ran: bits are not owed to be the hardware's
+  bool used_approximate = false; // an approximate function (.approx, .full) ran
   bool ok() const { return fault.kind == FaultKind::none; }
 };
 

@@ -418,7 +418,7 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
   fmt::print(stderr, "{}", report.rendered);
   fmt::print(stderr, "{}: {} on {}, {}{}; races not checked\n", printable(file_), kernel.name(),
              device.info().name, arithmetic_text(module, device),
-             report.used_approximate ? "; approximate instructions ran: not owed to be a GPU's bits" : "");
+             report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "");
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
@@ -483,7 +483,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
               {"races_checked", false},
               {"outputs_written", outputs_written_},
               {"warnings", report.warnings},
-              {"approximate", report.used_approximate},
+              {"approximate_assumed", report.assumed_approximate},
               {"stats", to_json(report.stats)},
               {"diagnostics", to_json(module.messages())},
               {"comparisons", comparisons_to_json()}};

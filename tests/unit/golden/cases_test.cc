@@ -134,19 +134,10 @@ struct NotRecorded {
   const char* spelling; // an opcode, or the beginning of a form's syntax
   const char* reason;
 };
-constexpr const char* kApproximate = "approximate: the PTX ISA leaves its last bits open";
 constexpr const char* kNothingStored = "has no result that is the same on every machine";
 constexpr const char* kLater = "the virtual GPU does not execute it yet";
 constexpr const char* kOld = "the assembler refuses it for sm_70 and up";
 constexpr NotRecorded kNotRecorded[] = {
-    {"sin", kApproximate},
-    {"cos", kApproximate},
-    {"lg2", kApproximate},
-    {"ex2", kApproximate},
-    {"tanh", kApproximate},
-    {"rsqrt", kApproximate},
-    {"rcp.approx", kApproximate},
-    {"div.full", kApproximate},
     {"brkpt", kNothingStored},
     {"trap", kNothingStored},
     {"nanosleep", kNothingStored},

@@ -1,0 +1,114 @@
+// See mufu.h; the functions stand in mufu_lanes.inc.
+#include "numeric/mufu.h"
+
+#include "numeric/dot_levels.h"
+
+#include <array>
+
+namespace lemma::numeric {
+namespace {
+
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using i32 = int32_t;
+using i64 = int64_t;
+
+// The coefficients by row. `rows` holds three numbers a row.
+template <size_t kRows>
+struct Table {
+  i32 c0[kRows], c1[kRows], c2[kRows];
+  constexpr explicit Table(const i32 (&rows)[3 * kRows]) : c0{}, c1{}, c2{} {
+    for (size_t i = 0; i < kRows; ++i) {
+      c0[i] = rows[3 * i];
+      c1[i] = rows[3 * i + 1];
+      c2[i] = rows[3 * i + 2];
+    }
+  }
+};
+constexpr Table<128> kRcpTable({
+#include "numeric/mufu/rcp.inc"
+});
+constexpr Table<128> kRsqrtTable({
+#include "numeric/mufu/rsq.inc"
+});
+constexpr Table<128> kSqrtTable({
+#include "numeric/mufu/sqrt.inc"
+});
+constexpr Table<64> kEx2Table({
+#include "numeric/mufu/ex2.inc"
+});
+constexpr Table<64> kLg2Table({
+#include "numeric/mufu/lg2.inc"
+});
+constexpr Table<64> kSinTable({
+#include "numeric/mufu/sin.inc"
+});
+constexpr Table<51> kTanhTable({
+#include "numeric/mufu/tanh.inc"
+});
+// Of the binades from 2^-8 on: each has 2^bits segments.
+constexpr u32 kTanhSegmentBits[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};
+constexpr std::array<u32, 11> kTanhFirstRow = [] {
+  std::array<u32, 11> rows{};
+  for (size_t i = 1; i < rows.size(); ++i)
+    rows[i] = rows[i - 1] + (1u << kTanhSegmentBits[i - 1]);
+  return rows;
+}();
+
+static_assert(kTanhFirstRow.back() + (1u << kTanhSegmentBits[10]) == std::size(kTanhTable.c0));
+
+using Loop = void (*)(const void* a, const void* b, void* d, size_t count);
+
+namespace baseline {
+#include "numeric/mufu_lanes.inc"
+}
+
+#ifdef LEMMA_DOT_X86
+#pragma GCC push_options
+LEMMA_DOT_TARGET_AVX2
+namespace avx2 {
+#include "numeric/mufu_lanes.inc"
+}
+#pragma GCC pop_options
+
+#pragma GCC push_options
+LEMMA_DOT_TARGET_AVX512
+namespace avx512 {
+#include "numeric/mufu_lanes.inc"
+}
+#pragma GCC pop_options
+#endif
+
+const Loop* loops_in_force() {
+  using internal::DotLevel;
+  switch (without_integers(internal::dot_level())) {
+#ifdef LEMMA_DOT_X86
+  case DotLevel::avx2:
+    return avx2::kLoops;
+  case DotLevel::avx512:
+    return avx512::kLoops;
+#endif
+  default:
+    return baseline::kLoops;
+  }
+}
+
+} // namespace
+
+void mufu(Mufu form, const void* a, const void* b, void* d, size_t count) {
+  loops_in_force()[static_cast<size_t>(form)](a, b, d, count);
+}
+
+std::string_view to_string(Mufu form) {
+  constexpr std::string_view names[kMufuForms] = {
+      "rcp.approx.f32",   "rcp.approx.ftz.f32",   "sqrt.approx.f32",      "sqrt.approx.ftz.f32",
+      "rsqrt.approx.f32", "rsqrt.approx.ftz.f32", "ex2.approx.f32",       "ex2.approx.ftz.f32",
+      "lg2.approx.f32",   "lg2.approx.ftz.f32",   "sin.approx.f32",       "cos.approx.f32",
+      "tanh.approx.f32",  "ex2.approx.f16",       "ex2.approx.ftz.bf16",  "tanh.approx.f16",
+      "tanh.approx.bf16", "rcp.approx.ftz.f64",   "rsqrt.approx.ftz.f64", "rsqrt.approx.f64",
+      "div.approx.f32",   "div.approx.ftz.f32",   "div.full.f32",         "div.full.ftz.f32"};
+  return names[static_cast<size_t>(form)];
+}
+
+} // namespace lemma::numeric
