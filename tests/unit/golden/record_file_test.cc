@@ -34,7 +34,10 @@ protected:
   }
   ~RecordFile() override { fs::remove_all(directory); }
 
-  const fs::path directory = fs::path(testing::TempDir()) / "record_file_test";
+  // Its own: tests run side by side.
+  const fs::path directory =
+      fs::path(testing::TempDir()) /
+      (std::string("record_file_test.") + testing::UnitTest::GetInstance()->current_test_info()->name());
   Case c;
   std::vector<std::byte> outputs;
   GroupRecord record;
