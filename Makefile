@@ -3,6 +3,9 @@
 #   make build    the command line tool: build/bin/lemma
 #   make demo     the main job: a tensor-core GEMM on the virtual GPU, its bits compared with an H200's
 #   make test     every test; the last line counts them
+#   make test-sanitized  the core's unit tests and quick fuzzing under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make test-long       what takes longer: hostile programs and texts by the million
+#   make coverage        line coverage of src/vgpu by the tests
 #   make bench    the benchmarks, one table
 #   make format   clang-format over the C++ files
 #   make tidy     clang-tidy over the C++ files
@@ -19,7 +22,7 @@ LEMMA_NVGPU ?= AUTO
 export LEMMA_NVGPU
 BUILD := build
 
-.PHONY: build demo test bench format tidy install deps configure clean
+.PHONY: build demo test test-sanitized test-long coverage bench format tidy install deps configure clean
 .DEFAULT_GOAL := build
 
 deps:
@@ -38,6 +41,15 @@ demo: build
 test: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 	@scripts/test.sh $(BUILD) $(TEST_JOBS)
+
+test-sanitized: deps
+	@scripts/test_sanitized.sh $(JOBS) $(TEST_JOBS)
+
+test-long: deps
+	@scripts/test_long.sh $(JOBS)
+
+coverage: deps
+	@scripts/coverage.sh $(JOBS)
 
 bench: deps
 	@cmake --preset default -DLEMMA_BENCH=ON >/dev/null
