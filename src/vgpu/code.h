@@ -44,6 +44,7 @@ enum class Step : uint8_t {
   next,       // go on with the following instruction
   jumped,     // Exec::pc was set
   reschedule, // the set of splits changed, or this one waits; look again for what to run
+  waits,      // the instruction is done, and the split waits at the one after it
   stopped,    // the launch is over: a fault was recorded
 };
 
@@ -99,6 +100,7 @@ struct Code {
   uint32_t passed_bytes = 0;                 // of those, the parameters, which the caller fills
   uint32_t local_bytes = 0;                  // .local variables of one lane
   uint32_t local_align = 16;                 // what they are aligned to
+  bool has_wgmma = false;                    // wgmma.mma_async is among its instructions
   uint32_t shared_bytes = 0;                 // entry: static shared memory of everything reachable
   std::vector<uint32_t> param_offsets;       // in the lane's param area, by ptx::Function::params
   std::vector<uint32_t> return_offsets;      // ptx::Function::returns

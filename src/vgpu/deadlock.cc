@@ -1,6 +1,6 @@
 // The deadlock report. Who could have completed a wait is worked out from what there is when nothing moves
-// any more: for barriers the warps that have not arrived, for an mbarrier its counts and the warps that do
-// not wait at it themselves. Which of them the program meant is not known.
+// any more: for barriers and warpgroups the warps that have not arrived, for an mbarrier its counts and the
+// warps that do not wait at it themselves. Which of them the program meant is not known.
 #include "vgpu/deadlock.h"
 
 #include "vgpu/mbarrier.h"
@@ -85,6 +85,24 @@ void explain_cluster_barrier(const Cluster& cluster, Waiting& waiting) {
   missing.note_in(waiting);
 }
 
+void explain_warpgroup(const Cta& cta, const Warp& warp, Waiting& waiting) {
+  const uint32_t first = warp.index / kWarpsInGroup * kWarpsInGroup;
+  Missing missing;
+  uint32_t arrived = 0;
+  for (uint32_t i = first; i < first + kWarpsInGroup; ++i) {
+    const Warp& other = cta.warps[i];
+    const bool waits = std::any_of(other.splits.begin(), other.splits.end(), [](const Split& split) {
+      return split.state == SplitState::at_warpgroup;
+    });
+    arrived += waits;
+    if (!waits)
+      missing.add(fmt::format("warp {}", i), other);
+  }
+  waiting.reason = fmt::format("the warpgroup of warps {} to {}: {} of {} warps have come", first,
+                               first + kWarpsInGroup - 1, arrived, kWarpsInGroup);
+  missing.note_in(waiting);
+}
+
 void explain_lanes(const Warp& warp, const Split& split, Waiting& waiting) {
   waiting.reason = fmt::format("other lanes of its warp (living lanes 0x{:08x})", warp.live);
   for (const Split& other : warp.splits)
@@ -153,6 +171,9 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
     break;
   case SplitState::at_mbarrier:
     explain_mbarrier(*cta.cluster, split, waiting);
+    break;
+  case SplitState::at_warpgroup:
+    explain_warpgroup(cta, warp, waiting);
     break;
   case SplitState::at_collective:
     explain_lanes(warp, split, waiting);

@@ -2,6 +2,7 @@
 
 #include "vgpu/clock_registers.h"
 #include "vgpu/decoder.h"
+#include "vgpu/deferred_wgmma.h"
 #include "vgpu/flow.h"
 #include "vgpu/written.h"
 
@@ -110,6 +111,8 @@ public:
                         {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
     find_unwritten_reads(code_, flow, order, ranges);
     find_loop_state(code_);
+    if (code_.has_wgmma)
+      find_deferred_wgmma(code_, ranges);
     return std::nullopt;
   }
 

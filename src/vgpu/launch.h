@@ -46,7 +46,8 @@ struct Frame {
   std::byte* data = nullptr;     // 64-byte aligned
   std::vector<LaneMask> written; // by register: lanes that hold a value
   std::vector<Carried> carried;
-  LaneMask carry = 0; // CC.CF: the carry out of a sum, the absence of a borrow of a difference
+  uint64_t activation = 0; // how often it was activated, by any lanes
+  LaneMask carry = 0;      // CC.CF: the carry out of a sum, the absence of a borrow of a difference
 };
 
 struct CallFrame {
@@ -70,9 +71,10 @@ enum class SplitState : uint8_t {
   at_collective, // waits at a warp-wide instruction for other lanes of the warp
   at_barrier,    // waits at a CTA barrier
   at_cluster_barrier,
-  at_mbarrier, // a try_wait waits for a phase to complete
-  polling,     // its loop came round with nothing changed but, perhaps, the clock
-  sleeping,    // nanosleep
+  at_mbarrier,  // a try_wait waits for a phase to complete
+  at_warpgroup, // waits at a wgmma instruction for the other warps of its warpgroup
+  polling,      // its loop came round with nothing changed but, perhaps, the clock
+  sleeping,     // nanosleep
 };
 
 // Virtual time, in ticks of 2 GHz (about an H200's 1.98 GHz). See waiting.h.
@@ -161,6 +163,7 @@ struct Cta {
   std::array<Barrier, 16> barriers{};
   std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
   uint32_t next_warp = 0;                 // round robin
+  std::vector<Warpgroup> warpgroups;      // the complete ones
   WgmmaChecks wgmma_checks;
   MemoryShare taken; // for shared memory and what is kept beside it
 

@@ -388,6 +388,9 @@ private:
     cta.barriers.fill({});
     cta.mbarriers.clear();
     cta.warps.resize(warps);
+    cta.warpgroups.clear();
+    cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
+    cta.wgmma_checks = {};
     cta.next_warp = static_cast<uint32_t>(
         launch_.config.seed ? mix(launch_.config.seed ^ mix(cta.linear_id)) % cta.warps.size() : 0);
     const uint64_t warps_key = poison_key(launch_.config.seed, Poisoned::warp, cta.linear_id);

@@ -97,6 +97,7 @@ Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes
   }
   for (auto& frame : warp.frames[depth])
     if (frame->code == &code) {
+      ++frame->activation;
       for (LaneMask& written : frame->written)
         written &= ~lanes;
       if (lanes == kAllLanes)
@@ -369,7 +370,7 @@ void WarpRunner::execute(uint64_t budget) {
     step = Step::next;
     if (active || in.always_run) {
       step = in.handler(x, in);
-      if (in.marks_written && step == Step::next)
+      if (in.marks_written && (step == Step::next || step == Step::waits))
         mark_written(in);
     }
     if (step == Step::next)

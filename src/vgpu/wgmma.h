@@ -1,36 +1,113 @@
-// wgmma operations of a warp that are in flight.
+// The wgmma operations of a warpgroup that are in flight.
 //
-// AsyncMode::late: an operation runs when the warp waits for its group. Until then its accumulators, and A in
-// registers, are in flight: what it works on is `view`, the registers as they were at the last wgmma.fence
-// with the results of earlier operations in it, and the warp's own registers keep what they held. A program
-// that reads an accumulator too early, or does not fence what it wrote, gets other bits.
+// An operation is one of the whole warpgroup. Each warp numbers those it issues, and what the four warps
+// issue under one number is one operation: it can execute once all four have. Shared memory is read when it
+// executes. At the commit_group of an operation the warps wait for each other, so that whoever has passed it
+// knows that the operation is under way in all four; measured on an H200, where a warp that is late at the
+// fence, the operation or the commit_group holds the others at their commit_group until it has come there.
 //
-// AsyncMode::eager: nothing is ever in flight.
+// AsyncMode::eager: an operation executes when the fourth warp issues it, on the registers themselves; A from
+// registers is taken when each warp issues its part. A warp that could touch its accumulators before it meets
+// the others at the commit_group meets them at the operation already (deferred_wgmma.h), and so no warp ever
+// finds an operation of its own that has not executed, nor leaves the function whose registers one works on.
+//
+// AsyncMode::late: an operation executes when the first warp waits for its group. Until a warp waits itself,
+// its accumulators, and A in registers, are in flight: what the operation works on is a view, the registers
+// as they were at the last wgmma.fence with the results of earlier operations in it, and the warp's own
+// registers keep what they held. A program that reads an accumulator too early, or does not fence what it
+// wrote, gets other bits. A view is of one activation of a function; accumulators of one that has returned
+// are a fault when their group is waited for.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions": wgmma.fence, commit_group, wait_group.
-// Tests: tests/unit/vgpu/wgmma_test.cc.
+// Tests: tests/unit/vgpu/wgmma_test.cc, wgmma_group_test.cc.
 #pragma once
+
+#include "support/memory_budget.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <vector>
 
 namespace lemma::vgpu {
 
+struct Code;
 struct DecodedInst;
 struct Frame;
 
+inline constexpr uint32_t kWarpsInGroup = 4;
+
+// Registers of a warp as wgmma sees them.
+struct WgmmaView {
+  const Frame* frame = nullptr; // whose: in this activation
+  uint64_t activation = 0;
+  std::vector<std::byte> registers; // as Frame::data
+  MemoryShare taken;                // for them
+};
+
 struct WgmmaOperation {
+  const Code* code = nullptr;
   const DecodedInst* instruction = nullptr;
+  uint32_t first_warp = 0;   // to issue it; its index in the CTA
+  uint32_t issued = 0;       // warps that have
   uint64_t a_descriptor = 0; // 0: A is in registers
   uint64_t b_descriptor = 0;
   bool accumulates = false; // scale-d
+
+  // What each warp gives, as the frame of its function: the frame itself, or a view of it.
+  struct Part {
+    std::byte* frame = nullptr;
+    std::shared_ptr<WgmmaView> view;
+    std::byte* registers() const { return view ? view->registers.data() : frame; }
+  };
+  std::array<Part, kWarpsInGroup> parts;
+  // What was taken from registers: A in rows, and the columns that a sparse one meets. By warp.
+  std::vector<std::byte> a;
+  std::vector<uint8_t> a_index;
 };
 
-// Matrices that were found to lie in written shared memory, so that loops check each once and the warps of a
-// CTA share what they find: memory keeps its size, and what is written stays written.
+// Where the warps of a group wait for each other.
+struct WgmmaMeeting {
+  const Code* code = nullptr; // of the first warp to come
+  const DecodedInst* instruction = nullptr;
+  uint32_t first_warp = 0;
+  uint32_t arrived = 0; // warps; 0: there is none
+  uint64_t issued = 0;  // operations, by each warp
+};
+
+// setmaxnreg: all four warps execute one before any executes the next.
+struct RegisterRequest {
+  const Code* code = nullptr; // of the first warp to come
+  const DecodedInst* instruction = nullptr;
+  uint32_t first_warp = 0;
+  uint32_t warps = 0; // bit i: warp i of the group has executed it; 0: there is none
+};
+
+struct Warpgroup {
+  std::deque<WgmmaOperation> operations;
+  uint64_t first = 0;    // number of the first of `operations`
+  uint64_t executed = 0; // operations of lower numbers have
+  WgmmaMeeting meeting;
+  RegisterRequest register_request;
+
+  WgmmaOperation& operation(uint64_t number) { return operations[number - first]; }
+};
+
+// What a warp has in flight. Numbers are those of its warpgroup's operations.
+struct WgmmaState {
+  uint64_t issued = 0;    // operations
+  uint64_t committed = 0; // ... that are in a group
+  // AsyncMode::late:
+  uint64_t complete = 0;                         // operations whose results are in the registers
+  std::vector<uint64_t> groups;                  // where each ends, oldest first
+  std::vector<std::shared_ptr<WgmmaView>> views; // one of a frame
+};
+
+// Matrices that were found to lie in written shared memory, so that loops check each once and the warpgroups
+// of a CTA share what they find: memory keeps its size, and what is written stays written.
 class WgmmaChecks {
 public:
   struct Matrix {
@@ -56,15 +133,6 @@ private:
   }
   std::array<Matrix, kSets * kWays> found_{};
   size_t next_ = 0; // way to give up
-};
-
-struct WgmmaState {
-  const Frame* frame = nullptr; // whose registers `view` shows
-  std::vector<std::byte> view;  // as the frame's data; empty: no wgmma.fence yet
-  std::vector<WgmmaOperation> open;
-  std::vector<std::vector<WgmmaOperation>> committed; // groups, oldest first
-
-  bool in_flight() const { return !open.empty() || !committed.empty(); }
 };
 
 } // namespace lemma::vgpu

@@ -7,15 +7,20 @@
 // here. All CTAs of a cluster run on one host thread, which orders memory more than .release and .acquire
 // ask.
 //
-// Registers are not a resource here, so setmaxnreg has no effect. There is one grid at a time, so
+// Registers are not a resource here, so setmaxnreg has no effect; warps of a warpgroup that are seen to
+// disagree about it are a fault. There is one grid at a time, so
 // griddepcontrol.wait has nothing to wait for.
 //
 // Loads, stores and atomics on shared::cluster are those of memory.cc and atomic.cc; access.cc finds the CTA.
 //
 // PTX ISA: "mapa", "getctarank", "barrier.cluster", "setmaxnreg", "griddepcontrol", "pmevent".
-// Tests: tests/unit/vgpu/cluster_test.cc, tests/golden/*/cluster.json, tests/programs/cluster_histogram.
+// Tests: tests/unit/vgpu/cluster_test.cc, wgmma_group_test.cc, tests/golden/*/cluster.json,
+// tests/programs/cluster_histogram.
 #include "vgpu/decoder.h"
+#include "vgpu/place.h"
 #include "vgpu/warp.h"
+
+#include <fmt/format.h>
 
 #include <bit>
 #include <utility>
@@ -130,13 +135,36 @@ bool select_cluster_barrier(Decoder& d, const ptx::Instruction& instruction, Dec
 
 // --- what the machine is told
 
-// .sync.aligned: the whole warp executes it.
+// .sync.aligned: the whole warp executes it, and every warp of the warpgroup before any executes the next.
 Step run_setmaxnreg(Exec& x, const DecodedInst& in) {
-  return x.converge_all(in) ? Step::next : Step::reschedule;
+  if (!x.converge_all(in))
+    return Step::reschedule;
+  const uint32_t group = x.warp->index / kWarpsInGroup, warp = 1u << x.warp->index % kWarpsInGroup;
+  if (group >= x.cta->warpgroups.size())
+    return Step::next;
+  RegisterRequest& request = x.cta->warpgroups[group].register_request;
+  if (request.warps == 0)
+    request = {.code = x.code, .instruction = &in, .first_warp = x.warp->index, .warps = 0};
+  const auto line = [&] { return place_of(*request.code, *request.instruction).ptx_line; };
+  if (request.warps & warp)
+    return x.fault(in, FaultKind::illegal_instruction,
+                   fmt::format("warp {} executes another setmaxnreg before all warps of its warpgroup have "
+                               "executed the one at line {} (undefined behaviour)",
+                               x.warp->index, line()));
+  if (request.instruction->imm != in.imm)
+    return x.fault(in, FaultKind::illegal_instruction,
+                   fmt::format("warps {} and {} of a warpgroup execute different setmaxnreg, for {} and {} "
+                               "registers, the former at line {} (undefined behaviour)",
+                               request.first_warp, x.warp->index, request.instruction->imm, in.imm, line()));
+  request.warps |= warp;
+  if (request.warps == (1u << kWarpsInGroup) - 1)
+    request.warps = 0;
+  return Step::next;
 }
 
-bool select_setmaxnreg(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
+bool select_setmaxnreg(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   in.handler = run_setmaxnreg;
+  in.imm = static_cast<int64_t>(instruction.operands[0].bits);
   d.set_operands(in, {}, {});
   return true;
 }

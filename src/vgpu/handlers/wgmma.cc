@@ -1,22 +1,26 @@
-// wgmma.mma_async, wgmma.fence, wgmma.commit_group, wgmma.wait_group.
+// wgmma.mma_async: what each warp of a warpgroup issues, and what the operation of the four computes. Here
+// the selectors of wgmma.fence, commit_group and wait_group are, too.
 //
-// The four warps of a warpgroup issue on their own: each computes its 16 rows of D from its rows of A and all
-// of B, as its own instructions come along. What the ISA leaves undefined and can be seen by one warp is a
-// fault: a warpgroup or a warp that is not complete, lanes that disagree about a descriptor or scale-d, a
-// matrix outside the CTA's shared memory.
+// What the ISA leaves undefined and can be seen is a fault: a warpgroup or a warp that is not complete, lanes
+// or warps that disagree about the instruction, a descriptor or scale-d, a matrix outside the CTA's shared
+// memory.
 //
-// Not here: how A and B come from shared memory (wgmma_matrices.h), the arithmetic (numeric/dot.h), what
-// sparse metadata says (matrix_sparse.h).
+// Not here: how the warps wait for each other and for operations (wgmma_groups.h), how A and B come from
+// shared memory (wgmma_matrices.h), the arithmetic (numeric/dot.h), what sparse metadata says
+// (matrix_sparse.h).
 //
-// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc; recorded
-// hardware bits: tests/golden, group wgmma.
+// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc,
+// wgmma_group_test.cc; recorded hardware bits: tests/golden, group wgmma.
 #include "isa/catalogue.h"
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
+#include "vgpu/deferred_wgmma.h"
 #include "vgpu/handlers/matrix_sparse.h"
+#include "vgpu/handlers/wgmma_groups.h"
 #include "vgpu/handlers/wgmma_matrices.h"
 #include "vgpu/matrix_model.h"
+#include "vgpu/place.h"
 
 #include <fmt/format.h>
 
@@ -34,8 +38,8 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::OperandKind;
 
-constexpr uint32_t kWarpsInGroup = 4;
-constexpr int kRows = 16;          // of A and D that a warp has
+constexpr int kWarpRows = 16;      // of A and D that a warp has
+constexpr int kRows = 64;          // ... and a warpgroup
 constexpr uint32_t kRowBytes = 32; // of A as it is stored, and of B: K elements
 constexpr int kMaxColumns = 256;
 constexpr int kARegisters = 4;
@@ -49,7 +53,7 @@ struct WgmmaPlan {
   std::optional<SparseIndex> sparse; // A is; its metadata is the source between B's descriptor and scale-d
   // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
   int b_source = 1, scale_source = 2;
-  uint64_t flops = 0; // of a warp
+  uint64_t flops = 0;
 };
 
 const WgmmaPlan& plan_of(const DecodedInst& in) {
@@ -61,87 +65,46 @@ const WgmmaPlan& plan_of(const DecodedInst& in) {
 // A register has 8 rows of 16 bytes: lane l has 4 bytes of row l / 4. Registers come in pairs, for rows 0-7
 // and 8-15 of one or two (`in_turn`) times 16 bytes; pair after pair along the rows.
 
-// blocks [row / 8][16 bytes of a row], as numeric::DotTile has them.
-void find_blocks(const Slot* slots, int count, int in_turn, std::byte* registers, std::byte** blocks) {
+// blocks [row / 8][16 bytes of a row], as numeric::DotTile has them. `bases`: the frame, and constants.
+void find_blocks(const Slot* slots, int count, int in_turn, std::byte* const* bases, std::byte** blocks) {
   for (int i = 0; i < count; ++i) {
     const int half = i / in_turn % 2, column = i / (2 * in_turn) * in_turn + i % in_turn;
-    blocks[half * count / 2 + column] = registers + slots[i].offset;
+    blocks[half * count / 2 + column] = bases[slots[i].base] + slots[i].offset;
   }
 }
 
 // A, to rows.
-void gather_a_registers(const Slot* slots, std::byte* registers, std::byte* tile) {
+void gather_a_registers(const Slot* slots, std::byte* const* bases, std::byte* tile) {
   std::byte* blocks[kARegisters];
-  find_blocks(slots, kARegisters, 1, registers, blocks);
-  for (size_t row = 0; row < kRows; ++row)
+  find_blocks(slots, kARegisters, 1, bases, blocks);
+  for (size_t row = 0; row < kWarpRows; ++row)
     for (size_t chunk = 0; chunk < kWgmmaRowChunks; ++chunk, tile += layout::kChunkBytes)
       std::memcpy(tile, blocks[row / 8 * kWgmmaRowChunks + chunk] + row % 8 * layout::kChunkBytes,
                   layout::kChunkBytes);
 }
 
-// --- executing ---
-
-// Computes the operation on the registers at `registers`, laid out as the frame.
-void execute(Exec& x, const WgmmaOperation& operation, std::byte* registers) {
+// Takes what a warp of the group gives in registers to be read: A, and the metadata of a sparse one.
+void take_sources(const Exec& x, WgmmaOperation& operation, uint32_t warp) {
   const DecodedInst& in = *operation.instruction;
   const WgmmaPlan& plan = plan_of(in);
-  const std::byte* shared = x.cta->async_read(0);
-  const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
-  alignas(64) std::byte a[kRows * kRowBytes];
+  std::byte* const bases[2] = {operation.parts[warp].registers(), x.bases[1]};
   if (plan.a_in_registers) {
-    gather_a_registers(in.ops + in.dst_count, registers, a);
-    negate(a, sizeof a, plan.a.negate);
-  } else {
-    gather_rows(plan.a.at(operation.a_descriptor), shared, first_row, kRows, a);
+    constexpr size_t kBytes = kWarpRows * kRowBytes;
+    operation.a.resize(kWarpsInGroup * kBytes);
+    gather_a_registers(in.ops + in.dst_count, bases, &operation.a[warp * kBytes]);
+    negate(&operation.a[warp * kBytes], kBytes, plan.a.negate);
   }
-  std::byte* blocks[kMaxColumns / 2];
-  find_blocks(in.ops, in.dst_count, plan.d_bytes == 4 ? 2 : 1, registers, blocks);
-  numeric::DotTile tile{
-      .m = kRows, .n = plan.n, .k = plan.k, .a = a, .blocks = blocks, .blocks_hold_c = operation.accumulates};
-  uint8_t a_index[kRows * kRowBytes];
   if (plan.sparse) {
     // Checked when it was issued; what the register has become since is the program's mistake, but in range.
     const Slot& metadata = in.ops[in.dst_count + plan.scale_source - 1];
-    plan.sparse->decode(reinterpret_cast<const uint32_t*>(registers + metadata.offset), a_index);
-    tile.k = plan.sparse->stored();
-    tile.k_b = plan.k;
-    tile.a_index = a_index;
+    const auto indices = static_cast<size_t>(kWarpRows * plan.sparse->stored());
+    operation.a_index.resize(kWarpsInGroup * indices);
+    plan.sparse->decode(reinterpret_cast<const uint32_t*>(bases[metadata.base] + metadata.offset),
+                        &operation.a_index[warp * indices]);
   }
-  const WgmmaColumns b =
-      columns_of(plan.b.at(operation.b_descriptor), shared,
-                 plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, plan.model, tile);
-  tile.b = b.tile;
-  tile.arranged_b = b.arranged;
-  x.stats.matrix_paths += numeric::dot(plan.model, tile);
-  x.stats.matrix_flops += plan.flops;
 }
 
-// True when the warp is whole and part of a whole warpgroup; else the handler returns `step`.
-bool whole_warpgroup(Exec& x, const DecodedInst& in, Step& step) {
-  if (!x.converge_all(in)) {
-    step = Step::reschedule;
-    return false;
-  }
-  const auto name = isa::to_string(x.ptx_instruction(in).opcode);
-  if (x.active != kAllLanes) {
-    step =
-        x.fault(in, FaultKind::illegal_instruction,
-                fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
-                            "(undefined behaviour)",
-                            name, x.active));
-    return false;
-  }
-  const uint32_t first = x.warp->index / kWarpsInGroup * kWarpsInGroup;
-  if (first + kWarpsInGroup > x.cta->warps.size()) {
-    step =
-        x.fault(in, FaultKind::illegal_instruction,
-                fmt::format("{} needs a warpgroup, four warps of which the first has a multiple of 4 as its "
-                            "index: warp {} is in an incomplete one, for the CTA has {} warps",
-                            name, x.warp->index, x.cta->warps.size()));
-    return false;
-  }
-  return true;
-}
+// --- issuing ---
 
 // The 64-bit value of all lanes; false after a fault.
 bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint64_t& value) {
@@ -160,14 +123,14 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
   return true;
 }
 
-// Are all chunks of the matrix in the CTA's shared memory, and written? False after a fault.
-bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, uint32_t first, uint32_t count,
+// Are all chunks of the matrix's rows in the CTA's shared memory, and written? False after a fault.
+bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int rows_of_matrix,
                   const char* name) {
+  const auto count = static_cast<uint32_t>(rows_of_matrix);
   const uint64_t bits = matrix.descriptor;
   const bool mn_major = matrix.mn_major;
   const uint32_t row_chunks = matrix.row_chunks;
-  const WgmmaChecks::Matrix rows{bits,
-                                 uint64_t{first} << 32 | row_chunks << 16 | count << 1 | uint64_t{mn_major}};
+  const WgmmaChecks::Matrix rows{bits, row_chunks << 16 | count << 1 | uint64_t{mn_major}};
   if (x.cta->wgmma_checks.contains(rows))
     return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
@@ -175,8 +138,8 @@ bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, uin
   uint32_t hole = 0;
   const uint32_t depth = row_chunks * 8; // of 16-bit elements
   for (uint32_t i = 0; i < count * row_chunks; ++i) {
-    const uint32_t at = mn_major ? descriptor.mn_major_chunk(first / 8 + i / depth, i % depth)
-                                 : descriptor.k_major_chunk(first + i / row_chunks, i % row_chunks);
+    const uint32_t at = mn_major ? descriptor.mn_major_chunk(i / depth, i % depth)
+                                 : descriptor.k_major_chunk(i / row_chunks, i % row_chunks);
     if (at < kSharedReservedBytes || at + layout::kChunkBytes > size) {
       x.fault_at(
           in, FaultKind::out_of_bounds,
@@ -220,96 +183,112 @@ void check_accumulators(Exec& x, const DecodedInst& in) {
   }
 }
 
+// What the warp asks for; false after a fault.
+bool read_request(Exec& x, const DecodedInst& in, WgmmaOperation& request) {
+  const WgmmaPlan& plan = plan_of(in);
+  request.code = x.code;
+  request.instruction = &in;
+  request.first_warp = x.warp->index;
+  if (!plan.a_in_registers && !uniform(x, in, 0, "descriptors of A", request.a_descriptor))
+    return false;
+  if (!uniform(x, in, plan.b_source, "descriptors of B", request.b_descriptor))
+    return false;
+  if (plan.sparse && !plan.sparse->check(x, in, x.src<uint32_t>(in, plan.scale_source - 1)))
+    return false;
+  const LaneMask scale = x.pred(in, plan.scale_source);
+  if (scale != 0 && scale != kAllLanes) {
+    x.fault(in, FaultKind::illegal_instruction,
+            fmt::format("scale-d is true in lanes {:#010x} and false in the others: all lanes must agree "
+                        "(undefined behaviour)",
+                        scale));
+    return false;
+  }
+  request.accumulates = scale != 0;
+  return true;
+}
+
+// Does the warp ask for what another warp of its group has issued under this number? Else a fault.
+bool agrees(Exec& x, const DecodedInst& in, const WgmmaOperation& request, const WgmmaOperation& first) {
+  std::string difference;
+  if (first.instruction != request.instruction)
+    difference =
+        fmt::format("execute different instructions, at lines {} and {}",
+                    place_of(*first.code, *first.instruction).ptx_line, place_of(*x.code, in).ptx_line);
+  else if (first.a_descriptor != request.a_descriptor)
+    difference = fmt::format("give wgmma.mma_async different descriptors of A: {:#018x} and {:#018x}",
+                             first.a_descriptor, request.a_descriptor);
+  else if (first.b_descriptor != request.b_descriptor)
+    difference = fmt::format("give wgmma.mma_async different descriptors of B: {:#018x} and {:#018x}",
+                             first.b_descriptor, request.b_descriptor);
+  else if (first.accumulates != request.accumulates)
+    difference = fmt::format("give wgmma.mma_async different scale-d: {} and {}", first.accumulates,
+                             request.accumulates);
+  if (difference.empty())
+    return true;
+  x.fault(in, FaultKind::illegal_instruction,
+          fmt::format("warps {} and {} of a warpgroup {} (undefined behaviour)", first.first_warp,
+                      request.first_warp, difference));
+  return false;
+}
+
+// The group's oldest operation: eager ones execute in the order in which the fourth warp issues them.
+void execute_now(Exec& x) {
+  Warpgroup& group = warpgroup_of(x);
+  execute_operation(x, group.operations.front());
+  group.operations.pop_front();
+  group.executed = ++group.first;
+}
+
+// Adds the warp to the operation of its number. Null after a fault.
+WgmmaOperation* join_operation(Exec& x, const DecodedInst& in, const WgmmaOperation& request) {
+  Warpgroup& group = warpgroup_of(x);
+  const uint64_t number = x.warp->wgmma.issued;
+  if (number == group.first + group.operations.size())
+    group.operations.push_back(request);
+  WgmmaOperation& operation = group.operation(number);
+  if (!agrees(x, in, request, operation))
+    return nullptr;
+  ++x.warp->wgmma.issued;
+  ++operation.issued;
+  WgmmaOperation::Part& part = operation.parts[place_in_group(x)];
+  if (x.launch->config.async == AsyncMode::late) {
+    part.view = view_of_frame(x);
+  } else {
+    part.frame = x.bases[0];
+    take_sources(x, operation, place_in_group(x));
+  }
+  return &operation;
+}
+
 Step run_mma(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warpgroup(x, in, step))
     return step;
-  const WgmmaPlan& plan = plan_of(in);
-  WgmmaOperation operation{.instruction = &in};
-  if (!plan.a_in_registers) {
-    const uint32_t first_row = x.warp->index % kWarpsInGroup * kRows;
-    if (!uniform(x, in, 0, "descriptors of A", operation.a_descriptor) ||
-        !check_matrix(x, in, plan.a.at(operation.a_descriptor), first_row, kRows, "A"))
-      return Step::stopped;
-  }
-  if (!uniform(x, in, plan.b_source, "descriptors of B", operation.b_descriptor) ||
-      !check_matrix(x, in, plan.b.at(operation.b_descriptor), 0, static_cast<uint32_t>(plan.n), "B"))
+  WgmmaOperation request;
+  if (!read_request(x, in, request))
     return Step::stopped;
-  if (plan.sparse && !plan.sparse->check(x, in, x.src<uint32_t>(in, plan.scale_source - 1)))
-    return Step::stopped;
-  const LaneMask scale = x.pred(in, plan.scale_source);
-  if (scale != 0 && scale != kAllLanes)
-    return x.fault(
-        in, FaultKind::illegal_instruction,
-        fmt::format("scale-d is true in lanes {:#010x} and false in the others: all lanes must agree "
-                    "(undefined behaviour)",
-                    scale));
-  operation.accumulates = scale != 0;
-  if (operation.accumulates && in.checks_updated)
+  if (request.accumulates && in.checks_updated)
     check_accumulators(x, in);
-  if (x.launch->config.async == AsyncMode::eager)
-    execute(x, operation, x.bases[0]);
-  else
-    x.warp->wgmma.open.push_back(operation);
-  return Step::next;
-}
-
-// --- in flight ---
-
-// Registers written since become visible to wgmma: all but the accumulators of operations in flight.
-Step run_fence(Exec& x, const DecodedInst& in) {
-  Step step;
-  if (!whole_warpgroup(x, in, step))
-    return step;
-  if (x.launch->config.async == AsyncMode::eager)
+  const uint64_t number = x.warp->wgmma.issued;
+  const WgmmaOperation* operation = join_operation(x, in, request);
+  if (!operation)
+    return Step::stopped;
+  const bool is_late = x.launch->config.async == AsyncMode::late;
+  if (operation->issued == kWarpsInGroup) {
+    const WgmmaPlan& plan = plan_of(in);
+    if (!plan.a_in_registers && !check_matrix(x, in, plan.a.at(request.a_descriptor), kRows, "A"))
+      return Step::stopped;
+    if (!check_matrix(x, in, plan.b.at(request.b_descriptor), plan.n, "B"))
+      return Step::stopped;
+    if (!is_late)
+      execute_now(x);
+  }
+  const bool ends_run = number % kWgmmaRun == kWgmmaRun - 1;
+  if (ends_run && is_late && !complete_operations(x, in, number + 1 - kWgmmaRun))
+    return Step::stopped;
+  if (!ends_run && (is_late || in.flags == kWgmmaDeferred))
     return Step::next;
-  WgmmaState& state = x.warp->wgmma;
-  std::vector<std::byte> view(x.bases[0], x.bases[0] + x.code->frame_bytes);
-  const auto keep = [&](const WgmmaOperation& operation) {
-    const DecodedInst& mma = *operation.instruction;
-    for (int i = 0; i < mma.dst_count; ++i)
-      std::copy_n(state.view.begin() + mma.ops[i].offset, 4 * kWarpSize, view.begin() + mma.ops[i].offset);
-  };
-  if (state.frame == x.frame) {
-    for (const auto& group : state.committed)
-      std::for_each(group.begin(), group.end(), keep);
-    std::for_each(state.open.begin(), state.open.end(), keep);
-  }
-  state.frame = x.frame;
-  state.view = std::move(view);
-  return Step::next;
-}
-
-Step run_commit(Exec& x, const DecodedInst& in) {
-  Step step;
-  if (!whole_warpgroup(x, in, step))
-    return step;
-  WgmmaState& state = x.warp->wgmma;
-  if (x.launch->config.async == AsyncMode::late)
-    state.committed.push_back(std::exchange(state.open, {}));
-  return Step::next;
-}
-
-Step run_wait(Exec& x, const DecodedInst& in) {
-  Step step;
-  if (!whole_warpgroup(x, in, step))
-    return step;
-  WgmmaState& state = x.warp->wgmma;
-  if (state.committed.size() > static_cast<uint64_t>(in.imm) && state.frame != x.frame) {
-    // No wgmma.fence in this function: wgmma has never seen these registers.
-    state.frame = x.frame;
-    state.view.assign(x.code->frame_bytes, std::byte{0xcb});
-  }
-  while (state.committed.size() > static_cast<uint64_t>(in.imm)) {
-    for (const WgmmaOperation& operation : state.committed.front()) {
-      execute(x, operation, state.view.data());
-      const DecodedInst& mma = *operation.instruction;
-      for (int i = 0; i < mma.dst_count; ++i)
-        std::memcpy(x.bases[0] + mma.ops[i].offset, state.view.data() + mma.ops[i].offset, 4 * kWarpSize);
-    }
-    state.committed.erase(state.committed.begin());
-  }
-  return Step::next;
+  return meet(x, in);
 }
 
 // --- decoding ---
@@ -382,14 +361,15 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   plan.b.mn_major = immediate(next) == 1;
   in.handler = run_mma;
   in.updates = true;
+  decoder.code().has_wgmma = true;
   decoder.set_operands(in, dsts, srcs);
   return true;
 }
 
 bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
-  in.handler = instruction.opcode == Opcode::wgmma_fence          ? run_fence
-               : instruction.opcode == Opcode::wgmma_commit_group ? run_commit
-                                                                  : run_wait;
+  in.handler = instruction.opcode == Opcode::wgmma_fence          ? run_wgmma_fence
+               : instruction.opcode == Opcode::wgmma_commit_group ? run_wgmma_commit
+                                                                  : run_wgmma_wait;
   if (instruction.opcode == Opcode::wgmma_wait_group)
     in.imm = static_cast<int64_t>(instruction.operands[0].bits);
   decoder.set_operands(in, {}, {});
@@ -397,6 +377,40 @@ bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedIn
 }
 
 } // namespace
+
+void execute_operation(Exec& x, WgmmaOperation& operation) {
+  const DecodedInst& in = *operation.instruction;
+  const WgmmaPlan& plan = plan_of(in);
+  const std::byte* shared = x.cta->async_read(0);
+  std::byte* blocks[kWarpsInGroup * kMaxColumns / 2];
+  for (uint32_t warp = 0; warp < kWarpsInGroup; ++warp) {
+    if (operation.parts[warp].view)
+      take_sources(x, operation, warp);
+    std::byte* const bases[2] = {operation.parts[warp].registers(), x.bases[1]};
+    find_blocks(in.ops, in.dst_count, plan.d_bytes == 4 ? 2 : 1, bases, blocks + warp * in.dst_count);
+  }
+  alignas(64) std::byte a[kRows * kRowBytes];
+  if (!plan.a_in_registers)
+    gather_rows(plan.a.at(operation.a_descriptor), shared, a);
+  numeric::DotTile tile{.m = kRows,
+                        .n = plan.n,
+                        .k = plan.k,
+                        .a = plan.a_in_registers ? operation.a.data() : a,
+                        .blocks = blocks,
+                        .blocks_hold_c = operation.accumulates};
+  if (plan.sparse) {
+    tile.k = plan.sparse->stored();
+    tile.k_b = plan.k;
+    tile.a_index = operation.a_index.data();
+  }
+  const WgmmaColumns b =
+      columns_of(plan.b.at(operation.b_descriptor), shared,
+                 plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, plan.model, tile);
+  tile.b = b.tile;
+  tile.arranged_b = b.arranged;
+  x.stats.matrix_paths += numeric::dot(plan.model, tile);
+  x.stats.matrix_flops += plan.flops;
+}
 
 void add_wgmma_selectors(SelectorTable& table) {
   table.add(Opcode::wgmma_mma_async, select_mma);

@@ -1,7 +1,6 @@
 // See wgmma_matrices.h.
 #include "vgpu/handlers/wgmma_matrices.h"
 
-#include <cassert>
 #include <cstring>
 #include <unordered_map>
 #include <vector>
@@ -24,23 +23,22 @@ void store_words(void* to, Word4 words) {
   std::memcpy(to, &words, sizeof words);
 }
 
-// Calls visit(chunk, which) for the chunks of rows [first, first + count), a multiple of 8: row after row.
+// Calls visit(chunk, which) for the chunks of the first `count` rows, a multiple of 8: row after row.
 template <uint32_t kChunks, Swizzle kSwizzle, class Visit>
-void visit_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
-                   Visit visit) {
+void visit_k_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t count, Visit visit) {
   constexpr uint32_t kEight = 8 * kChunks;
   uint32_t chunks[kEight];
   const auto find = [&](uint32_t row) {
     for (uint32_t i = 0; i < kEight; ++i)
       chunks[i] = descriptor.k_major_chunk(row + i / kChunks, i % kChunks);
   };
-  find(first);
+  find(0);
   // Where eights of rows lie whole patterns of the swizzle apart, each is as the one before.
   const bool repeats = descriptor.stride % (8 * line_bytes(kSwizzle)) == 0;
   for (uint32_t row = 0; row < count; row += 8) {
     const std::byte* from = shared + (repeats ? size_t{row / 8} * descriptor.stride : 0);
     if (row != 0 && !repeats)
-      find(first + row);
+      find(row);
     for (uint32_t i = 0; i < kEight; ++i)
       visit(from + chunks[i], row * kChunks + i);
   }
@@ -49,20 +47,19 @@ void visit_k_major(const SmemDescriptor& descriptor, const std::byte* shared, ui
 // The same of an MN-major matrix, whose elements have 16 bits: eight rows after the other, for each the steps
 // along K.
 template <uint32_t kChunks, class Visit>
-void visit_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t first, uint32_t count,
-                    Visit visit) {
+void visit_mn_major(const SmemDescriptor& descriptor, const std::byte* shared, uint32_t count, Visit visit) {
   constexpr uint32_t kDepth = 8 * kChunks;
   for (uint32_t i = 0; i < count * kChunks; ++i)
-    visit(shared + descriptor.mn_major_chunk(first / 8 + i / kDepth, i % kDepth), i);
+    visit(shared + descriptor.mn_major_chunk(i / kDepth, i % kDepth), i);
 }
 
 template <uint32_t kChunks, class Visit>
-void visit_chunks(SmemDescriptor descriptor, bool mn_major, const std::byte* shared, uint32_t first,
-                  uint32_t count, Visit visit) {
+void visit_chunks(SmemDescriptor descriptor, bool mn_major, const std::byte* shared, uint32_t count,
+                  Visit visit) {
   const auto run = [&]<Swizzle kSwizzle>() {
     descriptor.swizzle = kSwizzle; // known here, so that the addresses are a few shifts
-    mn_major ? visit_mn_major<kChunks>(descriptor, shared, first, count, visit)
-             : visit_k_major<kChunks, kSwizzle>(descriptor, shared, first, count, visit);
+    mn_major ? visit_mn_major<kChunks>(descriptor, shared, count, visit)
+             : visit_k_major<kChunks, kSwizzle>(descriptor, shared, count, visit);
   };
   switch (descriptor.swizzle) {
   case Swizzle::none:
@@ -77,9 +74,9 @@ void visit_chunks(SmemDescriptor descriptor, bool mn_major, const std::byte* sha
 }
 
 template <uint32_t kChunks>
-void copy_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t first,
-                 uint32_t count, std::byte* out) {
-  visit_chunks<kChunks>(descriptor, mn_major, shared, first, count, [&](const std::byte* from, uint32_t i) {
+void copy_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t count,
+                 std::byte* out) {
+  visit_chunks<kChunks>(descriptor, mn_major, shared, count, [&](const std::byte* from, uint32_t i) {
     store_words(out + i * layout::kChunkBytes, load_words(from));
   });
 }
@@ -89,7 +86,7 @@ template <uint32_t kChunks>
 bool are_chunks(const SmemDescriptor& descriptor, bool mn_major, const std::byte* shared, uint32_t count,
                 const std::byte* copy) {
   Word4 difference{};
-  visit_chunks<kChunks>(descriptor, mn_major, shared, 0, count, [&](const std::byte* from, uint32_t i) {
+  visit_chunks<kChunks>(descriptor, mn_major, shared, count, [&](const std::byte* from, uint32_t i) {
     difference |= load_words(from) ^ load_words(copy + i * layout::kChunkBytes);
   });
   return (difference[0] | difference[1] | difference[2] | difference[3]) == 0;
@@ -148,17 +145,6 @@ Seen& seen_at(const Place& place) {
 }
 
 template <uint32_t kChunks>
-void gather_rows_of(const WgmmaMatrix& matrix, const std::byte* shared, uint32_t first, uint32_t count,
-                    std::byte* tile) {
-  constexpr uint32_t kMostRows = 64;
-  assert(count <= kMostRows);
-  std::byte chunks[kMostRows * kChunks * layout::kChunkBytes];
-  copy_chunks<kChunks>(SmemDescriptor::decode(matrix.descriptor), matrix.mn_major, shared, first, count,
-                       chunks);
-  rows_of_chunks<kChunks>(chunks, matrix.mn_major, count, ColumnOrder::as_is, tile);
-}
-
-template <uint32_t kChunks>
 WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, ColumnOrder order,
                         const numeric::DotModel& model, numeric::DotTile product) {
   Seen& seen = seen_at({shared, matrix.descriptor});
@@ -174,7 +160,7 @@ WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, Colu
   seen.model = model;
   seen.chunks.resize(count * kChunks * layout::kChunkBytes);
   seen.tile.resize(seen.chunks.size());
-  copy_chunks<kChunks>(descriptor, matrix.mn_major, shared, 0, count, seen.chunks.data());
+  copy_chunks<kChunks>(descriptor, matrix.mn_major, shared, count, seen.chunks.data());
   rows_of_chunks<kChunks>(seen.chunks.data(), matrix.mn_major, count, order, seen.tile.data());
   negate(seen.tile.data(), seen.tile.size(), matrix.negate);
   product.b = seen.tile.data();
@@ -184,12 +170,13 @@ WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, Colu
 
 } // namespace
 
-void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, uint32_t first, uint32_t count,
-                 std::byte* tile) {
-  const bool is_sparse = matrix.row_chunks == kWgmmaSparseRowChunks;
-  (is_sparse ? gather_rows_of<kWgmmaSparseRowChunks> : gather_rows_of<kWgmmaRowChunks>)(matrix, shared, first,
-                                                                                        count, tile);
-  negate(tile, count * matrix.row_chunks * layout::kChunkBytes, matrix.negate);
+void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, std::byte* tile) {
+  constexpr uint32_t kRows = 64, kBytes = kRows * kWgmmaRowChunks * layout::kChunkBytes;
+  std::byte chunks[kBytes];
+  copy_chunks<kWgmmaRowChunks>(SmemDescriptor::decode(matrix.descriptor), matrix.mn_major, shared, kRows,
+                               chunks);
+  rows_of_chunks<kWgmmaRowChunks>(chunks, matrix.mn_major, kRows, ColumnOrder::as_is, tile);
+  negate(tile, kBytes, matrix.negate);
 }
 
 void negate(std::byte* tile, size_t bytes, uint32_t sign_bits) {

@@ -35,10 +35,8 @@ struct WgmmaMatrix {
   friend bool operator==(const WgmmaMatrix&, const WgmmaMatrix&) = default;
 };
 
-// Rows [first, first + count) of A, a multiple of 8 and at most 64, to `tile`. `shared`: the CTA's shared
-// memory.
-void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, uint32_t first, uint32_t count,
-                 std::byte* tile);
+// The 64 rows of A, to `tile`. `shared`: the CTA's shared memory.
+void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, std::byte* tile);
 
 // Flips the sign bits in each word of so many bytes.
 void negate(std::byte* tile, size_t bytes, uint32_t sign_bits);

@@ -1,0 +1,241 @@
+// See wgmma_groups.h.
+#include "vgpu/handlers/wgmma_groups.h"
+
+#include "isa/catalogue.h"
+#include "vgpu/place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr std::byte kPoison{0xcb}; // of registers that no fence has shown
+
+bool is_late(const Exec& x) {
+  return x.launch->config.async == AsyncMode::late;
+}
+
+const Split& current_split(const Exec& x) {
+  return x.warp->splits[x.split];
+}
+
+bool is_of(const WgmmaView& view, const Frame& frame) {
+  return view.frame == &frame && view.activation == frame.activation;
+}
+
+// Has the function not returned?
+bool is_alive(const Exec& x, const WgmmaView& view) {
+  const auto& stack = current_split(x).stack;
+  return std::any_of(stack.begin(), stack.end(),
+                     [&](const CallFrame& call) { return is_of(view, *call.frame); });
+}
+
+// Calls f(the warp's part of an operation, its instruction) for what the warp has in flight.
+template <class F>
+void for_operations_in_flight(Exec& x, F&& f) {
+  Warpgroup& group = warpgroup_of(x);
+  const WgmmaState& state = x.warp->wgmma;
+  for (uint64_t number = state.complete; number < state.issued; ++number) {
+    WgmmaOperation& operation = group.operation(number);
+    f(operation.parts[place_in_group(x)], *operation.instruction);
+  }
+}
+
+void copy_accumulators(const DecodedInst& mma, const std::byte* from, std::byte* to) {
+  for (int i = 0; i < mma.dst_count; ++i)
+    std::memcpy(to + mma.ops[i].offset, from + mma.ops[i].offset, sizeof(uint32_t) * kWarpSize);
+}
+
+std::vector<std::byte> registers_of(const Frame& frame) {
+  return {frame.data, frame.data + frame.code->frame_bytes};
+}
+
+std::shared_ptr<WgmmaView> make_view(const Exec& x, const Frame& frame) {
+  auto view = std::make_shared<WgmmaView>(
+      WgmmaView{&frame, frame.activation, {}, MemoryShare(x.launch->memory->budget())});
+  view->taken.take(frame.code->frame_bytes, "the registers that wgmma sees");
+  return view;
+}
+
+// The view of a function that runs, as registers are now, but for the accumulators that are in flight.
+std::shared_ptr<WgmmaView> renewed_view(Exec& x, const Frame& frame) {
+  const auto& views = x.warp->wgmma.views;
+  const auto found =
+      std::find_if(views.begin(), views.end(), [&](const auto& view) { return is_of(*view, frame); });
+  if (found == views.end()) {
+    const auto view = make_view(x, frame);
+    view->registers = registers_of(frame);
+    return view;
+  }
+  std::vector<std::byte> now = registers_of(frame);
+  for_operations_in_flight(x, [&](const WgmmaOperation::Part& part, const DecodedInst& mma) {
+    if (part.view == *found)
+      copy_accumulators(mma, part.view->registers.data(), now.data());
+  });
+  (*found)->registers = std::move(now);
+  return *found;
+}
+
+// An operation that every warp has completed is forgotten.
+void forget_complete(const Exec& x, Warpgroup& group) {
+  const auto* warps = &x.cta->warps[x.warp->index - place_in_group(x)];
+  uint64_t complete = warps[0].wgmma.complete;
+  for (uint32_t i = 1; i < kWarpsInGroup; ++i)
+    complete = std::min(complete, warps[i].wgmma.complete);
+  for (; group.first < complete; ++group.first)
+    group.operations.pop_front();
+}
+
+Step fault_unequal(Exec& x, const DecodedInst& in, const WgmmaMeeting& meeting) {
+  return x.fault(
+      in, FaultKind::illegal_instruction,
+      fmt::format("warp {} comes here after {} wgmma.mma_async, and warp {} of its warpgroup to {} at "
+                  "line {} after {}: the four warps must execute the same (undefined behaviour)",
+                  x.warp->index, x.warp->wgmma.issued, meeting.first_warp,
+                  isa::to_string(meeting.code->function->instructions[meeting.instruction->source].opcode),
+                  place_of(*meeting.code, *meeting.instruction).ptx_line, meeting.issued));
+}
+
+} // namespace
+
+bool whole_warpgroup(Exec& x, const DecodedInst& in, Step& step) {
+  if (!x.converge_all(in)) {
+    step = Step::reschedule;
+    return false;
+  }
+  const auto name = isa::to_string(x.ptx_instruction(in).opcode);
+  if (x.active != kAllLanes) {
+    step =
+        x.fault(in, FaultKind::illegal_instruction,
+                fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
+                            "(undefined behaviour)",
+                            name, x.active));
+    return false;
+  }
+  if (x.warp->index / kWarpsInGroup >= x.cta->warpgroups.size()) {
+    step =
+        x.fault(in, FaultKind::illegal_instruction,
+                fmt::format("{} needs a warpgroup, four warps of which the first has a multiple of 4 as its "
+                            "index: warp {} is in an incomplete one, for the CTA has {} warps",
+                            name, x.warp->index, x.cta->warps.size()));
+    return false;
+  }
+  return true;
+}
+
+Warpgroup& warpgroup_of(Exec& x) {
+  return x.cta->warpgroups[x.warp->index / kWarpsInGroup];
+}
+
+uint32_t place_in_group(const Exec& x) {
+  return x.warp->index % kWarpsInGroup;
+}
+
+Step meet(Exec& x, const DecodedInst& in) {
+  WgmmaMeeting& meeting = warpgroup_of(x).meeting;
+  if (meeting.arrived == 0)
+    meeting = {.code = x.code,
+               .instruction = &in,
+               .first_warp = x.warp->index,
+               .arrived = 0,
+               .issued = x.warp->wgmma.issued};
+  else if (meeting.issued != x.warp->wgmma.issued)
+    return fault_unequal(x, in, meeting);
+  x.effect();
+  if (++meeting.arrived < kWarpsInGroup) {
+    Split& split = x.warp->splits[x.split];
+    split.state = SplitState::at_warpgroup;
+    split.wait_pc = x.pc;
+    split.pc = x.pc + 1;
+    return Step::waits;
+  }
+  meeting = {};
+  Warp* warps = &x.cta->warps[x.warp->index - place_in_group(x)];
+  for (uint32_t i = 0; i < kWarpsInGroup; ++i)
+    for (Split& split : warps[i].splits)
+      if (split.state == SplitState::at_warpgroup)
+        split.state = SplitState::ready;
+  return Step::next;
+}
+
+std::shared_ptr<WgmmaView> view_of_frame(Exec& x) {
+  auto& views = x.warp->wgmma.views;
+  for (const auto& view : views)
+    if (is_of(*view, *x.frame))
+      return view;
+  views.push_back(make_view(x, *x.frame));
+  views.back()->registers.assign(x.code->frame_bytes, kPoison);
+  return views.back();
+}
+
+bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
+  Warpgroup& group = warpgroup_of(x);
+  for (; group.executed < end; ++group.executed)
+    execute_operation(x, group.operation(group.executed));
+  WgmmaState& state = x.warp->wgmma;
+  for (; state.complete < end; ++state.complete) {
+    const WgmmaOperation& operation = group.operation(state.complete);
+    const WgmmaView& view = *operation.parts[place_in_group(x)].view;
+    if (!is_alive(x, view)) {
+      x.fault(in, FaultKind::illegal_instruction,
+              fmt::format(
+                  "the wgmma.mma_async at line {} completes here, but function {}, whose registers are its "
+                  "accumulators, has returned (undefined behaviour)",
+                  place_of(*operation.code, *operation.instruction).ptx_line, operation.code->function->name),
+              -1, {"wait for an operation in the function that issues it"});
+      return false;
+    }
+    copy_accumulators(*operation.instruction, view.registers.data(), view.frame->data);
+  }
+  forget_complete(x, group);
+  return true;
+}
+
+Step run_wgmma_fence(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warpgroup(x, in, step))
+    return step;
+  if (!is_late(x))
+    return Step::next;
+  // Of every function that is running: the fence may stand in another than the operation.
+  std::vector<std::shared_ptr<WgmmaView>> views;
+  for (const CallFrame& call : current_split(x).stack)
+    if (call.code->has_wgmma)
+      views.push_back(renewed_view(x, *call.frame));
+  x.warp->wgmma.views = std::move(views);
+  return Step::next;
+}
+
+Step run_wgmma_commit(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warpgroup(x, in, step))
+    return step;
+  WgmmaState& state = x.warp->wgmma;
+  const bool is_empty = std::exchange(state.committed, state.issued) == state.issued;
+  if (is_late(x)) {
+    state.groups.push_back(state.issued);
+    if (state.groups.size() > kWgmmaRun) { // a program that never waits
+      if (!complete_operations(x, in, state.groups.front()))
+        return Step::stopped;
+      state.groups.erase(state.groups.begin());
+    }
+  }
+  return is_empty ? Step::next : meet(x, in);
+}
+
+Step run_wgmma_wait(Exec& x, const DecodedInst& in) {
+  Step step;
+  if (!whole_warpgroup(x, in, step))
+    return step;
+  std::vector<uint64_t>& groups = x.warp->wgmma.groups;
+  while (groups.size() > static_cast<uint64_t>(in.imm)) {
+    if (!complete_operations(x, in, groups.front()))
+      return Step::stopped;
+    groups.erase(groups.begin());
+  }
+  return Step::next;
+}
+
+} // namespace lemma::vgpu

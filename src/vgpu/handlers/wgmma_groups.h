@@ -1,0 +1,43 @@
+// What the warps of a warpgroup do together and when an operation's results become theirs: wgmma.fence,
+// commit_group and wait_group, and what wgmma.mma_async has in common with them. See vgpu/wgmma.h.
+//
+// Not here: what an operation is and computes (wgmma.cc).
+//
+// PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc,
+// wgmma_group_test.cc.
+#pragma once
+
+#include "vgpu/exec.h"
+
+namespace lemma::vgpu {
+
+// Operations after which the warps of a group meet, committed or not, and by which late ones complete,
+// waited for or not: so many are in flight at most twice.
+inline constexpr uint64_t kWgmmaRun = 128;
+
+// True when the warp is whole and part of a whole warpgroup; else the handler returns `step`.
+bool whole_warpgroup(Exec& x, const DecodedInst& in, Step& step);
+
+// The running warp's group, which is whole, and its place in it.
+Warpgroup& warpgroup_of(Exec& x);
+uint32_t place_in_group(const Exec& x);
+
+// Waits for the other warps of the group to come to where this one is. Returns what the handler returns:
+// Step::next for the last one, a fault if one of them has come with other operations behind it.
+Step meet(Exec& x, const DecodedInst& in);
+
+// The running function's registers as they were at the last wgmma.fence; poison if there was none.
+std::shared_ptr<WgmmaView> view_of_frame(Exec& x);
+
+// Completes, for the running warp, operations of lower numbers than `end`, which all four warps have issued.
+// False after a fault.
+bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end);
+
+Step run_wgmma_fence(Exec& x, const DecodedInst& in);
+Step run_wgmma_commit(Exec& x, const DecodedInst& in);
+Step run_wgmma_wait(Exec& x, const DecodedInst& in);
+
+// Computes an operation that all four warps have issued. `x`: of any of them. In wgmma.cc.
+void execute_operation(Exec& x, WgmmaOperation& operation);
+
+} // namespace lemma::vgpu
