@@ -9,12 +9,14 @@ usage: files_cli_test.py --lemma build/bin/lemma [NAME...]
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import stat
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 
@@ -216,10 +218,12 @@ class Files(Case):
         return process
 
     def interrupt_when_running(self, process, *signals):
-        """Waits until the process has been busy for a while."""
-        ticks = 0
-        while ticks < 0.5 * os.sysconf("SC_CLK_TCK") and process.poll() is None:
-            ticks = sum(map(int, pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+        """Waits until the process catches them and has been busy for a while."""
+        proc, caught, ticks = pathlib.Path(f"/proc/{process.pid}"), 0, 0
+        while process.poll() is None and (ticks < 0.5 * os.sysconf("SC_CLK_TCK") or not caught >> signal.SIGINT - 1 & 1):
+            ticks = sum(map(int, (proc / "stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+            caught = int(re.search(r"SigCgt:\s*(\w+)", (proc / "status").read_text())[1], 16)
+            time.sleep(0.01)
         for number in signals:
             process.send_signal(number)
         out, err = process.communicate(timeout=TIMEOUT_S)

@@ -38,6 +38,7 @@ const std::atomic<bool>& catch_interrupts() {
       continue;
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
+    action.sa_mask = interrupts(); // a second one comes after what the first has to say
     sigaction(signal, &action, nullptr);
   }
   return requested;
