@@ -26,7 +26,7 @@ using isa::Type;
 
 constexpr uint64_t kUnitsPerPart = 4096;
 
-enum class Family : uint8_t { arithmetic, integer, logic, compare, convert };
+enum class Family : uint8_t { arithmetic, integer, logic, compare, convert, video };
 struct OpcodeFamily {
   Opcode opcode;
   Family family;
@@ -59,7 +59,18 @@ constexpr OpcodeFamily kOpcodes[] = {
     {Opcode::prmt, Family::logic},       {Opcode::set, Family::compare},
     {Opcode::setp, Family::compare},     {Opcode::selp, Family::compare},
     {Opcode::slct, Family::compare},     {Opcode::cvt, Family::convert},
-    {Opcode::cvt_pack, Family::convert},
+    {Opcode::cvt_pack, Family::convert}, {Opcode::vadd, Family::video},
+    {Opcode::vsub, Family::video},       {Opcode::vabsdiff, Family::video},
+    {Opcode::vmin, Family::video},       {Opcode::vmax, Family::video},
+    {Opcode::vshl, Family::video},       {Opcode::vshr, Family::video},
+    {Opcode::vmad, Family::video},       {Opcode::vset, Family::video},
+    {Opcode::vadd2, Family::video},      {Opcode::vsub2, Family::video},
+    {Opcode::vavrg2, Family::video},     {Opcode::vabsdiff2, Family::video},
+    {Opcode::vmin2, Family::video},      {Opcode::vmax2, Family::video},
+    {Opcode::vset2, Family::video},      {Opcode::vadd4, Family::video},
+    {Opcode::vsub4, Family::video},      {Opcode::vavrg4, Family::video},
+    {Opcode::vabsdiff4, Family::video},  {Opcode::vmin4, Family::video},
+    {Opcode::vmax4, Family::video},      {Opcode::vset4, Family::video},
 };
 
 // Instructions whose operands of explicit type .u32 are shift amounts, positions or lengths.
@@ -106,6 +117,28 @@ bool refused_conversion(const Spelling& s) {
   return false;
 }
 
+// What ptxas 13 makes of a scalar video instruction for sm_90 and the ISA does not say: unsigned sums that
+// .sat does not limit, negative values that become the largest byte or half, sums cut to 32 bits before .min
+// and .max, signed products of vmad.u32.
+bool assembled_otherwise(const Spelling& s) {
+  const std::vector<Type> types = s.types();
+  const Opcode opcode = s.form->opcode;
+  if (opcode == Opcode::vset)
+    return false;
+  const bool to_signed = types[0] == Type::s32;
+  const bool of_signed = types[1] == Type::s32 || types[2] == Type::s32;
+  if (opcode == Opcode::vmad)
+    return (s.has(Qual::sat) || s.has(Qual::shr7) || s.has(Qual::shr15)) &&
+           !(to_signed && types[1] == Type::s32 && types[2] == Type::s32);
+  const bool sums = opcode == Opcode::vadd || opcode == Opcode::vsub || opcode == Opcode::vabsdiff;
+  const bool merges = s.form->operands[0].selects != isa::Selects::none;
+  if (s.has(Qual::sat) && (merges || (sums && !to_signed)))
+    return true;
+  if (!s.has(Qual::min) && !s.has(Qual::max))
+    return false;
+  return sums || opcode == Opcode::vshl || (!to_signed && (of_signed || s.has(Qual::sat)));
+}
+
 // Combinations that a form's classes allow and the assembler refuses, or that mean nothing: it takes testp
 // without saying what is tested.
 bool refused(const Spelling& s) {
@@ -121,6 +154,16 @@ bool refused(const Spelling& s) {
   }
   case Opcode::testp:
     return s.binding.value[0] == 0;
+  case Opcode::vadd:
+  case Opcode::vsub:
+  case Opcode::vabsdiff:
+  case Opcode::vmin:
+  case Opcode::vmax:
+  case Opcode::vshl:
+  case Opcode::vshr:
+  case Opcode::vmad:
+  case Opcode::vset:
+    return assembled_otherwise(s);
   default:
     return false;
   }
@@ -159,6 +202,10 @@ Values operand_values(const Spelling& s, const OperandSpec& spec) {
   if (opcode == Opcode::dp2a && spec.name != "c")
     values = spec.name == "a" ? Values{.integer = numeric::IntegerFormat::u16, .lanes = 2}
                               : Values{.integer = numeric::IntegerFormat::u8, .lanes = 4};
+  if (spec.selects == isa::Selects::halves)
+    values = {.integer = numeric::IntegerFormat::u16, .lanes = 2};
+  if (spec.selects == isa::Selects::bytes)
+    values = {.integer = numeric::IntegerFormat::u8, .lanes = 4};
   return values;
 }
 
@@ -278,13 +325,52 @@ Case finish(const ThreadKernel& kernel, const std::vector<Source>& sources, Rela
 struct Variant {
   bool wide_registers = false; // cvt: registers wider than the types
   unsigned negated = 0;        // bit k: the k-th operand that may be negated is
+  bool selects = false;        // video: parts of the registers that may be selected are
 };
 
 // Kernels of lop3 do 16 lookup tables each.
 constexpr int kTablesPerKernel = 16;
 
-std::string source_text(const OperandSpec& spec, bool negated) {
-  return fmt::format("{}%{}", negated ? "!" : "", spec.name);
+// A selector that the operand may have, another one for every spelling and operand.
+std::string selector_text(const Spelling& s, const OperandSpec& spec) {
+  const std::string seed = s.text + spec.name;
+  uint64_t random = numeric::hash128(seed.data(), seed.size()).low;
+  const auto pick = [&](uint64_t count) {
+    const uint64_t chosen = random % count;
+    random /= count;
+    return chosen;
+  };
+  const auto digits = [&](std::string text, int count, uint64_t below) {
+    for (int i = 0; i < count; ++i)
+      text += static_cast<char>('0' + pick(below));
+    return text;
+  };
+  switch (spec.selects) {
+  case isa::Selects::none:
+    return {};
+  case isa::Selects::part:
+    return std::array{".b0", ".b1", ".b2", ".b3", ".h0", ".h1"}[pick(6)];
+  case isa::Selects::mask2:
+    return std::array{".h0", ".h1", ".h10"}[pick(3)];
+  case isa::Selects::mask4: {
+    const uint64_t mask = 1 + pick(15);
+    std::string text = ".b";
+    for (int i = 3; i >= 0; --i)
+      if (mask >> i & 1)
+        text += static_cast<char>('0' + i);
+    return text;
+  }
+  case isa::Selects::halves:
+    return digits(".h", 2, 4);
+  case isa::Selects::bytes:
+    return digits(".b", 4, 8);
+  }
+  return {};
+}
+
+std::string source_text(const Spelling& s, const OperandSpec& spec, bool negated) {
+  const std::string_view sign = !negated ? "" : type_of(s, spec) == Type::pred ? "!" : "-";
+  return fmt::format("{}%{}", sign, spec.name);
 }
 
 std::string variant_name(const Spelling& s, const Variant& variant) {
@@ -294,7 +380,11 @@ std::string variant_name(const Spelling& s, const Variant& variant) {
   unsigned index = 0;
   for (const OperandSpec& spec : s.form->operands)
     if (spec.negatable && (variant.negated >> index++ & 1) != 0)
-      name += fmt::format(" !{}", spec.name);
+      name += fmt::format(" {}{}", type_of(s, spec) == Type::pred ? "!" : "-", spec.name);
+  if (variant.selects)
+    for (const OperandSpec& spec : s.form->operands)
+      if (spec.selects != isa::Selects::none)
+        name += fmt::format(" {}{}", spec.name, selector_text(s, spec));
   return name;
 }
 
@@ -313,7 +403,7 @@ Case make_case(const Spelling& s, const Variant& variant, Family family) {
     statement += &spec == s.form->operands.data() ? "" : ", ";
     if (spec.written) {
       kernel.out(spec.name, type, bits);
-      statement += "%" + spec.name;
+      statement += "%" + spec.name + (variant.selects ? selector_text(s, spec) : "");
       const bool half =
           type_of(s, s.form->operands[1]) == Type::f16 || type_of(s, s.form->operands[1]) == Type::bf16;
       if (spec.has_second && !half) { // the assembler takes no second predicate of these
@@ -323,11 +413,12 @@ Case make_case(const Spelling& s, const Variant& variant, Family family) {
       continue;
     }
     kernel.in(spec.name, type, bits);
-    statement += source_text(spec, negated);
+    statement += source_text(s, spec, negated) + (variant.selects ? selector_text(s, spec) : "");
     sources.push_back({operand_values(s, spec), bits});
   }
   kernel.body(statement + ";");
-  return finish(kernel, sources, relation_of(s.form->opcode), target_of(s), family == Family::compare);
+  return finish(kernel, sources, relation_of(s.form->opcode), target_of(s),
+                family == Family::compare || family == Family::video);
 }
 
 // lop3: all 256 tables, kTablesPerKernel a kernel.
@@ -372,6 +463,8 @@ void add_cases(const Spelling& s, Family family, std::vector<Case>& cases) {
         family));
   for (unsigned negated = 0; negated < 1u << negatable; ++negated)
     cases.push_back(make_case(s, {.negated = negated}, family));
+  if (family == Family::video)
+    cases.push_back(make_case(s, {.selects = true}, family));
   const std::vector<Type> types = s.types();
   const bool of_bf16 =
       std::find(types.begin(), types.end(), Type::bf16) != types.end(); // no wider registers then
@@ -389,6 +482,8 @@ std::string_view group_of(Family family, Type first_type) {
     return "compare";
   case Family::convert:
     return "convert";
+  case Family::video:
+    return "video";
   case Family::arithmetic:
     break;
   }

@@ -20,7 +20,7 @@ namespace lemma::golden {
 // cases of it.
 std::optional<std::string_view> scalar_group(isa::Opcode opcode, isa::Type first_type);
 
-// All cases of one group: "integer", "logic", "f32", "f64", "half", "compare", "convert".
+// All cases of one group: "integer", "logic", "f32", "f64", "half", "compare", "convert", "video".
 std::vector<Case> scalar_cases(std::string_view group);
 
 // Every spelling that the cases are made of: of instructions whose operands are registers and whose results

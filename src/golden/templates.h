@@ -12,6 +12,8 @@ std::vector<Case> warp_cases(std::string_view group);  // shfl, vote, match, red
 std::vector<Case> atomic_cases(std::string_view group);     // atom, red
 std::vector<Case> divergence_cases(std::string_view group); // branches, loops, calls, barriers, predication
 std::vector<Case> memory_cases(std::string_view group);     // ld, st, mov, cvta, special registers
+std::vector<Case>
+operand_cases(std::string_view group); // vector registers, sums of a register and a constant
 // mapa, barrier.cluster, registers of clusters, and what follows: on the memory of another CTA
 std::vector<Case> cluster_cases(std::string_view group);
 std::vector<Case> cluster_memory_cases(); // ld, st

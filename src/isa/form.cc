@@ -407,7 +407,15 @@ private:
       else if (eat("-reg"))
         spec.reg = false;
       else if (eat("+sel"))
-        spec.selector = true;
+        spec.selects = Selects::part;
+      else if (eat("+mask2"))
+        spec.selects = Selects::mask2;
+      else if (eat("+mask4"))
+        spec.selects = Selects::mask4;
+      else if (eat("+halves"))
+        spec.selects = Selects::halves;
+      else if (eat("+bytes"))
+        spec.selects = Selects::bytes;
       else if (eat("+sreg"))
         spec.special = true;
       else if (eat("+sym"))
@@ -477,7 +485,7 @@ private:
     if (eat("[")) {
       spec = read_address();
     } else {
-      spec.negatable = eat("{!}");
+      spec.negatable = eat("{!}") || eat("{-}");
       spec.name = word("-");
       if (spec.name.empty())
         return wrong("expected an operand"), void(at_ = text_.size());
@@ -529,7 +537,8 @@ private:
     int8_t group = -1;
     int8_t groups = 0;
     while (skip(), at_ < text_.size()) {
-      if (text_.substr(at_).starts_with("{!}") || !(eat("{,") || eat("{"))) {
+      if (text_.substr(at_).starts_with("{!}") || text_.substr(at_).starts_with("{-}") ||
+          !(eat("{,") || eat("{"))) {
         if (eat("}")) {
           group = -1;
         } else if (!eat(",")) {

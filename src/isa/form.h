@@ -48,6 +48,19 @@ struct Slot {
   bool has(Type type) const;
 };
 
+// Which parts of a register an operand of a video instruction may name.
+enum class Selects : uint8_t {
+  none,
+  part,   // %r1.b0 .. .b3, .h0, .h1
+  mask2,  // .h0 .h1 .h10: what is written
+  mask4,  // .b0 .. .b3210, from the highest down
+  halves, // .hxy: any two of the four halves of two registers
+  bytes,  // .bxyzw: any four of their eight bytes
+};
+// Components beyond .h1: lists of halves and of bytes.
+inline constexpr int8_t kHalfList = 10;
+inline constexpr int8_t kByteList = 11;
+
 // What may stand at an operand's place.
 struct OperandSpec {
   enum class Kind : uint8_t {
@@ -94,8 +107,8 @@ struct OperandSpec {
   bool sink = false;      // _ will do
   bool no_sinks = false;  // not even for an element of a written vector
   bool offset = false;    // address: [a+4]
-  bool selector = false;  // a part of the register will do: %r1.b0
-  bool ranged = false;    // an immediate must lie in [min, max], in steps of `step`
+  Selects selects = Selects::none;
+  bool ranged = false; // an immediate must lie in [min, max], in steps of `step`
   int64_t min = 0;
   int64_t max = 0;
   int64_t step = 1;            // from `min` on when min < 0, else from 0
@@ -219,12 +232,12 @@ struct OperandShape {
   };
   Kind kind = Kind::reg;
   bool negated = false;
-  bool offset = false;                    // address: [a+4]
-  bool selector = false;                  // has a component: %r1.x
-  Type type = Type::none;                 // reg, sreg
-  uint8_t vector_elems = 1;               // of a register declared .v2, .v4
+  bool offset = false;      // address: [a+4]; reg: %r1+4
+  int8_t selector = -1;     // as ptx::Operand::component, from .b0 on; of several, `value` is which
+  Type type = Type::none;   // reg, sreg
+  uint8_t vector_elems = 1; // of a register declared .v2, .v4
   StateSpace space = StateSpace::generic; // symbol: where the variable lives
-  int64_t value = 0;                      // imm_int
+  int64_t value = 0;                      // imm_int; selector
   uint16_t first_child = 0;               // index into OperandShapes::nodes
   uint16_t children = 0;
 };
@@ -249,7 +262,8 @@ struct OperandFault {
     written,
     special,
     symbol,
-    space
+    space,
+    expression
   };
   Kind kind = Kind::none;
   int operand = -1;                  // index of the operand at fault; -1: their number

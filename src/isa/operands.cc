@@ -142,7 +142,7 @@ private:
     if (shape.kind == Kind::sink && spec.sink)
       return Fault::none;
     if (shape.kind == Kind::reg && shape.vector_elems == n && n > 1)
-      return Fault::none;
+      return shape.offset ? Fault::expression : agrees(spec, shape.type) ? Fault::none : Fault::type;
     if (shape.kind != Kind::vector)
       return Fault::kind;
     if (shape.children != n)
@@ -155,6 +155,8 @@ private:
         continue;
       if (n == 1 && is_immediate(element.kind)) // the assembler finds no type for {1}
         return Fault::kind;
+      if (element.kind == Kind::reg && element.offset)
+        return Fault::expression;
       if (const Fault f = check_scalar(spec, element, i); f != Fault::none)
         return f;
     }
@@ -169,9 +171,11 @@ private:
     case Kind::reg:
       if (!spec.reg)
         return Fault::kind;
-      if (shape.selector && shape.vector_elems > 1) // v.x
-        return agrees(spec, shape.type) ? Fault::none : Fault::type;
-      if (shape.selector && !spec.selector)
+      // %r1+4: the assembler adds integers, to a source alone.
+      if (shape.offset &&
+          (spec.written || shape.selector >= 0 || is_float(shape.type) || shape.type == Type::pred))
+        return Fault::expression;
+      if (shape.selector >= 0 && !selects(spec.selects, shape))
         return Fault::kind;
       return shape.vector_elems == 1 && agrees(spec, shape.type) ? Fault::none : Fault::type;
     case Kind::sreg:
@@ -214,6 +218,36 @@ private:
       return true;
     const int64_t from = std::min<int64_t>(spec.min, 0);
     return value >= spec.min && value <= spec.max && (value - from) % spec.step == 0;
+  }
+
+  // The digits of a list, highest first, follow a 1.
+  static bool selects(Selects legal, const OperandShape& shape) {
+    constexpr int kFirstByte = 4, kFirstHalf = 8;
+    const bool is_byte = shape.selector >= kFirstByte && shape.selector < kFirstHalf;
+    const bool is_half = shape.selector >= kFirstHalf && shape.selector < kHalfList;
+    int digits = 0, highest = 0;
+    bool falls = true;
+    for (int64_t left = shape.value; left > 1; left >>= 4) {
+      const int digit = static_cast<int>(left & 15);
+      falls &= digits == 0 || digit > highest;
+      highest = std::max(highest, digit);
+      ++digits;
+    }
+    switch (legal) {
+    case Selects::none:
+      return false;
+    case Selects::part:
+      return is_byte || is_half;
+    case Selects::mask2:
+      return is_half || (shape.selector == kHalfList && shape.value == 0x110);
+    case Selects::mask4:
+      return is_byte || (shape.selector == kByteList && falls && highest < 4);
+    case Selects::halves:
+      return shape.selector == kHalfList && digits == 2 && highest < 4;
+    case Selects::bytes:
+      return shape.selector == kByteList && digits == 4 && highest < 8;
+    }
+    return false;
   }
 
   bool float_immediate_agrees(const OperandSpec& spec, Kind kind) const {

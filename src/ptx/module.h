@@ -92,10 +92,11 @@ struct Register {
 
 enum class OperandKind : uint8_t {
   none,
-  reg,      // `reg`, optionally with `component` (.x .y .z .w, .r .g .b .a) and `negated` (!p)
-  imm,      // `bits`: integer constants as 64-bit two's complement; float constants as f64 bits, or f32 bits
-            // (0f...)
-  sreg,     // `sreg`
+  reg,  // `reg`, optionally with `component` (.x .y .z .w, .r .g .b .a), `negated` (!p) or `offset` (%r1+4);
+        // of a vector register without a component, all of it
+  imm,  // `bits`: integer constants as 64-bit two's complement; float constants as f64 bits, or f32 bits
+        // (0f...)
+  sreg, // `sreg`
   symbol,   // the address of a variable, plus `offset`: mov.u64 %rd1, table+8
   function, // the address of a function: `symbol_name`, and `symbol` indexes Module::functions
   label,    // a branch target: `target`
@@ -112,8 +113,10 @@ enum class ImmKind : uint8_t { integer, unsigned_integer, f32, f64 };
 
 struct Operand {
   OperandKind kind = OperandKind::none;
-  bool negated = false;  // !p in source operands, -r nowhere
-  int8_t component = -1; // .x = 0 .. .w = 3; video selectors: .b0 = 4 .. .b3 = 7, .h0 = 8, .h1 = 9
+  bool negated = false;  // !p in source operands; -a of vmad
+  int8_t component = -1; // .x = 0 .. .w = 3; video selectors: .b0 = 4 .. .b3 = 7, .h0 = 8, .h1 = 9; several
+                         // halves or bytes, isa::kHalfList or isa::kByteList: which in `bits`, as digits
+                         // after a 1: 0x132 is .h32
   ImmKind imm_kind = ImmKind::integer;
   SpecialRegister sreg = SpecialRegister::none;
   uint32_t reg = kNone; // Function::registers
@@ -128,7 +131,7 @@ struct Operand {
   uint32_t symbol = kNone;
   std::string symbol_name;
   uint32_t target = kNone; // label: instruction index; proto: index into Function::prototypes / target_lists
-  int64_t offset = 0;      // symbol, address: bytes
+  int64_t offset = 0;      // symbol, address: bytes; reg: what is added to its value
   std::vector<Operand> elems;
   SourceRange range;
 };

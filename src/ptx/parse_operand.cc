@@ -235,19 +235,23 @@ bool Parser::parse_operand(Operand& out, int depth) {
   } else if (at(TokenKind::lbracket)) {
     good = parse_address(out, depth);
   } else if (at(TokenKind::exclaim)) {
-    Lexer ahead = lexer_;
-    const Token next = ahead.next();
-    if (next.kind == TokenKind::identifier && text(next) != "WARP_SZ") {
+    if (next_is_register()) {
       advance();
       good = parse_identifier_operand(out);
       out.negated = true;
-      if (good && out.kind != OperandKind::reg) {
+      const bool is_number =
+          good && out.kind == OperandKind::reg && body_->function.registers[out.reg].type != Type::pred;
+      if (good && (out.kind != OperandKind::reg || (is_number && opcode_ == Opcode::vmad))) {
         error("operand", since(begin), "'!' negates a predicate register");
         return false;
       }
     } else {
       good = parse_immediate(out);
     }
+  } else if (at(TokenKind::minus) && opcode_ == Opcode::vmad && next_is_register()) {
+    advance();
+    good = parse_identifier_operand(out);
+    out.negated = true;
   } else if (at(TokenKind::identifier) && text(token_) != "WARP_SZ") {
     good = parse_identifier_operand(out) && (!at(TokenKind::pipe) || parse_pair(out));
   } else {
@@ -255,6 +259,13 @@ bool Parser::parse_operand(Operand& out, int depth) {
   }
   out.range = since(begin);
   return good;
+}
+
+// Behind a sign: a name other than WARP_SZ.
+bool Parser::next_is_register() const {
+  Lexer ahead = lexer_;
+  const Token next = ahead.next();
+  return next.kind == TokenKind::identifier && text(next) != "WARP_SZ";
 }
 
 // d|p behind d.
@@ -326,10 +337,7 @@ bool Parser::parse_address(Operand& out, int depth) {
     error("address", base.range, "an address is a register, a variable or an integer");
     return false;
   }
-  out.offset = base.offset;
-  base.offset = 0;
-  if (base.kind == OperandKind::reg && at(TokenKind::plus) && !parse_offset(out.offset))
-    return false;
+  out.offset = std::exchange(base.offset, 0);
   if (at(TokenKind::minus)) {
     Diagnostic& diagnostic = error("address", token_.range(), "an offset is added");
     diagnostic.notes.push_back({"legal", "[base+-4]"});
@@ -347,7 +355,8 @@ bool Parser::parse_address(Operand& out, int depth) {
   return expect(TokenKind::rbracket, "after the address");
 }
 
-// A register with its component, a special register, `_`, a symbol with its offset, a function.
+// A register with its component or with a constant to be added, a special register, `_`, a symbol with its
+// offset, a function.
 bool Parser::parse_identifier_operand(Operand& out) {
   const Token name = token_;
   if (text(name) == "_") {
@@ -360,7 +369,7 @@ bool Parser::parse_identifier_operand(Operand& out) {
     return false;
   switch (out.kind) {
   case OperandKind::reg:
-    return parse_component(out);
+    return parse_component(out) && parse_offset(out.offset);
   case OperandKind::symbol:
     if (at(TokenKind::lbracket))
       return parse_array_element(out);
@@ -411,6 +420,10 @@ bool Parser::parse_component(Operand& out) {
     if (word == kColours[i])
       out.component = static_cast<int8_t>(i);
   const int elems = body_->function.registers[out.reg].vector_elems;
+  if (out.component < 0 && elems == 1 && parse_selector_list(word, out)) {
+    advance();
+    return true;
+  }
   if (out.component < 0 || (out.component < 4 ? elems == 1 || out.component >= elems : elems > 1)) {
     error("component", token_.range(),
           elems == 1 ? fmt::format("the register is no vector and has no component '{}'", word)
@@ -418,6 +431,22 @@ bool Parser::parse_component(Operand& out) {
     return false;
   }
   advance();
+  return true;
+}
+
+// .h32, .b7654: several halves or bytes of the sources of a SIMD video instruction.
+bool Parser::parse_selector_list(std::string_view word, Operand& out) {
+  constexpr size_t kMostDigits = 4;
+  if (word.size() < 4 || word.size() > 2 + kMostDigits || (word[1] != 'h' && word[1] != 'b'))
+    return false;
+  uint64_t digits = 1;
+  for (const char c : word.substr(2)) {
+    if (c < '0' || c > '7')
+      return false;
+    digits = digits << 4 | static_cast<uint64_t>(c - '0');
+  }
+  out.component = word[1] == 'h' ? isa::kHalfList : isa::kByteList;
+  out.bits = digits;
   return true;
 }
 

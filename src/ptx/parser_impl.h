@@ -180,6 +180,8 @@ private:
   bool parse_identifier_operand(Operand& out);
   bool parse_array_element(Operand& out);
   bool parse_component(Operand& out);
+  bool parse_selector_list(std::string_view word, Operand& out);
+  bool next_is_register() const;
   bool resolve(const Token& name, Operand& out);
   bool resolve_special_register(const Token& name, Operand& out);
   bool parse_immediate(Operand& out);

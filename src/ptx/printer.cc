@@ -576,8 +576,17 @@ void Printer::print_operand(const Operand& operand, const Function& function) {
   case OperandKind::none:
     break;
   case OperandKind::reg:
-    put("{}{}{}", operand.negated ? "!" : "", function.registers[operand.reg].name,
-        operand.component >= 0 ? components[operand.component] : "");
+    put("{}{}{}",
+        !operand.negated                                     ? ""
+        : function.registers[operand.reg].type == Type::pred ? "!"
+                                                             : "-",
+        function.registers[operand.reg].name,
+        operand.component >= 0 && operand.component < isa::kHalfList ? components[operand.component] : "");
+    if (operand.component >= isa::kHalfList) // the digits after their 1
+      put(".{}{}", operand.component == isa::kHalfList ? 'h' : 'b',
+          fmt::format("{:x}", operand.bits).substr(1));
+    if (operand.offset != 0)
+      put("+{}", operand.offset);
     break;
   case OperandKind::imm:
     print_immediate(operand);

@@ -41,7 +41,10 @@ OperandShape shape_of(const Operand& operand, const Function& function, const Mo
   OperandShape shape;
   shape.kind = shape_kind(operand);
   shape.negated = operand.negated;
-  shape.selector = operand.component >= 4; // .b0, .h1: a component of a vector is a scalar like any other
+  if (operand.component >= 4) { // .b0, .h1; a component of a vector is a scalar like any other
+    shape.selector = operand.component;
+    shape.value = static_cast<int64_t>(operand.bits);
+  }
   shape.offset = operand.offset != 0;
   if (shape.kind == Kind::reg) {
     const Register& reg = function.registers[operand.reg];

@@ -106,7 +106,7 @@ private:
     std::string why;
     switch (actual.kind) {
     case OperandKind::reg:
-      why = against_scalar(formal, function_.registers[actual.reg].type);
+      why = against_register(formal, actual);
       break;
     case OperandKind::imm:
       why = what == "argument" ? against_immediate(formal, actual) : "a constant cannot be written";
@@ -137,6 +137,17 @@ private:
     return types_agree(formal.type, type)
                ? ""
                : fmt::format("a .{} register is not .{}", isa::to_string(type), isa::to_string(formal.type));
+  }
+
+  std::string against_register(const Variable& formal, const Operand& actual) const {
+    if (actual.offset != 0)
+      return "a sum cannot be passed: add before the call";
+    const ptx::Register& reg = function_.registers[actual.reg];
+    const int elems = actual.component >= 0 ? 1 : reg.vector_elems;
+    if (!formal.is_array && formal.vector_elems != elems)
+      return fmt::format("a register of {} element{} is not one of {}", elems, elems == 1 ? "" : "s",
+                         formal.vector_elems);
+    return against_scalar(formal, reg.type);
   }
 
   static std::string against_immediate(const Variable& formal, const Operand& actual) {

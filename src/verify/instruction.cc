@@ -256,6 +256,10 @@ private:
       return fmt::format("{} cannot be a special register; move it to a register first", place);
     case K::space:
       return fmt::format("{} names a variable of the .{} space", place, isa::to_string(shape.space));
+    case K::expression:
+      return fmt::format("{} cannot be a sum: only an integer register that is read whole, outside of a "
+                         "vector, takes a constant to be added",
+                         place);
     default:
       return fmt::format("{} cannot be {}", place, describe_found(shape));
     }

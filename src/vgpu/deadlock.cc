@@ -104,7 +104,8 @@ void explain_warpgroup(const Cta& cta, const Warp& warp, Waiting& waiting) {
 }
 
 void explain_lanes(const Warp& warp, const Split& split, Waiting& waiting) {
-  waiting.reason = fmt::format("other lanes of its warp (living lanes 0x{:08x})", warp.live);
+  waiting.reason = fmt::format(
+      "other lanes of its warp (living lanes 0x{:08x}), with the same membermask if it has one", warp.live);
   for (const Split& other : warp.splits)
     if (&other != &split)
       waiting.notes.push_back(

@@ -73,12 +73,36 @@ uint64_t align_up(uint64_t value, uint64_t align) {
   return align ? (value + align - 1) / align * align : value;
 }
 
+// A whole vector register as an operand means its elements: { t.x, t.y, ... }. Selectors see them alone.
+void expand_vectors(ptx::Operand& operand, const ptx::Function& function) {
+  for (ptx::Operand& elem : operand.elems)
+    expand_vectors(elem, function);
+  if (operand.kind != ptx::OperandKind::reg || operand.component >= 0 ||
+      function.registers[operand.reg].vector_elems == 1)
+    return;
+  ptx::Operand vector;
+  vector.kind = ptx::OperandKind::vector;
+  vector.range = operand.range;
+  vector.elems.assign(function.registers[operand.reg].vector_elems, operand);
+  for (size_t i = 0; i < vector.elems.size(); ++i)
+    vector.elems[i].component = static_cast<int8_t>(i);
+  operand = std::move(vector);
+}
+
+ptx::Instruction with_elements(ptx::Instruction instruction, const ptx::Function& function) {
+  for (ptx::Operand& operand : instruction.operands)
+    expand_vectors(operand, function);
+  return instruction;
+}
+
 } // namespace
 
 class FunctionDecoder {
 public:
   FunctionDecoder(Program& program, Code& code)
-      : decoder_(program, code), code_(code), function_(*code.function) {}
+      : decoder_(program, code), code_(code), function_(*code.function),
+        has_vectors_(std::any_of(function_.registers.begin(), function_.registers.end(),
+                                 [](const ptx::Register& reg) { return reg.vector_elems > 1; })) {}
 
   std::optional<Diagnostic> run() {
     place_registers();
@@ -212,14 +236,20 @@ private:
       in.guard_offset = code_.registers[instruction.guard.reg].offset;
       in.guard_reg = instruction.guard.reg;
     }
-    const Selector select = selectors().find(instruction.opcode);
     DecodedInst selected = in;
-    if (select && select(decoder_, instruction, selected)) {
+    if (has_vectors_ ? select(with_elements(instruction, function_), selected)
+                     : select(instruction, selected)) {
       code_.insts.push_back(selected);
       return;
     }
     in.handler = run_unsupported;
     code_.insts.push_back(in);
+  }
+
+  bool select(const ptx::Instruction& instruction, DecodedInst& in) {
+    const Selector selector = selectors().find(instruction.opcode);
+    decoder_.all_placed_ = true;
+    return selector && selector(decoder_, instruction, in) && decoder_.all_placed_;
   }
 
   void add_goto(uint32_t instruction_index) {
@@ -243,9 +273,14 @@ private:
   Decoder decoder_;
   Code& code_;
   const ptx::Function& function_;
+  const bool has_vectors_; // some register is declared .v2 or .v4
   std::vector<uint32_t> gotos_;
   std::optional<Diagnostic> too_large_; // the first variable that does not fit
 };
+
+bool is_unsupported(const DecodedInst& in) {
+  return in.handler == run_unsupported;
+}
 
 std::optional<Diagnostic> decode_function(Program& program, Code& code) {
   return FunctionDecoder(program, code).run();

@@ -81,30 +81,91 @@ Slot Decoder::constant128(uint64_t low, uint64_t high) {
   return program_.intern_constant(low, high, 16);
 }
 
+// A component of a vector register; of a part of a scalar (%r1.h0) or of a scalar, the register.
+Slot Decoder::register_slot(const Operand& operand) const {
+  constexpr int kElements = 4; // .x .y .z .w
+  return code_.register_slot(operand.reg,
+                             operand.component >= 0 && operand.component < kElements ? operand.component : 0);
+}
+
+Slot Decoder::not_placed(Type type) {
+  all_placed_ = false;
+  return constant(0, type);
+}
+
 Slot Decoder::dst(const Operand& operand, Type type) {
-  if (operand.kind != OperandKind::reg)
-    return temporary(type); // a sink
-  return code_.register_slot(operand.reg, std::max<int>(operand.component, 0));
+  if (operand.kind == OperandKind::reg && operand.offset == 0)
+    return register_slot(operand);
+  if (operand.kind != OperandKind::sink && operand.kind != OperandKind::none)
+    all_placed_ = false;
+  return temporary(type);
 }
 
 Slot Decoder::src(const Operand& operand, Type type) {
   switch (operand.kind) {
   case OperandKind::reg: {
-    const Slot slot = code_.register_slot(operand.reg, std::max<int>(operand.component, 0));
-    return operand.negated ? negated_predicate(slot) : slot;
+    const Slot slot = register_slot(operand);
+    if (operand.offset != 0)
+      return sum(slot, operand.offset);
+    return operand.negated && slot.bytes == 0 ? negated_predicate(slot) : slot; // a number: the handler does
   }
   case OperandKind::imm:
     return operand.negated ? constant(~operand.bits & 1, type)
                            : constant(immediate_bits(operand, type), type);
   case OperandKind::sreg:
-    return read_special_register(operand.sreg, type);
+    return narrowed(read_special_register(operand.sreg, type), type);
   case OperandKind::symbol:
-    return symbol_address(operand, type);
+    return narrowed(symbol_address(operand, type), type);
   case OperandKind::function:
     return constant(program_.function_address(operand.symbol), type);
+  case OperandKind::none:
+  case OperandKind::sink:
+    return constant(0, type); // where the ISA allows it as a source
   default:
-    return constant(0, type); // `_` as a source, where the ISA allows it
+    return not_placed(type);
   }
+}
+
+// %r1+4, computed in the register's own width.
+Slot Decoder::sum(Slot slot, int64_t addend) {
+  if (slot.bytes != 2 && slot.bytes != 4 && slot.bytes != 8)
+    return not_placed(Type::b32);
+  DecodedInst in;
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    const auto add = [&](auto unit) {
+      using T = decltype(unit);
+      map1<T, T>(x, in, [&](T a) { return static_cast<T>(a + static_cast<T>(in.imm)); });
+    };
+    in.width == 2 ? add(uint16_t{}) : in.width == 4 ? add(uint32_t{}) : add(uint64_t{});
+    return Step::next;
+  };
+  const Slot total = temporary(slot.bytes == 2 ? Type::b16 : slot.bytes == 4 ? Type::b32 : Type::b64);
+  in.width = slot.bytes;
+  in.imm = addend;
+  set_operands(in, {total}, {slot});
+  emit(in);
+  return total;
+}
+
+// The low bits of a value that is wider than the type: a handler's loop takes the lanes to be as far apart as
+// its type is wide.
+Slot Decoder::narrowed(Slot slot, Type type) {
+  const int bytes = register_bytes(type);
+  if (slot.bytes <= bytes || bytes == 0)
+    return slot;
+  DecodedInst in;
+  in.handler = [](Exec& x, const DecodedInst& in) {
+    const Slot &to = x.dst_slot(in), &from = x.src_slot(in, 0);
+    for_lanes(x.active, [&](int lane) { // little-endian
+      std::memcpy(x.bases[0] + to.offset + lane * to.bytes,
+                  x.bases[from.base] + from.offset + lane * from.bytes, to.bytes);
+    });
+    return Step::next;
+  };
+  const Slot low = temporary(type);
+  set_operands(in, {low}, {slot});
+  emit(in);
+  return low;
 }
 
 Slot Decoder::negated_predicate(Slot slot) {

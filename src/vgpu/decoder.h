@@ -34,7 +34,11 @@ public:
   Slot dst(const ptx::Operand& operand, isa::Type type);
   // A source of the given type: a register, an immediate converted to the type's bits, a special register
   // (read by an instruction emitted before this one), the address of a variable or function. Negated
-  // predicates become a temporary.
+  // predicates and sums of a register and a constant become a temporary. All but registers have the type's
+  // width.
+  //
+  // An operand that is none of these - a vector where one value is wanted - makes the instruction
+  // unsupported. Of a part of a register (%r1.b0) the slot is the register's: the handler selects the part.
   Slot src(const ptx::Operand& operand, isa::Type type);
   // A constant, the same in every lane. Predicates: bits 0 or 1.
   Slot constant(uint64_t bits, isa::Type type);
@@ -74,15 +78,20 @@ public:
 private:
   friend class FunctionDecoder;
   Slot place(isa::Type type);
+  Slot register_slot(const ptx::Operand& operand) const;
   Slot symbol_address(const ptx::Operand& operand, isa::Type type);
   enum class AddressBase : uint8_t { local, shared, dynamic_shared };
   Slot launch_dependent_address(AddressBase base, int64_t offset, isa::Type type);
   Slot read_special_register(isa::SpecialRegister sreg, isa::Type type);
   Slot negated_predicate(Slot slot);
+  Slot sum(Slot slot, int64_t addend);
+  Slot narrowed(Slot slot, isa::Type type);
+  Slot not_placed(isa::Type type);
   uint32_t allocate_frame(uint32_t bytes, uint32_t align);
 
   Program& program_;
   Code& code_;
+  bool all_placed_ = true; // every operand of the instruction being decoded was one that a slot can stand for
 };
 
 // The state space that an instruction's qualifiers name; generic if none.

@@ -180,14 +180,19 @@ void wake_collectives(Warp& warp) {
 
 bool Exec::converge(const DecodedInst& in, const uint32_t* members) {
   const LaneMask exited = warp->exited;
-  // The usual case: every lane that a member mask names is in this very split.
-  const auto unsatisfied_by = [&](LaneMask lanes, LaneMask present) {
-    LaneMask missing = 0;
-    for_lanes(lanes, [&](int lane) {
-      if (members[lane] & ~exited & ~present)
-        missing |= LaneMask{1} << lane;
-    });
-    return missing;
+  // A lane waits for all that its membermask names to come here with the same membermask; who comes with
+  // another one does not count.
+  const auto satisfied = [&](LaneMask lanes, LaneMask present) {
+    LaneMask run = 0;
+    while (lanes) {
+      const uint32_t named = members[std::countr_zero(lanes)];
+      LaneMask same = 0;
+      for_lanes(present, [&](int lane) { same |= LaneMask{members[lane] == named} << lane; });
+      if (!(named & ~exited & ~same))
+        run |= lanes & same;
+      lanes &= ~same;
+    }
+    return run;
   };
   LaneMask unnamed = 0;
   for_lanes(active, [&](int lane) {
@@ -201,8 +206,7 @@ bool Exec::converge(const DecodedInst& in, const uint32_t* members) {
         std::countr_zero(unnamed));
     return false;
   }
-  return gather(in,
-                [&](LaneMask lanes, LaneMask present) { return lanes & ~unsatisfied_by(lanes, present); });
+  return gather(in, satisfied);
 }
 
 bool Exec::converge_all(const DecodedInst& in) {

@@ -163,7 +163,33 @@ private:
     }
     const bool declared = std::any_of(std::begin(kRegisters), std::end(kRegisters),
                                       [&](const RegisterClass& c) { return c.type == type; });
-    return reg(declared && rng_.chance(60) ? type : untyped(bits), rng_);
+    const std::string sign = spec.negatable && rng_.chance(30) ? "-" : "";
+    const std::string name = reg(declared && rng_.chance(60) ? type : untyped(bits), rng_);
+    return sign + name +
+           (spec.selects != isa::Selects::none && rng_.chance(40) ? selector(spec.selects) : "");
+  }
+
+  std::string selector(isa::Selects selects) {
+    const auto digits = [&](std::string text, int count, size_t below) {
+      for (int i = 0; i < count; ++i)
+        text += static_cast<char>('0' + rng_.below(below));
+      return text;
+    };
+    switch (selects) {
+    case isa::Selects::part:
+      return rng_.chance(50) ? digits(".b", 1, 4) : digits(".h", 1, 2);
+    case isa::Selects::mask2:
+      return rng_.chance(50) ? ".h10" : digits(".h", 1, 2);
+    case isa::Selects::mask4:
+      return rng_.chance(50) ? ".b310" : digits(".b", 1, 4);
+    case isa::Selects::halves:
+      return digits(".h", 2, 4);
+    case isa::Selects::bytes:
+      return digits(".b", 4, 8);
+    case isa::Selects::none:
+      break;
+    }
+    return {};
   }
 
   size_t elems(const OperandSpec& spec) const { return static_cast<size_t>(isa::elems_of(spec, binding_)); }

@@ -101,12 +101,11 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
 // --- calls
 // ----------------------------------------------------------------------------------------------------------
 
-// One value that crosses a call: from a lane's param area or a register to the other side's.
+// One value that crosses a call, as the caller names it.
 struct Passed {
-  bool from_register = false;
-  Slot slot;           // register, or constant
-  uint32_t offset = 0; // in the caller's param area; of a register too, where a builtin takes or gives it
-  uint32_t bytes = 0;  // of a .param; registers pass their own width
+  std::vector<Slot> elements; // in registers, or constants; of a vector register, each element
+  uint32_t offset = 0; // in the caller's param area: where there are no elements, or a builtin takes or gives it
+  uint32_t bytes = 0;  // of that
 };
 
 struct CallSite {
@@ -120,33 +119,90 @@ std::byte* lane_params(const Code& code, const Frame& frame, int lane) {
   return frame.data + code.param_area_offset + static_cast<size_t>(lane) * code.param_bytes;
 }
 
-// A parameter of a device function lies in the param area, or, declared .reg, in a register of the same name.
-const Slot* parameter_register(const Code& code, const ptx::Variable& variable) {
-  if (variable.space != StateSpace::reg)
-    return nullptr;
-  return &code.registers[variable.reg];
+// Bytes of each lane: lane l's lie at first + l * stride.
+struct LaneBytes {
+  std::byte* first = nullptr;
+  size_t stride = 0;
+  size_t bytes = 0;
+
+  LaneBytes from(size_t skipped) const { return {first + skipped, stride, bytes - std::min(skipped, bytes)}; }
+};
+
+void copy_lanes(LaneMask lanes, const LaneBytes& to, const LaneBytes& from) {
+  const size_t bytes = std::min(to.bytes, from.bytes);
+  for_lanes(lanes, [&](int lane) {
+    std::memcpy(to.first + lane * to.stride, from.first + lane * from.stride, bytes);
+  });
 }
 
-size_t lane_bytes(const Slot& slot) {
-  return slot.bytes;
+LaneBytes in_register(std::byte* const* bases, const Slot& slot) {
+  return {bases[slot.base] + slot.offset, slot.bytes, slot.bytes};
+}
+LaneBytes in_params(const Code& code, const Frame& frame, uint32_t offset, size_t bytes) {
+  return {lane_params(code, frame, 0) + offset, code.param_bytes, bytes};
+}
+
+// A parameter of a device function lies in the param area, or, declared .reg, in a register.
+struct Formal {
+  const Code& code;
+  const ptx::Variable& variable;
+  uint32_t offset; // in the param area
+
+  bool in_registers() const { return variable.space == StateSpace::reg; }
+  int elements() const { return in_registers() ? variable.vector_elems : 1; }
+  // Element i where the other side has its values in registers of `step` bytes.
+  LaneBytes element(const Frame& frame, int i, size_t step) const {
+    std::byte* const bases[] = {frame.data, nullptr};
+    return in_registers() ? in_register(bases, code.register_slot(variable.reg, i))
+                          : in_params(code, frame, offset, variable.size_bytes).from(i * step);
+  }
+};
+
+// The same of a value that the caller names.
+LaneBytes element_of(const Exec& x, const Passed& passed, int i, size_t step) {
+  return passed.elements.empty() ? in_params(*x.code, *x.frame, passed.offset, passed.bytes).from(i * step)
+                                 : in_register(x.bases, passed.elements[i]);
+}
+
+// How many copies a value takes, and how far apart they lie where a side is in memory.
+struct Steps {
+  int count = 1;
+  size_t bytes = 0;
+};
+Steps steps_between(const Formal& formal, const Passed& passed) {
+  const int given = static_cast<int>(passed.elements.size());
+  if (!formal.in_registers())
+    return {std::max(given, 1), given > 0 ? passed.elements[0].bytes : size_t{0}};
+  // An indirect call may reach a function with other parameters than its prototype says.
+  return {given > 0 ? std::min(given, formal.elements()) : formal.elements(),
+          formal.code.register_slot(formal.variable.reg, 0).bytes};
 }
 
 void copy_arguments(Exec& x, const CallSite& site, const Code& callee, Frame& frame) {
   const auto& params = callee.function->params;
   for (size_t i = 0; i < std::min(params.size(), site.arguments.size()); ++i) {
-    const Passed& from = site.arguments[i];
-    const Slot* to = parameter_register(callee, params[i]);
-    if (to && callee.tracked[to->reg])
-      frame.written[to->reg] |= x.active;
-    for_lanes(x.active, [&](int lane) {
-      std::byte* target = to ? frame.data + to->offset + lane * lane_bytes(*to)
-                             : lane_params(callee, frame, lane) + callee.param_offsets[i];
-      const size_t room = to ? lane_bytes(*to) : params[i].size_bytes;
-      const std::byte* source =
-          from.from_register ? x.bases[from.slot.base] + from.slot.offset + lane * lane_bytes(from.slot)
-                             : lane_params(*x.code, *x.frame, lane) + from.offset;
-      std::memcpy(target, source, std::min<size_t>(room, from.from_register ? from.slot.bytes : from.bytes));
-    });
+    const Formal formal{callee, params[i], callee.param_offsets[i]};
+    if (formal.in_registers() && callee.tracked[params[i].reg])
+      frame.written[params[i].reg] |= x.active;
+    const Steps steps = steps_between(formal, site.arguments[i]);
+    for (int e = 0; e < steps.count; ++e)
+      copy_lanes(x.active, formal.element(frame, e, steps.bytes),
+                 element_of(x, site.arguments[i], e, steps.bytes));
+  }
+}
+
+// Into the frame that x has loaded, the caller's.
+void copy_results(Exec& x, const CallSite& site, const Code& callee, const Frame& frame) {
+  const auto& returns = callee.function->returns;
+  for (size_t i = 0; i < std::min(returns.size(), site.results.size()); ++i) {
+    const Formal formal{callee, returns[i], callee.return_offsets[i]};
+    const Passed& to = site.results[i];
+    const Steps steps = steps_between(formal, to);
+    for (const Slot& slot : to.elements)
+      if (slot.reg != ptx::kNone && x.code->tracked[slot.reg])
+        x.frame->written[slot.reg] |= x.active;
+    for (int e = 0; e < steps.count; ++e)
+      copy_lanes(x.active, element_of(x, to, e, steps.bytes), formal.element(frame, e, steps.bytes));
   }
 }
 
@@ -173,26 +229,26 @@ Step enter(Exec& x, const DecodedInst& in, const CallSite& site, const Code& cal
 
 // Builtins take and give everything in the param area: registers go through it.
 Step run_builtin(Exec& x, const DecodedInst& in, const CallSite& site) {
+  const auto area = [&](const Passed& passed) {
+    return in_params(*x.code, *x.frame, passed.offset, kPassedRegisterBytes);
+  };
   std::vector<uint32_t> arguments, results;
   for (const Passed& argument : site.arguments) {
     arguments.push_back(argument.offset);
-    if (argument.from_register)
+    for (const Slot& slot : argument.elements) {
       for_lanes(x.active, [&](int lane) {
-        std::byte* area = lane_params(*x.code, *x.frame, lane) + argument.offset;
-        std::memset(area, 0, kPassedRegisterBytes);
-        std::memcpy(area, x.bases[argument.slot.base] + argument.slot.offset + lane * argument.slot.bytes,
-                    argument.slot.bytes);
+        std::memset(lane_params(*x.code, *x.frame, lane) + argument.offset, 0, kPassedRegisterBytes);
       });
+      copy_lanes(x.active, area(argument), in_register(x.bases, slot));
+    }
   }
   for (const Passed& result : site.results)
     results.push_back(result.offset);
   const Step step = call_builtin(x, in, site.builtin, arguments, results);
   for (const Passed& result : site.results)
-    if (result.from_register && step == Step::next)
-      for_lanes(x.active, [&](int lane) {
-        std::memcpy(x.bases[0] + result.slot.offset + lane * result.slot.bytes,
-                    lane_params(*x.code, *x.frame, lane) + result.offset, result.slot.bytes);
-      });
+    for (const Slot& slot : result.elements)
+      if (step == Step::next)
+        copy_lanes(x.active, in_register(x.bases, slot), area(result));
   return step;
 }
 
@@ -237,7 +293,7 @@ Step run_call(Exec& x, const DecodedInst& in) {
 
 void exit_lanes(Exec& x);
 
-Step run_ret(Exec& x, const DecodedInst& in) {
+Step run_ret(Exec& x, const DecodedInst&) {
   if (!x.active)
     return Step::next;
   leave_inactive_behind(x);
@@ -246,52 +302,36 @@ Step run_ret(Exec& x, const DecodedInst& in) {
     exit_lanes(x);
     return Step::reschedule;
   }
-  (void)in;
   const CallFrame callee = split.stack.back();
   split.stack.pop_back();
   const CallFrame& caller = split.stack.back();
   const DecodedInst& call = caller.code->insts[callee.return_pc - 1];
-  const auto& site = *static_cast<const CallSite*>(call.extra);
-  const auto& returns = callee.code->function->returns;
-  for (size_t i = 0; i < std::min(returns.size(), site.results.size()); ++i) {
-    const Passed& to = site.results[i];
-    const Slot* from = parameter_register(*callee.code, returns[i]);
-    if (to.from_register && to.slot.reg != ptx::kNone && caller.code->tracked[to.slot.reg])
-      caller.frame->written[to.slot.reg] |= x.active;
-    for_lanes(x.active, [&](int lane) {
-      const std::byte* source =
-          from ? callee.frame->data + from->offset + lane * lane_bytes(*from)
-               : lane_params(*callee.code, *callee.frame, lane) + callee.code->return_offsets[i];
-      std::byte* target = to.from_register ? caller.frame->data + to.slot.offset + lane * lane_bytes(to.slot)
-                                           : lane_params(*caller.code, *caller.frame, lane) + to.offset;
-      const size_t bytes = from ? lane_bytes(*from) : returns[i].size_bytes;
-      std::memcpy(target, source, std::min<size_t>(bytes, to.from_register ? to.slot.bytes : to.bytes));
-    });
-  }
+  x.code = caller.code;
+  x.frame = caller.frame;
+  x.bases[0] = caller.frame->data;
+  copy_results(x, *static_cast<const CallSite*>(call.extra), *callee.code, *callee.frame);
   split.pc = callee.return_pc;
   return Step::reschedule;
 }
 
-Passed pass(Decoder& d, const Operand& operand, Type register_type) {
-  Passed passed;
-  if (operand.kind == OperandKind::symbol && d.variable_of(operand).space == StateSpace::param) {
+// False for what no call can pass.
+bool pass(Decoder& d, const Operand& operand, Type type, bool is_result, Passed& passed) {
+  const auto slot = [&](const Operand& o) { return is_result ? d.dst(o, type) : d.src(o, type); };
+  switch (operand.kind) {
+  case OperandKind::symbol:
+    if (d.variable_of(operand).space != StateSpace::param || operand.offset != 0)
+      return false;
     passed.offset = d.param_offset(operand);
     passed.bytes = static_cast<uint32_t>(d.variable_of(operand).size_bytes);
-    return passed;
+    return true;
+  case OperandKind::vector:
+    for (const Operand& element : operand.elems)
+      passed.elements.push_back(slot(element));
+    return true;
+  default:
+    passed.elements.push_back(slot(operand));
+    return true;
   }
-  passed.from_register = true;
-  passed.slot = d.src(operand, register_type);
-  return passed;
-}
-
-// A returned value: `_` has a register that nobody reads.
-Passed pass_result(Decoder& d, const Operand& operand, Type register_type) {
-  if (operand.kind == OperandKind::symbol)
-    return pass(d, operand, register_type);
-  Passed passed;
-  passed.from_register = true;
-  passed.slot = d.dst(operand, register_type);
-  return passed;
 }
 
 // Gives the registers among a builtin's arguments and results their places in the param area. False where it
@@ -300,7 +340,9 @@ bool place_for_builtin(Decoder& d, CallSite& site) {
   std::vector<uint32_t> bytes[2];
   for (auto* passed : {&site.arguments, &site.results})
     for (Passed& p : *passed) {
-      if (p.from_register) {
+      if (p.elements.size() > 1)
+        return false;
+      if (!p.elements.empty()) {
         p.offset = d.code().param_bytes;
         p.bytes = kPassedRegisterBytes;
         d.code().param_bytes += kPassedRegisterBytes;
@@ -336,13 +378,17 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
     }
   }
   const auto* params = parameters_of(d, instruction);
-  if (instruction.operands.size() > 1)
-    for (const Operand& result : instruction.operands[1].elems)
-      site->results.push_back(pass_result(d, result, Type::b64));
-  if (instruction.operands.size() > 2)
-    for (size_t i = 0; i < instruction.operands[2].elems.size(); ++i)
-      site->arguments.push_back(pass(d, instruction.operands[2].elems[i],
-                                     params && i < params->size() ? (*params)[i].type : Type::b64));
+  const auto add = [&](size_t list, bool is_result, std::vector<Passed>& out) {
+    const size_t count = instruction.operands.size() > list ? instruction.operands[list].elems.size() : 0;
+    for (size_t i = 0; i < count; ++i) {
+      const Type type = !is_result && params && i < params->size() ? (*params)[i].type : Type::b64;
+      if (!pass(d, instruction.operands[list].elems[i], type, is_result, out.emplace_back()))
+        return false;
+    }
+    return true;
+  };
+  if (!add(1, true, site->results) || !add(2, false, site->arguments))
+    return false;
   if (site->builtin >= 0 && !place_for_builtin(d, *site))
     return false;
   in.handler = run_call;
@@ -351,11 +397,9 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   if (callee.kind != OperandKind::function)
     srcs.push_back(d.src(callee, Type::u64));
   for (const Passed& argument : site->arguments)
-    if (argument.from_register)
-      srcs.push_back(argument.slot);
+    srcs.insert(srcs.end(), argument.elements.begin(), argument.elements.end());
   for (const Passed& result : site->results)
-    if (result.from_register)
-      dsts.push_back(result.slot);
+    dsts.insert(dsts.end(), result.elements.begin(), result.elements.end());
   d.set_operands(in, dsts, srcs);
   return true;
 }

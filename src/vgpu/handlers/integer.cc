@@ -35,6 +35,7 @@ bool pick_integer(const ptx::Instruction& instruction, Selection& selection) {
 void add_integer_selectors(SelectorTable& selectors) {
   table().add_to(selectors);
   add_logic_selectors(selectors);
+  add_video_selectors(selectors);
 }
 
 } // namespace lemma::vgpu

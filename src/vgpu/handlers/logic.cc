@@ -25,8 +25,7 @@ const RowTable& table() {
   return tables.now();
 }
 
-// The immediate table of lop3 is the source after a, b, c.
-constexpr size_t kLutOperand = 4;
+constexpr size_t kLutOperand = 4; // the immediate table of lop3
 
 } // namespace
 
@@ -37,7 +36,6 @@ bool pick_logic(const ptx::Instruction& instruction, Selection& selection) {
     if (instruction.operands.size() <= kLutOperand)
       return false;
     selection.imm = static_cast<int64_t>(instruction.operands[kLutOperand].bits);
-    selection.skip_sources = 1u << (kLutOperand - 1);
   }
   return true;
 }

@@ -25,6 +25,18 @@ Step run_mov(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
+// mov.v2, mov.v4. Elements may be permuted among the same registers, so all are read before one is written.
+template <class T>
+Step run_mov_vector(Exec& x, const DecodedInst& in) {
+  constexpr int kMostElements = 4;
+  T values[kMostElements][kWarpSize];
+  for (int i = 0; i < in.dst_count; ++i)
+    std::memcpy(values[i], x.src<T>(in, i), sizeof(values[i]));
+  for (int i = 0; i < in.dst_count; ++i)
+    keep_active(x.dst<T>(in, i), values[i], x.active);
+  return Step::next;
+}
+
 Step run_mov_pred(Exec& x, const DecodedInst& in) {
   x.set_pred(in, 0, x.pred(in, 0));
   return Step::next;
@@ -88,8 +100,26 @@ bool select_repack(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   return true;
 }
 
+bool select_mov_vector(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  const Type type = instruction.type();
+  std::vector<Slot> dsts, srcs;
+  for (const Operand& elem : instruction.operands[1].elems)
+    srcs.push_back(d.src(elem, type));
+  for (const Operand& elem : instruction.operands[0].elems)
+    dsts.push_back(d.dst(elem, type));
+  if (dsts.empty() || dsts.size() > 4 || srcs.size() != dsts.size())
+    return false;
+  d.set_operands(in, dsts, srcs);
+  in.handler = register_bytes(type) == 2   ? run_mov_vector<uint16_t>
+               : register_bytes(type) == 4 ? run_mov_vector<uint32_t>
+                                           : run_mov_vector<uint64_t>;
+  return true;
+}
+
 bool select_mov(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
+  if (instruction.has(Qual::v2) || instruction.has(Qual::v4))
+    return select_mov_vector(d, instruction, in);
   if (instruction.operands[0].kind == OperandKind::vector ||
       instruction.operands[1].kind == OperandKind::vector)
     return select_repack(d, instruction, in);

@@ -29,7 +29,22 @@ bool taken(Modes modes, Qual qual) {
   return false;
 }
 
+// How many operands the handler would read; an instruction of a test may have none.
+int count_sources(const ptx::Instruction& instruction, uint8_t skip_sources) {
+  int count = 0;
+  for (size_t i = 1; i < instruction.operands.size(); ++i) {
+    if (skip_sources >> (i - 1) & 1)
+      continue;
+    const ptx::Operand& operand = instruction.operands[i];
+    count += operand.kind == ptx::OperandKind::vector ? static_cast<int>(operand.elems.size()) : 1;
+  }
+  return count;
+}
+
 bool matches(const Row& row, const ptx::Instruction& instruction) {
+  if (!instruction.operands.empty() &&
+      count_sources(instruction, row.selection.skip_sources) != row.selection.src_count)
+    return false;
   if (instruction.types.size() != row.types.size() ||
       !std::equal(row.types.begin(), row.types.end(), instruction.types.begin()))
     return false;
@@ -116,7 +131,8 @@ bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection) 
   return pick_integer(instruction, selection) || pick_logic(instruction, selection) ||
          pick_float(instruction, selection) || pick_approximate(instruction, selection) ||
          pick_half(instruction, selection) || pick_convert(instruction, selection) ||
-         pick_convert_packed(instruction, selection) || pick_compare(instruction, selection);
+         pick_convert_packed(instruction, selection) || pick_compare(instruction, selection) ||
+         pick_video(instruction, selection);
 }
 
 OperandList operands_of(const ptx::Instruction& instruction, uint8_t skip_sources) {

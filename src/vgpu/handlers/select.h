@@ -88,6 +88,7 @@ private:
 
 // One a family; false if it has no row for the instruction.
 bool pick_integer(const ptx::Instruction& instruction, Selection& selection);
+bool pick_video(const ptx::Instruction& instruction, Selection& selection);
 bool pick_logic(const ptx::Instruction& instruction, Selection& selection);
 bool pick_float(const ptx::Instruction& instruction, Selection& selection);
 bool pick_approximate(const ptx::Instruction& instruction, Selection& selection);
@@ -112,6 +113,7 @@ bool select_arithmetic(Decoder& decoder, const ptx::Instruction& instruction, De
 
 // Parts of the families that decoder.h names, in files of their own.
 void add_logic_selectors(SelectorTable& selectors); // logic.cc: and or xor not cnot lop3 shl shr shf prmt
+void add_video_selectors(SelectorTable& selectors); // video.cc: vadd ... vset4
 void add_approximate_selectors(SelectorTable& selectors); // approximate.cc: sin cos ex2 lg2 tanh rsqrt ...
 
 } // namespace lemma::vgpu

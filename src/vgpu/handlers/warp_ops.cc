@@ -8,10 +8,11 @@
 // The ISA leaves undefined what a lane gets from one that does not take part; here it is that lane's register
 // as it stands, and the read is reported as one of what was never written.
 //
-// Not here: redux.sync on .f32 (sm_100a), wait and wake-up (warp.cc).
+// Not here: wait and wake-up (warp.cc). Not checked on hardware: redux.sync of .f32, which no H200 has.
 //
 // PTX ISA: shfl, shfl.sync, vote, vote.sync, match.sync, activemask, redux.sync, elect.sync, bar.warp.sync.
 // Tests: tests/unit/vgpu/warp_ops_test.cc.
+#include "numeric/arithmetic.h"
 #include "vgpu/decoder.h"
 
 #include <fmt/format.h>
@@ -204,13 +205,16 @@ Step match_lanes(Exec& x, const DecodedInst& in) {
 // --- redux
 // ----------------------------------------------------------------------------------------------------------
 
-// Destination d; sources a, membermask.
+// Destination d; sources a, membermask. The first value is combined with itself if `f` says more than which
+// of two it is.
 template <class T, class F>
-Step reduce(Exec& x, const DecodedInst& in, F f) {
+Step reduce(Exec& x, const DecodedInst& in, F f, bool first_with_itself = false) {
   T result[kWarpSize] = {};
   const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
     const T* a = x.src<T>(in, 0);
     T total = a[std::countr_zero(group)];
+    if (first_with_itself)
+      total = f(total, total);
     for_lanes(group & (group - 1), [&](int lane) { total = f(total, a[lane]); });
     fill_group(result, group, total);
   });
@@ -219,7 +223,31 @@ Step reduce(Exec& x, const DecodedInst& in, F f) {
   return step;
 }
 
+// Minimum and maximum of f32, or of the magnitudes. A NaN does not count, or with .NaN it is the result; a
+// result that is NaN is canonical.
+template <bool kMax, bool kAbs, bool kNan>
+Step reduce_f32(Exec& x, const DecodedInst& in) {
+  const auto combine = [](uint32_t a, uint32_t b) {
+    constexpr uint32_t kMask = kAbs ? 0x7fffffff : 0xffffffff;
+    constexpr numeric::MinMaxOptions options{.nan = kNan};
+    constexpr numeric::FloatFormat f32 = numeric::FloatFormat::f32;
+    return static_cast<uint32_t>(kMax ? numeric::max(f32, a & kMask, b & kMask, options)
+                                      : numeric::min(f32, a & kMask, b & kMask, options));
+  };
+  return reduce<uint32_t>(x, in, combine, true);
+}
+template <bool kMax>
+Handler reduce_f32_handler(const ptx::Instruction& instruction) {
+  const bool nan = instruction.has(Qual::NaN);
+  if (instruction.has(Qual::abs))
+    return nan ? reduce_f32<kMax, true, true> : reduce_f32<kMax, true, false>;
+  return nan ? reduce_f32<kMax, false, true> : reduce_f32<kMax, false, false>;
+}
+
 Handler reduce_handler(const ptx::Instruction& instruction) {
+  if (instruction.type() == Type::f32)
+    return instruction.has(Qual::max) ? reduce_f32_handler<true>(instruction)
+                                      : reduce_f32_handler<false>(instruction);
   const bool is_signed = instruction.type() == Type::s32;
   switch (instruction.one_of({Qual::add, Qual::min, Qual::max, Qual::and_, Qual::or_, Qual::xor_})) {
   case Qual::add:
@@ -363,8 +391,6 @@ bool select_match(Decoder& decoder, const ptx::Instruction& instruction, Decoded
 }
 
 bool select_reduce(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
-  if (isa::is_float(instruction.type()))
-    return false;
   in.handler = reduce_handler(instruction);
   return in.handler &&
          place_operands(decoder, instruction, instruction.type(), {instruction.type()}, true, in);

@@ -1,6 +1,7 @@
 // Instructions and their operands: every kind, guards, calls, and what is wrong with them.
 #include "parse_text.h"
 
+#include "isa/form.h"
 #include "ptx/printer.h"
 
 #include <gtest/gtest.h>
@@ -49,6 +50,30 @@ TEST(Operand, RegistersAndComponents) {
   const One s = one("vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;");
   EXPECT_EQ(s.operand(1).component, 4);
   EXPECT_EQ(s.operand(2).component, 9);
+  const One simd = one("vadd4.u32.u32.u32 %r1.b20, %r2.b7041, %r3, %r4;");
+  EXPECT_EQ(simd.operand(0).component, isa::kByteList);
+  EXPECT_EQ(simd.operand(0).bits, 0x120u);
+  EXPECT_EQ(simd.operand(1).bits, 0x17041u);
+  EXPECT_EQ(simd.operand(2).component, -1);
+  const One halves = one("vset2.u32.s32.lt %r1.h10, %r2.h03, %r3, %r4;");
+  EXPECT_EQ(halves.operand(0).component, isa::kHalfList);
+  EXPECT_EQ(halves.operand(1).bits, 0x103u);
+  const One negative = one("vmad.s32.s32.s32 %r1, -%r2.h1, %r3, -5;");
+  EXPECT_TRUE(negative.operand(1).negated);
+  EXPECT_EQ(negative.operand(1).component, 9);
+  EXPECT_EQ(negative.operand(3).kind, OperandKind::imm);
+  const One sum = one("add.u32 %r1, %r2+-4, %r3+(1<<4);");
+  EXPECT_EQ(sum.operand(1).kind, OperandKind::reg);
+  EXPECT_EQ(sum.operand(1).offset, -4);
+  EXPECT_EQ(sum.operand(2).offset, 16);
+  for (const One* printed : {&simd, &halves, &negative, &sum}) {
+    const std::string text = print(*printed->module);
+    EXPECT_EQ(print(*parse_well(text)), text);
+  }
+  EXPECT_NE(print(*simd.module).find("%r1.b20, %r2.b7041, %r3, %r4;"), std::string::npos)
+      << print(*simd.module);
+  EXPECT_NE(print(*negative.module).find("-%r2.h1, %r3, -5;"), std::string::npos) << print(*negative.module);
+  EXPECT_NE(print(*sum.module).find("%r2+-4, %r3+16;"), std::string::npos) << print(*sum.module);
   const One p = one("setp.eq.and.b32 %p1, %r1, %r2, ! %p3;");
   EXPECT_TRUE(p.operand(3).negated);
   EXPECT_FALSE(p.operand(0).negated);
@@ -256,6 +281,9 @@ TEST(Operand, Errors) {
             "5:17 component: the register is no vector and has no component '.x'\n");
   EXPECT_EQ(of(".reg .v2 .b32 v; mov.b32 %r1, v.z;"),
             "5:32 component: the register, a vector of 2, has no component '.z'\n");
+  EXPECT_EQ(of("vadd2.u32.u32.u32 %r1, %r2.h84, %r3, %r4;"),
+            "5:27 component: the register is no vector and has no component '.h84'\n");
+  EXPECT_EQ(of("vmad.s32.s32.s32 %r1, !%r2, %r3, %r4;"), "5:23 operand: '!' negates a predicate register\n");
   EXPECT_EQ(of("ld.shared.b32 %r1, [%r2-4];"), "5:24 address: an offset is added\n");
   EXPECT_EQ(of("ld.shared.b32 %r1, [4+sh];"), "5:23 syntax: an operand expected here, not 'sh'\n");
   EXPECT_EQ(of("ld.shared.b32 %r1, [%r2+1.0];"), "5:25 constant: an offset is an integer\n");

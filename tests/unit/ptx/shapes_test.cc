@@ -45,8 +45,8 @@ TEST(Shapes, ChildrenStandTogetherBehindTheirParents) {
 TEST(Shapes, AComponentOfAVectorIsAScalar) {
   const auto s = shapes(".reg .v4 .f32 %v; add.f32 %v.x, %v.g, %f1;");
   EXPECT_EQ(s.nodes[0].vector_elems, 1);
-  EXPECT_FALSE(s.nodes[0].selector);
-  EXPECT_TRUE(shapes("vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;").nodes[1].selector);
+  EXPECT_LT(s.nodes[0].selector, 0);
+  EXPECT_EQ(shapes("vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;").nodes[1].selector, 4);
   EXPECT_EQ(shapes(".reg .v2 .b32 %v; st.shared.v2.b32 [sh], %v;").nodes[1].vector_elems, 2);
 }
 

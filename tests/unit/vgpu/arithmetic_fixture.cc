@@ -303,12 +303,14 @@ ptx::Instruction instruction_of(std::string_view spelling) {
   instruction.quals = match->quals;
   instruction.types = match->types;
   if (instruction.opcode == isa::Opcode::lop3)
-    instruction.operands.resize(6); // the immediate is the fifth
+    instruction.operands.resize(instruction.form->operands.size()); // the immediate is the fifth
   return instruction;
 }
 
 void check2(std::string_view spelling, const Reference& reference, const CheckOptions& options) {
-  const ptx::Instruction instruction = instruction_of(spelling);
+  ptx::Instruction instruction = instruction_of(spelling);
+  if (!options.operands.empty())
+    instruction.operands = options.operands;
   const HostLevel before = host_level();
   for (const HostLevel level : host_levels()) {
     set_host_level(level);

@@ -19,10 +19,11 @@ using Reference = std::function<void(const uint64_t* s, uint64_t* d)>;
 using Expected = std::function<uint64_t(const uint64_t* s)>;
 
 struct CheckOptions {
-  int warps = 64;             // sets of 32 lanes
-  int dst_count = 0;          // 0: what the selection says
-  int64_t lut = -1;           // lop3's immediate
-  std::vector<int> src_bytes; // widths of registers, where not the type's
+  int warps = 64;                     // sets of 32 lanes
+  int dst_count = 0;                  // 0: what the selection says
+  int64_t lut = -1;                   // lop3's immediate
+  std::vector<ptx::Operand> operands; // of the instruction, where their number or selectors matter
+  std::vector<int> src_bytes;         // widths of registers, where not the type's
   int dst_bytes = 0;
   // Replaces the operands' random bits: source index and a random number to bits.
   std::function<uint64_t(int source, uint64_t random)> source;

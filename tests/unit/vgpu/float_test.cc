@@ -1,6 +1,7 @@
 // f32 and f64 arithmetic against src/numeric, which computes on integers alone.
 #include "arithmetic_fixture.h"
 #include "numeric/arithmetic.h"
+#include "numeric/convert.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -104,6 +105,80 @@ TEST(Float, MinMax) {
   };
   check("min.f64", [&](const uint64_t* s) { return f64(s, numeric::min); });
   check("max.f64", [&](const uint64_t* s) { return f64(s, numeric::max); });
+}
+
+TEST(Float, MinMaxOfThree) {
+  CheckOptions options;
+  options.operands.resize(4);
+  for (const bool ftz : {false, true})
+    for (const bool nan : {false, true})
+      for (const bool abs : {false, true})
+        for (const bool max : {false, true}) {
+          const MinMaxOptions o{.ftz = ftz, .nan = nan};
+          const auto two = [&](uint64_t a, uint64_t b) {
+            return max ? numeric::max(FloatFormat::f32, a, b, o) : numeric::min(FloatFormat::f32, a, b, o);
+          };
+          const uint64_t mask = abs ? 0x7fffffff : 0xffffffff;
+          check(
+              fmt::format("{}{}{}{}.f32", max ? "max" : "min", ftz ? ".ftz" : "", nan ? ".NaN" : "",
+                          abs ? ".abs" : ""),
+              [&](const uint64_t* s) {
+                // The other way round than the kernel: the result is the same.
+                return two(s[0] & mask, two(s[1] & mask, s[2] & mask));
+              },
+              options);
+        }
+}
+
+// Two f32 in each 64-bit register.
+TEST(Float, Pairs) {
+  constexpr FloatFormat f = FloatFormat::f32;
+  for (const auto& [suffix, rounding] : kRoundings)
+    for (const bool ftz : {false, true}) {
+      const ArithmeticOptions o{.rounding = rounding, .ftz = ftz};
+      const auto both = [](const uint64_t* s, auto one) {
+        const auto half = [&](int shift) {
+          return one(s[0] >> shift & 0xffffffff, s[1] >> shift & 0xffffffff, s[2] >> shift & 0xffffffff);
+        };
+        return half(0) | half(32) << 32;
+      };
+      const auto spelling = [&, suffix = suffix](const char* opcode) {
+        return fmt::format("{}{}{}.f32x2", opcode, suffix, ftz ? ".ftz" : "");
+      };
+      const auto check_two = [&](const char* opcode, auto operation) {
+        check(spelling(opcode), [&](const uint64_t* s) {
+          const uint64_t sources[3] = {s[0], s[1], 0};
+          return both(sources, [&](uint64_t a, uint64_t b, uint64_t) { return operation(f, a, b, o); });
+        });
+      };
+      check_two("add", numeric::add);
+      check_two("sub", numeric::sub);
+      check_two("mul", numeric::mul);
+      if (suffix[0] != 0)
+        check(spelling("fma"), [&](const uint64_t* s) {
+          return both(s, [&](uint64_t a, uint64_t b, uint64_t c) { return numeric::fma(f, a, b, c, o); });
+        });
+    }
+}
+
+// Halves widened to f32, then one f32 operation.
+TEST(Float, MixedPrecision) {
+  constexpr FloatFormat f = FloatFormat::f32;
+  for (const FloatFormat half : {FloatFormat::f16, FloatFormat::bf16})
+    for (const auto& [suffix, rounding] : kRoundings)
+      for (const bool sat : {false, true}) {
+        const ArithmeticOptions o{.rounding = rounding, .sat = sat};
+        const auto wide = [&](uint64_t bits) { return numeric::convert_float(f, half, bits); };
+        const auto spelling = [&, suffix = suffix](const char* opcode) {
+          return fmt::format("{}{}{}.f32.{}", opcode, suffix, sat ? ".sat" : "",
+                             half == FloatFormat::f16 ? "f16" : "bf16");
+        };
+        check(spelling("add"), [&](const uint64_t* s) { return numeric::add(f, wide(s[0]), s[1], o); });
+        check(spelling("sub"), [&](const uint64_t* s) { return numeric::sub(f, wide(s[0]), s[1], o); });
+        if (suffix[0] != 0)
+          check(spelling("fma"),
+                [&](const uint64_t* s) { return numeric::fma(f, wide(s[0]), wide(s[1]), s[2], o); });
+      }
 }
 
 // sm_90 has no instruction for abs and neg: they are additions, which make f32's NaN canonical and f64's

@@ -268,6 +268,53 @@ TEST(Redux, OfGroups) {
   }
 }
 
+// Minimum and maximum of f32 by groups: NaN counts with .NaN alone, and a result that is NaN is canonical.
+TEST(Redux, F32) {
+  std::mt19937 random(23);
+  const std::string head = ".version 8.6\n.target sm_100a\n.address_size 64\n";
+  const auto less = [](uint32_t x, uint32_t y) { // -0 below +0
+    const auto order = [](uint32_t v) { return v >> 31 ? ~v : v | 0x80000000u; };
+    return order(x) < order(y);
+  };
+  for (const char* op : {"min", "max"})
+    for (const char* abs : {"", ".abs"})
+      for (const char* nan : {"", ".NaN"}) {
+        Lanes kernel(fmt::format("  .reg .f32 %v, %w;\n  mov.b32 %v, %a;\n"
+                                 "  redux.sync.{}{}{}.f32 %w, %v, %m;\n  mov.b32 %d, %w;",
+                                 op, abs, nan),
+                     head);
+        for (int repeat = 0; repeat < 8; ++repeat) {
+          const std::vector<uint32_t> masks = random_groups(random, 1 + repeat);
+          std::vector<Row> rows(32);
+          for (int lane = 0; lane < 32; ++lane) {
+            const uint32_t bits = static_cast<uint32_t>(random());
+            rows[lane] = {.a = repeat % 2 && lane % 5 == 0 ? bits | 0x7f800001
+                               : repeat % 3                ? bits
+                                                           : bits & 0x80000003,
+                          .m = masks[lane]};
+          }
+          const auto result = kernel.run(rows);
+          for (int lane = 0; lane < 32; ++lane) {
+            std::vector<uint32_t> numbers;
+            bool any_nan = false;
+            for (const int other : lanes_of(masks[lane])) {
+              const uint32_t value = *abs ? rows[other].a & 0x7fffffff : rows[other].a;
+              if ((value & 0x7fffffff) > 0x7f800000)
+                any_nan = true;
+              else
+                numbers.push_back(value);
+            }
+            const bool is_nan = numbers.empty() || (*nan && any_nan);
+            const uint32_t expected = is_nan ? 0x7fffffff
+                                      : op[1] == 'i'
+                                          ? *std::min_element(numbers.begin(), numbers.end(), less)
+                                          : *std::max_element(numbers.begin(), numbers.end(), less);
+            ASSERT_EQ(result[lane].d, expected) << op << abs << nan << " lane " << lane;
+          }
+        }
+      }
+}
+
 TEST(Elect, OneLeaderAGroup) {
   std::mt19937 random(19);
   Lanes kernel("  elect.sync %d|%p, %m;"), only_predicate("  elect.sync _|%p, %m;");
@@ -393,6 +440,60 @@ TEST(Converge, AMaskThatDoesNotNameItsLaneIsIllegal) {
   const LaunchReport report = kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))});
   EXPECT_EQ(report.fault.kind, FaultKind::illegal_instruction);
   EXPECT_EQ(report.fault.lane, 5);
+}
+
+// Lanes below 16 first take part in a group of their own, at the instruction where the others wait for all.
+TEST(Converge, WhoComesWithAnotherMembermaskDoesNotCount) {
+  struct Operation {
+    const char* text;
+    uint32_t all, low; // what every lane gets at last, and what lanes below 16 get before
+  };
+  const Operation operations[] = {
+      {"redux.sync.add.u32 %d, %a, %m;", 32 * 31 / 2, 16 * 15 / 2},
+      {"vote.sync.ballot.b32 %d, 1, %m;", 0xffffffff, 0xffff},
+      {"match.any.sync.b32 %d, %b, %m;", 0xffffffff, 0xffff},
+      {"shfl.sync.idx.b32 %d, %c, 3, 31, %m;", 35, 3},
+      {"elect.sync %d|%p, %m;", 0, 0},
+      {"bar.warp.sync %m; mov.b32 %d, 0;", 0, 0},
+  };
+  for (const Operation& operation : operations) {
+    Lanes kernel(fmt::format(R"(
+  mov.b32 %e, 0;
+again:
+  {}
+  add.u32 %c, %c, 32;
+  setp.ne.u32 %p, %m, -1;
+  @!%p bra done;
+  mov.b32 %e, %d;
+  mov.b32 %m, -1;
+  bra again;
+done:
+  mad.lo.u32 %d, %e, 65536, %d;)",
+                             operation.text));
+    std::vector<Row> rows(32);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      rows[lane] = {.a = lane, .c = lane, .m = lane < 16 ? 0xffffu : ~0u};
+    const auto result = kernel.run(rows);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      EXPECT_EQ(result[lane].d, (lane < 16 ? operation.low * 65536 : 0) + operation.all)
+          << operation.text << " lane " << lane;
+  }
+}
+
+TEST(Converge, MembermasksThatNeverAgreeAreADeadlock) {
+  for (const char* text :
+       {"redux.sync.add.u32 %d, %a, %m;", "vote.sync.ballot.b32 %d, 1, %m;", "match.any.sync.b32 %d, %a, %m;",
+        "shfl.sync.idx.b32 %d, %a, 3, 31, %m;", "elect.sync %d|%p, %m;", "bar.warp.sync %m;"}) {
+    Kernel kernel(lanes(fmt::format("  {}\n", text)));
+    std::vector<Row> rows(32);
+    for (uint32_t lane = 0; lane < 16; ++lane)
+      rows[lane].m = 0x1ffff; // and lane 16 names all
+    const LaunchReport report = kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))});
+    EXPECT_EQ(report.fault.kind, FaultKind::deadlock) << text;
+    ASSERT_FALSE(report.waiting.empty()) << text;
+    EXPECT_NE(report.waiting[0].reason.find("with the same membermask"), std::string::npos)
+        << report.waiting[0].reason;
+  }
 }
 
 TEST(Converge, ALaneThatNeverComesIsADeadlock) {
