@@ -42,7 +42,7 @@ module attributes {gpu.container_module} {
       %box = memref.get_global @box : memref<4x8xf32, 3>
       %barrier = nvgpu.mbarrier.create -> !barrier
       %is_first = arith.cmpi eq, %tx, %zero : index
-      nvgpu.mbarrier.init %barrier[%zero], %one : !barrier
+      nvgpu.mbarrier.init %barrier[%zero], %one, predicate = %is_first : !barrier
       gpu.barrier
       scf.if %is_first {
         nvgpu.mbarrier.arrive.expect_tx %barrier[%zero], %bytes : !barrier
