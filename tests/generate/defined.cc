@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kRegisters =
     "  .reg .b32 %r<12>, %t<4>, %c<4>, %own, %sh, %sum, %me;\n  .reg .b16 %h<6>, %v<4>;\n"
-    "  .reg .b64 %d<6>, %u<4>, %g, %in, %loc;\n  .reg .pred %p<4>, %q<2>;\n"
+    "  .reg .b64 %d<6>, %u<4>, %g, %in, %loc;\n  .reg .pred %p<4>, %q<2>;\n  .reg .f32 %f<24>;\n  .reg .f64 "
+    "%e<5>;\n  .reg .f16x2 %y<24>;\n"
     "  .local .align 16 .b8 loc[64];\n";
 
 constexpr uint32_t kHalvesAt = 4 * kWordRegisters;

@@ -158,55 +158,123 @@ std::vector<std::string> DefinedWriter::distinct(int bits, size_t count) {
 
 // --- Arithmetic ------------------------------------------------------------------------------------
 
+namespace {
+
+// Whether a lane that is not to execute it keeps its register: the assembler compiles some instructions to
+// several, of which not all are guarded (set of one type by a comparison of another, testp).
+bool may_be_guarded(const Spelling& s) {
+  constexpr Opcode kGuarded[] = {Opcode::add,  Opcode::sub,  Opcode::mul,  Opcode::mad, Opcode::and_,
+                                 Opcode::or_,  Opcode::xor_, Opcode::not_, Opcode::fma, Opcode::selp,
+                                 Opcode::setp, Opcode::popc, Opcode::prmt};
+  return std::find(std::begin(kGuarded), std::end(kGuarded), s.form->opcode) != std::end(kGuarded);
+}
+
+// Floats are kept in registers of their type: the assembler takes an untyped register that an instruction of
+// floats writes for a float, and converts its value where an integer instruction of another width reads it.
+bool is_typed_float(Type type) {
+  return type == Type::f32 || type == Type::f64;
+}
+
+std::string canonical_lane(std::string_view type, std::string_view reg, std::string_view nan) {
+  return fmt::format("  setp.nan.{0} %q1, {1}, {1};\n  selp.b16 {1}, {2}, {1}, %q1;\n", type, reg, nan);
+}
+
+// Lines after which the result is the canonical NaN if it is one: which NaN comes of an instruction is left
+// open.
+std::string canonical(Type type, const std::string& reg) {
+  switch (type) {
+  case Type::f32:
+    return fmt::format("  setp.nan.f32 %q1, {0}, {0};\n  selp.f32 {0}, 0f7FFFFFFF, {0}, %q1;\n", reg);
+  case Type::f64:
+    return fmt::format("  setp.nan.f64 %q1, {0}, {0};\n  selp.f64 {0}, 0d7FF8000000000000, {0}, %q1;\n", reg);
+  case Type::f16:
+  case Type::bf16:
+    return canonical_lane(isa::to_string(type), reg, "0x7fff");
+  case Type::f16x2:
+  case Type::bf16x2: {
+    const std::string_view lane = type == Type::f16x2 ? "f16" : "bf16";
+    return fmt::format("  mov.b32 {{%v2, %v3}}, {};\n", reg) + canonical_lane(lane, "%v2", "0x7fff") +
+           canonical_lane(lane, "%v3", "0x7fff") + fmt::format("  mov.b32 {}, {{%v2, %v3}};\n", reg);
+  }
+  default:
+    return {};
+  }
+}
+
+} // namespace
+
+std::string DefinedWriter::source(const Spelling& s, const OperandSpec& spec, int index, std::string& lines) {
+  const Type type = golden::type_of(s, spec);
+  const int bits = golden::exact_register_bits(s, spec);
+  if (!spec.reg)
+    return fmt::format("{}", spec.ranged ? spec.min + static_cast<int64_t>(rng_.below(
+                                                          static_cast<size_t>(spec.max - spec.min) + 1))
+                                         : static_cast<int64_t>(rng_.below(256)));
+  const std::string reg = operand(bits);
+  const Values values = golden::exact_operand_values(s, spec);
+  const auto limited = [&](std::string_view opcode, uint64_t value) {
+    const std::string to = fmt::format("{}{}", bits == 16 ? "%v" : bits == 32 ? "%t" : "%u", index);
+    lines += fmt::format("  {}.b{} {}, {}, {};\n", opcode, bits, to, reg, value);
+    return to;
+  };
+  switch (values.kind) {
+  case Values::Kind::nonzero:
+    return limited("or", 1);
+  case Values::Kind::bit_index:
+    return limited("and", 31);
+  case Values::Kind::small_signed:
+    return limited("and", 15);
+  case Values::Kind::position:
+    return limited("and", 255);
+  default:
+    break;
+  }
+  if (is_typed_float(type)) {
+    const std::string to = fmt::format("%{}{}", bits == 32 ? 'f' : 'e', index);
+    lines += fmt::format("  mov.b{} {}, {};\n", bits, to, reg);
+    return to;
+  }
+  const bool pairs = type == Type::u16x2 || type == Type::s16x2;
+  if (spec.immediate && isa::is_integer(type) && bits >= 32 && !pairs && rng_.chance(12))
+    return fmt::format("{}", rng_.below(100) + 1);
+  return (spec.negatable && rng_.chance(40) ? "!" : "") + reg;
+}
+
 std::string DefinedWriter::scalar() {
   const Spelling& s = rng_.pick(rng_.pick(scalar_spellings()));
-  std::string lines, text;
-  int temporaries = 0;
+  std::string before, text, after;
+  int index = 0;
   for (const OperandSpec& spec : s.form->operands) {
+    text += text.empty() ? " " : ", ";
+    if (!spec.written) {
+      text += source(s, spec, index++, before);
+      continue;
+    }
     const Type type = golden::type_of(s, spec);
     const int bits = golden::exact_register_bits(s, spec);
-    text += text.empty() ? " " : ", ";
-    if (spec.written) {
-      const std::string to = operand(bits);
-      text += to;
-      const Type source = golden::type_of(s, s.form->operands[1]);
-      const bool half_sources =
-          source == Type::f16 || source == Type::bf16; // the assembler takes no second there
-      std::string second = predicate();
-      while (second == to)
-        second = predicate();
-      if (spec.has_second && !half_sources && (!spec.second_optional || rng_.chance(30)))
-        text += "|" + second;
+    const std::string to = operand(bits);
+    if (is_typed_float(type)) { // with what it held, for lanes that do not execute
+      const std::string typed = bits == 32 ? "%f4" : "%e4";
+      before += fmt::format("  mov.b{} {}, {};\n", bits, typed, to);
+      after = canonical(type, typed) + fmt::format("  mov.b{} {}, {};\n", bits, to, typed);
+      text += typed;
       continue;
     }
-    const Values values = golden::exact_operand_values(s, spec);
-    std::string reg = operand(bits);
-    if (!spec.reg) {
-      text += fmt::format("{}", spec.ranged ? spec.min + static_cast<int64_t>(rng_.below(
-                                                             static_cast<size_t>(spec.max - spec.min) + 1))
-                                            : static_cast<int64_t>(rng_.below(256)));
-      continue;
-    }
-    const auto limited = [&](std::string_view opcode, uint64_t value) {
-      const char* temporary = bits == 16 ? "%v" : bits == 32 ? "%t" : "%u";
-      const std::string to = fmt::format("{}{}", temporary, temporaries++);
-      lines += fmt::format("  {}.b{} {}, {}, {};\n", opcode, bits, to, reg, value);
-      reg = to;
-    };
-    if (values.kind == Values::Kind::nonzero)
-      limited("or", 1);
-    else if (values.kind == Values::Kind::bit_index)
-      limited("and", 31);
-    else if (values.kind == Values::Kind::small_signed)
-      limited("and", 15);
-    else if (spec.immediate && isa::is_integer(type) && bits >= 32 && type != Type::u16x2 &&
-             type != Type::s16x2 && rng_.chance(12))
-      reg = fmt::format("{}", rng_.below(100) + 1);
-    text += (spec.negatable && rng_.chance(40) ? "!" : "") + reg;
+    after = canonical(type, to);
+    text += to;
+    const Type of_source = golden::type_of(s, s.form->operands[1]);
+    const bool halves =
+        of_source == Type::f16 || of_source == Type::bf16; // the assembler takes no second there
+    std::string second = predicate();
+    while (second == to)
+      second = predicate();
+    if (spec.has_second && !halves && (!spec.second_optional || rng_.chance(30)))
+      text += "|" + second;
   }
-  const std::string guard =
-      rng_.chance(12) ? fmt::format("@{}{} ", rng_.chance(50) ? "!" : "", predicate()) : "";
-  return lines + fmt::format("  {}{}{};\n", guard, s.text, text);
+  const std::string guard = may_be_guarded(s) && rng_.chance(20)
+                                ? fmt::format("@{}{} ", rng_.chance(50) ? "!" : "", predicate())
+                                : "";
+  return before + fmt::format("  {}{}{};\n", guard, s.text, text) + after;
 }
 
 std::string DefinedWriter::carry_chain() {
@@ -232,11 +300,11 @@ std::string DefinedWriter::memory() {
     int elements;
     int bits; // of a register
   };
-  static constexpr Kind kKinds[] = {{"u8", 1, 1, 32},      {"s8", 1, 1, 32},     {"u16", 2, 1, 32},
-                                    {"s16", 2, 1, 32},     {"b32", 4, 1, 32},    {"b64", 8, 1, 64},
+  static constexpr Kind kKinds[] = {{"u8", 1, 1, 16},      {"s8", 1, 1, 16},     {"u16", 2, 1, 16},
+                                    {"s16", 2, 1, 16},     {"b32", 4, 1, 32},    {"b64", 8, 1, 64},
                                     {"b16", 2, 1, 16},     {"v2.b32", 8, 2, 32}, {"v4.b32", 16, 4, 32},
-                                    {"v2.b64", 16, 2, 64}, {"s32", 4, 1, 64},    {"v2.u16", 4, 2, 32},
-                                    {"v4.u8", 4, 4, 32}};
+                                    {"v2.b64", 16, 2, 64}, {"s64", 8, 1, 64},    {"v2.u16", 4, 2, 16},
+                                    {"v4.u8", 4, 4, 16}};
   const Kind& kind = rng_.pick(kKinds);
   const size_t space = rng_.below(in_kernel_ ? 3 : 1);
   const int size = space == 1 ? 16 : 64;
@@ -261,14 +329,27 @@ std::string DefinedWriter::memory() {
   }
   std::vector<std::string> regs;
   const bool load = rng_.chance(50);
-  if (kind.elements == 1)
+  std::string after;
+  if (kind.bits == 16) { // by registers of integers; what they held, for lanes that do not execute
+    for (int i = 0; i < kind.elements; ++i) {
+      const std::string reg = word();
+      regs.push_back(fmt::format("%v{}", i));
+      lines += fmt::format("  cvt.u16.u32 {}, {};\n", regs.back(), reg);
+      if (load)
+        after +=
+            fmt::format("  cvt.{0}32.{0}16 {1}, {2};\n", kind.type[0] == 's' ? 's' : 'u', reg, regs.back());
+    }
+  } else if (kind.elements == 1) {
     regs.push_back(operand(kind.bits));
-  else
+  } else {
     regs = distinct(kind.bits, static_cast<size_t>(kind.elements));
+  }
   const std::string data = regs.size() == 1 ? regs[0] : fmt::format("{{{}}}", fmt::join(regs, ", "));
   const std::string guard = rng_.chance(15) ? fmt::format("@{} ", predicate()) : "";
-  return lines + (load ? fmt::format("  {}ld{}.{} {}, [{}];\n", guard, suffix, kind.type, data, address)
-                       : fmt::format("  {}st{}.{} [{}], {};\n", guard, suffix, kind.type, address, data));
+  return lines +
+         (load ? fmt::format("  {}ld{}.{} {}, [{}];\n", guard, suffix, kind.type, data, address)
+               : fmt::format("  {}st{}.{} [{}], {};\n", guard, suffix, kind.type, address, data)) +
+         after;
 }
 
 std::string DefinedWriter::call() {
@@ -355,7 +436,15 @@ std::string DefinedWriter::matrix() {
       continue;
     const auto& words = sampled->words;
     const bool doubles = std::find(words.begin(), words.end(), "f64") != words.end();
-    std::string out, operands;
+    // Accumulators of floats in registers of their type, as for scalar instructions.
+    std::vector<std::string> types;
+    std::copy_if(words.begin(), words.end(), std::back_inserter(types),
+                 [](const std::string& word) { return isa::parse_type(word).has_value(); });
+    const auto typed = [](const std::string& type) -> std::string_view {
+      return type == "f32" ? "%f" : type == "f16" ? "%y" : "";
+    };
+    int vectors = 0;
+    std::string out, operands, after;
     bool fits = true;
     for (size_t i = 0; i < sampled->operands.size(); ++i) {
       const OperandSpec& spec = *sampled->specs[i];
@@ -365,16 +454,29 @@ std::string DefinedWriter::matrix() {
       const auto count = vector ? static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1 : 1;
       operands += operands.empty() ? " " : ", ";
       if (spec.written) {
-        const std::vector<std::string> regs = distinct(doubles ? 64 : 32, count);
+        std::vector<std::string> regs = distinct(doubles ? 64 : 32, count);
         fits &= regs.size() == count;
+        if (const std::string_view name = typed(types.front()); !name.empty())
+          for (size_t k = 0; k < regs.size(); ++k) {
+            const std::string accumulator = fmt::format("{}{}", name, 8 + k);
+            after += fmt::format("  mov.b32 {}, {};\n", regs[k], accumulator);
+            regs[k] = accumulator;
+          }
         operands += fmt::format("{{{}}}", fmt::join(regs, ", "));
       } else if (vector) {
         std::vector<std::string> regs;
-        for (size_t k = 0; k < count; ++k)
+        const std::string_view name = ++vectors == 3 ? typed(types.back()) : std::string_view(); // A, B, C
+        for (size_t k = 0; k < count; ++k) {
           regs.push_back(doubles ? wide() : word());
+          if (name.empty())
+            continue;
+          const std::string accumulator = fmt::format("{}{}", name, 16 + k);
+          out += fmt::format("  mov.b32 {}, {};\n", accumulator, regs.back());
+          regs.back() = accumulator;
+        }
         operands += fmt::format("{{{}}}", fmt::join(regs, ", "));
       } else if (text.starts_with('%')) { // sparse metadata: both are legal for every type
-        out = fmt::format("  mov.b32 %t0, {:#x};\n", rng_.chance(50) ? 0x44444444u : 0xeeeeeeeeu);
+        out += fmt::format("  mov.b32 %t0, {:#x};\n", rng_.chance(50) ? 0x44444444u : 0xeeeeeeeeu);
         operands += "%t0";
       } else {
         operands += text;
@@ -385,7 +487,7 @@ std::string DefinedWriter::matrix() {
     std::string head = sampled->opcode;
     for (const std::string& word : sampled->words)
       head += "." + word;
-    return out + "  " + head + operands + ";\n";
+    return out + "  " + head + operands + ";\n" + after;
   }
 }
 

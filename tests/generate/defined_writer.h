@@ -1,11 +1,12 @@
 // Statements of defined programs. See defined.h.
 //
 // Registers, all of which hold a value from the start: %r0 to %r11 of 32 bits, %h0 to %h5 of 16, %d0 to %d5
-// of 64, and the predicates %p0 to %p3. %t, %u, %v and %q are for a statement's own use. %own is the thread's
-// 16 bytes of shared memory, %sh the first thread's; %g its scratch in global memory.
+// of 64, and the predicates %p0 to %p3. %t, %u, %v, %f, %e, %y and %q are for a statement's own use. %own is
+// the thread's 16 bytes of shared memory, %sh the first thread's; %g its scratch in global memory.
 #pragma once
 
 #include "generate/defined.h"
+#include "golden/spelling.h"
 
 namespace lemma::generate {
 
@@ -25,6 +26,8 @@ private:
   DefinedNode loop(size_t statements, int depth, bool diverged);
   std::string statement(bool diverged);
   std::string scalar();
+  // The text of a source, and `lines` before that put into its register what it may hold.
+  std::string source(const golden::Spelling& s, const isa::OperandSpec& spec, int index, std::string& lines);
   std::string carry_chain();
   std::string memory();
   std::string call();
