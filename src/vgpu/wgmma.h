@@ -99,7 +99,6 @@ struct Warpgroup {
 // What a warp has in flight. Numbers are those of its warpgroup's operations.
 struct WgmmaState {
   uint64_t issued = 0;    // operations
-  uint64_t committed = 0; // ... that are in a group
   // AsyncMode::late:
   uint64_t complete = 0;                         // operations whose results are in the registers
   std::vector<uint64_t> groups;                  // where each ends, oldest first

@@ -133,7 +133,7 @@ std::string warp_3_to(const std::string& there) {
 
 TEST(WgmmaGroup, WarpsThatDoNotComeAreNamed) {
   for (const std::string& begin :
-       {std::string(kFence) + mma() + kCommit, std::string(kFence) + mma() + kStore}) {
+       {std::string(kFence) + mma() + kCommit, std::string(kFence) + mma() + kStore, std::string(kCommit)}) {
     const std::string kernel = text({kPublish, warp_3_to("OUT"), begin, kWait, "OUT:\n"});
     for (const AsyncMode mode : {AsyncMode::eager, AsyncMode::late}) {
       const KernelRun done = run(kernel, mode);
