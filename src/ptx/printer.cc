@@ -70,6 +70,7 @@ private:
 
   const Module& module_;
   std::string out_;
+  std::string_view negation_ = "!"; // of the instruction's operands
   // File, line and column -> the location printed last with them: `inlined_at` refers to that one.
   std::unordered_map<uint64_t, std::vector<std::pair<uint64_t, uint32_t>>> printed_locations_;
 };
@@ -498,6 +499,7 @@ void Printer::print_instruction(const Instruction& instruction, const Function& 
   if (instruction.guard.reg != kNone)
     put("@{}{} ", instruction.guard.negated ? "!" : "", function.registers[instruction.guard.reg].name);
   print_spelling(instruction);
+  negation_ = instruction.opcode == Opcode::vmad ? "-" : "!";
   if (instruction.opcode == Opcode::call) {
     print_call(instruction, function);
   } else if (!instruction.operands.empty()) {
@@ -576,11 +578,7 @@ void Printer::print_operand(const Operand& operand, const Function& function) {
   case OperandKind::none:
     break;
   case OperandKind::reg:
-    put("{}{}{}",
-        !operand.negated                                     ? ""
-        : function.registers[operand.reg].type == Type::pred ? "!"
-                                                             : "-",
-        function.registers[operand.reg].name,
+    put("{}{}{}", operand.negated ? negation_ : "", function.registers[operand.reg].name,
         operand.component >= 0 && operand.component < isa::kHalfList ? components[operand.component] : "");
     if (operand.component >= isa::kHalfList) // the digits after their 1
       put(".{}{}", operand.component == isa::kHalfList ? 'h' : 'b',
