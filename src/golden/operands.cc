@@ -58,7 +58,7 @@ constexpr Kernel kKernels[] = {
     {"ld.v2 st.v2", R"(mov.v2.b32 %g, {%d, %a};
   st.global.v2.b32 [%m+8], %g;
   st.global.v2.b32 [%m], {%b, %g.x};
-  ld.global.v2.b32 %h, [%m+4];
+  ld.global.v2.b32 %h, [%m+8];
   mov.v4.b32 %s, {%h.x, %h.y, %c, %g.y};)"},
     {"st.v4 of f32", R"(mov.v4.b32 %f, %t;
   st.global.v4.f32 [%m], %f;

@@ -82,7 +82,9 @@ VideoPlan plan_of(const ptx::Instruction& instruction) {
   VideoPlan plan;
   const int elements = elements_of(instruction.opcode);
   const size_t sources = instruction.types.size() - 2; // in `types`, after that of d where there is one
-  plan.d_signed = sources > 0 && instruction.type(0) == Type::s32;
+  // vset has no type of d: its .min and .max compare as the type of a says. The ISA calls them unsigned;
+  // measured on an H200.
+  plan.d_signed = instruction.type(0) == Type::s32;
   plan.a_signed = instruction.type(sources) == Type::s32;
   plan.b_signed = instruction.type(sources + 1) == Type::s32;
   plan.saturates = instruction.has(Qual::sat);

@@ -151,7 +151,7 @@ TEST(Video, ScalarComparisons) {
     for (const bool a : kBoth)
       for (const bool b : kBoth)
         for (const char* step : {"", ".add", ".min", ".max"})
-          check_scalar("vset" + type(a) + type(b), fmt::format(".{}", cmp), step, false, false, a, b,
+          check_scalar("vset" + type(a) + type(b), fmt::format(".{}", cmp), step, false, a, a, b,
                        [&](Wide x, Wide y) { return operate(cmp, x, y); });
 }
 
