@@ -24,7 +24,7 @@ namespace {
 using cuda::Driver;
 using cuda::Status;
 
-constexpr uint8_t kPoison = 0xCB; // as on the virtual GPU
+constexpr uint8_t kPoison = 0xCB; // of memory that the caller wants poisoned
 
 // Statuses after which the context is of no use.
 const char* fault_kind(Status status) {
