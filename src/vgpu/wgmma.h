@@ -2,7 +2,7 @@
 //
 // An operation is one of the whole warpgroup. Each warp numbers those it issues, and what the four warps
 // issue under one number is one operation: it can execute once all four have. Shared memory is read when it
-// executes. At the commit_group of an operation the warps wait for each other, so that whoever has passed it
+// executes. At every commit_group, an empty one too, the warps wait for each other, so that whoever has passed it
 // knows that the operation is under way in all four; measured on an H200, where a warp that is late at the
 // fence, the operation or the commit_group holds the others at their commit_group until it has come there.
 //
