@@ -201,6 +201,9 @@ struct LoadOptions {
   // is rejected. Empty: what the device is (DeviceOptions::arch), else the module's .target. A real GPU is
   // what it is.
   std::string arch = {};
+  // How much the assembler in a GPU's driver optimizes (CU_JIT_OPTIMIZATION_LEVEL): 0, what is written, to 4.
+  // The virtual GPU always runs what is written.
+  unsigned optimization = 4;
 };
 
 class Module {

@@ -273,6 +273,9 @@ Result<Module, Error> Device::load_ptx(std::string text, const LoadOptions& opti
   if (!options.arch.empty() && arch == 0)
     return failure(ErrorKind::invalid_argument,
                    fmt::format("no architecture '{}'; sm_90a is one", options.arch));
+  if (options.optimization > 4)
+    return failure(ErrorKind::invalid_argument,
+                   fmt::format("no optimization level {}; 0 to 4 are", options.optimization));
   return runtime::guarded([&] { return load_checked(std::move(text), options, arch); });
 }
 
@@ -286,7 +289,8 @@ Result<Module, Error> Device::load_checked(std::string text, const LoadOptions& 
     return Unexpected<Error>{runtime::load_error(std::move(checked.messages))};
   MemoryShare taken = budget ? MemoryShare(*budget) : MemoryShare();
   taken.take(checked.module_bytes, "the module " + options.name);
-  Result<std::shared_ptr<runtime::ModuleImpl>, Error> loaded = impl_->load(checked.module, arch);
+  Result<std::shared_ptr<runtime::ModuleImpl>, Error> loaded =
+      impl_->load(checked.module, arch, options.optimization);
   if (!loaded)
     return Unexpected<Error>{std::move(loaded).error()};
   runtime::ModuleImpl& impl = **loaded;

@@ -90,8 +90,8 @@ public:
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override {
     return layout::encode(map);
   }
-  Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
-                                                  int arch) override;
+  Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
+                                                  unsigned) override;
 
   MemoryBudget* budget() override { return &memory.budget(); }
 
@@ -138,7 +138,7 @@ std::string why_not_modelled(const ptx::Module& module, std::string_view machine
 }
 
 Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const ptx::Module> module,
-                                                           int arch) {
+                                                           int arch, unsigned) {
   const std::string target = module->targets.empty() ? "" : module->targets.front();
   if (arch == 0)
     arch = chosen_arch;

@@ -110,8 +110,8 @@ public:
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override;
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override;
-  Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
-                                                  int arch) override;
+  Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
+                                                  unsigned optimization) override;
   uint64_t epoch() const override { return epoch_; }
 
   // The context, taken anew if a fault took it.
@@ -287,15 +287,17 @@ Result<std::array<std::byte, 128>, Error> CudaDevice::encode(const TensorMap& ma
   return encoded.bytes;
 }
 
-Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<const ptx::Module> module, int) {
+Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<const ptx::Module> module, int,
+                                                            unsigned optimization) {
   const std::string image(module->source->text()); // NUL-terminated, as the driver wants text
   std::vector<char> log(16384);
-  int options[] = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes};
-  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  int options[] = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes, cuda::kJitOptimizationLevel};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1),
+                    reinterpret_cast<void*>(size_t{optimization})};
   cuda::ModuleHandle handle = nullptr;
   Status status = cuda::kSuccess;
   const Result<void, Error> done = call("the driver does not load the PTX text", [&] {
-    return status = driver->module_load_data_ex(&handle, image.c_str(), 2, options, values);
+    return status = driver->module_load_data_ex(&handle, image.c_str(), 3, options, values);
   });
   if (!done) {
     Error error = done.error();

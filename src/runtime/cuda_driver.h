@@ -53,6 +53,7 @@ inline constexpr int kFunctionNonPortableClusterSize = 14;
 
 inline constexpr int kJitErrorLogBuffer = 5; // CUjit_option
 inline constexpr int kJitErrorLogBufferBytes = 6;
+inline constexpr int kJitOptimizationLevel = 7;
 
 inline constexpr int kLaunchCooperative = 2; // CUlaunchAttributeID
 inline constexpr int kLaunchClusterDimension = 4;

@@ -60,9 +60,9 @@ public:
   virtual Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;
   // A map that breaks no rule.
   virtual Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) = 0;
-  // `arch` is the number of LoadOptions::arch, 0 if it was empty.
-  virtual Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module,
-                                                          int arch) = 0;
+  // `arch` is the number of LoadOptions::arch, 0 if it was empty; `optimization` is LoadOptions'.
+  virtual Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
+                                                          unsigned optimization) = 0;
   // Grows when a fault takes the context: what was made before is lost then.
   virtual uint64_t epoch() const { return 0; }
   // What it may take of the host's memory; null: it takes none to speak of.

@@ -2,8 +2,10 @@
 //
 // Runs the defined programs of the seeds FIRST, FIRST + 1, ... on the virtual GPU and on another device, and
 // compares all that they store, bit for bit. BATCH programs make a module; JOBS processes share the work. A
-// program that differs is reduced, statement by statement, and left in FOLDER (differs-SEED.ptx) with what
-// each device stored. Ends with 1 if one differs, or if nothing was compared.
+// program that differs on a GPU is assembled again as it is written (LoadOptions::optimization 0): if it does
+// not differ then, the assembler's optimizer has changed it; it is counted apart and left in FOLDER
+// (optimized-SEED.ptx). Any other is reduced, statement by statement, and left in FOLDER (differs-SEED.ptx)
+// with what each device stored. Ends with 1 if one differs so, or if nothing was compared.
 //
 // --device cpu compares the virtual GPU with itself under another seed and with asynchronous operations late,
 // which needs no GPU. --device none only runs the programs, all of which must end well. differential --print
@@ -14,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -34,12 +37,13 @@ using generate::DefinedProgram;
 
 using Bytes = std::vector<std::byte>;
 
+constexpr unsigned kAsWritten = 0, kOptimized = 4; // LoadOptions::optimization
 constexpr size_t kOutputBytes = size_t{DefinedProgram::kThreads} * DefinedProgram::kOutputBytes;
 
 struct Options {
   uint64_t programs = 1000;
   uint64_t first = 1;
-  unsigned jobs = 1;
+  unsigned jobs = 1; // at most as many as Counts::batch has
   uint64_t batch = 100;
   std::string device = "cuda";
   std::filesystem::path keep = ".";
@@ -50,8 +54,10 @@ struct Counts { // shared by the processes
   std::atomic<uint64_t> compared{0};
   std::atomic<uint64_t> statements{0};
   std::atomic<uint64_t> differing{0};
-  std::atomic<uint64_t> failed{0}; // refused, or faults
-  std::atomic<uint64_t> hash{0};   // of all outputs, in any order
+  std::atomic<uint64_t> optimized{0};             // differ only when they are optimized
+  std::atomic<uint64_t> failed{0};                // refused, or faults
+  std::atomic<uint64_t> hash{0};                  // of all outputs, in any order
+  std::array<std::atomic<uint64_t>, 256> batch{}; // that each process works on: its first seed
 };
 
 // One device with the buffers of a program.
@@ -63,8 +69,8 @@ public:
   }
 
   // Empty on success.
-  std::string load(const std::string& text) {
-    auto module = device_.load_ptx(text, {.name = "defined.ptx"});
+  std::string load(const std::string& text, unsigned optimization) {
+    auto module = device_.load_ptx(text, {.name = "defined.ptx", .optimization = optimization});
     if (!module) {
       std::string why = "refused: " + module.error().text;
       for (const Message& message : module.error().messages)
@@ -121,8 +127,8 @@ private:
 
 class Comparison {
 public:
-  Comparison(const Options& options, Counts& counts)
-      : options_(options), counts_(counts), virtual_gpu_(open("cpu"), false) {
+  Comparison(const Options& options, Counts& counts, unsigned job)
+      : options_(options), counts_(counts), job_(job), virtual_gpu_(open("cpu"), false) {
     if (options.device != "none")
       other_.emplace(open(options.device), true);
   }
@@ -130,6 +136,7 @@ public:
   void work() {
     for (;;) {
       const uint64_t first = counts_.next.fetch_add(options_.batch);
+      counts_.batch[job_] = first;
       const uint64_t end = options_.first + options_.programs;
       if (first >= end)
         return;
@@ -150,18 +157,18 @@ private:
     return std::move(*device);
   }
 
-  std::string load(std::span<const DefinedProgram> programs) {
+  std::string load(std::span<const DefinedProgram> programs, unsigned optimization) {
     const std::string text = DefinedProgram::module_of(programs);
-    if (std::string why = virtual_gpu_.load(text); !why.empty())
+    if (std::string why = virtual_gpu_.load(text, optimization); !why.empty())
       return "the virtual GPU: " + why;
     if (other_)
-      if (std::string why = other_->load(text); !why.empty())
+      if (std::string why = other_->load(text, optimization); !why.empty())
         return options_.device + ": " + why;
     return {};
   }
 
   void compare_all(std::span<DefinedProgram> programs) {
-    if (const std::string why = load(programs); !why.empty()) { // find which: one at a time
+    if (const std::string why = load(programs, kOptimized); !why.empty()) { // find which: one at a time
       for (DefinedProgram& program : programs)
         if (programs.size() > 1)
           compare_all({&program, 1});
@@ -193,20 +200,30 @@ private:
         differing.push_back(&program);
     }
     for (DefinedProgram* program : differing)
-      reduce(*program);
+      if (difference(*program).empty()) {
+        ++counts_.optimized;
+        keep("optimized", *program, "");
+      } else {
+        reduce(*program);
+      }
   }
 
   void fail(const DefinedProgram& program, const std::string& why) {
     ++counts_.failed;
-    const auto path = options_.keep / fmt::format("fails-{}.ptx", program.name());
-    std::ofstream(path) << DefinedProgram::module_of({&program, 1});
-    fmt::print("{}: {}\n  {}\n", program.name(), why, path.string());
+    fmt::print("{}: {}\n  {}\n", program.name(), why, keep("fails", program, ""));
     std::fflush(stdout);
   }
 
-  // Where the outputs first differ; empty: nowhere (or one of them fails).
+  // The program as a file in the folder, `said` above it; the file's name.
+  std::string keep(std::string_view how, const DefinedProgram& program, const std::string& said) {
+    const auto path = options_.keep / fmt::format("{}-{}.ptx", how, program.name());
+    std::ofstream(path) << said << DefinedProgram::module_of({&program, 1});
+    return path.string();
+  }
+
+  // Where the outputs of the program as it is written first differ; empty: nowhere (or one of them fails).
   std::string difference(const DefinedProgram& program) {
-    if (!load({&program, 1}).empty())
+    if (!load({&program, 1}, kAsWritten).empty())
       return {};
     const auto expected = virtual_gpu_.run(program);
     const auto actual = other_->run(program);
@@ -231,8 +248,7 @@ private:
   void reduce(DefinedProgram& program) {
     ++counts_.differing;
     std::string said = difference(program);
-    const auto path = options_.keep / fmt::format("differs-{}.ptx", program.name());
-    std::ofstream(path) << said << DefinedProgram::module_of({&program, 1});
+    keep("differs", program, said);
     for (bool smaller = true; smaller;) {
       smaller = false;
       for (generate::DefinedNode* node : program.nodes()) {
@@ -247,8 +263,7 @@ private:
         }
       }
     }
-    std::ofstream(options_.keep / fmt::format("differs-{}-reduced.ptx", program.name()))
-        << said << DefinedProgram::module_of({&program, 1});
+    keep("reduced", program, said);
     std::string statements;
     for (const generate::DefinedNode* node : program.nodes())
       if (node->live)
@@ -259,6 +274,7 @@ private:
 
   const Options& options_;
   Counts& counts_;
+  unsigned job_;
   Runner virtual_gpu_;
   std::optional<Runner> other_;
 };
@@ -271,23 +287,30 @@ int run(const Options& options) {
   counts.next = options.first;
   std::filesystem::create_directories(options.keep);
   const auto begin = std::chrono::steady_clock::now();
+  std::vector<pid_t> processes(options.jobs);
   for (unsigned job = 0; job < options.jobs; ++job)
-    if (fork() == 0) { // each has a context of the driver's own
-      Comparison(options, counts).work();
+    if ((processes[job] = fork()) == 0) { // each has a context of the driver's own
+      Comparison(options, counts, job).work();
       std::fflush(stdout);
       _exit(0);
     }
   bool well = true;
   for (unsigned job = 0; job < options.jobs; ++job) {
     int status = 0;
-    wait(&status);
-    well &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    waitpid(processes[job], &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      continue;
+    well = false;
+    fmt::print("the process of the batch from seed {} on ended with {} {}\n", counts.batch[job].load(),
+               WIFSIGNALED(status) ? "signal" : "status",
+               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{} programs of {} statements {} {} in {:.1f} s: {} differ, {} failed; outputs {:016x}{}\n",
+  fmt::print("{} programs of {} statements {} {} in {:.1f} s: {} differ, {} more when optimized, "
+             "{} failed; outputs {:016x}{}\n",
              counts.compared.load(), counts.statements.load(),
              options.device == "none" ? "run on the virtual GPU" : "compared with", options.device, seconds,
-             counts.differing.load(), counts.failed.load(), counts.hash.load(),
+             counts.differing.load(), counts.optimized.load(), counts.failed.load(), counts.hash.load(),
              well ? "" : "; a process did not end well");
   return well && counts.compared == options.programs && counts.differing == 0 && counts.failed == 0 ? 0 : 1;
 }
@@ -304,7 +327,7 @@ int main(int argc, char** argv) {
     else if (name == "--first")
       options.first = number();
     else if (name == "--jobs")
-      options.jobs = static_cast<unsigned>(number());
+      options.jobs = static_cast<unsigned>(std::clamp<uint64_t>(number(), 1, Counts{}.batch.size()));
     else if (name == "--batch")
       options.batch = std::max(1ull, number());
     else if (name == "--device")
