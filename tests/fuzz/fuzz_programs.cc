@@ -104,7 +104,7 @@ std::string ending_of(int status) {
 void keep_finding(const Options& options, size_t index, uint64_t seed, int status) {
   Rng rng(seed);
   const std::string name = fmt::format("finding-{}", seed);
-  std::ofstream(options.keep / (name + ".ptx")) << fuzz::program_of(rng).text;
+  std::ofstream(options.keep / (name + ".ptx")) << fuzz::program_of(rng).str();
   std::error_code error;
   std::filesystem::copy_file(log_of(options, index), options.keep / (name + ".log"),
                              std::filesystem::copy_options::overwrite_existing, error);
@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
       options.report = argv[i + 1];
     else if (name == "--print") {
       Rng rng(number());
-      fmt::print("{}", fuzz::program_of(rng).text);
+      fmt::print("{}", fuzz::program_of(rng).str());
       return 0;
     } else {
       fmt::print(stderr, "no option {}\n", name);

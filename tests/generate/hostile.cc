@@ -119,16 +119,8 @@ HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine) {
   leaf.write(1 + rng.below(5));
   recursive.write(1 + rng.below(5));
   const bool clusters = isa::parse_target(target)->sm >= 90;
-  for (int i = 0; i < HostileProgram::kLaunches; ++i) {
-    const HostileLaunch launch = some_launch(rng, machine, kernel.has_warpgroup_instructions(), clusters);
-    program.text += fmt::format(
-        "// grid {} block {} cluster {} dynamic shared {} seed {} params {:02x}\n",
-        fmt::join(launch.grid, ","), fmt::join(launch.block, ","), fmt::join(launch.cluster, ","),
-        launch.dynamic_shared_bytes, launch.seed,
-        fmt::join(std::span(reinterpret_cast<const uint8_t*>(launch.params.data()), launch.params.size()),
-                  ""));
-    program.launches.push_back(launch);
-  }
+  for (int i = 0; i < HostileProgram::kLaunches; ++i)
+    program.launches.push_back(some_launch(rng, machine, kernel.has_warpgroup_instructions(), clusters));
   const bool calls = kernel.calls();
   program.text += fmt::format(".version 9.0\n.target {}\n.address_size 64\n"
                               ".global .align 128 .b8 gvar[4096];\n.global .align 128 .b8 gmap[128];\n"
@@ -145,6 +137,18 @@ HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine) {
                   "p0[64])\n" +
                   kernel.str();
   return program;
+}
+
+std::string HostileProgram::str() const {
+  std::string out;
+  for (const HostileLaunch& launch : launches)
+    out += fmt::format(
+        "// grid {} block {} cluster {} dynamic shared {} seed {} params {:02x}\n",
+        fmt::join(launch.grid, ","), fmt::join(launch.block, ","), fmt::join(launch.cluster, ","),
+        launch.dynamic_shared_bytes, launch.seed,
+        fmt::join(std::span(reinterpret_cast<const uint8_t*>(launch.params.data()), launch.params.size()),
+                  ""));
+  return out + text;
 }
 
 std::string without_lines(std::string_view text, std::span<const uint32_t> lines) {

@@ -32,11 +32,13 @@ struct HostileLaunch {
 };
 
 struct HostileProgram {
-  static constexpr int kLaunches = 4;
+  static constexpr int kLaunches = 16;
 
-  std::string text; // PTX; comments say how it is launched
+  std::string text; // PTX
   std::string kernel = "k";
   std::vector<HostileLaunch> launches;
+
+  std::string str() const; // the PTX after comments that say how it is launched
 };
 
 HostileProgram make_hostile_program(Rng& rng, const HostileMachine& machine);
