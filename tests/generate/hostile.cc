@@ -101,8 +101,8 @@ HostileLaunch some_launch(Rng& rng, const HostileMachine& machine, bool warpgrou
   return launch;
 }
 
-constexpr std::string_view kTargets[] = {"sm_90a", "sm_90a", "sm_90a",  "sm_90a",
-                                         "sm_80",  "sm_75",  "sm_100a", "sm_120a"};
+constexpr std::string_view kTargets[] = {"sm_90a", "sm_90a",  "sm_90a",  "sm_80",
+                                         "sm_75",  "sm_100a", "sm_100a", "sm_120a"};
 
 } // namespace
 

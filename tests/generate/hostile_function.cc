@@ -48,8 +48,10 @@ size_t weight_of(std::string_view name) {
     return 30;
   if (starts_with_any(name, kMatrix))
     return 400;
-  if (name == "cvt" || name.starts_with("set")) // of which there are so many
-    return name == "cvt" ? 1500 : 400;
+  // Of which there are so many.
+  static constexpr std::string_view kManifold[] = {"set", "min", "max", "fma", "add", "sub"};
+  if (name == "cvt" || starts_with_any(name, kManifold))
+    return name == "cvt" ? 4000 : 600;
   return starts_with_any(name, kMemory) ? 250 : 100;
 }
 
