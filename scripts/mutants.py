@@ -3,9 +3,10 @@
 
 usage: scripts/mutants.py [--lemma PROGRAM] [--expect FILE] KERNEL.ptx
 
-The kernel runs as the first `lemma run KERNEL.ptx` in the README.md beside it says, on the virtual GPU and with
---async late. It must give what that command expects; a mutant's result is compared with the kernel's, with up to four
-seeds, until one shows a difference. A line of the table:
+The kernel runs as the first `lemma run KERNEL.ptx` in the README.md beside it says, on the virtual GPU with
+--async late, which shows what is not waited for, and then --async eager, which shows what is written too early. It
+must give what that command expects; a mutant's result is compared with the kernel's, with up to four seeds each, until
+one shows a difference. A line of the table:
 
     LINE | INSTRUCTION | different bits, deadlock, another fault by its name, or same bits | REASON
 
@@ -14,10 +15,12 @@ instruction is missing. Exit status: 0 so; 1 not so; 2 the kernel itself does no
 or gives something else.
 
 Taken out are mbarrier waits (the wait counts as over at once), wgmma and bulk wait_group and commit_group, all fences,
-arrivals and expected bytes, cluster barriers and CTA barriers. Not taken out are copies and products themselves.
+arrivals and expected bytes, cluster barriers and CTA barriers. Not taken out are copies and products themselves, and
+what is not of the kernel that --entry of that command names.
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import re
@@ -36,9 +39,14 @@ PLAIN = re.compile(
 WAIT = re.compile(r"mbarrier\.(try|test)_wait\S*\s+([%\w]+)\s*,[^;]*;\s*$")
 
 
-def mutants(lines):
+def mutants(lines, entry):
     """Yields (line number from 1, instruction, text of the line in the mutant)."""
+    inside = entry is None
     for number, line in enumerate(lines, 1):
+        if entry and re.search(r"\.entry\s", line):
+            inside = bool(re.search(rf"\.entry\s+{re.escape(entry)}\b", line))
+        if not inside:
+            continue
         statement = line.strip()
         if wait := WAIT.match(statement):
             yield number, statement, f"setp.eq.u32 {wait[2]}, 0, 0;"
@@ -55,11 +63,15 @@ def command_of(kernel):
     return shlex.split(found[1].replace("\\\n", " "))
 
 
-def run(options, ptx, out, seed):
+def entry_of(words):
+    return words[words.index("--entry") + 1] if "--entry" in words else None
+
+
+def run(options, ptx, out, mode, seed):
     """Returns (how the launch went, bytes of the result)."""
     out.unlink(missing_ok=True)
     arguments = [re.sub(r"^out=[^:]*", f"out={out}", word) for word in command_of(options.kernel)]
-    command = [options.lemma, "run", str(ptx), "--json", "--async", "late", "--deterministic"]
+    command = [options.lemma, "run", str(ptx), "--json", "--async", mode, "--deterministic"]
     command += ["--seed", str(seed), "--max-instructions", "10000000"]
     done = subprocess.run(command + arguments, cwd=options.kernel.parent, capture_output=True, text=True, timeout=300)
     try:
@@ -75,8 +87,8 @@ def run(options, ptx, out, seed):
 
 
 def verdict(options, ptx, out, want):
-    for seed in range(4):
-        how, result = run(options, ptx, out, seed)
+    for mode, seed in itertools.product(("late", "eager"), range(4)):
+        how, result = run(options, ptx, out, mode, seed)
         if how != "finished":
             return how
         if result != want:
@@ -117,11 +129,11 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         ptx, out = pathlib.Path(scratch) / "mutant.ptx", pathlib.Path(scratch) / "out.bin"
         ptx.write_text("\n".join(lines) + "\n")
-        how, want = run(options, ptx, out, 0)
+        how, want = run(options, ptx, out, "late", 0)
         if how != "finished" or not want or verdict(options, ptx, out, want) != "same bits":
             print(f"mutants: {options.kernel} itself: {how}, or not the same with every seed", file=sys.stderr)
             return 2
-        for number, instruction, replacement in mutants(lines):
+        for number, instruction, replacement in mutants(lines, entry_of(command_of(options.kernel))):
             changed = lines[: number - 1] + [replacement] + lines[number:]
             ptx.write_text("\n".join(changed) + "\n")
             result = verdict(options, ptx, out, want)
