@@ -1,9 +1,10 @@
-// differential [--programs N] [--first SEED] [--jobs N] [--batch N] [--device cuda] [--keep FOLDER]
+// differential [--programs N] [--first SEED] [--jobs N] [--batch N] [--device cuda] [--optimization 4]
+//              [--keep FOLDER]
 //
 // Runs the defined programs of the seeds FIRST, FIRST + 1, ... on the virtual GPU and on another device, and
 // compares all that they store, bit for bit. BATCH programs make a module; JOBS processes share the work. A
-// program that differs on a GPU is assembled again as it is written (LoadOptions::optimization 0): if it does
-// not differ then, the assembler's optimizer has changed it; it is counted apart and left in FOLDER
+// program that differs or fails on a GPU is assembled again as it is written (LoadOptions::optimization 0):
+// if it does not then, the assembler's optimizer has changed it; it is counted apart and left in FOLDER
 // (optimized-SEED.ptx). Any other is reduced, statement by statement, and left in FOLDER (differs-SEED.ptx)
 // with what each device stored. Ends with 1 if one differs so, or if nothing was compared.
 //
@@ -46,6 +47,7 @@ struct Options {
   unsigned jobs = 1; // at most as many as Counts::batch has
   uint64_t batch = 100;
   std::string device = "cuda";
+  unsigned optimization = kOptimized;
   std::filesystem::path keep = ".";
 };
 
@@ -129,8 +131,7 @@ class Comparison {
 public:
   Comparison(const Options& options, Counts& counts, unsigned job)
       : options_(options), counts_(counts), job_(job), virtual_gpu_(open("cpu"), false) {
-    if (options.device != "none")
-      other_.emplace(open(options.device), true);
+    open_other();
   }
 
   void work() {
@@ -157,6 +158,12 @@ private:
     return std::move(*device);
   }
 
+  void open_other() {
+    other_.reset();
+    if (options_.device != "none")
+      other_.emplace(open(options_.device), true);
+  }
+
   std::string load(std::span<const DefinedProgram> programs, unsigned optimization) {
     const std::string text = DefinedProgram::module_of(programs);
     if (std::string why = virtual_gpu_.load(text, optimization); !why.empty())
@@ -168,7 +175,8 @@ private:
   }
 
   void compare_all(std::span<DefinedProgram> programs) {
-    if (const std::string why = load(programs, kOptimized); !why.empty()) { // find which: one at a time
+    if (const std::string why = load(programs, options_.optimization);
+        !why.empty()) { // find which: one at a time
       for (DefinedProgram& program : programs)
         if (programs.size() > 1)
           compare_all({&program, 1});
@@ -191,21 +199,40 @@ private:
       }
       const auto actual = other_->run(program);
       if (!actual) {
-        fail(program, options_.device + ": " + actual.error());
-        fmt::print(stderr, "the device may be lost: this process ends\n");
-        std::exit(3);
+        settle_failure(program, *expected, actual.error());
+        (void)load(programs, options_.optimization);
+        continue;
       }
       ++counts_.compared;
       if (*actual != *expected)
         differing.push_back(&program);
     }
     for (DefinedProgram* program : differing)
-      if (difference(*program).empty()) {
+      if (const auto said = difference(*program); !said) {
+        fail(*program, options_.device + ": not to be compared as it is written");
+      } else if (said->empty()) {
         ++counts_.optimized;
         keep("optimized", *program, "");
       } else {
         reduce(*program);
       }
+  }
+
+  // The other device may be lost: it is opened anew.
+  void settle_failure(const DefinedProgram& program, const Bytes& expected, const std::string& why) {
+    open_other();
+    if (load({&program, 1}, kAsWritten).empty()) {
+      const auto as_written = other_->run(program);
+      if (as_written && *as_written == expected) {
+        ++counts_.compared;
+        ++counts_.optimized;
+        keep("optimized", program, fmt::format("// {}: {}\n", options_.device, why));
+        return;
+      }
+      if (!as_written)
+        open_other();
+    }
+    fail(program, options_.device + ": " + why);
   }
 
   void fail(const DefinedProgram& program, const std::string& why) {
@@ -221,14 +248,14 @@ private:
     return path.string();
   }
 
-  // Where the outputs of the program as it is written first differ; empty: nowhere (or one of them fails).
-  std::string difference(const DefinedProgram& program) {
+  // Where the outputs of the program as it is written first differ; empty: nowhere. None: one of them fails.
+  std::optional<std::string> difference(const DefinedProgram& program) {
     if (!load({&program, 1}, kAsWritten).empty())
-      return {};
+      return std::nullopt;
     const auto expected = virtual_gpu_.run(program);
     const auto actual = other_->run(program);
     if (!expected || !actual)
-      return {};
+      return std::nullopt;
     std::string out;
     size_t words = 0;
     for (size_t at = 0; at < kOutputBytes; at += 4) {
@@ -241,13 +268,13 @@ private:
                         DefinedProgram::output_name(static_cast<uint32_t>(at % DefinedProgram::kOutputBytes)),
                         a, options_.device, b);
     }
-    return words ? fmt::format("// {} words differ\n", words) + out : "";
+    return words ? fmt::format("// {} words differ\n", words) + out : std::string();
   }
 
   // Takes out every statement without which the devices still differ, until none can go.
   void reduce(DefinedProgram& program) {
     ++counts_.differing;
-    std::string said = difference(program);
+    std::string said = difference(program).value_or("");
     keep("differs", program, said);
     for (bool smaller = true; smaller;) {
       smaller = false;
@@ -255,8 +282,8 @@ private:
         if (!node->live)
           continue;
         node->live = false;
-        if (const std::string still = difference(program); !still.empty()) {
-          said = still;
+        if (const auto still = difference(program); still && !still->empty()) {
+          said = *still;
           smaller = true;
         } else {
           node->live = true;
@@ -332,6 +359,8 @@ int main(int argc, char** argv) {
       options.batch = std::max(1ull, number());
     else if (name == "--device")
       options.device = argv[i + 1];
+    else if (name == "--optimization")
+      options.optimization = static_cast<unsigned>(number());
     else if (name == "--keep")
       options.keep = argv[i + 1];
     else if (name == "--print") {
