@@ -6,6 +6,10 @@
 
 #include "verify/verify.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace lemma::fuzz {
 namespace {
 
@@ -19,11 +23,13 @@ std::string fault_of(const Diagnostics& diagnostics, const SourceText& source) {
   return {};
 }
 
+// Sorted: a function that is declared first and defined later is printed where it is declared.
 std::string verdict_of(const ptx::Module& module) {
-  std::string verdict;
+  std::vector<std::string> messages;
   for (const Diagnostic& diagnostic : verify::verify(module))
-    verdict += diagnostic.id + ": " + diagnostic.message + "\n";
-  return verdict;
+    messages.push_back(diagnostic.id + ": " + diagnostic.message + "\n");
+  std::sort(messages.begin(), messages.end());
+  return fmt::format("{}", fmt::join(messages, ""));
 }
 
 } // namespace
