@@ -98,7 +98,8 @@ public:
 
     ConversionTarget legal(getContext());
     // Upstream's own legality forbids LLVM's math intrinsics in favour of libdevice.
-    legal.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    legal.addLegalDialect<LLVM::LLVMDialect>();
+    legal.addDynamicallyLegalDialect<NVVM::NVVMDialect>(is_in_llvm);
     legal.addIllegalDialect<NVGPUDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
                             gpu::GPUDialect, index::IndexDialect, math::MathDialect, memref::MemRefDialect,
                             ub::UBDialect, vector::VectorDialect>();
@@ -137,6 +138,12 @@ private:
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());
+  }
+
+  // An nvvm operation either has an intrinsic of LLVM or is text, as nvvm.inline_ptx is: an llvm.inline_asm then.
+  static bool is_in_llvm(Operation* op) {
+    auto text = dyn_cast<NVVM::BasicPtxBuilderInterface>(op);
+    return !text || text.hasIntrinsic();
   }
 
   // LLVM's back end makes instructions of these; of others it would call functions that are not there.
