@@ -5,6 +5,7 @@
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 #include "runtime/report_text.h"
+#include "verify/fusion.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
@@ -447,7 +448,12 @@ Result<Argument, Error> Device::encode(const TensorMap& map) const {
 Verification verify_ptx(std::string text, std::string name) {
   runtime::Checked checked = runtime::check_text(std::move(text), std::move(name), default_memory_limit());
   const bool accepted = std::none_of(checked.messages.begin(), checked.messages.end(), runtime::is_error);
-  return {.accepted = accepted, .messages = std::move(checked.messages)};
+  Verification verification{.accepted = accepted, .messages = std::move(checked.messages), .fusions = {}};
+  if (checked.module)
+    for (const verify::Fusion& fusion : verify::possible_fusions(*checked.module))
+      verification.fusions.push_back(
+          runtime::to_message(verify::describe(*checked.module, fusion), *checked.module->source));
+  return verification;
 }
 
 } // namespace lemma

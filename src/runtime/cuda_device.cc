@@ -11,6 +11,7 @@
 #include "runtime/cuda_tensor_map.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
+#include "verify/fusion.h"
 
 #include <fmt/format.h>
 
@@ -76,8 +77,9 @@ public:
 
 class CudaModule final : public ModuleImpl {
 public:
-  CudaModule(std::shared_ptr<CudaDevice> device, cuda::ModuleHandle handle, uint64_t epoch)
-      : device_(std::move(device)), handle_(handle), epoch_(epoch) {}
+  CudaModule(std::shared_ptr<CudaDevice> device, cuda::ModuleHandle handle, uint64_t epoch,
+             std::vector<verify::Fusion> fusions)
+      : device_(std::move(device)), handle_(handle), epoch_(epoch), fusions_(std::move(fusions)) {}
   ~CudaModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
@@ -87,10 +89,12 @@ private:
   Status start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
                const std::vector<std::byte>& params) const;
   Unexpected<Error> refused(const KernelInfo& kernel, Status status) const;
+  std::string fusion_warning(const KernelInfo& kernel) const;
 
   std::shared_ptr<CudaDevice> device_;
   cuda::ModuleHandle handle_;
   uint64_t epoch_;
+  std::vector<verify::Fusion> fusions_; // that the driver's compiler may have made
 };
 
 class CudaDevice final : public DeviceImpl {
@@ -313,7 +317,8 @@ Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<cons
     return Unexpected<Error>{std::move(error)};
   }
   auto self = std::static_pointer_cast<CudaDevice>(shared_from_this());
-  auto loaded = std::make_shared<CudaModule>(std::move(self), handle, epoch());
+  auto loaded =
+      std::make_shared<CudaModule>(std::move(self), handle, epoch(), verify::possible_fusions(*module));
   loaded->arithmetic = info.target;
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
 }
@@ -369,6 +374,21 @@ Unexpected<Error> CudaModule::refused(const KernelInfo& kernel, Status status) c
                              device_->driver->describe(status)));
 }
 
+// The driver's compiler may fuse multiplications and additions of the kernel, or of functions that it may
+// call.
+std::string CudaModule::fusion_warning(const KernelInfo& kernel) const {
+  const auto pairs = std::count_if(fusions_.begin(), fusions_.end(), [&](const verify::Fusion& fusion) {
+    const ptx::Function& function = ptx->functions[fusion.function];
+    return !function.is_entry || function.name == kernel.name;
+  });
+  if (pairs == 0)
+    return {};
+  return fmt::format(
+      "the driver may make one fma of {}: then the virtual GPU, which rounds twice, gives other bits "
+      "(`lemma verify --verbose` lists them, and says how to keep them apart)",
+      pairs == 1 ? "a mul and an add" : fmt::format("a mul and an add in {} places", pairs));
+}
+
 Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
                                          const std::vector<std::byte>& params) {
   if (epoch_ != device_->epoch())
@@ -415,6 +435,8 @@ Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchC
   report.stats.seconds = milliseconds * 1e-3;
   if (config.max_instructions != 0)
     report.warnings.emplace_back("a GPU counts no instructions: the limit on them had no effect");
+  if (std::string warning = fusion_warning(kernel); !warning.empty())
+    report.warnings.push_back(std::move(warning));
   if (kind) {
     device_->lose_context();
     report.outcome = Outcome::fault;

@@ -20,6 +20,16 @@ constexpr const char* kText = R"(.version 8.0
 .visible .entry fault_store() { ret; }
 .visible .entry grid_wide() { .reg .b32 %r1; mov.u32 %r1, %envreg2; ret; }
 .visible .entry clustered() .reqnctapercluster 2, 1, 1 { ret; }
+.visible .entry may_be_fused(.param .u64 at) {
+  .reg .b64 %rd<2>;
+  .reg .f32 %f<4>;
+  ld.param.u64 %rd1, [at];
+  ld.global.f32 %f1, [%rd1];
+  mul.f32 %f2, %f1, %f1;
+  add.f32 %f3, %f2, %f1;
+  st.global.f32 [%rd1], %f3;
+  ret;
+}
 )";
 
 class CudaDevice : public testing::Test {
@@ -152,6 +162,19 @@ TEST_F(CudaDevice, LaunchesAsTheKernelNeeds) {
   ASSERT_EQ(state_->launches.size(), 2u);
   EXPECT_EQ(state_->launches[0].attributes, std::vector<int>{2}); // cooperative
   EXPECT_EQ(state_->launches[1].cluster[0], 2u);
+}
+
+// Where the driver's compiler may fuse, the bits of the virtual GPU may be others.
+TEST_F(CudaDevice, SaysWhereTheDriverMayFuse) {
+  const Device device = open();
+  const auto fused = kernel(device, "may_be_fused").launch({}, {uint64_t{9}});
+  ASSERT_TRUE(fused) << fused.error().text;
+  ASSERT_EQ(fused->warnings.size(), 1u);
+  EXPECT_NE(fused->warnings[0].find("one fma of a mul and an add:"), std::string::npos) << fused->warnings[0];
+  EXPECT_NE(fused->rendered.find("one fma"), std::string::npos);
+  const auto other = kernel(device, "clustered").launch({.grid = {2}}, {});
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(other->warnings.empty());
 }
 
 // A cluster of one CTA that the launch names is an explicit cluster all the same.
