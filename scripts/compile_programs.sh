@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Compiles every tests/programs/*/*.cu and examples/*/*.cu to the .ptx beside it, says which nvcc did, and has
-# ptxas assemble each file. The .ptx files are committed, so this is needed only after a change to a .cu.
+# ptxas assemble each file. The .ptx files are committed, so this is needed only after a change to a source.
 #
 # usage: scripts/compile_programs.sh [--check] [NAME...]
 #   --check   write nothing; fail if a committed .ptx is not what this nvcc makes
-# A line "// compile_programs: -arch=compute_80" of a .cu chooses another target than compute_90a.
+# A line "// compile_programs: OPTIONS" of a .cu has more options for nvcc; the target is compute_90a unless it says
+# -arch=compute_80 or another.
+# tests/programs/mlir_math is MLIR: Lemma makes mlir_math.ptx, upstream's mlir-opt 22 with libdevice mlir_math_libdevice.ptx.
 #   NVCC      environment: the nvcc to use; else the one in PATH, else /usr/local/cuda/bin/nvcc
+#   LEMMA, MLIR_OPT   the same for lemma (else build/bin/lemma) and mlir-opt (else mlir-opt-22)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,35 +28,68 @@ trap 'rm -rf "$scratch"' EXIT
 count=0
 failed=0
 shopt -s nullglob
-for source in tests/programs/*/*.cu examples/*/*.cu; do
-  name=$(basename "$source" .cu)
-  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then
-    continue
-  fi
-  count=$((count + 1))
-  target=${source%.cu}.ptx
-  arch=$(sed -n 's|^// compile_programs: -arch=compute_||p' "$source")
-  arch=${arch:-90a}
-  "$nvcc" -std=c++17 -ptx "-arch=compute_$arch" -lineinfo "$source" -o "$scratch/raw.ptx"
-  # .file directives name no place on this machine: sources from the repository's root, headers from cuda/.
+
+wanted() { # NAME, names that were asked for...
+  local name=$1
+  shift
+  [ $# = 0 ] || [[ " $* " == *" $name "* ]]
+}
+
+# .file directives name no place on this machine: sources from the repository's root, headers from cuda/.
+cuda_to_ptx() { # SOURCE OUTPUT NVCC-OPTIONS...
+  local source=$1 output=$2
+  shift 2
+  "$nvcc" -std=c++17 -ptx "$@" -lineinfo "$source" -o "$scratch/raw.ptx"
   sed -E "/^[[:space:]]*\.file[[:space:]]/ {
             s|\"$PWD/|\"|
             s|\"[^\"]*/targets/[^/]*/include/|\"cuda/include/|
             s|\"$toolkit/|\"cuda/|
             s|\"[^\"]*/bin/\.\./|\"cuda/|
-          }" "$scratch/raw.ptx" >"$scratch/$name.ptx"
-  if grep -E '^[[:space:]]*\.file[[:space:]]+[0-9]+[[:space:]]+"/' "$scratch/$name.ptx" >&2; then
-    echo "$source: an absolute path is left in a .file directive" >&2
+          }" "$scratch/raw.ptx" >"$output"
+}
+
+# The text of a gpu.binary, which is a string with \0A for a line's end.
+libdevice_to_ptx() { # SOURCE OUTPUT
+  CUDA_ROOT=$toolkit "${MLIR_OPT:-mlir-opt-22}" "$1" --gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90a cubin-features=+ptx80 \
+    cubin-format=isa kernel-bare-ptr-calling-convention=false opt-level=3" |
+    sed 's/.*assembly = "//; s/\\0A/\n/g; s/\\09/\t/g; s/\\22/"/g' | sed -n '/^\/\//,/^}/ p' >"$2"
+}
+
+# Has ptxas assemble scratch/NAME.ptx, and puts it where it belongs or compares it with what is there.
+finish() { # SOURCE TARGET ARCH
+  local text=$scratch/$(basename "$2")
+  count=$((count + 1))
+  if grep -E '^[[:space:]]*\.file[[:space:]]+[0-9]+[[:space:]]+"/' "$text" >&2; then
+    echo "$1: an absolute path is left in a .file directive" >&2
     failed=1
   fi
-  "$ptxas" -c "-arch=sm_$arch" "$scratch/$name.ptx" -o "$scratch/$name.cubin"
+  "$ptxas" -c "-arch=sm_$3" "$text" -o "$scratch/finish.cubin"
   if [ $check = 0 ]; then
-    cp "$scratch/$name.ptx" "$target"
-  elif ! cmp -s "$scratch/$name.ptx" "$target"; then
-    echo "$target: not what this nvcc makes of $source" >&2
+    cp "$text" "$2"
+  elif ! cmp -s "$text" "$2"; then
+    echo "$2: not what is made of $1 here" >&2
     failed=1
   fi
+}
+
+for source in tests/programs/*/*.cu examples/*/*.cu; do
+  name=$(basename "$source" .cu)
+  wanted "$name" "$@" || continue
+  read -ra options < <(sed -n 's|^// compile_programs: ||p' "$source") || true
+  [[ " ${options[*]}" == *" -arch="* ]] || options+=(-arch=compute_90a)
+  arch=$(sed 's|.*-arch=compute_\([^ ]*\).*|\1|' <<<"${options[*]}")
+  cuda_to_ptx "$source" "$scratch/$name.ptx" "${options[@]}"
+  finish "$source" "${source%.cu}.ptx" "$arch"
 done
+source=tests/programs/mlir_math/mlir_math.mlir
+if wanted mlir_math "$@"; then
+  "${LEMMA:-build/bin/lemma}" compile $source -o "$scratch/mlir_math.ptx"
+  finish $source tests/programs/mlir_math/mlir_math.ptx 90a
+fi
+if wanted mlir_math_libdevice "$@"; then
+  libdevice_to_ptx $source "$scratch/mlir_math_libdevice.ptx"
+  finish $source tests/programs/mlir_math_libdevice/mlir_math_libdevice.ptx 90a
+fi
 [ $count -gt 0 ] || { echo "compile_programs: no such program" >&2; exit 2; }
 echo "$count compiled"
 exit $failed

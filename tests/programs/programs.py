@@ -51,6 +51,14 @@ class Out:
 
 
 @dataclass
+class Recorded:
+    """A buffer of zeros that the kernel writes, row by row; of each row recorded.json has the hash of what an H200 wrote."""
+
+    rows: list  # names
+    row_bytes: int
+
+
+@dataclass
 class InOut:
     """A buffer that the kernel reads and writes."""
 
@@ -1304,6 +1312,77 @@ def conversions():
         "cvt.rzi.s32.f32 %r13, %f1;",
     )
     return Program([Launch((cdiv(n, 64),), (64,), args)], mutant)
+
+
+# ---- Approximate functions: the bits are those of an H200 -----------------------------------------------------
+
+SINGLE_FUNCTIONS = (
+    "expf __expf exp2f exp10f expm1f logf __logf log2f log10f log1pf powf __powf sinf __sinf cosf __cosf tanf tanhf erff rsqrtf "
+    "sqrtf reciprocal quotient __fdividef sigmoid"
+).split()
+HALF_FUNCTIONS = "hexp hexp2 hexp10 hlog hlog2 hsin hcos htanh htanh_approx hrsqrt hsqrt hrcp __hdiv".split()
+
+
+def every_exponent(n):
+    """f32 numbers with every sign and exponent and the same number of significands in each, and as many that are near
+    those in size, near 1, or anywhere: infinities and NaNs too. Bits, by whole numbers alone."""
+    i = np.arange(n, dtype=np.uint32)
+    scrambled = i * np.uint32(2654435761)
+    step = 2**32 // n
+    x = i * np.uint32(step) + scrambled % np.uint32(step)
+    near = x + (scrambled & np.uint32(0x01FFFFFF)) - np.uint32(0x01000000)
+    moderate = np.uint32(0x3E000000) + (scrambled & np.uint32(0x83FFFFFF))
+    y = np.where(i % 4 == 0, near, np.where(i % 4 == 1, scrambled, moderate))
+    return x, y.astype(np.uint32)
+
+
+def nvcc_functions(mutant):
+    n = 32768
+    x, y = every_exponent(n)
+    halves = np.arange(65536, dtype=np.uint16)
+    singles = [In(x), In(y), Recorded(SINGLE_FUNCTIONS, 4 * n), Value("u32", n)]
+    halves = [In(halves), Recorded(HALF_FUNCTIONS, halves.nbytes), Value("u32", halves.size)]
+    launches = [Launch((n // 128,), (128,), singles, "singles"), Launch((512,), (128,), halves, "halves")]
+    return Program(launches, mutant)
+
+
+@program
+def nvcc_math():
+    return nvcc_functions(Mutant("div.approx.f32 %f388, %f2, %f1;", "div.full.f32 %f388, %f2, %f1;"))
+
+
+@program
+def nvcc_math_fast():
+    return nvcc_functions(Mutant("rsqrt.approx.ftz.f32 %f106, %f2;", "rsqrt.approx.f32 %f106, %f2;"))
+
+
+MLIR_FUNCTIONS = (
+    "exp exp2 expm1 log log2 log1p sin cos tan tanh sinh cosh erf atan asin acos cbrt rsqrt sqrt atan2 powf divf "
+    "fast_exp fast_log fast_log2 fast_sin fast_cos fast_tan fast_powf rcp_approx ex2_approx"
+).split()
+
+
+def mlir_functions(mutant):
+    n = 32768
+    x, y = every_exponent(n)
+
+    def memref(buffer, *shape):
+        """A descriptor: the allocation (not looked at), the first element, offset, sizes, strides."""
+        return [Value("u64", 0), buffer, Value("u64", 0), *[Value("u64", v) for v in shape]]
+
+    args = memref(In(x), n, 1) + memref(In(y), n, 1)
+    args += memref(Recorded(MLIR_FUNCTIONS, 4 * n), len(MLIR_FUNCTIONS), n, n, 1)
+    return Program([Launch((n // 128,), (128,), args)], mutant)
+
+
+@program
+def mlir_math():
+    return mlir_functions(Mutant("rcp.approx.ftz.f32 %r443, %r2;", "rcp.rn.ftz.f32 %r443, %r2;"))
+
+
+@program
+def mlir_math_libdevice():
+    return mlir_functions(Mutant("sin.approx.f32 %r457, %r452;", "cos.approx.f32 %r457, %r452;"))
 
 
 # ---- Libraries ---------------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 """Runs the programs of programs.py through `lemma run` and compares what comes out.
 
 Each program runs twice: as it is, and with its mutant's line in place, which must not pass. One line a program,
-the last line counts. A run that ran nothing fails.
+the last line counts. A run that ran nothing fails. Where no reference has the bits, recorded.json has the hashes of what
+an H200 wrote.
 
 usage: run.py --lemma build/bin/lemma [--device cpu|cuda] [--filter REGEX] [--jobs N] [--no-mutants] [--keep DIR]
+       run.py --lemma LEMMA --device cuda --record recorded.json   on an H200: writes those hashes
        run.py --list
        run.py --check-mutants [--ptxas PATH]   without lemma: is every mutant one line of its file, and legal?
 """
 
 import argparse
 import concurrent.futures
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -27,6 +31,7 @@ import exact
 import programs
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+RECORDED = FOLDER / "recorded.json"
 TIMEOUT_S = 120
 MUTANT_INSTRUCTIONS = 20_000_000  # far more than any of these programs executes
 
@@ -74,12 +79,32 @@ def entry_name(ptx, part):
     return found[0]
 
 
+def hashes(path, rows, row_bytes):
+    """Row -> SHA-256 of its bytes, cut to 128 bits."""
+    data = pathlib.Path(path).read_bytes()
+    if len(data) != len(rows) * row_bytes:
+        raise Failure(f"{path}: {len(data)} bytes, want {len(rows)} rows of {row_bytes}")
+    parts = [data[i * row_bytes : (i + 1) * row_bytes] for i in range(len(rows))]
+    return {row: hashlib.sha256(part).hexdigest()[:32] for row, part in zip(rows, parts)}
+
+
 class Runner:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
+        self.recorded = json.loads(RECORDED.read_text())["outputs"] if RECORDED.exists() else {}
+        self.new = {}
 
-    def launch(self, ptx, launch, extra):
-        """Runs one launch of a .ptx and raises Failure unless everything is as expected."""
+    def compare_recorded(self, name, got):
+        """None, or which rows are not what an H200 wrote."""
+        if self.options.record:
+            self.new.setdefault(name, {}).update(got)
+            return None
+        want = self.recorded.get(name, {})
+        differ = [row for row in got if got[row] != want.get(row)]
+        return f"not the bits of the H200: {', '.join(differ)}" if differ else None
+
+    def launch(self, program, ptx, launch, extra):
+        """Runs one launch of a program's .ptx and raises Failure unless everything is as expected."""
         command = [self.options.lemma, "run", str(ptx), "--device", self.options.device, *extra]
         if launch.entry:
             command += ["--entry", entry_name(ptx, launch.entry)]
@@ -90,7 +115,7 @@ class Runner:
             command += ["--cluster", ",".join(map(str, launch.cluster))]
         if launch.smem:
             command += ["--smem", str(launch.smem)]
-        outputs = []
+        outputs, recorded = [], []
         for i, argument in enumerate(launch.args):
             stem = ptx.with_suffix("") / f"argument.{i}"
             stem.parent.mkdir(exist_ok=True)
@@ -109,6 +134,9 @@ class Runner:
             elif isinstance(argument, programs.Out):
                 spec = f"out={written}:{argument.expected.nbytes}"
                 outputs.append((i, "out", written, argument.expected, argument.ulps))
+            elif isinstance(argument, programs.Recorded):
+                spec = f"out={written}:{len(argument.rows) * argument.row_bytes}"
+                recorded.append((written, argument))
             else:
                 spec = f"buf={argument.size_bytes}"
             command += ["--arg", spec]
@@ -130,6 +158,9 @@ class Runner:
                 complaints.append(f"argument {i} ({name}): {os.path.getsize(path)} bytes, want {want.nbytes}")
                 continue
             complaints.append(differences(i, name, np.fromfile(path, want.dtype), want, ulps))
+        for path, argument in recorded:
+            got = hashes(path, argument.rows, argument.row_bytes)
+            complaints.append(self.compare_recorded(program, got))
         if launch.lines is not None:
             got = sorted(line for line in done.stdout.splitlines() if line.startswith("p: "))
             want = sorted(launch.lines)
@@ -157,7 +188,7 @@ class Runner:
         original.write_text(text)
         try:
             for launch in self.launches(program):
-                self.launch(original, launch, [])
+                self.launch(name, original, launch, [])
         except Failure as failure:
             return False, f"{name}: FAILED\n{failure}"
         if not self.options.mutants:
@@ -166,7 +197,7 @@ class Runner:
         mutant.write_text(mutate(text, program.mutant))
         try:
             for launch in self.launches(program):
-                self.launch(mutant, launch, ["--max-instructions", str(MUTANT_INSTRUCTIONS)])
+                self.launch(name, mutant, launch, ["--max-instructions", str(MUTANT_INSTRUCTIONS)])
         except Failure as failure:
             if failure.status == (0 if outcome == "differs" else 1):
                 return True, f"{name}: ok, mutant failed as it must ({outcome})"
@@ -208,6 +239,10 @@ def check_mutants(ptxas):
     return 1 if failed else 0
 
 
+def is_recorded(program):
+    return any(isinstance(argument, programs.Recorded) for launch in program.launches for argument in launch.args)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -223,6 +258,7 @@ def main():
         help="run the mutants too (default: yes on cpu, no on cuda, where a hang is a hang)",
     )
     parser.add_argument("--keep", metavar="DIR", help="leave inputs and outputs there")
+    parser.add_argument("--record", metavar="FILE", help="write the hashes; programs without any do not run")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--check-mutants", action="store_true")
     parser.add_argument("--ptxas", default="ptxas")
@@ -234,6 +270,9 @@ def main():
     if folders != set(programs.programs):
         sys.exit(f"run.py: folders and programs.py differ in {sorted(folders ^ set(programs.programs))}")
     names = [name for name in programs.programs if re.search(options.filter or "", name)]
+    if options.record:
+        options.mutants = False
+        names = [name for name in names if is_recorded(programs.programs[name]())]
     if options.list:
         print("\n".join(names))
         return 0
@@ -251,6 +290,9 @@ def main():
             for ok, line in pool.map(runner.run, names):
                 passed, failed = passed + ok, failed + (not ok)
                 print(line, flush=True)
+    if options.record:
+        record = {"gpu": "NVIDIA H200", "outputs": runner.new}
+        pathlib.Path(options.record).write_text(json.dumps(record, indent=1) + "\n")
     print(f"{passed} passed, {failed} failed")
     if not names:
         print("run.py: nothing ran", file=sys.stderr)
