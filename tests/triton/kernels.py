@@ -6,7 +6,7 @@ tensor descriptors made on the device, softmax, layer norm forward and backward,
 every function of tl.math.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import triton
 import triton.language as tl
@@ -257,3 +257,8 @@ VARIANTS = {
         math_f64_kernel, {**pointers("fp64", "x", "out"), **integers("count")}, {"BLOCK": 128}, targets=(90,)
     ),
 }
+# As Triton compiles them if nobody asks: LLVM has made fma of multiplications and additions, and ptxas may make more.
+FUSED = (
+    "softmax layer_norm_forward layer_norm_backward attention random_normal math_f32 math_f64"
+).split()
+VARIANTS |= {f"{name}_fused": replace(VARIANTS[name], fusion=True, targets=(90,)) for name in FUSED}
