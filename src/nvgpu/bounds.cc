@@ -46,10 +46,14 @@ private:
       at_ = std::min(text_.find('\n', at_), text_.size());
       return;
     }
-    if (!std::isspace(static_cast<unsigned char>(c)))
+    if (!std::isspace(static_cast<unsigned char>(c))) {
       minus_ = c == '-' ? minus_ + 1 : 0;
+      number_ = std::isxdigit(static_cast<unsigned char>(c)) || c == 'x' || c == '?' ? number_ + 1 : 0;
+    }
     if (minus_ > kMaxNesting)
       return stop(fmt::format("more than {} minus signs in a row", kMaxNesting));
+    if (number_ > kMaxNumber)
+      return stop(fmt::format("a number or a shape of more than {} digits", kMaxNumber));
     if (c == '\n' && open_.empty() && expanded_ > 0)
       end_definition();
     if ((c == '#' || c == '!') && (std::isalpha(static_cast<unsigned char>(peek(1))) || peek(1) == '_'))
@@ -129,6 +133,7 @@ private:
   size_t at_ = 0;
   std::vector<char> open_;
   size_t minus_ = 0;                  // signs in a row: the parser recurses for each
+  size_t number_ = 0;                 // digits and 'x' in a row: the parser takes the cube of their number
   llvm::StringMap<uint64_t> aliases_; // bytes, others put in
   llvm::StringRef defined_;           // the alias whose definition this is
   uint64_t expanded_ = 0;             // bytes of that definition so far

@@ -18,6 +18,7 @@
 namespace lemma::nvgpu {
 
 inline constexpr size_t kMaxNesting = 256;                   // ( [ { < in one another; minus signs in a row
+inline constexpr size_t kMaxNumber = 1024;                   // digits and "x" in a row: a number, a shape
 inline constexpr uint64_t kMaxAliasText = uint64_t{1} << 24; // bytes of an alias, others put in
 inline constexpr uint64_t kMaxAliasGrowth = 64;              // times the program, all aliases put in
 inline constexpr int64_t kMaxVectorElements = int64_t{1} << 16; // of a vector, an accumulator, a fragment
