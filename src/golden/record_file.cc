@@ -26,7 +26,14 @@ uint64_t unit_bytes(const Case& c) {
   return bytes;
 }
 
+// Of one file of a record, and of what a packed one holds.
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+
 Result<std::string, std::string> read_text(const fs::path& path) {
+  std::error_code ignored; // what cannot be asked cannot be read
+  if (const auto size = fs::file_size(path, ignored); !ignored && size > kMostBytes)
+    return fail(
+        fmt::format("cannot read {}: it has {} bytes; legal: up to {}", path.string(), size, kMostBytes));
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file)
@@ -68,9 +75,9 @@ GroupRecord from_json(const Json& json) {
 
 Result<std::vector<std::byte>, std::string> unpack(const std::string& packed, const fs::path& path) {
   const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  constexpr unsigned long long kLargest = 1ULL << 32;
-  if (size > kLargest) // an error code too
-    return fail(fmt::format("{} is no zstd file of a known size", path.string()));
+  if (size > kMostBytes) // an error code too
+    return fail(
+        fmt::format("{} is no zstd file that says a size of up to {} bytes", path.string(), kMostBytes));
   std::vector<std::byte> bytes(size);
   const size_t got = ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size());
   if (ZSTD_isError(got) || got != bytes.size())
@@ -87,9 +94,10 @@ std::span<const std::byte> GroupRecord::kept_bytes(const Case& c, const Part& pa
   uint64_t offset = recorded->second.kept_offset;
   for (const Part& each : c.parts) {
     const uint64_t size = unit_bytes(c) * std::min(recorded->second.kept_units, each.units);
+    if (offset > kept.size() || size > kept.size() - offset)
+      return {};
     if (each.name == part.name)
-      return offset + size <= kept.size() ? std::span(kept).subspan(offset, size)
-                                          : std::span<const std::byte>();
+      return std::span(kept).subspan(offset, size);
     offset += size;
   }
   return {};
@@ -118,6 +126,8 @@ void copy_case(const GroupRecord& from, const Case& c, uint64_t kept_units, Grou
     return;
   for (const Part& part : c.parts) {
     std::span<const std::byte> bytes = from.kept_bytes(c, part);
+    if (bytes.empty())
+      continue;                            // the record says more than it holds
     for (const Plane& plane : c.outputs) { // plane after plane, fewer units of each
       const uint64_t size = plane.unit_bytes() * std::min(copy.kept_units, part.units);
       to.kept.insert(to.kept.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
