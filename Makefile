@@ -3,7 +3,7 @@
 #   make build    the command line tool: build/bin/lemma
 #   make demo     the main job: a tensor-core GEMM on the virtual GPU, its bits compared with an H200's
 #   make test     every test; the last line counts them
-#   make test-sanitized  the core's unit tests and quick fuzzing under AddressSanitizer and UndefinedBehaviorSanitizer
+#   make test-sanitized  of these, what runs under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make test-long       what takes longer: hostile programs and texts by the million
 #   make coverage        line coverage of src/vgpu by the tests
 #   make bench    the benchmarks, one table
@@ -42,8 +42,9 @@ test: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 	@scripts/test.sh $(BUILD) $(TEST_JOBS)
 
-test-sanitized: deps
-	@scripts/test_sanitized.sh $(JOBS) $(TEST_JOBS)
+test-sanitized: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target sanitized
+	@scripts/test.sh $(BUILD) $(TEST_JOBS) -R '^sanitized\.'
 
 test-long: deps
 	@scripts/test_long.sh $(JOBS)

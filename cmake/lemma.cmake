@@ -41,6 +41,7 @@ endif()
 # lemma_arithmetic(<source>...): files that compute on lanes of a known number and nothing else. Under sanitizers they
 # take longer to compile than all others together, so only builds that say LEMMA_SANITIZE_ARITHMETIC instrument them.
 function(lemma_arithmetic)
+  set_property(SOURCE ${ARGN} PROPERTY LEMMA_ARITHMETIC ON)
   if(LEMMA_SANITIZE AND NOT LEMMA_SANITIZE_ARITHMETIC)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
   endif()
