@@ -100,15 +100,51 @@ void mufu(Mufu form, const void* a, const void* b, void* d, size_t count) {
   loops_in_force()[static_cast<size_t>(form)](a, b, d, count);
 }
 
+namespace {
+
+struct Description {
+  std::string_view name;
+  std::string_view checked;
+};
+constexpr std::string_view kAll = "all 2^32 inputs";
+constexpr std::string_view kAllHalves = "all 2^16 inputs, all 2^32 pairs";
+constexpr std::string_view kAllUpperWords = "all 2^32 upper words";
+constexpr std::string_view kPairs = "6 x 2^26 pairs";
+constexpr Description kDescriptions[kMufuForms] = {
+    {"rcp.approx.f32", kAll},
+    {"rcp.approx.ftz.f32", kAll},
+    {"sqrt.approx.f32", kAll},
+    {"sqrt.approx.ftz.f32", kAll},
+    {"rsqrt.approx.f32", kAll},
+    {"rsqrt.approx.ftz.f32", kAll},
+    {"ex2.approx.f32", kAll},
+    {"ex2.approx.ftz.f32", kAll},
+    {"lg2.approx.f32", kAll},
+    {"lg2.approx.ftz.f32", kAll},
+    {"sin.approx.f32", kAll},
+    {"cos.approx.f32", kAll},
+    {"tanh.approx.f32", kAll},
+    {"ex2.approx.f16", kAllHalves},
+    {"ex2.approx.ftz.bf16", kAllHalves},
+    {"tanh.approx.f16", kAllHalves},
+    {"tanh.approx.bf16", kAllHalves},
+    {"rcp.approx.ftz.f64", kAllUpperWords},
+    {"rsqrt.approx.ftz.f64", kAllUpperWords},
+    {"rsqrt.approx.f64", "6 x 2^26 inputs"},
+    {"div.approx.f32", kPairs},
+    {"div.approx.ftz.f32", kPairs},
+    {"div.full.f32", kPairs},
+    {"div.full.ftz.f32", kPairs},
+};
+
+} // namespace
+
 std::string_view to_string(Mufu form) {
-  constexpr std::string_view names[kMufuForms] = {
-      "rcp.approx.f32",   "rcp.approx.ftz.f32",   "sqrt.approx.f32",      "sqrt.approx.ftz.f32",
-      "rsqrt.approx.f32", "rsqrt.approx.ftz.f32", "ex2.approx.f32",       "ex2.approx.ftz.f32",
-      "lg2.approx.f32",   "lg2.approx.ftz.f32",   "sin.approx.f32",       "cos.approx.f32",
-      "tanh.approx.f32",  "ex2.approx.f16",       "ex2.approx.ftz.bf16",  "tanh.approx.f16",
-      "tanh.approx.bf16", "rcp.approx.ftz.f64",   "rsqrt.approx.ftz.f64", "rsqrt.approx.f64",
-      "div.approx.f32",   "div.approx.ftz.f32",   "div.full.f32",         "div.full.ftz.f32"};
-  return names[static_cast<size_t>(form)];
+  return kDescriptions[static_cast<size_t>(form)].name;
+}
+
+std::string_view checked_inputs(Mufu form) {
+  return kDescriptions[static_cast<size_t>(form)].checked;
 }
 
 } // namespace lemma::numeric

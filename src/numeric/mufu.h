@@ -12,8 +12,8 @@
 //          tables in mufu/*.inc                mufu_lanes.inc
 //   x --> range reduction --> row, x --> V --> exponent and sign --> scaling that ptxas adds --> result
 //
-// Measured on an H200: every function agrees with all 2^32 inputs of each f32 form, of pairs of 16-bit forms,
-// and of the upper words of the f64 forms; the divisions with 2^33 pairs each. The tables of rcp, rsqrt, sin,
+// Measured on an H200, see checked_inputs(): every f32 form on all inputs, every 16-bit form on all pairs of
+// inputs. The tables of rcp, rsqrt, sin,
 // ex2 and lg2 are those of NVIDIA's GPUs since 2006 (envytools, nvhw/sfu.c). Other machines than sm_90 have
 // not been asked.
 //
@@ -64,6 +64,9 @@ constexpr bool mufu_is_measured(int sm) {
 
 // "rcp.approx.ftz.f32"
 std::string_view to_string(Mufu form);
+
+// On what inputs the bits have been compared with an H200's: "all 2^32 inputs". mufu_test.cc does it.
+std::string_view checked_inputs(Mufu form);
 
 // d[i] = form(a[i]), of divisions form(a[i], b[i]), for `count` elements of the form's type (uint16_t,
 // uint32_t or uint64_t: bit patterns); `b` is not looked at otherwise. `d` may be `a` or `b`, else they do

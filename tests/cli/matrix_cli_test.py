@@ -66,6 +66,17 @@ class MatrixCli(Case):
         self.assertEqual(len(rows), 4)
         self.assertIn("not checked on hardware", self.call("isa", "--all", "tcgen05.mma").stdout)
 
+    def test_isa_says_how_approximate_functions_were_checked(self):
+        text = self.call("isa", "--all", "ex2").stdout
+        self.assertIn(".approx: all 2^32 inputs", text)
+        self.assertIn("every other machine is assumed to have the same bits", text)
+        self.assertNotIn("assumed", self.call("isa", "--all", "redux").stdout)
+        forms = json.loads(self.call("isa", "--all", "div.how", "--json").stdout)["other_forms"]
+        names = [function["name"] for form in forms for function in form.get("approximate", [])]
+        self.assertEqual(names, ["div.approx.f32", "div.approx.ftz.f32"])
+        page = (ROOT / "docs/isa.md").read_text()
+        self.assertIn("| `div.approx.f32` | 6 x 2^26 pairs | assumed to be the same |", page)
+
     def test_isa_filters(self):
         def names(*words):
             return [row["name"] for row in json.loads(self.call("isa", *words, "--json").stdout)["instructions"]]

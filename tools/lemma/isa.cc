@@ -60,6 +60,7 @@ struct Line {
   std::string name;
   const isa::Form* form = nullptr;
   std::string checked;
+  std::string also = {}; // under `checked`
 };
 
 // Names and targets that are too long take lines of their own.
@@ -84,6 +85,8 @@ void print_line(const Line& line) {
                  line.checked);
     else
       fmt::print("{:<{}} {}\n", "", kNameWidth, targets[i]);
+  if (!line.also.empty())
+    fmt::print("{:>120}\n", line.also);
 }
 
 void print_head() {
@@ -156,9 +159,18 @@ std::string head_of(const isa::Form& form) {
 
 void print_forms(const std::vector<const isa::Form*>& forms) {
   print_head();
-  for (const isa::Form* form : forms)
-    print_line({head_of(*form), form, to_string(checked_on_hardware(*form))});
+  bool approximate = false;
+  for (const isa::Form* form : forms) {
+    const std::vector<numeric::Mufu> functions = approximate_functions(*form);
+    const std::string also =
+        functions.empty() ? "" : fmt::format(".approx: {}", numeric::checked_inputs(functions.front()));
+    print_line({head_of(*form), form, to_string(checked_on_hardware(*form)), also});
+    approximate |= !functions.empty();
+  }
   fmt::print("\n{} forms, in the notation of the PTX ISA's own syntax\n", forms.size());
+  if (approximate)
+    fmt::print("Approximate functions were checked on sm_90; every other machine is assumed to have the same "
+               "bits.\n");
 }
 
 // --- The support matrix for docs ---
@@ -184,6 +196,18 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
     const isa::Form& form = form_of(*row);
     fmt::print("| `{}` | {} | {}.{} | {} |\n", pattern, fmt::join(target_words_of(form.targets), ", "),
                form.since.major, form.since.minor, to_string(checked_on_hardware(*row)));
+  }
+  fmt::print("\n## Approximate functions\n\n"
+             "On how many inputs the virtual GPU's bits were compared with those of an H200. Packed forms "
+             "(`.f16x2`,\n"
+             "`.bf16x2`) are two of these; `sin` and `cos` are the same with `.ftz`. `lemma isa --all` lists "
+             "all other "
+             "forms.\n\n"
+             "| instruction | sm_90 | other machines |\n|---|---|---|\n");
+  for (int f = 0; f < numeric::kMufuForms; ++f) {
+    const auto function = static_cast<numeric::Mufu>(f);
+    fmt::print("| `{}` | {} | assumed to be the same |\n", numeric::to_string(function),
+               numeric::checked_inputs(function));
   }
 }
 

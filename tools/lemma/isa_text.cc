@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iterator>
+#include <ranges>
 
 namespace lemma::cli {
 namespace {
@@ -245,6 +247,20 @@ std::string explanation(const MatrixName& name) {
   return out;
 }
 
+std::vector<numeric::Mufu> approximate_functions(const isa::Form& form) {
+  std::vector<numeric::Mufu> functions;
+  for (int f = 0; f < numeric::kMufuForms; ++f) {
+    const auto function = static_cast<numeric::Mufu>(f);
+    std::vector<isa::Word> words;
+    for (const auto word : std::views::split(numeric::to_string(function), '.'))
+      words.push_back({std::string_view(word.begin(), word.end()), {}});
+    const auto match = isa::match(words);
+    if (match && std::find(match->forms.begin(), match->forms.end(), &form) != match->forms.end())
+      functions.push_back(function);
+  }
+  return functions;
+}
+
 json summary(const MatrixRow& row) {
   json out = form_facts(form_of(row));
   out["name"] = pattern_of(row);
@@ -265,6 +281,11 @@ json summary(const isa::Form& form) {
   out["syntax"] = form.syntax;
   out["where"] = form.where;
   out["checked"] = to_json(checked_on_hardware(form));
+  for (const numeric::Mufu function : approximate_functions(form))
+    out["approximate"].push_back({{"name", numeric::to_string(function)},
+                                  {"checked_inputs", numeric::checked_inputs(function)},
+                                  {"checked_on", "sm_90"},
+                                  {"other_machines", "assumed"}});
   return out;
 }
 

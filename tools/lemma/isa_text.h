@@ -5,15 +5,21 @@
 
 #include "matrix_name.h"
 
+#include "numeric/mufu.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <string>
+#include <vector>
 
 namespace lemma::cli {
 
 // Operands, registers, layout, targets, arithmetic; lines of at most 120 characters.
 std::string explanation(const MatrixName& name);
 nlohmann::json explained(const MatrixName& name);
+
+// The approximate functions among a form's spellings.
+std::vector<numeric::Mufu> approximate_functions(const isa::Form& form);
 
 // An entry of a list.
 nlohmann::json summary(const isa::MatrixRow& row);
