@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What takes longer than a test should: hostile programs and mutated texts under the sanitizers (docs/robustness.md holds
-# the last result), and defined programs on the virtual GPU twice. Prints the counts; ends with 1 if there is a finding.
+# the last result), defined programs on the virtual GPU twice, the approximate functions on all inputs. Prints the counts; ends with 1 if there is a finding.
 #
 # usage: scripts/test_long.sh [JOBS [PROGRAMS [FRONT END INPUTS]]]
 set -euo pipefail
@@ -18,6 +18,8 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:hard_rss_limit_mb=6000} UBSAN
 status=0
 "$build/bin/fuzz_programs" --programs "$programs" --jobs "$jobs" --keep "$keep" --report "$keep/executed.txt" || status=1
 "$build/bin/differential" --device cpu --programs 20000 --jobs "$jobs" --keep "$keep" || status=1
+# The approximate functions on all inputs that an H200's checksums are of, without sanitizers.
+cmake --preset default >"$build/release.log" && cmake --build build -j "$jobs" --target numeric_test && LEMMA_MUFU_ALL=1 build/bin/numeric_test --gtest_filter='Mufu.*' || status=1
 corpus=$PWD/tests/fuzz/corpus
 front_end=$PWD/$build/bin/mutate_front_end
 pids=()
