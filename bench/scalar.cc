@@ -98,6 +98,7 @@ std::vector<Mix> arithmetic_mixes() {
       {.name = "f16x2",
        .body = four_times("fma.rn.f16x2 %h#, %h#, %h4, %h5;\n add.rn.f16x2 %h6, %h#, %h4;\n"
                           "mul.rn.f16x2 %h#, %h#, %h6;\n")},
+      {.name = "ex2.approx", .body = four_times("ex2.approx.ftz.f32 %f4, %f#;\n")},
       {.name = "convert",
        .body = four_times("cvt.rn.f32.s32 %f4, %r#;\n cvt.rzi.s32.f32 %r#, %f4;\n"
                           "cvt.rn.f16x2.f32 %h0, %f4, %f5;\n")},
