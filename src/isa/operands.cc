@@ -153,7 +153,8 @@ private:
       const OperandShape& element = child(shape, static_cast<size_t>(i));
       if (element.kind == Kind::sink && spec.written && !spec.no_sinks && ++sinks < n)
         continue;
-      if (n == 1 && is_immediate(element.kind)) // the assembler finds no type for {1}
+      // The assembler finds no type for {1} where it is the instruction's.
+      if (n == 1 && spec.type_slot >= 0 && element.kind == Kind::imm_int)
         return Fault::kind;
       if (element.kind == Kind::reg && element.offset)
         return Fault::expression;
@@ -296,6 +297,10 @@ private:
     for (size_t i = 0; i < spec.parts.size(); ++i) {
       OperandFault ignored;
       fault.child = static_cast<int>(i + 1);
+      // [map, 0] is a syntax error to the assembler; [map, %r1] it takes for textures alone.
+      const Kind kind = child(shape, i + 1).kind;
+      if (is_immediate(kind) || (kind != Kind::vector && spec.parts[i].elems_slot >= 0))
+        return Fault::kind;
       if (const Fault f = check(spec.parts[i], child(shape, i + 1), ignored); f != Fault::none)
         return f;
     }
