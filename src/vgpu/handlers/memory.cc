@@ -97,6 +97,14 @@ void load_unwritten(Exec& x, const DecodedInst& in, uint64_t address, uint32_t u
                     x.name_unwritten(space_of(in), address + static_cast<uint64_t>(std::countr_zero(used))));
 }
 
+// Whether a later lane's value has taken the place of what the lane stored: see store_element.
+bool is_stored_over(Exec& x, const DecodedInst& in, const uint64_t* at, int lane) {
+  LaneMask later = x.active & ~((LaneMask{2} << lane) - 1); // lane 31: none
+  while (later != 0 && at[std::countr_zero(later)] != at[lane])
+    later &= later - 1;
+  return later != 0 && x.access_range(space_of(in), at[lane], in.width, Access::write).lane_stride == 0;
+}
+
 // A store has moved registers that carry unwritten bytes.
 void store_unwritten(Exec& x, const DecodedInst& in) {
   uint64_t at[kWarpSize];
@@ -112,7 +120,7 @@ void store_unwritten(Exec& x, const DecodedInst& in) {
         const auto element = static_cast<uint32_t>((uint64_t{1} << element_bytes) - 1);
         const uint32_t bytes = carried.bytes[lane] & element;
         const LaneMask bit = LaneMask{1} << lane;
-        if (bytes == 0 ||
+        if (bytes == 0 || is_stored_over(x, in, at, lane) ||
             x.set_unwritten(space_of(in), at[lane] + static_cast<uint32_t>(i) * element_bytes, bytes, lane) ||
             !(carried.whole & bit) || (told & bit))
           return;
