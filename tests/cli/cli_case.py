@@ -35,9 +35,16 @@ class Case(unittest.TestCase):
             np.asarray(array).tofile(self.path(name))
         return self.path(name)
 
+    def command(self, *words):
+        """The words as a process takes them: of lemma, or of lemma-record, which lies beside it, if that comes first."""
+        words = [*map(str, words)]
+        if words[:1] == ["lemma-record"]:
+            return [self.lemma + "-record", *words[1:]]
+        return [self.lemma, *words]
+
     def call(self, *words, status=OK, env=None):
         done = subprocess.run(
-            [self.lemma, *map(str, words)],
+            self.command(*words),
             capture_output=True,
             timeout=TIMEOUT_S,
             env={**os.environ, **(env or {})},

@@ -49,7 +49,7 @@ def limit_files(size):
 
 class Files(Case):
     def lemma_with(self, *words, status=OK, **popen):
-        done = subprocess.run([self.lemma, *map(str, words)], stdin=subprocess.DEVNULL, stdout=popen.pop(
+        done = subprocess.run(self.command(*words), stdin=subprocess.DEVNULL, stdout=popen.pop(
             "stdout", subprocess.PIPE), stderr=subprocess.PIPE, timeout=TIMEOUT_S, **popen)
         done.stderr = done.stderr.decode()
         if status is not None:
@@ -106,7 +106,7 @@ class Files(Case):
 
     def test_compile_and_record_check_first(self):
         for words in (("compile", self.path("no.mlir"), "-o", "/no/such/file"),
-                      ("record", "--out", "/proc/version/record", "--filter", "f32/add*"),
+                      ("lemma-record", "--out", "/proc/version/record", "--filter", "f32/add*"),
                       ("mma", MMA, "a.npy", "b.npy", "-o", "/no/such/d.npy")):
             self.assertIn("cannot write /", self.lemma_with(*words, status=USAGE).stderr)
 
@@ -149,7 +149,7 @@ class Files(Case):
             self.assertIn(f"cannot write {file}: File too large", done.stderr)
             self.assert_kept(file)
         self.old("f32.json")
-        self.lemma_with("record", "--filter", "f32/add.rn.f32", "--out", self.folder, preexec_fn=limit_files(64),
+        self.lemma_with("lemma-record", "--filter", "f32/add.rn.f32", "--out", self.folder, preexec_fn=limit_files(64),
                         status=USAGE)
         self.assert_kept(pathlib.Path(self.path("f32.json")))
 

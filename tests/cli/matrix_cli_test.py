@@ -271,7 +271,7 @@ class MatrixCli(Case):
                      "mma_sp/sp.m16n8k16.row.col.f32.tf32.tf32.f32.selector0"):
             group, spelling = case.split("/")
             sparse = group == "mma_sp"
-            self.call("record", "--dump", case, self.path(spelling))
+            self.call("lemma-record", "--dump", case, self.path(spelling))
             name = "mma.sync.aligned." + spelling
             if sparse:
                 kind, rest = spelling.removesuffix(".selector0").split(".", 1)

@@ -2,9 +2,9 @@
 # Shows that a replay can fail: with one digit of one hash changed, with whole outputs cut, with a case missing or one
 # too many; and that no group and no file goes untested.
 #
-# usage: can_fail_test.sh LEMMA RECORDED GROUP... - UNRECORDED_GROUP...
+# usage: can_fail_test.sh LEMMA-RECORD RECORDED GROUP... - UNRECORDED_GROUP...
 set -euo pipefail
-lemma=$1 recorded=$2
+record=$1 recorded=$2
 shift 2
 groups="" unrecorded=""
 while [ $# -gt 0 ] && [ "$1" != - ]; do
@@ -23,7 +23,7 @@ fail() {
 # expect_differs NAME TEXT: the replay of $scratch fails and says TEXT.
 expect_differs() {
   local output
-  if output=$("$lemma" record --check "$scratch" --filter 'f32/*' 2>&1); then
+  if output=$("$record" --check "$scratch" --filter 'f32/*' 2>&1); then
     fail "$1: the replay passed"
   fi
   grep -qF -- "$2" <<<"$output" || fail "$1: '$2' is not said: $output"
@@ -33,7 +33,7 @@ expect_differs() {
 restore() { cp "$recorded"/f32.* "$scratch"; }
 
 restore
-"$lemma" record --check "$scratch" --filter 'f32/*' >/dev/null || fail "the record itself does not replay"
+"$record" --check "$scratch" --filter 'f32/*' >/dev/null || fail "the record itself does not replay"
 
 sed -i '/"add.rn.f32"/s/"ordinary":"\(.\)/"ordinary":"\1\1/; /"add.rn.f32"/s/\("ordinary":"................................\)./\1/' "$scratch/f32.json"
 expect_differs "a changed hash" "f32/add.rn.f32 [ordinary]"
@@ -54,7 +54,7 @@ rm "$scratch/f32.json"
 expect_differs "a missing file" "cannot read"
 
 sorted() { tr ' ' '\n' | sed '/^$/d' | sort | tr '\n' ' '; }
-listed=$("$lemma" record --list | sed -n 's/^# \([^:]*\):.*/\1/p' | sorted)
+listed=$("$record" --list | sed -n 's/^# \([^:]*\):.*/\1/p' | sorted)
 made=$(sorted <<<"$groups $unrecorded")
 tested=$(sorted <<<"$groups")
 files=$(cd "$recorded" && ls ./*.json | sed 's,^\./,,; s,\.json$,,' | sort | tr '\n' ' ')

@@ -29,7 +29,6 @@ Command add_compile(CLI::App& parent);
 Command add_isa(CLI::App& parent);
 Command add_layout(CLI::App& parent);
 Command add_mma(CLI::App& parent);
-Command add_record(CLI::App& parent);
 Command add_run(CLI::App& parent);
 Command add_verify(CLI::App& parent);
 

@@ -1,134 +1,60 @@
-// Counts recorded cases by form, once, when first asked.
 #include "recorded.h"
-
-#include "golden/groups.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string_view>
-#include <unordered_map>
 
 namespace lemma::cli {
 namespace {
 
-struct Record {
-  std::string_view group, gpu, target;
-  std::vector<std::string_view> cases;
+struct Entry {
+  ptrdiff_t index; // in the catalogue
+  const char* gpu;
+  uint64_t cases, outputs;
+  const char* records; // with spaces between them
 };
 
-// The table of record_index.cc as data: as a statement for each case, a sanitizer's build took minutes over
-// it.
-struct Line {
-  std::string_view group, gpu, target; // empty: a case of the record before
-  std::string_view name;
-};
-constexpr Line kLines[] = {
-#define RECORD(group, gpu, target, date) {group, gpu, target, {}},
-#define CASE(name) {{}, {}, {}, name},
+// In ascending order, as tools/record/record_index.cc writes them. An entry of no index ends each, so that
+// they are not empty when nothing is recorded.
+constexpr Entry kRows[] = {
+#define ROW(...) {__VA_ARGS__},
+#define FORM(...)
 #include "recorded_cases.inc"
-#undef RECORD
-#undef CASE
-};
+#undef ROW
+#undef FORM
+    {PTRDIFF_MAX, "", 0, 0, ""}};
+constexpr Entry kForms[] = {
+#define ROW(...)
+#define FORM(...) {__VA_ARGS__},
+#include "recorded_cases.inc"
+#undef ROW
+#undef FORM
+    {PTRDIFF_MAX, "", 0, 0, ""}};
 
-std::vector<Record> recorded_names() {
-  std::vector<Record> records;
-  for (const Line& line : kLines)
-    if (!line.group.empty())
-      records.push_back({line.group, line.gpu, line.target, {}});
-    else
-      records.back().cases.push_back(line.name);
-  return records;
-}
-
-// The opcode of every line of PTX: its first word, after a guard.
-template <class F>
-void each_instruction(std::string_view text, F f) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const auto skip_spaces = [&] {
-      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    };
-    skip_spaces();
-    if (line.starts_with('@')) {
-      line.remove_prefix(std::min(line.find(' '), line.size()));
-      skip_spaces();
-    }
-    f(line.substr(0, line.find_first_of(" ;")));
+Checked find(std::span<const Entry> entries, ptrdiff_t index) {
+  const auto entry = std::lower_bound(entries.begin(), entries.end(), index,
+                                      [](const Entry& e, ptrdiff_t i) { return e.index < i; });
+  Checked checked;
+  if (entry == entries.end() || entry->index != index)
+    return checked;
+  checked = {.gpu = entry->gpu, .cases = entry->cases, .outputs = entry->outputs, .records = {}};
+  for (std::string_view rest = entry->records; !rest.empty();) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    checked.records.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-}
-
-class Counts {
-public:
-  Counts() {
-    for (const isa::MatrixRow& row : isa::matrix_rows())
-      for (std::string& spelling : isa::spellings_of(row))
-        row_of_.emplace(std::move(spelling), &row);
-    const std::vector<Record> records = recorded_names();
-    for (const Record& record : records) {
-      const auto infos = golden::group_infos();
-      if (std::none_of(infos.begin(), infos.end(), [&](const auto& i) { return i.name == record.group; }))
-        continue;
-      const std::set<std::string_view> names(record.cases.begin(), record.cases.end());
-      const golden::Group group = golden::make_group(record.group);
-      for (const golden::Case& c : group.cases)
-        if (names.contains(c.name))
-          count(record, c);
-    }
-  }
-
-  const Checked& of(const isa::MatrixRow& row) { return by_row_[&row]; }
-  const Checked& of(const isa::Form& form) { return by_form_[&form]; }
-
-private:
-  void count(const Record& record, const golden::Case& c) {
-    uint64_t outputs = 0;
-    for (const golden::Plane& plane : c.outputs)
-      outputs += c.units * plane.per_unit;
-    const auto add = [&](Checked& checked) {
-      checked.gpu = record.gpu;
-      ++checked.cases;
-      checked.outputs += outputs;
-      const std::string name = fmt::format("{}/{}", record.target, record.group);
-      if (checked.records.empty() || checked.records.back() != name)
-        checked.records.push_back(name);
-    };
-    std::set<const isa::MatrixRow*> rows;
-    each_instruction(c.text, [&](std::string_view word) {
-      if (const auto row = row_of_.find(std::string(word)); row != row_of_.end())
-        rows.insert(row->second);
-    });
-    for (const isa::MatrixRow* row : rows)
-      add(by_row_[row]);
-    Diagnostic unknown; // many cases have a description for a name
-    if (const isa::Match* match = cache_.find(c.name.substr(0, c.name.find(' ')), 0, unknown);
-        match && rows.empty())
-      add(by_form_[match->forms.front()]);
-  }
-
-  std::unordered_map<std::string, const isa::MatrixRow*> row_of_;
-  std::map<const isa::MatrixRow*, Checked> by_row_;
-  std::map<const isa::Form*, Checked> by_form_;
-  isa::MatchCache cache_;
-};
-
-Counts& counts() {
-  static Counts instance;
-  return instance;
+  return checked;
 }
 
 } // namespace
 
-const Checked& checked_on_hardware(const isa::MatrixRow& row) {
-  return counts().of(row);
+Checked checked_on_hardware(const isa::MatrixRow& row) {
+  return find(kRows, &row - isa::matrix_rows().data());
 }
 
-const Checked& checked_on_hardware(const isa::Form& form) {
-  return counts().of(form);
+Checked checked_on_hardware(const isa::Form& form) {
+  return find(kForms, &form - isa::forms().data());
 }
 
 std::string to_string(const Checked& checked) {

@@ -1,6 +1,6 @@
 // Which forms of instructions a real GPU has been asked about: the recorded cases of tests/golden that
-// execute them. The names of the recorded cases are compiled in (record_index.cc), so that the tool knows
-// them wherever it is installed; what a case executes is read from its kernel.
+// execute them. Counted when Lemma is built (tools/record/record_index.cc), so that the tool knows them
+// wherever it is installed.
 //
 // Tests: tests/cli/.
 #pragma once
@@ -24,9 +24,9 @@ struct Checked {
 };
 
 // Of a row: the cases whose kernels contain one of its spellings.
-const Checked& checked_on_hardware(const isa::MatrixRow& row);
+Checked checked_on_hardware(const isa::MatrixRow& row);
 // Of any other form: the cases named by one of its spellings.
-const Checked& checked_on_hardware(const isa::Form& form);
+Checked checked_on_hardware(const isa::Form& form);
 
 // "H200, 4 cases"; "not checked on hardware".
 std::string to_string(const Checked& checked);

@@ -1,17 +1,17 @@
-// `lemma record`: records what a GPU stores for generated cases, and compares a device with what was
+// `lemma-record`: records what a GPU stores for generated cases, and compares a device with what was
 // recorded.
 //
-//   lemma record --device cuda --out tests/golden/sm_90a          record
-//   lemma record --check tests/golden/sm_90a                      the virtual GPU against the record
-//   lemma record --list [--filter 'f32/*']                        what there is
-//   lemma record --trim BIG --out SMALL                           a record made with --keep or --against,
-//   made small lemma record --dump 'f32/add.rn.f32' DIR [--device cuda]      one case: PTX, operands and
-//   results as .npy
+//   lemma-record --device cuda --out tests/golden/sm_90a          record
+//   lemma-record --check tests/golden/sm_90a                      the virtual GPU against the record
+//   lemma-record --list [--filter 'f32/*']                        what there is
+//   lemma-record --trim BIG --out SMALL                           what was kept too much taken out again
+//   lemma-record --dump 'f32/add.rn.f32' DIR [--device cuda]      one case: PTX, operands and results as .npy
 //
 // Exit status 0 if all is well, 1 if a case differs or failed, 2 on a wrong command line, 3 without such a
 // device.
 //
 // How and why bits are recorded: docs/recorded-bits.md. Tests: tests/golden/.
+#include "application.h"
 #include "command.h"
 #include "files.h"
 #include "say.h"
@@ -256,7 +256,7 @@ struct Checker {
     ++(comparison.equal() ? equal : differ);
     if (!comparison.recorded)
       fmt::print("{}: not in the record (or with other parts): record it with\n"
-                 "  lemma record --device cuda --filter '{}*' --out DIR\n",
+                 "  lemma-record --device cuda --filter '{}*' --out DIR\n",
                  full_name(group, c), group.name + "/");
     for (const golden::PartComparison& part : comparison.parts)
       if (!part.equal)
@@ -269,7 +269,7 @@ struct Checker {
       fmt::print("{} [{}]: {} of {} kept elements differ\n", name, part.part, part.differing, part.compared);
     else
       fmt::print(
-          "{} [{}]: differs ({}; recorded hash {}, got {})\n  to see where, keep whole outputs: lemma record "
+          "{} [{}]: differs ({}; recorded hash {}, got {})\n  to see where, keep whole outputs: lemma-record "
           "--device cuda --filter '{}' --keep 1000000 --out DIR\n",
           name, part.part, part.compared > 0 ? "not in the kept elements" : "only its hash is kept",
           part.expected_hash, part.hash, name);
@@ -363,7 +363,7 @@ int run_dump(RecordOptions options) {
   const fs::path directory = options.dump[1];
   std::vector<Group> groups = wanted_groups(options);
   if (groups.size() != 1 || groups[0].cases.size() != 1) {
-    say("--dump wants the name of one case; lemma record --list has them");
+    say("--dump wants the name of one case; lemma-record --list has them");
     return kUsage;
   }
   std::error_code error;
@@ -406,41 +406,43 @@ int run(const RecordOptions& options, const std::string& command) {
     return run_trim(options);
   if (!options.out.empty())
     return run_record(options, command);
-  say("record wants one of --out, --check, --list, --dump");
+  say("lemma-record wants one of --out, --check, --list, --dump");
   return kUsage;
 }
 
 // As it would be typed, for the record's stamp.
 std::string command_of(const RecordOptions& options) {
-  std::string command = fmt::format("lemma record --device {} --seed {}", options.device, options.seed);
+  std::string command = fmt::format("lemma-record --device {} --seed {}", options.device, options.seed);
   if (options.filter != "*")
     command += fmt::format(" --filter '{}'", options.filter);
   return command + " --out DIR";
 }
 
-} // namespace
-
-Command add_record(CLI::App& parent) {
-  CLI::App* app =
-      parent.add_subcommand("record", "record hardware bits of generated cases, and compare with them");
-  const auto options = std::make_shared<RecordOptions>();
-  app->add_option("--device", options->device, "cpu (the virtual GPU) or cuda")
+void add_options(CLI::App& app, RecordOptions& options) {
+  app.add_option("--device", options.device, "cpu (the virtual GPU) or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  app->add_option("--seed", options->seed, "of the generated operands; --check takes the record's");
-  app->add_option("--filter", options->filter, "only cases of this name: GROUP/CASE, a shell pattern");
-  app->add_option("--out", options->out, "record into this directory");
-  app->add_option("--keep", options->keep,
-                  "with --out: keep so many bytes of outputs of every part of every case");
-  app->add_option("--against", options->against,
-                  "with --out: keep whole outputs of what differs from this record");
-  app->add_option("--trim", options->trim,
-                  "with --out: write the record in this directory again, as small as a plain one");
-  app->add_option("--check", options->check, "compare with the record in this directory");
-  app->add_flag("--list", options->list, "list the cases");
-  app->add_option("--dump", options->dump, "write PTX, operands and results of a case: CASE DIR")
-      ->expected(2);
-  app->footer(kFooter);
-  return {app, [options] { return run(*options, command_of(*options)); }};
+  app.add_option("--seed", options.seed, "of the generated operands; --check takes the record's");
+  app.add_option("--filter", options.filter, "only cases of this name: GROUP/CASE, a shell pattern");
+  app.add_option("--out", options.out, "record into this directory");
+  app.add_option("--keep", options.keep,
+                 "with --out: keep so many bytes of outputs of every part of every case");
+  app.add_option("--against", options.against,
+                 "with --out: keep whole outputs of what differs from this record");
+  app.add_option("--trim", options.trim,
+                 "with --out: write the record in this directory again, as small as a plain one");
+  app.add_option("--check", options.check, "compare with the record in this directory");
+  app.add_flag("--list", options.list, "list the cases");
+  app.add_option("--dump", options.dump, "write PTX, operands and results of a case: CASE DIR")->expected(2);
+  app.footer(kFooter);
 }
 
+} // namespace
 } // namespace lemma::cli
+
+int main(int argc, char** argv) {
+  using namespace lemma::cli;
+  CLI::App app{"Records hardware bits of generated cases, and compares a device with them.", "lemma-record"};
+  RecordOptions options;
+  add_options(app, options);
+  return run_application(app, argc, argv, [&] { return run(options, command_of(options)); });
+}

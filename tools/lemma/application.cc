@@ -1,0 +1,62 @@
+#include "application.h"
+
+#include "command.h"
+#include "files.h"
+#include "say.h"
+
+#include "support/printable.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <sstream>
+#include <string>
+#include <system_error>
+
+namespace lemma::cli {
+namespace {
+
+int parse_and_run(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) { // --help and --version end here too, with 0
+    std::ostringstream out, err;
+    const bool said_all = app.exit(error, out, err) == 0;
+    fmt::print("{}", out.str());
+    fmt::print(stderr, "{}", printable_lines(err.str())); // words of the command line are in it
+    return said_all ? kSuccess : kUsage;
+  }
+  return run();
+}
+
+// A command whose output did not arrive has not succeeded.
+int with_output_flushed(int status) {
+  const auto flushed = flush_standard_output();
+  if (flushed)
+    return status;
+  say(flushed.error());
+  return status == kSuccess ? kUsage : status;
+}
+
+} // namespace
+
+int run_application(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may grow no more is an error of the write
+  try {
+    return with_output_flushed(parse_and_run(app, argc, argv, run));
+  } catch (const std::bad_alloc&) {
+    std::fputs("lemma: the host has no memory left\n", stderr);
+    return kFailed;
+  } catch (const std::system_error& error) { // fmt, when standard output takes no more
+    say(error.what());
+    return kUsage;
+  } catch (const std::exception& error) {
+    say(std::string("internal error: ") + error.what());
+    return kFailed;
+  }
+}
+
+} // namespace lemma::cli

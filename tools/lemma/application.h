@@ -1,0 +1,17 @@
+// What every command line tool does around its work: parses the words, turns errors into exit statuses, and
+// sees to it that standard output has arrived.
+//
+// Tests: tests/cli/.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace lemma::cli {
+
+// Parses, runs `run` unless the words are wrong or ask for help, and returns the process's exit status. No
+// exception leaves it.
+int run_application(CLI::App& app, int argc, char** argv, const std::function<int()>& run);
+
+} // namespace lemma::cli
