@@ -11,7 +11,7 @@ HUGE_BYTES = 1 << 40  # of a file that has no blocks
 
 @dataclasses.dataclass
 class Call:
-    """One call of the lemma tool. %d in `args` is the folder that holds `files`; a number there is the size of a file that
+    """One call of the lemma tool, or of lemma-record. %d in `args` is the folder that holds `files`; a number there is the size of a file that
     is nothing but zeros."""
 
     args: str
@@ -290,7 +290,7 @@ def mlir_calls():
 # --- Recorded bits ---
 
 RECORD = (ROOT / "tests/golden/sm_90a/carry.json").read_text()
-CHECK = "record --check %d --filter carry/add.cc.u32"
+CHECK = "lemma-record --check %d --filter carry/add.cc.u32"
 
 
 def record_calls():
@@ -302,7 +302,7 @@ def record_calls():
     for place in ("[256,18446744073709551615]", "[256,18446744073709549568]", "[18446744073709551615,0]"):
         files = {"carry.json": RECORD.replace(whole, '"kept":' + place), "carry.bin.zst": kept}
         yield Call(CHECK, files, "any", "carry")
-        yield Call("record --trim %d --out %d/out --filter carry/add.cc.u32", files, "any", "")
+        yield Call("lemma-record --trim %d --out %d/out --filter carry/add.cc.u32", files, "any", "")
     for text in ('"kept":[]', '"kept":null', '"kept":["a","b"]', '"kept":[1e99,-1]'):
         yield Call(CHECK, {"carry.json": RECORD.replace(whole, text), "carry.bin.zst": kept}, "any", "carry")
     # A frame that says that it holds 4 GiB.

@@ -1,8 +1,8 @@
-"""Hostile inputs: each file of inputs/ says in its first lines how the lemma tool is called with it (%s: the file), how
+"""Hostile inputs: each file of inputs/ says in its first lines how a tool is called with it (%s: the file), how
 that ends, and what is said then; hostile_files.py makes others. Whatever is said has no control characters, and comes
 within a minute and 4 GB. Without MLIR, what needs it is a skip (77).
 
-usage: hostile_test.py --list | [--sanitized] --lemma PATH NAME
+usage: hostile_test.py --list | [--sanitized] --lemma PATH --lemma-record PATH NAME
 """
 
 import argparse
@@ -28,14 +28,15 @@ def limit_memory():
 
 
 class Tool:
-    def __init__(self, path, sanitized):
-        self.path, self.sanitized = path, sanitized
+    def __init__(self, lemma, recorder, sanitized):
+        self.lemma, self.recorder, self.sanitized = lemma, recorder, sanitized
 
     def run(self, words):
         # Shadow memory counts as data: the sanitizer keeps the limit itself then.
         limit = f"hard_rss_limit_mb={MEMORY_BYTES >> 20}:allocator_may_return_null=1:detect_leaks=0"
+        is_recorder = words[0] == "lemma-record"
         return subprocess.run(
-            [self.path, *words],
+            [self.recorder, *words[1:]] if is_recorder else [self.lemma, *words],
             capture_output=True,
             timeout=TIMEOUT_S,
             preexec_fn=None if self.sanitized else limit_memory,
@@ -100,13 +101,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--lemma")
+    parser.add_argument("--lemma-record")
     parser.add_argument("--sanitized", action="store_true", help="the tool is under AddressSanitizer")
     parser.add_argument("name", nargs="?")
     options = parser.parse_args()
     if options.list:
         print("\n".join(sorted([path.stem for path in INPUTS.iterdir()] + list(hostile_files.CASES))))
         return 0
-    tool = Tool(options.lemma, options.sanitized)
+    tool = Tool(options.lemma, options.lemma_record, options.sanitized)
     if options.name in hostile_files.CASES:
         calls = list(hostile_files.CASES[options.name]())
         if any(call.needs_mlir for call in calls) and not tool.has_mlir():
