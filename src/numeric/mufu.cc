@@ -110,6 +110,7 @@ constexpr std::string_view kAll = "all 2^32 inputs";
 constexpr std::string_view kAllHalves = "all 2^16 inputs, all 2^32 pairs";
 constexpr std::string_view kAllUpperWords = "all 2^32 upper words";
 constexpr std::string_view kPairs = "6 x 2^26 pairs";
+constexpr std::string_view kCode = "as the code of ptxas 13.0: exact multiplications";
 constexpr Description kDescriptions[kMufuForms] = {
     {"rcp.approx.f32", kAll},
     {"rcp.approx.ftz.f32", kAll},
@@ -135,6 +136,10 @@ constexpr Description kDescriptions[kMufuForms] = {
     {"div.approx.ftz.f32", kPairs},
     {"div.full.f32", kPairs},
     {"div.full.ftz.f32", kPairs},
+    {"div.approx.f32 by a constant", kCode},
+    {"div.approx.ftz.f32 by a constant", kCode},
+    {"div.full.f32 by a constant", kCode},
+    {"div.full.ftz.f32 by a constant", kCode},
 };
 
 } // namespace

@@ -53,8 +53,21 @@ enum class Mufu : uint8_t {
   div_ftz_f32,   //
   div_full_f32,  // div.full.f32
   div_full_ftz_f32,
+  // Divisions by a number that the assembler knows: it writes a multiplication by the reciprocal, which it
+  // rounds to nearest, where the unit's may be off in the last bit.
+  div_constant_f32,
+  div_constant_ftz_f32,
+  div_full_constant_f32,
+  div_full_constant_ftz_f32,
 };
-inline constexpr int kMufuForms = 24;
+inline constexpr int kMufuForms = 28;
+
+// The form of a division whose divisor is known to the assembler; others as they are.
+constexpr Mufu by_constant(Mufu form) {
+  constexpr int kBetween = static_cast<int>(Mufu::div_constant_f32) - static_cast<int>(Mufu::div_f32);
+  const bool is_division = form >= Mufu::div_f32 && form <= Mufu::div_full_ftz_f32;
+  return is_division ? static_cast<Mufu>(static_cast<int>(form) + kBetween) : form;
+}
 
 // Have the bits been checked against a GPU of this compute capability (90: sm_90)? Elsewhere they are
 // assumed.

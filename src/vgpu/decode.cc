@@ -1,6 +1,7 @@
 #include "vgpu/decode.h"
 
 #include "vgpu/clock_registers.h"
+#include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
 #include "vgpu/deferred_wgmma.h"
 #include "vgpu/flow.h"
@@ -135,6 +136,7 @@ public:
                         {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
     find_unwritten_reads(code_, flow, order, ranges);
     find_loop_state(code_);
+    find_constant_divisors(code_);
     if (code_.has_wgmma)
       find_deferred_wgmma(code_, ranges);
     return std::nullopt;

@@ -5,8 +5,11 @@
 // PTX ISA: "Floating Point Instructions: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh", "Half Precision
 // Floating Point Instructions: tanh, ex2". Tests: tests/unit/vgpu/approximate_test.cc.
 #include "numeric/mufu.h"
+#include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/select.h"
+
+#include <array>
 
 namespace lemma::vgpu {
 namespace {
@@ -83,7 +86,22 @@ const RowTable& table() {
   return table;
 }
 
+template <Mufu kForm>
+constexpr std::array<Handler, 2> division() {
+  return {run<kForm, uint32_t, 1>, run<numeric::by_constant(kForm), uint32_t, 1>};
+}
+
 } // namespace
+
+Handler division_by_constant(Handler handler) {
+  static constexpr std::array<std::array<Handler, 2>, 4> divisions = {
+      division<Mufu::div_f32>(), division<Mufu::div_ftz_f32>(), division<Mufu::div_full_f32>(),
+      division<Mufu::div_full_ftz_f32>()};
+  for (const auto& [any, by_constant] : divisions)
+    if (handler == any)
+      return by_constant;
+  return nullptr;
+}
 
 bool pick_approximate(const ptx::Instruction& instruction, Selection& selection) {
   return table().pick(instruction, selection);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -360,6 +361,65 @@ TEST(Mufu, PairsAndNumbersOfTheHardware) {
     ++compared;
   }
   EXPECT_GE(compared, 4 * 6 + 6 + 4);
+}
+
+// The quotient is 2^-126 - 0.46 * 2^-151, from the unit's reciprocal: it rounds up to 2^-126, and is not
+// flushed. Of pairs.csv, kind 2, piece 18.
+TEST(Mufu, FlushesAfterRounding) {
+  const uint32_t a = 0x97fb05f6, b = 0x56fb05f6;
+  for (const Mufu form : {Mufu::div_ftz_f32, Mufu::div_full_ftz_f32}) {
+    uint32_t d = 0;
+    mufu(form, &a, &b, &d, 1);
+    EXPECT_EQ(d, 0x80800000) << to_string(form);
+  }
+}
+
+// --- Divisions by a constant: what ptxas 13.0 makes of them for sm_90a ---
+
+struct ConstantDivision {
+  Mufu form;
+  uint32_t divisor;
+  float scale, reciprocal; // by which its code multiplies, one after the other
+};
+const ConstantDivision kConstantDivisions[] = {
+    {Mufu::div_full_f32, 0x40400000, 1, 0.3333333432674407959f},
+    {Mufu::div_full_f32, 0xc0400000, 1, -0.3333333432674407959f},
+    {Mufu::div_full_f32, 0x00000000, 16777216, INFINITY},
+    {Mufu::div_full_f32, 0x00000001, 16777216, 4.25352958651173079329e+37f},
+    {Mufu::div_full_f32, 0x007fffff, 16777216, 5.07060300537582741330e+30f},
+    {Mufu::div_full_f32, 0x00ffffff, 1, 4.25353009357197088458e+37f},
+    {Mufu::div_full_f32, 0x7e7fffff, 1, 1.1754944909521339405e-38f},
+    {Mufu::div_full_f32, 0x7e800001, 0.25f, 4.7019768427697643019e-38f},
+    {Mufu::div_full_f32, 0x7f7fffff, 0.25f, 1.1754944909521339405e-38f},
+    {Mufu::div_full_f32, 0x7f800000, 0.25f, 0},
+    {Mufu::div_full_f32, 0xff800000, 0.25f, -0.0f},
+    {Mufu::div_f32, 0x3f8ccccd, 1, 1 / std::bit_cast<float>(0x3f8ccccd)},
+    {Mufu::div_f32, 0x00400000, 16777216, 1.01412048018258352120e+31f},
+    {Mufu::div_f32, 0x7e800001, 1, 0},
+    {Mufu::div_ftz_f32, 0x40400000, 1, 0.3333333432674407959f},
+    {Mufu::div_ftz_f32, 0x007fffff, 1, INFINITY},
+    {Mufu::div_ftz_f32, 0x7f7fffff, 1, 0},
+    {Mufu::div_full_ftz_f32, 0x80000000, 1, -INFINITY},
+    {Mufu::div_full_ftz_f32, 0x7e800001, 0.25f, 4.7019768427697643019e-38f},
+};
+
+TEST(Mufu, DivisionsByConstants) {
+  const auto flush = [](float value) {
+    return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+  };
+  for (const ConstantDivision& c : kConstantDivisions) {
+    const bool ftz = c.form == Mufu::div_ftz_f32 || c.form == Mufu::div_full_ftz_f32;
+    for (const float a : {1.0f, -7.25f, 3.0e38f, 1.1754944e-38f, 1.0e-41f, 0.0f, INFINITY, NAN, 0.1f}) {
+      const auto bits = std::bit_cast<uint32_t>(a);
+      uint32_t got = 0;
+      mufu(by_constant(c.form), &bits, &c.divisor, &got, 1);
+      const float scaled = ftz ? flush(flush(a) * c.scale) : a * c.scale;
+      const float quotient = ftz ? flush(scaled * c.reciprocal) : scaled * c.reciprocal;
+      EXPECT_EQ(got, std::isnan(quotient) ? 0x7fffffff : std::bit_cast<uint32_t>(quotient))
+          << to_string(by_constant(c.form)) << ": " << a << " / 0x" << std::hex << c.divisor;
+    }
+  }
+  EXPECT_EQ(by_constant(Mufu::ex2_f32), Mufu::ex2_f32);
 }
 
 } // namespace

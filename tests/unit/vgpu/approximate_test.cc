@@ -1,8 +1,10 @@
-// The approximate functions as instructions: special values, near enough to the functions to tell them apart, and
-// marked as approximate. Their bits are tested in tests/unit/numeric/mufu_test.cc and tests/golden.
+// The approximate functions as instructions: special values, near enough to the functions to tell them apart,
+// and marked as approximate. Their bits are tested in tests/unit/numeric/mufu_test.cc and tests/golden.
 #include "arithmetic_fixture.h"
+#include "kernel.h"
 #include "numeric/arithmetic.h"
 #include "numeric/convert.h"
+#include "run_ptx.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -135,6 +137,40 @@ TEST(Approximate, Division) {
   EXPECT_EQ(run("div.approx.f32", {0x7f800000, 0x7f400000}), 0x7fffffffu);
   EXPECT_NE(run("div.full.f32", {0x7f000000, 0x7f400000}), 0u);
   EXPECT_EQ(run("div.full.f32", {0, 0}), 0x7fffffffu);
+}
+
+// ptxas 13.0 makes a multiplication of a division by a number that it knows, with the reciprocal rounded to
+// nearest. The unit's of 1.0254 is another.
+TEST(Approximate, DivisionByAConstant) {
+  const float divisor = std::bit_cast<float>(0x3f83409cu);
+  const float reciprocal = 1 / divisor;
+  EXPECT_NE(value_of(run("rcp.approx.ftz.f32", {0x3f83409c})), reciprocal);
+  std::vector<uint32_t> in;
+  for (uint32_t i = 0; i < kWarpSize; ++i)
+    in.push_back(0x3f800000 + i * 0x12345);
+  in.push_back(0x3f83409c);
+  LaunchConfig warp;
+  warp.block = {kWarpSize, 1, 1};
+  const auto quotients = [&](const std::string& before, const std::string& divisor_operand) {
+    const auto ran = run_body(
+        "shl.b32 %r1, %t, 2; cvt.u64.u32 %rd1, %r1; add.u64 %rd2, %in, %rd1; add.u64 %rd3, %out, %rd1;\n"
+        "ld.global.f32 %f1, [%rd2]; ld.global.f32 %f3, [%in+128]; setp.eq.u32 %p1, %t, %t;\n" +
+            before + "\ndiv.full.f32 %f2, %f1, " + divisor_operand + ";\nst.global.f32 [%rd3], %f2; ret;",
+        warp, kWarpSize, in);
+    EXPECT_EQ(fault_text(ran.report), "");
+    return ran.out;
+  };
+  std::vector<uint32_t> exact;
+  for (uint32_t i = 0; i < kWarpSize; ++i)
+    exact.push_back(std::bit_cast<uint32_t>(std::bit_cast<float>(in[i]) * reciprocal));
+  EXPECT_EQ(quotients("", "0f3f83409c"), exact);
+  EXPECT_EQ(quotients("mov.f32 %f4, 0f3f83409c;", "%f4"), exact);
+  EXPECT_EQ(quotients("mov.b32 %f4, 0x3f83409c; mov.f32 %f5, %f4;", "%f5"), exact);
+  // Not known: loaded, written twice, under a guard.
+  const std::vector<uint32_t> by_unit = quotients("", "%f3");
+  EXPECT_NE(by_unit, exact);
+  EXPECT_EQ(quotients("mov.f32 %f4, 0f3f800000; mov.f32 %f4, 0f3f83409c;", "%f4"), by_unit);
+  EXPECT_EQ(quotients("mov.f32 %f4, %f3; @%p1 mov.f32 %f4, 0f3f83409c;", "%f4"), by_unit);
 }
 
 TEST(Approximate, UpperHalvesOfF64) {

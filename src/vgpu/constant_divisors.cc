@@ -1,0 +1,70 @@
+#include "vgpu/constant_divisors.h"
+
+#include "isa/form.h"
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+using ptx::Instruction;
+using ptx::kNone;
+using ptx::Operand;
+using ptx::OperandKind;
+
+enum class Known : uint8_t { never_written, constant, no };
+
+class Registers {
+public:
+  explicit Registers(const ptx::Function& function) : known_(function.registers.size()) {
+    for (const Instruction& instruction : function.instructions)
+      see(instruction);
+  }
+
+  bool is_constant(uint32_t reg) const { return reg != kNone && known_[reg] == Known::constant; }
+
+private:
+  void see(const Instruction& instruction) {
+    const auto& operands = instruction.operands;
+    if (instruction.opcode == isa::Opcode::call && operands.size() > 1)
+      write(operands[1], Known::no);
+    else if (!operands.empty() && !instruction.form->operands.empty() &&
+             instruction.form->operands[0].written)
+      write(operands[0], is_constant_mov(instruction) ? Known::constant : Known::no);
+  }
+
+  bool is_constant_mov(const Instruction& instruction) const {
+    if (instruction.opcode != isa::Opcode::mov || instruction.guard.reg != kNone ||
+        instruction.operands[0].kind != OperandKind::reg)
+      return false;
+    const Operand& from = instruction.operands[1];
+    return from.kind == OperandKind::imm ||
+           (from.kind == OperandKind::reg && from.component < 0 && from.offset == 0 && is_constant(from.reg));
+  }
+
+  void write(const Operand& operand, Known what) {
+    if (operand.kind == OperandKind::reg)
+      known_[operand.reg] =
+          known_[operand.reg] == Known::never_written && operand.component < 0 ? what : Known::no;
+    for (const Operand& element : operand.elems)
+      write(element, Known::no);
+  }
+
+  std::vector<Known> known_;
+};
+
+} // namespace
+
+void find_constant_divisors(Code& code) {
+  const auto is_division = [](const DecodedInst& in) { return division_by_constant(in.handler) != nullptr; };
+  if (std::none_of(code.insts.begin(), code.insts.end(), is_division))
+    return;
+  const Registers registers(*code.function);
+  for (DecodedInst& in : code.insts)
+    if (is_division(in))
+      if (const Slot& divisor = in.ops[in.dst_count + 1];
+          divisor.base == 1 || registers.is_constant(divisor.reg))
+        in.handler = division_by_constant(in.handler);
+}
+
+} // namespace lemma::vgpu
