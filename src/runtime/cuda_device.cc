@@ -317,8 +317,9 @@ Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<cons
     return Unexpected<Error>{std::move(error)};
   }
   auto self = std::static_pointer_cast<CudaDevice>(shared_from_this());
-  auto loaded =
-      std::make_shared<CudaModule>(std::move(self), handle, epoch(), verify::possible_fusions(*module));
+  // Without optimization the driver's compiler fuses nothing.
+  auto fusions = optimization == 0 ? std::vector<verify::Fusion>{} : verify::possible_fusions(*module);
+  auto loaded = std::make_shared<CudaModule>(std::move(self), handle, epoch(), std::move(fusions));
   loaded->arithmetic = info.target;
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
 }

@@ -175,6 +175,11 @@ TEST_F(CudaDevice, SaysWhereTheDriverMayFuse) {
   const auto other = kernel(device, "clustered").launch({.grid = {2}}, {});
   ASSERT_TRUE(other);
   EXPECT_TRUE(other->warnings.empty());
+  const auto as_written = device.load_ptx(kText, {.name = "k.ptx", .optimization = 0});
+  ASSERT_TRUE(as_written);
+  const auto apart = as_written->kernel("may_be_fused")->launch({}, {uint64_t{9}});
+  ASSERT_TRUE(apart);
+  EXPECT_TRUE(apart->warnings.empty());
 }
 
 // A cluster of one CTA that the launch names is an explicit cluster all the same.
