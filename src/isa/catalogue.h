@@ -101,7 +101,7 @@ struct MatrixRow {
   bool transposes = false; // wgmma: imm-trans-a, imm-trans-b
   bool sinks = true;       // mma: an element of d may be _; not where the assembler emulates the form
   PtxSince since{};
-  std::string_view targets{}; // "sm_80": and up
+  std::string_view targets{}; // "sm_80": and up; or a set of target_sets.def
   std::string_view spec{};    // anchor in the PTX ISA document, without #
   std::string_view checked{}; // recorded hardware bits, a path under tests/golden; empty: none
 };

@@ -12,7 +12,7 @@ namespace lemma::isa {
 struct FormRow {
   std::string syntax;  // "add{.rnd}{.ftz}{.sat}.f32  d, a, b"
   std::string where;   // "rnd = .rn .rz .rm .rp; type = .f32 .f64"
-  std::string targets; // "sm_80", "sm_90a sm_100f"; empty: all
+  std::string targets; // "sm_80", "sm_90a sm_100f", a set of target_sets.def; empty: all
   std::string section;
   int major = 1;
   int minor = 0;
@@ -50,6 +50,9 @@ struct target {
   void put(FormRow& row) const { row.targets = text; }
 };
 inline constexpr std::string_view any = "";
+#define TARGET_SET(name, targets) inline constexpr std::string_view name = targets;
+#include "isa/target_sets.def"
+#undef TARGET_SET
 struct see {
   std::string_view text;
   void put(FormRow& row) const { row.section = text; }

@@ -1,7 +1,14 @@
-// Targets: words, sets, and which machine runs what.
+// Targets: words, sets and their names, and which machine runs what.
 #include "isa/target.h"
 
+#include "isa/form.h"
+
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
 
 namespace lemma::isa {
 namespace {
@@ -31,6 +38,74 @@ TEST(Targets, SetsAreRead) {
   EXPECT_EQ(to_string(targets("sm_80")), "sm_80 and up");
   EXPECT_EQ(to_string(targets("sm_90a sm_120f")), "sm_90a, sm_120f family");
   EXPECT_EQ(to_string(TargetSet{}), "all");
+}
+
+struct NamedSet {
+  std::string_view name;
+  TargetSet targets;
+};
+
+std::vector<NamedSet> named_sets() {
+  return {
+#define TARGET_SET(name, words) {#name, targets(words)},
+#include "isa/target_sets.def"
+#undef TARGET_SET
+  };
+}
+
+std::string members(const TargetSet& set) {
+  std::string text;
+  for (const std::string_view word : target_words())
+    if (set.contains(target(word)))
+      text += std::string(word) + " ";
+  return text;
+}
+
+// A set has one name, and a list of targets is written once, in target_sets.def.
+TEST(Targets, EverySetHasOneName) {
+  std::map<std::string, std::string_view> names;
+  for (const auto& [name, set] : named_sets()) {
+    EXPECT_GT(set.any_of.size(), 1u) << name << ": a target is its own name";
+    for (const Target one : set.any_of)
+      EXPECT_TRUE(target_since(one)) << name << " has " << to_string(one) << ", which there is not";
+    const auto [same, fresh] = names.emplace(members(set), name);
+    EXPECT_TRUE(fresh) << name << " and " << same->second << " are the same";
+  }
+  EXPECT_GT(names.size(), 5u);
+}
+
+TEST(Targets, EveryRowNamesItsSet) {
+  const std::vector<NamedSet> sets = named_sets();
+  std::set<std::string_view> used;
+  const auto use = [&](const TargetSet& targets, const auto& what) {
+    if (targets.any_of.size() < 2)
+      return;
+    const auto it = std::find_if(sets.begin(), sets.end(),
+                                 [&](const NamedSet& named) { return named.targets == targets; });
+    ASSERT_NE(it, sets.end()) << what << ": '" << to_string(targets) << "' has no name in target_sets.def";
+    used.insert(it->name);
+  };
+  for (const Form& form : forms()) {
+    use(form.targets, form.syntax);
+    use(form.until_targets, form.syntax);
+  }
+  for (size_t i = 0; i < kQualCount; ++i)
+    if (const Need* need = need_of(static_cast<Qual>(i)))
+      use(need->targets, to_string(static_cast<Qual>(i)));
+  for (const auto& [name, set] : sets)
+    EXPECT_TRUE(used.contains(name)) << "no row has " << name;
+}
+
+TEST(Targets, SetsAreWhatTheirNamesSay) {
+  std::map<std::string_view, std::string> sets;
+  for (const auto& [name, set] : named_sets())
+    sets[name] = members(set);
+  EXPECT_EQ(sets["sm_100_family"], "sm_100a sm_100f sm_103a sm_103f ");
+  EXPECT_EQ(sets["sm_120_family_each"], "sm_120a sm_121a ");
+  EXPECT_EQ(sets["tensor_memory"], "sm_100a sm_100f sm_103a sm_103f sm_110a sm_110f ");
+  EXPECT_EQ(sets["tensor_memory_integers"], "sm_100a sm_110a ");
+  EXPECT_EQ(sets["hopper_and_blackwell"], "sm_90a " + sets["blackwell"]);
+  EXPECT_EQ(sets["blackwell"], sets["tensor_memory"] + sets["sm_120_family"]);
 }
 
 TEST(Targets, SetsArePredicates) {
