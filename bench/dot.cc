@@ -4,7 +4,7 @@
 #include "dot_form.h"
 #include "host_peak.h"
 #include "isa/catalogue.h"
-#include "isa/target.h"
+#include "isa/machine.h"
 #include "vgpu/matrix_model.h"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ std::string name_of(const MatrixRow& row) {
 Arch machine_of(const MatrixRow& row) {
   if (row.fragments == isa::FragmentRule::mma_m8n8k4) // in the place of which later machines have code
     return Arch::sm_70;
-  return *numeric::arch_of_target(std::max(isa::parse_targets(row.targets)->any_of.front().sm, 90));
+  return *isa::arithmetic_of(std::max(isa::parse_targets(row.targets)->any_of.front().sm, 90));
 }
 
 std::vector<DotForm> forms() {

@@ -1,6 +1,8 @@
 // See target.h.
 #include "isa/target.h"
 
+#include "isa/machine.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +10,14 @@
 #include <utility>
 
 namespace lemma::isa {
+namespace {
+
+// The major compute capability: sm_100 and sm_103 are of one family.
+int family_of(int sm) {
+  return sm / 10;
+}
+
+} // namespace
 
 std::optional<Target> parse_target(std::string_view word) {
   if (!word.starts_with("sm_"))
@@ -33,22 +43,25 @@ std::string to_string(Target target) {
 }
 
 std::optional<IsaVersion> target_since(Target target) {
-  static const std::vector<std::pair<Target, IsaVersion>> table = {
-#define TARGET(word, major, minor) {parse_target(word).value_or(Target{}), {major, minor}},
-#include "isa/targets.def"
-#undef TARGET
-  };
-  const auto it =
-      std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.first == target; });
-  return it == table.end() ? std::nullopt : std::optional(it->second);
+  const Machine* machine = find_machine(target.sm);
+  if (!machine)
+    return std::nullopt;
+  const IsaVersion since = target.suffix == 'a'   ? machine->since_a
+                           : target.suffix == 'f' ? machine->since_f
+                                                  : machine->since;
+  return since.major ? std::optional(since) : std::nullopt;
 }
 
 const std::vector<std::string_view>& target_words() {
-  static const std::vector<std::string_view> words = {
-#define TARGET(word, major, minor) word,
-#include "isa/targets.def"
-#undef TARGET
-  };
+  static const std::vector<std::string> texts = [] {
+    std::vector<std::string> all;
+    for (const Machine& machine : machines())
+      for (const char suffix : {'\0', 'a', 'f'})
+        if (const Target target{machine.sm, suffix}; target_since(target))
+          all.push_back(to_string(target));
+    return all;
+  }();
+  static const std::vector<std::string_view> words(texts.begin(), texts.end());
   return words;
 }
 
@@ -60,7 +73,7 @@ bool TargetSet::contains(Target target) const {
     case 'a':
       return t == target;
     case 'f':
-      return target.suffix && t.sm / 10 == target.sm / 10 && target.sm >= t.sm;
+      return target.suffix && family_of(target.sm) == family_of(t.sm) && target.sm >= t.sm;
     default:
       return target.sm >= t.sm;
     }
@@ -100,7 +113,7 @@ bool runs_on(Target module, int sm) {
   case 'a':
     return module.sm == sm;
   case 'f':
-    return module.sm / 10 == sm / 10 && sm >= module.sm;
+    return family_of(module.sm) == family_of(sm) && sm >= module.sm;
   default:
     return sm >= module.sm;
   }

@@ -6,7 +6,7 @@
 //     sm_90a    that machine alone
 //     sm_120f   its family: the targets of the same major number from there on that are `a` or `f` themselves
 //
-// Not here: which instruction has which set (the rows), and arithmetic (src/numeric).
+// Not here: which targets there are (machines.def), and which instruction has which set (the rows).
 //
 // PTX ISA: "PTX Module Directives: .target". Tests: tests/unit/isa/target_test.cc.
 #pragma once

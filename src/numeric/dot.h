@@ -15,6 +15,7 @@
 // Tests: tests/unit/numeric/dot_test.cc.
 #pragma once
 
+#include "numeric/arch.h"
 #include "numeric/dot_paths.h"
 #include "numeric/format.h"
 
@@ -25,15 +26,6 @@
 #include <string_view>
 
 namespace lemma::numeric {
-
-// The machines with arithmetic of their own. A target maps to the nearest below it: sm_72 to sm_70, sm_87 to
-// sm_86, sm_103 to sm_100, sm_121 to sm_120.
-enum class Arch : uint8_t { sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 };
-
-std::string_view to_string(Arch arch); // "sm_90"
-
-// The machine whose arithmetic `.target sm_<number>` has; none below 70.
-std::optional<Arch> arch_of_target(int sm_number);
 
 // Which instruction asks. `mma` stands for wmma too.
 enum class DotUnit : uint8_t { mma, wgmma, tcgen05 };
@@ -50,15 +42,6 @@ enum class DotScheme : uint8_t {
   xor_popc,   // number of set bits of a ^ b
   and_popc,   // number of set bits of a & b
 };
-
-// How well a model is known for the machine it is asked for.
-enum class Evidence : uint8_t {
-  measured,  // by recorded bits of that machine
-  published, // by MMA-Sim's authors on that machine, by the PTX ISA, or by ptxas as the code it emits
-  assumed,   // carried over from a neighbour; no hardware has checked it
-};
-
-std::string_view to_string(Evidence evidence);
 
 struct DotModel {
   DotScheme scheme = DotScheme::fused;

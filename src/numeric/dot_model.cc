@@ -135,12 +135,6 @@ void apply(const DotRule& rule, DotModel& model) {
 
 } // namespace
 
-std::string_view to_string(Arch arch) {
-  constexpr std::string_view names[] = {"sm_70", "sm_75", "sm_80",  "sm_86",
-                                        "sm_89", "sm_90", "sm_100", "sm_120"};
-  return names[static_cast<size_t>(arch)];
-}
-
 std::string_view to_string(DotOperands operands) {
   constexpr std::string_view names[] = {"f16", "bf16", "tf32", "f64", "fp8", "f8f6f4", "mx k32", "mx k64"};
   return names[static_cast<size_t>(operands)];
@@ -148,23 +142,6 @@ std::string_view to_string(DotOperands operands) {
 
 std::span<const DotRule> dot_rules() {
   return kRules;
-}
-
-std::string_view to_string(Evidence evidence) {
-  constexpr std::string_view names[] = {"measured", "published", "assumed"};
-  return names[static_cast<size_t>(evidence)];
-}
-
-std::optional<Arch> arch_of_target(int sm_number) {
-  constexpr struct {
-    int from;
-    Arch arch;
-  } table[] = {{120, Arch::sm_120}, {100, Arch::sm_100}, {90, Arch::sm_90}, {89, Arch::sm_89},
-               {86, Arch::sm_86},   {80, Arch::sm_80},   {75, Arch::sm_75}, {70, Arch::sm_70}};
-  for (const auto& row : table)
-    if (sm_number >= row.from)
-      return row.arch;
-  return std::nullopt;
 }
 
 std::optional<DotModel> dot_model(Arch arch, DotUnit unit, FloatFormat a, FloatFormat b, FloatFormat c,

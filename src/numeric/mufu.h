@@ -13,9 +13,8 @@
 //   x --> range reduction --> row, x --> V --> exponent and sign --> scaling that ptxas adds --> result
 //
 // Measured on an H200, see checked_inputs(): every f32 form on all inputs, every 16-bit form on all pairs of
-// inputs. The tables of rcp, rsqrt, sin,
-// ex2 and lg2 are those of NVIDIA's GPUs since 2006 (envytools, nvhw/sfu.c). Other machines than sm_90 have
-// not been asked.
+// inputs. The tables of rcp, rsqrt, sin, ex2 and lg2 are those of NVIDIA's GPUs since 2006 (envytools,
+// nvhw/sfu.c). Which machines have been asked: src/isa/machines.def.
 //
 // PTX ISA: "Floating Point Instructions: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh", "Half Precision
 // Floating Point Instructions: tanh, ex2". Tests: tests/unit/numeric/mufu_test.cc, tests/golden/mufu.
@@ -67,12 +66,6 @@ constexpr Mufu by_constant(Mufu form) {
   constexpr int kBetween = static_cast<int>(Mufu::div_constant_f32) - static_cast<int>(Mufu::div_f32);
   const bool is_division = form >= Mufu::div_f32 && form <= Mufu::div_full_ftz_f32;
   return is_division ? static_cast<Mufu>(static_cast<int>(form) + kBetween) : form;
-}
-
-// Have the bits been checked against a GPU of this compute capability (90: sm_90)? Elsewhere they are
-// assumed.
-constexpr bool mufu_is_measured(int sm) {
-  return sm == 90;
 }
 
 // "rcp.approx.ftz.f32"

@@ -272,8 +272,7 @@ Result<void, Error> Device::unregister_host(void* memory) const {
 Result<Module, Error> Device::load_ptx(std::string text, const LoadOptions& options) const {
   const int arch = options.arch.empty() ? 0 : runtime::arch_number(options.arch);
   if (!options.arch.empty() && arch == 0)
-    return failure(ErrorKind::invalid_argument,
-                   fmt::format("no architecture '{}'; sm_90a is one", options.arch));
+    return runtime::no_such_arch(options.arch);
   if (options.optimization > 4)
     return failure(ErrorKind::invalid_argument,
                    fmt::format("no optimization level {}; 0 to 4 are", options.optimization));

@@ -1,9 +1,8 @@
 // The virtual GPU as a device: src/vgpu behind the interface of device_impl.h.
 //
 // Tests: tests/unit/runtime/api_test.cc, tests/cli/.
+#include "isa/machine.h"
 #include "layout/tensor_map.h"
-#include "numeric/dot.h"
-#include "numeric/mufu.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 #include "runtime/report_text.h"
@@ -20,7 +19,11 @@
 namespace lemma::runtime {
 namespace {
 
-constexpr int kDefaultArch = 90;
+// Have the approximate functions of this machine been asked?
+bool is_measured(int sm) {
+  const isa::Machine* machine = isa::find_machine(sm);
+  return machine && machine->approximate == numeric::Evidence::measured;
+}
 
 class CpuDevice;
 
@@ -125,16 +128,20 @@ CpuModule::~CpuModule() {
 // What a module wants that no machine here has, and what to do; empty: nothing.
 std::string why_not_modelled(const ptx::Module& module, std::string_view machine, bool is_modelled,
                              bool chosen) {
+  const int oldest = isa::modelled_machines().front().sm;
   if (module.address_size_bits == 32)
     return fmt::format(
         "the module has 32-bit addresses (.address_size 32), which no GPU from sm_75 on has, nor the "
         "virtual one: compile it for 64 bits (nvcc -m64, .address_size 64){}",
-        is_modelled ? "" : fmt::format(", and run it with --arch sm_70: {} is not modelled", machine));
+        is_modelled ? ""
+                    : fmt::format(", and run it with --arch sm_{}: {} is not modelled", oldest, machine));
   if (is_modelled)
     return {};
-  return fmt::format("{} is not modelled; sm_70 and later are{}", machine,
-                     chosen ? ""
-                            : ", and run what was made for an older one: --arch sm_70 (LoadOptions::arch)");
+  return fmt::format(
+      "{} is not modelled; sm_{} and later are{}", machine, oldest,
+      chosen ? ""
+             : fmt::format(", and run what was made for an older one: --arch sm_{} (LoadOptions::arch)",
+                           oldest));
 }
 
 Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const ptx::Module> module,
@@ -143,7 +150,7 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
   if (arch == 0)
     arch = chosen_arch;
   const int number = arch ? arch : arch_number(target);
-  const std::optional<numeric::Arch> machine = numeric::arch_of_target(number);
+  const std::optional<numeric::Arch> machine = isa::arithmetic_of(number);
   if (std::string why = why_not_modelled(*module,
                                          arch             ? fmt::format("sm_{}", arch)
                                          : target.empty() ? "a module without .target"
@@ -258,7 +265,7 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   vgpu::LaunchReport ran = vgpu::run_launch(*program_, *entry, device_->memory, launch, limits, &stop);
   const bool approximate = ran.used_approximate;
   Report report = to_report(std::move(ran), stop.stopped);
-  report.assumed_approximate = approximate && !numeric::mufu_is_measured(program_->arch().sm);
+  report.assumed_approximate = approximate && !is_measured(program_->arch().sm);
   report.device = device_->info.name;
   return report;
 }
@@ -268,14 +275,13 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
 Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& options) {
   const int arch = arch_number(options.arch);
   if (arch == 0 && !options.arch.empty())
-    return failure(ErrorKind::invalid_argument,
-                   fmt::format("no architecture '{}'; sm_90a is one", options.arch));
+    return no_such_arch(options.arch);
   auto device = std::make_shared<CpuDevice>(options.max_memory_bytes ? options.max_memory_bytes
                                                                      : default_max_memory_bytes());
   device->info = {.kind = "cpu",
                   .name = "virtual GPU",
                   .driver = "",
-                  .target = fmt::format("sm_{}", arch ? arch : kDefaultArch)};
+                  .target = fmt::format("sm_{}", arch ? arch : vgpu::Arch{}.sm)};
   device->chosen_arch = arch;
   return std::shared_ptr<DeviceImpl>(std::move(device));
 }

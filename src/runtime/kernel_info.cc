@@ -1,9 +1,10 @@
 #include "runtime/kernel_info.h"
 
+#include "isa/machine.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 namespace lemma::runtime {
@@ -129,18 +130,19 @@ Result<std::vector<std::byte>, Error> lay_out_arguments(const KernelInfo& kernel
 }
 
 int arch_number(std::string_view target) {
-  for (const std::string_view prefix : {"sm_", "compute_"}) {
-    if (!target.starts_with(prefix))
-      continue;
-    std::string_view digits = target.substr(prefix.size());
-    if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f'))
-      digits.remove_suffix(1);
-    int number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error == std::errc{} && end == digits.data() + digits.size() && number > 0)
-      return number;
-  }
-  return 0;
+  constexpr std::string_view virtual_prefix = "compute_";
+  const auto parsed = target.starts_with(virtual_prefix)
+                          ? isa::parse_target(fmt::format("sm_{}", target.substr(virtual_prefix.size())))
+                          : isa::parse_target(target);
+  return parsed && isa::target_since(*parsed) ? parsed->sm : 0;
+}
+
+Unexpected<Error> no_such_arch(std::string_view target) {
+  std::string legal;
+  for (const isa::Machine& machine : isa::modelled_machines())
+    legal += fmt::format("{}sm_{}", legal.empty() ? "" : ", ", machine.sm);
+  return failure(ErrorKind::invalid_argument,
+                 fmt::format("there is no machine '{}'; the virtual GPU can be {}", target, legal));
 }
 
 } // namespace lemma::runtime

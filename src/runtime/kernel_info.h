@@ -21,7 +21,9 @@ std::string describe_parameters(const KernelInfo& kernel);
 Result<std::vector<std::byte>, Error> lay_out_arguments(const KernelInfo& kernel,
                                                         std::span<const Argument> arguments);
 
-// 90 for "sm_90", "sm_90a" and "compute_90"; 0 if it is none of these.
+// 90 for "sm_90", "sm_90a" and "compute_90"; 0 if there is no such machine.
 int arch_number(std::string_view target);
+// And what is said then, with those that there are.
+Unexpected<Error> no_such_arch(std::string_view target);
 
 } // namespace lemma::runtime

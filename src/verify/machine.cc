@@ -1,7 +1,7 @@
 // A module against the machine that shall run it: its .target, and what in it that machine lacks.
 //
 // PTX ISA: "PTX Module Directives: .target". Tests: tests/verify/machine_test.cc, tests/cli/.
-#include "isa/target.h"
+#include "isa/machine.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
@@ -12,11 +12,10 @@ namespace lemma::verify {
 namespace {
 
 constexpr size_t kNamed = 3; // instructions that a message names
-constexpr int kFirstWithSuffix = 90;
 
-// The target with everything that the machine has.
 isa::Target fullest_target(int sm) {
-  return {sm, static_cast<char>(sm >= kFirstWithSuffix ? 'a' : 0)};
+  const isa::Machine* machine = isa::find_machine(sm);
+  return machine ? isa::fullest_target(*machine) : isa::Target{sm, 0};
 }
 
 // What the verifier would say were the module for `target`.

@@ -49,7 +49,8 @@ inline constexpr uint64_t kParamWindow = 0x0000'0300'0000'0000;
 inline constexpr uint64_t kGlobalBase = 0x0000'1f00'0000'0000;
 inline constexpr uint64_t kGlobalEnd = 0x0000'2a00'0000'0000; // the host's pointers lie above (or far below)
 
-// The first byte a kernel may use of its shared memory: sm_90 keeps 1 KiB at its start for the system.
+// The first byte a kernel may use of its shared memory: machines from sm_80 on keep 1 KiB at its start for
+// the system. The older ones do not; their CTAs have it here too, and it does not count.
 inline constexpr uint32_t kSharedReservedBytes = 1024;
 
 // One bit a byte: set once the byte was written. Bits are set with relaxed atomics: lost order is harmless,

@@ -20,7 +20,7 @@ namespace lemma::vgpu {
 inline constexpr uint32_t kDynamicShared = UINT32_MAX;
 inline constexpr uint64_t kFunctionBase = 0x0000'0400'0000'0000;
 
-// What of the arithmetic depends on the machine. 90: sm_90.
+// Which machine it is (isa/machine.h). 90: sm_90.
 struct Arch {
   int sm = 90;
 };

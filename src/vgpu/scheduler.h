@@ -14,7 +14,7 @@ namespace lemma::vgpu {
 
 // Checks the configuration against the kernel and the machine. Empty: it may be launched; else what is wrong.
 std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
-                         const MachineLimits& limits = {});
+                         const MachineLimits& limits = limits_of());
 
 // How the caller of a launch ends it.
 struct Stop {
@@ -25,6 +25,7 @@ struct Stop {
 
 // Runs to the end, to the first fault, or to a deadlock. The configuration must have passed check_launch().
 LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory,
-                        const LaunchConfig& config, const MachineLimits& limits = {}, Stop* stop = nullptr);
+                        const LaunchConfig& config, const MachineLimits& limits = limits_of(),
+                        Stop* stop = nullptr);
 
 } // namespace lemma::vgpu

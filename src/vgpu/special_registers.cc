@@ -1,5 +1,6 @@
 #include "vgpu/special_registers.h"
 
+#include "vgpu/machine.h"
 #include "vgpu/waiting.h"
 
 namespace lemma::vgpu {
@@ -7,7 +8,6 @@ namespace {
 
 using isa::SpecialRegister;
 
-constexpr uint32_t kSharedUnitBytes = 128;   // shared memory is given out in multiples
 constexpr uint32_t kSystemSharedBytes = 288; // what the system uses of what is reserved for it
 
 template <class F>
@@ -131,9 +131,10 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
   case S::envreg2:
     return x.launch->workspace & UINT32_MAX;
   // What an H200 gives for these is in tests/unit/vgpu/cluster_test.cc.
-  case S::total_smem_size:
-    return (x.launch->static_shared_bytes + config.dynamic_shared_bytes + kSharedUnitBytes - 1) /
-           kSharedUnitBytes * kSharedUnitBytes;
+  case S::total_smem_size: {
+    const uint32_t unit = limits_of(x.launch->program->arch()).shared_unit_bytes;
+    return (x.launch->static_shared_bytes + config.dynamic_shared_bytes + unit - 1) / unit * unit;
+  }
   case S::aggr_smem_size:
     return kSharedReservedBytes + x.launch->static_shared_bytes + config.dynamic_shared_bytes;
   case S::dynamic_smem_size:

@@ -130,7 +130,7 @@ void add_layout(const MatrixName& name, std::string& out) {
 void add_arithmetic(const MatrixName& name, std::string& out) {
   const auto to = std::back_inserter(out);
   bool head = false;
-  for (const numeric::Arch arch : all_archs()) {
+  for (const numeric::Arch arch : numeric::kArchs) {
     const auto model = model_of(name, arch);
     if (!model)
       continue;
@@ -313,7 +313,7 @@ json explained(const MatrixName& name) {
   }
   out["operands"] = std::move(operands);
   json machines = json::array();
-  for (const numeric::Arch arch : all_archs())
+  for (const numeric::Arch arch : numeric::kArchs)
     if (const auto model = model_of(name, arch))
       machines.push_back({{"arch", numeric::to_string(arch)},
                           {"rule", describe(*model, products_of(name.exact))},

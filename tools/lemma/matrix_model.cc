@@ -1,5 +1,6 @@
 #include "matrix_model.h"
 
+#include "isa/machine.h"
 #include "vgpu/matrix_model.h"
 
 #include <fmt/format.h>
@@ -36,13 +37,6 @@ bool any_target(const Fits& fits) {
 
 } // namespace
 
-std::span<const numeric::Arch> all_archs() {
-  using numeric::Arch;
-  static constexpr Arch kAll[] = {Arch::sm_70, Arch::sm_75, Arch::sm_80,  Arch::sm_86,
-                                  Arch::sm_89, Arch::sm_90, Arch::sm_100, Arch::sm_120};
-  return kAll;
-}
-
 bool is_in(const MatrixName& name, isa::Target target) {
   const isa::TargetSet& targets = form_of(*name.row).targets;
   return any_target([&](isa::Target known) { return known.sm == target.sm && targets.contains(known); });
@@ -52,7 +46,7 @@ std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
   // An arithmetic may be that of several machines, of which not all have every instruction: sm_72 is the
   // first with integers, and counts as sm_70.
   const bool there = any_target(
-      [&](isa::Target known) { return numeric::arch_of_target(known.sm) == arch && is_in(name, known); });
+      [&](isa::Target known) { return isa::arithmetic_of(known.sm) == arch && is_in(name, known); });
   if (!there)
     return std::nullopt;
   const auto model = vgpu::matrix_model(name.exact, name.quals, name.types, arch);

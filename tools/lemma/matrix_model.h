@@ -8,7 +8,6 @@
 #include "numeric/dot.h"
 
 #include <optional>
-#include <span>
 #include <string>
 
 namespace lemma::cli {
@@ -18,9 +17,6 @@ bool is_in(const MatrixName& name, isa::Target target);
 
 // None: the machine has no such instruction, or it moves data only.
 std::optional<numeric::DotModel> model_of(const MatrixName& name, numeric::Arch arch);
-
-// Every machine there is, oldest first.
-std::span<const numeric::Arch> all_archs();
 
 // "exact products, cut to 25 fraction bits, all of K at once; rounded toward zero".
 std::string describe(const numeric::DotModel& model, int k);

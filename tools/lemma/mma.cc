@@ -7,6 +7,7 @@
 // Tests: tests/cli/.
 #include "command.h"
 #include "files.h"
+#include "isa/machine.h"
 #include "json_output.h"
 #include "layout/sparse.h"
 #include "matrix_file.h"
@@ -181,7 +182,7 @@ Result<SparseA, std::string> read_sparse(const MmaOptions& options, const isa::M
 // sm_90, or the first machine that has the instruction.
 std::optional<numeric::Arch> usual_arch(const MatrixName& name) {
   if (!model_of(name, numeric::Arch::sm_90))
-    for (const numeric::Arch arch : all_archs())
+    for (const numeric::Arch arch : numeric::kArchs)
       if (model_of(name, arch))
         return arch;
   return numeric::Arch::sm_90;
@@ -297,7 +298,7 @@ void print_matrix(const Product& product) {
 
 int no_such_instruction(const MatrixName& name, const std::string& arch, bool json) {
   std::string there;
-  for (const numeric::Arch machine : all_archs())
+  for (const numeric::Arch machine : numeric::kArchs)
     if (model_of(name, machine))
       there += fmt::format("{}{}", there.empty() ? "" : ", ", numeric::to_string(machine));
   return refuse(json,
@@ -314,7 +315,7 @@ int run_mma(const MmaOptions& options) {
     return refuse(options.json, fmt::format("{} moves data; it multiplies nothing", name->spelling));
   const auto target = isa::parse_target(options.arch);
   const auto arch = options.arch.empty()                   ? usual_arch(*name)
-                    : target && isa::target_since(*target) ? numeric::arch_of_target(target->sm)
+                    : target && isa::target_since(*target) ? isa::arithmetic_of(target->sm)
                                                            : std::nullopt;
   if (!arch)
     return refuse(

@@ -503,7 +503,7 @@ Command add_run(CLI::App& parent) {
   app->add_option("--device", o->device, "cpu: the virtual GPU; cuda: a real one")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app->add_option("--arch", o->arch, "what the virtual GPU is: sm_70 to sm_121 (default: the file's .target)")
+  app->add_option("--arch", o->arch, "what the virtual GPU is (default: the file's .target)")
       ->type_name("sm_90a");
   app->add_option("--entry", o->entry,
                   "the kernel; may be left out if there is one; of a whole program the host function (main)")

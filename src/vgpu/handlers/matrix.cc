@@ -12,6 +12,7 @@
 // PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions".
 // Tests: tests/unit/vgpu/matrix_test.cc.
 #include "isa/catalogue.h"
+#include "isa/machine.h"
 #include "layout/tile_map.h"
 #include "numeric/convert.h"
 #include "numeric/dot.h"
@@ -222,7 +223,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   if (!row || instruction.operands.size() != scale_operands + (scaled ? 4 : 0))
     return false;
   MmaPlan plan;
-  const auto machine = numeric::arch_of_target(decoder.program().arch().sm);
+  const auto machine = isa::arithmetic_of(decoder.program().arch().sm);
   const auto model =
       machine ? matrix_model(*row, instruction.quals, instruction.types, *machine) : std::nullopt;
   if (!model)

@@ -12,6 +12,7 @@
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc,
 // wgmma_group_test.cc; recorded hardware bits: tests/golden, group wgmma.
 #include "isa/catalogue.h"
+#include "isa/machine.h"
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
@@ -325,7 +326,7 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
     plan.b.row_chunks = kWgmmaSparseRowChunks;
   }
   const isa::MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
-  const auto machine = numeric::arch_of_target(decoder.program().arch().sm);
+  const auto machine = isa::arithmetic_of(decoder.program().arch().sm);
   const auto model =
       row && machine ? matrix_model(*row, instruction.quals, instruction.types, *machine) : std::nullopt;
   if (!model)

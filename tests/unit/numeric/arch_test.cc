@@ -21,11 +21,8 @@ namespace {
 
 using enum FloatFormat;
 
-constexpr std::array kMachines = {Arch::sm_70, Arch::sm_75, Arch::sm_80,  Arch::sm_86,
-                                  Arch::sm_89, Arch::sm_90, Arch::sm_100, Arch::sm_120};
-
-// What a machine gives; none where it has no such instruction.
-using Results = std::array<std::optional<double>, kMachines.size()>;
+// What each of kArchs gives; none where it has no such instruction.
+using Results = std::array<std::optional<double>, std::size(kArchs)>;
 constexpr auto none = std::nullopt;
 
 struct Product {
@@ -240,13 +237,12 @@ const std::vector<Case>& cases() {
 
 TEST(Arch, EachMachineGivesItsOwnResult) {
   for (const Case& test : cases())
-    for (size_t i = 0; i < kMachines.size(); ++i) {
-      const auto result = result_on(kMachines[i], test);
-      EXPECT_EQ(result.has_value(), test.results[i].has_value())
-          << to_string(kMachines[i]) << ": " << test.why;
+    for (size_t i = 0; i < std::size(kArchs); ++i) {
+      const auto result = result_on(kArchs[i], test);
+      EXPECT_EQ(result.has_value(), test.results[i].has_value()) << to_string(kArchs[i]) << ": " << test.why;
       if (result && test.results[i]) {
         EXPECT_EQ(bits_of(*result), bits_of(*test.results[i]))
-            << to_string(kMachines[i]) << ": " << test.why << "\n  got " << *result << ", not "
+            << to_string(kArchs[i]) << ": " << test.why << "\n  got " << *result << ", not "
             << *test.results[i];
       }
     }
@@ -254,13 +250,13 @@ TEST(Arch, EachMachineGivesItsOwnResult) {
 
 // Two machines that no case tells apart would be one; sm_80 and sm_86 are.
 TEST(Arch, TheCasesTellEveryPairApart) {
-  for (size_t i = 0; i < kMachines.size(); ++i)
-    for (size_t j = i + 1; j < kMachines.size(); ++j) {
-      const bool alike = kMachines[i] == Arch::sm_80 && kMachines[j] == Arch::sm_86;
+  for (size_t i = 0; i < std::size(kArchs); ++i)
+    for (size_t j = i + 1; j < std::size(kArchs); ++j) {
+      const bool alike = kArchs[i] == Arch::sm_80 && kArchs[j] == Arch::sm_86;
       const bool told_apart = std::any_of(cases().begin(), cases().end(), [&](const Case& test) {
         return test.results[i] != test.results[j];
       });
-      EXPECT_NE(told_apart, alike) << to_string(kMachines[i]) << " and " << to_string(kMachines[j]);
+      EXPECT_NE(told_apart, alike) << to_string(kArchs[i]) << " and " << to_string(kArchs[j]);
     }
 }
 

@@ -281,6 +281,10 @@ TEST(Api, AVirtualGpuIsWhatItWasOpenedAs) {
 
   EXPECT_EQ(open().info().target, "sm_90");
   EXPECT_EQ(Device::open("cpu", {.arch = "hopper"}).error().kind, ErrorKind::invalid_argument);
+  const Error none = Device::open("cpu", {.arch = "sm_95"}).error();
+  EXPECT_EQ(none.kind, ErrorKind::invalid_argument);
+  EXPECT_TRUE(none.text.starts_with("there is no machine 'sm_95'; the virtual GPU can be sm_70, sm_72,"))
+      << none.text;
 }
 
 // One output of an mma: 1 - 1 + c, of which every machine keeps other bits.

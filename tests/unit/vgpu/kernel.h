@@ -45,7 +45,7 @@ public:
 private:
   GlobalMemory memory_;
   LaunchConfig config_;
-  MachineLimits limits_;
+  MachineLimits limits_ = limits_of();
   std::unique_ptr<Program> program_;
   const Code* entry_ = nullptr;
 };

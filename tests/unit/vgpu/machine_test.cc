@@ -6,14 +6,15 @@
 namespace lemma::vgpu {
 namespace {
 
-TEST(Machine, AnH200IsWhatLimitsAreByDefault) {
-  const MachineLimits made, found = limits_of(Arch{90});
-  EXPECT_EQ(made.sm_count, found.sm_count);
-  EXPECT_EQ(made.threads_per_sm, found.threads_per_sm);
-  EXPECT_EQ(made.ctas_per_sm, found.ctas_per_sm);
-  EXPECT_EQ(made.shared_bytes_per_sm, found.shared_bytes_per_sm);
-  EXPECT_EQ(made.max_shared_bytes_per_cta, found.max_shared_bytes_per_cta);
-  EXPECT_EQ(made.max_cluster_ctas, found.max_cluster_ctas);
+TEST(Machine, IsAnH200ByDefault) {
+  const MachineLimits limits = limits_of();
+  EXPECT_EQ(limits.sm_count, 132u);
+  EXPECT_EQ(limits.threads_per_sm, 2048u);
+  EXPECT_EQ(limits.ctas_per_sm, 32u);
+  EXPECT_EQ(limits.shared_bytes_per_sm, 228u * 1024);
+  EXPECT_EQ(limits.reserved_shared_bytes, kSharedReservedBytes);
+  EXPECT_EQ(limits.max_shared_bytes_per_cta, 227u * 1024);
+  EXPECT_EQ(limits.max_cluster_ctas, 16u);
 }
 
 TEST(Machine, SharedMemoryOfACtaDiffers) {
@@ -30,10 +31,47 @@ TEST(Machine, ClustersCameWithSm90) {
   EXPECT_EQ(limits_of(Arch{90}).max_cluster_ctas, 16u);
 }
 
-TEST(Machine, OneBetweenIsTheNearestBelow) {
-  EXPECT_EQ(limits_of(Arch{72}).sm_count, limits_of(Arch{70}).sm_count);
-  EXPECT_EQ(limits_of(Arch{103}).sm_count, limits_of(Arch{100}).sm_count);
-  EXPECT_EQ(limits_of(Arch{121}).ctas_per_sm, 24u);
+TEST(Machine, AnOlderOneIsTheOldestModelled) {
+  EXPECT_EQ(limits_of(Arch{52}).sm_count, limits_of(Arch{70}).sm_count);
+}
+
+// The most CTAs that a cooperative launch of a kernel with so much shared memory may have.
+uint32_t most_resident(int sm, uint32_t shared_bytes) {
+  Kernel kernel(".visible .entry k() { ret; }");
+  kernel.limits() = limits_of(Arch{sm});
+  kernel.config().cooperative = true;
+  kernel.config().dynamic_shared_bytes = shared_bytes;
+  uint32_t most = 0;
+  for (uint32_t step = 1u << 14; step != 0; step /= 2) {
+    kernel.config().grid = {most + step, 1, 1};
+    if (kernel.check().empty())
+      most += step;
+  }
+  return most;
+}
+
+// cuda_occupancy.h: the system's share counts where there is one, and a CTA has whole units.
+TEST(Machine, SharedMemoryLimitsWhatIsResident) {
+  EXPECT_EQ(most_resident(70, 48 * 1024), 2u * 80);
+  EXPECT_EQ(most_resident(80, 82 * 1024), 1u * 108);
+  EXPECT_EQ(most_resident(80, 81 * 1024), 2u * 108);
+  EXPECT_EQ(most_resident(90, 45568), 5u * 132);
+  EXPECT_EQ(most_resident(90, 45569), 4u * 132); // a fifth of the SM's, but for the last unit
+  EXPECT_EQ(most_resident(75, 0), 16u * 72);
+}
+
+TEST(Machine, SharedMemoryComesInUnits) {
+  for (const auto& [sm, bytes] : {std::pair{70, 256u}, {80, 128u}}) {
+    Kernel kernel(
+        ".version 7.0\n.target sm_" + std::to_string(sm) +
+        "\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out) { .reg .b64 %rd; .reg .b32 %r; ld.param.u64 %rd, [out];\n"
+        "mov.u32 %r, %total_smem_size; st.global.u32 [%rd], %r; ret; }");
+    kernel.config().dynamic_shared_bytes = 4;
+    const uint64_t out = kernel.buffer(std::vector<uint32_t>(32));
+    ASSERT_TRUE(kernel.run({out}).ok());
+    EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], bytes) << sm;
+  }
 }
 
 TEST(Machine, WarpsOfAnSmDiffer) {

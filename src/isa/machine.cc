@@ -1,0 +1,46 @@
+// See machine.h.
+#include "isa/machine.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace lemma::isa {
+namespace {
+
+using enum numeric::Arch;
+using enum numeric::Evidence;
+
+constexpr Machine kMachines[] = {
+#define MACHINE(...) Machine{__VA_ARGS__},
+#include "isa/machines.def"
+#undef MACHINE
+};
+
+} // namespace
+
+std::span<const Machine> machines() {
+  return kMachines;
+}
+
+const Machine* find_machine(int sm) {
+  const auto* const it = std::find_if(std::begin(kMachines), std::end(kMachines),
+                                      [&](const Machine& machine) { return machine.sm == sm; });
+  return it == std::end(kMachines) ? nullptr : it;
+}
+
+std::optional<numeric::Arch> arithmetic_of(int sm) {
+  const Machine* machine = find_machine(sm);
+  return machine ? machine->arithmetic : std::nullopt;
+}
+
+std::span<const Machine> modelled_machines() {
+  return {std::find_if(std::begin(kMachines), std::end(kMachines),
+                       [](const Machine& machine) { return machine.arithmetic.has_value(); }),
+          std::end(kMachines)};
+}
+
+Target fullest_target(const Machine& machine) {
+  return {machine.sm, machine.since_a.major ? 'a' : '\0'};
+}
+
+} // namespace lemma::isa
