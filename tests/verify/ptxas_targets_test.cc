@@ -1,6 +1,7 @@
 // Where each instruction is, asked of ptxas: the plainest instances of every form of the matrix instructions,
-// for every target that ptxas knows, and the first one for every PTX version. The verifier, which reads
-// target and version from the form, must say the same of each.
+// for every target that ptxas knows, and the first one for every PTX version; and of every other form that
+// only some machines have the plainest. The verifier, which reads target and version from the form, must say
+// the same of each. So must the table of the machines of the targets themselves.
 //
 // With $LEMMA_ALL_FORMS set the plainest instance of every other form is asked about too: minutes.
 //
@@ -13,8 +14,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 namespace lemma::verify_test {
 
@@ -50,6 +53,49 @@ std::optional<isa::Target> oldest_target(const isa::Form& form) {
   return oldest;
 }
 
+// Of the machines that --gpu-name may name, sorted.
+std::vector<std::string> targets_of(const std::string& ptxas) {
+  std::string help;
+  if (FILE* pipe = popen(fmt::format("'{}' --help", ptxas).c_str(), // NOLINT(bugprone-command-processor)
+                         "r")) {
+    char buffer[4096];
+    while (const size_t bytes = fread(buffer, 1, sizeof buffer, pipe))
+      help.append(buffer, bytes);
+    pclose(pipe);
+  }
+  std::set<std::string> words;
+  constexpr std::string_view quote = "'sm_";
+  for (size_t at = help.find(quote); at != std::string::npos; at = help.find(quote, at + 1))
+    words.insert(help.substr(at + 1, help.find('\'', at + 1) - at - 1));
+  return {words.begin(), words.end()};
+}
+
+// What the table of the machines says: ptxas has just these targets, each from its version on.
+TEST(PtxasTargets, AreThoseOfTheTable) {
+  const std::string ptxas = find_ptxas();
+  if (ptxas.empty())
+    GTEST_SKIP() << "no ptxas here";
+  std::vector<std::string> known;
+  for (const isa::Target target : known_targets())
+    known.push_back(isa::to_string(target));
+  std::sort(known.begin(), known.end());
+  EXPECT_EQ(targets_of(ptxas), known);
+
+  std::vector<Probe> probes;
+  for (const isa::Target target : known_targets()) {
+    const auto* const since =
+        std::find(std::begin(kVersions), std::end(kVersions), *isa::target_since(target));
+    ASSERT_NE(since, std::end(kVersions)) << isa::to_string(target);
+    for (const auto* const version : {since - 1, since})
+      probes.push_back({"bar.sync 0;", isa::to_string(target), word(*version)});
+  }
+  const std::vector<bool> legal = judge(ptxas, probes);
+  for (size_t i = 0; i < probes.size(); ++i) {
+    EXPECT_EQ(legal[i], i % 2 == 1) << probes[i].target << ", PTX " << probes[i].version;
+    EXPECT_EQ(lemma_accepts(probes[i]), i % 2 == 1) << probes[i].target << ", PTX " << probes[i].version;
+  }
+}
+
 bool is_matrix(isa::Opcode opcode) {
   const std::string_view name = isa::to_string(opcode);
   for (const std::string_view prefix :
@@ -57,6 +103,12 @@ bool is_matrix(isa::Opcode opcode) {
     if (name.starts_with(prefix))
       return true;
   return false;
+}
+
+// Whether the form is of some machines alone.
+bool names_machines(const isa::Form& form) {
+  return std::any_of(form.targets.any_of.begin(), form.targets.any_of.end(),
+                     [](isa::Target target) { return target.suffix != 0; });
 }
 
 // The versions to ask about: all for the form's first instance, else the form's own and the one before it.
@@ -98,7 +150,7 @@ TEST(PtxasTargets, AgreeWithEveryForm) {
   std::vector<Probe> probes;
   size_t forms = 0;
   for (const isa::Form& form : isa::forms()) {
-    if (!all && !is_matrix(form.opcode))
+    if (!all && !is_matrix(form.opcode) && !names_machines(form))
       continue;
     const auto some = probes_of(form, !is_matrix(form.opcode));
     EXPECT_TRUE(all || !some.empty()) << form.syntax << ": no instance";
