@@ -140,7 +140,8 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  // An nvvm operation either has an intrinsic of LLVM or is text, as nvvm.inline_ptx is: an llvm.inline_asm then.
+  // An nvvm operation either has an intrinsic of LLVM or is text, as nvvm.inline_ptx is: an llvm.inline_asm
+  // then.
   static bool is_in_llvm(Operation* op) {
     auto text = dyn_cast<NVVM::BasicPtxBuilderInterface>(op);
     return !text || text.hasIntrinsic();

@@ -36,8 +36,8 @@ const std::vector<HandlerInfo>& known_handlers();
 
 std::string outcome_name(size_t outcome);
 
-// Makes the program, runs its launches in both async modes and counts. Returns what should not be, empty if all is
-// well.
+// Makes the program, runs its launches in both async modes and counts. Returns what should not be, empty if
+// all is well.
 std::string check_execution(generate::Rng& rng, ExecutionCounts& counts);
 
 // The program that the generator makes.

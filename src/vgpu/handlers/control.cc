@@ -104,8 +104,9 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
 // One value that crosses a call, as the caller names it.
 struct Passed {
   std::vector<Slot> elements; // in registers, or constants; of a vector register, each element
-  uint32_t offset = 0; // in the caller's param area: where there are no elements, or a builtin takes or gives it
-  uint32_t bytes = 0;  // of that
+  uint32_t offset =
+      0; // in the caller's param area: where there are no elements, or a builtin takes or gives it
+  uint32_t bytes = 0; // of that
 };
 
 struct CallSite {

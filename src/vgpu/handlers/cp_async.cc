@@ -1,8 +1,8 @@
 // cp.async, its groups, and cp.async.mbarrier.arrive.
 //
 // Copies of 4, 8 or 16 bytes from global to shared memory, each by a thread of its own. They belong to the
-// generic proxy. Both memories are checked when a copy is issued. What was never written may be copied, and is
-// not written by that.
+// generic proxy. Both memories are checked when a copy is issued. What was never written may be copied, and
+// is not written by that.
 //
 // PTX ISA: "Data Movement and Conversion Instructions: cp.async". Tests: tests/unit/vgpu/async_copy_test.cc.
 #include "vgpu/handlers/async_operands.h"

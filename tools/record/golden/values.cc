@@ -373,7 +373,7 @@ uint64_t number(FloatFormat format, bool sign, uint64_t significand, int exponen
 uint64_t float_tie_for_integer(const Values& source, const Target& target, Random& random) {
   const int width = numeric::width_bits(target.integer);
   const bool sign = random.bits(1) != 0;
-  if (random.below(4) == 0) { // the ends of the range and their neighbours
+  if (random.below(4) == 0) {                                 // the ends of the range and their neighbours
     const int top = width - static_cast<int>(random.bits(1)); // of 64 bits it is taken below
     const uint64_t halves = (top < 63 ? uint64_t{2} << top : 0) + random.below(5) - 2;
     const uint64_t bits = width == 64
