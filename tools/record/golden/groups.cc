@@ -29,6 +29,7 @@ constexpr Maker kMakers[] = {
     {{"video", "vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset, and theirs of halves and bytes"},
      scalar_cases},
     {{"operands", "vector registers, sums of a register and a constant"}, operand_cases},
+    {{"constants", "div.approx and div.full by numbers that the assembler knows"}, constant_cases},
     {{"carry", "add.cc, addc, sub.cc, subc, mad.cc, madc"}, carry_cases},
     {{"warp", "shfl, vote, match, redux, elect, activemask"}, warp_cases},
     {{"atomic", "atom, red"}, atomic_cases},

@@ -14,6 +14,7 @@ std::vector<Case> divergence_cases(std::string_view group); // branches, loops, 
 std::vector<Case> memory_cases(std::string_view group);     // ld, st, mov, cvta, special registers
 std::vector<Case>
 operand_cases(std::string_view group); // vector registers, sums of a register and a constant
+std::vector<Case> constant_cases(std::string_view group); // divisions by numbers that the assembler knows
 // mapa, barrier.cluster, registers of clusters, and what follows: on the memory of another CTA
 std::vector<Case> cluster_cases(std::string_view group);
 std::vector<Case> cluster_memory_cases(); // ld, st
