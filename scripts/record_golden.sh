@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cmake --preset portable >/dev/null
-cmake --build --preset portable --target lemma_cli lemma_record
+cmake --build --preset portable --target lemma_record
 binary=build-portable/bin/lemma-record
 
 against=

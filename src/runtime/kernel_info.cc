@@ -1,6 +1,7 @@
 #include "runtime/kernel_info.h"
 
 #include "isa/machine.h"
+#include "support/align.h"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ KernelInfo kernel_info(const ptx::Function& entry, bool reads_envreg) {
   info.name = entry.name;
   for (const ptx::Variable& param : entry.params) {
     const uint64_t align = std::max<uint64_t>(param.align, 1);
-    const uint64_t offset = (info.parameter_bytes + align - 1) / align * align;
+    const uint64_t offset = align_up(info.parameter_bytes, align);
     info.parameters.push_back({.name = param.name,
                                .type = type_text(param),
                                .size_bytes = param.size_bytes,

@@ -1,5 +1,7 @@
 #include "verify/blocks.h"
 
+#include "ptx/registers.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -8,6 +10,8 @@ namespace {
 
 using isa::Opcode;
 using isa::Qual;
+using ptx::first_source;
+using ptx::for_each_register;
 using ptx::Instruction;
 using ptx::kNone;
 

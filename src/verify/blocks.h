@@ -8,7 +8,6 @@
 // Tests: tests/verify/fusion_test.cc.
 #pragma once
 
-#include "isa/form.h"
 #include "ptx/module.h"
 
 #include <cstdint>
@@ -25,20 +24,5 @@ Blocks find_blocks(const ptx::Function& function);
 
 // Of each instruction whether nobody reads what it computes, and it does nothing else.
 std::vector<bool> find_dead_code(const ptx::Function& function, const Blocks& blocks);
-
-// 1 if the first operand is written, else 0.
-inline size_t first_source(const ptx::Instruction& instruction) {
-  return !instruction.operands.empty() && !instruction.form->operands.empty() &&
-         instruction.form->operands[0].written;
-}
-
-// f(register, only a component of it) for each register of an operand.
-template <class F>
-void for_each_register(const ptx::Operand& operand, F f) {
-  if (operand.kind == ptx::OperandKind::reg)
-    f(operand.reg, operand.component >= 0);
-  for (const ptx::Operand& element : operand.elems)
-    for_each_register(element, f);
-}
 
 } // namespace lemma::verify

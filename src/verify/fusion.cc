@@ -1,6 +1,7 @@
 #include "verify/fusion.h"
 
 #include "isa/form.h"
+#include "ptx/registers.h"
 #include "verify/blocks.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,8 @@ namespace {
 using isa::Opcode;
 using isa::Qual;
 using isa::Type;
+using ptx::first_source;
+using ptx::for_each_register;
 using ptx::Instruction;
 using ptx::kNone;
 using ptx::Operand;

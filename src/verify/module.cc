@@ -2,6 +2,8 @@
 // PTX ISA: "PTX Module Directives", "Performance-Tuning Directives", "Variables", "Parameter State Space".
 #include "verify/verifier.h"
 
+#include "support/align.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,13 +22,9 @@ constexpr uint64_t kSmallParameterBytes = 4352; // of an entry's parameters befo
 constexpr uint64_t kParameterBytes = 32764;
 constexpr isa::IsaVersion kNewest = {9, 0};
 
-uint64_t round_up(uint64_t bytes, uint64_t align) {
-  return align ? (bytes + align - 1) / align * align : bytes;
-}
-
 // Bytes that variables take together with the next one; UINT64_MAX stands for all that do not fit 64 bits.
 uint64_t with_variable(uint64_t bytes, const Variable& v) {
-  const uint64_t begin = round_up(bytes, v.align);
+  const uint64_t begin = align_up(bytes, v.align);
   return begin < bytes || v.size_bytes > UINT64_MAX - begin ? UINT64_MAX : begin + v.size_bytes;
 }
 

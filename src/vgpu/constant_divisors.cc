@@ -1,6 +1,6 @@
 #include "vgpu/constant_divisors.h"
 
-#include "isa/form.h"
+#include "ptx/registers.h"
 
 #include <algorithm>
 
@@ -28,8 +28,7 @@ private:
     const auto& operands = instruction.operands;
     if (instruction.opcode == isa::Opcode::call && operands.size() > 1)
       write(operands[1], Known::no);
-    else if (!operands.empty() && !instruction.form->operands.empty() &&
-             instruction.form->operands[0].written)
+    else if (ptx::first_source(instruction) == 1)
       write(operands[0], is_constant_mov(instruction) ? Known::constant : Known::no);
   }
 
@@ -43,11 +42,9 @@ private:
   }
 
   void write(const Operand& operand, Known what) {
-    if (operand.kind == OperandKind::reg)
-      known_[operand.reg] =
-          known_[operand.reg] == Known::never_written && operand.component < 0 ? what : Known::no;
-    for (const Operand& element : operand.elems)
-      write(element, Known::no);
+    ptx::for_each_register(operand, [&](uint32_t reg, bool in_part) {
+      known_[reg] = known_[reg] == Known::never_written && !in_part ? what : Known::no;
+    });
   }
 
   std::vector<Known> known_;

@@ -1,5 +1,6 @@
 #include "vgpu/decode.h"
 
+#include "support/align.h"
 #include "vgpu/clock_registers.h"
 #include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
@@ -68,10 +69,6 @@ Step run_unsupported(Exec& x, const DecodedInst& in) {
 Step run_goto(Exec& x, const DecodedInst& in) {
   x.pc = in.target;
   return Step::jumped;
-}
-
-uint64_t align_up(uint64_t value, uint64_t align) {
-  return align ? (value + align - 1) / align * align : value;
 }
 
 // A whole vector register as an operand means its elements: { t.x, t.y, ... }. Selectors see them alone.

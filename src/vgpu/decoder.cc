@@ -1,6 +1,7 @@
 // Operands: from what the text names to where 32 lane values lie.
 #include "vgpu/decoder.h"
 
+#include "support/align.h"
 #include "vgpu/special_registers.h"
 
 #include <algorithm>
@@ -14,10 +15,6 @@ using isa::StateSpace;
 using isa::Type;
 using ptx::Operand;
 using ptx::OperandKind;
-
-uint64_t align_up(uint64_t value, uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 // Offsets wrap as addresses do.
 int64_t plus(int64_t a, int64_t b) {

@@ -4,6 +4,7 @@
 // Tests: tests/unit/vgpu/memory_test.cc.
 #include "vgpu/memory.h"
 
+#include "support/align.h"
 #include "vgpu/poison.h"
 
 #include <algorithm>
@@ -17,10 +18,6 @@ constexpr uint64_t kWordBits = 64;
 constexpr uint64_t kLargestBytes = kGlobalEnd - kGlobalBase;
 // A freed heap block's address is used again only after this many others of its size were freed.
 constexpr size_t kHeapQuarantine = 64;
-
-uint64_t align_up(uint64_t value, uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 constexpr uint64_t kInitMapShare = 8; // an InitMap takes one byte for so many
 

@@ -4,6 +4,7 @@
 // of kernels that share nothing may lie at the same offset.
 #include "vgpu/program.h"
 
+#include "support/align.h"
 #include "vgpu/decode.h"
 #include "vgpu/machine.h"
 
@@ -23,10 +24,6 @@ namespace {
 constexpr uint64_t kMostSharedSteps = uint64_t{1} << 24; // of kernels through functions to shared variables
 constexpr uint64_t kExtraBytes = 128;                    // of a handler's own data, about
 constexpr uint64_t kPoolEntryBytes = 80;                 // of an entry of Program::pool_index_
-
-uint64_t align_up(uint64_t value, uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 using Scope = ptx::Operand::SymbolScope;
 

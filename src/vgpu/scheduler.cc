@@ -13,6 +13,7 @@
 // one (waiting.h). If none does, it is a deadlock.
 #include "vgpu/scheduler.h"
 
+#include "support/align.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/mix.h"
 #include "vgpu/poison.h"
@@ -451,15 +452,11 @@ private:
   std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
 };
 
-uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 // `shared_bytes`: with those that are the system's here, whether they are the machine's too or not.
 uint64_t resident_ctas(const MachineLimits& limits, uint64_t threads, uint64_t shared_bytes) {
-  const uint64_t by_threads = limits.threads_per_sm / round_up(threads, kWarpSize);
+  const uint64_t by_threads = limits.threads_per_sm / align_up(threads, kWarpSize);
   const uint64_t taken =
-      round_up(shared_bytes - kSharedReservedBytes + limits.reserved_shared_bytes, limits.shared_unit_bytes);
+      align_up(shared_bytes - kSharedReservedBytes + limits.reserved_shared_bytes, limits.shared_unit_bytes);
   const uint64_t by_shared = taken ? limits.shared_bytes_per_sm / taken : UINT64_MAX;
   const uint64_t per_sm = std::min({by_threads, by_shared, uint64_t{limits.ctas_per_sm}});
   return std::max<uint64_t>(1, per_sm) * limits.sm_count;
@@ -467,7 +464,7 @@ uint64_t resident_ctas(const MachineLimits& limits, uint64_t threads, uint64_t s
 
 uint64_t shared_bytes_of(const Program& program, const Code& entry, const LaunchConfig& config) {
   const uint64_t align = program.dynamic_shared_align();
-  return round_up(entry.shared_bytes, align) + config.dynamic_shared_bytes;
+  return align_up(entry.shared_bytes, align) + config.dynamic_shared_bytes;
 }
 
 // The cluster against the grid, the machine, and what the kernel declares.

@@ -1,5 +1,6 @@
 #include "vgpu/special_registers.h"
 
+#include "support/align.h"
 #include "vgpu/machine.h"
 #include "vgpu/waiting.h"
 
@@ -131,10 +132,9 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
   case S::envreg2:
     return x.launch->workspace & UINT32_MAX;
   // What an H200 gives for these is in tests/unit/vgpu/cluster_test.cc.
-  case S::total_smem_size: {
-    const uint32_t unit = limits_of(x.launch->program->arch()).shared_unit_bytes;
-    return (x.launch->static_shared_bytes + config.dynamic_shared_bytes + unit - 1) / unit * unit;
-  }
+  case S::total_smem_size:
+    return align_up(uint64_t{x.launch->static_shared_bytes} + config.dynamic_shared_bytes,
+                    limits_of(x.launch->program->arch()).shared_unit_bytes);
   case S::aggr_smem_size:
     return kSharedReservedBytes + x.launch->static_shared_bytes + config.dynamic_shared_bytes;
   case S::dynamic_smem_size:

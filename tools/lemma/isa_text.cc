@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <ranges>
 
 namespace lemma::cli {
@@ -248,16 +249,22 @@ std::string explanation(const MatrixName& name) {
 }
 
 std::vector<numeric::Mufu> approximate_functions(const isa::Form& form) {
+  static const std::multimap<const isa::Form*, numeric::Mufu> functions_of = [] {
+    std::multimap<const isa::Form*, numeric::Mufu> all;
+    for (int f = 0; f < numeric::kMufuForms; ++f) {
+      const auto function = static_cast<numeric::Mufu>(f);
+      std::vector<isa::Word> words;
+      for (const auto word : std::views::split(numeric::to_string(function), '.'))
+        words.push_back({std::string_view(word.begin(), word.end()), {}});
+      if (const auto match = isa::match(words))
+        for (const isa::Form* fits : match->forms)
+          all.emplace(fits, function);
+    }
+    return all;
+  }();
   std::vector<numeric::Mufu> functions;
-  for (int f = 0; f < numeric::kMufuForms; ++f) {
-    const auto function = static_cast<numeric::Mufu>(f);
-    std::vector<isa::Word> words;
-    for (const auto word : std::views::split(numeric::to_string(function), '.'))
-      words.push_back({std::string_view(word.begin(), word.end()), {}});
-    const auto match = isa::match(words);
-    if (match && std::find(match->forms.begin(), match->forms.end(), &form) != match->forms.end())
-      functions.push_back(function);
-  }
+  for (auto [it, end] = functions_of.equal_range(&form); it != end; ++it)
+    functions.push_back(it->second);
   return functions;
 }
 

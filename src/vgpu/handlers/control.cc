@@ -3,6 +3,7 @@
 // Not here: warp-wide synchronization (warp_ops.cc), cluster barriers (cluster.cc). PTX ISA, "Control Flow
 // Instructions" and "Parallel Synchronization and Communication Instructions: bar, barrier". Tests:
 // tests/unit/vgpu/control_test.cc, tests/programs.
+#include "support/align.h"
 #include "vgpu/builtins.h"
 #include "vgpu/decode.h"
 #include "vgpu/decoder.h"
@@ -211,7 +212,7 @@ Step enter(Exec& x, const DecodedInst& in, const CallSite& site, const Code& cal
   Split& split = x.warp->splits[x.split];
   const CallFrame caller = split.stack.back();
   const uint64_t align = callee.local_align;
-  const uint64_t local_base = (caller.local_end() + align - 1) / align * align;
+  const uint64_t local_base = align_up(caller.local_end(), align);
   if (split.stack.size() >= kMaxCallDepth || !reserve_local(*x.warp, local_base + callee.local_bytes))
     return x.fault(in, FaultKind::call_too_deep,
                    fmt::format("call of {} at depth {}: at most {} calls and {} KiB of local memory a thread",

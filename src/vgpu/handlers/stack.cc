@@ -4,6 +4,7 @@
 // most, and stackrestore gives back what no active lane keeps.
 //
 // PTX ISA: "Stack Manipulation Instructions". Tests: tests/unit/vgpu/stack_test.cc.
+#include "support/align.h"
 #include "vgpu/decoder.h"
 #include "vgpu/warp.h"
 
@@ -38,7 +39,7 @@ Step run_alloca(Exec& x, const DecodedInst& in) {
   for_lanes(x.active, [&](int lane) { bytes = std::max(bytes, x.src_lane(in, 0, lane)); });
   CallFrame& frame = top(x);
   const auto align = static_cast<uint64_t>(in.imm);
-  const uint64_t begin = (frame.local_end() + align - 1) / align * align;
+  const uint64_t begin = align_up(frame.local_end(), align);
   const uint64_t end = begin + std::min(bytes, kMaxLocalBytes + 1);
   if (!reserve_local(*x.warp, end))
     return x.fault(
