@@ -3,8 +3,8 @@
 # and no apt when all are there. Works as root, or through sudo.
 #
 # The nvgpu dialect needs MLIR 22. Where apt has none, this says so and goes on: Lemma builds without it. LEMMA_NVGPU=OFF
-# does not ask for it at all. What only some tests use (nvcc, ptxas, clang 22) is not installed: those tests are skipped, by
-# name, without it.
+# does not ask for it at all. Nor need apt have clang-format 22, which only checks the sources. What else only some tests
+# use (nvcc, ptxas, clang 22) is not installed: those tests are skipped, by name, without it.
 set -euo pipefail
 
 packages=(
@@ -14,6 +14,7 @@ packages=(
   python3 python3-numpy
 )
 mlir_packages=(libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev)
+format_packages=(clang-format-22)
 [ "${LEMMA_NVGPU:-}" != OFF ] || mlir_packages=()
 
 if ! command -v dpkg-query >/dev/null; then
@@ -30,12 +31,13 @@ missing_of() {
 }
 mapfile -t missing < <(missing_of "${packages[@]}")
 mapfile -t missing_mlir < <(missing_of "${mlir_packages[@]}")
-[ ${#missing[@]} -gt 0 ] || [ ${#missing_mlir[@]} -gt 0 ] || exit 0
+mapfile -t missing_format < <(missing_of "${format_packages[@]}")
+[ $((${#missing[@]} + ${#missing_mlir[@]} + ${#missing_format[@]})) -gt 0 ] || exit 0
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "install_deps: neither root nor sudo; install by hand: apt-get install ${missing[*]} ${missing_mlir[*]}" >&2
+    echo "install_deps: neither root nor sudo; install by hand: apt-get install ${missing[*]} ${missing_mlir[*]} ${missing_format[*]}" >&2
     [ ${#missing[@]} -eq 0 ] || exit 1
     exit 0
   fi
@@ -50,4 +52,7 @@ install() {
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
 if [ ${#missing_mlir[@]} -gt 0 ] && ! install "${missing_mlir[@]}"; then
   echo "install_deps: no MLIR 22 from apt (${missing_mlir[*]}): Lemma is built without the nvgpu dialect" >&2
+fi
+if [ ${#missing_format[@]} -gt 0 ] && ! install "${missing_format[@]}"; then
+  echo "install_deps: no clang-format 22 from apt: the test tree.format is skipped" >&2
 fi

@@ -30,8 +30,8 @@ std::string_view version();
 struct Verification {
   bool accepted = false;         // the assembler for the text's .target would take it; warnings do not matter
   std::vector<Message> messages; // in the order of the text
-  // Pairs of mul and add or sub without .rn that ptxas may make one fma of: where it does, a GPU's bits are not those of the
-  // virtual GPU. A warning at each add; none unless `accepted`.
+  // Pairs of mul and add or sub without .rn that ptxas may make one fma of: where it does, a GPU's bits are
+  // not those of the virtual GPU. A warning at each add; none unless `accepted`.
   std::vector<Message> fusions;
 };
 

@@ -95,8 +95,8 @@ struct Report {
   std::vector<UninitializedRead> uninitialized; // the first ten instructions
   uint64_t uninitialized_reads = 0;             // all of them
   std::vector<std::string> warnings;
-  // An approximate function (.approx, .full) ran on a machine whose bits have not been measured: they are assumed to be
-  // those of sm_90.
+  // An approximate function (.approx, .full) ran on a machine whose bits have not been measured: they are
+  // assumed to be those of sm_90.
   bool assumed_approximate = false;
   std::string arithmetic; // the machine whose bits these are: "sm_90"
   std::string device;     // "virtual GPU", "NVIDIA H200"

@@ -2,9 +2,10 @@
 //
 // An operation is one of the whole warpgroup. Each warp numbers those it issues, and what the four warps
 // issue under one number is one operation: it can execute once all four have. Shared memory is read when it
-// executes. At every commit_group, an empty one too, the warps wait for each other, so that whoever has passed it
-// knows that the operation is under way in all four; measured on an H200, where a warp that is late at the
-// fence, the operation or the commit_group holds the others at their commit_group until it has come there.
+// executes. At every commit_group, an empty one too, the warps wait for each other, so that whoever has
+// passed it knows that the operation is under way in all four; measured on an H200, where a warp that is late
+// at the fence, the operation or the commit_group holds the others at their commit_group until it has come
+// there.
 //
 // AsyncMode::eager: an operation executes when the fourth warp issues it, on the registers themselves; A from
 // registers is taken when each warp issues its part. A warp that could touch its accumulators before it meets
@@ -98,7 +99,7 @@ struct Warpgroup {
 
 // What a warp has in flight. Numbers are those of its warpgroup's operations.
 struct WgmmaState {
-  uint64_t issued = 0;    // operations
+  uint64_t issued = 0; // operations
   // AsyncMode::late:
   uint64_t complete = 0;                         // operations whose results are in the registers
   std::vector<uint64_t> groups;                  // where each ends, oldest first

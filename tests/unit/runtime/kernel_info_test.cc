@@ -108,7 +108,8 @@ TEST(ArchNumber, TakesTargetsAndNothingElse) {
   EXPECT_EQ(arch_number("sm_90a"), 90);
   EXPECT_EQ(arch_number("sm_100f"), 100);
   EXPECT_EQ(arch_number("compute_75"), 75);
-  for (const char* wrong : {"", "sm_", "sm_a", "90", "sm_90x", "sm_90aa", "sm_-1", "hopper", "sm_95", "sm_80a"})
+  for (const char* wrong :
+       {"", "sm_", "sm_a", "90", "sm_90x", "sm_90aa", "sm_-1", "hopper", "sm_95", "sm_80a"})
     EXPECT_EQ(arch_number(wrong), 0) << wrong;
 }
 
