@@ -60,9 +60,9 @@ bench: deps
 format:
 	@git ls-files '*.cc' '*.h' | xargs clang-format-22 -i
 
-tidy: configure
-	@git ls-files 'src/*.cc' 'tools/*.cc' | xargs -P $(JOBS) -n 1 clang-tidy-22 -quiet -p $(BUILD) \
-	  --extra-arg=-Wno-unknown-warning-option
+tidy: deps
+	@cmake --preset tidy -DLEMMA_NVGPU=$(LEMMA_NVGPU) >/dev/null
+	@cmake --build --preset tidy -j $(JOBS)
 
 install: build
 	@cmake --build $(BUILD) -j $(JOBS)
