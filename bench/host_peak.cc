@@ -1,3 +1,6 @@
+// A dozen independent chains of multiply-adds for each width of vector, long enough that only the unit's rate
+// counts: f32 by the compiler's contraction, 8-bit integers by each level's own instruction, AMX tiles by
+// assembly. The best of ten repetitions is taken, in CPU time of the thread.
 #include "host_peak.h"
 
 #include "numeric/dot_levels.h"

@@ -1,3 +1,6 @@
+// The way of tests/unit/vgpu/kernel.cc without the tests: parse, verify, load, launch with one worker, the
+// machine an sm_90. A kernel that reads what was never written ends the benchmarks too: its rate would be
+// that of reporting.
 #include "kernel.h"
 
 #include "ptx/parser.h"

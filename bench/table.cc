@@ -1,3 +1,6 @@
+// Benchmarks hand their rate over as a counter of google-benchmark; the unit, and what the rate is compared
+// with, in the label, kSeparator between. The reporter takes them apart again and prints rows, a rule between
+// groups. A row whose products left the vector path is an error, not a number.
 #include "table.h"
 
 #include "numeric/dot_levels.h"

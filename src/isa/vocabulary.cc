@@ -1,3 +1,6 @@
+// Each .def file is included once as a table of spellings in the order of its enumerators, so that
+// to_string() is an index; the way back is a hash map that the first caller makes. Entry 0 is `none`, which
+// has no spelling.
 #include "isa/vocabulary.h"
 
 #include <charconv>

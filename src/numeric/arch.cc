@@ -1,3 +1,4 @@
+// The names, from archs.def, which the enumeration itself is made of.
 #include "numeric/arch.h"
 
 namespace lemma::numeric {

@@ -1,3 +1,7 @@
+// IEEE 754 in integers, one shape for all operations: decode both operands, settle NaNs, infinities and
+// zeros, compute a significand of up to 128 bits that is exact but for a sticky last bit, and let encode()
+// (format.h) round it once. What the PTX ISA adds stands around that: .ftz in input(), .sat and .relu in
+// finish(). Read add() and encode_sum() first; nan_result() has what was measured about NaNs.
 #include "numeric/arithmetic.h"
 
 #include <utility>

@@ -1,3 +1,6 @@
+// One path for all pairs of formats: decode, then encode() rounds once, then the modifiers; integers go by
+// way of 128 bits. NaNs are the one irregular part, and what the hardware was seen to make of them is in
+// convert_nan() alone. In which order special values and modifiers act is in convert_float().
 #include "numeric/convert.h"
 
 #include "numeric/arithmetic.h"

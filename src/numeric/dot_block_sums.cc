@@ -1,3 +1,7 @@
+// What the loops of dot_block_sums.inc need before they run, and the few operations in which levels differ.
+// Read from the bottom: dot_block_sums_lanes() asks has_fast_form(), decodes A's rows once (elements doubled,
+// so that e2m1 is an integer) and calls the level's loops, which decode B as they go; LeaveRow gives single
+// rows back to the scalar code. The middle is one section a level, each with its own inclusion of the loops.
 #include "numeric/dot_block_sums.h"
 
 #include "numeric/dot_internal.h"

@@ -1,3 +1,8 @@
+// The levels of the integer loops: each section says how a level multiplies bytes and includes
+// dot_vectors.inc, dot_pairs.inc where it can only multiply pairs of 16 bits, dot_blocks.inc and
+// dot_integers.inc. The host's instructions want one operand unsigned and one signed, whatever the types are:
+// wide_element_of() and narrow_element_of() say which offset makes them so, and the loops take it off again.
+// AMX has a file of its own (dot_amx.cc) and is asked first.
 #include "numeric/dot_integers.h"
 
 #include "numeric/dot_internal.h"

@@ -1,3 +1,7 @@
+// The gate to the loops of dot_lanes.inc: which models and tiles they take (formats of 8 to 32 bits, sums of
+// a step in 32 bits, no scales, no sparse A) and which operand's rows become lanes: B's, so that rows of C
+// and D are vectors, or A's where B's do not fill them. Chains of f64 fma, eight columns at a time, go
+// through here too. One section a host level, as in dot_floats.cc.
 #include "numeric/dot_lanes.h"
 
 #include "numeric/dot_internal.h"

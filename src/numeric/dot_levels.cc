@@ -1,3 +1,6 @@
+// A level is there if the CPU has every instruction set that the code of the level is compiled for, so the
+// lists here and LEMMA_DOT_TARGET_* (dot_levels.h) belong together. AMX needs the operating system's
+// permission besides.
 #include "numeric/dot_levels.h"
 
 #include <atomic>

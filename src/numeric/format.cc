@@ -1,3 +1,7 @@
+// decode() and encode(), driven by a row of FormatTraits: no format has code of its own. encode() is how
+// scalar code rounds, everywhere: round_shift() has the six roundings, .ftz and overflow are decided around
+// it. The vector loops have faster ways, and are tested against it. Subnormals need no branch, since the
+// exponent of the last place is the larger of the value's and the format's least.
 #include "numeric/format.h"
 
 #include <algorithm>

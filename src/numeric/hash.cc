@@ -1,3 +1,6 @@
+// MurmurHash3 (x64, 128 bits), splitmix64 and xoshiro256**, each as its authors published it, written out so
+// that no library can change them. Then the classes of operands: how often which special value comes is part
+// of what recorded cases mean, and must stay.
 #include "numeric/hash.h"
 
 #include <bit>

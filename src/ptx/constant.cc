@@ -1,3 +1,6 @@
+// Three layers: a literal to bits (parse_constant), one operator on two constants (apply_unary,
+// apply_binary), and what a value becomes as an element of a variable (element_bits). The walk over an
+// expression is the parser's, which takes binary_precedence() from here.
 #include "ptx/constant.h"
 
 #include <bit>

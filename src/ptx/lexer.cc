@@ -1,3 +1,6 @@
+// One pass over the text, by a table of character classes. What is malformed becomes a token too (bad_number,
+// bad_character, open_string, open_comment), which the parser reports when it comes to it; so the lexer
+// itself has no messages.
 #include "ptx/lexer.h"
 
 #include <array>

@@ -1,3 +1,7 @@
+// A stack of entries, and two hash maps from a name to its newest entry: `exact_` for names, `ranges_` for
+// the prefixes of `%r<100>`. An entry remembers the one that it hides; closing a scope pops entries and puts
+// those back. A name like %r12 is looked up under each prefix that it may have, but only if a prefix that
+// ends in a digit was ever declared; otherwise there is one.
 #include "ptx/names.h"
 
 #include <algorithm>

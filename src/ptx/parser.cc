@@ -1,3 +1,8 @@
+// The parser's common ground and the module level: tokens, messages and their limits, recovery, then
+// .version, .target, .file, .section and what else stands outside functions. After an error
+// recover_in_module() (for bodies recover_in_body(), parse_function.cc) skips to what can begin a statement.
+//
+// PTX ISA: "PTX Module Directives", "Debugging Directives", "Linking Directives".
 #include "ptx/parser_impl.h"
 
 #include <fmt/format.h>

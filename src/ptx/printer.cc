@@ -1,3 +1,8 @@
+// In the order of a module: declarations, function headers, bodies, instructions. Two things are harder than
+// they look. Declarations come back in the scopes and before the instructions where they stood, by cursors
+// that run along the tables (print_scope, print_declarations); and what is used before it is defined must be
+// declared first (declared_functions, print_module_variables). Qualifiers come in the order of the form's
+// slots (print_spelling).
 #include "ptx/printer.h"
 
 #include "isa/form.h"

@@ -1,3 +1,5 @@
+// A tree of operands as a flat list: the operands first, then the children of each, level by level, so that a
+// shape needs only the index of its first child and their number.
 #include "ptx/shapes.h"
 
 namespace lemma::ptx {

@@ -1,3 +1,6 @@
+// Every function of LEMMA_CUDA_FUNCTIONS (the header) is looked up by name once, when the first device is
+// opened; one that is missing means a driver older than CUDA 12.0. The result, error or driver, is the
+// process's for good.
 #include "runtime/cuda_driver.h"
 
 #include "runtime/device_impl.h"

@@ -1,3 +1,6 @@
+// Offsets of parameters are those of the PTX ISA: in order, each at its own alignment. Whether a kernel reads
+// %envreg - cooperative groups find the grid's workspace there - is worked out for all that it may call, by
+// following names backwards from the readers.
 #include "runtime/kernel_info.h"
 
 #include "isa/machine.h"

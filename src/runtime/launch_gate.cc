@@ -1,3 +1,6 @@
+// One flag under a mutex. `in_callback_` belongs to the thread: it is how a launch's own callback is told
+// from a stranger, who waits. Tasks that it leaves run when the gate opens, with the lock released, since
+// they may leave more.
 #include "runtime/launch_gate.h"
 
 namespace lemma::runtime {

@@ -1,3 +1,8 @@
+// NumPy's format versions 1 to 3: magic, header length, a Python dictionary, then the data. The header comes
+// from outside, so it is read by a small parser that knows three keys, and every size is checked against the
+// file's before memory is taken.
+//
+// Format: numpy.lib.format. Tests: tests/unit/runtime/npy_test.cc.
 #include "lemma/npy.h"
 
 #include "runtime/device_impl.h"

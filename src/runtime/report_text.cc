@@ -1,3 +1,6 @@
+// A report is a headline, the PTX line with its caret, and labelled notes; faults, waits and unwritten reads
+// differ in what they put there. All text that comes from a program goes through printable(). Warps that wait
+// alike are told once: a deadlock of a thousand warps is a few lines.
 #include "runtime/report_text.h"
 
 #include "support/printable.h"

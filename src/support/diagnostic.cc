@@ -1,3 +1,5 @@
+// Rendering, and the words for "did you mean" (edit distance with swaps). Whatever is shown has been
+// shortened and escaped here, last of all, so that those who make messages need not.
 #include "support/diagnostic.h"
 
 #include "support/printable.h"

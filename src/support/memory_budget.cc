@@ -1,3 +1,6 @@
+// The count is one atomic number; taking is a compare-and-swap that cannot wrap. The default limit is half of
+// what the machine or, in a container, its control group has; both versions of control groups are asked, and
+// every group above the process's own.
 #include "support/memory_budget.h"
 
 #include <fmt/format.h>

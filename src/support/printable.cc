@@ -1,3 +1,5 @@
+// One character at a time: the UTF-8 sequence that stands there, or none, and how it is shown. excerpt() uses
+// the same step and counts columns with it, so that a caret stays under its text whatever the line holds.
 #include "support/printable.h"
 
 #include <fmt/format.h>

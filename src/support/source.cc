@@ -1,3 +1,4 @@
+// The beginnings of lines are found once; an offset's line is then a binary search.
 #include "support/source.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Both analyses go over the text a fixed number of times and never iterate to a fixed point: a back edge is
+// summed up as "the first block that may run again" (find_blocks, `after`). A read that may come later in the
+// text or around such an edge keeps a write alive; so code is called dead too rarely, never too often.
 #include "verify/blocks.h"
 
 #include "ptx/registers.h"

@@ -1,3 +1,6 @@
+// The rules are the small functions at the top, one for each point of the header's list; Search applies them.
+// Within a block products are followed exactly, register by register. What crosses blocks is noted (`later_`,
+// `left_`) and joined at the end, under the bound of blocks.h.
 #include "verify/fusion.h"
 
 #include "isa/form.h"

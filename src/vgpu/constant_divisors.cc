@@ -1,3 +1,5 @@
+// One pass over the function says what each register is known to be, one over its decoded divisions exchanges
+// their handlers. A register that any other instruction writes, a call's results included, is not known.
 #include "vgpu/constant_divisors.h"
 
 #include "ptx/registers.h"

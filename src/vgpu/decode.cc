@@ -1,3 +1,8 @@
+// FunctionDecoder::run() is the order: registers and variables get their places in the frame, blocks are laid
+// out (flow.h), every instruction goes to its family's selector, branch targets become pcs, and the analyses
+// that need the whole function run over the decoded code. An instruction that no selector takes is no error
+// here: it becomes a handler that reports `unsupported` if it is ever reached. Selectors never see a whole
+// vector register; its elements are put in its place before.
 #include "vgpu/decode.h"
 
 #include "support/align.h"

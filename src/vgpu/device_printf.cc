@@ -1,3 +1,6 @@
+// A specification is parsed, its arguments are read, and C's own snprintf prints one value: so widths and
+// rounding are the host's. Nothing of the format reaches snprintf but flags, numbers with a limit and a
+// letter from a fixed list, since a kernel may have written it.
 #include "vgpu/device_printf.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Basic blocks, then their order: strongly connected components in topological order, each loop ordered again
+// without the edges to its head. Recursion is a work list and Tarjan's stack an explicit one, because a
+// hostile text may nest as deep as it is long.
+//
+// F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993.
 #include "vgpu/flow.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A row names a family (isa::Numeric) and types; here they become the call of src/numeric that has the
+// numbers. Read from top to bottom it is a list of the special cases: single bits, integers, block scales, an
+// f16 result of an f32 sum, rows whose K goes in steps, f64 with a rounding.
 #include "vgpu/matrix_model.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Four readers, chosen when an instruction is decoded: of the thread's index, of the lane, of the clocks, and
+// of what is the same in all lanes. A register that the virtual GPU has nothing to say about reads as 0.
 #include "vgpu/special_registers.h"
 
 #include "support/align.h"

@@ -1,3 +1,7 @@
+// To know what was executed, every handler of a loaded program is replaced by run_counted(), which finds the
+// true one by the instruction's place. The names of handlers come from decoding instances of every form once
+// (make_handler_table). check() is the run: refused instructions are taken out and the rest is tried again,
+// then each launch goes in both modes of asynchronous work.
 #include "execution.h"
 
 #include "ptx/parser.h"

@@ -1,3 +1,5 @@
+// Besides the round trip two things are compared: what the verifier says of the text and of its printed form,
+// and that every message lies within the text and none is `internal`.
 #include "front_end.h"
 
 #include "equivalent.h"

@@ -1,3 +1,7 @@
+// Sampler fills a form's slots, then its operands, by the random numbers or, for plain_instances(), by fixed
+// choices; combinations that are too wide are drawn again. mutate() changes one token; how often in which way
+// is the number of its cases' labels. What an operand of a form may be written as is in Sampler::scalar() and
+// operand().
 #include "generate/sampler.h"
 
 #include <fmt/format.h>

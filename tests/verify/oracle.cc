@@ -1,3 +1,6 @@
+// Starting ptxas takes longer than judging a line, so probes of one target and version are one module: the
+// lines that it names are wrong, the rest is asked again, and where it names none the group is halved
+// (judge_group). Threads share the groups.
 #include "oracle.h"
 
 #include "generate/sampler.h"

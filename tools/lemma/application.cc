@@ -1,3 +1,5 @@
+// The one place where exceptions end: CLI11's, a full disk at standard output, no memory. Commands return an
+// exit status, and it counts only if standard output took all of it.
 #include "application.h"
 
 #include "command.h"

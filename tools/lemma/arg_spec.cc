@@ -1,3 +1,5 @@
+// A table of kinds (kKinds) with a parser each; a new kind is a row there and its words in arg_spec.h.
+// Numbers are read by std::from_chars: no locale, no blanks, no overflow unseen.
 #include "arg_spec.h"
 
 #include "lemma/npy.h"

@@ -1,3 +1,5 @@
+// Elements are compared as bits; their values only serve a tolerance and the text of a difference. The tool
+// sees only the public API here, so f16 is decoded by hand.
 #include "compare.h"
 
 #include <fmt/format.h>

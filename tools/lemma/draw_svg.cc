@@ -1,3 +1,5 @@
+// Sizes first (measure, place: grids stand in rows and columns like cells of a table), then text. The page
+// for a browser is the same SVG with a few lines of script around it.
 #include "draw.h"
 
 #include <fmt/format.h>

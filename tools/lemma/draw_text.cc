@@ -1,3 +1,5 @@
+// Cells padded to one width, a rule every so many rows and columns; and the palettes, which draw_svg.cc takes
+// from here.
 #include "draw.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Writing has two steps. FileWriter::add() writes each file to a temporary one beside its target, with
+// interrupts held; commit() renames them all. find_destination() decides which files cannot be done so and
+// are written directly, last. Symbolic links are followed to the file that they name, so that they stay
+// links.
 #include "files.h"
 
 #include "interrupt.h"

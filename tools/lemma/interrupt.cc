@@ -1,3 +1,5 @@
+// The handler sets a flag and writes a line: nothing else is safe in it. A signal that the process was
+// started to ignore (nohup) stays ignored.
 #include "interrupt.h"
 
 #include <csignal>

@@ -1,3 +1,6 @@
+// A MatrixName as the lines of `lemma isa NAME`: facts of its form, operands, layout formulas, arithmetic. A
+// formula is read off the fragment's modes (add_terms), never written by hand. The JSON at the end has the
+// same facts.
 #include "isa_text.h"
 
 #include "matrix_model.h"

@@ -1,3 +1,6 @@
+// One to_json() for each structure of the public API. JsonOutput moves standard output aside while a command
+// runs, so that a kernel's printf or a library cannot get into the object: what they print goes to standard
+// error.
 #include "json_output.h"
 
 #include "command.h"

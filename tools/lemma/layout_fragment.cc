@@ -1,3 +1,6 @@
+// A picture is made by asking the fragment: for each lane, register and element, which row and column
+// (holders); then a cell for each, neighbours of one register merged. Metadata and scales are drawn beside
+// their matrix, for selector 0.
 #include "layout_picture.h"
 
 #include "isa_text.h"

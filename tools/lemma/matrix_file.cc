@@ -1,3 +1,6 @@
+// matrix_of() first decides what the file's element type means for the wanted type (bits, an integer in
+// range, or a number to round), and refuses all else; then it goes element by element. element_text() prints
+// a value so that it reads back as the same bits.
 #include "matrix_file.h"
 
 #include "numeric/convert.h"

@@ -1,3 +1,5 @@
+// A row's targets and a machine's arithmetic are two lists; model_of() asks for a machine that has both.
+// describe() puts a DotModel into words: each scheme of numeric/dot.h is a line here.
 #include "matrix_model.h"
 
 #include "isa/machine.h"

@@ -1,3 +1,6 @@
+// A name is looked up among all spellings of all rows (find_matrix); a beginning will do if only one row has
+// it. From the row come pattern, operands and fragments. Words that filter (`lemma isa bf16 sm_90a`) are
+// beginnings, parts, patterns with * or targets (fits).
 #include "matrix_name.h"
 
 #include "support/diagnostic.h"

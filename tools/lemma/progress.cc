@@ -1,3 +1,5 @@
+// The drawing thread waits on a condition that finish() signals, so a short run prints nothing and a long one
+// ends without delay. The last thing drawn wipes the line.
 #include "progress.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The tables are recorded_cases.inc, which the build makes: indices into the catalogue in ascending order,
+// found by binary search. Included twice, once for rows and once for forms.
 #include "recorded.h"
 
 #include <fmt/format.h>

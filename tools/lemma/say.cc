@@ -1,3 +1,4 @@
+// Text may hold names from the command line; it is escaped here, but for line ends.
 #include "say.h"
 
 #include "support/printable.h"

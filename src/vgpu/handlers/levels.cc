@@ -1,3 +1,5 @@
+// Detection, once, and the level in force. The instruction sets asked for are those of the target pragmas in
+// levels.inc.
 #include "vgpu/handlers/levels.h"
 
 #include <atomic>

@@ -1,3 +1,6 @@
+// Matching a row: types must be equal, the qualifiers those of the row, less the ones that the row takes as
+// modes. Rounding, .ftz and .sat then choose among a row's handlers or become flags (apply_modes).
+// pick_arithmetic() asks the families one after the other.
 #include "vgpu/handlers/select.h"
 
 #include "vgpu/decoder.h"

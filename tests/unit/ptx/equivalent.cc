@@ -1,3 +1,4 @@
+// Field by field, so that a new field of module.h is compared only once it is named here.
 #include "equivalent.h"
 
 namespace lemma::ptx {

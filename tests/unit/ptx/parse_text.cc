@@ -1,3 +1,5 @@
+// parse_well() also prints what it has parsed and parses that again: every test of the parser is one of the
+// printer.
 #include "parse_text.h"
 
 #include "equivalent.h"

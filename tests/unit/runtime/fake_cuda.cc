@@ -1,3 +1,5 @@
+// Built as a libcuda.so.1 of its own, with the driver's symbols as functions of C; a test reads its state
+// through fake_cuda_state(). After a fault calls fail until the context is reset, as with the real driver.
 #include "fake_cuda.h"
 
 #include "runtime/cuda_driver.h"

@@ -1,3 +1,4 @@
+// Budgets and shares of them: limits, words, moves, threads that take at once.
 #include "support/memory_budget.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Escaping of what could move a terminal's cursor or turn its text around, and that it is done once.
 #include "support/printable.h"
 
 #include "support/diagnostic.h"

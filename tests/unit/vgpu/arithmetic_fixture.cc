@@ -1,3 +1,7 @@
+// A Rig is a decoded instruction and a frame made by hand. For each level of the host check2() runs warps of
+// random and special operands through it; every fourth warp has lanes switched off, every eighth runs once
+// more with source and destination in one register. Operands are those where arithmetic goes wrong: near one,
+// near the least normal number, subnormal, special.
 #include "arithmetic_fixture.h"
 
 #include "isa/form.h"

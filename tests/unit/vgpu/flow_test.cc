@@ -1,3 +1,4 @@
+// The order of blocks, on kernels of a few labels: bodies that stand far away, loops, unreachable code.
 #include "vgpu/flow.h"
 
 #include "ptx/parser.h"

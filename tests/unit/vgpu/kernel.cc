@@ -1,3 +1,6 @@
+// Parse and load without the verifier: tests may run what it would refuse. A text without .version gets a
+// header for sm_90a. Results come as text (fault_text, uninitialized_text), so that a test compares whole
+// messages.
 #include "kernel.h"
 
 #include "isa/target.h"

@@ -1,3 +1,5 @@
+// The frame around a body: declares registers %p, %r, %rd and %f, loads both pointers into %out and %in and
+// the thread's index into %t.
 #include "run_ptx.h"
 
 #include "kernel.h"
