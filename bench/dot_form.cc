@@ -1,4 +1,6 @@
-// See dot_form.h.
+// Operands of a form - random finite numbers, scales near one, sparse columns that are legal - and the loop
+// around dot(). A row by vectors is compared with the host's peak, and fails if its products left the vector
+// path; one by the scalar code stands alone.
 #include "dot_form.h"
 
 #include "host_peak.h"

@@ -1,4 +1,5 @@
-// See machine.h.
+// The rows of machines.def as a table, oldest first, and look-ups in it by number. modelled_machines() is the
+// table from the first row on that has an arithmetic: no later one may lack it.
 #include "isa/machine.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// See target.h.
+// Words to targets and back, and the rule of membership (contains): "sm_90" is sm_90 and up, "sm_90a" that
+// alone, "sm_100f" its family, which is all machines of one major number, from there up. runs_on() is the
+// same rule the other way round: which machine takes a module.
 #include "isa/target.h"
 
 #include "isa/machine.h"

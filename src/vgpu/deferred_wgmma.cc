@@ -1,4 +1,6 @@
-// See deferred_wgmma.h.
+// One pass over each basic block. `line_` numbers stretches in which nothing touches an accumulator; an
+// operation is deferred if its stretch reaches an unguarded commit_group. Whatever breaks a stretch - a use,
+// a call, the block's end - is a new number, so that no table need be cleared.
 #include "vgpu/deferred_wgmma.h"
 
 namespace lemma::vgpu {

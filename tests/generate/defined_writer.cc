@@ -1,4 +1,7 @@
-// See defined_writer.h.
+// block() draws kinds of statements; each has a function below that writes its lines and keeps to what is
+// defined: no float whose NaN the ISA leaves open unless it is made canonical, no sum that the assembler may
+// contract, no guarded instruction that must not be, shared memory only where barriers order it. What is
+// exact comes from golden::exact_spellings().
 #include "generate/defined_writer.h"
 
 #include "golden/scalar.h"

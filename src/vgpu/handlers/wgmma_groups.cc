@@ -1,4 +1,7 @@
-// See wgmma_groups.h.
+// Three instructions, and what they share: meet(), where the four warps wait for each other, and
+// complete_operations(), which executes operations in order and hands a warp its accumulators. In the late
+// mode an operation writes to a copy of the registers, a WgmmaView, made at the fence: registers that a
+// program reads too early then hold what they held, or poison, and not by luck the result.
 #include "vgpu/handlers/wgmma_groups.h"
 
 #include "isa/catalogue.h"

@@ -1,4 +1,7 @@
-// See wgmma_matrices.h.
+// From descriptor to tile: visit_chunks() goes over the chunks of 16 bytes in the order of rows, for each
+// swizzle compiled by itself; copy_chunks() collects them, rows_of_chunks() puts K along the rows. What of B
+// was last at a place is kept a host thread (`seen_at`), in the form that dot() takes, and used again if
+// every chunk is still the same.
 #include "vgpu/handlers/wgmma_matrices.h"
 
 #include <cstring>
