@@ -30,6 +30,8 @@ def main():
     lemma = options.lemma.resolve()
     passed = failed = 0
     for readme in sorted(options.folder.rglob("README.md")):
+        if not COMMAND.search(readme.read_text()):
+            continue
         with tempfile.TemporaryDirectory() as scratch:
             copy = pathlib.Path(scratch) / readme.parent.name
             shutil.copytree(readme.parent.parent, scratch, dirs_exist_ok=True)  # it may name ../OTHER/file
