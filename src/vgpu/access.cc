@@ -19,27 +19,26 @@ namespace lemma::vgpu {
 
 using isa::StateSpace;
 
-// One lane's access, its address already within its state space.
-struct Exec::Request {
+// One lane's access that may not be, its address already within its state space.
+struct Exec::Wrong {
   const DecodedInst& in;
   StateSpace space;
-  uint64_t address; // within `space`; shared: within the memory of `owner`
-  Cta* owner;       // shared: whose memory
+  uint64_t address; // within `space`
   uint64_t written; // as the program gave it
   uint32_t bytes;
-  Access kind;
+  AccessKind kind;
   int lane;
 };
 
 namespace {
 
-struct Place {
+struct Resolved {
   StateSpace space;
   uint64_t address;
 };
 
 // The state space that an address lies in, and the address there. What no window holds is global.
-Place resolve(StateSpace space, uint64_t address) {
+Resolved resolve(StateSpace space, uint64_t address) {
   switch (space) {
   case StateSpace::generic:
     if (address - kSharedWindow < kSharedWindowBytes)
@@ -56,27 +55,23 @@ Place resolve(StateSpace space, uint64_t address) {
 
 constexpr size_t kReportedUninitialized = 10; // instructions told in full; the others are only counted
 
-bool writes(Access kind) {
-  return kind == Access::write || kind == Access::atomic;
-}
-
 // Are unwritten bytes among those that it accesses to be reported?
-bool uses(Access kind) {
-  return kind == Access::read || kind == Access::atomic;
+bool uses(AccessKind kind) {
+  return kind == AccessKind::read || kind == AccessKind::atomic;
 }
 
 bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end) {
   return address >= begin && address <= end && bytes <= end - address;
 }
 
-const char* verb(Access kind) {
+const char* verb(AccessKind kind) {
   switch (kind) {
-  case Access::read:
-  case Access::copy:
+  case AccessKind::read:
+  case AccessKind::copy:
     return "read";
-  case Access::write:
+  case AccessKind::write:
     return "write";
-  case Access::atomic:
+  case AccessKind::atomic:
     return "atomic access";
   }
   return "access";
@@ -89,7 +84,7 @@ std::string_view space_name(StateSpace space) {
 }
 
 // "write of 16 bytes at global address 0x1f0000000440"
-std::string describe(Access kind, uint64_t bytes, StateSpace space, uint64_t address) {
+std::string describe(AccessKind kind, uint64_t bytes, StateSpace space, uint64_t address) {
   return fmt::format("{} of {} byte{} at {} address {:#x}", verb(kind), bytes, bytes == 1 ? "" : "s",
                      space_name(space), address);
 }
@@ -198,39 +193,23 @@ uint64_t Exec::local_limit() const {
   return std::min<uint64_t>(capacity, warp->splits[split].stack.back().local_end());
 }
 
-std::byte* Exec::access_global(const Request& r) {
-  Allocation* allocation = find_allocation(r.address, r.bytes);
-  if (!allocation) {
+void Exec::fault_global(const Wrong& r) {
+  const Allocation* allocation = find_allocation(r.address, r.bytes);
+  if (!allocation)
     fault_at(r.in, FaultKind::out_of_bounds,
              fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::global, r.written),
                          relation(*launch->memory, r.address, r.bytes)),
              r.lane, r.written);
-    return nullptr;
-  }
-  if (r.space == StateSpace::const_ && !allocation->read_only) {
+  else if (r.space == StateSpace::const_ && !allocation->read_only)
     fault_at(r.in, FaultKind::wrong_space,
              fmt::format("{} is not in .const: it lies in {}", describe(r.kind, r.bytes, r.space, r.written),
                          describe(*allocation)),
              r.lane, r.written);
-    return nullptr;
-  }
-  if (writes(r.kind) && allocation->read_only) {
+  else
     fault_at(r.in, FaultKind::read_only,
              fmt::format("{} is in read-only memory: {}",
                          describe(r.kind, r.bytes, StateSpace::global, r.written), describe(*allocation)),
              r.lane, r.written);
-    return nullptr;
-  }
-  const uint64_t offset = r.address - allocation->base;
-  if (allocation->init) {
-    if (uses(r.kind) && !allocation->init->all_set(offset, r.bytes))
-      uninitialized(r.in, r.lane,
-                    name_unwritten(StateSpace::global,
-                                   allocation->base + allocation->init->first_unset(offset, r.bytes)));
-    if (writes(r.kind))
-      allocation->init->set(offset, r.bytes);
-  }
-  return allocation->host + offset;
 }
 
 // The CTA whose memory a shared address names, or null. `.shared::cta` may leave the rank out.
@@ -245,7 +224,7 @@ Cta* Exec::shared_owner(StateSpace space, uint64_t address) const {
 }
 
 // A shared address that names no CTA of which this one may access the memory.
-std::byte* Exec::fault_no_owner(const Request& r) {
+void Exec::fault_no_owner(const Wrong& r) {
   const uint64_t rank = r.address >> kSharedRankShift;
   const std::string what = describe(r.kind, r.bytes, r.space, r.written);
   if (rank >= cta->cluster->ctas.size()) {
@@ -272,233 +251,229 @@ std::byte* Exec::fault_no_owner(const Request& r) {
         {"fix: let every CTA wait at a barrier.cluster after the last access to its shared memory, and "
          "exit then"});
   }
-  return nullptr;
 }
 
-std::byte* Exec::access_shared(const Request& r) {
-  std::vector<std::byte>& shared = r.owner->shared;
-  if (!within(r.address, r.bytes, kSharedReservedBytes, shared.size())) {
-    fault_at(
-        r.in, FaultKind::out_of_bounds,
-        fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, r.space, r.written),
-                    relation(r.address, r.bytes, kSharedReservedBytes, shared.size(),
-                             r.owner == cta ? "the CTA's shared memory"
-                                            : fmt::format("CTA rank {}'s shared memory", r.owner->rank))),
-        r.lane, r.written);
-    return nullptr;
+void Exec::fault_shared(const Wrong& r) {
+  const Cta* owner = shared_owner(r.space, r.address);
+  if (!owner) {
+    fault_no_owner(r);
+    return;
   }
-  uint8_t* written = r.owner->shared_written.data() + r.address;
-  if (uses(r.kind)) {
-    if (const void* hole = std::memchr(written, 0, r.bytes))
-      uninitialized(r.in, r.lane,
-                    name_unwritten(StateSpace::shared_cluster,
-                                   (uint64_t{r.owner->rank} << kSharedRankShift) + r.address +
-                                       static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written)));
-  }
-  if (writes(r.kind)) {
-    std::memset(written, 1, r.bytes);
-    if (!r.owner->unpublished.empty())
-      std::memset(r.owner->unpublished.data() + r.address, unpublished_mark(*r.owner), r.bytes);
-  }
-  return shared.data() + r.address;
+  fault_at(
+      r.in, FaultKind::out_of_bounds,
+      fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, r.space, r.written),
+                  relation(r.address & kSharedOffsetMask, r.bytes, kSharedReservedBytes, owner->shared.size(),
+                           owner == cta ? "the CTA's shared memory"
+                                        : fmt::format("CTA rank {}'s shared memory", owner->rank))),
+      r.lane, r.written);
 }
 
-std::byte* Exec::access_local(const Request& r) {
-  const uint64_t limit = local_limit();
-  if (!within(r.address, r.bytes, 0, limit)) {
-    fault_at(r.in, FaultKind::out_of_bounds,
-             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::local, r.address),
-                         relation(r.address, r.bytes, 0, limit, "the lane's local memory")),
-             r.lane, r.written);
-    return nullptr;
-  }
-  std::byte* host = warp->local.data() + static_cast<uint64_t>(r.lane) * warp->local_capacity + r.address;
-  LaneMask* written = warp->local_written.data() + r.address;
-  const LaneMask lane = LaneMask{1} << r.lane;
-  if (writes(r.kind)) {
-    for (uint32_t i = 0; i < r.bytes; ++i)
-      written[i] |= lane;
-    return host;
-  }
-  // What was never written gets its value when it is first looked at.
-  bool reported = !uses(r.kind);
-  for (uint32_t i = 0; i < r.bytes; ++i) {
-    if (written[i] & lane)
-      continue;
-    host[i] = poison_byte(poison_key(warp->poison_key, Poisoned::local, static_cast<uint64_t>(r.lane)),
-                          r.address + i);
-    if (!std::exchange(reported, true))
-      uninitialized(r.in, r.lane, name_unwritten(StateSpace::local, r.address + i));
-  }
-  return host;
-}
-
-std::byte* Exec::access_param(const Request& r) {
-  std::vector<std::byte>& params = launch->config.params;
-  if (writes(r.kind)) {
+// Past the end of a space that is one block.
+void Exec::fault_outside(const Wrong& r) {
+  const StateSpace named = r.space == StateSpace::reg ? StateSpace::param : r.space;
+  if (r.space == StateSpace::param && writes(r.kind)) {
     fault_at(r.in, FaultKind::read_only,
              fmt::format("{} is in read-only memory: the kernel's parameters",
-                         describe(r.kind, r.bytes, StateSpace::param, r.address)),
+                         describe(r.kind, r.bytes, named, r.address)),
              r.lane, r.written);
-    return nullptr;
+    return;
   }
-  if (!within(r.address, r.bytes, 0, params.size())) {
-    fault_at(r.in, FaultKind::out_of_bounds,
-             fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::param, r.address),
-                         relation(r.address, r.bytes, 0, params.size(), "the kernel's parameters")),
-             r.lane, r.written);
-    return nullptr;
-  }
-  return params.data() + r.address;
+  const uint64_t end = r.space == StateSpace::local   ? local_limit()
+                       : r.space == StateSpace::param ? launch->config.params.size()
+                                                      : code->param_bytes;
+  const char* what = r.space == StateSpace::local   ? "the lane's local memory"
+                     : r.space == StateSpace::param ? "the kernel's parameters"
+                                                    : "the function's .param variables";
+  fault_at(r.in, FaultKind::out_of_bounds,
+           fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, named, r.address),
+                       relation(r.address, r.bytes, 0, end, what)),
+           r.lane, r.written);
 }
 
-std::byte* Exec::access_param_area(const Request& r) {
-  if (!within(r.address, r.bytes, 0, code->param_bytes)) {
-    fault_at(
-        r.in, FaultKind::out_of_bounds,
-        fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::param, r.address),
-                    relation(r.address, r.bytes, 0, code->param_bytes, "the function's .param variables")),
-        r.lane, r.written);
-    return nullptr;
+Access Exec::find(const DecodedInst& in, StateSpace space, uint64_t address, uint64_t bytes,
+                  AccessKind kind) {
+  const Resolved place = resolve(space, address);
+  Access a;
+  if (bytes == 0)
+    return a;
+  a.instruction = &in;
+  a.kind = kind;
+  a.order = in.order;
+  a.lanes = active;
+  a.bytes = bytes;
+  a.space = place.space;
+  a.offset = place.address;
+  switch (place.space) {
+  case StateSpace::shared:
+  case StateSpace::shared_cluster: {
+    Cta* owner = shared_owner(place.space, place.address);
+    a.space = StateSpace::shared;
+    a.offset = place.address & kSharedOffsetMask;
+    if (!owner || !within(a.offset, bytes, kSharedReservedBytes, owner->shared.size()))
+      return a;
+    a.cta = owner;
+    a.written = owner->shared_written.data() + a.offset;
+    if (!owner->unpublished.empty()) {
+      a.unpublished = owner->unpublished.data() + a.offset;
+      a.unpublished_mark = unpublished_mark(*owner);
+    }
+    a.host = owner->shared.data() + a.offset;
+    return a;
   }
-  return bases[0] + code->param_area_offset + static_cast<uint64_t>(r.lane) * code->param_bytes + r.address;
+  case StateSpace::local:
+    if (!within(place.address, bytes, 0, local_limit()))
+      return a;
+    a.host = warp->local.data() + place.address;
+    a.lane_stride = warp->local_capacity;
+    a.lanes_written = warp->local_written.data() + place.address;
+    return a;
+  case StateSpace::param:
+    if (writes(kind) || !within(place.address, bytes, 0, launch->config.params.size()))
+      return a;
+    a.host = launch->config.params.data() + place.address;
+    return a;
+  case StateSpace::reg:
+    if (!within(place.address, bytes, 0, code->param_bytes))
+      return a;
+    a.host = bases[0] + code->param_area_offset + place.address;
+    a.lane_stride = code->param_bytes;
+    return a;
+  default: {
+    Allocation* allocation = find_allocation(place.address, bytes);
+    // .const may be read through its generic address too.
+    if (!allocation || (allocation->read_only ? writes(kind) : place.space == StateSpace::const_))
+      return a;
+    a.space = allocation->read_only ? StateSpace::const_ : StateSpace::global;
+    a.allocation = allocation;
+    a.init = allocation->init.get();
+    a.offset = place.address - allocation->base;
+    a.host = allocation->host + a.offset;
+    return a;
+  }
+  }
 }
 
-std::byte* Exec::access(const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes,
-                        uint32_t align, Access kind, int lane) {
-  const Place place = resolve(space, address);
-  Request r{in, place.space, place.address, nullptr, address, bytes, kind, lane};
+Access Exec::check(const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes, uint32_t align,
+                   AccessKind kind, int lane) {
   if (address & (align - 1)) {
     fault_at(in, FaultKind::misaligned,
              fmt::format("{} is misaligned: the address is not a multiple of {}",
                          describe(kind, bytes, space, address), align),
              lane, address);
-    return nullptr;
+    return {};
   }
+  Access a = find(in, space, address, bytes, kind);
   // Atomic accesses are to memory that threads share.
-  if (kind == Access::atomic && place.space == StateSpace::local) {
+  if (kind == AccessKind::atomic && a.space == StateSpace::local) {
     fault_at(in, FaultKind::wrong_space,
-             fmt::format("{} needs global or shared memory", describe(kind, bytes, place.space, address)),
-             lane, address);
-    return nullptr;
+             fmt::format("{} needs global or shared memory", describe(kind, bytes, a.space, address)), lane,
+             address);
+    return {};
   }
-  if (kind == Access::write && place.space != StateSpace::reg)
-    effect();
+  if (a) {
+    a.lanes = LaneMask{1} << lane;
+    a.host += static_cast<uint64_t>(lane) * std::exchange(a.lane_stride, 0);
+    return a;
+  }
+  const Resolved place = resolve(space, address);
+  const Wrong wrong{in, place.space, place.address, address, bytes, kind, lane};
   switch (place.space) {
   case StateSpace::shared:
   case StateSpace::shared_cluster:
-    r.owner = shared_owner(place.space, place.address);
-    if (!r.owner)
-      return fault_no_owner(r);
-    r.address &= kSharedOffsetMask;
-    return access_shared(r);
+    fault_shared(wrong);
+    break;
   case StateSpace::local:
-    return access_local(r);
   case StateSpace::param:
-    return access_param(r);
   case StateSpace::reg:
-    return access_param_area(r);
+    fault_outside(wrong);
+    break;
   default:
-    return access_global(r);
+    fault_global(wrong);
   }
+  return a;
 }
 
-MemoryRange Exec::access_range(StateSpace space, uint64_t address, uint64_t bytes, Access kind) {
-  const Place place = resolve(space, address);
-  MemoryRange range;
-  if (bytes == 0)
-    return range;
-  switch (place.space) {
-  case StateSpace::shared:
-  case StateSpace::shared_cluster: {
-    Cta* owner = shared_owner(place.space, place.address);
-    const uint64_t offset = place.address & kSharedOffsetMask;
-    if (!owner || !within(offset, bytes, kSharedReservedBytes, owner->shared.size()))
-      return range;
-    range.written = owner->shared_written.data() + offset;
-    if (!owner->unpublished.empty()) {
-      range.unpublished = owner->unpublished.data() + offset;
-      range.unpublished_mark = unpublished_mark(*owner);
-    }
-    range.host = owner->shared.data() + offset;
-    return range;
-  }
-  case StateSpace::local:
-    if (!within(place.address, bytes, 0, local_limit()))
-      return range;
-    range.host = warp->local.data() + place.address;
-    range.lane_stride = warp->local_capacity;
-    range.lanes_written = warp->local_written.data() + place.address;
-    return range;
-  case StateSpace::param:
-    if (writes(kind) || !within(place.address, bytes, 0, launch->config.params.size()))
-      return range;
-    range.host = launch->config.params.data() + place.address;
-    return range;
-  case StateSpace::reg:
-    if (!within(place.address, bytes, 0, code->param_bytes))
-      return range;
-    range.host = bases[0] + code->param_area_offset + place.address;
-    range.lane_stride = code->param_bytes;
-    return range;
-  default: {
-    Allocation* allocation = find_allocation(place.address, bytes);
-    // .const may be read through its generic address too.
-    if (!allocation || (allocation->read_only ? writes(kind) : place.space == StateSpace::const_))
-      return range;
-    const uint64_t offset = place.address - allocation->base;
-    range.init = allocation->init.get();
-    range.init_offset = offset;
-    range.host = allocation->host + offset;
-    return range;
-  }
-  }
+Access Exec::access(const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes, uint32_t align,
+                    AccessKind kind, int lane) {
+  const Access a = check(in, space, address, bytes, align, kind, lane);
+  if (!a)
+    return a;
+  if (kind == AccessKind::write && a.space != StateSpace::reg)
+    effect();
+  if (!a.is_tracked())
+    return a;
+  if (!writes(kind) && a.lanes_written)
+    fill_unwritten(a, lane);
+  if (uses(kind))
+    report_unwritten(a, lane);
+  if (writes(kind) && a.lanes_written)
+    for (uint32_t i = 0; i < bytes; ++i)
+      a.lanes_written[i] |= a.lanes;
+  else if (writes(kind))
+    a.mark_written(0, bytes);
+  return a;
 }
 
-uint32_t Exec::unwritten(StateSpace space, uint64_t address, uint32_t bytes, int lane) {
-  const MemoryRange range = access_range(space, address, bytes, Access::copy);
-  if (range.init)
-    return range.init->unset_among(range.init_offset, bytes);
-  uint32_t unwritten = 0;
-  for (uint32_t i = 0; i < bytes; ++i) {
-    const bool written = range.written         ? range.written[i] != 0
-                         : range.lanes_written ? (range.lanes_written[i] >> lane & 1) != 0
-                                               : true;
-    unwritten |= static_cast<uint32_t>(!written) << i;
-  }
-  return unwritten;
+// What was never written of local memory gets its value when it is first looked at.
+void Exec::fill_unwritten(const Access& a, int lane) const {
+  const uint64_t key = poison_key(warp->poison_key, Poisoned::local, static_cast<uint64_t>(lane));
+  for (uint64_t i = 0; i < a.bytes; ++i)
+    if (!(a.lanes_written[i] & a.lanes))
+      a.host[i] = poison_byte(key, a.offset + i);
 }
 
-bool Exec::set_unwritten(StateSpace space, uint64_t address, uint32_t bytes, int lane) {
-  const MemoryRange range = access_range(space, address, kWarpSize - std::countl_zero(bytes), Access::write);
-  if (range.init)
-    range.init->unset(range.init_offset, bytes);
-  for_lanes(bytes, [&](int i) {
-    if (range.written)
-      range.written[i] = 0;
-    else if (range.lanes_written)
-      range.lanes_written[i] &= ~(LaneMask{1} << lane);
+void Exec::report_unwritten(const Access& a, int lane) {
+  if (const uint64_t first = a.first_unwritten(lane); first < a.bytes)
+    uninitialized(*a.instruction, lane, name_of(a.at(first), cta));
+}
+
+// --- what was written
+
+uint64_t Access::first_unwritten(int lane) const {
+  if (written) {
+    const void* hole = std::memchr(written, 0, bytes);
+    return hole ? static_cast<uint64_t>(static_cast<const uint8_t*>(hole) - written) : bytes;
+  }
+  if (init)
+    return init->first_unset(offset, bytes) - offset;
+  uint64_t i = 0;
+  while (lanes_written && i < bytes && (lanes_written[i] >> lane & 1))
+    ++i;
+  return lanes_written ? i : bytes;
+}
+
+uint32_t Access::unwritten(int lane) const {
+  if (init)
+    return init->unset_among(offset, static_cast<uint32_t>(bytes));
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < bytes && (written || lanes_written); ++i) {
+    const bool was = written ? written[i] != 0 : (lanes_written[i] >> lane & 1) != 0;
+    mask |= static_cast<uint32_t>(!was) << i;
+  }
+  return mask;
+}
+
+bool Access::set_unwritten(uint32_t mask, int lane) const {
+  if (init)
+    init->unset(offset, mask);
+  for_lanes(mask, [&](int i) {
+    if (written)
+      written[i] = 0;
+    else if (lanes_written)
+      lanes_written[i] &= ~(LaneMask{1} << lane);
   });
-  return range.is_tracked() || range.lanes_written;
+  return is_tracked();
 }
 
-std::string Exec::name_unwritten(StateSpace space, uint64_t address) {
-  const Place place = resolve(space, address);
+std::string name_of(const MemoryPlace& place, const Cta* reader) {
   switch (place.space) {
   case StateSpace::shared:
-  case StateSpace::shared_cluster: {
-    const uint64_t rank = place.address >> kSharedRankShift;
-    return fmt::format(
-        "shared memory at {:#x}{}", place.address & kSharedOffsetMask,
-        place.space == StateSpace::shared || rank == cta->rank ? "" : fmt::format(" of CTA rank {}", rank));
-  }
+    return fmt::format("shared memory at {:#x}{}", place.offset,
+                       place.cta == reader ? "" : fmt::format(" of CTA rank {}", place.cta->rank));
   case StateSpace::local:
-    return fmt::format("local memory at {:#x}", place.address);
-  default: {
-    const Allocation* allocation = launch->memory->find(place.address);
-    return allocation ? fmt::format("'{}' at byte {}", allocation->name, place.address - allocation->base)
-                      : fmt::format("global memory at {:#x}", place.address);
-  }
+    return fmt::format("local memory at {:#x}", place.offset);
+  default:
+    return fmt::format("'{}' at byte {}", place.allocation->name, place.offset);
   }
 }
 

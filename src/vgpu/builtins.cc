@@ -54,11 +54,11 @@ void store_result(const Exec& x, int lane, std::span<const uint32_t> results, T 
 std::optional<std::string> read_string(Exec& x, const DecodedInst& in, uint64_t address, int lane) {
   std::string text;
   for (;; ++address) {
-    const std::byte* p = x.access(in, StateSpace::generic, address, 1, 1, Access::read, lane);
+    const Access p = x.access(in, StateSpace::generic, address, 1, 1, AccessKind::read, lane);
     if (!p)
       return std::nullopt;
     const char c =
-        static_cast<char>(__atomic_load_n(reinterpret_cast<const unsigned char*>(p), __ATOMIC_RELAXED));
+        static_cast<char>(__atomic_load_n(reinterpret_cast<const unsigned char*>(p.host), __ATOMIC_RELAXED));
     if (c == '\0' || text.size() == kMaxPrintfBytes)
       return text;
     text += c;
@@ -71,12 +71,12 @@ public:
       : x_(x), in_(in), base_(base), lane_(lane) {}
 
   std::optional<uint64_t> read(uint64_t offset, int bytes) override {
-    const std::byte* p = x_.access(in_, StateSpace::generic, base_ + offset, static_cast<uint32_t>(bytes),
-                                   static_cast<uint32_t>(bytes), Access::read, lane_);
+    const Access p = x_.access(in_, StateSpace::generic, base_ + offset, static_cast<uint32_t>(bytes),
+                               static_cast<uint32_t>(bytes), AccessKind::read, lane_);
     if (!p)
       return std::nullopt;
     uint64_t value = 0;
-    std::memcpy(&value, p, static_cast<size_t>(bytes));
+    std::memcpy(&value, p.host, static_cast<size_t>(bytes));
     return value;
   }
   std::optional<std::string> read_string(uint64_t address) override {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "ptx/module.h"
+#include "vgpu/memory_order.h"
 #include "vgpu/report.h"
 
 #include <cstddef>
@@ -79,7 +80,8 @@ struct DecodedInst {
   int64_t imm = 0;             // handler's own: address offset, immediate control operand
   const void* extra = nullptr; // handler's own data, owned by the Code
   uint32_t source =
-      ptx::kNone; // index in ptx::Function::instructions; kNone: made by the decoder, not counted
+      ptx::kNone;    // index in ptx::Function::instructions; kNone: made by the decoder, not counted
+  MemoryOrder order; // of its memory operation
 };
 
 struct FrameRange {

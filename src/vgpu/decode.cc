@@ -234,6 +234,7 @@ private:
     const ptx::Instruction& instruction = function_.instructions[index];
     DecodedInst in;
     in.source = index;
+    in.order = order_of(instruction);
     if (instruction.guard.reg != ptx::kNone) {
       in.guarded = true;
       in.guard_negated = instruction.guard.negated;

@@ -6,6 +6,7 @@
 // Tests: tests/unit/vgpu/.
 #pragma once
 
+#include "vgpu/access.h"
 #include "vgpu/launch.h"
 
 #include <array>
@@ -16,69 +17,6 @@
 #include <utility>
 
 namespace lemma::vgpu {
-
-// copy: a read whose caller looks after bytes that were never written (Exec::unwritten).
-enum class Access : uint8_t { read, copy, write, atomic };
-
-// Memory that all lanes of an instruction access, its bounds checked once: where the lowest address lies on
-// the host. Lane l's byte at address a is host + l * lane_stride + (a - lowest). Offsets below are from the
-// lowest address.
-struct MemoryRange {
-  std::byte* host = nullptr; // null: one check cannot answer for the whole range
-  uint64_t lane_stride = 0;  // spaces that each lane has its own of: distance between the lanes' memories
-  // Where it is known which bytes were ever written:
-  uint8_t* written = nullptr;        // shared memory: beside `host`
-  uint8_t* unpublished = nullptr;    // shared memory, AsyncMode::late: beside `host`, see Cta
-  uint8_t unpublished_mark = 0;      // what a store sets there
-  LaneMask* lanes_written = nullptr; // local memory: of the lowest address, see Warp::local_written
-  InitMap* init = nullptr;           // global memory: `host` is byte `init_offset`
-  uint64_t init_offset = 0;
-
-  bool is_tracked() const { return written || init; } // local memory apart
-  bool was_written(uint64_t offset, uint64_t bytes) const {
-    if (written) {
-      bool all = true;
-      for_flags(offset, bytes, [&]<class Word>(Word ones, const uint8_t* flags) {
-        Word value;
-        std::memcpy(&value, flags, sizeof value);
-        all &= value == ones;
-      });
-      return all;
-    }
-    return !init || init->all_set(init_offset + offset, bytes);
-  }
-  void mark_written(uint64_t offset, uint64_t bytes) const {
-    if (written)
-      for_flags(offset, bytes, [](auto ones, uint8_t* flags) { std::memcpy(flags, &ones, sizeof ones); });
-    if (unpublished)
-      std::memset(unpublished + offset, unpublished_mark, bytes);
-    if (init)
-      init->set(init_offset + offset, bytes);
-  }
-
-private:
-  // Calls f(word of ones, flags) for the words of flags that cover the bytes: a call of memset for each
-  // lane's four bytes would cost more than everything else.
-  template <class F>
-  void for_flags(uint64_t offset, uint64_t bytes, F&& f) const {
-    uint8_t* flags = written + offset;
-    for (; bytes >= 8; flags += 8, bytes -= 8)
-      f(uint64_t{0x0101010101010101}, flags);
-    if (bytes & 4)
-      f(uint32_t{0x01010101}, std::exchange(flags, flags + 4));
-    if (bytes & 2)
-      f(uint16_t{0x0101}, std::exchange(flags, flags + 2));
-    if (bytes & 1)
-      f(uint8_t{0x01}, flags);
-  }
-};
-
-// Bytes from the lowest address to the end of an access at the highest. 0: there are not so many addresses
-// (one lane's is 0, another's the last), so that no range holds them.
-inline uint64_t span_of(uint64_t lowest, uint64_t highest, uint64_t bytes) {
-  const uint64_t distance = highest - lowest;
-  return distance <= UINT64_MAX - bytes ? distance + bytes : 0;
-}
 
 class Exec {
 public:
@@ -133,29 +71,26 @@ public:
   }
 
   // --- memory ---
-  // The host bytes behind [address, address + bytes) for one lane, or null after a fault was recorded (the
-  // handler then returns Step::stopped). Checks bounds, that address is a multiple of `align`, write
-  // permission; for reads, counts a read of what was never written; for writes, marks it written and notes an
-  // effect. `generic` addresses are resolved by window; `shared_cluster` addresses name a CTA of the cluster
-  // and an offset in its shared memory, `shared` ones this CTA (or none: then too it is this one); `local`
-  // are offsets in the lane's local memory, `param` offsets in the kernel's parameters, `reg`
-  // offsets in the lane's part of the frame's .param area (a store there is no effect), `const_` and `global`
-  // are device addresses.
-  std::byte* access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
-                    uint32_t align, Access kind, int lane);
-  // The same for [address, address + bytes) in every lane at once, for the fast paths of ld and st. Where the
-  // answer is not simply yes (out of bounds, read-only, no bytes) `host` is null and nothing was recorded:
-  // the caller goes lane by lane through access(). Alignment, what was written before or is now, and effects
-  // are the caller's. Several addresses have a range by span_of().
-  MemoryRange access_range(isa::StateSpace space, uint64_t address, uint64_t bytes, Access kind);
-  // Bytes that access() has accepted, at most 32: bit i: byte i was never written. None where it is not
-  // known.
-  uint32_t unwritten(isa::StateSpace space, uint64_t address, uint32_t bytes, int lane);
-  // Makes them so again where their bit is set: what stands there now was copied from such bytes. False where
-  // it is not known what was written.
-  bool set_unwritten(isa::StateSpace space, uint64_t address, uint32_t bytes, int lane);
-  // "shared memory at 0x440", for a byte.
-  std::string name_unwritten(isa::StateSpace space, uint64_t address);
+  // `generic` addresses are resolved by window; `shared_cluster` addresses name a CTA of the cluster and an
+  // offset in its shared memory, `shared` ones this CTA (or none: then too it is this one); `local` are
+  // offsets in the lane's local memory, `param` offsets in the kernel's parameters, `reg` offsets in the
+  // lane's part of the frame's .param area, `const_` and `global` are device addresses.
+  //
+  // One lane's access to [address, address + bytes), bytes not 0. Checks bounds, that the address is a
+  // multiple of `align`, write permission; for reads, counts a read of what was never written; for writes,
+  // marks it written and notes an effect (none of a store to the .param area). Null after a fault: the
+  // handler then returns Step::stopped.
+  Access access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
+                uint32_t align, AccessKind kind, int lane);
+  // The same checks alone.
+  Access check(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes, uint32_t align,
+               AccessKind kind, int lane);
+  // [address, address + bytes) in every active lane at once. Where the answer is not simply yes (out of
+  // bounds, read-only, no bytes) it is null and nothing was recorded: the caller goes lane by lane through
+  // access(). Alignment, what was written before or is now, and effects are the caller's. Several addresses
+  // have a range by span_of().
+  Access find(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
+              AccessKind kind);
   // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
   // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
   // `address & kSharedOffsetMask`.
@@ -188,6 +123,8 @@ public:
   Step fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
                 std::vector<std::string> notes = {});
   void uninitialized(const DecodedInst& in, int lane, std::string what);
+  // The first byte of the lane's access that was never written, if there is one.
+  void report_unwritten(const Access& access, int lane);
   // Counts a read of the instruction's source `index` in those of the lanes that have never written it.
   void check_written(const DecodedInst& in, int index, LaneMask lanes) {
     const uint32_t reg = src_slot(in, index).reg;
@@ -207,16 +144,15 @@ public:
 private:
   template <class Satisfied>
   bool gather(const DecodedInst& in, Satisfied satisfied);
-  struct Request; // of access()
-  std::byte* access_global(const Request& r);
-  std::byte* access_shared(const Request& r);
-  std::byte* fault_no_owner(const Request& r);
+  void fill_unwritten(const Access& access, int lane) const;
+  struct Wrong; // what check() has refused
+  void fault_global(const Wrong& wrong);
+  void fault_shared(const Wrong& wrong);
+  void fault_no_owner(const Wrong& wrong);
+  void fault_outside(const Wrong& wrong);
   uint8_t unpublished_mark(const Cta& owner) const {
     return &owner == cta ? Cta::kByOwnThread : Cta::kByOtherCta;
   }
-  std::byte* access_local(const Request& r);
-  std::byte* access_param(const Request& r);
-  std::byte* access_param_area(const Request& r);
   Allocation* find_allocation(uint64_t address, uint64_t bytes);
   uint64_t local_limit() const;
   // The allocation that the instruction at a pc used last; instructions rarely change theirs.

@@ -9,6 +9,7 @@
 // Who runs when is decided in scheduler.cc and warp.cc; this file only says what there is.
 #pragma once
 
+#include "vgpu/access.h"
 #include "vgpu/async.h"
 #include "vgpu/code.h"
 #include "vgpu/memory.h"
@@ -37,7 +38,7 @@ struct Frame {
     LaneMask lanes = 0;
     LaneMask whole = 0;                               // ... whose load found nothing that was written
     std::array<uint16_t, kWarpSize> bytes{};          // of the register: bit i: byte i was never written
-    std::array<uint64_t, kWarpSize> address{};        // that was loaded from
+    std::array<MemoryPlace, kWarpSize> from{};        // that was loaded
     std::array<const DecodedInst*, kWarpSize> load{}; // the instruction that did
   };
 

@@ -25,29 +25,15 @@ uint64_t lane_address(const Exec& x, const DecodedInst& in, int index, int64_t o
   return x.src_slot(in, index).bytes == 4 ? static_cast<uint32_t>(address) : address;
 }
 
-MbarrierPlace shared_place(const Exec& x, const std::byte* host) {
-  for (const auto& cta : x.cta->cluster->ctas) {
-    const auto offset = static_cast<uint64_t>(host - cta->shared.data());
-    if (offset < cta->shared.size())
-      return {cta.get(), static_cast<uint32_t>(offset)};
-  }
-  return {};
-}
-
 namespace {
 
 // The place in shared memory of an mbarrier operand; no CTA after a fault.
 MbarrierPlace mbarrier_place(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
-  const uint64_t effects = x.warp->effects;
-  const std::byte* host = x.access(in, space, address, kMbarrierBytes, kMbarrierBytes, Access::write, lane);
-  x.warp->effects = effects; // finding it is none
-  if (!host)
-    return {};
-  const MbarrierPlace at = shared_place(x, host);
-  if (!at.cta)
+  const Access at = x.check(in, space, address, kMbarrierBytes, kMbarrierBytes, AccessKind::write, lane);
+  if (at && !at.is_shared())
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("an mbarrier lies in shared memory, but {:#x} does not", address), lane, address);
-  return at;
+  return shared_place(at);
 }
 
 bool check_mbarrier(Exec& x, const DecodedInst& in, const MbarrierPlace& at, int lane) {

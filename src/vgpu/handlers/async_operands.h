@@ -28,8 +28,10 @@ PlacedAddress place_address(Decoder& decoder, const ptx::Instruction& instructio
 // The address in each lane: source `index` plus the offset.
 uint64_t lane_address(const Exec& x, const DecodedInst& in, int index, int64_t offset, int lane);
 
-// Where host memory that Exec::access() gave lies in the cluster's shared memory; no CTA if in none.
-MbarrierPlace shared_place(const Exec& x, const std::byte* host);
+// A place in shared memory; no CTA if it is not there.
+inline MbarrierPlace shared_place(const MemoryPlace& place) {
+  return {place.cta, place.cta ? static_cast<uint32_t>(place.offset) : 0};
+}
 
 // The mbarrier at an address, checked: in shared memory, aligned, initialized. No CTA after a fault.
 MbarrierPlace find_mbarrier(Exec& x, const DecodedInst& in, isa::StateSpace space, uint64_t address,

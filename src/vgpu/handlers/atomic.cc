@@ -200,6 +200,30 @@ E source_element(const Exec& x, const DecodedInst& in, int index, int lane) {
                             [&](auto r) { return resize<E>(x.src<decltype(r)>(in, index)[lane]); });
 }
 
+// One check for all lanes, beside the lowest address; none where each needs one of its own: the addresses lie
+// apart, or what they name is not all written yet.
+struct LanesAtOnce {
+  Access range;
+  uint64_t lowest = 0;
+};
+LanesAtOnce find_lanes(Exec& x, const DecodedInst& in, StateSpace space, const uint64_t* at) {
+  const auto [lowest, highest] = std::minmax_element(at, at + kWarpSize);
+  uint64_t low_bits = 0;
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    low_bits |= at[lane];
+  LanesAtOnce all{.range =
+                      x.find(in, space, *lowest, span_of(*lowest, *highest, in.width), AccessKind::atomic),
+                  .lowest = *lowest};
+  bool plain = all.range && all.range.lane_stride == 0 && (low_bits & (in.width - 1u)) == 0;
+  for (LaneMask left = plain && all.range.is_tracked() ? x.active : 0; left != 0; left &= left - 1)
+    plain &= all.range.was_written(at[std::countr_zero(left)] - *lowest, in.width);
+  if (!plain)
+    all.range = {};
+  else if (all.range.unpublished)
+    for_lanes(x.active, [&](int lane) { all.range.mark_written(at[lane] - *lowest, in.width); });
+  return all;
+}
+
 // Sources: address, the elements of b, and for cas c. Destinations, if any: the elements of d.
 template <class Op>
 Step atomic(Exec& x, const DecodedInst& in) {
@@ -209,22 +233,26 @@ Step atomic(Exec& x, const DecodedInst& in) {
   const bool has_c = in.op_count - in.dst_count > 1 + elements;
   uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
+  const LanesAtOnce all = find_lanes(x, in, space, at);
   bool changed = false;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    std::byte* p = x.access(in, space, at[lane], in.width, in.width, Access::atomic, lane);
-    if (!p)
+    MemoryPlace place;
+    if (all.range)
+      place = all.range.at(at[lane] - all.lowest);
+    else
+      place = x.access(in, space, at[lane], in.width, in.width, AccessKind::atomic, lane);
+    if (!place.host)
       return Step::stopped;
     Operands<E> operands[kMaxElements]; // all read before a destination is written
     for (int i = 0; i < elements; ++i) {
       operands[i].b = source_element<E>(x, in, 1 + i, lane);
-      operands[i].global = space == StateSpace::global ||
-                           (space == StateSpace::generic && at[lane] - kSharedWindow >= kSharedWindowBytes);
+      operands[i].global = place.allocation != nullptr;
     }
     if (has_c)
       operands[0].c = source_element<E>(x, in, 1 + elements, lane);
     for (int i = 0; i < elements; ++i) {
-      const E old = update<Op>(p + i * sizeof(E), operands[i], changed);
+      const E old = update<Op>(place.host + i * sizeof(E), operands[i], changed);
       if (i < in.dst_count)
         with_register_type(x.dst_slot(in, i).bytes,
                            [&](auto r) { x.dst<decltype(r)>(in, i)[lane] = resize<decltype(r)>(old); });

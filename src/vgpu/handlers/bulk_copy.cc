@@ -58,14 +58,14 @@ struct End {
 };
 
 bool find_end(Exec& x, const DecodedInst& in, const AddressPlan& plan, uint32_t bytes, uint32_t align,
-              Access kind, int lane, End& end) {
+              AccessKind kind, int lane, End& end) {
   const uint64_t address = lane_address(x, in, plan.source, plan.offset, lane);
-  end.host = x.access(in, plan.space, address, bytes, align, kind, lane);
+  const Access access = x.access(in, plan.space, address, bytes, align, kind, lane);
+  end = {access.host, shared_place(access)};
   if (!end.host)
     return false;
   if (plan.space == StateSpace::global)
     return true;
-  end.shared = shared_place(x, end.host);
   if (!end.shared.cta)
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("the instruction needs shared memory, but {:#x} is not", address), lane, address);
@@ -124,8 +124,9 @@ bool issue(Exec& x, const DecodedInst& in, int lane) {
     return true;
   }
   End from, to;
-  if (!find_end(x, in, plan.from, size, kBulkAlign, Access::read, lane, from) ||
-      !find_end(x, in, plan.to, size, kBulkAlign, plan.reduce ? Access::atomic : Access::write, lane, to))
+  if (!find_end(x, in, plan.from, size, kBulkAlign, AccessKind::read, lane, from) ||
+      !find_end(x, in, plan.to, size, kBulkAlign, plan.reduce ? AccessKind::atomic : AccessKind::write, lane,
+                to))
     return false;
   auto bytes = std::make_shared<Bytes>(size);
   AsyncOperation started;
@@ -162,7 +163,7 @@ bool issue_elements(Exec& x, const DecodedInst& in, int lane) {
   }
   const auto size = static_cast<uint32_t>(bytes->size());
   End to;
-  if (!find_end(x, in, plan.to, size, size, plan.reduce ? Access::atomic : Access::write, lane, to))
+  if (!find_end(x, in, plan.to, size, size, plan.reduce ? AccessKind::atomic : AccessKind::write, lane, to))
     return false;
   std::vector<CopyTarget> targets =
       find_targets(x, in, lane, to.shared, plan.mbarrier.space,

@@ -63,20 +63,22 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
     return false;
   }
   const uint64_t to = lane_address(x, in, 0, plan.to.offset, lane);
-  copy.to = x.access(in, StateSpace::shared, to, plan.bytes, plan.bytes, Access::write, lane);
-  if (!copy.to)
+  const Access target = x.access(in, StateSpace::shared, to, plan.bytes, plan.bytes, AccessKind::write, lane);
+  if (!target)
     return false;
-  if (!x.cta->unpublished.empty())
-    copy.unpublished = x.cta->unpublished.data() + (copy.to - x.cta->shared.data());
+  copy.to = target.host;
+  copy.unpublished = target.unpublished;
   if (copy.taken == 0)
     return true;
   const uint64_t from = lane_address(x, in, 1, plan.from.offset, lane);
-  copy.from = x.access(in, StateSpace::global, from, copy.taken, plan.bytes, Access::copy, lane);
-  if (!copy.from)
+  const Access source =
+      x.access(in, StateSpace::global, from, copy.taken, plan.bytes, AccessKind::copy, lane);
+  if (!source)
     return false;
+  copy.from = source.host;
   // What was never written is not by being copied.
-  if (const uint32_t unwritten = x.unwritten(StateSpace::global, from, copy.taken, lane))
-    x.set_unwritten(StateSpace::shared, to, unwritten, lane);
+  if (const uint32_t unwritten = source.unwritten(lane))
+    target.set_unwritten(unwritten, lane);
   return true;
 }
 

@@ -351,21 +351,21 @@ void copy_relaxed(std::byte* to, const std::byte* from, uint32_t bytes, uint32_t
 }
 
 // Moves the tile from or to memory line by line.
-template <Access kind>
+template <AccessKind kind>
 bool move_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Tile& tile) {
   uint64_t address = 0, stride_elems = 0;
   if (!uniform_line(x, in, address, stride_elems))
     return false;
   for (uint32_t line = 0; line < plan.lines; ++line) {
     const uint64_t at = address + line * (stride_elems * plan.element_bits / 8);
-    std::byte* host = x.access(in, plan.space, at, plan.line_bytes, plan.align, kind, 0);
-    if (!host)
+    const Access access = x.access(in, plan.space, at, plan.line_bytes, plan.align, kind, 0);
+    if (!access)
       return false;
     std::byte* in_tile = tile.bytes + line * plan.line_bytes;
-    if constexpr (kind == Access::read)
-      copy_relaxed(in_tile, host, plan.line_bytes, plan.align, false);
+    if constexpr (kind == AccessKind::read)
+      copy_relaxed(in_tile, access.host, plan.line_bytes, plan.align, false);
     else
-      copy_relaxed(host, in_tile, plan.line_bytes, plan.align, true);
+      copy_relaxed(access.host, in_tile, plan.line_bytes, plan.align, true);
   }
   return true;
 }
@@ -376,7 +376,7 @@ Step run_wmma_load(Exec& x, const DecodedInst& in) {
     return step;
   const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
   Tile tile;
-  if (!move_lines<Access::read>(x, in, plan, tile))
+  if (!move_lines<AccessKind::read>(x, in, plan, tile))
     return Step::stopped;
   std::byte* destinations[kMaxRegisters];
   destination_lanes(x, in, plan.map.registers(), destinations);
@@ -393,7 +393,7 @@ Step run_wmma_store(Exec& x, const DecodedInst& in) {
   source_lanes(x, in, 2, plan.map.distinct_registers(), sources);
   Tile tile;
   plan.map.gather(sources, tile.bytes);
-  return move_lines<Access::write>(x, in, plan, tile) ? Step::next : Step::stopped;
+  return move_lines<AccessKind::write>(x, in, plan, tile) ? Step::next : Step::stopped;
 }
 
 // Places the address as the first source: a register, or the constant 0 where the offset is all of it.
@@ -455,38 +455,39 @@ struct M8n8Plan {
 };
 
 // One check for all rows: where they lie, beside the lowest address; none where each needs one of its own.
-std::optional<MemoryRange> rows_at_once(Exec& x, const M8n8Plan& plan, const uint64_t* at, uint64_t lowest,
-                                        Access kind) {
+Access rows_at_once(Exec& x, const DecodedInst& in, const M8n8Plan& plan, const uint64_t* at, uint64_t lowest,
+                    AccessKind kind) {
   const uint64_t highest = *std::max_element(at, at + plan.rows);
   const bool in_shared = plan.space != StateSpace::generic || (lowest - kSharedWindow < kSharedWindowBytes &&
                                                                highest - kSharedWindow < kSharedWindowBytes);
   if (plan.row_bytes != kRowBytes || !in_shared)
-    return std::nullopt;
-  const MemoryRange range = x.access_range(plan.space, lowest, span_of(lowest, highest, kRowBytes), kind);
-  if (!range.host)
-    return std::nullopt;
+    return {};
+  const Access range = x.find(in, plan.space, lowest, span_of(lowest, highest, kRowBytes), kind);
+  if (!range)
+    return {};
   for (int row = 0; row < plan.rows; ++row)
-    if (at[row] % kRowBytes != 0 || (kind == Access::read && !range.was_written(at[row] - lowest, kRowBytes)))
-      return std::nullopt;
+    if (at[row] % kRowBytes != 0 ||
+        (kind == AccessKind::read && !range.was_written(at[row] - lowest, kRowBytes)))
+      return {};
   return range;
 }
 
 // Lane i gives the address of row i, the matrices' rows counted through. Calls f(row's host bytes, row
 // index); false after a fault.
 template <class F>
-bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind, F&& f) {
+bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind kind, F&& f) {
   if (in.checks_init) // lanes of which no row is asked may leave the address unwritten
     x.check_written(in, 0, plan.rows == kWarpSize ? kAllLanes : (LaneMask{1} << plan.rows) - 1);
   alignas(64) uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   const uint64_t lowest = *std::min_element(at, at + plan.rows);
-  if (const auto range = rows_at_once(x, plan, at, lowest, kind)) {
+  if (const Access range = rows_at_once(x, in, plan, at, lowest, kind)) {
     for (int row = 0; row < plan.rows; ++row) {
-      if (kind == Access::write)
-        range->mark_written(at[row] - lowest, kRowBytes);
-      f(range->host + (at[row] - lowest), row);
+      if (kind == AccessKind::write)
+        range.mark_written(at[row] - lowest, kRowBytes);
+      f(range.host + (at[row] - lowest), row);
     }
-    if (kind == Access::write)
+    if (kind == AccessKind::write)
       x.effect();
     return true;
   }
@@ -499,10 +500,10 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, Access kind,
                  lane, at[lane]);
       return false;
     }
-    std::byte* host = x.access(in, plan.space, at[lane], plan.row_bytes, kRowBytes, kind, lane);
-    if (!host)
+    const Access access = x.access(in, plan.space, at[lane], plan.row_bytes, kRowBytes, kind, lane);
+    if (!access)
       return false;
-    f(host, lane);
+    f(access.host, lane);
   }
   return true;
 }
@@ -522,7 +523,7 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
     return step;
   const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
   Tile tile;
-  const bool ok = for_rows(x, in, plan, Access::read, [&](const std::byte* host, int row) {
+  const bool ok = for_rows(x, in, plan, AccessKind::read, [&](const std::byte* host, int row) {
     std::byte* const to = tile.bytes + static_cast<size_t>(row) * kRowBytes;
     if (plan.packed_bits != 0)
       unpack_row(host, plan.packed_bits, to);
@@ -546,7 +547,7 @@ Step run_stmatrix(Exec& x, const DecodedInst& in) {
   source_lanes(x, in, 1, plan.map.registers(), sources);
   Tile tile;
   plan.map.gather(sources, tile.bytes);
-  const bool ok = for_rows(x, in, plan, Access::write, [&](std::byte* host, int row) {
+  const bool ok = for_rows(x, in, plan, AccessKind::write, [&](std::byte* host, int row) {
     std::memcpy(host, tile.bytes + static_cast<size_t>(row) * kRowBytes, kRowBytes);
   });
   return ok ? Step::next : Step::stopped;

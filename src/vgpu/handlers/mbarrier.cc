@@ -87,11 +87,11 @@ Step run_init(Exec& x, const DecodedInst& in) {
   return each_lane(x, [&](int lane) {
     const MbarrierPlan& plan = plan_of(in);
     const uint64_t address = lane_address(x, in, 0, plan.offset, lane);
-    const std::byte* host =
-        x.access(in, plan.space, address, kMbarrierBytes, kMbarrierBytes, Access::write, lane);
-    if (!host)
+    const Access access =
+        x.access(in, plan.space, address, kMbarrierBytes, kMbarrierBytes, AccessKind::write, lane);
+    if (!access)
       return false;
-    const MbarrierPlace at = shared_place(x, host);
+    const MbarrierPlace at = shared_place(access);
     const auto count = static_cast<uint32_t>(x.src_lane(in, 1, lane));
     if (!at.cta || count == 0 || count > kMbarrierMaxCount) {
       x.fault_at(in, FaultKind::illegal_instruction,

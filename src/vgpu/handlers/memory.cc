@@ -65,9 +65,9 @@ Frame::Carried& carried_in(Frame& frame, uint32_t offset) {
   return frame.carried.back();
 }
 
-// A lane loads `unwritten` bytes (bit i: byte i) among those at the address: each register carries its own,
+// A lane loads `unwritten` bytes (bit i: byte i) among those that it accesses: each register carries its own,
 // or it is reported.
-void load_unwritten(Exec& x, const DecodedInst& in, uint64_t address, uint32_t unwritten, int lane) {
+void load_unwritten(Exec& x, const DecodedInst& in, const Access& access, uint32_t unwritten, int lane) {
   const uint32_t element_bytes = in.width / in.dst_count;
   const uint32_t element = static_cast<uint32_t>((uint64_t{1} << element_bytes) - 1);
   const bool whole = unwritten == static_cast<uint32_t>((uint64_t{1} << in.width) - 1);
@@ -89,12 +89,11 @@ void load_unwritten(Exec& x, const DecodedInst& in, uint64_t address, uint32_t u
     carried.lanes |= bit;
     carried.whole = whole ? carried.whole | bit : carried.whole & ~bit;
     carried.bytes[lane] = static_cast<uint16_t>(bytes);
-    carried.address[lane] = address;
+    carried.from[lane] = access;
     carried.load[lane] = &in;
   }
   if (used)
-    x.uninitialized(in, lane,
-                    x.name_unwritten(space_of(in), address + static_cast<uint64_t>(std::countr_zero(used))));
+    x.uninitialized(in, lane, name_of(access.at(static_cast<uint64_t>(std::countr_zero(used))), x.cta));
 }
 
 // Whether a later lane's value has taken the place of what the lane stored: see store_element.
@@ -102,7 +101,7 @@ bool is_stored_over(Exec& x, const DecodedInst& in, const uint64_t* at, int lane
   LaneMask later = x.active & ~((LaneMask{2} << lane) - 1); // lane 31: none
   while (later != 0 && at[std::countr_zero(later)] != at[lane])
     later &= later - 1;
-  return later != 0 && x.access_range(space_of(in), at[lane], in.width, Access::write).lane_stride == 0;
+  return later != 0 && x.find(in, space_of(in), at[lane], in.width, AccessKind::write).lane_stride == 0;
 }
 
 // A store has moved registers that carry unwritten bytes.
@@ -120,13 +119,14 @@ void store_unwritten(Exec& x, const DecodedInst& in) {
         const auto element = static_cast<uint32_t>((uint64_t{1} << element_bytes) - 1);
         const uint32_t bytes = carried.bytes[lane] & element;
         const LaneMask bit = LaneMask{1} << lane;
-        if (bytes == 0 || is_stored_over(x, in, at, lane) ||
-            x.set_unwritten(space_of(in), at[lane] + static_cast<uint32_t>(i) * element_bytes, bytes, lane) ||
-            !(carried.whole & bit) || (told & bit))
+        if (bytes == 0 || is_stored_over(x, in, at, lane))
+          return;
+        const Access stored = x.find(in, space_of(in), at[lane] + static_cast<uint32_t>(i) * element_bytes,
+                                     element_bytes, AccessKind::write);
+        if (stored.set_unwritten(bytes, lane) || !(carried.whole & bit) || (told & bit))
           return;
         told |= bit;
-        const DecodedInst& load = *carried.load[lane];
-        x.uninitialized(load, lane, x.name_unwritten(space_of(load), carried.address[lane]));
+        x.uninitialized(*carried.load[lane], lane, name_of(carried.from[lane], x.cta));
       });
     }
 }
@@ -135,17 +135,17 @@ void store_unwritten(Exec& x, const DecodedInst& in) {
 
 // Lanes that need a check of their own: the range check said no, or the fault has to name the lane, or some
 // of what they read was never written.
-Places check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, Access kind) {
+Places check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessKind kind) {
   Places places;
   const uint32_t bytes = in.width;
-  const bool reads = kind == Access::read;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    places.at[lane] = x.access(in, space_of(in), at[lane], bytes, bytes, reads ? Access::copy : kind, lane);
-    if (!places.at[lane])
+    const Access access = x.access(in, space_of(in), at[lane], bytes, bytes, kind, lane);
+    if (!access)
       return places;
-    if (const uint32_t unwritten = reads ? x.unwritten(space_of(in), at[lane], bytes, lane) : 0)
-      load_unwritten(x, in, at[lane], unwritten, lane);
+    places.at[lane] = access.host;
+    if (const uint32_t unwritten = writes(kind) ? 0 : access.unwritten(lane))
+      load_unwritten(x, in, access, unwritten, lane);
   }
   places.pattern = Places::Pattern::scattered;
   return places;
@@ -153,15 +153,15 @@ Places check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, Acces
 
 // Local memory: marks what a store covers as written; says of a load whether all that it reads was.
 template <class Bytes>
-bool note_local(const Exec& x, const MemoryRange& range, const uint64_t* at, uint64_t lowest, bool uniform,
-                Access kind, Bytes bytes, bool& fresh) {
+bool note_local(const Exec& x, const Access& range, const uint64_t* at, uint64_t lowest, bool uniform,
+                Bytes bytes, bool& fresh) {
   const LaneMask active = x.active;
   if (uniform) { // one mask a byte is for all lanes
     LaneMask all = active;
     for (uint64_t i = 0; i < bytes; ++i)
       all &= range.lanes_written[i];
     fresh = all != active;
-    if (kind == Access::write && fresh)
+    if (range.kind == AccessKind::write && fresh)
       for (uint64_t i = 0; i < bytes; ++i)
         range.lanes_written[i] |= active;
     return !fresh;
@@ -172,7 +172,7 @@ bool note_local(const Exec& x, const MemoryRange& range, const uint64_t* at, uin
     LaneMask have = ~LaneMask{0};
     for (uint64_t i = 0; i < bytes; ++i) {
       have &= written[i];
-      if (kind == Access::write)
+      if (range.kind == AccessKind::write)
         written[i] |= LaneMask{1} << lane;
     }
     all &= have | ~(LaneMask{1} << lane);
@@ -187,7 +187,7 @@ std::pair<uint64_t, uint64_t> bounds(const uint64_t* at) {
 }
 
 // What a store covers is marked written here.
-Places locate(Exec& x, const DecodedInst& in, Access kind) {
+Places locate(Exec& x, const DecodedInst& in, AccessKind kind) {
   alignas(64) uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   const uint64_t bytes = in.width;
@@ -205,13 +205,13 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
   const auto [lowest, highest] =
       dense || uniform ? std::pair(at[0], dense ? at[kWarpSize - 1] : at[0]) : bounds(at);
   const uint64_t span = span_of(lowest, highest, bytes);
-  const MemoryRange range = x.access_range(space_of(in), lowest, span, kind);
-  if (!range.host)
+  const Access range = x.find(in, space_of(in), lowest, span, kind);
+  if (!range)
     return check_each_lane(x, in, at, kind);
   Places places;
   places.private_to_lanes = range.lane_stride != 0;
   if ((dense || uniform) && !places.private_to_lanes) {
-    if (kind == Access::write)
+    if (kind == AccessKind::write)
       range.mark_written(0, span);
     else if (!range.was_written(0, span))
       return check_each_lane(x, in, at, kind);
@@ -221,13 +221,13 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
   }
   for (int lane = 0; lane < kWarpSize; ++lane)
     places.at[lane] = range.host + static_cast<uint64_t>(lane) * range.lane_stride + (at[lane] - lowest);
-  if (range.is_tracked() || range.lanes_written) {
+  if (range.is_tracked()) {
     const auto known = [&](auto size) { // of which the usual ones are known to the compiler
       if (range.lanes_written)
-        return note_local(x, range, at, lowest, uniform, kind, size, places.fresh);
+        return note_local(x, range, at, lowest, uniform, size, places.fresh);
       bool all = true;
       for_lanes(x.active, [&](int lane) {
-        if (kind == Access::write)
+        if (kind == AccessKind::write)
           range.mark_written(at[lane] - lowest, size);
         else
           all &= range.was_written(at[lane] - lowest, size);
@@ -238,7 +238,7 @@ Places locate(Exec& x, const DecodedInst& in, Access kind) {
                      : bytes == 8  ? known(std::integral_constant<uint64_t, 8>())
                      : bytes == 16 ? known(std::integral_constant<uint64_t, 16>())
                                    : known(bytes);
-    if (!all && kind == Access::read)
+    if (!all && kind == AccessKind::copy)
       return check_each_lane(x, in, at, kind);
   }
   places.pattern = Places::Pattern::scattered;
@@ -281,7 +281,7 @@ Step load(Exec& x, const DecodedInst& in) {
   if (!x.frame->carried.empty())
     for (int i = 0; i < in.dst_count; ++i)
       drop_carried(x, x.dst_slot(in, i));
-  const Places places = locate(x, in, Access::read);
+  const Places places = locate(x, in, AccessKind::copy);
   if (places.pattern == Places::Pattern::none)
     return Step::stopped;
   for (int i = 0; i < in.dst_count; ++i)
@@ -347,7 +347,7 @@ Step store(Exec& x, const DecodedInst& in) {
   if (in.flags & kOrdered)
     fence(std::memory_order_release);
   const uint64_t effects = x.warp->effects;
-  const Places places = locate(x, in, Access::write);
+  const Places places = locate(x, in, AccessKind::write);
   if (places.pattern == Places::Pattern::none)
     return Step::stopped;
   x.warp->effects = effects; // whichever way the addresses were checked, one store is one effect
@@ -456,11 +456,8 @@ Step check_line(Exec& x, const DecodedInst& in) {
   lane_addresses(x, in, at);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    if (at[lane] % kLineBytes != 0 ||
-        !x.access_range(space_of(in), at[lane], kLineBytes, Access::write).host) {
-      if (!x.access(in, space_of(in), at[lane], kLineBytes, kLineBytes, Access::write, lane))
-        return Step::stopped;
-    }
+    if (!x.check(in, space_of(in), at[lane], kLineBytes, kLineBytes, AccessKind::write, lane))
+      return Step::stopped;
   }
   return Step::next;
 }

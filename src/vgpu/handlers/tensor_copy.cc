@@ -100,11 +100,11 @@ bool check_map(Exec& x, const DecodedInst& in, int lane, uint64_t address, const
 bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
-  const std::byte* host = x.access(in, plan.map_space, address, layout::kTensorMapBytes,
-                                   layout::kTensorMapAlign, Access::read, lane);
-  if (!host)
+  const Access access = x.access(in, plan.map_space, address, layout::kTensorMapBytes,
+                                 layout::kTensorMapAlign, AccessKind::read, lane);
+  if (!access)
     return false;
-  if (shared_place(x, host).cta) {
+  if (access.is_shared()) {
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("the tensor map at {:#x} lies in shared memory: it must be in .param, .const or "
                            ".global (undefined behaviour)",
@@ -112,7 +112,7 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
                lane, address, {"tensormap.cp_fenceproxy copies one to global memory"});
     return false;
   }
-  std::memcpy(&map, host, sizeof map);
+  std::memcpy(&map, access.host, sizeof map);
   if (!check_map(x, in, lane, address, map))
     return false;
   if (map.rank != plan.rank) {
@@ -192,8 +192,8 @@ std::string whole_units(const DecodedInst& in, const EncodedTensorMap& map) {
 // it must be the allocation's.
 std::byte* find_past_end(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy, const BoxRun& run,
                          uint64_t address) {
-  const MemoryRange range = x.access_range(StateSpace::global, address, run.bytes, Access::write);
-  if (range.host)
+  const Access range = x.find(in, StateSpace::global, address, run.bytes, AccessKind::write);
+  if (range)
     range.mark_written(0, run.bytes);
   else
     x.fault_at(in, FaultKind::out_of_bounds,
@@ -205,9 +205,9 @@ std::byte* find_past_end(Exec& x, const DecodedInst& in, int lane, const TensorC
 
 // The runs of the box, and where the tensor's bytes are. The box is known to fit into shared memory. False
 // after a fault.
-bool find_runs(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& copy) {
-  copy.runs =
-      box_runs(copy.map, copy.request, kind == Access::read ? layout::BoxUse::load : layout::BoxUse::store);
+bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, TensorCopy& copy) {
+  copy.runs = box_runs(copy.map, copy.request,
+                       kind == AccessKind::read ? layout::BoxUse::load : layout::BoxUse::store);
   copy.hosts.reserve(copy.runs.size());
   uint32_t past_end = 0;
   for (const BoxRun& run : copy.runs) {
@@ -216,14 +216,14 @@ bool find_runs(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy
       continue;
     }
     const uint64_t address = layout::multiply_add(copy.map.address, run.global_offset, 1);
-    const MemoryRange range = x.access_range(StateSpace::global, address, run.bytes, kind);
-    const bool known = range.host && (kind == Access::write || range.was_written(0, run.bytes));
+    const Access range = x.find(in, StateSpace::global, address, run.bytes, kind);
+    const bool known = range && (kind == AccessKind::write || range.was_written(0, run.bytes));
     std::byte* host = run.past_end ? find_past_end(x, in, lane, copy, run, address)
                       : known      ? range.host
-                                   : x.access(in, StateSpace::global, address, run.bytes, 1, kind, lane);
+                                   : x.access(in, StateSpace::global, address, run.bytes, 1, kind, lane).host;
     if (!host)
       return false;
-    if (known && kind == Access::write)
+    if (known && kind == AccessKind::write)
       range.mark_written(0, run.bytes);
     if (run.past_end)
       past_end = run.bytes;
@@ -236,7 +236,7 @@ bool find_runs(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy
 }
 
 // The box in shared memory, which it fits into; no CTA after a fault.
-MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, Access kind, TensorCopy& copy) {
+MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, AccessKind kind, TensorCopy& copy) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, plan.shared_source, plan.shared_offset, lane);
   const uint64_t bytes = shared_bytes(copy.map);
@@ -247,16 +247,15 @@ MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, Access kind, Te
                lane, address);
     return {};
   }
-  std::byte* host =
+  const Access at =
       x.access(in, plan.shared_space, address, static_cast<uint32_t>(bytes), kSharedAlign, kind, lane);
-  if (!host)
+  if (!at)
     return {};
-  const MbarrierPlace at = shared_place(x, host);
-  if (!at.cta)
+  if (!at.is_shared())
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("a tensor copy needs shared memory, but {:#x} is not", address), lane, address);
   copy.bytes = static_cast<uint32_t>(box_bytes(copy.map));
-  return at;
+  return shared_place(at);
 }
 
 // --- moving ---
@@ -316,7 +315,7 @@ bool issue_load(Exec& x, const DecodedInst& in, int lane) {
   auto copy = std::make_shared<TensorCopy>();
   if (!prepare(x, in, lane, layout::BoxUse::load, *copy))
     return false;
-  const MbarrierPlace at = find_box(x, in, lane, Access::write, *copy);
+  const MbarrierPlace at = find_box(x, in, lane, AccessKind::write, *copy);
   if (!at.cta)
     return false;
   std::optional<uint16_t> mask;
@@ -325,7 +324,7 @@ bool issue_load(Exec& x, const DecodedInst& in, int lane) {
   std::vector<CopyTarget> targets =
       find_targets(x, in, lane, at, plan.mbarrier_space,
                    lane_address(x, in, plan.mbarrier_source, plan.mbarrier_offset, lane), mask);
-  if (targets.empty() || !find_runs(x, in, lane, Access::read, *copy))
+  if (targets.empty() || !find_runs(x, in, lane, AccessKind::read, *copy))
     return false;
   auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
   return start(x, lane,
@@ -420,8 +419,8 @@ bool issue_store(Exec& x, const DecodedInst& in, int lane) {
   const Reduce reduce = reduces ? find_reduce(x, in, lane, copy->map) : nullptr;
   if (reduces && !reduce)
     return false;
-  const MbarrierPlace from = find_box(x, in, lane, Access::read, *copy);
-  if (!from.cta || !find_runs(x, in, lane, reduces ? Access::atomic : Access::write, *copy))
+  const MbarrierPlace from = find_box(x, in, lane, AccessKind::read, *copy);
+  if (!from.cta || !find_runs(x, in, lane, reduces ? AccessKind::atomic : AccessKind::write, *copy))
     return false;
   auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
   return start(x, lane,
@@ -610,18 +609,18 @@ Step run_replace(Exec& x, const DecodedInst& in) {
   const auto& plan = *static_cast<const ReplacePlan*>(in.extra);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    std::byte* host = x.access(in, plan.space, lane_address(x, in, 0, plan.offset, lane),
-                               layout::kTensorMapBytes, layout::kTensorMapAlign, Access::write, lane);
-    if (!host)
+    const Access access = x.access(in, plan.space, lane_address(x, in, 0, plan.offset, lane),
+                                   layout::kTensorMapBytes, layout::kTensorMapAlign, AccessKind::write, lane);
+    if (!access)
       return Step::stopped;
     if (plan.field == Qual::global_stride && plan.ordinal + 1 >= layout::kMaxTensorRank)
       return illegal(x, in, lane,
                      fmt::format("the ordinal of the stride is {}: legal are 0 to 3, dimension 0 has none",
                                  plan.ordinal));
     EncodedTensorMap map;
-    std::memcpy(&map, host, sizeof map);
+    std::memcpy(&map, access.host, sizeof map);
     replace(map, plan.field, plan.ordinal, x.src_lane(in, 1, lane));
-    std::memcpy(host, &map, sizeof map);
+    std::memcpy(access.host, &map, sizeof map);
   }
   return Step::next;
 }
@@ -674,14 +673,15 @@ Step run_fenced_copy(Exec& x, const DecodedInst& in) {
                                  "same ones",
                                  lane, other));
   }
-  const std::byte* source = x.access(in, plan.from_space, from, layout::kTensorMapBytes,
-                                     layout::kTensorMapAlign, Access::read, lane);
-  std::byte* target = source ? x.access(in, plan.to_space, to, layout::kTensorMapBytes,
-                                        layout::kTensorMapAlign, Access::write, lane)
-                             : nullptr;
+  const Access source = x.access(in, plan.from_space, from, layout::kTensorMapBytes, layout::kTensorMapAlign,
+                                 AccessKind::read, lane);
+  if (!source)
+    return Step::stopped;
+  const Access target = x.access(in, plan.to_space, to, layout::kTensorMapBytes, layout::kTensorMapAlign,
+                                 AccessKind::write, lane);
   if (!target)
     return Step::stopped;
-  std::memcpy(target, source, layout::kTensorMapBytes);
+  std::memcpy(target.host, source.host, layout::kTensorMapBytes);
   return Step::next;
 }
 
