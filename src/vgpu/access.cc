@@ -6,7 +6,7 @@
 //
 // PTX ISA: "State Spaces", "Generic Addressing", "Addresses as Operands".
 // Tests: tests/unit/vgpu/access_test.cc.
-#include "vgpu/exec.h"
+#include "vgpu/find_access.h"
 #include "vgpu/place.h"
 #include "vgpu/poison.h"
 #include "vgpu/program.h"
@@ -32,36 +32,11 @@ struct Exec::Wrong {
 
 namespace {
 
-struct Resolved {
-  StateSpace space;
-  uint64_t address;
-};
-
-// The state space that an address lies in, and the address there. What no window holds is global.
-Resolved resolve(StateSpace space, uint64_t address) {
-  switch (space) {
-  case StateSpace::generic:
-    if (address - kSharedWindow < kSharedWindowBytes)
-      return {StateSpace::shared_cluster, address - kSharedWindow};
-    if (address - kLocalWindow < kWindowBytes)
-      return {StateSpace::local, address - kLocalWindow};
-    if (address - kParamWindow < kWindowBytes)
-      return {StateSpace::param, address - kParamWindow};
-    return {StateSpace::global, address};
-  default:
-    return {space, address};
-  }
-}
-
 constexpr size_t kReportedUninitialized = 10; // instructions told in full; the others are only counted
 
 // Are unwritten bytes among those that it accesses to be reported?
 bool uses(AccessKind kind) {
   return kind == AccessKind::read || kind == AccessKind::atomic;
-}
-
-bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end) {
-  return address >= begin && address <= end && bytes <= end - address;
 }
 
 const char* verb(AccessKind kind) {
@@ -174,25 +149,6 @@ void Exec::check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes) {
     uninitialized(in, std::countr_zero(missing), "register " + code->function->registers[reg].name);
 }
 
-Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
-  Allocation*& recent = recent_allocations_[pc % recent_allocations_.size()];
-  if (recent && recent->holds(address, bytes) && !recent->freed.load(std::memory_order_relaxed))
-    return recent;
-  Allocation* allocation = launch->memory->find(address);
-  if (!allocation || !allocation->holds(address, bytes))
-    return nullptr;
-  recent = allocation;
-  return allocation;
-}
-
-// End of the lanes' local memory that is in use: what the running function's frame and its callers' hold.
-uint64_t Exec::local_limit() const {
-  const uint64_t capacity = warp->local_capacity;
-  if (split >= warp->splits.size() || warp->splits[split].stack.empty())
-    return capacity;
-  return std::min<uint64_t>(capacity, warp->splits[split].stack.back().local_end());
-}
-
 void Exec::fault_global(const Wrong& r) {
   const Allocation* allocation = find_allocation(r.address, r.bytes);
   if (!allocation)
@@ -210,17 +166,6 @@ void Exec::fault_global(const Wrong& r) {
              fmt::format("{} is in read-only memory: {}",
                          describe(r.kind, r.bytes, StateSpace::global, r.written), describe(*allocation)),
              r.lane, r.written);
-}
-
-// The CTA whose memory a shared address names, or null. `.shared::cta` may leave the rank out.
-Cta* Exec::shared_owner(StateSpace space, uint64_t address) const {
-  const uint64_t rank = address >> kSharedRankShift;
-  if (rank == cta->rank || (rank == 0 && space == StateSpace::shared))
-    return cta;
-  if (space == StateSpace::shared || rank >= cta->cluster->ctas.size())
-    return nullptr;
-  Cta* owner = cta->cluster->ctas[rank].get();
-  return owner->is_finished() ? nullptr : owner;
 }
 
 // A shared address that names no CTA of which this one may access the memory.
@@ -292,65 +237,7 @@ void Exec::fault_outside(const Wrong& r) {
 
 Access Exec::find(const DecodedInst& in, StateSpace space, uint64_t address, uint64_t bytes,
                   AccessKind kind) {
-  const Resolved place = resolve(space, address);
-  Access a;
-  if (bytes == 0)
-    return a;
-  a.instruction = &in;
-  a.kind = kind;
-  a.order = in.order;
-  a.lanes = active;
-  a.bytes = bytes;
-  a.space = place.space;
-  a.offset = place.address;
-  switch (place.space) {
-  case StateSpace::shared:
-  case StateSpace::shared_cluster: {
-    Cta* owner = shared_owner(place.space, place.address);
-    a.space = StateSpace::shared;
-    a.offset = place.address & kSharedOffsetMask;
-    if (!owner || !within(a.offset, bytes, kSharedReservedBytes, owner->shared.size()))
-      return a;
-    a.cta = owner;
-    a.written = owner->shared_written.data() + a.offset;
-    if (!owner->unpublished.empty()) {
-      a.unpublished = owner->unpublished.data() + a.offset;
-      a.unpublished_mark = unpublished_mark(*owner);
-    }
-    a.host = owner->shared.data() + a.offset;
-    return a;
-  }
-  case StateSpace::local:
-    if (!within(place.address, bytes, 0, local_limit()))
-      return a;
-    a.host = warp->local.data() + place.address;
-    a.lane_stride = warp->local_capacity;
-    a.lanes_written = warp->local_written.data() + place.address;
-    return a;
-  case StateSpace::param:
-    if (writes(kind) || !within(place.address, bytes, 0, launch->config.params.size()))
-      return a;
-    a.host = launch->config.params.data() + place.address;
-    return a;
-  case StateSpace::reg:
-    if (!within(place.address, bytes, 0, code->param_bytes))
-      return a;
-    a.host = bases[0] + code->param_area_offset + place.address;
-    a.lane_stride = code->param_bytes;
-    return a;
-  default: {
-    Allocation* allocation = find_allocation(place.address, bytes);
-    // .const may be read through its generic address too.
-    if (!allocation || (allocation->read_only ? writes(kind) : place.space == StateSpace::const_))
-      return a;
-    a.space = allocation->read_only ? StateSpace::const_ : StateSpace::global;
-    a.allocation = allocation;
-    a.init = allocation->init.get();
-    a.offset = place.address - allocation->base;
-    a.host = allocation->host + a.offset;
-    return a;
-  }
-  }
+  return find_access(in, space, address, bytes, kind);
 }
 
 Access Exec::check(const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes, uint32_t align,

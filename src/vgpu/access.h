@@ -72,8 +72,9 @@ struct Access : MemoryPlace {
   }
 
   bool is_tracked() const { return written || init || lanes_written; }
-  // Of what all lanes share: local memory apart.
-  bool was_written(uint64_t distance, uint64_t count) const {
+  // Of what all lanes share: local memory apart. Inlined, so that an Access whose address nobody takes stays
+  // in registers.
+  [[gnu::always_inline]] bool was_written(uint64_t distance, uint64_t count) const {
     if (written) {
       bool all = true;
       for_flags(distance, count, [&]<class Word>(Word ones, const uint8_t* flags) {
@@ -85,7 +86,7 @@ struct Access : MemoryPlace {
     }
     return !init || init->all_set(offset + distance, count);
   }
-  void mark_written(uint64_t distance, uint64_t count) const {
+  [[gnu::always_inline]] void mark_written(uint64_t distance, uint64_t count) const {
     if (written)
       for_flags(distance, count, [](auto ones, uint8_t* flags) { std::memcpy(flags, &ones, sizeof ones); });
     if (unpublished)
@@ -105,7 +106,7 @@ private:
   // Calls f(word of ones, flags) for the words of flags that cover the bytes: a call of memset for each
   // lane's four bytes would cost more than everything else.
   template <class F>
-  void for_flags(uint64_t distance, uint64_t count, F&& f) const {
+  [[gnu::always_inline]] void for_flags(uint64_t distance, uint64_t count, F&& f) const {
     uint8_t* flags = written + distance;
     for (; count >= 8; flags += 8, count -= 8)
       f(uint64_t{0x0101010101010101}, flags);

@@ -91,6 +91,9 @@ public:
   // have a range by span_of().
   Access find(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
               AccessKind kind);
+  // The same, inlined; in find_access.h.
+  Access find_access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
+                     AccessKind kind);
   // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
   // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
   // `address & kSharedOffsetMask`.

@@ -17,6 +17,7 @@
 // Tests: tests/unit/vgpu/atomic_test.cc.
 #include "numeric/arithmetic.h"
 #include "vgpu/decoder.h"
+#include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/reduction.h"
 

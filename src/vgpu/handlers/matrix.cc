@@ -17,6 +17,7 @@
 #include "numeric/convert.h"
 #include "numeric/dot.h"
 #include "vgpu/decoder.h"
+#include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/matrix_scales.h"
 #include "vgpu/handlers/matrix_sparse.h"
@@ -462,7 +463,7 @@ Access rows_at_once(Exec& x, const DecodedInst& in, const M8n8Plan& plan, const 
                                                                highest - kSharedWindow < kSharedWindowBytes);
   if (plan.row_bytes != kRowBytes || !in_shared)
     return {};
-  const Access range = x.find(in, plan.space, lowest, span_of(lowest, highest, kRowBytes), kind);
+  const Access range = x.find_access(in, plan.space, lowest, span_of(lowest, highest, kRowBytes), kind);
   if (!range)
     return {};
   for (int row = 0; row < plan.rows; ++row)

@@ -19,6 +19,7 @@
 // applypriority, discard, createpolicy; "Operand Size Exceeding Instruction-Type Size". Tests:
 // tests/unit/vgpu/memory_ops_test.cc.
 #include "vgpu/decoder.h"
+#include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/warp.h"
 
@@ -48,7 +49,7 @@ StateSpace space_of(const DecodedInst& in) {
 
 // Where the lanes' bytes lie on the host.
 struct Places {
-  enum class Pattern : uint8_t { dense, uniform, scattered, none } pattern = Pattern::none; // none: faulted
+  enum class Pattern : uint8_t { dense, uniform, scattered } pattern = Pattern::scattered;
   bool private_to_lanes = false; // every lane's bytes are in memory of its own
   bool fresh = false;            // ... and a store covers some that were not written before
   std::byte* host = nullptr;     // dense: of lane 0; uniform: of all
@@ -134,27 +135,25 @@ void store_unwritten(Exec& x, const DecodedInst& in) {
 // --- where the lanes' bytes lie ---
 
 // Lanes that need a check of their own: the range check said no, or the fault has to name the lane, or some
-// of what they read was never written.
-Places check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessKind kind) {
-  Places places;
+// of what they read was never written. False after a fault.
+bool check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessKind kind, Places& places) {
   const uint32_t bytes = in.width;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const Access access = x.access(in, space_of(in), at[lane], bytes, bytes, kind, lane);
     if (!access)
-      return places;
+      return false;
     places.at[lane] = access.host;
     if (const uint32_t unwritten = writes(kind) ? 0 : access.unwritten(lane))
       load_unwritten(x, in, access, unwritten, lane);
   }
-  places.pattern = Places::Pattern::scattered;
-  return places;
+  return true;
 }
 
 // Local memory: marks what a store covers as written; says of a load whether all that it reads was.
 template <class Bytes>
-bool note_local(const Exec& x, const Access& range, const uint64_t* at, uint64_t lowest, bool uniform,
-                Bytes bytes, bool& fresh) {
+[[gnu::always_inline]] inline bool note_local(const Exec& x, const Access& range, const uint64_t* at,
+                                              uint64_t lowest, bool uniform, Bytes bytes, bool& fresh) {
   const LaneMask active = x.active;
   if (uniform) { // one mask a byte is for all lanes
     LaneMask all = active;
@@ -186,38 +185,50 @@ std::pair<uint64_t, uint64_t> bounds(const uint64_t* at) {
   return {*lowest, *highest};
 }
 
-// What a store covers is marked written here.
-Places locate(Exec& x, const DecodedInst& in, AccessKind kind) {
+// Zero where each lane's address is `bytes` after the one before; where all are the same; bits that any has.
+struct Look {
+  uint64_t not_dense = 0, not_uniform = 0, low_bits = 0;
+};
+[[gnu::always_inline]] inline Look look_at(const uint64_t* at, uint64_t bytes) {
+  typedef uint64_t Lanes __attribute__((vector_size(16)));
+  constexpr int kLanes = 2;
+  Lanes not_dense{}, not_uniform{}, low_bits{}, dense = {at[0], at[0] + bytes};
+  for (int lane = 0; lane < kWarpSize; lane += kLanes, dense += kLanes * bytes) {
+    Lanes lanes;
+    std::memcpy(&lanes, at + lane, sizeof lanes);
+    not_uniform |= lanes ^ at[0];
+    not_dense |= lanes ^ dense;
+    low_bits |= lanes;
+  }
+  return {not_dense[0] | not_dense[1], not_uniform[0] | not_uniform[1], low_bits[0] | low_bits[1]};
+}
+
+// What a store covers is marked written here. False after a fault.
+bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
   alignas(64) uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   const uint64_t bytes = in.width;
-  uint64_t not_dense = 0, not_uniform = 0, low_bits = 0;
-  for (int lane = 0; lane < kWarpSize; ++lane) {
-    not_uniform |= at[lane] ^ at[0];
-    not_dense |= at[lane] ^ (at[0] + static_cast<uint64_t>(lane) * bytes);
-    low_bits |= at[lane];
-  }
+  const auto [not_dense, not_uniform, low_bits] = look_at(at, bytes);
   if (low_bits & (bytes - 1))
-    return check_each_lane(x, in, at, kind);
+    return check_each_lane(x, in, at, kind, places);
 
   const bool dense = not_dense == 0 && x.active == kAllLanes;
   const bool uniform = not_uniform == 0;
   const auto [lowest, highest] =
       dense || uniform ? std::pair(at[0], dense ? at[kWarpSize - 1] : at[0]) : bounds(at);
   const uint64_t span = span_of(lowest, highest, bytes);
-  const Access range = x.find(in, space_of(in), lowest, span, kind);
+  const Access range = x.find_access(in, space_of(in), lowest, span, kind);
   if (!range)
-    return check_each_lane(x, in, at, kind);
-  Places places;
+    return check_each_lane(x, in, at, kind, places);
   places.private_to_lanes = range.lane_stride != 0;
   if ((dense || uniform) && !places.private_to_lanes) {
     if (kind == AccessKind::write)
       range.mark_written(0, span);
     else if (!range.was_written(0, span))
-      return check_each_lane(x, in, at, kind);
+      return check_each_lane(x, in, at, kind, places);
     places.pattern = dense ? Places::Pattern::dense : Places::Pattern::uniform;
     places.host = range.host;
-    return places;
+    return true;
   }
   for (int lane = 0; lane < kWarpSize; ++lane)
     places.at[lane] = range.host + static_cast<uint64_t>(lane) * range.lane_stride + (at[lane] - lowest);
@@ -239,10 +250,9 @@ Places locate(Exec& x, const DecodedInst& in, AccessKind kind) {
                      : bytes == 16 ? known(std::integral_constant<uint64_t, 16>())
                                    : known(bytes);
     if (!all && kind == AccessKind::copy)
-      return check_each_lane(x, in, at, kind);
+      return check_each_lane(x, in, at, kind, places);
   }
-  places.pattern = Places::Pattern::scattered;
-  return places;
+  return true;
 }
 
 // Element `offset` bytes into each lane's bytes, into register lanes of type R.
@@ -269,8 +279,9 @@ void load_element(const Exec& x, const DecodedInst& in, const Places& places, ui
       }
     }
 #endif
-    for (int lane = 0; lane < kWarpSize; ++lane)
-      d[lane] = resize<R>(load_relaxed<M>(p + static_cast<size_t>(lane) * in.width));
+    const size_t width = in.width; // stores may not change it
+    for (int lane = 0; lane < kWarpSize; ++lane, p += width)
+      d[lane] = resize<R>(load_relaxed<M>(p));
     return;
   }
   for_lanes(x.active, [&](int lane) { d[lane] = resize<R>(load_relaxed<M>(places.at[lane] + offset)); });
@@ -281,8 +292,8 @@ Step load(Exec& x, const DecodedInst& in) {
   if (!x.frame->carried.empty())
     for (int i = 0; i < in.dst_count; ++i)
       drop_carried(x, x.dst_slot(in, i));
-  const Places places = locate(x, in, AccessKind::copy);
-  if (places.pattern == Places::Pattern::none)
+  Places places;
+  if (!locate(x, in, AccessKind::copy, places))
     return Step::stopped;
   for (int i = 0; i < in.dst_count; ++i)
     with_register_type(x.dst_slot(in, i).bytes, [&](auto r) {
@@ -305,8 +316,9 @@ void store_element(const Exec& x, const DecodedInst& in, const Places& places, u
       }
     }
 #endif
-    for (int lane = 0; lane < kWarpSize; ++lane)
-      store_relaxed<M>(p + static_cast<size_t>(lane) * in.width, resize<M>(s[lane]));
+    const size_t width = in.width; // stores may not change it
+    for (int lane = 0; lane < kWarpSize; ++lane, p += width)
+      store_relaxed<M>(p, resize<M>(s[lane]));
     return;
   }
   if (places.pattern == Places::Pattern::uniform) {
@@ -347,8 +359,8 @@ Step store(Exec& x, const DecodedInst& in) {
   if (in.flags & kOrdered)
     fence(std::memory_order_release);
   const uint64_t effects = x.warp->effects;
-  const Places places = locate(x, in, AccessKind::write);
-  if (places.pattern == Places::Pattern::none)
+  Places places;
+  if (!locate(x, in, AccessKind::write, places))
     return Step::stopped;
   x.warp->effects = effects; // whichever way the addresses were checked, one store is one effect
   note_effect<M>(x, in, places);
