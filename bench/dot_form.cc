@@ -74,7 +74,7 @@ void run_dot(benchmark::State& state, const DotForm& form, DotLevel level) {
   Operands in = operands_of(form);
   const DotLevel best = numeric::internal::dot_level();
   numeric::internal::set_dot_level(level);
-  numeric::DotPaths paths;
+  MatrixOutputs paths;
   uint64_t tiles = 0;
   const uint8_t* c = in.c.empty() ? in.d.data() : in.c.data();
   for (auto _ : state)
@@ -104,14 +104,14 @@ void run_dot(benchmark::State& state, const DotForm& form, DotLevel level) {
     compare(state, host_int8_peak_gops(), "the host's int8 peak", unit);
 }
 
-numeric::DotPaths dot_of_warpgroup(const numeric::DotModel& model, const numeric::DotTile& tile,
-                                   numeric::ArrangedB& arranged) {
+MatrixOutputs dot_of_warpgroup(const numeric::DotModel& model, const numeric::DotTile& tile,
+                               numeric::ArrangedB& arranged) {
   constexpr int kRows = 16, kRowBytes = 32;
   numeric::DotTile part = tile;
   part.m = kRows;
   part.arranged_b = &arranged;
   arranged.arrange(model, part);
-  numeric::DotPaths paths;
+  MatrixOutputs paths;
   for (int row = 0; row < tile.m; row += kRows) {
     const auto outputs = static_cast<size_t>(row) * static_cast<size_t>(tile.n) * 4;
     part.a = static_cast<const std::byte*>(tile.a) + row * kRowBytes;

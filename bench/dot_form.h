@@ -46,7 +46,7 @@ void run_dot(benchmark::State& state, const DotForm& form, numeric::internal::Do
 
 // The product of `tile`, 64 rows of 32 bytes, 16 rows after the other with B arranged once for all four. C
 // and D have 32-bit elements.
-numeric::DotPaths dot_of_warpgroup(const numeric::DotModel& model, const numeric::DotTile& tile,
-                                   numeric::ArrangedB& arranged);
+MatrixOutputs dot_of_warpgroup(const numeric::DotModel& model, const numeric::DotTile& tile,
+                               numeric::ArrangedB& arranged);
 
 } // namespace lemma::bench

@@ -23,7 +23,7 @@ void run_once(const std::string& text, unsigned workers) {
   kernel.launch.grid = {kSize / kTile, kSize / kTile, 1};
   kernel.launch.block = {128, 1, 1};
   kernel.launch.workers = workers;
-  kernel.launch.params = pack_params(a, b, d, kSize, kSize, kSize);
+  kernel.params = pack_params(a, b, d, kSize, kSize, kSize);
   kernel.run();
 }
 

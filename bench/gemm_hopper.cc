@@ -71,15 +71,14 @@ void run_gemm(benchmark::State& state, unsigned workers) {
   const std::array maps = {make_map(a, TensorType::bf16, {kTileK, kTileM}),
                            make_map(b, TensorType::bf16, {kTileK, kTileN / 2}),
                            make_map(d, TensorType::f32, {32, kTileM / 2})};
-  kernel.launch.params.resize(sizeof maps + sizeof(uint32_t));
-  std::memcpy(kernel.launch.params.data(), maps.data(), sizeof maps);
+  kernel.params.resize(sizeof maps + sizeof(uint32_t));
+  std::memcpy(kernel.params.data(), maps.data(), sizeof maps);
   const uint32_t steps = kSize / kTileK;
-  std::memcpy(kernel.launch.params.data() + sizeof maps, &steps, sizeof steps);
+  std::memcpy(kernel.params.data() + sizeof maps, &steps, sizeof steps);
   kernel.launch.grid = {kSize / kTileM, kSize / kTileN, 1};
   kernel.launch.block = {kThreads, 1, 1};
   kernel.launch.cluster = {2, 1, 1};
-  kernel.launch.explicit_cluster = true;
-  kernel.launch.dynamic_shared_bytes = kSharedBytes;
+  kernel.launch.shared_bytes = kSharedBytes;
   kernel.launch.workers = workers;
   double alone = 0, seconds = 0;
   for (auto _ : state) {
@@ -88,7 +87,7 @@ void run_gemm(benchmark::State& state, unsigned workers) {
     kernel.run();
     seconds += seconds_since(begin);
   }
-  require_vector_paths(state, kernel.stats().matrix_paths);
+  require_vector_paths(state, kernel.stats().matrix_outputs.value());
   const auto rounds = static_cast<double>(state.iterations());
   set_value(state, kGigaflops * rounds / seconds, "GFLOP");
   if (workers == 1)

@@ -67,13 +67,13 @@ uint64_t Kernel::allocate(std::span<const uint32_t> words) {
   return allocation->base;
 }
 
-const vgpu::LaunchStats& Kernel::run() {
-  const std::string wrong = vgpu::check_launch(*program_, *entry_, launch);
+const Stats& Kernel::run() {
+  const std::string wrong = vgpu::check_launch(*program_, *entry_, launch, params.size());
   if (!wrong.empty())
     give_up(wrong);
-  const vgpu::LaunchReport report = vgpu::run_launch(*program_, *entry_, memory_, launch);
+  const Report report = vgpu::run_launch(*program_, *entry_, memory_, launch, params);
   if (!report.ok())
-    give_up(report.fault.message);
+    give_up(report.fault->message);
   if (report.uninitialized_reads)
     give_up("a benchmark's kernel reads what was never written");
   stats_ = report.stats;

@@ -25,7 +25,7 @@ std::string header();
 
 class Kernel {
 public:
-  // The module's entry `name`. `launch.params` is filled by the caller.
+  // The module's entry `name`. `params` is filled by the caller.
   Kernel(std::string text, std::string_view name);
 
   // Zeroed device memory, or a copy of `words`.
@@ -33,18 +33,19 @@ public:
   uint64_t allocate(std::span<const uint32_t> words);
 
   // Runs to the end; aborts on a fault.
-  const vgpu::LaunchStats& run();
+  const Stats& run();
 
   // Of the last run.
-  const vgpu::LaunchStats& stats() const { return stats_; }
+  const Stats& stats() const { return stats_; }
 
-  vgpu::LaunchConfig launch;
+  LaunchConfig launch;
+  std::vector<std::byte> params;
 
 private:
   vgpu::GlobalMemory memory_;
   std::unique_ptr<vgpu::Program> program_;
   const vgpu::Code* entry_ = nullptr;
-  vgpu::LaunchStats stats_;
+  Stats stats_;
 };
 
 // Parameter bytes: the values one after the other, each aligned to its size; zeros follow.

@@ -15,6 +15,7 @@ void register_front_end();
 void register_gemm();
 void register_gemm_hopper();
 void register_compile();
+void register_launch();
 } // namespace lemma::bench
 
 int main(int argc, char** argv) {
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   lemma::bench::register_matrix();
   lemma::bench::register_wgmma();
   lemma::bench::register_front_end();
+  lemma::bench::register_launch();
   lemma::bench::register_gemm();
   lemma::bench::register_gemm_hopper();
   lemma::bench::register_compile();

@@ -114,11 +114,11 @@ void run_form(benchmark::State& state, const MatrixForm& form) {
   kernel.launch.block = {32, 1, 1};
   const std::vector<uint32_t> words = random_words(form.element, kWords);
   const uint64_t in = kernel.allocate(words);
-  kernel.launch.params = pack_params(in, kernel.allocate(uint64_t{32} * 8), kRounds);
+  kernel.params = pack_params(in, kernel.allocate(uint64_t{32} * 8), kRounds);
   double flops = 0;
   for (auto _ : state)
-    flops += static_cast<double>(kernel.run().matrix_flops);
-  require_vector_paths(state, kernel.stats().matrix_paths);
+    flops += static_cast<double>(*kernel.run().matrix_flops);
+  require_vector_paths(state, kernel.stats().matrix_outputs.value());
   const std::string unit = form.element == Element::s8 ? "GOP" : "GFLOP";
   set_rate(state, flops * 1e-9, unit);
   if (form.element == Element::s8)

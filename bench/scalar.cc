@@ -77,10 +77,10 @@ void run_mix(benchmark::State& state, const Mix& mix) {
   Kernel kernel(kernel_text(mix), "k");
   kernel.launch.grid = {4, 1, 1};
   kernel.launch.block = {kBlock, 1, 1};
-  kernel.launch.params = pack_params(kernel.allocate(kBufferBytes), static_cast<uint32_t>(mix.rounds));
+  kernel.params = pack_params(kernel.allocate(kBufferBytes), static_cast<uint32_t>(mix.rounds));
   double lanes = 0;
   for (auto _ : state)
-    lanes += static_cast<double>(kernel.run().lane_instructions);
+    lanes += static_cast<double>(*kernel.run().lane_instructions);
   set_rate(state, lanes * 1e-9, "G lane-instr");
 }
 

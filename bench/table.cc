@@ -53,7 +53,7 @@ void compare_time(benchmark::State& state, double ms, double whole_ms, const std
   state.SetLabel(std::string("ms") + kSeparator + what);
 }
 
-void require_vector_paths(benchmark::State& state, const numeric::DotPaths& paths) {
+void require_vector_paths(benchmark::State& state, const MatrixOutputs& paths) {
   if (numeric::internal::dot_level() == numeric::internal::DotLevel::scalar || paths.total() == 0)
     return;
   const double share = static_cast<double>(paths.vector) / static_cast<double>(paths.total());

@@ -4,7 +4,7 @@
 // (UseRealTime).
 #pragma once
 
-#include "numeric/dot_paths.h"
+#include "lemma/matrix_outputs.h"
 
 #include <benchmark/benchmark.h>
 
@@ -24,7 +24,7 @@ void compare_time(benchmark::State& state, double ms, double whole_ms, const std
 
 // Fails the row where less than 95 % of the outputs took the loops for ordinary numbers, as all the operands
 // of the benchmarks are; the host has to have such loops.
-void require_vector_paths(benchmark::State& state, const numeric::DotPaths& paths);
+void require_vector_paths(benchmark::State& state, const MatrixOutputs& paths);
 
 class TableReporter : public benchmark::BenchmarkReporter {
 public:

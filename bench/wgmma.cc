@@ -177,11 +177,11 @@ void run_wgmma(benchmark::State& state, const WgmmaForm& form, const std::string
   Kernel kernel(kernel_text(form), "k");
   kernel.launch.block = {128, 1, 1};
   const uint64_t in = kernel.allocate(random_elements(form, kSharedBytes));
-  kernel.launch.params = pack_params(in, kernel.allocate(uint64_t{128} * 4), kRounds);
+  kernel.params = pack_params(in, kernel.allocate(uint64_t{128} * 4), kRounds);
   double flops = 0;
   for (auto _ : state)
-    flops += static_cast<double>(kernel.run().matrix_flops);
-  require_vector_paths(state, kernel.stats().matrix_paths);
+    flops += static_cast<double>(*kernel.run().matrix_flops);
+  require_vector_paths(state, kernel.stats().matrix_outputs.value());
   const std::string unit = form.is_float ? "GFLOP" : "GOP";
   set_rate(state, flops * 1e-9, unit);
   const auto rate = dot_rates().find(alone);

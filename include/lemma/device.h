@@ -13,22 +13,22 @@
 // and outlive each other; a Buffer owns its memory. Handles may be used from several threads, one object (a
 // Buffer above all) by one thread at a time. Two launches of one device run one after the other; a copy or a
 // free waits for the launch that runs, as cuMemcpy and cuMemFree do. A launch's own callbacks cannot wait for
-// it: a copy or a launch in one is an error, and what one frees goes when the launch has ended.
+// it: a copy, or a launch on whatever device, is an error in one, and what one frees goes when the launch has
+// ended.
 //
 // What returns a Result does not throw; the others throw nothing but std::bad_alloc.
 //
 // Tests: tests/unit/runtime/api_test.cc, threads_test.cc, tests/package/.
 #pragma once
 
+#include "lemma/launch.h"
 #include "lemma/message.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
 #include "lemma/tensor_map.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -144,43 +144,13 @@ struct Parameter {
   bool is_pointer = false;   // declared .ptr
 };
 
-// When the virtual GPU completes asynchronous operations: copies, reductions and wgmma.
-enum class AsyncMode : uint8_t {
-  eager, // when they are issued
-  late,  // as late as the ISA allows, so that a missing wait or fence shows
-};
-
-struct LaunchConfig {
-  // A y or z of 0 counts as 1, so that {.grid = {4}} does what it says.
-  Dim3 grid{1, 1, 1};        // CTAs
-  Dim3 block{1, 1, 1};       // threads of a CTA
-  Dim3 cluster{0, 0, 0};     // CTAs of a cluster; 0: as the kernel declares, else {1, 1, 1}
-  uint32_t shared_bytes = 0; // dynamic shared memory of a CTA
-  // All CTAs are resident at once, as grid-wide barriers need; a grid too large for that is refused. Kernels
-  // that read %envreg (this_grid().sync() of CUDA C++) are launched so anyway.
-  bool cooperative = false;
-
-  // cpu only; a GPU does as it likes.
-  uint64_t seed = 0;          // moves every choice that the schedule has; changes what was never written
-  bool deterministic = false; // CTAs in a fixed order, so that floating-point atomics repeat
-  AsyncMode async = AsyncMode::eager;
-  uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
-  unsigned workers = 0;          // host threads; 0: all cores
-  // Set by anyone, a signal handler too, to end the launch: within some 10,000 instructions of a warp it
-  // returns with Outcome::stopped. Null: nobody will. Not owned; it must live as long as the launch.
-  const std::atomic<bool>* stop = nullptr;
-  std::function<void(std::string_view)> print =
-      {}; // device printf; empty: stdout (where the CUDA driver prints too). One that throws ends the launch
-  std::function<void(uint64_t done, uint64_t total)> progress = {}; // CTAs; now and then, from any thread
-};
-
 class Kernel {
 public:
   const std::string& name() const;
   const std::vector<Parameter>& parameters() const;
 
   // Runs the kernel to its end. The value says how it went, faults included; an error means that nothing ran:
-  // invalid_argument (arguments or configuration do not fit the kernel; a callback of a launch launches),
+  // invalid_argument (arguments or configuration do not fit the kernel; a callback of a launch asks),
   // device_lost, out_of_memory, unavailable.
   Result<Report, Error> launch(const LaunchConfig& config, std::span<const Argument> arguments) const;
   Result<Report, Error> launch(const LaunchConfig& config, std::initializer_list<Argument> arguments) const {

@@ -3,10 +3,14 @@
 // On "cpu" everything here is filled in. A real GPU knows less: a fault has a kind and no place, only the
 // time is counted, and reads of what was never written go unseen.
 //
-// Tests: tests/unit/runtime/api_test.cc, tests/cli/.
+// Plain data: the virtual GPU fills it in, and src/runtime adds what a terminal shows.
+//
+// Tests: tests/unit/runtime/api_test.cc, tests/unit/vgpu/, tests/cli/.
 #pragma once
 
-#include <array>
+#include "lemma/launch.h"
+#include "lemma/matrix_outputs.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,9 +18,6 @@
 #include <vector>
 
 namespace lemma {
-
-// Sizes of a grid (in CTAs or clusters' CTAs), a block (in threads) or a cluster (in CTAs); x, y, z.
-using Dim3 = std::array<uint32_t, 3>;
 
 enum class Outcome : uint8_t {
   finished,    // every CTA ran to its end
@@ -39,9 +40,33 @@ struct Place {
   std::string function;
 };
 
+enum class FaultKind : uint8_t {
+  out_of_bounds,         // no allocation holds the whole access
+  misaligned,            // the address is not a multiple of what the access needs
+  read_only,             // store to .const or kernel parameters
+  wrong_space,           // an address of another state space
+  trap,                  // trap executed
+  breakpoint,            // brkpt executed: nobody is there to catch it
+  assertion,             // __assertfail
+  call_too_deep,         // call stack or local memory exhausted
+  bad_call,              // indirect call or brx.idx to what is no target
+  too_many_instructions, // LaunchConfig::max_instructions
+  out_of_memory,         // DeviceOptions::max_memory_bytes, or the host's end
+  deadlock,
+  illegal_instruction, // what the ISA leaves undefined or the hardware refuses at run time
+  timeout,             // cuda: the driver's watchdog
+  launch_failed,       // cuda: the driver says no more; a trap, for one
+  stopped,             // no fault: the place is nobody's (Outcome::stopped)
+  unsupported,         // legal, not modelled
+  internal,            // a bug of Lemma
+};
+
+// "out of bounds", "misaligned address", "deadlock", ...
+std::string_view to_string(FaultKind kind);
+
 struct Fault {
-  std::string kind;    // "out of bounds", "misaligned address", "deadlock", ...; unsupported and internal too
-  std::string message; // one line
+  FaultKind kind = FaultKind::internal;
+  std::string message;                 // one line
   std::vector<std::string> notes = {}; // further lines: the nearest allocation, what to do
   Place place;
   bool has_thread = false; // whether cta, warp and lane are known
@@ -69,14 +94,6 @@ struct UninitializedRead {
   int32_t lane = -1; // -1: the warp as a whole
   std::string what;  // "register %r5", "shared memory at 0x410", ...
   uint64_t count = 0;
-};
-
-// How many outputs of matrix instructions took which way through the virtual GPU. All give the same bits;
-// they differ in time.
-struct MatrixOutputs {
-  uint64_t vector = 0;  // the loops for ordinary numbers
-  uint64_t careful = 0; // vectors too, for any finite numbers
-  uint64_t scalar = 0;  // one output after another
 };
 
 // Counts are absent where the device does not count.

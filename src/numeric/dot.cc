@@ -207,9 +207,9 @@ size_t bytes_of_a_row(const DotModel& model, const DotTile& tile) {
 
 // What the loops for ordinary numbers leave of the fused rule: in blocks that fit the careful code's arrays,
 // so that where one needs the scalar code the others do not.
-DotPaths dot_fused_otherwise(const DotModel& model, const DotTile& tile) {
+MatrixOutputs dot_fused_otherwise(const DotModel& model, const DotTile& tile) {
   constexpr int kBlock = 32;
-  DotPaths paths;
+  MatrixOutputs paths;
   for (int i = 0; i < tile.m; i += kBlock)
     for (int j = 0; j < tile.n; j += kBlock) {
       const DotTile part =
@@ -272,7 +272,8 @@ void visit_blocks(const DotModel& model, const DotTile& tile, int i, int m, int 
 
 } // namespace
 
-DotPaths run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, DotRun run) {
+MatrixOutputs run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
+                          DotRun run) {
   static thread_local std::vector<std::byte> rows;
   rows.resize(static_cast<size_t>(m) * static_cast<size_t>(n) * bytes_of_result(model, model.d));
   if (tile.blocks_hold_c)
@@ -282,7 +283,7 @@ DotPaths run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, i
   part.c = tile.blocks_hold_c ? rows.data() : nullptr;
   part.d = rows.data();
   part.row_stride = n;
-  const DotPaths paths = run(model, part);
+  const MatrixOutputs paths = run(model, part);
   visit_blocks(model, tile, i, m, j, n,
                [](std::byte* block, size_t at) { std::memcpy(block, &rows[at], kBlockBytes); });
   return paths;
@@ -366,10 +367,10 @@ void ArrangedB::arrange(const DotModel& model, const DotTile& tile) {
     internal::arrange_floats(model, dense, tile.k, *content_);
 }
 
-DotPaths dot(const DotModel& model, const DotTile& tile) {
+MatrixOutputs dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
-  const DotPaths by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
-  DotPaths paths;
+  const MatrixOutputs by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
+  MatrixOutputs paths;
   if (model.scheme == DotScheme::block_sums && internal::dot_block_sums_lanes(model, tile, paths))
     return paths;
   const std::optional<DotTile> dense = internal::dense_tile(model, tile);

@@ -15,8 +15,8 @@
 // Tests: tests/unit/numeric/dot_test.cc.
 #pragma once
 
+#include "lemma/matrix_outputs.h"
 #include "numeric/arch.h"
-#include "numeric/dot_paths.h"
 #include "numeric/format.h"
 
 #include <cstddef>
@@ -166,6 +166,6 @@ private:
 // for split_quad, of 32 for b1, and at most 32768 for integers. Ordinary numbers take vector loops at the
 // level of instructions that the host has (dot_lanes.h); a part of the tile that holds others, such as a NaN,
 // takes a slower way.
-DotPaths dot(const DotModel& model, const DotTile& tile);
+MatrixOutputs dot(const DotModel& model, const DotTile& tile);
 
 } // namespace lemma::numeric

@@ -60,7 +60,7 @@ struct BlockSumsTile {
 struct LeaveRow {
   const DotModel& model;
   const DotTile& tile;
-  DotPaths& paths;
+  MatrixOutputs& paths;
   void operator()(int i, int j, int columns, const float* c, float* d) const {
     DotTile part = part_of(model, tile, i, 1, j, columns);
     part.c = c;
@@ -362,7 +362,7 @@ bool has_fast_form(const DotModel& model, const DotTile& tile) {
 
 } // namespace
 
-bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, DotPaths& paths) {
+bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, MatrixOutputs& paths) {
   const BlockSumsLoops loops = loops_of(dot_level());
   if (!loops.run || !has_fast_form(model, tile))
     return false;

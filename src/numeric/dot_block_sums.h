@@ -13,6 +13,6 @@ namespace lemma::numeric::internal {
 
 // Writes the whole tile and adds its outputs to `paths`; or returns false, having written nothing, where the
 // model, the tile or the host's level rule the fast way out altogether.
-bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, DotPaths& paths);
+bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, MatrixOutputs& paths);
 
 } // namespace lemma::numeric::internal

@@ -102,7 +102,7 @@ struct LeaveBlock {
   const DotTile& tile;
   bool wide_is_a;
   DotRun fallback;
-  DotPaths& paths;
+  MatrixOutputs& paths;
   void operator()(int lane, int lanes, int row, int rows) const;
 };
 
@@ -371,14 +371,14 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
 } // namespace
 
 bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotRun fallback,
-                      DotPaths& paths) {
+                      MatrixOutputs& paths) {
   const FloatLoops loops = loops_of(dot_level());
   FloatTile lanes;
   if (!loops.run || !describe(model, dense, tile.k, lanes))
     return false;
   if (!lanes.wide_is_a)
     lanes.arranged = arranged<Block>(tile, ArrangedB::Content::Form::floats);
-  DotPaths left;
+  MatrixOutputs left;
   loops.run(lanes, {model, tile, lanes.wide_is_a, fallback, left});
   left.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n) - left.total();
   paths += left;

@@ -16,7 +16,7 @@ namespace lemma::numeric::internal {
 // that are left; or returns false, having written nothing, where the model, the tile or the host's level rule
 // the fast way out altogether.
 bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile& dense, DotRun fallback,
-                      DotPaths& paths);
+                      MatrixOutputs& paths);
 
 // `out` becomes the B of `dense` as those loops take it, if they would.
 void arrange_floats(const DotModel& model, const DotTile& dense, int stored_k, ArrangedB::Content& out);

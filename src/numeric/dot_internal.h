@@ -55,10 +55,10 @@ void dot_block_sums(const DotModel& model, const DotTile& tile);
 DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j, int n);
 
 // Writes all of a tile, or of a part of one; returns how.
-using DotRun = DotPaths (*)(const DotModel& model, const DotTile& tile);
+using DotRun = MatrixOutputs (*)(const DotModel& model, const DotTile& tile);
 // That part, whole blocks, of a tile that has its outputs in blocks: by `run`, to which they come as rows.
 // Not from within another such `run`.
-DotPaths run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, DotRun run);
+MatrixOutputs run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, DotRun run);
 
 // The same product with a dense A; none where the rule of a sparse one cannot be told by it. Valid until the
 // thread's next call.

@@ -23,42 +23,6 @@ std::string_view version() {
   return LEMMA_VERSION;
 }
 
-std::string_view to_string(ErrorKind kind) {
-  switch (kind) {
-  case ErrorKind::invalid_argument:
-    return "invalid argument";
-  case ErrorKind::rejected:
-    return "rejected";
-  case ErrorKind::unsupported:
-    return "unsupported";
-  case ErrorKind::unavailable:
-    return "unavailable";
-  case ErrorKind::out_of_memory:
-    return "out of memory";
-  case ErrorKind::device_lost:
-    return "device lost";
-  case ErrorKind::internal:
-    return "internal";
-  }
-  return "internal";
-}
-
-std::string_view to_string(Outcome outcome) {
-  switch (outcome) {
-  case Outcome::finished:
-    return "finished";
-  case Outcome::fault:
-    return "fault";
-  case Outcome::unsupported:
-    return "unsupported";
-  case Outcome::internal:
-    return "internal";
-  case Outcome::stopped:
-    return "stopped";
-  }
-  return "internal";
-}
-
 uint64_t default_max_memory_bytes() {
   return default_memory_limit();
 }
@@ -199,6 +163,7 @@ std::string list_of(const std::vector<std::string_view>& names) {
 LaunchConfig normalized(LaunchConfig config, const KernelInfo& kernel) {
   config.grid = normalized(config.grid);
   config.block = normalized(config.block);
+  config.cooperative |= kernel.reads_envreg;
   if (config.cluster == Dim3{0, 0, 0})
     config.cluster = kernel.required_cluster;
   if (config.cluster != Dim3{0, 0, 0})
@@ -410,6 +375,11 @@ const std::vector<Parameter>& Kernel::parameters() const {
 Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) const {
   const std::shared_ptr<runtime::ModuleImpl> module = module_; // a callback may let go of this object
   const runtime::KernelInfo& kernel = module->kernels[index_];
+  if (runtime::LaunchGate::in_callback())
+    return failure(ErrorKind::invalid_argument,
+                   fmt::format("kernel {} cannot be launched from a callback (print, progress) of a launch: "
+                               "launch it when that has ended",
+                               kernel.name));
   return runtime::guarded([&]() -> Result<Report, Error> {
     Result<std::vector<std::byte>, Error> params = runtime::lay_out_arguments(kernel, arguments);
     if (!params)
@@ -418,9 +388,7 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
     normal.print = runtime::marked(config.print, "print");
     normal.progress = runtime::marked(config.progress, "progress");
     const runtime::LaunchGate::Pass pass = module->device->gate.enter();
-    if (!pass)
-      return runtime::failure_in_callback();
-    Result<Report, Error> report = module->launch(kernel, normal, *params);
+    Result<Report, Error> report = module->launch(kernel, normal, *std::move(params));
     if (report) {
       report->arithmetic = module->arithmetic;
       report->rendered = runtime::render_report(*report, *module->ptx->source);

@@ -19,12 +19,6 @@
 namespace lemma::runtime {
 namespace {
 
-// Have the approximate functions of this machine been asked?
-bool is_measured(int sm) {
-  const isa::Machine* machine = isa::find_machine(sm);
-  return machine && machine->approximate == numeric::Evidence::measured;
-}
-
 class CpuDevice;
 
 class CpuModule final : public ModuleImpl {
@@ -34,7 +28,7 @@ public:
   ~CpuModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                               const std::vector<std::byte>& params) override;
+                               std::vector<std::byte> params) override;
 
 private:
   std::shared_ptr<CpuDevice> device_; // before program_: the program's variables lie in its memory
@@ -179,93 +173,16 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
 }
 
-Place to_place(const vgpu::SourcePlace& place) {
-  return {.ptx_line = place.ptx_line,
-          .instruction = place.instruction,
-          .file = place.file,
-          .line = place.line,
-          .inlined_at = place.inlined_at,
-          .function = place.function};
-}
-
-Report to_report(vgpu::LaunchReport&& from, bool stopped) {
-  Report report;
-  if (stopped || !from.ok()) {
-    report.outcome = stopped                                           ? Outcome::stopped
-                     : from.fault.kind == vgpu::FaultKind::unsupported ? Outcome::unsupported
-                     : from.fault.kind == vgpu::FaultKind::internal    ? Outcome::internal
-                                                                       : Outcome::fault;
-    Fault fault{.kind = stopped ? "stopped" : vgpu::to_string(from.fault.kind),
-                .message = std::move(from.fault.message),
-                .notes = std::move(from.fault.notes),
-                .place = to_place(from.fault.place),
-                .has_thread = !stopped && from.fault.has_thread,
-                .cta = from.fault.cta,
-                .warp = from.fault.warp,
-                .lane = from.fault.lane,
-                .address = {}};
-    if (from.fault.has_address)
-      fault.address = from.fault.address;
-    report.fault = std::move(fault);
-  }
-  for (vgpu::Waiting& waiting : from.waiting)
-    report.waiting.push_back({.place = to_place(waiting.place),
-                              .cta = waiting.cta,
-                              .warp = waiting.warp,
-                              .lanes = waiting.lanes,
-                              .reason = std::move(waiting.reason),
-                              .notes = std::move(waiting.notes)});
-  for (vgpu::UninitializedRead& read : from.uninitialized)
-    report.uninitialized.push_back({.place = to_place(read.place),
-                                    .cta = read.cta,
-                                    .warp = read.warp,
-                                    .lane = read.lane,
-                                    .what = std::move(read.what),
-                                    .count = read.count});
-  report.uninitialized_reads = from.uninitialized_reads;
-  report.warnings = std::move(from.warnings);
-  report.stats = {.warp_instructions = from.stats.warp_instructions,
-                  .lane_instructions = from.stats.lane_instructions,
-                  .matrix_flops = from.stats.matrix_flops,
-                  .matrix_outputs = {{.vector = from.stats.matrix_paths.vector,
-                                      .careful = from.stats.matrix_paths.careful,
-                                      .scalar = from.stats.matrix_paths.scalar}},
-                  .seconds = from.stats.seconds};
-  return report;
-}
-
 Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                        const std::vector<std::byte>& params) {
+                                        std::vector<std::byte> params) {
   const vgpu::Code* entry = program_->find(kernel.name);
   if (!entry)
     return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
-  vgpu::LaunchConfig launch{.grid = config.grid,
-                            .block = config.block,
-                            .cluster = config.cluster[0] ? config.cluster : Dim3{1, 1, 1},
-                            .explicit_cluster = config.cluster[0] != 0,
-                            .dynamic_shared_bytes = config.shared_bytes,
-                            .cooperative = config.cooperative || kernel.reads_envreg,
-                            .seed = config.seed,
-                            .deterministic = config.deterministic,
-                            .async = config.async == AsyncMode::late ? vgpu::AsyncMode::late
-                                                                     : vgpu::AsyncMode::eager,
-                            .max_instructions = config.max_instructions,
-                            .params = params,
-                            .print = config.print,
-                            .progress = config.progress,
-                            .workers = config.workers};
-  if (entry->function->bounds.blocks_are_clusters) // the grid counts clusters
-    for (int i = 0; i < 3; ++i)
-      launch.grid[i] =
-          static_cast<uint32_t>(std::min<uint64_t>(uint64_t{launch.grid[i]} * launch.cluster[i], UINT32_MAX));
   const vgpu::MachineLimits limits = vgpu::limits_of(program_->arch());
-  if (std::string wrong = vgpu::check_launch(*program_, *entry, launch, limits); !wrong.empty())
+  if (std::string wrong = vgpu::check_launch(*program_, *entry, config, params.size(), limits);
+      !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
-  vgpu::Stop stop{.request = config.stop};
-  vgpu::LaunchReport ran = vgpu::run_launch(*program_, *entry, device_->memory, launch, limits, &stop);
-  const bool approximate = ran.used_approximate;
-  Report report = to_report(std::move(ran), stop.stopped);
-  report.assumed_approximate = approximate && !is_measured(program_->arch().sm);
+  Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params), limits);
   report.device = device_->info.name;
   return report;
 }

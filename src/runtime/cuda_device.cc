@@ -28,28 +28,28 @@ using cuda::Status;
 constexpr uint8_t kPoison = 0xCB; // of memory that the caller wants poisoned
 
 // Statuses after which the context is of no use.
-const char* fault_kind(Status status) {
+std::optional<FaultKind> fault_kind(Status status) {
   switch (status) {
   case cuda::kIllegalAddress:
-    return "out of bounds";
+    return FaultKind::out_of_bounds;
   case cuda::kMisalignedAddress:
-    return "misaligned address";
+    return FaultKind::misaligned;
   case cuda::kInvalidAddressSpace:
-    return "wrong state space";
+    return FaultKind::wrong_space;
   case cuda::kInvalidPc:
-    return "bad call target";
+    return FaultKind::bad_call;
   case cuda::kHardwareStackError:
-    return "call too deep";
+    return FaultKind::call_too_deep;
   case cuda::kAssert:
-    return "assertion failed";
+    return FaultKind::assertion;
   case cuda::kIllegalInstruction:
-    return "illegal instruction";
+    return FaultKind::illegal_instruction;
   case cuda::kLaunchTimeout:
-    return "launch timeout";
+    return FaultKind::timeout;
   case cuda::kLaunchFailed: // trap gives this one too
-    return "launch failed";
+    return FaultKind::launch_failed;
   default:
-    return nullptr;
+    return std::nullopt;
   }
 }
 
@@ -83,7 +83,7 @@ public:
   ~CudaModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                               const std::vector<std::byte>& params) override;
+                               std::vector<std::byte> params) override;
 
 private:
   Status start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
@@ -350,7 +350,7 @@ Status CudaModule::start(cuda::Function function, const KernelInfo& kernel, cons
     attribute.id = cuda::kLaunchClusterDimension;
     std::copy(cluster.begin(), cluster.end(), attribute.value.cluster);
   }
-  if (config.cooperative || kernel.reads_envreg) {
+  if (config.cooperative) {
     cuda::LaunchAttribute& attribute = attributes.emplace_back();
     attribute.id = cuda::kLaunchCooperative;
     attribute.value.cooperative = 1;
@@ -391,7 +391,7 @@ std::string CudaModule::fusion_warning(const KernelInfo& kernel) const {
 }
 
 Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                         const std::vector<std::byte>& params) {
+                                         std::vector<std::byte> params) {
   if (epoch_ != device_->epoch())
     return failure(ErrorKind::device_lost,
                    "the module was lost with its context, by a fault of an earlier launch");
@@ -427,7 +427,7 @@ Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchC
     if (end)
       driver.event_destroy(end);
   }
-  const char* kind = fault_kind(status);
+  const std::optional<FaultKind> kind = fault_kind(status);
   if (status != cuda::kSuccess && !kind)
     return refused(kernel, status);
 
@@ -442,7 +442,7 @@ Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchC
     device_->lose_context();
     report.outcome = Outcome::fault;
     Fault fault;
-    fault.kind = kind;
+    fault.kind = *kind;
     fault.message =
         fmt::format("kernel {} failed on {}: {}", kernel.name, device_->info.name, driver.describe(status));
     fault.notes.emplace_back(

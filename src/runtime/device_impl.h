@@ -31,9 +31,10 @@ class ModuleImpl {
 public:
   virtual ~ModuleImpl() = default;
 
-  // The configuration is normalized (no zeros) and `params` are parameter_bytes laid out by offset.
+  // No size of the configuration is zero, but for a cluster that neither the launch nor the kernel names.
+  // `params` are parameter_bytes laid out by offset.
   virtual Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                       const std::vector<std::byte>& params) = 0;
+                                       std::vector<std::byte> params) = 0;
 
   std::shared_ptr<DeviceImpl> device;
   std::shared_ptr<const ptx::Module> ptx;

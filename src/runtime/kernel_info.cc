@@ -4,7 +4,7 @@
 #include "runtime/kernel_info.h"
 
 #include "isa/machine.h"
-#include "support/align.h"
+#include "ptx/parameters.h"
 
 #include <fmt/format.h>
 
@@ -67,17 +67,17 @@ std::vector<bool> reading_envreg(const ptx::Module& module) {
 KernelInfo kernel_info(const ptx::Function& entry, bool reads_envreg) {
   KernelInfo info;
   info.name = entry.name;
-  for (const ptx::Variable& param : entry.params) {
-    const uint64_t align = std::max<uint64_t>(param.align, 1);
-    const uint64_t offset = align_up(info.parameter_bytes, align);
+  const ptx::ParameterLayout layout = ptx::lay_out_parameters(entry);
+  for (size_t i = 0; i < entry.params.size(); ++i) {
+    const ptx::Variable& param = entry.params[i];
     info.parameters.push_back({.name = param.name,
                                .type = type_text(param),
                                .size_bytes = param.size_bytes,
-                               .align_bytes = align,
-                               .offset_bytes = offset,
+                               .align_bytes = std::max<uint64_t>(param.align, 1),
+                               .offset_bytes = layout.offsets[i],
                                .is_pointer = param.is_pointer});
-    info.parameter_bytes = offset + param.size_bytes;
   }
+  info.parameter_bytes = layout.bytes;
   info.required_cluster = entry.bounds.reqnctapercluster;
   info.reads_envreg = reads_envreg;
   return info;

@@ -9,8 +9,7 @@
 
 namespace lemma::runtime {
 
-// Every .entry with a body, in the order of the text. Each parameter begins at the next multiple of its
-// alignment.
+// Every .entry with a body, in the order of the text.
 std::vector<KernelInfo> kernel_infos(const ptx::Module& module);
 
 // One line a parameter, for messages: "  0  x  .u64  8 bytes".

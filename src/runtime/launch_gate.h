@@ -1,8 +1,8 @@
 // Who may touch a device's memory when: one launch at a time runs, and whoever copies or frees waits for its
 // end, as the synchronous functions of the CUDA driver do.
 //
-// A launch's own callbacks (device printf, progress) cannot wait for it: they are let in only if no launch of
-// the device runs, and what they free goes once the launch has ended.
+// Callbacks of a launch (device printf, progress) cannot wait for it, and cannot launch. Else they are let in
+// only if no launch of the device runs, and what they free goes once the launch has ended.
 //
 // Tests: tests/unit/runtime/threads_test.cc.
 #pragma once
@@ -40,16 +40,14 @@ public:
   // Runs the task while no launch runs: waits, or in a callback leaves it to whoever has the gate.
   void when_free(std::function<void()> task);
 
-  // This thread is in a callback of a launch for as long as this lives.
+  // This thread is in a callback of a launch, of any device, for as long as this lives.
   class InCallback {
   public:
-    InCallback() : outer_(std::exchange(in_callback_, true)) {}
+    InCallback() { in_callback_ = true; }
     InCallback(const InCallback&) = delete;
-    ~InCallback() { in_callback_ = outer_; }
-
-  private:
-    bool outer_;
+    ~InCallback() { in_callback_ = false; }
   };
+  static bool in_callback() { return in_callback_; }
 
 private:
   void leave();

@@ -84,8 +84,8 @@ private:
 };
 
 std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& source) {
-  const std::string severity =
-      outcome == Outcome::fault ? fmt::format("fault[{}]", fault.kind) : std::string(to_string(outcome));
+  const std::string severity = outcome == Outcome::fault ? fmt::format("fault[{}]", to_string(fault.kind))
+                                                         : std::string(to_string(outcome));
   std::string out =
       fmt::format("{}: {}: {}\n", headline(fault.place, source), severity, printable(fault.message));
   out += excerpt(fault.place, source);

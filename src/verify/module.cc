@@ -2,6 +2,7 @@
 // PTX ISA: "PTX Module Directives", "Performance-Tuning Directives", "Variables", "Parameter State Space".
 #include "verify/verifier.h"
 
+#include "ptx/parameters.h"
 #include "support/align.h"
 
 #include <fmt/format.h>
@@ -222,9 +223,7 @@ private:
   }
 
   void check_parameter_space(const Function& f) {
-    uint64_t bytes = 0;
-    for (const Variable& v : f.params)
-      bytes = with_variable(bytes, v);
+    const uint64_t bytes = ptx::lay_out_parameters(f).bytes;
     const bool large = context_.version >= isa::IsaVersion{8, 1} && context_.target.sm >= 70;
     const uint64_t most = large ? kParameterBytes : kSmallParameterBytes;
     if (bytes > most)

@@ -224,7 +224,7 @@ void Exec::fault_outside(const Wrong& r) {
     return;
   }
   const uint64_t end = r.space == StateSpace::local   ? local_limit()
-                       : r.space == StateSpace::param ? launch->config.params.size()
+                       : r.space == StateSpace::param ? launch->params.size()
                                                       : code->param_bytes;
   const char* what = r.space == StateSpace::local   ? "the lane's local memory"
                      : r.space == StateSpace::param ? "the kernel's parameters"

@@ -16,6 +16,7 @@
 // proxy". Tests: tests/unit/vgpu/async_test.cc.
 #pragma once
 
+#include "lemma/launch.h"
 #include "support/memory_budget.h"
 
 #include <cstdint>
@@ -26,8 +27,6 @@
 #include <vector>
 
 namespace lemma::vgpu {
-
-enum class AsyncMode : uint8_t { eager, late };
 
 // By what the issuing thread waits. `none`: an mbarrier, which the operation signals itself.
 enum class AsyncGroup : uint8_t { none, cp_async, bulk };

@@ -112,9 +112,8 @@ Step call_printf(Exec& x, const DecodedInst& in, std::span<const uint32_t> argum
     store_result(x, lane, results, static_cast<int32_t>(printed->arguments));
   }
   x.effect();
-  const std::lock_guard lock(x.launch->report_mutex);
   if (x.launch->config.print)
-    x.launch->config.print(text);
+    x.launch->callbacks.call(text.size(), [print = &x.launch->config.print, text] { (*print)(text); });
   else
     std::fwrite(text.data(), 1, text.size(), stdout);
   return Step::next;

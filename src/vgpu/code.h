@@ -15,9 +15,9 @@
 // Tests: tests/unit/vgpu/decode_test.cc.
 #pragma once
 
+#include "lemma/report.h"
 #include "ptx/module.h"
 #include "vgpu/memory_order.h"
-#include "vgpu/report.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -104,7 +104,8 @@ struct Code {
   uint32_t local_align = 16;                 // what they are aligned to
   bool has_wgmma = false;                    // wgmma.mma_async is among its instructions
   uint32_t shared_bytes = 0;                 // entry: static shared memory of everything reachable
-  std::vector<uint32_t> param_offsets;       // in the lane's param area, by ptx::Function::params
+  uint64_t kernel_param_bytes = 0;           // entry: of its parameters, which lie in the launch
+  std::vector<uint32_t> param_offsets;       // there, else in the lane's param area; by ptx::Function::params
   std::vector<uint32_t> return_offsets;      // ptx::Function::returns
   std::vector<uint32_t> variable_offsets;    // ptx::Function::variables (.local, .param, .shared by space)
   std::vector<uint32_t> inst_to_pc; // ptx instruction index -> pc; one past the last: the end of the body

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kNamed = 8; // warps that one note names; the others are counted
 
-SourcePlace place_of(const Split& split) {
+Place place_of(const Split& split) {
   const Code& code = *split.stack.back().code;
   return vgpu::place_of(code, code.insts[split.state == SplitState::ready ? split.pc : split.wait_pc]);
 }
@@ -193,7 +193,7 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
 
 // Every part of their warps, in the order of the CTAs: host threads left them in any. Returns how many CTAs
 // have not ended.
-uint64_t list_warps(std::vector<const Cluster*> clusters, LaunchReport& report) {
+uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report) {
   std::sort(clusters.begin(), clusters.end(),
             [](const Cluster* a, const Cluster* b) { return a->linear_id < b->linear_id; });
   uint64_t ctas = 0;
@@ -211,17 +211,19 @@ uint64_t list_warps(std::vector<const Cluster*> clusters, LaunchReport& report) 
 
 void report_stopped(Launch& launch, std::span<const Cluster* const> clusters, uint64_t ctas_done) {
   list_warps({clusters.begin(), clusters.end()}, launch.report);
-  launch.report.fault.message = fmt::format("on request, when {} of {} CTAs of kernel {} were done",
-                                            ctas_done, launch.cta_count, launch.entry->function->name);
+  Fault& fault = launch.report.fault.emplace();
+  fault.kind = FaultKind::stopped;
+  fault.message = fmt::format("on request, when {} of {} CTAs of kernel {} were done", ctas_done,
+                              launch.cta_count, launch.entry->function->name);
 }
 
 void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters) {
-  LaunchReport& report = launch.report;
+  Report& report = launch.report;
   std::vector<const Cluster*> all;
   for (const auto& cluster : clusters)
     all.push_back(cluster.get());
   const uint64_t ctas = list_warps(std::move(all), report);
-  Fault& fault = report.fault;
+  Fault& fault = report.fault.emplace();
   fault.kind = FaultKind::deadlock;
   fault.message = fmt::format("nothing can move: {} part{} of warps in {} CTA{} wait{} for ever",
                               report.waiting.size(), report.waiting.size() == 1 ? "" : "s", ctas,

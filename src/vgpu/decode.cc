@@ -5,6 +5,7 @@
 // vector register; its elements are put in its place before.
 #include "vgpu/decode.h"
 
+#include "ptx/parameters.h"
 #include "support/align.h"
 #include "vgpu/clock_registers.h"
 #include "vgpu/constant_divisors.h"
@@ -189,16 +190,14 @@ private:
   uint32_t add_param(const ptx::Variable& variable) { return add_variable(variable, code_.param_bytes); }
 
   std::optional<Diagnostic> place_variables() {
-    // A kernel's parameters lie in the launch, not in a lane's param area.
-    uint64_t kernel_offset = 0;
-    for (const ptx::Variable& param : function_.params) {
-      if (function_.is_entry) {
-        kernel_offset = align_up(kernel_offset, param.align);
-        code_.param_offsets.push_back(static_cast<uint32_t>(kernel_offset));
-        kernel_offset += param.size_bytes;
-      } else {
+    if (function_.is_entry) { // its parameters lie in the launch, not in a lane's param area
+      const ptx::ParameterLayout layout = ptx::lay_out_parameters(function_);
+      for (const uint64_t offset : layout.offsets)
+        code_.param_offsets.push_back(static_cast<uint32_t>(offset)); // the verifier: some 32 KiB at most
+      code_.kernel_param_bytes = layout.bytes;
+    } else {
+      for (const ptx::Variable& param : function_.params)
         code_.param_offsets.push_back(add_param(param));
-      }
     }
     code_.passed_bytes = code_.param_bytes;
     for (const ptx::Variable& result : function_.returns)

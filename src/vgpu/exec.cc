@@ -6,44 +6,6 @@
 
 namespace lemma::vgpu {
 
-const char* to_string(FaultKind kind) {
-  switch (kind) {
-  case FaultKind::none:
-    return "no fault";
-  case FaultKind::out_of_bounds:
-    return "out of bounds";
-  case FaultKind::misaligned:
-    return "misaligned address";
-  case FaultKind::read_only:
-    return "write to read-only memory";
-  case FaultKind::wrong_space:
-    return "address of another state space";
-  case FaultKind::trap:
-    return "trap";
-  case FaultKind::breakpoint:
-    return "breakpoint";
-  case FaultKind::assertion:
-    return "assertion failed";
-  case FaultKind::call_too_deep:
-    return "call too deep";
-  case FaultKind::bad_call:
-    return "bad call target";
-  case FaultKind::too_many_instructions:
-    return "too many instructions";
-  case FaultKind::out_of_memory:
-    return "out of memory";
-  case FaultKind::deadlock:
-    return "deadlock";
-  case FaultKind::illegal_instruction:
-    return "illegal instruction";
-  case FaultKind::unsupported:
-    return "unsupported";
-  case FaultKind::internal:
-    return "internal error";
-  }
-  return "internal error";
-}
-
 std::pair<FaultKind, std::string> describe(const std::exception& problem) {
   if (dynamic_cast<const OverBudget*>(&problem))
     return {FaultKind::out_of_memory, problem.what()};
@@ -52,10 +14,10 @@ std::pair<FaultKind, std::string> describe(const std::exception& problem) {
   return {FaultKind::internal, problem.what()};
 }
 
-SourcePlace place_of(const Code& code, const DecodedInst& in) {
+Place place_of(const Code& code, const DecodedInst& in) {
   constexpr size_t kLongestName = 500;
   constexpr size_t kLongestStatement = 1000;
-  SourcePlace place;
+  Place place;
   place.function = shortened(code.function->name, kLongestName);
   // The decoder's own instructions lie just before the one they serve.
   const DecodedInst* at = &in;
@@ -88,8 +50,8 @@ SourcePlace place_of(const Code& code, const DecodedInst& in) {
 Step Exec::fault(const DecodedInst& in, FaultKind kind, std::string message, int lane,
                  std::vector<std::string> notes) {
   const std::lock_guard lock(launch->report_mutex);
-  Fault& fault = launch->report.fault;
-  if (fault.kind == FaultKind::none) {
+  if (!launch->report.fault) {
+    Fault& fault = launch->report.fault.emplace();
     fault.kind = kind;
     fault.message = shortened(std::move(message), kLongestMessage);
     for (std::string& note : notes)
@@ -108,11 +70,9 @@ Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, 
                     std::vector<std::string> notes) {
   const Step step = fault(in, kind, std::move(message), lane, std::move(notes));
   const std::lock_guard lock(launch->report_mutex);
-  Fault& fault = launch->report.fault;
-  if (fault.cta == cta->id && fault.warp == warp->index && fault.lane == lane) {
+  Fault& fault = *launch->report.fault;
+  if (fault.cta == cta->id && fault.warp == warp->index && fault.lane == lane)
     fault.address = address;
-    fault.has_address = true;
-  }
   return step;
 }
 

@@ -30,8 +30,8 @@ public:
   Launch* launch = nullptr;
   const Code* code = nullptr;
   Frame* frame = nullptr;
-  size_t split = 0;  // index in Warp::splits; invalid after a call that adds or removes splits
-  LaunchStats stats; // of this worker
+  size_t split = 0;   // index in Warp::splits; invalid after a call that adds or removes splits
+  WorkerCounts stats; // of this worker
 
   // --- operands
   // --------------------------------------------------------------------------------------------------- Index

@@ -104,9 +104,9 @@ inline Cta* Exec::shared_owner(isa::StateSpace space, uint64_t address) const {
     a.lanes_written = warp->local_written.data() + place.address;
     return a;
   case isa::StateSpace::param:
-    if (writes(kind) || !within(place.address, bytes, 0, launch->config.params.size()))
+    if (writes(kind) || !within(place.address, bytes, 0, launch->params.size()))
       return a;
-    a.host = launch->config.params.data() + place.address;
+    a.host = launch->params.data() + place.address;
     return a;
   case isa::StateSpace::reg:
     if (!within(place.address, bytes, 0, code->param_bytes))

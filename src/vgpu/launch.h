@@ -9,16 +9,18 @@
 // Who runs when is decided in scheduler.cc and warp.cc; this file only says what there is.
 #pragma once
 
+#include "lemma/launch.h"
+#include "lemma/matrix_outputs.h"
+#include "lemma/report.h"
 #include "vgpu/access.h"
 #include "vgpu/async.h"
+#include "vgpu/callbacks.h"
 #include "vgpu/code.h"
 #include "vgpu/memory.h"
-#include "vgpu/report.h"
 #include "vgpu/wgmma.h"
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -209,28 +211,21 @@ struct Cluster {
   }
 };
 
-struct LaunchConfig {
-  Dim3 grid{1, 1, 1};
-  Dim3 block{1, 1, 1};
-  Dim3 cluster{1, 1, 1};
-  bool explicit_cluster = false; // the launch, or the kernel, names a cluster, be it of one CTA
-  uint32_t dynamic_shared_bytes = 0;
-  bool cooperative = false; // all CTAs are resident, and %envreg1 and %envreg2 name a workspace
-  uint64_t seed = 0;
-  bool deterministic = false;
-  AsyncMode async = AsyncMode::eager;
-  uint64_t max_instructions = 0; // of any one warp; 0: no limit
-  std::vector<std::byte> params; // the kernel's parameter bytes, laid out as its .param declarations say
-  std::function<void(std::string_view)> print;                 // device printf; null: stdout
-  std::function<void(uint64_t done, uint64_t total)> progress; // CTAs; called now and then; may be null
-  unsigned workers = 0;                                        // host threads; 0: all cores
+// What one worker has counted.
+struct WorkerCounts {
+  uint64_t warp_instructions = 0;
+  uint64_t lane_instructions = 0; // one for each lane that executed
+  uint64_t matrix_flops = 0;      // 2*M*N*K a matrix instruction
+  MatrixOutputs matrix_outputs;   // how their outputs were computed
 };
 
 struct Launch {
   const Program* program = nullptr;
   const Code* entry = nullptr;
   GlobalMemory* memory = nullptr;
-  LaunchConfig config;
+  LaunchConfig config;           // in which every size is what it is, the cluster's too
+  bool explicit_cluster = false; // the launch, or the kernel, names a cluster, be it of one CTA
+  std::vector<std::byte> params; // the kernel's, laid out by ptx::lay_out_parameters()
   uint64_t cta_count = 0;
   uint32_t shared_bytes = 0;        // of one CTA, reserved bytes included
   uint32_t static_shared_bytes = 0; // of one CTA, reserved bytes not included
@@ -241,10 +236,11 @@ struct Launch {
   uint64_t workspace = 0; // cooperative: its address
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> clock{0}; // the latest that any cluster's clock has been
-  std::mutex report_mutex;        // guards `report` and what follows, and keeps printed text whole
-  LaunchReport report;
+  std::mutex report_mutex;        // guards `report` and what follows
+  Report report;
   std::unordered_map<const DecodedInst*, uint64_t>
       uninitialized_at; // index in report.uninitialized or past it
+  CallbackQueue callbacks;
 };
 
 } // namespace lemma::vgpu

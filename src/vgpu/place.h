@@ -1,13 +1,13 @@
 // Where in the program an instruction stands, for reports.
 #pragma once
 
+#include "lemma/report.h"
 #include "vgpu/code.h"
-#include "vgpu/report.h"
 
 namespace lemma::vgpu {
 
 // PTX line and text, and the .loc in force. An instruction the decoder made has the place of the one it
 // serves.
-SourcePlace place_of(const Code& code, const DecodedInst& in);
+Place place_of(const Code& code, const DecodedInst& in);
 
 } // namespace lemma::vgpu

@@ -13,6 +13,7 @@
 // one (waiting.h). If none does, it is a deadlock.
 #include "vgpu/scheduler.h"
 
+#include "isa/machine.h"
 #include "support/align.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/mix.h"
@@ -31,6 +32,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace lemma::vgpu {
 namespace {
@@ -46,11 +48,17 @@ uint64_t product(const Dim3& d) {
   return uint64_t{d[0]} * d[1] * d[2];
 }
 
+// Have the approximate functions of this machine been asked?
+bool is_measured(Arch arch) {
+  const isa::Machine* machine = isa::find_machine(arch.sm);
+  return machine && machine->approximate == numeric::Evidence::measured;
+}
+
 // One cluster's turn on one worker.
 class ClusterTurn {
 public:
-  ClusterTurn(Launch& launch, WarpRunner& runner, Cluster& cluster, const std::atomic<bool>* stop)
-      : launch_(launch), runner_(runner), cluster_(cluster), stop_(stop) {}
+  ClusterTurn(Launch& launch, WarpRunner& runner, Cluster& cluster)
+      : launch_(launch), runner_(runner), cluster_(cluster), stop_(launch.config.stop) {}
 
   Turn run() {
     runner_.moved = false;
@@ -154,8 +162,8 @@ private:
 class Scheduler {
 public:
   // `resident_limit`: clusters at a time.
-  Scheduler(Launch& launch, uint64_t resident_limit, Stop& stop)
-      : launch_(launch), stop_(stop), resident_limit_(resident_limit),
+  Scheduler(Launch& launch, uint64_t resident_limit)
+      : launch_(launch), resident_limit_(resident_limit),
         cluster_count_(launch.cta_count / product(launch.config.cluster)) {
     const LaunchConfig& config = launch.config;
     if (config.seed) { // every choice moves with the seed: which cluster starts next, which warp goes first
@@ -183,7 +191,7 @@ public:
     }
     if (deadlocked_)
       report();
-    else if (launch_.report.ok() && finished_ < cluster_count_)
+    else if (!launch_.report.fault && finished_ < cluster_count_)
       report_stop();
   }
 
@@ -200,23 +208,21 @@ private:
       changed_.notify_all();
     }
     const std::lock_guard report_lock(launch_.report_mutex);
-    LaunchStats& total = launch_.report.stats;
-    total.warp_instructions += runner.stats().warp_instructions;
-    total.lane_instructions += runner.stats().lane_instructions;
-    total.matrix_flops += runner.stats().matrix_flops;
-    total.matrix_paths += runner.stats().matrix_paths;
-    launch_.report.used_approximate |= runner.used_approximate();
+    const WorkerCounts& counts = runner.stats();
+    Stats& total = launch_.report.stats;
+    *total.warp_instructions += counts.warp_instructions;
+    *total.lane_instructions += counts.lane_instructions;
+    *total.matrix_flops += counts.matrix_flops;
+    *total.matrix_outputs += counts.matrix_outputs;
+    launch_.report.assumed_approximate |= runner.used_approximate() && !is_measured(launch_.program->arch());
   }
 
   // An exception that no instruction has thrown ends the launch.
   void fail(const std::exception& problem) {
     auto [kind, message] = describe(problem);
     const std::lock_guard report_lock(launch_.report_mutex);
-    Fault& fault = launch_.report.fault;
-    if (fault.kind == FaultKind::none) {
-      fault.kind = kind;
-      fault.message = std::move(message);
-    }
+    if (!launch_.report.fault)
+      launch_.report.fault = Fault{.kind = kind, .message = std::move(message), .place = {}};
     launch_.stop.store(true);
   }
 
@@ -229,11 +235,16 @@ private:
       const uint64_t epoch = epoch_;
       ++running_;
       lock.unlock();
-      const Turn turn = ClusterTurn(launch_, runner, *cluster, stop_.request).run();
+      const Turn turn = ClusterTurn(launch_, runner, *cluster).run();
       lock.lock();
       --running_;
       end_turn(std::move(cluster), turn, epoch);
       changed_.notify_all();
+      if (std::exchange(progress_is_due_, false)) {
+        lock.unlock();
+        launch_.callbacks.run();
+        lock.lock();
+      }
     }
   }
 
@@ -282,7 +293,7 @@ private:
       ++finished_;
       --resident_;
       spare_.push_back(std::move(cluster));
-      report_progress();
+      note_progress();
       return;
     }
     start_more_ |= turn == Turn::preempted;
@@ -402,20 +413,22 @@ private:
     }
   }
 
-  void report_progress() {
+  // Whoever holds the lock calls the callback when it has let go of it.
+  void note_progress() {
     const auto now = std::chrono::steady_clock::now();
     if (!launch_.config.progress || now - last_progress_ < std::chrono::milliseconds(100))
       return;
     last_progress_ = now;
-    const uint64_t size = product(launch_.config.cluster);
-    launch_.config.progress(finished_ * size, launch_.cta_count);
+    const uint64_t done = finished_ * product(launch_.config.cluster);
+    launch_.callbacks.add([&launch = launch_, done] { launch.config.progress(done, launch.cta_count); });
+    progress_is_due_ = true;
   }
 
   void report() {
     report_deadlock(launch_, idle_);
     const uint64_t size = product(launch_.config.cluster);
     if (started_ < cluster_count_)
-      launch_.report.fault.notes.push_back(fmt::format(
+      launch_.report.fault->notes.push_back(fmt::format(
           "{} of {} CTAs have not started: {} {} at a time", (cluster_count_ - started_) * size,
           launch_.cta_count, limited_by_memory_ ? "--max-memory has room for" : "the modelled GPU holds",
           resident_limit_ * size));
@@ -429,11 +442,9 @@ private:
     for (const auto& cluster : idle_)
       begun.push_back(cluster.get());
     report_stopped(launch_, begun, finished_ * product(launch_.config.cluster));
-    stop_.stopped = true;
   }
 
   Launch& launch_;
-  Stop& stop_;
   uint64_t resident_limit_;
   bool limited_by_memory_ = false;
   const uint64_t cluster_count_;
@@ -449,8 +460,16 @@ private:
   uint64_t picks_ = 0;
   bool start_more_ = false;
   bool deadlocked_ = false;
+  bool progress_is_due_ = false;
   std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
 };
+
+Outcome outcome_of(FaultKind kind) {
+  return kind == FaultKind::stopped       ? Outcome::stopped
+         : kind == FaultKind::unsupported ? Outcome::unsupported
+         : kind == FaultKind::internal    ? Outcome::internal
+                                          : Outcome::fault;
+}
 
 // `shared_bytes`: with those that are the system's here, whether they are the machine's too or not.
 uint64_t resident_ctas(const MachineLimits& limits, uint64_t threads, uint64_t shared_bytes) {
@@ -464,15 +483,30 @@ uint64_t resident_ctas(const MachineLimits& limits, uint64_t threads, uint64_t s
 
 uint64_t shared_bytes_of(const Program& program, const Code& entry, const LaunchConfig& config) {
   const uint64_t align = program.dynamic_shared_align();
-  return align_up(entry.shared_bytes, align) + config.dynamic_shared_bytes;
+  return align_up(entry.shared_bytes, align) + config.shared_bytes;
+}
+
+bool names_cluster(const LaunchConfig& config) {
+  return config.cluster[0] != 0;
+}
+
+// A cluster that nobody names is one CTA, and a grid that counts clusters counts CTAs.
+LaunchConfig settled(LaunchConfig config, const Code& entry) {
+  if (!names_cluster(config))
+    config.cluster = {1, 1, 1};
+  if (entry.function->bounds.blocks_are_clusters)
+    for (int i = 0; i < 3; ++i)
+      config.grid[i] =
+          static_cast<uint32_t>(std::min<uint64_t>(uint64_t{config.grid[i]} * config.cluster[i], UINT32_MAX));
+  return config;
 }
 
 // The cluster against the grid, the machine, and what the kernel declares.
-std::string check_cluster(const ptx::LaunchBounds& bounds, const LaunchConfig& config,
+std::string check_cluster(const ptx::LaunchBounds& bounds, const LaunchConfig& config, bool is_explicit,
                           const MachineLimits& limits) {
   const Dim3& size = config.cluster;
   const auto text = [](const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); };
-  if (bounds.explicit_cluster && !config.explicit_cluster)
+  if (bounds.explicit_cluster && !is_explicit)
     return "the kernel is declared .explicitcluster: the launch must name the cluster's size";
   if (bounds.reqnctapercluster[0]) {
     Dim3 required = bounds.reqnctapercluster;
@@ -533,8 +567,9 @@ private:
 
 } // namespace
 
-std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
-                         const MachineLimits& limits) {
+std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& asked,
+                         size_t param_bytes, const MachineLimits& limits) {
+  const LaunchConfig config = settled(asked, entry);
   for (int i = 0; i < 3; ++i) {
     const char axis = "xyz"[i];
     if (config.grid[i] == 0 || config.grid[i] > limits.max_grid[i])
@@ -543,7 +578,7 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
       return fmt::format("block {} is {}: legal are 1 to {}", axis, config.block[i], limits.max_block[i]);
   }
   const ptx::LaunchBounds& bounds = entry.function->bounds;
-  if (std::string wrong = check_cluster(bounds, config, limits); !wrong.empty())
+  if (std::string wrong = check_cluster(bounds, config, names_cluster(asked), limits); !wrong.empty())
     return wrong;
   const uint64_t threads = product(config.block);
   if (threads > limits.max_threads_per_cta)
@@ -567,30 +602,32 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
   if (shared > limits.max_shared_bytes_per_cta)
     return fmt::format(
         "the kernel needs {} bytes of shared memory ({} of them dynamic): a CTA has at most {}", shared,
-        config.dynamic_shared_bytes, limits.max_shared_bytes_per_cta);
+        config.shared_bytes, limits.max_shared_bytes_per_cta);
   if (std::string wrong = check_cooperative(config, limits, shared + kSharedReservedBytes); !wrong.empty())
     return wrong;
-  uint64_t param_bytes = 0;
-  for (size_t i = 0; i < entry.function->params.size(); ++i)
-    param_bytes = entry.param_offsets[i] + entry.function->params[i].size_bytes;
-  if (config.params.size() < param_bytes)
-    return fmt::format("the kernel takes {} bytes of parameters, and {} were given", param_bytes,
-                       config.params.size());
+  if (param_bytes < entry.kernel_param_bytes)
+    return fmt::format("the kernel takes {} bytes of parameters, and {} were given", entry.kernel_param_bytes,
+                       param_bytes);
   return {};
 }
 
-LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory,
-                        const LaunchConfig& config, const MachineLimits& limits, Stop* stop) {
+Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& asked,
+                  std::vector<std::byte> params, const MachineLimits& limits) {
   static std::atomic<uint64_t> grids{0};
   Launch launch;
   launch.program = &program;
   launch.entry = &entry;
   launch.memory = &memory;
-  launch.config = config;
+  launch.config = settled(asked, entry);
+  const LaunchConfig& config = launch.config;
+  launch.explicit_cluster = names_cluster(asked);
+  launch.params = std::move(params);
+  launch.report.stats = {
+      .warp_instructions = 0, .lane_instructions = 0, .matrix_flops = 0, .matrix_outputs = MatrixOutputs{}};
   launch.cta_count = product(config.grid);
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
-  launch.dynamic_shared_offset = launch.shared_bytes - config.dynamic_shared_bytes;
+  launch.dynamic_shared_offset = launch.shared_bytes - config.shared_bytes;
   launch.sm_count = limits.sm_count;
   launch.warps_per_sm = limits.threads_per_sm / kWarpSize;
   launch.grid_id = ++grids;
@@ -600,10 +637,11 @@ LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory&
   memory.set_seed(config.seed);
   const auto begin = std::chrono::steady_clock::now();
   const uint64_t resident = resident_ctas(limits, product(config.block), launch.shared_bytes);
-  Stop never;
-  Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster)), stop ? *stop : never).run();
+  Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster))).run();
   launch.report.stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (launch.report.fault)
+    launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);
 }
 

@@ -8,24 +8,17 @@
 #include "vgpu/machine.h"
 #include "vgpu/program.h"
 
-#include <atomic>
-
 namespace lemma::vgpu {
 
-// Checks the configuration against the kernel and the machine. Empty: it may be launched; else what is wrong.
+// Checks the configuration, and how many bytes of parameters there are, against the kernel and the machine.
+// Empty: it may be launched; else what is wrong.
 std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
-                         const MachineLimits& limits = limits_of());
+                         size_t param_bytes, const MachineLimits& limits = limits_of());
 
-// How the caller of a launch ends it.
-struct Stop {
-  const std::atomic<bool>* request = nullptr; // set at any time; null: never
-  // Whether it did: the report has no fault, but its message, and `waiting` says where all warps were.
-  bool stopped = false;
-};
-
-// Runs to the end, to the first fault, or to a deadlock. The configuration must have passed check_launch().
-LaunchReport run_launch(const Program& program, const Code& entry, GlobalMemory& memory,
-                        const LaunchConfig& config, const MachineLimits& limits = limits_of(),
-                        Stop* stop = nullptr);
+// Runs to the end, to the first fault, to a deadlock, or until LaunchConfig::stop is set. The configuration
+// must have passed check_launch(); `params` are laid out by ptx::lay_out_parameters(). The report lacks what
+// the device and the module say (Report::arithmetic, device, rendered).
+Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& config,
+                  std::vector<std::byte> params, const MachineLimits& limits = limits_of());
 
 } // namespace lemma::vgpu

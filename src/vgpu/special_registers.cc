@@ -125,7 +125,7 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
   case S::cluster_nctarank:
     return uint64_t{cluster[0]} * cluster[1] * cluster[2];
   case S::is_explicit_cluster:
-    return config.explicit_cluster;
+    return x.launch->explicit_cluster;
   case S::gridid:
     return x.launch->grid_id;
   // Where CUDA C++'s cooperative groups find the grid's workspace (cooperative_groups/details/driver_abi.h).
@@ -135,12 +135,12 @@ uint64_t uniform_value(const Exec& x, SpecialRegister sreg) {
     return x.launch->workspace & UINT32_MAX;
   // What an H200 gives for these is in tests/unit/vgpu/cluster_test.cc.
   case S::total_smem_size:
-    return align_up(uint64_t{x.launch->static_shared_bytes} + config.dynamic_shared_bytes,
+    return align_up(uint64_t{x.launch->static_shared_bytes} + config.shared_bytes,
                     limits_of(x.launch->program->arch()).shared_unit_bytes);
   case S::aggr_smem_size:
-    return kSharedReservedBytes + x.launch->static_shared_bytes + config.dynamic_shared_bytes;
+    return kSharedReservedBytes + x.launch->static_shared_bytes + config.shared_bytes;
   case S::dynamic_smem_size:
-    return config.dynamic_shared_bytes;
+    return config.shared_bytes;
   case S::reserved_smem_offset_end:
     return kSystemSharedBytes;
   case S::reserved_smem_offset_cap:

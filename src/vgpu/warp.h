@@ -24,7 +24,7 @@ public:
   // Set when a part came to wait in a state other than the one it last waited in: something moved, though
   // perhaps nothing that another warp can see.
   bool moved = false;
-  LaunchStats& stats() { return exec_.stats; }
+  WorkerCounts& stats() { return exec_.stats; }
   bool used_approximate() const { return exec_.approximate; }
 
 private:

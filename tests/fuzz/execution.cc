@@ -26,7 +26,7 @@ constexpr uint32_t kBufferBytes = 8192;
 constexpr uint64_t kMaxInstructions = 2000; // of a warp
 constexpr int kMostTries = 3;               // to parse a program less what was refused
 
-enum Outcome : size_t {
+enum Ending : size_t {
   refused_by_parser,
   refused_by_verifier,
   not_loaded,
@@ -188,32 +188,29 @@ std::shared_ptr<const ptx::Module> parse_and_verify(std::string& text, Execution
 }
 
 std::string run(const vgpu::Program& program, vgpu::GlobalMemory& memory, const generate::HostileLaunch& made,
-                const std::string& kernel, vgpu::AsyncMode async, ExecutionCounts& counts) {
+                const std::string& kernel, AsyncMode async, ExecutionCounts& counts) {
   const vgpu::Code* entry = program.find(kernel);
-  const vgpu::LaunchConfig config{.grid = made.grid,
-                                  .block = made.block,
-                                  .cluster = made.cluster,
-                                  .explicit_cluster = made.cluster[0] > 1,
-                                  .dynamic_shared_bytes = made.dynamic_shared_bytes,
-                                  .seed = made.seed,
-                                  .deterministic = true,
-                                  .async = async,
-                                  .max_instructions = kMaxInstructions,
-                                  .params = made.params,
-                                  .print = [](std::string_view) {},
-                                  .progress = nullptr,
-                                  .workers = 1};
+  const LaunchConfig config{.grid = made.grid,
+                            .block = made.block,
+                            .cluster = made.cluster[0] > 1 ? made.cluster : Dim3{},
+                            .shared_bytes = made.dynamic_shared_bytes,
+                            .seed = made.seed,
+                            .deterministic = true,
+                            .async = async,
+                            .max_instructions = kMaxInstructions,
+                            .workers = 1,
+                            .print = [](std::string_view) {}};
   const vgpu::MachineLimits limits = vgpu::limits_of(program.arch());
-  if (!vgpu::check_launch(program, *entry, config, limits).empty()) {
+  if (!vgpu::check_launch(program, *entry, config, made.params.size(), limits).empty()) {
     ++counts.outcomes[not_launched];
     return {};
   }
-  const vgpu::LaunchReport report = vgpu::run_launch(program, *entry, memory, config, limits);
+  const Report report = vgpu::run_launch(program, *entry, memory, config, made.params, limits);
   ++counts.launches;
-  counts.warp_instructions += report.stats.warp_instructions;
-  ++counts.outcomes[report.ok() ? finished : first_fault + static_cast<size_t>(report.fault.kind)];
-  return report.fault.kind == vgpu::FaultKind::internal
-             ? "an internal error is reported: " + report.fault.message
+  counts.warp_instructions += report.stats.warp_instructions.value_or(0);
+  ++counts.outcomes[report.ok() ? finished : first_fault + static_cast<size_t>(report.fault->kind)];
+  return report.fault && report.fault->kind == FaultKind::internal
+             ? "an internal error is reported: " + report.fault->message
              : std::string();
 }
 
@@ -234,7 +231,7 @@ std::string check(HostileProgram& made, ExecutionCounts& counts) {
   }
   count_handlers(**program, counts);
   for (const generate::HostileLaunch& launch : made.launches)
-    for (const vgpu::AsyncMode async : {vgpu::AsyncMode::eager, vgpu::AsyncMode::late})
+    for (const AsyncMode async : {AsyncMode::eager, AsyncMode::late})
       if (failure = run(**program, memory, launch, made.kernel, async, counts); !failure.empty())
         return failure;
   return {};
@@ -251,7 +248,7 @@ std::string outcome_name(size_t outcome) {
                                            "not launched", "finished"};
   if (outcome < std::size(kNames))
     return kNames[outcome];
-  return fmt::format("fault: {}", vgpu::to_string(static_cast<vgpu::FaultKind>(outcome - first_fault)));
+  return fmt::format("fault: {}", to_string(static_cast<FaultKind>(outcome - first_fault)));
 }
 
 generate::HostileProgram program_of(Rng& rng) {

@@ -78,7 +78,7 @@ json to_json(const Stats& stats) {
 }
 
 json to_json(const Fault& fault) {
-  json out = {{"kind", fault.kind},
+  json out = {{"kind", to_string(fault.kind)},
               {"message", fault.message},
               {"notes", fault.notes},
               {"place", to_json(fault.place)}};

@@ -187,7 +187,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
     tile.b = part(plan.b, b.bytes);
     tile.c = part(plan.c, c.bytes);
     tile.d = part(plan.d, d.bytes);
-    x.stats.matrix_paths += numeric::dot(plan.model, tile);
+    x.stats.matrix_outputs += numeric::dot(plan.model, tile);
   }
   if (plan.narrow_result)
     narrow_to_f16(d, narrow, tile.m * tile.n); // never of several matrices

@@ -1,7 +1,7 @@
 // Decoding of sparse metadata. See matrix_sparse.h.
 #include "vgpu/handlers/matrix_sparse.h"
 
-#include "vgpu/report.h"
+#include "lemma/report.h"
 
 #include <fmt/format.h>
 

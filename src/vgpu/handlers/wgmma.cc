@@ -409,7 +409,7 @@ void execute_operation(Exec& x, WgmmaOperation& operation) {
                  plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, plan.model, tile);
   tile.b = b.tile;
   tile.arranged_b = b.arranged;
-  x.stats.matrix_paths += numeric::dot(plan.model, tile);
+  x.stats.matrix_outputs += numeric::dot(plan.model, tile);
   x.stats.matrix_flops += plan.flops;
 }
 

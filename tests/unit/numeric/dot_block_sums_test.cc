@@ -38,7 +38,7 @@ struct Product {
   }
 
   // D, in place of C where `in_place`; what is beside it in the rows stays as it is.
-  std::vector<uint32_t> run(DotLevel level, bool in_place, DotPaths& paths) const {
+  std::vector<uint32_t> run(DotLevel level, bool in_place, MatrixOutputs& paths) const {
     std::vector<uint32_t> d(size(m, stride), 0xdeadbeef);
     if (in_place && !c.empty())
       d = c;
@@ -62,7 +62,7 @@ struct Product {
   }
 
   // The same with C and D in blocks.
-  std::vector<uint32_t> run_in_blocks(DotLevel level, DotPaths& paths) const {
+  std::vector<uint32_t> run_in_blocks(DotLevel level, MatrixOutputs& paths) const {
     std::vector<uint32_t> d(size(m, n));
     RegisterBlocks blocks(static_cast<size_t>(m), static_cast<size_t>(n) * sizeof(uint32_t));
     if (!c.empty())
@@ -85,8 +85,8 @@ struct Product {
   }
 
   // The paths of the highest level.
-  DotPaths check(const std::string& what) const {
-    DotPaths paths;
+  MatrixOutputs check(const std::string& what) const {
+    MatrixOutputs paths;
     for (const bool in_place : {false, true}) {
       const std::vector<uint32_t> expected = run(DotLevel::scalar, in_place, paths);
       EXPECT_EQ(paths.scalar, paths.total()) << what;
@@ -194,7 +194,7 @@ TEST(DotBlockSums, ScalesAndAccumulatorsNearAndFarApart) {
           if (least == 0) // subnormal ones
             for (uint32_t& c : product.c)
               c &= repeat % 2 ? 0 : 0x807fffff;
-          const DotPaths paths = product.check(describe(form) + ", spread " + std::to_string(spread));
+          const MatrixOutputs paths = product.check(describe(form) + ", spread " + std::to_string(spread));
           if (has_vectors() && spread <= 12 && least >= 80) {
             EXPECT_EQ(paths.vector, paths.total()) << describe(form);
           }
@@ -276,7 +276,7 @@ TEST(DotBlockSums, CancellationAndLargestSums) {
       set_scales(product, form.scale == ue8m0 ? 127 : 0x3f, repeat / 10, random);
       if (repeat % 2) // about the sum's own size
         set_c(product, 100, 140, random);
-      const DotPaths paths = product.check(describe(form) + ", large sums");
+      const MatrixOutputs paths = product.check(describe(form) + ", large sums");
       if (has_vectors()) {
         EXPECT_EQ(paths.vector, paths.total()) << describe(form);
       }
@@ -320,7 +320,7 @@ TEST(DotBlockSums, NanAndInfinityInAFewPlaces) {
       constexpr uint32_t kSpecial[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xff800001};
       if (repeat % 5 != 4)
         product.c[random.below(product.c.size())] = kSpecial[random.below(4)];
-      const DotPaths paths = product.check(describe(form) + " with a special");
+      const MatrixOutputs paths = product.check(describe(form) + " with a special");
       if (has_vectors()) {
         EXPECT_GT(paths.vector, 0u);
       }
@@ -338,8 +338,8 @@ TEST(DotBlockSums, TilesOfAnySize) {
           product.c.resize(Product::size(m, product.stride));
           set_scales(product, form.scale == ue8m0 ? 127 : 0x38, 3, random);
           set_c(product, 120, 135, random);
-          const DotPaths paths = product.check(describe(form) + ", " + std::to_string(m) + "x" +
-                                               std::to_string(n) + "x" + std::to_string(k));
+          const MatrixOutputs paths = product.check(describe(form) + ", " + std::to_string(m) + "x" +
+                                                    std::to_string(n) + "x" + std::to_string(k));
           if (has_vectors() && product.k_b <= 128) {
             EXPECT_EQ(paths.vector, paths.total()) << describe(form);
           }
@@ -365,7 +365,7 @@ TEST(DotBlockSums, SparseAInAnyOrder) {
           product.a_index[last] = static_cast<uint8_t>(random.below(96));
         if (kind == 3)
           std::copy_n(product.a_index.end() - 4, 2, product.a_index.end() - 2);
-        const DotPaths paths = product.check(describe(form) + ", any order");
+        const MatrixOutputs paths = product.check(describe(form) + ", any order");
         if (has_vectors() && kind == 0) {
           EXPECT_EQ(paths.vector, paths.total());
         }

@@ -36,7 +36,7 @@ struct Product {
   int m, n, k, k_b;
   std::vector<uint8_t> a, b, c, a_index, scale_a, scale_b;
 
-  std::vector<uint8_t> run(DotLevel level, bool arranges_b, DotPaths& paths) const {
+  std::vector<uint8_t> run(DotLevel level, bool arranges_b, MatrixOutputs& paths) const {
     internal::set_dot_level(level);
     const size_t d_bytes = model.scheme == DotScheme::integer || model.scheme == DotScheme::xor_popc ||
                                    model.scheme == DotScheme::and_popc
@@ -68,7 +68,7 @@ struct Product {
   }
 
   // The same with C and D in blocks.
-  std::vector<uint8_t> run_in_blocks(DotLevel level, DotPaths& paths) const {
+  std::vector<uint8_t> run_in_blocks(DotLevel level, MatrixOutputs& paths) const {
     RegisterBlocks blocks(static_cast<size_t>(m), c.size() / static_cast<size_t>(m));
     blocks.load(c.data());
     internal::set_dot_level(level);
@@ -94,8 +94,8 @@ struct Product {
   }
 
   // The paths of the highest level.
-  DotPaths check(const std::string& what) const {
-    DotPaths paths;
+  MatrixOutputs check(const std::string& what) const {
+    MatrixOutputs paths;
     const std::vector<uint8_t> expected = run(DotLevel::scalar, false, paths);
     for (const DotLevel level : internal::dot_levels())
       for (const bool arranges_b : {false, true}) {
@@ -188,7 +188,7 @@ TEST(DotLevels, ZerosBesideTinyAccumulators) {
       Product zeros = product_of(model, 16, 64, 16, OperandClass::ordinary, random);
       std::ranges::fill(zeros.a, uint8_t{0});
       std::ranges::fill(zeros.c, uint8_t{0});
-      const DotPaths paths = zeros.check("zeros");
+      const MatrixOutputs paths = zeros.check("zeros");
       if (has_vectors()) {
         EXPECT_EQ(paths.vector, paths.total());
       }
@@ -322,7 +322,7 @@ TEST(DotLevels, SparseA) {
                 product.a_index.push_back(
                     static_cast<uint8_t>(2 * s + first + 1 + static_cast<int>(random.below(3 - first))));
               }
-          const DotPaths paths = product.check("sparse " + describe(*model, operand_class));
+          const MatrixOutputs paths = product.check("sparse " + describe(*model, operand_class));
           if (has_vectors() && operand_class == OperandClass::ordinary) {
             EXPECT_EQ(paths.scalar, 0u) << describe(*model, operand_class);
           }
@@ -386,7 +386,8 @@ TEST(DotLevels, SparseAInAnyOrder) {
             product.a_index.push_back(static_cast<uint8_t>(2 * s + first));
             product.a_index.push_back(static_cast<uint8_t>(2 * s + other));
           }
-        const DotPaths paths = product.check(is_integer ? "integers" : describe(model, OperandClass::wide));
+        const MatrixOutputs paths =
+            product.check(is_integer ? "integers" : describe(model, OperandClass::wide));
         if (has_vectors() && distinct) {
           EXPECT_EQ(paths.scalar, 0u);
         }
@@ -418,7 +419,7 @@ TEST(DotLevels, SparseFourBits) {
         for (const int element : {0, 1})
           product.a_index.push_back(static_cast<uint8_t>(2 * s + 2 * pair + element));
     }
-  const DotPaths paths = product.check("s4");
+  const MatrixOutputs paths = product.check("s4");
   if (has_vectors()) {
     EXPECT_EQ(paths.vector, paths.total());
   }
@@ -449,7 +450,7 @@ TEST(DotLevels, ScaledEightBitFormats) {
             for (auto* scales : {&product.scale_a, &product.scale_b})
               for (uint8_t& scale : *scales)
                 scale = static_cast<uint8_t>(127 - spread + static_cast<int>(random.below(2 * spread + 2)));
-            const DotPaths paths = product.check("scaled " + describe(model, operand_class));
+            const MatrixOutputs paths = product.check("scaled " + describe(model, operand_class));
             if (has_vectors() && operand_class == OperandClass::ordinary && spread <= 6) {
               EXPECT_EQ(paths.scalar, 0u) << describe(model, operand_class);
             }
@@ -477,7 +478,7 @@ TEST(DotLevels, SingleBits) {
         for (auto* bytes : {&product.a, &product.b, &product.c})
           for (uint8_t& byte : *bytes)
             byte = is_random ? static_cast<uint8_t>(random.next()) : 0xff;
-        const DotPaths paths = product.check("b1");
+        const MatrixOutputs paths = product.check("b1");
         if (has_vectors()) {
           EXPECT_EQ(paths.vector, paths.total());
         }
@@ -496,7 +497,7 @@ TEST(DotLevels, OrdinaryNumbersTakeTheVectorPath) {
       const Product product = product_of(model, 16, 64, k, OperandClass::ordinary, random);
       product.check("ordinary");
       for (const DotLevel level : internal::dot_levels()) {
-        DotPaths paths;
+        MatrixOutputs paths;
         product.run(level, false, paths);
         EXPECT_EQ(paths.vector, level == DotLevel::scalar ? 0 : paths.total())
             << to_string(ab) << " at level " << to_string(level);
@@ -521,7 +522,7 @@ TEST(DotLevels, LargeNumbersTakeTheCarefulPath) {
         product.a[i] = static_cast<uint8_t>(product.a[i] + 15);
       product.check("large");
       for (const DotLevel level : internal::dot_levels()) {
-        DotPaths paths;
+        MatrixOutputs paths;
         product.run(level, false, paths);
         EXPECT_EQ(paths.careful, level == DotLevel::scalar ? 0 : paths.total())
             << to_string(ab) << " m" << m << "n" << n << " at level " << to_string(level);

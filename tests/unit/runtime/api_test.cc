@@ -139,7 +139,7 @@ TEST(Api, ReportsAFaultWithItsPlace) {
   const auto report = kernel.launch({.grid = {1}, .block = {128}}, {*x, *y, 1.0f, 128u});
   ASSERT_TRUE(report) << report.error().text;
   ASSERT_EQ(report->outcome, Outcome::fault);
-  EXPECT_EQ(report->fault->kind, "out of bounds");
+  EXPECT_EQ(report->fault->kind, FaultKind::out_of_bounds);
   EXPECT_EQ(report->fault->place.ptx_line, 23u);
   EXPECT_TRUE(report->fault->address.has_value());
   EXPECT_EQ(report->rendered.substr(0, 34), "saxpy.ptx:23: fault[out of bounds]") << report->rendered;

@@ -260,7 +260,7 @@ TEST_F(CudaDevice, ReportsAFaultAndOpensAnew) {
   const auto report = old_kernel.launch({}, {});
   ASSERT_TRUE(report) << report.error().text;
   EXPECT_EQ(report->outcome, Outcome::fault);
-  EXPECT_EQ(report->fault->kind, "out of bounds");
+  EXPECT_EQ(report->fault->kind, FaultKind::out_of_bounds);
   EXPECT_NE(report->rendered.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos) << report->rendered;
   EXPECT_EQ(state_->resets, 1);
 

@@ -26,7 +26,7 @@ TEST(ReportText, SaysNothingOfAGoodRun) {
 TEST(ReportText, ShowsAFault) {
   Report report;
   report.outcome = Outcome::fault;
-  report.fault = Fault{.kind = "out of bounds",
+  report.fault = Fault{.kind = FaultKind::out_of_bounds,
                        .message = "st.global of 4 bytes is outside every allocation",
                        .notes = {"nearest: arg 2 (out), 4096 bytes, ends 4 bytes before", "check the index"},
                        .place = store(),
@@ -49,7 +49,7 @@ TEST(ReportText, ShowsAFault) {
 TEST(ReportText, NamesTheCallsThatInlinedCodeCameInBy) {
   Report report;
   report.outcome = Outcome::fault;
-  report.fault = Fault{.kind = "trap", .message = "the kernel executed trap", .place = store()};
+  report.fault = Fault{.kind = FaultKind::trap, .message = "the kernel executed trap", .place = store()};
   report.fault->place.inlined_at = {"k.cu:30", "main.cu:9"};
   EXPECT_NE(render_report(report, source()).find("k.cu:17, inlined at k.cu:30, inlined at main.cu:9, in k\n"),
             std::string::npos);
@@ -58,7 +58,8 @@ TEST(ReportText, NamesTheCallsThatInlinedCodeCameInBy) {
 TEST(ReportText, NamesWhatIsUnsupportedAsSuch) {
   Report report;
   report.outcome = Outcome::unsupported;
-  report.fault = Fault{.kind = "unsupported", .message = "wgmma.mma_async is not modelled", .place = store()};
+  report.fault =
+      Fault{.kind = FaultKind::unsupported, .message = "wgmma.mma_async is not modelled", .place = store()};
   EXPECT_EQ(render_report(report, source()).substr(0, 60),
             "k.ptx:3: unsupported: wgmma.mma_async is not modelled\n 3 | \t");
 }
@@ -66,7 +67,7 @@ TEST(ReportText, NamesWhatIsUnsupportedAsSuch) {
 TEST(ReportText, ListsWhoWaits) {
   Report report;
   report.outcome = Outcome::fault;
-  report.fault = Fault{.kind = "deadlock", .message = "no warp can go on", .notes = {}, .place = {}};
+  report.fault = Fault{.kind = FaultKind::deadlock, .message = "no warp can go on", .notes = {}, .place = {}};
   for (uint32_t warp = 0; warp < 20; ++warp)
     report.waiting.push_back({.place = store(),
                               .cta = {0, 0, 0},
@@ -85,7 +86,7 @@ TEST(ReportText, ListsWhoWaits) {
 TEST(ReportText, TellsWarpsThatWaitForTheSameOnce) {
   Report report;
   report.outcome = Outcome::fault;
-  report.fault = Fault{.kind = "deadlock", .message = "no warp can go on", .notes = {}, .place = {}};
+  report.fault = Fault{.kind = FaultKind::deadlock, .message = "no warp can go on", .notes = {}, .place = {}};
   for (uint32_t cta = 0; cta < 100; ++cta)
     for (uint32_t warp = 0; warp < 2; ++warp)
       report.waiting.push_back({.place = store(),

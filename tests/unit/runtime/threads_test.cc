@@ -140,7 +140,10 @@ TEST(Callbacks, CannotWaitForTheirLaunch) {
     EXPECT_EQ(copied.error().kind, ErrorKind::invalid_argument);
     EXPECT_NE(copied.error().text.find("a callback of a launch"), std::string::npos);
     EXPECT_FALSE(out.fill(1));
-    EXPECT_FALSE(says.launch({}, {out, 1u}));
+    const auto launched = says.launch({}, {out, 1u});
+    ASSERT_FALSE(launched);
+    EXPECT_EQ(launched.error().text, "kernel says cannot be launched from a callback (print, progress) of a "
+                                     "launch: launch it when that has ended");
     EXPECT_TRUE(device.allocate(4));
     other.free();
     out.free(); // goes after the launch, which still uses it
@@ -150,6 +153,40 @@ TEST(Callbacks, CannotWaitForTheirLaunch) {
   EXPECT_TRUE(report->ok()) << report->rendered;
   EXPECT_EQ(calls, 1);
   EXPECT_TRUE(kernel(device, "address").launch({}, {allocate(device, 8)}));
+}
+
+TEST(Callbacks, CannotLaunchOnAnotherDeviceEither) {
+  const Device device = open(), other = open();
+  const Kernel says = kernel(device, "says"), elsewhere = kernel(other, "says");
+  const Buffer out = allocate(device, 4);
+  Buffer there = allocate(other, 4);
+  const auto print = [&](std::string_view) {
+    const auto launched = elsewhere.launch({}, {there, 1u});
+    ASSERT_FALSE(launched);
+    EXPECT_EQ(launched.error().kind, ErrorKind::invalid_argument);
+    EXPECT_TRUE(there.fill(1)) << "no launch runs there";
+  };
+  ASSERT_TRUE(says.launch({.print = print}, {out, 1u}));
+  ASSERT_TRUE(elsewhere.launch({.print = [](std::string_view) {}}, {there, 1u}));
+}
+
+TEST(Callbacks, ComeOneAtATimeWhileTheLaunchGoesOn) {
+  const Device device = open();
+  const Kernel says = kernel(device, "says");
+  const Buffer out = allocate(device, 4);
+  std::atomic<int> inside{0};
+  int calls = 0;
+  const auto print = [&](std::string_view text) {
+    EXPECT_EQ(inside.fetch_add(1), 0);
+    EXPECT_EQ(text, "hi");
+    std::this_thread::yield();
+    ++calls;
+    inside.fetch_sub(1);
+  };
+  const auto report = says.launch({.grid = {200}, .workers = 4, .print = print}, {out, 1u});
+  ASSERT_TRUE(report) << report.error().text;
+  EXPECT_TRUE(report->ok()) << report->rendered;
+  EXPECT_EQ(calls, 200);
 }
 
 TEST(Callbacks, ThatThrowEndTheLaunch) {
@@ -174,7 +211,7 @@ TEST(Limits, MemoryIsAFaultOfTheLaunchAndAnErrorOfOtherCalls) {
   ASSERT_TRUE(report) << report.error().text;
   EXPECT_EQ(report->outcome, Outcome::fault);
   ASSERT_TRUE(report->fault);
-  EXPECT_EQ(report->fault->kind, "out of memory");
+  EXPECT_EQ(report->fault->kind, FaultKind::out_of_memory);
   EXPECT_FALSE(report->fault->has_thread) << "it has not started";
   EXPECT_NE(
       report->rendered.find("threads.ptx: fault[out of memory]: no memory for the registers of takes: "),
@@ -205,6 +242,7 @@ TEST(Limits, MemoryIsAFaultOfTheLaunchAndAnErrorOfOtherCalls) {
 }
 
 TEST(Limits, ALaunchGoesOnWithTheThreadsThatThereAre) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // in a process that has no threads yet
   // In a process of its own that may start no thread.
   const auto run = [] {
     const rlimit none{0, 0};

@@ -68,13 +68,12 @@ TEST(Fault, NamesTheLaneAndThePlace) {
   Kernel kernel(statement("  add.u64 %c, %a, %lane4;\n  st.global.u32 [%c], %r0;"));
   const uint64_t buffer = kernel.buffer(std::vector<uint32_t>(20), "short");
   kernel.config().grid = {3, 1, 1};
-  const LaunchReport report = kernel.run({buffer, 0});
-  EXPECT_EQ(report.fault.kind, FaultKind::out_of_bounds);
-  EXPECT_EQ(report.fault.lane, 20);
-  EXPECT_TRUE(report.fault.has_address);
-  EXPECT_EQ(report.fault.address, buffer + 80);
-  EXPECT_EQ(report.fault.place.instruction, "st.global.u32 [%c], %r0;");
-  EXPECT_EQ(report.fault.place.function, "k");
+  const Report report = kernel.run({buffer, 0});
+  EXPECT_EQ(fault_in(report).kind, FaultKind::out_of_bounds);
+  EXPECT_EQ(fault_in(report).lane, 20);
+  EXPECT_EQ(fault_in(report).address, buffer + 80);
+  EXPECT_EQ(fault_in(report).place.instruction, "st.global.u32 [%c], %r0;");
+  EXPECT_EQ(fault_in(report).place.function, "k");
 }
 
 TEST(Fault, UseAfterFree) {
@@ -97,16 +96,16 @@ TEST(Fault, Misaligned) {
     Kernel kernel(statement(std::string("  ") + text + ";"));
     const uint64_t buffer = kernel.buffer(std::vector<uint8_t>(64));
     EXPECT_EQ(fault_text(kernel.run({buffer + bytes, 0})), "") << text;
-    const LaunchReport report = kernel.run({buffer + bytes / 2, 0});
-    EXPECT_EQ(report.fault.kind, FaultKind::misaligned) << text;
-    EXPECT_TRUE(report.fault.message.ends_with(fmt::format("is not a multiple of {}", bytes)))
-        << report.fault.message;
+    const Report report = kernel.run({buffer + bytes / 2, 0});
+    EXPECT_EQ(fault_in(report).kind, FaultKind::misaligned) << text;
+    EXPECT_TRUE(fault_in(report).message.ends_with(fmt::format("is not a multiple of {}", bytes)))
+        << fault_in(report).message;
   }
 }
 
 TEST(Fault, SharedMemory) {
   Kernel kernel(statement("  mov.u64 %c, table;\n  add.u64 %c, %c, %a;\n  st.shared.u32 [%c], %r0;"));
-  kernel.config().dynamic_shared_bytes = 256;
+  kernel.config().shared_bytes = 256;
   EXPECT_EQ(fault_text(kernel.run({508, 0})), "");
   EXPECT_EQ(fault_text(kernel.run({512, 0})),
             "out of bounds: write of 4 bytes at shared address 0x600 is out of "
@@ -119,10 +118,10 @@ TEST(Fault, SharedMemory) {
             "out of bounds: write of 4 bytes at shared address 0x3fc is "
             "out of bounds: the first 1024 bytes of the CTA's shared "
             "memory are the system's");
-  const LaunchReport report = kernel.run({kSharedWindow, 0});
-  EXPECT_EQ(report.fault.kind, FaultKind::out_of_bounds);
-  ASSERT_EQ(report.fault.notes.size(), 1u);
-  EXPECT_EQ(report.fault.notes[0], "this is a generic address; cvta.to.shared makes a shared one of it");
+  const Report report = kernel.run({kSharedWindow, 0});
+  EXPECT_EQ(fault_in(report).kind, FaultKind::out_of_bounds);
+  ASSERT_EQ(fault_in(report).notes.size(), 1u);
+  EXPECT_EQ(fault_in(report).notes[0], "this is a generic address; cvta.to.shared makes a shared one of it");
 }
 
 TEST(Fault, LocalMemoryEndsWithTheFrame) {
@@ -136,12 +135,12 @@ TEST(Fault, LocalMemoryEndsWithTheFrame) {
 TEST(Fault, ReadOnlyAndOtherSpaces) {
   const auto run = [](const std::string& text) {
     Kernel kernel(statement(text));
-    return kernel.run({kernel.buffer(std::vector<uint8_t>(64), "plain"), 0}).fault;
+    return fault_in(kernel.run({kernel.buffer(std::vector<uint8_t>(64), "plain"), 0}));
   };
-  EXPECT_EQ(run("  ld.const.u32 %r1, [constant+12];").kind, FaultKind::none);
+  EXPECT_EQ(run("  ld.const.u32 %r1, [constant+12];").message, "no fault");
   EXPECT_EQ(run("  ld.const.u32 %r1, [constant+16];").kind, FaultKind::out_of_bounds);
-  EXPECT_EQ(run("  mov.u64 %c, constant;\n  cvta.const.u64 %c, %c;\n  ld.u32 %r1, [%c];").kind,
-            FaultKind::none);
+  EXPECT_EQ(run("  mov.u64 %c, constant;\n  cvta.const.u64 %c, %c;\n  ld.u32 %r1, [%c];").message,
+            "no fault");
   EXPECT_EQ(run("  mov.u64 %c, constant;\n  cvta.const.u64 %c, %c;\n  st.u32 [%c], %r0;").kind,
             FaultKind::read_only);
   EXPECT_EQ(run("  ld.const.u32 %r1, [%a];").kind, FaultKind::wrong_space);
@@ -159,7 +158,7 @@ TEST(Uninitialized, BuffersByTheByte) {
   ld.global.u32 %r1, [%c];
   ld.global.u16 %r2, [%a];
   ld.global.u16 %r3, [%a+2];)"));
-  const LaunchReport report = kernel.run({kernel.uninitialized_buffer(128, "arg 0 (buf)"), 0});
+  const Report report = kernel.run({kernel.uninitialized_buffer(128, "arg 0 (buf)"), 0});
   EXPECT_EQ(fault_text(report), "");
   EXPECT_EQ(uninitialized_text(report), "ld.global.u32 %r1, [%c];: 'arg 0 (buf)' at byte 2 x32\n"
                                         "ld.global.u16 %r3, [%a+2];: 'arg 0 (buf)' at byte 2 x32\n");
@@ -176,7 +175,7 @@ TEST(Uninitialized, SharedMemory) {
   atom.shared.add.u32 %r1, [%c+128], 1;
   ld.shared.u32 %r1, [%c+128];)"));
   kernel.config().grid = {2, 1, 1};
-  const LaunchReport report = kernel.run({0, 0});
+  const Report report = kernel.run({0, 0});
   EXPECT_EQ(fault_text(report), "");
   EXPECT_EQ(uninitialized_text(report),
             "ld.shared.u32 %r1, [%c];: shared memory at 0x47c x2\n"
@@ -188,7 +187,7 @@ TEST(Uninitialized, TenInstructionsAreToldAllAreCounted) {
   for (int i = 0; i < 12; ++i)
     text += fmt::format("  ld.global.u32 %r1, [%a+{}];\n", 4 * i);
   Kernel kernel(statement(text));
-  const LaunchReport report = kernel.run({kernel.uninitialized_buffer(64), 0});
+  const Report report = kernel.run({kernel.uninitialized_buffer(64), 0});
   EXPECT_EQ(report.uninitialized.size(), 10u);
   EXPECT_EQ(report.uninitialized_reads, 12u * 32);
 }

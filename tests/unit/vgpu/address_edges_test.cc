@@ -290,10 +290,10 @@ int run_family(const Family& family, int patterns, uint32_t seed) {
   for (int i = 0; i < patterns; ++i) {
     const Pattern pattern = make_pattern(edges, random, family.bytes ? family.bytes : 16);
     std::memcpy(kernel.memory().find(addresses)->host, pattern.at.data(), sizeof pattern.at);
-    const LaunchReport report = kernel.run({addresses, pattern.active, buffer, 0});
+    const Report report = kernel.run({addresses, pattern.active, buffer, 0});
     succeeded += report.ok();
-    EXPECT_NE(report.fault.kind, FaultKind::internal) << family.text << report.fault.message;
-    EXPECT_NE(report.fault.kind, FaultKind::unsupported) << family.text;
+    EXPECT_NE(report.outcome, Outcome::internal) << family.text << fault_in(report).message;
+    EXPECT_NE(fault_in(report).kind, FaultKind::unsupported) << family.text;
     if (family.bytes == 0)
       continue;
     bool legal = true;
@@ -301,7 +301,7 @@ int run_family(const Family& family, int patterns, uint32_t seed) {
       legal &= !(pattern.active >> lane & 1) || is_legal(family, pattern.at[lane], buffer);
     EXPECT_EQ(report.ok(), legal) << family.text << "\nlane 0 at " << std::hex << pattern.at[0]
                                   << ", lane 1 at " << pattern.at[1] << ", active " << pattern.active << "\n"
-                                  << report.fault.message;
+                                  << fault_in(report).message;
   }
   return succeeded;
 }
@@ -331,9 +331,9 @@ TEST(AddressEdges, ASpanOfTheWholeAddressSpace) {
       for (const int lane : {1, 16, 31}) {
         std::fill(at.begin(), at.end(), 0);
         at[static_cast<size_t>(lane)] = 0 - uint64_t{bytes};
-        const LaunchReport report = kernel.run({kernel.buffer(at), ~0u, buffer, 0});
-        EXPECT_EQ(report.fault.kind, FaultKind::out_of_bounds) << space << bytes;
-        EXPECT_EQ(report.fault.lane, space == "local" || space == "param" ? lane : 0);
+        const Report report = kernel.run({kernel.buffer(at), ~0u, buffer, 0});
+        EXPECT_EQ(fault_in(report).kind, FaultKind::out_of_bounds) << space << bytes;
+        EXPECT_EQ(fault_in(report).lane, space == "local" || space == "param" ? lane : 0);
       }
     }
 }

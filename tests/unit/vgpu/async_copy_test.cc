@@ -25,8 +25,7 @@ KernelRun run(const std::string& body, AsyncMode mode, uint32_t threads = 1, uin
   LaunchConfig config;
   config.grid = {ctas, 1, 1};
   config.block = {threads, 1, 1};
-  config.cluster = {ctas, 1, 1};
-  config.explicit_cluster = ctas > 1;
+  config.cluster = {ctas > 1 ? ctas : 0, 1, 1};
   config.async = mode;
   std::vector<uint32_t> in(256);
   std::iota(in.begin(), in.end(), 100);
@@ -52,7 +51,7 @@ TEST_P(AsyncCopy, CpAsyncBringsBytesAndZeros) {
     st.global.v4.u32 [%rd2], {%r3, %r4, %r5, %r6};
     ret;)",
                           GetParam(), 5);
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   for (uint32_t thread = 0; thread < 5; ++thread)
     for (uint32_t i = 0; i < 4; ++i)
       EXPECT_EQ(r.out[thread * 4 + i], i < thread ? 100 + thread * 4 + i : 0);
@@ -73,7 +72,7 @@ TEST_P(AsyncCopy, CpAsyncArrivesWhenItsCopiesAreDone) {
     ret;)",
                                         noinc, *noinc ? "" : "mbarrier.arrive.shared.b64 _, [bar];"),
                             GetParam());
-    ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+    ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
     EXPECT_EQ(r.out[0], 102u);
   }
 }
@@ -93,7 +92,7 @@ TEST_P(AsyncCopy, BulkCopyGoesToSharedMemoryAndBack) {
     st.global.u32 [%out+128], %r0;
     ret;)",
                           GetParam());
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 104u);
   EXPECT_EQ(r.out[15], 119u);
   EXPECT_EQ(r.out[32], 119u);
@@ -132,7 +131,7 @@ TEST_P(AsyncCopy, OtherCtasGetStoresReductionsAndCopies) {
     barrier.cluster.wait.aligned;
     ret;)",
                           GetParam(), 1, 2);
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   for (uint32_t rank = 0; rank < 2; ++rank) {
     const uint32_t sent = 7 + (rank ^ 1);
     EXPECT_EQ(r.out[rank * 16], sent);
@@ -151,7 +150,7 @@ TEST_P(AsyncCopy, BulkReductionsAddToGlobalMemory) {
     cp.async.bulk.wait_group 0;
     ret;)",
                           GetParam());
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 11u);
   EXPECT_EQ(r.out[3], 44u);
 }
@@ -191,8 +190,8 @@ TEST_P(AsyncCopy, TheMbarrierLiesBesideTheData) {
                               GetParam(), 1, 2);
       const std::string wrong = beside ? "" : "the data go to CTA rank 1, but the mbarrier is in CTA rank 0";
       EXPECT_EQ(r.report.ok(), beside) << instruction;
-      EXPECT_NE(r.report.fault.message.find(wrong), std::string::npos)
-          << instruction << r.report.fault.message;
+      EXPECT_NE(fault_in(r.report).message.find(wrong), std::string::npos)
+          << instruction << fault_in(r.report).message;
     }
 }
 
@@ -211,11 +210,11 @@ TEST_P(AsyncCopy, GenericAddressesNameSharedMemory) {
     st.global.u32 [%out], %r0;
     ret;)";
   const KernelRun r = run(fmt::format(fmt::runtime(text), 0), GetParam(), 1, 2);
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 7u);
   const KernelRun global = run("mov.u64 %rd2, %out;" + fmt::format(fmt::runtime(text), 2), GetParam());
-  EXPECT_NE(global.report.fault.message.find("needs shared memory"), std::string::npos)
-      << global.report.fault.message;
+  EXPECT_NE(fault_in(global.report).message.find("needs shared memory"), std::string::npos)
+      << fault_in(global.report).message;
 }
 
 // 2^20 - 1 bytes are the most that an mbarrier counts, on either side of zero.
@@ -226,12 +225,12 @@ TEST_P(AsyncCopy, ACompletionBeyondTheTxCountIsAFault) {
     cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r91], [%in], 16, [%r92];
     ret;)",
                           GetParam());
-  EXPECT_NE(
-      r.report.fault.message.find("when cp.async.bulk completes, it signals the mbarrier at shared address"),
-      std::string::npos)
-      << r.report.fault.message;
-  EXPECT_NE(r.report.fault.message.find("its tx-count would be -1048586"), std::string::npos)
-      << r.report.fault.message;
+  EXPECT_NE(fault_in(r.report).message.find(
+                "when cp.async.bulk completes, it signals the mbarrier at shared address"),
+            std::string::npos)
+      << fault_in(r.report).message;
+  EXPECT_NE(fault_in(r.report).message.find("its tx-count would be -1048586"), std::string::npos)
+      << fault_in(r.report).message;
 }
 
 TEST(AsyncCopyLate, AnMbarrierThatEndsBeforeTheCopyIsAFault) {
@@ -242,8 +241,8 @@ TEST(AsyncCopyLate, AnMbarrierThatEndsBeforeTheCopyIsAFault) {
     mbarrier.inval.shared.b64 [bar];
     ret;)",
                           AsyncMode::late);
-  EXPECT_NE(r.report.fault.message.find("mbarrier.inval has ended it before that"), std::string::npos)
-      << r.report.fault.message;
+  EXPECT_NE(fault_in(r.report).message.find("mbarrier.inval has ended it before that"), std::string::npos)
+      << fault_in(r.report).message;
 }
 
 // A size of 0 moves nothing and looks nowhere; the largest size does not wrap.
@@ -255,7 +254,8 @@ TEST_P(AsyncCopy, SizesAtTheirEnds) {
     EXPECT_TRUE(run(before + "0; " + copy + " ret;", GetParam()).report.ok());
     for (const char* size : {"0xfffffff0", "0x80000000", "0x7ffffff0"}) {
       const KernelRun r = run(before + size + "; " + copy + " ret;", GetParam());
-      EXPECT_NE(r.report.fault.message.find("out of bounds"), std::string::npos) << r.report.fault.message;
+      EXPECT_NE(fault_in(r.report).message.find("out of bounds"), std::string::npos)
+          << fault_in(r.report).message;
     }
   }
 }
@@ -347,7 +347,7 @@ TEST(AsyncCopy, MisuseIsNamed) {
   for (const auto& c : cases) {
     const KernelRun r = run(std::string(".reg .b16 %h0;") + c.body, AsyncMode::eager);
     EXPECT_FALSE(r.report.ok()) << c.body;
-    EXPECT_NE(r.report.fault.message.find(c.message), std::string::npos) << r.report.fault.message;
+    EXPECT_NE(fault_in(r.report).message.find(c.message), std::string::npos) << fault_in(r.report).message;
   }
 }
 

@@ -447,7 +447,7 @@ FaultKind spin_on(const std::string& instruction, const std::string& setup = "")
   ret;
 })");
   kernel.config().max_instructions = 200'000;
-  return kernel.run({kernel.buffer(std::vector<uint32_t>{5, 0})}).fault.kind;
+  return fault_in(kernel.run({kernel.buffer(std::vector<uint32_t>{5, 0})})).kind;
 }
 
 TEST(Progress, AnAtomicThatChangesNothingOnlyPolls) {
@@ -500,9 +500,10 @@ TEST(Unsupported, WhatIsNotModelledSaysSo) {
   multimem.red.relaxed.gpu.global.add.u32 [%memory], 1;
   ret;
 })");
-  const LaunchReport report = kernel.run({kernel.buffer(std::vector<uint32_t>(64))});
-  EXPECT_EQ(report.fault.kind, FaultKind::unsupported);
-  EXPECT_TRUE(report.fault.place.instruction.starts_with("multimem.red")) << report.fault.place.instruction;
+  const Report report = kernel.run({kernel.buffer(std::vector<uint32_t>(64))});
+  EXPECT_EQ(fault_in(report).kind, FaultKind::unsupported);
+  EXPECT_TRUE(fault_in(report).place.instruction.starts_with("multimem.red"))
+      << fault_in(report).place.instruction;
 }
 
 } // namespace

@@ -312,7 +312,7 @@ void expect_exact(const Kind& kind, const Selectors& s, std::mt19937& random, bo
   SCOPED_TRACE(kind.spelling);
   const Operands o = random_operands(kind, random, hard);
   const KernelRun got = run(kind, o, s, random);
-  ASSERT_TRUE(got.report.ok()) << got.report.fault.message;
+  ASSERT_TRUE(got.report.ok()) << fault_in(got.report).message;
   int wrong = 0;
   for (int lane = 0; lane < 32; ++lane)
     for (int j = 0; j < 4; ++j) {
@@ -388,16 +388,17 @@ TEST(BlockScale, TakesSelectorsFromRegistersIfAllLanesAgree) {
   const Selectors s{2, 1, 0, 3};
   const Operands o = random_operands(kind, random, false);
   const KernelRun got = run(kind, o, s, random, "{%h0, 1}");
-  ASSERT_TRUE(got.report.ok()) << got.report.fault.message;
+  ASSERT_TRUE(got.report.ok()) << fault_in(got.report).message;
   EXPECT_EQ(got.out[0], expected(kind, o, 0, 0));
 
   const KernelRun torn = run(kind, o, s, random, "{%h0, 1}", "  cvt.u16.u32 %h0, %t;\n");
-  EXPECT_EQ(torn.report.fault.kind, FaultKind::illegal_instruction);
-  EXPECT_NE(torn.report.fault.message.find("different selectors"), std::string::npos)
-      << torn.report.fault.message;
+  EXPECT_EQ(fault_in(torn.report).kind, FaultKind::illegal_instruction);
+  EXPECT_NE(fault_in(torn.report).message.find("different selectors"), std::string::npos)
+      << fault_in(torn.report).message;
   const KernelRun odd = run(kind, o, s, random, "{%h0, 1}", "  mov.b16 %h0, 1;\n");
-  EXPECT_EQ(odd.report.fault.kind, FaultKind::illegal_instruction);
-  EXPECT_NE(odd.report.fault.message.find("may be 0 and 2"), std::string::npos) << odd.report.fault.message;
+  EXPECT_EQ(fault_in(odd.report).kind, FaultKind::illegal_instruction);
+  EXPECT_NE(fault_in(odd.report).message.find("may be 0 and 2"), std::string::npos)
+      << fault_in(odd.report).message;
 }
 
 } // namespace

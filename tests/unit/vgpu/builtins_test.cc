@@ -73,11 +73,11 @@ TEST(Builtins, PrintfFaultsWhereItsFormatIsNone) {
   call (result), vprintf, (p0, p1);
   ret;
 })");
-  EXPECT_EQ(kernel.run({12}).fault.kind, FaultKind::out_of_bounds);
+  EXPECT_EQ(fault_in(kernel.run({12})).kind, FaultKind::out_of_bounds);
   const uint64_t endless = kernel.buffer(std::vector<uint8_t>(100, 'x'));
-  const LaunchReport report = kernel.run({endless});
-  EXPECT_EQ(report.fault.kind, FaultKind::out_of_bounds);
-  EXPECT_EQ(report.fault.address, endless + 100);
+  const Report report = kernel.run({endless});
+  EXPECT_EQ(fault_in(report).kind, FaultKind::out_of_bounds);
+  EXPECT_EQ(fault_in(report).address, endless + 100);
   EXPECT_EQ(fault_text(kernel.run({0})), "") << "a null format prints nothing and returns -1";
 }
 
@@ -111,9 +111,9 @@ TEST(Builtins, AssertionNamesFileLineAndFunction) {
   @%p call __assertfail, (p0, p1, p2, p3, p4);
   ret;
 })");
-  const LaunchReport report = kernel.run({});
+  const Report report = kernel.run({});
   EXPECT_EQ(fault_text(report), "assertion failed: t.cu:42: void k(): assertion `x > 0` failed");
-  EXPECT_EQ(report.fault.lane, 7);
+  EXPECT_EQ(fault_in(report).lane, 7);
 }
 
 std::string heap_kernel(const std::string& body) {

@@ -36,16 +36,15 @@ std::string kernel(const std::string& body, const std::string& directives = "") 
 class Clusters : public testing::Test {
 protected:
   // Runs with `ctas` CTAs in clusters of `cluster`; the words that were stored are in `out`.
-  LaunchReport run(const std::string& text, uint32_t cluster = 2, uint32_t ctas = 4, uint32_t threads = 32) {
+  Report run(const std::string& text, uint32_t cluster = 2, uint32_t ctas = 4, uint32_t threads = 32) {
     Kernel kernel(text);
     kernel.config().grid = {ctas, 1, 1};
     kernel.config().block = {threads, 1, 1};
     kernel.config().cluster = {cluster, 1, 1};
-    kernel.config().explicit_cluster = true;
-    kernel.config().dynamic_shared_bytes = dynamic;
+    kernel.config().shared_bytes = dynamic;
     kernel.config().async = async;
     const uint64_t buffer = kernel.buffer(std::vector<uint32_t>(ctas * threads));
-    LaunchReport report = kernel.run({buffer});
+    Report report = kernel.run({buffer});
     out = kernel.read<uint32_t>(buffer, ctas * threads);
     return report;
   }
@@ -62,7 +61,7 @@ constexpr const char* kMeet = "  barrier.cluster.arrive.aligned;\n  barrier.clus
 // Each thread stores one value: those of an H200, from a kernel with 512 static bytes.
 TEST_F(Clusters, AddressesNameTheCta) {
   const auto value_in_cta_1 = [&](const std::string& statements) {
-    const LaunchReport report = run(kernel(statements + "\n  st.global.u32 [%out], %r0;"));
+    const Report report = run(kernel(statements + "\n  st.global.u32 [%out], %r0;"));
     EXPECT_EQ(fault_text(report), "");
     return out[3 * 32]; // rank 1 of the second cluster
   };
@@ -102,7 +101,7 @@ TEST_F(Clusters, IsspacepTellsOwnFromOthers) {
 TEST_F(Clusters, SpecialRegisters) {
   dynamic = 1000;
   const auto values = [&](const std::string& name) {
-    const LaunchReport report = run(kernel("  mov.u32 %r0, %" + name + ";\n  st.global.u32 [%out], %r0;"));
+    const Report report = run(kernel("  mov.u32 %r0, %" + name + ";\n  st.global.u32 [%out], %r0;"));
     EXPECT_EQ(fault_text(report), "");
     return std::vector<uint32_t>{out[0], out[32], out[64], out[96]};
   };
@@ -247,7 +246,7 @@ TEST_F(Clusters, AnotherCtasAddressIsNotOfSharedCta) {
   const std::string body = "  mov.u32 %r0, words;\n  st.shared.u32 [words], %t;\n" + std::string(kMeet) +
                            "  mapa.shared::cluster.u32 %r0, %r0, 1;\n  ld.shared::cta.u32 %r1, [%r0];\n" +
                            kMeet;
-  const LaunchReport report = run(kernel(body), 2, 2);
+  const Report report = run(kernel(body), 2, 2);
   EXPECT_EQ(fault_text(report),
             "address of another state space: read of 4 bytes at shared address 0x1000400 is in the "
             "shared memory of CTA rank 1, and this CTA has rank 0");
@@ -265,19 +264,19 @@ LOOP:
   setp.lt.u32 %p1, %r1, 1000;
   @%p1 bra LOOP;
 )";
-  const LaunchReport report = run(kernel("  mov.u32 %r1, 0;\n" + body), 2, 2);
+  const Report report = run(kernel("  mov.u32 %r1, 0;\n" + body), 2, 2);
   EXPECT_EQ(fault_text(report),
             "out of bounds: write of 4 bytes at shared::cluster address 0x400 is in the shared "
             "memory of CTA rank 0, which has exited: its memory may be gone");
-  ASSERT_EQ(report.fault.notes.size(), 1u);
-  EXPECT_NE(report.fault.notes[0].find("barrier.cluster"), std::string::npos);
+  ASSERT_EQ(fault_in(report).notes.size(), 1u);
+  EXPECT_NE(fault_in(report).notes[0].find("barrier.cluster"), std::string::npos);
 }
 
 TEST_F(Clusters, AnUnwrittenWordOfAnotherCta) {
   const std::string body = "  mov.u32 %r0, words;\n  mapa.shared::cluster.u32 %r0, %r0, 1;\n"
                            "  setp.eq.u32 %p0, %i, 0;\n  @%p0 ld.shared::cluster.u32 %r1, [%r0+4];\n" +
                            std::string(kMeet);
-  const LaunchReport report = run(kernel(body), 2, 2);
+  const Report report = run(kernel(body), 2, 2);
   EXPECT_EQ(uninitialized_text(report),
             "@%p0 ld.shared::cluster.u32 %r1, [%r0+4];: shared memory at 0x404 of CTA rank 1 x1\n");
 }
@@ -445,7 +444,7 @@ OTHER:
   barrier.cluster.arrive;
   barrier.cluster.wait;
 )";
-  const LaunchReport report = run(kernel(body), 2, 2, 64);
+  const Report report = run(kernel(body), 2, 2, 64);
   EXPECT_EQ(fault_text(report), "deadlock: nothing can move: 4 parts of warps in 2 CTAs wait for ever");
   ASSERT_EQ(report.waiting.size(), 4u);
   const Waiting& first = report.waiting[0];
@@ -459,8 +458,7 @@ OTHER:
 }
 
 TEST_F(Clusters, ADeadlockNamesWarpsThatHaveExited) {
-  const LaunchReport report =
-      run(kernel("  setp.ge.u32 %p0, %t, 64;\n  @%p0 ret;\n  bar.sync 1, 96;\n"), 1, 1, 96);
+  const Report report = run(kernel("  setp.ge.u32 %p0, %t, 64;\n  @%p0 ret;\n  bar.sync 1, 96;\n"), 1, 1, 96);
   ASSERT_EQ(report.waiting.size(), 2u);
   EXPECT_EQ(report.waiting[0].reason, "barrier 1: 64 of 96 threads have arrived");
   EXPECT_EQ(report.waiting[0].notes, std::vector<std::string>{"missing: warp 2 has exited"});
@@ -484,7 +482,7 @@ WAIT:
 PRODUCER:
   bar.sync 1, 64;
 )";
-  const LaunchReport report = run(kernel(body), 1, 1, 64);
+  const Report report = run(kernel(body), 1, 1, 64);
   ASSERT_EQ(report.waiting.size(), 2u);
   EXPECT_EQ(report.waiting[0].reason,
             "mbarrier at shared address 0x400: its phase of parity 0 waits for 1 of 2 "
@@ -507,9 +505,8 @@ protected:
     Kernel made(kernel("", directives));
     LaunchConfig& config = made.config();
     config.grid = grid;
-    config.cluster = cluster;
-    config.explicit_cluster = is_explicit;
-    config.params.resize(8);
+    config.cluster = is_explicit ? cluster : Dim3{};
+    made.params().resize(8);
     return made.check();
   }
 };

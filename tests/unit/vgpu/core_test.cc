@@ -42,7 +42,7 @@ TEST(Divergence, both_sides_of_an_if_run_and_join) {
     add.u32 %r0, %r0, 0;
   )"),
                                  shape(1, 32));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], (i < 10 ? 100 : 200) + i);
   // 3 before, setp, bra; 2 and 1 in the arms; then 6 once, not twice.
@@ -87,7 +87,7 @@ TEST(Divergence, a_lane_that_spins_does_not_starve_the_lane_it_waits_for) {
   JOIN:
   )"),
                                  shape(1, 32));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(run.out[0], 77u);
   EXPECT_EQ(run.out[1], 5u);
 }
@@ -105,7 +105,7 @@ TEST(Divergence, lanes_of_one_warp_may_take_a_spin_lock_one_after_the_other) {
     ret;
   )",
                                  shape(4, 64));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(run.out[1], 256u);
 }
 
@@ -122,7 +122,7 @@ TEST(Divergence, a_collective_waits_for_the_lanes_it_names) {
     shfl.sync.bfly.b32 %r0, %r2, 16, 31, 0xffffffff;
   )"),
                                  shape(1, 32));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], i < 16 ? 1u : 2u);
 }
@@ -138,7 +138,7 @@ TEST(Divergence, a_collective_whose_lanes_never_come_is_a_deadlock) {
     ret;
   )",
                                  shape(1, 32));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::deadlock);
   ASSERT_EQ(run.report.waiting.size(), 2u);
 }
 
@@ -158,7 +158,7 @@ TEST(Divergence, brx_idx_goes_where_each_lane_says) {
   J:
   )"),
                                  shape(1, 32));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   const uint32_t expected[] = {10, 20, 30, 20};
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], expected[i % 4]);
@@ -172,8 +172,8 @@ TEST(Divergence, brx_idx_beyond_its_table_faults) {
     ret;
   )",
                                  shape(1, 3));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::bad_call);
-  EXPECT_EQ(run.report.fault.lane, 2);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::bad_call);
+  EXPECT_EQ(fault_in(run.report).lane, 2);
 }
 
 TEST(Barrier, all_threads_meet) {
@@ -188,7 +188,7 @@ TEST(Barrier, all_threads_meet) {
     ld.shared.u32 %r0, [%r4];
   )"),
                                  shape(3, 256));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t i = 0; i < 256; ++i)
     EXPECT_EQ(run.out[i], 255 - i);
   EXPECT_EQ(run.report.uninitialized_reads, 0u);
@@ -202,7 +202,7 @@ TEST(Barrier, warps_that_have_exited_do_not_count) {
     mov.b32 %r0, 1;
   )"),
                                  shape(1, 128));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(std::accumulate(run.out.begin(), run.out.end(), 0u), 64u);
 }
 
@@ -222,7 +222,7 @@ TEST(Barrier, producers_arrive_and_consumers_sync) {
   J:
   )"),
                                  shape(1, 64));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(run.out[5], 7u);
   EXPECT_EQ(run.out[40], 42u);
 }
@@ -239,7 +239,7 @@ TEST(Barrier, reductions_count_and_combine_all_threads) {
     add.u32 %r0, %r0, %r2;
   )"),
                                  shape(1, 96));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t i = 0; i < 96; ++i)
     EXPECT_EQ(run.out[i], 10070u);
 }
@@ -255,7 +255,7 @@ TEST(Barrier, a_barrier_that_not_all_reach_is_a_deadlock_that_says_who_waits) {
     ret;
   )",
                                  shape(1, 128));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::deadlock);
   ASSERT_EQ(run.report.waiting.size(), 4u);
   EXPECT_EQ(run.report.waiting[0].reason, "barrier 0: 96 of 128 threads have arrived");
   EXPECT_EQ(run.report.waiting[3].reason, "barrier 1: 32 of 128 threads have arrived");
@@ -280,16 +280,16 @@ constexpr std::string_view kGridBarrier = R"(
 
 TEST(Grid, a_barrier_across_all_resident_ctas_works) {
   const KernelRun run = run_body(kGridBarrier, shape(264, 64));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(run.out[1], 264u * 264u);
 }
 
 TEST(Grid, a_barrier_across_more_ctas_than_the_gpu_holds_is_a_deadlock) {
   const KernelRun run = run_body(kGridBarrier, shape(132 * 2 + 1, 1024));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
-  ASSERT_FALSE(run.report.fault.notes.empty());
-  EXPECT_NE(run.report.fault.notes[0].find("1 of 265 CTAs have not started"), std::string::npos)
-      << run.report.fault.notes[0];
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::deadlock);
+  ASSERT_FALSE(fault_in(run.report).notes.empty());
+  EXPECT_NE(fault_in(run.report).notes[0].find("1 of 265 CTAs have not started"), std::string::npos)
+      << fault_in(run.report).notes[0];
 }
 
 TEST(Grid, polling_what_nobody_writes_is_a_deadlock) {
@@ -302,7 +302,7 @@ TEST(Grid, polling_what_nobody_writes_is_a_deadlock) {
     ret;
   )",
                                  shape(2, 32));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::deadlock);
   ASSERT_EQ(run.report.waiting.size(), 2u);
   EXPECT_EQ(run.report.waiting[0].reason, "its loop only polls memory that nobody changes");
 }
@@ -320,7 +320,7 @@ TEST(Grid, a_loop_with_a_timeout_is_no_deadlock) {
     ret;
   )",
                                  shape(1, 32));
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(run.out[1], 9u);
 }
 
@@ -352,8 +352,8 @@ TEST(Limits, a_warp_that_never_ends_is_stopped_with_its_line) {
     bra LOOP;
   )",
                                  config);
-  EXPECT_EQ(run.report.fault.kind, FaultKind::too_many_instructions);
-  EXPECT_NE(run.report.fault.place.ptx_line, 0u);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::too_many_instructions);
+  EXPECT_NE(fault_in(run.report).place.ptx_line, 0u);
 }
 
 TEST(Calls, recursion_has_registers_of_its_own) {
@@ -397,7 +397,7 @@ BASE:
     }
   )"),
                                  shape(1, 32), 64, {}, fib);
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   uint32_t f[16] = {0, 1};
   for (int i = 2; i < 16; ++i)
     f[i] = f[i - 1] + f[i - 2];
@@ -412,7 +412,7 @@ TEST(Calls, recursion_without_end_is_a_fault) {
   ret;
 }
 )");
-  EXPECT_EQ(run.report.fault.kind, FaultKind::call_too_deep);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::call_too_deep);
 }
 
 TEST(Calls, lanes_may_call_different_functions_through_a_pointer) {
@@ -437,7 +437,7 @@ TEST(Calls, lanes_may_call_different_functions_through_a_pointer) {
     }
   )"),
                                  shape(1, 32), 64, {}, functions);
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], i + 1 + i % 2);
 }
@@ -450,16 +450,16 @@ TEST(Calls, a_pointer_to_nothing_is_a_fault) {
     ret;
   )",
                                  shape(1, 32));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::bad_call);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::bad_call);
 }
 
 TEST(Faults, trap_and_brkpt_say_where) {
   const KernelRun trap = run_body("setp.eq.u32 %p0, %t, 5;\n@%p0 trap;\nret;", shape(1, 32));
-  EXPECT_EQ(trap.report.fault.kind, FaultKind::trap);
-  EXPECT_EQ(trap.report.fault.lane, 5);
-  EXPECT_EQ(trap.report.fault.place.instruction, "@%p0 trap;");
+  EXPECT_EQ(fault_in(trap.report).kind, FaultKind::trap);
+  EXPECT_EQ(fault_in(trap.report).lane, 5);
+  EXPECT_EQ(fault_in(trap.report).place.instruction, "@%p0 trap;");
   const KernelRun breakpoint = run_body("brkpt;\nret;", shape(1, 32));
-  EXPECT_EQ(breakpoint.report.fault.kind, FaultKind::breakpoint);
+  EXPECT_EQ(fault_in(breakpoint.report).kind, FaultKind::breakpoint);
 }
 
 TEST(Faults, inlined_code_names_its_calls) {
@@ -479,7 +479,7 @@ TEST(Faults, inlined_code_names_its_calls) {
 $L__info_string0:
 .b8 102, 0
 })");
-  const SourcePlace place = kernel.run({}).fault.place;
+  const Place place = fault_in(kernel.run({})).place;
   EXPECT_EQ(place.file, "header.h");
   EXPECT_EQ(place.line, 3u);
   EXPECT_EQ(place.inlined_at, (std::vector<std::string>{"header.h:7", "kernel.cu:20"}));
@@ -496,7 +496,7 @@ TEST(Faults, an_unsupported_form_is_one_only_when_reached) {
   )";
   EXPECT_TRUE(run_body(body, shape(1, 32)).report.ok());
   const KernelRun reached = run_body(body, shape(1, 128));
-  EXPECT_EQ(reached.report.fault.kind, FaultKind::unsupported);
+  EXPECT_EQ(fault_in(reached.report).kind, FaultKind::unsupported);
 }
 
 TEST(Unwritten, reads_are_counted_and_named) {
@@ -572,7 +572,7 @@ TEST(SpecialRegisters, thread_and_cta_indices) {
     ret;
   )",
                                  config);
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t i = 0; i < 12 * 60; ++i)
     EXPECT_EQ(run.out[i], i * 7);
 }

@@ -153,12 +153,12 @@ public:
   void run(const EncodedTensorMap& map, uint64_t new_value = 0) {
     std::memcpy(kernel_.memory().find(at_)->host, &map, sizeof map);
     const auto pair = [&](uint64_t low, uint64_t high) { return low | high << 32; };
-    const LaunchReport report =
+    const Report report =
         kernel_.run({at_, pair(coordinate(), coordinate()), pair(coordinate(), coordinate()),
                      pair(coordinate(), random_.below(2) ? random_.next() : 0), new_value,
                      random_.below(2) ? 4096 - 128 * (1 + random_.below(3)) : 0});
-    EXPECT_NE(report.fault.kind, FaultKind::internal) << report.fault.message;
-    EXPECT_NE(report.fault.kind, FaultKind::unsupported) << report.fault.message;
+    EXPECT_NE(report.outcome, Outcome::internal) << fault_in(report).message;
+    EXPECT_NE(fault_in(report).kind, FaultKind::unsupported) << fault_in(report).message;
     ++(report.ok() ? finished : faulted);
   }
 

@@ -57,26 +57,30 @@ uint64_t Kernel::uninitialized_buffer(uint64_t bytes, std::string name) {
 }
 
 std::string Kernel::check() {
-  return entry_ ? check_launch(*program_, *entry_, config_, limits_) : "there is no kernel";
+  return entry_ ? check_launch(*program_, *entry_, config_, params_.size(), limits_) : "there is no kernel";
 }
 
-LaunchReport Kernel::run(std::initializer_list<uint64_t> arguments) {
+Report Kernel::run(std::initializer_list<uint64_t> arguments) {
   if (!entry_) {
     ADD_FAILURE() << "there is no kernel";
     return {};
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(arguments.begin());
-  config_.params.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
+  params_.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
   const std::string refused = check();
   EXPECT_EQ(refused, "");
-  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, limits_) : LaunchReport{};
+  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, params_, limits_) : Report{};
 }
 
-std::string fault_text(const LaunchReport& report) {
-  return report.ok() ? "" : std::string(to_string(report.fault.kind)) + ": " + report.fault.message;
+Fault fault_in(const Report& report) {
+  return report.fault.value_or(Fault{.kind = FaultKind::internal, .message = "no fault", .place = {}});
 }
 
-std::string uninitialized_text(const LaunchReport& report) {
+std::string fault_text(const Report& report) {
+  return report.fault ? fmt::format("{}: {}", to_string(report.fault->kind), report.fault->message) : "";
+}
+
+std::string uninitialized_text(const Report& report) {
   std::string text;
   for (const UninitializedRead& read : report.uninitialized)
     text += read.place.instruction + ": " + read.what + " x" + std::to_string(read.count) + "\n";

@@ -18,8 +18,9 @@ public:
   explicit Kernel(const std::string& text, uint64_t limit_bytes = UINT64_MAX);
 
   GlobalMemory& memory() { return memory_; }
-  LaunchConfig& config() { return config_; }  // block defaults to one warp
-  MachineLimits& limits() { return limits_; } // an H200's
+  LaunchConfig& config() { return config_; }           // block defaults to one warp
+  std::vector<std::byte>& params() { return params_; } // run() fills them in
+  MachineLimits& limits() { return limits_; }          // an H200's
 
   // A buffer's address. Uninitialized ones are poisoned.
   uint64_t uninitialized_buffer(uint64_t bytes, std::string name = "buffer");
@@ -40,11 +41,12 @@ public:
   // What check_launch() says of the configuration.
   std::string check();
   // Launches with 64-bit parameters.
-  LaunchReport run(std::initializer_list<uint64_t> arguments);
+  Report run(std::initializer_list<uint64_t> arguments);
 
 private:
   GlobalMemory memory_;
   LaunchConfig config_;
+  std::vector<std::byte> params_;
   MachineLimits limits_ = limits_of();
   std::unique_ptr<Program> program_;
   const Code* entry_ = nullptr;
@@ -53,9 +55,11 @@ private:
 // What loading the module says, its notes in brackets; "" where it loads. For text as Kernel takes it.
 std::string load_error(const std::string& text, int sm = 90);
 
+// The fault; of a launch that finished an internal one, "no fault".
+Fault fault_in(const Report& report);
 // "out of bounds: <message>", or "" where the launch finished.
-std::string fault_text(const LaunchReport& report);
+std::string fault_text(const Report& report);
 // "<instruction>: <what> x<count>" a line for every reported read of what was never written.
-std::string uninitialized_text(const LaunchReport& report);
+std::string uninitialized_text(const Report& report);
 
 } // namespace lemma::vgpu

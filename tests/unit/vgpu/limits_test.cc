@@ -25,11 +25,11 @@ std::string repeat(int count, const std::function<std::string(int)>& piece) {
 // The fault says what for, and everything that was taken is given back but for what the program itself holds.
 void expect_out_of_memory(Kernel& kernel, const std::string& what) {
   const uint64_t before = kernel.memory().budget().in_use();
-  const LaunchReport report = kernel.run({});
-  EXPECT_EQ(report.fault.kind, FaultKind::out_of_memory) << fault_text(report);
-  EXPECT_NE(report.fault.message.find("no memory for " + what + ": "), std::string::npos)
-      << report.fault.message;
-  EXPECT_NE(report.fault.message.find("(--max-memory)"), std::string::npos) << report.fault.message;
+  const Report report = kernel.run({});
+  EXPECT_EQ(fault_in(report).kind, FaultKind::out_of_memory) << fault_text(report);
+  EXPECT_NE(fault_in(report).message.find("no memory for " + what + ": "), std::string::npos)
+      << fault_in(report).message;
+  EXPECT_NE(fault_in(report).message.find("(--max-memory)"), std::string::npos) << fault_in(report).message;
   EXPECT_EQ(kernel.memory().budget().in_use(), before);
 }
 
@@ -48,12 +48,13 @@ TEST(MemoryLimit, CallsWithLargeParameters) {
 }
 .entry k() { .param .align 16 .b8 q[65536]; call f, (q); ret; })",
                 64 * kMiB);
-  const LaunchReport report = kernel.run({});
+  const Report report = kernel.run({});
   EXPECT_FALSE(report.ok()); // that the call stack is too deep is as good
-  EXPECT_TRUE(report.fault.kind == FaultKind::out_of_memory || report.fault.kind == FaultKind::call_too_deep)
+  EXPECT_TRUE(fault_in(report).kind == FaultKind::out_of_memory ||
+              fault_in(report).kind == FaultKind::call_too_deep)
       << fault_text(report);
-  EXPECT_NE(report.fault.place.ptx_line, 0u);
-  EXPECT_TRUE(report.fault.has_thread);
+  EXPECT_NE(fault_in(report).place.ptx_line, 0u);
+  EXPECT_TRUE(fault_in(report).has_thread);
 }
 
 TEST(MemoryLimit, LocalMemory) {
@@ -64,7 +65,7 @@ TEST(MemoryLimit, LocalMemory) {
 
 TEST(MemoryLimit, SharedMemory) {
   Kernel kernel(".entry k() { ret; }", 2 * kMiB);
-  kernel.config().dynamic_shared_bytes = 128 << 10;
+  kernel.config().shared_bytes = 128 << 10;
   kernel.config().cluster = {8, 1, 1};
   kernel.config().grid = {8, 1, 1};
   expect_out_of_memory(kernel, "shared memory");
@@ -127,7 +128,7 @@ TEST(MemoryLimit, FewerCtasAreResident) {
   const uint64_t out = kernel.buffer(std::vector<uint32_t>{0});
   kernel.config().grid = {200, 1, 1};
   kernel.config().workers = 16;
-  const LaunchReport report = kernel.run({out});
+  const Report report = kernel.run({out});
   EXPECT_TRUE(report.ok()) << fault_text(report);
   EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], 200u * 32);
 }
@@ -150,11 +151,11 @@ WAIT:
                 6 * kMiB);
   const uint64_t out = kernel.buffer(std::vector<uint32_t>{0});
   kernel.config().grid = {20, 1, 1};
-  const LaunchReport report = kernel.run({out});
-  EXPECT_EQ(report.fault.kind, FaultKind::deadlock) << fault_text(report);
-  ASSERT_FALSE(report.fault.notes.empty());
-  EXPECT_NE(report.fault.notes.back().find("--max-memory has room for"), std::string::npos)
-      << report.fault.notes.back();
+  const Report report = kernel.run({out});
+  EXPECT_EQ(fault_in(report).kind, FaultKind::deadlock) << fault_text(report);
+  ASSERT_FALSE(fault_in(report).notes.empty());
+  EXPECT_NE(fault_in(report).notes.back().find("--max-memory has room for"), std::string::npos)
+      << fault_in(report).notes.back();
 }
 
 TEST(Exceptions, InACallbackEndTheLaunchAndNotTheProcess) {
@@ -173,7 +174,7 @@ TEST(Exceptions, InACallbackEndTheLaunchAndNotTheProcess) {
   printing.config().grid = {64, 1, 1};
   printing.config().workers = 4;
   printing.config().print = [](std::string_view) { throw std::runtime_error("the disk is full"); };
-  const LaunchReport report = printing.run({});
+  const Report report = printing.run({});
   EXPECT_EQ(fault_text(report), "internal error: the disk is full");
   printing.config().print = [](std::string_view) { throw std::bad_alloc(); };
   EXPECT_EQ(fault_text(printing.run({})), "out of memory: the host has no memory left");
@@ -241,7 +242,7 @@ TEST(DecodingTime, BranchesThatShareAListOfTargets) {
              }) +
       "ld.param.u64 %rd, [out]; st.global.b32 [%rd], %r; ret;\n}");
   const uint64_t out = kernel.buffer(std::vector<uint32_t>{0});
-  const LaunchReport report = kernel.run({out});
+  const Report report = kernel.run({out});
   EXPECT_TRUE(report.ok()) << fault_text(report);
   EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], 4999u);
 }
@@ -261,7 +262,7 @@ TEST(Initializers, NameTheirOwnFunctionsVariables) {
 }
 .func f() { .global .u32 v = 8; .global .u64 p = v; ret; })");
   const uint64_t out = kernel.buffer(std::vector<uint32_t>{0});
-  const LaunchReport report = kernel.run({out});
+  const Report report = kernel.run({out});
   EXPECT_TRUE(report.ok()) << fault_text(report);
   EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], 7u);
 }

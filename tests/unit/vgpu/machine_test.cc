@@ -40,7 +40,7 @@ uint32_t most_resident(int sm, uint32_t shared_bytes) {
   Kernel kernel(".visible .entry k() { ret; }");
   kernel.limits() = limits_of(Arch{sm});
   kernel.config().cooperative = true;
-  kernel.config().dynamic_shared_bytes = shared_bytes;
+  kernel.config().shared_bytes = shared_bytes;
   uint32_t most = 0;
   for (uint32_t step = 1u << 14; step != 0; step /= 2) {
     kernel.config().grid = {most + step, 1, 1};
@@ -67,7 +67,7 @@ TEST(Machine, SharedMemoryComesInUnits) {
         "\n.address_size 64\n"
         ".visible .entry k(.param .u64 out) { .reg .b64 %rd; .reg .b32 %r; ld.param.u64 %rd, [out];\n"
         "mov.u32 %r, %total_smem_size; st.global.u32 [%rd], %r; ret; }");
-    kernel.config().dynamic_shared_bytes = 4;
+    kernel.config().shared_bytes = 4;
     const uint64_t out = kernel.buffer(std::vector<uint32_t>(32));
     ASSERT_TRUE(kernel.run({out}).ok());
     EXPECT_EQ(kernel.read<uint32_t>(out, 1)[0], bytes) << sm;

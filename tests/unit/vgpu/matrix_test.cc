@@ -191,7 +191,7 @@ std::vector<uint32_t> run_mma(const Spelled& s, const Dense& a, const Dense& b, 
       fmt::format("  {} {}, {}, {}, {};\n", s.text, d_regs.list, a_regs.list, b_regs.list, c_regs.list) +
       move_registers(d_regs, false, 0, "%dst");
   auto run = run_body(body, one_warp(), words_of(fd), in);
-  EXPECT_TRUE(run.report.ok()) << run.report.fault.message;
+  EXPECT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(run.report.stats.matrix_flops, isa::flops_of(*s.row));
   return run.out;
 }
@@ -382,9 +382,9 @@ TEST(Mma, NeedsTheWholeWarp) {
   config.block = {16, 1, 1};
   const auto run = run_body(
       "  .reg .b32 d, a;\n  mov.u32 a, %t;\n  movmatrix.sync.aligned.m8n8.trans.b16 d, a;\n", config);
-  EXPECT_EQ(run.report.fault.kind, FaultKind::illegal_instruction);
-  EXPECT_NE(run.report.fault.message.find("movmatrix needs all 32 threads"), std::string::npos)
-      << run.report.fault.message;
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::illegal_instruction);
+  EXPECT_NE(fault_in(run.report).message.find("movmatrix needs all 32 threads"), std::string::npos)
+      << fault_in(run.report).message;
 }
 
 // --- wmma.load, wmma.store ---
@@ -449,7 +449,7 @@ TEST(Wmma, LoadsEveryElementWhereItBelongs) {
     body += fmt::format("  {} {}, [{}], {};\n", s.text, regs.list, shared ? "sm" : "%in", stride_of(s));
     body += move_registers(regs, false, 0, "%dst");
     const auto run = run_body(body, one_warp(), words_of(f), as_words(memory));
-    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
     Dense want = dense_like(f);
     for (int r = 0; r < f.rows; ++r)
       for (int c = 0; c < f.cols; ++c)
@@ -477,7 +477,7 @@ TEST(Wmma, StoresEveryElementAndNothingElse) {
         std::memcpy(&want[memory_index(s, {r, c}) * static_cast<size_t>(f.element_bits / 8)], &m.at({r, c}),
                     static_cast<size_t>(f.element_bits / 8));
     const auto run = run_body(body, one_warp(), want.size() / 4, to_registers(f, m));
-    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
     EXPECT_EQ(run.out, as_words(want));
   });
 }
@@ -495,7 +495,7 @@ TEST(Wmma, TakesTheDenseStrideWhenNoneIsGiven) {
   wmma.store.d.sync.aligned.row.m16n16k16.f16 [%out], {x0, x1, x2, x3};
 )",
                             one_warp(), 128, in);
-  EXPECT_TRUE(run.report.ok()) << run.report.fault.message;
+  EXPECT_TRUE(run.report.ok()) << fault_in(run.report).message;
   EXPECT_EQ(run.out, in);
 }
 
@@ -510,18 +510,21 @@ TEST(Wmma, FaultsWhereTheHardwareWould) {
   constexpr std::string_view global = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16";
   // Four bytes are enough for global memory, for shared memory rows start at sixteen.
   EXPECT_TRUE(wmma_load_at("  add.u64 %rd1, %in, 4;\n", global, "18").report.ok());
-  EXPECT_EQ(wmma_load_at("  add.u64 %rd1, %in, 2;\n", global, "16").report.fault.kind, FaultKind::misaligned);
-  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "17").report.fault.kind, FaultKind::misaligned);
-  constexpr std::string_view shared = "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16";
-  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, sm;\n  add.u64 %rd1, %rd1, 4;\n", shared, "16").report.fault.kind,
+  EXPECT_EQ(fault_in(wmma_load_at("  add.u64 %rd1, %in, 2;\n", global, "16").report).kind,
             FaultKind::misaligned);
-  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, sm;\n", shared, "20").report.fault.kind, FaultKind::misaligned);
+  EXPECT_EQ(fault_in(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "17").report).kind,
+            FaultKind::misaligned);
+  constexpr std::string_view shared = "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16";
+  EXPECT_EQ(
+      fault_in(wmma_load_at("  mov.u64 %rd1, sm;\n  add.u64 %rd1, %rd1, 4;\n", shared, "16").report).kind,
+      FaultKind::misaligned);
+  EXPECT_EQ(fault_in(wmma_load_at("  mov.u64 %rd1, sm;\n", shared, "20").report).kind, FaultKind::misaligned);
   EXPECT_TRUE(wmma_load_at("  mov.u64 %rd1, sm;\n", shared, "24").report.ok());
-  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "1024").report.fault.kind,
+  EXPECT_EQ(fault_in(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "1024").report).kind,
             FaultKind::out_of_bounds);
-  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %src1;\n", global, "16").report.fault.kind,
+  EXPECT_EQ(fault_in(wmma_load_at("  mov.u64 %rd1, %src1;\n", global, "16").report).kind,
             FaultKind::illegal_instruction);
-  EXPECT_EQ(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "%t").report.fault.kind,
+  EXPECT_EQ(fault_in(wmma_load_at("  mov.u64 %rd1, %in;\n", global, "%t").report).kind,
             FaultKind::illegal_instruction);
 }
 
@@ -564,7 +567,7 @@ TEST(M8n8, LoadsAndTransposes) {
       body += "  cvta.shared.u64 %rd1, %rd1;\n";
     body += fmt::format("  {} {}, [%rd1];\n", s.text, regs.list) + move_registers(regs, false, 0, "%dst");
     const auto run = run_body(body, one_warp(), words_of(f), in);
-    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
     Dense want = dense_like(f);
     for (int r = 0; r < f.rows; ++r)
       for (int c = 0; c < f.cols; ++c)
@@ -593,7 +596,7 @@ TEST(M8n8, StoresWhatItLoaded) {
     for (int i = 0; i < num; ++i)
       body += fmt::format("  ld.shared.b32 %r3, [%sm+{0}];\n  st.global.b32 [%dst1+{0}], %r3;\n", i * 128);
     const auto run = run_body(body, one_warp(), static_cast<size_t>(32 * num), to_registers(f, m));
-    ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+    ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
     for (int r = 0; r < f.rows; ++r)
       for (int c = 0; c < f.cols; ++c)
         EXPECT_EQ(element_of_row(s, &run.out[static_cast<size_t>(r * 4)], c), m.at({r, c})) << r << " " << c;
@@ -608,7 +611,7 @@ TEST(M8n8, MovesTransposed) {
                                                   "  movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\n"
                                                   "  st.global.b32 [%dst1], %r2;\n",
                             one_warp(), 32, in);
-  ASSERT_TRUE(run.report.ok()) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const uint32_t col = lane / 4, row = lane % 4 * 2;
     EXPECT_EQ(run.out[lane], (8 * (row + 1) + col) << 16 | (8 * row + col)) << lane;
@@ -618,11 +621,11 @@ TEST(M8n8, MovesTransposed) {
 TEST(M8n8, FaultsOutsideSharedMemory) {
   const auto run = run_body("  ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%in];\n", one_warp(), 32,
                             std::vector<uint32_t>(64));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::wrong_space);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::wrong_space);
   const auto odd = run_body(
       "  .shared .align 128 .b8 sm[512];\n  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [sm+8];\n",
       one_warp());
-  EXPECT_EQ(odd.report.fault.kind, FaultKind::misaligned);
+  EXPECT_EQ(fault_in(odd.report).kind, FaultKind::misaligned);
 }
 
 } // namespace

@@ -55,7 +55,7 @@ TEST(Mbarrier, PhaseCompletesWithTheLastArrival) {
     selp.u32 %r1, 1, 0, %p0;
     st.global.u32 [%out+12], %r1;
     ret;)");
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 2u);
   EXPECT_EQ(r.out[1], 0u);
   EXPECT_EQ(r.out[2], 1u);
@@ -75,7 +75,7 @@ TEST(Mbarrier, BytesAreWaitedForToo) {
     selp.u32 %r1, 1, 0, %p0;
     st.global.u32 [%out+4], %r1;
     ret;)");
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 0u);
   EXPECT_EQ(r.out[1], 1u);
 }
@@ -92,7 +92,7 @@ TEST(Mbarrier, DroppedArrivalsAreNotExpectedAgain) {
     selp.u32 %r1, 1, 0, %p0;
     st.global.u32 [%out+4], %r1;
     ret;)");
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 1u);
   EXPECT_EQ(r.out[1], 1u);
 }
@@ -124,7 +124,7 @@ TEST(Mbarrier, TryWaitSleepsUntilThePhaseCompletes) {
   DONE:
     ret;)",
                           64);
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[1], 100000u);
   EXPECT_LT(r.report.stats.warp_instructions, 320000u);
 }
@@ -137,7 +137,7 @@ TEST(Mbarrier, NobodyArrivesIsADeadlock) {
     mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;
     @!%p3 bra WAIT;
     ret;)");
-  ASSERT_EQ(r.report.fault.kind, FaultKind::deadlock);
+  ASSERT_EQ(fault_in(r.report).kind, FaultKind::deadlock);
   ASSERT_EQ(r.report.waiting.size(), 1u);
   EXPECT_NE(r.report.waiting[0].reason.find("mbarrier"), std::string::npos) << r.report.waiting[0].reason;
 }
@@ -156,7 +156,7 @@ TEST(Mbarrier, TryWaitTimesOut) {
   DONE:
     st.global.u32 [%out], %r0;
     ret;)");
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 10u);
 }
 
@@ -173,7 +173,7 @@ TEST(Mbarrier, ASecondInitIsAWarning) {
     mbarrier.init.shared.b64 [bar], 1;
     ret;)",
                           1);
-  ASSERT_TRUE(r.report.ok()) << r.report.fault.message;
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
   EXPECT_EQ(r.out[0], 1u);
   ASSERT_EQ(r.report.warnings.size(), 1u);
   EXPECT_NE(r.report.warnings[0].find("which holds an mbarrier already: mbarrier.inval has to end it first"),
@@ -204,9 +204,9 @@ TEST(Mbarrier, AnInitUnderThoseWhoWaitIsAFault) {
     mbarrier.arrive.shared.b64 _, [bar];
     ret;)",
                           64);
-  EXPECT_NE(r.report.fault.message.find("where threads wait for a phase of the mbarrier that is there"),
+  EXPECT_NE(fault_in(r.report).message.find("where threads wait for a phase of the mbarrier that is there"),
             std::string::npos)
-      << r.report.fault.message;
+      << fault_in(r.report).message;
 }
 
 TEST(Mbarrier, MisuseIsNamed) {
@@ -229,8 +229,8 @@ TEST(Mbarrier, MisuseIsNamed) {
   };
   for (const auto& c : cases) {
     const KernelRun r = run(c.body);
-    EXPECT_EQ(r.report.fault.kind, FaultKind::illegal_instruction) << c.body;
-    EXPECT_NE(r.report.fault.message.find(c.message), std::string::npos) << r.report.fault.message;
+    EXPECT_EQ(fault_in(r.report).kind, FaultKind::illegal_instruction) << c.body;
+    EXPECT_NE(fault_in(r.report).message.find(c.message), std::string::npos) << fault_in(r.report).message;
   }
 }
 

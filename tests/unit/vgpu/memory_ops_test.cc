@@ -155,7 +155,7 @@ TEST(Load, EveryTypeWidthVectorSpaceAndPattern) {
           const uint64_t in = kernel.buffer(memory);
           for (const Pattern& pattern : patterns()) {
             const uint64_t out = kernel.buffer(std::vector<uint64_t>(32 * 8));
-            const LaunchReport report = kernel.run({in, kernel.buffer(pattern.offsets), pattern.active, out});
+            const Report report = kernel.run({in, kernel.buffer(pattern.offsets), pattern.active, out});
             ASSERT_EQ(fault_text(report), "");
             ASSERT_EQ(uninitialized_text(report), "");
             const auto result = kernel.read<uint64_t>(out, 32 * 8);
@@ -202,7 +202,7 @@ TEST(Store, EveryTypeWidthVectorSpaceAndPattern) {
           const std::vector<uint8_t> values = random_bytes(32 * 64, kernels + 1000);
           for (const Pattern& pattern : patterns()) {
             const uint64_t in = kernel.buffer(before);
-            const LaunchReport report =
+            const Report report =
                 kernel.run({in, kernel.buffer(pattern.offsets), pattern.active, kernel.buffer(values)});
             ASSERT_EQ(fault_text(report), "");
             std::vector<uint8_t> expected = before;
@@ -390,19 +390,19 @@ loop:
 TEST(Progress, ALoopThatOnlyPollsIsADeadlock) {
   Kernel kernel(spin("  ld.volatile.global.u32 %r, [%flag];"));
   kernel.config().max_instructions = 1'000'000;
-  EXPECT_EQ(kernel.run({kernel.buffer(std::vector<uint32_t>{0})}).fault.kind, FaultKind::deadlock);
+  EXPECT_EQ(fault_in(kernel.run({kernel.buffer(std::vector<uint32_t>{0})})).kind, FaultKind::deadlock);
 }
 
 TEST(Progress, SpillingWhatIsPolledIsPollingToo) {
   Kernel kernel(spin("  ld.volatile.global.u32 %r, [%flag];\n  st.local.u32 [spill], %r;"));
   kernel.config().max_instructions = 1'000'000;
-  EXPECT_EQ(kernel.run({kernel.buffer(std::vector<uint32_t>{0})}).fault.kind, FaultKind::deadlock);
+  EXPECT_EQ(fault_in(kernel.run({kernel.buffer(std::vector<uint32_t>{0})})).kind, FaultKind::deadlock);
 }
 
 TEST(Progress, AStoreToGlobalMemoryIsNot) {
   Kernel kernel(spin("  ld.volatile.global.u32 %r, [%flag];\n  st.global.u32 [%flag+4], %r;"));
   kernel.config().max_instructions = 100'000;
-  EXPECT_EQ(kernel.run({kernel.buffer(std::vector<uint32_t>{0, 0})}).fault.kind,
+  EXPECT_EQ(fault_in(kernel.run({kernel.buffer(std::vector<uint32_t>{0, 0})})).kind,
             FaultKind::too_many_instructions);
 }
 

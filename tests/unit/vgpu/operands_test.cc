@@ -23,7 +23,7 @@ std::vector<uint32_t> words(std::string_view body, std::string_view before = "",
   ld.global.v4.b32 t, [%in];
 )";
   const KernelRun run = run_body(head + std::string(body), {}, count, kIn, before);
-  EXPECT_EQ(run.report.fault.kind, FaultKind::none) << run.report.fault.message;
+  EXPECT_TRUE(run.report.ok()) << fault_in(run.report).message;
   return run.out;
 }
 
@@ -92,7 +92,7 @@ TEST(VectorRegister, MatrixFragments) {
   mad.wide.u32 %rd0, %t, 16, %out;
   st.global.v4.f32 [%rd0], d;)",
                                  config, 128);
-  ASSERT_EQ(run.report.fault.kind, FaultKind::none) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (size_t i = 0; i < run.out.size(); ++i)
     EXPECT_EQ(std::bit_cast<float>(run.out[i]), 16.0f + static_cast<float>(i % 4)) << i;
 }
@@ -146,7 +146,7 @@ TEST(Narrow, SpecialRegistersAndAddresses) {
   mad.wide.u32 %rd0, %t, 8, %out;
   st.global.v2.b32 [%rd0], {%r0, %r1};)",
                                  config, 64);
-  ASSERT_EQ(run.report.fault.kind, FaultKind::none) << run.report.fault.message;
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     EXPECT_EQ(run.out[2 * lane], lane);
     EXPECT_EQ(run.out[2 * lane + 1], 0u) << lane;

@@ -102,7 +102,7 @@ TEST(Polling, a_loop_of_test_wait_costs_hardly_more_than_try_wait) {
   ASSERT_EQ(fault_text(tries.report), "");
   ASSERT_EQ(fault_text(tests.report), "");
   EXPECT_EQ(tests.out[255], 20u);
-  EXPECT_LT(tests.report.stats.warp_instructions, tries.report.stats.warp_instructions * 5 / 4);
+  EXPECT_LT(tests.report.stats.warp_instructions, *tries.report.stats.warp_instructions * 5 / 4);
 }
 
 // Every thread waits for a copy that completes when nothing else can move.
@@ -167,7 +167,7 @@ TEST(Polling, a_loop_of_test_wait_that_nobody_ends_is_a_deadlock) {
     mbarrier.arrive.shared.b64 %rd9, [bar];
   )" + wait_as_libcuxx("WAIT") + "ret;",
                                  shape(2, 128));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock) << fault_text(run.report);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::deadlock) << fault_text(run.report);
   ASSERT_EQ(run.report.waiting.size(), 8u);
   EXPECT_NE(run.report.waiting[0].reason.find("waits for 128 of 256 arrivals"), std::string::npos)
       << run.report.waiting[0].reason;
@@ -186,7 +186,7 @@ TEST(Polling, a_loop_on_the_clock_that_nobody_ends_is_a_deadlock) {
     ret;
   )",
                                  shape(3, 64));
-  EXPECT_EQ(run.report.fault.kind, FaultKind::deadlock) << fault_text(run.report);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::deadlock) << fault_text(run.report);
   EXPECT_EQ(run.report.waiting.size(), 6u);
 }
 

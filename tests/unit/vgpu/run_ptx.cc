@@ -2,8 +2,6 @@
 // the thread's index into %t.
 #include "run_ptx.h"
 
-#include "kernel.h"
-
 namespace lemma::vgpu {
 
 KernelRun run_body(std::string_view body, LaunchConfig config, size_t out_words,

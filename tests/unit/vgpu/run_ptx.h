@@ -2,7 +2,7 @@
 // pointers: `out`, an array of 32-bit words, zeroed, and `in`, another.
 #pragma once
 
-#include "vgpu/launch.h"
+#include "kernel.h"
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace lemma::vgpu {
 
 struct KernelRun {
-  LaunchReport report;
+  Report report;
   std::vector<uint32_t> out;
   std::string printed;
 };

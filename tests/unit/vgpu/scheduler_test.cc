@@ -129,12 +129,12 @@ TEST(Cooperative, the_grid_has_a_workspace_for_its_barrier) {
 
 TEST(Cooperative, other_launches_have_none) {
   const KernelRun run = run_body(kGridSync);
-  EXPECT_EQ(run.report.fault.kind, FaultKind::trap);
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::trap);
 }
 
 TEST(Cooperative, a_grid_that_is_not_resident_as_a_whole_is_refused) {
   Kernel kernel(".visible .entry k() { ret; }");
-  kernel.config().dynamic_shared_bytes = 100000;
+  kernel.config().shared_bytes = 100000;
   kernel.config().cooperative = true;
   kernel.config().grid = {2 * 132, 1, 1};
   EXPECT_EQ(kernel.check(), "");

@@ -81,10 +81,10 @@ TEST(Sizes, DynamicSharedMemory) {
   Kernel kernel(
       with("mov.u64 %a, d;", ".shared .align 16 .b8 d[64];\n.extern .shared .align 128 .b8 x[];\n"));
   const auto say = [&](uint32_t bytes) {
-    kernel.config().dynamic_shared_bytes = bytes;
+    kernel.config().shared_bytes = bytes;
     return kernel.check();
   };
-  kernel.config().params.resize(8);
+  kernel.params().resize(8);
   EXPECT_EQ(say(232448 - 128), "");
   for (const uint32_t bytes : {232448u, 0x7fffffffu, 0xfffffbffu, 0xfffffc00u, 0xffffffffu})
     EXPECT_EQ(say(bytes),
@@ -161,7 +161,7 @@ TEST(Sizes, BuiltinsTakeWhatFitsThem) {
     Kernel wrong(with(fmt::format("{{ .param .b{} n; .param .b{} r; call (r), malloc, (n); }}",
                                   argument ? 32 : 64, argument ? 64 : 8),
                       narrow));
-    EXPECT_EQ(wrong.run({0}).fault.kind, FaultKind::unsupported);
+    EXPECT_EQ(fault_in(wrong.run({0})).kind, FaultKind::unsupported);
   }
 }
 

@@ -31,10 +31,10 @@ std::string kernel(const std::string& body) {
 
 class Stack : public testing::Test {
 protected:
-  LaunchReport run(const std::string& body) {
+  Report run(const std::string& body) {
     Kernel made(kernel(body));
     const uint64_t buffer = made.buffer(std::vector<uint32_t>(32));
-    LaunchReport report = made.run({buffer});
+    Report report = made.run({buffer});
     out = made.read<uint32_t>(buffer, 32);
     return report;
   }

@@ -83,12 +83,11 @@ protected:
     std::iota(words.begin(), words.end(), 0x3f800000u);
   }
 
-  LaunchReport run(const std::string& text, uint32_t ctas = 1, uint32_t threads = 32) {
+  Report run(const std::string& text, uint32_t ctas = 1, uint32_t threads = 32) {
     Kernel kernel(text);
     kernel.config().grid = {ctas, 1, 1};
     kernel.config().block = {threads, 1, 1};
     kernel.config().cluster = {ctas, 1, 1};
-    kernel.config().explicit_cluster = true;
     kernel.config().async = GetParam();
     const uint64_t in = kernel.buffer(words, "tensor");
     const uint64_t to = kernel.buffer(std::vector<uint32_t>(4096, 0xaaaaaaaa), "out");
@@ -99,7 +98,7 @@ protected:
       forge(encoded);
     const auto bytes = std::bit_cast<std::array<std::byte, layout::kTensorMapBytes>>(encoded);
     const uint64_t at = kernel.buffer(std::vector<std::byte>(bytes.begin(), bytes.end()), "map");
-    LaunchReport report = kernel.run({at, in, to});
+    Report report = kernel.run({at, in, to});
     out = kernel.read<uint32_t>(to, 4096);
     return report;
   }
@@ -120,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, TensorCopies, testing::Values(AsyncMode::eager, 
                          [](const auto& mode) { return mode.param == AsyncMode::eager ? "eager" : "late"; });
 
 TEST_P(TensorCopies, LoadsABox) {
-  const LaunchReport report = run(kernel(load_box(512, "4, 2") + kWait + copy_to_out(128)));
+  const Report report = run(kernel(load_box(512, "4, 2") + kWait + copy_to_out(128)));
   ASSERT_EQ(fault_text(report), "");
   for (uint32_t i = 0; i < 128; ++i)
     ASSERT_EQ(out[i], word(4 + i % 32, 2 + i / 32)) << i;
@@ -132,7 +131,7 @@ TEST_P(TensorCopies, SwizzlesByTheAddress) {
     const uint32_t mask = (1u << static_cast<int>(swizzle)) - 1, width = (mask + 1) * 4;
     map.box = {width, 8};
     // 128 bytes after the pattern's beginning, so that offsets in the box do not do.
-    const LaunchReport report = run(
+    const Report report = run(
         kernel("  add.u32 %s, %s, 128;\n" + load_box(width * 32, "8, 0") + kWait + copy_to_out(width * 8)));
     ASSERT_EQ(fault_text(report), "");
     for (uint32_t i = 0; i < width * 8; ++i) {
@@ -146,7 +145,7 @@ TEST_P(TensorCopies, SwizzlesByTheAddress) {
 TEST_P(TensorCopies, FillsOutsideAndCompletesAllBytes) {
   for (const TensorFill fill : {TensorFill::zeros, TensorFill::nan}) {
     map.oob_fill = fill;
-    const LaunchReport report = run(kernel(load_box(512, "-16, 6") + kWait + copy_to_out(128)));
+    const Report report = run(kernel(load_box(512, "-16, 6") + kWait + copy_to_out(128)));
     ASSERT_EQ(fault_text(report), "");
     for (uint32_t i = 0; i < 128; ++i)
       ASSERT_EQ(out[i],
@@ -166,7 +165,7 @@ TEST_P(TensorCopies, RoundToTf32ButFlushNothing) {
     words[i] = pairs[i].first;
   for (const TensorType type : {TensorType::tf32, TensorType::tf32_ftz, TensorType::f32_ftz}) {
     map.type = type;
-    const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + copy_to_out(16)));
+    const Report report = run(kernel(load_box(512, "0, 0") + kWait + copy_to_out(16)));
     ASSERT_EQ(fault_text(report), "");
     for (size_t i = 0; i < pairs.size(); ++i)
       EXPECT_EQ(out[i], type == TensorType::f32_ftz ? pairs[i].first : pairs[i].second) << i;
@@ -175,7 +174,7 @@ TEST_P(TensorCopies, RoundToTf32ButFlushNothing) {
 
 TEST_P(TensorCopies, StoresWhatLiesInTheTensor) {
   store_to_out = true;
-  const LaunchReport report = run(kernel(R"(
+  const Report report = run(kernel(R"(
   mov.u32 %r0, 0;
 fill:
   add.u32 %r1, %r0, %s;
@@ -200,7 +199,7 @@ TEST_P(TensorCopies, SwizzledBoxesComeBack) {
   store_to_out = false;
   map.swizzle = TensorSwizzle::b128;
   // The tensor's upper left box goes to its lower right one.
-  const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + R"(
+  const Report report = run(kernel(load_box(512, "0, 0") + kWait + R"(
   cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {32, 4}], [%s];
   cp.async.bulk.commit_group;
   cp.async.bulk.wait_group 0;
@@ -212,7 +211,7 @@ TEST_P(TensorCopies, SwizzledBoxesComeBack) {
 }
 
 TEST_P(TensorCopies, MulticastReachesEveryCtaOfTheMask) {
-  const LaunchReport report = run(kernel(R"(
+  const Report report = run(kernel(R"(
   mbarrier.arrive.expect_tx.shared.b64 _, [%b], 512;
   setp.ne.u32 %p1, %rank, 1;
   @%p1 bra wait;
@@ -230,7 +229,7 @@ again:
   add.u64 %a0, %a0, %out;
   st.global.u32 [%a0], %r2;
 )"),
-                                  4);
+                            4);
   ASSERT_EQ(fault_text(report), "");
   EXPECT_EQ(out[0], word(1, 1));
   EXPECT_EQ(out[1], 0xaaaaaaaa);
@@ -253,7 +252,7 @@ TEST_P(TensorCopies, SignalTheMbarrierBesideTheData) {
   bra done;
 )" + kWait + copy_to_out(8));
   };
-  const LaunchReport report = run(text(true), 2);
+  const Report report = run(text(true), 2);
   ASSERT_EQ(fault_text(report), "");
   EXPECT_EQ(out[1], word(1, 1));
   EXPECT_NE(
@@ -292,7 +291,7 @@ TEST_P(TensorCopies, LoadsPixels) {
          .strides_bytes = {64, 256, 1024},
          .im2col = TensorIm2col{
              .lower = {-1, -1}, .upper = {-1, -1}, .channels_per_pixel = 8, .pixels_per_column = 8}};
-  const LaunchReport report = run(kernel(R"(
+  const Report report = run(kernel(R"(
   mbarrier.arrive.expect_tx.shared.b64 _, [%b], 256;
   mov.u16 %h0, 1;
   mov.u16 %h1, 2;
@@ -308,13 +307,14 @@ TEST_P(TensorCopies, LoadsPixels) {
 }
 
 TEST_P(TensorCopies, ReplacesFieldsOfTheMap) {
-  const LaunchReport report = run(kernel(R"(
+  const Report report = run(kernel(R"(
   tensormap.replace.tile.global_address.global.b1024.b64 [%map], %out;
   tensormap.replace.tile.global_dim.global.b1024.b32 [%map], 1, 3;
   tensormap.replace.tile.box_dim.global.b1024.b32 [%map], 0, 16;
   fence.proxy.tensormap::generic.release.gpu;
   fence.proxy.tensormap::generic.acquire.gpu [%map], 128;
-)" + load_box(256, "0, 2") + kWait + R"(
+)" + load_box(256, "0, 2") + kWait +
+                                   R"(
   ld.shared.u32 %r0, [%s + 60];
   ld.shared.u32 %r1, [%s + 64];
   st.global.u32 [%out], %r0;
@@ -326,7 +326,7 @@ TEST_P(TensorCopies, ReplacesFieldsOfTheMap) {
 }
 
 TEST_P(TensorCopies, CopiesAMapAndLoadsByTheCopy) {
-  const LaunchReport report = run(kernel(R"(
+  const Report report = run(kernel(R"(
   mov.u32 %r3, map_copy;
   mov.u32 %r0, 0;
 copy_map:
@@ -342,8 +342,9 @@ copy_map:
   add.u64 %map, %out, 1024;
   tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%map], [%r3], 128;
   fence.proxy.tensormap::generic.acquire.gpu [%map], 128;
-)" + load_box(512, "0, 0") + kWait + copy_to_out(2)),
-                                  1, 1);
+)" + load_box(512, "0, 0") + kWait +
+                                   copy_to_out(2)),
+                            1, 1);
   ASSERT_EQ(fault_text(report), "");
   EXPECT_EQ(out[0], word(0, 0));
   EXPECT_EQ(out[1], 0u);
@@ -399,7 +400,7 @@ TEST_P(TensorCopies, ReduceIntoTheTensor) {
     const std::string coordinate = std::to_string(48 * 4 / size);
     std::string body = reduce_box(c.operation, c.operand);
     body.replace(body.find("{48"), 3, "{" + coordinate);
-    const LaunchReport report = run(kernel(body));
+    const Report report = run(kernel(body));
     ASSERT_EQ(fault_text(report), "") << c.operation;
     EXPECT_EQ(out[47], 0xaaaaaaaa);
     EXPECT_EQ(out[48], c.result) << c.operation;
@@ -415,7 +416,7 @@ TEST_P(TensorCopies, ReductionsFlushOnlyWithFtz) {
     map.type = type;
     words[48] = 0x00400001;
     words[49] = 0x00000000;
-    const LaunchReport report = run(kernel(reduce_box("add", "0x00400001") + R"(
+    const Report report = run(kernel(reduce_box("add", "0x00400001") + R"(
   ld.global.u32 %r0, [%in + 192];
   ld.global.u32 %r1, [%in + 196];
   st.global.u32 [%out], %r0;
@@ -433,28 +434,28 @@ TEST_P(TensorCopies, ReductionsSayWhichTypesTheyHave) {
   for (const auto& [type, operation] :
        {std::pair{TensorType::f32, "xor"}, {TensorType::f32, "min"}, {TensorType::s32, "inc"}}) {
     map.type = type;
-    const LaunchReport report = run(kernel(reduce_box(operation, "0")));
+    const Report report = run(kernel(reduce_box(operation, "0")));
     EXPECT_NE(fault_text(report).find(std::string("there is no reduction .") + operation), std::string::npos)
         << fault_text(report);
   }
 }
 
 TEST_P(TensorCopies, SayWhatIsWrong) {
-  const LaunchReport none = run(kernel("  mov.u64 %map, %in;\n" + load_box(512, "0, 0")));
+  const Report none = run(kernel("  mov.u64 %map, %in;\n" + load_box(512, "0, 0")));
   EXPECT_NE(fault_text(none).find("are no tensor map"), std::string::npos) << fault_text(none);
-  const LaunchReport rank = run(kernel(load_box(512, "0, 0, 0", 3)));
+  const Report rank = run(kernel(load_box(512, "0, 0, 0", 3)));
   EXPECT_NE(fault_text(rank).find("the tensor map has 2 dimensions, the instruction has 3"),
             std::string::npos)
       << fault_text(rank);
-  const LaunchReport inner = run(kernel(load_box(512, "1, 0")));
+  const Report inner = run(kernel(load_box(512, "1, 0")));
   EXPECT_NE(fault_text(inner).find("innermost coordinate 1 is at byte 4"), std::string::npos)
       << fault_text(inner);
-  const LaunchReport align = run(kernel("  add.u32 %s, %s, 64;\n" + load_box(512, "0, 0")));
+  const Report align = run(kernel("  add.u32 %s, %s, 64;\n" + load_box(512, "0, 0")));
   EXPECT_NE(fault_text(align).find("align"), std::string::npos) << fault_text(align);
-  const LaunchReport bounds = run(kernel("  add.u32 %s, %s, 0x100000;\n" + load_box(512, "0, 0")));
+  const Report bounds = run(kernel("  add.u32 %s, %s, 0x100000;\n" + load_box(512, "0, 0")));
   EXPECT_NE(fault_text(bounds).find("out of bounds"), std::string::npos) << fault_text(bounds);
   map.dims[1] = 9;
-  const LaunchReport tensor = run(kernel(load_box(512, "0, 8")));
+  const Report tensor = run(kernel(load_box(512, "0, 8")));
   EXPECT_NE(fault_text(tensor).find("out of bounds"), std::string::npos) << fault_text(tensor);
 }
 
@@ -491,7 +492,7 @@ TEST_P(TensorCopies, ForgedMapsAreNamed) {
   };
   for (const Case& c : cases) {
     forge = c.change;
-    const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait));
+    const Report report = run(kernel(load_box(512, "0, 0") + kWait));
     EXPECT_NE(fault_text(report).find(c.message), std::string::npos) << fault_text(report);
   }
 }
@@ -505,7 +506,7 @@ TEST_P(TensorCopies, AHugeBoxIsToldAtOnce) {
     m.box.fill(256);
     m.element_strides.fill(1);
   };
-  const LaunchReport report = run(kernel(load_box(512, "0, 0, 0, 0, 0", 5) + kWait));
+  const Report report = run(kernel(load_box(512, "0, 0, 0, 0, 0", 5) + kWait));
   EXPECT_NE(fault_text(report).find("the box takes 4398046511104 bytes"), std::string::npos)
       << fault_text(report);
 }
@@ -515,7 +516,7 @@ TEST_P(TensorCopies, OffsetsBeyond64BitsAreOutOfBounds) {
     m.dims[1] = uint64_t{1} << 32;
     m.strides_bytes[0] = (uint64_t{1} << 40) - 16;
   };
-  const LaunchReport report = run(kernel(load_box(512, "0, 0x7fffff00") + kWait));
+  const Report report = run(kernel(load_box(512, "0, 0x7fffff00") + kWait));
   EXPECT_NE(fault_text(report).find("out of bounds"), std::string::npos) << fault_text(report);
 }
 
@@ -550,8 +551,7 @@ std::string made_map(const std::string& without = "") {
 }
 
 TEST_P(TensorCopies, AMapMadeOfZerosIsOne) {
-  const LaunchReport report =
-      run(kernel(made_map() + load_box(512, "4, 2") + kWait + copy_to_out(128)), 1, 1);
+  const Report report = run(kernel(made_map() + load_box(512, "4, 2") + kWait + copy_to_out(128)), 1, 1);
   ASSERT_EQ(fault_text(report), "");
   for (uint32_t i = 0; i < 128; ++i)
     ASSERT_EQ(out[i], word(4 + i % 32, 2 + i / 32)) << i;
@@ -566,7 +566,7 @@ TEST_P(TensorCopies, AMapMadeOfZerosLacksAField) {
       {"global_address", "a null pointer"},
   };
   for (const auto& [field, message] : cases) {
-    const LaunchReport report = run(kernel(made_map(field) + load_box(512, "4, 2") + kWait), 1, 1);
+    const Report report = run(kernel(made_map(field) + load_box(512, "4, 2") + kWait), 1, 1);
     EXPECT_NE(fault_text(report).find(message), std::string::npos) << field << ": " << fault_text(report);
   }
 }
@@ -591,14 +591,14 @@ TEST_P(TensorCopies, ReplacedFieldsAreCheckedWhenUsed) {
        "an interleaved tensor has 3 dimensions or more, not 2"},
   };
   for (const auto& [statement, message] : cases) {
-    const LaunchReport report = run(
+    const Report report = run(
         kernel(std::string("  tensormap.replace.tile.") + statement + ";\n" + load_box(512, "0, 0") + kWait));
     EXPECT_NE(fault_text(report).find(message), std::string::npos) << statement << ": " << fault_text(report);
   }
 }
 
 TEST_P(TensorCopies, AMapInSharedMemoryIsNone) {
-  const LaunchReport report =
+  const Report report =
       run(kernel(made_map() + "  cvta.shared.u64 %map, map_copy;\n" + load_box(512, "0, 0")), 1, 1);
   EXPECT_NE(fault_text(report).find("lies in shared memory: it must be in .param, .const or .global"),
             std::string::npos)
@@ -631,7 +631,7 @@ fill:
 TEST_P(TensorCopies, StoresWriteWholeUnits) {
   store_to_out = true;
   map = {.type = TensorType::u8, .dims = {77, 3}, .strides_bytes = {96}, .box = {48, 2}};
-  const LaunchReport report = run(kernel(store_bytes()));
+  const Report report = run(kernel(store_bytes()));
   ASSERT_EQ(fault_text(report), "");
   for (uint32_t row = 0; row < 4; ++row)
     for (uint32_t x = 0; x < 96; ++x) {
@@ -652,7 +652,7 @@ TEST_P(TensorCopies, ReductionsTakeWholeUnits) {
   map = {.type = TensorType::u32, .dims = {13, 3}, .strides_bytes = {96}, .box = {12, 1}};
   std::string body = store_bytes("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add");
   body.replace(body.find("{48"), 3, "{12");
-  const LaunchReport report = run(kernel(body));
+  const Report report = run(kernel(body));
   ASSERT_EQ(fault_text(report), "");
   EXPECT_EQ(out[24 + 12], 0xaaaaaaaa + 0x03020100);
   EXPECT_EQ(out[24 + 15], 0xaaaaaaaa + 0x0f0e0d0c);
@@ -664,7 +664,7 @@ TEST_P(TensorCopies, ReductionsTakeWholeUnits) {
 
 TEST_P(TensorCopies, LoadsTakeElements) {
   map = {.type = TensorType::u8, .dims = {77, 3}, .strides_bytes = {96}, .box = {48, 1}};
-  const LaunchReport report = run(kernel(load_box(48, "48, 0") + kWait + copy_to_out(12)));
+  const Report report = run(kernel(load_box(48, "48, 0") + kWait + copy_to_out(12)));
   ASSERT_EQ(fault_text(report), "");
   EXPECT_EQ(out[6], words[(48 + 24) / 4]);
   EXPECT_EQ(out[7], words[(48 + 28) / 4] & 0xff);
@@ -680,7 +680,7 @@ TEST_P(TensorCopies, AUnitPastTheMemorysEndIsOutOfBounds) {
   words.resize(16);
   EXPECT_EQ(fault_text(run(kernel(body))), "");
   words.resize(13);
-  const LaunchReport report = run(kernel(body));
+  const Report report = run(kernel(body));
   EXPECT_NE(
       fault_text(report).find("out of bounds: the tensor's rows of 13 elements of 4 bytes end inside a unit "
                               "of 16 bytes, and a store writes whole units: 12 bytes after the end of a row"),
@@ -694,7 +694,7 @@ TEST_P(TensorCopies, Im2colStoresStayInTheTensor) {
          .strides_bytes = {64, 256, 1024},
          .im2col = TensorIm2col{
              .lower = {0, -1}, .upper = {0, 0}, .channels_per_pixel = 8, .pixels_per_column = 4}};
-  const LaunchReport report =
+  const Report report =
       run(kernel("  cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%map, {0, 0, 0, "
                  "0}], [%s];\n"));
   EXPECT_NE(fault_text(report).find("the bounding box of the im2col map, -1 to 0 in spatial dimension 1"),
@@ -708,7 +708,7 @@ TEST_P(TensorCopies, ReductionsTakeNoNegativeCoordinates) {
   for (const char* coordinates : {"{-4, 0}", "{0, -1}"}) {
     std::string body = reduce_box("add", "1");
     body.replace(body.find("{48, 0}"), 7, coordinates);
-    const LaunchReport report = run(kernel(body));
+    const Report report = run(kernel(body));
     EXPECT_NE(fault_text(report).find("a store or a reduction takes no negative ones"), std::string::npos)
         << fault_text(report);
   }
@@ -719,8 +719,8 @@ INSTANTIATE_TEST_SUITE_P(Late, LateTensorCopies, testing::Values(AsyncMode::late
 
 // Without a wait the box is as it was.
 TEST_P(LateTensorCopies, ShowAMissingWait) {
-  const LaunchReport report = run(kernel("  st.shared.u32 [%s], 7;\n" + load_box(512, "0, 0") +
-                                         "  ld.shared.u32 %r0, [%s];\n  st.global.u32 [%out], %r0;\n"));
+  const Report report = run(kernel("  st.shared.u32 [%s], 7;\n" + load_box(512, "0, 0") +
+                                   "  ld.shared.u32 %r0, [%s];\n  st.global.u32 [%out], %r0;\n"));
   ASSERT_EQ(fault_text(report), "");
   EXPECT_EQ(out[0], 7u);
 }
@@ -728,7 +728,7 @@ TEST_P(LateTensorCopies, ShowAMissingWait) {
 // Without the proxy fence the store takes what was there before.
 TEST_P(LateTensorCopies, ShowAMissingFence) {
   store_to_out = true;
-  const LaunchReport report = run(kernel(load_box(512, "0, 0") + kWait + R"(
+  const Report report = run(kernel(load_box(512, "0, 0") + kWait + R"(
   st.shared.u32 [%s], 7;
   cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%map, {32, 0}], [%s];
   cp.async.bulk.commit_group;

@@ -51,7 +51,7 @@ protected:
     out = made.read<uint32_t>(buffer, 16 * 32 * config.grid[0]);
     return uninitialized_text(report);
   }
-  LaunchReport report;
+  Report report;
   std::vector<uint32_t> out;
 };
 
@@ -337,7 +337,7 @@ protected:
     made.config().workers = workers;
     made.config().deterministic = deterministic;
     const uint64_t buffer = made.buffer(std::vector<uint32_t>(16 * 32 * 64));
-    const LaunchReport report = made.run({buffer, made.uninitialized_buffer(4096, "scratch")});
+    const Report report = made.run({buffer, made.uninitialized_buffer(4096, "scratch")});
     EXPECT_EQ(fault_text(report), "");
     return made.read<uint32_t>(buffer, 16 * 32 * 64);
   }

@@ -67,7 +67,7 @@ public:
     EXPECT_EQ(fault_text(report), "");
     return kernel_.read<Result>(out, 32);
   }
-  LaunchReport report;
+  Report report;
 
 private:
   Kernel kernel_;
@@ -425,7 +425,7 @@ store:
   ret;
 })");
   const uint64_t out = kernel.buffer(std::vector<uint32_t>(32));
-  const LaunchReport report = kernel.run({out});
+  const Report report = kernel.run({out});
   EXPECT_EQ(fault_text(report), "");
   EXPECT_EQ(uninitialized_text(report), "");
   const auto result = kernel.read<uint32_t>(out, 32);
@@ -437,9 +437,9 @@ TEST(Converge, AMaskThatDoesNotNameItsLaneIsIllegal) {
   Kernel kernel(lanes("  vote.sync.ballot.b32 %d, 1, %m;"));
   std::vector<Row> rows(32);
   rows[5].m = ~0u & ~(1u << 5);
-  const LaunchReport report = kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))});
-  EXPECT_EQ(report.fault.kind, FaultKind::illegal_instruction);
-  EXPECT_EQ(report.fault.lane, 5);
+  const Report report = kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))});
+  EXPECT_EQ(fault_in(report).kind, FaultKind::illegal_instruction);
+  EXPECT_EQ(fault_in(report).lane, 5);
 }
 
 // Lanes below 16 first take part in a group of their own, at the instruction where the others wait for all.
@@ -488,8 +488,8 @@ TEST(Converge, MembermasksThatNeverAgreeAreADeadlock) {
     std::vector<Row> rows(32);
     for (uint32_t lane = 0; lane < 16; ++lane)
       rows[lane].m = 0x1ffff; // and lane 16 names all
-    const LaunchReport report = kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))});
-    EXPECT_EQ(report.fault.kind, FaultKind::deadlock) << text;
+    const Report report = kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))});
+    EXPECT_EQ(fault_in(report).kind, FaultKind::deadlock) << text;
     ASSERT_FALSE(report.waiting.empty()) << text;
     EXPECT_NE(report.waiting[0].reason.find("with the same membermask"), std::string::npos)
         << report.waiting[0].reason;
@@ -502,7 +502,7 @@ TEST(Converge, ALaneThatNeverComesIsADeadlock) {
             "  ld.volatile.global.u32 %x, [%in];\n  setp.eq.u32 %p, %x, 0;\n  @%p bra spin;\ndone:"));
   std::vector<Row> rows(32);
   rows[31].e = 1;
-  EXPECT_EQ(kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))}).fault.kind,
+  EXPECT_EQ(fault_in(kernel.run({kernel.buffer(rows), kernel.buffer(std::vector<Result>(32))})).kind,
             FaultKind::deadlock);
 }
 

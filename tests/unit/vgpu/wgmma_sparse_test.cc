@@ -227,12 +227,13 @@ TEST(SparseWgmma, MetadataThatTheIsaLeavesUndefinedIsAFault) {
         EXPECT_EQ(ran.report.ok(), legal);
         if (legal)
           continue;
-        EXPECT_EQ(ran.report.fault.kind, FaultKind::illegal_instruction);
+        EXPECT_EQ(fault_in(ran.report).kind, FaultKind::illegal_instruction);
         // Row 41 is row 9 of the third warp.
-        EXPECT_NE(ran.report.fault.message.find(
-                      fmt::format("row 9, columns {} to {} of A", 2 * f.chunk(), 3 * f.chunk() - 1)),
-                  std::string::npos)
-            << ran.report.fault.message;
+        EXPECT_NE(
+            fault_in(ran.report)
+                .message.find(fmt::format("row 9, columns {} to {} of A", 2 * f.chunk(), 3 * f.chunk() - 1)),
+            std::string::npos)
+            << fault_in(ran.report).message;
       }
     }
 }

@@ -146,7 +146,7 @@ private:
     }
     if (!report->ok()) {
       lost_ = options_.device == "cuda";
-      return report->fault ? report->fault->kind + ": " + report->fault->message
+      return report->fault ? std::string(to_string(report->fault->kind)) + ": " + report->fault->message
                            : std::string(to_string(report->outcome));
     }
     if (const auto copied = out->copy_to(outputs); !copied)

@@ -1,0 +1,50 @@
+// How a kernel is launched. Plain data: every layer, down to the virtual GPU, takes the same.
+//
+// Tests: tests/unit/runtime/api_test.cc, threads_test.cc, tests/unit/vgpu/scheduler_test.cc.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace lemma {
+
+// Sizes of a grid (in CTAs or clusters' CTAs), a block (in threads) or a cluster (in CTAs); x, y, z.
+using Dim3 = std::array<uint32_t, 3>;
+
+// When the virtual GPU completes asynchronous operations: copies, reductions and wgmma.
+enum class AsyncMode : uint8_t {
+  eager, // when they are issued
+  late,  // as late as the ISA allows, so that a missing wait or fence shows
+};
+
+struct LaunchConfig {
+  // A y or z of 0 counts as 1, so that {.grid = {4}} does what it says.
+  Dim3 grid{1, 1, 1};        // CTAs; clusters, if the kernel is declared .blocksareclusters
+  Dim3 block{1, 1, 1};       // threads of a CTA
+  Dim3 cluster{0, 0, 0};     // CTAs of a cluster; 0: as the kernel declares, else {1, 1, 1}
+  uint32_t shared_bytes = 0; // dynamic shared memory of a CTA
+  // All CTAs are resident at once, as grid-wide barriers need; a grid too large for that is refused. Kernels
+  // that read %envreg (this_grid().sync() of CUDA C++) are launched so anyway.
+  bool cooperative = false;
+
+  // cpu only; a GPU does as it likes.
+  uint64_t seed = 0;          // moves every choice that the schedule has; changes what was never written
+  bool deterministic = false; // CTAs in a fixed order, so that floating-point atomics repeat
+  AsyncMode async = AsyncMode::eager;
+  uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
+  unsigned workers = 0;          // host threads; 0: all cores
+  // Set by anyone, a signal handler too, to end the launch: within some 10,000 instructions of a warp it
+  // returns with Outcome::stopped. Null: nobody will. Not owned; it must live as long as the launch.
+  const std::atomic<bool>* stop = nullptr;
+
+  // Callbacks. They come from any thread, one at a time and in order, and no lock is held meanwhile. They
+  // cannot wait for their launch: a launch or a copy in one is an error (device.h). One that throws ends the
+  // launch.
+  std::function<void(std::string_view)> print = {}; // device printf; empty: stdout, as the CUDA driver does
+  std::function<void(uint64_t done, uint64_t total)> progress = {}; // CTAs; now and then
+};
+
+} // namespace lemma
