@@ -15,6 +15,7 @@
 
 #include "isa/machine.h"
 #include "support/align.h"
+#include "support/worker_pool.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/mix.h"
 #include "vgpu/poison.h"
@@ -30,7 +31,6 @@
 #include <new>
 #include <numeric>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -40,7 +40,6 @@ namespace {
 constexpr uint64_t kTurnInstructions = 400'000; // of a cluster
 // Of a warp within a turn: the warps of a cluster advance near evenly, as on a GPU.
 constexpr uint64_t kWarpSlice = 512;
-constexpr uint64_t kMostWorkers = 1024;
 
 enum class Turn { finished, idle, preempted };
 
@@ -179,16 +178,8 @@ public:
     uint64_t workers = launch_.config.workers ? launch_.config.workers : cores;
     if (launch_.config.deterministic)
       workers = 1;
-    workers = std::min({workers, cluster_count_, kMostWorkers});
-    {
-      std::vector<std::jthread> threads;
-      try {
-        for (uint64_t i = 1; i < workers; ++i)
-          threads.emplace_back([this] { work(); });
-      } catch (const std::system_error&) { // the host has no more threads: those that there are do it
-      }
-      work();
-    }
+    workers = std::min(workers, cluster_count_);
+    run_on_workers(workers - 1, [this] { work(); });
     if (deadlocked_)
       report();
     else if (!launch_.report.fault && finished_ < cluster_count_)
@@ -196,6 +187,7 @@ public:
   }
 
 private:
+  // On each thread, the caller's among them.
   void work() {
     WarpRunner runner(launch_);
     try {
