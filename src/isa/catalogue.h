@@ -1,8 +1,8 @@
 // The catalogue of matrix instructions: one row a form, and every fact about it is read from the row.
 //
-//   parser, printer, verifier   form_rows(): spelling, qualifier classes, operands, targets
+//   parser, printer, verifier   matrix_forms(): spelling, qualifier classes, operands, targets
 //   layout                      fragment_of(): who holds what
-//   virtual GPU                 find_row(): shape, types, numeric family, steps of K
+//   virtual GPU                 Form::matrix of an instruction: shape, types, numeric family, steps of K
 //   docs, tests                 everything
 //
 // How a matrix product rounds is not here (src/numeric, by architecture): a row only names the family. A row
@@ -13,6 +13,7 @@
 // Tests: tests/unit/isa/catalogue_test.cc, tests/unit/vgpu/matrix_test.cc.
 #pragma once
 
+#include "isa/target.h"
 #include "isa/vocabulary.h"
 #include "layout/fragment.h"
 
@@ -25,7 +26,7 @@
 
 namespace lemma::isa {
 
-struct FormRow;
+struct Form;
 
 // A few types that a qualifier may be, such as s8 | u8.
 struct TypeSet {
@@ -67,11 +68,6 @@ enum class Columns : uint8_t { one, by_8, by_16 };
 // Whose arithmetic: numeric::dot_model() for the row's types, integers, or none (data movement).
 enum class Numeric : uint8_t { none, floating, integer };
 
-struct PtxSince {
-  int major = 0;
-  int minor = 0;
-};
-
 struct MatrixRow {
   Opcode opcode = Opcode::none;
   layout::Matrix matrix = layout::Matrix::d; // wmma.load and .store: which matrix moves; stmatrix and kin: d
@@ -100,17 +96,19 @@ struct MatrixRow {
   bool rounding = false;   // {.rn .rz .rm .rp}
   bool transposes = false; // wgmma: imm-trans-a, imm-trans-b
   bool sinks = true;       // mma: an element of d may be _; not where the assembler emulates the form
-  PtxSince since{};
+  IsaVersion since{};
   std::string_view targets{}; // "sm_80": and up; or a set of target_sets.def
-  std::string_view spec{};    // anchor in the PTX ISA document, without #
+  std::string_view section{}; // anchor in the PTX ISA document, without #
   std::string_view checked{}; // recorded hardware bits, a path under tests/golden; empty: none
 };
 
 std::span<const MatrixRow> matrix_rows();
 
-// The row of an instruction with these qualifiers and types as written (state space and modifiers among the
-// qualifiers); null: the catalogue has none.
-const MatrixRow* find_row(Opcode opcode, std::span<const Qual> quals, std::span<const Type> types);
+// The types that a matrix may have; the matrix of a letter of `spelled` ('m' is the one that moves); and what
+// N may be, in the order of the form.
+const TypeSet& types_of(const MatrixRow& row, layout::Matrix matrix);
+layout::Matrix matrix_of(const MatrixRow& row, char letter);
+std::vector<int> columns_of(const MatrixRow& row);
 
 // The type of a matrix in an instruction of the row, from its types as written.
 Type type_of(const MatrixRow& row, layout::Matrix matrix, std::span<const Type> types);
@@ -149,14 +147,15 @@ FragmentRegisters registers_of(const MatrixRow& row, layout::Matrix matrix, Type
 // Who holds the metadata of a sparse row (layout/sparse.h).
 layout::Fragment metadata_of(const MatrixRow& row);
 
-// The row as the form tables write it (src/isa/forms/README.md): head and operands, and its qualifier
-// classes.
-std::string syntax_of(const MatrixRow& row);
-// wgmma with A in registers, its second form.
-std::string syntax_with_a_in_registers(const MatrixRow& row);
-std::string where_of(const MatrixRow& row);
-// All rows, for the form tables.
-std::vector<FormRow> matrix_form_rows();
+// The forms of the row, made of it as src/isa/forms/README.md would write them: one, or two of wgmma, whose A
+// lies in shared memory or in registers. What is wrong with the row goes to `errors`. form_of() is the first
+// of them, as the tables have it.
+std::vector<Form> matrix_forms(const MatrixRow& row, std::vector<std::string>& errors);
+constexpr int forms_of_row(const MatrixRow& row) {
+  return row.opcode == Opcode::wgmma_mma_async ? 2 : 1;
+}
+const Form& form_of(const MatrixRow& row);
+std::string syntax_of(const MatrixRow& row); // of form_of(), for people
 
 // Every spelling of the row, modifiers and state spaces included, in the ISA's order:
 // "mma.sync.aligned.m16n8k16...".

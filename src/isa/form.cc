@@ -13,28 +13,26 @@
 namespace lemma::isa {
 namespace {
 
-// One statement a row: clang takes many minutes for one initializer of them all under sanitizers.
-std::vector<FormRow> all_rows() {
-  std::vector<FormRow> rows;
-#define FORM(...) rows.push_back(form_row(__VA_ARGS__));
-#include "isa/forms/async_copy.inc"
-#include "isa/forms/comparison.inc"
-#include "isa/forms/control.inc"
-#include "isa/forms/data_movement.inc"
-#include "isa/forms/floating.inc"
-#include "isa/forms/half.inc"
-#include "isa/forms/integer.inc"
-#include "isa/forms/logic.inc"
-#include "isa/forms/synchronization.inc"
-#include "isa/forms/tcgen05.inc"
-#include "isa/forms/texture.inc"
-#include "isa/forms/video.inc"
-#include "isa/forms/wgmma.inc"
+constexpr size_t kRowCount = 0
+#define BLOCK(...)
+#define FORM(...) +1
+#include "isa/forms/all.inc"
 #undef FORM
-  for (FormRow& row : matrix_form_rows())
-    rows.push_back(std::move(row));
+#undef BLOCK
+    ;
+
+// BLOCK(...) says what the rows after it have in common, until the next.
+constexpr std::array<FormRow, kRowCount> kRows = [] {
+  std::array<FormRow, kRowCount> rows;
+  FormRow block;
+  size_t next = 0;
+#define BLOCK(...) block = row_like(FormRow{}, __VA_ARGS__);
+#define FORM(...) rows[next++] = form_row(block, __VA_ARGS__);
+#include "isa/forms/all.inc"
+#undef FORM
+#undef BLOCK
   return rows;
-}
+}();
 
 std::string_view trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \n\t");
@@ -52,28 +50,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
   }
   return parts;
-}
-
-std::optional<StateSpace> space_of(Qual qual) {
-  switch (qual) {
-  case Qual::const_:
-    return StateSpace::const_;
-  case Qual::global:
-    return StateSpace::global;
-  case Qual::local:
-    return StateSpace::local;
-  case Qual::param:
-  case Qual::param_entry:
-  case Qual::param_func:
-    return StateSpace::param;
-  case Qual::shared:
-  case Qual::shared_cta:
-    return StateSpace::shared;
-  case Qual::shared_cluster:
-    return StateSpace::shared_cluster;
-  default:
-    return std::nullopt;
-  }
 }
 
 std::optional<StateSpace> space_named(std::string_view word) {
@@ -100,8 +76,6 @@ std::optional<Range> parse_range(std::string_view text) {
   return at.ec == std::errc() && at.ptr == end && range.step > 0 ? std::optional(range) : std::nullopt;
 }
 
-// Reads one row. What is wrong with it goes to `errors`; the table is part of the program, so a wrong row is
-// a bug that the unit test finds, and reading just goes on.
 // The opcode of a row: the longest of them that the literal words at its head make; none if none is.
 Opcode opcode_of(std::string_view head) {
   head = head.substr(0, head.find('{'));
@@ -119,6 +93,8 @@ std::string_view head_of(std::string_view syntax) {
   return syntax.substr(0, std::min(syntax.find_first_of(" \n"), syntax.size()));
 }
 
+// Reads one row. What is wrong with it goes to `errors`; the table is part of the program, and the build
+// checks it, so reading just goes on.
 class RowReader {
 public:
   RowReader(const FormRow& row, std::vector<std::string>& errors) : row_(row), errors_(errors) {}
@@ -126,11 +102,11 @@ public:
   Form read() {
     form_.syntax = row_.syntax;
     form_.where = row_.where;
-    form_.since = {row_.major, row_.minor};
+    form_.since = row_.since;
     form_.section = row_.section;
     if (form_.section.empty())
       wrong("no section");
-    form_.until = {row_.until_major, row_.until_minor};
+    form_.until = row_.until;
     form_.targets = read_targets(row_.targets);
     form_.until_targets = read_targets(row_.until_targets);
     read_classes();
@@ -560,22 +536,33 @@ private:
   size_t at_ = 0;
 };
 
-// Rows are read an opcode at a time: a program has few of the opcodes, and reading all rows takes
-// milliseconds.
+// Forms are made an opcode at a time: a program has few of the opcodes, and making all takes milliseconds.
 class Tables {
 public:
-  Tables() : rows_(all_rows()), forms_(rows_.size()), opcodes_(kOpcodeCount) {
-    for (size_t i = 0; i < rows_.size(); ++i)
-      opcodes_[static_cast<size_t>(opcode_of(head_of(rows_[i].syntax)))].rows.push_back(i);
+  Tables() : opcodes_(kOpcodeCount) {
+    size_t count = 0;
+    for (const FormRow& row : kRows)
+      opcodes_[static_cast<size_t>(opcode_of(head_of(row.syntax)))].rows.push_back({&row, nullptr, count++});
+    for (const MatrixRow& row : matrix_rows()) {
+      opcodes_[static_cast<size_t>(row.opcode)].rows.push_back({nullptr, &row, count});
+      count += static_cast<size_t>(forms_of_row(row));
+    }
+    forms_.resize(count);
   }
 
   std::span<const Form* const> of(Opcode opcode) {
     PerOpcode& of = opcodes_[static_cast<size_t>(opcode)];
     std::call_once(of.once, [&] {
       std::vector<std::string> errors;
-      for (const size_t i : of.rows) {
-        forms_[i] = RowReader(rows_[i], errors).read();
-        of.forms.push_back(&forms_[i]);
+      for (const RowOf& row : of.rows) {
+        size_t at = row.first_form;
+        if (row.scalar)
+          forms_[at++] = read_form(*row.scalar, errors);
+        else
+          for (Form& form : matrix_forms(*row.matrix, errors))
+            forms_[at++] = std::move(form);
+        for (size_t i = row.first_form; i < at; ++i)
+          of.forms.push_back(&forms_[i]);
       }
       const std::lock_guard lock(errors_mutex_);
       errors_.insert(errors_.end(), errors.begin(), errors.end());
@@ -595,13 +582,17 @@ public:
   }
 
 private:
+  struct RowOf { // one of the two
+    const FormRow* scalar;
+    const MatrixRow* matrix;
+    size_t first_form;
+  };
   struct PerOpcode {
     std::once_flag once;
-    std::vector<size_t> rows;
+    std::vector<RowOf> rows;
     std::vector<const Form*> forms;
   };
 
-  std::vector<FormRow> rows_;
   std::vector<Form> forms_;
   std::vector<PerOpcode> opcodes_;
   std::mutex errors_mutex_;
@@ -614,6 +605,10 @@ Tables& tables() {
 }
 
 } // namespace
+
+Form read_form(const FormRow& row, std::vector<std::string>& errors) {
+  return RowReader(row, errors).read();
+}
 
 bool Slot::has(Qual qual) const {
   return std::find(quals.begin(), quals.end(), qual) != quals.end();

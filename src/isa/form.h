@@ -14,6 +14,7 @@
 // Tests: tests/unit/isa/.
 #pragma once
 
+#include "isa/binding.h"
 #include "isa/target.h"
 #include "isa/vocabulary.h"
 #include "support/diagnostic.h"
@@ -28,8 +29,6 @@
 #include <vector>
 
 namespace lemma::isa {
-
-inline constexpr int kMaxSlots = 24;
 
 // A dotted word of a form: a literal, or a class of alternatives. Exactly one of `quals` and `types` is
 // filled.
@@ -46,6 +45,7 @@ struct Slot {
   bool is_type() const { return !types.empty(); }
   bool has(Qual qual) const;
   bool has(Type type) const;
+  friend bool operator==(const Slot&, const Slot&) = default;
 };
 
 // Which parts of a register an operand of a video instruction may name.
@@ -57,7 +57,10 @@ enum class Selects : uint8_t {
   halves, // .hxy: any two of the four halves of two registers
   bytes,  // .bxyzw: any four of their eight bytes
 };
-// Components beyond .h1: lists of halves and of bytes.
+// What ptx::Operand::component says: .x to .w are 0 to 3, .b0 to .b3 follow, then .h0 and .h1, then lists of
+// halves and of bytes.
+inline constexpr int8_t kFirstByte = 4;
+inline constexpr int8_t kFirstHalf = 8;
 inline constexpr int8_t kHalfList = 10;
 inline constexpr int8_t kByteList = 11;
 
@@ -125,12 +128,19 @@ struct OperandSpec {
   // such tie.
   int8_t if_slot = -1;
   Qual if_qual = Qual::none;
+
+  friend bool operator==(const OperandSpec&, const OperandSpec&) = default;
 };
+
+struct MatrixRow;
 
 struct Form {
   Opcode opcode = Opcode::none;
-  std::string syntax;                // as in the row
-  std::string where;                 // the classes, as in the row
+  const MatrixRow* matrix = nullptr; // the row of the catalogue that it is made of; null: of a scalar row
+  // As in the scalar row, which is of the program; empty of a matrix instruction. For people there are
+  // syntax_of() and where_of().
+  std::string_view syntax;
+  std::string_view where;
   std::vector<Slot> slots;           // in the ISA's order
   std::vector<int8_t> group_parents; // of nested { { } }; -1: outermost
   std::vector<OperandSpec> operands;
@@ -138,8 +148,13 @@ struct Form {
   IsaVersion since;
   IsaVersion until; // the last version that has the form on `until_targets`; 0.0: all have it
   TargetSet until_targets;
-  std::string section; // anchor in the PTX ISA document, without #
+  std::string_view section; // anchor in the PTX ISA document, without #
 };
+
+// The form in the notation of src/isa/forms/README.md: "add{.rnd}.f32  d, a, b", and what its classes may be:
+// "rnd = .rn .rz".
+std::string syntax_of(const Form& form);
+std::string where_of(const Form& form);
 
 // Since when and where something is there, beyond what a form says.
 struct Need {
@@ -157,23 +172,17 @@ bool is_available(const Form& form, IsaVersion version, Target target);
 // "PTX ISA, redux.sync (since PTX 7.0, sm_80 and up)".
 std::string citation(const Form& form);
 
-// All forms, in table order; and those of one opcode. The tables are read on the first call, once.
+// All forms, in table order; and those of one opcode. An opcode's are made on the first call that needs them.
 std::span<const Form> forms();
 std::span<const Form* const> forms_of(Opcode opcode);
 
-// What a row of the tables says wrongly, for the unit test; empty when all rows are well.
+// What a row of the tables says wrongly; empty when all rows are well, which the build checks
+// (check_rows.cc).
 std::span<const std::string> row_errors();
 
-// What each slot of a form holds in one instruction: a Qual or a Type as a number, 0 for an absent one.
-struct Binding {
-  std::array<uint16_t, kMaxSlots> value{};
-  Qual qual(int slot) const { return slot < 0 ? Qual::none : static_cast<Qual>(value[slot]); }
-  Type type(int slot) const { return slot < 0 ? Type::none : static_cast<Type>(value[slot]); }
-};
-// False when the words do not fit the form.
-bool bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types, Binding& binding);
-
-// Elements of the vector at an operand, 0 for a scalar; and the state space of an address.
+// Of an operand: its type (none: it is no data), the elements of its vector (0: a scalar), and the state
+// space of an address.
+Type type_of(const OperandSpec& spec, const Binding& binding);
 int elems_of(const OperandSpec& spec, const Binding& binding);
 StateSpace space_of(const OperandSpec& spec, const Binding& binding);
 
@@ -184,12 +193,11 @@ struct Word {
 };
 
 struct Match {
-  // Every form whose qualifiers fit, most specific first; never empty. Operands decide among them: choose().
-  std::vector<const Form*> forms;
+  // To every form whose qualifiers fit, most specific first; never empty. Operands decide among them:
+  // choose().
+  std::vector<Binding> bindings;
   Opcode opcode = Opcode::none;
-  std::vector<Qual> quals; // in the first form's order
-  std::vector<Type> types; // as written
-  Diagnostics warnings;    // qualifiers out of the ISA's order
+  Diagnostics warnings; // qualifiers out of the ISA's order
 };
 
 // Resolves opcode and qualifiers; the diagnostic names the word that fits no form and what would.
@@ -275,8 +283,12 @@ struct OperandFault {
 bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes,
                   OperandFault* fault = nullptr);
 
-// The form that the operands select: the first that they fit, else the one that they come nearest to, so that
-// src/verify can say what is wrong. Never null.
-const Form* choose(const Match& match, const OperandShapes& shapes);
+// Of the forms of a match the one that the operands select: the first that they fit, else the one that they
+// come nearest to, so that src/verify can say what is wrong.
+struct Choice {
+  const Binding* binding = nullptr; // never null; of the match
+  bool fits = false;
+};
+Choice choose(const Match& match, const OperandShapes& shapes);
 
 } // namespace lemma::isa

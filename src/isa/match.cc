@@ -17,23 +17,6 @@ namespace {
 
 constexpr std::string_view kSee = "see";
 
-bool is_space(Qual qual) {
-  switch (qual) {
-  case Qual::const_:
-  case Qual::global:
-  case Qual::local:
-  case Qual::param:
-  case Qual::param_entry:
-  case Qual::param_func:
-  case Qual::shared:
-  case Qual::shared_cta:
-  case Qual::shared_cluster:
-    return true;
-  default:
-    return false;
-  }
-}
-
 // Types go to the type slots in order; an optional slot may be passed over.
 bool bind_types(const Form& form, std::span<const Type> types, size_t slot, Binding& binding) {
   const auto& slots = form.slots;
@@ -82,7 +65,7 @@ bool holds(const Form& form, const Binding& binding, Qual qual) {
 int bind_quals(const Form& form, std::span<const Qual> quals, Binding& binding) {
   size_t first_space = 0;
   for (size_t q = 0; q < quals.size(); ++q) {
-    const bool space = is_space(quals[q]);
+    const bool space = space_of(quals[q]).has_value();
     bool placed = false;
     for (size_t s = space ? first_space : 0; s < form.slots.size() && !placed; ++s)
       if (binding.value[s] == 0 && form.slots[s].has(quals[q])) {
@@ -354,22 +337,22 @@ Diagnostic no_form(Opcode opcode, std::span<const Word> opcode_words, std::span<
   return error;
 }
 
-std::string_view word_of(const Form& form, const Binding& binding, size_t slot) {
+std::string_view word_of(const Binding& binding, size_t slot) {
   const int s = static_cast<int>(slot);
-  return form.slots[slot].is_type() ? to_string(binding.type(s)) : to_string(binding.qual(s));
+  return binding.form->slots[slot].is_type() ? to_string(binding.type(s)) : to_string(binding.qual(s));
 }
 
 // The words in the ISA's order.
-std::vector<std::string_view> canonical(const Form& form, const Binding& binding) {
+std::vector<std::string_view> canonical(const Binding& binding) {
   std::vector<std::string_view> out;
-  for (size_t s = 0; s < form.slots.size(); ++s)
+  for (size_t s = 0; s < binding.form->slots.size(); ++s)
     if (binding.value[s])
-      out.push_back(word_of(form, binding, s));
+      out.push_back(word_of(binding, s));
   return out;
 }
 
-void warn_about_order(Match& match, const Binding& binding, std::span<const Word> all, size_t opcode_words) {
-  const auto order = canonical(*match.forms[0], binding);
+void warn_about_order(Match& match, std::span<const Word> all, size_t opcode_words) {
+  const auto order = canonical(match.bindings.front());
   const auto words = all.subspan(opcode_words);
   for (size_t i = 0; i < words.size(); ++i) { // at least as many as in `order`; more when one is repeated
     const Word& word = words[i];
@@ -390,10 +373,11 @@ void warn_about_order(Match& match, const Binding& binding, std::span<const Word
 }
 
 // Words that the assembler takes only right after the opcode: mul.wide, shf.l, bar.red.
-bool fixed_words_stand(const Form& form, const Binding& binding, std::span<const Word> words) {
+bool fixed_words_stand(const Binding& binding, std::span<const Word> words) {
+  const std::vector<Slot>& slots = binding.form->slots;
   size_t next = 0;
-  for (size_t s = 0; s < form.slots.size() && form.slots[s].fixed; ++s)
-    if (binding.value[s] && (next >= words.size() || words[next++].text != word_of(form, binding, s)))
+  for (size_t s = 0; s < slots.size() && slots[s].fixed; ++s)
+    if (binding.value[s] && (next >= words.size() || words[next++].text != word_of(binding, s)))
       return false;
   return true;
 }
@@ -401,34 +385,23 @@ bool fixed_words_stand(const Form& form, const Binding& binding, std::span<const
 std::optional<Match> match_forms(const Parsed& parsed, std::span<const Word> words) {
   Match match;
   match.opcode = parsed.opcode;
-  match.types = parsed.types;
-  Binding first;
-  for (const Form* form : forms_of(parsed.opcode)) {
-    Binding binding;
-    if (!bind(*form, parsed.quals, parsed.types, binding) ||
-        !fixed_words_stand(*form, binding, words.subspan(parsed.opcode_words)))
-      continue;
-    if (match.forms.empty())
-      first = binding;
-    match.forms.push_back(form);
-  }
-  if (match.forms.empty())
+  for (const Form* form : forms_of(parsed.opcode))
+    if (auto binding = bind(*form, parsed.quals, parsed.types);
+        binding && fixed_words_stand(*binding, words.subspan(parsed.opcode_words)))
+      match.bindings.push_back(std::move(*binding));
+  if (match.bindings.empty())
     return std::nullopt;
-  const Form& form = *match.forms[0];
-  for (size_t s = 0; s < form.slots.size(); ++s)
-    if (!form.slots[s].is_type() && first.value[s])
-      match.quals.push_back(first.qual(static_cast<int>(s)));
-  warn_about_order(match, first, words, parsed.opcode_words);
+  warn_about_order(match, words, parsed.opcode_words);
   return match;
 }
 
 // The words would fit but that one stands in the wrong place: mul.u32.wide.
 std::optional<Diagnostic> misplaced_word(const Parsed& parsed, std::span<const Word> words) {
   for (const Form* form : forms_of(parsed.opcode)) {
-    Binding binding;
-    if (!bind(*form, parsed.quals, parsed.types, binding))
+    const auto binding = bind(*form, parsed.quals, parsed.types);
+    if (!binding)
       continue;
-    const auto order = canonical(*form, binding);
+    const auto order = canonical(*binding);
     for (const Word& word : words.subspan(parsed.opcode_words))
       for (const Slot& slot : form->slots)
         if (slot.fixed && slot.has(parse_qual(word.text).value_or(Qual::none))) {
@@ -474,10 +447,29 @@ std::string citation(const Form& form) {
                      form.targets.any_of.empty() ? std::string("all targets") : to_string(form.targets));
 }
 
-bool bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types, Binding& binding) {
-  binding = {};
-  return bind_types(form, types, 0, binding) && bind_quals(form, quals, binding) < 0 &&
-         missing_slot(form, binding) < 0;
+std::optional<Binding> bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types) {
+  Binding binding;
+  if (!bind_types(form, types, 0, binding) || bind_quals(form, quals, binding) >= 0 ||
+      missing_slot(form, binding) >= 0)
+    return std::nullopt;
+  binding.form = &form;
+  binding.types.assign(types.begin(), types.end());
+  for (size_t s = 0; s < form.slots.size(); ++s)
+    if (!form.slots[s].is_type() && binding.value[s])
+      binding.quals.push_back(binding.qual(static_cast<int>(s)));
+  const auto has_need = [](auto word) { return need_of(word) != nullptr; };
+  binding.has_needs = std::any_of(binding.quals.begin(), binding.quals.end(), has_need) ||
+                      std::any_of(types.begin(), types.end(), has_need);
+  return binding;
+}
+
+std::string spelling_of(const Binding& binding) {
+  std::string text(to_string(binding.form->opcode));
+  for (const std::string_view word : canonical(binding)) {
+    text += '.';
+    text += word;
+  }
+  return text;
 }
 
 Result<Match, Diagnostic> match(std::span<const Word> words) {
@@ -509,7 +501,10 @@ const Match* MatchCache::find(std::string_view dotted, uint32_t begin, Diagnosti
     error.range.end += begin;
     return nullptr;
   }
-  return known_.emplace(dotted, std::make_unique<const Match>(std::move(*result))).first->second.get();
+  auto match = std::make_unique<Match>(std::move(*result));
+  for (Binding& binding : match->bindings)
+    binding.match = match.get();
+  return known_.emplace(dotted, std::move(match)).first->second.get();
 }
 
 } // namespace lemma::isa

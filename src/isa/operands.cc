@@ -83,9 +83,7 @@ private:
     return shapes_.nodes[static_cast<size_t>(shape.first_child) + i];
   }
 
-  Type type_of(const OperandSpec& spec) const {
-    return spec.type_slot >= 0 ? binding_.type(spec.type_slot) : spec.type;
-  }
+  Type type_of(const OperandSpec& spec) const { return isa::type_of(spec, binding_); }
   int bits_wanted(const OperandSpec& spec) const { return bits_of(type_of(spec)) * (spec.widened ? 2 : 1); }
 
   Fault check(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
@@ -223,7 +221,6 @@ private:
 
   // The digits of a list, highest first, follow a 1.
   static bool selects(Selects legal, const OperandShape& shape) {
-    constexpr int kFirstByte = 4, kFirstHalf = 8;
     const bool is_byte = shape.selector >= kFirstByte && shape.selector < kFirstHalf;
     const bool is_half = shape.selector >= kFirstHalf && shape.selector < kHalfList;
     int digits = 0, highest = 0;
@@ -322,6 +319,10 @@ private:
 
 } // namespace
 
+Type type_of(const OperandSpec& spec, const Binding& binding) {
+  return spec.type_slot >= 0 ? binding.type(spec.type_slot) : spec.type;
+}
+
 int elems_of(const OperandSpec& spec, const Binding& binding) {
   if (spec.elems_slot < 0)
     return spec.elems;
@@ -339,23 +340,8 @@ int elems_of(const OperandSpec& spec, const Binding& binding) {
 StateSpace space_of(const OperandSpec& spec, const Binding& binding) {
   if (spec.space_slot < 0)
     return spec.space;
-  switch (binding.qual(spec.space_slot)) {
-  case Qual::none:
-    return StateSpace::generic;
-  case Qual::const_:
-    return StateSpace::const_;
-  case Qual::global:
-    return StateSpace::global;
-  case Qual::local:
-    return StateSpace::local;
-  case Qual::shared:
-  case Qual::shared_cta:
-    return StateSpace::shared;
-  case Qual::shared_cluster:
-    return StateSpace::shared_cluster;
-  default:
-    return StateSpace::param;
-  }
+  const Qual qual = binding.qual(spec.space_slot);
+  return qual == Qual::none ? StateSpace::generic : space_of(qual).value_or(StateSpace::generic);
 }
 
 bool operands_fit(const Form& form, const Binding& binding, const OperandShapes& shapes,
@@ -363,22 +349,19 @@ bool operands_fit(const Form& form, const Binding& binding, const OperandShapes&
   return Fitter(form, binding, shapes, fault).fit();
 }
 
-const Form* choose(const Match& match, const OperandShapes& shapes) {
-  const Form* best = match.forms.front();
+Choice choose(const Match& match, const OperandShapes& shapes) {
+  const Binding* best = &match.bindings.front();
   std::pair<int, int> reached{-2, -2};
-  for (const Form* form : match.forms) {
-    Binding binding;
+  for (const Binding& binding : match.bindings) {
     OperandFault fault;
-    if (!bind(*form, match.quals, match.types, binding))
-      continue;
-    if (operands_fit(*form, binding, shapes, &fault))
-      return form;
+    if (operands_fit(*binding.form, binding, shapes, &fault))
+      return {&binding, true};
     if (const std::pair at{fault.operand, fault.child}; at > reached) {
       reached = at;
-      best = form;
+      best = &binding;
     }
   }
-  return best;
+  return {best, false};
 }
 
 } // namespace lemma::isa

@@ -102,6 +102,14 @@ std::string_view to_string(StateSpace space) {
   return names[static_cast<size_t>(space)];
 }
 
+std::optional<StateSpace> parse_state_space(std::string_view spelling) {
+  for (const StateSpace space : {StateSpace::reg, StateSpace::const_, StateSpace::global, StateSpace::local,
+                                 StateSpace::param, StateSpace::shared, StateSpace::tex})
+    if (to_string(space) == spelling)
+      return space;
+  return std::nullopt;
+}
+
 std::string_view to_string(SpecialRegister sreg) {
   return kSregs[static_cast<size_t>(sreg)].spelling;
 }

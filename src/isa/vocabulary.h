@@ -99,7 +99,9 @@ enum class StateSpace : uint8_t {
   shared_cluster,
   tex
 };
-std::string_view to_string(StateSpace space);
+std::string_view to_string(StateSpace space); // without the dot: "shared::cluster"
+// What a declaration may say: "reg", "const", "global", "local", "param", "shared", "tex".
+std::optional<StateSpace> parse_state_space(std::string_view spelling);
 
 // Special registers. Vectors are spelled with their component: %tid.x is tid_x.
 enum class SpecialRegister : uint8_t {

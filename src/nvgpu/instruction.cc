@@ -50,16 +50,15 @@ Result<Instruction, Diagnostic> Instruction::find(std::string_view spelling, siz
     return fail(std::move(match.error()));
   Instruction found;
   found.spelling_ = spelling;
-  found.form_ = match->forms[std::min(form_index, match->forms.size() - 1)];
-  isa::bind(*found.form_, match->quals, match->types, found.binding_);
+  found.binding_ = match->bindings[std::min(form_index, match->bindings.size() - 1)];
   return found;
 }
 
 Registers Instruction::registers(size_t index) const {
-  const isa::OperandSpec& spec = form_->operands.at(index);
+  const isa::OperandSpec& spec = form().operands.at(index);
   Registers registers;
   registers.count = std::max(1, isa::elems_of(spec, binding_));
-  registers.type = spec.type_slot >= 0 ? binding_.type(spec.type_slot) : spec.type;
+  registers.type = isa::type_of(spec, binding_);
   return registers;
 }
 

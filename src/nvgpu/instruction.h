@@ -27,14 +27,13 @@ public:
   static Result<Instruction, Diagnostic> find(std::string_view spelling, size_t form_index = 0);
 
   const std::string& spelling() const { return spelling_; }
-  const isa::Form& form() const { return *form_; }
+  const isa::Form& form() const { return *binding_.form; }
   // Of operand `index`, in the order of the form.
   Registers registers(size_t index) const;
-  bool is_available(isa::Target target) const { return form_->targets.contains(target); }
+  bool is_available(isa::Target target) const { return form().targets.contains(target); }
 
 private:
   std::string spelling_;
-  const isa::Form* form_ = nullptr;
   isa::Binding binding_;
 };
 

@@ -11,7 +11,7 @@
 // Tests: tests/unit/ptx/.
 #pragma once
 
-#include "isa/vocabulary.h"
+#include "isa/binding.h"
 #include "support/source.h"
 
 #include <array>
@@ -23,7 +23,7 @@
 #include <vector>
 
 namespace lemma::isa {
-struct Form;
+class MatchCache;
 }
 
 namespace lemma::ptx {
@@ -152,18 +152,23 @@ struct LineLocation {
 };
 
 struct Instruction {
-  Opcode opcode = Opcode::none;
-  const isa::Form* form = nullptr; // never null after parsing
-  std::vector<Qual> quals;         // in the ISA's order, types not included
-  std::vector<Type> types;         // in the order written: D A B C for matrix forms
-  Guard guard;
+  // What its words mean and which form its operands chose: never null. Instructions of one spelling share it;
+  // it is the module's (Module::spellings).
+  const isa::Binding* binding = &isa::kUnbound;
   std::vector<Operand> operands; // destinations first, as written. call: see CallOperands below
-  uint32_t location = kNone;     // index into Module::locations: the .loc in force
+  Guard guard;
+  uint32_t location = kNone; // index into Module::locations: the .loc in force
   uint32_t scope = 0;
   SourceRange range; // opcode to semicolon
+  Opcode opcode = Opcode::none;
+  bool fits = false; // the operands are the form's; else src/verify says which is not
 
+  const isa::Form* form() const { return binding->form; }
+  const std::vector<Qual>& quals() const { return binding->quals; } // in the ISA's order, types not included
+  const std::vector<Type>& types() const { return binding->types; } // in the order written
+  Type type(size_t index = 0) const { return index < types().size() ? types()[index] : Type::none; }
   bool has(Qual qual) const {
-    for (const Qual q : quals)
+    for (const Qual q : quals())
       if (q == qual)
         return true;
     return false;
@@ -175,7 +180,6 @@ struct Instruction {
         return c;
     return otherwise;
   }
-  Type type(size_t index = 0) const { return index < types.size() ? types[index] : Type::none; }
 };
 
 // Operands of `call`: [0] the callee (function, or reg for an indirect call), [1] a vector of return
@@ -279,6 +283,7 @@ struct DebugSection {
 
 struct Module {
   std::shared_ptr<const SourceText> source;
+  std::shared_ptr<const isa::MatchCache> spellings; // has the instructions' bindings
   PtxVersion version;
   std::vector<std::string> targets; // "sm_90a", then options such as "debug", "texmode_independent"
   SourceRange target_range;         // of the first

@@ -164,15 +164,14 @@ bool Parser::parse_parameter(std::vector<Variable>& out, bool unnamed) {
 bool Parser::parse_pointer_attributes(Variable& parameter) {
   advance();
   parameter.is_pointer = true;
-  constexpr std::pair<std::string_view, StateSpace> spaces[] = {{".const", StateSpace::const_},
-                                                                {".global", StateSpace::global},
-                                                                {".local", StateSpace::local},
-                                                                {".shared", StateSpace::shared}};
-  for (const auto& [word, space] : spaces)
-    if (accept_word(word)) {
-      parameter.pointee_space = space;
-      break;
+  if (at(TokenKind::dot_word)) {
+    const auto space = isa::parse_state_space(text(token_).substr(1));
+    if (space == StateSpace::const_ || space == StateSpace::global || space == StateSpace::local ||
+        space == StateSpace::shared) {
+      parameter.pointee_space = *space;
+      advance();
     }
+  }
   return !at_word(".align") || parse_align(parameter.pointee_align);
 }
 

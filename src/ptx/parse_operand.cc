@@ -17,6 +17,7 @@ constexpr int kDeepestOperand = 8;
 constexpr size_t kMostOperands = 64;
 constexpr size_t kMostElements = 8192; // of all vectors, addresses and argument lists of one instruction
 constexpr size_t kMostSuggestedFrom = 1000;
+constexpr uint64_t kBytesOfBinding = sizeof(isa::Binding) + 64; // with its words
 
 constexpr std::string_view kComponents[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
 constexpr std::string_view kColours[] = {".r", ".g", ".b", ".a"};
@@ -34,8 +35,7 @@ bool Parser::parse_instruction() {
   if (!parse_opcode(match))
     return false;
   instruction.opcode = match->opcode;
-  instruction.quals = match->quals;
-  instruction.types = match->types;
+  instruction.binding = &match->bindings.front();
   opcode_ = match->opcode;
   elements_ = 0;
   const uint32_t number = here();
@@ -53,11 +53,10 @@ bool Parser::parse_instruction() {
   }
   const bool ended = expect_semicolon("the instruction");
   unwrap_single_elements(instruction);
-  instruction.form = match->forms.front();
-  if (match->forms.size() > 1) {
-    shapes_of(instruction, body_->function, *module_, shapes_);
-    instruction.form = isa::choose(*match, shapes_);
-  }
+  shapes_of(instruction, body_->function, *module_, shapes_);
+  const isa::Choice choice = isa::choose(*match, shapes_);
+  instruction.binding = choice.binding;
+  instruction.fits = choice.fits;
   instruction.location = body_->location;
   instruction.scope = scope();
   instruction.range = since(begin);
@@ -104,15 +103,17 @@ bool Parser::parse_opcode(const isa::Match*& match) {
   }
   const SourceRange range = since(begin);
   Diagnostic fault;
-  const size_t spellings = matches_.size();
-  match = matches_.find(together ? source_->slice(range) : std::string_view(joined_), begin, fault);
+  const size_t spellings = matches_->size();
+  match = matches_->find(together ? source_->slice(range) : std::string_view(joined_), begin, fault);
   if (!match) {
     Diagnostic& diagnostic = error(fault.id, together ? fault.range : range, std::move(fault.message));
     diagnostic.notes = std::move(fault.notes);
     return false;
   }
-  if (matches_.size() == spellings)
+  if (matches_->size() == spellings)
     return true;
+  if (!take_memory(kBytesOfName + match->bindings.size() * kBytesOfBinding))
+    return false;
   for (Diagnostic warning : match->warnings) { // where a spelling occurs first
     warning.range = together ? SourceRange{warning.range.begin + begin, warning.range.end + begin} : range;
     warn(std::move(warning));
@@ -424,7 +425,8 @@ bool Parser::parse_component(Operand& out) {
     advance();
     return true;
   }
-  if (out.component < 0 || (out.component < 4 ? elems == 1 || out.component >= elems : elems > 1)) {
+  if (out.component < 0 ||
+      (out.component < isa::kFirstByte ? elems == 1 || out.component >= elems : elems > 1)) {
     error("component", token_.range(),
           elems == 1 ? fmt::format("the register is no vector and has no component '{}'", word)
                      : fmt::format("the register, a vector of {}, has no component '{}'", elems, word));

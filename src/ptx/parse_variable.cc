@@ -17,17 +17,6 @@ constexpr uint64_t kRegistersPerVariable = 16; // in memory
 constexpr size_t kMostDimensions = 32;
 constexpr uint64_t kLargestAlignment = uint64_t{1} << 31;
 
-std::optional<StateSpace> parse_space(std::string_view word) {
-  constexpr std::pair<std::string_view, StateSpace> spaces[] = {
-      {".reg", StateSpace::reg},     {".const", StateSpace::const_}, {".global", StateSpace::global},
-      {".local", StateSpace::local}, {".param", StateSpace::param},  {".shared", StateSpace::shared},
-      {".tex", StateSpace::tex}};
-  for (const auto& [spelling, space] : spaces)
-    if (spelling == word)
-      return space;
-  return std::nullopt;
-}
-
 std::optional<Linkage> parse_linkage(std::string_view word) {
   if (word == ".visible")
     return Linkage::visible;
@@ -78,7 +67,8 @@ bool Parser::parse_declarator(Declarator& out) {
       }
       out.linkage = *linkage;
       advance();
-    } else if (const auto space = parse_space(word); space && out.space == StateSpace::generic) {
+    } else if (const auto space = isa::parse_state_space(word.substr(1));
+               space && out.space == StateSpace::generic) {
       out.space = *space;
       advance();
     } else if (word == ".v2" || word == ".v4" || word == ".v8") {

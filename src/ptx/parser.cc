@@ -38,6 +38,7 @@ Parser::Parser(std::shared_ptr<const SourceText> source, uint64_t most_bytes)
       most_bytes_(most_bytes), registers_left_(kRegistersOfModule + text_.size()),
       init_padding_left_(kInitPaddingOfModule + text_.size()) {
   module_->source = source_;
+  module_->spellings = matches_;
 }
 
 // --- tokens and messages ---

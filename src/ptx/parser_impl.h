@@ -213,7 +213,7 @@ private:
   bool stopped_ = false;
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
-  isa::MatchCache matches_;
+  std::shared_ptr<isa::MatchCache> matches_ = std::make_shared<isa::MatchCache>();
   isa::OperandShapes shapes_;    // of the current instruction
   Opcode opcode_ = Opcode::none; // likewise
   size_t elements_ = 0;          // likewise

@@ -67,7 +67,6 @@ private:
   void print_location(uint32_t location, uint32_t depth);
 
   // Instructions.
-  void print_spelling(const Instruction& instruction);
   void print_call(const Instruction& instruction, const Function& function);
   void print_list(const std::vector<Operand>& operands, const Function& function);
   void print_operand(const Operand& operand, const Function& function);
@@ -479,31 +478,10 @@ void Printer::print_location(uint32_t location, uint32_t depth) {
 
 // --- instructions ---
 
-// The words in the order of the form's slots.
-void Printer::print_spelling(const Instruction& instruction) {
-  out_ += isa::to_string(instruction.opcode);
-  isa::Binding binding;
-  if (instruction.form && isa::bind(*instruction.form, instruction.quals, instruction.types, binding)) {
-    for (int i = 0; i < static_cast<int>(instruction.form->slots.size()); ++i) {
-      if (binding.value[i] == 0)
-        continue;
-      if (instruction.form->slots[i].is_type())
-        put(".{}", isa::to_string(binding.type(i)));
-      else
-        put(".{}", isa::to_string(binding.qual(i)));
-    }
-    return;
-  }
-  for (const Qual qual : instruction.quals)
-    put(".{}", isa::to_string(qual));
-  for (const Type type : instruction.types)
-    put(".{}", isa::to_string(type));
-}
-
 void Printer::print_instruction(const Instruction& instruction, const Function& function) {
   if (instruction.guard.reg != kNone)
     put("@{}{} ", instruction.guard.negated ? "!" : "", function.registers[instruction.guard.reg].name);
-  print_spelling(instruction);
+  out_ += isa::spelling_of(*instruction.binding);
   negation_ = instruction.opcode == Opcode::vmad ? "-" : "!";
   if (instruction.opcode == Opcode::call) {
     print_call(instruction, function);

@@ -10,8 +10,8 @@ namespace lemma::ptx {
 
 // 1 if the first operand is written, else 0.
 inline size_t first_source(const Instruction& instruction) {
-  return !instruction.operands.empty() && !instruction.form->operands.empty() &&
-         instruction.form->operands[0].written;
+  return !instruction.operands.empty() && !instruction.form()->operands.empty() &&
+         instruction.form()->operands[0].written;
 }
 
 // f(register, only a component of it) for each register of an operand.

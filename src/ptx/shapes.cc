@@ -43,7 +43,7 @@ OperandShape shape_of(const Operand& operand, const Function& function, const Mo
   OperandShape shape;
   shape.kind = shape_kind(operand);
   shape.negated = operand.negated;
-  if (operand.component >= 4) { // .b0, .h1; a component of a vector is a scalar like any other
+  if (operand.component >= isa::kFirstByte) { // .b0, .h1; a component of a vector is a scalar like any other
     shape.selector = operand.component;
     shape.value = static_cast<int64_t>(operand.bits);
   }

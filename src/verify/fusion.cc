@@ -30,7 +30,7 @@ bool is_register(const Operand& operand) {
 }
 
 bool is_free_to_round(const Instruction& instruction) {
-  if (instruction.types.size() != 1 || !isa::is_float(instruction.type()))
+  if (instruction.types().size() != 1 || !isa::is_float(instruction.type()))
     return false;
   const Qual rounding = instruction.one_of({Qual::rn, Qual::rz, Qual::rm, Qual::rp});
   return rounding == Qual::none || (rounding == Qual::rn && instruction.type() == Type::f32x2);
@@ -248,14 +248,6 @@ private:
   uint32_t block_ = 0;
 };
 
-// "mul.ftz.f32"
-std::string spelling(const Instruction& instruction) {
-  std::string text(isa::to_string(instruction.opcode));
-  for (const Qual qual : instruction.quals)
-    text += fmt::format(".{}", isa::to_string(qual));
-  return text + fmt::format(".{}", isa::to_string(instruction.type()));
-}
-
 } // namespace
 
 std::vector<Fusion> possible_fusions(const ptx::Module& module) {
@@ -272,14 +264,15 @@ Diagnostic describe(const ptx::Module& module, const Fusion& fusion) {
   const std::string sum_rn = fmt::format("{}.rn", isa::to_string(sum.opcode));
   Diagnostic note{
       .severity = Severity::warning, .id = "fusion", .message = {}, .range = sum.range, .notes = {}};
-  note.message = fmt::format("ptxas may make one fma of this {} and the {}{} of line {}", spelling(sum),
-                             is_mul ? "" : "last multiplication of the ", spelling(product),
-                             module.source->line_column(product.range.begin).line);
+  note.message =
+      fmt::format("ptxas may make one fma of this {} and the {}{} of line {}", isa::spelling_of(*sum.binding),
+                  is_mul ? "" : "last multiplication of the ", isa::spelling_of(*product.binding),
+                  module.source->line_column(product.range.begin).line);
   note.notes.push_back({"keep", product.type() == Type::f32x2
                                     ? "ptxas 13 does so even with .rn: write fma, or operate on f32"
                                 : is_mul ? fmt::format("both roundings: write mul.rn or {}", sum_rn)
                                          : fmt::format("both roundings: write {}", sum_rn)});
-  note.notes.push_back({"see", isa::citation(*product.form)});
+  note.notes.push_back({"see", isa::citation(*product.form())});
   return note;
 }
 

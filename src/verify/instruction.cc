@@ -14,23 +14,10 @@ using isa::OperandShape;
 using isa::OperandSpec;
 using isa::Type;
 
-// The instruction's spelling in the ISA's order: "add.rn.f32".
-std::string spelling(const Form& form, const Binding& binding) {
-  std::string text(isa::to_string(form.opcode));
-  for (size_t s = 0; s < form.slots.size(); ++s)
-    if (binding.value[s])
-      text += fmt::format(".{}", form.slots[s].is_type() ? isa::to_string(binding.type(static_cast<int>(s)))
-                                                         : isa::to_string(binding.qual(static_cast<int>(s))));
-  return text;
-}
-
 std::string operands_of(const Form& form) {
-  const size_t at = form.syntax.find(' ');
-  return at == std::string::npos ? "no operands" : form.syntax.substr(form.syntax.find_first_not_of(' ', at));
-}
-
-Type type_of(const OperandSpec& spec, const Binding& binding) {
-  return spec.type_slot >= 0 ? binding.type(spec.type_slot) : spec.type;
+  const std::string syntax = isa::syntax_of(form);
+  const size_t at = syntax.find(' ');
+  return at == std::string::npos ? "no operands" : syntax.substr(syntax.find_first_not_of(' ', at));
 }
 
 std::string describe_wanted(const OperandSpec& spec, const Binding& binding) {
@@ -55,9 +42,9 @@ std::string describe_wanted(const OperandSpec& spec, const Binding& binding) {
                        spec.step > 1 ? fmt::format(" in steps of {}", spec.step) : "");
   if (!spec.reg)
     return spec.sink ? "_" : "an immediate";
-  std::string text = fmt::format("a register of type .{}", isa::to_string(type_of(spec, binding)));
+  std::string text = fmt::format("a register of type .{}", isa::to_string(isa::type_of(spec, binding)));
   if (spec.widened)
-    text = fmt::format("a register twice as wide as .{}", isa::to_string(type_of(spec, binding)));
+    text = fmt::format("a register twice as wide as .{}", isa::to_string(isa::type_of(spec, binding)));
   else if (spec.wider)
     text += " or wider";
   if (spec.elems || (spec.elems_slot >= 0 && binding.qual(spec.elems_slot) != isa::Qual::none))
@@ -108,20 +95,16 @@ class InstructionCheck {
 public:
   InstructionCheck(Context& context, const Function& function, const Instruction& instruction,
                    isa::OperandShapes& shapes)
-      : context_(context), function_(function), instruction_(instruction), shapes_(shapes) {}
+      : context_(context), function_(function), instruction_(instruction), binding_(*instruction.binding),
+        shapes_(shapes) {}
 
   void run() {
-    const Form& form = *instruction_.form;
-    if (!isa::bind(form, instruction_.quals, instruction_.types, binding_))
-      return; // the parser has said so
-    ptx::shapes_of(instruction_, function_, context_.module, shapes_);
-    OperandFault fault;
-    if (!isa::operands_fit(form, binding_, shapes_, &fault))
-      return report_operands(form, fault);
-    if (!available(form) && !another_form_is_available())
-      return report_unavailable(form);
+    if (!instruction_.fits)
+      return report_operands();
+    if (!available(*binding_.form) && !another_form_is_available())
+      return report_unavailable(*binding_.form);
     check_needs();
-    check_rules(context_, function_, instruction_, binding_);
+    check_rules(context_, function_, instruction_);
   }
 
 private:
@@ -131,27 +114,30 @@ private:
 
   // The parser chose by the operands alone; a form that the target has may stand beside the one that it took.
   bool another_form_is_available() const {
-    for (const Form* form : isa::forms_of(instruction_.opcode)) {
-      Binding binding;
-      if (available(*form) && isa::bind(*form, instruction_.quals, instruction_.types, binding) &&
-          isa::operands_fit(*form, binding, shapes_))
+    ptx::shapes_of(instruction_, function_, context_.module, shapes_);
+    for (const Binding& other : binding_.match->bindings)
+      if (available(*other.form) && isa::operands_fit(*other.form, other, shapes_))
         return true;
-    }
     return false;
   }
 
   // Qualifiers and special registers that came later than the instruction.
   void check_needs() {
-    for (const isa::Qual qual : instruction_.quals)
-      if (const isa::Need* need = isa::need_of(qual))
-        check_need(*need, fmt::format("qualifier .{}", isa::to_string(qual)), instruction_.range);
-    for (const Type type : instruction_.types)
-      if (const isa::Need* need = isa::need_of(type))
-        check_need(*need, fmt::format("type .{}", isa::to_string(type)), instruction_.range);
+    if (binding_.has_needs)
+      check_words();
     for (const Operand& operand : instruction_.operands)
       if (operand.kind == ptx::OperandKind::sreg)
         check_need(isa::need_of(operand.sreg), fmt::format("{}", isa::to_string(operand.sreg)),
                    operand.range);
+  }
+
+  void check_words() {
+    for (const isa::Qual qual : binding_.quals)
+      if (const isa::Need* need = isa::need_of(qual))
+        check_need(*need, fmt::format("qualifier .{}", isa::to_string(qual)), instruction_.range);
+    for (const Type type : binding_.types)
+      if (const isa::Need* need = isa::need_of(type))
+        check_need(*need, fmt::format("type .{}", isa::to_string(type)), instruction_.range);
   }
 
   void check_need(const isa::Need& need, const std::string& what, SourceRange range) {
@@ -170,7 +156,7 @@ private:
     if (!form.targets.contains(context_.target)) {
       Diagnostic& d = context_.error(
           "target", instruction_.range,
-          fmt::format("{} is not in {}", spelling(form, binding_), isa::to_string(context_.target)));
+          fmt::format("{} is not in {}", isa::spelling_of(binding_), isa::to_string(context_.target)));
       d.notes.push_back({"legal", isa::to_string(form.targets)});
       d.notes.push_back({"see", isa::citation(form)});
       return;
@@ -178,20 +164,24 @@ private:
     if (form.since <= context_.version) {
       Diagnostic& d =
           context_.error("ptx-version", instruction_.range,
-                         fmt::format("{} is gone from {} after PTX {}.{}", spelling(form, binding_),
+                         fmt::format("{} is gone from {} after PTX {}.{}", isa::spelling_of(binding_),
                                      isa::to_string(context_.target), form.until.major, form.until.minor));
       d.notes.push_back({"see", isa::citation(form)});
       return;
     }
     Diagnostic& d = context_.error("ptx-version", instruction_.range,
-                                   fmt::format("{} is not in PTX {}.{}", spelling(form, binding_),
+                                   fmt::format("{} is not in PTX {}.{}", isa::spelling_of(binding_),
                                                context_.version.major, context_.version.minor));
     d.notes.push_back({"legal", fmt::format(".version {}.{} or later", form.since.major, form.since.minor)});
     d.notes.push_back({"see", isa::citation(form)});
   }
 
-  void report_operands(const Form& form, const OperandFault& fault) {
-    const std::string name = spelling(form, binding_);
+  void report_operands() {
+    const Form& form = *binding_.form;
+    ptx::shapes_of(instruction_, function_, context_.module, shapes_);
+    OperandFault fault;
+    isa::operands_fit(form, binding_, shapes_, &fault);
+    const std::string name = isa::spelling_of(binding_);
     if (fault.operand < 0 || fault.spec == nullptr) {
       Diagnostic& d = context_.error(
           "operand-count", instruction_.range,
@@ -268,8 +258,8 @@ private:
   Context& context_;
   const Function& function_;
   const Instruction& instruction_;
+  const Binding& binding_;
   isa::OperandShapes& shapes_;
-  Binding binding_;
 };
 
 } // namespace

@@ -42,12 +42,11 @@ bool wants_full_address(Opcode opcode) {
 
 class Rules {
 public:
-  Rules(Context& context, const Function& function, const Instruction& instruction,
-        const isa::Binding& binding)
-      : context_(context), function_(function), instruction_(instruction), binding_(binding) {}
+  Rules(Context& context, const Function& function, const Instruction& instruction)
+      : context_(context), function_(function), instruction_(instruction) {}
 
   void run() {
-    const auto& specs = instruction_.form->operands;
+    const auto& specs = instruction_.form()->operands;
     if (instruction_.opcode != Opcode::call)
       for (size_t i = 0; i < instruction_.operands.size(); ++i)
         if (instruction_.operands[i].kind == OperandKind::address)
@@ -83,7 +82,7 @@ private:
     if (operand.elems.empty())
       return;
     const Operand& base = operand.elems[0];
-    const StateSpace space = isa::space_of(spec, binding_);
+    const StateSpace space = isa::space_of(spec, *instruction_.binding);
     if (base.kind == OperandKind::imm && space != StateSpace::local) {
       auto& d =
           context_.error("address", operand.range, "a constant address is legal in the .local space only");
@@ -154,14 +153,8 @@ private:
       d.notes.push_back({"legal", fmt::format(".u{}", context_.module.address_size_bits)});
       return;
     }
-    static constexpr std::pair<Qual, StateSpace> kSpaces[] = {
-        {Qual::const_, StateSpace::const_},     {Qual::global, StateSpace::global},
-        {Qual::local, StateSpace::local},       {Qual::shared, StateSpace::shared},
-        {Qual::shared_cta, StateSpace::shared}, {Qual::shared_cluster, StateSpace::shared},
-        {Qual::param, StateSpace::param},       {Qual::param_entry, StateSpace::param}};
-    for (const auto& [qual, space] : kSpaces)
-      if (instruction_.has(qual))
-        return check_symbol_space(space);
+    const StateSpace space = isa::space_of(*instruction_.binding);
+    check_symbol_space(space == StateSpace::shared_cluster ? StateSpace::shared : space);
   }
 
   void check_symbol_space(StateSpace space) {
@@ -176,14 +169,12 @@ private:
   Context& context_;
   const Function& function_;
   const Instruction& instruction_;
-  const isa::Binding& binding_;
 };
 
 } // namespace
 
-void check_rules(Context& context, const Function& function, const Instruction& instruction,
-                 const isa::Binding& binding) {
-  Rules(context, function, instruction, binding).run();
+void check_rules(Context& context, const Function& function, const Instruction& instruction) {
+  Rules(context, function, instruction).run();
 }
 
 } // namespace lemma::verify

@@ -59,7 +59,6 @@ void check_instruction(Context& context, const Function& function, const Instruc
                        isa::OperandShapes& shapes);
 
 // Rules about an instruction whose operands fit its form.
-void check_rules(Context& context, const Function& function, const Instruction& instruction,
-                 const isa::Binding& binding);
+void check_rules(Context& context, const Function& function, const Instruction& instruction);
 
 } // namespace lemma::verify

@@ -1,6 +1,7 @@
 // Operands: from what the text names to where 32 lane values lie.
 #include "vgpu/decoder.h"
 
+#include "isa/form.h"
 #include "support/align.h"
 #include "vgpu/special_registers.h"
 
@@ -80,9 +81,8 @@ Slot Decoder::constant128(uint64_t low, uint64_t high) {
 
 // A component of a vector register; of a part of a scalar (%r1.h0) or of a scalar, the register.
 Slot Decoder::register_slot(const Operand& operand) const {
-  constexpr int kElements = 4; // .x .y .z .w
-  return code_.register_slot(operand.reg,
-                             operand.component >= 0 && operand.component < kElements ? operand.component : 0);
+  return code_.register_slot(
+      operand.reg, operand.component >= 0 && operand.component < isa::kFirstByte ? operand.component : 0);
 }
 
 Slot Decoder::not_placed(Type type) {
@@ -270,7 +270,7 @@ uint32_t Decoder::param_offset(const Operand& operand) const {
 
 AddressOperand Decoder::address(const ptx::Instruction& instruction, const Operand& operand) {
   AddressOperand out;
-  out.space = state_space_of(instruction);
+  out.space = isa::space_of(*instruction.binding);
   out.offset = operand.offset;
   const Operand& base = operand.kind == OperandKind::address ? operand.elems[0] : operand;
   if (&base != &operand)
@@ -310,32 +310,6 @@ AddressOperand Decoder::address(const ptx::Instruction& instruction, const Opera
   out.has_base = true;
   out.base = src(base, module().address_size_bits == 64 ? Type::u64 : Type::u32);
   return out;
-}
-
-isa::StateSpace state_space_of(const ptx::Instruction& instruction) {
-  using isa::Qual;
-  for (const Qual qual : instruction.quals) {
-    switch (qual) {
-    case Qual::global:
-      return StateSpace::global;
-    case Qual::shared:
-    case Qual::shared_cta:
-      return StateSpace::shared;
-    case Qual::shared_cluster:
-      return StateSpace::shared_cluster;
-    case Qual::local:
-      return StateSpace::local;
-    case Qual::const_:
-      return StateSpace::const_;
-    case Qual::param:
-    case Qual::param_entry:
-    case Qual::param_func:
-      return StateSpace::param;
-    default:
-      break;
-    }
-  }
-  return StateSpace::generic;
 }
 
 void Decoder::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::span<const Slot> srcs) {

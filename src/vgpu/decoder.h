@@ -9,6 +9,9 @@
 #include "vgpu/program.h"
 
 #include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
 
 namespace lemma::vgpu {
@@ -67,6 +70,19 @@ public:
     in.extra = raw;
     return raw;
   }
+  // The same for instructions of one binding, and of one `variant` of it: make() gives the block, or nothing
+  // where the instruction is not modelled, and is called for the first of them alone. Null: nothing.
+  template <class T, class Make>
+  const T* shared_extra(DecodedInst& in, const isa::Binding& binding, uint64_t variant, Make make) {
+    const auto [it, is_new] = shared_.try_emplace({&binding, variant});
+    if (is_new)
+      if (std::optional<T> block = make()) {
+        it->second = std::make_shared<T>(std::move(*block));
+        code_.extras.push_back(it->second);
+      }
+    in.extra = it->second.get();
+    return static_cast<const T*>(it->second.get());
+  }
   // An instruction that runs before the one being decoded, under no guard.
   void emit(DecodedInst in) { code_.insts.push_back(in); }
 
@@ -91,11 +107,9 @@ private:
 
   Program& program_;
   Code& code_;
+  std::map<std::pair<const isa::Binding*, uint64_t>, std::shared_ptr<void>> shared_;
   bool all_placed_ = true; // every operand of the instruction being decoded was one that a slot can stand for
 };
-
-// The state space that an instruction's qualifiers name; generic if none.
-isa::StateSpace state_space_of(const ptx::Instruction& instruction);
 
 // Bytes of one lane value of a register of this type: 0 for predicates, at least 2 otherwise.
 int register_bytes(isa::Type type);

@@ -63,7 +63,7 @@ MemoryOrder order_of(const ptx::Instruction& instruction) {
   MemoryOrder order = default_order(instruction.opcode);
   if (!says_order(instruction.opcode))
     return order;
-  for (const Qual qual : instruction.quals)
+  for (const Qual qual : instruction.quals())
     switch (qual) {
     case Qual::weak:
       order.semantics = Semantics::weak;

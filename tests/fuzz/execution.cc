@@ -64,7 +64,7 @@ vgpu::Step run_counted(vgpu::Exec& x, const vgpu::DecodedInst& in) {
       ++counting->handlers[known->second];
     static const isa::Form* const forms = isa::forms().data();
     if (in.source != ptx::kNone)
-      ++counting->forms[static_cast<size_t>(c.code->function->instructions[in.source].form - forms)];
+      ++counting->forms[static_cast<size_t>(c.code->function->instructions[in.source].form() - forms)];
     return handler(x, in);
   }
   std::terminate(); // code that count_handlers() did not see

@@ -173,7 +173,7 @@ void write_report(const std::string& path, const ExecutionCounts& counts) {
     out << counts.handlers[i] << "\t" << handlers[i].spelling << "\n";
   out << "# executions, form\n";
   for (size_t i = 0; i < isa::forms().size(); ++i)
-    out << counts.forms[i] << "\t" << isa::forms()[i].syntax << "\n";
+    out << counts.forms[i] << "\t" << isa::syntax_of(isa::forms()[i]) << "\n";
 }
 
 void print_counts(const ExecutionCounts& counts) {

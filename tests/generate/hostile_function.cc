@@ -213,9 +213,7 @@ isa::Binding binding_of(const Text& text) {
       types.push_back(*type);
     else if (const auto qual = isa::parse_qual(word))
       quals.push_back(*qual);
-  isa::Binding binding;
-  isa::bind(*text.form, quals, types, binding);
-  return binding;
+  return isa::bind(*text.form, quals, types).value_or(isa::Binding{});
 }
 
 } // namespace

@@ -133,9 +133,7 @@ private:
     });
   }
 
-  Type type_of(const OperandSpec& spec) const {
-    return spec.type_slot >= 0 ? binding_.type(spec.type_slot) : spec.type;
-  }
+  Type type_of(const OperandSpec& spec) const { return isa::type_of(spec, binding_); }
 
   std::string scalar(const OperandSpec& spec) {
     const Type type = type_of(spec);

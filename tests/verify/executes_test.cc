@@ -94,7 +94,8 @@ TEST(Forms, ExecuteOrAreListed) {
       if (entry != list.end())
         ++entry->instances;
       EXPECT_EQ(executes(text.str(), target_of(form)), entry == list.end())
-          << text.str() << (entry == list.end() ? "" : ": listed as " + entry->name) << "\n  " << form.syntax;
+          << text.str() << (entry == list.end() ? "" : ": listed as " + entry->name) << "\n  "
+          << isa::syntax_of(form);
     }
   }
   EXPECT_GT(made, 3000);

@@ -153,7 +153,7 @@ TEST(PtxasTargets, AgreeWithEveryForm) {
     if (!all && !is_matrix(form.opcode) && !names_machines(form))
       continue;
     const auto some = probes_of(form, !is_matrix(form.opcode));
-    EXPECT_TRUE(all || !some.empty()) << form.syntax << ": no instance";
+    EXPECT_TRUE(all || !some.empty()) << isa::syntax_of(form) << ": no instance";
     probes.insert(probes.end(), some.begin(), some.end());
     ++forms;
   }

@@ -39,17 +39,17 @@ std::set<const isa::Form*> also_accepting(const isa::Form& form, const std::stri
   if (has_errors(outcome.diagnostics))
     return found;
   const Diagnostics diagnostics = verify::verify(*outcome.module);
-  EXPECT_FALSE(has_errors(diagnostics)) << form.syntax << "\n"
+  EXPECT_FALSE(has_errors(diagnostics)) << isa::syntax_of(form) << "\n"
                                         << render(diagnostics, *outcome.module->source);
   const ptx::Function& function = outcome.module->functions[0];
   const ptx::Instruction& instruction = function.instructions[0];
   isa::OperandShapes shapes;
   ptx::shapes_of(instruction, function, *outcome.module, shapes);
   for (const isa::Form* other : isa::forms_of(form.opcode)) {
-    isa::Binding binding;
-    if (other != &form && other->since <= form.since && !is_gone(*other) && other->targets == form.targets &&
-        isa::bind(*other, instruction.quals, instruction.types, binding) &&
-        isa::operands_fit(*other, binding, shapes))
+    if (other == &form || other->since > form.since || is_gone(*other) || other->targets != form.targets)
+      continue;
+    const auto binding = isa::bind(*other, instruction.quals(), instruction.types());
+    if (binding && isa::operands_fit(*other, *binding, shapes))
       found.insert(other);
   }
   return found;
@@ -60,7 +60,7 @@ TEST(Rows, AreAcceptedAndNoneIsSuperfluous) {
   int made = 0;
   for (const isa::Form& form : isa::forms()) {
     const std::string target = target_of(form);
-    ASSERT_FALSE(target.empty()) << form.syntax;
+    ASSERT_FALSE(target.empty()) << isa::syntax_of(form);
     if (is_gone(form))
       continue;
     std::set<const isa::Form*> others;
@@ -75,8 +75,8 @@ TEST(Rows, AreAcceptedAndNoneIsSuperfluous) {
       std::erase_if(others, [&](const isa::Form* other) { return !also.contains(other); });
     }
     for (const isa::Form* other : others)
-      ADD_FAILURE() << form.syntax << "\n  where " << form.where << "\nis all in\n  " << other->syntax
-                    << "\n  where " << other->where;
+      ADD_FAILURE() << isa::syntax_of(form) << "\n  where " << isa::where_of(form) << "\nis all in\n  "
+                    << isa::syntax_of(*other) << "\n  where " << isa::where_of(*other);
   }
   EXPECT_GT(made, 5000);
 }

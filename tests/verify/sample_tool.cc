@@ -105,8 +105,8 @@ int main(int argc, char** argv) {
             Text t = *text;
             t.operands[o] = with;
             const std::string line = t.str();
-            std::printf("%s\t%zu %s %s\t%s\t\n", accepts(line) ? "ok" : "bad", o, with, form->syntax.c_str(),
-                        line.c_str());
+            std::printf("%s\t%zu %s %s\t%s\t\n", accepts(line) ? "ok" : "bad", o, with,
+                        isa::syntax_of(*form).c_str(), line.c_str());
           }
       }
     return 0;

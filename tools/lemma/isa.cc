@@ -127,7 +127,7 @@ void print_rows(const std::vector<const isa::MatrixRow*>& rows) {
     last = row;
     const Checked& by = checked_on_hardware(*row);
     checked += by.any();
-    print_line({pattern_of(*row), &form_of(*row), to_string(by)});
+    print_line({pattern_of(*row), &isa::form_of(*row), to_string(by)});
   }
   fmt::print("\n{} instruction{}, {} of them checked against recorded bits of hardware\n", rows.size(),
              rows.size() == 1 ? "" : "s", checked);
@@ -145,7 +145,7 @@ std::vector<const isa::Form*> other_forms(const std::vector<std::string>& words)
     const auto fits = [&](const std::string& word) {
       if (const auto target = isa::parse_target(word))
         return form.targets.any_of.empty() || form.targets.contains(*target);
-      return (form.syntax + " " + form.where).find(word) != std::string::npos;
+      return (isa::syntax_of(form) + " " + isa::where_of(form)).find(word) != std::string::npos;
     };
     if (!is_matrix_form(form) && std::all_of(words.begin(), words.end(), fits))
       forms.push_back(&form);
@@ -154,7 +154,8 @@ std::vector<const isa::Form*> other_forms(const std::vector<std::string>& words)
 }
 
 std::string head_of(const isa::Form& form) {
-  return form.syntax.substr(0, form.syntax.find(' '));
+  const std::string syntax = isa::syntax_of(form);
+  return syntax.substr(0, syntax.find(' '));
 }
 
 void print_forms(const std::vector<const isa::Form*>& forms) {
@@ -193,7 +194,7 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
     if (title != head)
       fmt::print("\n## {}\n\n| instruction | targets | PTX | checked |\n|---|---|---|---|\n", title);
     head = title;
-    const isa::Form& form = form_of(*row);
+    const isa::Form& form = isa::form_of(*row);
     fmt::print("| `{}` | {} | {}.{} | {} |\n", pattern, fmt::join(target_words_of(form.targets), ", "),
                form.since.major, form.since.minor, to_string(checked_on_hardware(*row)));
   }

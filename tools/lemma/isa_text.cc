@@ -220,11 +220,11 @@ std::string col_formula(const Fragment& fragment) {
 }
 
 std::string explanation(const MatrixName& name) {
-  const isa::Form& form = form_of(*name.row);
+  const isa::Form& form = isa::form_of(*name.row);
   std::string out = fmt::format("{}\n{}\n\n", name.spelling, title_of(*name.row));
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "form            {}\n", pattern_of(*name.row));
-  if (const size_t at = form.syntax.find("  "); at != std::string::npos) {
+  if (!form.operands.empty()) {
     std::string operands;
     for (const isa::OperandSpec& operand : form.operands)
       operands += (operands.empty() ? "" : ", ") + operand.name;
@@ -260,8 +260,8 @@ std::vector<numeric::Mufu> approximate_functions(const isa::Form& form) {
       for (const auto word : std::views::split(numeric::to_string(function), '.'))
         words.push_back({std::string_view(word.begin(), word.end()), {}});
       if (const auto match = isa::match(words))
-        for (const isa::Form* fits : match->forms)
-          all.emplace(fits, function);
+        for (const isa::Binding& fits : match->bindings)
+          all.emplace(fits.form, function);
     }
     return all;
   }();
@@ -272,7 +272,7 @@ std::vector<numeric::Mufu> approximate_functions(const isa::Form& form) {
 }
 
 json summary(const MatrixRow& row) {
-  json out = form_facts(form_of(row));
+  json out = form_facts(isa::form_of(row));
   out["name"] = pattern_of(row);
   out["opcode"] = isa::to_string(row.opcode);
   out["shape"] = {{"m", row.shape.m}, {"n", row.shape.n}, {"k", row.shape.k}};
@@ -288,8 +288,8 @@ json summary(const MatrixRow& row) {
 
 json summary(const isa::Form& form) {
   json out = form_facts(form);
-  out["syntax"] = form.syntax;
-  out["where"] = form.where;
+  out["syntax"] = isa::syntax_of(form);
+  out["where"] = isa::where_of(form);
   out["checked"] = to_json(checked_on_hardware(form));
   for (const numeric::Mufu function : approximate_functions(form))
     out["approximate"].push_back({{"name", numeric::to_string(function)},

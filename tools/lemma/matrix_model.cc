@@ -40,7 +40,7 @@ bool any_target(const Fits& fits) {
 } // namespace
 
 bool is_in(const MatrixName& name, isa::Target target) {
-  const isa::TargetSet& targets = form_of(*name.row).targets;
+  const isa::TargetSet& targets = isa::form_of(*name.row).targets;
   return any_target([&](isa::Target known) { return known.sm == target.sm && targets.contains(known); });
 }
 

@@ -24,8 +24,8 @@ MatrixName named(const MatrixRow& row, std::string spelling) {
   isa::MatchCache cache;
   Diagnostic error;
   if (const isa::Match* match = cache.find(name.spelling, 0, error)) {
-    name.quals = match->quals;
-    name.types = match->types;
+    name.quals = match->bindings.front().quals;
+    name.types = match->bindings.front().types;
   }
   if (row.columns != isa::Columns::one) {
     for (const Qual qual : name.quals)
@@ -66,7 +66,7 @@ std::string slot_pattern(const isa::Slot& slot, const MatrixRow& row) {
 bool fits(const MatrixRow& row, const std::vector<std::string>& spellings, const std::string& word,
           bool from_the_start) {
   if (const auto target = isa::parse_target(word))
-    return form_of(row).targets.contains(*target);
+    return isa::form_of(row).targets.contains(*target);
   return std::any_of(spellings.begin(), spellings.end(), [&](const std::string& spelling) {
     if (word.find('*') != std::string::npos)
       return fnmatch(word.c_str(), spelling.c_str(), 0) == 0;
@@ -113,16 +113,8 @@ bool MatrixName::has(Qual qual) const {
   return std::find(quals.begin(), quals.end(), qual) != quals.end();
 }
 
-const isa::Form& form_of(const MatrixRow& row) {
-  const std::string syntax = isa::syntax_of(row), where = isa::where_of(row);
-  for (const isa::Form* form : isa::forms_of(row.opcode))
-    if (form->syntax == syntax && form->where == where)
-      return *form;
-  return *isa::forms_of(row.opcode).front(); // not reached: every row is a form (catalogue_test.cc)
-}
-
 std::string pattern_of(const MatrixRow& row) {
-  const isa::Form& form = form_of(row);
+  const isa::Form& form = isa::form_of(row);
   std::string pattern(isa::to_string(row.opcode));
   for (const isa::Slot& slot : form.slots)
     pattern += slot_pattern(slot, row);

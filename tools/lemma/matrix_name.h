@@ -57,7 +57,4 @@ std::vector<const isa::MatrixRow*> rows_like(const std::vector<std::string>& wor
 // "did you mean ..." for a name that is none; empty where nothing is near.
 std::string suggestions(std::string_view name);
 
-// The form of the tables that the row became; of wgmma the one with A in shared memory.
-const isa::Form& form_of(const isa::MatrixRow& row);
-
 } // namespace lemma::cli

@@ -108,7 +108,7 @@ private:
     Diagnostic unknown; // many cases have a description for a name
     if (const isa::Match* match = cache_.find(c.name.substr(0, c.name.find(' ')), 0, unknown);
         match && rows.empty())
-      count(forms_[match->forms.front() - isa::forms().data()]);
+      count(forms_[match->bindings.front().form - isa::forms().data()]);
   }
 
   static void print(const char* kind, ptrdiff_t index, const Counted& counted) {

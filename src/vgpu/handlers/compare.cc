@@ -62,7 +62,7 @@ struct Comparison {
 // Nothing if some qualifier is none of a comparison's.
 std::optional<Comparison> comparison_of(const ptx::Instruction& instruction) {
   Comparison comparison;
-  for (const Qual qual : instruction.quals) {
+  for (const Qual qual : instruction.quals()) {
     switch (qual) {
     case Qual::and_:
       comparison.flags |= kCompareAnd;
@@ -123,12 +123,10 @@ bool pick_compare(const ptx::Instruction& instruction, Selection& selection) {
   if (!set && instruction.opcode != Opcode::setp)
     return table().pick(instruction, selection);
   const std::optional<Comparison> comparison = comparison_of(instruction);
-  if (!comparison || instruction.types.empty())
+  if (!comparison || instruction.types().empty())
     return false;
-  ptx::Instruction row;
-  row.opcode = instruction.opcode;
-  row.types = {instruction.types.back()};
-  row.quals = {comparison->relation};
+  const RowKey row(instruction.opcode, std::span(&instruction.types().back(), 1),
+                   std::span(&comparison->relation, 1));
   if (!table().pick(row, selection))
     return false;
   selection.flags = comparison->flags;

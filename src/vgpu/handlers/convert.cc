@@ -56,7 +56,7 @@ std::initializer_list<Qual> row_quals(Type to, Type from, const ConvertModifiers
 } // namespace
 
 bool pick_convert(const ptx::Instruction& instruction, Selection& selection) {
-  if (instruction.opcode != Opcode::cvt || instruction.types.size() != 2)
+  if (instruction.opcode != Opcode::cvt || instruction.types().size() != 2)
     return false;
   const std::optional<ConvertModifiers> modifiers = modifiers_of(instruction);
   const Type to = instruction.type(0), from = instruction.type(1);
@@ -64,10 +64,7 @@ bool pick_convert(const ptx::Instruction& instruction, Selection& selection) {
   const bool scalar = to_format && from_format && to_format->elements == 1 && from_format->elements == 1;
   if (!modifiers || !scalar || to == Type::tf32) // convert_packed.cc has tf32
     return false;
-  ptx::Instruction row;
-  row.opcode = Opcode::cvt;
-  row.types = instruction.types;
-  row.quals = row_quals(to, from, *modifiers);
+  const RowKey row(Opcode::cvt, instruction.types(), row_quals(to, from, *modifiers));
   if (!kernel_takes(to, from, *modifiers) || !table().pick(row, selection))
     return pick_numeric_conversion(to, from, 1, *modifiers, selection);
   selection.flags = modifiers->flags();

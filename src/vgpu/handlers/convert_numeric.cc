@@ -154,7 +154,7 @@ uint8_t ConvertModifiers::flags() const {
 
 std::optional<ConvertModifiers> modifiers_of(const ptx::Instruction& instruction) {
   ConvertModifiers modifiers;
-  for (const Qual qual : instruction.quals) {
+  for (const Qual qual : instruction.quals()) {
     switch (qual) {
     case Qual::ftz:
       modifiers.ftz = true;

@@ -53,18 +53,14 @@ const RowTable& table() {
 bool pick_convert_packed(const ptx::Instruction& instruction, Selection& selection) {
   if (instruction.opcode == Opcode::cvt_pack)
     return table().pick(instruction, selection);
-  if (instruction.opcode != Opcode::cvt || instruction.types.size() != 2)
+  if (instruction.opcode != Opcode::cvt || instruction.types().size() != 2)
     return false;
   const std::optional<ConvertModifiers> modifiers = modifiers_of(instruction);
   const Type to = instruction.type(0), from = instruction.type(1);
   const std::optional<ElementFormat> to_format = format_of(to), from_format = format_of(from);
   if (!modifiers || !to_format || !from_format)
     return false;
-  ptx::Instruction row;
-  row.opcode = Opcode::cvt;
-  row.types = instruction.types;
-  row.quals = {modifiers->rounding};
-  if (!table().pick(row, selection))
+  if (!table().pick({Opcode::cvt, instruction.types(), std::span(&modifiers->rounding, 1)}, selection))
     return pick_numeric_conversion(to, from, to_format->elements / from_format->elements, *modifiers,
                                    selection);
   selection.flags = modifiers->flags();

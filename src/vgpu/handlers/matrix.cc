@@ -12,6 +12,7 @@
 // PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions".
 // Tests: tests/unit/vgpu/matrix_test.cc.
 #include "isa/catalogue.h"
+#include "isa/form.h"
 #include "isa/machine.h"
 #include "layout/tile_map.h"
 #include "numeric/convert.h"
@@ -26,6 +27,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace lemma::vgpu {
 namespace {
@@ -102,6 +104,7 @@ struct MmaPlan {
   std::optional<SparseIndex> sparse; // A is; its metadata is the source after C
   ScaleOperands scales;              // the sources after those
   uint64_t flops = 0;
+  std::array<Type, 4> register_types{}; // of each Matrix
 };
 
 void narrow_to_f16(const Tile& from, Tile& to, int count) {
@@ -200,16 +203,15 @@ Step run_mma(Exec& x, const DecodedInst& in) {
 }
 
 // `.alayout` or `.blayout`: the first and the second of the two.
-MajorOrder written_order(const Instruction& instruction, Matrix matrix) {
+MajorOrder written_order(const isa::Binding& binding, Matrix matrix) {
   int to_skip = matrix == Matrix::b ? 1 : 0;
-  for (const Qual qual : instruction.quals)
+  for (const Qual qual : binding.quals)
     if ((qual == Qual::row || qual == Qual::col) && to_skip-- == 0)
       return qual == Qual::row ? MajorOrder::row : MajorOrder::col;
   return MajorOrder::row;
 }
 
-Container container_of(const MatrixRow& row, Matrix matrix, const Instruction& instruction) {
-  const Type type = isa::type_of(row, matrix, instruction.types);
+Container container_of(const MatrixRow& row, Matrix matrix, Type type) {
   if (isa::container_bits(row, matrix, type) != 8)
     return {};
   if (type == Type::e2m1)
@@ -217,59 +219,79 @@ Container container_of(const MatrixRow& row, Matrix matrix, const Instruction& i
   return {.shift = 0, .bits = type == Type::e3m2 || type == Type::e2m3 ? 6 : 8};
 }
 
-bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
-  const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
-  const bool sparse = row && row->sparse != Qual::none, scaled = row && row->scale_vec != Qual::none;
-  const size_t scale_operands = sparse ? 6 : 4; // the first of them
-  if (!row || instruction.operands.size() != scale_operands + (scaled ? 4 : 0))
-    return false;
-  MmaPlan plan;
-  const auto machine = isa::arithmetic_of(decoder.program().arch().sm);
-  const auto model =
-      machine ? matrix_model(*row, instruction.quals, instruction.types, *machine) : std::nullopt;
+// What all instructions of a binding do; of sparse ones, those with this selector. Nothing: the machine has
+// no such arithmetic.
+std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int selector) {
+  const MatrixRow& row = *binding.form->matrix;
+  const auto arithmetic = isa::arithmetic_of(machine);
+  const auto model = arithmetic ? matrix_model(row, binding.quals, binding.types, *arithmetic) : std::nullopt;
   if (!model)
-    return false;
+    return std::nullopt;
+  MmaPlan plan;
   plan.model = model->dot;
   plan.narrow_result = model->narrow_result;
-  plan.shape = row->shape;
-  plan.matrices = row->fragments == isa::FragmentRule::mma_m8n8k4 ? 4 : 1;
-  plan.flops = isa::flops_of(*row);
+  plan.shape = row.shape;
+  plan.matrices = row.fragments == isa::FragmentRule::mma_m8n8k4 ? 4 : 1;
+  plan.flops = isa::flops_of(row);
+  const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, binding.types); };
+  const auto lay_out = [&](Matrix matrix, MajorOrder order) {
+    plan.register_types[static_cast<size_t>(matrix)] = isa::registers_of(row, matrix, type(matrix)).type;
+    return TileMap(isa::fragment_of(row, matrix, type(matrix), written_order(binding, matrix)), order);
+  };
+  // dot() wants K contiguous in both multiplicands.
+  plan.d = lay_out(Matrix::d, MajorOrder::row);
+  plan.a = lay_out(Matrix::a, MajorOrder::row);
+  plan.b = lay_out(Matrix::b, MajorOrder::col);
+  plan.c = lay_out(Matrix::c, MajorOrder::row);
+  const int bits = isa::container_bits(row, Matrix::a, type(Matrix::a));
+  if (row.sparse != Qual::none)
+    plan.sparse = SparseIndex(row.shape.k, bits, selector, row.sparse == Qual::sp_ordered_metadata);
+  plan.nibbles = bits == 4;
+  plan.container_a = container_of(row, Matrix::a, type(Matrix::a));
+  plan.container_b = container_of(row, Matrix::b, type(Matrix::b));
+  if (row.scale_vec != Qual::none)
+    plan.scales = ScaleOperands(row.shape, isa::scales_of(row));
+  return plan;
+}
+
+bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
+  const auto& operands = instruction.operands;
+  const isa::Binding& binding = *instruction.binding;
+  const MatrixRow& row = *binding.form->matrix;
+  const bool sparse = row.sparse != Qual::none;
+  const size_t scale_operands =
+      sparse ? 6 : 4; // the first of them; metadata and the sparsity selector before
+  if (operands.size() != scale_operands + (row.scale_vec == Qual::none ? 0 : 4))
+    return false;
+  const int selector = sparse ? static_cast<int>(operands[5].bits) : 0;
+  const MmaPlan* plan = decoder.shared_extra<MmaPlan>(in, binding, static_cast<uint64_t>(selector), [&] {
+    return mma_plan(binding, decoder.program().arch().sm, selector);
+  });
+  if (!plan)
+    return false;
 
   std::vector<Slot> dsts, srcs;
   // Operands come as D A B C.
-  const auto place = [&](size_t index, Matrix matrix, MajorOrder order, TileMap& map) {
-    const Type type = isa::type_of(*row, matrix, instruction.types);
-    map = TileMap(isa::fragment_of(*row, matrix, type, written_order(instruction, matrix)), order);
-    const Type register_type = isa::registers_of(*row, matrix, type).type;
-    const auto registers = elements(instruction.operands[index]);
+  const auto place = [&](size_t index, Matrix matrix, const TileMap& map) {
+    const Type type = plan->register_types[static_cast<size_t>(matrix)];
+    const auto registers = elements(operands[index]);
     for (const Operand& element : registers)
       if (matrix == Matrix::d)
-        dsts.push_back(decoder.dst(element, register_type));
+        dsts.push_back(decoder.dst(element, type));
       else
-        srcs.push_back(decoder.src(element, register_type));
+        srcs.push_back(decoder.src(element, type));
     return registers.size() == static_cast<size_t>(map.registers()) &&
            static_cast<size_t>(map.tile_bytes()) <= kMaxTileBytes;
   };
-  // dot() wants K contiguous in both multiplicands.
-  if (!place(0, Matrix::d, MajorOrder::row, plan.d) || !place(1, Matrix::a, MajorOrder::row, plan.a) ||
-      !place(2, Matrix::b, MajorOrder::col, plan.b) || !place(3, Matrix::c, MajorOrder::row, plan.c))
+  if (!place(0, Matrix::d, plan->d) || !place(1, Matrix::a, plan->a) || !place(2, Matrix::b, plan->b) ||
+      !place(3, Matrix::c, plan->c))
     return false;
-  if (sparse) { // then metadata and the sparsity selector
-    const int bits = isa::container_bits(*row, Matrix::a, isa::type_of(*row, Matrix::a, instruction.types));
-    const auto selector = static_cast<int>(instruction.operands[5].bits);
-    plan.sparse = SparseIndex(row->shape.k, bits, selector, row->sparse == Qual::sp_ordered_metadata);
+  if (sparse) {
     in.asks_itself = static_cast<uint8_t>(srcs.size()); // not every lane has metadata
-    srcs.push_back(decoder.src(instruction.operands[4], Type::b32));
+    srcs.push_back(decoder.src(operands[4], Type::b32));
   }
-  plan.nibbles = isa::container_bits(*row, Matrix::a, isa::type_of(*row, Matrix::a, instruction.types)) == 4;
-  plan.container_a = container_of(*row, Matrix::a, instruction);
-  plan.container_b = container_of(*row, Matrix::b, instruction);
-  if (scaled) {
-    plan.scales = ScaleOperands(row->shape, isa::scales_of(*row));
-    if (!plan.scales.place(decoder, instruction, scale_operands, srcs))
-      return false;
-  }
-  *decoder.make_extra<MmaPlan>(in) = std::move(plan);
+  if (plan->scales.any() && !plan->scales.place(decoder, instruction, scale_operands, srcs))
+    return false;
   in.handler = run_mma;
   decoder.set_operands(in, dsts, srcs);
   return true;
@@ -407,14 +429,14 @@ Slot place_address(Decoder& decoder, const Instruction& instruction, const Opera
 }
 
 bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
-  const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
+  const MatrixRow& row = *instruction.form()->matrix;
   const auto& operands = instruction.operands;
-  if (!row || operands.size() < 2)
+  if (operands.size() < 2)
     return false;
-  const bool load = row->opcode == Opcode::wmma_load;
+  const bool load = row.opcode == Opcode::wmma_load;
   const MajorOrder order = instruction.has(Qual::row) ? MajorOrder::row : MajorOrder::col;
-  const Type type = isa::type_of(*row, row->matrix, instruction.types);
-  const layout::Fragment fragment = isa::fragment_of(*row, row->matrix, type);
+  const Type type = isa::type_of(row, row.matrix, instruction.types());
+  const layout::Fragment fragment = isa::fragment_of(row, row.matrix, type);
   const Operand& registers = operands[load ? 0 : 1];
   if (elements(registers).size() != static_cast<size_t>(fragment.registers()))
     return false;
@@ -426,11 +448,11 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   plan.lines = static_cast<uint32_t>(order == MajorOrder::row ? fragment.rows : fragment.cols);
   plan.element_bits = static_cast<uint32_t>(fragment.element_bits);
   plan.line_bytes = static_cast<uint32_t>(line_elems) * plan.element_bits / 8;
-  plan.align = line_alignment(fragment, order, plan.space, load && row->matrix != Matrix::c);
+  plan.align = line_alignment(fragment, order, plan.space, load && row.matrix != Matrix::c);
   const Slot stride = operands.size() > 2 ? decoder.src(operands[2], Type::u32)
                                           : decoder.constant(static_cast<uint64_t>(line_elems), Type::u32);
 
-  const Type register_type = isa::registers_of(*row, row->matrix, type).type;
+  const Type register_type = isa::registers_of(row, row.matrix, type).type;
   std::vector<Slot> dsts, srcs{address, stride};
   for (const Operand& element : elements(registers))
     if (load)
@@ -569,24 +591,24 @@ Step run_movmatrix(Exec& x, const DecodedInst& in) {
 
 bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
-  const MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
-  if (!row || operands.size() != 2)
+  const MatrixRow& row = *instruction.form()->matrix;
+  if (operands.size() != 2)
     return false;
   auto& plan = *decoder.make_extra<M8n8Plan>(in);
   const bool trans = instruction.has(Qual::trans);
   if (instruction.opcode == Opcode::movmatrix) {
-    plan.map = TileMap(isa::memory_fragment(*row, 1, false), MajorOrder::row);
-    plan.transposed = TileMap(isa::memory_fragment(*row, 1, true), MajorOrder::row);
+    plan.map = TileMap(isa::memory_fragment(row, 1, false), MajorOrder::row);
+    plan.transposed = TileMap(isa::memory_fragment(row, 1, true), MajorOrder::row);
     in.handler = run_movmatrix;
     decoder.set_simple_operands(in, instruction, Type::b32, Type::b32);
     return true;
   }
   const int num = instruction.has(Qual::x4) ? 4 : instruction.has(Qual::x2) ? 2 : 1;
-  const layout::Fragment fragment = isa::memory_fragment(*row, num, trans);
+  const layout::Fragment fragment = isa::memory_fragment(row, num, trans);
   plan.map = TileMap(fragment, MajorOrder::row);
   plan.rows = fragment.rows;
-  if (row->packing != Qual::none) {
-    plan.packed_bits = row->packing == Qual::b6x16_p32 ? 6 : 4;
+  if (row.packing != Qual::none) {
+    plan.packed_bits = row.packing == Qual::b6x16_p32 ? 6 : 4;
     plan.row_bytes = kRowBytes * plan.packed_bits / 8;
   }
   const bool load = instruction.opcode == Opcode::ldmatrix;

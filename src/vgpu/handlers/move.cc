@@ -170,7 +170,7 @@ Step run_cvta(Exec& x, const DecodedInst& in) {
 
 bool select_cvta(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
-  const uint64_t window = window_of(state_space_of(instruction));
+  const uint64_t window = window_of(isa::space_of(*instruction.binding));
   const bool to_space = instruction.opcode == isa::Opcode::cvta_to;
   in.imm = static_cast<int64_t>(to_space ? -window : window);
   in.width = static_cast<uint8_t>(register_bytes(type));
@@ -220,7 +220,7 @@ Step run_isspacep(Exec& x, const DecodedInst& in) {
 }
 
 bool select_isspacep(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  in.flags = static_cast<uint8_t>(state_space_of(instruction));
+  in.flags = static_cast<uint8_t>(isa::space_of(*instruction.binding));
   in.handler = run_isspacep;
   d.set_simple_operands(in, instruction, Type::pred, Type::u64);
   return true;

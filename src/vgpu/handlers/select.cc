@@ -33,26 +33,25 @@ bool taken(Modes modes, Qual qual) {
 }
 
 // How many operands the handler would read; an instruction of a test may have none.
-int count_sources(const ptx::Instruction& instruction, uint8_t skip_sources) {
+int count_sources(std::span<const ptx::Operand> operands, uint8_t skip_sources) {
   int count = 0;
-  for (size_t i = 1; i < instruction.operands.size(); ++i) {
+  for (size_t i = 1; i < operands.size(); ++i) {
     if (skip_sources >> (i - 1) & 1)
       continue;
-    const ptx::Operand& operand = instruction.operands[i];
+    const ptx::Operand& operand = operands[i];
     count += operand.kind == ptx::OperandKind::vector ? static_cast<int>(operand.elems.size()) : 1;
   }
   return count;
 }
 
-bool matches(const Row& row, const ptx::Instruction& instruction) {
-  if (!instruction.operands.empty() &&
-      count_sources(instruction, row.selection.skip_sources) != row.selection.src_count)
+bool matches(const Row& row, const RowKey& key) {
+  if (!key.operands.empty() &&
+      count_sources(key.operands, row.selection.skip_sources) != row.selection.src_count)
     return false;
-  if (instruction.types.size() != row.types.size() ||
-      !std::equal(row.types.begin(), row.types.end(), instruction.types.begin()))
+  if (!std::ranges::equal(row.types, key.types))
     return false;
   size_t seen = 0;
-  for (const Qual qual : instruction.quals) {
+  for (const Qual qual : key.quals) {
     if (std::find(row.quals.begin(), row.quals.end(), qual) != row.quals.end())
       ++seen;
     else if (!taken(row.modes, qual))
@@ -61,18 +60,18 @@ bool matches(const Row& row, const ptx::Instruction& instruction) {
   return seen == row.quals.size();
 }
 
-void apply_modes(const Row& row, const ptx::Instruction& instruction, Selection& selection) {
+void apply_modes(const Row& row, const RowKey& key, Selection& selection) {
+  const auto has = [&](Qual qual) { return std::ranges::find(key.quals, qual) != key.quals.end(); };
   if (row.modes == Modes::host) {
-    const Qual rounding = instruction.one_of({Qual::rn, Qual::rz, Qual::rm, Qual::rp}, Qual::rn);
+    const auto written = std::ranges::find_if(key.quals, is_rounding);
+    const Qual rounding = written == key.quals.end() ? Qual::rn : *written;
     const bool is_double = row.types[0] == Type::f64; // ptxas ignores .ftz there
-    const uint32_t mode = host_mode(rounding, instruction.has(Qual::ftz) && !is_double);
+    const uint32_t mode = host_mode(rounding, has(Qual::ftz) && !is_double);
     selection.imm = mode;
-    selection.handler =
-        row.by_mode[(instruction.has(Qual::sat) ? 2 : 0) | (mode != kHostDefaultMode ? 1 : 0)];
+    selection.handler = row.by_mode[(has(Qual::sat) ? 2 : 0) | (mode != kHostDefaultMode ? 1 : 0)];
   } else if (row.modes == Modes::flags) {
-    selection.flags |= (instruction.has(Qual::ftz) ? kFlagFtz : 0) |
-                       (instruction.has(Qual::sat) ? kFlagSat : 0) |
-                       (instruction.has(Qual::relu) ? kFlagRelu : 0);
+    selection.flags |=
+        (has(Qual::ftz) ? kFlagFtz : 0) | (has(Qual::sat) ? kFlagSat : 0) | (has(Qual::relu) ? kFlagRelu : 0);
   }
 }
 
@@ -104,15 +103,15 @@ void RowTable::add_modal(Opcode opcode, Type type, int sources, std::initializer
   add(std::move(row));
 }
 
-bool RowTable::pick(const ptx::Instruction& instruction, Selection& selection) const {
-  const auto index = static_cast<size_t>(instruction.opcode);
+bool RowTable::pick(const RowKey& key, Selection& selection) const {
+  const auto index = static_cast<size_t>(key.opcode);
   if (index >= rows_.size())
     return false;
   for (const Row& row : rows_[index]) {
-    if (!matches(row, instruction))
+    if (!matches(row, key))
       continue;
     selection = row.selection;
-    apply_modes(row, instruction, selection);
+    apply_modes(row, key, selection);
     return true;
   }
   return false;

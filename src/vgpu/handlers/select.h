@@ -48,6 +48,19 @@ inline constexpr uint8_t kFlagSat = 2;
 inline constexpr uint8_t kFlagRelu = 4;
 inline constexpr uint8_t kFlagSatfinite = 8; // of conversions
 
+// What a row is found by: an instruction's words, or what its family makes of them.
+struct RowKey {
+  isa::Opcode opcode = isa::Opcode::none;
+  std::span<const isa::Type> types;
+  std::span<const isa::Qual> quals;
+  std::span<const ptx::Operand> operands; // those that are no source of the handler count; empty: any
+  RowKey(isa::Opcode opcode, std::span<const isa::Type> types, std::span<const isa::Qual> quals,
+         std::span<const ptx::Operand> operands = {})
+      : opcode(opcode), types(types), quals(quals), operands(operands) {}
+  RowKey(const ptx::Instruction& instruction)
+      : RowKey(instruction.opcode, instruction.types(), instruction.quals(), instruction.operands) {}
+};
+
 struct Row {
   isa::Opcode opcode = isa::Opcode::none;
   std::vector<isa::Type> types; // the instruction's
@@ -61,7 +74,7 @@ class RowTable {
 public:
   void add(Row row);
   // Fills `selection` from the row that matches, if one does.
-  bool pick(const ptx::Instruction& instruction, Selection& selection) const;
+  bool pick(const RowKey& key, Selection& selection) const;
   // Makes select_arithmetic the selector of every opcode that has a row.
   void add_to(SelectorTable& selectors) const;
 

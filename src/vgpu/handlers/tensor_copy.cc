@@ -634,9 +634,7 @@ bool select_replace(Decoder& d, const Instruction& instruction, DecodedInst& in)
     return false;
   const auto& operands = instruction.operands;
   std::vector<Slot> srcs;
-  const StateSpace space = instruction.has(Qual::shared_cta) ? StateSpace::shared
-                           : instruction.has(Qual::global)   ? StateSpace::global
-                                                             : StateSpace::generic;
+  const StateSpace space = isa::space_of(*instruction.binding);
   add_address(d, instruction, operands[0], space, srcs, plan.offset, plan.space);
   if (operands.size() == 3)
     plan.ordinal = static_cast<size_t>(operands[1].bits);

@@ -62,12 +62,11 @@ uint16_t parts_of(const ptx::Instruction& instruction, size_t operand, uint16_t 
 
 // A bit for each element that the mask of d names: .h0, .b321.
 uint8_t written_elements(const ptx::Instruction& instruction, int elements) {
-  constexpr int kFirstByte = 4, kFirstHalf = 8;
   const int8_t component = instruction.operands.empty() ? int8_t{-1} : instruction.operands[0].component;
   if (component < 0)
     return static_cast<uint8_t>((1 << elements) - 1);
   if (component < isa::kHalfList)
-    return static_cast<uint8_t>(1 << (component - (elements == 2 ? kFirstHalf : kFirstByte)));
+    return static_cast<uint8_t>(1 << (component - (elements == 2 ? isa::kFirstHalf : isa::kFirstByte)));
   uint8_t written = 0;
   for (uint64_t digits = instruction.operands[0].bits; digits > 1; digits >>= 4)
     written |= static_cast<uint8_t>(1 << (digits & 15));
@@ -81,7 +80,7 @@ bool is_negated(const ptx::Instruction& instruction, size_t operand) {
 VideoPlan plan_of(const ptx::Instruction& instruction) {
   VideoPlan plan;
   const int elements = elements_of(instruction.opcode);
-  const size_t sources = instruction.types.size() - 2; // in `types`, after that of d where there is one
+  const size_t sources = instruction.types().size() - 2; // in `types`, after that of d where there is one
   // vset has no type of d: its .min and .max compare as the type of a says. The ISA calls them unsigned;
   // measured on an H200.
   plan.d_signed = instruction.type(0) == Type::s32;
@@ -122,13 +121,12 @@ VideoPlan plan_of(const ptx::Instruction& instruction) {
 } // namespace
 
 bool pick_video(const ptx::Instruction& instruction, Selection& selection) {
-  ptx::Instruction key;
-  key.opcode = instruction.opcode;
+  std::vector<Qual> quals;
   for (const Qual qual :
        {Qual::eq, Qual::ne, Qual::lt, Qual::le, Qual::gt, Qual::ge, Qual::clamp, Qual::wrap})
     if (instruction.has(qual))
-      key.quals.push_back(qual);
-  if (instruction.types.size() < 2 || !table().pick(key, selection))
+      quals.push_back(qual);
+  if (instruction.types().size() < 2 || !table().pick({instruction.opcode, {}, quals}, selection))
     return false;
   const VideoPlan plan = plan_of(instruction);
   selection.imm = plan.packed();

@@ -12,6 +12,7 @@
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions". Tests: tests/unit/vgpu/wgmma_test.cc,
 // wgmma_group_test.cc; recorded hardware bits: tests/golden, group wgmma.
 #include "isa/catalogue.h"
+#include "isa/form.h"
 #include "isa/machine.h"
 #include "layout/smem_descriptor.h"
 #include "numeric/dot.h"
@@ -308,7 +309,7 @@ uint32_t sign_bits(Type type) {
 bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
   std::optional<std::array<int, 3>> shape;
-  for (const Qual qual : instruction.quals)
+  for (const Qual qual : instruction.quals())
     if (!shape)
       shape = isa::matrix_shape(isa::to_string(qual));
   const bool sparse = instruction.has(Qual::sp);
@@ -325,10 +326,10 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
         SparseIndex(plan.k, isa::bits_of(instruction.type(1)), static_cast<int>(operands[4].bits), false);
     plan.b.row_chunks = kWgmmaSparseRowChunks;
   }
-  const isa::MatrixRow* row = isa::find_row(instruction.opcode, instruction.quals, instruction.types);
   const auto machine = isa::arithmetic_of(decoder.program().arch().sm);
   const auto model =
-      row && machine ? matrix_model(*row, instruction.quals, instruction.types, *machine) : std::nullopt;
+      machine ? matrix_model(*instruction.form()->matrix, instruction.quals(), instruction.types(), *machine)
+              : std::nullopt;
   if (!model)
     return false;
   plan.model = model->dot;

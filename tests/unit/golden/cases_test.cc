@@ -181,7 +181,7 @@ std::set<const isa::Form*> used_forms() {
     const ptx::ParseOutcome parsed = ptx::parse(std::make_shared<SourceText>("golden.ptx", std::move(text)));
     for (const auto& function : parsed.module->functions)
       for (const auto& instruction : function.instructions)
-        used.insert(instruction.form);
+        used.insert(instruction.form());
   }
   return used;
 }
@@ -189,7 +189,7 @@ std::set<const isa::Form*> used_forms() {
 const char* reason_for(const isa::Form& form) {
   for (const NotRecorded& entry : kNotRecorded) {
     const std::string_view spelling = entry.spelling;
-    if (isa::to_string(form.opcode) == spelling || form.syntax.starts_with(spelling))
+    if (isa::to_string(form.opcode) == spelling || isa::syntax_of(form).starts_with(spelling))
       return entry.reason;
   }
   return nullptr;
@@ -209,8 +209,9 @@ TEST(Cases, EveryFormIsRecordedOrNamed) {
     // Forms of memory instructions differ in hints that change no result.
     const bool hints_only = form.opcode == isa::Opcode::ld || form.opcode == isa::Opcode::st ||
                             form.opcode == isa::Opcode::ldu || form.opcode == isa::Opcode::membar ||
-                            form.syntax.find("cache_hint") != std::string::npos;
-    EXPECT_TRUE(hints_only || reason_for(form) != nullptr) << form.syntax << "  [" << form.where << "]";
+                            isa::syntax_of(form).find("cache_hint") != std::string::npos;
+    EXPECT_TRUE(hints_only || reason_for(form) != nullptr)
+        << isa::syntax_of(form) << "  [" << isa::where_of(form) << "]";
     ++count;
   }
   EXPECT_LT(count, isa::forms().size() / 2) << "most forms that sm_90a has are recorded";

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -37,6 +38,22 @@ TEST(Forms, EveryWordOfTheVocabularyIsUsed) {
     EXPECT_TRUE(types.contains(static_cast<Type>(i))) << to_string(static_cast<Type>(i));
 }
 
+TEST(Forms, RowsFitTheirColumns) {
+  constexpr size_t kColumns = 120;
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(LEMMA_ISA)) {
+    const std::string extension = entry.path().extension();
+    if (extension != ".inc" && extension != ".def")
+      continue;
+    ++files;
+    std::ifstream file(entry.path());
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number)
+      EXPECT_LE(line.size(), kColumns) << entry.path() << ":" << number;
+  }
+  EXPECT_GT(files, 20);
+}
+
 const Match* resolve(std::string_view dotted, Diagnostic* error = nullptr) {
   static MatchCache cache;
   Diagnostic ignored;
@@ -47,8 +64,8 @@ TEST(Match, PutsQualifiersInTheOrderOfTheIsa) {
   const Match* match = resolve("add.ftz.f32.rn");
   ASSERT_NE(match, nullptr);
   EXPECT_EQ(match->opcode, Opcode::add);
-  EXPECT_EQ(match->quals, (std::vector<Qual>{Qual::rn, Qual::ftz}));
-  EXPECT_EQ(match->types, (std::vector<Type>{Type::f32}));
+  EXPECT_EQ(match->bindings[0].quals, (std::vector<Qual>{Qual::rn, Qual::ftz}));
+  EXPECT_EQ(match->bindings[0].types, (std::vector<Type>{Type::f32}));
   ASSERT_EQ(match->warnings.size(), 1u);
   EXPECT_EQ(match->warnings[0].notes[0].text, "add.rn.ftz.f32");
   EXPECT_TRUE(resolve("add.rn.ftz.f32")->warnings.empty());
@@ -96,13 +113,13 @@ TEST(Match, TakesQualifiersInAnyOrderButTypesAndSpacesInTheirs) {
   EXPECT_NE(resolve("shfl.down.b32.sync"), nullptr);
   EXPECT_EQ(resolve("cvt.rn.s32.f32"), nullptr); // .rn rounds to floating point
   ASSERT_NE(resolve("cvt.f32.s32.rn"), nullptr);
-  EXPECT_EQ(resolve("cvt.f32.s32.rn")->types, (std::vector<Type>{Type::f32, Type::s32}));
+  EXPECT_EQ(resolve("cvt.f32.s32.rn")->bindings[0].types, (std::vector<Type>{Type::f32, Type::s32}));
   EXPECT_EQ(resolve("cp.async.ca.global.shared"), nullptr);
 }
 
 TEST(Match, TakesSomeQualifiersTwice) {
   ASSERT_NE(resolve("add.sat.sat.s32"), nullptr);
-  EXPECT_EQ(resolve("add.sat.sat.s32")->quals, (std::vector<Qual>{Qual::sat}));
+  EXPECT_EQ(resolve("add.sat.sat.s32")->bindings[0].quals, (std::vector<Qual>{Qual::sat}));
   EXPECT_EQ(resolve("add.sat.sat.s32")->warnings.size(), 1u);
   EXPECT_EQ(resolve("add.ftz.ftz.f32"), nullptr);
   EXPECT_EQ(resolve("add.f32.f32"), nullptr);
@@ -138,11 +155,11 @@ OperandShape reg(Type type) {
 TEST(Choose, TheOperandsDecideAmongForms) {
   const Match* match = resolve("mov.b32");
   ASSERT_NE(match, nullptr);
-  ASSERT_GT(match->forms.size(), 1u);
+  ASSERT_GT(match->bindings.size(), 1u);
   OperandShapes plain;
   plain.nodes = {reg(Type::b32), reg(Type::f32)};
   plain.count = 2;
-  EXPECT_EQ(choose(*match, plain)->operands[1].elems, 0);
+  EXPECT_EQ(choose(*match, plain).binding->form->operands[1].elems, 0);
   OperandShapes packing;
   OperandShape vector;
   vector.kind = OperandShape::Kind::vector;
@@ -150,21 +167,20 @@ TEST(Choose, TheOperandsDecideAmongForms) {
   vector.children = 2;
   packing.nodes = {reg(Type::b32), vector, reg(Type::b16), reg(Type::b16)};
   packing.count = 2;
-  const Form* form = choose(*match, packing);
+  const Choice choice = choose(*match, packing);
+  EXPECT_TRUE(choice.fits);
+  const Form* form = choice.binding->form;
   EXPECT_EQ(form->operands[1].elems, 2);
-  Binding binding;
-  ASSERT_TRUE(isa::bind(*form, match->quals, match->types, binding));
-  EXPECT_TRUE(operands_fit(*form, binding, packing));
-  EXPECT_FALSE(operands_fit(*form, binding, plain));
+  EXPECT_FALSE(operands_fit(*form, *choice.binding, plain));
 }
 
 TEST(Targets, AFormMayBeGone) {
   const Match* match = resolve("shfl.idx.b32");
   ASSERT_NE(match, nullptr);
   const Target old{60, 0}, volta{70, 0};
-  EXPECT_TRUE(is_available(*match->forms[0], {6, 3}, volta));
-  EXPECT_FALSE(is_available(*match->forms[0], {6, 4}, volta));
-  EXPECT_TRUE(is_available(*match->forms[0], {6, 4}, old));
+  EXPECT_TRUE(is_available(*match->bindings[0].form, {6, 3}, volta));
+  EXPECT_FALSE(is_available(*match->bindings[0].form, {6, 4}, volta));
+  EXPECT_TRUE(is_available(*match->bindings[0].form, {6, 4}, old));
 }
 
 } // namespace

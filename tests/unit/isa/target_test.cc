@@ -86,8 +86,8 @@ TEST(Targets, EveryRowNamesItsSet) {
     used.insert(it->name);
   };
   for (const Form& form : forms()) {
-    use(form.targets, form.syntax);
-    use(form.until_targets, form.syntax);
+    use(form.targets, syntax_of(form));
+    use(form.until_targets, syntax_of(form));
   }
   for (size_t i = 0; i < kQualCount; ++i)
     if (const Need* need = need_of(static_cast<Qual>(i)))

@@ -163,9 +163,9 @@ private:
 
   void instruction(const Instruction& a, const Instruction& b) {
     check("opcode", a.opcode, b.opcode);
-    check("form", a.form, b.form);
-    check("quals", a.quals, b.quals);
-    check("types", a.types, b.types);
+    check("form", a.form(), b.form());
+    check("quals", a.quals(), b.quals());
+    check("types", a.types(), b.types());
     check("guard", a.guard.reg, b.guard.reg);
     check("guard.negated", a.guard.negated, b.guard.negated);
     check("scope", a.scope, b.scope);

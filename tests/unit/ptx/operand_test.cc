@@ -152,7 +152,7 @@ TEST(Operand, Vectors) {
       one("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
           "{%r5,%r6}, {%f1,%f2,%f3,%f4};");
   EXPECT_EQ(mma.instruction.operands.size(), 4u);
-  EXPECT_EQ(mma.instruction.types, (std::vector<Type>{Type::f32, Type::f16, Type::f16, Type::f32}));
+  EXPECT_EQ(mma.instruction.types(), (std::vector<Type>{Type::f32, Type::f16, Type::f16, Type::f32}));
 }
 
 TEST(Operand, VectorsOfOneElement) {

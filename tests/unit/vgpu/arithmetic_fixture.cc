@@ -303,11 +303,9 @@ ptx::Instruction instruction_of(std::string_view spelling) {
     return instruction;
   }
   instruction.opcode = match->opcode;
-  instruction.form = match->forms.front();
-  instruction.quals = match->quals;
-  instruction.types = match->types;
+  instruction.binding = &match->bindings.front();
   if (instruction.opcode == isa::Opcode::lop3)
-    instruction.operands.resize(instruction.form->operands.size()); // the immediate is the fifth
+    instruction.operands.resize(instruction.form()->operands.size()); // the immediate is the fifth
   return instruction;
 }
 

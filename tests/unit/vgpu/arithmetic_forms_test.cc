@@ -37,39 +37,34 @@ bool is_modelled(const ptx::Instruction& instruction) {
   if (instruction.opcode == Opcode::fma && (type == Type::bf16 || type == Type::bf16x2) &&
       !instruction.has(Qual::rn))
     return false;
-  return instruction.opcode != Opcode::testp || !instruction.quals.empty();
+  return instruction.opcode != Opcode::testp || !instruction.quals().empty();
 }
 
-std::string spell(const ptx::Instruction& instruction) {
-  std::string text(isa::to_string(instruction.opcode));
-  for (const Qual q : instruction.quals)
-    text += "." + std::string(isa::to_string(q));
-  for (const Type t : instruction.types)
-    text += "." + std::string(isa::to_string(t));
-  return text;
-}
+struct Words {
+  std::vector<Qual> quals;
+  std::vector<Type> types;
+};
 
 // Chooses an alternative for every slot from `slot` on.
-void for_spellings(const Form& form, size_t slot, ptx::Instruction& instruction,
-                   const std::function<void(const ptx::Instruction&)>& f) {
+void for_spellings(const Form& form, size_t slot, Words& words,
+                   const std::function<void(const isa::Binding&)>& f) {
   if (slot == form.slots.size()) {
-    isa::Binding binding;
-    if (isa::bind(form, instruction.quals, instruction.types, binding))
-      f(instruction);
+    if (const auto binding = isa::bind(form, words.quals, words.types))
+      f(*binding);
     return;
   }
   const isa::Slot& s = form.slots[slot];
   if (s.optional)
-    for_spellings(form, slot + 1, instruction, f);
+    for_spellings(form, slot + 1, words, f);
   for (const Qual q : s.quals) {
-    instruction.quals.push_back(q);
-    for_spellings(form, slot + 1, instruction, f);
-    instruction.quals.pop_back();
+    words.quals.push_back(q);
+    for_spellings(form, slot + 1, words, f);
+    words.quals.pop_back();
   }
   for (const Type t : s.types) {
-    instruction.types.push_back(t);
-    for_spellings(form, slot + 1, instruction, f);
-    instruction.types.pop_back();
+    words.types.push_back(t);
+    for_spellings(form, slot + 1, words, f);
+    words.types.pop_back();
   }
 }
 
@@ -82,12 +77,14 @@ TEST(ArithmeticForms, EverySpellingHasAHandler) {
         continue;
       ptx::Instruction instruction;
       instruction.opcode = opcode;
-      instruction.form = form;
       instruction.operands.resize(form->operands.size());
-      for_spellings(*form, 0, instruction, [&](const ptx::Instruction& spelling) {
+      Words words;
+      for_spellings(*form, 0, words, [&](const isa::Binding& binding) {
         ++of_opcode;
+        instruction.binding = &binding;
         Selection selection;
-        EXPECT_EQ(pick_arithmetic(spelling, selection), is_modelled(spelling)) << spell(spelling);
+        EXPECT_EQ(pick_arithmetic(instruction, selection), is_modelled(instruction))
+            << isa::spelling_of(binding);
       });
     }
     EXPECT_GT(of_opcode, 0u) << isa::to_string(opcode);

@@ -55,9 +55,10 @@ void for_spellings(const std::function<void(const Spelled&)>& f) {
       Diagnostic error;
       const isa::Match* match = cache.find(text, 0, error);
       ASSERT_NE(match, nullptr) << text;
-      ASSERT_GE(match->types.size(), 4u); // and that of the scales
+      ASSERT_GE(match->bindings.front().types.size(), 4u); // and that of the scales
       SCOPED_TRACE(text);
-      f({&row, text, match->types[0], match->types[1], match->types[2], match->types[3]});
+      f({&row, text, match->bindings.front().types[0], match->bindings.front().types[1],
+         match->bindings.front().types[2], match->bindings.front().types[3]});
       ++count;
     }
   }

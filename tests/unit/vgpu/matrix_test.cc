@@ -61,7 +61,7 @@ void for_spellings(std::initializer_list<Opcode> opcodes, const std::function<vo
       const isa::Match* match = cache.find(text, 0, error);
       ASSERT_NE(match, nullptr) << text;
       SCOPED_TRACE(text);
-      f({&row, text, match->quals, match->types});
+      f({&row, text, match->bindings.front().quals, match->bindings.front().types});
       ++count;
     }
   }

@@ -310,7 +310,7 @@ std::string orders_of(const std::string& spelling) {
   return words;
 }
 
-std::vector<int> columns_of(const MatrixRow& row) {
+std::vector<int> some_columns(const MatrixRow& row) {
   if (row.opcode == Opcode::wgmma_mma_async)
     return {8, 24, row.shape.n};
   return {row.shape.n};
@@ -319,7 +319,7 @@ std::vector<int> columns_of(const MatrixRow& row) {
 void add_subjects(const MatrixRow& row, std::vector<LayoutSubject>& subjects) {
   const std::vector<MatrixSpelling> spellings = matrix_spellings(row);
   const int selectors = row.sparse == Qual::none ? 0 : layout::selectors(isa::metadata_of(row));
-  for (const int n : columns_of(row)) {
+  for (const int n : some_columns(row)) {
     std::set<std::string> known;
     const std::string shape = fmt::format(".m{}n{}", row.shape.m, n);
     for (const MatrixSpelling& s : spellings) {
@@ -327,7 +327,7 @@ void add_subjects(const MatrixRow& row, std::vector<LayoutSubject>& subjects) {
         continue;
       if (!known.insert(orders_of(s.text)).second)
         continue;
-      const bool wide = n != columns_of(row).front();
+      const bool wide = n != some_columns(row).front();
       for (int selector = selectors == 0 ? -1 : 0; selector < (wide ? std::min(selectors, 1) : selectors);
            ++selector)
         subjects.push_back({s, selector, n});

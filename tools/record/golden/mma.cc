@@ -134,10 +134,10 @@ std::vector<MatrixSpelling> matrix_spellings(const MatrixRow& row) {
     const isa::Match* match = cache.find(text, 0, error);
     assert(match && "a spelling of the catalogue that the forms do not know");
     MatrixSpelling s{.row = &row, .text = std::move(text)};
-    s.d = isa::type_of(row, Matrix::d, match->types);
-    s.a = isa::type_of(row, Matrix::a, match->types);
-    s.b = isa::type_of(row, Matrix::b, match->types);
-    s.c = isa::type_of(row, Matrix::c, match->types);
+    s.d = isa::type_of(row, Matrix::d, match->bindings.front().types);
+    s.a = isa::type_of(row, Matrix::a, match->bindings.front().types);
+    s.b = isa::type_of(row, Matrix::b, match->bindings.front().types);
+    s.c = isa::type_of(row, Matrix::c, match->bindings.front().types);
     out.push_back(std::move(s));
   }
   return out;
@@ -148,7 +148,7 @@ std::string_view group_of(const MatrixRow& row) {
   isa::MatchCache cache;
   Diagnostic error;
   const isa::Match* match = cache.find(isa::spellings_of(row).front(), 0, error);
-  if (!match || !on_golden_target(*match->forms.front()))
+  if (!match || !on_golden_target(*match->bindings.front().form))
     return "";
   switch (row.opcode) {
   case Opcode::mma:

@@ -56,14 +56,8 @@ private:
   }
 
   void finish() {
-    Spelling spelling{&form_, binding_, std::string(isa::to_string(form_.opcode))};
-    for (size_t i = 0; i < form_.slots.size(); ++i) {
-      const int slot = static_cast<int>(i);
-      if (binding_.value[i] != 0)
-        spelling.text += fmt::format(".{}", form_.slots[i].is_type() ? isa::to_string(binding_.type(slot))
-                                                                     : isa::to_string(binding_.qual(slot)));
-    }
-    out_.push_back(std::move(spelling));
+    binding_.form = &form_;
+    out_.push_back({&form_, binding_, isa::spelling_of(binding_)});
   }
 
   const Form& form_;
@@ -100,7 +94,7 @@ std::vector<Spelling> spellings_of(const Form& form, const std::function<bool(Qu
 }
 
 Type type_of(const Spelling& spelling, const isa::OperandSpec& spec) {
-  return spec.type_slot >= 0 ? spelling.binding.type(spec.type_slot) : spec.type;
+  return isa::type_of(spec, spelling.binding);
 }
 
 } // namespace lemma::golden
