@@ -5,7 +5,7 @@ add_library(lemma::lemma ALIAS lemma)
 target_include_directories(lemma INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(lemma INTERFACE cxx_std_20)
-target_link_libraries(lemma INTERFACE lemma::runtime)
+target_link_libraries(lemma INTERFACE lemma::runtime lemma::inspect)
 
 get_property(lemma_libraries GLOBAL PROPERTY LEMMA_LIBRARIES)
 set(lemma_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lemma)

@@ -2,7 +2,13 @@
 // returned.
 //
 //   lemma/device.h   devices, memory, modules, launches
+//   lemma/launch.h   how a kernel is launched
 //   lemma/report.h   what a launch has to say
+//   lemma/verify.h   PTX text checked
+//   lemma/isa.h      the instructions: which there are, where they run
+//   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
+//   lemma/mma.h      one matrix product, bit for bit
+//   lemma/mlir.h     MLIR programs (not included here)
 //   lemma/message.h  messages about PTX text, errors
 //   lemma/npy.h      .npy files
 //   lemma/result.h   a value or an error
@@ -13,29 +19,20 @@
 #pragma once
 
 #include "lemma/device.h"
+#include "lemma/isa.h"
+#include "lemma/layout.h"
 #include "lemma/message.h"
+#include "lemma/mma.h"
 #include "lemma/npy.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
+#include "lemma/verify.h"
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace lemma {
 
 // "0.1.0"
 std::string_view version();
-
-struct Verification {
-  bool accepted = false;         // the assembler for the text's .target would take it; warnings do not matter
-  std::vector<Message> messages; // in the order of the text
-  // Pairs of mul and add or sub without .rn that ptxas may make one fma of: where it does, a GPU's bits are
-  // not those of the virtual GPU. A warning at each add; none unless `accepted`.
-  std::vector<Message> fusions;
-};
-
-// Checks PTX text against the PTX ISA for its own .target and .version. `name` is for the messages.
-Verification verify_ptx(std::string text, std::string name = "<ptx>");
 
 } // namespace lemma

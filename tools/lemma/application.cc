@@ -6,7 +6,7 @@
 #include "files.h"
 #include "say.h"
 
-#include "support/printable.h"
+#include "lemma/printable.h"
 
 #include <fmt/format.h>
 

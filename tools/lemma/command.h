@@ -1,7 +1,8 @@
 // The CLI's subcommands. Each is a file of its own that adds its options to the application and says what to
-// run; to add one, write the file and name it in main.cc.
+// run; to add one, write the file and its row in commands.def.
 //
-// The tool parses arguments and prints; everything else it asks of the public API (include/lemma/).
+// The tool parses arguments and prints; everything else it asks of the public API (include/lemma/), the only
+// headers that it sees.
 //
 // Tests: tests/cli/.
 #pragma once
@@ -25,11 +26,8 @@ struct Command {
   std::function<int()> run; // called if the command line names this subcommand; an ExitStatus
 };
 
-Command add_compile(CLI::App& parent);
-Command add_isa(CLI::App& parent);
-Command add_layout(CLI::App& parent);
-Command add_mma(CLI::App& parent);
-Command add_run(CLI::App& parent);
-Command add_verify(CLI::App& parent);
+#define COMMAND(name) Command add_##name(CLI::App& parent);
+#include "commands.def"
+#undef COMMAND
 
 } // namespace lemma::cli

@@ -5,22 +5,24 @@
 //   lemma isa NAME              one: operands, registers, who holds what, arithmetic of each machine
 //   lemma isa --nvgpu tf32      what forms the dialect's operations have (isa_nvgpu.cc)
 //
-// Everything printed is read from src/isa, src/layout and src/numeric, so that a new row is listed without a
-// change here. isa_text.cc writes one instruction.
+// Everything printed is asked of lemma/isa.h, so that a new row of the catalogue is listed without a change
+// here. isa_text.cc writes one instruction.
 //
 // Tests: tests/cli/.
 #include "isa.h"
 #include "isa_nvgpu.h"
 #include "isa_text.h"
 #include "json_output.h"
-#include "matrix_name.h"
-#include "recorded.h"
+
+#include "lemma/isa.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace lemma::cli {
 namespace {
@@ -43,13 +45,16 @@ Exit status: 0 success; 2 nothing is called so.)";
 constexpr size_t kTargetsWidth = 17, kPtxWidth = 5, kCheckedWidth = 23, kNameWidth = 120 - 17 - 5 - 23 - 3;
 
 // sm_80+: and up; sm_90a: alone; sm_100f: its family, of which sm_100a is one.
-std::vector<std::string> target_words_of(const isa::TargetSet& targets) {
+std::vector<std::string> target_words_of(const std::vector<TargetRange>& targets) {
   std::vector<std::string> words;
-  for (const isa::Target target : targets.any_of) {
-    const auto family = [&](isa::Target other) { return other == isa::Target{target.sm, 'f'}; };
-    if (target.suffix == 'a' && std::any_of(targets.any_of.begin(), targets.any_of.end(), family))
+  for (const TargetRange& range : targets) {
+    const auto is_its_family = [&](const TargetRange& other) {
+      return other.target == range.target.substr(0, range.target.size() - 1) + "f";
+    };
+    if (range.covers == TargetRange::Covers::alone &&
+        std::any_of(targets.begin(), targets.end(), is_its_family))
       continue;
-    words.push_back(isa::to_string(target) + (target.suffix == 0 ? "+" : ""));
+    words.push_back(range.target + (range.covers == TargetRange::Covers::up ? "+" : ""));
   }
   if (words.empty())
     words.emplace_back("all");
@@ -58,7 +63,7 @@ std::vector<std::string> target_words_of(const isa::TargetSet& targets) {
 
 struct Line {
   std::string name;
-  const isa::Form* form = nullptr;
+  const Availability* availability = nullptr;
   std::string checked;
   std::string also = {}; // under `checked`
 };
@@ -66,7 +71,7 @@ struct Line {
 // Names and targets that are too long take lines of their own.
 void print_line(const Line& line) {
   std::vector<std::string> targets;
-  for (const std::string& word : target_words_of(line.form->targets)) {
+  for (const std::string& word : target_words_of(line.availability->targets)) {
     const bool fits = !targets.empty() && targets.back().size() + 2 + word.size() <= kTargetsWidth;
     if (fits)
       targets.back() += ", " + word;
@@ -78,11 +83,11 @@ void print_line(const Line& line) {
     fmt::print("{}\n", name);
     name.clear();
   }
+  const PtxVersion since = line.availability->since;
   for (size_t i = 0; i < targets.size(); ++i)
     if (i == 0)
       fmt::print("{:<{}} {:<{}} {:<{}} {}\n", name, kNameWidth, targets[i], kTargetsWidth,
-                 fmt::format("{}.{}", line.form->since.major, line.form->since.minor), kPtxWidth,
-                 line.checked);
+                 fmt::format("{}.{}", since.major, since.minor), kPtxWidth, line.checked);
     else
       fmt::print("{:<{}} {}\n", "", kNameWidth, targets[i]);
   if (!line.also.empty())
@@ -94,79 +99,45 @@ void print_head() {
              kPtxWidth, "checked");
 }
 
-// "wmma.load.a": what the parts of a list have in common.
-std::string title_of(const isa::MatrixRow& row) {
-  const std::string opcode(isa::to_string(row.opcode));
-  const bool names_matrix = row.opcode == isa::Opcode::wmma_load || row.opcode == isa::Opcode::wmma_store;
-  const std::string of = names_matrix ? fmt::format(".{}", "abcd"[static_cast<int>(row.matrix)]) : "";
-  return opcode + of + (row.sparse == isa::Qual::none ? "" : fmt::format(".{}", isa::to_string(row.sparse)));
-}
-
-// Rows of one title next to each other, in the order in which the titles come first.
-std::vector<const isa::MatrixRow*> by_title(std::vector<const isa::MatrixRow*> rows) {
+// Those of one title next to each other, in the order in which the titles come first.
+std::vector<MatrixInstruction> by_title(std::vector<MatrixInstruction> all) {
   std::vector<std::string> titles;
-  const auto place = [&](const isa::MatrixRow* row) {
-    return std::find(titles.begin(), titles.end(), title_of(*row)) - titles.begin();
+  const auto place = [&](const MatrixInstruction& one) {
+    return std::find(titles.begin(), titles.end(), one.title) - titles.begin();
   };
-  for (const isa::MatrixRow* row : rows)
-    if (place(row) == static_cast<std::ptrdiff_t>(titles.size()))
-      titles.push_back(title_of(*row));
-  std::stable_sort(rows.begin(), rows.end(), [&](const isa::MatrixRow* one, const isa::MatrixRow* other) {
+  for (const MatrixInstruction& one : all)
+    if (place(one) == static_cast<std::ptrdiff_t>(titles.size()))
+      titles.push_back(one.title);
+  std::stable_sort(all.begin(), all.end(), [&](const MatrixInstruction& one, const MatrixInstruction& other) {
     return place(one) < place(other);
   });
-  return rows;
+  return all;
 }
 
-void print_rows(const std::vector<const isa::MatrixRow*>& rows) {
+void print_instructions(const std::vector<MatrixInstruction>& all) {
   print_head();
-  const isa::MatrixRow* last = nullptr;
+  const MatrixInstruction* last = nullptr;
   size_t checked = 0;
-  for (const isa::MatrixRow* row : rows) {
-    if (last && title_of(*last) != title_of(*row))
+  for (const MatrixInstruction& one : all) {
+    if (last && last->title != one.title)
       fmt::print("\n");
-    last = row;
-    const Checked& by = checked_on_hardware(*row);
-    checked += by.any();
-    print_line({pattern_of(*row), &isa::form_of(*row), to_string(by)});
+    last = &one;
+    checked += one.checked.any();
+    print_line({one.pattern, &one.availability, to_string(one.checked)});
   }
-  fmt::print("\n{} instruction{}, {} of them checked against recorded bits of hardware\n", rows.size(),
-             rows.size() == 1 ? "" : "s", checked);
+  fmt::print("\n{} instruction{}, {} of them checked against recorded bits of hardware\n", all.size(),
+             all.size() == 1 ? "" : "s", checked);
 }
 
-bool is_matrix_form(const isa::Form& form) {
-  return std::any_of(isa::matrix_rows().begin(), isa::matrix_rows().end(),
-                     [&](const isa::MatrixRow& row) { return row.opcode == form.opcode; });
-}
-
-// The forms of all other instructions that the words fit, in the ISA's notation.
-std::vector<const isa::Form*> other_forms(const std::vector<std::string>& words) {
-  std::vector<const isa::Form*> forms;
-  for (const isa::Form& form : isa::forms()) {
-    const auto fits = [&](const std::string& word) {
-      if (const auto target = isa::parse_target(word))
-        return form.targets.any_of.empty() || form.targets.contains(*target);
-      return (isa::syntax_of(form) + " " + isa::where_of(form)).find(word) != std::string::npos;
-    };
-    if (!is_matrix_form(form) && std::all_of(words.begin(), words.end(), fits))
-      forms.push_back(&form);
-  }
-  return forms;
-}
-
-std::string head_of(const isa::Form& form) {
-  const std::string syntax = isa::syntax_of(form);
-  return syntax.substr(0, syntax.find(' '));
-}
-
-void print_forms(const std::vector<const isa::Form*>& forms) {
+void print_forms(const std::vector<InstructionForm>& forms) {
   print_head();
   bool approximate = false;
-  for (const isa::Form* form : forms) {
-    const std::vector<numeric::Mufu> functions = approximate_functions(*form);
+  for (const InstructionForm& form : forms) {
     const std::string also =
-        functions.empty() ? "" : fmt::format(".approx: {}", numeric::checked_inputs(functions.front()));
-    print_line({head_of(*form), form, to_string(checked_on_hardware(*form)), also});
-    approximate |= !functions.empty();
+        form.approximate.empty() ? "" : fmt::format(".approx: {}", form.approximate.front().checked_inputs);
+    print_line(
+        {form.syntax.substr(0, form.syntax.find(' ')), &form.availability, to_string(form.checked), also});
+    approximate |= !form.approximate.empty();
   }
   fmt::print("\n{} forms, in the notation of the PTX ISA's own syntax\n", forms.size());
   if (approximate)
@@ -176,7 +147,7 @@ void print_forms(const std::vector<const isa::Form*>& forms) {
 
 // --- The support matrix for docs ---
 
-void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
+void print_markdown(const std::vector<MatrixInstruction>& all) {
   fmt::print(
       "<!-- Written by `lemma isa --markdown > docs/isa.md`; a test compares it with the catalogue. -->\n"
       "# Matrix instructions\n\n"
@@ -188,15 +159,13 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
       "and up,\n"
       "sm_90a alone, sm_100f its family.\n");
   std::string head;
-  for (const isa::MatrixRow* row : rows) {
-    const std::string pattern = pattern_of(*row);
-    const std::string title = title_of(*row);
-    if (title != head)
-      fmt::print("\n## {}\n\n| instruction | targets | PTX | checked |\n|---|---|---|---|\n", title);
-    head = title;
-    const isa::Form& form = isa::form_of(*row);
-    fmt::print("| `{}` | {} | {}.{} | {} |\n", pattern, fmt::join(target_words_of(form.targets), ", "),
-               form.since.major, form.since.minor, to_string(checked_on_hardware(*row)));
+  for (const MatrixInstruction& one : all) {
+    if (one.title != head)
+      fmt::print("\n## {}\n\n| instruction | targets | PTX | checked |\n|---|---|---|---|\n", one.title);
+    head = one.title;
+    const Availability& where = one.availability;
+    fmt::print("| `{}` | {} | {}.{} | {} |\n", one.pattern, fmt::join(target_words_of(where.targets), ", "),
+               where.since.major, where.since.minor, to_string(one.checked));
   }
   fmt::print("\n## Approximate functions\n\n"
              "On how many inputs the virtual GPU's bits were compared with those of an H200. Packed forms "
@@ -205,67 +174,71 @@ void print_markdown(const std::vector<const isa::MatrixRow*>& rows) {
              "all other "
              "forms.\n\n"
              "| instruction | sm_90 | other machines |\n|---|---|---|\n");
-  for (int f = 0; f < numeric::kMufuForms; ++f) {
-    const auto function = static_cast<numeric::Mufu>(f);
-    fmt::print("| `{}` | {} | assumed to be the same |\n", numeric::to_string(function),
-               numeric::checked_inputs(function));
-  }
+  for (const ApproximateFunction& function : approximate_functions())
+    fmt::print("| `{}` | {} | assumed to be the same |\n", function.name, function.checked_inputs);
 }
 
 // --- The command ---
 
+// One word that is a name, or fits one instruction alone.
+std::optional<int> explain(const IsaOptions& options, const std::vector<MatrixInstruction>& fitting) {
+  auto description = describe_matrix(options.words[0]);
+  if (!description && fitting.size() == 1)
+    description = describe_matrix(fitting[0].spellings.front());
+  if (description) {
+    if (options.json)
+      JsonOutput().print(explained(*description));
+    else
+      fmt::print("{}", explanation(*description));
+    return kSuccess;
+  }
+  if (!fitting.empty())
+    return std::nullopt;
+  std::string text = description.error().text;
+  if (const auto others = instruction_forms(options.words); others && !others->empty())
+    text += fmt::format("\n  other instructions are called so: lemma isa --all {}\n", options.words[0]);
+  return refuse(options.json, text);
+}
+
 int run_isa(const IsaOptions& options) {
   if (options.nvgpu)
     return print_nvgpu_support(options.words, options.json);
-  const std::vector<const isa::MatrixRow*> rows = by_title(rows_like(options.words));
-  const std::vector<const isa::Form*> forms =
-      options.all ? other_forms(options.words) : std::vector<const isa::Form*>();
-  for (const std::string& word : options.words)
-    if (const auto target = isa::parse_target(word); target && !isa::target_since(*target))
-      return refuse(options.json, fmt::format("there is no target {}\n  all: {}", word,
-                                              fmt::join(isa::target_words(), " ")));
-  if (options.markdown && !rows.empty()) {
-    print_markdown(rows);
+  auto found = matrix_instructions(options.words);
+  if (!found)
+    return refuse(options.json, found.error().text);
+  const std::vector<MatrixInstruction> instructions = by_title(*std::move(found));
+  std::vector<InstructionForm> forms;
+  if (options.all)
+    forms = instruction_forms(options.words).value();
+  if (options.markdown && !instructions.empty()) {
+    print_markdown(instructions);
     return kSuccess;
   }
-  // One word that is a name, or fits one row alone.
-  if (options.words.size() == 1 && forms.empty() && !isa::parse_target(options.words[0])) {
-    auto name = find_matrix(options.words[0]);
-    if (!name && rows.size() == 1)
-      name = find_matrix(isa::spellings_of(*rows[0]).front());
-    if (name) {
-      if (options.json)
-        JsonOutput().print(explained(*name));
-      else
-        fmt::print("{}", explanation(*name));
-      return kSuccess;
-    }
-    if (rows.empty()) {
-      std::string text = name.error();
-      if (!other_forms(options.words).empty())
-        text += fmt::format("  other instructions are called so: lemma isa --all {}\n", options.words[0]);
-      return refuse(options.json, text);
-    }
-  }
-  if (rows.empty() && forms.empty())
+  const std::vector<std::string> all_targets = targets();
+  const bool may_be_name = options.words.size() == 1 && std::find(all_targets.begin(), all_targets.end(),
+                                                                  options.words[0]) == all_targets.end();
+  if (may_be_name && forms.empty())
+    if (const std::optional<int> status = explain(options, instructions))
+      return *status;
+  if (instructions.empty() && forms.empty())
     return refuse(options.json,
                   fmt::format("no instruction fits {}\n  all: lemma isa", fmt::join(options.words, " and ")));
   if (options.json) {
     nlohmann::json list = nlohmann::json::array(), others = nlohmann::json::array();
-    for (const isa::MatrixRow* row : rows)
-      list.push_back(summary(*row));
-    for (const isa::Form* form : forms)
-      others.push_back(summary(*form));
+    for (const MatrixInstruction& one : instructions)
+      list.push_back(summary(one));
+    for (const InstructionForm& form : forms)
+      others.push_back(summary(form));
     nlohmann::json object = {{"instructions", std::move(list)}};
     if (options.all)
       object["other_forms"] = std::move(others);
     JsonOutput().print(object);
     return kSuccess;
   }
-  if (!rows.empty())
-    print_rows(rows);
+  if (!instructions.empty())
+    print_instructions(instructions);
   if (!forms.empty()) {
-    if (!rows.empty())
+    if (!instructions.empty())
       fmt::print("\n");
     print_forms(forms);
   }

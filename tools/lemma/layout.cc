@@ -33,10 +33,10 @@ struct LayoutOptions {
   std::vector<const CLI::Option*> of_fragments, of_tiles; // that say nothing of the other
 };
 
-const std::map<std::string, layout::Swizzle> kSwizzles = {{"none", layout::Swizzle::none},
-                                                          {"32B", layout::Swizzle::b32},
-                                                          {"64B", layout::Swizzle::b64},
-                                                          {"128B", layout::Swizzle::b128}};
+const std::map<std::string, TensorSwizzle> kSwizzles = {{"none", TensorSwizzle::none},
+                                                        {"32B", TensorSwizzle::b32},
+                                                        {"64B", TensorSwizzle::b64},
+                                                        {"128B", TensorSwizzle::b128}};
 
 int write_text(const LayoutOptions& options, const std::string& text) {
   if (options.output.empty() || options.output == "-") {
@@ -74,29 +74,28 @@ std::optional<int> refuse_given(const LayoutOptions& options, const std::vector<
 int run_smem(const LayoutOptions& options) {
   if (const auto status = refuse_given(options, options.of_fragments, "a tile in shared memory"))
     return *status;
-  const auto type = isa::parse_type(options.type);
-  if (!type)
-    return refuse(options.json, fmt::format("--type {}: no such type; such as f16, bf16, tf32, f32, e4m3, s8",
-                                            options.type));
-  const SmemTile tile{.type = *type,
+  const SmemTile tile{.type = options.type,
                       .swizzle = kSwizzles.at(options.swizzle),
                       .k_major = options.major == "k",
                       .rows = options.rows,
                       .cols = options.cols};
-  if (const std::string problem = problem_of(tile); !problem.empty())
-    return refuse(options.json, problem);
-  return options.json ? show_json(options, facts_of(tile)) : show(options, picture_of(tile));
+  const auto layout = lay_out(tile);
+  if (!layout) // the field that is wrong is an option here
+    return refuse(options.json,
+                  (layout.error().text.starts_with("a tile") ? "" : "--") + layout.error().text);
+  return options.json ? show_json(options, facts_of(tile, *layout))
+                      : show(options, picture_of(tile, *layout));
 }
 
 int run_layout(const LayoutOptions& options) {
   if (options.name == "smem")
     return run_smem(options);
-  const auto name = find_matrix(options.name);
-  if (!name)
-    return refuse(options.json, name.error());
+  const auto description = describe_matrix(options.name);
+  if (!description)
+    return refuse(options.json, description.error().text);
   if (const auto status = refuse_given(options, options.of_tiles, "registers; it goes with smem"))
     return *status;
-  const std::vector<MatrixOperand> all = operands_of(*name);
+  const std::vector<MatrixOperand>& all = description->operands;
   std::vector<MatrixOperand> operands;
   std::string there;
   for (const MatrixOperand& operand : all) {
@@ -109,22 +108,22 @@ int run_layout(const LayoutOptions& options) {
       operands.push_back(operand);
   }
   if (operands.empty())
-    return refuse(options.json,
-                  fmt::format("{} has no operand {}; it has {}", name->spelling, options.operand, there));
+    return refuse(options.json, fmt::format("{} has no operand {}; it has {}", description->spelling,
+                                            options.operand, there));
   if (operands[0].in_memory)
     return refuse(
         options.json,
         fmt::format(
             "{} of {} is in shared memory, not in registers:\n  lemma layout smem --type {} --rows {} "
             "--cols {} --swizzle 128B",
-            operands[0].name, name->spelling, isa::to_string(operands[0].type), name->exact.shape.n,
-            4 * name->exact.shape.k));
+            operands[0].name, description->spelling, operands[0].type, operands[0].cols,
+            4 * operands[0].rows));
   if (!options.json)
-    return show(options, picture_of(*name, operands));
+    return show(options, picture_of(*description, operands));
   nlohmann::json list = nlohmann::json::array();
   for (const MatrixOperand& operand : operands)
     list.push_back(elements_of(operand));
-  return show_json(options, {{"name", name->spelling}, {"operands", std::move(list)}});
+  return show_json(options, {{"name", description->spelling}, {"operands", std::move(list)}});
 }
 
 } // namespace

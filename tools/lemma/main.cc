@@ -29,8 +29,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "lemma " + std::string(lemma::version()));
   app.require_subcommand(1);
   app.footer(kFooter);
-  const std::vector<Command> commands = {add_run(app), add_verify(app), add_compile(app),
-                                         add_isa(app), add_layout(app), add_mma(app)};
+  const std::vector<Command> commands = {
+#define COMMAND(name) add_##name(app),
+#include "commands.def"
+#undef COMMAND
+  };
   return run_application(app, argc, argv, [&] {
     for (const Command& command : commands)
       if (command.app->parsed())

@@ -17,7 +17,7 @@
 
 #include "lemma/lemma.h"
 #include "lemma/mlir.h"
-#include "support/printable.h"
+#include "lemma/printable.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // Text may hold names from the command line; it is escaped here, but for line ends.
 #include "say.h"
 
-#include "support/printable.h"
+#include "lemma/printable.h"
 
 #include <fmt/format.h>
 

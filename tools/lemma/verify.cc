@@ -10,7 +10,7 @@
 #include "say.h"
 
 #include "lemma/lemma.h"
-#include "support/printable.h"
+#include "lemma/printable.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Doubles 64 numbers on the virtual GPU through the installed library.
+// Asks the installed library about an instruction, and doubles 64 numbers on the virtual GPU through it.
 #include <lemma/lemma.h>
 
 #include <cstdio>
@@ -32,6 +32,8 @@ int main() {
   for (uint32_t i = 0; i < numbers.size(); ++i)
     numbers[i] = i;
 
+  if (const auto mma = lemma::describe_matrix("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"); !mma)
+    return complain(mma.error().text);
   const auto device = lemma::Device::open("cpu");
   if (!device)
     return complain(device.error().text);

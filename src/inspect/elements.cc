@@ -1,8 +1,9 @@
-// matrix_of() first decides what the file's element type means for the wanted type (bits, an integer in
+// bits_of() first decides what the array's element type means for the wanted type (bits, an integer in
 // range, or a number to round), and refuses all else; then it goes element by element. element_text() prints
 // a value so that it reads back as the same bits.
-#include "matrix_file.h"
+#include "inspect/elements.h"
 
+#include "inspect/availability.h"
 #include "numeric/convert.h"
 
 #include <fmt/format.h>
@@ -11,13 +12,14 @@
 #include <cstring>
 #include <optional>
 
-namespace lemma::cli {
+namespace lemma {
+namespace inspect {
 namespace {
 
 using isa::Type;
 using numeric::FloatFormat;
 
-// The format of a .npy file's floating-point elements.
+// The format of an array's floating-point elements.
 std::optional<FloatFormat> file_format(std::string_view dtype) {
   if (dtype == "<f2")
     return FloatFormat::f16;
@@ -83,14 +85,7 @@ uint64_t converted(FloatFormat to, FloatFormat from, uint64_t bits) {
   return numeric::convert_float(to, from, bits, {.satfinite = narrow});
 }
 
-} // namespace
-
-bool is_zero(Type type, uint64_t bits) {
-  const auto format = numeric::float_format_of(isa::to_string(type));
-  return (format ? bits & numeric::traits(*format).magnitude_mask() : bits) == 0;
-}
-
-Result<BitMatrix, std::string> matrix_of(const npy::Array& array, Type type) {
+Result<BitMatrix, std::string> matrix_from(const npy::Array& array, Type type) {
   if (array.shape.size() != 2)
     return fail(fmt::format("it has {} dimensions; a matrix has 2", array.shape.size()));
   BitMatrix out{.rows = array.shape[0], .cols = array.shape[1], .bits = {}};
@@ -125,24 +120,68 @@ Result<BitMatrix, std::string> matrix_of(const npy::Array& array, Type type) {
   return out;
 }
 
-npy::Array array_of(const BitMatrix& matrix, Type type) {
-  const uint64_t bytes = static_cast<uint64_t>(isa::bits_of(type) + 7) / 8;
+} // namespace
+
+bool is_zero(Type type, uint64_t bits) {
+  const auto format = numeric::float_format_of(isa::to_string(type));
+  return (format ? bits & numeric::traits(*format).magnitude_mask() : bits) == 0;
+}
+
+std::vector<std::byte> packed(const BitMatrix& matrix, isa::Type type, bool transposed) {
+  const uint64_t rows = transposed ? matrix.cols : matrix.rows, cols = transposed ? matrix.rows : matrix.cols;
+  const auto at = [&](uint64_t row, uint64_t col) {
+    return transposed ? matrix.at(col, row) : matrix.at(row, col);
+  };
+  if (type == Type::b1) {
+    std::vector<uint32_t> words(rows * cols / 32);
+    for (uint64_t row = 0; row < rows; ++row)
+      for (uint64_t col = 0; col < cols; ++col)
+        words[(row * cols + col) / 32] |= static_cast<uint32_t>(at(row, col)) << (col % 32);
+    std::vector<std::byte> bytes(words.size() * 4);
+    std::memcpy(bytes.data(), words.data(), bytes.size());
+    return bytes;
+  }
+  const uint64_t size = static_cast<uint64_t>(isa::bits_of(type) + 7) / 8;
+  std::vector<std::byte> bytes(rows * cols * size);
+  for (uint64_t row = 0; row < rows; ++row)
+    for (uint64_t col = 0; col < cols; ++col) {
+      const uint64_t bits = at(row, col);
+      std::memcpy(bytes.data() + (row * cols + col) * size, &bits, size);
+    }
+  return bytes;
+}
+
+} // namespace inspect
+
+Result<BitMatrix, Error> bits_of(const npy::Array& array, std::string_view type_word) {
+  const auto type = isa::parse_type(type_word);
+  if (!type)
+    return inspect::wrong(fmt::format("there is no type {}", type_word));
+  auto matrix = inspect::matrix_from(array, *type);
+  if (!matrix)
+    return inspect::wrong(std::move(matrix).error());
+  return *std::move(matrix);
+}
+
+npy::Array array_of(const BitMatrix& matrix, std::string_view type) {
+  const uint64_t bytes = static_cast<uint64_t>(bits_of_type(type) + 7) / 8;
   npy::Array array{.dtype = fmt::format("{}u{}", bytes == 1 ? '|' : '<', bytes),
                    .shape = {matrix.rows, matrix.cols},
                    .data = std::vector<std::byte>(matrix.bits.size() * bytes)};
-  if (type == Type::f16 || type == Type::f32 || type == Type::f64)
+  if (type == "f16" || type == "f32" || type == "f64")
     array.dtype = fmt::format("<f{}", bytes);
-  else if (type == Type::s32)
+  else if (type == "s32")
     array.dtype = "<i4";
   for (size_t i = 0; i < matrix.bits.size(); ++i)
     std::memcpy(array.data.data() + i * bytes, &matrix.bits[i], bytes);
   return array;
 }
 
-std::string element_text(Type type, uint64_t bits) {
-  const auto format = numeric::float_format_of(isa::to_string(type));
+std::string element_text(uint64_t bits, std::string_view type) {
+  using numeric::FloatFormat;
+  const auto format = numeric::float_format_of(type);
   if (!format)
-    return fmt::format("{}", sign_extended(bits, 4));
+    return fmt::format("{}", inspect::sign_extended(bits, 4));
   if (numeric::is_nan(*format, bits))
     return "nan";
   // The shortest text that reads back as the same bits of the type.
@@ -153,4 +192,9 @@ std::string element_text(Type type, uint64_t bits) {
   return fmt::format("{}", std::bit_cast<float>(single));
 }
 
-} // namespace lemma::cli
+int bits_of_type(std::string_view type) {
+  const auto known = isa::parse_type(type);
+  return known ? isa::bits_of(*known) : 0;
+}
+
+} // namespace lemma

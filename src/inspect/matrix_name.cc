@@ -1,7 +1,7 @@
 // A name is looked up among all spellings of all rows (find_matrix); a beginning will do if only one row has
 // it. From the row come pattern, operands and fragments. Words that filter (`lemma isa bf16 sm_90a`) are
 // beginnings, parts, patterns with * or targets (fits).
-#include "matrix_name.h"
+#include "inspect/matrix_name.h"
 
 #include "support/diagnostic.h"
 
@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace lemma::cli {
+namespace lemma::inspect {
 namespace {
 
 using isa::MatrixRow;
@@ -84,22 +84,22 @@ layout::MajorOrder written_order(const MatrixName& name, Matrix matrix) {
 }
 
 // ldmatrix and kin. movmatrix has a source too; d is in the source's coordinates.
-std::vector<MatrixOperand> moved_matrices(const MatrixName& name) {
+std::vector<Operand> moved_matrices(const MatrixName& name) {
   const MatrixRow& row = name.exact;
   const int num = name.has(Qual::x4) ? 4 : name.has(Qual::x2) ? 2 : 1;
   const auto operand = [&](std::string operand_name, Matrix matrix, bool trans) {
-    MatrixOperand made{.name = std::move(operand_name), .matrix = matrix, .type = row.types.d.first()};
+    Operand made{.name = std::move(operand_name), .matrix = matrix, .type = row.types.d.first()};
     made.fragment = isa::memory_fragment(row, num, trans);
     made.registers = {made.fragment.registers(), Type::b32};
     return made;
   };
-  std::vector<MatrixOperand> operands = {operand("d", Matrix::d, name.has(Qual::trans))};
+  std::vector<Operand> operands = {operand("d", Matrix::d, name.has(Qual::trans))};
   if (row.opcode == Opcode::movmatrix)
     operands.push_back(operand("a", Matrix::a, false));
   return operands;
 }
 
-MatrixOperand scales(const MatrixRow& row, Matrix matrix) {
+Operand scales(const MatrixRow& row, Matrix matrix) {
   return {.name = matrix == Matrix::a ? "scale-a" : "scale-b",
           .matrix = matrix,
           .type = row.scale,
@@ -176,17 +176,17 @@ Result<MatrixName, std::string> find_matrix(std::string_view name) {
     return named(*begin_so[0].first, begin_so[0].second);
   if (begin_so.empty())
     return fail(
-        fmt::format("no matrix instruction is called {}\n{}  all: lemma isa\n", name, suggestions(name)));
+        fmt::format("no matrix instruction is called {}\n{}  all: lemma isa", name, suggestions(name)));
   constexpr size_t kShown = 8;
-  std::string text = fmt::format("{} begins the names of {} instructions; which?\n", name, begin_so.size());
+  std::string text = fmt::format("{} begins the names of {} instructions; which?", name, begin_so.size());
   for (size_t i = 0; i < std::min(kShown, begin_so.size()); ++i)
-    text += fmt::format("  {}\n", begin_so[i].second);
+    text += fmt::format("\n  {}", begin_so[i].second);
   if (begin_so.size() > kShown)
-    text += fmt::format("  ... all: lemma isa {}\n", name);
+    text += fmt::format("\n  ... all: lemma isa {}", name);
   return fail(text);
 }
 
-std::vector<MatrixOperand> operands_of(const MatrixName& name) {
+std::vector<Operand> operands_of(const MatrixName& name) {
   const MatrixRow& row = name.exact;
   if (row.fragments == isa::FragmentRule::m8n8)
     return moved_matrices(name);
@@ -198,9 +198,9 @@ std::vector<MatrixOperand> operands_of(const MatrixName& name) {
     matrices = {Matrix::d, Matrix::a, Matrix::b};
   else
     matrices = {Matrix::d, Matrix::a, Matrix::b, Matrix::c};
-  std::vector<MatrixOperand> operands;
+  std::vector<Operand> operands;
   for (const Matrix matrix : matrices) {
-    MatrixOperand operand;
+    Operand operand;
     operand.name = "abcd"[static_cast<int>(matrix)];
     operand.matrix = matrix;
     operand.type = isa::type_of(row, matrix, name.types);
@@ -213,7 +213,7 @@ std::vector<MatrixOperand> operands_of(const MatrixName& name) {
     operands.push_back(std::move(operand));
   }
   if (row.sparse != Qual::none) {
-    MatrixOperand metadata{.name = "metadata", .matrix = Matrix::a, .type = Type::u4};
+    Operand metadata{.name = "metadata", .matrix = Matrix::a, .type = Type::u4};
     metadata.fragment = isa::metadata_of(row);
     metadata.registers = {1, Type::b32};
     operands.push_back(std::move(metadata));
@@ -224,4 +224,4 @@ std::vector<MatrixOperand> operands_of(const MatrixName& name) {
   return operands;
 }
 
-} // namespace lemma::cli
+} // namespace lemma::inspect

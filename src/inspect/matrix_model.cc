@@ -1,6 +1,6 @@
 // A row's targets and a machine's arithmetic are two lists; model_of() asks for a machine that has both.
 // describe() puts a DotModel into words: each scheme of numeric/dot.h is a line here.
-#include "matrix_model.h"
+#include "inspect/matrix_model.h"
 
 #include "isa/machine.h"
 #include "vgpu/matrix_model.h"
@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace lemma::cli {
+namespace lemma::inspect {
 namespace {
 
 using numeric::DotModel;
@@ -55,6 +55,10 @@ std::optional<DotModel> model_of(const MatrixName& name, numeric::Arch arch) {
   return model ? std::optional(model->dot) : std::nullopt;
 }
 
+int products_of(const isa::MatrixRow& row) {
+  return row.sparse == isa::Qual::none ? row.shape.k : row.shape.k / 2;
+}
+
 std::string describe(const DotModel& model, int k) {
   const bool in_steps = model.max_fused_k != 0 && model.max_fused_k < k;
   const std::string steps = in_steps ? fmt::format("K in steps of {}", model.max_fused_k) : "all K at once";
@@ -84,4 +88,4 @@ std::string describe(const DotModel& model, int k) {
   return "";
 }
 
-} // namespace lemma::cli
+} // namespace lemma::inspect

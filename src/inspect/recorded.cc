@@ -1,13 +1,11 @@
 // The tables are recorded_cases.inc, which the build makes: indices into the catalogue in ascending order,
 // found by binary search. Included twice, once for rows and once for forms.
-#include "recorded.h"
-
-#include <fmt/format.h>
+#include "inspect/recorded.h"
 
 #include <algorithm>
 #include <string_view>
 
-namespace lemma::cli {
+namespace lemma::inspect {
 namespace {
 
 struct Entry {
@@ -34,10 +32,10 @@ constexpr Entry kForms[] = {
 #undef FORM
     {PTRDIFF_MAX, "", 0, 0, ""}};
 
-Checked find(std::span<const Entry> entries, ptrdiff_t index) {
+HardwareCheck find(std::span<const Entry> entries, ptrdiff_t index) {
   const auto entry = std::lower_bound(entries.begin(), entries.end(), index,
                                       [](const Entry& e, ptrdiff_t i) { return e.index < i; });
-  Checked checked;
+  HardwareCheck checked;
   if (entry == entries.end() || entry->index != index)
     return checked;
   checked = {.gpu = entry->gpu, .cases = entry->cases, .outputs = entry->outputs, .records = {}};
@@ -51,21 +49,12 @@ Checked find(std::span<const Entry> entries, ptrdiff_t index) {
 
 } // namespace
 
-Checked checked_on_hardware(const isa::MatrixRow& row) {
+HardwareCheck checked_on_hardware(const isa::MatrixRow& row) {
   return find(kRows, &row - isa::matrix_rows().data());
 }
 
-Checked checked_on_hardware(const isa::Form& form) {
+HardwareCheck checked_on_hardware(const isa::Form& form) {
   return find(kForms, &form - isa::forms().data());
 }
 
-std::string to_string(const Checked& checked) {
-  if (!checked.any())
-    return "not checked on hardware";
-  std::string_view gpu = checked.gpu;
-  if (gpu.starts_with("NVIDIA "))
-    gpu.remove_prefix(7);
-  return fmt::format("{}, {} case{}", gpu, checked.cases, checked.cases == 1 ? "" : "s");
-}
-
-} // namespace lemma::cli
+} // namespace lemma::inspect

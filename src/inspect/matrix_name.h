@@ -1,7 +1,7 @@
-// Matrix instructions by name, as the user writes one: finds the row of the catalogue, and says which
+// Matrix instructions by name, as somebody writes one: finds the row of the catalogue, and says which
 // operands an instruction of that spelling has and who holds them.
 //
-// Tests: tests/cli/.
+// Tests: tests/unit/inspect/, tests/cli/.
 #pragma once
 
 #include "isa/catalogue.h"
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lemma::cli {
+namespace lemma::inspect {
 
 // One spelling of a row.
 struct MatrixName {
@@ -26,8 +26,8 @@ struct MatrixName {
 };
 
 // A matrix of an instruction.
-struct MatrixOperand {
-  std::string name{};                        // "a", "metadata", as --operand has it
+struct Operand {
+  std::string name{};                        // "a", "metadata"
   layout::Matrix matrix = layout::Matrix::d; // metadata, scales: whose they are
   isa::Type type = isa::Type::none;          // of its elements; metadata: u4 for the four bits of a chunk
   bool in_memory = false;                    // B of wgmma: only ever in shared memory, found by a descriptor
@@ -44,7 +44,7 @@ struct MatrixOperand {
 Result<MatrixName, std::string> find_matrix(std::string_view name);
 
 // D, A, B, C, in the instruction's order, and what goes with them; the one that moves of loads and stores.
-std::vector<MatrixOperand> operands_of(const MatrixName& name);
+std::vector<Operand> operands_of(const MatrixName& name);
 
 // All spellings in one: "mma.sync.aligned.m16n8k32.row.col{.satfinite}.s32.{s8,u8}.{s8,u8}.s32".
 std::string pattern_of(const isa::MatrixRow& row);
@@ -57,4 +57,4 @@ std::vector<const isa::MatrixRow*> rows_like(const std::vector<std::string>& wor
 // "did you mean ..." for a name that is none; empty where nothing is near.
 std::string suggestions(std::string_view name);
 
-} // namespace lemma::cli
+} // namespace lemma::inspect
