@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,8 +85,7 @@ struct MlirArgument {
   std::vector<uint64_t> shape = {}; // of the memory, for a memref whose type leaves extents open
 };
 
-// Why a program could not go on: a kernel faulted or was stopped, a call of the runtime was wrong, or host
-// code got a signal.
+// Why a program could not go on: a kernel faulted or was stopped, or a call of the runtime was wrong.
 struct MlirStop {
   std::string text;    // for a terminal; ends with a newline
   int exit_status = 1; // 3: something is not supported; 130: LaunchConfig::stop
@@ -102,17 +102,24 @@ struct MlirRunOptions {
       {}; // seed, deterministic, async, max_instructions, workers and stop count; the program has the rest
   // Called after every launch that ended well.
   std::function<void(const std::string& kernel, const Report&)> launched = {};
-  // Called, in place of printing the text to standard error, before the process ends because the program
-  // cannot go on.
-  std::function<void(const MlirStop&)> stopped = {};
+  // Host code got a signal. Called with a message, in place of printing it to standard error, before the
+  // process ends with status 1.
+  std::function<void(const std::string& text)> crashed = {};
 };
 
-// Compiles, then calls the entry. The value is what it returns, 0 if nothing. Device printf and the print
-// functions of the program write to standard output.
+struct MlirRun {
+  int32_t returned = 0;                 // by the entry; 0 if it returns nothing
+  std::optional<MlirStop> stopped = {}; // the program did not come to its end
+};
+
+// Compiles, then calls the entry. Device printf and the print functions of the program write to standard
+// output. Programs may run one after the other, and several at the same time, each on its own thread.
 //
 // Host code runs natively, in this process, with its rights: do not run what you would not run as a program.
-// A kernel that faults ends the process with status 1, and so does host code that gets a signal (a wrong
-// address, a trap, abort, a stack that is used up): see `stopped`. Errors: as compile_mlir.
-Result<int, Error> run_mlir(const std::string& text, const MlirRunOptions& options = {});
+// A kernel that faults ends the program (`stopped`): what it has allocated on the device is freed, what on
+// the host is not. Host code that gets a signal (a wrong address, a trap, abort, a stack that is used up)
+// ends the process with status 1: see `crashed`. Host code may start no threads that call the runtime.
+// Errors: as compile_mlir.
+Result<MlirRun, Error> run_mlir(const std::string& text, const MlirRunOptions& options = {});
 
 } // namespace lemma

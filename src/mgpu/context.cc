@@ -1,4 +1,7 @@
-// Options, hooks, and the end of a program. See context.h and runtime.h.
+// Contexts, the calls that they serve, and the end of a program. See context.h and runtime.h.
+//
+// A program that cannot go on is left by longjmp: its frames are machine code that a compiler of MLIR made,
+// which has nothing to clean up and no tables to unwind by. The runtime's own frames have returned by then.
 #include "mgpu/context.h"
 
 #include "mgpu/runtime.h"
@@ -6,45 +9,27 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 namespace lemma::mgpu {
+
+struct Context::Impl {
+  const Options options;
+  const Hooks hooks;
+  std::mutex mutex;             // of what follows
+  std::unique_ptr<State> state; // from the first call on
+  std::optional<Stop> stop;
+};
+
 namespace {
 
 constexpr int kFailed = 1, kUnsupported = 3, kInterrupted = 130; // as `lemma run`
 
-OrFailure<Options> options_of_environment() {
-  Options options;
-  const auto variable = [](const char* name) -> std::string_view {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-  };
-  const auto illegal = [](const char* name, std::string_view value, const char* legal) {
-    return wrong(fmt::format("the environment says {}={}; {}", name, value, legal));
-  };
-  if (const auto device = variable("LEMMA_DEVICE"); !device.empty()) {
-    if (device != "cpu" && device != "cuda")
-      return illegal("LEMMA_DEVICE", device, "there are cpu (the virtual GPU) and cuda");
-    options.device = device;
-  }
-  options.arch = variable("LEMMA_ARCH");
-  if (const auto async = variable("LEMMA_ASYNC"); !async.empty()) {
-    if (async != "eager" && async != "late")
-      return illegal("LEMMA_ASYNC", async, "there are eager and late");
-    options.launch.async = async == "late" ? AsyncMode::late : AsyncMode::eager;
-  }
-  const std::pair<const char*, uint64_t*> numbers[] = {{"LEMMA_SEED", &options.launch.seed},
-                                                       {"LEMMA_MAX_MEMORY", &options.max_memory_bytes}};
-  for (const auto& [name, number] : numbers) {
-    const std::string_view text = variable(name);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-    if (!text.empty() && (error != std::errc() || end != text.data() + text.size()))
-      return illegal(name, text, "it is a number from 0 up");
-  }
-  return options;
-}
+thread_local Context* bound = nullptr;
+thread_local std::jmp_buf* way_out = nullptr; // of the run() that this thread is in
 
 // As `lemma run` prints it.
 std::string render(const std::string& entry_point, const Failure& failure) {
@@ -72,73 +57,101 @@ int exit_status_of(const Failure& failure) {
 
 } // namespace
 
-Runtime& Runtime::instance() {
-  static auto* const runtime = new Runtime;
-  return *runtime;
+Context* (*unbound_context)(const char* entry_point) = nullptr;
+
+Stop stop_of(const char* entry_point, Failure failure) {
+  Stop stop{.entry_point = entry_point,
+            .kernel = failure.kernel,
+            .report = {},
+            .error = {},
+            .text = render(entry_point, failure),
+            .exit_status = exit_status_of(failure)};
+  stop.report = std::move(failure.report);
+  stop.error = std::move(failure.error);
+  return stop;
 }
 
-void Runtime::configure(Options options, Hooks hooks) {
-  const std::scoped_lock lock(mutex_);
-  state_.reset();
-  options_ = std::move(options);
-  hooks_ = std::move(hooks);
+// --- Context
+
+Context::Context(Options options, Hooks hooks)
+    : impl_(new Impl{
+          .options = std::move(options), .hooks = std::move(hooks), .mutex = {}, .state = {}, .stop = {}}) {}
+
+Context::~Context() = default;
+
+Context::Bound::Bound(Context& context)
+    : outer_(std::exchange(bound, &context)), outer_way_out_(std::exchange(way_out, nullptr)) {}
+
+Context::Bound::~Bound() {
+  bound = outer_;
+  way_out = static_cast<std::jmp_buf*>(outer_way_out_);
 }
 
-void Runtime::finish() {
-  const std::scoped_lock lock(mutex_);
-  state_.reset();
+std::optional<Stop> Context::run(void (*program)(void*), void* argument) {
+  const Bound bound_here(*this);
+  std::jmp_buf here;
+  way_out = &here;
+  if (setjmp(here) == 0) // NOLINT(cert-err52-cpp): see above
+    program(argument);
+  return take_stop();
 }
 
-OrFailure<State*> Runtime::state() {
-  if (state_)
-    return state_.get();
-  if (!options_) {
-    OrFailure<Options> options = options_of_environment();
-    if (!options)
-      return Unexpected<Failure>{std::move(options).error()};
-    options_ = *std::move(options);
+std::optional<Stop> Context::take_stop() {
+  const std::scoped_lock lock(impl_->mutex);
+  return std::exchange(impl_->stop, std::nullopt);
+}
+
+// --- Call
+
+Call::Call(const char* entry_point) : entry_point_(entry_point) {
+  Context* context = bound ? bound : unbound_context ? unbound_context(entry_point) : nullptr;
+  if (!context) {
+    fmt::print(stderr, "lemma: {} was called by a thread that runs no MLIR program\n", entry_point);
+    std::abort();
   }
-  state_ = std::make_unique<State>(*options_);
-  return state_.get();
+  context_ = context->impl_.get();
 }
 
-void Runtime::say(const std::string& text) const {
+bool Call::attempt(const std::function<OrFailure<void>(State&)>& f) {
+  std::unique_lock lock(context_->mutex);
+  if (context_->stop)
+    return false;
+  if (!context_->state)
+    context_->state = std::make_unique<State>(context_->options);
+  OrFailure<void> result = f(*context_->state);
+  const std::string said = std::exchange(context_->state->said, {});
+  if (result) {
+    lock.unlock(); // hooks may call entry points
+    say(said);
+    return true;
+  }
+  const Stop stop = stop_of(entry_point_, std::move(result).error());
+  context_->stop = stop;
+  lock.unlock();
+  say(said);
+  std::fflush(stdout); // the program's output before what is said about its end
+  if (context_->hooks.stopped)
+    context_->hooks.stopped(stop);
+  return false;
+}
+
+void Call::say(const std::string& text) const {
   if (text.empty())
     return;
-  if (hooks_.said)
-    hooks_.said(text);
+  if (context_->hooks.said)
+    context_->hooks.said(text);
   else
     fmt::print(stderr, "{}", text);
 }
 
-void Runtime::stop(const char* entry_point, Failure failure) {
-  stop_mutex_.lock();
-  if (exit_status_) // again, on the way out
-    std::_Exit(*exit_status_);
-  Stop stop{.entry_point = entry_point,
-            .kernel = failure.kernel,
-            .report = std::move(failure.report),
-            .error = std::move(failure.error),
-            .text = {},
-            .exit_status = 0};
-  const Failure whole{.error = stop.error, .report = stop.report, .kernel = stop.kernel};
-  stop.text = render(stop.entry_point, whole);
-  stop.exit_status = exit_status_of(whole);
-  exit_status_ = stop.exit_status;
-  std::fflush(stdout); // the program's output before what is said about its end
-  if (hooks_.stopped)
-    hooks_.stopped(stop);
-  else
-    fmt::print(stderr, "{}", stop.text);
-  std::exit(stop.exit_status);
+void Call::launched(const Launched& launch) const {
+  if (context_->hooks.launched)
+    context_->hooks.launched(launch.kernel, launch.report);
 }
 
-void configure(Options options, Hooks hooks) {
-  Runtime::instance().configure(std::move(options), std::move(hooks));
-}
-
-void finish() {
-  Runtime::instance().finish();
+void Call::leave() {
+  if (way_out)
+    std::longjmp(*way_out, 1); // NOLINT(cert-err52-cpp): see above
 }
 
 } // namespace lemma::mgpu

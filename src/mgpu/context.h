@@ -1,21 +1,26 @@
-// What the runtime of MLIR host programs is told before a program runs, and what it tells: which device, how
-// launches are made, what becomes of faults and warnings.
+// What one MLIR host program has while it runs: which device, how its launches are made, its memory, modules
+// and handles; and what it tells: warnings, reports, why it could not go on.
 //
-//   mgpu::configure({.device = "cpu", .launch = {.async = AsyncMode::late}}, {.stopped = [](const mgpu::Stop&
-//   stop) {...}});
-//   ... run the host program, which calls the functions of entry_points.h ...
-//   mgpu::finish();
+//   mgpu::Context context({.device = "cpu", .launch = {.async = AsyncMode::late}});
+//   const std::optional<mgpu::Stop> stop = context.run([](void* argument) { ... }, argument);
 //
-// There is one runtime a process, as those functions have no handle to another. A process that does not call
-// configure() gets what the environment says: LEMMA_DEVICE (cpu or cuda), LEMMA_ARCH (sm_90a), LEMMA_ASYNC
-// (eager or late), LEMMA_SEED and LEMMA_MAX_MEMORY (numbers); each may be absent.
+// The functions of entry_points.h have no handle to a context: they serve the one that the calling thread is
+// bound to, by run() or by a Bound. So several programs run at the same time, each on its own threads, and
+// one after the other on one thread.
 //
-// Tests: tests/unit/mgpu/context_test.cc.
+// A thread that is bound to none belongs to no program that this library runs. In liblemma_cuda_runtime.so
+// (standalone.cc), which takes the place of MLIR's own library, there is one context for all such threads,
+// and the environment says what it is: LEMMA_DEVICE (cpu or cuda), LEMMA_ARCH (sm_90a), LEMMA_ASYNC (eager or
+// late), LEMMA_SEED and LEMMA_MAX_MEMORY (numbers); each may be absent. A program that cannot go on ends the
+// process there. Elsewhere such a call aborts.
+//
+// Tests: tests/unit/mgpu/context_test.cc, tests/mgpu/.
 #pragma once
 
 #include "lemma/device.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,23 +47,50 @@ struct Stop {
   int exit_status = 1;          // 1; 3 if something is not supported or not there; 130: LaunchConfig::stop
 };
 
-// All are called from the thread that the program runs in, and may be left out.
+// All are called from the thread whose call it is, with no lock held, and may be left out.
 struct Hooks {
-  // Instead of printing the text to standard error. When it returns, the process exits with the status; it
-  // may do that itself, but must not unwind: the program's own frames lie between.
-  std::function<void(const Stop&)> stopped = {};
   // Warnings, about modules and launches: whole lines. By default they go to standard error.
   std::function<void(std::string_view)> said = {};
   // After every launch that ended well.
   std::function<void(const Kernel&, const Report&)> launched = {};
+  // The program cannot go on. May end the process; else what Context says becomes of the call.
+  std::function<void(const Stop&)> stopped = {};
 };
 
-// Starts anew: memory and handles of an earlier program are gone. Not while a program runs.
-void configure(Options options, Hooks hooks = {});
+class Context {
+public:
+  explicit Context(Options options, Hooks hooks = {});
+  // Frees what the program left: memory, modules, the device. Not while an entry point serves it.
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 
-// Frees what the program left: memory, modules, the device. A later call of an entry point starts anew, with
-// the same options; but the program's destructors may still unload its modules, which does nothing then. Not
-// while a program runs.
-void finish();
+  // The calling thread's entry points serve the context for as long as this lives.
+  class Bound {
+  public:
+    explicit Bound(Context& context);
+    Bound(const Bound&) = delete;
+    ~Bound();
+
+  private:
+    Context* outer_;
+    void* outer_way_out_;
+  };
+
+  // Calls program(argument) on this thread. An entry point that fails there does not return: run() does, with
+  // the reason, and the frames between are left as they are (longjmp), so that they must be C's, or a
+  // compiler's of MLIR: without destructors. None: the program returned. Memory and handles stay, and another
+  // function of the program may run.
+  std::optional<Stop> run(void (*program)(void*), void* argument);
+
+  // Outside run() an entry point that fails returns nothing (null, zero), and so do all later ones, until the
+  // reason is taken: constructors of a program load its modules so.
+  std::optional<Stop> take_stop();
+
+private:
+  friend class Call;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 } // namespace lemma::mgpu

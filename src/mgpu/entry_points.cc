@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <type_traits>
+#include <utility>
 
 namespace lemma::mgpu {
 namespace {
@@ -75,14 +78,36 @@ OrFailure<void*> encode_memref(State& state, int64_t rank, const void* descripto
   return state.memory.allocate_copy(**state.device(), *bytes, "tensor map");
 }
 
+struct Nothing {};
+inline Nothing value_of(const OrFailure<void>&) {
+  return {};
+}
+template <class T>
+T value_of(OrFailure<T> result) {
+  return *std::move(result);
+}
+
+// What f(state) returns; nothing (null, zero) after a failure, if Call::leave() comes back.
 template <class F>
-auto call(const char* entry_point, F f) {
-  return Runtime::instance().call(entry_point, f);
+auto call(const char* entry_point, const F& f) {
+  using Value = std::remove_cvref_t<decltype(value_of(f(std::declval<State&>())))>;
+  static_assert(std::is_trivially_destructible_v<F> && std::is_trivially_destructible_v<Value>);
+  Value value{};
+  const bool done = Call(entry_point).attempt([&](State& state) -> OrFailure<void> {
+    auto result = f(state);
+    if (!result)
+      return Unexpected<Failure>{std::move(result).error()};
+    value = value_of(std::move(result));
+    return {};
+  });
+  if (!done)
+    Call::leave();
+  return value;
 }
 
 // f(state, device), for what needs a device.
 template <class F>
-auto call_on_device(const char* entry_point, F f) {
+auto call_on_device(const char* entry_point, const F& f) {
   return call(entry_point, [&](State& state) -> decltype(f(state, std::declval<Device&>())) {
     const OrFailure<Device*> device = state.device();
     if (!device)
@@ -91,12 +116,26 @@ auto call_on_device(const char* entry_point, F f) {
   });
 }
 
+bool try_launch(const char* entry_point, void* function, const LaunchSizes& sizes, void* stream,
+                void** params, void** extra, std::optional<size_t> param_count) {
+  Call call(entry_point);
+  std::optional<Launched> launched;
+  const bool done = call.attempt([&](State& state) -> OrFailure<void> {
+    OrFailure<Launched> result = state.launch(function, sizes, stream, params, extra, param_count);
+    if (!result)
+      return Unexpected<Failure>{std::move(result).error()};
+    launched = *std::move(result);
+    return {};
+  });
+  if (done)
+    call.launched(*launched);
+  return done;
+}
+
 void launch(const char* entry_point, void* function, const LaunchSizes& sizes, void* stream, void** params,
             void** extra, std::optional<size_t> param_count) {
-  const Launched launched = call(entry_point, [&](State& state) {
-    return state.launch(function, sizes, stream, params, extra, param_count);
-  });
-  Runtime::instance().launched(launched);
+  if (!try_launch(entry_point, function, sizes, stream, params, extra, param_count))
+    Call::leave();
 }
 
 // Work has ended when its call returns: what is left of a stream or event is that it must be one.
@@ -109,7 +148,7 @@ void check_both(const char* entry_point, const void* stream, const void* event) 
 
 // f() once the stream is known to be one.
 template <class F>
-auto call_in(const char* entry_point, const void* stream, F f) {
+auto call_in(const char* entry_point, const void* stream, const F& f) {
   return call_on_device(entry_point, [&](State& state, Device& device) -> decltype(f(state, device)) {
     if (OrFailure<void> checked = state.check_stream(stream); !checked)
       return Unexpected<Failure>{std::move(checked).error()};
@@ -151,8 +190,6 @@ void* mgpuModuleLoadJIT(const void* text, int32_t) noexcept {
 }
 
 void mgpuModuleUnload(void* module) noexcept {
-  if (!Runtime::instance().started())
-    return; // a program's destructors may run after finish(), which has unloaded everything
   call("mgpuModuleUnload", [&](State& state) { return state.unload_module(module); });
 }
 

@@ -22,7 +22,7 @@ Result<CompiledMlir, Error> compile_mlir(const std::string&, const MlirOptions&)
 bool has_host_code(const std::string&) {
   return false;
 }
-Result<int, Error> run_mlir(const std::string&, const MlirRunOptions&) {
+Result<MlirRun, Error> run_mlir(const std::string&, const MlirRunOptions&) {
   return absent();
 }
 

@@ -256,12 +256,13 @@ LogicalResult check_sizes(ModuleOp program) {
 }
 
 Result<void, Error> run_guarded(const std::string& program, const std::function<void()>& f) {
-  static std::mutex one_at_a_time; // handlers of signals are the process's
+  static std::mutex one_at_a_time; // LLVM's targets and options are the process's
   const std::scoped_lock lock(one_at_a_time);
+  // For good: handlers of signals are the process's, and another thread's HostGuard may stand on these. A
+  // signal that no thread of ours recovers from does what it did before.
   llvm::CrashRecoveryContext::Enable();
   llvm::CrashRecoveryContext context;
   const bool done = context.RunSafelyOnNewStack([&] { f(); }, kStackBytes);
-  llvm::CrashRecoveryContext::Disable();
   if (done)
     return {};
   constexpr int kSignalBase = 128;

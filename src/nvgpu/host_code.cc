@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <pthread.h>
 #include <string_view>
 #include <sys/mman.h>
@@ -59,15 +61,20 @@ struct Guarded {
   std::vector<HostFunction> functions; // sorted; names printable
   std::vector<CodeMemory::Range> code;
   std::function<void(const std::string&)> stopped;
-  pthread_t thread = {};
-  uintptr_t stack_low = 0, stack_high = 0; // of that thread, down to where it was when the guard began
+  uintptr_t stack_low = 0, stack_high = 0; // of the thread, down to where it was when the guard began
   void* handler_stack = nullptr;
   stack_t old_stack = {};
-  std::array<struct sigaction, kSignals.size()> old_actions = {};
   Line message;
   bool said = false;
 };
-Guarded* guarded = nullptr;
+// Of this thread; made before any signal, so that a handler need not make it.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Guarded* guarded = nullptr;
+std::atomic<Guarded*> ending = nullptr; // the one whose process ends
+
+// Handlers are the process's: the first guard sets them, the last takes them away.
+std::mutex handlers_mutex; // of what follows, not for handlers
+int guards = 0;
+std::array<struct sigaction, kSignals.size()> old_actions = {};
 
 void write_message(const Line& line) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.text(), line.size());
@@ -150,14 +157,18 @@ void describe(Line& line, int signal, uintptr_t address, uintptr_t sp) {
   }
 }
 
-// A signal while the process ends, or it takes too long.
+// A signal while the process ends, or it takes too long. On any thread.
 void on_last_signal(int) {
-  if (!guarded->said)
-    write_message(guarded->message);
+  const Guarded* ended = ending;
+  if (!ended->said)
+    write_message(ended->message);
   _exit(1);
 }
 
 [[noreturn]] void end_process() {
+  if (Guarded* nobody = nullptr; !ending.compare_exchange_strong(nobody, guarded))
+    for (;;)
+      pause(); // another thread does
   struct sigaction last = {};
   last.sa_handler = on_last_signal;
   last.sa_flags = SA_ONSTACK | SA_NODEFER;
@@ -179,18 +190,28 @@ void on_last_signal(int) {
   _exit(1);
 }
 
-void on_signal(int signal, siginfo_t* info, void* context) {
-  const Registers registers = registers_of(context);
-  const bool ours = guarded && pthread_equal(pthread_self(), guarded->thread);
-  const HostFunction* function = ours ? function_at(registers.pc) : nullptr;
-  const HostFunction* caller = ours && !function ? caller_above(registers.sp) : nullptr;
-  if (!function && !caller) {
-    // Not the program's: as if nobody had been here. The instruction runs again and traps again.
-    for (size_t i = 0; guarded && i < kSignals.size(); ++i)
-      if (kSignals[i] == signal)
-        sigaction(signal, &guarded->old_actions[i], nullptr);
+// Not a program's: what was there before gets it. Where that is no handler, the instruction runs again and
+// traps again.
+void as_before(int signal, siginfo_t* info, void* context) {
+  const auto at = static_cast<size_t>(std::find(kSignals.begin(), kSignals.end(), signal) - kSignals.begin());
+  const struct sigaction& old = old_actions[at];
+  if ((old.sa_flags & SA_SIGINFO) != 0) {
+    old.sa_sigaction(signal, info, context);
+  } else if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) {
+    old.sa_handler(signal);
+  } else {
+    sigaction(signal, &old, nullptr);
     if (info->si_code <= 0)
       raise(signal); // somebody sent it
+  }
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  const Registers registers = registers_of(context);
+  const HostFunction* function = guarded ? function_at(registers.pc) : nullptr;
+  const HostFunction* caller = guarded && !function ? caller_above(registers.sp) : nullptr;
+  if (!function && !caller) {
+    as_before(signal, info, context);
     return;
   }
   Line& line = guarded->message;
@@ -236,9 +257,8 @@ HostGuard::HostGuard(const std::string& program, std::vector<HostFunction> funct
             [](const HostFunction& a, const HostFunction& b) { return a.begin < b.begin; });
   state->code = std::move(code);
   state->stopped = std::move(stopped);
-  state->thread = pthread_self();
   pthread_attr_t attributes;
-  if (pthread_getattr_np(state->thread, &attributes) == 0) {
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
     void* low = nullptr;
     size_t bytes = 0;
     pthread_attr_getstack(&attributes, &low, &bytes);
@@ -253,16 +273,23 @@ HostGuard::HostGuard(const std::string& program, std::vector<HostFunction> funct
     sigaltstack(&stack, &state->old_stack);
   }
   guarded = state;
+  const std::scoped_lock lock(handlers_mutex);
+  if (guards++ != 0)
+    return;
   struct sigaction action = {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (size_t i = 0; i < kSignals.size(); ++i)
-    sigaction(kSignals[i], &action, &state->old_actions[i]);
+    sigaction(kSignals[i], &action, &old_actions[i]);
 }
 
 HostGuard::~HostGuard() {
-  for (size_t i = 0; i < kSignals.size(); ++i)
-    sigaction(kSignals[i], &guarded->old_actions[i], nullptr);
+  {
+    const std::scoped_lock lock(handlers_mutex);
+    if (--guards == 0)
+      for (size_t i = 0; i < kSignals.size(); ++i)
+        sigaction(kSignals[i], &old_actions[i], nullptr);
+  }
   if (guarded->handler_stack != MAP_FAILED) {
     sigaltstack(&guarded->old_stack, nullptr);
     munmap(guarded->handler_stack, kHandlerStackBytes);

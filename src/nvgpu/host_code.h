@@ -39,8 +39,8 @@ private:
 
 // While it lives, a signal of this thread that its host code has caused - a wrong address, a trap, abort, a
 // stack that is used up - ends the process with status 1, after a message that names the function. One in a
-// function that host code called counts as its own; any other signal does what it always did. One guard at a
-// time.
+// function that host code called counts as its own; any other signal does what it always did. One guard a
+// thread; several threads may have theirs at the same time.
 class HostGuard {
 public:
   // `stopped` prints the message, in place of standard error, and does what else is to be done: what the

@@ -221,50 +221,62 @@ Result<std::unique_ptr<Compiled>, Error> compile(const std::string& text, const 
   return compiled;
 }
 
-Result<int, Error> call(Compiled& compiled, const MlirRunOptions& options) {
-  std::function<void(const std::string&)> stopped;
-  if (options.stopped)
-    stopped = [&](const std::string& text) { options.stopped({.text = text, .exit_status = 1}); };
-  const HostGuard guard(options.name, compiled.functions, compiled.memory.code(), std::move(stopped));
-  compiled.engine->initialize();
-  int32_t status = 0;
+// The entry with its arguments, as mgpu::Context::run() calls it: frames without destructors.
+struct EntryCall {
+  void (*function)(void**);
+  void** arguments;
+};
+void call_entry(void* argument) {
+  const auto* call = static_cast<const EntryCall*>(argument);
+  call->function(call->arguments);
+}
+
+// The entry, once the program's constructors have loaded its modules.
+Result<MlirRun, Error> call(Compiled& compiled, const MlirRunOptions& options, mgpu::Context& context) {
+  MlirRun ran;
   SmallVector<void*> packed;
   for (uint64_t& word : compiled.words)
     packed.push_back(&word);
   if (compiled.returns_value)
-    packed.push_back(&status);
-  if (auto error = compiled.engine->invokePacked(options.entry, packed))
-    return internal(std::move(error));
+    packed.push_back(&ran.returned);
+  const HostGuard guard(options.name, compiled.functions, compiled.memory.code(), options.crashed);
+  compiled.engine->initialize();
+  std::optional<mgpu::Stop> stop = context.take_stop();
+  if (!stop) {
+    auto entry = compiled.engine->lookupPacked(options.entry);
+    if (!entry)
+      return internal(entry.takeError());
+    EntryCall entry_call{*entry, packed.data()};
+    stop = context.run(call_entry, &entry_call);
+  }
+  if (stop)
+    ran.stopped = MlirStop{.text = std::move(stop->text), .exit_status = stop->exit_status};
   std::fflush(stdout);
-  return status;
+  return ran;
 }
 
-Result<int, Error> run(std::unique_ptr<Compiled> compiled, const MlirRunOptions& options) {
+Result<MlirRun, Error> run(std::unique_ptr<Compiled> compiled, const MlirRunOptions& options) {
   mgpu::Hooks hooks;
   if (options.launched)
     hooks.launched = [&](const Kernel& kernel, const Report& report) {
       options.launched(kernel.name(), report);
     };
-  if (options.stopped)
-    hooks.stopped = [&](const mgpu::Stop& stop) {
-      options.stopped({.text = stop.text, .exit_status = stop.exit_status});
-    };
-  mgpu::configure({.device = options.device,
-                   .arch = options.arch,
-                   .max_memory_bytes = options.max_memory_bytes,
-                   .module_name = options.name + ".ptx",
-                   .launch = options.launch},
-                  std::move(hooks));
-  auto status = call(*compiled, options);
+  mgpu::Context context({.device = options.device,
+                         .arch = options.arch,
+                         .max_memory_bytes = options.max_memory_bytes,
+                         .module_name = options.name + ".ptx",
+                         .launch = options.launch},
+                        std::move(hooks));
+  const mgpu::Context::Bound bound(context);
+  auto ran = call(*compiled, options, context);
   compiled->engine.reset(); // the program's destructors unload its modules
-  mgpu::finish();
-  return status;
+  return ran;
 }
 
 } // namespace
 } // namespace nvgpu
 
-Result<int, Error> run_mlir(const std::string& text, const MlirRunOptions& options) {
+Result<MlirRun, Error> run_mlir(const std::string& text, const MlirRunOptions& options) {
   std::optional<Result<std::unique_ptr<nvgpu::Compiled>, Error>> compiled;
   if (auto ran = nvgpu::run_guarded(options.name, [&] { compiled = nvgpu::compile(text, options); }); !ran)
     return Unexpected<Error>{std::move(ran).error()};

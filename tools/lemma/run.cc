@@ -245,7 +245,7 @@ void Runner::catch_interrupts() {
     config_.stop = &cli::catch_interrupts();
 }
 
-// The program cannot go on, and the process ends.
+// The program cannot go on.
 void Runner::show_host_stop(const MlirStop& stop) {
   fmt::print(stderr, "{}", stop.text);
   leave_outputs();
@@ -269,30 +269,36 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
   uint64_t launches = 0;
   Stats total;
   catch_interrupts();
-  const auto result = run_mlir(text, {.name = file_,
-                                      .device = options_.device,
-                                      .arch = options_.arch,
-                                      .entry = options_.entry.empty() ? "main" : options_.entry,
-                                      .max_memory_bytes = max_memory_bytes_,
-                                      .arguments = *std::move(arguments),
-                                      .launch = config_,
-                                      .launched =
-                                          [&](const std::string&, const Report& report) {
-                                            ++launches;
-                                            add(report.stats, total);
-                                          },
-                                      .stopped = [&](const MlirStop& stop) { show_host_stop(stop); }});
+  const auto result = run_mlir(
+      text,
+      {.name = file_,
+       .device = options_.device,
+       .arch = options_.arch,
+       .entry = options_.entry.empty() ? "main" : options_.entry,
+       .max_memory_bytes = max_memory_bytes_,
+       .arguments = *std::move(arguments),
+       .launch = config_,
+       .launched =
+           [&](const std::string&, const Report& report) {
+             ++launches;
+             add(report.stats, total);
+           },
+       .crashed = [&](const std::string& text) { show_host_stop({.text = text, .exit_status = kFailed}); }});
   if (!result)
     return stop(result.error());
+  if (result->stopped) {
+    show_host_stop(*result->stopped);
+    return static_cast<ExitStatus>(result->stopped->exit_status);
+  }
   auto status = write_outputs();
-  if (status && *result != 0) // what the program returns is its own word on how it went
+  if (status && result->returned != 0) // what the program returns is its own word on how it went
     status = kFailed;
   if (!status)
     return status;
   if (json_)
     json_->print({{"file", file_},
                   {"exit_status", *status},
-                  {"returned", *result},
+                  {"returned", result->returned},
                   {"launches", launches},
                   {"races_checked", false},
                   {"outputs_written", outputs_written_},

@@ -29,12 +29,12 @@ int main() {
     std::printf("MLIR: %s\n", compiled.error().text.c_str());
     return 0;
   }
-  const auto returned = lemma::run_mlir(kText, {.name = "answer.mlir"});
-  if (!compiled || !returned) {
-    std::fprintf(stderr, "mlir_api: %s\n", (compiled ? returned.error() : compiled.error()).text.c_str());
+  const auto ran = lemma::run_mlir(kText, {.name = "answer.mlir"});
+  if (!compiled || !ran) {
+    std::fprintf(stderr, "mlir_api: %s\n", (compiled ? ran.error() : compiled.error()).text.c_str());
     return 1;
   }
-  const bool right = compiled->text.find(".entry main_kernel") != std::string::npos && *returned == 42;
-  std::printf("MLIR: %zu bytes of PTX, the program returned %d\n", compiled->text.size(), *returned);
+  const bool right = compiled->text.find(".entry main_kernel") != std::string::npos && ran->returned == 42;
+  std::printf("MLIR: %zu bytes of PTX, the program returned %d\n", compiled->text.size(), ran->returned);
   return right ? 0 : 1;
 }

@@ -1,8 +1,8 @@
-// What the host application sets and hears: options, hooks, the end of a program, the table of entry points.
+// What the host application sets and hears: options, hooks, the end of a program, several programs; the table
+// of entry points.
 #include "program.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <csignal>
 #include <set>
 #include <thread>
 
@@ -10,7 +10,6 @@ namespace lemma::mgpu {
 namespace {
 
 using Context = Program;
-using ContextDeathTest = Program;
 
 TEST(EntryPoints, AreListedOnceWithTheirNames) {
   std::set<std::string_view> names;
@@ -73,15 +72,9 @@ TEST_F(Context, PrintsWhereItIsTold) {
 
 TEST_F(Context, StartsAnewAfterItsEnd) {
   void* memory = device_memory({1, 2});
-  finish();
+  configure();
   void* again = mgpuMemAlloc(8, nullptr, false);
   EXPECT_EQ(memory, again); // of another device: the same address comes first
-}
-
-TEST_F(Context, ModulesMayBeUnloadedAfterTheEnd) {
-  void* module = mgpuModuleLoadJIT(kKernels, 2);
-  finish();
-  mgpuModuleUnload(module);
 }
 
 TEST_F(Context, ServesSeveralThreads) {
@@ -90,6 +83,7 @@ TEST_F(Context, ServesSeveralThreads) {
   std::vector<Words> results(4);
   for (uint32_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
+      const mgpu::Context::Bound bound(context());
       for (int round = 0; round < 20; ++round) {
         void* x = device_memory({t, t + 1});
         launch("scale", 1, 2, x, x, uint32_t{10});
@@ -103,48 +97,83 @@ TEST_F(Context, ServesSeveralThreads) {
     EXPECT_EQ(results[t], (Words{10 * t, 10 * t + 10}));
 }
 
-TEST_F(ContextDeathTest, HandsTheEndToTheHook) {
-  configure({.module_name = "gemm.mlir"}, {.stopped = [](const Stop& stop) {
-              std::fprintf(stderr, "[%s|%s|%d|%s]%s", stop.entry_point.c_str(), stop.kernel.c_str(),
-                           stop.report.has_value(), stop.error ? stop.error->text.c_str() : "",
-                           stop.text.c_str());
-              std::_Exit(40 + stop.exit_status);
-            }});
+TEST_F(Context, SaysWhyAProgramCannotGoOn) {
+  std::vector<Stop> stops;
+  configure({.module_name = "gemm.mlir"}, {.stopped = [&](const Stop& stop) { stops.push_back(stop); }});
   void* y = device_memory({0});
-  EXPECT_EXIT(launch("ranks", 2, 1, y), testing::ExitedWithCode(41),
-              "^\\[mgpuLaunchKernel\\|ranks\\|1\\|\\]gemm.mlir:[0-9]+: fault");
-  EXPECT_EXIT(mgpuMemFree(&y, nullptr), testing::ExitedWithCode(41),
-              "^\\[mgpuMemFree\\|\\|0\\|0x.* is not what");
+  EXPECT_STOP(launch("ranks", 2, 1, y), "^gemm.mlir:[0-9]+: fault");
+  EXPECT_STOP(mgpuMemFree(&y, nullptr), "^lemma: mgpuMemFree: 0x.* is not what");
+  ASSERT_EQ(stops.size(), 2u);
+  EXPECT_EQ(stops[0].entry_point, "mgpuLaunchKernel");
+  EXPECT_EQ(stops[0].kernel, "ranks");
+  EXPECT_TRUE(stops[0].report && !stops[0].error);
+  EXPECT_EQ(stops[1].kernel, "");
+  EXPECT_TRUE(stops[1].error && !stops[1].report);
+  EXPECT_EQ(read(y, 1), Words{100}) << "memory stays";
 }
 
-TEST_F(ContextDeathTest, ExitsWhenTheHookReturns) {
-  configure({.arch = "hopper"}, {.stopped = [](const Stop& stop) { std::fputs(stop.text.c_str(), stderr); }});
+TEST_F(Context, RefusesAnArchThatThereIsNot) {
+  configure({.arch = "hopper"});
   EXPECT_STOP(kernel("nothing"), "hopper");
 }
 
-TEST_F(ContextDeathTest, RefusesModulesForOtherMachines) {
-  configure({.arch = "sm_80"}, {.stopped = [](const Stop& stop) { std::fputs(stop.text.c_str(), stderr); }});
+// As constructors of a program do, which nobody may leave by a jump.
+TEST_F(Context, OutsideARunCallsReturnNothingUntilTheReasonIsTaken) {
+  EXPECT_EQ(mgpuModuleLoadJIT("no PTX", 2), nullptr);
+  EXPECT_EQ(mgpuMemAlloc(4, nullptr, false), nullptr) << "nor do later calls";
+  const std::optional<Stop> stop = context().take_stop();
+  ASSERT_TRUE(stop);
+  EXPECT_EQ(stop->entry_point, "mgpuModuleLoadJIT");
+  EXPECT_FALSE(context().take_stop());
+  EXPECT_NE(mgpuMemAlloc(4, nullptr, false), nullptr);
+}
+
+TEST_F(Context, ProgramsRunAtTheSameTime) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> ends(4);
+  for (size_t t = 0; t < ends.size(); ++t)
+    threads.emplace_back([&, t] {
+      struct Program {
+        void* y = nullptr;
+        int launches = 0;
+      } program;
+      mgpu::Context own({}, {.launched = [&](const Kernel&, const Report&) { ++program.launches; }});
+      const auto stop = own.run(
+          [](void* argument) {
+            auto* program = static_cast<Program*>(argument);
+            program->y = mgpuMemAlloc(8, nullptr, false);
+            void* function = mgpuModuleGetFunction(mgpuModuleLoadJIT(kKernels, 2), "ranks");
+            void* params[] = {&program->y};
+            for (intptr_t grid = 1; grid <= 3; ++grid) // the third is out of bounds
+              mgpuLaunchKernel(function, grid, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr, 1);
+          },
+          &program);
+      ends[t] = std::to_string(program.launches) + (stop ? " launches, then " + stop->text : "");
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const std::string& end : ends)
+    EXPECT_TRUE(end.starts_with("2 launches, then <ptx>:") &&
+                end.find("at the end of gpu.alloc 1") != end.npos)
+        << end;
+}
+
+TEST(ContextDeathTest, AThreadWithoutAProgramAborts) {
+  EXPECT_EXIT(mgpuMemAlloc(4, nullptr, false), testing::KilledBySignal(SIGABRT),
+              "mgpuMemAlloc was called by a thread that runs no MLIR program");
+}
+
+TEST_F(Context, RefusesModulesForOtherMachines) {
+  configure({.arch = "sm_80"});
   EXPECT_STOP(kernel("nothing"), "a module for sm_90a does not run on sm_80");
 }
 
-// A program's destructors run at exit; what they call then must neither hang nor hide the status.
-TEST_F(ContextDeathTest, EntryPointsMayBeCalledOnTheWayOut) {
-  static void* module = nullptr;
-  const auto end = [&] {
-    module = mgpuModuleLoadJIT(kKernels, 2);
-    std::atexit([] { mgpuModuleUnload(module); });
-    std::atexit([] { mgpuModuleUnload(nullptr); });
-    mgpuMemFree(&module, nullptr);
-  };
-  EXPECT_STOP(end(), "mgpuMemFree");
-}
-
-TEST_F(ContextDeathTest, TheVirtualGpuIsDeviceZero) {
+TEST_F(Context, TheVirtualGpuIsDeviceZero) {
   mgpuSetDefaultDevice(0);
   EXPECT_STOP(mgpuSetDefaultDevice(1), "mgpuSetDefaultDevice: no device 1: the virtual GPU is device 0");
 }
 
-TEST_F(ContextDeathTest, NoSuchDevice) {
+TEST_F(Context, NoSuchDevice) {
   configure({.device = "tpu"});
   EXPECT_STOP(mgpuMemAlloc(4, nullptr, false), "no device 'tpu'; there are cpu and cuda");
 }

@@ -24,7 +24,6 @@ protected:
   static fake_cuda::State* state_;
 };
 fake_cuda::State* Cuda::state_ = nullptr;
-using CudaDeathTest = Cuda;
 
 TEST_F(Cuda, LaunchesAndCopies) {
   void* x = device_memory({1, 2, 3});
@@ -81,7 +80,7 @@ TEST_F(Cuda, EncodesTensorMapsWithTheDriver) {
   EXPECT_EQ(read(map, 1), Words{0x5a5a5a5a});
 }
 
-TEST_F(CudaDeathTest, AFaultEndsTheProgram) {
+TEST_F(Cuda, AFaultEndsTheProgram) {
   constexpr const char* kText = ".version 8.0\n.target sm_90a\n.address_size 64\n"
                                 ".visible .entry fault_store() { ret; }\n";
   void* function = mgpuModuleGetFunction(mgpuModuleLoadJIT(kText, 2), "fault_store");
@@ -89,9 +88,9 @@ TEST_F(CudaDeathTest, AFaultEndsTheProgram) {
               "fault\\[out of bounds\\]: kernel fault_store failed on Fake H200");
 }
 
-TEST_F(CudaDeathTest, ThereIsOneGpu) {
+TEST_F(Cuda, ThereIsOneGpu) {
   mgpuSetDefaultDevice(0);
-  EXPECT_EXIT(mgpuSetDefaultDevice(1), testing::ExitedWithCode(3), "no GPU 1: the driver sees 1");
+  EXPECT_UNSUPPORTED(mgpuSetDefaultDevice(1), "no GPU 1: the driver sees 1");
 }
 
 } // namespace

@@ -9,11 +9,8 @@ namespace lemma::mgpu {
 namespace {
 
 using Copies = Program;
-using CopiesDeathTest = Program;
 using Fills = Program;
-using FillsDeathTest = Program;
 using HostMemory = Program;
-using HostMemoryDeathTest = Program;
 
 template <class T>
 T* offset(void* pointer, ptrdiff_t elements) {
@@ -57,7 +54,7 @@ TEST_F(Copies, OfNothingNeedNoMemory) {
   mgpuMemHostRegister(nullptr, 0);
 }
 
-TEST_F(CopiesDeathTest, SayWhereAPointerIs) {
+TEST_F(Copies, SayWhereAPointerIs) {
   Words words(8);
   void* a = device_memory(words);
   EXPECT_STOP(
@@ -95,7 +92,7 @@ TEST_F(Fills, OfMoreThanOneChunk) {
   EXPECT_EQ(read(a, kWords), Words(kWords, 0x01020304));
 }
 
-TEST_F(FillsDeathTest, SayWhatIsWrong) {
+TEST_F(Fills, SayWhatIsWrong) {
   Words words(8);
   void* a = device_memory(words);
   EXPECT_STOP(mgpuMemset32(a, 1, 9, nullptr), "run 4 bytes past the end of gpu.alloc 1");
@@ -158,7 +155,7 @@ TEST_F(HostMemory, MemRefsRegisterWhatTheySpan) {
   EXPECT_EQ(data[3], 0u);
 }
 
-TEST_F(HostMemoryDeathTest, SpansNoMoreThanThereIs) {
+TEST_F(HostMemory, SpansNoMoreThanThereIs) {
   Words data(40);
   const int64_t huge = INT64_MAX;
   for (const Descriptor& memref :
@@ -172,7 +169,7 @@ TEST_F(HostMemoryDeathTest, SpansNoMoreThanThereIs) {
   EXPECT_STOP(mgpuMemHostRegisterMemRef(huge, &negative, 4), "no memref: rank 9223372036854775807");
 }
 
-TEST_F(HostMemoryDeathTest, EndsWithTheRange) {
+TEST_F(HostMemory, EndsWithTheRange) {
   Words data(40);
   const Descriptor memref{data.data(), data.data(), 3, {4, 2}, {8, 1}};
   mgpuMemHostRegisterMemRef(2, &memref, 4);
@@ -186,7 +183,7 @@ TEST_F(HostMemoryDeathTest, EndsWithTheRange) {
   EXPECT_STOP(mgpuMemHostUnregisterMemRef(2, &memref, 4), "no host memory that begins at .* is registered");
 }
 
-TEST_F(HostMemoryDeathTest, IsTheHosts) {
+TEST_F(HostMemory, IsTheHosts) {
   void* a = device_memory(Words(8));
   EXPECT_STOP(mgpuMemHostRegister(a, 32),
               "mgpuMemHostRegister: .* is device memory, which kernels can use as it is");

@@ -1,5 +1,4 @@
-// What the tests of the host runtime share: a fresh runtime for each test, kernels, and a host program's
-// calls.
+// What the tests of the host runtime share: a context for each test, kernels, and a host program's calls.
 #pragma once
 
 #include "mgpu/context.h"
@@ -7,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <regex.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,14 +65,48 @@ inline constexpr const char* kKernels = R"(.version 8.0
 .visible .entry nothing() { ret; }
 )";
 
-// A test of one program: the runtime starts anew, and warnings are kept in `said`.
+// A test of one program: a context for it, whose warnings are kept in `said`.
 class Program : public testing::Test {
 protected:
-  Program() {
-    testing::FLAGS_gtest_death_test_style = "threadsafe"; // a launch has left threads behind
-    configure({}, {.said = [this](std::string_view text) { said += text; }});
+  Program() { configure(); }
+
+  // Starts anew.
+  void configure(Options options = {}, Hooks hooks = {}) {
+    finish();
+    if (!hooks.said)
+      hooks.said = [this](std::string_view text) { said += text; };
+    context_.emplace(std::move(options), std::move(hooks));
+    bound_.emplace(*context_);
+    module_ = nullptr;
   }
-  ~Program() override { finish(); }
+  void finish() {
+    bound_.reset();
+    context_.reset();
+  }
+  Context& context() { return *context_; }
+
+  // The statement ends in the middle: the status, and a text that the pattern (POSIX, extended) matches.
+  template <class F>
+  void expect_stop(const F& statement, int status, const std::string& pattern) {
+    struct Both {
+      const F& statement;
+      bool returned = false;
+    } both{statement};
+    const std::optional<Stop> stop = context_->run(
+        [](void* argument) {
+          auto* both = static_cast<Both*>(argument);
+          both->statement();
+          both->returned = true;
+        },
+        &both);
+    EXPECT_FALSE(both.returned);
+    ASSERT_TRUE(stop) << pattern;
+    EXPECT_EQ(stop->exit_status, status);
+    regex_t compiled;
+    ASSERT_EQ(regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB), 0) << pattern;
+    EXPECT_EQ(regexec(&compiled, stop->text.c_str(), 0, nullptr, 0), 0) << pattern << "\n" << stop->text;
+    regfree(&compiled);
+  }
 
   void* kernel(const char* name) {
     if (!module_)
@@ -98,12 +134,14 @@ protected:
   std::string said;
 
 private:
+  std::optional<Context> context_;
+  std::optional<Context::Bound> bound_;
   void* module_ = nullptr;
 };
 
 using Words = std::vector<uint32_t>;
 
-// The statement ends the process with the status and a message that matches.
-#define EXPECT_STOP(statement, message) EXPECT_EXIT(statement, testing::ExitedWithCode(1), message)
+#define EXPECT_STOP(statement, pattern) expect_stop([&] { statement; }, 1, pattern)
+#define EXPECT_UNSUPPORTED(statement, pattern) expect_stop([&] { statement; }, 3, pattern)
 
 } // namespace lemma::mgpu

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 namespace lemma {
 namespace {
@@ -188,10 +190,10 @@ TEST(HasHostCode, IsAFunctionWithABodyOutsideModules) {
 TEST(RunMlir, ReturnsWhatTheEntryReturns) {
   const auto main = run_mlir(kHost);
   ASSERT_TRUE(main) << main.error().text;
-  EXPECT_EQ(*main, 42);
+  EXPECT_EQ(main->returned, 42);
   const auto quiet = run_mlir(kHost, {.entry = "quiet"});
   ASSERT_TRUE(quiet) << quiet.error().text;
-  EXPECT_EQ(*quiet, 0);
+  EXPECT_EQ(quiet->returned, 0);
 }
 
 TEST(RunMlir, GivesTheEntryItsArguments) {
@@ -201,7 +203,7 @@ TEST(RunMlir, GivesTheEntryItsArguments) {
                                     .arguments = {{true, std::as_writable_bytes(std::span(numbers)), {3}},
                                                   {false, std::as_writable_bytes(std::span(twice)), {}}}});
   ASSERT_TRUE(sum) << sum.error().text;
-  EXPECT_EQ(*sum, 14);
+  EXPECT_EQ(sum->returned, 14);
   EXPECT_EQ(numbers, (std::array<int32_t, 3>{0, 0, 0}));
 }
 
@@ -217,6 +219,115 @@ TEST(RunMlir, RefusesAnEntryThatItCannotCall) {
   ASSERT_FALSE(arguments);
   EXPECT_EQ(arguments.error().kind, ErrorKind::invalid_argument);
   EXPECT_TRUE(has(arguments.error().text, "takes 2 arguments"));
+}
+
+// Every launch adds 1 to device[CTA] for `size` CTAs, of which there is room for one: two fault.
+constexpr const char* kLaunches = R"(
+func.func @main(%launches: index, %size: index) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %host = memref.alloc() : memref<1xi32>
+  memref.store %zero, %host[%c0] : memref<1xi32>
+  %device = gpu.alloc() : memref<1xi32>
+  gpu.memcpy %device, %host : memref<1xi32>, memref<1xi32>
+  scf.for %i = %c0 to %launches step %c1 {
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %size, %gy = %c1, %gz = %c1)
+               threads(%x, %y, %z) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+      %before = memref.load %device[%bx] : memref<1xi32>
+      %after = arith.addi %before, %one : i32
+      memref.store %after, %device[%bx] : memref<1xi32>
+      gpu.terminator
+    }
+  }
+  gpu.memcpy %host, %device : memref<1xi32>, memref<1xi32>
+  %value = memref.load %host[%c0] : memref<1xi32>
+  memref.dealloc %host : memref<1xi32>
+  return %value : i32
+}
+)";
+
+Result<MlirRun, Error> run_launches(uint64_t launches, uint64_t size, uint64_t* counted = nullptr) {
+  std::array<uint64_t, 2> arguments{launches, size};
+  const auto bytes = std::as_writable_bytes(std::span(arguments));
+  return run_mlir(kLaunches, {.name = "launches.mlir",
+                              .arguments = {{false, bytes.first(8), {}}, {false, bytes.last(8), {}}},
+                              .launched = [&](const std::string&, const Report&) {
+                                if (counted)
+                                  ++*counted;
+                              }});
+}
+
+TEST(RunMlir, AFaultEndsTheProgramAndNothingElse) {
+  const auto faulted = run_launches(3, 2);
+  ASSERT_TRUE(faulted) << faulted.error().text;
+  ASSERT_TRUE(faulted->stopped);
+  EXPECT_EQ(faulted->stopped->exit_status, 1);
+  EXPECT_TRUE(has(faulted->stopped->text, "fault[out of bounds]")) << faulted->stopped->text;
+  EXPECT_TRUE(has(faulted->stopped->text, "launches.mlir.ptx:")) << faulted->stopped->text;
+  const auto again = run_launches(3, 1);
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_FALSE(again->stopped);
+  EXPECT_EQ(again->returned, 3);
+}
+
+TEST(RunMlir, AModuleThatIsRefusedEndsTheProgram) {
+  const auto refused = run_mlir(kLaunches, {.device = "tpu"});
+  ASSERT_FALSE(refused) << "it takes two arguments";
+  std::array<uint64_t, 2> arguments{1, 1};
+  const auto bytes = std::as_writable_bytes(std::span(arguments));
+  const auto ran = run_mlir(
+      kLaunches, {.device = "tpu", .arguments = {{false, bytes.first(8), {}}, {false, bytes.last(8), {}}}});
+  ASSERT_TRUE(ran) << ran.error().text;
+  ASSERT_TRUE(ran->stopped);
+  EXPECT_TRUE(has(ran->stopped->text, "no device 'tpu'")) << ran->stopped->text;
+}
+
+TEST(RunMlir, ProgramsRunAtTheSameTime) {
+  std::vector<std::thread> threads;
+  std::array<std::string, 4> ends;
+  for (size_t t = 0; t < ends.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (uint64_t round = 1; round <= 3; ++round) {
+        uint64_t counted = 0;
+        const uint64_t launches = 10 * t + round;
+        const auto ran = run_launches(launches, t % 2 + 1, &counted); // every other one faults
+        ends[t] += !ran           ? ran.error().text
+                   : ran->stopped ? "fault " + std::to_string(counted)
+                                  : std::to_string(ran->returned == static_cast<int64_t>(launches)) +
+                                        std::to_string(counted == launches);
+        ends[t] += ";";
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (size_t t = 0; t < ends.size(); ++t)
+    EXPECT_EQ(ends[t], t % 2 ? "fault 0;fault 0;fault 0;" : "11;11;11;");
+}
+
+// A signal on one thread while another is in its host code.
+TEST(RunMlirDeathTest, ASignalOfOneProgramNamesIt) {
+  constexpr const char* kCrash = R"(
+func.func @main() {
+  %null = arith.constant 0 : i64
+  %pointer = llvm.inttoptr %null : i64 to !llvm.ptr
+  %value = llvm.load volatile %pointer : !llvm.ptr -> i32
+  return
+})";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto crash = [&] {
+    std::atomic<bool> begun{false};
+    std::thread other([&] {
+      while (run_launches(50, 1))
+        begun = true;
+    });
+    while (!begun)
+      std::this_thread::yield();
+    const auto ran = run_mlir(kCrash, {.name = "crash.mlir"});
+    other.detach();
+  };
+  EXPECT_EXIT(crash(), testing::ExitedWithCode(1), "crash.mlir: fault\\[SIGSEGV\\]: host function main");
 }
 
 TEST(ExpandMemref, IsPointersOffsetSizesAndStrides) {
