@@ -81,11 +81,13 @@ constexpr auto types(TypeSet d, TypeSet a, TypeSet b, TypeSet c = {}) {
 } // namespace parts
 
 constexpr size_t kRowCount = 0
+#define OPCODE(...)
 #define BLOCK(...)
 #define ROW(...) +1
 #include "isa/rows/all.inc"
 #undef ROW
 #undef BLOCK
+#undef OPCODE
     ;
 
 // BLOCK(...) says what the rows after it have in common, until the next.
@@ -94,11 +96,13 @@ constexpr std::array<MatrixRow, kRowCount> kRows = [] {
   std::array<MatrixRow, kRowCount> rows;
   MatrixRow block;
   size_t next = 0;
+#define OPCODE(...)
 #define BLOCK(...) block = row_like(MatrixRow{}, __VA_ARGS__);
 #define ROW(...) rows[next++] = row_like(block, __VA_ARGS__);
 #include "isa/rows/all.inc"
 #undef ROW
 #undef BLOCK
+#undef OPCODE
   return rows;
 }();
 

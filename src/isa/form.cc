@@ -14,11 +14,13 @@ namespace lemma::isa {
 namespace {
 
 constexpr size_t kRowCount = 0
+#define OPCODE(...)
 #define BLOCK(...)
 #define FORM(...) +1
 #include "isa/forms/all.inc"
 #undef FORM
 #undef BLOCK
+#undef OPCODE
     ;
 
 // BLOCK(...) says what the rows after it have in common, until the next.
@@ -26,11 +28,13 @@ constexpr std::array<FormRow, kRowCount> kRows = [] {
   std::array<FormRow, kRowCount> rows;
   FormRow block;
   size_t next = 0;
+#define OPCODE(...)
 #define BLOCK(...) block = row_like(FormRow{}, __VA_ARGS__);
 #define FORM(...) rows[next++] = form_row(block, __VA_ARGS__);
 #include "isa/forms/all.inc"
 #undef FORM
 #undef BLOCK
+#undef OPCODE
   return rows;
 }();
 
