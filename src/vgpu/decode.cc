@@ -1,8 +1,8 @@
 // FunctionDecoder::run() is the order: registers and variables get their places in the frame, blocks are laid
 // out (flow.h), every instruction goes to its family's selector, branch targets become pcs, and the analyses
 // that need the whole function run over the decoded code. An instruction that no selector takes is no error
-// here: it becomes a handler that reports `unsupported` if it is ever reached. Selectors never see a whole
-// vector register; its elements are put in its place before.
+// here: it becomes a handler that reports `unsupported` if it is ever reached. Finding and asking the
+// selector is Decoder::select().
 #include "vgpu/decode.h"
 
 #include "ptx/parameters.h"
@@ -26,32 +26,6 @@ using isa::Type;
 namespace {
 
 constexpr uint64_t kMaxFrameBytes = uint64_t{1} << 28; // two million registers of 32 bits
-
-const SelectorTable& selectors() {
-  static const SelectorTable table = [] {
-    SelectorTable t;
-    add_integer_selectors(t);
-    add_float_selectors(t);
-    add_half_selectors(t);
-    add_convert_selectors(t);
-    add_compare_selectors(t);
-    add_move_selectors(t);
-    add_memory_selectors(t);
-    add_atomic_selectors(t);
-    add_warp_selectors(t);
-    add_control_selectors(t);
-    add_cluster_selectors(t);
-    add_stack_selectors(t);
-    add_matrix_selectors(t);
-    add_mbarrier_selectors(t);
-    add_wgmma_selectors(t);
-    add_tensor_copy_selectors(t);
-    add_bulk_copy_selectors(t);
-    add_cp_async_selectors(t);
-    return t;
-  }();
-  return table;
-}
 
 // The instruction's opcode with its qualifiers and types, as written.
 std::string_view spelling(const ptx::Instruction& instruction, const SourceText& source) {
@@ -77,36 +51,12 @@ Step run_goto(Exec& x, const DecodedInst& in) {
   return Step::jumped;
 }
 
-// A whole vector register as an operand means its elements: { t.x, t.y, ... }. Selectors see them alone.
-void expand_vectors(ptx::Operand& operand, const ptx::Function& function) {
-  for (ptx::Operand& elem : operand.elems)
-    expand_vectors(elem, function);
-  if (operand.kind != ptx::OperandKind::reg || operand.component >= 0 ||
-      function.registers[operand.reg].vector_elems == 1)
-    return;
-  ptx::Operand vector;
-  vector.kind = ptx::OperandKind::vector;
-  vector.range = operand.range;
-  vector.elems.assign(function.registers[operand.reg].vector_elems, operand);
-  for (size_t i = 0; i < vector.elems.size(); ++i)
-    vector.elems[i].component = static_cast<int8_t>(i);
-  operand = std::move(vector);
-}
-
-ptx::Instruction with_elements(ptx::Instruction instruction, const ptx::Function& function) {
-  for (ptx::Operand& operand : instruction.operands)
-    expand_vectors(operand, function);
-  return instruction;
-}
-
 } // namespace
 
 class FunctionDecoder {
 public:
   FunctionDecoder(Program& program, Code& code)
-      : decoder_(program, code), code_(code), function_(*code.function),
-        has_vectors_(std::any_of(function_.registers.begin(), function_.registers.end(),
-                                 [](const ptx::Register& reg) { return reg.vector_elems > 1; })) {}
+      : decoder_(program, code), code_(code), function_(*code.function) {}
 
   std::optional<Diagnostic> run() {
     place_registers();
@@ -241,19 +191,12 @@ private:
       in.guard_reg = instruction.guard.reg;
     }
     DecodedInst selected = in;
-    if (has_vectors_ ? select(with_elements(instruction, function_), selected)
-                     : select(instruction, selected)) {
+    if (decoder_.select(instruction, selected)) {
       code_.insts.push_back(selected);
       return;
     }
     in.handler = run_unsupported;
     code_.insts.push_back(in);
-  }
-
-  bool select(const ptx::Instruction& instruction, DecodedInst& in) {
-    const Selector selector = selectors().find(instruction.opcode);
-    decoder_.all_placed_ = true;
-    return selector && selector(decoder_, instruction, in) && decoder_.all_placed_;
   }
 
   void add_goto(uint32_t instruction_index) {
@@ -277,7 +220,6 @@ private:
   Decoder decoder_;
   Code& code_;
   const ptx::Function& function_;
-  const bool has_vectors_; // some register is declared .v2 or .v4
   std::vector<uint32_t> gotos_;
   std::optional<Diagnostic> too_large_; // the first variable that does not fit
 };

@@ -40,10 +40,72 @@ uint64_t immediate_bits(const Operand& operand, Type type) {
   return std::bit_cast<uint32_t>(as_float(operand));
 }
 
+const SelectorTable& selectors() {
+  static const SelectorTable table = [] {
+    SelectorTable t;
+    add_integer_selectors(t);
+    add_float_selectors(t);
+    add_half_selectors(t);
+    add_convert_selectors(t);
+    add_compare_selectors(t);
+    add_move_selectors(t);
+    add_memory_selectors(t);
+    add_atomic_selectors(t);
+    add_warp_selectors(t);
+    add_control_selectors(t);
+    add_cluster_selectors(t);
+    add_stack_selectors(t);
+    add_matrix_selectors(t);
+    add_mbarrier_selectors(t);
+    add_wgmma_selectors(t);
+    add_tensor_copy_selectors(t);
+    add_bulk_copy_selectors(t);
+    add_cp_async_selectors(t);
+    return t;
+  }();
+  return table;
+}
+
+// A whole vector register as an operand means its elements: { t.x, t.y, ... }. Selectors see them alone.
+void expand_vectors(ptx::Operand& operand, const ptx::Function& function) {
+  for (ptx::Operand& elem : operand.elems)
+    expand_vectors(elem, function);
+  if (operand.kind != ptx::OperandKind::reg || operand.component >= 0 ||
+      function.registers[operand.reg].vector_elems == 1)
+    return;
+  ptx::Operand vector;
+  vector.kind = ptx::OperandKind::vector;
+  vector.range = operand.range;
+  vector.elems.assign(function.registers[operand.reg].vector_elems, operand);
+  for (size_t i = 0; i < vector.elems.size(); ++i)
+    vector.elems[i].component = static_cast<int8_t>(i);
+  operand = std::move(vector);
+}
+
+ptx::Instruction with_elements(ptx::Instruction instruction, const ptx::Function& function) {
+  for (ptx::Operand& operand : instruction.operands)
+    expand_vectors(operand, function);
+  return instruction;
+}
+
 } // namespace
 
 int register_bytes(Type type) {
   return type == Type::pred ? 0 : std::max(2, isa::bytes_of(type));
+}
+
+Decoder::Decoder(Program& program, Code& code)
+    : program_(program), code_(code),
+      has_vectors_(std::any_of(code.function->registers.begin(), code.function->registers.end(),
+                               [](const ptx::Register& reg) { return reg.vector_elems > 1; })) {}
+
+bool Decoder::select(const ptx::Instruction& instruction, DecodedInst& in) {
+  const Selector selector = selectors().find(instruction.opcode);
+  all_placed_ = true;
+  return selector &&
+         (has_vectors_ ? selector(*this, with_elements(instruction, function()), in)
+                       : selector(*this, instruction, in)) &&
+         all_placed_;
 }
 
 // A frame may grow beyond what a slot can say; decode_function() then refuses the function.

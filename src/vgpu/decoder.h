@@ -26,7 +26,11 @@ struct AddressOperand {
 
 class Decoder {
 public:
-  Decoder(Program& program, Code& code) : program_(program), code_(code) {}
+  Decoder(Program& program, Code& code);
+
+  // Has the selector of the opcode's family choose the handler and place the operands; false where it does
+  // not model the instruction.
+  bool select(const ptx::Instruction& instruction, DecodedInst& in);
 
   const ptx::Module& module() const { return *code_.module; }
   const ptx::Function& function() const { return *code_.function; }
@@ -108,6 +112,7 @@ private:
   Program& program_;
   Code& code_;
   std::map<std::pair<const isa::Binding*, uint64_t>, std::shared_ptr<void>> shared_;
+  const bool has_vectors_; // some register is declared .v2 or .v4
   bool all_placed_ = true; // every operand of the instruction being decoded was one that a slot can stand for
 };
 
