@@ -96,12 +96,31 @@ struct UninitializedRead {
   uint64_t count = 0;
 };
 
+// Accesses to memory, of one state space ("global", "const", "shared", "local", "param") and kind ("read",
+// "write", "atomic"). Those of asynchronous operations are not among them.
+struct AccessCount {
+  std::string space, kind;
+  uint64_t warp_accesses = 0; // one for each allocation, or CTA's shared memory, that an instruction reaches
+  uint64_t lane_accesses = 0;
+  uint64_t bytes = 0;
+};
+
+// Asynchronous operations of one kind ("cp.async", "tensor load", "wgmma").
+struct AsyncCount {
+  std::string kind;
+  uint64_t operations = 0;
+  uint64_t bytes = 0; // that they write, to every destination; wgmma: that it reads from shared memory
+};
+
 // Counts are absent where the device does not count.
 struct Stats {
   std::optional<uint64_t> warp_instructions;
   std::optional<uint64_t> lane_instructions; // one for each lane that executed
   std::optional<uint64_t> matrix_flops;      // 2*M*N*K a matrix instruction
   std::optional<MatrixOutputs> matrix_outputs;
+  // LaunchConfig::count_accesses: what there was. Absent: not counted.
+  std::optional<std::vector<AccessCount>> accesses = {};
+  std::optional<std::vector<AsyncCount>> async_operations = {};
   double seconds = 0; // of the launch alone
 };
 

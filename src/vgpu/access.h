@@ -42,6 +42,12 @@ struct MemoryPlace {
   bool is_shared() const { return space == isa::StateSpace::shared; }
 };
 
+// A place in a CTA's shared memory.
+struct SharedPlace {
+  Cta* cta = nullptr; // null: none
+  uint32_t offset = 0;
+};
+
 // "shared memory at 0x440", "'arg 2 (buf)' at byte 64", as a thread of `reader` names it.
 std::string name_of(const MemoryPlace& place, const Cta* reader);
 

@@ -3,6 +3,7 @@
 
 #include "vgpu/launch.h"
 #include "vgpu/mix.h"
+#include "vgpu/observer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,33 +11,28 @@
 
 namespace lemma::vgpu {
 
-// What the steps of an operation in flight remember, besides its buffer.
-constexpr uint64_t kStepBytes = 256;
-
 MemoryShare AsyncQueue::take(uint64_t bytes) const {
   MemoryShare share = budget_ ? MemoryShare(*budget_) : MemoryShare();
   share.take(bytes, "asynchronous operations in flight");
   return share;
 }
 
-void AsyncQueue::reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget) {
+void AsyncQueue::reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget, Observer* observer) {
+  observer_ = observer;
   budget_ = budget;
   mode_ = mode;
   seed_ = seed;
-  completed_ = 0;
+  issued_ = completed_ = 0;
   unordered_.clear();
   groups_.clear();
 }
 
 void AsyncQueue::start(const ThreadId& thread, AsyncOperation operation) {
   if (mode_ == AsyncMode::eager) {
-    if (operation.read)
-      operation.read();
-    operation.write();
-    ++completed_;
+    finish(operation);
     return;
   }
-  operation.taken = take(sizeof(AsyncOperation) + kStepBytes + operation.buffer_bytes);
+  operation.taken = take(sizeof(AsyncOperation) + buffer_bytes(operation));
   if (operation.group == AsyncGroup::none) {
     unordered_.push_back(std::move(operation));
   } else {
@@ -82,10 +78,7 @@ bool AsyncQueue::run_one() {
   const size_t pick = seed_ ? mix(seed_ + completed_) % unordered_.size() : 0;
   AsyncOperation operation = std::move(unordered_[pick]);
   unordered_.erase(unordered_.begin() + static_cast<ptrdiff_t>(pick));
-  if (operation.read)
-    operation.read();
-  operation.write();
-  ++completed_;
+  finish(operation);
   return true;
 }
 
@@ -100,18 +93,33 @@ void AsyncQueue::drain() {
   groups_.clear();
 }
 
+void AsyncQueue::read(AsyncOperation& operation) {
+  if (operation.state != AsyncState::issued)
+    return;
+  read_source(operation);
+  operation.state = AsyncState::source_read;
+  if (observer_)
+    observer_->reads_source(operation);
+}
+
+void AsyncQueue::finish(AsyncOperation& operation) {
+  read(operation);
+  lemma::vgpu::complete(operation);
+  operation.state = AsyncState::done;
+  ++completed_;
+  if (observer_)
+    observer_->completes(operation);
+}
+
 void AsyncQueue::run_read(Group& group) {
-  if (!std::exchange(group.has_read, true))
-    for (AsyncOperation& operation : group.operations)
-      if (operation.read)
-        operation.read();
+  for (AsyncOperation& operation : group.operations)
+    read(operation);
 }
 
 void AsyncQueue::run(Group& group) {
   run_read(group);
   for (AsyncOperation& operation : group.operations)
-    operation.write();
-  completed_ += group.operations.size();
+    finish(operation);
   group = {};
 }
 

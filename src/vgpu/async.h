@@ -1,14 +1,16 @@
-// Asynchronous operations: copies and reductions that the memory system carries out beside the warps.
+// When asynchronous operations run: copies and reductions that the memory system carries out beside the
+// warps.
 //
-// An operation is checked when it is issued, so that a fault names the instruction, and then has two steps
-// that cannot fail: `read` takes the source into the operation, `write` changes the destination and signals
-// that it is done. When they run is the launch's AsyncMode:
+// An operation is checked when it is issued, so that a fault names the instruction, and then has two steps:
+// its source is read, its destination written and its completion signalled (async_operation.h). When they run
+// is the launch's AsyncMode:
 //
 //   eager  both at once, when the operation is issued
 //   late   as late as the ISA allows: when the issuing thread waits for the operation's group, or, for one
-//   that
-//          signals an mbarrier, when nothing else in the cluster can move. A program that forgets to wait
-//          then sees what was there before.
+//          that signals an mbarrier, when nothing else in the cluster can move. A program that forgets to
+//          wait then sees what was there before.
+//
+// What an operation writes counts as written once it completes.
 //
 // Groups are those of cp.async and cp.async.bulk: each thread has its own, of each kind.
 //
@@ -18,26 +20,17 @@
 
 #include "lemma/launch.h"
 #include "support/memory_budget.h"
+#include "vgpu/async_operation.h"
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <tuple>
 #include <vector>
 
 namespace lemma::vgpu {
 
-// By what the issuing thread waits. `none`: an mbarrier, which the operation signals itself.
-enum class AsyncGroup : uint8_t { none, cp_async, bulk };
-
-struct AsyncOperation {
-  std::function<void()> read = {};  // empty: nothing to take along
-  std::function<void()> write = {}; // destination and completion signal
-  AsyncGroup group = AsyncGroup::none;
-  uint64_t buffer_bytes = 0; // what `read` takes along
-  MemoryShare taken = {};    // by the queue, while the operation is in flight
-};
+class Observer;
 
 // A thread of a cluster.
 struct ThreadId {
@@ -50,9 +43,13 @@ struct ThreadId {
 // The operations of one cluster that are in flight.
 class AsyncQueue {
 public:
-  // `budget`: what operations in flight draw on; it outlives them. Null: they are not counted.
-  void reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget = nullptr);
+  // `budget`: what operations in flight draw on; it outlives them. Null: they are not counted. `observer`: is
+  // told what happens to operations; null: nobody.
+  void reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget = nullptr, Observer* observer = nullptr);
 
+  Observer* observer() const { return observer_; }
+  // Numbers the operations of the cluster.
+  uint64_t next_number() { return issued_++; }
   void start(const ThreadId& thread, AsyncOperation operation);
   // Closes the thread's group: what it started since the last one.
   void commit(const ThreadId& thread, AsyncGroup kind);
@@ -74,7 +71,6 @@ public:
 private:
   struct Group {
     std::vector<AsyncOperation> operations;
-    bool has_read = false;
     MemoryShare taken = {}; // for a committed one
   };
   struct ThreadGroups {
@@ -82,13 +78,17 @@ private:
     std::deque<Group> committed;
   };
   MemoryShare take(uint64_t bytes) const;
+  void read(AsyncOperation& operation);
+  void finish(AsyncOperation& operation);
   void run_read(Group& group);
   void run(Group& group);
 
   MemoryBudget* budget_ = nullptr;
   AsyncMode mode_ = AsyncMode::eager;
   uint64_t seed_ = 0;
+  uint64_t issued_ = 0;
   uint64_t completed_ = 0;
+  Observer* observer_ = nullptr;
   std::deque<AsyncOperation> unordered_;
   std::map<std::tuple<AsyncGroup, ThreadId>, ThreadGroups> groups_;
 };

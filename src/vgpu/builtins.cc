@@ -5,6 +5,7 @@
 #include "vgpu/builtins.h"
 
 #include "vgpu/device_printf.h"
+#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 
@@ -50,11 +51,21 @@ void store_result(const Exec& x, int lane, std::span<const uint32_t> results, T 
     std::memcpy(param(x, lane, results[0]), &value, sizeof value);
 }
 
+// A lane's read, to who watches too; null after a fault.
+Access read(Exec& x, const DecodedInst& in, uint64_t address, uint32_t bytes, int lane) {
+  const Access access = x.access(in, StateSpace::generic, address, bytes, bytes, AccessKind::read, lane);
+  PieceAccesses accesses(x);
+  if (access)
+    accesses.add(lane, access);
+  accesses.tell();
+  return access;
+}
+
 // The zero-terminated string at a generic address, or its beginning; none after a fault.
 std::optional<std::string> read_string(Exec& x, const DecodedInst& in, uint64_t address, int lane) {
   std::string text;
   for (;; ++address) {
-    const Access p = x.access(in, StateSpace::generic, address, 1, 1, AccessKind::read, lane);
+    const Access p = vgpu::read(x, in, address, 1, lane);
     if (!p)
       return std::nullopt;
     const char c =
@@ -71,8 +82,7 @@ public:
       : x_(x), in_(in), base_(base), lane_(lane) {}
 
   std::optional<uint64_t> read(uint64_t offset, int bytes) override {
-    const Access p = x_.access(in_, StateSpace::generic, base_ + offset, static_cast<uint32_t>(bytes),
-                               static_cast<uint32_t>(bytes), AccessKind::read, lane_);
+    const Access p = vgpu::read(x_, in_, base_ + offset, static_cast<uint32_t>(bytes), lane_);
     if (!p)
       return std::nullopt;
     uint64_t value = 0;

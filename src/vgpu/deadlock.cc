@@ -126,7 +126,7 @@ std::string plural(int64_t count, std::string_view what) {
 
 // Arrivals come from threads, bytes from asynchronous operations; none of these is left in flight.
 void explain_mbarrier(const Cluster& cluster, const Split& split, Waiting& waiting) {
-  const MbarrierPlace at{cluster.ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
+  const SharedPlace at{cluster.ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
   const std::string object =
       fmt::format("mbarrier at shared address {:#x}{}", split.mbarrier_offset,
                   cluster.ctas.size() > 1 ? fmt::format(" of CTA rank {}", split.mbarrier_rank) : "");

@@ -2,6 +2,7 @@
 #include "vgpu/exec.h"
 
 #include "support/diagnostic.h"
+#include "vgpu/observer.h"
 #include "vgpu/place.h"
 
 namespace lemma::vgpu {
@@ -45,6 +46,14 @@ Place place_of(const Code& code, const DecodedInst& in) {
   for (uint32_t outer = location.inlined_at; outer != ptx::kNone; outer = locations[outer].inlined_at)
     place.inlined_at.push_back(file_of(locations[outer]) + ":" + std::to_string(locations[outer].line));
   return place;
+}
+
+void Exec::start_async(AsyncOperation operation) {
+  effect();
+  operation.number = async().next_number();
+  if (observer)
+    observer->issues(*this, operation);
+  async().start(thread(operation.issuer.lane), std::move(operation));
 }
 
 Step Exec::fault(const DecodedInst& in, FaultKind kind, std::string message, int lane,

@@ -30,8 +30,10 @@ public:
   Launch* launch = nullptr;
   const Code* code = nullptr;
   Frame* frame = nullptr;
-  size_t split = 0;   // index in Warp::splits; invalid after a call that adds or removes splits
-  WorkerCounts stats; // of this worker
+  size_t split = 0;             // index in Warp::splits; invalid after a call that adds or removes splits
+  WorkerCounts stats;           // of this worker
+  uint32_t worker = 0;          // of the launch's threads
+  Observer* observer = nullptr; // null: nobody watches
 
   // --- operands
   // --------------------------------------------------------------------------------------------------- Index
@@ -91,6 +93,8 @@ public:
   // have a range by span_of().
   Access find(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
               AccessKind kind);
+  // What find() has accepted for all active lanes, each `bytes` at its address, to the observer there is.
+  void tell(const Access& range, const uint64_t* addresses, uint64_t lowest, uint32_t bytes) const;
   // The same, inlined; in find_access.h.
   Access find_access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
                      AccessKind kind);
@@ -111,11 +115,9 @@ public:
 
   // --- asynchronous operations ---
   ThreadId thread(int lane) const { return {cta->rank, warp->index, static_cast<uint32_t>(lane)}; }
-  // Issues an operation for the thread. Everything about it has been checked.
-  void start_async(int lane, AsyncOperation operation) {
-    effect();
-    cta->cluster->async.start(thread(lane), std::move(operation));
-  }
+  AsyncIssuer issuer(const DecodedInst& in, int lane) const { return {launch, cta, warp, code, &in, lane}; }
+  // Issues an operation for its issuer's thread. Everything about it has been checked.
+  void start_async(AsyncOperation operation);
   AsyncQueue& async() const { return cta->cluster->async; }
 
   // --- reports

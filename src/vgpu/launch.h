@@ -28,6 +28,7 @@
 
 namespace lemma::vgpu {
 
+class Observer;
 class Program;
 
 // The registers of one function activation, all lanes. Two splits in the same function at the same call depth
@@ -233,7 +234,9 @@ struct Launch {
   uint32_t sm_count = 0;
   uint32_t warps_per_sm = 0;
   uint64_t grid_id = 1;
-  uint64_t workspace = 0; // cooperative: its address
+  uint64_t workspace = 0;       // cooperative: its address
+  uint32_t workers = 1;         // host threads
+  Observer* observer = nullptr; // see observer.h; null: nobody watches
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> clock{0}; // the latest that any cluster's clock has been
   std::mutex report_mutex;        // guards `report` and what follows

@@ -22,7 +22,7 @@ uint64_t field(int64_t value, uint64_t mask, int bit) {
   return (static_cast<uint64_t>(-value) & mask) << bit;
 }
 
-void write_mbarrier(const MbarrierPlace& at, const Mbarrier& barrier) {
+void write_mbarrier(const SharedPlace& at, const Mbarrier& barrier) {
   const uint64_t word = barrier.encode();
   at.cta->async_write(at.offset, &word, sizeof word);
 }
@@ -42,26 +42,26 @@ uint64_t Mbarrier::encode() const {
          field(pending_bytes, kBytesMask, kBytesBit) | field(expected, kCountMask, kExpectedBit);
 }
 
-Mbarrier read_mbarrier(const MbarrierPlace& at) {
+Mbarrier read_mbarrier(const SharedPlace& at) {
   uint64_t word;
   std::memcpy(&word, at.cta->shared.data() + at.offset, sizeof word);
   return Mbarrier::decode(word);
 }
 
-bool is_mbarrier(const MbarrierPlace& at) {
+bool is_mbarrier(const SharedPlace& at) {
   return at.cta->mbarriers.contains(at.offset);
 }
 
-void init_mbarrier(const MbarrierPlace& at, uint32_t count) {
+void init_mbarrier(const SharedPlace& at, uint32_t count) {
   at.cta->mbarriers.insert(at.offset);
   write_mbarrier(at, {.pending = count, .expected = count});
 }
 
-void inval_mbarrier(const MbarrierPlace& at) {
+void inval_mbarrier(const SharedPlace& at) {
   at.cta->mbarriers.erase(at.offset);
 }
 
-std::optional<std::string> wrong_change(const MbarrierPlace& at, const MbarrierChange& change) {
+std::optional<std::string> wrong_change(const SharedPlace& at, const MbarrierChange& change) {
   constexpr int64_t kMaxBytes = (int64_t{1} << 20) - 1;
   const Mbarrier barrier = read_mbarrier(at);
   const int64_t bytes = barrier.pending_bytes + change.expect_bytes;
@@ -77,7 +77,7 @@ std::optional<std::string> wrong_change(const MbarrierPlace& at, const MbarrierC
   return std::nullopt;
 }
 
-void change_mbarrier(const MbarrierPlace& at, const MbarrierChange& change) {
+bool change_mbarrier(const SharedPlace& at, const MbarrierChange& change) {
   Mbarrier barrier = read_mbarrier(at);
   barrier.pending_bytes += static_cast<int32_t>(change.expect_bytes);
   barrier.pending -= change.arrivals;
@@ -90,9 +90,10 @@ void change_mbarrier(const MbarrierPlace& at, const MbarrierChange& change) {
   write_mbarrier(at, barrier);
   if (completes)
     wake_mbarrier_waiters(*at.cta->cluster, *at.cta, at.offset);
+  return completes;
 }
 
-void expect_arrival(const MbarrierPlace& at) {
+void expect_arrival(const SharedPlace& at) {
   Mbarrier barrier = read_mbarrier(at);
   ++barrier.pending;
   write_mbarrier(at, barrier);

@@ -36,17 +36,12 @@ struct Mbarrier {
   uint64_t encode() const;
 };
 
-// An mbarrier where it lies.
-struct MbarrierPlace {
-  Cta* cta = nullptr;
-  uint32_t offset = 0; // in the CTA's shared memory; a multiple of 8
-};
-
-Mbarrier read_mbarrier(const MbarrierPlace& at);
+// Of places in shared memory, multiples of 8:
+Mbarrier read_mbarrier(const SharedPlace& at);
 // True if there is an object: initialized, and not invalidated since.
-bool is_mbarrier(const MbarrierPlace& at);
-void init_mbarrier(const MbarrierPlace& at, uint32_t count);
-void inval_mbarrier(const MbarrierPlace& at);
+bool is_mbarrier(const SharedPlace& at);
+void init_mbarrier(const SharedPlace& at, uint32_t count);
+void inval_mbarrier(const SharedPlace& at);
 
 // What an operation does to an object: first the bytes that it expects or completes, then the arrivals.
 struct MbarrierChange {
@@ -57,12 +52,12 @@ struct MbarrierChange {
 
 // Why the object cannot take the change: a count would leave its range, or more arrive than the phase waits
 // for.
-std::optional<std::string> wrong_change(const MbarrierPlace& at, const MbarrierChange& change);
-// Applies the change, in which nothing is wrong. If that completes the phase, the next one begins and those
-// who wait are woken.
-void change_mbarrier(const MbarrierPlace& at, const MbarrierChange& change);
+std::optional<std::string> wrong_change(const SharedPlace& at, const MbarrierChange& change);
+// Applies the change, in which nothing is wrong. If that completes the phase, the next one begins, those who
+// wait are woken, and it returns true.
+bool change_mbarrier(const SharedPlace& at, const MbarrierChange& change);
 
 // cp.async.mbarrier.arrive without .noinc: the current phase waits for one arrival more.
-void expect_arrival(const MbarrierPlace& at);
+void expect_arrival(const SharedPlace& at);
 
 } // namespace lemma::vgpu

@@ -18,6 +18,7 @@
 #include "support/worker_pool.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/mix.h"
+#include "vgpu/observer.h"
 #include "vgpu/poison.h"
 #include "vgpu/waiting.h"
 #include "vgpu/warp.h"
@@ -40,6 +41,8 @@ namespace {
 constexpr uint64_t kTurnInstructions = 400'000; // of a cluster
 // Of a warp within a turn: the warps of a cluster advance near evenly, as on a GPU.
 constexpr uint64_t kWarpSlice = 512;
+
+constexpr uint64_t kMostWorkers = 1024;
 
 enum class Turn { finished, idle, preempted };
 
@@ -72,6 +75,8 @@ public:
       if (cluster_.is_finished()) {
         forget_shared_memory();
         cluster_.async.drain();
+        if (launch_.observer)
+          launch_.observer->cluster_ends(cluster_);
         return Turn::finished;
       }
       if (!in_pass && !find_more())
@@ -179,7 +184,12 @@ public:
     if (launch_.config.deterministic)
       workers = 1;
     workers = std::min(workers, cluster_count_);
-    run_on_workers(workers - 1, [this] { work(); });
+    launch_.workers = static_cast<uint32_t>(std::min(workers, kMostWorkers));
+    if (launch_.observer)
+      launch_.observer->launch_begins(launch_);
+    run_on_workers(launch_.workers - 1, [this] { work(); });
+    if (launch_.observer)
+      launch_.observer->launch_ends(launch_);
     if (deadlocked_)
       report();
     else if (!launch_.report.fault && finished_ < cluster_count_)
@@ -189,7 +199,7 @@ public:
 private:
   // On each thread, the caller's among them.
   void work() {
-    WarpRunner runner(launch_);
+    WarpRunner runner(launch_, workers_begun_.fetch_add(1));
     try {
       take_turns(runner);
     } catch (const std::exception& problem) {
@@ -341,7 +351,8 @@ private:
     const Dim3& size = launch_.config.cluster;
     cluster->linear_id = id;
     cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
-    cluster->async.reset(launch_.config.async, launch_.config.seed, &launch_.memory->budget());
+    cluster->async.reset(launch_.config.async, launch_.config.seed, &launch_.memory->budget(),
+                         launch_.observer);
     cluster->clock = started_ < resident_limit_ ? 0 : launch_.clock.load(); // in the place of one that ended
     cluster->next_wake = kNever;
     cluster->barrier = {.expected = static_cast<uint32_t>(product(launch_.config.block) * product(size))};
@@ -359,6 +370,8 @@ private:
     }
     ++started_;
     ++resident_;
+    if (launch_.observer)
+      launch_.observer->cluster_begins(*cluster);
     return cluster;
   }
 
@@ -440,6 +453,7 @@ private:
   uint64_t resident_limit_;
   bool limited_by_memory_ = false;
   const uint64_t cluster_count_;
+  std::atomic<uint32_t> workers_begun_{0};
   uint64_t stride_ = 1;
   uint64_t first_ = 0;
 
@@ -604,7 +618,7 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
 }
 
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& asked,
-                  std::vector<std::byte> params, const MachineLimits& limits) {
+                  std::vector<std::byte> params, const MachineLimits& limits, Observer* observer) {
   static std::atomic<uint64_t> grids{0};
   Launch launch;
   launch.program = &program;
@@ -616,6 +630,8 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.params = std::move(params);
   launch.report.stats = {
       .warp_instructions = 0, .lane_instructions = 0, .matrix_flops = 0, .matrix_outputs = MatrixOutputs{}};
+  std::optional<AccessCounter> counter;
+  launch.observer = observer || !config.count_accesses ? observer : &counter.emplace();
   launch.cta_count = product(config.grid);
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
@@ -632,6 +648,8 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster))).run();
   launch.report.stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (counter)
+    counter->report(launch.report.stats);
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);

@@ -259,8 +259,10 @@ bool Exec::gather(const DecodedInst&, Satisfied satisfied) {
 // --- WarpRunner
 // -----------------------------------------------------------------------------------------------------
 
-WarpRunner::WarpRunner(Launch& launch) : launch_(launch) {
+WarpRunner::WarpRunner(Launch& launch, uint32_t worker) : launch_(launch) {
   exec_.launch = &launch;
+  exec_.worker = worker;
+  exec_.observer = launch.observer;
 }
 
 // The split to run: deepest call, lowest pc. One that has run long while others were ready comes after them.

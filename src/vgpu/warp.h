@@ -15,7 +15,8 @@ namespace lemma::vgpu {
 
 class WarpRunner {
 public:
-  explicit WarpRunner(Launch& launch);
+  // `worker`: which of the launch's threads it runs on.
+  WarpRunner(Launch& launch, uint32_t worker);
 
   // Runs `warp` until no part of it is ready or about `budget` instructions were executed. Returns how many
   // were. launch.stop is set when a fault was recorded: an exception is one, too.

@@ -35,6 +35,7 @@
 
 namespace lemma::vgpu {
 
+struct AsyncOperation;
 struct Code;
 struct DecodedInst;
 struct Frame;
@@ -56,7 +57,8 @@ struct WgmmaOperation {
   uint32_t issued = 0;       // warps that have
   uint64_t a_descriptor = 0; // 0: A is in registers
   uint64_t b_descriptor = 0;
-  bool accumulates = false; // scale-d
+  bool accumulates = false;                     // scale-d
+  std::shared_ptr<AsyncOperation> watched = {}; // the same for an observer; null without one
 
   // What each warp gives, as the frame of its function: the frame itself, or a view of it.
   struct Part {

@@ -72,6 +72,22 @@ json to_json(const Stats& stats) {
                                                       {"careful", stats.matrix_outputs->careful},
                                                       {"scalar", stats.matrix_outputs->scalar}}
                                                : json(nullptr);
+  out["accesses"] = out["async_operations"] = nullptr;
+  if (stats.accesses) {
+    out["accesses"] = json::array();
+    for (const AccessCount& count : *stats.accesses)
+      out["accesses"].push_back({{"space", count.space},
+                                 {"kind", count.kind},
+                                 {"warp_accesses", count.warp_accesses},
+                                 {"lane_accesses", count.lane_accesses},
+                                 {"bytes", count.bytes}});
+  }
+  if (stats.async_operations) {
+    out["async_operations"] = json::array();
+    for (const AsyncCount& count : *stats.async_operations)
+      out["async_operations"].push_back(
+          {{"kind", count.kind}, {"operations", count.operations}, {"bytes", count.bytes}});
+  }
   if (stats.matrix_flops && stats.seconds > 0)
     out["matrix_flops_per_second"] = static_cast<double>(*stats.matrix_flops) / stats.seconds;
   return out;

@@ -121,6 +121,26 @@ void add(const Stats& one, Stats& total) {
     total.matrix_outputs->careful += one.matrix_outputs->careful;
     total.matrix_outputs->scalar += one.matrix_outputs->scalar;
   }
+  for (const AccessCount& count : one.accesses.value_or(std::vector<AccessCount>{})) {
+    auto& counts = total.accesses ? *total.accesses : total.accesses.emplace();
+    const auto same = std::find_if(counts.begin(), counts.end(), [&](const AccessCount& other) {
+      return other.space == count.space && other.kind == count.kind;
+    });
+    AccessCount& sum = same != counts.end()
+                           ? *same
+                           : counts.emplace_back(AccessCount{.space = count.space, .kind = count.kind});
+    sum.warp_accesses += count.warp_accesses;
+    sum.lane_accesses += count.lane_accesses;
+    sum.bytes += count.bytes;
+  }
+  for (const AsyncCount& count : one.async_operations.value_or(std::vector<AsyncCount>{})) {
+    auto& counts = total.async_operations ? *total.async_operations : total.async_operations.emplace();
+    const auto same = std::find_if(counts.begin(), counts.end(),
+                                   [&](const AsyncCount& other) { return other.kind == count.kind; });
+    AsyncCount& sum = same != counts.end() ? *same : counts.emplace_back(AsyncCount{.kind = count.kind});
+    sum.operations += count.operations;
+    sum.bytes += count.bytes;
+  }
   total.seconds += one.seconds;
 }
 
@@ -204,6 +224,7 @@ Result<void, Stop> Runner::read_command_line() {
   config_.max_instructions = *max_instructions;
   max_memory_bytes_ = *max_memory;
   config_.deterministic = options_.deterministic;
+  config_.count_accesses = options_.stats;
   config_.async = options_.async == "late" ? AsyncMode::late : AsyncMode::eager;
   return {};
 }
@@ -464,6 +485,11 @@ void Runner::show_stats(const Stats& stats) const {
         "matrix outputs     {} by the vector path ({:.2f} %), {} by the careful one, {} by the scalar one\n",
         by.vector, 100 * static_cast<double>(by.vector) / all, by.careful, by.scalar);
   }
+  for (const AccessCount& count : stats.accesses.value_or(std::vector<AccessCount>{}))
+    fmt::print("{:<18} {} by warps, {} by lanes, {} bytes\n", count.space + " " + count.kind + "s",
+               count.warp_accesses, count.lane_accesses, count.bytes);
+  for (const AsyncCount& count : stats.async_operations.value_or(std::vector<AsyncCount>{}))
+    fmt::print("{:<18} {}, {} bytes\n", count.kind, count.operations, count.bytes);
   fmt::print("time               {:.6f} s\n", stats.seconds);
 }
 
@@ -529,7 +555,7 @@ Command add_run(CLI::App& parent) {
                   "eager: asynchronous operations complete when issued; late: as late as the ISA allows")
       ->check(CLI::IsMember({"eager", "late"}))
       ->capture_default_str();
-  app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, time and FLOP/s");
+  app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
   app->add_flag("--keep-outputs", o->keep_outputs,
                 "write the outputs after a fault or Ctrl-C too, as they are");

@@ -28,7 +28,7 @@ uint64_t lane_address(const Exec& x, const DecodedInst& in, int index, int64_t o
 namespace {
 
 // The place in shared memory of an mbarrier operand; no CTA after a fault.
-MbarrierPlace mbarrier_place(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
+SharedPlace mbarrier_place(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
   const Access at = x.check(in, space, address, kMbarrierBytes, kMbarrierBytes, AccessKind::write, lane);
   if (at && !at.is_shared())
     x.fault_at(in, FaultKind::wrong_space,
@@ -36,7 +36,7 @@ MbarrierPlace mbarrier_place(Exec& x, const DecodedInst& in, StateSpace space, u
   return shared_place(at);
 }
 
-bool check_mbarrier(Exec& x, const DecodedInst& in, const MbarrierPlace& at, int lane) {
+bool check_mbarrier(Exec& x, const DecodedInst& in, const SharedPlace& at, int lane) {
   if (is_mbarrier(at))
     return true;
   x.fault_at(
@@ -81,15 +81,15 @@ std::vector<Cta*> ctas_of_mask(Exec& x, const DecodedInst& in, uint16_t mask, in
 
 } // namespace
 
-MbarrierPlace find_mbarrier(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
-  const MbarrierPlace at = mbarrier_place(x, in, space, address, lane);
-  return at.cta && check_mbarrier(x, in, at, lane) ? at : MbarrierPlace{};
+SharedPlace find_mbarrier(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
+  const SharedPlace at = mbarrier_place(x, in, space, address, lane);
+  return at.cta && check_mbarrier(x, in, at, lane) ? at : SharedPlace{};
 }
 
-std::vector<CopyTarget> find_targets(Exec& x, const DecodedInst& in, int lane, const MbarrierPlace& data,
-                                     StateSpace mbarrier_space, uint64_t mbarrier_address,
-                                     std::optional<uint16_t> cta_mask) {
-  const MbarrierPlace mbarrier = mbarrier_place(x, in, mbarrier_space, mbarrier_address, lane);
+std::vector<AsyncTarget> find_targets(Exec& x, const DecodedInst& in, int lane, const SharedPlace& data,
+                                      StateSpace mbarrier_space, uint64_t mbarrier_address,
+                                      std::optional<uint16_t> cta_mask) {
+  const SharedPlace mbarrier = mbarrier_place(x, in, mbarrier_space, mbarrier_address, lane);
   if (!mbarrier.cta)
     return {};
   if (mbarrier.cta != data.cta) {
@@ -101,7 +101,7 @@ std::vector<CopyTarget> find_targets(Exec& x, const DecodedInst& in, int lane, c
         lane, mbarrier_address, {"mapa gives the mbarrier's address in the other CTA"});
     return {};
   }
-  std::vector<CopyTarget> targets;
+  std::vector<AsyncTarget> targets;
   for (Cta* cta : cta_mask ? ctas_of_mask(x, in, *cta_mask, lane) : std::vector<Cta*>{data.cta}) {
     targets.push_back({{cta, data.offset}, {cta, mbarrier.offset}});
     if (!check_mbarrier(x, in, targets.back().mbarrier, lane))
@@ -110,36 +110,17 @@ std::vector<CopyTarget> find_targets(Exec& x, const DecodedInst& in, int lane, c
   return targets;
 }
 
-void Completion::complete_bytes(const MbarrierPlace& at, uint32_t bytes) const {
-  change(at, {.expect_bytes = -int64_t{bytes}});
+Access check_async(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes,
+                   uint32_t align, AccessKind kind, int lane) {
+  Access access = x.check(in, space, address, bytes, align, kind, lane);
+  access.proxy = Proxy::async;
+  if (access && kind != AccessKind::write)
+    x.report_unwritten(access, lane);
+  return access;
 }
 
-void Completion::arrive(const MbarrierPlace& at) const {
-  change(at, {.arrivals = 1});
-}
-
-void Completion::change(const MbarrierPlace& at, const MbarrierChange& change) const {
-  const std::optional<std::string> wrong =
-      is_mbarrier(at) ? wrong_change(at, change) : "mbarrier.inval has ended it before that";
-  if (!wrong) {
-    change_mbarrier(at, change);
-    return;
-  }
-  Exec x;
-  x.launch = launch_;
-  x.code = code_;
-  x.cta = cta_;
-  x.warp = warp_;
-  x.fault_at(
-      *in_, FaultKind::illegal_instruction,
-      fmt::format("when {} completes, it signals the mbarrier at shared address {:#x} of CTA rank {}: {} "
-                  "(undefined behaviour)",
-                  isa::to_string(x.ptx_instruction(*in_).opcode), at.offset, at.cta->rank, *wrong),
-      lane_, at.offset);
-}
-
-bool start(Exec& x, int lane, AsyncOperation operation) {
-  x.start_async(lane, std::move(operation));
+bool start(Exec& x, AsyncOperation operation) {
+  x.start_async(std::move(operation));
   return !x.launch->stop.load(std::memory_order_relaxed);
 }
 

@@ -20,6 +20,7 @@
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/reduction.h"
+#include "vgpu/observer.h"
 
 #include <algorithm>
 #include <vector>
@@ -235,16 +236,22 @@ Step atomic(Exec& x, const DecodedInst& in) {
   uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   const LanesAtOnce all = find_lanes(x, in, space, at);
+  if (all.range && x.observer) [[unlikely]]
+    x.tell(all.range, at, all.lowest, in.width);
+  PieceAccesses accesses(x);
   bool changed = false;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     MemoryPlace place;
-    if (all.range)
+    if (all.range) {
       place = all.range.at(at[lane] - all.lowest);
-    else
-      place = x.access(in, space, at[lane], in.width, in.width, AccessKind::atomic, lane);
-    if (!place.host)
-      return Step::stopped;
+    } else {
+      const Access access = x.access(in, space, at[lane], in.width, in.width, AccessKind::atomic, lane);
+      if (!access)
+        return Step::stopped;
+      accesses.add(lane, access);
+      place = access;
+    }
     Operands<E> operands[kMaxElements]; // all read before a destination is written
     for (int i = 0; i < elements; ++i) {
       operands[i].b = source_element<E>(x, in, 1 + i, lane);
@@ -259,6 +266,7 @@ Step atomic(Exec& x, const DecodedInst& in) {
                            [&](auto r) { x.dst<decltype(r)>(in, i)[lane] = resize<decltype(r)>(old); });
     }
   }
+  accesses.tell();
   if (changed)
     x.effect();
   return Step::next;
@@ -410,8 +418,10 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
 }
 
 bool select_fence(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {
-  in.handler = [](Exec&, const DecodedInst&) {
+  in.handler = [](Exec& x, const DecodedInst& in) {
     fence(std::memory_order_seq_cst);
+    if (x.observer)
+      x.observer->synchronizes(x, {.kind = SyncKind::fence, .lanes = x.active, .order = in.order});
     return Step::next;
   };
   decoder.set_operands(in, {}, {});
@@ -432,6 +442,8 @@ bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, D
     in.flags = kNone; // alias, tensormap
   in.handler = [](Exec& x, const DecodedInst& in) {
     fence(std::memory_order_seq_cst);
+    if (x.observer)
+      x.observer->synchronizes(x, {.kind = SyncKind::proxy_fence, .lanes = x.active, .order = in.order});
     if (in.flags == kNone || x.cta->async_view.empty())
       return Step::next;
     x.cta->publish_to_async_proxy();

@@ -9,12 +9,12 @@
 // PTX ISA: "cp.async.bulk", "cp.reduce.async.bulk", "cp.async.bulk.prefetch", "st.async", "red.async".
 // Tests: tests/unit/vgpu/async_copy_test.cc.
 #include "vgpu/handlers/async_operands.h"
-#include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/reduction.h"
 
 #include <fmt/format.h>
 
-#include <memory>
+#include <cstring>
+#include <optional>
 
 namespace lemma::vgpu {
 namespace {
@@ -49,65 +49,48 @@ const BulkPlan& plan_of(const DecodedInst& in) {
   return *static_cast<const BulkPlan*>(in.extra);
 }
 
-using Bytes = std::vector<std::byte>;
-
-// One end of an operation: host memory of the global state space, or a place in shared memory.
-struct End {
-  std::byte* host = nullptr;
-  MbarrierPlace shared; // no CTA: global
-};
-
-bool find_end(Exec& x, const DecodedInst& in, const AddressPlan& plan, uint32_t bytes, uint32_t align,
-              AccessKind kind, int lane, End& end) {
+Access find_end(Exec& x, const DecodedInst& in, const AddressPlan& plan, uint32_t bytes, uint32_t align,
+                AccessKind kind, int lane) {
   const uint64_t address = lane_address(x, in, plan.source, plan.offset, lane);
-  const Access access = x.access(in, plan.space, address, bytes, align, kind, lane);
-  end = {access.host, shared_place(access)};
-  if (!end.host)
+  const Access access = check_async(x, in, plan.space, address, bytes, align, kind, lane);
+  if (!access || plan.space == StateSpace::global || access.is_shared())
+    return access;
+  x.fault_at(in, FaultKind::wrong_space,
+             fmt::format("the instruction needs shared memory, but {:#x} is not", address), lane, address);
+  return {};
+}
+
+// The end that the data go to: shared memory with its mbarrier, there and where a multicast's mask says, or
+// global memory. False after a fault.
+bool find_destination(Exec& x, const DecodedInst& in, uint32_t align, AsyncOperation& operation) {
+  const BulkPlan& plan = plan_of(in);
+  const int lane = operation.issuer.lane;
+  const Access to = find_end(x, in, plan.to, operation.bytes, align,
+                             plan.reduce ? AccessKind::atomic : AccessKind::write, lane);
+  if (!to)
     return false;
-  if (plan.space == StateSpace::global)
+  if (plan.to_global) {
+    operation.destination = to;
+    operation.group = AsyncGroup::bulk;
     return true;
-  if (!end.shared.cta)
-    x.fault_at(in, FaultKind::wrong_space,
-               fmt::format("the instruction needs shared memory, but {:#x} is not", address), lane, address);
-  return end.shared.cta != nullptr;
-}
-
-void reduce_elements(std::byte* to, const Bytes& bytes, Reduce reduce, uint32_t element_bytes) {
-  for (size_t at = 0; at < bytes.size(); at += element_bytes)
-    reduce(to + at, bytes.data() + at, false);
-}
-
-// What the operation does to its destination.
-void write_global(std::byte* to, const Bytes& bytes, Reduce reduce, uint32_t element_bytes) {
-  if (reduce)
-    reduce_elements(to, bytes, reduce, element_bytes);
-  else
-    std::memcpy(to, bytes.data(), bytes.size());
-}
-
-void write_shared(const MbarrierPlace& to, const Bytes& bytes, Reduce reduce, uint32_t element_bytes) {
-  const auto count = static_cast<uint32_t>(bytes.size());
-  if (!reduce) {
-    to.cta->async_write(to.offset, bytes.data(), count);
-    return;
   }
-  const std::byte* before = to.cta->async_read(to.offset);
-  Bytes values(before, before + count);
-  reduce_elements(values.data(), bytes, reduce, element_bytes);
-  to.cta->async_write(to.offset, values.data(), count);
+  std::optional<uint16_t> mask;
+  if (plan.mask_source >= 0)
+    mask = static_cast<uint16_t>(x.src_lane(in, plan.mask_source, lane));
+  operation.targets =
+      find_targets(x, in, lane, shared_place(to), plan.mbarrier.space,
+                   lane_address(x, in, plan.mbarrier.source, plan.mbarrier.offset, lane), mask);
+  return !operation.targets.empty();
 }
 
-// What the operation does when its data are there.
-AsyncOperation operation(std::vector<CopyTarget> targets, std::shared_ptr<Bytes> bytes, const BulkPlan& plan,
-                         const Completion& completion) {
-  return {.read = {},
-          .write = [targets = std::move(targets), bytes = std::move(bytes), reduce = plan.reduce,
-                    element = plan.element_bytes, completion] {
-            for (const CopyTarget& target : targets) {
-              write_shared(target.data, *bytes, reduce, element);
-              completion.complete_bytes(target.mbarrier, static_cast<uint32_t>(bytes->size()));
-            }
-          }};
+AsyncOperation new_operation(const Exec& x, const DecodedInst& in, int lane, AsyncKind kind, uint32_t bytes) {
+  AsyncOperation operation;
+  operation.kind = kind;
+  operation.issuer = x.issuer(in, lane);
+  operation.bytes = bytes;
+  operation.reduce = plan_of(in).reduce;
+  operation.element_bytes = plan_of(in).element_bytes;
+  return operation;
 }
 
 // To shared memory, with an mbarrier; or to global memory, with a group.
@@ -123,54 +106,27 @@ bool issue(Exec& x, const DecodedInst& in, int lane) {
     x.effect();
     return true;
   }
-  End from, to;
-  if (!find_end(x, in, plan.from, size, kBulkAlign, AccessKind::read, lane, from) ||
-      !find_end(x, in, plan.to, size, kBulkAlign, plan.reduce ? AccessKind::atomic : AccessKind::write, lane,
-                to))
-    return false;
-  auto bytes = std::make_shared<Bytes>(size);
-  AsyncOperation started;
-  if (plan.to_global) {
-    started = {.write = [to, bytes, reduce = plan.reduce,
-                         element = plan.element_bytes] { write_global(to.host, *bytes, reduce, element); },
-               .group = AsyncGroup::bulk};
-  } else {
-    std::optional<uint16_t> mask;
-    if (plan.mask_source >= 0)
-      mask = static_cast<uint16_t>(x.src_lane(in, plan.mask_source, lane));
-    std::vector<CopyTarget> targets =
-        find_targets(x, in, lane, to.shared, plan.mbarrier.space,
-                     lane_address(x, in, plan.mbarrier.source, plan.mbarrier.offset, lane), mask);
-    if (targets.empty())
-      return false;
-    started = operation(std::move(targets), bytes, plan, Completion(x, in, lane));
-  }
-  started.read = [from, bytes] {
-    const std::byte* source = from.shared.cta ? from.shared.cta->async_read(from.shared.offset) : from.host;
-    std::memcpy(bytes->data(), source, bytes->size());
-  };
-  started.buffer_bytes = size;
-  return start(x, lane, std::move(started));
+  AsyncOperation operation =
+      new_operation(x, in, lane, plan.reduce ? AsyncKind::bulk_reduce : AsyncKind::bulk_copy, size);
+  operation.source = find_end(x, in, plan.from, size, kBulkAlign, AccessKind::read, lane);
+  operation.source_bytes = size;
+  return operation.source.host && find_destination(x, in, kBulkAlign, operation) &&
+         start(x, std::move(operation));
 }
 
 // st.async and red.async: the data are the lane's registers.
 bool issue_elements(Exec& x, const DecodedInst& in, int lane) {
   const BulkPlan& plan = plan_of(in);
-  auto bytes = std::make_shared<Bytes>(static_cast<size_t>(plan.elements) * plan.element_bytes);
+  const uint32_t size = static_cast<uint32_t>(plan.elements) * plan.element_bytes;
+  AsyncOperation operation =
+      new_operation(x, in, lane, plan.reduce ? AsyncKind::red_async : AsyncKind::st_async, size);
+  operation.data.resize(size);
   for (int i = 0; i < plan.elements; ++i) {
     const uint64_t value = x.src_lane(in, plan.first_element + i, lane);
-    std::memcpy(bytes->data() + static_cast<size_t>(i) * plan.element_bytes, &value, plan.element_bytes);
+    std::memcpy(operation.data.data() + static_cast<size_t>(i) * plan.element_bytes, &value,
+                plan.element_bytes);
   }
-  const auto size = static_cast<uint32_t>(bytes->size());
-  End to;
-  if (!find_end(x, in, plan.to, size, size, plan.reduce ? AccessKind::atomic : AccessKind::write, lane, to))
-    return false;
-  std::vector<CopyTarget> targets =
-      find_targets(x, in, lane, to.shared, plan.mbarrier.space,
-                   lane_address(x, in, plan.mbarrier.source, plan.mbarrier.offset, lane), std::nullopt);
-  if (targets.empty())
-    return false;
-  return start(x, lane, operation(std::move(targets), std::move(bytes), plan, Completion(x, in, lane)));
+  return find_destination(x, in, size, operation) && start(x, std::move(operation));
 }
 
 template <bool (*kIssue)(Exec&, const DecodedInst&, int)>

@@ -17,6 +17,7 @@
 // Tests: tests/unit/vgpu/cluster_test.cc, wgmma_group_test.cc, tests/golden/*/cluster.json,
 // tests/programs/cluster_histogram.
 #include "vgpu/decoder.h"
+#include "vgpu/observer.h"
 #include "vgpu/place.h"
 #include "vgpu/warp.h"
 
@@ -80,6 +81,8 @@ void complete_if_all_arrived(Cluster& cluster) {
   if (!barrier.arrived || barrier.arrived < barrier.expected)
     return;
   barrier.arrived = 0;
+  if (Observer* observer = cluster.async.observer())
+    observer->cluster_barrier_completes(cluster);
   for (const auto& cta : cluster.ctas)
     for (Warp& warp : cta->warps) {
       warp.cluster_passed |= std::exchange(warp.cluster_arrived, 0);
@@ -100,6 +103,8 @@ Step run_cluster_arrive(Exec& x, const DecodedInst& in) {
                    std::countr_zero(again),
                    {"fix: a barrier.cluster.wait belongs to every barrier.cluster.arrive"});
   x.effect();
+  if (x.observer)
+    x.observer->synchronizes(x, {.kind = SyncKind::cluster_arrive, .lanes = x.active, .order = in.order});
   warp.cluster_arrived |= x.active;
   x.cta->cluster->barrier.arrived += static_cast<uint32_t>(std::popcount(x.active));
   complete_if_all_arrived(*x.cta->cluster);
@@ -114,6 +119,8 @@ Step run_cluster_wait(Exec& x, const DecodedInst& in) {
         "a thread waits at the cluster's barrier and has not arrived there: it would wait for itself",
         std::countr_zero(never),
         {"fix: every thread executes barrier.cluster.arrive before barrier.cluster.wait"});
+  if (x.observer)
+    x.observer->synchronizes(x, {.kind = SyncKind::cluster_wait, .lanes = x.active, .order = in.order});
   const LaneMask waiting = x.active & warp.cluster_arrived;
   warp.cluster_passed &= ~x.active;
   if (!waiting)

@@ -7,6 +7,7 @@
 #include "vgpu/builtins.h"
 #include "vgpu/decode.h"
 #include "vgpu/decoder.h"
+#include "vgpu/observer.h"
 #include "vgpu/waiting.h"
 #include "vgpu/warp.h"
 
@@ -430,6 +431,8 @@ bool is_complete(const Cta& cta, const Barrier& barrier) {
 
 void release(Cta& cta, int id) {
   Barrier& barrier = cta.barriers[id];
+  if (Observer* observer = cta.cluster->async.observer())
+    observer->barrier_completes(cta, static_cast<uint32_t>(id));
   for (Warp& warp : cta.warps)
     for (Split& split : warp.splits)
       if (split.state == SplitState::at_barrier && split.barrier == id) {
@@ -495,6 +498,13 @@ Step run_barrier(Exec& x, const DecodedInst& in) {
                    lane);
   leave_inactive_behind(x);
   x.effect();
+  if (x.observer)
+    x.observer->synchronizes(x, {.kind = SyncKind::barrier_arrive,
+                                 .lanes = x.active,
+                                 .order = in.order,
+                                 .id = id,
+                                 .waits = in.flags != kArrive,
+                                 .expected = expected});
   barrier.expected = expected;
   barrier.arrived += std::popcount(x.active);
   if (in.flags >= kRedAnd) {
@@ -539,6 +549,8 @@ bool select_barrier(Decoder& d, const ptx::Instruction& instruction, DecodedInst
 
 // The active lanes, which are all of their split, are no more.
 void exit_lanes(Exec& x) {
+  if (x.observer)
+    x.observer->exits(x, x.active);
   x.warp->live &= ~x.active;
   x.warp->exited |= x.active;
   x.effect();

@@ -6,10 +6,9 @@
 //
 // PTX ISA: "Data Movement and Conversion Instructions: cp.async". Tests: tests/unit/vgpu/async_copy_test.cc.
 #include "vgpu/handlers/async_operands.h"
+#include "vgpu/observer.h"
 
 #include <fmt/format.h>
-
-#include <array>
 
 namespace lemma::vgpu {
 namespace {
@@ -31,21 +30,10 @@ struct CopyPlan {
   bool has_source_size = false, has_ignore = false;
 };
 
-// One lane's copy. What is not taken from memory is zero.
+// One lane's copy.
 struct LaneCopy {
-  std::byte* to = nullptr;
-  uint8_t* unpublished = nullptr; // beside `to`, where the proxies are told apart
-  const std::byte* from = nullptr;
+  MemoryPlace to, from;
   uint32_t bytes = 0, taken = 0;
-
-  void run() const {
-    std::array<std::byte, kMaxBytes> value{};
-    if (taken)
-      std::memcpy(value.data(), from, taken);
-    std::memcpy(to, value.data(), bytes);
-    if (unpublished)
-      std::memset(unpublished, 1, bytes);
-  }
 };
 
 bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
@@ -62,43 +50,47 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
             lane);
     return false;
   }
-  const uint64_t to = lane_address(x, in, 0, plan.to.offset, lane);
-  const Access target = x.access(in, StateSpace::shared, to, plan.bytes, plan.bytes, AccessKind::write, lane);
-  if (!target)
+  copy.to = x.check(in, StateSpace::shared, lane_address(x, in, 0, plan.to.offset, lane), plan.bytes,
+                    plan.bytes, AccessKind::write, lane);
+  if (!copy.to.host)
     return false;
-  copy.to = target.host;
-  copy.unpublished = target.unpublished;
-  if (copy.taken == 0)
-    return true;
-  const uint64_t from = lane_address(x, in, 1, plan.from.offset, lane);
-  const Access source =
-      x.access(in, StateSpace::global, from, copy.taken, plan.bytes, AccessKind::copy, lane);
-  if (!source)
-    return false;
-  copy.from = source.host;
-  // What was never written is not by being copied.
-  if (const uint32_t unwritten = source.unwritten(lane))
-    target.set_unwritten(unwritten, lane);
-  return true;
+  if (copy.taken != 0)
+    copy.from = x.check(in, StateSpace::global, lane_address(x, in, 1, plan.from.offset, lane), copy.taken,
+                        plan.bytes, AccessKind::copy, lane);
+  return copy.taken == 0 || copy.from.host;
 }
 
 Step run_copy(Exec& x, const DecodedInst& in) {
-  const bool eager = x.launch->config.async == AsyncMode::eager;
+  const bool at_once = x.launch->config.async == AsyncMode::eager && !x.observer;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     LaneCopy copy;
     if (!prepare(x, in, lane, copy))
       return Step::stopped;
-    if (eager)
-      copy.run();
-    else
-      x.start_async(lane, {.read = {}, .write = [copy] { copy.run(); }, .group = AsyncGroup::cp_async});
+    if (at_once) { // as the operation would
+      copy_cp_async(copy.to, copy.from, copy.bytes, copy.taken);
+      continue;
+    }
+    AsyncOperation operation;
+    operation.kind = AsyncKind::cp_async;
+    operation.group = AsyncGroup::cp_async;
+    operation.proxy = Proxy::generic;
+    operation.issuer = x.issuer(in, lane);
+    operation.source = copy.from;
+    operation.source_bytes = copy.taken;
+    operation.destination = copy.to;
+    operation.bytes = copy.bytes;
+    x.start_async(std::move(operation));
   }
+  if (at_once)
+    x.effect();
   return Step::next;
 }
 
 Step run_commit(Exec& x, const DecodedInst&) {
   for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::cp_async); });
+  if (x.observer)
+    x.observer->commits(x, AsyncGroup::cp_async, x.active);
   return Step::next;
 }
 
@@ -106,12 +98,17 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   for_lanes(x.active, [&](int lane) {
     x.async().wait(x.thread(lane), AsyncGroup::cp_async, static_cast<uint64_t>(in.imm));
   });
+  if (x.observer)
+    x.observer->waits(
+        x, {.group = AsyncGroup::cp_async, .pending = static_cast<uint64_t>(in.imm), .lanes = x.active});
   return Step::next;
 }
 
 // wait_all waits for what was not committed too.
 Step run_wait_all(Exec& x, const DecodedInst&) {
   for_lanes(x.active, [&](int lane) { x.async().complete(x.thread(lane), AsyncGroup::cp_async); });
+  if (x.observer)
+    x.observer->waits(x, {.group = AsyncGroup::cp_async, .uncommitted = true, .lanes = x.active});
   return Step::next;
 }
 
@@ -126,7 +123,7 @@ Step run_arrive(Exec& x, const DecodedInst& in) {
   const auto& plan = *static_cast<const ArrivePlan*>(in.extra);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    const MbarrierPlace at =
+    const SharedPlace at =
         find_mbarrier(x, in, plan.address.space, lane_address(x, in, 0, plan.address.offset, lane), lane);
     if (!at.cta)
       return Step::stopped;
@@ -146,13 +143,12 @@ Step run_arrive(Exec& x, const DecodedInst& in) {
                       "(undefined behaviour)",
                       at.offset, *wrong),
           lane, at.offset);
-    if (!start(x, lane,
-               {.read = {},
-                .write = [queue = &x.async(), thread = x.thread(lane), at,
-                          completion = Completion(x, in, lane)] {
-                  queue->complete(thread, AsyncGroup::cp_async);
-                  completion.arrive(at);
-                }}))
+    AsyncOperation operation;
+    operation.kind = AsyncKind::cp_async_arrive;
+    operation.proxy = Proxy::generic;
+    operation.issuer = x.issuer(in, lane);
+    operation.targets.push_back({{}, at});
+    if (!start(x, std::move(operation)))
       return Step::stopped;
   }
   return Step::next;

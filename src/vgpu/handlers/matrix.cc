@@ -23,6 +23,7 @@
 #include "vgpu/handlers/matrix_scales.h"
 #include "vgpu/handlers/matrix_sparse.h"
 #include "vgpu/matrix_model.h"
+#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 
@@ -379,17 +380,20 @@ bool move_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Tile& 
   uint64_t address = 0, stride_elems = 0;
   if (!uniform_line(x, in, address, stride_elems))
     return false;
+  PieceAccesses accesses(x, false);
   for (uint32_t line = 0; line < plan.lines; ++line) {
     const uint64_t at = address + line * (stride_elems * plan.element_bits / 8);
     const Access access = x.access(in, plan.space, at, plan.line_bytes, plan.align, kind, 0);
     if (!access)
       return false;
+    accesses.add(static_cast<int>(line), access);
     std::byte* in_tile = tile.bytes + line * plan.line_bytes;
     if constexpr (kind == AccessKind::read)
       copy_relaxed(in_tile, access.host, plan.line_bytes, plan.align, false);
     else
       copy_relaxed(access.host, in_tile, plan.line_bytes, plan.align, true);
   }
+  accesses.tell();
   return true;
 }
 
@@ -510,10 +514,21 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
         range.mark_written(at[row] - lowest, kRowBytes);
       f(range.host + (at[row] - lowest), row);
     }
+    if (x.observer) [[unlikely]] { // looked up again: so the range above stays in registers
+      const uint64_t highest = *std::max_element(at, at + plan.rows);
+      x.observer->accesses(
+          x, {.access = x.find(in, plan.space, lowest, span_of(lowest, highest, kRowBytes), kind),
+              .pieces = static_cast<LaneMask>((uint64_t{1} << plan.rows) - 1),
+              .piece_bytes = kRowBytes,
+              .addresses = at,
+              .lowest = lowest,
+              .by_lane = false});
+    }
     if (kind == AccessKind::write)
       x.effect();
     return true;
   }
+  PieceAccesses accesses(x, false);
   for (int lane = 0; lane < plan.rows; ++lane) {
     if (plan.space == StateSpace::generic && at[lane] - kSharedWindow >= kSharedWindowBytes) {
       x.fault_at(in, FaultKind::wrong_space,
@@ -526,8 +541,10 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
     const Access access = x.access(in, plan.space, at[lane], plan.row_bytes, kRowBytes, kind, lane);
     if (!access)
       return false;
+    accesses.add(lane, access);
     f(access.host, lane);
   }
+  accesses.tell();
   return true;
 }
 

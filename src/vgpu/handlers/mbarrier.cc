@@ -11,6 +11,7 @@
 #include "vgpu/mbarrier.h"
 
 #include "vgpu/handlers/async_operands.h"
+#include "vgpu/observer.h"
 #include "vgpu/waiting.h"
 
 #include <fmt/format.h>
@@ -37,10 +38,69 @@ const MbarrierPlan& plan_of(const DecodedInst& in) {
   return *static_cast<const MbarrierPlan*>(in.extra);
 }
 
-MbarrierPlace find(Exec& x, const DecodedInst& in, int lane) {
+SharedPlace find(Exec& x, const DecodedInst& in, int lane) {
   const MbarrierPlan& plan = plan_of(in);
   return find_mbarrier(x, in, plan.space, lane_address(x, in, 0, plan.offset, lane), lane);
 }
+
+// What lanes do to mbarriers, to who watches: accesses by warp, arrivals by mbarrier and phase.
+class Watched {
+public:
+  Watched(const Exec& x, const DecodedInst& in, AccessKind kind)
+      : x_(x), in_(in), kind_(kind), accesses_(x) {}
+  ~Watched() {
+    tell_arrival();
+    accesses_.tell();
+  }
+  Watched(const Watched&) = delete;
+
+  void access(const SharedPlace& at, int lane) {
+    if (!x_.observer)
+      return;
+    Access access;
+    access.space = StateSpace::shared;
+    access.cta = at.cta;
+    access.offset = at.offset;
+    access.host = at.cta->shared.data() + at.offset;
+    access.instruction = &in_;
+    access.kind = kind_;
+    access.order = in_.order;
+    access.lanes = LaneMask{1} << lane;
+    access.bytes = kMbarrierBytes;
+    accesses_.add(lane, access);
+  }
+  void arrive(const SharedPlace& at, const MbarrierChange& change, bool parity, bool completes, int lane) {
+    if (!x_.observer)
+      return;
+    if (arrival_.lanes && (arrival_.at.cta != at.cta || arrival_.at.offset != at.offset))
+      tell_arrival();
+    arrival_.at = at;
+    arrival_.change.arrivals += change.arrivals;
+    arrival_.change.dropped += change.dropped;
+    arrival_.change.expect_bytes += change.expect_bytes;
+    arrival_.parity = parity;
+    arrival_.completes_phase = completes;
+    arrival_.lanes |= LaneMask{1} << lane;
+    if (completes)
+      tell_arrival();
+  }
+
+private:
+  void tell_arrival() {
+    if (!arrival_.lanes)
+      return;
+    arrival_.x = &x_;
+    arrival_.order = in_.order;
+    x_.observer->arrives(arrival_);
+    arrival_ = {};
+  }
+
+  const Exec& x_;
+  const DecodedInst& in_;
+  AccessKind kind_;
+  PieceAccesses accesses_;
+  MbarrierArrival arrival_;
+};
 
 // Calls f(lane), which says whether to go on, for the active lanes.
 template <class F>
@@ -51,7 +111,7 @@ Step each_lane(Exec& x, F&& f) {
   return Step::next;
 }
 
-bool is_waited_for(const MbarrierPlace& at) {
+bool is_waited_for(const SharedPlace& at) {
   for (const auto& cta : at.cta->cluster->ctas)
     for (const Warp& warp : cta->warps)
       for (const Split& split : warp.splits)
@@ -63,7 +123,7 @@ bool is_waited_for(const MbarrierPlace& at) {
 
 // mbarrier.init where an object is already: undefined, and on the hardware the new one takes its place. That
 // does no harm unless somebody waits for a phase of the old one. False after a fault.
-bool check_init(Exec& x, const DecodedInst& in, const MbarrierPlace& at, int lane) {
+bool check_init(Exec& x, const DecodedInst& in, const SharedPlace& at, int lane) {
   if (!is_mbarrier(at))
     return true;
   if (is_waited_for(at)) {
@@ -84,6 +144,7 @@ bool check_init(Exec& x, const DecodedInst& in, const MbarrierPlace& at, int lan
 }
 
 Step run_init(Exec& x, const DecodedInst& in) {
+  Watched watched(x, in, AccessKind::write);
   return each_lane(x, [&](int lane) {
     const MbarrierPlan& plan = plan_of(in);
     const uint64_t address = lane_address(x, in, 0, plan.offset, lane);
@@ -91,7 +152,7 @@ Step run_init(Exec& x, const DecodedInst& in) {
         x.access(in, plan.space, address, kMbarrierBytes, kMbarrierBytes, AccessKind::write, lane);
     if (!access)
       return false;
-    const MbarrierPlace at = shared_place(access);
+    const SharedPlace at = shared_place(access);
     const auto count = static_cast<uint32_t>(x.src_lane(in, 1, lane));
     if (!at.cta || count == 0 || count > kMbarrierMaxCount) {
       x.fault_at(in, FaultKind::illegal_instruction,
@@ -104,16 +165,19 @@ Step run_init(Exec& x, const DecodedInst& in) {
     if (!check_init(x, in, at, lane))
       return false;
     init_mbarrier(at, count);
+    watched.access(at, lane);
     return true;
   });
 }
 
 Step run_inval(Exec& x, const DecodedInst& in) {
+  Watched watched(x, in, AccessKind::write);
   return each_lane(x, [&](int lane) {
-    const MbarrierPlace at = find(x, in, lane);
+    const SharedPlace at = find(x, in, lane);
     if (!at.cta)
       return false;
     inval_mbarrier(at);
+    watched.access(at, lane);
     x.effect();
     return true;
   });
@@ -122,8 +186,9 @@ Step run_inval(Exec& x, const DecodedInst& in) {
 // arrive and arrive_drop, expect_tx and complete_tx: source 1 is the count of arrivals or of bytes.
 Step run_change(Exec& x, const DecodedInst& in) {
   const MbarrierPlan& plan = plan_of(in);
+  Watched watched(x, in, AccessKind::atomic);
   return each_lane(x, [&](int lane) {
-    const MbarrierPlace at = find(x, in, lane);
+    const SharedPlace at = find(x, in, lane);
     if (!at.cta)
       return false;
     const auto operand = static_cast<uint32_t>(plan.has_count ? x.src_lane(in, 1, lane) : 1);
@@ -151,20 +216,35 @@ Step run_change(Exec& x, const DecodedInst& in) {
     }
     if (in.dst_count)
       x.dst<uint64_t>(in)[lane] = before.encode();
-    change_mbarrier(at, change);
+    const bool completes = change_mbarrier(at, change);
+    watched.access(at, lane);
+    watched.arrive(at, change, before.parity, completes, lane);
     x.effect();
     return true;
   });
 }
 
+void add_wait(std::vector<MbarrierWait>& waits, const SharedPlace& at, bool parity, MemoryOrder order,
+              int lane) {
+  const LaneMask bit = LaneMask{1} << lane;
+  for (MbarrierWait& wait : waits)
+    if (wait.at.cta == at.cta && wait.at.offset == at.offset && wait.parity == parity) {
+      wait.lanes |= bit;
+      return;
+    }
+  waits.push_back({at, parity, bit, order});
+}
+
 // test_wait and try_wait: source 1 is the parity or the state of the phase that is waited for.
 Step run_wait(Exec& x, const DecodedInst& in) {
   const MbarrierPlan& plan = plan_of(in);
+  std::vector<MbarrierWait> waits_told; // by place and phase
   LaneMask done = 0;
-  MbarrierPlace first;
+  SharedPlace first;
   bool first_parity = false, same = true;
+  Watched watched(x, in, AccessKind::read);
   const Step step = each_lane(x, [&](int lane) {
-    const MbarrierPlace at = find(x, in, lane);
+    const SharedPlace at = find(x, in, lane);
     if (!at.cta)
       return false;
     const uint64_t operand = x.src_lane(in, 1, lane);
@@ -174,8 +254,12 @@ Step run_wait(Exec& x, const DecodedInst& in) {
       return false;
     }
     const bool parity = plan.parity ? operand == 1 : operand >> 63 != 0;
-    if (read_mbarrier(at).parity != parity)
+    watched.access(at, lane);
+    if (read_mbarrier(at).parity != parity) {
       done |= LaneMask{1} << lane;
+      if (x.observer)
+        add_wait(waits_told, at, parity, in.order, lane);
+    }
     if (!first.cta) {
       first = at;
       first_parity = parity;
@@ -185,6 +269,8 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   });
   if (step != Step::next)
     return step;
+  for (const MbarrierWait& wait : waits_told)
+    x.observer->finds_complete(x, wait);
   Split& split = x.warp->splits[x.split];
   const bool waits = done == 0 && same && !split.timed_out && (plan.may_park || test_failed_again(x));
   if (waits)

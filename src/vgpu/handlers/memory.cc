@@ -21,6 +21,7 @@
 #include "vgpu/decoder.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/observer.h"
 #include "vgpu/warp.h"
 
 #include <algorithm>
@@ -138,15 +139,18 @@ void store_unwritten(Exec& x, const DecodedInst& in) {
 // of what they read was never written. False after a fault.
 bool check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessKind kind, Places& places) {
   const uint32_t bytes = in.width;
+  PieceAccesses accesses(x);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const Access access = x.access(in, space_of(in), at[lane], bytes, bytes, kind, lane);
     if (!access)
       return false;
     places.at[lane] = access.host;
+    accesses.add(lane, access);
     if (const uint32_t unwritten = writes(kind) ? 0 : access.unwritten(lane))
       load_unwritten(x, in, access, unwritten, lane);
   }
+  accesses.tell();
   return true;
 }
 
@@ -228,6 +232,8 @@ bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
       return check_each_lane(x, in, at, kind, places);
     places.pattern = dense ? Places::Pattern::dense : Places::Pattern::uniform;
     places.host = range.host;
+    if (x.observer) [[unlikely]] // looked up again: so the range above stays in registers
+      x.tell(x.find(in, space_of(in), lowest, span, kind), at, lowest, in.width);
     return true;
   }
   for (int lane = 0; lane < kWarpSize; ++lane)
@@ -252,6 +258,8 @@ bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
     if (!all && kind == AccessKind::copy)
       return check_each_lane(x, in, at, kind, places);
   }
+  if (x.observer) [[unlikely]]
+    x.tell(x.find(in, space_of(in), lowest, span, kind), at, lowest, in.width);
   return true;
 }
 

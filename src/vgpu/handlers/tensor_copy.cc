@@ -17,9 +17,9 @@
 // PTX ISA: "Data Movement and Conversion Instructions: Tensor copy", "tensormap.replace".
 // Tests: tests/unit/vgpu/tensor_copy_test.cc; recorded hardware bits: tests/golden, group tma.
 #include "layout/tensor_box.h"
-#include "numeric/arithmetic.h"
 #include "vgpu/handlers/async_operands.h"
 #include "vgpu/handlers/reduction.h"
+#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 
@@ -43,6 +43,13 @@ using ptx::OperandKind;
 
 constexpr uint32_t kSharedAlign = 128; // of a box in shared memory
 
+// A lane's access, to who watches.
+void tell(const Exec& x, const Access& access, int lane) {
+  PieceAccesses accesses(x);
+  accesses.add(lane, access);
+  accesses.tell();
+}
+
 // Sources: the map's address, its coordinates, then as present: shared address, mbarrier, im2col offsets, CTA
 // mask.
 struct TensorPlan {
@@ -59,13 +66,12 @@ const TensorPlan& plan_of(const DecodedInst& in) {
   return *static_cast<const TensorPlan*>(in.extra);
 }
 
-// One lane's copy: the map, and the runs of its box with their host memory.
+// One lane's copy: what it asks for, and the box that becomes the operation's.
 struct TensorCopy {
-  EncodedTensorMap map;
+  std::unique_ptr<TensorBox> box = std::make_unique<TensorBox>();
   layout::BoxRequest request;
-  std::vector<BoxRun> runs;
-  std::vector<std::byte*> hosts; // by run: of the tensor's bytes; null outside
-  uint32_t bytes = 0;            // of the box
+
+  const EncodedTensorMap& map() const { return box->map; }
 };
 
 Step illegal(Exec& x, const DecodedInst& in, int lane, const std::string& message,
@@ -100,10 +106,12 @@ bool check_map(Exec& x, const DecodedInst& in, int lane, uint64_t address, const
 bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
-  const Access access = x.access(in, plan.map_space, address, layout::kTensorMapBytes,
-                                 layout::kTensorMapAlign, AccessKind::read, lane);
+  Access access = x.access(in, plan.map_space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
+                           AccessKind::read, lane);
   if (!access)
     return false;
+  access.proxy = Proxy::tensormap;
+  tell(x, access, lane);
   if (access.is_shared()) {
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("the tensor map at {:#x} lies in shared memory: it must be in .param, .const or "
@@ -131,7 +139,7 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
 
 // PTX ISA, cp.async.bulk.tensor: "restrictions on the .global.shared::cta direction". False after a fault.
 bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
-  for (int i = 0; i < copy.map.rank; ++i)
+  for (int i = 0; i < copy.map().rank; ++i)
     if (const int32_t at = copy.request.coordinates[static_cast<size_t>(i)]; at < 0) {
       illegal(x, in, lane,
               fmt::format(
@@ -140,14 +148,14 @@ bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& cop
                   i, at));
       return false;
     }
-  for (size_t i = 0; copy.map.is_im2col() && i + 2 < copy.map.rank; ++i)
-    if (copy.map.lower[i] < 0 || copy.map.upper[i] > 0) {
+  for (size_t i = 0; copy.map().is_im2col() && i + 2 < copy.map().rank; ++i)
+    if (copy.map().lower[i] < 0 || copy.map().upper[i] > 0) {
       illegal(
           x, in, lane,
           fmt::format("the bounding box of the im2col map, {} to {} in spatial dimension {}, reaches over "
                       "the tensor: for a store or a reduction the lower corner is 0 or more, the upper one "
                       "0 or less (undefined behaviour)",
-                      copy.map.lower[i], copy.map.upper[i], i));
+                      copy.map().lower[i], copy.map().upper[i], i));
       return false;
     }
   return true;
@@ -156,8 +164,8 @@ bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& cop
 // The map and the coordinates. False after a fault.
 bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, TensorCopy& copy) {
   const TensorPlan& plan = plan_of(in);
-  const EncodedTensorMap& map = copy.map;
-  if (!read_map(x, in, lane, copy.map))
+  const EncodedTensorMap& map = copy.map();
+  if (!read_map(x, in, lane, copy.box->map))
     return false;
   for (int i = 0; i < plan.rank; ++i)
     copy.request.coordinates[static_cast<size_t>(i)] = static_cast<int32_t>(x.src_lane(in, 1 + i, lane));
@@ -190,56 +198,51 @@ std::string whole_units(const DecodedInst& in, const EncodedTensorMap& map) {
 
 // The rest of a unit, after the tensor's last element. The hardware asks only whether there is memory; here
 // it must be the allocation's.
-std::byte* find_past_end(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy, const BoxRun& run,
-                         uint64_t address) {
+Access find_past_end(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy, const BoxRun& run,
+                     uint64_t address) {
   const Access range = x.find(in, StateSpace::global, address, run.bytes, AccessKind::write);
-  if (range)
-    range.mark_written(0, run.bytes);
-  else
+  if (!range)
     x.fault_at(in, FaultKind::out_of_bounds,
                fmt::format("{}: {} bytes after the end of a row, at {:#x}, are out of bounds",
-                           whole_units(in, copy.map), run.bytes, address),
+                           whole_units(in, copy.map()), run.bytes, address),
                lane, address, {"fix: round the size of the memory up to a multiple of 16 bytes"});
-  return range.host;
+  return range;
 }
 
 // The runs of the box, and where the tensor's bytes are. The box is known to fit into shared memory. False
 // after a fault.
 bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, TensorCopy& copy) {
-  copy.runs = box_runs(copy.map, copy.request,
-                       kind == AccessKind::read ? layout::BoxUse::load : layout::BoxUse::store);
-  copy.hosts.reserve(copy.runs.size());
+  TensorBox& box = *copy.box;
+  box.runs = box_runs(box.map, copy.request,
+                      kind == AccessKind::read ? layout::BoxUse::load : layout::BoxUse::store);
+  box.places.reserve(box.runs.size());
   uint32_t past_end = 0;
-  for (const BoxRun& run : copy.runs) {
+  for (const BoxRun& run : box.runs) {
     if (!run.inside) {
-      copy.hosts.push_back(nullptr);
+      box.places.push_back({});
       continue;
     }
-    const uint64_t address = layout::multiply_add(copy.map.address, run.global_offset, 1);
-    const Access range = x.find(in, StateSpace::global, address, run.bytes, kind);
-    const bool known = range && (kind == AccessKind::write || range.was_written(0, run.bytes));
-    std::byte* host = run.past_end ? find_past_end(x, in, lane, copy, run, address)
-                      : known      ? range.host
-                                   : x.access(in, StateSpace::global, address, run.bytes, 1, kind, lane).host;
-    if (!host)
+    const uint64_t address = layout::multiply_add(box.map.address, run.global_offset, 1);
+    const Access at = run.past_end
+                          ? find_past_end(x, in, lane, copy, run, address)
+                          : check_async(x, in, StateSpace::global, address, run.bytes, 1, kind, lane);
+    if (!at)
       return false;
-    if (known && kind == AccessKind::write)
-      range.mark_written(0, run.bytes);
     if (run.past_end)
       past_end = run.bytes;
-    copy.hosts.push_back(host);
+    box.places.push_back({at.allocation, at.host});
   }
   if (past_end)
     warn(x, in,
-         fmt::format("{}: {} bytes after the end of a row change too", whole_units(in, copy.map), past_end));
+         fmt::format("{}: {} bytes after the end of a row change too", whole_units(in, box.map), past_end));
   return true;
 }
 
-// The box in shared memory, which it fits into; no CTA after a fault.
-MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, AccessKind kind, TensorCopy& copy) {
+// The box in shared memory, which it fits into; none after a fault.
+Access find_box(Exec& x, const DecodedInst& in, int lane, AccessKind kind, const TensorCopy& copy) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, plan.shared_source, plan.shared_offset, lane);
-  const uint64_t bytes = shared_bytes(copy.map);
+  const uint64_t bytes = shared_bytes(copy.map());
   if (bytes > x.cta->shared.size()) {
     x.fault_at(in, FaultKind::out_of_bounds,
                fmt::format("the box takes {} bytes of shared memory, of which a CTA of this launch has {}",
@@ -248,103 +251,46 @@ MbarrierPlace find_box(Exec& x, const DecodedInst& in, int lane, AccessKind kind
     return {};
   }
   const Access at =
-      x.access(in, plan.shared_space, address, static_cast<uint32_t>(bytes), kSharedAlign, kind, lane);
-  if (!at)
-    return {};
-  if (!at.is_shared())
-    x.fault_at(in, FaultKind::wrong_space,
-               fmt::format("a tensor copy needs shared memory, but {:#x} is not", address), lane, address);
-  copy.bytes = static_cast<uint32_t>(box_bytes(copy.map));
-  return shared_place(at);
+      check_async(x, in, plan.shared_space, address, static_cast<uint32_t>(bytes), kSharedAlign, kind, lane);
+  if (!at || at.is_shared())
+    return at;
+  x.fault_at(in, FaultKind::wrong_space,
+             fmt::format("a tensor copy needs shared memory, but {:#x} is not", address), lane, address);
+  return {};
 }
 
-// --- moving ---
+// --- issuing ---
 
-// What an operation in flight holds: the box, and where its runs lie.
-uint64_t buffer_bytes(const TensorCopy& copy) {
-  return copy.bytes + copy.runs.size() * (sizeof(BoxRun) + sizeof(std::byte*));
-}
-
-void copy_out(const TensorCopy& copy, std::vector<std::byte>& box) {
-  for (size_t i = 0; i < copy.runs.size(); ++i)
-    if (copy.hosts[i])
-      std::memcpy(box.data() + copy.runs[i].box_offset, copy.hosts[i], copy.runs[i].bytes);
-}
-
-void fill_outside(const TensorCopy& copy, std::vector<std::byte>& box) {
-  // Of every type, 16 bits after 16 bits (measured on an H200).
-  const uint16_t word = copy.map.oob_fill == TensorFill::nan ? numeric::kOobNan : 0;
-  for (size_t i = 0; i < copy.runs.size(); ++i)
-    for (uint32_t at = 0; !copy.hosts[i] && at < copy.runs[i].bytes; ++at)
-      box[copy.runs[i].box_offset + at] = static_cast<std::byte>(word >> (at % 2 * 8));
-}
-
-// Loads of tf32 and tf32_ftz round to nearest even, subnormals too, and have one NaN (measured on an H200).
-// f32_ftz loads as f32 does.
-void round_to_tf32(const TensorCopy& copy, std::vector<std::byte>& box) {
-  if (copy.map.type != TensorType::tf32 && copy.map.type != TensorType::tf32_ftz)
-    return;
-  constexpr uint32_t kNan = 0x7fffe000, kDropped = 0x1fff;
-  for (const BoxRun& run : copy.runs)
-    for (size_t at = run.box_offset; run.inside && at < run.box_offset + run.bytes; at += 4) {
-      uint32_t bits;
-      std::memcpy(&bits, box.data() + at, 4);
-      const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
-      bits = is_nan ? kNan : (bits + (kDropped >> 1) + (bits >> 13 & 1)) & ~kDropped;
-      std::memcpy(box.data() + at, &bits, 4);
-    }
-}
-
-// Calls f(offset in the box, shared address of the same bytes, bytes).
-template <class F>
-void each_chunk(const TensorCopy& copy, uint32_t shared, F&& f) {
-  const layout::Swizzle swizzle = layout::swizzle_of(copy.map.swizzle);
-  if (swizzle == layout::Swizzle::none) {
-    f(0u, shared, copy.bytes);
-    return;
-  }
-  constexpr uint32_t kChunk = 16;
-  const uint32_t row = row_bytes(copy.map), pitch = row_pitch(copy.map);
-  for (uint32_t begin = 0, line = shared; begin < copy.bytes; begin += row, line += pitch)
-    for (uint32_t at = 0; at < row; at += kChunk)
-      f(begin + at, layout::swizzle_address(line + at, swizzle), kChunk);
+AsyncOperation new_operation(const Exec& x, const DecodedInst& in, int lane, AsyncKind kind,
+                             TensorCopy&& copy) {
+  AsyncOperation operation;
+  operation.kind = kind;
+  operation.issuer = x.issuer(in, lane);
+  operation.bytes = static_cast<uint32_t>(box_bytes(copy.map()));
+  operation.element_bytes = layout::element_bytes(copy.map().type);
+  operation.box = std::move(copy.box);
+  return operation;
 }
 
 bool issue_load(Exec& x, const DecodedInst& in, int lane) {
   const TensorPlan& plan = plan_of(in);
-  auto copy = std::make_shared<TensorCopy>();
-  if (!prepare(x, in, lane, layout::BoxUse::load, *copy))
+  TensorCopy copy;
+  if (!prepare(x, in, lane, layout::BoxUse::load, copy))
     return false;
-  const MbarrierPlace at = find_box(x, in, lane, AccessKind::write, *copy);
-  if (!at.cta)
+  const Access at = find_box(x, in, lane, AccessKind::write, copy);
+  if (!at)
     return false;
   std::optional<uint16_t> mask;
   if (plan.mask_source >= 0)
     mask = static_cast<uint16_t>(x.src_lane(in, plan.mask_source, lane));
-  std::vector<CopyTarget> targets =
-      find_targets(x, in, lane, at, plan.mbarrier_space,
+  std::vector<AsyncTarget> targets =
+      find_targets(x, in, lane, shared_place(at), plan.mbarrier_space,
                    lane_address(x, in, plan.mbarrier_source, plan.mbarrier_offset, lane), mask);
-  if (targets.empty() || !find_runs(x, in, lane, AccessKind::read, *copy))
+  if (targets.empty() || !find_runs(x, in, lane, AccessKind::read, copy))
     return false;
-  auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
-  return start(x, lane,
-               {.read =
-                    [copy, box] {
-                      copy_out(*copy, *box);
-                      fill_outside(*copy, *box);
-                      round_to_tf32(*copy, *box);
-                    },
-                .write =
-                    [copy, box, targets = std::move(targets), completion = Completion(x, in, lane)] {
-                      for (const CopyTarget& target : targets) {
-                        each_chunk(*copy, target.data.offset,
-                                   [&](uint32_t at, uint32_t address, uint32_t bytes) {
-                                     target.data.cta->async_write(address, box->data() + at, bytes);
-                                   });
-                        completion.complete_bytes(target.mbarrier, copy->bytes);
-                      }
-                    },
-                .buffer_bytes = buffer_bytes(*copy)});
+  AsyncOperation operation = new_operation(x, in, lane, AsyncKind::tensor_load, std::move(copy));
+  operation.targets = std::move(targets);
+  return start(x, std::move(operation));
 }
 
 // The type of the elements to the arithmetic; none where there are no reductions of it.
@@ -394,45 +340,25 @@ Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const EncodedTensor
   return reduce;
 }
 
-// What a store or a reduction does to the tensor.
-void write_tensor(const TensorCopy& copy, const std::vector<std::byte>& box, Reduce reduce) {
-  const TensorType type = copy.map.type;
-  const uint32_t size = layout::element_bytes(type);
-  const bool flush = type == TensorType::f32_ftz || type == TensorType::tf32_ftz;
-  for (size_t i = 0; i < copy.runs.size(); ++i) {
-    const BoxRun& run = copy.runs[i];
-    const std::byte* source = box.data() + run.box_offset;
-    if (copy.hosts[i] && !reduce)
-      std::memcpy(copy.hosts[i], source, run.bytes);
-    else if (copy.hosts[i])
-      for (uint32_t at = 0; at < run.bytes; at += size)
-        reduce(copy.hosts[i] + at, source + at, flush);
-  }
-}
-
 // Stores, and reductions into the tensor.
 bool issue_store(Exec& x, const DecodedInst& in, int lane) {
   const bool reduces = plan_of(in).reduction != Qual::none;
-  auto copy = std::make_shared<TensorCopy>();
-  if (!prepare(x, in, lane, layout::BoxUse::store, *copy))
+  TensorCopy copy;
+  if (!prepare(x, in, lane, layout::BoxUse::store, copy))
     return false;
-  const Reduce reduce = reduces ? find_reduce(x, in, lane, copy->map) : nullptr;
+  const Reduce reduce = reduces ? find_reduce(x, in, lane, copy.map()) : nullptr;
   if (reduces && !reduce)
     return false;
-  const MbarrierPlace from = find_box(x, in, lane, AccessKind::read, *copy);
-  if (!from.cta || !find_runs(x, in, lane, reduces ? AccessKind::atomic : AccessKind::write, *copy))
+  const Access from = find_box(x, in, lane, AccessKind::read, copy);
+  if (!from || !find_runs(x, in, lane, reduces ? AccessKind::atomic : AccessKind::write, copy))
     return false;
-  auto box = std::make_shared<std::vector<std::byte>>(copy->bytes);
-  return start(x, lane,
-               {.read =
-                    [copy, box, from] {
-                      each_chunk(*copy, from.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
-                        std::memcpy(box->data() + at, from.cta->async_read(address), bytes);
-                      });
-                    },
-                .write = [copy, box, reduce] { write_tensor(*copy, *box, reduce); },
-                .group = AsyncGroup::bulk,
-                .buffer_bytes = buffer_bytes(*copy)});
+  AsyncOperation operation = new_operation(
+      x, in, lane, reduces ? AsyncKind::tensor_reduce : AsyncKind::tensor_store, std::move(copy));
+  operation.source = from;
+  operation.source_bytes = operation.bytes;
+  operation.reduce = reduce;
+  operation.group = AsyncGroup::bulk;
+  return start(x, std::move(operation));
 }
 
 template <bool (*kIssue)(Exec&, const DecodedInst&, int)>
@@ -526,6 +452,8 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
 
 Step run_commit(Exec& x, const DecodedInst&) {
   for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::bulk); });
+  if (x.observer)
+    x.observer->commits(x, AsyncGroup::bulk, x.active);
   return Step::next;
 }
 
@@ -534,6 +462,11 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   for_lanes(x.active, [&](int lane) {
     x.async().wait(x.thread(lane), AsyncGroup::bulk, static_cast<uint64_t>(in.imm), in.flags != 0);
   });
+  if (x.observer)
+    x.observer->waits(x, {.group = AsyncGroup::bulk,
+                          .pending = static_cast<uint64_t>(in.imm),
+                          .read_only = in.flags != 0,
+                          .lanes = x.active});
   return Step::next;
 }
 
@@ -613,6 +546,7 @@ Step run_replace(Exec& x, const DecodedInst& in) {
                                    layout::kTensorMapBytes, layout::kTensorMapAlign, AccessKind::write, lane);
     if (!access)
       return Step::stopped;
+    tell(x, access, lane);
     if (plan.field == Qual::global_stride && plan.ordinal + 1 >= layout::kMaxTensorRank)
       return illegal(x, in, lane,
                      fmt::format("the ordinal of the stride is {}: legal are 0 to 3, dimension 0 has none",
@@ -679,6 +613,8 @@ Step run_fenced_copy(Exec& x, const DecodedInst& in) {
                                  AccessKind::write, lane);
   if (!target)
     return Step::stopped;
+  tell(x, source, lane);
+  tell(x, target, lane);
   std::memcpy(target.host, source.host, layout::kTensorMapBytes);
   return Step::next;
 }

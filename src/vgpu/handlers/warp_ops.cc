@@ -14,6 +14,7 @@
 // Tests: tests/unit/vgpu/warp_ops_test.cc.
 #include "numeric/arithmetic.h"
 #include "vgpu/decoder.h"
+#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 
@@ -54,11 +55,20 @@ bool whole_warp_is_here(const Exec& x, const uint32_t* members) {
   return named == kAllLanes;
 }
 
+void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes) {
+  const bool barrier = x.ptx_instruction(in).opcode == Opcode::bar_warp_sync;
+  x.observer->synchronizes(
+      x,
+      {.kind = barrier ? SyncKind::warp_barrier : SyncKind::convergence, .lanes = lanes, .order = in.order});
+}
+
 // Waits for the lanes that the membermasks - source `index`; negative: an instruction without one - name,
 // then calls f(lanes) for each group of them. The masks are copied: a destination may be the same register.
 template <class F>
 Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   if (index < 0 || whole_warp_is_here(x, x.src<uint32_t>(in, index))) {
+    if (index >= 0 && x.observer)
+      tell_convergence(x, in, x.active);
     f(x.active);
     return Step::next;
   }
@@ -66,7 +76,11 @@ Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
     return Step::reschedule;
   uint32_t members[kWarpSize];
   std::copy_n(x.src<uint32_t>(in, index), kWarpSize, members);
-  for_groups(x.active, members, f);
+  for_groups(x.active, members, [&](LaneMask group) {
+    if (x.observer)
+      tell_convergence(x, in, group);
+    f(group);
+  });
   return Step::next;
 }
 

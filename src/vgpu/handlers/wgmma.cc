@@ -22,6 +22,7 @@
 #include "vgpu/handlers/wgmma_groups.h"
 #include "vgpu/handlers/wgmma_matrices.h"
 #include "vgpu/matrix_model.h"
+#include "vgpu/observer.h"
 #include "vgpu/place.h"
 
 #include <fmt/format.h>
@@ -137,6 +138,8 @@ bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int
     return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
   const uint64_t size = x.cta->shared.size();
+  const Access shared = x.find(in, isa::StateSpace::shared, kSharedReservedBytes, size - kSharedReservedBytes,
+                               AccessKind::read);
   uint32_t hole = 0;
   const uint32_t depth = row_chunks * 8; // of 16-bit elements
   for (uint32_t i = 0; i < count * row_chunks; ++i) {
@@ -159,10 +162,7 @@ bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int
                   : fmt::format("{}B", line_bytes(descriptor.swizzle)))});
       return false;
     }
-    static_assert(layout::kChunkBytes == sizeof(uint64_t) * 2);
-    uint64_t written[2];
-    std::memcpy(written, x.cta->shared_written.data() + at, sizeof written);
-    if (!hole && (written[0] & written[1]) != 0x0101010101010101)
+    if (!hole && !shared.was_written(at - kSharedReservedBytes, layout::kChunkBytes))
       hole = at;
   }
   if (hole)
@@ -262,6 +262,32 @@ WgmmaOperation* join_operation(Exec& x, const DecodedInst& in, const WgmmaOperat
   return &operation;
 }
 
+SharedMatrix watched_matrix(const WgmmaMatrix& matrix, uint64_t descriptor, int rows) {
+  return {.descriptor = descriptor,
+          .mn_major = matrix.mn_major,
+          .rows = static_cast<uint32_t>(rows),
+          .row_chunks = matrix.row_chunks};
+}
+
+// The warp's part of the operation, to the observer there is: which of the CTA's shared memory will be read,
+// in the async proxy.
+void tell_issue(Exec& x, const DecodedInst& in, WgmmaOperation& operation) {
+  if (!operation.watched) {
+    const WgmmaPlan& plan = plan_of(in);
+    operation.watched = std::make_shared<AsyncOperation>();
+    AsyncOperation& watched = *operation.watched;
+    watched.kind = AsyncKind::wgmma;
+    watched.group = AsyncGroup::wgmma;
+    watched.issuer = x.issuer(in, 0);
+    watched.number = x.async().next_number();
+    if (!plan.a_in_registers)
+      watched.matrices[0] = watched_matrix(plan.a, operation.a_descriptor, kRows);
+    watched.matrices[1] = watched_matrix(plan.b, operation.b_descriptor, plan.n);
+  }
+  operation.watched->parts = operation.issued;
+  x.observer->issues(x, *operation.watched);
+}
+
 Step run_mma(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warpgroup(x, in, step))
@@ -272,9 +298,11 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   if (request.accumulates && in.checks_updated)
     check_accumulators(x, in);
   const uint64_t number = x.warp->wgmma.issued;
-  const WgmmaOperation* operation = join_operation(x, in, request);
+  WgmmaOperation* operation = join_operation(x, in, request);
   if (!operation)
     return Step::stopped;
+  if (x.observer) [[unlikely]]
+    tell_issue(x, in, *operation);
   const bool is_late = x.launch->config.async == AsyncMode::late;
   if (operation->issued == kWarpsInGroup) {
     const WgmmaPlan& plan = plan_of(in);
@@ -412,6 +440,12 @@ void execute_operation(Exec& x, WgmmaOperation& operation) {
   tile.arranged_b = b.arranged;
   x.stats.matrix_outputs += numeric::dot(plan.model, tile);
   x.stats.matrix_flops += plan.flops;
+  if (operation.watched) [[unlikely]] {
+    operation.watched->state = AsyncState::source_read;
+    x.observer->reads_source(*operation.watched);
+    operation.watched->state = AsyncState::done;
+    x.observer->completes(*operation.watched);
+  }
 }
 
 void add_wgmma_selectors(SelectorTable& table) {

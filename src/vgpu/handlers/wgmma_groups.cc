@@ -5,6 +5,7 @@
 #include "vgpu/handlers/wgmma_groups.h"
 
 #include "isa/catalogue.h"
+#include "vgpu/observer.h"
 #include "vgpu/place.h"
 
 #include <fmt/format.h>
@@ -200,6 +201,8 @@ Step run_wgmma_fence(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warpgroup(x, in, step))
     return step;
+  if (x.observer)
+    x.observer->synchronizes(x, {.kind = SyncKind::wgmma_fence, .lanes = x.active, .order = in.order});
   if (!is_late(x))
     return Step::next;
   // Of every function that is running: the fence may stand in another than the operation.
@@ -215,6 +218,8 @@ Step run_wgmma_commit(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warpgroup(x, in, step))
     return step;
+  if (x.observer)
+    x.observer->commits(x, AsyncGroup::wgmma, x.active);
   WgmmaState& state = x.warp->wgmma;
   if (is_late(x)) {
     state.groups.push_back(state.issued);
@@ -237,6 +242,9 @@ Step run_wgmma_wait(Exec& x, const DecodedInst& in) {
       return Step::stopped;
     groups.erase(groups.begin());
   }
+  if (x.observer)
+    x.observer->waits(
+        x, {.group = AsyncGroup::wgmma, .pending = static_cast<uint64_t>(in.imm), .lanes = x.active});
   return Step::next;
 }
 

@@ -2,6 +2,7 @@
 #include "vgpu/async.h"
 
 #include "vgpu/launch.h"
+#include "vgpu/observer.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +12,17 @@
 namespace lemma::vgpu {
 namespace {
 
-class Async : public testing::Test {
+// Operations of no bytes, each with a letter as its number: small when its source is read, large when it
+// completes.
+class Async : public testing::Test, private Observer {
 protected:
-  AsyncOperation operation(char name, AsyncGroup group) {
-    const char upper = static_cast<char>(name - 'a' + 'A');
-    return {
-        .read = [this, name] { log_ += name; }, .write = [this, upper] { log_ += upper; }, .group = group};
+  void reset(AsyncMode mode, uint64_t seed) { queue_.reset(mode, seed, nullptr, this); }
+  static AsyncOperation operation(char name, AsyncGroup group) {
+    AsyncOperation made;
+    made.kind = AsyncKind::st_async; // with its data
+    made.group = group;
+    made.number = static_cast<uint64_t>(name);
+    return made;
   }
   std::string take_log() { return std::exchange(log_, {}); }
 
@@ -25,11 +31,20 @@ protected:
   const ThreadId other_{.cta_rank = 0, .warp = 1, .lane = 3};
 
 private:
+  void reads_source(const AsyncOperation& operation) override {
+    EXPECT_EQ(operation.state, AsyncState::source_read);
+    log_ += static_cast<char>(operation.number);
+  }
+  void completes(const AsyncOperation& operation) override {
+    EXPECT_EQ(operation.state, AsyncState::done);
+    log_ += static_cast<char>(operation.number - 'a' + 'A');
+  }
+
   std::string log_;
 };
 
 TEST_F(Async, EagerCompletesWhenIssued) {
-  queue_.reset(AsyncMode::eager, 0);
+  reset(AsyncMode::eager, 0);
   queue_.start(one_, operation('a', AsyncGroup::bulk));
   EXPECT_EQ(take_log(), "aA");
   EXPECT_EQ(queue_.completed(), 1u);
@@ -40,7 +55,7 @@ TEST_F(Async, EagerCompletesWhenIssued) {
 }
 
 TEST_F(Async, WaitCompletesAllButTheLastGroups) {
-  queue_.reset(AsyncMode::late, 0);
+  reset(AsyncMode::late, 0);
   for (const char name : {'a', 'b', 'c'}) {
     queue_.start(one_, operation(name, AsyncGroup::bulk));
     queue_.commit(one_, AsyncGroup::bulk);
@@ -53,7 +68,7 @@ TEST_F(Async, WaitCompletesAllButTheLastGroups) {
 }
 
 TEST_F(Async, ReadWaitTakesOnlyTheSources) {
-  queue_.reset(AsyncMode::late, 0);
+  reset(AsyncMode::late, 0);
   queue_.start(one_, operation('a', AsyncGroup::bulk));
   queue_.commit(one_, AsyncGroup::bulk);
   queue_.wait(one_, AsyncGroup::bulk, 0, true);
@@ -65,7 +80,7 @@ TEST_F(Async, ReadWaitTakesOnlyTheSources) {
 }
 
 TEST_F(Async, GroupsBelongToAThreadAndAKind) {
-  queue_.reset(AsyncMode::late, 0);
+  reset(AsyncMode::late, 0);
   queue_.start(one_, operation('a', AsyncGroup::bulk));
   queue_.commit(one_, AsyncGroup::bulk);
   queue_.start(one_, operation('b', AsyncGroup::cp_async));
@@ -77,7 +92,7 @@ TEST_F(Async, GroupsBelongToAThreadAndAKind) {
 }
 
 TEST_F(Async, WaitLeavesWhatIsNotCommittedAndCompleteDoesNot) {
-  queue_.reset(AsyncMode::late, 0);
+  reset(AsyncMode::late, 0);
   queue_.start(one_, operation('a', AsyncGroup::cp_async));
   queue_.wait(one_, AsyncGroup::cp_async, 0);
   EXPECT_EQ(take_log(), "");
@@ -88,7 +103,7 @@ TEST_F(Async, WaitLeavesWhatIsNotCommittedAndCompleteDoesNot) {
 TEST_F(Async, OperationsWithoutAGroupRunOneByOneInAnOrderOfTheSeed) {
   std::string orders[2];
   for (const uint64_t seed : {0, 5}) {
-    queue_.reset(AsyncMode::late, seed);
+    reset(AsyncMode::late, seed);
     for (const char name : {'a', 'b', 'c', 'd'})
       queue_.start(one_, operation(name, AsyncGroup::none));
     EXPECT_EQ(queue_.waiting_count(), 4u);
@@ -102,7 +117,7 @@ TEST_F(Async, OperationsWithoutAGroupRunOneByOneInAnOrderOfTheSeed) {
 }
 
 TEST_F(Async, DrainLeavesNothing) {
-  queue_.reset(AsyncMode::late, 0);
+  reset(AsyncMode::late, 0);
   queue_.start(one_, operation('a', AsyncGroup::none));
   queue_.start(one_, operation('b', AsyncGroup::bulk));
   queue_.drain();

@@ -22,6 +22,9 @@ public:
   std::vector<std::byte>& params() { return params_; } // run() fills them in
   MachineLimits& limits() { return limits_; }          // an H200's
 
+  // Launches tell it what happens.
+  void watch(Observer& observer) { observer_ = &observer; }
+
   // A buffer's address. Uninitialized ones are poisoned.
   uint64_t uninitialized_buffer(uint64_t bytes, std::string name = "buffer");
   template <class T>
@@ -50,6 +53,7 @@ private:
   MachineLimits limits_ = limits_of();
   std::unique_ptr<Program> program_;
   const Code* entry_ = nullptr;
+  Observer* observer_ = nullptr;
 };
 
 // What loading the module says, its notes in brackets; "" where it loads. For text as Kernel takes it.

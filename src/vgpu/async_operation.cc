@@ -1,0 +1,325 @@
+// What each kind of operation does to memory. See async_operation.h.
+#include "vgpu/async_operation.h"
+
+#include "layout/smem_descriptor.h"
+#include "numeric/arithmetic.h"
+#include "vgpu/mbarrier.h"
+#include "vgpu/observer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::StateSpace;
+using layout::BoxRun;
+
+void write_marks(const MemoryPlace& to, uint64_t bytes) {
+  if (to.allocation->init)
+    to.allocation->init->set(to.offset, bytes);
+}
+
+MemoryPlace place_of(const SharedPlace& at) {
+  // A descriptor of wgmma is checked when all its warps have issued it.
+  const bool inside = at.offset < at.cta->shared.size();
+  return {StateSpace::shared, at.cta, nullptr, at.offset,
+          inside ? at.cta->shared.data() + at.offset : nullptr};
+}
+
+MemoryPlace place_of(const TensorBox::Run& run) {
+  return {StateSpace::global, nullptr, run.allocation, static_cast<uint64_t>(run.host - run.allocation->host),
+          run.host};
+}
+
+// --- signals
+
+// The mbarrier may be gone meanwhile, or have no room for the change: then the fault is the instruction's.
+void change(const AsyncOperation& operation, const SharedPlace& at, const MbarrierChange& change) {
+  const AsyncIssuer& issuer = operation.issuer;
+  const std::optional<std::string> wrong =
+      is_mbarrier(at) ? wrong_change(at, change) : "mbarrier.inval has ended it before that";
+  if (!wrong) {
+    const bool parity = read_mbarrier(at).parity;
+    const bool completes = change_mbarrier(at, change);
+    if (Observer* observer = issuer.launch->observer)
+      observer->arrives({.at = at,
+                         .change = change,
+                         .parity = parity,
+                         .completes_phase = completes,
+                         .operation = &operation});
+    return;
+  }
+  Exec x;
+  x.launch = issuer.launch;
+  x.code = issuer.code;
+  x.cta = issuer.cta;
+  x.warp = issuer.warp;
+  x.fault_at(
+      *issuer.instruction, FaultKind::illegal_instruction,
+      fmt::format("when {} completes, it signals the mbarrier at shared address {:#x} of CTA rank {}: {} "
+                  "(undefined behaviour)",
+                  isa::to_string(x.ptx_instruction(*issuer.instruction).opcode), at.offset, at.cta->rank,
+                  *wrong),
+      issuer.lane, at.offset);
+}
+
+void complete_bytes(const AsyncOperation& operation, const SharedPlace& at) {
+  change(operation, at, {.expect_bytes = -int64_t{operation.bytes}});
+}
+
+// --- runs of bytes
+
+void reduce_elements(std::byte* to, const AsyncOperation& operation) {
+  for (size_t at = 0; at < operation.bytes; at += operation.element_bytes)
+    operation.reduce(to + at, operation.data.data() + at, false);
+}
+
+void write_global(const AsyncOperation& operation) {
+  if (operation.reduce)
+    reduce_elements(operation.destination.host, operation);
+  else
+    std::memcpy(operation.destination.host, operation.data.data(), operation.bytes);
+  write_marks(operation.destination, operation.bytes);
+}
+
+void write_shared(const SharedPlace& to, const AsyncOperation& operation) {
+  if (!operation.reduce) {
+    to.cta->async_write(to.offset, operation.data.data(), operation.bytes);
+    return;
+  }
+  const std::byte* before = to.cta->async_read(to.offset);
+  std::vector<std::byte> values(before, before + operation.bytes);
+  reduce_elements(values.data(), operation);
+  to.cta->async_write(to.offset, values.data(), operation.bytes);
+}
+
+// --- boxes of tensors
+
+void copy_out(const TensorBox& box, std::byte* data) {
+  for (size_t i = 0; i < box.runs.size(); ++i)
+    if (box.places[i].host)
+      std::memcpy(data + box.runs[i].box_offset, box.places[i].host, box.runs[i].bytes);
+}
+
+void fill_outside(const TensorBox& box, std::byte* data) {
+  // Of every type, 16 bits after 16 bits (measured on an H200).
+  const uint16_t word = box.map.oob_fill == TensorFill::nan ? numeric::kOobNan : 0;
+  for (size_t i = 0; i < box.runs.size(); ++i)
+    for (uint32_t at = 0; !box.places[i].host && at < box.runs[i].bytes; ++at)
+      data[box.runs[i].box_offset + at] = static_cast<std::byte>(word >> (at % 2 * 8));
+}
+
+// Loads of tf32 and tf32_ftz round to nearest even, subnormals too, and have one NaN (measured on an H200).
+// f32_ftz loads as f32 does.
+void round_to_tf32(const TensorBox& box, std::byte* data) {
+  if (box.map.type != TensorType::tf32 && box.map.type != TensorType::tf32_ftz)
+    return;
+  constexpr uint32_t kNan = 0x7fffe000, kDropped = 0x1fff;
+  for (const BoxRun& run : box.runs)
+    for (size_t at = run.box_offset; run.inside && at < run.box_offset + run.bytes; at += 4) {
+      uint32_t bits;
+      std::memcpy(&bits, data + at, 4);
+      const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
+      bits = is_nan ? kNan : (bits + (kDropped >> 1) + (bits >> 13 & 1)) & ~kDropped;
+      std::memcpy(data + at, &bits, 4);
+    }
+}
+
+// Calls f(offset in the box, shared address of the same bytes, bytes).
+template <class F>
+void each_chunk(const AsyncOperation& operation, uint32_t shared, F&& f) {
+  const layout::EncodedTensorMap& map = operation.box->map;
+  const layout::Swizzle swizzle = layout::swizzle_of(map.swizzle);
+  if (swizzle == layout::Swizzle::none) {
+    f(0u, shared, operation.bytes);
+    return;
+  }
+  constexpr uint32_t kChunk = 16;
+  const uint32_t row = row_bytes(map), pitch = row_pitch(map);
+  for (uint32_t begin = 0, line = shared; begin < operation.bytes; begin += row, line += pitch)
+    for (uint32_t at = 0; at < row; at += kChunk)
+      f(begin + at, layout::swizzle_address(line + at, swizzle), kChunk);
+}
+
+void write_box(const AsyncOperation& operation, const SharedPlace& to) {
+  each_chunk(operation, to.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
+    to.cta->async_write(address, operation.data.data() + at, bytes);
+  });
+}
+
+// What a store or a reduction does to the tensor.
+void write_tensor(const AsyncOperation& operation) {
+  const TensorBox& box = *operation.box;
+  const TensorType type = box.map.type;
+  const bool flush = type == TensorType::f32_ftz || type == TensorType::tf32_ftz;
+  for (size_t i = 0; i < box.runs.size(); ++i) {
+    const BoxRun& run = box.runs[i];
+    const TensorBox::Run& to = box.places[i];
+    const std::byte* source = operation.data.data() + run.box_offset;
+    if (!to.host)
+      continue;
+    if (!operation.reduce)
+      std::memcpy(to.host, source, run.bytes);
+    else
+      for (uint32_t at = 0; at < run.bytes; at += operation.element_bytes)
+        operation.reduce(to.host + at, source + at, flush);
+    write_marks(place_of(to), run.bytes);
+  }
+}
+
+void visit_matrix(const SharedMatrix& matrix, Cta* cta, const AsyncOperation::Visit& visit) {
+  const auto descriptor = layout::SmemDescriptor::decode(matrix.descriptor);
+  const uint32_t depth = matrix.row_chunks * 8; // of 16-bit elements
+  for (uint32_t i = 0; i < matrix.rows * matrix.row_chunks; ++i)
+    visit(place_of({cta, matrix.mn_major
+                             ? descriptor.mn_major_chunk(i / depth, i % depth)
+                             : descriptor.k_major_chunk(i / matrix.row_chunks, i % matrix.row_chunks)}),
+          layout::kChunkBytes);
+}
+
+uint64_t bytes_inside(const TensorBox& box) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < box.runs.size(); ++i)
+    bytes += box.places[i].host ? box.runs[i].bytes : 0;
+  return bytes;
+}
+
+} // namespace
+
+const char* to_string(AsyncKind kind) {
+  constexpr std::array<const char*, kAsyncKinds> kNames = {
+      "cp.async",     "cp.async.mbarrier.arrive", "bulk copy", "bulk reduction", "tensor load",
+      "tensor store", "tensor reduction",         "st.async",  "red.async",      "wgmma"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+void AsyncOperation::each_source(const Visit& visit) const {
+  if (source_bytes && kind != AsyncKind::tensor_store && kind != AsyncKind::tensor_reduce)
+    visit(source, source_bytes);
+  for (const SharedMatrix& matrix : matrices)
+    visit_matrix(matrix, issuer.cta, visit);
+  if (kind == AsyncKind::tensor_load)
+    for (size_t i = 0; i < box->runs.size(); ++i)
+      if (box->places[i].host)
+        visit(place_of(box->places[i]), box->runs[i].bytes);
+  if (kind == AsyncKind::tensor_store || kind == AsyncKind::tensor_reduce)
+    each_chunk(*this, static_cast<uint32_t>(source.offset), [&](uint32_t, uint32_t address, uint32_t count) {
+      visit(place_of({source.cta, address}), count);
+    });
+}
+
+void AsyncOperation::each_destination(const Visit& visit) const {
+  if (kind == AsyncKind::cp_async_arrive)
+    return;
+  for (const AsyncTarget& target : targets)
+    if (kind == AsyncKind::tensor_load)
+      each_chunk(*this, target.data.offset, [&](uint32_t, uint32_t address, uint32_t count) {
+        visit(place_of({target.data.cta, address}), count);
+      });
+    else
+      visit(place_of(target.data), bytes);
+  if (destination.host)
+    visit(destination, bytes);
+  if (kind == AsyncKind::tensor_store || kind == AsyncKind::tensor_reduce)
+    for (size_t i = 0; i < box->runs.size(); ++i)
+      if (box->places[i].host)
+        visit(place_of(box->places[i]), box->runs[i].bytes);
+}
+
+uint64_t AsyncOperation::bytes_read() const {
+  if (kind == AsyncKind::tensor_load)
+    return bytes_inside(*box);
+  uint64_t count = source_bytes;
+  for (const SharedMatrix& matrix : matrices)
+    count += uint64_t{matrix.rows} * matrix.row_chunks * layout::kChunkBytes;
+  return count;
+}
+
+uint64_t AsyncOperation::bytes_written() const {
+  if (kind == AsyncKind::tensor_store || kind == AsyncKind::tensor_reduce)
+    return bytes_inside(*box);
+  return (targets.size() + (destination.host != nullptr)) * uint64_t{bytes};
+}
+
+uint64_t buffer_bytes(const AsyncOperation& operation) {
+  const bool takes = operation.kind != AsyncKind::cp_async && operation.kind != AsyncKind::cp_async_arrive;
+  return (takes ? operation.bytes : 0) + operation.targets.size() * sizeof(AsyncTarget) +
+         (operation.box
+              ? sizeof(TensorBox) + operation.box->runs.size() * (sizeof(BoxRun) + sizeof(TensorBox::Run))
+              : 0);
+}
+
+void read_source(AsyncOperation& operation) {
+  switch (operation.kind) {
+  case AsyncKind::bulk_copy:
+  case AsyncKind::bulk_reduce: {
+    const MemoryPlace& from = operation.source;
+    const std::byte* bytes = from.cta ? from.cta->async_read(static_cast<uint32_t>(from.offset)) : from.host;
+    operation.data.assign(bytes, bytes + operation.source_bytes);
+    break;
+  }
+  case AsyncKind::tensor_load:
+    operation.data.resize(operation.bytes);
+    copy_out(*operation.box, operation.data.data());
+    fill_outside(*operation.box, operation.data.data());
+    round_to_tf32(*operation.box, operation.data.data());
+    break;
+  case AsyncKind::tensor_store:
+  case AsyncKind::tensor_reduce:
+    operation.data.resize(operation.bytes);
+    each_chunk(operation, static_cast<uint32_t>(operation.source.offset),
+               [&](uint32_t at, uint32_t address, uint32_t bytes) {
+                 std::memcpy(operation.data.data() + at, operation.source.cta->async_read(address), bytes);
+               });
+    break;
+  default: // moves at once, has its data, or has none
+    break;
+  }
+}
+
+void complete(AsyncOperation& operation) {
+  switch (operation.kind) {
+  case AsyncKind::cp_async:
+    copy_cp_async(operation.destination, operation.source, operation.bytes, operation.source_bytes);
+    break;
+  case AsyncKind::cp_async_arrive: {
+    const AsyncIssuer& issuer = operation.issuer;
+    const ThreadId thread{issuer.cta->rank, issuer.warp->index, static_cast<uint32_t>(issuer.lane)};
+    issuer.cta->cluster->async.complete(thread, AsyncGroup::cp_async);
+    change(operation, operation.targets[0].mbarrier, {.arrivals = 1});
+    break;
+  }
+  case AsyncKind::tensor_store:
+  case AsyncKind::tensor_reduce:
+    write_tensor(operation);
+    break;
+  case AsyncKind::wgmma:
+    break;
+  default:
+    for (const AsyncTarget& target : operation.targets) {
+      operation.kind == AsyncKind::tensor_load ? write_box(operation, target.data)
+                                               : write_shared(target.data, operation);
+      complete_bytes(operation, target.mbarrier);
+    }
+    if (operation.destination.host)
+      write_global(operation);
+  }
+}
+
+void copy_cp_async(const MemoryPlace& to, const MemoryPlace& from, uint32_t bytes, uint32_t taken) {
+  std::array<std::byte, 16> value{};
+  if (taken)
+    std::memcpy(value.data(), from.host, taken);
+  std::memcpy(to.host, value.data(), bytes);
+  uint8_t* written = to.cta->shared_written.data() + to.offset;
+  std::memset(written, 1, bytes);
+  if (!to.cta->unpublished.empty())
+    std::memset(to.cta->unpublished.data() + to.offset, Cta::kByOwnThread, bytes);
+  if (taken && from.allocation->init)
+    for_lanes(from.allocation->init->unset_among(from.offset, taken), [&](int i) { written[i] = 0; });
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,202 @@
+// What a launch tells those who watch it: accesses, synchronization, asynchronous operations from issue to
+// completion, exits. A checker of the memory model, a counter, distributed execution are observers; the
+// interpreter knows none of them.
+//
+// Events of one warp come in its program order, those of one cluster one after the other: a cluster runs on
+// one host thread at a time. Clusters run side by side, so calls for different clusters come at the same time
+// from different threads; Exec::worker tells the threads of a launch apart. An observer must not change what
+// it is shown. An instruction that faults may have told some of its accesses before.
+//
+// Whose event it is: `x` has the CTA, the warp, the code and the instruction (Exec::pc), and
+// x.ptx_instruction() says it in PTX's words.
+//
+// Without an observer the price is a test of a null pointer for a warp instruction that accesses memory or
+// synchronizes.
+//
+// Not events: what the registers of a warp hold and exchange (shfl apart, as a convergence), kernel
+// parameters that are passed in registers, copies of the host.
+//
+// Tests: tests/unit/vgpu/observer_test.cc.
+#pragma once
+
+#include "vgpu/exec.h"
+#include "vgpu/mbarrier.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace lemma::vgpu {
+
+// What one execution of an instruction accesses in one owner's memory - an allocation, a CTA's shared memory,
+// the lanes' own. One that reaches several owners is told as several.
+//
+// The access comes in pieces of the same size, at most 32. Where `by_lane`, piece i is lane i's access; else
+// (ldmatrix, stmatrix, wmma.load and store, tensor maps of a warp) the lanes access all of them together.
+struct WarpAccess {
+  const Access& access; // of the lowest byte; `lanes`, kind, order and proxy of all
+  LaneMask pieces = 0;
+  uint32_t piece_bytes = 0;
+  const uint64_t* addresses = nullptr; // by piece
+  uint64_t lowest = 0;                 // address of access.offset
+  bool by_lane = true;
+
+  // Of the piece, in the owner's memory; of local memory, in that lane's.
+  uint64_t offset(int piece) const { return access.offset + (addresses[piece] - lowest); }
+  // Calls f(piece, offset).
+  template <class F>
+  void each(F&& f) const {
+    for_lanes(pieces, [&](int piece) { f(piece, offset(piece)); });
+  }
+  uint64_t bytes() const { return uint64_t{piece_bytes} * static_cast<uint64_t>(std::popcount(pieces)); }
+};
+
+enum class SyncKind : uint8_t {
+  fence,          // fence, membar, fence.mbarrier_init: Synchronization::order
+  proxy_fence,    // fence.proxy: the instruction says between which
+  warp_barrier,   // bar.warp.sync, lanes with one membermask
+  convergence,    // shfl.sync, vote.sync, ...: they order no memory
+  barrier_arrive, // bar.arrive, and the first half of bar.sync and bar.red; of barrier `id`
+  cluster_arrive, // barrier.cluster
+  cluster_wait,   // by then the phase is complete, or these lanes wait until it is
+  wgmma_fence,
+};
+
+struct Synchronization {
+  SyncKind kind = SyncKind::fence;
+  LaneMask lanes = 0;
+  MemoryOrder order = {};
+  uint32_t id = 0;       // barrier_arrive
+  bool waits = false;    // barrier_arrive: the lanes go on when the phase completes
+  uint32_t expected = 0; // barrier_arrive: threads that the phase waits for; 0: all of the CTA
+};
+
+// An mbarrier's pending count or bytes change: lanes arrive, or expect bytes, or an operation completes.
+struct MbarrierArrival {
+  SharedPlace at = {};
+  MbarrierChange change = {};   // all lanes together
+  bool parity = false;          // of the phase that it belongs to
+  bool completes_phase = false; // it is the last of it
+  // By an operation's completion, else by lanes of a warp.
+  const AsyncOperation* operation = nullptr;
+  const Exec* x = nullptr;
+  LaneMask lanes = 0;
+  MemoryOrder order = {};
+};
+
+// Lanes have found that a phase is complete.
+struct MbarrierWait {
+  SharedPlace at = {};
+  bool parity = false; // of that phase
+  LaneMask lanes = 0;
+  MemoryOrder order = {};
+};
+
+// Lanes have waited for their groups; what that completes has been told before.
+struct GroupWait {
+  AsyncGroup group = AsyncGroup::none;
+  uint64_t pending = 0;     // groups that need not be complete
+  bool read_only = false;   // their sources have been read; the destinations may not be written
+  bool uncommitted = false; // cp.async.wait_all: what was not committed, too
+  LaneMask lanes = 0;
+};
+
+class Observer {
+public:
+  virtual ~Observer() = default;
+
+  // Before the first and after the last of the other events. Launch::workers: so many threads at most.
+  virtual void launch_begins(const Launch&) {}
+  virtual void launch_ends(const Launch&) {}
+  // CTAs and warps are used again when their cluster has ended.
+  virtual void cluster_begins(const Cluster&) {}
+  virtual void cluster_ends(const Cluster&) {}
+  virtual void exits(const Exec&, LaneMask) {}
+
+  virtual void accesses(const Exec&, const WarpAccess&) {}
+
+  virtual void synchronizes(const Exec&, const Synchronization&) {}
+  // Every arrival of the phase has been told, and the lanes that wait go on.
+  virtual void barrier_completes(const Cta&, uint32_t /*id*/) {}
+  virtual void cluster_barrier_completes(const Cluster&) {}
+
+  // One call an operation; of wgmma one for each of the four warps, `parts` counting up. Its accesses are the
+  // operation's, and not told otherwise.
+  virtual void issues(const Exec&, const AsyncOperation&) {}
+  virtual void commits(const Exec&, AsyncGroup, LaneMask) {}
+  virtual void reads_source(const AsyncOperation&) {}
+  // The destination is written and the mbarriers are told.
+  virtual void completes(const AsyncOperation&) {}
+  virtual void waits(const Exec&, const GroupWait&) {}
+
+  virtual void arrives(const MbarrierArrival&) {}
+  virtual void finds_complete(const Exec&, const MbarrierWait&) {}
+};
+
+// Tells an observer, if there is one, what an instruction accesses, where that was found piece by piece.
+class PieceAccesses {
+public:
+  explicit PieceAccesses(const Exec& x, bool by_lane = true) : x_(x), by_lane_(by_lane) {}
+  void add(int piece, const Access& access) {
+    if (x_.observer) [[unlikely]]
+      keep(piece, access);
+  }
+  // Once a piece has been added for all.
+  void tell() const {
+    if (!pieces_.empty()) [[unlikely]]
+      tell_all();
+  }
+
+private:
+  struct Piece {
+    int index;
+    Access access;
+  };
+  void keep(int piece, const Access& access) { pieces_.push_back({piece, access}); }
+  void tell_all() const;
+
+  const Exec& x_;
+  bool by_lane_;
+  std::vector<Piece> pieces_;
+};
+
+// What launches, one after the other, access, by state space and kind, and the asynchronous operations that
+// they issue.
+class AccessCounter : public Observer {
+public:
+  struct Count {
+    uint64_t warp_accesses = 0; // to an owner's memory, see WarpAccess
+    uint64_t lane_accesses = 0; // pieces
+    uint64_t bytes = 0;
+    Count& operator+=(const Count& other);
+  };
+  enum Space : uint8_t { kGlobal, kConst, kShared, kLocal, kParam, kSpaces };
+  enum Kind : uint8_t { kRead, kWrite, kAtomic, kKinds };
+  struct Counts {
+    std::array<std::array<Count, kKinds>, kSpaces> memory{};
+    struct Async {
+      uint64_t operations = 0;
+      uint64_t bytes = 0; // written, to every destination; of wgmma: read
+    };
+    std::array<Async, kAsyncKinds> async{};
+  };
+
+  void launch_begins(const Launch& launch) override;
+  void launch_ends(const Launch& launch) override;
+  void accesses(const Exec& x, const WarpAccess& access) override;
+  void issues(const Exec& x, const AsyncOperation& operation) override;
+
+  // Of all launches that have ended.
+  const Counts& counts() const { return total_; }
+  // What of that is not zero.
+  void report(Stats& stats) const;
+
+private:
+  struct alignas(64) PerWorker : Counts {};
+  std::vector<PerWorker> workers_;
+  Counts total_;
+};
+const char* to_string(AccessCounter::Space space);
+const char* to_string(AccessCounter::Kind kind);
+
+} // namespace lemma::vgpu
