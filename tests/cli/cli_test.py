@@ -373,7 +373,16 @@ class Cli(Case):
         self.assertRegex(done.stdout, r"warp instructions +14\n")
         self.assertRegex(done.stdout, r"lane instructions +448 ")
         self.assertRegex(done.stdout, r"matrix FLOPs +0 ")
+        self.assertIn("global reads       1 by warps, 32 by lanes, 128 bytes\n"
+                      "global writes      1 by warps, 32 by lanes, 128 bytes\n"
+                      "param reads        3 by warps, 96 by lanes, 640 bytes\n", done.stdout)
         self.assertRegex(done.stdout, r"time +\d+\.\d+ s\n")
+        stats = json.loads(self.run_add(f"out={self.path('out')}:128", options=["--stats", "--json"]).stdout)["stats"]
+        self.assertEqual(stats["accesses"][0], {"space": "global", "kind": "read", "warp_accesses": 1, "lane_accesses": 32,
+                                                "bytes": 128})
+        self.assertEqual(stats["async_operations"], [])
+        stats = json.loads(self.run_add(f"out={self.path('out')}:128", options=["--json"]).stdout)["stats"]
+        self.assertIsNone(stats["accesses"])
 
     def run_products(self, a, b, c, options):
         """As many CTAs of `product` as there are rows of raw registers."""

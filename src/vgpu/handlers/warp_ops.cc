@@ -55,7 +55,7 @@ bool whole_warp_is_here(const Exec& x, const uint32_t* members) {
   return named == kAllLanes;
 }
 
-void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes) {
+[[gnu::noinline, gnu::cold]] void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes) {
   const bool barrier = x.ptx_instruction(in).opcode == Opcode::bar_warp_sync;
   x.observer->synchronizes(
       x,
@@ -67,7 +67,7 @@ void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes) {
 template <class F>
 Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   if (index < 0 || whole_warp_is_here(x, x.src<uint32_t>(in, index))) {
-    if (index >= 0 && x.observer)
+    if (x.observer && index >= 0) [[unlikely]]
       tell_convergence(x, in, x.active);
     f(x.active);
     return Step::next;
@@ -77,7 +77,7 @@ Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   uint32_t members[kWarpSize];
   std::copy_n(x.src<uint32_t>(in, index), kWarpSize, members);
   for_groups(x.active, members, [&](LaneMask group) {
-    if (x.observer)
+    if (x.observer) [[unlikely]]
       tell_convergence(x, in, group);
     f(group);
   });
