@@ -263,6 +263,8 @@ bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
   return true;
 }
 
+constexpr int kTogether = 8; // lanes in a turn of the loops, which else cost as much as what they move
+
 // Element `offset` bytes into each lane's bytes, into register lanes of type R.
 template <class M, class R>
 void load_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, R* d) {
@@ -288,8 +290,9 @@ void load_element(const Exec& x, const DecodedInst& in, const Places& places, ui
     }
 #endif
     const size_t width = in.width; // stores may not change it
-    for (int lane = 0; lane < kWarpSize; ++lane, p += width)
-      d[lane] = resize<R>(load_relaxed<M>(p));
+    for (int first = 0; first < kWarpSize; first += kTogether)
+      for (int lane = first; lane < first + kTogether; ++lane, p += width)
+        d[lane] = resize<R>(load_relaxed<M>(p));
     return;
   }
   for_lanes(x.active, [&](int lane) { d[lane] = resize<R>(load_relaxed<M>(places.at[lane] + offset)); });
@@ -325,8 +328,9 @@ void store_element(const Exec& x, const DecodedInst& in, const Places& places, u
     }
 #endif
     const size_t width = in.width; // stores may not change it
-    for (int lane = 0; lane < kWarpSize; ++lane, p += width)
-      store_relaxed<M>(p, resize<M>(s[lane]));
+    for (int first = 0; first < kWarpSize; first += kTogether)
+      for (int lane = first; lane < first + kTogether; ++lane, p += width)
+        store_relaxed<M>(p, resize<M>(s[lane]));
     return;
   }
   if (places.pattern == Places::Pattern::uniform) {
