@@ -1,6 +1,7 @@
 // Operands of asynchronous instructions. See async_operands.h.
 #include "vgpu/handlers/async_operands.h"
 
+#include "vgpu/find_access.h"
 #include "vgpu/place.h"
 
 #include <fmt/format.h>
@@ -29,8 +30,9 @@ namespace {
 
 // The place in shared memory of an mbarrier operand; no CTA after a fault.
 SharedPlace mbarrier_place(Exec& x, const DecodedInst& in, StateSpace space, uint64_t address, int lane) {
-  const Access at = x.check(in, space, address, kMbarrierBytes, kMbarrierBytes, AccessKind::write, lane);
-  if (at && !at.is_shared())
+  const MemoryPlace at =
+      check_place(x, in, space, address, kMbarrierBytes, kMbarrierBytes, AccessKind::write, lane);
+  if (at.host && !at.is_shared())
     x.fault_at(in, FaultKind::wrong_space,
                fmt::format("an mbarrier lies in shared memory, but {:#x} does not", address), lane, address);
   return shared_place(at);

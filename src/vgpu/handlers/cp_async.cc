@@ -5,6 +5,7 @@
 // is not written by that.
 //
 // PTX ISA: "Data Movement and Conversion Instructions: cp.async". Tests: tests/unit/vgpu/async_copy_test.cc.
+#include "vgpu/find_access.h"
 #include "vgpu/handlers/async_operands.h"
 #include "vgpu/observer.h"
 
@@ -50,13 +51,13 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
             lane);
     return false;
   }
-  copy.to = x.check(in, StateSpace::shared, lane_address(x, in, 0, plan.to.offset, lane), plan.bytes,
-                    plan.bytes, AccessKind::write, lane);
+  copy.to = check_place(x, in, StateSpace::shared, lane_address(x, in, 0, plan.to.offset, lane), plan.bytes,
+                        plan.bytes, AccessKind::write, lane);
   if (!copy.to.host)
     return false;
   if (copy.taken != 0)
-    copy.from = x.check(in, StateSpace::global, lane_address(x, in, 1, plan.from.offset, lane), copy.taken,
-                        plan.bytes, AccessKind::copy, lane);
+    copy.from = check_place(x, in, StateSpace::global, lane_address(x, in, 1, plan.from.offset, lane),
+                            copy.taken, plan.bytes, AccessKind::copy, lane);
   return copy.taken == 0 || copy.from.host;
 }
 

@@ -17,6 +17,7 @@
 // PTX ISA: "Data Movement and Conversion Instructions: Tensor copy", "tensormap.replace".
 // Tests: tests/unit/vgpu/tensor_copy_test.cc; recorded hardware bits: tests/golden, group tma.
 #include "layout/tensor_box.h"
+#include "vgpu/find_access.h"
 #include "vgpu/handlers/async_operands.h"
 #include "vgpu/handlers/reduction.h"
 #include "vgpu/observer.h"
@@ -209,6 +210,17 @@ Access find_past_end(Exec& x, const DecodedInst& in, int lane, const TensorCopy&
   return range;
 }
 
+// Where a run of the tensor's bytes lies; no host after a fault. Most are found at once, and nothing is to be
+// said of them.
+TensorBox::Run find_run(Exec& x, const DecodedInst& in, int lane, AccessKind kind, uint64_t address,
+                        uint32_t bytes) {
+  const Access at = x.find_access(in, StateSpace::global, address, bytes, kind);
+  if (at && (kind == AccessKind::write || at.was_written(0, bytes)))
+    return {at.allocation, at.host};
+  const Access checked = check_async(x, in, StateSpace::global, address, bytes, 1, kind, lane);
+  return {checked.allocation, checked.host};
+}
+
 // The runs of the box, and where the tensor's bytes are. The box is known to fit into shared memory. False
 // after a fault.
 bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, TensorCopy& copy) {
@@ -223,14 +235,17 @@ bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, Tensor
       continue;
     }
     const uint64_t address = layout::multiply_add(box.map.address, run.global_offset, 1);
-    const Access at = run.past_end
-                          ? find_past_end(x, in, lane, copy, run, address)
-                          : check_async(x, in, StateSpace::global, address, run.bytes, 1, kind, lane);
-    if (!at)
-      return false;
-    if (run.past_end)
+    TensorBox::Run place;
+    if (run.past_end) {
+      const Access at = find_past_end(x, in, lane, copy, run, address);
+      place = {at.allocation, at.host};
       past_end = run.bytes;
-    box.places.push_back({at.allocation, at.host});
+    } else {
+      place = find_run(x, in, lane, kind, address, run.bytes);
+    }
+    if (!place.host)
+      return false;
+    box.places.push_back(place);
   }
   if (past_end)
     warn(x, in,
