@@ -39,6 +39,9 @@ inline const Binding kUnbound;
 // Nothing when the words do not fit the form.
 std::optional<Binding> bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types);
 
+// Whether a word is missing that only the assembler does without (Slot::may_lack).
+bool lacks_a_word(const Binding& binding);
+
 // The words of a binding in the ISA's order: "add.rn.f32".
 std::string spelling_of(const Binding& binding);
 

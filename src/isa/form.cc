@@ -113,6 +113,7 @@ public:
     form_.until = row_.until;
     form_.targets = read_targets(row_.targets);
     form_.until_targets = read_targets(row_.until_targets);
+    read_needs();
     read_classes();
     const std::string_view head = head_of(row_.syntax);
     read_head(head);
@@ -138,6 +139,33 @@ private:
     if (!set)
       wrong(fmt::format("'{}' names what is no target", text));
     return set.value_or(TargetSet{});
+  }
+
+  // ".relaxed .acquire 8.0 sm_80": words, a version, targets.
+  void read_needs() {
+    for (const std::string_view text : split(row_.needs, ';')) {
+      std::vector<std::string_view> words;
+      Need need;
+      std::string targets;
+      for (const std::string_view part : split(text, ' '))
+        if (part.front() == '.')
+          words.push_back(part.substr(1));
+        else if (part.size() == 3 && part[1] == '.')
+          need.since = {part[0] - '0', part[2] - '0'};
+        else
+          targets += fmt::format("{}{}", targets.empty() ? "" : " ", part);
+      if (words.empty() || !need.since.major)
+        wrong(fmt::format("needs: '{}' lacks words or a version", text));
+      need.targets = read_targets(targets);
+      for (const std::string_view word : words) {
+        if (const auto type = parse_type(word))
+          form_.needs.push_back({Qual::none, *type, need});
+        else if (const auto qual = parse_qual(word))
+          form_.needs.push_back({*qual, Type::none, need});
+        else
+          wrong(fmt::format("needs: no qualifier .{}", word));
+      }
+    }
   }
 
   // ".m64n(8..256/8)k16" stands for one value a step.
@@ -184,6 +212,9 @@ private:
 
   void add_slot(std::string_view word, int8_t group) {
     Slot slot;
+    slot.may_lack = word.ends_with('?');
+    if (slot.may_lack)
+      word.remove_suffix(1);
     slot.fixed = word.ends_with('!');
     if (slot.fixed)
       word.remove_suffix(1);

@@ -41,6 +41,9 @@ struct Slot {
   // all.
   int8_t group = -1;
   bool fixed = false; // the assembler takes the word only at this place, right after the opcode
+  // The assembler does without it: always, or up to a PTX version.
+  bool may_lack = false;
+  IsaVersion lack_until = {};
 
   bool is_type() const { return !types.empty(); }
   bool has(Qual qual) const;
@@ -134,6 +137,18 @@ struct OperandSpec {
 
 struct MatrixRow;
 
+// Since when and where something is there, beyond what a form says.
+struct Need {
+  IsaVersion since;
+  TargetSet targets;
+};
+// That of a word of one form.
+struct WordNeed {
+  Qual qual = Qual::none; // or
+  Type type = Type::none;
+  Need need;
+};
+
 struct Form {
   Opcode opcode = Opcode::none;
   const MatrixRow* matrix = nullptr; // the row of the catalogue that it is made of; null: of a scalar row
@@ -148,7 +163,8 @@ struct Form {
   IsaVersion since;
   IsaVersion until; // the last version that has the form on `until_targets`; 0.0: all have it
   TargetSet until_targets;
-  std::string_view section; // anchor in the PTX ISA document, without #
+  std::vector<WordNeed> needs; // of its words, beyond need_of()
+  std::string_view section;    // anchor in the PTX ISA document, without #
 };
 
 // The form in the notation of src/isa/forms/README.md: "add{.rnd}.f32  d, a, b", and what its classes may be:
@@ -156,11 +172,6 @@ struct Form {
 std::string syntax_of(const Form& form);
 std::string where_of(const Form& form);
 
-// Since when and where something is there, beyond what a form says.
-struct Need {
-  IsaVersion since;
-  TargetSet targets;
-};
 // Null: nothing beyond the form.
 const Need* need_of(Qual qual);
 const Need* need_of(Type type);

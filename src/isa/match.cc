@@ -89,7 +89,7 @@ int missing_slot(const Form& form, const Binding& binding) {
         started |= uint64_t{1} << g;
   for (size_t s = 0; s < form.slots.size(); ++s) {
     const int8_t g = form.slots[s].group;
-    if (binding.value[s] == 0 && (g < 0 || (started >> g & 1)))
+    if (binding.value[s] == 0 && !form.slots[s].may_lack && (g < 0 || (started >> g & 1)))
       return static_cast<int>(s);
   }
   return -1;
@@ -447,6 +447,13 @@ std::string citation(const Form& form) {
                      form.targets.any_of.empty() ? std::string("all targets") : to_string(form.targets));
 }
 
+bool lacks_a_word(const Binding& binding) {
+  for (size_t s = 0; s < binding.form->slots.size(); ++s)
+    if (binding.form->slots[s].may_lack && binding.value[s] == 0)
+      return true;
+  return false;
+}
+
 std::optional<Binding> bind(const Form& form, std::span<const Qual> quals, std::span<const Type> types) {
   Binding binding;
   if (!bind_types(form, types, 0, binding) || bind_quals(form, quals, binding) >= 0 ||
@@ -458,7 +465,8 @@ std::optional<Binding> bind(const Form& form, std::span<const Qual> quals, std::
     if (!form.slots[s].is_type() && binding.value[s])
       binding.quals.push_back(binding.qual(static_cast<int>(s)));
   const auto has_need = [](auto word) { return need_of(word) != nullptr; };
-  binding.has_needs = std::any_of(binding.quals.begin(), binding.quals.end(), has_need) ||
+  binding.has_needs = !form.needs.empty() || lacks_a_word(binding) ||
+                      std::any_of(binding.quals.begin(), binding.quals.end(), has_need) ||
                       std::any_of(types.begin(), types.end(), has_need);
   return binding;
 }

@@ -54,6 +54,18 @@ public:
     for (const Qual qual : quals)
       word(qual);
   }
+  // .sync.aligned; .aligned came to wmma with PTX 6.3, and the assembler does without it in wgmma.
+  void sync_aligned() {
+    words({Qual::sync, Qual::aligned});
+    constexpr IsaVersion kWithAligned = {6, 3};
+    Slot& aligned = form_.slots.back();
+    const bool is_older = form_.since < kWithAligned;
+    aligned.may_lack = is_older || row_.opcode == Opcode::wgmma_mma_async;
+    if (is_older) {
+      aligned.lack_until = {6, 2};
+      form_.needs.push_back({Qual::aligned, Type::none, {kWithAligned, {}}});
+    }
+  }
   void choice(std::string name, std::vector<Qual> quals, bool optional = false) {
     add({.name = std::move(name), .quals = std::move(quals), .types = {}}, optional);
   }
@@ -207,7 +219,7 @@ private:
 // mma.sync and mma.sp.sync.
 void make_mma(const MatrixRow& row, Builder& form) {
   form.word(row.sparse);
-  form.words({Qual::sync, Qual::aligned});
+  form.sync_aligned();
   form.shape();
   form.multiplied_layouts();
   form.kind();
@@ -229,7 +241,7 @@ void make_mma(const MatrixRow& row, Builder& form) {
 
 void make_wmma_mma(const MatrixRow& row, Builder& form) {
   form.bit_operation();
-  form.words({Qual::sync, Qual::aligned});
+  form.sync_aligned();
   form.multiplied_layouts();
   form.shape();
   form.rounding();
@@ -243,7 +255,7 @@ void make_wmma_mma(const MatrixRow& row, Builder& form) {
 void make_wmma_move(const MatrixRow& row, Builder& form) {
   constexpr Qual kLetters[] = {Qual::a, Qual::b, Qual::c, Qual::d};
   form.word(kLetters[static_cast<size_t>(row.matrix)]);
-  form.words({Qual::sync, Qual::aligned});
+  form.sync_aligned();
   if (row.layouts == Layouts::row_col && row.matrix == Matrix::a)
     form.word(Qual::row);
   else if (row.layouts == Layouts::row_col && row.matrix == Matrix::b)
@@ -264,7 +276,7 @@ void make_wmma_move(const MatrixRow& row, Builder& form) {
 // ldmatrix and stmatrix.
 void make_rows_move(const MatrixRow& row, Builder& form) {
   const auto [m, n, k] = row.shape;
-  form.words({Qual::sync, Qual::aligned});
+  form.sync_aligned();
   form.shape();
   form.choice("num",
               m * n == 256 ? std::vector{Qual::x1, Qual::x2} : std::vector{Qual::x1, Qual::x2, Qual::x4});
@@ -285,7 +297,7 @@ void make_rows_move(const MatrixRow& row, Builder& form) {
 }
 
 void make_movmatrix(Builder& form) {
-  form.words({Qual::sync, Qual::aligned});
+  form.sync_aligned();
   form.shape();
   form.word(Qual::trans);
   form.types();
@@ -298,7 +310,7 @@ void make_movmatrix(Builder& form) {
 void make_wgmma(const MatrixRow& row, bool a_in_registers, Builder& form) {
   const auto [count, type] = registers_of(row, Matrix::d, row.types.d.first());
   form.word(row.sparse);
-  form.words({Qual::sync, Qual::aligned});
+  form.sync_aligned();
   form.shape();
   form.satfinite();
   form.types();

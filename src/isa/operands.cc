@@ -107,7 +107,8 @@ private:
   // Data without the second half of a pair.
   Fault check_first(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
     int n = elems_of(spec, binding_);
-    if (shape.kind == Kind::vector && shape.children != n)
+    const bool said = spec.elems_slot >= 0 && n > 0; // by a qualifier
+    if (shape.kind == Kind::vector && shape.children != n && !said)
       for (const int other : spec.elems_or)
         if (other == shape.children)
           n = other;

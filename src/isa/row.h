@@ -17,6 +17,7 @@ struct FormRow {
   std::string_view where;   // "rnd = .rn .rz .rm .rp; type = .f32 .f64"
   std::string_view targets; // "sm_80", "sm_90a sm_100f", a set of target_sets.def; empty: all
   std::string_view section;
+  std::string_view needs; // ".relaxed 8.6 sm_90; .u64 .s64 8.1": words that came later than the form
   IsaVersion since = {1, 0};
   // The last PTX version that has the form on `until_targets` and up; 0.0: all have it.
   IsaVersion until;
@@ -50,6 +51,11 @@ inline constexpr std::string_view any = "";
 #define TARGET_SET(name, targets) inline constexpr std::string_view name = targets;
 #include "isa/target_sets.def"
 #undef TARGET_SET
+// Words that came later than the form: since which PTX version, on which targets.
+struct needs {
+  std::string_view text;
+  constexpr void put(FormRow& row) const { row.needs = text; }
+};
 // The anchor in the PTX ISA document, without #.
 struct see {
   std::string_view text;

@@ -23,8 +23,9 @@
 #include <vector>
 
 namespace lemma::isa {
+struct Directive;
 class MatchCache;
-}
+} // namespace lemma::isa
 
 namespace lemma::ptx {
 
@@ -71,6 +72,7 @@ struct Variable {
   // Kernel parameters: .ptr .space .align N
   bool is_pointer = false;
   StateSpace pointee_space = StateSpace::generic;
+  Type pointee_type = Type::none; // .ptr .texref
   uint32_t pointee_align = 0;
   std::vector<std::string> attributes; // .attribute(.managed, .unified(1, 2)): ".managed", ".unified(1, 2)"
   std::string opaque_init; // .texref, .samplerref, .surfref: the initializer's text with its braces
@@ -276,6 +278,24 @@ struct FileEntry {
 };
 
 // .section name { ... }: kept as text, debug information that nothing here reads.
+// A directive, attribute or pragma of which isa::directives() knows since when, on which targets and where it
+// may stand.
+struct DirectiveUse {
+  const isa::Directive* directive = nullptr;
+  uint8_t place = 0; // of isa::DirectivePlace
+  SourceRange range;
+};
+
+// .alias name, function;
+struct Alias {
+  std::string name;
+  std::string function;
+  SourceRange range = {};
+  friend bool operator==(const Alias& a, const Alias& b) {
+    return a.name == b.name && a.function == b.function;
+  }
+};
+
 struct DebugSection {
   std::string name;
   std::string text;
@@ -296,7 +316,8 @@ struct Module {
   std::vector<LineLocation> locations;
   std::vector<DebugSection> sections;
   std::vector<std::string> pragmas; // at module scope
-  std::vector<std::string> aliases; // .alias a, b; verbatim pairs "a=b"
+  std::vector<Alias> aliases;
+  std::vector<DirectiveUse> directives; // in the order of the text
 
   const Function* find_function(std::string_view name) const {
     for (const Function& f : functions)

@@ -25,7 +25,7 @@ bool Parser::parse_function(Linkage linkage) {
   function.linkage = linkage;
   function.is_entry = at_word(".entry");
   advance();
-  if (at_word(".attribute") && !parse_attributes(function.attributes))
+  if (at_word(".attribute") && !parse_attributes(function.attributes, isa::kFunction))
     return false;
   if (!function.is_entry && at(TokenKind::lparen) && !parse_parameters(function.returns, false))
     return false;
@@ -172,6 +172,12 @@ bool Parser::parse_pointer_attributes(Variable& parameter) {
       advance();
     }
   }
+  if (at(TokenKind::dot_word))
+    if (const auto type = isa::parse_type(text(token_).substr(1));
+        type && isa::kind_of(*type) == isa::TypeKind::opaque) {
+      parameter.pointee_type = *type;
+      advance();
+    }
   return !at_word(".align") || parse_align(parameter.pointee_align);
 }
 
@@ -211,10 +217,12 @@ void Parser::refuse_zero(const Token& directive, bool good, uint32_t count) {
 // What may stand between the parameters and the body, in any order.
 bool Parser::parse_function_directives(Function& function) {
   LaunchBounds& bounds = function.bounds;
+  const isa::DirectivePlace place = function.is_entry ? isa::kEntry : isa::kFunction;
   while (at(TokenKind::dot_word)) {
     const Token directive = token_;
     const std::string_view word = text(directive);
     bool good = true;
+    use(isa::Directive::Kind::word, word, place, directive.range());
     if (word == ".maxntid") {
       good = parse_dim3(bounds.maxntid, "a CTA's extent");
     } else if (word == ".reqntid") {
@@ -241,7 +249,7 @@ bool Parser::parse_function_directives(Function& function) {
                                   : bounds.blocks_are_clusters) = true;
       advance();
     } else if (word == ".pragma") {
-      good = parse_pragma(function.pragmas);
+      good = parse_pragma(function.pragmas, place);
     } else {
       suggest(error("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
               {".maxntid", ".reqntid", ".reqnctapercluster", ".maxclusterrank", ".minnctapersm",
@@ -377,7 +385,7 @@ bool Parser::parse_body_directive() {
     return parse_loc();
   if (word == ".pragma") {
     std::vector<std::string> pragmas;
-    if (!parse_pragma(pragmas))
+    if (!parse_pragma(pragmas, body_place()))
       return false;
     for (std::string& pragma : pragmas)
       body_->function.body_pragmas.push_back(
@@ -408,6 +416,7 @@ bool Parser::parse_body_directive() {
 
 // Behind "name :".
 bool Parser::parse_label(const Token& name) {
+  use(isa::Directive::Kind::word, text(token_), body_place(), token_.range());
   if (at_word(".callprototype"))
     return parse_prototype(name);
   if (at_word(".branchtargets") || at_word(".calltargets"))
@@ -435,6 +444,7 @@ bool Parser::parse_prototype(const Token& name) {
   if (at(TokenKind::lparen) && !parse_parameters(prototype.params, true))
     return false;
   while (at(TokenKind::dot_word)) {
+    use(isa::Directive::Kind::word, text(token_), isa::kPrototype, token_.range());
     if (accept_word(".noreturn"))
       prototype.noreturn = true;
     else if (at_word(".abi_preserve") || at_word(".abi_preserve_control")) {
@@ -539,6 +549,7 @@ bool Parser::parse_inlined_at(LineLocation& location) {
       text(token_) != "inlined_at")
     return unexpected("'inlined_at'", "after the function's name");
   const SourceRange range = token_.range();
+  use(isa::Directive::Kind::part, "inlined_at", body_place(), range);
   advance();
   for (uint64_t& number : caller)
     if (!parse_number(number, UINT32_MAX, "the place of the call"))

@@ -58,7 +58,7 @@ bool Parser::parse_declarator(Declarator& out) {
       if (!parse_align(out.align))
         return false;
     } else if (word == ".attribute") {
-      if (!parse_attributes(out.attributes))
+      if (!parse_attributes(out.attributes, isa::kVariable))
         return false;
     } else if (const auto linkage = parse_linkage(word); linkage && out.space == StateSpace::generic) {
       if (out.linkage != Linkage::none) {
@@ -66,10 +66,12 @@ bool Parser::parse_declarator(Declarator& out) {
         return false;
       }
       out.linkage = *linkage;
+      use(isa::Directive::Kind::word, word, isa::kVariable, token_.range());
       advance();
     } else if (const auto space = isa::parse_state_space(word.substr(1));
                space && out.space == StateSpace::generic) {
       out.space = *space;
+      use(isa::Directive::Kind::word, word, isa::kVariable, token_.range());
       advance();
     } else if (word == ".v2" || word == ".v4" || word == ".v8") {
       out.vector_elems = word[2] - '0';
@@ -105,7 +107,7 @@ bool Parser::parse_align(uint32_t& out) {
 }
 
 // .attribute(.managed), .attribute(.unified(19, 95))
-bool Parser::parse_attributes(std::vector<std::string>& out) {
+bool Parser::parse_attributes(std::vector<std::string>& out, isa::DirectivePlace place) {
   advance();
   if (!expect(TokenKind::lparen, "after '.attribute'"))
     return false;
@@ -113,6 +115,7 @@ bool Parser::parse_attributes(std::vector<std::string>& out) {
     if (!at_word(".managed") && !at_word(".unified"))
       return unexpected("'.managed' or '.unified'", "as an attribute");
     std::string attribute(text(token_));
+    use(isa::Directive::Kind::word, attribute, place, token_.range());
     advance();
     if (attribute == ".unified") {
       uint64_t id[2] = {};
@@ -282,6 +285,7 @@ bool Parser::parse_init_value(Variable& variable) {
         return false;
       }
       value.mask_shift = static_cast<uint8_t>(shift);
+      use(isa::Directive::Kind::part, "a part of an address as initializer", isa::kVariable, token_.range());
       advance();
       if (!parse_init_symbol(value) || !expect(TokenKind::rparen, "after the masked symbol") ||
           !check_address_element(value, variable.type, since(first.begin)))

@@ -239,7 +239,7 @@ bool Parser::parse_module_statement() {
   if (word == ".address_size")
     return parse_address_size();
   if (word == ".pragma")
-    return parse_pragma(module_->pragmas);
+    return parse_pragma(module_->pragmas, isa::kModule);
   if (word == ".version" || word == ".target") {
     error("syntax", token_.range(), fmt::format("'{}' stands once, at the beginning of a module", word));
     do
@@ -384,6 +384,7 @@ bool Parser::parse_section() {
 bool Parser::parse_section_item() {
   if (at(TokenKind::identifier)) {
     section_labels_.insert(text(token_));
+    use(isa::Directive::Kind::part, "a label in a section", isa::kModule, token_.range());
     advance();
     return expect(TokenKind::colon, "after the label");
   }
@@ -405,8 +406,12 @@ bool Parser::parse_section_data(int bits) {
     uint64_t offset = 0;
     if (accept(TokenKind::plus))
       return parse_number(offset, UINT64_MAX, "the offset");
+    if (!at(TokenKind::minus))
+      return true;
+    use(isa::Directive::Kind::part, "a difference of labels in a section", isa::kModule, token_.range());
+    advance();
     Token label;
-    return !accept(TokenKind::minus) || expect_name(label, "a label");
+    return expect_name(label, "a label");
   }
   do {
     const SourceRange range = token_.range();
@@ -430,18 +435,28 @@ void Parser::check_inlined_names() {
       error("unknown-name", range, fmt::format("no section has a label '{}'", name));
 }
 
-bool Parser::parse_pragma(std::vector<std::string>& pragmas) {
+bool Parser::parse_pragma(std::vector<std::string>& pragmas, isa::DirectivePlace place) {
   advance();
   do {
     std::string pragma;
+    const SourceRange range = token_.range();
     if (!parse_string(pragma))
       return false;
+    use(isa::Directive::Kind::pragma, pragma, place, range);
     pragmas.push_back(std::move(pragma));
   } while (accept(TokenKind::comma));
   return expect_semicolon("the pragma");
 }
 
+void Parser::use(isa::Directive::Kind kind, std::string_view name, isa::DirectivePlace place,
+                 SourceRange range) {
+  if (const isa::Directive* directive = isa::find_directive(kind, name))
+    module_->directives.push_back({directive, place, range});
+}
+
 bool Parser::parse_alias() {
+  const uint32_t begin = token_.begin;
+  use(isa::Directive::Kind::word, ".alias", isa::kModule, token_.range());
   advance();
   Token names[2];
   if (!expect_name(names[0], "a function") ||
@@ -454,7 +469,7 @@ bool Parser::parse_alias() {
       return false;
     }
   }
-  module_->aliases.push_back(fmt::format("{}={}", text(names[0]), text(names[1])));
+  module_->aliases.push_back({std::string(text(names[0])), std::string(text(names[1])), since(begin)});
   return expect_semicolon("the alias");
 }
 

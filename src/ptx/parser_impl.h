@@ -8,6 +8,7 @@
 // Tests: tests/unit/ptx/, robustness_test.cc above all; tests/fuzz/.
 #pragma once
 
+#include "isa/directive.h"
 #include "isa/form.h"
 #include "ptx/constant.h"
 #include "ptx/lexer.h"
@@ -78,6 +79,11 @@ private:
   bool at_word(std::string_view word) const { return at(TokenKind::dot_word) && text(token_) == word; }
   bool accept(TokenKind kind);
   bool accept_word(std::string_view word);
+  isa::DirectivePlace body_place() const {
+    return body_->function.is_entry ? isa::kEntryBody : isa::kFunctionBody;
+  }
+  // Notes the use of a directive that has a row.
+  void use(isa::Directive::Kind kind, std::string_view name, isa::DirectivePlace place, SourceRange range);
   bool expect(TokenKind kind, std::string_view context);
   // The semicolon of a statement. One forgotten at the end of a line is reported without losing the next
   // statement.
@@ -106,7 +112,7 @@ private:
   bool parse_section_item();
   bool parse_section_data(int bits);
   void check_inlined_names();
-  bool parse_pragma(std::vector<std::string>& pragmas);
+  bool parse_pragma(std::vector<std::string>& pragmas, isa::DirectivePlace place);
   bool parse_alias();
   bool parse_string(std::string& out);
   bool parse_number(uint64_t& out, uint64_t limit, std::string_view what);
@@ -115,7 +121,7 @@ private:
 
   // Declarations (parse_variable.cc).
   bool parse_declarator(Declarator& out);
-  bool parse_attributes(std::vector<std::string>& out);
+  bool parse_attributes(std::vector<std::string>& out, isa::DirectivePlace place);
   bool parse_align(uint32_t& out);
   bool parse_variables(const Declarator& declarator);
   bool parse_dimensions(Variable& variable);

@@ -108,6 +108,8 @@ void Printer::print_parameter(const Variable& variable) {
     out_ += ".ptr ";
     if (variable.pointee_space != StateSpace::generic)
       put(".{} ", isa::to_string(variable.pointee_space));
+    if (variable.pointee_type != Type::none)
+      put(".{} ", isa::to_string(variable.pointee_type));
     if (variable.pointee_align != 0)
       put(".align {} ", variable.pointee_align);
   }
@@ -319,10 +321,8 @@ std::string Printer::print_module() {
   for (const Function& function : module_.functions)
     if (function.has_body)
       print_definition(function);
-  for (const std::string& alias : module_.aliases) {
-    const size_t equal = alias.find('=');
-    put(".alias {}, {};\n", alias.substr(0, equal), alias.substr(equal + 1));
-  }
+  for (const Alias& alias : module_.aliases)
+    put(".alias {}, {};\n", alias.name, alias.function);
   for (const DebugSection& section : module_.sections)
     put(".section {}\n{{{}}}\n", section.name, section.text);
   return std::move(out_);

@@ -2,6 +2,8 @@
 #include "verify/verifier.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <fmt/ranges.h>
 
 namespace lemma::verify {
@@ -138,6 +140,44 @@ private:
     for (const Type type : binding_.types)
       if (const isa::Need* need = isa::need_of(type))
         check_need(*need, fmt::format("type .{}", isa::to_string(type)), instruction_.range);
+    check_lacking();
+    for (const isa::WordNeed& word : binding_.form->needs) {
+      if (word.qual != isa::Qual::none && has(binding_.quals, word.qual))
+        check_need(
+            word.need,
+            fmt::format("{} with .{}", isa::to_string(binding_.form->opcode), isa::to_string(word.qual)),
+            instruction_.range);
+      if (word.type != Type::none && has(binding_.types, word.type))
+        check_need(word.need,
+                   fmt::format("{} of .{}", isa::to_string(binding_.form->opcode), isa::to_string(word.type)),
+                   instruction_.range);
+    }
+  }
+
+  // A word that the assembler does without, or did so once.
+  void check_lacking() {
+    const isa::Form& form = *binding_.form;
+    for (size_t s = 0; s < form.slots.size(); ++s) {
+      const isa::Slot& slot = form.slots[s];
+      if (!slot.may_lack || binding_.value[s] != 0 ||
+          (slot.lack_until.major && context_.version <= slot.lack_until))
+        continue;
+      const std::string message = fmt::format("{} lacks {}", isa::spelling_of(binding_), slot.name);
+      if (slot.lack_until.major)
+        context_.error("missing-qualifier", instruction_.range, message)
+            .notes.push_back({"legal", fmt::format("{}, from PTX 6.3 on", slot.name)});
+      else
+        context_.diagnostics.push_back({Severity::warning,
+                                        "missing-qualifier",
+                                        message,
+                                        instruction_.range,
+                                        {{"legal", fmt::format("{}; the assembler does without", slot.name)},
+                                         {"see", isa::citation(form)}}});
+    }
+  }
+
+  static bool has(const auto& words, auto word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
   }
 
   void check_need(const isa::Need& need, const std::string& what, SourceRange range) {

@@ -86,6 +86,7 @@ public:
     }
     for (const Function& f : module_.functions)
       check_function(f);
+    check_directives(context_);
   }
 
 private:
@@ -110,9 +111,16 @@ private:
         error("target", {}, fmt::format("'{}' is no target", word));
       first = false;
     }
+    if (has_option("debug") && module_.sections.empty())
+      error("target", module_.target_range, ".target debug, and there is no debug information")
+          .notes.push_back({"legal", "a .section, such as .debug_info"});
     if (module_.address_size_bits == 32 && context_.target.sm >= 75)
       error("address-size", {}, fmt::format("{} has no 32-bit addresses", isa::to_string(context_.target)))
           .notes.push_back({"legal", ".address_size 64"});
+  }
+
+  bool has_option(std::string_view word) const {
+    return std::find(module_.targets.begin(), module_.targets.end(), word) != module_.targets.end();
   }
 
   void check_target(const std::string& word, isa::Target target) {
@@ -134,19 +142,30 @@ private:
     check_type(v.name, v.type, v.range);
     if (v.type == Type::pred)
       error("variable-type", v.range, fmt::format("{}: predicates live in registers only", v.name));
-    else if (v.vector_elems > 4 || v.vector_elems * isa::bits_of(v.type) > 128)
-      error("vector-length", v.range, fmt::format("{} is too long a vector", v.name))
-          .notes.push_back({"legal", ".v2 or .v4, of 128 bits together at most"});
+    else if (!check_vector(v.name, v.vector_elems, v.type, v.range))
+      return;
     else if (v.vector_elems > 1 && v.space == StateSpace::param)
       error("variable-type", v.range, fmt::format("{}: parameters cannot be vectors", v.name))
           .notes.push_back({"legal", "an array: .param .align 16 .b8 name[16]"});
     if (is_opaque(v.type) && function)
       error("variable-type", v.range,
             fmt::format("{}: textures and surfaces are declared at module scope", v.name));
+    if (v.type == Type::samplerref && !has_option("texmode_independent"))
+      error("variable-type", v.range, fmt::format("{}: samplers need .target texmode_independent", v.name))
+          .notes.push_back(
+              {"legal", fmt::format(".target {}, texmode_independent", module_.targets.front())});
     check_size(v);
     check_initializer(v);
     if (v.linkage == Linkage::common && v.space != StateSpace::global)
       error("linkage", v.range, fmt::format("{}: .common is for .global variables", v.name));
+  }
+
+  bool check_vector(const std::string& name, int elems, Type type, SourceRange range) {
+    if (elems == 1 || (elems <= 4 && elems * isa::bits_of(type) <= 128))
+      return true;
+    error("vector-length", range, fmt::format("{} is too long a vector", name))
+        .notes.push_back({"legal", ".v2 or .v4, of 128 bits together at most"});
+    return false;
   }
 
   void check_type(const std::string& name, Type type, SourceRange range) {
@@ -200,13 +219,15 @@ private:
 
   void check_function(const Function& f) {
     for (const Variable& v : f.params)
-      check_parameter(v);
+      check_parameter(v, f.is_entry);
     for (const Variable& v : f.returns)
-      check_parameter(v);
+      check_parameter(v, false);
     for (const Variable& v : f.variables)
       check_variable(v, &f);
-    for (const ptx::Register& r : f.registers)
+    for (const ptx::Register& r : f.registers) {
       check_type(r.name, r.type, f.range);
+      check_vector(r.name, r.vector_elems, r.type, f.range);
+    }
     if (f.is_entry)
       check_parameter_space(f);
     else if (f.returns.size() > 1)
@@ -214,12 +235,19 @@ private:
           .notes.push_back({"legal", "one return parameter, which may be an array"});
     if (f.bounds.noreturn && !f.returns.empty())
       error("noreturn", f.range, fmt::format("{} returns a value and is .noreturn", f.name));
-    check_bounds(f);
   }
 
-  void check_parameter(const Variable& v) {
+  void check_parameter(const Variable& v, bool of_entry) {
     if (v.space != StateSpace::reg)
       check_variable(v, nullptr);
+    else if (v.type == Type::pred)
+      error("variable-type", v.range, fmt::format("{}: a predicate cannot be passed to a function", v.name))
+          .notes.push_back({"legal", "a number, made by selp"});
+    if (v.space != StateSpace::reg && v.type == Type::f16x2)
+      error("variable-type", v.range, fmt::format("{}: .f16x2 is no type of parameters", v.name))
+          .notes.push_back({"legal", ".b32"});
+    if (of_entry && std::count(v.dims.begin(), v.dims.end(), 0) > 0)
+      error("variable-size", v.range, fmt::format("{}: an entry's parameter has a size", v.name));
   }
 
   void check_parameter_space(const Function& f) {
@@ -231,21 +259,6 @@ private:
             fmt::format("the parameters of {} take {} bytes", f.name, bytes))
           .notes.push_back({"legal", fmt::format("{} bytes{}", most,
                                                  large ? "" : "; 32764 from PTX 8.1 on, for sm_70 and up")});
-  }
-
-  void check_bounds(const Function& f) {
-    const ptx::LaunchBounds& b = f.bounds;
-    const bool maxntid = b.maxntid[0] != 0;
-    const bool reqntid = b.reqntid[0] != 0;
-    const bool cluster = b.reqnctapercluster[0] != 0;
-    if (maxntid && reqntid)
-      error("launch-bounds", f.range, fmt::format("{} has both .maxntid and .reqntid", f.name));
-    if (cluster && b.maxclusterrank)
-      error("launch-bounds", f.range,
-            fmt::format("{} has both .reqnctapercluster and .maxclusterrank", f.name));
-    if (!f.is_entry &&
-        (maxntid || reqntid || cluster || b.maxclusterrank || b.minnctapersm || b.maxnctapersm))
-      error("launch-bounds", f.range, fmt::format("{} is no entry and cannot have launch bounds", f.name));
   }
 
   Context& context_;

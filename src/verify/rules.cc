@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lemma::verify {
 namespace {
 
@@ -65,6 +67,12 @@ public:
     case Opcode::cvta:
     case Opcode::cvta_to:
       return check_cvta();
+    case Opcode::mbarrier_arrive:
+    case Opcode::mbarrier_arrive_drop:
+      return check_arrival_count();
+    case Opcode::tex:
+    case Opcode::tld4:
+      return check_offset_and_comparison();
     case Opcode::mapa:
     case Opcode::getctarank:
       return check_symbol_space(StateSpace::shared);
@@ -74,6 +82,43 @@ public:
   }
 
 private:
+  // A count of arrivals came with sm_90, but for .noComplete, which always had one.
+  void check_arrival_count() {
+    const auto& quals = instruction_.binding->quals;
+    constexpr size_t kWithCount = 3;
+    if (instruction_.operands.size() < kWithCount ||
+        std::find(quals.begin(), quals.end(), Qual::noComplete) != quals.end())
+      return;
+    const std::string what = fmt::format("{} with a count", isa::to_string(instruction_.opcode));
+    constexpr int kSm = 90;
+    constexpr isa::IsaVersion kSince = {7, 8};
+    if (context_.target.sm < kSm)
+      context_
+          .error("target", instruction_.range,
+                 fmt::format("{} is not in {}", what, isa::to_string(context_.target)))
+          .notes.push_back({"legal", "sm_90 and up; .noComplete and a count"});
+    else if (context_.version < kSince)
+      context_
+          .error("ptx-version", instruction_.range,
+                 fmt::format("{} is not in PTX {}.{}", what, context_.version.major, context_.version.minor))
+          .notes.push_back({"legal", ".version 7.8 or later"});
+  }
+
+  // Offsets and depth comparison, the optional operands of texture instructions, came with PTX 4.3.
+  void check_offset_and_comparison() {
+    constexpr isa::IsaVersion kSince = {4, 3};
+    const auto& specs = instruction_.form()->operands;
+    const auto required =
+        std::count_if(specs.begin(), specs.end(), [](const auto& spec) { return spec.group < 0; });
+    if (context_.version<kSince&& static_cast<ptrdiff_t>(instruction_.operands.size())> required)
+      context_
+          .error("ptx-version", instruction_.range,
+                 fmt::format("{} takes no offset and no comparison in PTX {}.{}",
+                             isa::to_string(instruction_.opcode), context_.version.major,
+                             context_.version.minor))
+          .notes.push_back({"legal", ".version 4.3 or later"});
+  }
+
   const ptx::Variable* variable(const Operand& operand) const {
     return ptx::variable_of(operand, function_, context_.module);
   }

@@ -51,6 +51,9 @@ struct Context {
 // Rules about the module outside its instructions.
 void check_module(Context& context);
 
+// Rules about directives, attributes and pragmas: where, since when, and what they need of each other.
+void check_directives(Context& context);
+
 // Rules about a call and what it calls.
 void check_call(Context& context, const Function& function, const Instruction& instruction);
 

@@ -549,13 +549,30 @@ std::span<const RegisterClass> register_classes() {
   return kRegisters;
 }
 
+namespace {
+
+// Whether a register may have the type.
+bool has_register(Type type, int sm, std::string_view version) {
+  switch (type) {
+  case Type::b128:
+    return sm >= 70 && version >= "8.3";
+  case Type::f16x2:
+    return sm >= 53;
+  default:
+    return true;
+  }
+}
+
+} // namespace
+
 std::string module_of(std::string_view instruction, std::string_view target, std::string_view version) {
+  const int sm = isa::parse_target(target).value_or(isa::Target{.sm = 70}).sm;
   std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n"
                                  ".global .align 16 .b8 gvar[256];\n.const .align 16 .b8 cvar[256];\n"
                                  ".visible .entry k(.param .align 16 .b8 p0[64])\n{{\n",
                                  version, target);
   for (const RegisterClass& c : kRegisters)
-    if (c.type != Type::b128 || version >= "8.3")
+    if (has_register(c.type, sm, version))
       text += fmt::format(".reg .{} {}<{}>;\n", isa::to_string(c.type), c.name, kRegistersOfClass);
   text += ".shared .align 16 .b8 svar[256];\n.local .align 16 .b8 lvar[256];\n.param .align 16 .b8 "
           "lp[64];\nL0:\n";

@@ -4,6 +4,7 @@
 #include "oracle.h"
 
 #include "generate/sampler.h"
+#include "isa/target.h"
 #include "ptx/parser.h"
 #include "verify/verify.h"
 
@@ -54,10 +55,18 @@ struct Output {
   std::string text;
 };
 
+// ptxas 13 makes code for no machine below sm_75, but reads modules for one.
+std::string machine_for(const std::string& target) {
+  constexpr int kFirstSm = 75;
+  const auto parsed = isa::parse_target(target);
+  return parsed && parsed->sm < kFirstSm ? "sm_75" : target;
+}
+
 Output assemble(const std::string& ptxas, const std::string& module, const std::string& target) {
   const std::string file = temporary_file();
   std::ofstream(file) << module;
-  const std::string command = fmt::format("'{}' -c -O0 -arch={} '{}' -o /dev/null 2>&1", ptxas, target, file);
+  const std::string command =
+      fmt::format("'{}' -c -O0 -arch={} '{}' -o /dev/null 2>&1", ptxas, machine_for(target), file);
   Output output;
   if (FILE* pipe =
           popen(command.c_str(), "r")) { // NOLINT(bugprone-command-processor): a test's own file names
@@ -196,8 +205,11 @@ std::vector<Verdict> judge_mutants(const std::string& ptxas, uint64_t seed, int 
 }
 
 bool lemma_accepts(const Probe& probe, std::string* why) {
-  const auto outcome = ptx::parse(
-      std::make_shared<SourceText>("probe.ptx", module_of(probe.instruction, probe.target, probe.version)));
+  return lemma_accepts_module(module_of(probe.instruction, probe.target, probe.version), why);
+}
+
+bool lemma_accepts_module(const std::string& text, std::string* why) {
+  const auto outcome = ptx::parse(std::make_shared<SourceText>("probe.ptx", text));
   Diagnostics diagnostics = outcome.diagnostics;
   if (!has_errors(diagnostics))
     for (Diagnostic& d : verify::verify(*outcome.module))

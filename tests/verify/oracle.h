@@ -25,8 +25,9 @@ struct Probe {
 // illegal lines; whatever is left has to assemble. On all cores.
 std::vector<bool> judge(const std::string& ptxas, const std::vector<Probe>& probes);
 
-// The same by parser and verifier.
+// The same by parser and verifier; `why` is the first error.
 bool lemma_accepts(const Probe& probe, std::string* why = nullptr);
+bool lemma_accepts_module(const std::string& text, std::string* why = nullptr);
 
 // One judged instruction; module_of() makes its module.
 struct Verdict {

@@ -50,7 +50,7 @@ $L__label:
 
 TEST(Module, Alias) {
   const auto module = parse_well(with_header(".visible .func f { ret; } .func g; .alias g, f;"));
-  EXPECT_EQ(module->aliases, (std::vector<std::string>{"g=f"}));
+  EXPECT_EQ(module->aliases, (std::vector<Alias>{{"g", "f"}}));
   EXPECT_EQ(messages(with_header(".func g;\n.alias g, f;")), "5:11 unknown-name: there is no function 'f'\n");
 }
 
