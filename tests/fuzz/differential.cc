@@ -100,7 +100,7 @@ public:
       return Unexpected<std::string>{report.error().text};
     if (!report->ok())
       return Unexpected<std::string>{fmt::format(
-          "{} at line {}: {}", report->fault ? report->fault->kind : "fault",
+          "{} at line {}: {}", report->fault ? to_string(report->fault->kind) : "fault",
           report->fault ? report->fault->place.ptx_line : 0, report->fault ? report->fault->message : "")};
     if (report->uninitialized_reads)
       return Unexpected<std::string>{"it reads what was never written: " +
