@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Whether one wrong fact fails the tests of that fact, and no others.
+
+usage: scripts/mutation_test.py [--build DIR] [--list] [MUTANT...]
+
+A mutant is one fact of the tables changed: a row, a machine, a binding. Each is built in DIR (build), the programs of
+PROGRAMS run, and docs/isa.md compared with what lemma says; the tests that fail must be those that the mutant lists.
+Without a mutant's name all are tried: a quarter of an hour. ptxas_targets_test asks ptxas. The files are put back
+afterwards; they must be as they were committed. A line of the table:
+
+    MUTANT | as listed, or what fails beside the list and what does not fail
+
+Exit status: 0 all as listed; 1 not so; 2 the tests fail without a mutant, a mutant does not apply or does not build.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS = ("isa_test", "ptx_test", "verify_test", "vgpu_test", "golden_test", "ptxas_targets_test")
+TARGETS = ("lemma_rows", "lemma_cli", *PROGRAMS)
+PAGE = "docs/isa.md"
+SLOW = "*Assembler*:Hostile.*"  # asks ptxas about every row; or is about no fact
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str
+    old: str  # stands there once
+    new: str
+    fails: tuple  # the tests that are to fail; BUILD: it does not build, and the message names `says`
+    says: str = ""
+
+
+BUILD = ("the build",)
+
+MUTANTS = (
+    Mutant(
+        "row-type",
+        "src/isa/rows/mma.inc",
+        "ROW(shape(16, 8, 4), types(f32, tf32, tf32, f32), since(7, 0)",
+        "ROW(shape(16, 8, 4), types(f32, bf16, bf16, f32), since(7, 0)",
+        (
+            "Cases.EveryFormIsRecordedOrNamed",
+            "Cases.VerifierAcceptsEveryKernel",
+            "Checked.ARowClaimsARecordJustWhenThatHasCasesOfIt",
+            "FragmentStatement.EveryRowIsAsTheIsaSays",
+            "Match.ResolvesSpellingsFoundInRealKernels",
+            "PtxasTargets.AgreeWithEveryForm",
+            PAGE,
+        ),
+    ),
+    Mutant(
+        "row-target",
+        "src/isa/rows/mma.inc",
+        'ROW(shape(16, 8, 4), types(f64, f64, f64, f64), rounding(true), since(7, 8), target("sm_90"))',
+        'ROW(shape(16, 8, 4), types(f64, f64, f64, f64), rounding(true), since(7, 8), target("sm_80"))',
+        ("PtxasTargets.AgreeWithEveryForm", PAGE),
+    ),
+    Mutant(
+        "form-target",
+        "src/isa/forms/integer.inc",
+        'where("mode = .clamp .wrap"), since(7, 6), target("sm_70"))\nOPCODE(dp4a',
+        'where("mode = .clamp .wrap"), since(7, 6), target("sm_80"))\nOPCODE(dp4a',
+        ("Cases.HaveATwinThatIsAccepted", "Cases.HaveTheOneErrorThatTheyExpect"),
+    ),
+    Mutant(
+        "form-word",
+        "src/isa/forms/integer.inc",
+        'FORM("sub.sat.s32  d, a, b")',
+        'FORM("sub.sit.s32  d, a, b")',
+        BUILD,
+        "no qualifier .sit",
+    ),
+    Mutant(
+        "form-type",
+        "src/isa/forms/integer.inc",
+        'FORM("mad24.hi!.sat.s32  d, a, b, c")',
+        'FORM("mad24.hi!.sat.u32  d, a, b, c")',
+        ("ArithmeticForms.EverySpellingHasAHandler", "Forms.ExecuteOrAreListed", "Integer.Saturation"),
+    ),
+    Mutant(
+        "binding-order-of-spaces",
+        "src/isa/match.cc",
+        "          first_space = s + 1;",
+        "          first_space = 0;",
+        ("Match.TakesQualifiersInAnyOrderButTypesAndSpacesInTheirs",),
+    ),
+    Mutant(
+        "binding-of-layouts",
+        "src/vgpu/handlers/matrix.cc",
+        "int to_skip = matrix == Matrix::b ? 1 : 0;",
+        "int to_skip = 0 * static_cast<int>(matrix);",
+        ("Mma.GivesTheBitsOfTheModel", "Mma.MultipliesWholeNumbersExactly"),
+    ),
+    Mutant(
+        "machine-size",
+        "src/isa/machines.def",
+        '.card = "H200",\n        .sm_count = 132,',
+        '.card = "H200",\n        .sm_count = 114,',
+        (
+            "Cooperative.a_grid_that_is_not_resident_as_a_whole_is_refused",
+            "Grid.a_barrier_across_more_ctas_than_the_gpu_holds_is_a_deadlock",
+            "Machine.IsAnH200ByDefault",
+            "Machine.SharedMemoryLimitsWhatIsResident",
+            "Machines.AreTheTableOfTheDocs",
+        ),
+    ),
+    Mutant(
+        "machine-arithmetic",
+        "src/isa/machines.def",
+        "MACHINE(.sm = 87, .since = {7, 4}, .arithmetic = sm_86",
+        "MACHINE(.sm = 87, .since = {7, 4}, .arithmetic = sm_89",
+        ("Machines.AreTheTableOfTheDocs", "Machines.HaveTheArithmeticOfTheNearest"),
+    ),
+)
+
+
+def run(build, targets):
+    """Builds the targets; returns what the compiler and the build's checks say, or None if all is well."""
+    done = subprocess.run(["cmake", "--build", build, "--target", *targets, "-j", "2"], capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stdout + done.stderr
+
+
+def failures(build):
+    failed = set()
+    for program in PROGRAMS:
+        command = [f"{build}/bin/{program}", "--gtest_brief=1", f"--gtest_filter=-{SLOW}"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        failed |= set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE))
+        if done.returncode != 0 and not failed:
+            failed.add(f"{program} ended with {done.returncode}")
+    page = subprocess.run([f"{build}/bin/lemma", "isa", "--markdown"], capture_output=True, text=True).stdout
+    return failed | ({PAGE} if page != (ROOT / PAGE).read_text() else set())
+
+
+def verdict(mutant, build):
+    """Returns None if the mutant fails what it lists and nothing else, or what is different."""
+    path = ROOT / mutant.file
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        return f"{mutant.file} has {mutant.old!r} {text.count(mutant.old)} times"
+    try:
+        path.write_text(text.replace(mutant.old, mutant.new))
+        message = run(build, TARGETS)
+        if mutant.fails == BUILD:
+            return None if message and mutant.says in message else f"the build does not say {mutant.says!r}"
+        if message:
+            return "does not build: " + " ".join(message.splitlines()[-3:])
+        failed = failures(build)
+    finally:
+        path.write_text(text)
+    beyond, missing = failed - set(mutant.fails), set(mutant.fails) - failed
+    parts = [f"fails too: {', '.join(sorted(beyond))}"] * bool(beyond)
+    parts += [f"does not fail: {', '.join(sorted(missing))}"] * bool(missing)
+    return "; ".join(parts) or None
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("mutants", nargs="*", metavar="MUTANT")
+    options = parser.parse_args()
+    chosen = [m for m in MUTANTS if not options.mutants or m.name in options.mutants]
+    if options.list:
+        for mutant in chosen:
+            print(f"{mutant.name} | {mutant.file} | {' '.join(mutant.fails)}")
+        return 0
+    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", *(m.file for m in chosen)], cwd=ROOT)
+    if changed.returncode != 0:
+        print("mutation_test: the files to change have changes that are not committed", file=sys.stderr)
+        return 2
+    if message := run(options.build, TARGETS):
+        print(message, file=sys.stderr)
+        return 2
+    if failed := failures(options.build):
+        print(f"mutation_test: fail without a mutant: {', '.join(sorted(failed))}", file=sys.stderr)
+        return 2
+    wrong = 0
+    for mutant in chosen:
+        difference = verdict(mutant, options.build)
+        wrong += difference is not None
+        print(f"{mutant.name} | {difference or 'as listed'}", flush=True)
+    run(options.build, TARGETS)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
