@@ -385,6 +385,7 @@ bool fixed_words_stand(const Binding& binding, std::span<const Word> words) {
 std::optional<Match> match_forms(const Parsed& parsed, std::span<const Word> words) {
   Match match;
   match.opcode = parsed.opcode;
+  match.bindings.reserve(4);
   for (const Form* form : forms_of(parsed.opcode))
     if (auto binding = bind(*form, parsed.quals, parsed.types);
         binding && fixed_words_stand(*binding, words.subspan(parsed.opcode_words)))
@@ -461,9 +462,12 @@ std::optional<Binding> bind(const Form& form, std::span<const Qual> quals, std::
     return std::nullopt;
   binding.form = &form;
   binding.types.assign(types.begin(), types.end());
+  std::array<Qual, kMaxSlots> in_order;
+  size_t count = 0;
   for (size_t s = 0; s < form.slots.size(); ++s)
     if (!form.slots[s].is_type() && binding.value[s])
-      binding.quals.push_back(binding.qual(static_cast<int>(s)));
+      in_order[count++] = binding.qual(static_cast<int>(s));
+  binding.quals.assign(in_order.begin(), in_order.begin() + count);
   const auto has_need = [](auto word) { return need_of(word) != nullptr; };
   binding.has_needs = !form.needs.empty() || lacks_a_word(binding) ||
                       std::any_of(binding.quals.begin(), binding.quals.end(), has_need) ||

@@ -2,6 +2,8 @@
 // shape needs only the index of its first child and their number.
 #include "ptx/shapes.h"
 
+#include <fmt/format.h>
+
 namespace lemma::ptx {
 namespace {
 
@@ -92,7 +94,7 @@ void shapes_of(const Instruction& instruction, const Function& function, const M
                isa::OperandShapes& out) {
   out.nodes.clear();
   out.count = instruction.operands.size();
-  std::vector<const Operand*> parents;
+  fmt::basic_memory_buffer<const Operand*, 64> parents; // few: no allocation
   for (const Operand& operand : instruction.operands) {
     out.nodes.push_back(shape_of(operand, function, module));
     parents.push_back(&operand);
