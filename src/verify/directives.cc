@@ -43,21 +43,17 @@ private:
   void check_use(const ptx::DirectiveUse& use) {
     const Directive& row = *use.directive;
     const std::string name = name_of(row);
+    const Note see = {"see", fmt::format("PTX ISA, #{}", row.section)};
     const auto told = [&](std::string_view id, std::string message, std::string legal) {
       Diagnostic& d = error(id, use.range, std::move(message));
       d.notes.push_back({"legal", std::move(legal)});
-      d.notes.push_back({"see", fmt::format("PTX ISA, #{}", row.section)});
+      d.notes.push_back(see);
     };
     if (!(row.places & use.place))
       told("directive-place", fmt::format("{} stands at {}", name, isa::names_of_places(use.place)),
            isa::names_of_places(row.places));
-    else if (!row.targets.contains(context_.target))
-      told("target", fmt::format("{} is not in {}", name, isa::to_string(context_.target)),
-           isa::to_string(row.targets));
-    else if (context_.version < row.since)
-      told("ptx-version",
-           fmt::format("{} is not in PTX {}.{}", name, context_.version.major, context_.version.minor),
-           fmt::format(".version {}.{} or later", row.since.major, row.since.minor));
+    else if (Diagnostic* d = context_.refuse({row.since, row.targets}, name, use.range))
+      d->notes.push_back(see);
     else if (row.until.major && context_.version > row.until)
       told("ptx-version", fmt::format("{} is gone since PTX {}.{}", name, row.until.major, row.until.minor),
            fmt::format(".version {}.{} at most", row.until.major, row.until.minor));

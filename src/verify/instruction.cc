@@ -128,29 +128,32 @@ private:
     if (binding_.has_needs)
       check_words();
     for (const Operand& operand : instruction_.operands)
-      if (operand.kind == ptx::OperandKind::sreg)
-        check_need(isa::need_of(operand.sreg), fmt::format("{}", isa::to_string(operand.sreg)),
-                   operand.range);
+      if (operand.kind == ptx::OperandKind::sreg && !context_.has(isa::need_of(operand.sreg)))
+        context_.refuse(isa::need_of(operand.sreg), fmt::format("{}", isa::to_string(operand.sreg)),
+                        operand.range);
   }
 
   void check_words() {
     for (const isa::Qual qual : binding_.quals)
-      if (const isa::Need* need = isa::need_of(qual))
-        check_need(*need, fmt::format("qualifier .{}", isa::to_string(qual)), instruction_.range);
+      if (const isa::Need* need = isa::need_of(qual); need && !context_.has(*need))
+        context_.refuse(*need, fmt::format("qualifier .{}", isa::to_string(qual)), instruction_.range);
     for (const Type type : binding_.types)
-      if (const isa::Need* need = isa::need_of(type))
-        check_need(*need, fmt::format("type .{}", isa::to_string(type)), instruction_.range);
+      if (const isa::Need* need = isa::need_of(type); need && !context_.has(*need))
+        context_.refuse(*need, fmt::format("type .{}", isa::to_string(type)), instruction_.range);
     check_lacking();
     for (const isa::WordNeed& word : binding_.form->needs) {
+      if (context_.has(word.need))
+        continue;
       if (word.qual != isa::Qual::none && has(binding_.quals, word.qual))
-        check_need(
+        context_.refuse(
             word.need,
             fmt::format("{} with .{}", isa::to_string(binding_.form->opcode), isa::to_string(word.qual)),
             instruction_.range);
       if (word.type != Type::none && has(binding_.types, word.type))
-        check_need(word.need,
-                   fmt::format("{} of .{}", isa::to_string(binding_.form->opcode), isa::to_string(word.type)),
-                   instruction_.range);
+        context_.refuse(
+            word.need,
+            fmt::format("{} of .{}", isa::to_string(binding_.form->opcode), isa::to_string(word.type)),
+            instruction_.range);
     }
   }
 
@@ -178,18 +181,6 @@ private:
 
   static bool has(const auto& words, auto word) {
     return std::find(words.begin(), words.end(), word) != words.end();
-  }
-
-  void check_need(const isa::Need& need, const std::string& what, SourceRange range) {
-    if (!need.targets.contains(context_.target))
-      context_.error("target", range, fmt::format("{} is not in {}", what, isa::to_string(context_.target)))
-          .notes.push_back({"legal", isa::to_string(need.targets)});
-    else if (context_.version < need.since)
-      context_
-          .error("ptx-version", range,
-                 fmt::format("{} is not in PTX {}.{}", what, context_.version.major, context_.version.minor))
-          .notes.push_back(
-              {"legal", fmt::format(".version {}.{} or later", need.since.major, need.since.minor)});
   }
 
   void report_unavailable(const Form& form) {

@@ -46,6 +46,9 @@ struct Context {
         {Severity::error, std::string(id), shortened(std::move(message), kLongestMessage), range, {}});
     return is_full() ? discarded = {} : diagnostics.back();
   }
+  bool has(const isa::Need& need) const { return need.targets.contains(target) && need.since <= version; }
+  // Says that `what` is not in the target, or not in the PTX version, and what has it. Null: both have it.
+  Diagnostic* refuse(const isa::Need& need, std::string_view what, SourceRange range);
 };
 
 // Rules about the module outside its instructions.

@@ -3,9 +3,26 @@
 
 #include "verify/verifier.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lemma::verify {
+
+Diagnostic* Context::refuse(const isa::Need& need, std::string_view what, SourceRange range) {
+  if (!need.targets.contains(target)) {
+    Diagnostic& d = error("target", range, fmt::format("{} is not in {}", what, isa::to_string(target)));
+    d.notes.push_back({"legal", isa::to_string(need.targets)});
+    return &d;
+  }
+  if (version < need.since) {
+    Diagnostic& d = error("ptx-version", range,
+                          fmt::format("{} is not in PTX {}.{}", what, version.major, version.minor));
+    d.notes.push_back({"legal", fmt::format(".version {}.{} or later", need.since.major, need.since.minor)});
+    return &d;
+  }
+  return nullptr;
+}
 
 Diagnostics verify(const Module& module) {
   Diagnostics diagnostics;
