@@ -3,15 +3,10 @@
 // alike; the table has the medians of wall time and of CPU time.
 //
 // Without mlir-opt of LLVM 22 its rows say so, and lemma has nothing to be compared with.
+#include "process.h"
 #include "table.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -20,45 +15,11 @@
 #include <unistd.h>
 #include <vector>
 
-extern char** environ; // NOLINT(readability-redundant-declaration): not in every unistd.h
-
 namespace lemma::bench {
 namespace {
 
 constexpr int kTurns = 21;
 constexpr const char* kFile = LEMMA_BENCH "/gemm_128x128x128.mlir";
-
-struct Times {
-  double wall_ms = 0, cpu_ms = 0;
-};
-
-using Command = std::vector<std::string>;
-
-// None if the program is not there, or fails. What it prints goes nowhere.
-std::optional<Times> run(const Command& command) {
-  std::vector<char*> words;
-  for (const std::string& word : command)
-    words.push_back(
-        const_cast<char*>(word.c_str())); // NOLINT(cppcoreguidelines-pro-type-const-cast): argv's type
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
-  const auto begin = std::chrono::steady_clock::now();
-  pid_t child = 0;
-  const int error = posix_spawn(&child, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  rusage used{};
-  if (error != 0 || wait4(child, &status, 0, &used) != child || status != 0)
-    return std::nullopt;
-  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
-  const auto ms = [](const timeval& time) {
-    return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
-  };
-  return Times{wall.count(), ms(used.ru_utime) + ms(used.ru_stime)};
-}
 
 // Whether the command makes the GEMM's PTX: its products are in what it writes.
 bool compiles(Command command) {
@@ -77,7 +38,7 @@ struct Contender {
   Command command;
   bool makes_ptx = true;
   std::string skipped{}; // why; empty if it is not
-  Times median{};
+  ProcessCost median{};
 };
 
 double median(std::vector<double> values) {
@@ -98,7 +59,7 @@ std::vector<Contender> measure() {
       contender.skipped = "skipped: no " + contender.name;
     else if (contender.makes_ptx && !compiles(contender.command))
       contender.skipped = contender.name + " does not compile " + kFile;
-  std::vector<std::vector<Times>> times(all.size());
+  std::vector<std::vector<ProcessCost>> times(all.size());
   for (int turn = 0; turn < kTurns; ++turn)
     for (size_t i = 0; i < all.size(); ++i)
       if (all[i].skipped.empty())
@@ -110,7 +71,7 @@ std::vector<Contender> measure() {
     if (!all[i].skipped.empty())
       continue;
     std::vector<double> wall, cpu;
-    for (const Times& one : times[i]) {
+    for (const ProcessCost& one : times[i]) {
       wall.push_back(one.wall_ms);
       cpu.push_back(one.cpu_ms);
     }
@@ -124,7 +85,7 @@ const std::vector<Contender>& measured() {
   return all;
 }
 
-void report(benchmark::State& state, size_t which, double Times::* time) {
+void report(benchmark::State& state, size_t which, double ProcessCost::* time) {
   for (auto _ : state)
     benchmark::DoNotOptimize(measured());
   const Contender& contender = measured()[which];
@@ -142,7 +103,8 @@ void report(benchmark::State& state, size_t which, double Times::* time) {
 void register_compile() {
   const char* names[] = {"lemma compile", "mlir-opt 22", "mlir-opt 22, only read and print"};
   for (size_t i = 0; i < std::size(names); ++i)
-    for (const auto& [what, time] : {std::pair{"wall", &Times::wall_ms}, std::pair{"CPU", &Times::cpu_ms}})
+    for (const auto& [what, time] :
+         {std::pair{"wall", &ProcessCost::wall_ms}, std::pair{"CPU", &ProcessCost::cpu_ms}})
       benchmark::RegisterBenchmark((std::string("compile/") + names[i] + ", " + what).c_str(),
                                    [=](benchmark::State& state) { report(state, i, time); })
           ->Iterations(1);

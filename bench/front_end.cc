@@ -1,13 +1,20 @@
 // The way from PTX text to decoded code, in megabytes of text per second: parsing, verifying, decoding.
 //
 // Two texts: the GEMM example as nvcc wrote it, its kernel many times under many names; and one kernel of
-// many instructions and basic blocks, which shows what is not linear in a function's size.
+// many instructions and basic blocks, which shows what is not linear in a function's size. And both with 10^6
+// instructions, as `lemma verify` reads them: CPU time and the most memory of the process.
 #include "kernel.h"
+#include "process.h"
 #include "ptx/parser.h"
 #include "table.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
 
 namespace lemma::bench {
 namespace {
@@ -17,11 +24,13 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-std::string many_kernels() {
+constexpr int kKernelInstructions = 401; // of examples/gemm_mma
+
+std::string many_kernels(int count) {
   const std::string text = read_file(LEMMA_EXAMPLES "/gemm_mma/gemm_mma.ptx");
   const size_t begin = text.find(".visible .entry"), end = text.find("\n}\n", begin) + 3;
   std::string out = text.substr(0, begin);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < count; ++i) {
     std::string kernel = text.substr(begin, end - begin);
     replace_all(kernel, "gemm_mma", fmt::format("gemm_{}", i));
     out += kernel;
@@ -30,12 +39,14 @@ std::string many_kernels() {
 }
 
 constexpr int kBlocks = 2000;
+constexpr int kBlockInstructions = 6;
 
-std::string one_kernel() {
-  std::string out = header() + ".visible .entry k(.param .u64 p) {\n  .reg .pred %p<4>;\n"
-                               "  .reg .b32 %r<20000>;\n  .reg .b64 %rd<4>;\n"
-                               "  ld.param.u64 %rd0, [p];\n  mov.u32 %r0, %tid.x;\n";
-  for (int i = 0; i < kBlocks; ++i)
+std::string one_kernel(int blocks) {
+  std::string out = header() + fmt::format(".visible .entry k(.param .u64 p) {{\n  .reg .pred %p<4>;\n"
+                                           "  .reg .b32 %r<{}>;\n  .reg .b64 %rd<4>;\n"
+                                           "  ld.param.u64 %rd0, [p];\n  mov.u32 %r0, %tid.x;\n",
+                                           blocks + 1);
+  for (int i = 0; i < blocks; ++i)
     out += fmt::format("  add.s32 %r{1}, %r{0}, {2};\n  setp.lt.s32 %p1, %r{1}, {2};\n  @%p1 bra L{2};\n"
                        "  mul.lo.s32 %r{1}, %r{1}, 5;\n  st.global.u32 [%rd0+{3}], %r{1};\nL{2}:\n"
                        "  xor.b32 %r{1}, %r{1}, %r{0};\n",
@@ -69,11 +80,40 @@ void add(const std::string& what, const std::string& text) {
   });
 }
 
+// Of three runs of `lemma verify` the median time and memory.
+void add_process(const std::string& what, std::string (*text)()) {
+  const auto measure = [what, text](benchmark::State& state, double ProcessCost::* cost, const char* unit) {
+    const std::string path =
+        std::filesystem::temp_directory_path() / fmt::format("lemma_bench.{}.ptx", getpid());
+    std::ofstream(path) << text();
+    std::vector<double> costs;
+    for (auto _ : state)
+      for (int i = 0; i < 3; ++i)
+        if (const auto run_cost = run({LEMMA_CLI, "verify", path}))
+          costs.push_back(*run_cost.*cost);
+    std::filesystem::remove(path);
+    if (costs.size() != 3)
+      return state.SkipWithError("FAILED: lemma verify refuses the text");
+    std::sort(costs.begin(), costs.end());
+    set_amount(state, costs[1], unit);
+  };
+  const std::string name = fmt::format("front end/lemma verify, 10^6, {}", what);
+  benchmark::RegisterBenchmark((name + ", CPU").c_str(), [measure](benchmark::State& state) {
+    measure(state, &ProcessCost::cpu_ms, "ms");
+  })->Iterations(1);
+  benchmark::RegisterBenchmark((name + ", memory").c_str(), [measure](benchmark::State& state) {
+    measure(state, &ProcessCost::peak_mb, "MB");
+  })->Iterations(1);
+}
+
 } // namespace
 
 void register_front_end() {
-  add("50 kernels of nvcc", many_kernels());
-  add(fmt::format("one of {} instructions", 6 * kBlocks), one_kernel());
+  add("50 kernels of nvcc", many_kernels(50));
+  add(fmt::format("one of {} instructions", kBlockInstructions * kBlocks), one_kernel(kBlocks));
+  constexpr int kMillion = 1'000'000;
+  add_process("nvcc", [] { return many_kernels(kMillion / kKernelInstructions + 1); });
+  add_process("one", [] { return one_kernel(kMillion / kBlockInstructions); });
 }
 
 } // namespace lemma::bench

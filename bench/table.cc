@@ -42,9 +42,13 @@ void compare(benchmark::State& state, double whole, const std::string& what, con
   state.SetLabel(unit + "/s" + kSeparator + what);
 }
 
+void set_amount(benchmark::State& state, double amount, const std::string& unit) {
+  state.counters[kRate] = amount;
+  state.SetLabel(unit);
+}
+
 void set_time(benchmark::State& state, double ms) {
-  state.counters[kRate] = ms;
-  state.SetLabel("ms");
+  set_amount(state, ms, "ms");
 }
 
 void compare_time(benchmark::State& state, double ms, double whole_ms, const std::string& what) {

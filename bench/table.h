@@ -20,6 +20,8 @@ void set_value(benchmark::State& state, double value, const std::string& unit);
 void compare(benchmark::State& state, double whole, const std::string& what, const std::string& unit);
 // A time in the place of a rate, and what part of `whole_ms` it is.
 void set_time(benchmark::State& state, double ms);
+// An amount in the place of a rate.
+void set_amount(benchmark::State& state, double amount, const std::string& unit);
 void compare_time(benchmark::State& state, double ms, double whole_ms, const std::string& what);
 
 // Fails the row where less than 95 % of the outputs took the loops for ordinary numbers, as all the operands

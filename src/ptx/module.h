@@ -12,6 +12,7 @@
 #pragma once
 
 #include "isa/binding.h"
+#include "ptx/operand.h"
 #include "support/source.h"
 
 #include <array>
@@ -31,11 +32,8 @@ namespace lemma::ptx {
 
 using isa::Opcode;
 using isa::Qual;
-using isa::SpecialRegister;
 using isa::StateSpace;
 using isa::Type;
-
-inline constexpr uint32_t kNone = UINT32_MAX;
 
 struct PtxVersion {
   int major = 0;
@@ -83,59 +81,14 @@ struct Variable {
   SourceRange range;
 };
 
-// A register of a function, after `<N>` ranges are expanded.
+// A register of a function, after `<N>` ranges are expanded: there may be a million.
 struct Register {
-  std::string name; // as spelled: "%r12"
+  uint32_t stem = 0;       // of the name: index into Function::register_stems
+  uint32_t number = kNone; // what follows it: %r<100> has %r0 to %r99; kNone: nothing
   Type type = Type::b32;
-  int vector_elems = 1; // .reg .v4 .f32
+  uint8_t vector_elems = 1; // .reg .v4 .f32
   uint32_t scope = 0;
   uint32_t position = 0; // index of the instruction that follows the declaration
-};
-
-enum class OperandKind : uint8_t {
-  none,
-  reg,  // `reg`, optionally with `component` (.x .y .z .w, .r .g .b .a), `negated` (!p) or `offset` (%r1+4);
-        // of a vector register without a component, all of it
-  imm,  // `bits`: integer constants as 64-bit two's complement; float constants as f64 bits, or f32 bits
-        // (0f...)
-  sreg, // `sreg`
-  symbol,   // the address of a variable, plus `offset`: mov.u64 %rd1, table+8
-  function, // the address of a function: `symbol_name`, and `symbol` indexes Module::functions
-  label,    // a branch target: `target`
-  vector,   // { elems }; `%tid` without a component is the vector of its four sregs
-  pair,     // d|p : elems[0], elems[1]
-  address,  // [base + offset]: base in elems[0] (reg, symbol or imm; its own offset is 0); tensor coordinates
-            // and further parts follow in elems
-  sink,     // _
-  proto,    // the name of a .callprototype or .calltargets or .branchtargets: `symbol_name`, `target`
-};
-
-// How an immediate was written.
-enum class ImmKind : uint8_t { integer, unsigned_integer, f32, f64 };
-
-struct Operand {
-  OperandKind kind = OperandKind::none;
-  bool negated = false;  // !p in source operands; -a of vmad
-  int8_t component = -1; // .x = 0 .. .w = 3; video selectors: .b0 = 4 .. .b3 = 7, .h0 = 8, .h1 = 9; several
-                         // halves or bytes, isa::kHalfList or isa::kByteList: which in `bits`, as digits
-                         // after a 1: 0x132 is .h32
-  ImmKind imm_kind = ImmKind::integer;
-  SpecialRegister sreg = SpecialRegister::none;
-  uint32_t reg = kNone; // Function::registers
-  uint64_t bits = 0;
-  // symbol: index into Module::variables (module_scope) or Function::variables / params
-  enum class SymbolScope : uint8_t {
-    module,
-    function,
-    param,
-    return_param
-  } symbol_scope = SymbolScope::module;
-  uint32_t symbol = kNone;
-  std::string symbol_name;
-  uint32_t target = kNone; // label: instruction index; proto: index into Function::prototypes / target_lists
-  int64_t offset = 0;      // symbol, address: bytes; reg: what is added to its value
-  std::vector<Operand> elems;
-  SourceRange range;
 };
 
 // @p or @!p
@@ -157,7 +110,7 @@ struct Instruction {
   // What its words mean and which form its operands chose: never null. Instructions of one spelling share it;
   // it is the module's (Module::spellings).
   const isa::Binding* binding = &isa::kUnbound;
-  std::vector<Operand> operands; // destinations first, as written. call: see CallOperands below
+  Operands operands; // destinations first, as written. call: see CallOperands below
   Guard guard;
   uint32_t location = kNone; // index into Module::locations: the .loc in force
   uint32_t scope = 0;
@@ -183,6 +136,8 @@ struct Instruction {
     return otherwise;
   }
 };
+
+static_assert(sizeof(Instruction) <= 48, "a kernel may have millions");
 
 // Operands of `call`: [0] the callee (function, or reg for an indirect call), [1] a vector of return
 // arguments, [2] a vector of arguments, [3] the prototype or target list of an indirect call, if there is
@@ -261,7 +216,8 @@ struct Function {
   std::vector<std::string> pragmas;    // those between the parameters and the body
   std::vector<BodyPragma> body_pragmas;
   // All tables below are in the order of the text; scopes in the order in which they open.
-  std::vector<Scope> scopes; // [0] is the body
+  std::vector<Scope> scopes;               // [0] is the body
+  std::vector<std::string> register_stems; // one a declaration
   std::vector<Register> registers;
   std::vector<Variable> variables; // .local, .shared, .param, .const, .global declared inside
   std::vector<Label> labels;
@@ -269,6 +225,13 @@ struct Function {
   std::vector<TargetList> target_lists;
   std::vector<Instruction> instructions;
   SourceRange range;
+
+  // As spelled: "%r12".
+  std::string register_name(uint32_t index) const {
+    const Register& reg = registers[index];
+    return reg.number == kNone ? register_stems[reg.stem]
+                               : register_stems[reg.stem] + std::to_string(reg.number);
+  }
 };
 
 struct FileEntry {

@@ -272,7 +272,10 @@ void Parser::declare_parameters() {
       const bool in_register = parameter.space == StateSpace::reg;
       if (in_register) {
         parameter.reg = static_cast<uint32_t>(function.registers.size());
-        function.registers.push_back({parameter.name, parameter.type, parameter.vector_elems, 0, 0});
+        function.registers.push_back({.stem = static_cast<uint32_t>(function.register_stems.size()),
+                                      .type = parameter.type,
+                                      .vector_elems = static_cast<uint8_t>(parameter.vector_elems)});
+        function.register_stems.push_back(parameter.name);
       }
       // The name as it stands in the text, which outlives the body; Variable::name moves about.
       const std::string_view declared = source_->slice(parameter.range);
@@ -584,11 +587,11 @@ void Parser::resolve_labels(const OpenScope& open) {
         pending[kept++] = pending[i];
       continue;
     }
-    const uint32_t target = function.labels[binding->index].target;
     if (reference.instruction != kNone)
-      function.instructions[reference.instruction].operands[0].target = target;
+      function.instructions[reference.instruction].operands[0].symbol = binding->index;
     else
-      function.target_lists[reference.target_list].labels[reference.entry] = target;
+      function.target_lists[reference.target_list].labels[reference.entry] =
+          function.labels[binding->index].target;
   }
   pending.resize(kept);
 }

@@ -38,6 +38,8 @@ bool Parser::parse_instruction() {
   instruction.binding = &match->bindings.front();
   opcode_ = match->opcode;
   elements_ = 0;
+  operands_.clear();
+  operand_bytes_ = 0;
   const uint32_t number = here();
   bool good = true;
   if (instruction.opcode == Opcode::call)
@@ -60,9 +62,8 @@ bool Parser::parse_instruction() {
   instruction.location = body_->location;
   instruction.scope = scope();
   instruction.range = since(begin);
-  const uint64_t parts = instruction.operands.capacity() + elements_;
   body_->function.instructions.push_back(std::move(instruction));
-  return take_memory(kRoomToGrow * sizeof(Instruction) + parts * kRoomToGrow * sizeof(Operand)) && ended;
+  return take_memory(kRoomToGrow * sizeof(Instruction) + operand_bytes_) && ended;
 }
 
 // @p, @!p
@@ -139,16 +140,24 @@ void Parser::unwrap_single_elements(Instruction& instruction) {
     }
 }
 
+// Those read since the stack had `first`.
+Operands Parser::take_operands(size_t first) {
+  Operands out = Operands::taken_from(std::span(operands_).subspan(first));
+  operands_.resize(first);
+  operand_bytes_ += Operands::memory_bytes(out.size());
+  return out;
+}
+
 bool Parser::parse_operands(Instruction& instruction) {
   do {
-    if (instruction.operands.size() == kMostOperands) {
+    if (operands_.size() == kMostOperands) {
       error("limit", token_.range(), fmt::format("more than {} operands", kMostOperands));
       return false;
     }
-    instruction.operands.emplace_back();
-    if (!parse_operand(instruction.operands.back(), 0))
+    if (!push_operand(0))
       return false;
   } while (accept(TokenKind::comma));
+  instruction.operands = take_operands(0);
   return true;
 }
 
@@ -158,22 +167,30 @@ bool Parser::parse_branch_target(Instruction& instruction) {
     return false;
   Operand label;
   label.kind = OperandKind::label;
-  label.symbol_name = text(name);
   label.range = name.range();
-  instruction.operands.push_back(std::move(label));
+  operands_.push_back(std::move(label));
+  instruction.operands = take_operands(0);
   body_->pending.push_back({text(name), name.range(), here(), kNone, 0});
   return true;
 }
 
 // [(ret),] callee [, (args)] [, prototype]
 bool Parser::parse_call_operands(Instruction& instruction) {
-  auto& operands = instruction.operands;
-  operands.resize(3);
-  operands[1].kind = operands[2].kind = OperandKind::vector;
-  if (at(TokenKind::lparen) &&
-      (!parse_call_list(operands[1]) || !expect(TokenKind::comma, "after the returned values")))
+  Operand callee, returned, arguments, prototype;
+  returned.kind = arguments.kind = OperandKind::vector;
+  if (!parse_call_parts(callee, returned, arguments, prototype))
     return false;
-  Operand& callee = operands[0];
+  for (Operand* part : {&callee, &returned, &arguments, &prototype})
+    if (part->kind != OperandKind::none)
+      operands_.push_back(std::move(*part));
+  instruction.operands = take_operands(0);
+  return true;
+}
+
+bool Parser::parse_call_parts(Operand& callee, Operand& returned, Operand& arguments, Operand& prototype) {
+  if (at(TokenKind::lparen) &&
+      (!parse_call_list(returned) || !expect(TokenKind::comma, "after the returned values")))
+    return false;
   if (!at(TokenKind::identifier))
     return unexpected("a function or a register", "as the callee");
   const Token name = token_;
@@ -187,46 +204,52 @@ bool Parser::parse_call_operands(Instruction& instruction) {
   if (!accept(TokenKind::comma))
     return true;
   if (at(TokenKind::lparen)) {
-    if (!parse_call_list(operands[2]))
+    if (!parse_call_list(arguments))
       return false;
     if (!accept(TokenKind::comma))
       return true;
   }
-  Operand proto;
   const Token proto_name = token_;
   if (!at(TokenKind::identifier))
     return unexpected("a prototype or a list of targets", "after the arguments");
   advance();
-  if (!resolve(proto_name, proto))
+  if (!resolve(proto_name, prototype))
     return false;
-  if (proto.kind != OperandKind::proto) {
+  if (prototype.kind != OperandKind::proto && prototype.kind != OperandKind::targets) {
     error("call", proto_name.range(),
           fmt::format("'{}' is no prototype and no list of targets", text(proto_name)));
     return false;
   }
-  operands.push_back(std::move(proto));
   return true;
 }
 
 bool Parser::parse_call_list(Operand& out) {
   const uint32_t begin = token_.begin;
+  const size_t first = operands_.size();
   advance();
   if (!at(TokenKind::rparen)) {
     do {
-      if (!count_element())
-        return false;
-      out.elems.emplace_back();
-      if (!parse_operand(out.elems.back(), kDeepestOperand))
+      if (!count_element() || !push_operand(kDeepestOperand))
         return false;
     } while (accept(TokenKind::comma));
   }
   if (!expect(TokenKind::rparen, "after the arguments"))
     return false;
+  out.elems = take_operands(first);
   out.range = since(begin);
   return true;
 }
 
 // --- operands ---
+
+// Onto the stack of what the current lists have.
+bool Parser::push_operand(int depth) {
+  Operand operand;
+  if (!parse_operand(operand, depth))
+    return false;
+  operands_.push_back(std::move(operand));
+  return true;
+}
 
 bool Parser::parse_operand(Operand& out, int depth) {
   const uint32_t begin = token_.begin;
@@ -288,8 +311,10 @@ bool Parser::parse_pair(Operand& out) {
   Operand pair;
   pair.kind = OperandKind::pair;
   out.range = {out.range.begin, begin};
-  pair.elems.push_back(std::move(out));
-  pair.elems.push_back(std::move(second));
+  const size_t first = operands_.size();
+  operands_.push_back(std::move(out));
+  operands_.push_back(std::move(second));
+  pair.elems = take_operands(first);
   out = std::move(pair);
   return true;
 }
@@ -310,15 +335,14 @@ bool Parser::parse_vector(Operand& out, int depth) {
     return false;
   }
   out.kind = OperandKind::vector;
+  const size_t first = operands_.size();
   do {
-    if (!count_element())
-      return false;
-    out.elems.emplace_back();
-    if (!parse_operand(out.elems.back(), depth + 1))
+    if (!count_element() || !push_operand(depth + 1))
       return false;
   } while (accept(TokenKind::comma));
   if (!expect(TokenKind::rbrace, "after the vector"))
     return false;
+  out.elems = take_operands(first);
   --open_braces_;
   return true;
 }
@@ -344,15 +368,12 @@ bool Parser::parse_address(Operand& out, int depth) {
     diagnostic.notes.push_back({"legal", "[base+-4]"});
     return false;
   }
-  out.elems.push_back(std::move(base));
-  while (accept(TokenKind::comma)) {
-    if (!count_element())
+  const size_t first = operands_.size();
+  operands_.push_back(std::move(base));
+  while (accept(TokenKind::comma))
+    if (!count_element() || !push_operand(depth + 1))
       return false;
-    Operand part;
-    if (!parse_operand(part, depth + 1))
-      return false;
-    out.elems.push_back(std::move(part));
-  }
+  out.elems = take_operands(first);
   return expect(TokenKind::rbracket, "after the address");
 }
 
@@ -394,7 +415,7 @@ bool Parser::parse_array_element(Operand& out) {
     return false;
   const Variable* variable = variable_of(out, body_->function, *module_);
   if (!variable->is_array || variable->dims.size() != 1) {
-    error("array-index", since(begin), fmt::format("'{}' is no array of one dimension", out.symbol_name));
+    error("array-index", since(begin), fmt::format("'{}' is no array of one dimension", variable->name));
     return false;
   }
   const uint64_t element_bytes =
@@ -406,7 +427,8 @@ bool Parser::parse_array_element(Operand& out) {
   out = Operand();
   out.kind = OperandKind::address;
   out.offset = std::exchange(base.offset, 0);
-  out.elems.push_back(std::move(base));
+  out.elems = Operands::taken_from(std::span(&base, 1));
+  operand_bytes_ += Operands::memory_bytes(1);
   return true;
 }
 
@@ -479,16 +501,14 @@ bool Parser::resolve(const Token& name, Operand& out) {
     case Binding::Kind::return_param:
       out.kind = OperandKind::symbol;
       out.symbol = binding.index;
-      out.symbol_name = word;
       out.symbol_scope = binding.kind == Binding::Kind::variable ? Operand::SymbolScope::function
                          : binding.kind == Binding::Kind::param  ? Operand::SymbolScope::param
                                                                  : Operand::SymbolScope::return_param;
       return true;
     case Binding::Kind::prototype:
     case Binding::Kind::target_list:
-      out.kind = OperandKind::proto;
-      out.target = binding.index;
-      out.symbol_name = word;
+      out.kind = binding.kind == Binding::Kind::prototype ? OperandKind::proto : OperandKind::targets;
+      out.symbol = binding.index;
       return true;
     case Binding::Kind::label:
       error("operand", name.range(), fmt::format("'{}' is a label: only a branch takes one", word));
@@ -499,7 +519,6 @@ bool Parser::resolve(const Token& name, Operand& out) {
     out.kind = it->second.is_function ? OperandKind::function : OperandKind::symbol;
     out.symbol = it->second.index;
     out.symbol_scope = Operand::SymbolScope::module;
-    out.symbol_name = word;
     return true;
   }
   if (word[0] == '%' && resolve_special_register(name, out))
@@ -523,16 +542,18 @@ bool Parser::resolve_special_register(const Token& name, Operand& out) {
     out.sreg = *sreg;
     return true;
   }
+  const size_t first = operands_.size();
   for (const char* component : {".x", ".y", ".z", ".w"}) {
     const auto sreg = isa::parse_special_register(fmt::format("{}{}", text(name), component));
     if (!sreg)
       return false;
-    out.kind = OperandKind::vector;
-    out.elems.emplace_back();
-    out.elems.back().kind = OperandKind::sreg;
-    out.elems.back().sreg = *sreg;
-    out.elems.back().range = name.range();
+    Operand& part = operands_.emplace_back();
+    part.kind = OperandKind::sreg;
+    part.sreg = *sreg;
+    part.range = name.range();
   }
+  out.kind = OperandKind::vector;
+  out.elems = take_operands(first);
   return true;
 }
 

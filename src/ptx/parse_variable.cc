@@ -472,14 +472,13 @@ bool Parser::add_registers(const Declarator& declarator, const Token& name, std:
     error("limit", name.range(), fmt::format("more than {} registers in one function", kRegistersOfFunction));
     return false;
   }
-  const uint64_t cost =
-      number * (1 + (name.end - name.begin) / kNameBytesOfRegister); // long names are memory, too
+  const uint64_t cost = number + (name.end - name.begin) / kNameBytesOfRegister; // long names are memory, too
   if (cost > registers_left_) {
     error("limit", name.range(), "too many registers in one module");
     return false;
   }
   registers_left_ -= cost;
-  if (!take_memory(number * (kRoomToGrow * sizeof(Register) + (name.end - name.begin)) + kBytesOfName))
+  if (!take_memory(number * kRoomToGrow * sizeof(Register) + (name.end - name.begin) + kBytesOfName))
     return false;
   const bool fresh = count ? body_->names.declare_range(text(name), static_cast<uint32_t>(number), first)
                            : body_->names.declare(text(name), Binding::Kind::reg, first);
@@ -487,17 +486,15 @@ bool Parser::add_registers(const Declarator& declarator, const Token& name, std:
     error("duplicate", name.range(), fmt::format("'{}' is declared already in this scope", text(name)));
     return false;
   }
-  Register reg;
-  reg.type = declarator.type;
-  reg.vector_elems = declarator.vector_elems;
-  reg.scope = scope();
-  reg.position = here();
-  for (uint64_t i = 0; i < number; ++i) {
-    reg.name = text(name);
-    if (count)
-      reg.name += std::to_string(i);
-    function.registers.push_back(reg);
-  }
+  const Register reg{.stem = static_cast<uint32_t>(function.register_stems.size()),
+                     .type = declarator.type,
+                     .vector_elems = static_cast<uint8_t>(declarator.vector_elems),
+                     .scope = scope(),
+                     .position = here()};
+  function.register_stems.emplace_back(text(name));
+  function.registers.insert(function.registers.end(), number, reg);
+  for (uint32_t i = 0; count && i < number; ++i)
+    function.registers[first + i].number = i;
   return true;
 }
 

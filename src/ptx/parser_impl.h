@@ -174,9 +174,12 @@ private:
   bool parse_guard(Guard& guard);
   bool parse_opcode(const isa::Match*& match);
   bool count_element();
+  bool push_operand(int depth);
+  Operands take_operands(size_t first);
   void unwrap_single_elements(Instruction& instruction);
   bool parse_operands(Instruction& instruction);
   bool parse_call_operands(Instruction& instruction);
+  bool parse_call_parts(Operand& callee, Operand& returned, Operand& arguments, Operand& prototype);
   bool parse_call_list(Operand& out);
   bool parse_branch_target(Instruction& instruction);
   bool parse_operand(Operand& out, int depth);
@@ -220,10 +223,12 @@ private:
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   std::shared_ptr<isa::MatchCache> matches_ = std::make_shared<isa::MatchCache>();
-  isa::OperandShapes shapes_;    // of the current instruction
-  Opcode opcode_ = Opcode::none; // likewise
-  size_t elements_ = 0;          // likewise
-  std::string joined_;           // likewise, the spelling of its opcode
+  isa::OperandShapes shapes_;     // of the current instruction
+  Opcode opcode_ = Opcode::none;  // likewise
+  size_t elements_ = 0;           // likewise
+  std::vector<Operand> operands_; // likewise: what has been read of the lists that are not complete
+  uint64_t operand_bytes_ = 0;    // likewise: of its operands
+  std::string joined_;            // likewise, the spelling of its opcode
   // File, line, column -> the last such of Module::locations.
   std::map<std::array<uint64_t, 3>, uint32_t> locations_;
   std::set<std::string_view> section_labels_;

@@ -5,6 +5,8 @@
 // slots (print_spelling).
 #include "ptx/printer.h"
 
+#include "ptx/shapes.h"
+
 #include "isa/form.h"
 
 #include <fmt/format.h>
@@ -68,7 +70,7 @@ private:
 
   // Instructions.
   void print_call(const Instruction& instruction, const Function& function);
-  void print_list(const std::vector<Operand>& operands, const Function& function);
+  void print_list(const Operands& operands, const Function& function);
   void print_operand(const Operand& operand, const Function& function);
   void print_immediate(const Operand& operand);
 
@@ -267,6 +269,10 @@ size_t Printer::declared_functions() const {
     if (!module_.functions[i].has_body)
       count = i + 1;
   }
+  const auto use_operand = [&](const Operand& operand, size_t in_function) {
+    if (operand.kind == OperandKind::function && operand.symbol > in_function)
+      count = std::max<size_t>(count, operand.symbol + 1);
+  };
   const auto use = [&](std::string_view name, size_t in_function) {
     const auto it = name.empty() ? index.end() : index.find(name);
     if (it != index.end() && it->second > in_function)
@@ -280,9 +286,9 @@ size_t Printer::declared_functions() const {
     const Function& function = module_.functions[i];
     for (const Instruction& instruction : function.instructions)
       for (const Operand& operand : instruction.operands) {
-        use(operand.kind == OperandKind::function ? operand.symbol_name : std::string_view(), i);
+        use_operand(operand, i);
         for (const Operand& elem : operand.elems)
-          use(elem.kind == OperandKind::function ? elem.symbol_name : std::string_view(), i);
+          use_operand(elem, i);
       }
     for (const TargetList& list : function.target_lists)
       for (const std::string& name : list.names)
@@ -406,15 +412,17 @@ void Printer::print_registers(const Function& function, uint32_t scope, uint32_t
   std::string expected;
   while (next < registers.size() && registers[next].scope == scope && registers[next].position == position) {
     const Register& first = registers[next];
-    std::string_view prefix = first.name;
+    const std::string name = function.register_name(static_cast<uint32_t>(next));
+    std::string_view prefix = name;
     size_t count = 0;
     if (prefix.ends_with('0') && (prefix.size() > 2 || (prefix.size() == 2 && std::isalpha(prefix[0])))) {
       prefix.remove_suffix(1);
       for (; next + count < registers.size(); ++count) {
         const Register& reg = registers[next + count];
         expected = fmt::format("{}{}", prefix, count);
-        if (reg.name != expected || reg.type != first.type || reg.vector_elems != first.vector_elems ||
-            reg.scope != scope || reg.position != position)
+        if (function.register_name(static_cast<uint32_t>(next + count)) != expected ||
+            reg.type != first.type || reg.vector_elems != first.vector_elems || reg.scope != scope ||
+            reg.position != position)
           break;
       }
     }
@@ -425,7 +433,7 @@ void Printer::print_registers(const Function& function, uint32_t scope, uint32_t
     if (count > 1)
       put(".{} \t{}<{}>;\n", isa::to_string(first.type), prefix, count);
     else
-      put(".{} \t{};\n", isa::to_string(first.type), first.name);
+      put(".{} \t{};\n", isa::to_string(first.type), name);
     next += std::max<size_t>(count, 1);
   }
 }
@@ -480,7 +488,7 @@ void Printer::print_location(uint32_t location, uint32_t depth) {
 
 void Printer::print_instruction(const Instruction& instruction, const Function& function) {
   if (instruction.guard.reg != kNone)
-    put("@{}{} ", instruction.guard.negated ? "!" : "", function.registers[instruction.guard.reg].name);
+    put("@{}{} ", instruction.guard.negated ? "!" : "", function.register_name(instruction.guard.reg));
   out_ += isa::spelling_of(*instruction.binding);
   negation_ = instruction.opcode == Opcode::vmad ? "-" : "!";
   if (instruction.opcode == Opcode::call) {
@@ -512,7 +520,7 @@ void Printer::print_call(const Instruction& instruction, const Function& functio
   }
 }
 
-void Printer::print_list(const std::vector<Operand>& operands, const Function& function) {
+void Printer::print_list(const Operands& operands, const Function& function) {
   for (size_t i = 0; i < operands.size(); ++i) {
     if (i > 0)
       out_ += ", ";
@@ -561,7 +569,7 @@ void Printer::print_operand(const Operand& operand, const Function& function) {
   case OperandKind::none:
     break;
   case OperandKind::reg:
-    put("{}{}{}", operand.negated ? negation_ : "", function.registers[operand.reg].name,
+    put("{}{}{}", operand.negated ? negation_ : "", function.register_name(operand.reg),
         operand.component >= 0 && operand.component < isa::kHalfList ? components[operand.component] : "");
     if (operand.component >= isa::kHalfList) // the digits after their 1
       put(".{}{}", operand.component == isa::kHalfList ? 'h' : 'b',
@@ -576,14 +584,15 @@ void Printer::print_operand(const Operand& operand, const Function& function) {
     out_ += isa::to_string(operand.sreg);
     break;
   case OperandKind::symbol:
-    out_ += operand.symbol_name;
+    out_ += name_of(operand, function, module_);
     if (operand.offset != 0)
       put("+{}", operand.offset);
     break;
   case OperandKind::function:
   case OperandKind::label:
   case OperandKind::proto:
-    out_ += operand.symbol_name;
+  case OperandKind::targets:
+    out_ += name_of(operand, function, module_);
     break;
   case OperandKind::vector:
     if (const std::string_view whole = whole_special_register(operand); !whole.empty()) {

@@ -31,6 +31,7 @@ Kind shape_kind(const Operand& operand) {
   case OperandKind::address:
     return Kind::address;
   case OperandKind::proto:
+  case OperandKind::targets:
     return Kind::proto;
   case OperandKind::reg:
     return Kind::reg;
@@ -87,6 +88,28 @@ const Variable* variable_of(const Operand& operand, const Function& function, co
     break;
   }
   return operand.symbol < table->size() ? &(*table)[operand.symbol] : nullptr;
+}
+
+std::string_view name_of(const Operand& operand, const Function& function, const Module& module) {
+  const auto name_in = [&](const auto& table) -> std::string_view {
+    return operand.symbol < table.size() ? std::string_view(table[operand.symbol].name) : std::string_view();
+  };
+  switch (operand.kind) {
+  case OperandKind::symbol: {
+    const Variable* variable = variable_of(operand, function, module);
+    return variable ? std::string_view(variable->name) : std::string_view();
+  }
+  case OperandKind::function:
+    return name_in(module.functions);
+  case OperandKind::label:
+    return name_in(function.labels);
+  case OperandKind::proto:
+    return name_in(function.prototypes);
+  case OperandKind::targets:
+    return name_in(function.target_lists);
+  default:
+    return {};
+  }
 }
 
 // Breadth first: the children of one node stand together.

@@ -13,6 +13,9 @@ namespace lemma::ptx {
 void shapes_of(const Instruction& instruction, const Function& function, const Module& module,
                isa::OperandShapes& out);
 
+// Of a symbol, function, label, prototype or list of targets; else empty.
+std::string_view name_of(const Operand& operand, const Function& function, const Module& module);
+
 // The variable that a symbol operand names; null for one that is not there.
 const Variable* variable_of(const Operand& operand, const Function& function, const Module& module);
 

@@ -126,8 +126,8 @@ std::vector<uint32_t> first_successors(const ptx::Function& function, const Bloc
     const Instruction& last = function.instructions[blocks.begins[b + 1] - 1];
     if (!ends_block(last.opcode) || last.guard.reg != kNone)
       first[b] = b + 1;
-    const uint32_t target = last.opcode == Opcode::bra       ? last.operands[0].target
-                            : last.opcode == Opcode::brx_idx ? lists[last.operands[1].target]
+    const uint32_t target = last.opcode == Opcode::bra       ? function.labels[last.operands[0].symbol].target
+                            : last.opcode == Opcode::brx_idx ? lists[last.operands[1].symbol]
                                                              : kNone;
     if (target != kNone) {
       const auto at = std::upper_bound(blocks.begins.begin(), blocks.begins.end(), target) - 1;

@@ -45,15 +45,13 @@ private:
   }
 
   void check_direct(const Operand& callee) {
-    const Function* f = context_.find_function(callee.symbol_name);
-    if (!f)
-      return; // the parser has said so, or it is known to the runtime
-    if (f->is_entry) {
-      error("call", callee.range, fmt::format("{} is an entry and cannot be called", f->name))
+    const Function& f = context_.module.functions[callee.symbol];
+    if (f.is_entry) {
+      error("call", callee.range, fmt::format("{} is an entry and cannot be called", f.name))
           .notes.push_back({"legal", "a .func"});
       return;
     }
-    check_lists(f->name, f->returns, f->params);
+    check_lists(f.name, f.returns, f.params);
   }
 
   void check_indirect(const Operand& callee) {
@@ -65,9 +63,15 @@ private:
       return;
     }
     const Operand& proto = instruction_.operands[3];
-    if (proto.target < function_.prototypes.size()) // else, or with another name, it is a list of targets
-      if (const ptx::Prototype& p = function_.prototypes[proto.target]; p.name == proto.symbol_name)
-        check_lists(p.name, p.returns, p.params);
+    if (proto.kind == OperandKind::targets) {
+      if (!function_.target_lists[proto.symbol].is_call)
+        error("call", proto.range,
+              fmt::format("{} is a list of branch targets", function_.target_lists[proto.symbol].name))
+            .notes.push_back({"legal", "the label of a .callprototype or .calltargets directive"});
+      return;
+    }
+    const ptx::Prototype& p = function_.prototypes[proto.symbol];
+    check_lists(p.name, p.returns, p.params);
   }
 
   // A last parameter `.b8 name[]` takes anything that is left.

@@ -224,9 +224,13 @@ private:
       check_parameter(v, false);
     for (const Variable& v : f.variables)
       check_variable(v, &f);
-    for (const ptx::Register& r : f.registers) {
-      check_type(r.name, r.type, f.range);
-      check_vector(r.name, r.vector_elems, r.type, f.range);
+    for (uint32_t i = 0; i < f.registers.size(); ++i) {
+      const ptx::Register& r = f.registers[i];
+      if (i > 0 && r.stem == f.registers[i - 1].stem)
+        continue; // of one declaration
+      const std::string name = f.register_name(i);
+      check_type(name, r.type, f.range);
+      check_vector(name, r.vector_elems, r.type, f.range);
     }
     if (f.is_entry)
       check_parameter_space(f);

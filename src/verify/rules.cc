@@ -60,6 +60,8 @@ public:
     switch (instruction_.opcode) {
     case Opcode::call:
       return check_call(context_, function_, instruction_);
+    case Opcode::brx_idx:
+      return check_branch_targets();
     case Opcode::st:
       return check_param_store();
     case Opcode::mov:
@@ -82,6 +84,18 @@ public:
   }
 
 private:
+  // Names of prototypes and of both kinds of list are alike to a form.
+  void check_branch_targets() {
+    const Operand& list = instruction_.operands[1];
+    if (list.kind == OperandKind::targets && !function_.target_lists[list.symbol].is_call)
+      return;
+    Diagnostic& d = context_.error(
+        "operand-kind", list.range,
+        fmt::format("{} is no list of branch targets", ptx::name_of(list, function_, context_.module)));
+    d.notes.push_back({"legal", "the label of a .branchtargets directive"});
+    d.notes.push_back({"see", isa::citation(*instruction_.form())});
+  }
+
   // A count of arrivals came with sm_90, but for .noComplete, which always had one.
   void check_arrival_count() {
     const auto& quals = instruction_.binding->quals;
@@ -169,10 +183,10 @@ private:
     const bool own = base.kind == OperandKind::symbol && base.symbol_scope == Operand::SymbolScope::param;
     if (!own && base.kind == OperandKind::symbol)
       return;
-    auto& d =
-        context_.error("param-store", base.range,
-                       own ? fmt::format("{} is an input parameter and cannot be written", base.symbol_name)
-                           : std::string("a store to the .param space needs the name of a parameter"));
+    auto& d = context_.error("param-store", base.range,
+                             own ? fmt::format("{} is an input parameter and cannot be written",
+                                               ptx::name_of(base, function_, context_.module))
+                                 : std::string("a store to the .param space needs the name of a parameter"));
     d.notes.push_back({"legal", "a .param variable of the function body, or a return parameter"});
     d.notes.push_back({"see", "PTX ISA, Device Function Parameters"});
   }

@@ -146,7 +146,7 @@ void Exec::uninitialized(const DecodedInst& in, int lane, std::string what) {
 
 void Exec::check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes) {
   if (const LaneMask missing = lanes & ~frame->written[reg])
-    uninitialized(in, std::countr_zero(missing), "register " + code->function->registers[reg].name);
+    uninitialized(in, std::countr_zero(missing), "register " + code->function->register_name(reg));
 }
 
 void Exec::fault_global(const Wrong& r) {

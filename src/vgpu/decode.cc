@@ -214,7 +214,8 @@ private:
     for (DecodedInst& in : code_.insts)
       if (in.source != ptx::kNone && function_.instructions[in.source].opcode == isa::Opcode::bra &&
           in.handler != run_unsupported)
-        in.target = code_.inst_to_pc[function_.instructions[in.source].operands[0].target];
+        in.target =
+            code_.inst_to_pc[function_.labels[function_.instructions[in.source].operands[0].symbol].target];
   }
 
   Decoder decoder_;

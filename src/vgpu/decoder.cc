@@ -76,9 +76,11 @@ void expand_vectors(ptx::Operand& operand, const ptx::Function& function) {
   ptx::Operand vector;
   vector.kind = ptx::OperandKind::vector;
   vector.range = operand.range;
-  vector.elems.assign(function.registers[operand.reg].vector_elems, operand);
-  for (size_t i = 0; i < vector.elems.size(); ++i)
+  vector.elems = ptx::Operands(static_cast<size_t>(function.registers[operand.reg].vector_elems));
+  for (size_t i = 0; i < vector.elems.size(); ++i) {
+    vector.elems[i] = operand;
     vector.elems[i].component = static_cast<int8_t>(i);
+  }
   operand = std::move(vector);
 }
 

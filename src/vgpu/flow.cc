@@ -33,9 +33,9 @@ bool ends_block(const ptx::Instruction& instruction) {
 // Explicit targets of a control instruction, as instruction indices.
 std::span<const uint32_t> targets_of(const ptx::Function& function, const ptx::Instruction& instruction) {
   if (instruction.opcode == Opcode::bra)
-    return {&instruction.operands[0].target, 1};
+    return {&function.labels[instruction.operands[0].symbol].target, 1};
   if (instruction.opcode == Opcode::brx_idx)
-    return function.target_lists[instruction.operands[1].target].labels;
+    return function.target_lists[instruction.operands[1].symbol].labels;
   return {};
 }
 

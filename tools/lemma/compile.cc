@@ -52,13 +52,13 @@ int run_compile(const CompileOptions& options) {
       say(writable.error());
       return kUsage;
     }
-  const auto bytes = read_file(options.file, kMostTextBytes);
-  if (!bytes) {
-    say(bytes.error());
+  auto text = read_text(options.file);
+  if (!text) {
+    say(text.error());
     return kUsage;
   }
   const auto compiled = compile_mlir(
-      std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()),
+      *std::move(text),
       {.name = options.file, .arch = options.arch, .module = options.module, .stage = options.stage});
   for (const Message& message : compiled ? compiled->messages : compiled.error().messages)
     fmt::print(stderr, "{}", message.rendered);

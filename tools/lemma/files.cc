@@ -114,10 +114,9 @@ int write_directly(const std::string& path, std::span<const std::byte> bytes) {
   return write_to(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), bytes, false);
 }
 
-} // namespace
-
 // Reads to the end whatever the file is: pipes have no size, directories an odd one, and /dev/zero no end.
-Result<std::vector<std::byte>, std::string> read_file(const std::string& path, uint64_t most_bytes) {
+template <class Bytes>
+Result<Bytes, std::string> read_whole(const std::string& path, uint64_t most_bytes) {
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file)
     return fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
@@ -125,7 +124,7 @@ Result<std::vector<std::byte>, std::string> read_file(const std::string& path, u
   const bool has_size = fstat(fileno(file.get()), &about) == 0 && S_ISREG(about.st_mode);
   if (!has_size)
     most_bytes = std::min(most_bytes, kMostPipedBytes);
-  std::vector<std::byte> bytes;
+  Bytes bytes;
   size_t size = 0, got = 0;
   const auto too_long = [&] {
     return fail(fmt::format("cannot read {}: it has more than {} bytes{}", path, most_bytes,
@@ -149,6 +148,16 @@ Result<std::vector<std::byte>, std::string> read_file(const std::string& path, u
     return fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   bytes.resize(size);
   return bytes;
+}
+
+} // namespace
+
+Result<std::vector<std::byte>, std::string> read_file(const std::string& path, uint64_t most_bytes) {
+  return read_whole<std::vector<std::byte>>(path, most_bytes);
+}
+
+Result<std::string, std::string> read_text(const std::string& path) {
+  return read_whole<std::string>(path, kMostTextBytes);
 }
 
 Result<void, std::string> check_writable(const std::string& path) {

@@ -31,6 +31,7 @@ Result<std::vector<std::byte>, std::string> read_file(const std::string& path,
 
 // What is read as text, and as JSON, may have so many bytes.
 inline constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
+Result<std::string, std::string> read_text(const std::string& path);
 inline constexpr uint64_t kMostJsonBytes = uint64_t{1} << 24;
 
 // Whether a file could be written there now; touches nothing. To be asked before work that takes long.

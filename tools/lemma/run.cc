@@ -230,10 +230,10 @@ Result<void, Stop> Runner::read_command_line() {
 }
 
 Result<std::string, Stop> Runner::read_program() const {
-  const auto bytes = read_file(file_, kMostTextBytes);
-  if (!bytes)
-    return usage(bytes.error());
-  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  auto text = read_text(file_);
+  if (!text)
+    return usage(text.error());
+  return *std::move(text);
 }
 
 // kFailed if an output is not what it must be.

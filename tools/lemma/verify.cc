@@ -54,13 +54,12 @@ int run_verify(const VerifyOptions& options) {
   int status = kSuccess;
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& path : options.files) {
-    const auto bytes = read_file(path, kMostTextBytes);
-    if (!bytes) {
-      say(bytes.error());
+    auto text = read_text(path);
+    if (!text) {
+      say(text.error());
       return kUsage;
     }
-    const Verification verification =
-        verify_ptx(std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()), path);
+    const Verification verification = verify_ptx(*std::move(text), path);
     if (!verification.accepted)
       status = kFailed;
     if (options.json)

@@ -95,7 +95,7 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   }
   in.handler = run_brx;
   auto* table = d.make_extra<BranchTable>(in);
-  table->instructions = &d.function().target_lists[instruction.operands[1].target].labels;
+  table->instructions = &d.function().target_lists[instruction.operands[1].symbol].labels;
   d.set_operands(in, {}, {d.src(instruction.operands[0], Type::u32)});
   return true;
 }
@@ -360,8 +360,8 @@ const std::vector<ptx::Variable>* parameters_of(Decoder& d, const ptx::Instructi
   if (instruction.operands[0].kind == OperandKind::function) {
     return &d.module().functions[instruction.operands[0].symbol].params;
   }
-  if (instruction.operands.size() > 3 && instruction.operands[3].target < d.function().prototypes.size())
-    return &d.function().prototypes[instruction.operands[3].target].params;
+  if (instruction.operands.size() > 3 && instruction.operands[3].kind == ptx::OperandKind::proto)
+    return &d.function().prototypes[instruction.operands[3].symbol].params;
   return nullptr;
 }
 
@@ -369,11 +369,11 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   const Operand& callee = instruction.operands[0];
   auto* site = d.make_extra<CallSite>(in);
   if (callee.kind == OperandKind::function) {
-    site->name = callee.symbol_name;
+    site->name = d.module().functions[callee.symbol].name;
     site->callee = &d.program().code(callee.symbol);
     if (!site->callee->function->has_body) {
       site->callee = nullptr;
-      site->builtin = find_builtin(callee.symbol_name);
+      site->builtin = find_builtin(site->name);
       if (site->builtin < 0) {
         in.handler = run_undefined_call;
         return true;

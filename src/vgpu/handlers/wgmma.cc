@@ -179,7 +179,7 @@ void check_accumulators(Exec& x, const DecodedInst& in) {
     if (reg == ptx::kNone || !x.code->tracked[reg])
       continue;
     if (const LaneMask missing = ~x.frame->written[reg]; missing != 0) {
-      x.uninitialized(in, std::countr_zero(missing), "register " + x.code->function->registers[reg].name);
+      x.uninitialized(in, std::countr_zero(missing), "register " + x.code->function->register_name(reg));
       return;
     }
   }

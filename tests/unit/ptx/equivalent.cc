@@ -38,8 +38,8 @@ private:
       found_ = path_ + what;
   }
 
-  template <class T>
-  void list(const std::string& what, const std::vector<T>& a, const std::vector<T>& b,
+  template <class List, class T>
+  void list(const std::string& what, const List& a, const List& b,
             void (Comparison::*compare)(const T&, const T&)) {
     check((what + ".size()").c_str(), a.size(), b.size());
     for (size_t i = 0; found_.empty() && i < a.size(); ++i) {
@@ -85,7 +85,6 @@ private:
   }
 
   void reg(const Register& a, const Register& b) {
-    check("name", a.name, b.name);
     check("type", a.type, b.type);
     check("vector_elems", a.vector_elems, b.vector_elems);
     check("scope", a.scope, b.scope);
@@ -141,8 +140,6 @@ private:
     check("bits", a.bits, b.bits);
     check("symbol_scope", a.symbol_scope, b.symbol_scope);
     check("symbol", a.symbol, b.symbol);
-    check("symbol_name", a.symbol_name, b.symbol_name);
-    check("target", a.target, b.target);
     check("offset", a.offset, b.offset);
     list("elems", a.elems, b.elems, &Comparison::operand);
   }
@@ -201,6 +198,8 @@ private:
     list("body_pragmas", a.body_pragmas, b.body_pragmas, &Comparison::pragma);
     list("scopes", a.scopes, b.scopes, &Comparison::scope);
     list("registers", a.registers, b.registers, &Comparison::reg);
+    for (uint32_t i = 0; found_.empty() && i < a.registers.size(); ++i)
+      check("register_name", a.register_name(i), b.register_name(i));
     list("variables", a.variables, b.variables, &Comparison::variable);
     list("labels", a.labels, b.labels, &Comparison::label);
     list("prototypes", a.prototypes, b.prototypes, &Comparison::prototype);

@@ -130,16 +130,17 @@ TEST(Function, Registers) {
   const auto module =
       parse_well(kernel(".reg .b32 a, b<3>, %c; .reg .v4 .f32 %v; .reg .b128 %w; .reg .pred %t;\n"
                         ".reg .b32 %x01; .reg .f16x2 %y<0>;"));
-  const auto& registers = module->functions[0].registers;
+  const Function& function = module->functions[0];
+  const auto& registers = function.registers;
   const size_t base = 8 * 6 + 2;
   ASSERT_EQ(registers.size(), base + 9);
-  EXPECT_EQ(registers[base].name, "a");
-  EXPECT_EQ(registers[base + 3].name, "b2");
-  EXPECT_EQ(registers[base + 4].name, "%c");
+  EXPECT_EQ(function.register_name(base), "a");
+  EXPECT_EQ(function.register_name(base + 3), "b2");
+  EXPECT_EQ(function.register_name(base + 4), "%c");
   EXPECT_EQ(registers[base + 5].vector_elems, 4);
   EXPECT_EQ(registers[base + 6].type, Type::b128);
   EXPECT_EQ(registers[base + 7].type, Type::pred);
-  EXPECT_EQ(registers[base + 8].name, "%x01");
+  EXPECT_EQ(function.register_name(base + 8), "%x01");
 }
 
 TEST(Function, RegisterErrors) {
@@ -212,7 +213,7 @@ OUT: k: bra k;
 END:
 )"));
   const Function& k = module->functions[0];
-  const auto target = [&](size_t i) { return k.instructions[i].operands[0].target; };
+  const auto target = [&](size_t i) { return k.labels[k.instructions[i].operands[0].symbol].target; };
   EXPECT_EQ(target(0), 6u); // the L of the body, which follows
   EXPECT_EQ(target(1), 3u); // the L behind it in the same scope
   EXPECT_EQ(target(2), 9u); // OUT
@@ -247,8 +248,8 @@ TEST(Function, BranchTargets) {
   ASSERT_EQ(k.target_lists.size(), 1u);
   EXPECT_FALSE(k.target_lists[0].is_call);
   EXPECT_EQ(k.target_lists[0].labels, (std::vector<uint32_t>{1, 2, 1}));
-  EXPECT_EQ(k.instructions[0].operands[1].kind, OperandKind::proto);
-  EXPECT_EQ(k.instructions[0].operands[1].target, 0u);
+  EXPECT_EQ(k.instructions[0].operands[1].kind, OperandKind::targets);
+  EXPECT_EQ(k.instructions[0].operands[1].symbol, 0u);
   EXPECT_EQ(messages(kernel("ts: .branchtargets A, B; A: ")),
             "5:23 unknown-label: there is no label 'B' in reach\n");
   EXPECT_EQ(messages(kernel(".branchtargets A;")), "5:1 syntax: '.branchtargets' needs a label before it\n");

@@ -13,7 +13,7 @@ namespace {
 struct One {
   std::unique_ptr<Module> module;
   const Instruction& instruction;
-  const Operand& operand(size_t i) const { return instruction.operands.at(i); }
+  const Operand& operand(size_t i) const { return instruction.operands[i]; }
 };
 
 One one(std::string_view body) {
@@ -101,18 +101,18 @@ TEST(Operand, Addresses) {
   const auto address = [](const char* text) {
     return one(std::string("ld.shared.b32 %r1, ") + text + ";").operand(1);
   };
-  EXPECT_EQ(address("[%r2]").elems.at(0).kind, OperandKind::reg);
+  EXPECT_EQ(address("[%r2]").elems[0].kind, OperandKind::reg);
   EXPECT_EQ(address("[%r2+4*2-1+1]").offset, 8);
   EXPECT_EQ(address("[%r2+-4]").offset, -4);
   EXPECT_EQ(address("[%r2 + 0xffffffff]").offset, 0xffffffff);
-  EXPECT_EQ(address("[sh]").elems.at(0).kind, OperandKind::symbol);
+  EXPECT_EQ(address("[sh]").elems[0].kind, OperandKind::symbol);
   EXPECT_EQ(address("[sh+8]").offset, 8);
-  EXPECT_EQ(address("[sh+8]").elems.at(0).offset, 0);
+  EXPECT_EQ(address("[sh+8]").elems[0].offset, 0);
   EXPECT_EQ(address("[sh+-8]").offset, -8);
   const Operand absolute = one("ld.local.b32 %r1, [(4+4)*2];").operand(1);
-  EXPECT_EQ(absolute.elems.at(0).kind, OperandKind::imm);
-  EXPECT_EQ(absolute.elems.at(0).bits, 16u);
-  EXPECT_EQ(one("ld.param.u64 %rd1, [p];").operand(1).elems.at(0).symbol_scope, Operand::SymbolScope::param);
+  EXPECT_EQ(absolute.elems[0].kind, OperandKind::imm);
+  EXPECT_EQ(absolute.elems[0].bits, 16u);
+  EXPECT_EQ(one("ld.param.u64 %rd1, [p];").operand(1).elems[0].symbol_scope, Operand::SymbolScope::param);
 }
 
 // ptxas makes the same code of ld.shared.b32 %r1, sh[2] and of [sh+8].
@@ -120,7 +120,7 @@ TEST(Operand, ElementsOfArrays) {
   const One load = one("ld.shared.b32 %r1, sh[1+1];");
   EXPECT_EQ(load.operand(1).kind, OperandKind::address);
   EXPECT_EQ(load.operand(1).offset, 8);
-  EXPECT_EQ(load.operand(1).elems.at(0).offset, 0);
+  EXPECT_EQ(load.operand(1).elems[0].offset, 0);
   EXPECT_EQ(one("st.shared.b32 sh[3], %r1;").operand(0).offset, 12);
   const One address = one("mov.u32 %r1, sh[2];");
   EXPECT_EQ(address.operand(1).kind, OperandKind::symbol);
@@ -189,15 +189,42 @@ TEST(Operand, SymbolsAndFunctions) {
   EXPECT_EQ(i[3].operands[1].symbol_scope, Operand::SymbolScope::function);
 }
 
+// A list is copied with all that is in it, and moved without.
+TEST(Operand, Lists) {
+  EXPECT_EQ(Operands().size(), 0u);
+  EXPECT_TRUE(Operands(0).empty());
+  Operands list(2);
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[1].kind, OperandKind::none);
+  list[1].kind = OperandKind::vector;
+  list[1].elems = Operands(3);
+  list[1].elems[2].bits = 7;
+  Operands copy = list;
+  list[1].elems[2].bits = 8;
+  EXPECT_EQ(copy[1].elems[2].bits, 7u);
+  EXPECT_EQ(copy.back().elems.size(), 3u);
+  const Operand* const first = copy.begin();
+  Operands moved = std::move(copy);
+  EXPECT_EQ(moved.begin(), first);
+  copy = moved;
+  EXPECT_NE(copy.begin(), first);
+  copy = Operands();
+  EXPECT_EQ(moved.end() - moved.begin(), 2);
+  std::vector<Operand> parts(2);
+  parts[0].elems = Operands(1);
+  const Operand* const child = parts[0].elems.begin();
+  EXPECT_EQ(Operands::taken_from(parts)[0].elems.begin(), child);
+}
+
 TEST(Operand, Guards) {
   const auto module = parse_well(kernel("@%p1 mov.b32 %r1, 1; @!%p2 bra L; @ ! %p3 ret; L:"));
   const auto& i = module->functions[0].instructions;
-  const auto& registers = module->functions[0].registers;
-  EXPECT_EQ(registers[i[0].guard.reg].name, "%p1");
+  const Function& function = module->functions[0];
+  EXPECT_EQ(function.register_name(i[0].guard.reg), "%p1");
   EXPECT_FALSE(i[0].guard.negated);
-  EXPECT_EQ(registers[i[1].guard.reg].name, "%p2");
+  EXPECT_EQ(function.register_name(i[1].guard.reg), "%p2");
   EXPECT_TRUE(i[1].guard.negated);
-  EXPECT_EQ(registers[i[2].guard.reg].name, "%p3");
+  EXPECT_EQ(function.register_name(i[2].guard.reg), "%p3");
   EXPECT_EQ(print(i[1], module->functions[0], *module), "@!%p2 bra L;");
 }
 
@@ -243,9 +270,9 @@ TEST(Operand, Calls) {
   ASSERT_EQ(i[5].operands.size(), 4u);
   EXPECT_EQ(i[5].operands[0].kind, OperandKind::reg);
   EXPECT_EQ(i[5].operands[3].kind, OperandKind::proto);
-  EXPECT_EQ(i[5].operands[3].target, 0u);
-  EXPECT_EQ(i[6].operands[3].target, 1u);
-  EXPECT_EQ(i[7].operands[3].target, 2u);
+  EXPECT_EQ(i[5].operands[3].symbol, 0u);
+  EXPECT_EQ(i[6].operands[3].symbol, 1u);
+  EXPECT_EQ(i[7].operands[3].symbol, 2u);
   ASSERT_EQ(k.prototypes.size(), 3u);
   EXPECT_TRUE(k.prototypes[0].noreturn);
   EXPECT_EQ(k.prototypes[0].params[1].size_bytes, 16u);

@@ -129,8 +129,8 @@ TEST(Hostile, MemoryIsCounted) {
 
   constexpr uint64_t kMost = 4 << 20;
   for (const std::string& text : {
-           kernel(repeat("ret;", 40000)),
-           kernel(repeat("{}", 10) + ".reg .b32 many<100000>;"),
+           kernel(repeat("ret;", 50000)),
+           kernel(repeat("{}", 10) + ".reg .b32 many<120000>;"),
            kernel(repeat(".loc 1 2 3\n", 40000)),
            with_header(".global .u8 x[] = {" + repeat("1,", 40000) + "1};"),
            with_header(".global .u8 x[2][60000] = {{1},{1}};"),

@@ -305,14 +305,14 @@ ptx::Instruction instruction_of(std::string_view spelling) {
   instruction.opcode = match->opcode;
   instruction.binding = &match->bindings.front();
   if (instruction.opcode == isa::Opcode::lop3)
-    instruction.operands.resize(instruction.form()->operands.size()); // the immediate is the fifth
+    instruction.operands = ptx::Operands(instruction.form()->operands.size()); // the immediate is the fifth
   return instruction;
 }
 
 void check2(std::string_view spelling, const Reference& reference, const CheckOptions& options) {
   ptx::Instruction instruction = instruction_of(spelling);
   if (!options.operands.empty())
-    instruction.operands = options.operands;
+    instruction.operands = ptx::Operands(options.operands);
   const HostLevel before = host_level();
   for (const HostLevel level : host_levels()) {
     set_host_level(level);

@@ -68,7 +68,7 @@ Taken taken_of(Opcode opcode) {
       continue;
     ptx::Instruction instruction;
     instruction.opcode = opcode;
-    instruction.operands.resize(form->operands.size());
+    instruction.operands = ptx::Operands(form->operands.size());
     Words words;
     for_spellings(*form, 0, words, [&](const isa::Binding& binding) {
       instruction.binding = &binding;
