@@ -1,3 +1,4 @@
+// The process is started by posix_spawn and waited for with wait4(), which says what it took.
 #include "process.h"
 
 #include <fcntl.h>

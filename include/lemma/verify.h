@@ -4,7 +4,10 @@
 #pragma once
 
 #include "lemma/message.h"
+#include "lemma/result.h"
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,5 +23,16 @@ struct Verification {
 
 // Checks PTX text against the PTX ISA for its own .target and .version. `name` is for the messages.
 Verification verify_ptx(std::string text, std::string name = "<ptx>");
+
+struct PtxText {
+  std::string text;
+  std::string name; // for the messages
+};
+
+// Checks `count` texts on up to `threads` threads (0: as many as the host has cores). `read(i)` gives text i,
+// or why there is none; it is called on any thread, several at a time. `take(i, ...)` gets what became of it,
+// in the order of i, one call at a time. What they throw comes out.
+void verify_each(size_t count, const std::function<Result<PtxText, Error>(size_t)>& read,
+                 const std::function<void(size_t, Result<Verification, Error>)>& take, unsigned threads = 0);
 
 } // namespace lemma

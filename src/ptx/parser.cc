@@ -3,6 +3,7 @@
 // recover_in_module() (for bodies recover_in_body(), parse_function.cc) skips to what can begin a statement.
 //
 // PTX ISA: "PTX Module Directives", "Debugging Directives", "Linking Directives".
+#include "ptx/foreign.h"
 #include "ptx/parser_impl.h"
 
 #include <fmt/format.h>
@@ -189,6 +190,9 @@ bool Parser::expect_name(Token& name, std::string_view what) {
 ParseOutcome Parser::run() {
   if (text_.size() > kLongestText) {
     error("limit", {0, 0}, fmt::format("the text has {} bytes, more than {}", text_.size(), kLongestText));
+  } else if (const auto foreign = recognise_foreign(text_)) {
+    error("not-ptx", {0, 0}, fmt::format("this is no PTX: it is {}", foreign->what))
+        .notes.push_back({"fix", foreign->fix});
   } else if (take_memory(source_->memory_bytes())) {
     advance();
     if (parse_header())

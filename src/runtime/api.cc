@@ -5,13 +5,18 @@
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 #include "runtime/report_text.h"
+#include "support/worker_pool.h"
 #include "verify/fusion.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #ifndef LEMMA_VERSION
 #error "LEMMA_VERSION comes from the project() line of CMakeLists.txt"
@@ -421,6 +426,31 @@ Verification verify_ptx(std::string text, std::string name) {
       verification.fusions.push_back(
           runtime::to_message(verify::describe(*checked.module, fusion), *checked.module->source));
   return verification;
+}
+
+void verify_each(size_t count, const std::function<Result<PtxText, Error>(size_t)>& read,
+                 const std::function<void(size_t, Result<Verification, Error>)>& take, unsigned threads) {
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::map<size_t, Result<Verification, Error>> done; // those that wait for their turn
+  size_t taken = 0;
+  const auto verify_one = [&](size_t i) -> Result<Verification, Error> {
+    Result<PtxText, Error> text = read(i);
+    if (!text)
+      return Unexpected<Error>{std::move(text).error()};
+    return verify_ptx(std::move(text->text), std::move(text->name));
+  };
+  const auto work = [&] {
+    for (size_t i = 0; (i = next++) < count;) {
+      Result<Verification, Error> result = verify_one(i);
+      const std::scoped_lock lock(mutex);
+      done.emplace(i, std::move(result));
+      for (auto at = done.begin(); at != done.end() && at->first == taken; at = done.erase(at), ++taken)
+        take(taken, std::move(at->second));
+    }
+  };
+  const uint64_t wanted = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
+  run_on_workers(std::min<uint64_t>(wanted, std::max<size_t>(count, 1)) - 1, work);
 }
 
 } // namespace lemma

@@ -33,9 +33,11 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-// The source line and the caret line under it.
+// The source line and the caret line under it; of what is no text nothing.
 std::string render_excerpt(const SourceText& source, SourceRange range) {
   const LineColumn at = source.line_column(std::min<uint32_t>(range.begin, source.text().size()));
+  if (source.line(at.line).find('\0') != std::string_view::npos)
+    return "";
   const Excerpt shown =
       excerpt(source.line(at.line), at.column - 1, range.end > range.begin ? range.end - range.begin : 1);
   const std::string number = fmt::format("{}", at.line);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lemma run and lemma verify as scripts see them: exit statuses, messages, files in and out, --json.
+"""lemma run as scripts see it: exit statuses, messages, files in and out, --json.
 
 usage: cli_test.py --lemma build/bin/lemma [NAME...]
        cli_test.py --list
@@ -702,43 +702,6 @@ class Cli(Case):
         self.assertEqual(report["diagnostics"][0]["line"], 7)
         done = self.run_kernel("k", file=FOLDER / "unsupported.ptx", block="1", options=["--json"], status=UNSUPPORTED)
         self.assertEqual(json.loads(done.stdout)["outcome"], "unsupported")
-
-    # --- verify -----------------------------------------------------------------------------------------------------
-
-    def test_verify(self):
-        self.assertIn("accepted", self.call("verify", KERNELS).stdout)
-        done = self.call("verify", KERNELS, FOLDER / "bad.ptx", FOLDER / "unsupported.ptx", status=FAILED)
-        self.assertIn("bad.ptx:7:3: error[", done.stdout)
-        self.assertIn("  frobnicate.u32 %r0, %r1;", done.stdout)
-        self.assertIn("unsupported.ptx: accepted", done.stdout)  # legal, whether it runs or not
-        self.call("verify", status=USAGE)
-        self.call("verify", self.path("no.ptx"), status=USAGE)
-
-    def test_verify_notes_what_may_be_fused(self):
-        text = (
-            ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 at) {\n"
-            ".reg .f32 %f<5>; .reg .b64 %rd1; ld.param.u64 %rd1, [at]; ld.global.f32 %f1, [%rd1];\nmulR %f2, %f1, %f1;\nadd.f32 %f3, %f2, %f1;\nsub.f32 %f4, %f1, %f2;\n"
-            "st.global.f32 [%rd1], %f3;\nst.global.f32 [%rd1], %f4;\nret;\n}\n"
-        )
-        free, apart = self.path("free.ptx"), self.path("apart.ptx")
-        pathlib.Path(free).write_text(text.replace("mulR", "mul.f32"))
-        pathlib.Path(apart).write_text(text.replace("mulR", "mul.rn.f32"))
-        said = self.call("verify", free).stdout
-        self.assertIn("free.ptx: note: ptxas may make fma of 2 pairs", said)
-        self.assertIn("the first at line 7", said)
-        self.assertEqual(len(said.splitlines()), 2)
-        said = self.call("verify", "--verbose", free).stdout
-        self.assertIn("free.ptx:7:1: warning[fusion]: ptxas may make one fma of this add.f32 and the mul.f32 of line 6", said)
-        self.assertIn("free.ptx:8:1: warning[fusion]", said)
-        report = json.loads(self.call("verify", "--json", free, apart).stdout)
-        self.assertEqual([[m["line"] for m in f["fusions"]] for f in report["files"]], [[7, 8], []])
-        self.assertEqual(self.call("verify", "--verbose", apart).stdout.count("\n"), 1)
-
-    def test_verify_json(self):
-        report = json.loads(self.call("verify", "--json", KERNELS, FOLDER / "bad.ptx", status=FAILED).stdout)
-        self.assertEqual([f["accepted"] for f in report["files"]], [True, False])
-        self.assertFalse(report["accepted"])
-        self.assertEqual(report["files"][1]["diagnostics"][0]["severity"], "error")
 
 
 if __name__ == "__main__":

@@ -122,6 +122,8 @@ Result<Bytes, std::string> read_whole(const std::string& path, uint64_t most_byt
     return fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   struct stat about = {};
   const bool has_size = fstat(fileno(file.get()), &about) == 0 && S_ISREG(about.st_mode);
+  if (S_ISDIR(about.st_mode))
+    return fail(fmt::format("cannot read {}: it is a directory, and this wants a file", path));
   if (!has_size)
     most_bytes = std::min(most_bytes, kMostPipedBytes);
   Bytes bytes;

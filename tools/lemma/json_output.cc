@@ -168,7 +168,14 @@ JsonOutput::~JsonOutput() {
 }
 
 void JsonOutput::print(const json& object) {
-  const std::string text = object.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
+  write_text(object.dump(2, ' ', true, json::error_handler_t::replace) + "\n");
+}
+
+void JsonOutput::print_line(const json& object) {
+  write_text(object.dump(-1, ' ', true, json::error_handler_t::replace) + "\n");
+}
+
+void JsonOutput::write_text(const std::string& text) {
   std::fflush(stdout);
   size_t at = 0;
   while (stdout_ >= 0 && at < text.size()) {

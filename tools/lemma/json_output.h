@@ -38,8 +38,11 @@ public:
 
   // In ASCII: what is not is escaped, and bytes that are no UTF-8 become replacement characters.
   void print(const nlohmann::json& object);
+  void print_line(const nlohmann::json& object); // one of several, without line breaks
 
 private:
+  void write_text(const std::string& text);
+
   int stdout_ = -1;
 };
 

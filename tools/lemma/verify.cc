@@ -1,9 +1,10 @@
 // `lemma verify FILE...`: prints every error and warning with its caret and what is legal, and a line about
-// mul and add that ptxas may fuse.
+// mul and add that ptxas may fuse. A directory stands for the .ptx files below it; of several files all host
+// threads read, what they say comes in the order of the files, and a line sums it up.
 //
 // Exit status 0 if the assembler would accept every file, 1 if not, 2 if a file cannot be read.
 //
-// Tests: tests/cli/.
+// Tests: tests/cli/verify_cli_test.py.
 #include "command.h"
 #include "files.h"
 #include "json_output.h"
@@ -15,22 +16,43 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace lemma::cli {
 namespace {
 
 constexpr const char* kFooter =
     R"(Messages go to standard output. A note says where ptxas may make one fma of a mul and an add that do not say how they
-round; nvcc -fmad=false and Triton's enable_fp_fusion=False make PTX in which it may not. Exit status: 0 every file is legal for its own .target; 1 one is not; 2 wrong
-command line or unreadable file.)";
+round; nvcc -fmad=false and Triton's enable_fp_fusion=False make PTX in which it may not. --json prints one line for each
+file, an object with "file", "accepted" and either "diagnostics" and "fusions", or the "error" for which it could not be
+read. Exit status: 0 every file is legal for its own .target; 1 one is not; 2 wrong command line or unreadable file.)";
 
 struct VerifyOptions {
   std::vector<std::string> files;
+  unsigned jobs = 0;
   bool json = false;
   bool verbose = false;
 };
+
+// The .ptx files below a directory, in the order of their names.
+Result<std::vector<std::string>, std::string> files_below(const std::string& directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator at(directory, error);
+  for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error))
+    if (at->path().extension() == ".ptx" && !at->is_directory(error))
+      files.push_back(at->path().string());
+  if (error)
+    return fail(fmt::format("cannot read {}: {}", directory, error.message()));
+  if (files.empty())
+    return fail(fmt::format("{} has no .ptx file", directory));
+  std::sort(files.begin(), files.end());
+  return files;
+}
 
 void show(const std::string& path, const Verification& verification, bool verbose) {
   for (const Message& message : verification.messages)
@@ -50,41 +72,90 @@ void show(const std::string& path, const Verification& verification, bool verbos
                      : fmt::format("the first at line {} (--verbose lists them)", fusions.front().line));
 }
 
-int run_verify(const VerifyOptions& options) {
-  int status = kSuccess;
-  nlohmann::json files = nlohmann::json::array();
-  for (const std::string& path : options.files) {
-    auto text = read_text(path);
-    if (!text) {
-      say(text.error());
-      return kUsage;
-    }
-    const Verification verification = verify_ptx(*std::move(text), path);
-    if (!verification.accepted)
-      status = kFailed;
+class Verifier {
+public:
+  explicit Verifier(const VerifyOptions& options) : options_(options) {
     if (options.json)
-      files.push_back({{"file", path},
-                       {"accepted", verification.accepted},
-                       {"fusions", to_json(verification.fusions)},
-                       {"diagnostics", to_json(verification.messages)}});
-    else
-      show(path, verification, options.verbose);
+      json_.emplace();
   }
-  if (options.json)
-    JsonOutput().print({{"accepted", status == kSuccess}, {"files", std::move(files)}});
-  return status;
-}
+
+  int run() {
+    for (const std::string& path : options_.files)
+      add(path);
+    verify_each(
+        inputs_.size(), [this](size_t i) { return read(inputs_[i]); },
+        [this](size_t i, Result<Verification, Error> result) { take(inputs_[i], result); }, options_.jobs);
+    if (!options_.json && (inputs_.size() > 1 || has_directory_))
+      fmt::print("{} file{}: {} accepted, {} rejected{}\n", inputs_.size(), inputs_.size() == 1 ? "" : "s",
+                 accepted_, rejected_, unreadable_ ? fmt::format(", {} not read", unreadable_) : "");
+    return unreadable_ ? kUsage : rejected_ ? kFailed : kSuccess;
+  }
+
+private:
+  struct Input {
+    std::string path;
+    std::string problem = {}; // why there is no such file
+  };
+
+  void add(const std::string& path) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(path, ignored))
+      return inputs_.push_back({path});
+    has_directory_ = true;
+    auto below = files_below(path);
+    if (!below)
+      return inputs_.push_back({path, std::move(below).error()});
+    for (std::string& file : *below)
+      inputs_.push_back({std::move(file)});
+  }
+
+  static Result<PtxText, Error> read(const Input& input) {
+    Result<std::string, std::string> text =
+        input.problem.empty() ? read_text(input.path) : fail(std::string(input.problem));
+    if (!text)
+      return fail(
+          Error{.kind = ErrorKind::invalid_argument, .text = std::move(text).error(), .messages = {}});
+    return PtxText{*std::move(text), input.path};
+  }
+
+  void take(const Input& input, const Result<Verification, Error>& result) {
+    ++(!result ? unreadable_ : result->accepted ? accepted_ : rejected_);
+    if (!result)
+      say(result.error().text);
+    if (json_)
+      json_->print_line(to_object(input.path, result));
+    else if (result)
+      show(input.path, *result, options_.verbose);
+  }
+
+  static nlohmann::json to_object(const std::string& path, const Result<Verification, Error>& result) {
+    if (!result)
+      return {{"file", path}, {"accepted", false}, {"error", to_json(result.error())}};
+    return {{"file", path},
+            {"accepted", result->accepted},
+            {"fusions", to_json(result->fusions)},
+            {"diagnostics", to_json(result->messages)}};
+  }
+
+  const VerifyOptions& options_;
+  std::vector<Input> inputs_;
+  std::optional<JsonOutput> json_;
+  bool has_directory_ = false;
+  size_t accepted_ = 0, rejected_ = 0, unreadable_ = 0;
+};
 
 } // namespace
 
 Command add_verify(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("verify", "check PTX files against the PTX ISA");
   const auto options = std::make_shared<VerifyOptions>();
-  app->add_option("FILE", options->files, "PTX files")->required();
+  app->add_option("FILE", options->files, "PTX files; a directory stands for the .ptx files below it")
+      ->required();
+  app->add_option("-j,--jobs", options->jobs, "files read at a time (default: as many as there are cores)");
   app->add_flag("--verbose", options->verbose, "list every mul and add that ptxas may fuse");
-  app->add_flag("--json", options->json, "print one JSON object instead");
+  app->add_flag("--json", options->json, "print one JSON object a file instead, each on a line");
   app->footer(kFooter);
-  return {app, [options] { return run_verify(*options); }};
+  return {app, [options] { return Verifier(*options).run(); }};
 }
 
 } // namespace lemma::cli

@@ -238,8 +238,8 @@ TEST(Module, VariableErrors) {
 }
 
 TEST(Module, HeaderErrors) {
-  EXPECT_EQ(messages(""),
-            "1:1 syntax: '.version' expected at the beginning of a module, not the end of the text\n");
+  EXPECT_EQ(messages("version 9.0"),
+            "1:1 syntax: '.version' expected at the beginning of a module, not 'version'\n");
   EXPECT_EQ(messages(".version 9\n.target sm_90"),
             "1:10 syntax: a version such as 9.0 expected after '.version', not '9'\n");
   EXPECT_EQ(messages(".version 9.0\n.func f;"),

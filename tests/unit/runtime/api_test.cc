@@ -1,6 +1,7 @@
 // The public API on the virtual GPU, end to end: memory, modules, launches, errors. include/lemma/lemma.h.
 #include "lemma/lemma.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -341,6 +342,31 @@ TEST(Api, RejectsIllegalText) {
   EXPECT_FALSE(verification.accepted);
   EXPECT_EQ(verification.messages.size(), module.error().messages.size());
   EXPECT_TRUE(verify_ptx(kSaxpy).accepted);
+}
+
+TEST(Api, VerifyEachTakesInOrder) {
+  constexpr size_t kCount = 60;
+  const auto read = [](size_t i) -> Result<PtxText, Error> {
+    if (i % 5 == 3)
+      return fail(Error{.kind = ErrorKind::invalid_argument, .text = std::to_string(i), .messages = {}});
+    std::string text(i % 2 ? kSaxpy : "nothing");
+    return PtxText{text + std::string(20 * (kCount - i), '\n'), std::to_string(i)};
+  };
+  for (const unsigned threads : {0u, 1u, 7u, 200u}) {
+    std::string seen, expected;
+    verify_each(
+        kCount, read,
+        [&](size_t i, const Result<Verification, Error>& result) {
+          seen += fmt::format("{}:{} ", i, result ? (result->accepted ? "+" : "-") : result.error().text);
+        },
+        threads);
+    for (size_t i = 0; i < kCount; ++i)
+      expected += fmt::format("{}:{} ", i, i % 5 == 3 ? std::to_string(i) : i % 2 ? "+" : "-");
+    EXPECT_EQ(seen, expected);
+  }
+  verify_each(0, read, [](size_t, const auto&) { FAIL(); });
+  EXPECT_THROW(verify_each(kCount, read, [](size_t, const auto&) { throw std::runtime_error("x"); }),
+               std::runtime_error);
 }
 
 } // namespace

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""lemma verify as scripts see it: one file, many, directories, what is no PTX; and the same of lemma run.
+
+usage: verify_cli_test.py --lemma build/bin/lemma [NAME...]
+       verify_cli_test.py --list
+"""
+
+import gzip
+import json
+import pathlib
+import struct
+import sys
+
+from cli_case import FAILED, FOLDER, OK, ROOT, USAGE, Case, main
+
+KERNELS = FOLDER / "kernels.ptx"
+BAD = FOLDER / "bad.ptx"
+HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+
+
+class VerifyCli(Case):
+    def write(self, name, text):
+        """Below the scratch folder; the path."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    def objects(self, *words, status=OK):
+        """What --json prints: an object a line."""
+        return [json.loads(line) for line in self.call("verify", "--json", *words, status=status).stdout.splitlines()]
+
+    def tree(self):
+        """A directory of 40 files, of which every fourth is bad, and others that are no .ptx."""
+        for i in range(40):
+            line = "frobnicate.u32 %r1;" if i % 4 == 3 else "ret;"
+            self.write(f"tree/{i % 3}/{i:02}.ptx", HEAD + f".entry k{i}() {{ {line} }}\n" + "// long\n" * (1000 * (40 - i)))
+        self.write("tree/notes.txt", "no PTX")
+        self.write("tree/0/kernel.cu", "__global__ void k() {}")
+        return self.path("tree")
+
+    def test_verify(self):
+        self.assertIn("accepted", self.call("verify", KERNELS).stdout)
+        done = self.call("verify", KERNELS, FOLDER / "bad.ptx", FOLDER / "unsupported.ptx", status=FAILED)
+        self.assertIn("bad.ptx:7:3: error[", done.stdout)
+        self.assertIn("  frobnicate.u32 %r0, %r1;", done.stdout)
+        self.assertIn("unsupported.ptx: accepted", done.stdout)  # legal, whether it runs or not
+        self.call("verify", status=USAGE)
+        self.call("verify", self.path("no.ptx"), status=USAGE)
+
+    def test_verify_notes_what_may_be_fused(self):
+        text = (
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 at) {\n"
+            ".reg .f32 %f<5>; .reg .b64 %rd1; ld.param.u64 %rd1, [at]; ld.global.f32 %f1, [%rd1];\nmulR %f2, %f1, %f1;\nadd.f32 %f3, %f2, %f1;\nsub.f32 %f4, %f1, %f2;\n"
+            "st.global.f32 [%rd1], %f3;\nst.global.f32 [%rd1], %f4;\nret;\n}\n"
+        )
+        free, apart = self.path("free.ptx"), self.path("apart.ptx")
+        pathlib.Path(free).write_text(text.replace("mulR", "mul.f32"))
+        pathlib.Path(apart).write_text(text.replace("mulR", "mul.rn.f32"))
+        said = self.call("verify", free).stdout
+        self.assertIn("free.ptx: note: ptxas may make fma of 2 pairs", said)
+        self.assertIn("the first at line 7", said)
+        self.assertEqual(len(said.splitlines()), 2)
+        said = self.call("verify", "--verbose", free).stdout
+        self.assertIn("free.ptx:7:1: warning[fusion]: ptxas may make one fma of this add.f32 and the mul.f32 of line 6", said)
+        self.assertIn("free.ptx:8:1: warning[fusion]", said)
+        self.assertEqual([[m["line"] for m in f["fusions"]] for f in self.objects(free, apart)], [[7, 8], []])
+        self.assertEqual(self.call("verify", "--verbose", apart).stdout.count("\n"), 1)
+
+    def test_verify_json(self):
+        good, bad, absent = self.objects(KERNELS, BAD, self.path("no.ptx"), status=USAGE)
+        self.assertEqual([one["file"] for one in (good, bad, absent)], [str(KERNELS), str(BAD), self.path("no.ptx")])
+        self.assertEqual([one["accepted"] for one in (good, bad, absent)], [True, False, False])
+        self.assertEqual(bad["diagnostics"][0]["severity"], "error")
+        self.assertNotIn("error", bad)
+        self.assertIn("No such file", absent["error"]["message"])
+        self.assertNotIn("diagnostics", absent)
+
+    # --- many files ---------------------------------------------------------------------------------------------------
+
+    def test_verify_directory(self):
+        tree = self.tree()
+        done = self.call("verify", tree, status=FAILED)
+        verdicts = [line for line in done.stdout.splitlines() if line.endswith(("accepted", "rejected"))]
+        names = sorted(str(path) for path in pathlib.Path(tree).rglob("*.ptx"))
+        self.assertEqual([line.split(": ")[0] for line in verdicts[:-1]], names)
+        self.assertEqual(verdicts[-1], "40 files: 30 accepted, 10 rejected")
+        self.assertEqual([one["file"] for one in self.objects(tree, status=FAILED)], names)
+        self.assertEqual(done.stdout, self.call("verify", tree, status=FAILED).stdout)
+
+    def test_verify_says_the_same_with_any_number_of_jobs(self):
+        tree = self.tree()
+        one, many = (self.call("verify", "--jobs", jobs, tree, KERNELS, status=FAILED).stdout for jobs in (1, 7))
+        self.assertEqual(one, many)
+        self.assertTrue(one.endswith("41 files: 31 accepted, 10 rejected\n"))
+
+    def test_verify_goes_on_after_a_file_that_cannot_be_read(self):
+        done = self.call("verify", self.path("no.ptx"), BAD, KERNELS, status=USAGE)
+        self.assertIn("cannot read " + self.path("no.ptx"), done.stderr)
+        self.assertTrue(done.stdout.endswith("3 files: 1 accepted, 1 rejected, 1 not read\n"))
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.assertIn("has no .ptx file", self.call("verify", empty, status=USAGE).stderr)
+        self.assertIn("has no .ptx file", self.objects(empty, status=USAGE)[0]["error"]["message"])
+
+    def test_verify_of_one_file_has_no_summary(self):
+        self.assertEqual(self.call("verify", KERNELS).stdout.count("\n"), 1)
+
+    # --- what is no PTX -------------------------------------------------------------------------------------------------
+
+    def test_other_kinds_of_file(self):
+        elf = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 2, 190) + bytes(44)
+        for name, text, what, fix in [
+            ("a.cu", "// adds\n__global__ void add(float* x) {}\n", "CUDA C++", "nvcc -ptx"),
+            ("b.cubin", elf, "a cubin, machine code of a GPU", "cuobjdump"),
+            ("c.fatbin", b"\x50\xed\x55\xba" + bytes(60), "a fat binary of CUDA", "cuobjdump -xptx all"),
+            ("d.ll", '; ModuleID = "k"\ndefine void @k() {\n', "LLVM IR", "llc -mcpu"),
+            ("e.bc", b"BC\xc0\xde" + bytes(60), "LLVM bitcode", "llc -mcpu"),
+            ("f.ptx", (ROOT / "examples/gemm_nvgpu/gemm.mlir").read_bytes(), "MLIR", "lemma compile"),
+            ("g.ptx.gz", gzip.compress(KERNELS.read_bytes()), "compressed by gzip", "gzip -d"),
+            ("h.ptx", "", "empty", ".version"),
+        ]:
+            file = self.write(name, text)
+            said = self.call("verify", file, status=FAILED).stdout
+            self.assertIn(f"{name}:1:1: error[not-ptx]: this is no PTX: it is {what}\n", said)
+            self.assertRegex(said, f"  fix: .*{fix}")
+            ran = self.call("run", file, "--grid", "1", "--block", "1", status=FAILED).stderr
+            self.assertIn(f"error[not-ptx]: this is no PTX: it is {what}\n", ran)
+            report = self.objects(file, status=FAILED)[0]
+            self.assertEqual([m["id"] for m in report["diagnostics"]], ["not-ptx"])
+            self.assertEqual(report["diagnostics"][0]["notes"][0]["label"], "fix")
+
+    def test_directory_in_the_place_of_a_file(self):
+        for words in (["run", self.folder, "--grid", "1", "--block", "1"], ["compile", self.folder]):
+            done = self.call(*words, status=USAGE)
+            self.assertIn(f"cannot read {self.folder}: it is a directory, and this wants a file", done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(VerifyCli, __doc__))
