@@ -25,6 +25,10 @@ struct IsaVersion {
   friend auto operator<=>(const IsaVersion&, const IsaVersion&) = default;
 };
 
+// The newest of which all is known here. A text for a later one is read as far as it is understood: what it
+// has that is not known is unsupported, not illegal.
+inline constexpr IsaVersion kNewestVersion = {9, 0};
+
 // `sm` is 90 and `suffix` 'a' in sm_90a; suffix 0: none.
 struct Target {
   int sm = 0;

@@ -268,6 +268,7 @@ struct Module {
   std::shared_ptr<const SourceText> source;
   std::shared_ptr<const isa::MatchCache> spellings; // has the instructions' bindings
   PtxVersion version;
+  SourceRange version_range;
   std::vector<std::string> targets; // "sm_90a", then options such as "debug", "texmode_independent"
   SourceRange target_range;         // of the first
   int address_size_bits = 64;

@@ -251,11 +251,16 @@ bool Parser::parse_function_directives(Function& function) {
     } else if (word == ".pragma") {
       good = parse_pragma(function.pragmas, place);
     } else {
-      suggest(error("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
+      suggest(unknown("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
               {".maxntid", ".reqntid", ".reqnctapercluster", ".maxclusterrank", ".minnctapersm",
                ".maxnctapersm", ".maxnreg", ".explicitcluster", ".blocksareclusters", ".noreturn", ".pragma",
                ".abi_preserve", ".abi_preserve_control"});
-      return false;
+      if (!is_newer())
+        return false;
+      do // its operands
+        advance();
+      while (!at(TokenKind::dot_word) && !at(TokenKind::lbrace) && !at(TokenKind::semicolon) &&
+             !at(TokenKind::end));
     }
     if (!good)
       return false;

@@ -105,9 +105,12 @@ bool Parser::parse_opcode(const isa::Match*& match) {
   const SourceRange range = since(begin);
   Diagnostic fault;
   const size_t spellings = matches_->size();
-  match = matches_->find(together ? source_->slice(range) : std::string_view(joined_), begin, fault);
+  const std::string_view spelling = together ? source_->slice(range) : std::string_view(joined_);
+  match = matches_->find(spelling, begin, fault);
   if (!match) {
-    Diagnostic& diagnostic = error(fault.id, together ? fault.range : range, std::move(fault.message));
+    if (is_newer() && !unknown_.emplace(spelling).second)
+      return false; // said already
+    Diagnostic& diagnostic = unknown(fault.id, together ? fault.range : range, std::move(fault.message));
     diagnostic.notes = std::move(fault.notes);
     return false;
   }
@@ -559,8 +562,11 @@ bool Parser::resolve_special_register(const Token& name, Operand& out) {
 
 void Parser::report_unknown_name(const Token& name, std::string_view what) {
   const std::string_view word = text(name);
-  Diagnostic& diagnostic =
-      error("unknown-name", name.range(), fmt::format("there is no {} '{}'", what, word));
+  // Special registers have no numbers, but for those that are known.
+  const bool may_be_special = word[0] == '%' && word.find_first_of("0123456789") == std::string_view::npos;
+  const std::string message = fmt::format("there is no {} '{}'", what, word);
+  Diagnostic& diagnostic = may_be_special ? unknown("unknown-name", name.range(), message)
+                                          : error("unknown-name", name.range(), message);
   std::vector<std::string_view> names;
   if (body_) {
     if (const std::string range = body_->names.range_like(word); !range.empty())

@@ -84,7 +84,7 @@ bool Parser::parse_declarator(Declarator& out) {
       std::vector<std::string_view> known = {
           ".visible", ".extern", ".weak", ".common", ".entry",     ".func", ".global",  ".const",  ".shared",
           ".local",   ".param",  ".reg",  ".align",  ".attribute", ".file", ".section", ".pragma", ".alias"};
-      suggest(error("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
+      suggest(unknown("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
               known);
       return false;
     }

@@ -118,6 +118,17 @@ Diagnostic& Parser::error(std::string_view id, SourceRange range, std::string me
   return diagnostics_.back();
 }
 
+bool Parser::is_newer() const {
+  return isa::IsaVersion{module_->version.major, module_->version.minor} > isa::kNewestVersion;
+}
+
+Diagnostic& Parser::unknown(std::string_view id, SourceRange range, std::string message) {
+  Diagnostic& diagnostic = error(id, range, std::move(message));
+  if (is_newer())
+    diagnostic.severity = Severity::unsupported;
+  return diagnostic;
+}
+
 // The rest of the text is not looked at.
 void Parser::stop() {
   stopped_ = true;
@@ -283,6 +294,7 @@ bool Parser::parse_version() {
     error("version", token_.range(), fmt::format("'{}' is no PTX version", written));
     return false;
   }
+  module_->version_range = token_.range();
   advance();
   return true;
 }

@@ -91,6 +91,10 @@ private:
   std::string_view text(const Token& token) const { return lexer_.text(token); }
   SourceRange since(uint32_t begin) const { return {begin, last_end_}; }
   Diagnostic& error(std::string_view id, SourceRange range, std::string message);
+  // A text for a PTX version later than those that are known.
+  bool is_newer() const;
+  // An error, unless a later version may have what is not known: then unsupported.
+  Diagnostic& unknown(std::string_view id, SourceRange range, std::string message);
   void warn(Diagnostic warning);
   void stop();
   // Counts what is kept of the text. False: that is more than the caller allows, and parsing has stopped.
@@ -223,9 +227,10 @@ private:
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   std::shared_ptr<isa::MatchCache> matches_ = std::make_shared<isa::MatchCache>();
-  isa::OperandShapes shapes_;     // of the current instruction
-  Opcode opcode_ = Opcode::none;  // likewise
-  size_t elements_ = 0;           // likewise
+  isa::OperandShapes shapes_;                  // of the current instruction
+  Opcode opcode_ = Opcode::none;               // likewise
+  size_t elements_ = 0;                        // likewise
+  std::set<std::string, std::less<>> unknown_; // spellings of a newer text that were reported
   std::vector<Operand> operands_; // likewise: what has been read of the lists that are not complete
   uint64_t operand_bytes_ = 0;    // likewise: of its operands
   std::string joined_;            // likewise, the spelling of its opcode

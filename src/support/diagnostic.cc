@@ -66,6 +66,12 @@ bool has_errors(const Diagnostics& diagnostics) {
                      [](const Diagnostic& d) { return d.severity != Severity::warning; });
 }
 
+bool may_be_legal(const Diagnostics& diagnostics) {
+  return std::all_of(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& d) {
+    return d.severity == Severity::warning || d.severity == Severity::unsupported;
+  });
+}
+
 std::string shortened(std::string text, size_t most) {
   constexpr std::string_view kGap = " ... ";
   if (text.size() <= most)

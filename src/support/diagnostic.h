@@ -34,7 +34,9 @@ struct Diagnostic {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-bool has_errors(const Diagnostics& diagnostics);
+bool has_errors(const Diagnostics& diagnostics); // anything but warnings
+// Whether what is wrong, if anything is, is but unsupported.
+bool may_be_legal(const Diagnostics& diagnostics);
 
 // What a message says is in bytes no longer than this, however long the names are that it quotes.
 inline constexpr size_t kLongestMessage = 4000;

@@ -21,7 +21,6 @@ using ptx::Variable;
 constexpr uint64_t kConstantBytes = 65536;      // of all .const variables of a module
 constexpr uint64_t kSmallParameterBytes = 4352; // of an entry's parameters before PTX 8.1 or sm_70
 constexpr uint64_t kParameterBytes = 32764;
-constexpr isa::IsaVersion kNewest = {9, 0};
 
 // Bytes that variables take together with the next one; UINT64_MAX stands for all that do not fit 64 bits.
 uint64_t with_variable(uint64_t bytes, const Variable& v) {
@@ -95,14 +94,16 @@ private:
   }
 
   void check_header() {
-    if (context_.version > kNewest)
+    if (context_.version > isa::kNewestVersion)
       context_.diagnostics.push_back(
           {Severity::warning,
            "ptx-version",
-           fmt::format("PTX {}.{} is newer than what is known here, {}.{}", context_.version.major,
-                       context_.version.minor, kNewest.major, kNewest.minor),
-           {},
-           {}});
+           fmt::format("PTX {}.{} is newer than what is known here, {}.{}: read as far as it is understood",
+                       context_.version.major, context_.version.minor, isa::kNewestVersion.major,
+                       isa::kNewestVersion.minor),
+           module_.version_range,
+           {{"note", fmt::format("an assembler for PTX {}.{} refuses the file", isa::kNewestVersion.major,
+                                 isa::kNewestVersion.minor)}}});
     bool first = true;
     for (const std::string& word : module_.targets) {
       if (const auto target = isa::parse_target(word))

@@ -38,6 +38,10 @@ Diagnostics verify(const Module& module) {
     for (const Instruction& instruction : function.instructions)
       if (!context.is_full())
         check_instruction(context, function, instruction, shapes);
+  if (context.version > isa::kNewestVersion && !isa::target_since(context.target))
+    for (Diagnostic& diagnostic : diagnostics) // what a later machine lacks is not known
+      if (diagnostic.id == "target")
+        diagnostic.severity = Severity::unsupported;
   std::stable_sort(diagnostics.begin(), diagnostics.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
   return diagnostics;

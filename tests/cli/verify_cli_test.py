@@ -11,7 +11,7 @@ import pathlib
 import struct
 import sys
 
-from cli_case import FAILED, FOLDER, OK, ROOT, USAGE, Case, main
+from cli_case import FAILED, FOLDER, OK, ROOT, UNSUPPORTED, USAGE, Case, main
 
 KERNELS = FOLDER / "kernels.ptx"
 BAD = FOLDER / "bad.ptx"
@@ -105,6 +105,46 @@ class VerifyCli(Case):
 
     def test_verify_of_one_file_has_no_summary(self):
         self.assertEqual(self.call("verify", KERNELS).stdout.count("\n"), 1)
+
+    # --- newer PTX, and notes about spelling ---------------------------------------------------------------------------
+
+    def test_newer_version_is_read(self):
+        file = self.write("new.ptx", HEAD.replace("8.0", "9.4") + ".entry k() { ret; }\n")
+        said = self.call("verify", file).stdout
+        self.assertIn(
+            "new.ptx:1:10: warning[ptx-version]: PTX 9.4 is newer than what is known here, 9.0: read as far as it is understood\n"
+            " 1 | .version 9.4\n   |          ^~~\n  note: an assembler for PTX 9.0 refuses the file\n", said)
+        self.assertTrue(said.endswith("new.ptx: accepted\n"))
+        self.assertNotIn("ptx-version", self.call("run", file, "--grid", "1", "--block", "1").stderr)
+
+    def test_newer_version_with_what_is_not_known(self):
+        body = (".entry k() .frob 3, 4 .maxntid 32 { .reg .b32 %r<3>; mov.b32 %r2, 0;\nfrobnicate.u32 %r1, %r2;\n"
+                "frobnicate.u32 %r2, %r1;\nadd.blah.u32 %r1, %r2, %r2;\nmov.u32 %r1, %newreg;\nSUM ret; }\n.newdir 3;\n")
+        def write(name, version, last):
+            return self.write(name, HEAD.replace("8.0", version) + body.replace("SUM", last))
+
+        (report,) = self.objects(write("new.ptx", "9.4", ""))
+        self.assertTrue(report["accepted"])
+        self.assertEqual([(m["severity"], m["id"], m["line"]) for m in report["diagnostics"]],
+                         [("warning", "ptx-version", 1), ("unsupported", "unknown-directive", 4),
+                          ("unsupported", "unknown-opcode", 5), ("unsupported", "unknown-qualifier", 7),
+                          ("unsupported", "unknown-name", 8), ("unsupported", "unknown-directive", 10)])
+        self.assertIn("new.ptx: accepted, as far as it is understood\n", self.call("verify", self.path("new.ptx")).stdout)
+        self.call("run", self.path("new.ptx"), "--grid", "1", "--block", "1", status=UNSUPPORTED)
+        later = write("later.ptx", "9.4", "wgmma.fence.sync.aligned;")
+        self.write("later.ptx", pathlib.Path(later).read_text().replace("sm_90a", "sm_140a"))
+        self.assertIn("accepted, as far as it is understood", self.call("verify", later).stdout)
+        (report,) = self.objects(write("wrong.ptx", "9.4", "add.u32 %r1, %r2;"), status=FAILED)  # what is known counts
+        self.assertIn(("error", "operand-count"), [(m["severity"], m["id"]) for m in report["diagnostics"]])
+        (report,) = self.objects(write("old.ptx", "9.0", ""), status=FAILED)
+        self.assertEqual({m["severity"] for m in report["diagnostics"]}, {"error"})
+
+    def test_spelling_is_for_verify(self):
+        file = self.write("order.ptx", HEAD + ".entry k() { .reg .f32 %f<3>; mov.f32 %f1, 0f00000000;\n"
+                                              "add.ftz.rn.f32 %f2, %f1, %f1; ret; }\n")
+        self.assertIn("order.ptx:5:5: warning[qualifier-order]", self.call("verify", file).stdout)
+        ran = self.call("run", file, "--grid", "1", "--block", "1").stderr
+        self.assertEqual(len(ran.splitlines()), 1, ran)
 
     # --- what is no PTX -------------------------------------------------------------------------------------------------
 

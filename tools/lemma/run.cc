@@ -440,8 +440,6 @@ std::string Runner::arithmetic_text(const Module& module, const Device& device) 
 
 void Runner::show_text(const Module& module, const Kernel& kernel, const Device& device,
                        const Report& report) const {
-  for (const Message& message : module.messages())
-    fmt::print(stderr, "{}", message.rendered);
   fmt::print(stderr, "{}", report.rendered);
   fmt::print(stderr, "{}: {} on {}, {}{}; races not checked\n", printable(file_), kernel.name(),
              device.info().name, arithmetic_text(module, device),

@@ -57,7 +57,13 @@ Result<std::vector<std::string>, std::string> files_below(const std::string& dir
 void show(const std::string& path, const Verification& verification, bool verbose) {
   for (const Message& message : verification.messages)
     fmt::print("{}", message.rendered);
-  fmt::print("{}: {}\n", printable(path), verification.accepted ? "accepted" : "rejected");
+  const bool understood =
+      std::none_of(verification.messages.begin(), verification.messages.end(),
+                   [](const Message& message) { return message.severity == Severity::unsupported; });
+  fmt::print("{}: {}\n", printable(path),
+             !verification.accepted ? "rejected"
+             : understood           ? "accepted"
+                                    : "accepted, as far as it is understood");
   const std::vector<Message>& fusions = verification.fusions;
   if (fusions.empty())
     return;
