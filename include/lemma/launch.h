@@ -35,8 +35,9 @@ struct LaunchConfig {
   bool deterministic = false; // CTAs in a fixed order, so that floating-point atomics repeat
   AsyncMode async = AsyncMode::eager;
   uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
-  bool count_accesses = false;   // Stats::accesses and async_operations; takes a little time
-  unsigned workers = 0;          // host threads; 0: all cores
+  bool check = false; // Report::findings: races, missing fences and waits; takes several times as long
+  bool count_accesses = false; // Stats::accesses and async_operations; takes a little time
+  unsigned workers = 0;        // host threads; 0: all cores
   // Set by anyone, a signal handler too, to end the launch: within some 10,000 instructions of a warp it
   // returns with Outcome::stopped. Null: nobody will. Not owned; it must live as long as the launch.
   const std::atomic<bool>* stop = nullptr;

@@ -96,6 +96,27 @@ struct UninitializedRead {
   uint64_t count = 0;
 };
 
+// One of the accesses of a finding.
+struct CheckedAccess {
+  Place place;
+  Dim3 cta{};
+  uint32_t warp = 0;
+  int32_t lane = -1; // -1: the warp as a whole
+  std::string what;  // "writes 4 bytes", "tensor load writes, in the async proxy"
+};
+
+// LaunchConfig::check: what the PTX ISA leaves undefined. One defect - an id and two instructions - is one.
+struct Finding {
+  std::string id;                       // "race.shared": docs/checks.md has a section for each
+  bool is_note = false;                 // the ISA leaves it doubtful
+  std::string message;                  // one line
+  std::string memory;                   // "tile + 0x40"
+  CheckedAccess access;                 // that came second
+  std::optional<CheckedAccess> earlier; // with which it is not ordered
+  std::string fix;                      // the least that would order them
+  uint64_t count = 0;                   // how often it was seen
+};
+
 // Accesses to memory, of one state space ("global", "const", "shared", "local", "param") and kind ("read",
 // "write", "atomic"). Those of asynchronous operations are not among them.
 struct AccessCount {
@@ -130,6 +151,7 @@ struct Report {
   std::vector<Waiting> waiting;                 // of a deadlock: who waits for what; stopped: where all were
   std::vector<UninitializedRead> uninitialized; // the first ten instructions
   uint64_t uninitialized_reads = 0;             // all of them
+  std::vector<Finding> findings;                // LaunchConfig::check; notes too
   std::vector<std::string> warnings;
   // An approximate function (.approx, .full) ran on a machine whose bits have not been measured: they are
   // assumed to be those of sm_90.

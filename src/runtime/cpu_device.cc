@@ -1,6 +1,7 @@
 // The virtual GPU as a device: src/vgpu behind the interface of device_impl.h.
 //
 // Tests: tests/unit/runtime/api_test.cc, tests/cli/.
+#include "check/checker.h"
 #include "isa/machine.h"
 #include "layout/tensor_map.h"
 #include "runtime/device_impl.h"
@@ -182,7 +183,13 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   if (std::string wrong = vgpu::check_launch(*program_, *entry, config, params.size(), limits);
       !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
-  Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params), limits);
+  std::optional<check::Checker> checker;
+  if (config.check)
+    checker.emplace();
+  Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params), limits,
+                                   checker ? &*checker : nullptr);
+  if (checker)
+    report.findings = checker->findings();
   report.device = device_->info.name;
   return report;
 }

@@ -159,6 +159,42 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
   return out;
 }
 
+std::string render_access(const CheckedAccess& access, const SourceText& source) {
+  std::string out = excerpt(access.place, source);
+  Notes notes;
+  notes.add("source", source_place(access.place));
+  notes.add("where", where(access.cta, access.warp, access.lane) + ": " + access.what);
+  return out + notes.text();
+}
+
+// Errors; notes are counted.
+std::string render_findings(const Report& report, const SourceText& source) {
+  std::string out;
+  size_t noted = 0;
+  for (const Finding& finding : report.findings) {
+    if (finding.is_note) {
+      ++noted;
+      continue;
+    }
+    out += fmt::format("{}: error[{}]: {}, at {}\n", headline(finding.access.place, source), finding.id,
+                       printable(finding.message), printable(finding.memory));
+    out += render_access(finding.access, source);
+    if (finding.earlier) {
+      out += fmt::format("{}: and before it\n", headline(finding.earlier->place, source));
+      out += render_access(*finding.earlier, source);
+    }
+    Notes notes;
+    notes.add("missing", finding.fix);
+    if (finding.count > 1)
+      notes.add("count", fmt::format("{} times", finding.count));
+    out += notes.text();
+  }
+  if (noted)
+    out += fmt::format("{}: {} note{} of what the ISA leaves doubtful\n", printable(source.name()), noted,
+                       noted == 1 ? "" : "s");
+  return out;
+}
+
 } // namespace
 
 Message to_message(const Diagnostic& diagnostic, const SourceText& source) {
@@ -186,6 +222,7 @@ std::string render_report(const Report& report, const SourceText& source) {
     out += render_fault(*report.fault, report.outcome, source);
   out += render_waiting(report, source);
   out += render_uninitialized(report, source);
+  out += render_findings(report, source);
   for (const std::string& warning : report.warnings)
     out += fmt::format("{}: warning: {}\n", printable(source.name()), printable(warning));
   return out;

@@ -40,6 +40,10 @@ struct MemoryPlace {
   std::byte* host = nullptr;
 
   bool is_shared() const { return space == isa::StateSpace::shared; }
+  // The same memory, so many bytes further.
+  MemoryPlace at(uint64_t distance) const {
+    return {space, cta, allocation, offset + distance, host + distance};
+  }
 };
 
 // A place in a CTA's shared memory.
@@ -72,10 +76,6 @@ struct Access : MemoryPlace {
 
   // False: there is no such access, and for Exec::access() and check() a fault was recorded.
   explicit operator bool() const { return host != nullptr; }
-  // The same place, so many bytes further.
-  MemoryPlace at(uint64_t distance) const {
-    return {space, cta, allocation, offset + distance, host + distance};
-  }
 
   bool is_tracked() const { return written || init || lanes_written; }
   // Of what all lanes share: local memory apart. Inlined, so that an Access whose address nobody takes stays

@@ -204,8 +204,9 @@ struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas; // by rank
   AsyncQueue async;
   ClusterBarrier barrier;
-  uint64_t clock = 0;          // virtual time at the begin of the current pass over the warps
-  uint64_t next_wake = kNever; // no split that waits for the clock goes on before
+  uint64_t clock = 0;               // virtual time at the begin of the current pass over the warps
+  uint64_t next_wake = kNever;      // no split that waits for the clock goes on before
+  mutable void* observed = nullptr; // the observer's own
 
   bool is_finished() const {
     return std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) { return cta->is_finished(); });

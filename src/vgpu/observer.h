@@ -114,6 +114,9 @@ public:
   virtual void exits(const Exec&, LaneMask) {}
 
   virtual void accesses(const Exec&, const WarpAccess&) {}
+  // An ld or atomic that is not weak has taken its values. Its accesses have been told before it did: a write
+  // that is told between them may or may not be seen.
+  virtual void has_read(const Exec&) {}
 
   virtual void synchronizes(const Exec&, const Synchronization&) {}
   // Every arrival of the phase has been told, and the lanes that wait go on.

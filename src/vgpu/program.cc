@@ -379,6 +379,22 @@ uint32_t Program::shared_offset_of(const ptx::Function& function, const ptx::Ope
   return it == shared_offsets_.end() ? kDynamicShared : it->second;
 }
 
+std::string Program::describe(const MemoryPlace& place, const Code& entry) const {
+  const auto named = [](std::string_view name, uint64_t offset) {
+    return offset ? fmt::format("{} + {:#x}", name, offset) : std::string(name);
+  };
+  if (place.space == StateSpace::global)
+    return named(place.allocation->name, place.offset);
+  if (place.is_shared()) {
+    for (const auto& [variable, offset] : shared_offsets_)
+      if (place.offset >= offset && place.offset - offset < variable->size_bytes && offset < entry.shared_bytes)
+        return named(variable->name, place.offset - offset);
+    if (place.offset >= entry.shared_bytes)
+      return named("dynamic shared memory", place.offset - entry.shared_bytes);
+  }
+  return name_of(place, place.cta);
+}
+
 Slot Program::intern_constant(uint64_t low, uint64_t high, int bytes) {
   const auto [it, added] = pool_index_.try_emplace({low, high, bytes}, 0u);
   if (added) {

@@ -4,6 +4,7 @@
 
 #include "ptx/module.h"
 #include "support/diagnostic.h"
+#include "vgpu/access.h"
 #include "vgpu/code.h"
 #include "vgpu/memory.h"
 
@@ -48,6 +49,8 @@ public:
   const Allocation* allocation_of(const ptx::Function& function, const ptx::Operand& symbol) const;
   // Offset of a .shared variable in the CTA's shared memory, or kDynamicShared.
   uint32_t shared_offset_of(const ptx::Function& function, const ptx::Operand& symbol) const;
+  // "tile + 0x40": the variable that holds the place, and how far in it. Where none is known, as name_of().
+  std::string describe(const MemoryPlace& place, const Code& entry) const;
   // Static shared memory of a kernel, system's reserved bytes included, and the alignment its dynamic part
   // needs.
   uint32_t static_shared_bytes(const Code& entry) const { return entry.shared_bytes; }

@@ -126,6 +126,34 @@ json to_json(const UninitializedRead& read) {
           {"count", read.count}};
 }
 
+namespace {
+json to_json(const CheckedAccess& access) {
+  return {{"place", to_json(access.place)},
+          {"cta", access.cta},
+          {"warp", access.warp},
+          {"lane", access.lane},
+          {"what", access.what}};
+}
+} // namespace
+
+static json to_json(const Finding& finding) {
+  return {{"id", finding.id},
+          {"severity", finding.is_note ? "note" : "error"},
+          {"message", finding.message},
+          {"memory", finding.memory},
+          {"access", to_json(finding.access)},
+          {"earlier", finding.earlier ? to_json(*finding.earlier) : json(nullptr)},
+          {"fix", finding.fix},
+          {"count", finding.count}};
+}
+
+json to_json(const std::vector<Finding>& findings) {
+  json out = json::array();
+  for (const Finding& finding : findings)
+    out.push_back(to_json(finding));
+  return out;
+}
+
 json to_json(const Comparison& comparison) {
   json first = json::array();
   for (const Difference& d : comparison.first)

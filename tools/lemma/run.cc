@@ -63,7 +63,7 @@ Exit status: 0 success; 1 fault, failed comparison or rejected file; 2 wrong com
 struct RunOptions {
   std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
                     seed = "0", max_instructions = "0", max_memory = "0";
-  bool deterministic = false, stats = false, json = false, keep_outputs = false;
+  bool deterministic = false, stats = false, check = false, json = false, keep_outputs = false;
   std::vector<std::string> args;
 };
 
@@ -144,6 +144,11 @@ void add(const Stats& one, Stats& total) {
   total.seconds += one.seconds;
 }
 
+bool has_errors(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) { return !finding.is_note; });
+}
+
 class Runner {
 public:
   explicit Runner(const RunOptions& options) : options_(options) {}
@@ -172,6 +177,7 @@ private:
   int show_stop(const Stop& stop);
   void show_text(const Module& module, const Kernel& kernel, const Device& device,
                  const Report& report) const;
+  std::string check_text(const std::vector<Finding>& findings) const;
   void show_stats(const Stats& stats) const;
   void show_comparisons() const;
   nlohmann::json comparisons_to_json() const;
@@ -225,6 +231,7 @@ Result<void, Stop> Runner::read_command_line() {
   max_memory_bytes_ = *max_memory;
   config_.deterministic = options_.deterministic;
   config_.count_accesses = options_.stats;
+  config_.check = options_.check;
   config_.async = options_.async == "late" ? AsyncMode::late : AsyncMode::eager;
   return {};
 }
@@ -289,6 +296,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return Unexpected<Stop>{std::move(arguments).error()};
   uint64_t launches = 0;
   Stats total;
+  std::vector<Finding> findings; // of all launches
   catch_interrupts();
   const auto result = run_mlir(
       text,
@@ -303,6 +311,9 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
            [&](const std::string&, const Report& report) {
              ++launches;
              add(report.stats, total);
+             findings.insert(findings.end(), report.findings.begin(), report.findings.end());
+             if (!json_ && !report.findings.empty())
+               fmt::print(stderr, "{}", report.rendered);
            },
        .crashed = [&](const std::string& text) { show_host_stop({.text = text, .exit_status = kFailed}); }});
   if (!result)
@@ -312,7 +323,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return static_cast<ExitStatus>(result->stopped->exit_status);
   }
   auto status = write_outputs();
-  if (status && result->returned != 0) // what the program returns is its own word on how it went
+  if (status && (result->returned != 0 || has_errors(findings))) // what it returns is its own word
     status = kFailed;
   if (!status)
     return status;
@@ -321,13 +332,14 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
                   {"exit_status", *status},
                   {"returned", result->returned},
                   {"launches", launches},
-                  {"races_checked", false},
+                  {"races_checked", options_.check},
+                  {"findings", to_json(findings)},
                   {"outputs_written", outputs_written_},
                   {"stats", to_json(total)},
                   {"comparisons", comparisons_to_json()}});
   else
-    fmt::print(stderr, "{}: {} launch{}; races not checked\n", printable(file_), launches,
-               launches == 1 ? "" : "es");
+    fmt::print(stderr, "{}: {} launch{}; {}\n", printable(file_), launches, launches == 1 ? "" : "es",
+               check_text(findings));
   if (!json_)
     show_comparisons();
   if (!json_ && options_.stats) {
@@ -403,6 +415,8 @@ Result<ExitStatus, Stop> Runner::steps() {
     if (!compared)
       return compared;
     status = *compared;
+    if (has_errors(report->findings))
+      status = kFailed;
   }
   if (!json_)
     show_text(*module, *kernel, *device, *report);
@@ -438,12 +452,23 @@ std::string Runner::arithmetic_text(const Module& module, const Device& device) 
                                            : "--arch " + options_.arch);
 }
 
+// "races not checked", "checked: 2 findings"
+std::string Runner::check_text(const std::vector<Finding>& findings) const {
+  if (!options_.check)
+    return "races not checked";
+  const auto errors = std::count_if(findings.begin(), findings.end(),
+                                    [](const Finding& finding) { return !finding.is_note; });
+  return errors == 0 ? "checked: no findings"
+                     : fmt::format("checked: {} finding{}", errors, errors == 1 ? "" : "s");
+}
+
 void Runner::show_text(const Module& module, const Kernel& kernel, const Device& device,
                        const Report& report) const {
   fmt::print(stderr, "{}", report.rendered);
-  fmt::print(stderr, "{}: {} on {}, {}{}; races not checked\n", printable(file_), kernel.name(),
-             device.info().name, arithmetic_text(module, device),
-             report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "");
+  fmt::print(stderr, "{}: {} on {}, {}{}; {}\n", printable(file_), kernel.name(), device.info().name,
+             arithmetic_text(module, device),
+             report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "",
+             check_text(report.findings));
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
@@ -510,7 +535,8 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
               {"fault", report.fault ? to_json(*report.fault) : json(nullptr)},
               {"uninitialized", {{"count", report.uninitialized_reads}, {"first", json::array()}}},
               {"waiting", json::array()},
-              {"races_checked", false},
+              {"races_checked", options_.check},
+              {"findings", to_json(report.findings)},
               {"outputs_written", outputs_written_},
               {"warnings", report.warnings},
               {"approximate_assumed", report.assumed_approximate},
@@ -553,6 +579,8 @@ Command add_run(CLI::App& parent) {
                   "eager: asynchronous operations complete when issued; late: as late as the ISA allows")
       ->check(CLI::IsMember({"eager", "late"}))
       ->capture_default_str();
+  app->add_flag("--check", o->check,
+                "find races, missing fences and missing waits: what the PTX ISA leaves undefined");
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
   app->add_flag("--keep-outputs", o->keep_outputs,

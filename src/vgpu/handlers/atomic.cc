@@ -267,6 +267,8 @@ Step atomic(Exec& x, const DecodedInst& in) {
     }
   }
   accesses.tell();
+  if (x.observer) [[unlikely]]
+    x.observer->has_read(x);
   if (changed)
     x.effect();
   return Step::next;

@@ -312,6 +312,8 @@ Step load(Exec& x, const DecodedInst& in) {
     });
   if (in.flags & kOrdered)
     fence(std::memory_order_acquire);
+  if (x.observer && in.order.semantics != Semantics::weak) [[unlikely]]
+    x.observer->has_read(x);
   return Step::next;
 }
 

@@ -1,0 +1,87 @@
+// Whoever accesses memory now, as the shadow memory's cells are asked: which of the earlier accesses precede
+// it.
+//
+// Tests: tests/unit/check/order_test.cc.
+#pragma once
+
+#include "check/cluster_state.h"
+
+#include <bit>
+
+namespace lemma::check {
+
+// Lanes of a warp, or an asynchronous operation that they have issued: it knows what they know.
+class Accessor {
+public:
+  Accessor(WarpState& issuer, const Record& what) : warp(issuer), record(what) {}
+
+  // The first of the lanes that the earlier access of `earlier_lane` does not precede; -1: it precedes all.
+  int unordered(const Record& earlier, int earlier_lane, LaneMask lanes) const {
+    const bool fence = needs_fence(earlier);
+    LaneMask wrong = 0, right = 0;
+    for (const LaneGroup& group : warp.knowledge.groups()) {
+      LaneMask here = group.lanes & lanes;
+      if (!here)
+        continue;
+      const Knowledge& knowledge = group.knowledge;
+      if (fence && !covers(knowledge.fenced, earlier, earlier_lane)) {
+        wrong |= here;
+        continue;
+      }
+      if (!covers(knowledge.known, earlier, earlier_lane)) {
+        const LaneMask own = own_lanes(earlier, earlier_lane);
+        wrong |= here & ~own;
+        here &= own;
+      }
+      right |= here;
+    }
+    return wrong == 0 || (collective && right != 0) ? -1 : std::countr_zero(wrong);
+  }
+  // Known by whatever way, proxies apart.
+  bool is_known(const Record& earlier, int earlier_lane, int lane) const {
+    return (own_lanes(earlier, earlier_lane) >> lane & 1) != 0 ||
+           covers(warp.knowledge.group_of(lane).knowledge.known, earlier, earlier_lane);
+  }
+  // What the generic proxy has done, the async proxy does not see without a proxy fence.
+  bool needs_fence(const Record& earlier) const {
+    return record.proxy == vgpu::Proxy::async && earlier.proxy == vgpu::Proxy::generic;
+  }
+  Distance distance(const Record& earlier) const {
+    return earlier.cluster != record.cluster     ? kSameGpu
+           : earlier.cta_rank != record.cta_rank ? kSameCluster
+                                                 : kSameCta;
+  }
+  // Both are strong, the scope of each includes the other's thread, and they overlap completely.
+  bool morally_strong(const Record& earlier) const {
+    return record.is_strong() && earlier.is_strong() && record.proxy == earlier.proxy &&
+           includes(record.order.scope, distance(earlier)) &&
+           includes(earlier.order.scope, distance(earlier)) && record.bytes == earlier.bytes;
+  }
+
+  WarpState& warp;
+  const Record& record;
+  bool collective = false; // the lanes have issued it together: what one knows counts for all
+
+private:
+  static bool covers(const Clock& clock, const Record& earlier, int lane) {
+    return clock.covers(earlier.cluster, earlier.agent, lane, earlier.epoch);
+  }
+  // The lanes that the earlier access precedes by program order, or since they have waited for it themselves.
+  LaneMask own_lanes(const Record& earlier, int lane) const {
+    if (earlier.cluster != record.cluster)
+      return 0;
+    const LaneMask own = LaneMask{1} << lane;
+    if (earlier.agent == warp.knowledge.agent())
+      return own;
+    const auto done = [&](const std::unique_ptr<LaneGroups>& groups) {
+      if (!groups)
+        return false;
+      const GroupsOfThread& thread = groups->lanes[static_cast<size_t>(lane)];
+      return (earlier.agent == groups->write_agent && thread.done >= earlier.epoch) ||
+             (earlier.agent == groups->read_agent && thread.read >= earlier.epoch);
+    };
+    return done(warp.knowledge.copies) || done(warp.knowledge.bulk) ? own : 0;
+  }
+};
+
+} // namespace lemma::check

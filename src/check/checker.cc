@@ -1,0 +1,255 @@
+// Clusters and their clocks: what synchronization does. Accesses are in visit.cc, asynchronous operations in
+// operations.cc. See checker.h.
+#include "check/checker.h"
+
+#include "check/shard.h"
+
+#include <algorithm>
+
+namespace lemma::check {
+
+using vgpu::MemoryOrder;
+using vgpu::Semantics;
+using vgpu::SyncKind;
+
+namespace {
+
+constexpr uint32_t kMostRecords = Records::kMost;
+
+bool acquires(Semantics semantics) {
+  return semantics == Semantics::acquire || semantics == Semantics::acq_rel || semantics == Semantics::sc;
+}
+bool releases(Semantics semantics) {
+  return semantics == Semantics::release || semantics == Semantics::acq_rel || semantics == Semantics::sc;
+}
+
+// What an arrival with that order adds to what the others will know.
+void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Knowledge& to) {
+  if (releases(order.semantics))
+    to.join(warp.knowledge.release(lanes));
+  else if (const std::optional<Knowledge> released = warp.knowledge.released_at_fence(lanes))
+    to.join(*released);
+}
+
+} // namespace
+
+Checker::Checker() : global_records_(kMostRecords), shards_(std::make_unique<Shard[]>(kShards)) {}
+Checker::~Checker() = default;
+
+// --- launches and clusters
+
+void Checker::launch_begins(const vgpu::Launch& launch) {
+  launch_ = &launch;
+}
+
+// What the launch did precedes the next one.
+void Checker::launch_ends(const vgpu::Launch&) {
+  clusters_.clear();
+  shadows_.clear();
+  global_records_.clear();
+  global_sets_.clear();
+  for (size_t i = 0; i < kShards; ++i)
+    shards_[i].locations.clear();
+  for (auto& [key, finding] : found_)
+    findings_.push_back(std::move(finding));
+  found_.clear();
+  std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+    return a.access.place.ptx_line < b.access.place.ptx_line;
+  });
+}
+
+std::vector<Finding> Checker::findings() const {
+  const std::lock_guard lock(findings_mutex_);
+  return findings_;
+}
+
+void Checker::cluster_begins(const vgpu::Cluster& cluster) {
+  auto made = std::make_unique<ClusterState>(cluster);
+  const std::lock_guard lock(clusters_mutex_);
+  cluster.observed = made.get();
+  clusters_[&cluster] = std::move(made);
+}
+
+void Checker::cluster_ends(const vgpu::Cluster& cluster) {
+  const std::lock_guard lock(clusters_mutex_);
+  clusters_.erase(&cluster);
+}
+
+ClusterState& Checker::state(const vgpu::Cluster& cluster) {
+  return *static_cast<ClusterState*>(cluster.observed);
+}
+
+// --- fences and barriers
+
+void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& sync) {
+  ClusterState& cluster = state(*x.cta->cluster);
+  WarpState& warp = cluster.warp(x);
+  switch (sync.kind) {
+  case SyncKind::fence:
+    warp.knowledge.fence(sync.lanes, sync.order);
+    break;
+  case SyncKind::proxy_fence:
+    warp.knowledge.proxy_fence(sync.lanes);
+    break;
+  case SyncKind::warp_barrier:
+    warp.knowledge.synchronize(sync.lanes);
+    break;
+  case SyncKind::convergence:
+  case SyncKind::wgmma_fence:
+    break; // they order no memory
+  case SyncKind::barrier_arrive: {
+    Gathering& barrier = cluster.barriers[{x.cta->rank, sync.id}];
+    barrier.knowledge.join(warp.knowledge.release(sync.lanes));
+    if (sync.waits)
+      barrier.waiting.emplace_back(&warp, sync.lanes);
+    break;
+  }
+  case SyncKind::cluster_arrive:
+    hand_on(warp, sync.lanes, sync.order, cluster.cluster_barrier.knowledge);
+    break;
+  case SyncKind::cluster_wait:
+    if (!acquires(sync.order.semantics))
+      break;
+    if (const LaneMask passed = sync.lanes & x.warp->cluster_passed)
+      warp.knowledge.acquire(passed, cluster.cluster_passed);
+    if (const LaneMask waiting = sync.lanes & ~x.warp->cluster_passed)
+      cluster.cluster_barrier.waiting.emplace_back(&warp, waiting);
+    break;
+  }
+}
+
+void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {
+  ClusterState& cluster = state(*cta.cluster);
+  Gathering barrier = std::exchange(cluster.barriers[{cta.rank, id}], {});
+  for (const auto& [warp, lanes] : barrier.waiting)
+    warp->knowledge.become(lanes, barrier.knowledge);
+}
+
+void Checker::cluster_barrier_completes(const vgpu::Cluster& cluster) {
+  ClusterState& state = this->state(cluster);
+  state.cluster_passed = std::exchange(state.cluster_barrier.knowledge, {});
+  for (const auto& [warp, lanes] : std::exchange(state.cluster_barrier.waiting, {}))
+    warp->knowledge.acquire(lanes, state.cluster_passed);
+}
+
+// --- mbarriers
+
+void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
+  ClusterState& cluster = state(*arrival.at.cta->cluster);
+  MbarrierState& mbarrier = cluster.mbarrier(arrival.at);
+  if (const vgpu::AsyncOperation* operation = arrival.operation) {
+    if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
+      const auto& [agent, lane, epoch] = found->second;
+      mbarrier.gathered.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
+      cluster.arriving.erase(found);
+    } else {
+      mbarrier.gathered.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);
+    }
+  } else if (arrival.change.arrivals > 0) {
+    hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order, mbarrier.gathered);
+  }
+  if (arrival.completes_phase) {
+    mbarrier.completed.join(std::exchange(mbarrier.gathered, {}));
+    ++mbarrier.phase;
+  }
+}
+
+void Checker::finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) {
+  ClusterState& cluster = state(*x.cta->cluster);
+  const MbarrierState& mbarrier = cluster.mbarrier(wait.at);
+  if (acquires(wait.order.semantics))
+    cluster.warp(x).knowledge.acquire(wait.lanes, mbarrier.completed);
+  else
+    cluster.warp(x).knowledge.see(wait.lanes, mbarrier.completed,
+                                  wait.at.cta == x.cta ? kSameCta : kSameCluster);
+}
+
+// --- strong accesses
+
+template <class F>
+void Checker::with_locations(ClusterState& cluster, const vgpu::MemoryPlace& place, F&& f) {
+  if (place.is_shared()) {
+    f(cluster.locations);
+    return;
+  }
+  Shard& shard = shards_[shard_of(place.allocation, place.offset)];
+  const std::lock_guard lock(shard.mutex);
+  f(shard.locations);
+}
+
+// Before the write: what the lanes release is there before anybody can see it.
+void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access) {
+  WarpState& warp = cluster.warp(x);
+  const MemoryOrder order = access.access.order;
+  const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
+  access.each([&](int lane, uint64_t offset) {
+    Released released{.knowledge = {}, .cluster = cluster.id, .cta_rank = x.cta->rank, .scope = order.scope};
+    bool any = true;
+    if (releases(order.semantics)) {
+      released.knowledge = warp.knowledge.release(LaneMask{1} << lane);
+    } else if (std::optional<Knowledge> at_fence = warp.knowledge.released_at_fence(LaneMask{1} << lane)) {
+      released.knowledge = std::move(*at_fence);
+      released.scope = std::min(order.scope, warp.knowledge.group_of(lane).fence_scope);
+    } else {
+      any = false;
+    }
+    const vgpu::MemoryPlace place = access.access.at(offset - access.access.offset);
+    with_locations(cluster, place, [&](SyncLocations& locations) {
+      const std::pair<const void*, uint64_t> key{
+          place.is_shared() ? static_cast<const void*>(place.cta) : place.allocation, offset};
+      if (!any && (keeps_chain || locations.empty()))
+        return;
+      if (!any) {
+        locations.erase(key);
+        return;
+      }
+      SyncLocation& location = locations[key];
+      if (!keeps_chain)
+        location.clear();
+      for (Released& earlier : location)
+        if (earlier.scope == released.scope &&
+            (released.scope >= vgpu::MemoryScope::gpu ||
+             (earlier.cluster == released.cluster && earlier.cta_rank == released.cta_rank))) {
+          earlier.knowledge.join(released.knowledge);
+          return;
+        }
+      location.push_back(std::move(released));
+    });
+  });
+}
+
+// After the read: whatever was there is what it has seen.
+void Checker::has_read(const vgpu::Exec& x) {
+  ClusterState& cluster = state(*x.cta->cluster);
+  WarpState& warp = cluster.warp(x);
+  for (const WarpState::Read& read : warp.reads) {
+    SyncLocation seen;
+    with_locations(cluster, read.place, [&](SyncLocations& locations) {
+      const auto found = locations.find(
+          {read.place.is_shared() ? static_cast<const void*>(read.place.cta) : read.place.allocation,
+           read.place.offset});
+      if (found != locations.end())
+        seen = found->second;
+    });
+    if (!seen.empty())
+      learn(cluster, x, warp, seen, read.lane, read.order);
+  }
+  warp.reads.clear();
+}
+
+void Checker::learn(const ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
+                    const SyncLocation& location, int lane, MemoryOrder order) {
+  for (const Released& released : location) {
+    const Distance distance = released.cluster != cluster.id     ? kSameGpu
+                              : released.cta_rank != x.cta->rank ? kSameCluster
+                                                                 : kSameCta;
+    if (!includes(released.scope, distance) || !includes(order.scope, distance))
+      continue;
+    if (acquires(order.semantics))
+      warp.knowledge.acquire(LaneMask{1} << lane, released.knowledge);
+    else
+      warp.knowledge.see(LaneMask{1} << lane, released.knowledge, distance);
+  }
+}
+
+} // namespace lemma::check

@@ -1,0 +1,107 @@
+// The checker: an observer that knows what the PTX memory consistency model orders, and reports accesses that
+// it does not order.
+//
+// Two accesses race if they overlap, at least one writes, they are not morally strong relative to each other,
+// and (proxy-preserved) causality orders neither before the other. The shadow memory (shadow.h) names the
+// last write of each place and the reads since; whoever comes next asks its clocks (knowledge.h) whether they
+// precede it. An asynchronous operation is an agent of its own: it knows what its issuer knew when it was
+// issued, and what it does is known to those who have seen its completion. Its accesses enter the shadow when
+// it is issued, for it may make them at any time from then on.
+//
+// Which rules there are, and how the ISA is read where it is silent: docs/checks.md.
+//
+// PTX ISA: "Memory Consistency Model", "Async proxy". Tests: tests/unit/check/, tests/check.
+#pragma once
+
+#include "check/accessor.h"
+#include "check/cluster_state.h"
+#include "lemma/report.h"
+#include "vgpu/observer.h"
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace lemma::check {
+
+class Checker : public vgpu::Observer {
+public:
+  Checker();
+  ~Checker() override;
+
+  // Of the launches that have ended, in the order of their PTX lines.
+  std::vector<Finding> findings() const;
+
+  void launch_begins(const vgpu::Launch& launch) override;
+  void launch_ends(const vgpu::Launch& launch) override;
+  void cluster_begins(const vgpu::Cluster& cluster) override;
+  void cluster_ends(const vgpu::Cluster& cluster) override;
+  void accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) override;
+  void has_read(const vgpu::Exec& x) override;
+  void synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& sync) override;
+  void barrier_completes(const vgpu::Cta& cta, uint32_t id) override;
+  void cluster_barrier_completes(const vgpu::Cluster& cluster) override;
+  void issues(const vgpu::Exec& x, const vgpu::AsyncOperation& operation) override;
+  void commits(const vgpu::Exec& x, vgpu::AsyncGroup group, LaneMask lanes) override;
+  void waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) override;
+  void arrives(const vgpu::MbarrierArrival& arrival) override;
+  void finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) override;
+
+private:
+  struct Shard; // of the strong writes to global memory
+  // An access that goes on: by whom, and what its cells are to hold.
+  struct Visit {
+    ClusterState& cluster;
+    Accessor accessor;
+    uint32_t number = 0; // of the record
+    LaneMask lanes = 0;  // that access
+    bool writes = false;
+    vgpu::MemoryPlace place = {}; // of the range
+    // What the lanes of a store write; null: not known.
+    using Value = std::array<std::byte, 32>;
+    const std::array<Value, kWarpSize>* stored = nullptr;
+    // What the cells before held, and what became of it.
+    Records::Id passed = 0; // precedes the lanes
+    mutable uint32_t last_read = ~0u, last_set = 0;
+  };
+
+  ClusterState& state(const vgpu::Cluster& cluster);
+  Shadow& shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place);
+  // The number of an equal record, or of a new one. 0: there is no room.
+  uint32_t number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global);
+  void visit(Visit& visit, uint64_t bytes);
+  void visit_cell(Visit& visit, Cell& cell, uint64_t offset);
+  void add_reader(const Visit& visit, Cell& cell);
+  // A cell's earlier access does not precede the visit.
+  void conflict(const Visit& visit, uint64_t offset, Records::Id earlier, int lane);
+  void visit_operation(ClusterState& cluster, WarpState& warp, const vgpu::AsyncOperation& operation,
+                       LaneMask lanes);
+
+  void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  void learn(const ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
+             int lane, vgpu::MemoryOrder order);
+  // Calls f(map) for the map that has the place's strong writes, while nobody else does.
+  template <class F>
+  void with_locations(ClusterState& cluster, const vgpu::MemoryPlace& place, F&& f);
+
+  const vgpu::Launch* launch_ = nullptr;
+  std::mutex clusters_mutex_;
+  std::unordered_map<const vgpu::Cluster*, std::unique_ptr<ClusterState>> clusters_;
+
+  Records global_records_;
+  ReaderSets global_sets_;
+  std::shared_mutex shadows_mutex_;
+  std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
+  std::unique_ptr<Shard[]> shards_;
+
+  // One defect is one finding: an id and two instructions.
+  using Key = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
+  mutable std::mutex findings_mutex_;
+  std::map<Key, Finding> found_;
+  std::vector<Finding> findings_;
+};
+
+} // namespace lemma::check

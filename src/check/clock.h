@@ -1,0 +1,86 @@
+// Vector clocks: what precedes an operation, in the causality order of the PTX memory consistency model.
+//
+// What a clock counts in is an agent: a warp, whose 32 lanes have a time each; or the asynchronous operations
+// of one kind that a warp, a warpgroup or an mbarrier answers for. Agents belong to a cluster and are
+// numbered there. An agent's time is an epoch, which grows whenever it hands on what it knows: what it did in
+// an epoch is known to all who know that epoch.
+//
+// Lanes run together and know the same most of the time, CTAs know nothing of each other: so a clock is a
+// list of clusters, each an immutable array by agent that many share, and an agent's lanes have one time
+// unless they were heard of one by one.
+//
+// Not here: who has which clock, and when they are joined (checker.h).
+//
+// PTX ISA: "Memory Consistency Model": "Causality Order". Tests: tests/unit/check/clock_test.cc.
+#pragma once
+
+#include "vgpu/code.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace lemma::check {
+
+using Epoch = uint32_t;
+using vgpu::kAllLanes;
+using vgpu::kWarpSize;
+using vgpu::LaneMask;
+
+// Up to which epoch an agent is known, lane by lane. An agent without lanes is all lanes at once.
+class Times {
+public:
+  Epoch of(int lane) const { return lanes_ ? (*lanes_)[static_cast<size_t>(lane)] : all_; }
+  // All lanes are known up to this.
+  Epoch of_all() const { return all_; }
+  void advance(LaneMask lanes, Epoch epoch);
+  void join(const Times& other);
+
+private:
+  using Lanes = std::array<Epoch, kWarpSize>;
+  void set(const Lanes& lanes);
+
+  Epoch all_ = 0;                      // the least of them
+  std::shared_ptr<const Lanes> lanes_; // null: all the same
+};
+
+class Clock {
+public:
+  // What `lane` of the agent did in `epoch` precedes.
+  bool covers(uint64_t cluster, uint32_t agent, int lane, Epoch epoch) const {
+    const Times* times = find(cluster, agent);
+    return times && times->of(lane) >= epoch;
+  }
+  // ... and so does what any other lane did.
+  bool covers_all(uint64_t cluster, uint32_t agent, Epoch epoch) const {
+    const Times* times = find(cluster, agent);
+    return times && times->of_all() >= epoch;
+  }
+  void advance(uint64_t cluster, uint32_t agent, LaneMask lanes, Epoch epoch);
+  void join(const Clock& other);
+  bool empty() const { return parts_.empty(); }
+  void clear() { parts_.clear(); }
+  // They share what they know: equal, and found so in no time. False does not mean that they differ.
+  bool shares_with(const Clock& other) const;
+
+private:
+  using Agents = std::vector<Times>;
+  struct Part {
+    uint64_t cluster = 0;
+    std::shared_ptr<Agents> agents; // not changed while others hold it
+  };
+  const Times* find(uint64_t cluster, uint32_t agent) const {
+    const auto at = std::lower_bound(parts_.begin(), parts_.end(), cluster,
+                                     [](const Part& part, uint64_t id) { return part.cluster < id; });
+    return at != parts_.end() && at->cluster == cluster && agent < at->agents->size() ? &(*at->agents)[agent]
+                                                                                      : nullptr;
+  }
+  Agents& own(Part& part);
+  Part& part_of(uint64_t cluster);
+
+  std::vector<Part> parts_; // by cluster
+};
+
+} // namespace lemma::check

@@ -1,0 +1,37 @@
+// See cluster_state.h.
+#include "check/cluster_state.h"
+
+#include "vgpu/exec.h"
+
+namespace lemma::check {
+
+namespace {
+constexpr uint32_t kMostRecords = 1u << 22; // of accesses to a cluster's shared memory
+}
+
+ClusterState::ClusterState(const vgpu::Cluster& cluster)
+    : id(cluster.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
+      records(kMostRecords) {
+  warps.reserve(cluster.ctas.size() * warps_per_cta);
+  for (const auto& cta : cluster.ctas) {
+    for (uint32_t i = 0; i < warps_per_cta; ++i)
+      warps.emplace_back(id, new_agent());
+    shared.push_back(std::make_unique<Shadow>(cta->shared.size()));
+  }
+}
+
+MbarrierState& ClusterState::mbarrier(const vgpu::SharedPlace& at) {
+  const auto [found, added] = mbarriers.try_emplace({at.cta->rank, at.offset});
+  if (added)
+    found->second.agent = new_agent();
+  return found->second;
+}
+
+uint32_t ClusterState::products_agent(const vgpu::Cta& cta, uint32_t warp) {
+  const auto [found, added] = products.try_emplace({cta.rank, warp / vgpu::kWarpsInGroup});
+  if (added)
+    found->second = new_agent();
+  return found->second;
+}
+
+} // namespace lemma::check

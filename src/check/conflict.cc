@@ -1,0 +1,175 @@
+// What two accesses that nothing orders are called, and what would order them. See checker.h.
+#include "check/checker.h"
+#include "vgpu/exec.h"
+#include "vgpu/place.h"
+#include "vgpu/program.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace lemma::check {
+
+using vgpu::AsyncKind;
+using vgpu::Proxy;
+
+namespace {
+
+// "stores 4 bytes", "atomically updates 4 bytes (relaxed.gpu)", "tensor load writes, in the async proxy".
+std::string deed(const Record& record) {
+  if (record.asynchronous)
+    return fmt::format("{} {}{}", to_string(record.kind), record.writes ? "writes" : "reads",
+                       record.proxy == Proxy::async ? ", in the async proxy" : "");
+  const std::string order =
+      record.is_strong() && !record.mbarrier
+          ? fmt::format(" ({}.{})", to_string(record.order.semantics), to_string(record.order.scope))
+          : "";
+  return fmt::format("{} {} bytes{}",
+                     record.atomic   ? "updates"
+                     : record.writes ? "writes"
+                                     : "reads",
+                     record.bytes, order);
+}
+
+// What a thread has to do after it has issued the operation, so that others may touch its memory.
+std::string completion_of(const Record& operation) {
+  switch (operation.kind) {
+  case AsyncKind::cp_async:
+    return "cp.async.wait_group (or wait_all) by the issuing thread, then a barrier towards the others";
+  case AsyncKind::wgmma:
+    return "wgmma.commit_group and wgmma.wait_group, then a barrier or an mbarrier arrival towards the "
+           "others";
+  case AsyncKind::tensor_store:
+  case AsyncKind::tensor_reduce:
+  case AsyncKind::bulk_reduce:
+    return operation.writes
+               ? "cp.async.bulk.commit_group and wait_group (without .read) by the issuing thread"
+               : "cp.async.bulk.commit_group and wait_group.read by the issuing thread, then a barrier "
+                 "towards "
+                 "the others";
+  default:
+    return "a wait on the mbarrier that the operation completes on (mbarrier.try_wait until it is true)";
+  }
+}
+
+uint32_t line_of(const Record& record) {
+  return vgpu::place_of(*record.code, *record.instruction).ptx_line;
+}
+
+struct Verdict {
+  const char* id;
+  std::string message, fix;
+};
+
+// The kinds of disorder, the most telling first.
+Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int lane,
+              const vgpu::MemoryPlace& place) {
+  const Record& later = now.record;
+  const bool later_is_operation = later.asynchronous && later.proxy == Proxy::async;
+  const bool known = now.is_known(earlier, earlier_lane, lane);
+  if (earlier.asynchronous && !known)
+    return {"async.unwaited",
+            fmt::format("{} while a {} that {} it is not known to be complete",
+                        later.asynchronous ? fmt::format("a {} is issued that {} this", to_string(later.kind),
+                                                         later.writes ? "writes" : "reads")
+                        : later.writes     ? "memory is written"
+                                           : "memory is read",
+                        to_string(earlier.kind), earlier.writes ? "writes" : "reads"),
+            completion_of(earlier)};
+  // In another order of the two it is the case above.
+  if (later.asynchronous && !known)
+    return {"async.unwaited",
+            fmt::format("a {} is issued that {} this, and nothing orders it after {}", to_string(later.kind),
+                        later.writes ? "writes" : "reads", earlier.writes ? "the write" : "the read"),
+            fmt::format(
+                "a barrier, or an mbarrier, between the access at line {} and the issue at line {}; or, if "
+                "the access is meant to come later, {}",
+                line_of(earlier), line_of(later), completion_of(later))};
+  if (later_is_operation)
+    return {"race.proxy",
+            fmt::format("a {} {} what was {} in the generic proxy, without a proxy fence",
+                        to_string(later.kind), later.writes ? "overwrites" : "reads",
+                        earlier.writes ? "written" : "read"),
+            fmt::format("fence.proxy.async after the access at line {}, by that thread or after the "
+                        "synchronization that orders it, before the instruction at line {}",
+                        line_of(earlier), line_of(later))};
+  const Distance distance = now.distance(earlier);
+  const std::string accesses = earlier.writes && later.writes ? "writes" : "a read and a write";
+  if (later.is_strong() && earlier.is_strong()) {
+    if (later.bytes != earlier.bytes)
+      return {"race.mixed-size", "strong accesses of different sizes overlap: they are not ordered",
+              "accesses of one size, or synchronization between them"};
+    return {"race.scope", fmt::format("strong {} whose scopes do not include each other's thread", accesses),
+            fmt::format("scope .{} on both", distance == kSameGpu ? "gpu" : "cluster")};
+  }
+  if (later.atomic != earlier.atomic && later.is_strong() != earlier.is_strong())
+    return {"race.weak", "an atomic operation and a weak access that nothing orders",
+            "a strong access (.relaxed with a scope), or synchronization between them"};
+  const bool shared = place.is_shared();
+  const char* id = !shared ? "race.global" : distance == kSameCta ? "race.shared" : "race.cluster";
+  const bool same_warp =
+      earlier.cluster == later.cluster && earlier.cta_rank == later.cta_rank && earlier.warp == later.warp;
+  return {id, fmt::format("{} that nothing orders", accesses),
+          same_warp              ? "bar.warp.sync (__syncwarp) between them"
+          : distance == kSameCta ? "a barrier (bar.sync) between them"
+          : distance == kSameCluster
+              ? "barrier.cluster.arrive and wait between them"
+              : "a release by the one (fence or .release, scope .gpu) that the other acquires"};
+}
+
+CheckedAccess describe(const Record& record, int lane, const vgpu::Launch& launch) {
+  CheckedAccess access;
+  access.place = vgpu::place_of(*record.code, *record.instruction);
+  const Dim3& grid = launch.config.grid;
+  const Dim3& size = launch.config.cluster;
+  const auto coordinates = [](uint64_t linear, const Dim3& of) {
+    return Dim3{static_cast<uint32_t>(linear % of[0]), static_cast<uint32_t>(linear / of[0] % of[1]),
+                static_cast<uint32_t>(linear / of[0] / of[1])};
+  };
+  const Dim3 cluster = coordinates(record.cluster, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
+  const Dim3 within = coordinates(record.cta_rank, size);
+  for (size_t i = 0; i < 3; ++i)
+    access.cta[i] = cluster[i] * size[i] + within[i];
+  access.warp = record.warp;
+  access.lane = record.kind == AsyncKind::wgmma && record.asynchronous ? -1 : lane;
+  access.what = deed(record);
+  return access;
+}
+
+} // namespace
+
+void Checker::conflict(const Visit& visit, uint64_t offset, Records::Id earlier_id, int lane) {
+  const bool global = !visit.place.is_shared();
+  const Records& records = global ? global_records_ : visit.cluster.records;
+  const Record& earlier = records[Records::record_of(earlier_id)];
+  const int earlier_lane = Records::lane_of(earlier_id);
+  const Record& later = visit.accessor.record;
+  Verdict verdict = judge(visit.accessor, earlier, earlier_lane, lane, visit.place);
+  const uint64_t first = std::max(offset, visit.place.offset);
+  bool is_note = false;
+  if (visit.stored && earlier.writes && !earlier.asynchronous) {
+    const auto& values = *visit.stored;
+    const bool same_store = Records::record_of(earlier_id) == visit.number;
+    const void* before = same_store ? values[static_cast<size_t>(earlier_lane)].data()
+                                    : static_cast<const void*>(visit.place.host);
+    is_note = std::memcmp(values[static_cast<size_t>(lane)].data(), before, later.bytes) == 0;
+  }
+  if (is_note)
+    verdict.message = "unordered writes of the same value";
+  const std::lock_guard lock(findings_mutex_);
+  // Which of the two comes first is up to the schedule.
+  Finding& finding = found_[{fmt::format("{}{}", verdict.id, is_note ? " (note)" : ""),
+                             std::min(earlier.instruction, later.instruction),
+                             std::max(earlier.instruction, later.instruction)}];
+  if (finding.count++ > 0)
+    return;
+  finding.id = verdict.id;
+  finding.is_note = is_note;
+  finding.message = std::move(verdict.message);
+  finding.fix = std::move(verdict.fix);
+  finding.memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry);
+  finding.access = describe(later, lane, *launch_);
+  finding.earlier = describe(earlier, earlier_lane, *launch_);
+}
+
+} // namespace lemma::check

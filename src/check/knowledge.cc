@@ -1,0 +1,141 @@
+// The rules by which clocks move. See knowledge.h.
+#include "check/knowledge.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lemma::check {
+
+using vgpu::MemoryScope;
+using vgpu::Semantics;
+
+const LaneGroup& WarpKnowledge::group_of(int lane) const {
+  return *std::find_if(groups_.begin(), groups_.end(),
+                       [&](const LaneGroup& group) { return (group.lanes >> lane & 1) != 0; });
+}
+
+template <class F>
+void WarpKnowledge::each_group(LaneMask lanes, F&& f) {
+  const size_t count = groups_.size();
+  for (size_t i = 0; i < count; ++i) {
+    const LaneMask here = groups_[i].lanes & lanes;
+    if (!here)
+      continue;
+    if (here != groups_[i].lanes) {
+      groups_.push_back(groups_[i]);
+      groups_.back().lanes &= ~here;
+      groups_[i].lanes = here;
+    }
+    f(groups_[i]);
+  }
+  merge();
+}
+
+void WarpKnowledge::merge() {
+  for (size_t i = 0; i < groups_.size(); ++i)
+    for (size_t j = groups_.size() - 1; j > i; --j)
+      if (groups_[i].same_as(groups_[j])) {
+        groups_[i].lanes |= groups_[j].lanes;
+        groups_.erase(groups_.begin() + static_cast<ptrdiff_t>(j));
+      }
+}
+
+void WarpKnowledge::add_own(Clock& clock, LaneMask lanes, Epoch epoch) const {
+  clock.advance(cluster_, agent_, lanes, epoch);
+  const auto add = [&](uint32_t agent, const LaneGroups& groups, Epoch GroupsOfThread::* member) {
+    for (LaneMask left = lanes; left != 0;) { // lanes that are equally far, together
+      const Epoch done = groups.lanes[static_cast<size_t>(std::countr_zero(left))].*member;
+      LaneMask alike = 0;
+      for (LaneMask rest = left; rest != 0; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        alike |= LaneMask{groups.lanes[static_cast<size_t>(lane)].*member == done} << lane;
+      }
+      if (done)
+        clock.advance(cluster_, agent, alike, done);
+      left &= ~alike;
+    }
+  };
+  if (copies)
+    add(copies->write_agent, *copies, &GroupsOfThread::done);
+  if (bulk) {
+    add(bulk->write_agent, *bulk, &GroupsOfThread::done);
+    add(bulk->read_agent, *bulk, &GroupsOfThread::read);
+  }
+}
+
+Knowledge WarpKnowledge::release(LaneMask lanes) {
+  Knowledge released;
+  for (const LaneGroup& group : groups_)
+    if (group.lanes & lanes)
+      released.join(group.knowledge);
+  add_own(released.known, lanes, epoch_);
+  ++epoch_;
+  return released;
+}
+
+std::optional<Knowledge> WarpKnowledge::released_at_fence(LaneMask lanes) const {
+  std::optional<Knowledge> released;
+  for (const LaneGroup& group : groups_)
+    if ((group.lanes & lanes) != 0 && group.fence_epoch) {
+      if (!released)
+        released.emplace();
+      released->join(group.at_fence);
+      add_own(released->known, group.lanes & lanes, group.fence_epoch);
+    }
+  return released;
+}
+
+void WarpKnowledge::acquire(LaneMask lanes, const Knowledge& learned) {
+  each_group(lanes, [&](LaneGroup& group) { group.knowledge.join(learned); });
+}
+
+void WarpKnowledge::see(LaneMask lanes, const Knowledge& learned, Distance distance) {
+  each_group(lanes, [&](LaneGroup& group) {
+    group.seen[distance].join(learned);
+    group.has_seen = true;
+  });
+}
+
+void WarpKnowledge::become(LaneMask lanes, const Knowledge& knowledge) {
+  each_group(lanes, [&](LaneGroup& group) { group.knowledge = knowledge; });
+}
+
+void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
+  const bool acquires = order.semantics != Semantics::release;
+  const bool releases = order.semantics != Semantics::acquire;
+  each_group(lanes, [&](LaneGroup& group) {
+    if (acquires && group.has_seen) {
+      group.has_seen = false;
+      for (int distance = 0; distance < kDistances; ++distance) {
+        Knowledge& seen = group.seen[static_cast<size_t>(distance)];
+        if (includes(order.scope, static_cast<Distance>(distance))) {
+          group.knowledge.join(seen);
+          seen.clear();
+        } else {
+          group.has_seen |= !seen.known.empty();
+        }
+      }
+    }
+    if (releases) {
+      group.at_fence = group.knowledge;
+      group.fence_epoch = epoch_;
+      group.fence_scope = order.scope;
+    }
+  });
+  if (releases)
+    ++epoch_;
+}
+
+void WarpKnowledge::proxy_fence(LaneMask lanes) {
+  each_group(lanes, [&](LaneGroup& group) {
+    group.knowledge.fenced = group.knowledge.known;
+    add_own(group.knowledge.fenced, group.lanes, epoch_);
+  });
+  ++epoch_;
+}
+
+void WarpKnowledge::synchronize(LaneMask lanes) {
+  become(lanes, release(lanes));
+}
+
+} // namespace lemma::check

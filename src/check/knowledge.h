@@ -1,0 +1,141 @@
+// What the threads of a cluster know of what came before: the clocks, and how synchronization moves them.
+//
+// Each lane has two clocks. `known` is what precedes it. `fenced` is what a proxy fence on the way has made
+// known to the async proxy: accesses of the generic proxy precede an asynchronous operation only if both have
+// them. Lanes that know the same share a group.
+//
+// A lane's own accesses are known to it without a clock; they enter the clocks that it hands on, with the
+// warp's epoch, which then ends.
+//
+// PTX ISA: "Causality Order", "Proxy-preserved base causality order". Tests: tests/unit/check/order_test.cc.
+#pragma once
+
+#include "check/clock.h"
+#include "vgpu/memory_order.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace lemma::check {
+
+struct Knowledge {
+  Clock known, fenced;
+
+  void join(const Knowledge& other) {
+    known.join(other.known);
+    fenced.join(other.fenced);
+  }
+  void clear() {
+    known.clear();
+    fenced.clear();
+  }
+  bool shares_with(const Knowledge& other) const {
+    return known.shares_with(other.known) && fenced.shares_with(other.fenced);
+  }
+};
+
+// How far one thread is from another: what a scope has to include. 0: they are in one CTA, 1: in one cluster,
+// 2: on one GPU.
+enum Distance : uint8_t { kSameCta, kSameCluster, kSameGpu, kDistances };
+inline bool includes(vgpu::MemoryScope scope, Distance distance) {
+  return static_cast<int>(scope) > static_cast<int>(distance); // MemoryScope::cta is 1
+}
+
+// The asynchronous operations of one kind that a thread waits for by groups. Epochs of its operations: those
+// of an open group, and of what is known to be complete.
+struct GroupsOfThread {
+  Epoch open = 1;
+  Epoch done = 0, read = 0; // complete; their sources have been read
+  std::deque<Epoch> committed;
+
+  void commit() { committed.push_back(open++); }
+  // All but the last `pending` groups are complete, or have been read.
+  void wait(uint64_t pending, bool read_only) {
+    if (committed.size() <= pending)
+      return;
+    const Epoch epoch = committed[committed.size() - 1 - pending];
+    read = std::max(read, epoch);
+    if (read_only)
+      return;
+    done = std::max(done, epoch);
+    committed.erase(committed.begin(), committed.end() - static_cast<ptrdiff_t>(pending));
+  }
+  void wait_all() {
+    done = read = open++;
+    committed.clear();
+  }
+};
+
+// A kind of operations that lanes issue, and agents that stand for their reads and writes.
+struct LaneGroups {
+  uint32_t write_agent = 0, read_agent = 0;
+  std::array<GroupsOfThread, kWarpSize> lanes;
+};
+
+// Lanes that know the same.
+struct LaneGroup {
+  LaneMask lanes = kAllLanes;
+  Knowledge knowledge;
+  // What relaxed reads have seen, by how far away it was released: an acquire fence makes it known.
+  std::array<Knowledge, kDistances> seen;
+  bool has_seen = false;
+  // As of the last release fence: what a strong write after it releases.
+  Knowledge at_fence;
+  Epoch fence_epoch = 0; // 0: there was none
+  vgpu::MemoryScope fence_scope = vgpu::MemoryScope::none;
+
+  bool same_as(const LaneGroup& other) const {
+    return knowledge.shares_with(other.knowledge) && !has_seen && !other.has_seen &&
+           fence_epoch == other.fence_epoch && fence_scope == other.fence_scope &&
+           at_fence.shares_with(other.at_fence);
+  }
+};
+
+class WarpKnowledge {
+public:
+  WarpKnowledge(uint64_t cluster, uint32_t agent) : cluster_(cluster), agent_(agent), groups_(1) {}
+
+  uint64_t cluster() const { return cluster_; }
+  uint32_t agent() const { return agent_; }
+  Epoch epoch() const { return epoch_; }
+  const std::vector<LaneGroup>& groups() const { return groups_; }
+  const LaneGroup& group_of(int lane) const;
+
+  // What the lanes hand on now. Their epoch ends.
+  Knowledge release(LaneMask lanes);
+  // What relaxed operations of the lanes hand on: what was known at the last release fence, if there was one.
+  std::optional<Knowledge> released_at_fence(LaneMask lanes) const;
+  // The lanes learn that.
+  void acquire(LaneMask lanes, const Knowledge& learned);
+  // ... once they have a fence.
+  void see(LaneMask lanes, const Knowledge& learned, Distance distance);
+  // They know that, and what they knew is part of it.
+  void become(LaneMask lanes, const Knowledge& knowledge);
+  void fence(LaneMask lanes, vgpu::MemoryOrder order);
+  void proxy_fence(LaneMask lanes);
+  // bar.warp.sync of these lanes.
+  void synchronize(LaneMask lanes);
+
+  // Of cp.async, and of bulk operations; null: the warp has issued none.
+  std::unique_ptr<LaneGroups> copies, bulk;
+  // Of wgmma.
+  GroupsOfThread products;
+
+private:
+  // Calls f(group) for groups that are these lanes, splitting those that are not wholly.
+  template <class F>
+  void each_group(LaneMask lanes, F&& f);
+  void merge();
+  // Own accesses and finished operations of the lanes, up to `epoch`.
+  void add_own(Clock& clock, LaneMask lanes, Epoch epoch) const;
+
+  uint64_t cluster_;
+  uint32_t agent_;
+  Epoch epoch_ = 1;
+  std::vector<LaneGroup> groups_;
+};
+
+} // namespace lemma::check

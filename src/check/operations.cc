@@ -1,0 +1,147 @@
+// Asynchronous operations: whose agents they are, and what waiting for them tells. See checker.h.
+#include "check/checker.h"
+#include "vgpu/exec.h"
+
+namespace lemma::check {
+
+using vgpu::AsyncGroup;
+using vgpu::AsyncKind;
+using vgpu::AsyncOperation;
+
+namespace {
+
+// The groups of a kind, with their agents, made when the warp first issues one.
+LaneGroups& groups_of(ClusterState& cluster, std::unique_ptr<LaneGroups>& groups) {
+  if (!groups) {
+    groups = std::make_unique<LaneGroups>();
+    groups->write_agent = cluster.new_agent();
+    groups->read_agent = cluster.new_agent();
+  }
+  return *groups;
+}
+
+std::unique_ptr<LaneGroups>& groups_of_kind(WarpState& warp, AsyncGroup group) {
+  return group == AsyncGroup::cp_async ? warp.knowledge.copies : warp.knowledge.bulk;
+}
+
+} // namespace
+
+void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
+  ClusterState& cluster = state(*x.cta->cluster);
+  WarpState& warp = cluster.warp(x);
+  const int lane = operation.issuer.lane;
+  Record record{.code = x.code,
+                .instruction = operation.issuer.instruction,
+                .cluster = cluster.id,
+                .cta_rank = x.cta->rank,
+                .warp = static_cast<uint16_t>(x.warp->index),
+                .proxy = operation.proxy,
+                .asynchronous = true,
+                .kind = operation.kind};
+  Record read = record, write = record;
+  write.writes = true;
+  if (operation.reduce) { // as PTX says of each reduction
+    write.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::gpu};
+    write.atomic = true;
+  }
+  LaneMask lanes = LaneMask{1} << lane;
+  // Where operations complete on mbarriers, each target's writes are known to those who wait there.
+  bool by_target = false;
+  switch (operation.group) {
+  case AsyncGroup::cp_async:
+  case AsyncGroup::bulk: {
+    LaneGroups& groups = groups_of(cluster, groups_of_kind(warp, operation.group));
+    GroupsOfThread& thread = groups.lanes[static_cast<size_t>(lane)];
+    if (operation.kind == AsyncKind::cp_async_arrive) {
+      cluster.arriving[operation.number] = {groups.write_agent, lane, thread.open++};
+      return;
+    }
+    read.agent = operation.group == AsyncGroup::bulk ? groups.read_agent : groups.write_agent;
+    write.agent = groups.write_agent;
+    read.epoch = write.epoch = thread.open;
+    break;
+  }
+  case AsyncGroup::wgmma:
+    read.agent = cluster.products_agent(*x.cta, x.warp->index);
+    read.epoch = warp.knowledge.products.open;
+    lanes = x.active;
+    break;
+  case AsyncGroup::none: {
+    if (operation.kind == AsyncKind::cp_async_arrive) {
+      LaneGroups& groups = groups_of(cluster, warp.knowledge.copies);
+      cluster.arriving[operation.number] = {groups.write_agent, lane,
+                                            groups.lanes[static_cast<size_t>(lane)].open++};
+      return;
+    }
+    by_target = true;
+    if (!operation.targets.empty()) {
+      const MbarrierState& mbarrier = cluster.mbarrier(operation.targets.front().mbarrier);
+      read.agent = mbarrier.agent;
+      read.epoch = mbarrier.phase;
+    }
+    break;
+  }
+  }
+  const auto visit_range = [&](const Record& what, const vgpu::MemoryPlace& place, uint64_t bytes) {
+    const bool global = !place.is_shared();
+    const uint32_t number = number_of(cluster, warp, what, global);
+    if (number == 0)
+      return;
+    Visit visit{.cluster = cluster,
+                .accessor = {warp, what},
+                .number = number,
+                .lanes = lanes,
+                .writes = what.writes,
+                .place = place};
+    visit.accessor.collective = operation.group == AsyncGroup::wgmma;
+    this->visit(visit, bytes);
+  };
+  operation.each_source(
+      [&](const vgpu::MemoryPlace& place, uint64_t bytes) { visit_range(read, place, bytes); });
+  operation.each_destination([&](const vgpu::MemoryPlace& place, uint64_t bytes) {
+    if (by_target && place.is_shared())
+      for (const vgpu::AsyncTarget& target : operation.targets)
+        if (target.data.cta == place.cta) {
+          const MbarrierState& mbarrier = cluster.mbarrier(target.mbarrier);
+          write.agent = mbarrier.agent;
+          write.epoch = mbarrier.phase;
+        }
+    visit_range(write, place, bytes);
+  });
+}
+
+void Checker::commits(const vgpu::Exec& x, AsyncGroup group, LaneMask lanes) {
+  ClusterState& cluster = state(*x.cta->cluster);
+  WarpState& warp = cluster.warp(x);
+  if (group == AsyncGroup::wgmma) {
+    warp.knowledge.products.commit();
+    return;
+  }
+  LaneGroups& groups = groups_of(cluster, groups_of_kind(warp, group));
+  vgpu::for_lanes(lanes, [&](int lane) { groups.lanes[static_cast<size_t>(lane)].commit(); });
+}
+
+void Checker::waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) {
+  ClusterState& cluster = state(*x.cta->cluster);
+  WarpState& warp = cluster.warp(x);
+  if (wait.group == AsyncGroup::wgmma) {
+    GroupsOfThread& products = warp.knowledge.products;
+    products.wait(wait.pending, false);
+    if (!products.done)
+      return;
+    Knowledge done;
+    done.known.advance(cluster.id, cluster.products_agent(*x.cta, x.warp->index), kAllLanes, products.done);
+    warp.knowledge.acquire(wait.lanes, done);
+    return;
+  }
+  LaneGroups& groups = groups_of(cluster, groups_of_kind(warp, wait.group));
+  vgpu::for_lanes(wait.lanes, [&](int lane) {
+    GroupsOfThread& thread = groups.lanes[static_cast<size_t>(lane)];
+    if (wait.uncommitted)
+      thread.wait_all();
+    else
+      thread.wait(wait.pending, wait.read_only);
+  });
+}
+
+} // namespace lemma::check

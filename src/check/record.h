@@ -1,0 +1,96 @@
+// What is kept of accesses that were made: a record for each warp instruction and epoch, which the shadow
+// memory names by number; and interned sets of readers.
+//
+// Tests: tests/unit/check/shadow_test.cc.
+#pragma once
+
+#include "check/clock.h"
+#include "vgpu/access.h"
+#include "vgpu/async_operation.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace lemma::check {
+
+// Who accessed, how, when. What differs among the lanes of one instruction is not here.
+struct Record {
+  const vgpu::Code* code = nullptr;
+  const vgpu::DecodedInst* instruction = nullptr;
+  uint64_t cluster = 0;
+  uint32_t agent = 0;
+  Epoch epoch = 0;
+  uint32_t cta_rank = 0;
+  uint16_t warp = 0;            // that executed the instruction
+  uint16_t bytes = 0;           // of one piece; of operations that take ranges 0
+  vgpu::MemoryOrder order = {}; // weak: with no scope
+  vgpu::Proxy proxy = vgpu::Proxy::generic;
+  bool asynchronous = false; // an operation's: the agent is its own
+  vgpu::AsyncKind kind = {}; // asynchronous: of which
+  bool writes = false;
+  bool atomic = false;
+  bool mbarrier = false; // an operation on an mbarrier object
+
+  bool is_strong() const { return order.semantics != vgpu::Semantics::weak; }
+};
+
+// Records by number, from 1 on. They stay where they are; several threads may add and read.
+class Records {
+public:
+  // The number and the lane of an access, as the shadow memory keeps it: 26 and 5 bits. Bit 31 is free.
+  using Id = uint32_t;
+  static constexpr uint32_t kMost = (1u << 26) - 1;
+  static Id id(uint32_t record, int lane) { return record << 5 | static_cast<uint32_t>(lane); }
+  static uint32_t record_of(Id id) { return id >> 5; }
+  static int lane_of(Id id) { return static_cast<int>(id & 31); }
+
+  // At most so many.
+  explicit Records(uint32_t most);
+  ~Records();
+  Records(const Records&) = delete;
+
+  // Where one thread adds.
+  struct Cursor {
+    uint32_t next = 0, end = 0;
+  };
+  // 0: there is no room.
+  uint32_t add(Cursor& cursor, const Record& record);
+  const Record& operator[](uint32_t number) const {
+    return chunks_[number / kChunk].load(std::memory_order_acquire)[number % kChunk];
+  }
+  // Forgets all, and keeps the memory. Cursors begin anew.
+  void clear() { used_.store(0); }
+
+private:
+  static constexpr uint32_t kChunk = 1024;
+  const uint32_t chunk_count_;
+  std::unique_ptr<std::atomic<Record*>[]> chunks_;
+  std::atomic<uint32_t> used_{0}; // chunks
+};
+
+// Sets of reads, each by the lanes of a mask. A set has a number; equal sets have the same.
+class ReaderSets {
+public:
+  struct Reader {
+    uint32_t record = 0;
+    LaneMask lanes = 0;
+    friend auto operator<=>(const Reader&, const Reader&) = default;
+  };
+  using Set = std::vector<Reader>;
+
+  uint32_t number_of(const Set& set);
+  // Stays valid until clear().
+  const Set& operator[](uint32_t number) const;
+  void clear();
+
+private:
+  mutable std::mutex mutex_;
+  std::map<Set, uint32_t> numbers_;
+  std::vector<const Set*> sets_;
+};
+
+} // namespace lemma::check

@@ -1,0 +1,37 @@
+// Pages are made when they are first touched, and never taken away. See shadow.h.
+#include "check/shadow.h"
+
+namespace lemma::check {
+
+void Page::refine(uint64_t bits) {
+  uint32_t granule = cells_.empty() ? 16 : granule_;
+  while (granule > 1 && (bits & (granule - 1)) != 0)
+    granule = granule == 16 ? 4 : granule / 2;
+  std::vector<Cell> finer(kBytes / granule);
+  if (!cells_.empty())
+    for (size_t i = 0; i < finer.size(); ++i)
+      finer[i] = cells_[i * granule / granule_];
+  cells_ = std::move(finer);
+  granule_ = granule;
+}
+
+Shadow::~Shadow() {
+  for (std::atomic<Page*>& page : pages_)
+    delete page.load();
+}
+
+Page& Shadow::add_page(uint64_t index) {
+  auto page = std::make_unique<Page>();
+  Page* expected = nullptr;
+  if (pages_[index].compare_exchange_strong(expected, page.get()))
+    return *page.release();
+  return *expected; // another thread was faster
+}
+
+void Shadow::clear() {
+  for (std::atomic<Page*>& page : pages_)
+    if (Page* existing = page.load())
+      existing->clear();
+}
+
+} // namespace lemma::check

@@ -1,0 +1,91 @@
+// Shadow memory: for every place that was accessed, who wrote it last and who has read it since. A place is a
+// granule of 16 bytes as long as all accesses to its page are whole granules, else of 4, 2 or 1.
+//
+// Tests: tests/unit/check/shadow_test.cc.
+#pragma once
+
+#include "check/record.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace lemma::check {
+
+struct Cell {
+  static constexpr uint32_t kSet = 0x80000000u; // in `read`: the number of a set of readers
+  Records::Id write = 0;                        // 0: none since the launch began
+  uint32_t read = 0;                            // 0: none since that write
+};
+
+class Page {
+public:
+  static constexpr uint64_t kBytes = 1024;
+
+  // Calls f(cell, offset of its first byte in the page) for the cells of [begin, begin + bytes).
+  template <class F>
+  void each(uint64_t begin, uint64_t bytes, F&& f) {
+    const uint32_t granule = cells_.empty() ? 0 : granule_;
+    if (granule == 0 || ((begin | bytes) & (granule - 1)) != 0) [[unlikely]]
+      refine(begin | bytes);
+    const uint64_t end = begin + bytes;
+    for (uint64_t at = begin; at < end; at += granule_)
+      f(cells_[at / granule_], at);
+  }
+  void clear() { cells_.clear(); }
+  uint64_t shadow_bytes() const { return cells_.capacity() * sizeof(Cell); }
+
+  std::atomic_flag busy; // a page of global memory: several threads
+
+private:
+  void refine(uint64_t bits); // to granules that divide it
+
+  uint32_t granule_ = 16;
+  std::vector<Cell> cells_;
+};
+
+// Of one allocation, or of one CTA's shared memory.
+class Shadow {
+public:
+  explicit Shadow(uint64_t bytes) : pages_((bytes + Page::kBytes - 1) / Page::kBytes) {}
+  ~Shadow();
+  Shadow(const Shadow&) = delete;
+
+  // Calls f(cell, offset) for the cells of a range that lies within.
+  template <class F>
+  void each(uint64_t offset, uint64_t bytes, F&& f) {
+    while (bytes > 0) {
+      const uint64_t in_page = offset % Page::kBytes;
+      const uint64_t count = std::min(bytes, Page::kBytes - in_page);
+      Page& page = this->page(offset / Page::kBytes);
+      const uint64_t first = offset - in_page;
+      if (shared_by_threads)
+        while (page.busy.test_and_set(std::memory_order_acquire)) {
+        }
+      page.each(in_page, count, [&](Cell& cell, uint64_t at) { f(cell, first + at); });
+      if (shared_by_threads)
+        page.busy.clear(std::memory_order_release);
+      offset += count;
+      bytes -= count;
+    }
+  }
+  // Nothing was accessed; the memory is kept.
+  void clear();
+  uint64_t bytes() const { return pages_.size() * Page::kBytes; }
+
+  bool shared_by_threads = false;
+
+private:
+  Page& page(uint64_t index) {
+    Page* page = pages_[index].load(std::memory_order_acquire);
+    return page ? *page : add_page(index);
+  }
+  Page& add_page(uint64_t index);
+
+  std::vector<std::atomic<Page*>> pages_;
+};
+
+} // namespace lemma::check

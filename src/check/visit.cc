@@ -1,0 +1,229 @@
+// Accesses meet the shadow memory. See checker.h.
+#include "check/checker.h"
+#include "vgpu/exec.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lemma::check {
+
+using isa::Opcode;
+using vgpu::AccessKind;
+
+namespace {
+
+bool is_mbarrier_operation(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::mbarrier_init:
+  case Opcode::mbarrier_inval:
+  case Opcode::mbarrier_arrive:
+  case Opcode::mbarrier_arrive_drop:
+  case Opcode::mbarrier_expect_tx:
+  case Opcode::mbarrier_complete_tx:
+  case Opcode::mbarrier_test_wait:
+  case Opcode::mbarrier_try_wait:
+    return true;
+  default:
+    return false;
+  }
+}
+
+// What the lane of an st writes; false where the instruction is another.
+bool stored_value(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane, std::byte* value) {
+  const int elements = in.op_count - in.dst_count - 1;
+  if (x.code->opcode_of(in) != Opcode::st || elements < 1 || in.width % elements != 0)
+    return false;
+  const int bytes = in.width / elements;
+  for (int i = 0; i < elements; ++i) {
+    const vgpu::Slot& slot = x.src_slot(in, 1 + i);
+    if (slot.bytes == 0)
+      return false;
+    std::memcpy(value + i * bytes, x.bases[slot.base] + slot.offset + lane * slot.bytes,
+                static_cast<size_t>(bytes));
+  }
+  return true;
+}
+
+constexpr size_t kMostReaders = 64; // of a cell; what more there are, nobody remembers
+
+} // namespace
+
+Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place) {
+  if (place.is_shared())
+    return *cluster.shared[place.cta->rank];
+  {
+    const std::shared_lock lock(shadows_mutex_);
+    if (const auto found = shadows_.find(place.allocation); found != shadows_.end())
+      return *found->second;
+  }
+  const std::lock_guard lock(shadows_mutex_);
+  std::unique_ptr<Shadow>& shadow = shadows_[place.allocation];
+  if (!shadow) {
+    shadow = std::make_unique<Shadow>(place.allocation->size_bytes);
+    shadow->shared_by_threads = true;
+  }
+  return *shadow;
+}
+
+uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global) {
+  CachedRecord& cached = warp.cached[static_cast<size_t>(reinterpret_cast<uintptr_t>(record.instruction) /
+                                                         sizeof(vgpu::DecodedInst)) %
+                                     warp.cached.size()];
+  if (cached.instruction == record.instruction && cached.epoch == record.epoch &&
+      cached.agent == record.agent && cached.global == global && cached.writes == record.writes)
+    return cached.record;
+  const uint32_t number = global ? global_records_.add(cluster.global_cursor, record)
+                                 : cluster.records.add(cluster.cursor, record);
+  cached = {record.instruction, record.epoch, global, record.writes, record.agent, number};
+  return number;
+}
+
+void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
+  const vgpu::Access& what = access.access;
+  if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global)
+    return;
+  ClusterState& cluster = state(*x.cta->cluster);
+  WarpState& warp = cluster.warp(x);
+  const vgpu::DecodedInst& in = *what.instruction;
+  const bool writes = vgpu::writes(what.kind);
+  Record record{.code = x.code,
+                .instruction = &in,
+                .cluster = cluster.id,
+                .agent = warp.knowledge.agent(),
+                .epoch = warp.knowledge.epoch(),
+                .cta_rank = x.cta->rank,
+                .warp = static_cast<uint16_t>(x.warp->index),
+                .bytes = static_cast<uint16_t>(access.piece_bytes),
+                .order = what.order,
+                .writes = writes,
+                .atomic = what.kind == AccessKind::atomic};
+  if (is_mbarrier_operation(x.code->opcode_of(in))) {
+    record.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::cluster}; // whatever they are to others
+    record.mbarrier = true;
+  }
+  const bool global = !what.is_shared();
+  const uint32_t number = number_of(cluster, warp, record, global);
+  if (number == 0)
+    return;
+  Visit visit{.cluster = cluster, .accessor = {warp, record}, .number = number, .writes = writes};
+  std::array<Visit::Value, kWarpSize> stored;
+  if (writes && access.by_lane && access.piece_bytes <= sizeof(Visit::Value)) {
+    bool known = true;
+    vgpu::for_lanes(access.pieces, [&](int lane) {
+      known = known && stored_value(x, in, lane, stored[static_cast<size_t>(lane)].data());
+    });
+    if (known)
+      visit.stored = &stored;
+  }
+  for (LaneMask left = access.pieces; left != 0;) {
+    const int piece = std::countr_zero(left);
+    LaneMask alike = LaneMask{1} << piece; // pieces at the same place
+    if (!writes && access.by_lane)
+      for (LaneMask rest = left & (left - 1); rest != 0; rest &= rest - 1)
+        alike |= LaneMask{access.addresses[std::countr_zero(rest)] == access.addresses[piece]}
+                 << std::countr_zero(rest);
+    left &= ~alike;
+    visit.lanes = access.by_lane ? alike : what.lanes;
+    visit.place = what.at(access.offset(piece) - what.offset);
+    this->visit(visit, access.piece_bytes);
+  }
+  if (!record.is_strong() || record.mbarrier)
+    return;
+  if (what.kind != AccessKind::write)
+    access.each([&](int lane, uint64_t offset) {
+      warp.reads.push_back({lane, what.at(offset - what.offset), what.order});
+    });
+  if (writes)
+    write_strongly(cluster, x, access);
+}
+
+void Checker::visit(Visit& visit, uint64_t bytes) {
+  Shadow& shadow = shadow_of(visit.cluster, visit.place);
+  if (visit.place.offset + bytes > shadow.bytes())
+    return;
+  visit.passed = 0;
+  visit.last_read = ~0u;
+  shadow.each(visit.place.offset, bytes, [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+}
+
+void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
+  const Records::Id id = Records::id(visit.number, std::countr_zero(visit.lanes));
+  const bool global = !visit.place.is_shared();
+  const Records& records = global ? global_records_ : visit.cluster.records;
+  const auto check = [&](Records::Id earlier) {
+    if (earlier == visit.passed)
+      return;
+    const Record& record = records[Records::record_of(earlier)];
+    const int lane = visit.accessor.unordered(record, Records::lane_of(earlier), visit.lanes);
+    if (lane < 0)
+      visit.passed = earlier;
+    else if (!visit.accessor.morally_strong(record))
+      conflict(visit, offset, earlier, lane);
+  };
+  if (cell.write)
+    check(cell.write);
+  if (!visit.writes) {
+    if (cell.read != id)
+      add_reader(visit, cell);
+    return;
+  }
+  if (cell.read & Cell::kSet) {
+    const ReaderSets& sets = global ? global_sets_ : visit.cluster.sets;
+    for (const ReaderSets::Reader& reader : sets[cell.read & ~Cell::kSet])
+      for (LaneMask left = reader.lanes; left != 0; left &= left - 1)
+        check(Records::id(reader.record, std::countr_zero(left)));
+  } else if (cell.read) {
+    check(cell.read);
+  }
+  cell = {.write = id, .read = 0};
+}
+
+// Reads that precede this one, in the same proxy, need not be remembered: a write that this one precedes
+// comes after them, too.
+void Checker::add_reader(const Visit& visit, Cell& cell) {
+  const bool single = (visit.lanes & (visit.lanes - 1)) == 0;
+  const bool global = !visit.place.is_shared();
+  const Records& records = global ? global_records_ : visit.cluster.records;
+  ReaderSets& sets = global ? global_sets_ : visit.cluster.sets;
+  if (cell.read == visit.last_read) { // as the cell before
+    cell.read = visit.last_set;
+    return;
+  }
+  visit.last_read = cell.read;
+  ReaderSets::Set set;
+  const auto keep = [&](const ReaderSets::Reader& reader) {
+    if (reader.record == visit.number) {
+      set.push_back(reader);
+      return;
+    }
+    const Record& record = records[reader.record];
+    LaneMask left = reader.lanes;
+    if (record.proxy == visit.accessor.record.proxy &&
+        record.asynchronous == visit.accessor.record.asynchronous)
+      for (LaneMask lanes = left; lanes != 0; lanes &= lanes - 1)
+        if (visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes) < 0)
+          left &= ~(lanes & -lanes);
+    if (left)
+      set.push_back({reader.record, left});
+  };
+  if (cell.read & Cell::kSet) {
+    for (const ReaderSets::Reader& reader : sets[cell.read & ~Cell::kSet])
+      keep(reader);
+  } else if (cell.read) {
+    keep({Records::record_of(cell.read), LaneMask{1} << Records::lane_of(cell.read)});
+  }
+  const auto same = std::find_if(set.begin(), set.end(), [&](const ReaderSets::Reader& reader) {
+    return reader.record == visit.number;
+  });
+  if (same != set.end())
+    same->lanes |= visit.lanes;
+  else if (set.size() < kMostReaders)
+    set.push_back({visit.number, visit.lanes});
+  if (set.size() == 1 && single && set.front().lanes == visit.lanes)
+    cell.read = Records::id(visit.number, std::countr_zero(visit.lanes));
+  else
+    cell.read = Cell::kSet | sets.number_of(set);
+  visit.last_set = cell.read;
+}
+
+} // namespace lemma::check

@@ -1,0 +1,55 @@
+// Clocks: what is covered after joins, and that copies share until one of them changes.
+#include "check/clock.h"
+
+#include <gtest/gtest.h>
+
+namespace lemma::check {
+namespace {
+
+TEST(Clock, CoversWhatItWasAdvancedTo) {
+  Clock clock;
+  EXPECT_FALSE(clock.covers(7, 2, 0, 1));
+  clock.advance(7, 2, kAllLanes, 3);
+  EXPECT_TRUE(clock.covers(7, 2, 31, 3));
+  EXPECT_FALSE(clock.covers(7, 2, 31, 4));
+  EXPECT_FALSE(clock.covers(7, 1, 0, 1)); // another agent
+  EXPECT_FALSE(clock.covers(8, 2, 0, 1)); // another cluster
+}
+
+TEST(Clock, KnowsLanesOneByOne) {
+  Clock clock;
+  clock.advance(0, 0, kAllLanes, 2);
+  clock.advance(0, 0, 1u << 5, 4);
+  EXPECT_TRUE(clock.covers(0, 0, 5, 4));
+  EXPECT_TRUE(clock.covers(0, 0, 6, 2));
+  EXPECT_FALSE(clock.covers(0, 0, 6, 3));
+  clock.advance(0, 0, ~(1u << 5), 4);
+  EXPECT_TRUE(clock.covers_all(0, 0, 4));
+}
+
+TEST(Clock, JoinsLaneByLane) {
+  Clock a, b;
+  a.advance(0, 1, 0x0000ffff, 5);
+  b.advance(0, 1, 0xffff0000, 6);
+  b.advance(3, 0, kAllLanes, 1);
+  a.join(b);
+  EXPECT_TRUE(a.covers(0, 1, 0, 5));
+  EXPECT_FALSE(a.covers(0, 1, 0, 6));
+  EXPECT_TRUE(a.covers(0, 1, 31, 6));
+  EXPECT_TRUE(a.covers(3, 0, 9, 1));
+  EXPECT_FALSE(b.covers(0, 1, 0, 1)); // b is as it was
+}
+
+TEST(Clock, CopiesShareUntilOneChanges) {
+  Clock a;
+  a.advance(0, 0, kAllLanes, 1);
+  Clock b = a;
+  EXPECT_TRUE(a.shares_with(b));
+  b.advance(0, 0, kAllLanes, 2);
+  EXPECT_FALSE(a.shares_with(b));
+  EXPECT_FALSE(a.covers(0, 0, 0, 2));
+  EXPECT_TRUE(b.covers(0, 0, 0, 2));
+}
+
+} // namespace
+} // namespace lemma::check

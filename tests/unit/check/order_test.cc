@@ -1,0 +1,319 @@
+// One rule of order a test: a kernel that nothing orders, and its twin that this rule orders.
+#include "check/checker.h"
+#include "kernel.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace lemma::check {
+namespace {
+
+using vgpu::Kernel;
+
+// "race.shared: st.shared.u32 ~ ld.shared.u32" a line, in the order of their lines, notes with "note "
+// before.
+std::string findings_of(const std::string& text, uint32_t threads, uint32_t ctas = 1,
+                        AsyncMode async = AsyncMode::eager) {
+  Kernel kernel(text);
+  Checker checker;
+  kernel.watch(checker);
+  kernel.config().grid = {ctas, 1, 1};
+  kernel.config().block = {threads, 1, 1};
+  kernel.config().workers = 1;
+  if (text.find(".reqnctapercluster 2") != text.npos)
+    kernel.config().cluster = {2, 1, 1};
+  kernel.config().async = async;
+  const std::vector<uint32_t> zeros(4096);
+  const uint64_t in = kernel.buffer(zeros, "in"), out = kernel.buffer(zeros, "out");
+  const Report report = kernel.run({in, out});
+  EXPECT_EQ(vgpu::fault_text(report), "");
+  const auto opcode = [](const Place& place) {
+    std::istringstream words(place.instruction);
+    std::string word;
+    while (words >> word && word.starts_with("@")) {
+    }
+    return word;
+  };
+  std::string found;
+  for (const Finding& finding : checker.findings()) {
+    const Place *first = &finding.access.place, *second = &finding.earlier->place;
+    if (second->ptx_line < first->ptx_line)
+      std::swap(first, second);
+    found += fmt::format("{}{}: {} ~ {}\n", finding.is_note ? "note " : "", finding.id, opcode(*first),
+                         opcode(*second));
+  }
+  return found;
+}
+
+// Shared memory `tile` at %s, an mbarrier `bar`; %t the thread, %a its word of `tile`, %b the word of thread
+// t ^ 32, %c that of t ^ 1; %in and %out global buffers. %p: thread 0.
+std::string kernel(const std::string& body, const std::string& directives = "") {
+  return ".visible .entry k(.param .u64 pin, .param .u64 pout) " + directives + R"( {
+  .shared .align 1024 .b8 tile[4096];
+  .shared .align 8 .b64 bar;
+  .reg .b64 %in, %out, %g, %state;
+  .reg .b32 %t, %s, %a, %b, %c, %m, %cta, %r<8>;
+  .reg .f32 %f<4>;
+  .reg .pred %p, %q, %w;
+  mov.u32 %t, %tid.x;
+  mov.u32 %cta, %ctaid.x;
+  ld.param.u64 %in, [pin];
+  ld.param.u64 %out, [pout];
+  mov.u32 %s, tile;
+  mov.u32 %m, bar;
+  mad.lo.u32 %a, %t, 4, %s;
+  xor.b32 %r0, %t, 32;
+  mad.lo.u32 %b, %r0, 4, %s;
+  xor.b32 %r0, %t, 1;
+  mad.lo.u32 %c, %r0, 4, %s;
+  setp.eq.u32 %p, %t, 0;
+  setp.lt.u32 %w, %t, 32;
+)" + body +
+         "\n  ret;\n}\n";
+}
+
+std::string in_shared(const std::string& between, uint32_t threads = 64, const std::string& word = "%b") {
+  return findings_of(kernel("st.shared.u32 [%a], %t;\n" + between + "\nld.shared.u32 %r1, [" + word + "];"),
+                     threads);
+}
+
+TEST(Order, BarriersOrderWarps) {
+  EXPECT_EQ(in_shared(""), "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+  EXPECT_EQ(in_shared("bar.sync 0;"), "");
+  EXPECT_EQ(in_shared("bar.warp.sync 0xffffffff;"), "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+  EXPECT_EQ(in_shared("membar.cta;"), "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+}
+
+TEST(Order, OnlyWarpBarriersOrderLanes) {
+  EXPECT_EQ(in_shared("", 32, "%c"), "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+  EXPECT_EQ(in_shared("bar.warp.sync 0xffffffff;", 32, "%c"), "");
+  EXPECT_EQ(in_shared("bar.sync 0;", 32, "%c"), "");
+  EXPECT_EQ(in_shared("shfl.sync.idx.b32 %r2, %t, 0, 31, 0xffffffff;", 32, "%c"),
+            "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+  EXPECT_EQ(in_shared("vote.sync.any.pred %q, %p, 0xffffffff;", 32, "%c"),
+            "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+}
+
+TEST(Order, WarpBarriersOrderTheirLanesAlone) {
+  // Lanes 0 to 15 meet; lane 0's word is read by lane 1, and by lane 16.
+  const auto read_by = [](int lane) {
+    return findings_of(kernel(fmt::format(R"(
+  setp.lt.u32 %q, %t, 16;
+  st.shared.u32 [%a], %t;
+  @%q bar.warp.sync 0x0000ffff;
+  setp.eq.u32 %q, %t, {};
+  @%q ld.shared.u32 %r1, [%s];)",
+                                          lane)),
+                       32);
+  };
+  EXPECT_EQ(read_by(1), "");
+  EXPECT_EQ(read_by(16), "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+}
+
+TEST(Order, ReadsComeBeforeWrites) {
+  EXPECT_EQ(findings_of(kernel("st.shared.u32 [%a], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%b];\n"
+                               "st.shared.u32 [%a], %r1;"),
+                        64),
+            "race.shared: ld.shared.u32 ~ st.shared.u32\n");
+  EXPECT_EQ(findings_of(kernel("st.shared.u32 [%a], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%b];\nbar.sync 0;\n"
+                               "st.shared.u32 [%a], %r1;"),
+                        64),
+            "");
+}
+
+TEST(Order, AllReadersCount) {
+  // Every thread reads word 0; thread 0 writes it after its own warp has met.
+  EXPECT_EQ(findings_of(kernel("@%p st.shared.u32 [%s], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%s];\n"
+                               "bar.warp.sync 0xffffffff;\n@%p st.shared.u32 [%s], %r1;"),
+                        64),
+            "race.shared: ld.shared.u32 ~ st.shared.u32\n");
+  EXPECT_EQ(findings_of(kernel("@%p st.shared.u32 [%s], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%s];\n"
+                               "bar.sync 0;\n@%p st.shared.u32 [%s], %r1;"),
+                        64),
+            "");
+}
+
+TEST(Order, LanesOfOneStore) {
+  EXPECT_EQ(findings_of(kernel("st.shared.u32 [%s], %t;"), 32),
+            "race.shared: st.shared.u32 ~ st.shared.u32\n");
+  EXPECT_EQ(findings_of(kernel("st.shared.u32 [%s], 7;"), 32),
+            "note race.shared: st.shared.u32 ~ st.shared.u32\n");
+}
+
+TEST(Order, AtomicsDoNotRace) {
+  EXPECT_EQ(findings_of(kernel("atom.shared.add.u32 %r1, [%s], 1;"), 64), "");
+  EXPECT_EQ(findings_of(kernel("red.global.add.u32 [%out], 1;"), 64, 4), "");
+  EXPECT_EQ(findings_of(kernel("red.relaxed.cta.global.add.u32 [%out], 1;"), 64), "");
+  EXPECT_EQ(findings_of(kernel("red.relaxed.cta.global.add.u32 [%out], 1;"), 64, 4),
+            "race.scope: red.relaxed.cta.global.add.u32 ~ red.relaxed.cta.global.add.u32\n");
+  EXPECT_EQ(findings_of(kernel("red.global.add.u32 [%out], 1;\nld.global.u32 %r1, [%out];"), 64),
+            "race.weak: red.global.add.u32 ~ ld.global.u32\n");
+}
+
+// CTA 0 writes, then says so; CTA 1 waits for that and reads.
+std::string message(const std::string& say, const std::string& hear) {
+  return findings_of(kernel(fmt::format(R"(
+  setp.eq.u32 %q, %cta, 1;
+  @%q bra L_hear;
+  st.global.u32 [%in], 5;
+  {}
+  bra L_end;
+L_hear:
+  {}
+  setp.eq.u32 %q, %r1, 0;
+  @%q bra L_hear;
+  {}
+  ld.global.u32 %r2, [%in];
+L_end:)",
+                                        say, hear.substr(0, hear.find('|')),
+                                        hear.find('|') == hear.npos ? "" : hear.substr(hear.find('|') + 1))),
+                     1, 2);
+}
+
+TEST(Order, ReleaseAndAcquire) {
+  EXPECT_EQ(message("st.release.gpu.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];"), "");
+  EXPECT_EQ(message("fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%out], 1;",
+                    "ld.relaxed.gpu.global.u32 %r1, [%out];|fence.acq_rel.gpu;"),
+            "");
+  EXPECT_EQ(message("membar.gl;\nst.volatile.global.u32 [%out], 1;",
+                    "ld.volatile.global.u32 %r1, [%out];|membar.gl;"),
+            "");
+  EXPECT_EQ(
+      message("membar.gl;\nred.global.add.u32 [%out], 1;", "atom.acquire.gpu.global.add.u32 %r1, [%out], 0;"),
+      "");
+  const std::string race = "race.global: st.global.u32 ~ ld.global.u32\n";
+  EXPECT_EQ(message("st.relaxed.gpu.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];"), race);
+  EXPECT_EQ(message("st.release.gpu.global.u32 [%out], 1;", "ld.relaxed.gpu.global.u32 %r1, [%out];"), race);
+  EXPECT_EQ(message("st.release.gpu.global.u32 [%out], 1;",
+                    "ld.relaxed.gpu.global.u32 %r1, [%out];|fence.acq_rel.cta;"),
+            race);
+  EXPECT_EQ(message("membar.cta;\nst.volatile.global.u32 [%out], 1;",
+                    "ld.volatile.global.u32 %r1, [%out];|membar.gl;"),
+            race);
+}
+
+TEST(Order, ReleasesOfAScope) {
+  const std::string found =
+      message("st.release.cta.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];");
+  EXPECT_NE(found.find("race.global: st.global.u32 ~ ld.global.u32\n"), found.npos) << found;
+  EXPECT_NE(found.find("race.scope"), found.npos) << found;
+}
+
+TEST(Order, CopiesOfThreads) {
+  const auto copied = [](const std::string& wait, const std::string& word) {
+    return findings_of(kernel("cp.async.ca.shared.global [%a], [%in], 4;\ncp.async.commit_group;\n" + wait +
+                              "\nld.shared.u32 %r1, [" + word + "];"),
+                       64);
+  };
+  const std::string unwaited = "async.unwaited: cp.async.ca.shared.global ~ ld.shared.u32\n";
+  EXPECT_EQ(copied("", "%a"), unwaited);
+  EXPECT_EQ(copied("cp.async.wait_group 1;", "%a"), unwaited);
+  EXPECT_EQ(copied("cp.async.wait_group 0;", "%a"), "");
+  EXPECT_EQ(copied("cp.async.wait_all;", "%a"), "");
+  EXPECT_EQ(copied("bar.sync 0;", "%a"), unwaited);
+  EXPECT_EQ(copied("cp.async.wait_group 0;", "%b"), unwaited); // another thread's
+  EXPECT_EQ(copied("cp.async.wait_group 0;\nbar.sync 0;", "%b"), "");
+  EXPECT_EQ(copied("bar.sync 0;\ncp.async.wait_group 0;", "%b"), unwaited);
+}
+
+// Thread 0 of 64 loads 256 bytes in bulk; then `wait`, then all read.
+std::string bulk_load(const std::string& wait) {
+  return findings_of(kernel(R"(
+  @%p mbarrier.init.shared.b64 [%m], 1;
+  bar.sync 0;
+  @%p mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 256;
+  @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%m];
+)" + wait + "\n  ld.shared.u32 %r1, [%a];"),
+                     64);
+}
+
+TEST(Order, CompletionOnAnMbarrier) {
+  const std::string unwaited =
+      "async.unwaited: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ~ ld.shared.u32\n";
+  EXPECT_EQ(bulk_load("L_wait: mbarrier.try_wait.parity.shared.b64 %q, [%m], 0;\n@!%q bra L_wait;"), "");
+  EXPECT_EQ(bulk_load(""), unwaited);
+  EXPECT_EQ(bulk_load("bar.sync 0;"), unwaited);
+  // Thread 0 waits, and the others through a barrier after it - or not.
+  const std::string one = "@!%p bra L_past;\nL_wait: mbarrier.try_wait.parity.shared.b64 %q, [%m], 0;\n"
+                          "@!%q bra L_wait;\nL_past:\n";
+  EXPECT_EQ(bulk_load(one + "bar.sync 0;"), "");
+  EXPECT_EQ(bulk_load(one), unwaited);
+}
+
+TEST(Order, ProxyFences) {
+  const auto stored = [](const std::string& between) {
+    return findings_of(kernel("st.shared.u32 [%a], %t;\n" + between + R"(
+  @%p cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 256;
+  @%p cp.async.bulk.commit_group;
+  @%p cp.async.bulk.wait_group 0;)"),
+                       64);
+  };
+  const std::string proxy = "race.proxy: st.shared.u32 ~ cp.async.bulk.global.shared::cta.bulk_group\n";
+  EXPECT_EQ(stored("bar.sync 0;"), proxy);
+  EXPECT_EQ(stored("fence.proxy.async;\nbar.sync 0;"), "");
+  EXPECT_EQ(stored("bar.sync 0;\nfence.proxy.async;"), "");
+  EXPECT_EQ(stored("fence.proxy.async;"),
+            "async.unwaited: st.shared.u32 ~ cp.async.bulk.global.shared::cta.bulk_group\n");
+}
+
+TEST(Order, ReadsBeforeARefill) {
+  const auto refill = [](const std::string& between) {
+    return findings_of(kernel(R"(
+  @%p mbarrier.init.shared.b64 [%m], 1;
+  st.shared.u32 [%a], %t;
+  fence.proxy.async;
+  bar.sync 0;
+  ld.shared.u32 %r1, [%a];
+)" + between + R"(
+  @%p mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 256;
+  @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%m];)"),
+                       64);
+  };
+  EXPECT_EQ(
+      refill("bar.sync 0;"),
+      "race.proxy: ld.shared.u32 ~ cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes\n");
+  EXPECT_EQ(refill("fence.proxy.async;\nbar.sync 0;"), "");
+}
+
+TEST(Order, SourcesOfBulkStores) {
+  const auto overwritten = [](const std::string& wait) {
+    return findings_of(kernel(R"(
+  st.shared.u32 [%a], %t;
+  fence.proxy.async;
+  bar.sync 0;
+  @%p cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 256;
+  @%p cp.async.bulk.commit_group;
+)" + wait + "\n  st.shared.u32 [%a], 1;"),
+                       64);
+  };
+  EXPECT_EQ(overwritten("@%p cp.async.bulk.wait_group.read 0;\nbar.sync 0;"), "");
+  EXPECT_EQ(overwritten("bar.sync 0;"),
+            "async.unwaited: cp.async.bulk.global.shared::cta.bulk_group ~ st.shared.u32\n");
+  EXPECT_EQ(overwritten("@%p cp.async.bulk.wait_group.read 1;\nbar.sync 0;"),
+            "async.unwaited: cp.async.bulk.global.shared::cta.bulk_group ~ st.shared.u32\n");
+}
+
+TEST(Order, ClusterBarriers) {
+  const auto remote = [](const std::string& between) {
+    return findings_of(kernel(R"(
+  mov.u32 %r2, %cluster_ctarank;
+  xor.b32 %r2, %r2, 1;
+  mapa.shared::cluster.u32 %r3, %a, %r2;
+  st.shared.u32 [%a], %t;
+)" + between + R"(
+  ld.shared::cluster.u32 %r1, [%r3];
+  barrier.cluster.arrive;
+  barrier.cluster.wait;)",
+                              ".reqnctapercluster 2"),
+                       32, 2);
+  };
+  const std::string race = "race.cluster: st.shared.u32 ~ ld.shared::cluster.u32\n";
+  EXPECT_EQ(remote("barrier.cluster.arrive;\nbarrier.cluster.wait;"), "");
+  EXPECT_EQ(remote("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"), race);
+  EXPECT_EQ(remote("fence.acq_rel.cluster;\nbarrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"), "");
+}
+
+} // namespace
+} // namespace lemma::check

@@ -1,0 +1,64 @@
+// Granules, records and sets.
+#include "check/shadow.h"
+
+#include <gtest/gtest.h>
+
+namespace lemma::check {
+namespace {
+
+uint32_t cells(Shadow& shadow, uint64_t offset, uint64_t bytes) {
+  uint32_t count = 0;
+  shadow.each(offset, bytes, [&](Cell&, uint64_t) { ++count; });
+  return count;
+}
+
+TEST(Shadow, GranulesGetFinerAndKeepWhatTheyHeld) {
+  Shadow shadow(4096);
+  shadow.each(0, 32, [](Cell& cell, uint64_t at) { cell.write = at == 0 ? 5 : 6; });
+  EXPECT_EQ(cells(shadow, 0, 32), 2u);
+  EXPECT_EQ(cells(shadow, 4, 4), 1u); // from now on granules of 4 bytes
+  EXPECT_EQ(cells(shadow, 0, 32), 8u);
+  shadow.each(0, 32, [](Cell& cell, uint64_t at) { EXPECT_EQ(cell.write, at < 16 ? 5u : 6u) << at; });
+  EXPECT_EQ(cells(shadow, 2, 2), 1u);
+  EXPECT_EQ(cells(shadow, 0, 32), 16u);
+  EXPECT_EQ(cells(shadow, 7, 1), 1u);
+  EXPECT_EQ(cells(shadow, 0, 32), 32u);
+  shadow.each(0, 32, [](Cell& cell, uint64_t at) { EXPECT_EQ(cell.write, at < 16 ? 5u : 6u) << at; });
+}
+
+TEST(Shadow, RangesCrossPages) {
+  Shadow shadow(4096);
+  EXPECT_EQ(cells(shadow, 1024 - 16, 32), 2u);
+  EXPECT_EQ(cells(shadow, 1024 - 4, 8), 2u);
+  EXPECT_EQ(cells(shadow, 0, 4096), 2 * 256u + 2 * 64u);
+}
+
+TEST(Shadow, ClearForgets) {
+  Shadow shadow(1024);
+  shadow.each(0, 16, [](Cell& cell, uint64_t) { cell = {.write = 3, .read = 4}; });
+  shadow.clear();
+  shadow.each(0, 16, [](Cell& cell, uint64_t) { EXPECT_EQ(cell.write | cell.read, 0u); });
+}
+
+TEST(Records, NumbersBeginWithOneAndEnd) {
+  Records records(2048);
+  Records::Cursor one, other;
+  EXPECT_EQ(records.add(one, {.epoch = 7}), 1u);
+  EXPECT_EQ(records.add(other, {.epoch = 8}), 1024u); // a chunk of its own
+  EXPECT_EQ(records[1].epoch, 7u);
+  EXPECT_EQ(records[1024].epoch, 8u);
+  for (int i = 2; i < 1024; ++i)
+    EXPECT_NE(records.add(one, {}), 0u);
+  EXPECT_EQ(records.add(one, {}), 0u); // full
+}
+
+TEST(ReaderSets, EqualSetsHaveOneNumber) {
+  ReaderSets sets;
+  const uint32_t first = sets.number_of({{1, 0xf}, {2, 1}});
+  EXPECT_NE(sets.number_of({{1, 0xf}}), first);
+  EXPECT_EQ(sets.number_of({{1, 0xf}, {2, 1}}), first);
+  EXPECT_EQ(sets[first].size(), 2u);
+}
+
+} // namespace
+} // namespace lemma::check
