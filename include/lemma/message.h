@@ -23,6 +23,14 @@ struct Note {
   std::string text;
 };
 
+// What mends a part of a text: `text` for the `length` bytes from there on.
+struct Repair {
+  uint32_t line = 0;   // 1-based
+  uint32_t column = 0; // 1-based, in bytes
+  uint32_t length = 0; // 0: `text` is inserted
+  std::string text;
+};
+
 // One message about a place in a PTX text.
 struct Message {
   Severity severity = Severity::error;
@@ -34,6 +42,9 @@ struct Message {
   uint32_t length = 0; // bytes that the caret marks
   std::vector<Note> notes;
   std::string rendered; // the whole message for a terminal, with source line and caret; ends with a newline
+  // Where the repair is mechanical: all places that the message is about, of which it shows the first. Empty:
+  // somebody has to think.
+  std::vector<Repair> repairs = {};
 };
 
 enum class ErrorKind : uint8_t {

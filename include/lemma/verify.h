@@ -24,6 +24,17 @@ struct Verification {
 // Checks PTX text against the PTX ISA for its own .target and .version. `name` is for the messages.
 Verification verify_ptx(std::string text, std::string name = "<ptx>");
 
+struct RepairedPtx {
+  std::string text;
+  size_t repairs = 0;        // made; 0: the text is as it was
+  Verification verification; // of the repaired text
+};
+
+// The text with the repairs that its messages offer, and those that the messages about the result offer,
+// until there are none: in the ISA's spelling, with what was forgotten. All else stays as it stands in the
+// text.
+RepairedPtx repair_ptx(std::string text, std::string name = "<ptx>");
+
 struct PtxText {
   std::string text;
   std::string name; // for the messages

@@ -365,8 +365,6 @@ void warn_about_order(Match& match, std::span<const Word> all, size_t opcode_wor
                           ? fmt::format("a qualifier of {} is repeated", to_string(match.opcode))
                           : fmt::format(".{} is not where the ISA has it", word.text);
     warning.range = word.range;
-    warning.notes.push_back(
-        {"canonical", fmt::format("{}.{}", to_string(match.opcode), fmt::join(order, "."))});
     match.warnings.push_back(std::move(warning));
     return;
   }

@@ -46,7 +46,7 @@ bool Parser::parse_instruction() {
     good = parse_call_operands(instruction);
   else if (instruction.opcode == Opcode::bra)
     good = parse_branch_target(instruction);
-  else if (!at(TokenKind::semicolon))
+  else if (!at(TokenKind::semicolon) && !at(TokenKind::rbrace)) // ret }: only the semicolon is missing
     good = parse_operands(instruction);
   if (!good) {
     while (!body_->pending.empty() && body_->pending.back().instruction == number)
@@ -59,6 +59,8 @@ bool Parser::parse_instruction() {
   const isa::Choice choice = isa::choose(*match, shapes_);
   instruction.binding = choice.binding;
   instruction.fits = choice.fits;
+  if (!match->warnings.empty())
+    warn_about_order(*match, *choice.binding);
   instruction.location = body_->location;
   instruction.scope = scope();
   instruction.range = since(begin);
@@ -114,15 +116,31 @@ bool Parser::parse_opcode(const isa::Match*& match) {
     diagnostic.notes = std::move(fault.notes);
     return false;
   }
-  if (matches_->size() == spellings)
-    return true;
-  if (!take_memory(kBytesOfName + match->bindings.size() * kBytesOfBinding))
-    return false;
-  for (Diagnostic warning : match->warnings) { // where a spelling occurs first
-    warning.range = together ? SourceRange{warning.range.begin + begin, warning.range.end + begin} : range;
-    warn(std::move(warning));
+  opcode_range_ = range;
+  opcode_is_together_ = together;
+  return matches_->size() == spellings ||
+         take_memory(kBytesOfName + match->bindings.size() * kBytesOfBinding);
+}
+
+// Where a spelling occurs first; the repair is of all places.
+void Parser::warn_about_order(const isa::Match& match, const isa::Binding& binding) {
+  std::string spelling = isa::spelling_of(binding);
+  if (source_->slice(opcode_range_) == spelling)
+    return; // another form's order is not this one's
+  const auto [known, fresh] = order_warnings_.try_emplace(&match, diagnostics_.size());
+  if (fresh) {
+    Diagnostic warning = match.warnings.front();
+    warning.range = opcode_is_together_ ? SourceRange{warning.range.begin + opcode_range_.begin,
+                                                      warning.range.end + opcode_range_.begin}
+                                        : opcode_range_;
+    if (!warn(std::move(warning)))
+      known->second = SIZE_MAX;
   }
-  return true;
+  if (known->second == SIZE_MAX)
+    return;
+  std::vector<Replacement>& repairs = diagnostics_[known->second].repairs;
+  take_memory(kRoomToGrow * sizeof(Replacement) + spelling.size());
+  repairs.push_back({opcode_range_, std::move(spelling)});
 }
 
 // ld.global.b32 {%r1}, [%rd1]: Triton writes vectors of one element, which mean the element.
@@ -369,6 +387,7 @@ bool Parser::parse_address(Operand& out, int depth) {
   if (at(TokenKind::minus)) {
     Diagnostic& diagnostic = error("address", token_.range(), "an offset is added");
     diagnostic.notes.push_back({"legal", "[base+-4]"});
+    diagnostic.repairs.push_back({token_.range(), "+-"});
     return false;
   }
   const size_t first = operands_.size();

@@ -94,7 +94,8 @@ bool Parser::expect_semicolon(std::string_view after) {
   if (accept(TokenKind::semicolon))
     return true;
   if (token_.line_start || at(TokenKind::rbrace) || at(TokenKind::end)) {
-    error("syntax", {last_end_, last_end_ + 1}, fmt::format("';' expected after {}", after));
+    error("syntax", {last_end_, last_end_ + 1}, fmt::format("';' expected after {}", after))
+        .repairs.push_back({{last_end_, last_end_}, ";"});
     return true;
   }
   return unexpected("';'", fmt::format("after {}", after));
@@ -149,9 +150,11 @@ bool Parser::take_memory(uint64_t bytes) {
   return false;
 }
 
-void Parser::warn(Diagnostic warning) {
-  if (!stopped_ && warnings_++ < kMostWarnings)
-    diagnostics_.push_back(std::move(warning));
+bool Parser::warn(Diagnostic warning) {
+  if (stopped_ || warnings_++ >= kMostWarnings)
+    return false;
+  diagnostics_.push_back(std::move(warning));
+  return true;
 }
 
 // The lexer has reported a malformed token already.

@@ -95,7 +95,7 @@ private:
   bool is_newer() const;
   // An error, unless a later version may have what is not known: then unsupported.
   Diagnostic& unknown(std::string_view id, SourceRange range, std::string message);
-  void warn(Diagnostic warning);
+  bool warn(Diagnostic warning); // false: there are too many already
   void stop();
   // Counts what is kept of the text. False: that is more than the caller allows, and parsing has stopped.
   bool take_memory(uint64_t bytes);
@@ -177,6 +177,7 @@ private:
   bool parse_instruction();
   bool parse_guard(Guard& guard);
   bool parse_opcode(const isa::Match*& match);
+  void warn_about_order(const isa::Match& match, const isa::Binding& binding);
   bool count_element();
   bool push_operand(int depth);
   Operands take_operands(size_t first);
@@ -227,9 +228,12 @@ private:
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   std::shared_ptr<isa::MatchCache> matches_ = std::make_shared<isa::MatchCache>();
-  isa::OperandShapes shapes_;                  // of the current instruction
-  Opcode opcode_ = Opcode::none;               // likewise
-  size_t elements_ = 0;                        // likewise
+  isa::OperandShapes shapes_;                                    // of the current instruction
+  Opcode opcode_ = Opcode::none;                                 // likewise
+  size_t elements_ = 0;                                          // likewise
+  SourceRange opcode_range_;                                     // likewise
+  bool opcode_is_together_ = true;                               // likewise
+  std::unordered_map<const isa::Match*, size_t> order_warnings_; // indices of diagnostics_
   std::set<std::string, std::less<>> unknown_; // spellings of a newer text that were reported
   std::vector<Operand> operands_; // likewise: what has been read of the lists that are not complete
   uint64_t operand_bytes_ = 0;    // likewise: of its operands

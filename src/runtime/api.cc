@@ -90,6 +90,18 @@ bool is_error(const Message& message) {
   return message.severity == Severity::error;
 }
 
+// What the parser and the verifier say, in the order of the text.
+ptx::ParseOutcome diagnose(const std::shared_ptr<const SourceText>& source, uint64_t most_bytes) {
+  ptx::ParseOutcome outcome = ptx::parse(source, most_bytes);
+  Diagnostics& diagnostics = outcome.diagnostics;
+  if (may_be_legal(diagnostics)) // what is not understood has been left out
+    for (Diagnostic& diagnostic : verify::verify(*outcome.module))
+      diagnostics.push_back(std::move(diagnostic));
+  std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
+  return outcome;
+}
+
 // `most_bytes`: of memory, for the module and its text.
 Checked check_text(std::string text, std::string name, uint64_t most_bytes) {
   Checked checked;
@@ -110,16 +122,10 @@ Checked check_text(std::string text, std::string name, uint64_t most_bytes) {
                   fmt::format("{} bytes of PTX in {} lines take more than {} bytes of memory (--max-memory)",
                               text.size(), lines, most_bytes));
   const auto source = std::make_shared<const SourceText>(std::move(name), std::move(text));
-  ptx::ParseOutcome outcome = ptx::parse(source, most_bytes);
-  Diagnostics diagnostics = std::move(outcome.diagnostics);
-  if (may_be_legal(diagnostics)) // what is not understood has been left out
-    for (Diagnostic& diagnostic : verify::verify(*outcome.module))
-      diagnostics.push_back(std::move(diagnostic));
-  std::stable_sort(diagnostics.begin(), diagnostics.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
-  for (const Diagnostic& diagnostic : diagnostics)
+  ptx::ParseOutcome outcome = diagnose(source, most_bytes);
+  for (const Diagnostic& diagnostic : outcome.diagnostics)
     checked.messages.push_back(to_message(diagnostic, *source));
-  if (!has_errors(diagnostics)) {
+  if (!has_errors(outcome.diagnostics)) {
     checked.module = std::move(outcome.module);
     checked.module_bytes = outcome.memory_bytes;
   }
@@ -416,6 +422,24 @@ Result<Argument, Error> Device::encode(const TensorMap& map) const {
 
 // --- verify
 // -----------------------------------------------------------------------------------------------------------
+
+RepairedPtx repair_ptx(std::string text, std::string name) {
+  constexpr int kMostPasses = 1000; // each mends something, and a hundred messages at most
+  RepairedPtx repaired;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const auto source = std::make_shared<const SourceText>(name, text);
+    size_t made = 0;
+    std::string mended =
+        apply_repairs(text, runtime::diagnose(source, default_memory_limit()).diagnostics, made);
+    if (made == 0 || mended == text)
+      break;
+    repaired.repairs += made;
+    text = std::move(mended);
+  }
+  repaired.verification = verify_ptx(text, std::move(name));
+  repaired.text = std::move(text);
+  return repaired;
+}
 
 Verification verify_ptx(std::string text, std::string name) {
   runtime::Checked checked = runtime::check_text(std::move(text), std::move(name), default_memory_limit());

@@ -211,8 +211,12 @@ Message to_message(const Diagnostic& diagnostic, const SourceText& source) {
                                 : 0,
                   .notes = {},
                   .rendered = render(diagnostic, source)};
-  for (const auto& note : diagnostic.notes)
+  for (const auto& note : notes_of(diagnostic))
     message.notes.push_back({note.label, shortened(note.text, kLongestMessage)});
+  for (const Replacement& repair : diagnostic.repairs) {
+    const LineColumn place = source.line_column(std::min(repair.range.begin, size));
+    message.repairs.push_back({place.line, place.column, repair.range.end - repair.range.begin, repair.text});
+  }
   return message;
 }
 

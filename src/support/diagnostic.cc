@@ -89,6 +89,44 @@ std::string shortened(std::string text, size_t most) {
   return text;
 }
 
+std::vector<Diagnostic::Note> notes_of(const Diagnostic& diagnostic) {
+  std::vector<Diagnostic::Note> notes = diagnostic.notes;
+  if (diagnostic.repairs.empty())
+    return notes;
+  const Replacement& first = diagnostic.repairs.front();
+  const size_t more = diagnostic.repairs.size() - 1;
+  notes.push_back(
+      {"fix",
+       fmt::format(
+           "{} {}{}", first.range.begin == first.range.end ? "insert" : "write", first.text,
+           more == 0 ? "" : fmt::format(", and mend {} more place{} likewise", more, more == 1 ? "" : "s"))});
+  return notes;
+}
+
+std::string apply_repairs(std::string_view text, const Diagnostics& diagnostics, size_t& made) {
+  std::vector<const Replacement*> repairs;
+  for (const Diagnostic& diagnostic : diagnostics)
+    for (const Replacement& repair : diagnostic.repairs)
+      repairs.push_back(&repair);
+  std::stable_sort(repairs.begin(), repairs.end(), [](const Replacement* a, const Replacement* b) {
+    return a->range.begin < b->range.begin;
+  });
+  std::string out;
+  SourceRange last; // the one made last
+  made = 0;
+  for (const Replacement* repair : repairs) {
+    const SourceRange range = repair->range;
+    if (range.end > text.size() || (made > 0 && (range.begin < last.end || range.begin == last.begin)))
+      continue;
+    out += text.substr(last.end, range.begin - last.end);
+    out += repair->text;
+    last = range;
+    ++made;
+  }
+  out += text.substr(last.end);
+  return out;
+}
+
 std::string render(const Diagnostic& diagnostic, const SourceText& source) {
   const LineColumn at = source.line_column(std::min<uint32_t>(diagnostic.range.begin, source.text().size()));
   std::string out = fmt::format("{}:{}:{}: {}[{}]: {}\n", printable(source.name()), at.line, at.column,
@@ -96,9 +134,10 @@ std::string render(const Diagnostic& diagnostic, const SourceText& source) {
                                 shortened(printable(diagnostic.message), kLongestMessage));
   out += render_excerpt(source, diagnostic.range);
   size_t width = 0;
-  for (const auto& note : diagnostic.notes)
+  const std::vector<Diagnostic::Note> notes = notes_of(diagnostic);
+  for (const auto& note : notes)
     width = std::max(width, note.label.size() + 1);
-  for (const auto& note : diagnostic.notes)
+  for (const auto& note : notes)
     out += fmt::format("  {:<{}} {}\n", note.label + ":", width,
                        shortened(printable(note.text), kLongestMessage));
   return out;

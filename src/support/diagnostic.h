@@ -21,6 +21,12 @@
 
 namespace lemma {
 
+// A part of the text, and what would be right there.
+struct Replacement {
+  SourceRange range; // empty: to be inserted
+  std::string text;
+};
+
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string id;      // stable, one word or dashed words: "shape", "unknown-opcode"
@@ -30,6 +36,8 @@ struct Diagnostic {
   // "..."}.
   using Note = lemma::Note;
   std::vector<Note> notes;
+  // Where the repair is mechanical: of all places that the message is about. It is shown as a note, "fix".
+  std::vector<Replacement> repairs = {};
 };
 
 using Diagnostics = std::vector<Diagnostic>;
@@ -37,6 +45,12 @@ using Diagnostics = std::vector<Diagnostic>;
 bool has_errors(const Diagnostics& diagnostics); // anything but warnings
 // Whether what is wrong, if anything is, is but unsupported.
 bool may_be_legal(const Diagnostics& diagnostics);
+
+// The notes of a message, with the one that its repairs make.
+std::vector<Diagnostic::Note> notes_of(const Diagnostic& diagnostic);
+
+// The text with all repairs but those that overlap others before them; `made` counts.
+std::string apply_repairs(std::string_view text, const Diagnostics& diagnostics, size_t& made);
 
 // What a message says is in bytes no longer than this, however long the names are that it quotes.
 inline constexpr size_t kLongestMessage = 4000;

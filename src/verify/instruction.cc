@@ -1,4 +1,5 @@
 // An instruction against its form: operands, target, PTX version.
+#include "ptx/lexer.h"
 #include "verify/verifier.h"
 
 #include <fmt/format.h>
@@ -166,17 +167,45 @@ private:
           (slot.lack_until.major && context_.version <= slot.lack_until))
         continue;
       const std::string message = fmt::format("{} lacks {}", isa::spelling_of(binding_), slot.name);
-      if (slot.lack_until.major)
-        context_.error("missing-qualifier", instruction_.range, message)
-            .notes.push_back({"legal", fmt::format("{}, from PTX 6.3 on", slot.name)});
-      else
-        context_.diagnostics.push_back({Severity::warning,
-                                        "missing-qualifier",
-                                        message,
-                                        instruction_.range,
-                                        {{"legal", fmt::format("{}; the assembler does without", slot.name)},
-                                         {"see", isa::citation(form)}}});
+      Diagnostic* told = nullptr;
+      if (slot.lack_until.major) {
+        told = &context_.error("missing-qualifier", instruction_.range, message);
+        told->notes.push_back({"legal", fmt::format("{}, from PTX 6.3 on", slot.name)});
+      } else {
+        told = &context_.diagnostics.emplace_back(
+            Diagnostic{Severity::warning,
+                       "missing-qualifier",
+                       message,
+                       instruction_.range,
+                       {{"legal", fmt::format("{}; the assembler does without", slot.name)},
+                        {"see", isa::citation(form)}}});
+      }
+      if (slot.quals.size() == 1)
+        told->repairs.push_back({opcode_range(), spelling_with(s)});
     }
+  }
+
+  // The instruction's words with that of a slot that lacks.
+  std::string spelling_with(size_t slot) const {
+    Binding whole = binding_;
+    whole.value[slot] = static_cast<uint16_t>(whole.form->slots[slot].quals.front());
+    return isa::spelling_of(whole);
+  }
+
+  // From behind the guard to before the operands.
+  SourceRange opcode_range() const {
+    ptx::Lexer lexer(context_.module.source->text());
+    lexer.seek(instruction_.range.begin);
+    ptx::Token word = lexer.next();
+    if (word.kind == ptx::TokenKind::at) {
+      while (word.kind != ptx::TokenKind::identifier)
+        word = lexer.next();
+      word = lexer.next();
+    }
+    SourceRange range = word.range();
+    for (word = lexer.next(); word.kind == ptx::TokenKind::dot_word; word = lexer.next())
+      range.end = word.end;
+    return range;
   }
 
   static bool has(const auto& words, auto word) {
@@ -204,6 +233,7 @@ private:
                                    fmt::format("{} is not in PTX {}.{}", isa::spelling_of(binding_),
                                                context_.version.major, context_.version.minor));
     d.notes.push_back({"legal", fmt::format(".version {}.{} or later", form.since.major, form.since.minor)});
+    context_.offer_version(d, form.since);
     d.notes.push_back({"see", isa::citation(form)});
   }
 

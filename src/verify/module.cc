@@ -132,9 +132,11 @@ private:
       if (!near.empty())
         d.notes.push_back({"did you mean", near.front()});
     } else if (context_.version < *since) {
-      error("ptx-version", {},
-            fmt::format("PTX {}.{} has no target {}", context_.version.major, context_.version.minor, word))
-          .notes.push_back({"legal", fmt::format(".version {}.{} or later", since->major, since->minor)});
+      Diagnostic& d = error(
+          "ptx-version", {},
+          fmt::format("PTX {}.{} has no target {}", context_.version.major, context_.version.minor, word));
+      d.notes.push_back({"legal", fmt::format(".version {}.{} or later", since->major, since->minor)});
+      context_.offer_version(d, *since);
     }
   }
 

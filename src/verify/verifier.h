@@ -46,6 +46,11 @@ struct Context {
         {Severity::error, std::string(id), shortened(std::move(message), kLongestMessage), range, {}});
     return is_full() ? discarded = {} : diagnostics.back();
   }
+  // The repair of what an earlier version lacks.
+  void offer_version(Diagnostic& diagnostic, isa::IsaVersion since) const {
+    diagnostic.repairs.push_back(
+        {module.version_range, std::to_string(since.major) + "." + std::to_string(since.minor)});
+  }
   bool has(const isa::Need& need) const { return need.targets.contains(target) && need.since <= version; }
   // Says that `what` is not in the target, or not in the PTX version, and what has it. Null: both have it.
   Diagnostic* refuse(const isa::Need& need, std::string_view what, SourceRange range);

@@ -19,6 +19,7 @@ Diagnostic* Context::refuse(const isa::Need& need, std::string_view what, Source
     Diagnostic& d = error("ptx-version", range,
                           fmt::format("{} is not in PTX {}.{}", what, version.major, version.minor));
     d.notes.push_back({"legal", fmt::format(".version {}.{} or later", need.since.major, need.since.minor)});
+    offer_version(d, need.since);
     return &d;
   }
   return nullptr;

@@ -8,7 +8,10 @@ usage: verify_cli_test.py --lemma build/bin/lemma [NAME...]
 import gzip
 import json
 import pathlib
+import re
+import shutil
 import struct
+import subprocess
 import sys
 
 from cli_case import FAILED, FOLDER, OK, ROOT, UNSUPPORTED, USAGE, Case, main
@@ -145,6 +148,55 @@ class VerifyCli(Case):
         self.assertIn("order.ptx:5:5: warning[qualifier-order]", self.call("verify", file).stdout)
         ran = self.call("run", file, "--grid", "1", "--block", "1").stderr
         self.assertEqual(len(ran.splitlines()), 1, ran)
+
+    # --- repairs ----------------------------------------------------------------------------------------------------------
+
+    def test_fix(self):
+        """repairs/NAME.ptx becomes NAME.fixed.ptx, in which there is nothing to mend, and which ptxas takes."""
+        out = self.path("out.ptx")
+        inputs = [path for path in sorted((FOLDER / "repairs").glob("*.ptx")) if not path.name.endswith(".fixed.ptx")]
+        self.assertTrue(inputs)
+        for path in inputs:
+            before = path.read_bytes()
+            fixed = path.with_suffix(".fixed.ptx")
+            done = self.call("verify", "--fix", path, "-o", out)
+            self.assertRegex(done.stdout, rf"{path.name}: \d+ repairs?\n{out}: accepted\n")
+            self.assertEqual(pathlib.Path(out).read_text(), fixed.read_text())
+            self.assertEqual(path.read_bytes(), before)
+            self.assertEqual(self.objects(fixed)[0]["diagnostics"], [])
+            done = self.call("verify", "--fix", out, "-o", out)  # its own name is asked for
+            self.assertIn("out.ptx: 0 repairs\n", done.stdout)
+            self.assertEqual(pathlib.Path(out).read_text(), fixed.read_text())
+            ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+            if ptxas:
+                target = re.search(r"\.target (\w+)", fixed.read_text())[1]
+                subprocess.run([ptxas, f"-arch={target}", fixed, "-o", self.path("out.cubin")], check=True)
+
+    def test_fix_says_what_the_message_says(self):
+        file = self.write("order.ptx", HEAD + ".entry k() { .reg .f32 %f<3>; mov.f32 %f1, 0f00000000;\n" +
+                                       "add.ftz.rn.f32 %f2, %f1, %f1;\n" * 3 + "ret\n}\n")
+        said = self.call("verify", file, status=FAILED).stdout
+        self.assertIn("  fix: write add.rn.ftz.f32, and mend 2 more places likewise\n", said)
+        self.assertIn("  fix: insert ;\n", said)
+        (report,) = self.objects(file, status=FAILED)
+        self.assertEqual([m["repairs"] for m in report["diagnostics"]],
+                         [[{"line": line, "column": 1, "length": 14, "text": "add.rn.ftz.f32"} for line in (5, 6, 7)],
+                          [{"line": 8, "column": 4, "length": 0, "text": ";"}]])
+        out = self.path("out.ptx")
+        (report,) = self.objects("--fix", file, "-o", out)
+        self.assertEqual((report["output"], report["repairs"], report["accepted"]), (out, 4, True))
+
+    def test_fix_leaves_what_nobody_can_mend(self):
+        done = self.call("verify", "--fix", BAD, "-o", self.path("out.ptx"), status=FAILED)
+        self.assertIn("bad.ptx: 0 repairs", done.stdout)
+        self.assertIn("out.ptx:7:3: error[", done.stdout)
+        self.assertEqual(pathlib.Path(self.path("out.ptx")).read_bytes(), BAD.read_bytes())
+
+    def test_fix_wants_to_know_where_to(self):
+        for words in (["--fix", KERNELS], ["--fix", KERNELS, BAD, "-o", self.path("x")], [KERNELS, "-o", self.path("x")],
+                      ["--fix", KERNELS, "-o", self.path("no/x")], ["--fix", self.path("no.ptx"), "-o", self.path("x")]):
+            self.call("verify", *words, status=USAGE)
+        self.assertFalse((self.folder / "x").exists())
 
     # --- what is no PTX -------------------------------------------------------------------------------------------------
 

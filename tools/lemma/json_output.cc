@@ -42,6 +42,10 @@ json to_json(const Message& message) {
   json notes = json::array();
   for (const Note& note : message.notes)
     notes.push_back({{"label", note.label}, {"text", note.text}});
+  json repairs = json::array();
+  for (const Repair& repair : message.repairs)
+    repairs.push_back(
+        {{"line", repair.line}, {"column", repair.column}, {"length", repair.length}, {"text", repair.text}});
   return {{"severity", to_string(message.severity)},
           {"id", message.id},
           {"message", message.text},
@@ -49,7 +53,8 @@ json to_json(const Message& message) {
           {"line", message.line},
           {"column", message.column},
           {"length", message.length},
-          {"notes", std::move(notes)}};
+          {"notes", std::move(notes)},
+          {"repairs", std::move(repairs)}};
 }
 
 json to_json(const std::vector<Message>& messages) {

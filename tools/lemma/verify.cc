@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace lemma::cli {
 namespace {
@@ -33,7 +34,9 @@ read. Exit status: 0 every file is legal for its own .target; 1 one is not; 2 wr
 
 struct VerifyOptions {
   std::vector<std::string> files;
+  std::string output; // of --fix
   unsigned jobs = 0;
+  bool fix = false;
   bool json = false;
   bool verbose = false;
 };
@@ -150,6 +153,34 @@ private:
   size_t accepted_ = 0, rejected_ = 0, unreadable_ = 0;
 };
 
+// --fix FILE -o OUT.
+int run_fix(const VerifyOptions& options) {
+  if (options.files.size() != 1 || options.output.empty())
+    return refuse(options.json, "--fix takes one file, and -o to say where the repaired one goes");
+  const std::string& path = options.files.front();
+  if (const auto writable = check_writable(options.output); !writable)
+    return refuse(options.json, writable.error());
+  auto text = read_text(path);
+  if (!text)
+    return refuse(options.json, text.error());
+  const RepairedPtx repaired = repair_ptx(*std::move(text), options.output);
+  if (auto written = write_file(options.output, std::as_bytes(std::span(repaired.text))); !written)
+    return refuse(options.json, written.error());
+  const Verification& verification = repaired.verification;
+  if (options.json) {
+    JsonOutput().print_line({{"file", path},
+                             {"output", options.output},
+                             {"repairs", repaired.repairs},
+                             {"accepted", verification.accepted},
+                             {"fusions", to_json(verification.fusions)},
+                             {"diagnostics", to_json(verification.messages)}});
+  } else {
+    fmt::print("{}: {} repair{}\n", printable(path), repaired.repairs, repaired.repairs == 1 ? "" : "s");
+    show(options.output, verification, options.verbose);
+  }
+  return verification.accepted ? kSuccess : kFailed;
+}
+
 } // namespace
 
 Command add_verify(CLI::App& parent) {
@@ -161,7 +192,14 @@ Command add_verify(CLI::App& parent) {
   app->add_flag("--verbose", options->verbose, "list every mul and add that ptxas may fuse");
   app->add_flag("--json", options->json, "print one JSON object a file instead, each on a line");
   app->footer(kFooter);
-  return {app, [options] { return Verifier(*options).run(); }};
+  app->add_flag("--fix", options->fix,
+                "write the file with the repairs that messages offer, in the ISA's spelling, to -o");
+  app->add_option("-o", options->output, "where --fix writes; the same file is overwritten");
+  return {app, [options] {
+            if (!options->fix && !options->output.empty())
+              return refuse(options->json, "-o is for --fix");
+            return options->fix ? run_fix(*options) : Verifier(*options).run();
+          }};
 }
 
 } // namespace lemma::cli

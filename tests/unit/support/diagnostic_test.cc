@@ -49,5 +49,26 @@ TEST(Render, IsShortHoweverLongTheNamesAndLinesAre) {
   EXPECT_NE(text.find("nnn' here\n"), text.npos);
 }
 
+TEST(Diagnostic, RepairsAreMadeOnce) {
+  const auto with = [](std::vector<Replacement> repairs) {
+    return Diagnostic{Severity::error, "x", "x", {0, 1}, {}, std::move(repairs)};
+  };
+  size_t made = 0;
+  EXPECT_EQ(apply_repairs("abcdef", {}, made), "abcdef");
+  EXPECT_EQ(made, 0u);
+  EXPECT_EQ(apply_repairs("abcdef", {with({{{4, 5}, "E"}}), with({{{0, 0}, "<"}, {{6, 6}, ">"}})}, made),
+            "<abcdEf>");
+  EXPECT_EQ(made, 3u);
+  // Of those that overlap, or begin at one place, the first; none beyond the end.
+  EXPECT_EQ(apply_repairs("abcdef",
+                          {with({{{1, 4}, "-"}, {{2, 3}, "x"}, {{1, 1}, "y"}, {{4, 5}, "E"}, {{6, 7}, "z"}})},
+                          made),
+            "a-Ef");
+  EXPECT_EQ(made, 2u);
+  const auto text = [](const Diagnostic& d) { return notes_of(d).at(0).text; };
+  EXPECT_EQ(text(with({{{0, 1}, "b"}})), "write b");
+  EXPECT_EQ(text(with({{{1, 1}, ";"}, {{2, 2}, ";"}})), "insert ;, and mend 1 more place likewise");
+}
+
 } // namespace
 } // namespace lemma
