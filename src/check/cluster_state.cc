@@ -1,4 +1,4 @@
-// See cluster_state.h.
+// What a cluster begins with, and the agents that it gets on the way. See cluster_state.h.
 #include "check/cluster_state.h"
 
 #include "vgpu/exec.h"

@@ -387,7 +387,8 @@ std::string Program::describe(const MemoryPlace& place, const Code& entry) const
     return named(place.allocation->name, place.offset);
   if (place.is_shared()) {
     for (const auto& [variable, offset] : shared_offsets_)
-      if (place.offset >= offset && place.offset - offset < variable->size_bytes && offset < entry.shared_bytes)
+      if (place.offset >= offset && place.offset - offset < variable->size_bytes &&
+          offset < entry.shared_bytes)
         return named(variable->name, place.offset - offset);
     if (place.offset >= entry.shared_bytes)
       return named("dynamic shared memory", place.offset - entry.shared_bytes);

@@ -129,7 +129,7 @@ class Runner:
         """Returns what is wrong with what `lemma verify` says of a file."""
         command = [self.options.lemma, "verify", "--json", str(FOLDER / "ptx" / f"{file}.ptx")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
-        verdict = json.loads(done.stdout)["files"][0]
+        verdict = json.loads(done.stdout)
         wrong = [] if verdict["accepted"] else ["lemma verify rejects it"]
         found, want = len(verdict["fusions"]), MAY_BE_FUSED.get(file, 0)
         return wrong if found == want else [*wrong, f"lemma verify finds {found} pairs that may be fused, want {want}"]
