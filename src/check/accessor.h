@@ -37,6 +37,22 @@ public:
     }
     return wrong == 0 || (collective && right != 0) ? -1 : std::countr_zero(wrong);
   }
+  // What any lane did at that time precedes all lanes of the warp.
+  bool follows_all(const Record& earlier) const {
+    const bool fence = needs_fence(earlier);
+    const auto covers = [&](const Clock& clock) {
+      return clock.covers_all(earlier.cluster, earlier.agent, earlier.epoch);
+    };
+    for (const LaneGroup& group : warp.knowledge.groups())
+      if (!covers(group.knowledge.known) || (fence && !covers(group.knowledge.fenced)))
+        return false;
+    return true;
+  }
+  // A read that this one follows and that need not be remembered beside it: a write that this one precedes
+  // comes after both. Of one proxy alone, for others may need a fence.
+  bool is_alike(const Record& earlier) const {
+    return earlier.proxy == record.proxy && earlier.asynchronous == record.asynchronous;
+  }
   // Known by whatever way, proxies apart.
   bool is_known(const Record& earlier, int earlier_lane, int lane) const {
     return (own_lanes(earlier, earlier_lane) >> lane & 1) != 0 ||

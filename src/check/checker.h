@@ -63,9 +63,11 @@ private:
     // What the lanes of a store write; null: not known.
     using Value = std::array<std::byte, 32>;
     const std::array<Value, kWarpSize>* stored = nullptr;
-    // What the cells before held, and what became of it.
-    Records::Id passed = 0; // precedes the lanes
-    mutable uint32_t last_read = ~0u, last_set = 0;
+    // What cells before have shown: a record that precedes all lanes, and what became of the reads of one.
+    uint32_t passed = 0;
+    uint32_t last_read = ~0u, last_set = 0;
+    // An operation's reads have no lanes.
+    LaneMask readers() const { return accessor.collective ? 1 : lanes; }
   };
 
   ClusterState& state(const vgpu::Cluster& cluster);
@@ -74,7 +76,7 @@ private:
   uint32_t number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global);
   void visit(Visit& visit, uint64_t bytes);
   void visit_cell(Visit& visit, Cell& cell, uint64_t offset);
-  void add_reader(const Visit& visit, Cell& cell);
+  void add_reader(Visit& visit, Cell& cell);
   // A cell's earlier access does not precede the visit.
   void conflict(const Visit& visit, uint64_t offset, Records::Id earlier, int lane);
   void visit_operation(ClusterState& cluster, WarpState& warp, const vgpu::AsyncOperation& operation,

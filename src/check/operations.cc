@@ -82,19 +82,22 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     break;
   }
   }
+  // Ranges come in runs of the same record: what the cells of one have shown serves the next.
+  std::optional<Visit> visit;
   const auto visit_range = [&](const Record& what, const vgpu::MemoryPlace& place, uint64_t bytes) {
-    const bool global = !place.is_shared();
-    const uint32_t number = number_of(cluster, warp, what, global);
+    const uint32_t number = number_of(cluster, warp, what, !place.is_shared());
     if (number == 0)
       return;
-    Visit visit{.cluster = cluster,
-                .accessor = {warp, what},
-                .number = number,
-                .lanes = lanes,
-                .writes = what.writes,
-                .place = place};
-    visit.accessor.collective = operation.group == AsyncGroup::wgmma;
-    this->visit(visit, bytes);
+    if (!visit || visit->number != number || visit->place.is_shared() != place.is_shared()) {
+      visit.emplace(Visit{.cluster = cluster,
+                          .accessor = {warp, what},
+                          .number = number,
+                          .lanes = lanes,
+                          .writes = what.writes});
+      visit->accessor.collective = operation.group == AsyncGroup::wgmma;
+    }
+    visit->place = place;
+    this->visit(*visit, bytes);
   };
   operation.each_source(
       [&](const vgpu::MemoryPlace& place, uint64_t bytes) { visit_range(read, place, bytes); });

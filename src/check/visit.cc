@@ -124,6 +124,7 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
                  << std::countr_zero(rest);
     left &= ~alike;
     visit.lanes = access.by_lane ? alike : what.lanes;
+    visit.last_read = ~0u;
     visit.place = what.at(access.offset(piece) - what.offset);
     this->visit(visit, access.piece_bytes);
   }
@@ -141,8 +142,6 @@ void Checker::visit(Visit& visit, uint64_t bytes) {
   Shadow& shadow = shadow_of(visit.cluster, visit.place);
   if (visit.place.offset + bytes > shadow.bytes())
     return;
-  visit.passed = 0;
-  visit.last_read = ~0u;
   shadow.each(visit.place.offset, bytes, [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
 }
 
@@ -150,18 +149,22 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
   const Records::Id id = Records::id(visit.number, std::countr_zero(visit.lanes));
   const bool global = !visit.place.is_shared();
   const Records& records = global ? global_records_ : visit.cluster.records;
-  const auto check = [&](Records::Id earlier) {
-    if (earlier == visit.passed)
+  const auto check = [&](uint32_t number, LaneMask lanes) {
+    if (number == visit.passed)
       return;
-    const Record& record = records[Records::record_of(earlier)];
-    const int lane = visit.accessor.unordered(record, Records::lane_of(earlier), visit.lanes);
-    if (lane < 0)
-      visit.passed = earlier;
-    else if (!visit.accessor.morally_strong(record))
-      conflict(visit, offset, earlier, lane);
+    const Record& record = records[number];
+    if (visit.accessor.follows_all(record)) {
+      visit.passed = number;
+      return;
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const int lane = visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes);
+      if (lane >= 0 && !visit.accessor.morally_strong(record))
+        conflict(visit, offset, Records::id(number, std::countr_zero(lanes)), lane);
+    }
   };
   if (cell.write)
-    check(cell.write);
+    check(Records::record_of(cell.write), LaneMask{1} << Records::lane_of(cell.write));
   if (!visit.writes) {
     if (cell.read != id)
       add_reader(visit, cell);
@@ -170,39 +173,45 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
   if (cell.read & Cell::kSet) {
     const ReaderSets& sets = global ? global_sets_ : visit.cluster.sets;
     for (const ReaderSets::Reader& reader : sets[cell.read & ~Cell::kSet])
-      for (LaneMask left = reader.lanes; left != 0; left &= left - 1)
-        check(Records::id(reader.record, std::countr_zero(left)));
+      check(reader.record, reader.lanes);
   } else if (cell.read) {
-    check(cell.read);
+    check(Records::record_of(cell.read), LaneMask{1} << Records::lane_of(cell.read));
   }
   cell = {.write = id, .read = 0};
 }
 
-// Reads that precede this one, in the same proxy, need not be remembered: a write that this one precedes
-// comes after them, too.
-void Checker::add_reader(const Visit& visit, Cell& cell) {
-  const bool single = (visit.lanes & (visit.lanes - 1)) == 0;
+void Checker::add_reader(Visit& visit, Cell& cell) {
+  const LaneMask lanes = visit.readers();
+  const bool single = (lanes & (lanes - 1)) == 0;
   const bool global = !visit.place.is_shared();
   const Records& records = global ? global_records_ : visit.cluster.records;
-  ReaderSets& sets = global ? global_sets_ : visit.cluster.sets;
+  const auto supersedes = [&](const Record& record, int lane) {
+    return visit.accessor.is_alike(record) &&
+           (visit.accessor.follows_all(record) || visit.accessor.unordered(record, lane, visit.lanes) < 0);
+  };
+  if (single && !(cell.read & Cell::kSet) &&
+      (cell.read == 0 || (Records::record_of(cell.read) != visit.number &&
+                          supersedes(records[Records::record_of(cell.read)], Records::lane_of(cell.read))))) {
+    cell.read = Records::id(visit.number, std::countr_zero(lanes));
+    return;
+  }
   if (cell.read == visit.last_read) { // as the cell before
     cell.read = visit.last_set;
     return;
   }
   visit.last_read = cell.read;
+  ReaderSets& sets = global ? global_sets_ : visit.cluster.sets;
   ReaderSets::Set set;
   const auto keep = [&](const ReaderSets::Reader& reader) {
-    if (reader.record == visit.number) {
-      set.push_back(reader);
-      return;
-    }
     const Record& record = records[reader.record];
     LaneMask left = reader.lanes;
-    if (record.proxy == visit.accessor.record.proxy &&
-        record.asynchronous == visit.accessor.record.asynchronous)
+    if (reader.record != visit.number && visit.accessor.is_alike(record)) {
+      if (visit.accessor.follows_all(record))
+        return;
       for (LaneMask lanes = left; lanes != 0; lanes &= lanes - 1)
         if (visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes) < 0)
           left &= ~(lanes & -lanes);
+    }
     if (left)
       set.push_back({reader.record, left});
   };
@@ -216,11 +225,11 @@ void Checker::add_reader(const Visit& visit, Cell& cell) {
     return reader.record == visit.number;
   });
   if (same != set.end())
-    same->lanes |= visit.lanes;
+    same->lanes |= lanes;
   else if (set.size() < kMostReaders)
-    set.push_back({visit.number, visit.lanes});
-  if (set.size() == 1 && single && set.front().lanes == visit.lanes)
-    cell.read = Records::id(visit.number, std::countr_zero(visit.lanes));
+    set.push_back({visit.number, lanes});
+  if (set.size() == 1 && single && set.front().lanes == lanes)
+    cell.read = Records::id(visit.number, std::countr_zero(lanes));
   else
     cell.read = Cell::kSet | sets.number_of(set);
   visit.last_set = cell.read;
