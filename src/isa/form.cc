@@ -158,7 +158,14 @@ private:
         wrong(fmt::format("needs: '{}' lacks words or a version", text));
       need.targets = read_targets(targets);
       for (const std::string_view word : words) {
-        if (const auto type = parse_type(word))
+        const size_t dot = word.find('.'); // of two: .sys.b128
+        if (dot != std::string_view::npos) {
+          const auto qual = parse_qual(word.substr(0, dot));
+          const auto type = parse_type(word.substr(dot + 1));
+          if (!qual || !type)
+            wrong(fmt::format("needs: no qualifier and type .{}", word));
+          form_.needs.push_back({qual.value_or(Qual::none), type.value_or(Type::none), need});
+        } else if (const auto type = parse_type(word))
           form_.needs.push_back({Qual::none, *type, need});
         else if (const auto qual = parse_qual(word))
           form_.needs.push_back({*qual, Type::none, need});
@@ -389,11 +396,12 @@ private:
     if (!eat("["))
       return;
     const std::string_view count = word("");
-    if (const auto n = number(count))
-      spec.elems = static_cast<uint8_t>(*n);
+    const auto fixed = number(count);
+    if (fixed)
+      spec.elems = static_cast<uint8_t>(*fixed);
     else
       spec.elems_slot = find_slot(count);
-    if (spec.elems == 0 && spec.elems_slot < 0)
+    if (!fixed && spec.elems_slot < 0)
       wrong(fmt::format("operand {}: no class {}", spec.name, count));
     for (uint8_t& other : spec.elems_or)
       if (const auto n = number(word("")))
@@ -417,6 +425,8 @@ private:
         spec.no_sinks = true;
       else if (eat("-reg"))
         spec.reg = false;
+      else if (eat("-sreg"))
+        spec.plain = true;
       else if (eat("+sel"))
         spec.selects = Selects::part;
       else if (eat("+mask2"))
@@ -431,6 +441,8 @@ private:
         spec.special = true;
       else if (eat("+sym"))
         spec.symbol = true;
+      else if (eat("+{_}"))
+        spec.holes = true;
       else if (eat("+_"))
         spec.sink = true;
       else

@@ -99,7 +99,7 @@ struct OperandSpec {
   uint8_t elems = 0;
   int8_t elems_slot = -1;
   bool elems_n = false;
-  uint8_t elems_or[2] = {}; // further lengths that will do, for coordinates; 0: none
+  uint8_t elems_or[2] = {}; // further lengths that will do, of coordinates, of a scalar in braces; 0: none
   uint8_t elems_times = 1;
   uint8_t elems_over = 1;
   uint8_t elems_less = 0;
@@ -112,6 +112,8 @@ struct OperandSpec {
   bool symbol = false;    // the address of a variable or function will do
   bool sink = false;      // _ will do
   bool no_sinks = false;  // not even for an element of a written vector
+  bool holes = false;     // _ will do for some elements of a source: these bytes stay as they are
+  bool plain = false;     // no special register, not even as an element of a vector
   bool offset = false;    // address: [a+4]
   Selects selects = Selects::none;
   bool ranged = false; // an immediate must lie in [min, max], in steps of `step`
@@ -142,9 +144,9 @@ struct Need {
   IsaVersion since;
   TargetSet targets;
 };
-// That of a word of one form.
+// That of a word of one form, or of two together.
 struct WordNeed {
-  Qual qual = Qual::none; // or
+  Qual qual = Qual::none; // one of these, or both
   Type type = Type::none;
   Need need;
 };
@@ -208,7 +210,10 @@ struct Match {
   // choose().
   std::vector<Binding> bindings;
   Opcode opcode = Opcode::none;
-  Diagnostics warnings; // qualifiers out of the ISA's order
+  Diagnostics warnings; // qualifiers out of the ISA's order, or that the assembler passes over
+  // A last word that no form has any more, and the last PTX version that took it; none: there is none.
+  Qual gone = Qual::none;
+  IsaVersion gone_after;
 };
 
 // Resolves opcode and qualifiers; the diagnostic names the word that fits no form and what would.
@@ -256,7 +261,8 @@ struct OperandShape {
   Type type = Type::none;   // reg, sreg
   uint8_t vector_elems = 1; // of a register declared .v2, .v4
   StateSpace space = StateSpace::generic; // symbol: where the variable lives
-  int64_t value = 0;                      // imm_int; selector
+  int64_t value = 0;                      // imm_int; selector; sreg: 1 if fewer bits of it can be read too;
+                                          // vector: 1 if it is %tid, whole
   uint16_t first_child = 0;               // index into OperandShapes::nodes
   uint16_t children = 0;
 };

@@ -24,9 +24,18 @@ std::span<const Machine> machines() {
 }
 
 const Machine* find_machine(int sm) {
-  const auto* const it = std::find_if(std::begin(kMachines), std::end(kMachines),
-                                      [&](const Machine& machine) { return machine.sm == sm; });
+  const auto* const it =
+      std::find_if(std::begin(kMachines), std::end(kMachines), [&](const Machine& machine) {
+        return machine.sm == sm || (sm && machine.earlier.sm == sm);
+      });
   return it == std::end(kMachines) ? nullptr : it;
+}
+
+int number_now(int sm) {
+  for (const Machine& machine : kMachines)
+    if (machine.earlier.sm == sm && sm)
+      return machine.sm;
+  return sm;
 }
 
 std::optional<numeric::Arch> arithmetic_of(int sm) {

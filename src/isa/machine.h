@@ -17,12 +17,21 @@
 
 namespace lemma::isa {
 
+// What a machine was called once, with the PTX versions that know the name.
+struct EarlierName {
+  int sm = 0; // 0: it has had one name
+  IsaVersion since{};
+  IsaVersion since_a{};
+  IsaVersion since_f{};
+};
+
 struct Machine {
   int sm = 0; // 90: compute capability 9.0
   // The PTX version that brought the targets sm_90, sm_90a and sm_90f; 0.0: there is no such target.
   IsaVersion since{};
   IsaVersion since_a{};
   IsaVersion since_f{};
+  EarlierName earlier{};
 
   // How matrix products round; none: the virtual GPU cannot be this machine, and what follows is empty. A
   // machine that nobody has asked has its neighbour's.
@@ -42,8 +51,11 @@ struct Machine {
 
 std::span<const Machine> machines();
 
-// Null where there is none of this compute capability.
+// Null where there is none of this compute capability, be it by an earlier name.
 const Machine* find_machine(int sm);
+
+// The number that the machine has now: 110 for 101. Of no machine: the same.
+int number_now(int sm);
 
 // None where there is no such machine, or the virtual GPU cannot be it.
 std::optional<numeric::Arch> arithmetic_of(int sm);

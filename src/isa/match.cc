@@ -1,4 +1,5 @@
 // From the words of an instruction to the forms that they fit, and the message when they fit none.
+#include "isa/catalogue.h"
 #include "isa/form.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 namespace lemma::isa {
 namespace {
@@ -60,19 +62,48 @@ bool holds(const Form& form, const Binding& binding, Qual qual) {
   return false;
 }
 
-// Each qualifier goes to the first free slot that has it. State spaces keep their order, as types do: the
-// first is that of the destination. Returns the index of the first qualifier without a place, or -1.
+// Qualifiers that keep their order among themselves, wherever they stand.
+enum class Ordered : uint8_t {
+  none,
+  spaces,  // the first is that of the destination
+  layouts, // the first is that of A
+  bits,    // .and.popc; .b8x16.b4x16_p64
+};
+constexpr size_t kOrderedKinds = 4;
+
+Ordered ordered(const Form& form, Qual qual) {
+  switch (qual) {
+  case Qual::row:
+  case Qual::col:
+    return Ordered::layouts;
+  case Qual::and_:
+  case Qual::or_:
+  case Qual::xor_:
+  case Qual::popc:
+    return form.matrix ? Ordered::bits : Ordered::none;
+  case Qual::b8x16:
+  case Qual::b4x16_p64:
+  case Qual::b6x16_p32:
+    return Ordered::bits;
+  default:
+    return space_of(qual) ? Ordered::spaces : Ordered::none;
+  }
+}
+
+// Each qualifier goes to the first free slot that has it and that the order leaves. Returns the index of the
+// first qualifier without a place, or -1.
 int bind_quals(const Form& form, std::span<const Qual> quals, Binding& binding) {
-  size_t first_space = 0;
+  std::array<size_t, kOrderedKinds> first = {};
   for (size_t q = 0; q < quals.size(); ++q) {
-    const bool space = space_of(quals[q]).has_value();
+    const Ordered kind = ordered(form, quals[q]);
+    size_t& from = first[static_cast<size_t>(kind)];
     bool placed = false;
-    for (size_t s = space ? first_space : 0; s < form.slots.size() && !placed; ++s)
+    for (size_t s = from; s < form.slots.size() && !placed; ++s)
       if (binding.value[s] == 0 && form.slots[s].has(quals[q])) {
         binding.value[s] = static_cast<uint16_t>(quals[q]);
         placed = true;
-        if (space)
-          first_space = s + 1;
+        if (kind != Ordered::none)
+          from = s + 1;
       }
     if (!placed && !(is_repeatable(quals[q]) && holds(form, binding, quals[q])))
       return static_cast<int>(q);
@@ -168,10 +199,13 @@ Diagnostic unknown_opcode(std::span<const Word> words) {
   return error;
 }
 
+constexpr size_t kNoWord = SIZE_MAX;
+
 // How far words get in one form: which word has no place, or which slot stays empty.
 struct Failure {
   const Form* form = nullptr;
   size_t unplaced = 0;    // words without a place
+  size_t after = kNoWord; // the word before it that would have to stand behind it
   size_t word = 0;        // the first of them
   std::vector<int> empty; // mandatory slots left
   std::vector<int> open;  // optional slots left
@@ -182,14 +216,25 @@ Failure try_form(const Form& form, std::span<const Word> words) {
   failure.form = &form;
   Binding binding;
   size_t next_type = 0;
+  struct Last {
+    size_t slot_after = 0;
+    size_t word = kNoWord;
+  };
+  std::array<Last, kOrderedKinds> last;
   for (size_t w = 0; w < words.size(); ++w) {
     const auto type = parse_type(words[w].text);
     const auto qual = parse_qual(words[w].text);
-    bool placed = false;
+    const Ordered kind = qual ? ordered(form, *qual) : Ordered::none;
+    Last& before = last[static_cast<size_t>(kind)];
+    bool placed = false, passed = false;
     for (size_t s = 0; s < form.slots.size() && !placed; ++s) {
       const Slot& slot = form.slots[s];
       if (binding.value[s] != 0 || (slot.is_type() && s < next_type))
         continue;
+      if (qual && kind != Ordered::none && s < before.slot_after) {
+        passed |= slot.has(*qual);
+        continue;
+      }
       if (type && slot.has(*type)) {
         binding.value[s] = static_cast<uint16_t>(*type);
         next_type = s + 1;
@@ -197,10 +242,14 @@ Failure try_form(const Form& form, std::span<const Word> words) {
       } else if (qual && slot.has(*qual)) {
         binding.value[s] = static_cast<uint16_t>(*qual);
         placed = true;
+        if (kind != Ordered::none)
+          before = {s + 1, w};
       }
     }
-    if (!placed && failure.unplaced++ == 0)
+    if (!placed && failure.unplaced++ == 0) {
       failure.word = w;
+      failure.after = passed ? before.word : kNoWord;
+    }
   }
   for (size_t s = 0; s < form.slots.size(); ++s)
     if (binding.value[s] == 0)
@@ -301,7 +350,11 @@ Diagnostic no_form(Opcode opcode, std::span<const Word> opcode_words, std::span<
     error.message = fmt::format("no form of '{}' is known", to_string(opcode));
     return error;
   }
-  const auto cost = [](const Failure& f) { return std::pair(f.unplaced + f.empty.size(), f.unplaced); };
+  // Words in another order than they should be are nearer than words that are wrong.
+  const auto cost = [](const Failure& f) {
+    const size_t order = f.unplaced == 1 && f.empty.size() == 1 && f.after != kNoWord ? 0 : 1;
+    return std::tuple(order, f.unplaced + f.empty.size(), f.unplaced);
+  };
   const Failure best =
       *std::min_element(failures.begin(), failures.end(),
                         [&](const Failure& a, const Failure& b) { return cost(a) < cost(b); });
@@ -328,6 +381,16 @@ Diagnostic no_form(Opcode opcode, std::span<const Word> opcode_words, std::span<
                              : fmt::format("{} has no .{} here", to_string(opcode), found);
     if (error.id == "unknown-qualifier")
       error.message = fmt::format("no qualifier is called '.{}'", found);
+    if (best.after != kNoWord) {
+      error.id = "qualifier-order";
+      error.message =
+          fmt::format("{} takes .{} before .{}", to_string(opcode), found, words[best.after].text);
+      const bool of_layouts = found == "row" || found == "col";
+      error.notes.push_back({"legal", fmt::format(".{}.{}{}", found, words[best.after].text,
+                                                  of_layouts ? ": the first layout is A's" : "")});
+      error.notes.push_back({std::string(kSee), citation(*best.form)});
+      return error;
+    }
   } else {
     error.message = fmt::format("{} lacks a qualifier", to_string(opcode));
     error.id = "missing-qualifier";
@@ -394,6 +457,84 @@ std::optional<Match> match_forms(const Parsed& parsed, std::span<const Word> wor
   return match;
 }
 
+// wmma.mma of floating types had .satfinite, which no form has any more.
+std::optional<Match> match_without_old_word(const Parsed& parsed, std::span<const Word> words) {
+  if (parsed.opcode != Opcode::wmma_mma || parsed.quals.empty() || parsed.quals.back() != Qual::satfinite ||
+      words.back().text != to_string(Qual::satfinite))
+    return std::nullopt;
+  Parsed rest = parsed;
+  rest.quals.pop_back();
+  auto match = match_forms(rest, words.first(words.size() - 1));
+  if (!match || match->bindings.front().form->matrix->numeric != Numeric::floating)
+    return std::nullopt;
+  match->gone = Qual::satfinite;
+  match->gone_after = {6, 4};
+  for (Binding& binding : match->bindings)
+    binding.has_needs = true;
+  return match;
+}
+
+// Words that the assembler passes over, as ptxas 13 does: the layouts of wgmma; of mma a bit operation with
+// 4-bit integers, and a last type more than it has, of those that came with sm_75 and sm_80, where A has
+// another.
+std::vector<size_t> idle_words(const Parsed& parsed, std::span<const Word> words) {
+  const auto is_one_of = [](std::string_view word, std::initializer_list<std::string_view> words_of) {
+    return std::find(words_of.begin(), words_of.end(), word) != words_of.end();
+  };
+  constexpr size_t kLayouts = 2, kTypes = 4, kA = 1;
+  const std::vector<Type>& types = parsed.types;
+  const auto a = [&](std::initializer_list<std::string_view> any_of) {
+    return types.size() > kA && is_one_of(to_string(types[kA]), any_of);
+  };
+  const bool one_type_more = types.size() == kTypes + 1 && !a({"bf16", "tf32", "b1"});
+  std::vector<size_t> idle;
+  for (size_t w = 0; w < words.size(); ++w) {
+    const auto is = [&](std::initializer_list<std::string_view> any_of) {
+      return is_one_of(words[w].text, any_of);
+    };
+    const bool is_idle = parsed.opcode == Opcode::wgmma_mma_async
+                             ? is({"row", "col"}) && idle.size() < kLayouts
+                         : parsed.opcode != Opcode::mma ? false
+                         : is({"and", "or", "xor"})
+                             ? a({"u4", "s4"})
+                             : one_type_more && w + 1 == words.size() && is({"bf16", "tf32", "u4", "b1"});
+    if (is_idle)
+      idle.push_back(w);
+  }
+  return idle;
+}
+
+std::optional<Match> match_without_idle_words(const Parsed& parsed, std::span<const Word> words) {
+  const std::vector<size_t> idle = idle_words(parsed, words.subspan(parsed.opcode_words));
+  if (idle.empty())
+    return std::nullopt;
+  std::vector<Word> rest(words.begin(), words.end());
+  for (size_t i = idle.size(); i-- > 0;)
+    rest.erase(rest.begin() + static_cast<ptrdiff_t>(parsed.opcode_words + idle[i]));
+  Parsed less = parsed;
+  less.quals.clear();
+  less.types.clear();
+  for (const Word& word : std::span(rest).subspan(parsed.opcode_words))
+    if (const auto type = parse_type(word.text))
+      less.types.push_back(*type);
+    else if (const auto qual = parse_qual(word.text))
+      less.quals.push_back(*qual);
+  auto match = match_forms(less, rest);
+  if (!match)
+    return std::nullopt;
+  const Word& word = words[parsed.opcode_words + idle.front()];
+  Diagnostic warning;
+  warning.severity = Severity::warning;
+  warning.id = "qualifier";
+  warning.message =
+      fmt::format("{} has no .{}; the assembler passes over it", to_string(parsed.opcode), word.text);
+  warning.range = word.range;
+  warning.notes.push_back({"legal", spelling_of(match->bindings.front())});
+  warning.notes.push_back({std::string(kSee), citation(*match->bindings.front().form)});
+  match->warnings = {std::move(warning)};
+  return match;
+}
+
 // The words would fit but that one stands in the wrong place: mul.u32.wide.
 std::optional<Diagnostic> misplaced_word(const Parsed& parsed, std::span<const Word> words) {
   for (const Form* form : forms_of(parsed.opcode)) {
@@ -431,6 +572,10 @@ Result<Match, Diagnostic> match_from(Parsed parsed, std::span<const Word> words)
   }
   if (known) {
     if (auto match = match_forms(parsed, words))
+      return std::move(*match);
+    if (auto match = match_without_old_word(parsed, words))
+      return std::move(*match);
+    if (auto match = match_without_idle_words(parsed, words))
       return std::move(*match);
     if (auto error = misplaced_word(parsed, words))
       return fail(std::move(*error));
@@ -479,6 +624,8 @@ std::string spelling_of(const Binding& binding) {
     text += '.';
     text += word;
   }
+  if (binding.match && binding.match->gone != Qual::none)
+    text += fmt::format(".{}", to_string(binding.match->gone));
   return text;
 }
 

@@ -50,6 +50,10 @@ public:
     if (qual != Qual::none)
       add({.name = fmt::format(".{}", to_string(qual)), .quals = {qual}, .types = {}}, optional);
   }
+  void fixed_word(Qual qual) {
+    word(qual);
+    form_.slots.back().fixed = true;
+  }
   void words(std::initializer_list<Qual> quals) {
     for (const Qual qual : quals)
       word(qual);
@@ -184,7 +188,8 @@ public:
       return;
     for (const Matrix matrix : {Matrix::a, Matrix::b}) {
       const char letter = matrix == Matrix::a ? 'a' : 'b';
-      OperandSpec& spec = vector(fmt::format("scale-{}-data", letter), Type::b32, 1);
+      OperandSpec& spec = data(fmt::format("scale-{}-data", letter), Type::b32);
+      spec.elems_or[0] = 1; // {%r1} as well
       spec.same_bits = true;
       spec.immediate = false;
       OperandSpec& id = vector(fmt::format("id-{}", letter), Type::b16, 2);
@@ -254,7 +259,7 @@ void make_wmma_mma(const MatrixRow& row, Builder& form) {
 // wmma.load and wmma.store.
 void make_wmma_move(const MatrixRow& row, Builder& form) {
   constexpr Qual kLetters[] = {Qual::a, Qual::b, Qual::c, Qual::d};
-  form.word(kLetters[static_cast<size_t>(row.matrix)]);
+  form.fixed_word(kLetters[static_cast<size_t>(row.matrix)]);
   form.sync_aligned();
   if (row.layouts == Layouts::row_col && row.matrix == Matrix::a)
     form.word(Qual::row);
@@ -369,6 +374,8 @@ std::string text_of(const Form& form, const OperandSpec& spec) {
                         spec.elems_over != 1 ? fmt::format("/{}", spec.elems_over) : "");
   else if (spec.elems != 0)
     text += fmt::format("[{}]", spec.elems);
+  else if (spec.elems_or[0] != 0)
+    text += fmt::format("[0 {}]", spec.elems_or[0]);
   if (!spec.written && spec.reg && !spec.immediate)
     text += "-imm";
   return text + (spec.no_sinks ? "-_" : spec.sink ? "+_" : "");

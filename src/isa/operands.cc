@@ -1,6 +1,7 @@
 // Whether operands fit a form: the agreement of registers, immediates and addresses with what the row says.
 // PTX ISA: "Type Information for Instructions and Operands", "Operand Size Exceeding Instruction-Type Size".
 // Where the assembler is more lenient or stricter than the text, the assembler decides.
+#include "isa/catalogue.h"
 #include "isa/form.h"
 
 #include <algorithm>
@@ -117,9 +118,7 @@ private:
       if (spec.exact_bits ? bits != spec.most_bits : bits > spec.most_bits)
         return Fault::size;
     }
-    if (n == 0 || (n == 1 && shape.kind != Kind::vector))
-      return check_scalar(spec, shape);
-    return check_vector(spec, shape, n, fault);
+    return n == 0 ? check_scalar(spec, shape) : check_vector(spec, shape, n, fault);
   }
 
   Fault check_pair(const OperandSpec& spec, const OperandShape& shape, OperandFault& fault) {
@@ -146,21 +145,42 @@ private:
       return Fault::kind;
     if (shape.children != n)
       return Fault::length;
+    if (shape.value != 0 && !spec.special) // %tid
+      return Fault::special;
     int sinks = 0;
+    bool has_special = false, has_constant = false;
     for (int i = 0; i < n; ++i) {
       fault.child = i;
       const OperandShape& element = child(shape, static_cast<size_t>(i));
-      if (element.kind == Kind::sink && spec.written && !spec.no_sinks && ++sinks < n)
+      if (element.kind == Kind::sink && (spec.written ? !spec.no_sinks : spec.holes) && ++sinks < n)
         continue;
-      // The assembler finds no type for {1} where it is the instruction's.
-      if (n == 1 && spec.type_slot >= 0 && element.kind == Kind::imm_int)
+      // The assembler finds no type for {1} where it is the instruction's, nor for a matrix, but for wmma's
+      // of 4 bits.
+      if (n == 1 && element.kind == Kind::imm_int &&
+          (spec.type_slot >= 0 || (form_.matrix && !is_four_bit_wmma())))
         return Fault::kind;
       if (element.kind == Kind::reg && element.offset)
         return Fault::expression;
+      // A special register stands for a register of its width, whatever the type.
+      if (element.kind == Kind::sreg && !spec.written && !spec.plain && element.type != Type::pred &&
+          bits_of(element.type) == bits_wanted(spec)) {
+        has_special = true;
+        if (has_constant) // the assembler takes constants beside registers only
+          return Fault::special;
+        continue;
+      }
+      has_constant |= is_immediate(element.kind);
+      if (has_special && has_constant)
+        return Fault::kind;
       if (const Fault f = check_scalar(spec, element, i); f != Fault::none)
         return f;
     }
     return Fault::none;
+  }
+
+  bool is_four_bit_wmma() const {
+    return form_.opcode == Opcode::wmma_mma && form_.matrix->op == Qual::none &&
+           bits_of(form_.matrix->types.a.first()) == 4;
   }
 
   // Element `index` of a vector, or all of the operand.
@@ -181,9 +201,9 @@ private:
     case Kind::sreg:
       if (!spec.special || is_float(type_of(spec)))
         return Fault::special;
-      // The low half of a 32-bit special register is readable.
-      if (shape.type == Type::u32 && bits_wanted(spec) == 16)
-        return Fault::none;
+      // The low half of a 32-bit special register is readable, and what %gridid was before it had 64 bits.
+      if (bits_wanted(spec) == 16 || (shape.value != 0 && bits_wanted(spec) == 32))
+        return shape.type == Type::u32 || shape.value != 0 ? Fault::none : Fault::type;
       return agrees(spec, shape.type) ? Fault::none : Fault::type;
     case Kind::imm_int:
       if (!spec.immediate)
@@ -299,7 +319,10 @@ private:
       const Kind kind = child(shape, i + 1).kind;
       if (is_immediate(kind) || (kind != Kind::vector && spec.parts[i].elems_slot >= 0))
         return Fault::kind;
-      if (const Fault f = check(spec.parts[i], child(shape, i + 1), ignored); f != Fault::none)
+      const bool bare = kind != Kind::vector && elems_of(spec.parts[i], binding_) == 1;
+      if (const Fault f = bare ? check_scalar(spec.parts[i], child(shape, i + 1))
+                               : check(spec.parts[i], child(shape, i + 1), ignored);
+          f != Fault::none)
         return f;
     }
     return Fault::none;

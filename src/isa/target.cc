@@ -48,9 +48,10 @@ std::optional<IsaVersion> target_since(Target target) {
   const Machine* machine = find_machine(target.sm);
   if (!machine)
     return std::nullopt;
-  const IsaVersion since = target.suffix == 'a'   ? machine->since_a
-                           : target.suffix == 'f' ? machine->since_f
-                                                  : machine->since;
+  const auto of = [&](const auto& name) {
+    return target.suffix == 'a' ? name.since_a : target.suffix == 'f' ? name.since_f : name.since;
+  };
+  const IsaVersion since = target.sm == machine->sm ? of(*machine) : of(machine->earlier);
   return since.major ? std::optional(since) : std::nullopt;
 }
 
@@ -70,6 +71,7 @@ const std::vector<std::string_view>& target_words() {
 bool TargetSet::contains(Target target) const {
   if (any_of.empty())
     return true;
+  target.sm = number_now(target.sm);
   return std::any_of(any_of.begin(), any_of.end(), [&](Target t) {
     switch (t.suffix) {
     case 'a':
@@ -111,6 +113,8 @@ std::string to_string(const TargetSet& targets) {
 }
 
 bool runs_on(Target module, int sm) {
+  module.sm = number_now(module.sm);
+  sm = number_now(sm);
   switch (module.suffix) {
   case 'a':
     return module.sm == sm;
@@ -122,6 +126,7 @@ bool runs_on(Target module, int sm) {
 }
 
 std::string machines_of(Target module) {
+  module.sm = number_now(module.sm);
   return fmt::format("sm_{}{}", module.sm,
                      module.suffix == 'a'   ? " alone"
                      : module.suffix == 'f' ? " and up in its family"

@@ -224,6 +224,7 @@ struct Function {
   std::vector<Prototype> prototypes;
   std::vector<TargetList> target_lists;
   std::vector<Instruction> instructions;
+  uint32_t alias_of = kNone; // of an .alias: the function, in Module::functions, that it stands for
   SourceRange range;
 
   // As spelled: "%r12".
@@ -282,6 +283,12 @@ struct Module {
   std::vector<std::string> pragmas; // at module scope
   std::vector<Alias> aliases;
   std::vector<DirectiveUse> directives; // in the order of the text
+
+  // Where the body of a function is: its own place, or that of what it is an alias of.
+  uint32_t body_of(uint32_t function) const {
+    const uint32_t other = functions[function].alias_of;
+    return other == kNone ? function : other;
+  }
 
   const Function* find_function(std::string_view name) const {
     for (const Function& f : functions)

@@ -29,7 +29,7 @@ enum class OperandKind : uint8_t {
   symbol,   // the address of the variable `symbol`, plus `offset`: mov.u64 %rd1, table+8
   function, // the address of a function: `symbol`
   label,    // a branch target: `symbol`
-  vector,   // { elems }; `%tid` without a component is the vector of its four sregs
+  vector,   // { elems }; `%tid` without a component is the vector of its four sregs, `sreg` the first
   pair,     // d|p : elems[0], elems[1]
   address,  // [base + offset]: base in elems[0] (reg, symbol or imm; its own offset is 0); tensor coordinates
             // and further parts follow in elems

@@ -18,4 +18,15 @@ ParameterLayout lay_out_parameters(const Function& entry) {
   return layout;
 }
 
+static bool same_variables(const std::vector<Variable>& a, const std::vector<Variable>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Variable& x, const Variable& y) {
+    return x.space == y.space && x.type == y.type && x.dims == y.dims && x.align == y.align &&
+           x.vector_elems == y.vector_elems;
+  });
+}
+
+bool same_parameters(const Function& a, const Function& b) {
+  return same_variables(a.params, b.params) && same_variables(a.returns, b.returns);
+}
+
 } // namespace lemma::ptx

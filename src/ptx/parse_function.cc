@@ -1,6 +1,7 @@
 // Functions: headers, parameters, launch bounds, bodies with their scopes, labels and directives.
 // PTX ISA: "Kernel and Function Directives", "Performance-Tuning Directives", "Debugging Directives",
 // "Control Flow Directives". Tests: tests/unit/ptx/function_test.cc.
+#include "ptx/parameters.h"
 #include "ptx/parser_impl.h"
 
 #include <fmt/format.h>
@@ -60,8 +61,17 @@ bool Parser::parse_function(Linkage linkage) {
   if (!declare_function(function, name, index) || !take_memory(kRoomToGrow * sizeof(Function) + kBytesOfName))
     return false;
   if (!function.has_body) {
+    const bool is_entry = function.is_entry;
     module_->functions[index] = std::move(function);
-    return expect_semicolon("the declaration of a function");
+    if (is_entry || at(TokenKind::semicolon))
+      return expect_semicolon("the declaration of a function");
+    warn({Severity::warning,
+          "syntax",
+          fmt::format("the declaration of {} ends without ';'", text(name)),
+          {last_end_, last_end_ + 1},
+          {{"legal", fmt::format(".func {}();", text(name))}, {"see", "PTX ISA, .func"}},
+          {{{last_end_, last_end_}, ";"}}});
+    return true;
   }
   body_ = std::make_unique<Body>();
   body_->function = std::move(function);
@@ -69,14 +79,6 @@ bool Parser::parse_function(Linkage linkage) {
   module_->functions[index] = std::move(body_->function);
   body_.reset();
   return true;
-}
-
-// What a declaration and its definition must agree in: the assembler wants the very same types.
-static bool same_parameters(const std::vector<Variable>& a, const std::vector<Variable>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Variable& x, const Variable& y) {
-    return x.space == y.space && x.type == y.type && x.dims == y.dims && x.align == y.align &&
-           x.vector_elems == y.vector_elems;
-  });
 }
 
 // The place of the function in the module. A body, or a declaration after a declaration, takes the place of
@@ -99,8 +101,7 @@ bool Parser::declare_function(Function& function, const Token& name, uint32_t& i
     error("duplicate", name.range(), fmt::format("'{}' is defined already", text(name)));
     return false;
   }
-  if (known.is_entry != function.is_entry || !same_parameters(known.params, function.params) ||
-      !same_parameters(known.returns, function.returns)) {
+  if (known.is_entry != function.is_entry || !same_parameters(known, function)) {
     error("duplicate", name.range(), fmt::format("'{}' was declared with other parameters", text(name)));
     return false;
   }
@@ -162,6 +163,7 @@ bool Parser::parse_parameter(std::vector<Variable>& out, bool unnamed) {
 
 // .ptr .global .align 16
 bool Parser::parse_pointer_attributes(Variable& parameter) {
+  use(isa::Directive::Kind::word, ".ptr", isa::kVariable, token_.range());
   advance();
   parameter.is_pointer = true;
   if (at(TokenKind::dot_word)) {
@@ -176,6 +178,7 @@ bool Parser::parse_pointer_attributes(Variable& parameter) {
     if (const auto type = isa::parse_type(text(token_).substr(1));
         type && isa::kind_of(*type) == isa::TypeKind::opaque) {
       parameter.pointee_type = *type;
+      use(isa::Directive::Kind::part, ".ptr to a texture or a surface", isa::kVariable, token_.range());
       advance();
     }
   return !at_word(".align") || parse_align(parameter.pointee_align);
@@ -214,6 +217,14 @@ void Parser::refuse_zero(const Token& directive, bool good, uint32_t count) {
     error("launch-bounds", since(directive.begin), fmt::format("{} must not be 0", text(directive)));
 }
 
+// Words of a module that no head of a function has.
+static bool begins_definition(std::string_view word) {
+  constexpr std::string_view words[] = {".visible", ".extern", ".weak",    ".common", ".entry",
+                                        ".func",    ".global", ".const",   ".shared", ".align",
+                                        ".file",    ".alias",  ".section", ".tex"};
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
 // What may stand between the parameters and the body, in any order.
 bool Parser::parse_function_directives(Function& function) {
   LaunchBounds& bounds = function.bounds;
@@ -222,6 +233,8 @@ bool Parser::parse_function_directives(Function& function) {
     const Token directive = token_;
     const std::string_view word = text(directive);
     bool good = true;
+    if (!function.is_entry && begins_definition(word))
+      return true; // after a declaration without its semicolon
     use(isa::Directive::Kind::word, word, place, directive.range());
     if (word == ".maxntid") {
       good = parse_dim3(bounds.maxntid, "a CTA's extent");

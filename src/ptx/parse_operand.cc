@@ -575,6 +575,7 @@ bool Parser::resolve_special_register(const Token& name, Operand& out) {
     part.range = name.range();
   }
   out.kind = OperandKind::vector;
+  out.sreg = operands_[first].sreg; // not { %tid.x, ... }
   out.elems = take_operands(first);
   return true;
 }

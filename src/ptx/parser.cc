@@ -213,6 +213,7 @@ ParseOutcome Parser::run() {
       while (!at(TokenKind::end))
         parse_top_level();
     check_inlined_names();
+    resolve_aliases();
   }
   std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
@@ -316,6 +317,7 @@ bool Parser::parse_target() {
 }
 
 bool Parser::parse_address_size() {
+  use(isa::Directive::Kind::word, ".address_size", isa::kModule, token_.range());
   advance();
   const SourceRange range = token_.range();
   uint64_t bits = 0;
@@ -471,6 +473,11 @@ void Parser::use(isa::Directive::Kind kind, std::string_view name, isa::Directiv
                  SourceRange range) {
   if (const isa::Directive* directive = isa::find_directive(kind, name))
     module_->directives.push_back({directive, place, range});
+}
+
+void Parser::resolve_aliases() {
+  for (const Alias& alias : module_->aliases)
+    module_->functions[symbols_.at(alias.name).index].alias_of = symbols_.at(alias.function).index;
 }
 
 bool Parser::parse_alias() {

@@ -118,6 +118,7 @@ private:
   void check_inlined_names();
   bool parse_pragma(std::vector<std::string>& pragmas, isa::DirectivePlace place);
   bool parse_alias();
+  void resolve_aliases();
   bool parse_string(std::string& out);
   bool parse_number(uint64_t& out, uint64_t limit, std::string_view what);
   void recover_in_module();

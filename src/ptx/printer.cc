@@ -548,21 +548,6 @@ void Printer::print_immediate(const Operand& operand) {
   }
 }
 
-// "%tid" of { %tid.x, %tid.y, %tid.z, %tid.w }, which has no other spelling; else empty.
-std::string_view whole_special_register(const Operand& vector) {
-  if (vector.elems.size() != 4)
-    return {};
-  std::string_view stem;
-  for (size_t i = 0; i < 4; ++i) {
-    const std::string_view name = isa::to_string(vector.elems[i].sreg);
-    if (vector.elems[i].kind != OperandKind::sreg || name.size() < 3 || name[name.size() - 2] != '.' ||
-        name.back() != "xyzw"[i] || (i > 0 && name.substr(0, name.size() - 2) != stem))
-      return {};
-    stem = name.substr(0, name.size() - 2);
-  }
-  return stem;
-}
-
 void Printer::print_operand(const Operand& operand, const Function& function) {
   constexpr const char* components[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
   switch (operand.kind) {
@@ -595,8 +580,9 @@ void Printer::print_operand(const Operand& operand, const Function& function) {
     out_ += name_of(operand, function, module_);
     break;
   case OperandKind::vector:
-    if (const std::string_view whole = whole_special_register(operand); !whole.empty()) {
-      out_ += whole;
+    if (operand.sreg != isa::SpecialRegister::none) { // %tid of %tid.x
+      const std::string_view first = isa::to_string(operand.sreg);
+      out_ += first.substr(0, first.rfind('.'));
       break;
     }
     out_ += '{';

@@ -57,12 +57,15 @@ OperandShape shape_of(const Operand& operand, const Function& function, const Mo
     shape.vector_elems = static_cast<uint8_t>(operand.component >= 0 ? 1 : reg.vector_elems);
   } else if (shape.kind == Kind::sreg) {
     shape.type = isa::type_of(operand.sreg);
+    shape.value = operand.sreg == isa::SpecialRegister::gridid;
   } else if (shape.kind == Kind::symbol) {
     if (const Variable* variable = variable_of(operand, function, module))
       shape.space = variable->space;
   } else if (shape.kind == Kind::imm_int) {
     shape.value = static_cast<int64_t>(operand.bits);
   }
+  if (shape.kind == Kind::vector)
+    shape.value = operand.sreg != isa::SpecialRegister::none;
   shape.children = static_cast<uint16_t>(operand.elems.size());
   return shape;
 }

@@ -46,7 +46,7 @@ std::vector<bool> reading_envreg(const ptx::Module& module) {
   for (uint32_t f = 0; f < count; ++f)
     for (const ptx::Instruction& instruction : module.functions[f].instructions)
       for (const ptx::Operand& operand : instruction.operands) {
-        for_each_function(operand, [&](uint32_t named) { named_by[named].push_back(f); });
+        for_each_function(operand, [&](uint32_t named) { named_by[module.body_of(named)].push_back(f); });
         if (!reads[f] && reads_envreg(operand)) {
           reads[f] = true;
           found.push_back(f);
@@ -138,7 +138,7 @@ int arch_number(std::string_view target) {
   const auto parsed = target.starts_with(virtual_prefix)
                           ? isa::parse_target(fmt::format("sm_{}", target.substr(virtual_prefix.size())))
                           : isa::parse_target(target);
-  return parsed && isa::target_since(*parsed) ? parsed->sm : 0;
+  return parsed && isa::target_since(*parsed) ? isa::number_now(parsed->sm) : 0;
 }
 
 Unexpected<Error> no_such_arch(std::string_view target) {

@@ -4,6 +4,7 @@
 #include "verify/verifier.h"
 
 #include "isa/directive.h"
+#include "ptx/parameters.h"
 
 #include <fmt/format.h>
 
@@ -94,7 +95,9 @@ private:
     if (!name || !function)
       return; // the parser has said so
     const auto told = [&](std::string message, std::string legal) {
-      error("alias", alias.range, std::move(message)).notes.push_back({"legal", std::move(legal)});
+      Diagnostic& d = error("alias", alias.range, std::move(message));
+      d.notes.push_back({"legal", std::move(legal)});
+      d.notes.push_back({"see", "PTX ISA, .alias"});
     };
     if (function->is_entry || name->is_entry)
       told(fmt::format("{} is an entry", function->is_entry ? alias.function : alias.name),
@@ -103,17 +106,9 @@ private:
       told(fmt::format("{} has no body in this module", alias.function), "a function that is defined here");
     else if (name->has_body)
       told(fmt::format("{} has a body of its own", alias.name), "a declaration without a body");
-    else if (!same_types(name->params, function->params) || !same_types(name->returns, function->returns))
+    else if (!ptx::same_parameters(*name, *function))
       told(fmt::format("{} has other parameters than {}", alias.name, alias.function),
-           "the same parameters and results");
-  }
-
-  static bool same_types(const std::vector<ptx::Variable>& a, const std::vector<ptx::Variable>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const ptx::Variable& x, const ptx::Variable& y) {
-                        return x.space == y.space && x.type == y.type && x.dims == y.dims &&
-                               x.vector_elems == y.vector_elems;
-                      });
+           "the same parameters and results, in spaces, types, sizes and alignments");
   }
 
   Context& context_;

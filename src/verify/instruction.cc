@@ -51,7 +51,7 @@ std::string describe_wanted(const OperandSpec& spec, const Binding& binding) {
   else if (spec.wider)
     text += " or wider";
   if (spec.elems || (spec.elems_slot >= 0 && binding.qual(spec.elems_slot) != isa::Qual::none))
-    text = "a vector, each element " + text;
+    text = "a vector in braces, each element " + text;
   if (spec.immediate)
     text += " or an immediate";
   if (!spec.one_of.empty() && spec.ranged)
@@ -103,9 +103,9 @@ public:
 
   void run() {
     if (!instruction_.fits)
-      return report_operands();
+      return report_operands(binding_);
     if (!available(*binding_.form) && !another_form_is_available())
-      return report_unavailable(*binding_.form);
+      return report_unavailable();
     check_needs();
     check_rules(context_, function_, instruction_);
   }
@@ -129,9 +129,20 @@ private:
     if (binding_.has_needs)
       check_words();
     for (const Operand& operand : instruction_.operands)
-      if (operand.kind == ptx::OperandKind::sreg && !context_.has(isa::need_of(operand.sreg)))
-        context_.refuse(isa::need_of(operand.sreg), fmt::format("{}", isa::to_string(operand.sreg)),
-                        operand.range);
+      check_special_registers(operand);
+  }
+
+  // Whether one was refused: %clusterid is a vector of four, and one message will do.
+  bool check_special_registers(const Operand& operand) {
+    for (const Operand& element : operand.elems)
+      if (check_special_registers(element))
+        return true;
+    if (operand.kind != ptx::OperandKind::sreg || context_.has(isa::need_of(operand.sreg)))
+      return false;
+    if (Diagnostic* d =
+            context_.refuse(isa::need_of(operand.sreg), isa::to_string(operand.sreg), operand.range))
+      d->notes.push_back({"see", "PTX ISA, Special Registers"});
+    return true;
   }
 
   void check_words() {
@@ -142,19 +153,20 @@ private:
       if (const isa::Need* need = isa::need_of(type); need && !context_.has(*need))
         context_.refuse(*need, fmt::format("type .{}", isa::to_string(type)), instruction_.range);
     check_lacking();
+    check_gone();
     for (const isa::WordNeed& word : binding_.form->needs) {
       if (context_.has(word.need))
         continue;
-      if (word.qual != isa::Qual::none && has(binding_.quals, word.qual))
-        context_.refuse(
-            word.need,
-            fmt::format("{} with .{}", isa::to_string(binding_.form->opcode), isa::to_string(word.qual)),
-            instruction_.range);
-      if (word.type != Type::none && has(binding_.types, word.type))
-        context_.refuse(
-            word.need,
-            fmt::format("{} of .{}", isa::to_string(binding_.form->opcode), isa::to_string(word.type)),
-            instruction_.range);
+      const bool of_qual = word.qual != isa::Qual::none, of_type = word.type != Type::none;
+      if ((of_qual && !has(binding_.quals, word.qual)) || (of_type && !has(binding_.types, word.type)))
+        continue;
+      std::string what(isa::to_string(binding_.form->opcode));
+      if (of_type)
+        what += fmt::format(" of .{}", isa::to_string(word.type));
+      if (of_qual)
+        what += fmt::format(" with .{}", isa::to_string(word.qual));
+      if (Diagnostic* d = context_.refuse(word.need, what, instruction_.range))
+        d->notes.push_back({"see", isa::citation(*binding_.form)});
     }
   }
 
@@ -208,11 +220,40 @@ private:
     return range;
   }
 
+  // A word that the assembler took once.
+  void check_gone() {
+    const isa::Match* match = binding_.match;
+    if (!match || match->gone == isa::Qual::none || context_.version <= match->gone_after)
+      return;
+    Diagnostic& d = context_.error(
+        "ptx-version", instruction_.range,
+        fmt::format("{} has no .{} after PTX {}.{}", isa::to_string(binding_.form->opcode),
+                    isa::to_string(match->gone), match->gone_after.major, match->gone_after.minor));
+    d.notes.push_back({"legal", fmt::format("the instruction without .{}", isa::to_string(match->gone))});
+    d.notes.push_back({"see", isa::citation(*binding_.form)});
+  }
+
   static bool has(const auto& words, auto word) {
     return std::find(words.begin(), words.end(), word) != words.end();
   }
 
-  void report_unavailable(const Form& form) {
+  // Another form of the same words is there, and takes all but the value of a constant.
+  bool report_value() {
+    for (const Binding& other : binding_.match->bindings) {
+      OperandFault fault;
+      if (!available(*other.form) || isa::operands_fit(*other.form, other, shapes_, &fault) ||
+          fault.kind != OperandFault::Kind::range)
+        continue;
+      report_operands(other);
+      return true;
+    }
+    return false;
+  }
+
+  void report_unavailable() {
+    if (report_value())
+      return;
+    const Form& form = *binding_.form;
     if (!form.targets.contains(context_.target)) {
       Diagnostic& d = context_.error(
           "target", instruction_.range,
@@ -237,12 +278,12 @@ private:
     d.notes.push_back({"see", isa::citation(form)});
   }
 
-  void report_operands() {
-    const Form& form = *binding_.form;
+  void report_operands(const Binding& binding) {
+    const Form& form = *binding.form;
     ptx::shapes_of(instruction_, function_, context_.module, shapes_);
     OperandFault fault;
-    isa::operands_fit(form, binding_, shapes_, &fault);
-    const std::string name = isa::spelling_of(binding_);
+    isa::operands_fit(form, binding, shapes_, &fault);
+    const std::string name = isa::spelling_of(binding);
     if (fault.operand < 0 || fault.spec == nullptr) {
       Diagnostic& d = context_.error(
           "operand-count", instruction_.range,
@@ -260,7 +301,7 @@ private:
       shape = &shapes_.nodes[outer.first_child + static_cast<size_t>(fault.child)];
     }
     Diagnostic& d = context_.error(id_of(fault.kind), range, message(name, fault, *shape));
-    d.notes.push_back({"legal", describe_wanted(*fault.spec, binding_)});
+    d.notes.push_back({"legal", describe_wanted(*fault.spec, binding)});
     d.notes.push_back({"see", isa::citation(form)});
   }
 

@@ -2,6 +2,7 @@
 // PTX ISA: "PTX Module Directives", "Performance-Tuning Directives", "Variables", "Parameter State Space".
 #include "verify/verifier.h"
 
+#include "isa/machine.h"
 #include "ptx/parameters.h"
 #include "support/align.h"
 
@@ -59,6 +60,20 @@ bool is_fundamental(Type type) {
   }
 }
 
+// The last minor version of each major one. Later major versions are unknown, and may be anything.
+constexpr int kLastMinor[] = {0, 4, 3, 2, 3, 1, 5, 8, 8};
+constexpr int kMajors = static_cast<int>(std::size(kLastMinor)); // from 1 on
+
+bool exists(isa::IsaVersion version) {
+  return version.major >= kMajors || (version.major > 0 && version.minor <= kLastMinor[version.major]);
+}
+
+// "8.0 to 8.8" of 8.9.
+std::string versions_like(isa::IsaVersion version) {
+  const int major = std::clamp(version.major, 1, kMajors - 1);
+  return fmt::format("{}.0 to {}.{}", major, major, kLastMinor[major]);
+}
+
 bool is_target_option(std::string_view word) {
   return word == "debug" || word == "texmode_unified" || word == "texmode_independent";
 }
@@ -86,6 +101,7 @@ public:
     for (const Function& f : module_.functions)
       check_function(f);
     check_directives(context_);
+    check_shared(context_);
   }
 
 private:
@@ -104,6 +120,13 @@ private:
            module_.version_range,
            {{"note", fmt::format("an assembler for PTX {}.{} refuses the file", isa::kNewestVersion.major,
                                  isa::kNewestVersion.minor)}}});
+    if (!exists(context_.version)) {
+      Diagnostic& d =
+          error("ptx-version", module_.version_range,
+                fmt::format("there is no PTX {}.{}", context_.version.major, context_.version.minor));
+      d.notes.push_back({"legal", versions_like(context_.version)});
+      d.notes.push_back({"see", "PTX ISA, .version; Release Notes"});
+    }
     bool first = true;
     for (const std::string& word : module_.targets) {
       if (const auto target = isa::parse_target(word))
@@ -131,13 +154,21 @@ private:
       const auto near = nearest(word, isa::target_words());
       if (!near.empty())
         d.notes.push_back({"did you mean", near.front()});
-    } else if (context_.version < *since) {
+    } else if (exists(context_.version) && context_.version < *since) {
       Diagnostic& d = error(
           "ptx-version", {},
           fmt::format("PTX {}.{} has no target {}", context_.version.major, context_.version.minor, word));
       d.notes.push_back({"legal", fmt::format(".version {}.{} or later", since->major, since->minor)});
       context_.offer_version(d, *since);
     }
+    if (since && isa::number_now(target.sm) != target.sm)
+      context_.diagnostics.push_back(
+          {Severity::warning,
+           "target",
+           fmt::format("{} is an old name", word),
+           module_.target_range,
+           {{"now", isa::to_string(isa::Target{isa::number_now(target.sm), target.suffix})},
+            {"see", "PTX ISA, .target"}}});
   }
 
   // `function`: where the variable is declared; null at module scope.
@@ -176,19 +207,8 @@ private:
       error("variable-type", range,
             fmt::format("{}: .{} is a type of instructions, not of variables", name, isa::to_string(type)))
           .notes.push_back({"legal", fmt::format(".b{}", std::max(8, isa::bits_of(type)))});
-    if (const isa::Need* need = isa::need_of(type)) {
-      if (context_.version < need->since)
-        error("ptx-version", range,
-              fmt::format("{}: .{} is not in PTX {}.{}", name, isa::to_string(type), context_.version.major,
-                          context_.version.minor))
-            .notes.push_back(
-                {"legal", fmt::format(".version {}.{} or later", need->since.major, need->since.minor)});
-      else if (!need->targets.contains(context_.target))
-        error(
-            "target", range,
-            fmt::format("{}: .{} is not in {}", name, isa::to_string(type), isa::to_string(context_.target)))
-            .notes.push_back({"legal", isa::to_string(need->targets)});
-    }
+    if (const isa::Need* need = isa::need_of(type); need && !context_.has(*need))
+      context_.refuse(*need, fmt::format("{}: .{}", name, isa::to_string(type)), range);
   }
 
   void check_size(const Variable& v) {
@@ -253,6 +273,13 @@ private:
     if (v.space != StateSpace::reg && v.type == Type::f16x2)
       error("variable-type", v.range, fmt::format("{}: .f16x2 is no type of parameters", v.name))
           .notes.push_back({"legal", ".b32"});
+    if (!of_entry && is_opaque(v.type)) {
+      Diagnostic& d =
+          error("variable-type", v.range,
+                fmt::format("{}: only an entry has parameters of type .{}", v.name, isa::to_string(v.type)));
+      d.notes.push_back({"legal", ".param .u64, the address of the texture or surface"});
+      d.notes.push_back({"see", "PTX ISA, Texture Sampler and Surface Types"});
+    }
     if (of_entry && std::count(v.dims.begin(), v.dims.end(), 0) > 0)
       error("variable-size", v.range, fmt::format("{}: an entry's parameter has a size", v.name));
   }

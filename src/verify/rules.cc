@@ -42,6 +42,10 @@ bool wants_full_address(Opcode opcode) {
   }
 }
 
+bool reads_memory(Opcode opcode) {
+  return opcode == Opcode::ld || opcode == Opcode::st || opcode == Opcode::atom || opcode == Opcode::red;
+}
+
 class Rules {
 public:
   Rules(Context& context, const Function& function, const Instruction& instruction)
@@ -57,6 +61,7 @@ public:
               check_address(spec, instruction_.operands[i]);
               break;
             }
+    check_cta_group();
     switch (instruction_.opcode) {
     case Opcode::call:
       return check_call(context_, function_, instruction_);
@@ -71,7 +76,9 @@ public:
       return check_cvta();
     case Opcode::mbarrier_arrive:
     case Opcode::mbarrier_arrive_drop:
-      return check_arrival_count();
+      return check_arrival();
+    case Opcode::wmma_mma:
+      return check_constant_multiplicand();
     case Opcode::tex:
     case Opcode::tld4:
       return check_offset_and_comparison();
@@ -96,41 +103,61 @@ private:
     d.notes.push_back({"see", isa::citation(*instruction_.form())});
   }
 
-  // A count of arrivals came with sm_90, but for .noComplete, which always had one.
-  void check_arrival_count() {
-    const auto& quals = instruction_.binding->quals;
-    constexpr size_t kWithCount = 3;
-    if (instruction_.operands.size() < kWithCount ||
-        std::find(quals.begin(), quals.end(), Qual::noComplete) != quals.end())
+  // What came later than the form: `what` of the instruction, "with a count".
+  void check_need(const isa::Need& need, std::string_view what) {
+    if (context_.has(need))
       return;
-    const std::string what = fmt::format("{} with a count", isa::to_string(instruction_.opcode));
-    constexpr int kSm = 90;
-    constexpr isa::IsaVersion kSince = {7, 8};
-    if (context_.target.sm < kSm)
-      context_
-          .error("target", instruction_.range,
-                 fmt::format("{} is not in {}", what, isa::to_string(context_.target)))
-          .notes.push_back({"legal", "sm_90 and up; .noComplete and a count"});
-    else if (context_.version < kSince)
-      context_
-          .error("ptx-version", instruction_.range,
-                 fmt::format("{} is not in PTX {}.{}", what, context_.version.major, context_.version.minor))
-          .notes.push_back({"legal", ".version 7.8 or later"});
+    if (Diagnostic* d = context_.refuse(need, fmt::format("{} {}", isa::to_string(instruction_.opcode), what),
+                                        instruction_.range))
+      d->notes.push_back({"see", isa::citation(*instruction_.form())});
+  }
+  static isa::Need from(int sm, isa::IsaVersion since) { return {since, {{{.sm = sm}}}}; }
+
+  // A count of arrivals came with sm_90, but for .noComplete, which always had one; a result that nobody
+  // wants with PTX 7.1.
+  void check_arrival() {
+    constexpr size_t kWithCount = 3;
+    if (instruction_.operands.size() == kWithCount && !instruction_.has(Qual::noComplete))
+      check_need(from(90, {7, 8}), "with a count and without .noComplete");
+    if (instruction_.opcode == Opcode::mbarrier_arrive && instruction_.operands[0].kind == OperandKind::sink)
+      check_need({{7, 1}, {}}, "with _ for its result");
   }
 
   // Offsets and depth comparison, the optional operands of texture instructions, came with PTX 4.3.
   void check_offset_and_comparison() {
-    constexpr isa::IsaVersion kSince = {4, 3};
     const auto& specs = instruction_.form()->operands;
     const auto required =
         std::count_if(specs.begin(), specs.end(), [](const auto& spec) { return spec.group < 0; });
-    if (context_.version<kSince&& static_cast<ptrdiff_t>(instruction_.operands.size())> required)
-      context_
-          .error("ptx-version", instruction_.range,
-                 fmt::format("{} takes no offset and no comparison in PTX {}.{}",
-                             isa::to_string(instruction_.opcode), context_.version.major,
-                             context_.version.minor))
-          .notes.push_back({"legal", ".version 4.3 or later"});
+    if (static_cast<ptrdiff_t>(instruction_.operands.size()) > required)
+      check_need({{4, 3}, {}}, "with an offset or a comparison");
+  }
+
+  // A function works with single CTAs or with pairs of them.
+  void check_cta_group() {
+    const bool single = instruction_.has(Qual::cta_group_1);
+    if ((!single && !instruction_.has(Qual::cta_group_2)) ||
+        !isa::to_string(instruction_.opcode).starts_with("tcgen05."))
+      return;
+    if (!context_.grouped)
+      context_.grouped = &instruction_;
+    if (context_.grouped->has(Qual::cta_group_1) == single)
+      return;
+    Diagnostic& d =
+        context_.error("cta-group", instruction_.range,
+                       fmt::format("{} has .cta_group::{} in a function with .cta_group::{}",
+                                   isa::to_string(instruction_.opcode), single ? 1 : 2, single ? 2 : 1));
+    d.notes.push_back(
+        {"legal", fmt::format(".cta_group::{}, as in line {}", single ? 2 : 1,
+                              context_.module.source->line_column(context_.grouped->range.begin).line)});
+    d.notes.push_back({"see", "PTX ISA, Tensor Memory: CTA pair"});
+  }
+
+  // ptxas has no code for them before sm_90, where it makes other instructions of 4-bit products.
+  void check_constant_multiplicand() {
+    for (const size_t multiplicand : {1, 2})
+      for (const Operand& element : instruction_.operands[multiplicand].elems)
+        if (element.kind == OperandKind::imm && instruction_.operands[multiplicand].elems.size() == 1)
+          return check_need(from(90, {}), "with a constant as A or B");
   }
 
   const ptx::Variable* variable(const Operand& operand) const {
@@ -160,6 +187,15 @@ private:
       d.notes.push_back({"see", std::string(kAddressing)});
       return;
     }
+    if (const ptx::Variable* v = variable(base);
+        v && isa::kind_of(v->type) == isa::TypeKind::opaque && reads_memory(instruction_.opcode)) {
+      auto& d = context_.error("state-space", base.range,
+                               fmt::format("{} is a .{}, which {} does not read", v->name,
+                                           isa::to_string(v->type), isa::to_string(instruction_.opcode)));
+      d.notes.push_back({"legal", "tex, suld, txq and their kin; mov of its address"});
+      d.notes.push_back({"see", "PTX ISA, Texture Sampler and Surface Types"});
+      return;
+    }
     if (space == StateSpace::generic)
       if (const ptx::Variable* v = variable(base); v && !generic_reaches(*v)) {
         auto& d = context_.error(
@@ -170,9 +206,10 @@ private:
       }
   }
 
-  // Symbols that the assembler takes where no state space is written.
+  // Symbols that the assembler takes where no state space is written. An entry's texture is itself one.
   bool generic_reaches(const ptx::Variable& v) const {
-    return v.space != StateSpace::param && v.space != StateSpace::const_;
+    return v.space != StateSpace::const_ &&
+           (v.space != StateSpace::param || isa::kind_of(v.type) == isa::TypeKind::opaque);
   }
 
   // A function's own parameters cannot be written, nor a .param address that is not a name.

@@ -25,6 +25,8 @@ struct Context {
   isa::IsaVersion version;
   Diagnostics& diagnostics;
   std::unordered_map<std::string_view, const Function*> functions{}; // by name; filled once
+  // Of the function whose instructions are being checked: the first of tcgen05 with a .cta_group.
+  const Instruction* grouped = nullptr;
 
   const Function* find_function(std::string_view name) const {
     const auto it = functions.find(name);
@@ -61,6 +63,9 @@ void check_module(Context& context);
 
 // Rules about directives, attributes and pragmas: where, since when, and what they need of each other.
 void check_directives(Context& context);
+
+// What static shared memory each entry takes, with the functions that it may call.
+void check_shared(Context& context);
 
 // Rules about a call and what it calls.
 void check_call(Context& context, const Function& function, const Instruction& instruction);

@@ -35,10 +35,12 @@ Diagnostics verify(const Module& module) {
     context.functions.emplace(function.name, &function);
   check_module(context);
   isa::OperandShapes shapes;
-  for (const Function& function : module.functions)
+  for (const Function& function : module.functions) {
+    context.grouped = nullptr;
     for (const Instruction& instruction : function.instructions)
       if (!context.is_full())
         check_instruction(context, function, instruction, shapes);
+  }
   if (context.version > isa::kNewestVersion && !isa::target_since(context.target))
     for (Diagnostic& diagnostic : diagnostics) // what a later machine lacks is not known
       if (diagnostic.id == "target")

@@ -104,7 +104,8 @@ Decoder::Decoder(Program& program, Code& code)
 bool Decoder::select(const ptx::Instruction& instruction, DecodedInst& in) {
   const Selector selector = selectors().find(instruction.opcode);
   all_placed_ = true;
-  return selector &&
+  const isa::Match* match = instruction.binding->match;
+  return selector && (!match || match->gone == isa::Qual::none) && // what it did then, no machine here does
          (has_vectors_ ? selector(*this, with_elements(instruction, function()), in)
                        : selector(*this, instruction, in)) &&
          all_placed_;
@@ -178,7 +179,7 @@ Slot Decoder::src(const Operand& operand, Type type) {
   case OperandKind::symbol:
     return narrowed(symbol_address(operand, type), type);
   case OperandKind::function:
-    return constant(program_.function_address(operand.symbol), type);
+    return constant(program_.function_address(module().body_of(operand.symbol)), type);
   case OperandKind::none:
   case OperandKind::sink:
     return constant(0, type); // where the ISA allows it as a source

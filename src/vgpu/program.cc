@@ -166,7 +166,7 @@ private:
       if (const auto found = scope->find(name); found != scope->end())
         return found->second->base;
     if (const auto found = program_.function_index_.find(name); found != program_.function_index_.end())
-      return program_.function_address(found->second);
+      return program_.function_address(module_.body_of(found->second));
     return std::nullopt;
   }
 
@@ -189,7 +189,7 @@ private:
               uses.shared.insert(&variable);
           }
           if (o.kind == ptx::OperandKind::function)
-            uses.callees.insert(o.symbol);
+            uses.callees.insert(module_.body_of(o.symbol));
         });
       uses.calls_anything |= instruction.opcode == isa::Opcode::call &&
                              instruction.operands[0].kind != ptx::OperandKind::function;

@@ -4,6 +4,7 @@
 #include "oracle.h"
 
 #include "generate/sampler.h"
+#include "isa/machine.h"
 #include "isa/target.h"
 #include "ptx/parser.h"
 #include "verify/verify.h"
@@ -55,18 +56,23 @@ struct Output {
   std::string text;
 };
 
-// ptxas 13 makes code for no machine below sm_75, but reads modules for one.
+// ptxas 13 makes code for no machine below sm_75, and knows none by an earlier name, but reads modules for
+// them.
 std::string machine_for(const std::string& target) {
   constexpr int kFirstSm = 75;
   const auto parsed = isa::parse_target(target);
-  return parsed && parsed->sm < kFirstSm ? "sm_75" : target;
+  if (!parsed)
+    return target;
+  return parsed->sm < kFirstSm ? "sm_75"
+                               : to_string(isa::Target{isa::number_now(parsed->sm), parsed->suffix});
 }
 
 Output assemble(const std::string& ptxas, const std::string& module, const std::string& target) {
   const std::string file = temporary_file();
   std::ofstream(file) << module;
-  const std::string command =
-      fmt::format("'{}' -c -O0 -arch={} '{}' -o /dev/null 2>&1", ptxas, machine_for(target), file);
+  const std::string command = fmt::format("'{}' {} -O0 -arch={} '{}' -o /dev/null 2>&1", ptxas,
+                                          module.find("// whole program") == std::string::npos ? "-c" : "",
+                                          machine_for(target), file);
   Output output;
   if (FILE* pipe =
           popen(command.c_str(), "r")) { // NOLINT(bugprone-command-processor): a test's own file names

@@ -11,7 +11,8 @@ namespace lemma::verify_test {
 // Path of ptxas: $PTXAS, else the first in $PATH, else that of the toolkit; empty when there is none.
 std::string find_ptxas();
 
-// Whether `ptxas -c -arch=<target>` accepts the module. A crash of ptxas counts as a refusal.
+// Whether `ptxas -c -arch=<target>` accepts the module; without -c where it says `// whole program`, which it
+// then is, and has to fit its machine. A crash of ptxas counts as a refusal.
 bool ptxas_accepts(const std::string& ptxas, const std::string& module, const std::string& target);
 
 // An instruction in a module of that target and version.

@@ -370,7 +370,7 @@ bool select_call(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   auto* site = d.make_extra<CallSite>(in);
   if (callee.kind == OperandKind::function) {
     site->name = d.module().functions[callee.symbol].name;
-    site->callee = &d.program().code(callee.symbol);
+    site->callee = &d.program().code(d.module().body_of(callee.symbol));
     if (!site->callee->function->has_body) {
       site->callee = nullptr;
       site->builtin = find_builtin(site->name);

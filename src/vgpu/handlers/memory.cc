@@ -460,8 +460,11 @@ bool select_store(Decoder& decoder, const ptx::Instruction& instruction, Decoded
   if (!in.handler || instruction.operands.size() < 2)
     return false;
   std::vector<Slot> srcs{place_address(decoder, instruction, instruction.operands[0], in)};
-  for (const Operand& element : elements(instruction.operands[1]))
+  for (const Operand& element : elements(instruction.operands[1])) {
+    if (element.kind == ptx::OperandKind::sink)
+      return false; // bytes that stay as they are, between others
     srcs.push_back(decoder.src(element, type));
+  }
   in.width = static_cast<uint8_t>((srcs.size() - 1) * isa::bytes_of(type));
   decoder.set_operands(in, {}, srcs);
   return true;

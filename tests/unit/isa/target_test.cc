@@ -1,4 +1,5 @@
 // Targets: words, sets and their names, and which machine runs what.
+#include "isa/machine.h"
 #include "isa/target.h"
 
 #include "isa/form.h"
@@ -138,6 +139,24 @@ TEST(Targets, MachinesRunModules) {
   EXPECT_EQ(machines_of(target("sm_80")), "sm_80 and up");
   EXPECT_EQ(machines_of(target("sm_90a")), "sm_90 alone");
   EXPECT_EQ(machines_of(target("sm_100f")), "sm_100 and up in its family");
+}
+
+// sm_101 was what is sm_110 from PTX 9.0 on.
+TEST(Target, HasAnEarlierName) {
+  const Target old{101, 'a'}, now{110, 'a'};
+  EXPECT_EQ(to_string(old), "sm_101a");
+  EXPECT_EQ(target_since(old), (IsaVersion{8, 6}));
+  EXPECT_EQ(target_since(Target{101, 'f'}), (IsaVersion{8, 8}));
+  EXPECT_EQ(target_since(now), (IsaVersion{9, 0}));
+  EXPECT_EQ(number_now(101), 110);
+  EXPECT_EQ(number_now(103), 103);
+  EXPECT_TRUE(parse_targets("sm_110a")->contains(old));
+  EXPECT_TRUE(parse_targets("sm_110f")->contains(old));
+  EXPECT_TRUE(parse_targets("sm_103")->contains(Target{101, 0}));
+  EXPECT_FALSE(parse_targets("sm_100f")->contains(old));
+  EXPECT_TRUE(runs_on(old, 110));
+  EXPECT_FALSE(runs_on(old, 101 + 2));
+  EXPECT_EQ(find_machine(101), find_machine(110));
 }
 
 } // namespace

@@ -485,6 +485,46 @@ $L__info_string0:
   EXPECT_EQ(place.inlined_at, (std::vector<std::string>{"header.h:7", "kernel.cu:20"}));
 }
 
+// .alias plus, add_one: whoever calls it, passes its address or stores it in a table reaches the function.
+TEST(Calls, an_alias_is_its_function) {
+  const KernelRun run = run_body(R"(
+  .param .b32 a;
+  .param .b32 r;
+  prototype: .callprototype (.param .b32 _) _ (.param .b32 _);
+  st.param.b32 [a], 41;
+  call (r), plus, (a);
+  ld.param.b32 %r0, [r];
+  st.global.b32 [%out], %r0;
+  mov.u64 %rd0, plus;
+  mov.u64 %rd1, add_one;
+  ld.global.b64 %rd2, [table];
+  call (r), %rd2, (a), prototype;
+  ld.param.b32 %r1, [r];
+  st.global.b32 [%out+4], %r1;
+  setp.eq.u64 %p0, %rd0, %rd1;
+  selp.b32 %r2, 1, 0, %p0;
+  st.global.b32 [%out+8], %r2;
+)",
+                                 {}, 4, {}, R"(
+.func (.param .b32 r) plus(.param .b32 a);
+.func (.param .b32 r) add_one(.param .b32 a)
+{
+  .shared .b32 in_between;
+  .reg .b32 %x;
+  ld.param.b32 %x, [a];
+  st.shared.b32 [in_between], %x;
+  ld.shared.b32 %x, [in_between];
+  add.u32 %x, %x, 1;
+  st.param.b32 [r], %x;
+  ret;
+}
+.alias plus, add_one;
+.global .u64 table = plus;
+)");
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
+  EXPECT_EQ(run.out, (std::vector<uint32_t>{42, 42, 1, 0}));
+}
+
 TEST(Faults, an_unsupported_form_is_one_only_when_reached) {
   constexpr std::string_view body = R"(
     setp.eq.u32 %p0, %t, 99;

@@ -387,6 +387,40 @@ TEST(Mma, NeedsTheWholeWarp) {
       << fault_in(run.report).message;
 }
 
+// The first of .row and .col is A's, wherever they stand among the other words.
+TEST(Mma, TakesTheFirstLayoutForThatOfA) {
+  std::vector<uint32_t> in(128);
+  for (uint32_t i = 0; i < in.size(); ++i) // small whole numbers in f16
+    in[i] = 0x3c00 + (i % 7) * 0x100 + ((0x3c00 + (i % 5) * 0x100) << 16);
+  const auto product = [&](std::string_view name) {
+    const std::string body = fmt::format(R"(
+  .reg .b32 a<2>, b<2>;
+  .reg .f32 d<8>;
+  mul.lo.u32 %r0, %t, 16;
+  cvt.u64.u32 %rd0, %r0;
+  add.u64 %rd1, %in, %rd0;
+  ld.global.v4.b32 {{a0, a1, b0, b1}}, [%rd1];
+  mov.f32 d0, 0f00000000; mov.f32 d1, d0; mov.f32 d2, d0; mov.f32 d3, d0;
+  mov.f32 d4, d0; mov.f32 d5, d0; mov.f32 d6, d0; mov.f32 d7, d0;
+  {}.f32.f16.f16.f32 {{d0, d1, d2, d3, d4, d5, d6, d7}}, {{a0, a1}}, {{b0, b1}}, {{d0, d1, d2, d3, d4, d5, d6, d7}};
+  add.u64 %rd2, %out, %rd0;
+  add.u64 %rd2, %rd2, %rd0;
+  st.global.v4.f32 [%rd2], {{d0, d1, d2, d3}};
+  st.global.v4.f32 [%rd2+16], {{d4, d5, d6, d7}};
+)",
+                                         name);
+    const auto run = run_body(body, one_warp(), 256, in);
+    EXPECT_TRUE(run.report.ok()) << fault_in(run.report).message;
+    return run.out;
+  };
+  const auto col_row = product("mma.sync.aligned.m8n8k4.col.row");
+  EXPECT_EQ(product("mma.sync.col.aligned.m8n8k4.row"), col_row);
+  EXPECT_EQ(product("mma.col.row.sync.m8n8k4.aligned"), col_row);
+  const auto row_col = product("mma.sync.aligned.m8n8k4.row.col");
+  EXPECT_EQ(product("mma.row.m8n8k4.sync.col.aligned"), row_col);
+  EXPECT_NE(col_row, row_col);
+}
+
 // --- wmma.load, wmma.store ---
 
 constexpr int kStride = 48;

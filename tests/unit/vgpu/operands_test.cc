@@ -153,5 +153,31 @@ TEST(Narrow, SpecialRegistersAndAddresses) {
   }
 }
 
+TEST(SpecialRegister, IsAnElementOfAVector) {
+  EXPECT_EQ(words("st.global.v2.u32 [%out], {%ntid.x, %r0};", "", 4)[0], 1u);
+  EXPECT_EQ(words("mov.b32 %r0, 9; st.global.v4.u32 [%out], {%r0, %ntid.y, %nctaid.x, %tid.x};", "", 4),
+            (Words{9, 1, 1, 0}));
+  EXPECT_EQ(words("mov.b64 %rd0, {%nctaid.x, %ntid.x}; st.global.b64 [%out], %rd0;", "", 2), (Words{1, 1}));
+}
+
+TEST(SpecialRegister, GrididIsReadInFewerBits) {
+  EXPECT_EQ(
+      words("mov.u64 %rd0, %gridid; mov.u32 %r0, %gridid; cvt.u32.u64 %r1, %rd0; sub.u32 %r0, %r0, %r1;\n"
+            "st.global.u32 [%out], %r0;",
+            "", 1),
+      (Words{0}));
+  EXPECT_EQ(words("mov.u16 s, %gridid; cvt.u32.u16 %r0, s; mov.u64 %rd0, %gridid; cvt.u32.u64 %r1, %rd0;\n"
+                  "and.b32 %r1, %r1, 65535; sub.u32 %r0, %r0, %r1; st.global.u32 [%out], %r0;",
+                  "", 1),
+            (Words{0}));
+}
+
+// _ leaves the bytes as they are: not modelled, and said so rather than written.
+TEST(Store, WithHolesIsUnsupported) {
+  const KernelRun run = run_body("st.global.v8.b32 [%out], {%r0, _, %r0, %r0, %r0, %r0, %r0, %r0};");
+  ASSERT_FALSE(run.report.ok());
+  EXPECT_EQ(fault_in(run.report).kind, FaultKind::unsupported);
+}
+
 } // namespace
 } // namespace lemma::vgpu

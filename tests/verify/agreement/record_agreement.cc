@@ -1,12 +1,12 @@
 // Asks ptxas about instructions on many targets and versions, and prints what it says (agreement.h).
 //
-//   record_agreement SPELLINGS... > verdicts.txt               ptxas of CUDA 13.0, minutes
+//   record_agreement SPELLINGS... > verdicts.txt               ptxas of CUDA 13.0, minutes; written.txt last
 //   record_agreement --directives MODULES > directive_verdicts.txt
 //
 // Of each instruction at most 100 judgements are kept, as many of instructions that are legal as of such that
 // are not where there are both: of the spellings in the files and as many from Lemma's rows, on a random
 // target in a random version that has the target. What ptxas takes on no target at all is left out: it is no
-// instruction.
+// instruction. (The lines of the last file are kept all the same.)
 #include "agreement.h"
 
 #include "generate/sampler.h"
@@ -31,9 +31,10 @@ using generate::Rng;
 constexpr size_t kSpellings = 40; // of an instruction that are tried
 constexpr size_t kProbes = 450;   // of an instruction that are asked about
 constexpr size_t kKept = 100;     // of an instruction
-constexpr const char* kTargets[] = {"sm_35",  "sm_50",   "sm_60",   "sm_70",  "sm_75",   "sm_80",   "sm_86",
-                                    "sm_89",  "sm_90",   "sm_90a",  "sm_100", "sm_100a", "sm_100f", "sm_103a",
-                                    "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_121a"};
+constexpr const char* kTargets[] = {"sm_35",   "sm_50",   "sm_60",  "sm_70",   "sm_75",   "sm_80",
+                                    "sm_86",   "sm_89",   "sm_90",  "sm_90a",  "sm_100",  "sm_100a",
+                                    "sm_100f", "sm_103a", "sm_110", "sm_110a", "sm_110f", "sm_120",
+                                    "sm_120a", "sm_121a", "sm_101", "sm_101a", "sm_103f", "sm_120f"};
 constexpr const char* kVersions[] = {"4.1", "5.0", "6.0", "6.2", "6.4", "6.5", "7.0", "7.1", "7.4", "7.5",
                                      "7.8", "8.0", "8.1", "8.3", "8.4", "8.6", "8.7", "8.8", "9.0"};
 
@@ -83,15 +84,16 @@ std::map<std::string, std::vector<std::string>> read_spellings(int files, char**
   return spellings;
 }
 
-// Those that ptxas takes somewhere, in the newest version.
-void drop_illegal(const std::string& ptxas, std::map<std::string, std::vector<std::string>>& spellings) {
+// Those that ptxas takes somewhere, in the newest version, or that are to be kept.
+void drop_illegal(const std::string& ptxas, const std::vector<std::string>& to_keep,
+                  std::map<std::string, std::vector<std::string>>& spellings) {
   std::vector<Probe> probes;
   for (const auto& [instruction, texts] : spellings)
     for (const std::string& text : texts)
       for (const char* target : {"sm_75", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a"})
         probes.push_back({text, target, "9.0"});
   const std::vector<bool> legal = judge(ptxas, probes);
-  std::set<std::string> known;
+  std::set<std::string> known(to_keep.begin(), to_keep.end());
   for (size_t i = 0; i < probes.size(); ++i)
     if (legal[i])
       known.insert(probes[i].instruction);
@@ -143,7 +145,11 @@ std::vector<Judgement> judge_modules(const std::string& ptxas, const std::vector
   std::vector<const DirectiveModule*> module_of;
   for (const DirectiveModule& module : modules) {
     std::set<std::string> known;
+    // ptxas 13 makes no 32-bit code at all: what it says means nothing where an earlier one did.
+    const bool narrow = module.body.starts_with("%address 32");
     const auto ask = [&](std::string target, std::string version) {
+      if (narrow && isa::parse_target(target)->sm < 75)
+        return;
       if (has_target(version, target) && known.insert(target + version).second) {
         judgements.push_back({{module.name, std::move(target), std::move(version)}, false});
         module_of.push_back(&module);
@@ -151,7 +157,10 @@ std::vector<Judgement> judge_modules(const std::string& ptxas, const std::vector
     };
     ask("sm_90a", "9.0");
     ask("sm_75", "9.0");
-    while (known.size() < kEach)
+    if (module.name == "empty") // versions that there are none of
+      for (const char* version : {"4.4", "5.2", "6.6", "7.9", "8.9"})
+        ask("sm_35", version);
+    for (const size_t asked = known.size(); known.size() < asked + kEach - 2;)
       ask(rng.pick(kTargets), rng.pick(kVersions));
   }
   std::atomic<size_t> next = 0;
@@ -184,7 +193,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   auto spellings = read_spellings(argc - 1, argv + 1, rng);
-  drop_illegal(ptxas, spellings);
+  drop_illegal(ptxas, argc > 1 ? read_lines(argv[argc - 1]) : std::vector<std::string>(), spellings);
   const std::vector<Probe> probes = make_probes(spellings, rng);
   const std::vector<Judgement> kept = choose(probes, judge(ptxas, probes));
   const auto bad = std::count_if(kept.begin(), kept.end(), [](const Judgement& j) { return !j.legal; });
