@@ -67,7 +67,8 @@ TEST(Match, PutsQualifiersInTheOrderOfTheIsa) {
   EXPECT_EQ(match->bindings[0].quals, (std::vector<Qual>{Qual::rn, Qual::ftz}));
   EXPECT_EQ(match->bindings[0].types, (std::vector<Type>{Type::f32}));
   ASSERT_EQ(match->warnings.size(), 1u);
-  EXPECT_EQ(match->warnings[0].notes[0].text, "add.rn.ftz.f32");
+  EXPECT_EQ(match->warnings[0].id, "qualifier-order");
+  EXPECT_EQ(spelling_of(match->bindings[0]), "add.rn.ftz.f32");
   EXPECT_TRUE(resolve("add.rn.ftz.f32")->warnings.empty());
 }
 
