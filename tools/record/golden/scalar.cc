@@ -12,12 +12,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 namespace lemma::golden {
 namespace {
 
-using isa::Binding;
 using isa::Form;
 using isa::Opcode;
 using isa::OperandSpec;
@@ -26,51 +26,26 @@ using isa::Type;
 
 constexpr uint64_t kUnitsPerPart = 4096;
 
-enum class Family : uint8_t { arithmetic, integer, logic, compare, convert, video };
-struct OpcodeFamily {
-  Opcode opcode;
+enum class Family : uint8_t { arithmetic, logic, compare, convert, video };
+struct SectionFamily {
+  std::string_view section; // with '-' at its end: all that begin so
   Family family;
 };
-// Opcodes whose operands are registers. The ISA, IEEE 754 or, of the approximate functions, the hardware
-// defines their results to the bit.
-constexpr OpcodeFamily kOpcodes[] = {
-    {Opcode::add, Family::arithmetic},   {Opcode::sub, Family::arithmetic},
-    {Opcode::mul, Family::arithmetic},   {Opcode::mad, Family::arithmetic},
-    {Opcode::fma, Family::arithmetic},   {Opcode::div, Family::arithmetic},
-    {Opcode::abs, Family::arithmetic},   {Opcode::neg, Family::arithmetic},
-    {Opcode::min, Family::arithmetic},   {Opcode::max, Family::arithmetic},
-    {Opcode::rcp, Family::arithmetic},   {Opcode::sqrt, Family::arithmetic},
-    {Opcode::testp, Family::arithmetic}, {Opcode::copysign, Family::arithmetic},
-    {Opcode::rsqrt, Family::arithmetic}, {Opcode::sin, Family::arithmetic},
-    {Opcode::cos, Family::arithmetic},   {Opcode::lg2, Family::arithmetic},
-    {Opcode::ex2, Family::arithmetic},   {Opcode::tanh, Family::arithmetic},
-    {Opcode::mul24, Family::integer},    {Opcode::mad24, Family::integer},
-    {Opcode::sad, Family::integer},      {Opcode::rem, Family::integer},
-    {Opcode::popc, Family::integer},     {Opcode::clz, Family::integer},
-    {Opcode::bfind, Family::integer},    {Opcode::fns, Family::integer},
-    {Opcode::brev, Family::integer},     {Opcode::bfe, Family::integer},
-    {Opcode::bfi, Family::integer},      {Opcode::szext, Family::integer},
-    {Opcode::bmsk, Family::integer},     {Opcode::dp4a, Family::integer},
-    {Opcode::dp2a, Family::integer},     {Opcode::and_, Family::logic},
-    {Opcode::or_, Family::logic},        {Opcode::xor_, Family::logic},
-    {Opcode::not_, Family::logic},       {Opcode::cnot, Family::logic},
-    {Opcode::lop3, Family::logic},       {Opcode::shf, Family::logic},
-    {Opcode::shl, Family::logic},        {Opcode::shr, Family::logic},
-    {Opcode::prmt, Family::logic},       {Opcode::set, Family::compare},
-    {Opcode::setp, Family::compare},     {Opcode::selp, Family::compare},
-    {Opcode::slct, Family::compare},     {Opcode::cvt, Family::convert},
-    {Opcode::cvt_pack, Family::convert}, {Opcode::vadd, Family::video},
-    {Opcode::vsub, Family::video},       {Opcode::vabsdiff, Family::video},
-    {Opcode::vmin, Family::video},       {Opcode::vmax, Family::video},
-    {Opcode::vshl, Family::video},       {Opcode::vshr, Family::video},
-    {Opcode::vmad, Family::video},       {Opcode::vset, Family::video},
-    {Opcode::vadd2, Family::video},      {Opcode::vsub2, Family::video},
-    {Opcode::vavrg2, Family::video},     {Opcode::vabsdiff2, Family::video},
-    {Opcode::vmin2, Family::video},      {Opcode::vmax2, Family::video},
-    {Opcode::vset2, Family::video},      {Opcode::vadd4, Family::video},
-    {Opcode::vsub4, Family::video},      {Opcode::vavrg4, Family::video},
-    {Opcode::vabsdiff4, Family::video},  {Opcode::vmin4, Family::video},
-    {Opcode::vmax4, Family::video},      {Opcode::vset4, Family::video},
+// Sections of the ISA whose instructions' operands are registers, this lane's own. The ISA, IEEE 754 or, of
+// the approximate functions, the hardware defines their results to the bit.
+constexpr SectionFamily kSections[] = {
+    {"integer-arithmetic-instructions-", Family::arithmetic},
+    {"floating-point-instructions-", Family::arithmetic},
+    {"half-precision-floating-point-instructions-", Family::arithmetic},
+    {"mixed-precision-floating-point-instructions-", Family::arithmetic},
+    {"logic-and-shift-instructions-", Family::logic},
+    {"data-movement-and-conversion-instructions-prmt", Family::logic},
+    {"comparison-and-selection-instructions-", Family::compare},
+    {"half-precision-comparison-instructions-", Family::compare},
+    {"data-movement-and-conversion-instructions-cvt", Family::convert},
+    {"data-movement-and-conversion-instructions-cvt-pack", Family::convert},
+    {"scalar-video-instructions-", Family::video},
+    {"simd-video-instructions-", Family::video},
 };
 
 // Instructions whose operands of explicit type .u32 are shift amounts, positions or lengths.
@@ -289,6 +264,7 @@ Operands part_operands(const Part& part, std::span<const Values> values, Relatio
     return operands;
   }
   if (part.name == "ties") {
+    assert(target);
     for (const Values& v : values)
       operands.push_back(make_ties(v, *target, random, part.units));
     return operands;
@@ -474,8 +450,6 @@ void add_cases(const Spelling& s, Family family, std::vector<Case>& cases) {
 
 std::string_view group_of(Family family, Type first_type) {
   switch (family) {
-  case Family::integer:
-    return "integer";
   case Family::logic:
     return "logic";
   case Family::compare:
@@ -511,19 +485,15 @@ bool made_here(const Form& form) {
   return true;
 }
 
-std::optional<Family> family_of(Opcode opcode) {
-  for (const OpcodeFamily& known : kOpcodes)
-    if (known.opcode == opcode)
+std::optional<Family> family_of(const Form& form) {
+  for (const SectionFamily& known : kSections)
+    if (form.section == known.section ||
+        (known.section.ends_with('-') && form.section.starts_with(known.section)))
       return known.family;
   return std::nullopt;
 }
 
 } // namespace
-
-std::optional<std::string_view> scalar_group(Opcode opcode, Type first_type) {
-  const std::optional<Family> family = family_of(opcode);
-  return family ? std::optional(group_of(*family, first_type)) : std::nullopt;
-}
 
 int exact_register_bits(const Spelling& spelling, const OperandSpec& spec) {
   return register_bits(spelling, spec, false);
@@ -536,7 +506,7 @@ Values exact_operand_values(const Spelling& spelling, const OperandSpec& spec) {
 std::vector<Spelling> exact_spellings() {
   std::vector<Spelling> spellings;
   for (const Form& form : isa::forms())
-    if (family_of(form.opcode) && made_here(form))
+    if (family_of(form) && made_here(form))
       for (Spelling& s : spellings_of(form))
         if (!refused(s))
           spellings.push_back(std::move(s));
@@ -547,12 +517,12 @@ std::vector<Case> scalar_cases(std::string_view group) {
   std::vector<Case> cases;
   std::set<std::string> seen; // two forms may share a spelling
   for (const Spelling& s : exact_spellings()) {
-    const Family family = *family_of(s.form->opcode);
+    const std::optional<Family> family = family_of(*s.form);
     const std::vector<Type> types = s.types();
-    if (group_of(family, types.empty() ? Type::none : types.front()) != group)
+    if (!family || group_of(*family, types.empty() ? Type::none : types.front()) != group)
       continue;
     std::vector<Case> made;
-    add_cases(s, family, made);
+    add_cases(s, *family, made);
     for (Case& c : made)
       if (seen.insert(c.name).second)
         cases.push_back(std::move(c));

@@ -1,5 +1,6 @@
 // Cases of the scalar instructions, made from the instruction forms: every spelling that sm_90a has and that
-// works on registers, the approximate functions too, with every class of operands.
+// works on registers, the approximate functions too, with every class of operands. Which forms do, and which
+// group a case belongs to, follows from the form's section of the ISA and its types.
 //
 // Not here: carry chains (carry.h); whatever touches memory or other lanes.
 //
@@ -12,13 +13,7 @@
 #include "golden/values.h"
 #include "isa/form.h"
 
-#include <optional>
-
 namespace lemma::golden {
-
-// The group that an instruction of this opcode and first type belongs to; none if this file does not make
-// cases of it.
-std::optional<std::string_view> scalar_group(isa::Opcode opcode, isa::Type first_type);
 
 // All cases of one group: "integer", "logic", "f32", "f64", "half", "compare", "convert", "video".
 std::vector<Case> scalar_cases(std::string_view group);
