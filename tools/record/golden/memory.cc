@@ -12,7 +12,6 @@ namespace {
 using isa::Type;
 
 constexpr uint64_t kUnits = 1024;
-constexpr uint32_t kBlock = 128;
 
 Case finish(const ThreadKernel& kernel, std::vector<Element> planes, std::vector<uint32_t> per_unit = {}) {
   Case c = kernel.finish(kUnits);
