@@ -21,6 +21,14 @@ Unexpected<E> fail(E error) {
   return {std::move(error)};
 }
 
+namespace detail {
+template <class T>
+T& present(T* value) {
+  assert(value != nullptr);
+  return *value;
+}
+} // namespace detail
+
 template <class T, class E>
 class [[nodiscard]] Result {
 public:
@@ -31,9 +39,9 @@ public:
   explicit operator bool() const { return ok(); }
 
   // Only if ok().
-  T& value() & { return assert(ok()), *std::get_if<0>(&state_); }
-  const T& value() const& { return assert(ok()), *std::get_if<0>(&state_); }
-  T&& value() && { return assert(ok()), std::move(*std::get_if<0>(&state_)); }
+  T& value() & { return detail::present(std::get_if<0>(&state_)); }
+  const T& value() const& { return detail::present(std::get_if<0>(&state_)); }
+  T&& value() && { return std::move(detail::present(std::get_if<0>(&state_))); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -41,9 +49,9 @@ public:
   const T* operator->() const { return &value(); }
 
   // Only if !ok().
-  E& error() & { return assert(!ok()), *std::get_if<1>(&state_); }
-  const E& error() const& { return assert(!ok()), *std::get_if<1>(&state_); }
-  E&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
+  E& error() & { return detail::present(std::get_if<1>(&state_)); }
+  const E& error() const& { return detail::present(std::get_if<1>(&state_)); }
+  E&& error() && { return std::move(detail::present(std::get_if<1>(&state_))); }
 
 private:
   std::variant<T, E> state_;
@@ -58,9 +66,9 @@ public:
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  E& error() & { return assert(!ok()), *std::get_if<1>(&state_); }
-  const E& error() const& { return assert(!ok()), *std::get_if<1>(&state_); }
-  E&& error() && { return assert(!ok()), std::move(*std::get_if<1>(&state_)); }
+  E& error() & { return detail::present(std::get_if<1>(&state_)); }
+  const E& error() const& { return detail::present(std::get_if<1>(&state_)); }
+  E&& error() && { return std::move(detail::present(std::get_if<1>(&state_))); }
 
 private:
   std::variant<std::monostate, E> state_;

@@ -310,11 +310,11 @@ std::vector<std::string> listed(const std::vector<std::string_view>& legal) {
   std::vector<std::string> words;
   for (const std::string_view word : legal) {
     const auto shape = matrix_shape(word);
-    const auto family = shape ? columns.find({(*shape)[0], (*shape)[2]}) : columns.end();
-    if (family == columns.end() || family->second.size() < kMany) {
+    const std::set<int>* family = shape ? &columns[{(*shape)[0], (*shape)[2]}] : nullptr;
+    if (!shape || family->size() < kMany) {
       words.push_back(fmt::format(".{}", word));
-    } else if ((*shape)[1] == *family->second.begin()) {
-      const std::vector<int> numbers(family->second.begin(), family->second.end());
+    } else if ((*shape)[1] == *family->begin()) {
+      const std::vector<int> numbers(family->begin(), family->end());
       words.push_back(fmt::format(".m{}nNk{} with N = {}", (*shape)[0], (*shape)[2], runs_of(numbers)));
     }
   }

@@ -386,13 +386,16 @@ std::string text_of(const std::vector<Qual>& quals) {
   std::string text;
   for (size_t i = 0; i < quals.size();) {
     const auto shape = matrix_shape(to_string(quals[i]));
-    const auto n_at = [&](size_t at) { return (*matrix_shape(to_string(quals[at])))[1]; };
+    const auto n_at = [&](size_t at) {
+      const auto other = matrix_shape(to_string(quals[at]));
+      return other ? (*other)[1] : 0;
+    };
     size_t last = i;
     if (shape && i + 1 < quals.size())
       for (const int step = n_at(i + 1) - n_at(i);
            step > 0 && last + 1 < quals.size() && n_at(last + 1) - n_at(last) == step;)
         ++last;
-    if (last < i + 2) {
+    if (!shape || last < i + 2) {
       text += fmt::format(" .{}", to_string(quals[i++]));
       continue;
     }

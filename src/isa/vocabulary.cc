@@ -125,8 +125,9 @@ std::optional<std::array<int, 3>> matrix_shape(std::string_view word) {
   const char* at = word.data();
   const char* const end = at + word.size();
   for (size_t i = 0; i < 3; ++i) {
-    if (at == end || *at++ != "mnk"[i])
+    if (at == end || *at != "mnk"[i])
       return std::nullopt;
+    ++at;
     const auto [next, error] = std::from_chars(at, end, shape[i]);
     if (error != std::errc())
       return std::nullopt;

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -281,6 +282,7 @@ struct ScaleFragment : Fragment {
 };
 inline constexpr int kScaleBytes = 4; // of the register
 constexpr ScaleFragment scale_fragment(Matrix matrix, Shape shape, int per_line) {
+  assert(per_line > 0);
   ScaleFragment f{};
   f.element_bits = 8;
   if (matrix == Matrix::a) {

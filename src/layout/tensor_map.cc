@@ -73,9 +73,8 @@ std::string wrong_memory(const TensorMap& map) {
   return {};
 }
 
-std::string wrong_corners(const TensorMap& map) {
+std::string wrong_corners(const TensorMap& map, const TensorIm2col& im2col) {
   const size_t spatial = map.dims.size() - 2;
-  const TensorIm2col& im2col = *map.im2col;
   constexpr int32_t kReach[] = {32768, 128, 16}; // by spatial dimensions
   const int32_t reach = kReach[spatial - 1];
   for (const auto* corner : {&im2col.lower, &im2col.upper}) {
@@ -176,7 +175,7 @@ std::string wrong_with(const TensorMap& map) {
   if (std::string wrong = wrong_memory(map); !wrong.empty())
     return wrong;
   if (map.im2col)
-    if (std::string wrong = wrong_corners(map); !wrong.empty())
+    if (std::string wrong = wrong_corners(map, *map.im2col); !wrong.empty())
       return wrong;
   return wrong_box(map);
 }

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,7 @@ thread_local std::jmp_buf* way_out = nullptr; // of the run() that this thread i
 std::string render(const std::string& entry_point, const Failure& failure) {
   if (failure.report)
     return failure.report->rendered;
+  assert(failure.error);
   std::string text;
   for (const Message& message : failure.error->messages)
     text += message.rendered;
@@ -50,6 +52,7 @@ int exit_status_of(const Failure& failure) {
     return failure.report->outcome == lemma::Outcome::unsupported ? kUnsupported
            : failure.report->outcome == lemma::Outcome::stopped   ? kInterrupted
                                                                   : kFailed;
+  assert(failure.error);
   return failure.error->kind == ErrorKind::unsupported || failure.error->kind == ErrorKind::unavailable
              ? kUnsupported
              : kFailed;

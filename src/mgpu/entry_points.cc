@@ -127,7 +127,7 @@ bool try_launch(const char* entry_point, void* function, const LaunchSizes& size
     launched = *std::move(result);
     return {};
   });
-  if (done)
+  if (launched)
     call.launched(*launched);
   return done;
 }

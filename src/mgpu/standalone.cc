@@ -73,7 +73,7 @@ Context* the_context(const char* entry_point) {
   return context;
 }
 
-[[maybe_unused]] const bool set = [] {
+[[maybe_unused]] const bool set = []() noexcept {
   unbound_context = the_context;
   return true;
 }();

@@ -240,14 +240,22 @@ OrFailure<void> State::record_event(void* event, const void* stream) {
 }
 
 OrFailure<float> State::elapsed_milliseconds(const void* begin, const void* end) const {
-  for (const void* event : {begin, end}) {
+  using Time = std::chrono::steady_clock::time_point;
+  const auto time_of = [this](const void* event, const char* which) -> OrFailure<Time> {
     if (OrFailure<void> checked = check_event(event); !checked)
       return Unexpected<Failure>{std::move(checked).error()};
-    if (!events_.at(event)->recorded)
-      return wrong(fmt::format("the {} event was never recorded", event == begin ? "first" : "second"));
-  }
-  const std::chrono::duration<float, std::milli> elapsed =
-      *events_.at(end)->recorded - *events_.at(begin)->recorded;
+    const std::optional<Time>& recorded = events_.at(event)->recorded;
+    if (!recorded)
+      return wrong(fmt::format("the {} event was never recorded", which));
+    return *recorded;
+  };
+  OrFailure<Time> first = time_of(begin, "first");
+  if (!first)
+    return Unexpected<Failure>{std::move(first).error()};
+  OrFailure<Time> second = time_of(end, "second");
+  if (!second)
+    return Unexpected<Failure>{std::move(second).error()};
+  const std::chrono::duration<float, std::milli> elapsed = *second - *first;
   return elapsed.count();
 }
 

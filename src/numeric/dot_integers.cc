@@ -194,8 +194,6 @@ IntegerElement narrow_element_of(IntegerFormat format) {
 
 Loops loops_of(DotLevel level) {
   switch (level) {
-  case DotLevel::scalar:
-    break;
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
     return {baseline::run_integers, baseline::arrange_wide, baseline::run_bits};
@@ -211,10 +209,9 @@ Loops loops_of(DotLevel level) {
   case DotLevel::amx:
     return {avx512_vnni::run_integers, avx512_vnni::arrange_wide, avx512_vnni::run_bits};
 #endif
-  default:
-    break;
+  default: // scalar
+    return {};
   }
-  return {};
 }
 
 // Rows of B are lanes, so that rows of C and D are vectors, unless that leaves lanes unused.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace lemma::ptx {
@@ -34,6 +35,7 @@ bool Parser::parse_instruction() {
   const isa::Match* match = nullptr;
   if (!parse_opcode(match))
     return false;
+  assert(match);
   instruction.opcode = match->opcode;
   instruction.binding = &match->bindings.front();
   opcode_ = match->opcode;

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace lemma::runtime {
@@ -170,6 +171,7 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
   }
   auto self = std::static_pointer_cast<CpuDevice>(shared_from_this());
   auto loaded = std::make_shared<CpuModule>(std::move(self), std::move(*program));
+  assert(machine); // or it is not modelled
   loaded->arithmetic = numeric::to_string(*machine);
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
 }

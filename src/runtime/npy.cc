@@ -29,7 +29,7 @@ class HeaderReader {
 public:
   explicit HeaderReader(std::string_view text) : text_(text) {}
 
-  // False with `error` set.
+  // Whatever names are there; false with `error` set.
   bool read() {
     if (!take('{'))
       return stop("the header is not a dictionary");
@@ -42,8 +42,6 @@ public:
       if (!take(',') && peek() != '}')
         return stop("the header's dictionary does not end");
     }
-    if (!descr || !fortran_order || !shape)
-      return stop("the header lacks descr, fortran_order or shape");
     return true;
   }
 
@@ -185,6 +183,8 @@ Result<Array, Error> parse(std::span<const std::byte> file) {
   HeaderReader header({reinterpret_cast<const char*>(file.data()) + begin, header_bytes});
   if (!header.read())
     return rejected(header.error);
+  if (!header.descr || !header.fortran_order || !header.shape)
+    return rejected("the header lacks descr, fortran_order or shape");
   Array array{.dtype = *header.descr, .shape = *header.shape, .data = {}};
   const uint64_t element = element_bytes(array.dtype);
   if (element == 0)

@@ -217,7 +217,7 @@ void report_stopped(Launch& launch, std::span<const Cluster* const> clusters, ui
                               launch.cta_count, launch.entry->function->name);
 }
 
-void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters) {
+Fault& report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters) {
   Report& report = launch.report;
   std::vector<const Cluster*> all;
   for (const auto& cluster : clusters)
@@ -233,6 +233,7 @@ void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> c
     fault.cta = report.waiting.front().cta;
     fault.warp = report.waiting.front().warp;
   }
+  return fault;
 }
 
 } // namespace lemma::vgpu

@@ -12,7 +12,7 @@
 namespace lemma::vgpu {
 
 // Makes the launch's fault a deadlock of the clusters, and lists in its report all that wait in them.
-void report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters);
+Fault& report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters);
 
 // Says, as its fault, that the launch was stopped from outside when so many of its CTAs were
 // done, and lists in its report where the warps of the other clusters were.

@@ -53,7 +53,8 @@ void Exec::start_async(AsyncOperation operation) {
   operation.number = async().next_number();
   if (observer)
     observer->issues(*this, operation);
-  async().start(thread(operation.issuer.lane), std::move(operation));
+  const int lane = operation.issuer.lane;
+  async().start(thread(lane), std::move(operation));
 }
 
 Step Exec::fault(const DecodedInst& in, FaultKind kind, std::string message, int lane,
@@ -79,9 +80,9 @@ Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, 
                     std::vector<std::string> notes) {
   const Step step = fault(in, kind, std::move(message), lane, std::move(notes));
   const std::lock_guard lock(launch->report_mutex);
-  Fault& fault = *launch->report.fault;
-  if (fault.cta == cta->id && fault.warp == warp->index && fault.lane == lane)
-    fault.address = address;
+  std::optional<Fault>& fault = launch->report.fault;
+  if (fault && fault->cta == cta->id && fault->warp == warp->index && fault->lane == lane)
+    fault->address = address;
   return step;
 }
 

@@ -85,7 +85,7 @@ private:
     uint64_t bytes = code.insts.capacity() * sizeof(DecodedInst) + code.registers.capacity() * sizeof(Slot) +
                      code.inst_to_pc.capacity() * sizeof(uint32_t) + code.extras.size() * kExtraBytes;
     for (const std::vector<Slot>& ops : code.slots)
-      bytes += sizeof ops + ops.capacity() * sizeof(Slot);
+      bytes += sizeof(std::vector<Slot>) + ops.capacity() * sizeof(Slot);
     return bytes;
   }
 

@@ -50,6 +50,13 @@ uint64_t product(const Dim3& d) {
   return uint64_t{d[0]} * d[1] * d[2];
 }
 
+template <class T>
+void add(std::optional<T>& total, const T& counts) {
+  T sum = total.value_or(T{});
+  sum += counts;
+  total = sum;
+}
+
 // Have the approximate functions of this machine been asked?
 bool is_measured(Arch arch) {
   const isa::Machine* machine = isa::find_machine(arch.sm);
@@ -212,10 +219,10 @@ private:
     const std::lock_guard report_lock(launch_.report_mutex);
     const WorkerCounts& counts = runner.stats();
     Stats& total = launch_.report.stats;
-    *total.warp_instructions += counts.warp_instructions;
-    *total.lane_instructions += counts.lane_instructions;
-    *total.matrix_flops += counts.matrix_flops;
-    *total.matrix_outputs += counts.matrix_outputs;
+    add(total.warp_instructions, counts.warp_instructions);
+    add(total.lane_instructions, counts.lane_instructions);
+    add(total.matrix_flops, counts.matrix_flops);
+    add(total.matrix_outputs, counts.matrix_outputs);
     launch_.report.assumed_approximate |= runner.used_approximate() && !is_measured(launch_.program->arch());
   }
 
@@ -430,10 +437,10 @@ private:
   }
 
   void report() {
-    report_deadlock(launch_, idle_);
+    Fault& fault = report_deadlock(launch_, idle_);
     const uint64_t size = product(launch_.config.cluster);
     if (started_ < cluster_count_)
-      launch_.report.fault->notes.push_back(fmt::format(
+      fault.notes.push_back(fmt::format(
           "{} of {} CTAs have not started: {} {} at a time", (cluster_count_ - started_) * size,
           launch_.cta_count, limited_by_memory_ ? "--max-memory has room for" : "the modelled GPU holds",
           resident_limit_ * size));

@@ -315,12 +315,14 @@ int run(const Options& options) {
   std::filesystem::create_directories(options.keep);
   const auto begin = std::chrono::steady_clock::now();
   std::vector<pid_t> processes(options.jobs);
-  for (unsigned job = 0; job < options.jobs; ++job)
-    if ((processes[job] = fork()) == 0) { // each has a context of the driver's own
+  for (unsigned job = 0; job < options.jobs; ++job) {
+    processes[job] = fork();
+    if (processes[job] == 0) { // each has a context of the driver's own
       Comparison(options, counts, job).work();
       std::fflush(stdout);
       _exit(0);
     }
+  }
   bool well = true;
   for (unsigned job = 0; job < options.jobs; ++job) {
     int status = 0;

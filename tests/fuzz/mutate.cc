@@ -166,7 +166,7 @@ private:
       text.insert(at, many);
       break;
     }
-    case 8: // cut
+    default: // cut
       text.resize(at);
       break;
     }
@@ -198,7 +198,7 @@ private:
     case 2:
       text.insert(from, moved);
       break;
-    case 3: {
+    default: {
       const auto [source, source_length] = word(below(text.size() + 1));
       const std::string other = text.substr(source, source_length);
       const auto [target, target_length] = word(at);

@@ -308,9 +308,7 @@ void HostileFunction::point(const std::string& reg, StateSpace space) {
     else
       line(fmt::format("mov.u64 {}, gvar;", reg));
   };
-  if (!wide) {
-    shared();
-  } else if (space == StateSpace::shared || space == StateSpace::shared_cluster) {
+  if (!wide || space == StateSpace::shared || space == StateSpace::shared_cluster) {
     shared();
   } else if (space == StateSpace::const_) {
     line(fmt::format("mov.u64 {}, cvar;", reg));

@@ -40,7 +40,8 @@ std::string temporary_file() {
 std::string find_ptxas() {
   if (const char* given = std::getenv("PTXAS"))
     return given;
-  std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
+  const char* const folders = std::getenv("PATH");
+  std::istringstream path(folders ? folders : "");
   for (std::string folder; std::getline(path, folder, ':');)
     if (std::filesystem::exists(folder + "/ptxas"))
       return folder + "/ptxas";

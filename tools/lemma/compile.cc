@@ -29,15 +29,17 @@ Examples:
   lemma compile gemm.mlir --arch sm_90a | ptxas -arch=sm_90a -o gemm.cubin -
 Exit status: 0 success; 1 the program is rejected; 2 wrong command line or unreadable file; 3 built without MLIR.)";
 
-const std::map<std::string, MlirStage> kStages = {{"nvgpu", MlirStage::nvgpu},
-                                                  {"nvvm", MlirStage::nvvm},
-                                                  {"llvm", MlirStage::llvm},
-                                                  {"ptx", MlirStage::ptx}};
+std::map<std::string, MlirStage> stages() {
+  return {{"nvgpu", MlirStage::nvgpu},
+          {"nvvm", MlirStage::nvvm},
+          {"llvm", MlirStage::llvm},
+          {"ptx", MlirStage::ptx}};
+}
 
 // What is wrong with the word after --emit; empty if nothing is.
 std::string check_stage(const std::string& word) {
-  return kStages.contains(word) ? ""
-                                : fmt::format("there is no stage {}; legal: nvgpu, nvvm, llvm, ptx", word);
+  return stages().contains(word) ? ""
+                                 : fmt::format("there is no stage {}; legal: nvgpu, nvvm, llvm, ptx", word);
 }
 
 struct CompileOptions {
@@ -89,7 +91,7 @@ Command add_compile(CLI::App& parent) {
   app->add_option("-o,--output", o->output, "where the text goes (default: standard output)")
       ->type_name("FILE");
   app->add_option("--emit", o->stage, "how far to go: nvgpu, nvvm, llvm or ptx (default)")
-      ->transform(CLI::Transformer(kStages).description(""))
+      ->transform(CLI::Transformer(stages()).description(""))
       ->transform(CLI::Validator(check_stage, "")) // runs before the one above
       ->type_name("STAGE");
   app->add_option("--arch", o->arch, "target (default: the gpu.module's #nvvm.target, else sm_90a)")

@@ -20,11 +20,16 @@ std::string head(int first, int count) {
   return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
 }
 
+// Where an element is in a list of all, row by row.
+size_t place_in(const MatrixOperand& operand, int row, int col) {
+  return static_cast<size_t>(row) * static_cast<size_t>(operand.cols) + static_cast<size_t>(col);
+}
+
 // The first holder of every element, row by row.
 std::vector<std::optional<FragmentElement>> holders(const MatrixOperand& operand) {
-  std::vector<std::optional<FragmentElement>> first(static_cast<size_t>(operand.rows * operand.cols));
+  std::vector<std::optional<FragmentElement>> first(place_in(operand, operand.rows, 0));
   for (const FragmentElement& e : operand.elements)
-    if (auto& place = first[static_cast<size_t>(e.row * operand.cols + e.col)]; !place)
+    if (auto& place = first[place_in(operand, e.row, e.col)]; !place)
       place = e;
   return first;
 }
@@ -80,7 +85,7 @@ Grid grid_of(const MatrixDescription& description, const MatrixOperand& operand)
     grid.row_heads.push_back(std::move(side));
     std::vector<Cell> cells;
     for (int col = 0; col < operand.cols; col += operand.adjacent_cols)
-      cells.push_back(cell_of(operand, first[static_cast<size_t>(row * operand.cols + col)]));
+      cells.push_back(cell_of(operand, first[place_in(operand, row, col)]));
     grid.cells.push_back(std::move(cells));
   }
   for (int col = 0; col < operand.cols; col += operand.adjacent_cols)

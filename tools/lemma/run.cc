@@ -23,6 +23,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -547,6 +548,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
     out["uninitialized"]["first"].push_back(to_json(read));
   for (const Waiting& waiting : report.waiting)
     out["waiting"].push_back(to_json(waiting));
+  assert(json_);
   json_->print(out);
 }
 

@@ -83,7 +83,7 @@ Result<void, Stop> RunArguments::allocate(const Device& device, State& state, si
 
 // A tensor map names its memory by the option's position.
 Result<Argument, Stop> RunArguments::encode(const Device& device, const State& state) const {
-  const uint64_t index = state.map->argument;
+  const uint64_t index = state.tensor_map().argument;
   if (index >= arguments_.size())
     return wrong(state.spec, fmt::format("\"arg\" is {}, but the --arg options are 0 to {}", index,
                                          arguments_.size() - 1));
@@ -91,7 +91,7 @@ Result<Argument, Stop> RunArguments::encode(const Device& device, const State& s
   if (buffer.address() == 0)
     return wrong(state.spec, fmt::format("\"arg\" is {}, and --arg {} is no memory (in, out, inout or buf)",
                                          index, arguments_[index].spec.text));
-  TensorMap map = state.map->map;
+  TensorMap map = state.tensor_map().map;
   map.address = buffer.address();
   auto argument = device.encode(map);
   if (!argument)
@@ -161,7 +161,7 @@ Result<std::vector<Argument>, Stop> RunArguments::for_kernel(const Device& devic
     if (state.spec.kind == SpecKind::scalar) {
       arguments.push_back(Argument::from_bytes(state.spec.value));
     } else if (state.spec.kind == SpecKind::bytes) {
-      arguments.push_back(Argument::from_bytes(state.file->data));
+      arguments.push_back(Argument::from_bytes(state.contents().data));
     } else if (state.spec.kind == SpecKind::tmap) {
       auto map = encode(device, state);
       if (!map)
@@ -210,7 +210,7 @@ npy::Array RunArguments::output_array(size_t index) const {
     take_form(*argument.file);
   } else if (index + 1 < arguments_.size() && arguments_[index + 1].spec.kind == SpecKind::expect &&
              is_npy(arguments_[index + 1].spec.path)) {
-    take_form(*arguments_[index + 1].file);
+    take_form(arguments_[index + 1].contents());
   }
   return array;
 }
@@ -232,7 +232,7 @@ Result<std::vector<OutputComparison>, Stop> RunArguments::write_outputs() const 
       if (auto added = files.add(output_path, array_file(output_path, output)); !added)
         return usage(std::move(added).error());
     } else if (argument.spec.kind == SpecKind::expect) {
-      npy::Array want = *argument.file;
+      npy::Array want = argument.contents();
       if (!is_npy(argument.spec.path) &&
           want.data.size() == output.data.size()) { // raw: the output knows the type
         want.dtype = output.dtype;

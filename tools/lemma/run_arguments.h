@@ -17,6 +17,7 @@
 #include "lemma/lemma.h"
 #include "lemma/mlir.h"
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,9 @@ private:
     Buffer buffer;
     std::vector<std::byte> host;
 
+    // Of an argument that names a file; of a tensor map.
+    const npy::Array& contents() const { return assert(file), *file; }
+    const TensorMapFile& tensor_map() const { return assert(map), *map; }
     bool is_memory() const;
     uint64_t size_bytes() const { return file ? file->data.size() : spec.size_bytes; }
     // As named by the option, else the file's.

@@ -30,7 +30,6 @@ namespace lemma::vgpu {
 namespace {
 
 using isa::Opcode;
-using isa::StateSpace;
 using isa::Type;
 
 // --- addresses

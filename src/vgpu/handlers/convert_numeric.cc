@@ -4,6 +4,8 @@
 // PTX ISA: "Data Movement and Conversion Instructions: cvt". Tests: tests/unit/vgpu/convert_test.cc.
 #include "vgpu/handlers/convert.h"
 
+#include <cassert>
+
 namespace lemma::vgpu {
 namespace {
 
@@ -70,7 +72,9 @@ void store_lane(std::byte* lanes, int bytes, int lane, uint64_t value) {
 
 Step run_numeric(Exec& x, const DecodedInst& in) {
   const Packed packed = unpack(in.imm);
-  const ElementFormat to = *format_of(packed.to), from = *format_of(packed.from);
+  const std::optional<ElementFormat> to_format = format_of(packed.to), from_format = format_of(packed.from);
+  assert(to_format && from_format); // or pick_numeric_conversion() had not picked this
+  const ElementFormat &to = *to_format, &from = *from_format;
   numeric::ConvertOptions options;
   options.rounding = static_cast<Rounding>(in.width);
   options.ftz = (packed.flags & kFlagFtz) != 0;

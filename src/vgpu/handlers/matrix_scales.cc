@@ -17,14 +17,15 @@ std::string_view legal_bytes(int per_line) {
 } // namespace
 
 ScaleOperands::Side ScaleOperands::side(char letter, const layout::ScaleFragment& fragment, bool by_rows) {
-  Side side{
-      .letter = letter, .fragment = fragment, .count = static_cast<size_t>(fragment.rows * fragment.cols)};
+  Side side{.letter = letter,
+            .fragment = fragment,
+            .count = static_cast<size_t>(fragment.rows) * static_cast<size_t>(fragment.cols)};
   // Downwards, so that of copies the first stays.
   for (int lane = kWarpSize - 1; lane >= 0; --lane)
     for (int byte = layout::kScaleBytes - 1; byte >= 0; --byte) {
       const layout::Coord at = fragment.at({lane, 0, byte});
       const int line = by_rows ? at.row : at.col, scale = by_rows ? at.col : at.row;
-      side.first[static_cast<size_t>(line * fragment.per_line() + scale)] =
+      side.first[static_cast<size_t>(line) * fragment.per_line() + static_cast<size_t>(scale)] =
           static_cast<uint8_t>(lane * layout::kScaleBytes + byte);
     }
   return side;

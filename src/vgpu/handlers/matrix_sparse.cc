@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
+
 namespace lemma::vgpu {
 namespace {
 
@@ -32,9 +34,10 @@ SparseIndex::SparseIndex(int k, int element_bits, int selector, bool ordered)
   const int first_lane = selector * layout::metadata_lanes(layout);
   for (int row = 0; row < kRows; ++row)
     for (int chunk = 0; chunk < chunks_; ++chunk) {
-      const layout::Place place = *layout.find({row, chunk});
-      fields_.push_back({static_cast<uint8_t>(place.lane + first_lane),
-                         static_cast<uint8_t>(place.elem * layout::kMetadataBits)});
+      const std::optional<layout::Place> place = layout.find({row, chunk});
+      assert(place);
+      fields_.push_back({static_cast<uint8_t>(place->lane + first_lane),
+                         static_cast<uint8_t>(place->elem * layout::kMetadataBits)});
     }
 }
 

@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
+
 namespace lemma::vgpu {
 namespace {
 
@@ -273,6 +275,7 @@ Step run_wait(Exec& x, const DecodedInst& in) {
     x.observer->finds_complete(x, wait);
   Split& split = x.warp->splits[x.split];
   const bool waits = done == 0 && same && !split.timed_out && (plan.may_park || test_failed_again(x));
+  assert(!waits || first.cta); // some lane is active
   if (waits)
     return wait_at_mbarrier(x, *first.cta, first.offset, first_parity);
   split.timed_out = false;

@@ -100,7 +100,7 @@ void take_sources(const Exec& x, WgmmaOperation& operation, uint32_t warp) {
   if (plan.sparse) {
     // Checked when it was issued; what the register has become since is the program's mistake, but in range.
     const Slot& metadata = in.ops[in.dst_count + plan.scale_source - 1];
-    const auto indices = static_cast<size_t>(kWarpRows * plan.sparse->stored());
+    const auto indices = kWarpRows * static_cast<size_t>(plan.sparse->stored());
     operation.a_index.resize(kWarpsInGroup * indices);
     plan.sparse->decode(reinterpret_cast<const uint32_t*>(bases[metadata.base] + metadata.offset),
                         &operation.a_index[warp * indices]);

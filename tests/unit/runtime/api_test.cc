@@ -290,7 +290,7 @@ TEST(Api, AVirtualGpuIsWhatItWasOpenedAs) {
 
 // One output of an mma: 1 - 1 + c, of which every machine keeps other bits.
 TEST(Api, MatricesRoundAsTheMachineDoes) {
-  constexpr const char* text = R"(.version 7.0
+  static constexpr char text[] = R"(.version 7.0
 .target sm_75
 .address_size 64
 .visible .entry k(.param .u64 out, .param .u32 c) {

@@ -100,9 +100,10 @@ Status cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned coun
     *module = reinterpret_cast<ModuleHandle>(&g_state);
     return kSuccess;
   }
+  constexpr char kLog[] = "ptxas fatal: the fake log\n";
   for (unsigned i = 0; i < count; ++i)
     if (options[i] == kJitErrorLogBuffer)
-      std::strcpy(static_cast<char*>(values[i]), "ptxas fatal: the fake log\n");
+      std::memcpy(values[i], kLog, sizeof kLog);
   return kInvalidPtx;
 }
 Status cuModuleUnload(ModuleHandle) {

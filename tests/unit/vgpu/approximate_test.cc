@@ -28,7 +28,7 @@ uint64_t flush(uint64_t bits) {
 }
 
 // One argument on every lane; the first lane's result.
-uint64_t run(const std::string& spelling, std::vector<uint64_t> arguments) {
+uint64_t run(const std::string& spelling, const std::vector<uint64_t>& arguments) {
   Machine machine;
   std::vector<std::vector<uint64_t>> sources;
   for (const uint64_t a : arguments)

@@ -17,7 +17,6 @@ namespace lemma::vgpu {
 namespace {
 
 using isa::Type;
-using isa::TypeKind;
 
 constexpr uint64_t kUntouched = 0xa5a5a5a5a5a5a5a5;
 

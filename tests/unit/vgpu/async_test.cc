@@ -21,7 +21,7 @@ protected:
     AsyncOperation made;
     made.kind = AsyncKind::st_async; // with its data
     made.group = group;
-    made.number = static_cast<uint64_t>(name);
+    made.number = static_cast<unsigned char>(name);
     return made;
   }
   std::string take_log() { return std::exchange(log_, {}); }

@@ -83,14 +83,11 @@ uint32_t round_to(const Format& f, Int sum, int exponent) {
   const int least = 1 - f.bias;
   const int power = std::max(top + exponent, least); // of the result's leading bit, before rounding
   const int shift = power - f.fraction_bits - exponent;
-  Int kept = m;
+  Int kept = shift > 120 ? 0 : shift > 0 ? m >> shift : m << -shift;
   if (shift > 0) {
-    kept = shift > 120 ? 0 : m >> shift;
     const Int rest = m - (shift > 120 ? 0 : kept << shift), half = shift > 120 ? 0 : Int{1} << (shift - 1);
     if (&f == &kF16 && shift <= 120 && (rest > half || (rest == half && kept % 2 != 0)))
       ++kept;
-  } else {
-    kept = m << -shift;
   }
   const Int infinity = ((Int{1} << f.exponent_bits) - 1) << f.fraction_bits;
   const Int bits =

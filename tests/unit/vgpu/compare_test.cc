@@ -67,13 +67,9 @@ bool holds(const Operator& op, Ordering ordering) {
   return false;
 }
 bool combine(const char* bool_op, bool t, uint64_t c) {
-  switch (bool_op[0]) {
-  case 0:
+  if (bool_op[0] == 0)
     return t;
-  case '.':
-    return bool_op[1] == 'a' ? t & c : bool_op[1] == 'o' ? t | c : t ^ c;
-  }
-  return false;
+  return bool_op[1] == 'a' ? t & c : bool_op[1] == 'o' ? t | c : t ^ c;
 }
 constexpr const char* kBoolOps[] = {"", ".and", ".or", ".xor"};
 

@@ -192,8 +192,8 @@ TEST(Integer, BitFields) {
     check(fmt::format("bfi.b{}", bits), [&](const uint64_t* s) {
       const unsigned pos = field_operand(bits, s[2]), len = field_operand(bits, s[3]);
       uint64_t d = s[1];
-      for (unsigned i = 0; i < len && pos + i < unsigned(bits); ++i)
-        d = (d & ~(uint64_t{1} << (pos + i))) | (s[0] >> i & 1) << (pos + i);
+      for (unsigned at = pos; at < std::min(pos + len, unsigned(bits)); ++at)
+        d = (d & ~(uint64_t{1} << at)) | (s[0] >> (at - pos) & 1) << at;
       return d;
     });
   for (const IntegerType& t : {kTypes[2], kTypes[3]}) {

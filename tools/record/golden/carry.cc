@@ -31,7 +31,7 @@ constexpr Shape kShapes[] = {
     {"madc.lo.cc", 3, true, true, false}, {"madc.hi.cc", 3, true, true, false},
 };
 
-Case finish(const ThreadKernel& kernel, std::vector<Values> values) {
+Case finish(const ThreadKernel& kernel, const std::vector<Values>& values) {
   Case c = kernel.finish(kUnits * std::size(numeric::kAllOperandClasses));
   c.parts.clear();
   for (const numeric::OperandClass oc : numeric::kAllOperandClasses)
@@ -52,7 +52,6 @@ Case finish(const ThreadKernel& kernel, std::vector<Values> values) {
 Case make_one(const Shape& shape, Type type) {
   const int bits = isa::bits_of(type);
   const std::string text = fmt::format("{}.{}", shape.name, isa::to_string(type));
-  const std::string word = fmt::format("u{}", bits);
   ThreadKernel kernel(text, std::string(shape.name).substr(0, std::string_view(shape.name).find('.')));
   std::vector<Values> values;
   std::string sources;

@@ -152,7 +152,7 @@ WarpgroupParts warpgroup_parts(const LayoutSubject& subject, int n) {
   const auto units = static_cast<uint64_t>((s.row->shape.k + n - 1) / n);
   const uint64_t a_places = kThreads * isa::registers_of(*s.row, layout::Matrix::a, s.a).count * 32 /
                             static_cast<uint64_t>(isa::bits_of(s.a)),
-                 d_places = static_cast<uint64_t>(s.row->shape.m * n);
+                 d_places = static_cast<uint64_t>(s.row->shape.m) * static_cast<uint64_t>(n);
   WarpgroupParts out;
   for (const uint64_t fields : {kFirstHalf, kSecondHalf})
     for (int digit = 0; digit < digits_of(s.a, a_places) && (fields == kFirstHalf || sparse); ++digit)

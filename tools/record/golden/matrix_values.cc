@@ -2,6 +2,7 @@
 #include "golden/matrix_values.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace lemma::golden {
 namespace {
@@ -13,7 +14,7 @@ using numeric::Random;
 // Random sign and fraction, biased exponent within `spread` of `center`, kept among the finite numbers.
 uint64_t windowed(FloatFormat format, int center, int spread, Random& random) {
   const numeric::FormatTraits& t = numeric::traits(format);
-  const int offset = static_cast<int>(random.below(static_cast<uint64_t>(2 * spread + 1))) - spread;
+  const int offset = static_cast<int>(random.below(2 * static_cast<uint64_t>(spread) + 1)) - spread;
   const auto biased = static_cast<uint64_t>(std::clamp(center + offset, 0, t.max_biased_exponent() - 1));
   const uint64_t fraction = random.bits(t.mantissa_bits) << t.padding_bits;
   return (random.bits(1) != 0 ? t.sign_mask() : 0) | biased << t.fraction_field_bits() | fraction;
@@ -23,7 +24,7 @@ uint64_t windowed(FloatFormat format, int center, int spread, Random& random) {
 int center_of(FloatFormat format, Random& random) {
   const numeric::FormatTraits& t = numeric::traits(format);
   const int reach = t.bias / 2;
-  return t.bias - reach + static_cast<int>(random.below(static_cast<uint64_t>(2 * reach + 1)));
+  return t.bias - reach + static_cast<int>(random.below(2 * static_cast<uint64_t>(reach) + 1));
 }
 
 std::vector<uint64_t> make_window(FloatFormat format, int center, int spread, size_t count, Random& random) {
@@ -127,6 +128,14 @@ std::vector<uint64_t> plane_elements(isa::Type type, std::vector<uint64_t> numbe
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = numbers[2 * i] | numbers[2 * i + 1] << 4;
   return bytes;
+}
+
+OperandClass operand_class(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
+                   [&](OperandClass one) { return numeric::to_string(one) == name; });
+  assert(found != std::end(numeric::kAllOperandClasses));
+  return *found;
 }
 
 MatrixOperands make_matrix_operands(const MatrixFormats& formats, OperandClass operand_class,

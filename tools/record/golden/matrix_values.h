@@ -3,8 +3,7 @@
 //
 //   ordinary    magnitudes near one
 //   wide        half the warps: exponents over the format's whole range; the others: a window of exponents,
-//   with C in
-//               the products' range, so that alignment and truncation matter in every output
+//               with C in the products' range, so that alignment and truncation matter in every output
 //   cancelling  products come in pairs that nearly cancel, C is small
 //   subnormal   A subnormal; B subnormal too or large; C about the smallest normal number
 //   special     from one in two to one in 64 elements special, by warp; the others ordinary or wide
@@ -35,6 +34,8 @@ struct MatrixFormats {
 size_t numbers_of(isa::Type type, size_t elements);
 std::vector<uint64_t> plane_elements(isa::Type type, std::vector<uint64_t> numbers);
 
+// The class whose name a case's part has.
+numeric::OperandClass operand_class(std::string_view name);
 MatrixOperands make_matrix_operands(const MatrixFormats& formats, numeric::OperandClass operand_class,
                                     numeric::Random& random);
 

@@ -54,12 +54,10 @@ Case make_mma(const MatrixSpelling& s, int selector) {
                               numbers_of(s.b, b.per_warp()),
                               c.per_warp()};
   out.fill = [formats, s, sparse](const Part& part, numeric::Random& random, Inputs& inputs) {
-    const auto oc =
-        std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
-                     [&](numeric::OperandClass k) { return numeric::to_string(k) == part.name; });
+    const numeric::OperandClass oc = operand_class(part.name);
     for (uint64_t warp = part.first; warp < part.first + part.units; ++warp) {
-      MatrixOperands m = make_matrix_operands(formats, *oc, random);
-      if (sparse && *oc == numeric::OperandClass::cancelling)
+      MatrixOperands m = make_matrix_operands(formats, oc, random);
+      if (sparse && oc == numeric::OperandClass::cancelling)
         pair_for_sparse(m);
       m.a = plane_elements(s.a, std::move(m.a));
       m.b = plane_elements(s.b, std::move(m.b));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <deque>
 #include <future>
 #include <optional>
@@ -46,7 +47,7 @@ public:
   Result<DeviceInfo, std::string> run(const std::function<bool(const Case&)>& wanted) {
     if (const auto opened = open(); !opened)
       return fail(opened.error());
-    const DeviceInfo info = device_->info();
+    const DeviceInfo info = device().info();
     std::vector<const Case*> cases;
     for (const Case& c : group_.cases)
       if (!wanted || wanted(c))
@@ -60,7 +61,7 @@ public:
         Batch batch;
         for (; next < cases.size() && batch.cases.size() < kKernelsPerModule; ++next)
           batch.cases.push_back(cases[next]);
-        batch.module = std::async(std::launch::async, [this, device = *device_, cases = batch.cases] {
+        batch.module = std::async(std::launch::async, [this, device = device(), cases = batch.cases] {
           return load(device, cases);
         });
         batches.push_back(std::move(batch));
@@ -105,7 +106,7 @@ private:
       (void)open(); // if that fails, so does all that follows, and says so
     lost_ = false;
     const Case* alone[] = {&c};
-    const Result<Module, Error> module = load(*device_, alone);
+    const Result<Module, Error> module = load(device(), alone);
     if (!module)
       return describe(module.error());
     return launch(c, *module, inputs, outputs).value_or("the device was lost");
@@ -132,7 +133,7 @@ private:
       TensorMap map = parameter.map;
       map.address = parameter.of_output ? out->address() + c.outputs[parameter.plane].offset_bytes
                                         : in->address() + c.inputs[parameter.plane].offset_bytes;
-      Result<Argument, Error> encoded = device_->encode(map);
+      Result<Argument, Error> encoded = device().encode(map);
       if (!encoded)
         return describe(encoded.error());
       arguments.push_back(*std::move(encoded));
@@ -155,7 +156,7 @@ private:
   }
 
   Result<Buffer, Error> fill(std::span<const std::byte> bytes) {
-    Result<Buffer, Error> buffer = device_->allocate(std::max<size_t>(bytes.size(), 16));
+    Result<Buffer, Error> buffer = device().allocate(std::max<size_t>(bytes.size(), 16));
     if (buffer && !bytes.empty())
       if (const auto copied = buffer->copy_from(bytes); !copied)
         return fail(copied.error());
@@ -165,6 +166,12 @@ private:
   const Group& group_;
   const RunOptions& options_;
   const CaseDone& done_;
+  // From the first open() on.
+  Device& device() {
+    assert(device_);
+    return *device_;
+  }
+
   std::optional<Device> device_;
   bool lost_ = false; // a fault took the device's context and the modules with it
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
+
 namespace lemma::golden {
 namespace {
 
@@ -28,7 +30,7 @@ private:
       return choose_slot(0);
     present_[group] = false;
     choose_group(group + 1);
-    const int parent = form_.group_parents[group];
+    const int8_t parent = form_.group_parents[group];
     if (parent >= 0 && !present_[static_cast<size_t>(parent)])
       return;
     present_[group] = true;
@@ -85,8 +87,9 @@ std::vector<Type> Spelling::types() const {
 }
 
 bool on_golden_target(const Form& form) {
-  return form.targets.contains(*isa::parse_target(kTarget)) &&
-         form.since <= isa::IsaVersion{kPtxMajor, kPtxMinor};
+  const auto target = isa::parse_target(kTarget);
+  assert(target);
+  return form.targets.contains(*target) && form.since <= isa::IsaVersion{kPtxMajor, kPtxMinor};
 }
 
 std::vector<Spelling> spellings_of(const Form& form, const std::function<bool(Qual)>& wanted) {

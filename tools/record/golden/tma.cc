@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace lemma::golden {
@@ -41,8 +42,10 @@ constexpr NamedType kTypes[] = {{TensorType::u8, "u8", Type::u8},
                                 {TensorType::tf32_ftz, "tf32.ftz", Type::f32}};
 
 const NamedType& named(TensorType type) {
-  return *std::find_if(std::begin(kTypes), std::end(kTypes),
-                       [&](const NamedType& t) { return t.tensor == type; });
+  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](const NamedType& t) { return t.tensor == type; });
+  assert(found != std::end(kTypes));
+  return *found;
 }
 
 struct TmaCase {
@@ -306,7 +309,7 @@ TensorMap im2col(TensorType type, size_t spatial, uint32_t channels, uint32_t pi
 }
 
 void add_loads(std::vector<Case>& cases) {
-  const auto add = [&](TmaCase t) { cases.push_back(make_case(t)); };
+  const auto add = [&](const TmaCase& t) { cases.push_back(make_case(t)); };
   for (const NamedType& type : kTypes)
     for (const TensorFill fill : {TensorFill::zeros, TensorFill::nan}) {
       if (fill == TensorFill::nan && !layout::is_floating(type.tensor))
@@ -345,7 +348,7 @@ void add_loads(std::vector<Case>& cases) {
 }
 
 void add_im2col(std::vector<Case>& cases) {
-  const auto add = [&](TmaCase t) { cases.push_back(make_case(t)); };
+  const auto add = [&](const TmaCase& t) { cases.push_back(make_case(t)); };
   for (size_t spatial = 1; spatial <= 3; ++spatial)
     for (const TensorSwizzle swizzle : {TensorSwizzle::none, TensorSwizzle::b64})
       for (const int margin : {0, 1}) {
@@ -402,7 +405,7 @@ void add_stores(std::vector<Case>& cases) {
 // Tensors whose rows end inside a unit of 16 bytes, and boxes over that end. A load takes elements, a store
 // and a reduction whole units.
 void add_row_ends(std::vector<Case>& cases) {
-  const auto add = [&](TmaCase t) { cases.push_back(make_case(t)); };
+  const auto add = [&](const TmaCase& t) { cases.push_back(make_case(t)); };
   // One element more than whole units, or one less.
   const auto elements = [](TensorType type, bool more) {
     const uint64_t unit = std::max<uint64_t>(16 / layout::element_bytes(type), 2);

@@ -7,6 +7,7 @@
 #include "numeric/arithmetic.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 
 namespace lemma::golden {
@@ -133,14 +134,17 @@ void put_cross_product(std::span<const Values> values, Operands& lanes, size_t c
   }
   // With three long lists there are more combinations than room: steps that have no factor in common with
   // their number still reach values from all over.
+  assert(count > 0);
   const size_t step = combinations <= count ? 1 : combinations / count | 1;
   for (size_t i = 0; i < std::min(combinations, count); ++i) {
     size_t index = i * step % combinations;
     for (size_t k = 0; k < values.size(); ++k) {
-      if (lists[k].empty())
+      const std::span<const uint64_t> list = lists[k];
+      const size_t choices = list.size();
+      if (choices == 0)
         continue;
-      lanes[k][i] = lists[k][index % lists[k].size()];
-      index /= lists[k].size();
+      lanes[k][i] = list[index % choices];
+      index /= choices;
     }
   }
 }
@@ -237,6 +241,11 @@ int Values::lane_bits() const {
   default:
     return 32;
   }
+}
+
+uint64_t Values::in_lane(uint64_t value, int lane) const {
+  assert(lane >= 0 && lane * lane_bits() < 64);
+  return value << (lane * lane_bits());
 }
 
 Values values_of(Type type) {
@@ -342,7 +351,7 @@ Operands make_operands(std::span<const Values> values, OperandClass operand_clas
   for (size_t k = 0; k < values.size(); ++k)
     for (size_t i = 0; i < count; ++i)
       for (int lane = 0; lane < values[k].lanes; ++lane)
-        packed[k][i] |= all[k][static_cast<size_t>(lane) * count + i] << (lane * values[k].lane_bits());
+        packed[k][i] |= values[k].in_lane(all[k][static_cast<size_t>(lane) * count + i], lane);
   return packed;
 }
 
@@ -352,6 +361,7 @@ namespace {
 uint64_t integer_tie(const Values& source, const Target& target, Random& random) {
   const int width = source.lane_bits();
   const int length = 1 + static_cast<int>(random.below(static_cast<uint64_t>(width)));
+  assert(length > 0);
   uint64_t value = random.bits(length) | uint64_t{1} << (length - 1);
   const int kept = numeric::traits(target.floating).mantissa_bits + 1;
   if (length > kept) {
@@ -415,7 +425,7 @@ std::vector<uint64_t> make_ties(const Values& source, const Target& target, Rand
         bits = float_tie_for_float(source, target, random);
       else
         bits = float_tie_for_integer(source, target, random);
-      packed |= (bits & mask_of(source.lane_bits())) << (lane * source.lane_bits());
+      packed |= source.in_lane(bits & mask_of(source.lane_bits()), lane);
     }
   return out;
 }

@@ -33,6 +33,8 @@ struct Values {
 
   int lane_bits() const;
   int bits() const { return lane_bits() * lanes; }
+  // A lane's value where the lane lies.
+  uint64_t in_lane(uint64_t value, int lane) const;
   bool is_float() const { return kind == Kind::floating; }
 };
 

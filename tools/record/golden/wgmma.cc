@@ -327,12 +327,10 @@ Case make_case(const WgmmaCase& w) {
   const MatrixFormats formats{values_for(w.form.a), values_for(w.form.b), values_for(w.form.d),
                               c.inputs[0].per_unit, c.inputs[1].per_unit, c.inputs[2].per_unit};
   c.fill = [formats, w, metadata](const Part& part, numeric::Random& random, Inputs& inputs) {
-    const auto oc =
-        std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
-                     [&](numeric::OperandClass k) { return numeric::to_string(k) == part.name; });
+    const numeric::OperandClass oc = operand_class(part.name);
     for (uint64_t unit = part.first; unit < part.first + part.units; ++unit) {
-      MatrixOperands m = make_matrix_operands(formats, *oc, random);
-      if (w.form.sparse && *oc == numeric::OperandClass::cancelling)
+      MatrixOperands m = make_matrix_operands(formats, oc, random);
+      if (w.form.sparse && oc == numeric::OperandClass::cancelling)
         pair_for_sparse(m);
       const std::vector<uint64_t>* planes[] = {&m.a, &m.b, &m.c};
       for (size_t k = 0; k < 3; ++k)

@@ -229,11 +229,9 @@ Case make_multiply(const MatrixSpelling& s) {
                               cc.dense_elems()};
   const auto k = static_cast<uint64_t>(row.shape.k);
   c.fill = [=, planes = c.inputs](const Part& part, numeric::Random& random, Inputs& inputs) {
-    const auto oc =
-        std::find_if(std::begin(numeric::kAllOperandClasses), std::end(numeric::kAllOperandClasses),
-                     [&](numeric::OperandClass o) { return numeric::to_string(o) == part.name; });
+    const numeric::OperandClass oc = operand_class(part.name);
     for (uint64_t warp = part.first; warp < part.first + part.units; ++warp) {
-      MatrixOperands m = make_matrix_operands(formats, *oc, random);
+      MatrixOperands m = make_matrix_operands(formats, oc, random);
       m.a = plane_elements(s.a, std::move(m.a)); // below 8 bits always K-major
       m.b = plane_elements(s.b, std::move(m.b));
       // Line i / k, place i % k of K, for A's rows and B's columns.
