@@ -61,7 +61,7 @@ bool is_fundamental(Type type) {
 }
 
 // The last minor version of each major one. Later major versions are unknown, and may be anything.
-constexpr int kLastMinor[] = {0, 4, 3, 2, 3, 1, 5, 8, 8};
+constexpr int kLastMinor[] = {0, 5, 3, 2, 3, 1, 5, 8, 8};
 constexpr int kMajors = static_cast<int>(std::size(kLastMinor)); // from 1 on
 
 bool exists(isa::IsaVersion version) {
