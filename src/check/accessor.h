@@ -48,10 +48,12 @@ public:
         return false;
     return true;
   }
-  // A read that this one follows and that need not be remembered beside it: a write that this one precedes
-  // comes after both. Of one proxy alone, for others may need a fence.
-  bool is_alike(const Record& earlier) const {
-    return earlier.proxy == record.proxy && earlier.asynchronous == record.asynchronous;
+  // Whether an access that this one follows need not be remembered beside it: whatever conflicts with that
+  // one conflicts with this one, and what this one precedes comes after both. Of one proxy alone, for others
+  // may need a fence.
+  bool stands_for(const Record& earlier) const {
+    return earlier.proxy == record.proxy && earlier.asynchronous == record.asynchronous &&
+           (record.writes || !earlier.writes) && (earlier.is_strong() || !record.is_strong());
   }
   // Known by whatever way, proxies apart.
   bool is_known(const Record& earlier, int earlier_lane, int lane) const {

@@ -47,6 +47,7 @@ public:
   void issues(const vgpu::Exec& x, const vgpu::AsyncOperation& operation) override;
   void commits(const vgpu::Exec& x, vgpu::AsyncGroup group, LaneMask lanes) override;
   void waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) override;
+  void exits(const vgpu::Exec& x, LaneMask lanes) override;
   void arrives(const vgpu::MbarrierArrival& arrival) override;
   void finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) override;
 
@@ -67,7 +68,7 @@ private:
     uint32_t passed = 0;
     uint32_t last_read = ~0u, last_set = 0;
     // An operation's reads have no lanes.
-    LaneMask readers() const { return accessor.collective ? 1 : lanes; }
+    LaneMask members() const { return accessor.collective ? 1 : lanes; }
   };
 
   ClusterState& state(const vgpu::Cluster& cluster);
@@ -76,11 +77,12 @@ private:
   uint32_t number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global);
   void visit(Visit& visit, uint64_t bytes);
   void visit_cell(Visit& visit, Cell& cell, uint64_t offset);
-  void add_reader(Visit& visit, Cell& cell);
+  void add_access(Visit& visit, Cell& cell);
   // A cell's earlier access does not precede the visit.
   void conflict(const Visit& visit, uint64_t offset, Records::Id earlier, int lane);
-  void visit_operation(ClusterState& cluster, WarpState& warp, const vgpu::AsyncOperation& operation,
-                       LaneMask lanes);
+  // Counts the finding, and keeps the first of its kind. Which of the two instructions comes first is up to
+  // the schedule.
+  void report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
 
   void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void learn(const ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
@@ -94,7 +96,7 @@ private:
   std::unordered_map<const vgpu::Cluster*, std::unique_ptr<ClusterState>> clusters_;
 
   Records global_records_;
-  ReaderSets global_sets_;
+  AccessSets global_sets_;
   std::shared_mutex shadows_mutex_;
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
   std::unique_ptr<Shard[]> shards_;

@@ -77,7 +77,7 @@ struct ClusterState {
 
   std::vector<std::unique_ptr<Shadow>> shared; // by rank
   Records records;                             // of accesses to shared memory
-  ReaderSets sets;
+  AccessSets sets;
   Records::Cursor cursor, global_cursor;
 
   std::map<std::pair<uint32_t, uint32_t>, Gathering> barriers;      // by CTA rank and number

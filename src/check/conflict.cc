@@ -94,6 +94,15 @@ Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int 
                         "synchronization that orders it, before the instruction at line {}",
                         line_of(earlier), line_of(later))};
   const Distance distance = now.distance(earlier);
+  const char* between_threads = distance == kSameCta ? "a barrier (bar.sync) between them"
+                                                     : "barrier.cluster.arrive and wait between them";
+  if (earlier.initializes || later.initializes)
+    return {"mbarrier.init",
+            "an mbarrier object is initialized or invalidated, and used, with nothing that orders the two",
+            between_threads};
+  if (earlier.mbarrier != later.mbarrier)
+    return {"mbarrier.plain", "the memory of an mbarrier object is accessed as plain memory",
+            "mbarrier instructions alone, from its mbarrier.init to its mbarrier.inval"};
   const std::string accesses = earlier.writes && later.writes ? "writes" : "a read and a write";
   if (later.is_strong() && earlier.is_strong()) {
     if (later.bytes != earlier.bytes)
@@ -156,20 +165,24 @@ void Checker::conflict(const Visit& visit, uint64_t offset, Records::Id earlier_
   }
   if (is_note)
     verdict.message = "unordered writes of the same value";
+  report({.id = verdict.id,
+          .is_note = is_note,
+          .message = std::move(verdict.message),
+          .memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry),
+          .access = describe(later, lane, *launch_),
+          .earlier = describe(earlier, earlier_lane, *launch_),
+          .fix = std::move(verdict.fix)},
+         *earlier.instruction, *later.instruction);
+}
+
+void Checker::report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other) {
   const std::lock_guard lock(findings_mutex_);
-  // Which of the two comes first is up to the schedule.
-  Finding& finding = found_[{fmt::format("{}{}", verdict.id, is_note ? " (note)" : ""),
-                             std::min(earlier.instruction, later.instruction),
-                             std::max(earlier.instruction, later.instruction)}];
-  if (finding.count++ > 0)
+  Finding& kept = found_[{finding.id + (finding.is_note ? " (note)" : ""), std::min(&one, &other),
+                          std::max(&one, &other)}];
+  if (kept.count++ > 0)
     return;
-  finding.id = verdict.id;
-  finding.is_note = is_note;
-  finding.message = std::move(verdict.message);
-  finding.fix = std::move(verdict.fix);
-  finding.memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry);
-  finding.access = describe(later, lane, *launch_);
-  finding.earlier = describe(earlier, earlier_lane, *launch_);
+  kept = std::move(finding);
+  kept.count = 1;
 }
 
 } // namespace lemma::check

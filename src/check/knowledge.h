@@ -49,7 +49,13 @@ inline bool includes(vgpu::MemoryScope scope, Distance distance) {
 struct GroupsOfThread {
   Epoch open = 1;
   Epoch done = 0, read = 0; // complete; their sources have been read
+  Epoch issued = 0;         // the last that has an operation
   std::deque<Epoch> committed;
+  // The last that reads shared memory.
+  struct Statement {
+    const vgpu::Code* code = nullptr;
+    const vgpu::DecodedInst* instruction = nullptr;
+  } last;
 
   void commit() { committed.push_back(open++); }
   // All but the last `pending` groups are complete, or have been read.

@@ -1,6 +1,7 @@
 // Asynchronous operations: whose agents they are, and what waiting for them tells. See checker.h.
 #include "check/checker.h"
 #include "vgpu/exec.h"
+#include "vgpu/place.h"
 
 namespace lemma::check {
 
@@ -58,7 +59,9 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     }
     read.agent = operation.group == AsyncGroup::bulk ? groups.read_agent : groups.write_agent;
     write.agent = groups.write_agent;
-    read.epoch = write.epoch = thread.open;
+    read.epoch = write.epoch = thread.issued = thread.open;
+    if (operation.group == AsyncGroup::bulk && operation.source.is_shared())
+      thread.last = {x.code, operation.issuer.instruction};
     break;
   }
   case AsyncGroup::wgmma:
@@ -122,6 +125,34 @@ void Checker::commits(const vgpu::Exec& x, AsyncGroup group, LaneMask lanes) {
   }
   LaneGroups& groups = groups_of(cluster, groups_of_kind(warp, group));
   vgpu::for_lanes(lanes, [&](int lane) { groups.lanes[static_cast<size_t>(lane)].commit(); });
+}
+
+// The CTA's shared memory may be another's as soon as its threads are gone.
+void Checker::exits(const vgpu::Exec& x, LaneMask lanes) {
+  WarpState& warp = state(*x.cta->cluster).warp(x);
+  if (!warp.knowledge.bulk)
+    return;
+  vgpu::for_lanes(lanes, [&](int lane) {
+    const GroupsOfThread& thread = warp.knowledge.bulk->lanes[static_cast<size_t>(lane)];
+    if (!thread.last.instruction || thread.read >= thread.issued)
+      return;
+    const auto who = [&](const vgpu::Code& code, const vgpu::DecodedInst& in, std::string what) {
+      return CheckedAccess{.place = vgpu::place_of(code, in),
+                           .cta = x.cta->id,
+                           .warp = x.warp->index,
+                           .lane = lane,
+                           .what = std::move(what)};
+    };
+    const vgpu::DecodedInst& exit = x.code->insts[x.pc];
+    report({.id = "async.unwaited",
+            .message = "a thread exits while a bulk operation of its may still read shared memory",
+            .memory = "shared memory",
+            .access = who(*x.code, exit, "exits"),
+            .earlier =
+                who(*thread.last.code, *thread.last.instruction, "reads shared memory, in the async proxy"),
+            .fix = "cp.async.bulk.commit_group and wait_group.read 0 before the exit"},
+           *thread.last.instruction, exit);
+  });
 }
 
 void Checker::waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) {

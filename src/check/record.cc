@@ -28,7 +28,7 @@ uint32_t Records::add(Cursor& cursor, const Record& record) {
   return cursor.next++;
 }
 
-uint32_t ReaderSets::number_of(const Set& set) {
+uint32_t AccessSets::number_of(const Set& set) {
   const std::lock_guard lock(mutex_);
   const auto [at, added] = numbers_.try_emplace(set, static_cast<uint32_t>(sets_.size()));
   if (added)
@@ -36,12 +36,12 @@ uint32_t ReaderSets::number_of(const Set& set) {
   return at->second;
 }
 
-const ReaderSets::Set& ReaderSets::operator[](uint32_t number) const {
+const AccessSets::Set& AccessSets::operator[](uint32_t number) const {
   const std::lock_guard lock(mutex_);
   return *sets_[number];
 }
 
-void ReaderSets::clear() {
+void AccessSets::clear() {
   const std::lock_guard lock(mutex_);
   numbers_.clear();
   sets_.clear();

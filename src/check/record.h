@@ -1,5 +1,5 @@
 // What is kept of accesses that were made: a record for each warp instruction and epoch, which the shadow
-// memory names by number; and interned sets of readers.
+// memory names by number; and interned sets of them.
 //
 // Tests: tests/unit/check/shadow_test.cc.
 #pragma once
@@ -33,7 +33,8 @@ struct Record {
   vgpu::AsyncKind kind = {}; // asynchronous: of which
   bool writes = false;
   bool atomic = false;
-  bool mbarrier = false; // an operation on an mbarrier object
+  bool initializes = false; // mbarrier.init, mbarrier.inval
+  bool mbarrier = false;    // an operation on an mbarrier object
 
   bool is_strong() const { return order.semantics != vgpu::Semantics::weak; }
 };
@@ -72,15 +73,19 @@ private:
   std::atomic<uint32_t> used_{0}; // chunks
 };
 
-// Sets of reads, each by the lanes of a mask. A set has a number; equal sets have the same.
-class ReaderSets {
+// Sets of accesses, each by the lanes of a mask. A set has a number; equal sets have the same.
+class AccessSets {
 public:
-  struct Reader {
+  struct Member {
     uint32_t record = 0;
     LaneMask lanes = 0;
-    friend auto operator<=>(const Reader&, const Reader&) = default;
+    friend auto operator<=>(const Member&, const Member&) = default;
   };
-  using Set = std::vector<Reader>;
+  struct Set {
+    std::vector<Member> members;
+    bool has_writes = false; // among the members' records
+    friend auto operator<=>(const Set&, const Set&) = default;
+  };
 
   uint32_t number_of(const Set& set);
   // Stays valid until clear().

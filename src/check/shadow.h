@@ -16,9 +16,9 @@
 namespace lemma::check {
 
 struct Cell {
-  static constexpr uint32_t kSet = 0x80000000u; // in `read`: the number of a set of readers
-  Records::Id write = 0;                        // 0: none since the launch began
-  uint32_t read = 0;                            // 0: none since that write
+  static constexpr uint32_t kSet = 0x80000000u; // in `since`: the number of a set
+  Records::Id write = 0;                        // the last weak one; 0: none since the launch began
+  uint32_t since = 0;                           // reads and strong writes since then; 0: none
 };
 
 class Page {

@@ -14,8 +14,6 @@ namespace {
 
 bool is_mbarrier_operation(Opcode opcode) {
   switch (opcode) {
-  case Opcode::mbarrier_init:
-  case Opcode::mbarrier_inval:
   case Opcode::mbarrier_arrive:
   case Opcode::mbarrier_arrive_drop:
   case Opcode::mbarrier_expect_tx:
@@ -44,7 +42,9 @@ bool stored_value(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane, st
   return true;
 }
 
-constexpr size_t kMostReaders = 64; // of a cell; what more there are, nobody remembers
+// Of a cell: what more there are, nobody remembers. Strong writes meet many others that they do not race
+// with.
+constexpr size_t kMostMembers = 64, kMostWriters = 8;
 
 } // namespace
 
@@ -101,6 +101,8 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     record.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::cluster}; // whatever they are to others
     record.mbarrier = true;
   }
+  const Opcode opcode = x.code->opcode_of(in);
+  record.initializes = opcode == Opcode::mbarrier_init || opcode == Opcode::mbarrier_inval;
   const bool global = !what.is_shared();
   const uint32_t number = number_of(cluster, warp, record, global);
   if (number == 0)
@@ -165,47 +167,56 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
   };
   if (cell.write)
     check(Records::record_of(cell.write), LaneMask{1} << Records::lane_of(cell.write));
-  if (!visit.writes) {
-    if (cell.read != id)
-      add_reader(visit, cell);
-    return;
+  // Reads do not conflict with reads.
+  const auto check_since = [&](const AccessSets::Member& member) {
+    if (visit.writes || records[member.record].writes)
+      check(member.record, member.lanes);
+  };
+  if (cell.since & Cell::kSet) {
+    const AccessSets& sets = global ? global_sets_ : visit.cluster.sets;
+    const AccessSets::Set& set = sets[cell.since & ~Cell::kSet];
+    if (visit.writes || set.has_writes)
+      std::for_each(set.members.begin(), set.members.end(), check_since);
+  } else if (cell.since) {
+    check_since({Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)});
   }
-  if (cell.read & Cell::kSet) {
-    const ReaderSets& sets = global ? global_sets_ : visit.cluster.sets;
-    for (const ReaderSets::Reader& reader : sets[cell.read & ~Cell::kSet])
-      check(reader.record, reader.lanes);
-  } else if (cell.read) {
-    check(Records::record_of(cell.read), LaneMask{1} << Records::lane_of(cell.read));
-  }
-  cell = {.write = id, .read = 0};
+  if (visit.writes && !visit.accessor.record.is_strong())
+    cell = {.write = id, .since = 0};
+  else if (cell.since != id)
+    add_access(visit, cell);
 }
 
-void Checker::add_reader(Visit& visit, Cell& cell) {
-  const LaneMask lanes = visit.readers();
+void Checker::add_access(Visit& visit, Cell& cell) {
+  const LaneMask lanes = visit.members();
   const bool single = (lanes & (lanes - 1)) == 0;
   const bool global = !visit.place.is_shared();
   const Records& records = global ? global_records_ : visit.cluster.records;
   const auto supersedes = [&](const Record& record, int lane) {
-    return visit.accessor.is_alike(record) &&
+    return visit.accessor.stands_for(record) &&
            (visit.accessor.follows_all(record) || visit.accessor.unordered(record, lane, visit.lanes) < 0);
   };
-  if (single && !(cell.read & Cell::kSet) &&
-      (cell.read == 0 || (Records::record_of(cell.read) != visit.number &&
-                          supersedes(records[Records::record_of(cell.read)], Records::lane_of(cell.read))))) {
-    cell.read = Records::id(visit.number, std::countr_zero(lanes));
+  if (single && !(cell.since & Cell::kSet) &&
+      (cell.since == 0 ||
+       (Records::record_of(cell.since) != visit.number &&
+        supersedes(records[Records::record_of(cell.since)], Records::lane_of(cell.since))))) {
+    cell.since = Records::id(visit.number, std::countr_zero(lanes));
     return;
   }
-  if (cell.read == visit.last_read) { // as the cell before
-    cell.read = visit.last_set;
+  if (cell.since == visit.last_read) { // as the cell before
+    cell.since = visit.last_set;
     return;
   }
-  visit.last_read = cell.read;
-  ReaderSets& sets = global ? global_sets_ : visit.cluster.sets;
-  ReaderSets::Set set;
-  const auto keep = [&](const ReaderSets::Reader& reader) {
-    const Record& record = records[reader.record];
-    LaneMask left = reader.lanes;
-    if (reader.record != visit.number && visit.accessor.is_alike(record)) {
+  visit.last_read = cell.since;
+  AccessSets& sets = global ? global_sets_ : visit.cluster.sets;
+  AccessSets::Set set;
+  const auto add = [&](const AccessSets::Member& member) {
+    set.members.push_back(member);
+    set.has_writes |= records[member.record].writes;
+  };
+  const auto keep = [&](const AccessSets::Member& member) {
+    const Record& record = records[member.record];
+    LaneMask left = member.lanes;
+    if (member.record != visit.number && visit.accessor.stands_for(record)) {
       if (visit.accessor.follows_all(record))
         return;
       for (LaneMask lanes = left; lanes != 0; lanes &= lanes - 1)
@@ -213,26 +224,30 @@ void Checker::add_reader(Visit& visit, Cell& cell) {
           left &= ~(lanes & -lanes);
     }
     if (left)
-      set.push_back({reader.record, left});
+      add({member.record, left});
   };
-  if (cell.read & Cell::kSet) {
-    for (const ReaderSets::Reader& reader : sets[cell.read & ~Cell::kSet])
-      keep(reader);
-  } else if (cell.read) {
-    keep({Records::record_of(cell.read), LaneMask{1} << Records::lane_of(cell.read)});
+  if (cell.since & Cell::kSet) {
+    for (const AccessSets::Member& member : sets[cell.since & ~Cell::kSet].members)
+      keep(member);
+  } else if (cell.since) {
+    keep({Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)});
   }
-  const auto same = std::find_if(set.begin(), set.end(), [&](const ReaderSets::Reader& reader) {
-    return reader.record == visit.number;
+  std::vector<AccessSets::Member>& members = set.members;
+  const auto same = std::find_if(members.begin(), members.end(), [&](const AccessSets::Member& member) {
+    return member.record == visit.number;
   });
-  if (same != set.end())
+  if (same != members.end())
     same->lanes |= lanes;
-  else if (set.size() < kMostReaders)
-    set.push_back({visit.number, lanes});
-  if (set.size() == 1 && single && set.front().lanes == lanes)
-    cell.read = Records::id(visit.number, std::countr_zero(lanes));
+  else if (visit.writes && members.size() >= kMostWriters)
+    members[visit.number % kMostWriters] = {visit.number, lanes};
+  else if (members.size() < kMostMembers)
+    members.push_back({visit.number, lanes});
+  set.has_writes |= visit.writes;
+  if (members.size() == 1 && single && members.front().lanes == lanes)
+    cell.since = Records::id(visit.number, std::countr_zero(lanes));
   else
-    cell.read = Cell::kSet | sets.number_of(set);
-  visit.last_set = cell.read;
+    cell.since = Cell::kSet | sets.number_of(set);
+  visit.last_set = cell.since;
 }
 
 } // namespace lemma::check

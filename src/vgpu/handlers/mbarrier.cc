@@ -52,10 +52,15 @@ public:
       : x_(x), in_(in), kind_(kind), accesses_(x) {}
   ~Watched() {
     tell_arrival();
-    accesses_.tell();
+    tell_accesses();
   }
   Watched(const Watched&) = delete;
 
+  // Those so far; at the end at the latest.
+  void tell_accesses() {
+    if (!std::exchange(told_, true))
+      accesses_.tell();
+  }
   void access(const SharedPlace& at, int lane) {
     if (!x_.observer)
       return;
@@ -100,6 +105,7 @@ private:
   const Exec& x_;
   const DecodedInst& in_;
   AccessKind kind_;
+  bool told_ = false;
   PieceAccesses accesses_;
   MbarrierArrival arrival_;
 };
@@ -271,6 +277,7 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   });
   if (step != Step::next)
     return step;
+  watched.tell_accesses(); // what they find is known to them afterwards
   for (const MbarrierWait& wait : waits_told)
     x.observer->finds_complete(x, wait);
   Split& split = x.warp->splits[x.split];

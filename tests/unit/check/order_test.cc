@@ -34,7 +34,7 @@ std::string findings_of(const std::string& text, uint32_t threads, uint32_t ctas
     std::string word;
     while (words >> word && word.starts_with("@")) {
     }
-    return word;
+    return word.substr(0, word.find(';'));
   };
   std::string found;
   for (const Finding& finding : checker.findings()) {
@@ -150,6 +150,17 @@ TEST(Order, AtomicsDoNotRace) {
             "race.scope: red.relaxed.cta.global.add.u32 ~ red.relaxed.cta.global.add.u32\n");
   EXPECT_EQ(findings_of(kernel("red.global.add.u32 [%out], 1;\nld.global.u32 %r1, [%out];"), 64),
             "race.weak: red.global.add.u32 ~ ld.global.u32\n");
+}
+
+TEST(Order, AtomicsDoNotHideTheWriteBeforeThem) {
+  // The second warp's additions are not ordered after the first value, whatever the first warp's are.
+  const auto counted = [](const std::string& between) {
+    return findings_of(kernel("@%p st.shared.u32 [%s], 0;\nbar.warp.sync 0xffffffff;\n" + between +
+                              "\nred.shared.add.u32 [%s], 1;"),
+                       64);
+  };
+  EXPECT_EQ(counted("bar.sync 0;"), "");
+  EXPECT_EQ(counted(""), "race.weak: st.shared.u32 ~ red.shared.add.u32\n");
 }
 
 // CTA 0 writes, then says so; CTA 1 waits for that and reads.
@@ -285,7 +296,7 @@ TEST(Order, SourcesOfBulkStores) {
   bar.sync 0;
   @%p cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 256;
   @%p cp.async.bulk.commit_group;
-)" + wait + "\n  st.shared.u32 [%a], 1;"),
+)" + wait + "\n  st.shared.u32 [%a], 1;\n  @%p cp.async.bulk.wait_group.read 0;"),
                        64);
   };
   EXPECT_EQ(overwritten("@%p cp.async.bulk.wait_group.read 0;\nbar.sync 0;"), "");
@@ -313,6 +324,34 @@ TEST(Order, ClusterBarriers) {
   EXPECT_EQ(remote("barrier.cluster.arrive;\nbarrier.cluster.wait;"), "");
   EXPECT_EQ(remote("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"), race);
   EXPECT_EQ(remote("fence.acq_rel.cluster;\nbarrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"), "");
+}
+
+TEST(Order, MbarriersAreInitializedBeforeTheyAreUsed) {
+  const auto used = [](const std::string& between) {
+    return findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 64;\n" + between +
+                              "\nmbarrier.arrive.shared.b64 %state, [%m];"),
+                       64);
+  };
+  EXPECT_EQ(used("bar.sync 0;"), "");
+  EXPECT_EQ(used("bar.warp.sync 0xffffffff;"),
+            "mbarrier.init: mbarrier.init.shared.b64 ~ mbarrier.arrive.shared.b64\n");
+  EXPECT_EQ(findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 64;\nbar.sync 0;\n"
+                               "mbarrier.arrive.shared.b64 %state, [%m];\nld.shared.b64 %g, [%m];"),
+                        64),
+            "mbarrier.plain: mbarrier.arrive.shared.b64 ~ ld.shared.b64\n");
+}
+
+TEST(Order, NobodyExitsBeforeItsBulkReads) {
+  const auto ends = [](const std::string& end) {
+    return findings_of(kernel("@%p cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 256;\n" + end),
+                       32);
+  };
+  EXPECT_EQ(ends("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;"), "");
+  const std::string early = "async.unwaited: cp.async.bulk.global.shared::cta.bulk_group ~ ret\n";
+  EXPECT_EQ(ends(""), early);
+  EXPECT_EQ(ends("cp.async.bulk.commit_group;"), early);
+  EXPECT_EQ(ends("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 1;"), early);
+  EXPECT_EQ(ends("cp.async.bulk.wait_group.read 0;"), early);
 }
 
 } // namespace

@@ -35,9 +35,9 @@ TEST(Shadow, RangesCrossPages) {
 
 TEST(Shadow, ClearForgets) {
   Shadow shadow(1024);
-  shadow.each(0, 16, [](Cell& cell, uint64_t) { cell = {.write = 3, .read = 4}; });
+  shadow.each(0, 16, [](Cell& cell, uint64_t) { cell = {.write = 3, .since = 4}; });
   shadow.clear();
-  shadow.each(0, 16, [](Cell& cell, uint64_t) { EXPECT_EQ(cell.write | cell.read, 0u); });
+  shadow.each(0, 16, [](Cell& cell, uint64_t) { EXPECT_EQ(cell.write | cell.since, 0u); });
 }
 
 TEST(Records, NumbersBeginWithOneAndEnd) {
@@ -52,12 +52,12 @@ TEST(Records, NumbersBeginWithOneAndEnd) {
   EXPECT_EQ(records.add(one, {}), 0u); // full
 }
 
-TEST(ReaderSets, EqualSetsHaveOneNumber) {
-  ReaderSets sets;
-  const uint32_t first = sets.number_of({{1, 0xf}, {2, 1}});
-  EXPECT_NE(sets.number_of({{1, 0xf}}), first);
-  EXPECT_EQ(sets.number_of({{1, 0xf}, {2, 1}}), first);
-  EXPECT_EQ(sets[first].size(), 2u);
+TEST(AccessSets, EqualSetsHaveOneNumber) {
+  AccessSets sets;
+  const uint32_t first = sets.number_of({.members = {{1, 0xf}, {2, 1}}});
+  EXPECT_NE(sets.number_of({.members = {{1, 0xf}}}), first);
+  EXPECT_EQ(sets.number_of({.members = {{1, 0xf}, {2, 1}}}), first);
+  EXPECT_EQ(sets[first].members.size(), 2u);
 }
 
 } // namespace
