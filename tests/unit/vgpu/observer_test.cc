@@ -318,8 +318,8 @@ wait:
                       "0 atomic shared x1 of 8 release\n"
                       "0 issues bulk copy\n" +
                           (late() ? tests : arrives) +
-                          "0 finds phase 0 complete\n"
                           "0 read shared x1 of 8 acquire\n"
+                          "0 finds phase 0 complete\n"
                           "0 proxy fence 1 weak\n"
                           "0 issues bulk copy\n" +
                           (late() ? "0 commits\nbulk copy has read\n0 has waited, 0 pending, read\n"
