@@ -1,9 +1,10 @@
 // What ptxas said of many instructions on many targets in many PTX versions, recorded, so that whoever has no
 // ptxas can ask whether parser and verifier say the same.
 //
-// Spellings come from four places: libcu++'s headers (libcudacxx.txt), LLVM's back end (llvm.txt), the rows of
-// Lemma itself (tests/generate/sampler.h), and what none of them writes (written.txt); directives and pragmas from modules of one each
-// (directives.txt). record_agreement asks ptxas; agreement_test replays what it said.
+// Spellings come from four places: libcu++'s headers (libcudacxx.txt), LLVM's back end (llvm.txt), the rows
+// of Lemma itself (tests/generate/sampler.h), and what none of them writes (written.txt); directives and
+// pragmas from modules of one each (directives.txt). record_agreement asks ptxas; agreement_test replays what
+// it said.
 #pragma once
 
 #include "oracle.h"
