@@ -59,7 +59,7 @@ std::string vector_of(const std::string& prefix, int count) {
   std::string out = prefix + "0";
   for (int i = 1; i < count; ++i)
     out += fmt::format(", {}{}", prefix, i);
-  return count == 1 ? out : "{" + out + "}";
+  return "{" + out + "}";
 }
 
 constexpr int kCopies = 8;

@@ -197,14 +197,19 @@ const char* reason_for(const isa::Form& form) {
 
 TEST(Cases, EveryFormIsRecordedOrNamed) {
   const std::set<const isa::Form*> used = used_forms();
+  // A spelling that other targets have since another version has a row for each.
+  const auto spelling = [](const isa::Form& form) { return isa::syntax_of(form) + isa::where_of(form); };
   std::set<isa::Opcode> opcodes;
+  std::set<std::string> spellings;
   for (const isa::Form* form : used)
-    if (form)
+    if (form) {
       opcodes.insert(form->opcode);
+      spellings.insert(spelling(*form));
+    }
   EXPECT_GT(opcodes.size(), 70u);
   size_t count = 0;
   for (const isa::Form& form : isa::forms()) {
-    if (!on_golden_target(form) || used.contains(&form))
+    if (!on_golden_target(form) || spellings.contains(spelling(form)))
       continue;
     // Forms of memory instructions differ in hints that change no result.
     const bool hints_only = form.opcode == isa::Opcode::ld || form.opcode == isa::Opcode::st ||
