@@ -30,6 +30,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's own std::stable_sort uses a function that it deprecates. Loops that are to be vectorized are not
   # below -O2.
   target_compile_options(lemma_flags INTERFACE -Wno-deprecated-declarations -Wno-pass-failed)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    # Where only a function has cx16 (src/vgpu/handlers/atomic.cc), clang calls libatomic for its instruction.
+    target_compile_options(lemma_flags INTERFACE -mcx16)
+  endif()
 endif()
 if(LEMMA_SANITIZE)
   target_compile_options(lemma_flags INTERFACE -fsanitize=${LEMMA_SANITIZE} -fno-omit-frame-pointer

@@ -2,6 +2,7 @@
 #include "numeric/mufu.h"
 
 #include "numeric/dot_levels.h"
+#include "numeric/no_dependence.h"
 
 #include <array>
 
