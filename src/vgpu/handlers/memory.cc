@@ -243,12 +243,17 @@ bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
       if (range.lanes_written)
         return note_local(x, range, at, lowest, uniform, size, places.fresh);
       bool all = true;
-      for_lanes(x.active, [&](int lane) {
+      const auto one = [&](int lane) {
         if (kind == AccessKind::write)
           range.mark_written(at[lane] - lowest, size);
         else
           all &= range.was_written(at[lane] - lowest, size);
-      });
+      };
+      if (x.active == kAllLanes)
+        for (int lane = 0; lane < kWarpSize; ++lane)
+          one(lane);
+      else
+        for_lanes(x.active, one);
       return all;
     };
     const bool all = bytes == 4    ? known(std::integral_constant<uint64_t, 4>())
