@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
+
 namespace lemma::nvgpu {
 
 using namespace mlir;
@@ -42,7 +44,9 @@ std::optional<TensorType> tensor_type(Type element) {
 TensorMap tensor_map_of(TensorMapDescriptorType type, TensorMode mode) {
   const MemRefType tensor = type.getTensor();
   TensorMap map;
-  map.type = *tensor_type(tensor.getElementType());
+  const std::optional<TensorType> element = tensor_type(tensor.getElementType());
+  assert(element); // the type's verifier refuses others
+  map.type = *element;
   // The enumerations number their cases alike.
   map.interleave = static_cast<TensorInterleave>(type.getInterleave());
   map.swizzle = static_cast<TensorSwizzle>(type.getSwizzle());

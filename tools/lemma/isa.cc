@@ -42,7 +42,8 @@ Exit status: 0 success; 2 nothing is called so.)";
 // --- Lists ---
 
 // Columns of the list, all of 120 characters.
-constexpr size_t kTargetsWidth = 17, kPtxWidth = 5, kCheckedWidth = 23, kNameWidth = 120 - 17 - 5 - 23 - 3;
+constexpr size_t kTargetsWidth = 17, kPtxWidth = 5, kCheckedWidth = 23;
+constexpr size_t kNameWidth = 120 - kTargetsWidth - kPtxWidth - kCheckedWidth - 3;
 
 // sm_80+: and up; sm_90a: alone; sm_100f: its family, of which sm_100a is one.
 std::vector<std::string> target_words_of(const std::vector<TargetRange>& targets) {
