@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles every tests/programs/*/*.cu and examples/*/*.cu to the .ptx beside it, says which nvcc did, and has
-# ptxas assemble each file. The .ptx files are committed, so this is needed only after a change to a source.
+# Compiles every tests/programs/*/*.cu, tests/check/corpus/kernels/*.cu and examples/*/*.cu to the .ptx beside it, says
+# which nvcc did, and has ptxas assemble each file. The .ptx files are committed, so this is needed only after a change to a source.
 #
 # usage: scripts/compile_programs.sh [--check] [NAME...]
 #   --check   write nothing; fail if a committed .ptx is not what this nvcc makes
@@ -72,7 +72,7 @@ finish() { # SOURCE TARGET ARCH
   fi
 }
 
-for source in tests/programs/*/*.cu examples/*/*.cu; do
+for source in tests/programs/*/*.cu tests/check/corpus/kernels/*.cu examples/*/*.cu; do
   name=$(basename "$source" .cu)
   wanted "$name" "$@" || continue
   read -ra options < <(sed -n 's|^// compile_programs: ||p' "$source") || true

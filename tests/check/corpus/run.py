@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Runs the planted bugs of bugs.py under `lemma run --check`, and their correct twins: each bug must be found, with the id and at a line
+that its row names, and no twin may have a finding.
+
+A bug is an edit of the PTX of a kernel of bases.py; the kernel itself is the twin of all its bugs. Where ptxas is,
+it must assemble bug and twin. expected_misses.txt names the bugs that are not found yet, each with its reason; one of them that is
+found fails the test, as does one that is not found and not named there.
+
+usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] [--keep DIR]
+       run.py --lemma LEMMA --shrink   takes what is found now out of expected_misses.txt
+       run.py --list       one line a bug: its name, kernel and id
+       run.py --counts     bugs and kernels of each id
+       run.py --check-edits [--keep DIR]   without lemma: can each edit be made, and does ptxas take it?
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import bases
+import bugs
+import edit
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+MISSES = FOLDER / "expected_misses.txt"
+TIMEOUT_S = 60
+MOST_INSTRUCTIONS = 200_000  # of a warp; far more than any of these kernels executes
+
+
+def expected_misses():
+    """Bug -> why it is not found yet."""
+    rows = [line for line in MISSES.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return dict(map(str.strip, row.split(":", 1)) for row in rows)
+
+
+class Text:
+    """The PTX of a kernel, and what it is like with a bug in it."""
+
+    def __init__(self, base):
+        self.base = base
+        source = base.ptx.with_suffix(".cu")
+        self.lines = edit.lines_of(base.ptx.read_text(), source.read_text() if source.exists() else None)
+
+    def with_edits(self, edits):
+        return edit.edited(self.lines, edits)
+
+
+def text_of(lines):
+    return "\n".join(line.text for line in lines)
+
+
+class Runner:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.texts = {}
+        self.data = {}
+        self.ptxas = shutil.which(options.ptxas)
+
+    def text(self, name):
+        if name not in self.texts:
+            self.texts[name] = Text(bases.bases[name])
+        return self.texts[name]
+
+    def arguments(self, base, stem):
+        """The command line's --arg options of a launch. Inputs are files, the same for all runs."""
+        specs = []
+        for i, argument in enumerate(base.args):
+            spec = argument.spec
+            if argument.data is not None:
+                path = self.folder / f"{base.name}.{i}.in"
+                if path not in self.data:
+                    path.write_bytes(argument.data)
+                    self.data[path] = True
+                spec = spec.replace("FILE", str(path))
+            specs += ["--arg", spec.replace("OUT", f"{stem}.{i}.out")]
+        return specs
+
+    def lemma(self, base, ptx, extra):
+        """The JSON that `lemma run --check` prints."""
+        command = [
+            self.options.lemma,
+            "run",
+            str(ptx),
+            "--check",
+            "--json",
+            "--max-instructions",
+            str(MOST_INSTRUCTIONS),
+        ]
+        command += ["--grid", base.grid, "--block", base.block, *extra, *base.options]
+        command += self.arguments(base, ptx.with_suffix(""))
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, errors="replace")
+            return json.loads(done.stdout), " ".join(command)
+        except subprocess.TimeoutExpired:
+            return {"error": f"no end after {TIMEOUT_S} s"}, " ".join(command)
+        except json.JSONDecodeError:
+            return {"error": (done.stdout + done.stderr)[:500]}, " ".join(command)
+
+    def assembles(self, ptx, target):
+        """None, or what ptxas says."""
+        if not self.ptxas:
+            return None
+        done = subprocess.run(
+            [self.ptxas, "-c", "-O0", f"-arch={target}", ptx, "-o", os.devnull], capture_output=True, text=True
+        )
+        return f"ptxas: {done.stderr.strip()[:300]}" if done.returncode else None
+
+    def write(self, name, lines):
+        path = self.folder / f"{name}.ptx"
+        path.write_text(text_of(lines))
+        return path, re.search(r"^\.target\s+(\w+)", path.read_text(), re.M)[1]
+
+
+def findings_of(report):
+    """(id, PTX lines that it names, how it reads) of each finding, and of the fault if it has an id."""
+    rows = []
+    for finding in [*report.get("findings", []), report.get("fault") or {}]:
+        if "id" not in finding or finding.get("severity", "error") != "error":
+            continue
+        lines = [
+            place["ptx_line"]
+            for place in [(finding.get(side) or {}).get("place") for side in ("access", "earlier")]
+            + [finding.get("place")]
+            if place and "ptx_line" in place
+        ]
+        rows.append((finding["id"], lines, f"{finding['id']} {finding.get('message', '')} at lines {lines}"))
+    return rows
+
+
+def said(report):
+    if "error" in report:
+        return report["error"]
+    rows = [row[2] for row in findings_of(report)]
+    if report.get("fault"):
+        fault = report["fault"]
+        rows.append(
+            f"fault {fault.get('kind', '')} {fault.get('message', '')} {(fault.get('place') or {}).get('ptx_line', '')}"
+        )
+    if not rows:
+        rows.append(
+            report.get("outcome", "") + " " + " ".join(d.get("message", "") for d in report.get("diagnostics", []))
+        )
+    return "; ".join(rows)
+
+
+def is_found(bug, lines, report):
+    """Is there a finding of the bug's id that names a line of each of its selectors?"""
+    wanted = []
+    for selectors in bug.at:
+        found = {i + 1 for selector in selectors.split(" | ") for i in edit.select(lines, selector)}
+        if not found:
+            raise edit.Wrong(f"{selectors!r} names no line of the edited PTX")
+        wanted.append(found)
+    return any(
+        id in (bug.id, bug.other_id) and all(set(named) & w for w in wanted) for id, named, _ in findings_of(report)
+    )
+
+
+def modes(options, by_default):
+    """Command-line options of the runs of a bug: the default run for what that must find, else --explore 8."""
+    if not options.can_explore:
+        return [[]]
+    return [[]] if by_default else [["--explore", "8"]]
+
+
+def run_bug(runner, bug):
+    """(found, found by the default run, what is wrong or was found instead)"""
+    try:
+        lines = runner.text(bug.base).with_edits(bug.edits)
+        path, target = runner.write(bug.name, lines)
+        if wrong := runner.assembles(path, target):
+            return None, wrong
+        if not runner.options.lemma:
+            is_found(bug, lines, {})
+            return True, ""
+        said_by = []
+        for extra in modes(runner.options, bug.by_default):
+            report, command = runner.lemma(bases.bases[bug.base], path, extra)
+            if is_found(bug, lines, report):
+                return True, ""
+            said_by.append(said(report) + (f"\n    {command}" if runner.options.verbose else ""))
+        return False, " / ".join(said_by)
+    except edit.Wrong as wrong:
+        return None, str(wrong)
+
+
+def run_twin(runner, name):
+    """(silent, what is wrong)"""
+    base = bases.bases[name]
+    path, target = runner.write(f"{name}.twin", runner.text(name).lines)
+    wrong = runner.assembles(path, target)
+    if wrong or not runner.options.lemma:
+        return not wrong, wrong or ""
+    for extra in [[]] + ([["--explore", "8"]] if runner.options.can_explore else []):
+        report, command = runner.lemma(base, path, extra)
+        if "error" in report or report.get("exit_status") != 0 or findings_of(report):
+            return False, f"{said(report)}\n    {command}"
+    return True, ""
+
+
+def counts(rows):
+    """Prints bugs and kernels of each id."""
+    table = collections.defaultdict(list)
+    for bug in rows:
+        table[bug.id].append(bug.base)
+    short = []
+    for id in bugs.IDS:
+        used = table.get(id, [])
+        print(f"{id:22} {len(used):3} bugs in {len(set(used)):2} kernels")
+        if len(used) < 5 or len(set(used)) < 3:
+            short.append(id)
+    made = collections.Counter(bases.bases[bug.base].made_by for bug in rows)
+    print(f"{len(rows)} bugs: {', '.join(f'{n} of {by}' for by, n in sorted(made.items()))}")
+    print(f"fewer than 5 bugs in 3 kernels: {', '.join(short) or 'none'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lemma")
+    parser.add_argument("--filter", default="", help="only bugs whose name, kernel or id this is found in")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument(
+        "--shard", default="1/1", metavar="I/N", help="the I-th of N parts of the bugs, and of the twins"
+    )
+    parser.add_argument("--keep", metavar="DIR", help="leave the edited PTX there")
+    parser.add_argument("--ptxas", default="ptxas")
+    parser.add_argument("--no-ptxas", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="print the commands of misses")
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--check-edits", action="store_true")
+    options = parser.parse_args()
+    if options.no_ptxas:
+        options.ptxas = "no ptxas"
+
+    part, parts = map(int, options.shard.split("/"))
+    rows = [bug for bug in bugs.bugs if re.search(options.filter, f"{bug.name} {bug.base} {bug.id}")]
+    twins = sorted({bug.base for bug in rows})
+    rows, twins = rows[part - 1 :: parts], twins[part - 1 :: parts]
+    if options.list:
+        print("\n".join(f"{bug.name} {bug.base} {bug.id}" for bug in rows))
+        return 0
+    if options.counts:
+        counts(rows)
+        return 0
+    options.can_explore = False
+    if options.lemma:
+        usage = subprocess.run([options.lemma, "run", "--help"], capture_output=True, text=True).stdout
+        options.can_explore = "--explore" in usage
+    elif not options.check_edits:
+        parser.error("--lemma is needed")
+
+    misses, failed, found_now = expected_misses(), 0, set()
+    for name in misses if not options.filter and parts == 1 else ():
+        if name not in {bug.name for bug in bugs.bugs}:
+            failed += 1
+            print(f"expected_misses.txt: there is no bug {name}")
+    with tempfile.TemporaryDirectory(prefix="lemma-corpus-") as scratch:
+        folder = pathlib.Path(options.keep or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        runner = Runner(options, folder)
+        for name in {bug.base for bug in rows} | set(twins):
+            runner.text(name)  # and its inputs, before threads need them
+            runner.arguments(bases.bases[name], folder / name)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            of_bugs = pool.map(lambda bug: run_bug(runner, bug), rows)
+            of_twins = pool.map(lambda name: run_twin(runner, name), twins)
+            table = collections.defaultdict(lambda: [0, 0])
+            for bug, (found, why) in zip(rows, of_bugs):
+                table[bug.id][0] += bool(found)
+                table[bug.id][1] += 1
+                if found is None:
+                    failed += 1
+                    print(f"{bug.name}: FAILED, not an edit that can be made: {why}")
+                elif found and bug.name in misses and options.lemma:
+                    failed += not options.shrink
+                    found_now.add(bug.name)
+                    print(
+                        f"{bug.name}: found now, {'taken' if options.shrink else 'FAILED: take it'} out of the list"
+                    )
+                elif not found and bug.name not in misses:
+                    failed += 1
+                    print(f"{bug.name}: FAILED, {bug.id} at {bug.at} of {bug.base} not found, but: {why}")
+                elif not found:
+                    print(f"{bug.name}: miss ({misses[bug.name]}); {bug.id} at {bug.at}; instead: {why}")
+            silent = 0
+            for name, (ok, why) in zip(twins, of_twins):
+                silent += ok
+                if not ok and f"twin {name}" not in misses:
+                    failed += 1
+                    print(f"twin {name}: FAILED, {why}")
+    if options.shrink:
+        rows_left = [row for row in MISSES.read_text().splitlines() if row.split(":", 1)[0] not in found_now]
+        MISSES.write_text("\n".join(rows_left) + "\n")
+    for id in bugs.IDS:
+        if id in table:
+            print(f"{id:22} {table[id][0]:3} / {table[id][1]:3}")
+    print(
+        f"{sum(t[0] for t in table.values())} of {sum(t[1] for t in table.values())} bugs found, {silent} of {len(twins)} twins silent"
+    )
+    if not runner.ptxas:
+        print(f"skipped: no ptxas to assemble {len(rows)} bugs and {len(twins)} twins")
+    if options.lemma and not options.can_explore:
+        print("skipped: this lemma has no --explore")
+    if not rows:
+        print("run.py: nothing ran", file=sys.stderr)
+        return 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
