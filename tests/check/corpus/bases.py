@@ -21,7 +21,7 @@ class Argument:
     data: bytes = None
 
 
-def ints(count, below=1 << 16, type="I"):
+def ints(count, below=60000, type="I"):
     """Numbers, each another than its neighbours with all but certainty, so that a race's writes differ."""
     r = random.Random(count)
     return Argument("in=FILE", struct.pack(f"<{count}{type}", *(r.randrange(below) for _ in range(count))))
@@ -103,10 +103,49 @@ nvcc(
      halves(320 * 128), halves(320 * 16)],
 )  # fmt: skip
 nvcc("ring_generic", 1, 64, [ints(32 * 13), out(4 * (32 * 13 + 8)), value(13)])
-nvcc("ring_bulk", 2, 160, [ints(2 * 5 * 128), out(2 * 5 * 512), value(5)])
+nvcc("ring_bulk", 2, 256, [ints(2 * 5 * 128), out(2 * 5 * 512), value(5)])
 nvcc("reduce_last", 4, 64, [ints(777), scratch(16), out(4), out(4), value(777)])
 nvcc("lookback", 6, 32, [ints(192), out(192 * 4), out(24), scratch(24), scratch(24)])
 nvcc("message", 5, 64, [scratch(5 * 256), out(20), out(5 * 256)])
 nvcc("cluster_exchange", 4, 32, [ints(128), out(512)])
 nvcc("makers_takers", 1, 128, [ints(7 * 64), out(4 * (7 * 64 + 2)), value(7)])
 nvcc("histogram_shared", 3, 64, [ints(500), out(64), out(4), value(500)])
+nvcc("cluster_reduce", 8, 64, [ints(512), out(2048)])
+nvcc(
+    "cluster_multicast", 2, 160, [tensor_map(3, "u32", [32, 80], [32, 8], "none"), out(1024), value(5), ints(32 * 80)]
+)
+nvcc("cluster_ring", 4, 32, [ints(128), out(512), value(5)])
+nvcc("cluster_bins", 2, 64, [ints(500), out(256), value(500)])
+nvcc("attention_cpasync", 2, 64, [halves(1024), halves(80 * 16), halves(80 * 16), out(64 * 16 * 4), value(80)])
+nvcc(
+    "attention_wgmma", 1, 256,
+    [tensor_map(5, "f16", [64, 64], [64, 64]), tensor_map(6, "f16", [64, 80], [64, 16]),
+     tensor_map(7, "f16", [64, 80], [64, 16]), out(64 * 32 * 4), value(5),
+     halves(64 * 64), halves(64 * 80), halves(64 * 80)],
+)  # fmt: skip
+nvcc("transpose_ldmatrix", "2,2", 128, [ints(64 * 64, type="H"), out(64 * 64 * 2), value(64)])
+nvcc(
+    "transpose_tma", 2, 128,
+    [tensor_map(3, "u32", [96, 64], [32, 32], "none"), tensor_map(4, "u32", [64, 96], [32, 32], "none"), value(3),
+     ints(96 * 64), out(96 * 64 * 4)],
+)  # fmt: skip
+nvcc("scan_block", 2, 128, [ints(250), out(1000), out(8), value(250)])
+nvcc("bitonic", 2, 64, [ints(256), out(1024), out(1024)])
+nvcc("warp_tree", 2, 64, [ints(120), out(16), value(120)])
+nvcc("grid_sum", 4, 32, [changed(128), scratch(512), out(4), out(64), value(3)])
+nvcc("spin_lock", 3, 32, [out(4), out(4), scratch(6 * 128), out(24)])
+nvcc("work_queue", 3, 32, [scratch(6 * 32), out(24), out(4), out(8), out(6 * 32), value(6)])
+nvcc("packed_counts", 3, 64, [ints(300), out(64), out(4), out(32), value(300)])
+nvcc("pdl_scale", 2, 64, [ints(100), out(400), value(100)])
+nvcc("pdl_norm", 2, 64, [floats(128), out(512), out(8)])
+nvcc("pdl_gemv", 2, 64, [floats(256), floats(64), out(16)])
+nvcc("frame_sort", 1, 32, [ints(256), out(1024)])
+nvcc("frame_digits", 1, 32, [ints(32, 4000000000), out(12 * 32), out(128)])
+nvcc("heap_list", 1, 32, [ints(128), out(128), value(4)])
+nvcc(
+    "map_swap", 1, 64,
+    [tensor_map(4, "u32", [32, 16], [32, 8], "none"), scratch(128), ints(512), out(2048), ints(512)],
+)  # fmt: skip
+nvcc("two_teams", 1, 128, [ints(128), out(512), value(3)])
+nvcc("split_stencil", 1, 64, [ints(64), out(256), value(5)])
+nvcc("stream_mbar", 1, 64, [ints(320), out(256), value(5)])

@@ -18,12 +18,17 @@ class Line:
 
 
 def tags_of_source(text):
-    """Line number -> tags of a .cu."""
-    tags = {}
+    """Line number -> tags of a .cu. A tag at the end of a statement is of all lines of it."""
+    tags, codes = {}, []
     for number, line in enumerate(text.split("\n"), 1):
-        found = re.findall(r"@(\w+)", line.partition("//")[2])
-        if found:
-            tags[number] = found
+        code, _, comment = line.partition("//")
+        codes.append(code.rstrip())
+        found = re.findall(r"@(\w+)", comment)
+        while found and number > 0:
+            tags.setdefault(number, []).extend(found)
+            number -= 1
+            if number == 0 or not codes[number - 1] or codes[number - 1][-1] in ";{}:":
+                break
     return tags
 
 
@@ -51,11 +56,7 @@ def lines_of(ptx, source):
 
 def is_instruction(line):
     text = line.text.strip()
-    return (
-        bool(text)
-        and not text.startswith(("//", ".loc", ".reg", ".pragma", ".branchtargets", "{", "}"))
-        and not (text.endswith(":"))
-    )
+    return bool(text) and not re.match(r"//|\.loc\s|\.reg\s|\.pragma\s|[{}]$|\S+:$", text)
 
 
 def select(lines, selector):
@@ -189,6 +190,31 @@ def only(selector, condition):
         opening += [f"setp.{name}.u32 some, who, {number};", "@!some bra OTHERS;"]
         lines[i + 1 : i + 1] = [Line("OTHERS:"), Line("}")]
         lines[i:i] = [Line(text, {"new"}) for text in opening]
+
+    return apply
+
+
+def last_operand(selector, text):
+    """Another last operand: the parity of a wait, the count of an init."""
+
+    def apply(lines):
+        i = one(lines, selector)
+        lines[i] = Line(re.sub(r",[^,;]*;\s*$", f", {text};", lines[i].text), lines[i].tags | {"new"})
+
+    return apply
+
+
+def some_wait(selector, condition):
+    """An mbarrier wait of some threads; for the others it counts as over at once. `condition` as for only()."""
+
+    def apply(lines):
+        i = one(lines, selector + " try_wait")
+        predicate = re.search(r"\b([%\w]+),\s*\[", lines[i].text)[1]
+        only(selector + " try_wait", condition)(lines)
+        i = one(lines, selector + " try_wait")
+        while not lines[i].text.strip().endswith("AGAIN:"):
+            i -= 1
+        lines.insert(i, Line(f"setp.eq.u32 {predicate}, 0, 0;"))
 
     return apply
 

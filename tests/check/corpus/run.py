@@ -9,6 +9,7 @@ found fails the test, as does one that is not found and not named there.
 usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] [--keep DIR]
        run.py --lemma LEMMA --shrink   takes what is found now out of expected_misses.txt
        run.py --list       one line a bug: its name, kernel and id
+       run.py --show KERNEL   its instructions with their tags
        run.py --counts     bugs and kernels of each id
        run.py --check-edits [--keep DIR]   without lemma: can each edit be made, and does ptxas take it?
 """
@@ -160,7 +161,7 @@ def is_found(bug, lines, report):
             raise edit.Wrong(f"{selectors!r} names no line of the edited PTX")
         wanted.append(found)
     return any(
-        id in (bug.id, bug.other_id) and all(set(named) & w for w in wanted) for id, named, _ in findings_of(report)
+        id in (bug.id, *bug.others) and all(set(named) & w for w in wanted) for id, named, _ in findings_of(report)
     )
 
 
@@ -236,6 +237,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="print the commands of misses")
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--show", metavar="KERNEL")
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--check-edits", action="store_true")
     options = parser.parse_args()
@@ -248,6 +250,11 @@ def main():
     rows, twins = rows[part - 1 :: parts], twins[part - 1 :: parts]
     if options.list:
         print("\n".join(f"{bug.name} {bug.base} {bug.id}" for bug in rows))
+        return 0
+    if options.show:
+        for line in Text(bases.bases[options.show]).lines:
+            if edit.is_instruction(line):
+                print(" ".join(line.text.split()), *(f"@{tag}" for tag in sorted(line.tags)), sep="\t")
         return 0
     if options.counts:
         counts(rows)

@@ -1,10 +1,11 @@
 // compile_programs: -arch=compute_80
-// D = A * B with mma.sync: A is MxK and B KxN in f16, D in f32, all row-major. A CTA of two warps makes 32x16 of D; cp.async
-// fills a ring of three stages of 16 along K, two stages ahead. Grid M/32, N/16.
+// D = A * B with mma.sync: A is MxK and B KxN in f16, D in f32, all row-major. A CTA of two warps makes 32x16
+// of D; cp.async fills a ring of three stages of 16 along K, two stages ahead. Grid M/32, N/16.
 #include "ops.cuh"
 #include <cuda_fp16.h>
 
-extern "C" __global__ void __launch_bounds__(64) gemm_pipeline(const half* a, const half* b, const float* bias, float* d, int n, int k) {
+extern "C" __global__ void __launch_bounds__(64)
+    gemm_pipeline(const half* a, const half* b, const float* bias, float* d, int n, int k) {
   __shared__ __align__(128) half as[3][32][24];
   __shared__ __align__(128) half bs[3][16][24];
   __shared__ float added[16];

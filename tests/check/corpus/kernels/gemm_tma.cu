@@ -1,6 +1,6 @@
-// D = A * B^T on Hopper: A is 64xK, B 16xK in f16 with K contiguous, D 64x16 in f32. Warpgroup 0 copies with TMA into a ring of two
-// stages of 64 along K, warpgroup 1 multiplies with wgmma and stores with TMA. One CTA; a box 64x64, b box 64x16, both with
-// 128B swizzle, d box 16x64 without.
+// D = A * B^T on Hopper: A is 64xK, B 16xK in f16 with K contiguous, D 64x16 in f32. Warpgroup 0 copies with
+// TMA into a ring of two stages of 64 along K, warpgroup 1 multiplies with wgmma and stores with TMA. One
+// CTA; a box 64x64, b box 64x16, both with 128B swizzle, d box 16x64 without.
 #include "ops.cuh"
 
 constexpr int a_bytes = 64 * 128, b_bytes = 16 * 128, stages = 2;
@@ -29,10 +29,10 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 #pragma unroll 1
         for (int k = 0; k < k_tiles; ++k) {
           int s = k % stages;
-          MBAR_WAIT(empty + 8 * s, (k / stages & 1) ^ 1);           // @wait_empty
-          MBAR_EXPECT(full + 8 * s, a_bytes + b_bytes);             // @expect
-          TMA_LOAD(as + s * a_bytes, &a, k * 64, 0, full + 8 * s);  // @load_a
-          TMA_LOAD(bs + s * b_bytes, &b, k * 64, 0, full + 8 * s);  // @load_b
+          MBAR_WAIT(empty + 8 * s, (k / stages & 1) ^ 1);          // @wait_empty
+          MBAR_EXPECT(full + 8 * s, a_bytes + b_bytes);            // @expect
+          TMA_LOAD(as + s * a_bytes, &a, k * 64, 0, full + 8 * s); // @load_a
+          TMA_LOAD(bs + s * b_bytes, &b, k * 64, 0, full + 8 * s); // @load_b
         }
       }
     }
@@ -44,20 +44,21 @@ extern "C" __global__ void __launch_bounds__(256, 1)
       int s = k % stages;
       MBAR_WAIT(full + 8 * s, k / stages & 1); // @wait_full
       uint64_t da = descriptor(as + s * a_bytes), db = descriptor(bs + s * b_bytes);
-      WGMMA_FENCE();                            // @wgmma_fence
-      WGMMA_64_16(acc, da, db);                 // @product_0
-      WGMMA_64_16(acc, da + 2, db + 2);         // @product_1
-      WGMMA_64_16(acc, da + 4, db + 4);         // @product_2
-      WGMMA_64_16(acc, da + 6, db + 6);         // @product_3
-      WGMMA_COMMIT();                           // @wgmma_commit
-      WGMMA_WAIT(0);                            // @wgmma_wait
+      WGMMA_FENCE();                    // @wgmma_fence
+      WGMMA_64_16(acc, da, db);         // @product_0
+      WGMMA_64_16(acc, da + 2, db + 2); // @product_1
+      WGMMA_64_16(acc, da + 4, db + 4); // @product_2
+      WGMMA_64_16(acc, da + 6, db + 6); // @product_3
+      WGMMA_COMMIT();                   // @wgmma_commit
+      WGMMA_WAIT(0);                    // @wgmma_wait
       if (t % 32 == 0)
         MBAR_ARRIVE(empty + 8 * s); // @release
     }
     int warp = t % 128 / 32, lane = t % 32;
     for (int i = 0; i < 8; ++i) {
       int y = warp * 16 + i / 2 % 2 * 8 + lane / 4, x = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      asm volatile("st.shared.f32 [%0], %1;" ::"r"(result + (y * 16 + x) * 4), "f"(acc[i]) : "memory"); // @stage
+      asm volatile("st.shared.f32 [%0], %1;" ::"r"(result + (y * 16 + x) * 4), "f"(acc[i])
+                   : "memory"); // @stage
     }
     FENCE_PROXY();    // @fence_store
     BAR_SYNC(1, 128); // @sync_store

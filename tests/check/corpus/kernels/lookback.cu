@@ -1,6 +1,7 @@
-// Inclusive scan in one pass, decoupled look-back: a CTA of 32 threads scans its 32 numbers, publishes their sum, looks back at the
-// CTAs before it until one has its whole prefix, publishes its own. `state` has a word a CTA: 1, its sum is there; 2, its
-// prefix. Numbers are taken from the end, so that who starts first has to look back.
+// Inclusive scan in one pass, decoupled look-back: a CTA of 32 threads scans its 32 numbers, publishes their
+// sum, looks back at the CTAs before it until one has its whole prefix, publishes its own. `state` has a word
+// a CTA: 1, its sum is there; 2, its prefix. Numbers are taken from the end, so that who starts first has to
+// look back.
 #include <cstdint>
 
 extern "C" __global__ void __launch_bounds__(32)
@@ -15,8 +16,8 @@ extern "C" __global__ void __launch_bounds__(32)
   uint32_t total = __shfl_sync(0xffffffff, v, 31), before = 0; // @total
   if (lane == 0) {
     if (block > 0) {
-      sums[block] = total;                                                                     // @sum
-      asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(state + block), "r"(1) : "memory");    // @publish_sum
+      sums[block] = total;                                                                  // @sum
+      asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(state + block), "r"(1) : "memory"); // @publish_sum
 #pragma unroll 1
       for (int b = block - 1;; --b) {
         uint32_t seen;

@@ -1,8 +1,9 @@
-// Two warps make, two take, with named barriers for two buffers: 1 and 2 say full, 3 and 4 empty. 128 threads; out has 64 words a
-// round.
+// Two warps make, two take, with named barriers for two buffers: 1 and 2 say full, 3 and 4 empty. 128
+// threads; out has 64 words a round.
 #include "ops.cuh"
 
-extern "C" __global__ void __launch_bounds__(128) makers_takers(const uint32_t* in, uint32_t* out, int rounds) {
+extern "C" __global__ void __launch_bounds__(128)
+    makers_takers(const uint32_t* in, uint32_t* out, int rounds) {
   __shared__ uint32_t buffer[2][64];
   __shared__ uint32_t totals[2];
   int t = threadIdx.x;
@@ -10,8 +11,8 @@ extern "C" __global__ void __launch_bounds__(128) makers_takers(const uint32_t* 
 #pragma unroll 1
     for (int i = 0; i < rounds; ++i) {
       int b = i & 1;
-      BAR_SYNC(3 + b, 128);                    // @wait_empty
-      buffer[b][t] = in[i * 64 + t] + i;       // @write
+      BAR_SYNC(3 + b, 128);              // @wait_empty
+      buffer[b][t] = in[i * 64 + t] + i; // @write
       __threadfence_block();
       BAR_ARRIVE(1 + b, 128); // @arrive_full
     }
@@ -24,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(128) makers_takers(const uint32_t* 
 #pragma unroll 1
     for (int i = 0; i < rounds; ++i) {
       int b = i & 1;
-      BAR_SYNC(1 + b, 128);                // @wait_full
+      BAR_SYNC(1 + b, 128);                      // @wait_full
       out[i * 64 + t - 64] = buffer[b][127 - t]; // @read
       if (i + 2 < rounds)
         BAR_ARRIVE(3 + b, 128); // @arrive_empty

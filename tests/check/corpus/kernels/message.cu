@@ -1,8 +1,9 @@
-// CTAs in a chain: each waits for the flag of the one before, adds to its 64 words, hands them on and sets its own flag. The flag is
-// volatile and has fences, as code before C++11's atomics has it.
+// CTAs in a chain: each waits for the flag of the one before, adds to its 64 words, hands them on and sets
+// its own flag. The flag is volatile and has fences, as code before C++11's atomics has it.
 #include <cstdint>
 
-extern "C" __global__ void __launch_bounds__(64) message(uint32_t* data, volatile uint32_t* flags, uint32_t* out) {
+extern "C" __global__ void __launch_bounds__(64)
+    message(uint32_t* data, volatile uint32_t* flags, uint32_t* out) {
   int t = threadIdx.x, b = blockIdx.x;
   uint32_t v = t * 5 + 1;
   if (b > 0) {

@@ -1,5 +1,5 @@
-// The instructions that the kernels of this folder are made of, as macros: so the line information names the line that uses one, and a
-// tag there (`// @tag`) finds its instruction in the PTX.
+// The instructions that the kernels of this folder are made of, as macros: so the line information names the
+// line that uses one, and a tag there (`// @tag`) finds its instruction in the PTX.
 #pragma once
 #include <cstdint>
 
@@ -25,13 +25,13 @@ struct alignas(64) TensorMap {
                : "memory")
 #define MBAR_WAIT(bar, parity)                                                                               \
   asm volatile("{\n\t.reg .pred done;\n\t"                                                                   \
-               "AGAIN:\n\tmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n\t"         \
+               "AGAIN:\n\tmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n\t"          \
                "@!done bra AGAIN;\n\t}" ::"r"(bar),                                                          \
                "r"(parity)                                                                                   \
                : "memory")
 #define MBAR_WAIT_CLUSTER(bar, parity)                                                                       \
   asm volatile("{\n\t.reg .pred done;\n\t"                                                                   \
-               "AGAIN:\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n\t"     \
+               "AGAIN:\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n\t"      \
                "@!done bra AGAIN;\n\t}" ::"r"(bar),                                                          \
                "r"(parity)                                                                                   \
                : "memory")
@@ -42,10 +42,10 @@ struct alignas(64) TensorMap {
 #define CP_ASYNC_COMMIT() asm volatile("cp.async.commit_group;" ::: "memory")
 #define CP_ASYNC_WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #define BULK_LOAD(to, from, bytes, bar)                                                                      \
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::  \
-                   "r"(to),                                                                                  \
-               "l"(from), "r"(bytes), "r"(bar)                                                               \
-               : "memory")
+  asm volatile(                                                                                              \
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),   \
+      "l"(from), "r"(bytes), "r"(bar)                                                                        \
+      : "memory")
 #define BULK_STORE(to, from, bytes)                                                                          \
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),           \
                "r"(bytes)                                                                                    \
@@ -64,9 +64,10 @@ struct alignas(64) TensorMap {
                "l"(map), "r"(x), "r"(y), "r"(bar), "h"(ranks)                                                \
                : "memory")
 #define TMA_STORE(map, x, y, from)                                                                           \
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),\
-               "r"(x), "r"(y), "r"(from)                                                                     \
-               : "memory")
+  asm volatile(                                                                                              \
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(x), \
+      "r"(y), "r"(from)                                                                                      \
+      : "memory")
 #define FENCE_PROXY() asm volatile("fence.proxy.async;" ::: "memory")
 
 // ---- barriers
@@ -82,7 +83,8 @@ struct alignas(64) TensorMap {
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(value) : "memory")
 #define CLUSTER_RANK(rank) asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank))
 #define ELECT(elected)                                                                                       \
-  asm volatile("{\n\t.reg .pred p;\n\telect.sync _|p, 0xffffffff;\n\tselp.u32 %0, 1, 0, p;\n\t}" : "=r"(elected))
+  asm volatile("{\n\t.reg .pred p;\n\telect.sync _|p, 0xffffffff;\n\tselp.u32 %0, 1, 0, p;\n\t}"             \
+               : "=r"(elected))
 
 // ---- tensor cores
 #define LDMATRIX_4(r, from)                                                                                  \
@@ -126,3 +128,15 @@ struct alignas(64) TensorMap {
 __device__ inline uint64_t descriptor(uint32_t tile) {
   return (tile & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }
+
+// ---- more of clusters
+#define ST_ASYNC(there, value, bar)                                                                          \
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(there),     \
+               "r"(value), "r"(bar)                                                                          \
+               : "memory")
+#define RED_CLUSTER(there, value)                                                                            \
+  asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(there), "r"(value) : "memory")
+#define CP_ASYNC_ARRIVE(bar)                                                                                 \
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory")
+#define GRID_WAIT() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define GRID_LAUNCH() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")

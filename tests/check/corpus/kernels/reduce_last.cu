@@ -1,5 +1,6 @@
-// The sum of n numbers: each thread sums a stretch, the CTA reduces in shared memory down to a warp, the warp with shuffles; the CTA
-// that ends last sums the partial sums of all. 64 threads a CTA; n need not be a multiple of anything.
+// The sum of n numbers: each thread sums a stretch, the CTA reduces in shared memory down to a warp, the warp
+// with shuffles; the CTA that ends last sums the partial sums of all. 64 threads a CTA; n need not be a
+// multiple of anything.
 #include <cstdint>
 
 extern "C" __global__ void __launch_bounds__(64)
@@ -17,10 +18,10 @@ extern "C" __global__ void __launch_bounds__(64)
     for (int d = 16; d > 0; d /= 2)
       sum += __shfl_down_sync(0xffffffff, sum, d); // @shuffle
     if (t == 0) {
-      partial[blockIdx.x] = sum;                              // @partial
-      __threadfence();                                        // @fence
-      last = atomicAdd(tickets, 1) == gridDim.x - 1;          // @ticket
-      __threadfence();                                        // @fence_last
+      partial[blockIdx.x] = sum;                     // @partial
+      __threadfence();                               // @fence
+      last = atomicAdd(tickets, 1) == gridDim.x - 1; // @ticket
+      __threadfence();                               // @fence_last
     }
   }
   __syncthreads(); // @sync_last

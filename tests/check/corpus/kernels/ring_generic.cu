@@ -1,5 +1,6 @@
-// A warp makes items, another takes them, through a ring of four slots in shared memory and two mbarriers a slot. Both mbarriers
-// count 32 arrivals. One CTA of 64 threads; out has 32 words an item. The mbarriers' memory serves as a table in the end.
+// A warp makes items, another takes them, through a ring of four slots in shared memory and two mbarriers a
+// slot. Both mbarriers count 32 arrivals. One CTA of 64 threads; out has 32 words an item. The mbarriers'
+// memory serves as a table in the end.
 #include "ops.cuh"
 
 constexpr int slots = 4;
