@@ -41,10 +41,11 @@ public:
   // Only if ok().
   T& value() & { return detail::present(std::get_if<0>(&state_)); }
   const T& value() const& { return detail::present(std::get_if<0>(&state_)); }
-  T&& value() && { return std::move(detail::present(std::get_if<0>(&state_))); }
+  // By value, so that `for (const X& x : *f())` has something that lives as long as the loop.
+  T value() && { return std::move(detail::present(std::get_if<0>(&state_))); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 

@@ -225,6 +225,9 @@ struct Function {
   std::vector<TargetList> target_lists;
   std::vector<Instruction> instructions;
   uint32_t alias_of = kNone; // of an .alias: the function, in Module::functions, that it stands for
+  // The first so many of the registers and variables are Module::thread_variables.
+  uint32_t thread_registers = 0;
+  uint32_t thread_variables = 0;
   SourceRange range;
 
   // As spelled: "%r12".
@@ -274,6 +277,9 @@ struct Module {
   SourceRange target_range;         // of the first
   int address_size_bits = 64;
   std::vector<Variable> variables;
+  // .reg and .local at module scope, in PTX 2.3 and older: each thread has its own, and the functions that
+  // follow name them. A function with a body has them at the head of its own tables.
+  Function thread_variables;
   // A declaration and the definition that follows are one function, in the place of the declaration: indices
   // hold.
   std::vector<Function> functions;

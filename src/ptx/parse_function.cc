@@ -75,6 +75,8 @@ bool Parser::parse_function(Linkage linkage) {
   }
   body_ = std::make_unique<Body>();
   body_->function = std::move(function);
+  if (!take_thread_variables())
+    return false;
   parse_body(index, token_.range());
   module_->functions[index] = std::move(body_->function);
   body_.reset();

@@ -464,6 +464,44 @@ bool Parser::parse_registers(const Declarator& declarator) {
   return expect_semicolon("the declaration");
 }
 
+// .reg and .local at module scope: declared as in a body of nobody's.
+bool Parser::parse_thread_variables(const Declarator& declarator) {
+  if (!thread_) {
+    thread_ = std::make_unique<Body>();
+    thread_->names.open_scope(0);
+    thread_->open.push_back({});
+  }
+  body_ = std::move(thread_);
+  const bool good =
+      declarator.space == StateSpace::reg ? parse_registers(declarator) : parse_variables(declarator);
+  thread_ = std::move(body_);
+  module_->thread_variables = thread_->function;
+  return good;
+}
+
+// The body that begins has them, in a scope around its own.
+bool Parser::take_thread_variables() {
+  if (!thread_)
+    return true;
+  const Function& from = thread_->function;
+  const size_t count = from.registers.size() + from.variables.size();
+  if (count > registers_left_) {
+    error("limit", token_.range(), "too many registers in one module");
+    return false;
+  }
+  registers_left_ -= count;
+  if (!take_memory(count * (sizeof(Register) + sizeof(Variable))))
+    return false;
+  Function& function = body_->function;
+  body_->names = thread_->names;
+  function.register_stems = from.register_stems;
+  function.registers = from.registers;
+  function.variables = from.variables;
+  function.thread_registers = static_cast<uint32_t>(from.registers.size());
+  function.thread_variables = static_cast<uint32_t>(from.variables.size());
+  return true;
+}
+
 bool Parser::add_registers(const Declarator& declarator, const Token& name, std::optional<uint64_t> count) {
   Function& function = body_->function;
   const auto first = static_cast<uint32_t>(function.registers.size());

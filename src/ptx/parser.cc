@@ -20,7 +20,8 @@ constexpr size_t kLongestText = size_t{1} << 30;
 constexpr uint64_t kRegistersOfModule = uint64_t{1} << 20;   // and one for each byte of text
 constexpr uint64_t kInitPaddingOfModule = uint64_t{1} << 20; // likewise
 constexpr size_t kLongestComparedName = 64;
-constexpr size_t kMostSuggestions = 20; // comparing names costs more than all else
+constexpr PtxVersion kLastThreadVariables{2, 3}; // that has .reg and .local at module scope
+constexpr size_t kMostSuggestions = 20;          // comparing names costs more than all else
 constexpr size_t kMostSuggestedFrom = 1000;
 
 constexpr std::string_view kModuleDirectives[] = {
@@ -271,10 +272,15 @@ bool Parser::parse_module_statement() {
     return false;
   if (at_word(".entry") || at_word(".func"))
     return parse_function(declarator.linkage);
-  if (declarator.space == StateSpace::reg || declarator.space == StateSpace::local ||
-      declarator.space == StateSpace::param) {
-    error("state-space", since(declarator.begin),
-          fmt::format("a .{} variable belongs into a function body", isa::to_string(declarator.space)));
+  const bool by_thread = declarator.space == StateSpace::reg || declarator.space == StateSpace::local;
+  if (by_thread && module_->version <= kLastThreadVariables)
+    return parse_thread_variables(declarator);
+  if (by_thread || declarator.space == StateSpace::param) {
+    Diagnostic& wrong =
+        error("state-space", since(declarator.begin),
+              fmt::format("a .{} variable belongs into a function body", isa::to_string(declarator.space)));
+    if (by_thread)
+      wrong.notes.push_back({"legal", "at module scope in PTX 2.3 and older"});
     return false;
   }
   return parse_variables(declarator);

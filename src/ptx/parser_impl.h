@@ -145,6 +145,8 @@ private:
   bool declare_variable(Variable variable, std::string_view name, SourceRange range);
   bool declare_module_variable(Variable variable, std::string_view name, SourceRange range);
   bool parse_registers(const Declarator& declarator);
+  bool parse_thread_variables(const Declarator& declarator);
+  bool take_thread_variables();
   bool add_registers(const Declarator& declarator, const Token& name, std::optional<uint64_t> count);
 
   // Functions (parse_function.cc).
@@ -250,6 +252,7 @@ private:
   uint64_t registers_left_ = 0;                           // of the module
   uint64_t init_padding_left_ = 0;                        // elements that nested initializers may leave out
   std::unique_ptr<Body> body_;                            // while a body is read
+  std::unique_ptr<Body> thread_;                          // of Module::thread_variables, once there are any
 };
 
 } // namespace lemma::ptx

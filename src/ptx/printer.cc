@@ -48,6 +48,7 @@ private:
                    size_t end);
   void print_init_value(const InitValue& value, Type type);
   void print_module_variables();
+  void print_thread_variables();
 
   // Functions.
   void print_header(const Function& function);
@@ -213,6 +214,11 @@ void Printer::print_module_variables() {
     print_variable(*variable, true);
 }
 
+void Printer::print_thread_variables() {
+  Cursors at;
+  print_declarations(module_.thread_variables, 0, 0, 0, at);
+}
+
 // --- functions ---
 
 void Printer::print_bounds(const Function& function) {
@@ -304,6 +310,11 @@ void Printer::print_definition(const Function& function) {
   print_header(function);
   out_ += "{\n";
   Cursors at;
+  at.reg = function.thread_registers;
+  for (const auto* list : {&function.returns, &function.params}) // those in .reg stand in the header
+    at.reg += static_cast<size_t>(
+        std::count_if(list->begin(), list->end(), [](const Variable& v) { return v.reg != kNone; }));
+  at.variable = function.thread_variables;
   print_scope(function, 0, 1, at);
   out_ += "}\n";
 }
@@ -324,6 +335,7 @@ std::string Printer::print_module() {
     out_ += ";\n";
   }
   print_module_variables();
+  print_thread_variables();
   for (const Function& function : module_.functions)
     if (function.has_body)
       print_definition(function);
@@ -401,14 +413,10 @@ void Printer::print_declarations(const Function& function, uint32_t scope, uint3
   }
 }
 
-// p0, p1, ... pN-1 in a row, all alike, are `p<N>`. Parameters in .reg stand in the header.
+// p0, p1, ... pN-1 in a row, all alike, are `p<N>`.
 void Printer::print_registers(const Function& function, uint32_t scope, uint32_t position, uint32_t depth,
                               size_t& next) {
   const auto& registers = function.registers;
-  if (next == 0)
-    for (const auto* list : {&function.returns, &function.params})
-      next += static_cast<size_t>(
-          std::count_if(list->begin(), list->end(), [](const Variable& v) { return v.reg != kNone; }));
   std::string expected;
   while (next < registers.size() && registers[next].scope == scope && registers[next].position == position) {
     const Register& first = registers[next];

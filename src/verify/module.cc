@@ -85,6 +85,7 @@ public:
   void run() {
     check_header();
     uint64_t constant_bytes = 0;
+    check_declarations(module_.thread_variables);
     for (const Variable& v : module_.variables) {
       check_variable(v, nullptr);
       if (v.space == StateSpace::const_) {
@@ -245,16 +246,7 @@ private:
       check_parameter(v, f.is_entry);
     for (const Variable& v : f.returns)
       check_parameter(v, false);
-    for (const Variable& v : f.variables)
-      check_variable(v, &f);
-    for (uint32_t i = 0; i < f.registers.size(); ++i) {
-      const ptx::Register& r = f.registers[i];
-      if (i > 0 && r.stem == f.registers[i - 1].stem)
-        continue; // of one declaration
-      const std::string name = f.register_name(i);
-      check_type(name, r.type, f.range);
-      check_vector(name, r.vector_elems, r.type, f.range);
-    }
+    check_declarations(f);
     if (f.is_entry)
       check_parameter_space(f);
     else if (f.returns.size() > 1)
@@ -262,6 +254,20 @@ private:
           .notes.push_back({"legal", "one return parameter, which may be an array"});
     if (f.bounds.noreturn && !f.returns.empty())
       error("noreturn", f.range, fmt::format("{} returns a value and is .noreturn", f.name));
+  }
+
+  // Those of all threads are checked once, as a function's that has no others.
+  void check_declarations(const Function& f) {
+    for (size_t i = f.thread_variables; i < f.variables.size(); ++i)
+      check_variable(f.variables[i], &f);
+    for (uint32_t i = f.thread_registers; i < f.registers.size(); ++i) {
+      const ptx::Register& r = f.registers[i];
+      if (i > 0 && r.stem == f.registers[i - 1].stem)
+        continue; // of one declaration
+      const std::string name = f.register_name(i);
+      check_type(name, r.type, f.range);
+      check_vector(name, r.vector_elems, r.type, f.range);
+    }
   }
 
   void check_parameter(const Variable& v, bool of_entry) {

@@ -179,6 +179,24 @@ private:
     }
   }
 
+  // Whether a .func names what its callers name too: each activation has registers of its own here. A kernel
+  // has them to itself then.
+  bool shares_thread_variables(const ptx::Instruction& instruction) const {
+    if (function_.is_entry || function_.thread_registers + function_.thread_variables == 0)
+      return false;
+    const auto names = [&](const ptx::Operand& operand, const auto& self) -> bool {
+      if (operand.kind == ptx::OperandKind::symbol)
+        return operand.symbol_scope == ptx::Operand::SymbolScope::function &&
+               operand.symbol < function_.thread_variables;
+      return (operand.reg != ptx::kNone && operand.reg < function_.thread_registers) ||
+             std::any_of(operand.elems.begin(), operand.elems.end(),
+                         [&](const ptx::Operand& element) { return self(element, self); });
+    };
+    return (instruction.guard.reg != ptx::kNone && instruction.guard.reg < function_.thread_registers) ||
+           std::any_of(instruction.operands.begin(), instruction.operands.end(),
+                       [&](const ptx::Operand& operand) { return names(operand, names); });
+  }
+
   void decode(uint32_t index) {
     const ptx::Instruction& instruction = function_.instructions[index];
     DecodedInst in;
@@ -191,7 +209,7 @@ private:
       in.guard_reg = instruction.guard.reg;
     }
     DecodedInst selected = in;
-    if (decoder_.select(instruction, selected)) {
+    if (!shares_thread_variables(instruction) && decoder_.select(instruction, selected)) {
       code_.insts.push_back(selected);
       return;
     }
