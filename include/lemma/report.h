@@ -66,7 +66,8 @@ std::string_view to_string(FaultKind kind);
 
 struct Fault {
   FaultKind kind = FaultKind::internal;
-  std::string message;                 // one line
+  std::string_view id = {}; // of docs/checks.md, as Finding::id: "barrier.divergent"; empty: none of those
+  std::string message;      // one line
   std::vector<std::string> notes = {}; // further lines: the nearest allocation, what to do
   Place place;
   bool has_thread = false; // whether cta, warp and lane are known

@@ -186,10 +186,11 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
       !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
   std::optional<check::Checker> checker;
+  std::vector<vgpu::Observer*> observers;
   if (config.check)
-    checker.emplace();
+    observers.push_back(&checker.emplace());
   Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params), limits,
-                                   checker ? &*checker : nullptr);
+                                   std::move(observers));
   if (checker)
     report.findings = checker->findings();
   report.device = device_->info.name;

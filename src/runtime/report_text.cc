@@ -99,6 +99,8 @@ std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& 
     auto [label, text] = split_note(note);
     notes.add(std::move(label), std::move(text));
   }
+  if (!fault.id.empty())
+    notes.add("see", fmt::format("{} in docs/checks.md", fault.id));
   return out + notes.text();
 }
 

@@ -194,7 +194,8 @@ void Exec::fault_no_owner(const Wrong& r) {
                     what, rank),
         r.lane, r.written,
         {"fix: let every CTA wait at a barrier.cluster after the last access to its shared memory, and "
-         "exit then"});
+         "exit then"},
+        "cluster.exit");
   }
 }
 

@@ -57,13 +57,13 @@ void change(const AsyncOperation& operation, const SharedPlace& at, const Mbarri
   x.code = issuer.code;
   x.cta = issuer.cta;
   x.warp = issuer.warp;
-  x.fault_at(
-      *issuer.instruction, FaultKind::illegal_instruction,
+  x.misuse(
+      *issuer.instruction, "mbarrier.tx",
       fmt::format("when {} completes, it signals the mbarrier at shared address {:#x} of CTA rank {}: {} "
                   "(undefined behaviour)",
                   isa::to_string(x.ptx_instruction(*issuer.instruction).opcode), at.offset, at.cta->rank,
                   *wrong),
-      issuer.lane, at.offset);
+      issuer.lane, {}, at.offset);
 }
 
 void complete_bytes(const AsyncOperation& operation, const SharedPlace& at) {

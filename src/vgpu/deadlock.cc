@@ -156,6 +156,31 @@ void explain_mbarrier(const Cluster& cluster, const Split& split, Waiting& waiti
   others.note_in(waiting);
 }
 
+// What keeps the part waiting, by its id of docs/checks.md: the likeliest where several would.
+std::string_view misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
+  switch (split.state) {
+  case SplitState::at_barrier:
+    return warp.splits.size() > 1 ? "barrier.divergent" : "barrier.count";
+  case SplitState::at_cluster_barrier:
+    return "cluster.arrive";
+  case SplitState::at_mbarrier: {
+    const SharedPlace at{cta.cluster->ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
+    if (!is_mbarrier(at))
+      return "mbarrier.inval";
+    return read_mbarrier(at).pending != 0 ? "mbarrier.count" : "mbarrier.tx";
+  }
+  case SplitState::at_warpgroup:
+    return "wgmma.warps";
+  case SplitState::at_collective: {
+    const isa::Opcode opcode =
+        split.stack.back().code->opcode_of(split.stack.back().code->insts[split.wait_pc]);
+    return opcode == isa::Opcode::bar || opcode == isa::Opcode::barrier ? "barrier.divergent" : "warp.mask";
+  }
+  default:
+    return {};
+  }
+}
+
 Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   Waiting waiting{.place = place_of(split),
                   .cta = cta.id,
@@ -191,9 +216,15 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   return waiting;
 }
 
+// The first part that waits by a misuse.
+struct Culprit {
+  std::string_view id;
+  size_t waiting = 0; // index in Report::waiting
+};
+
 // Every part of their warps, in the order of the CTAs: host threads left them in any. Returns how many CTAs
 // have not ended.
-uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report) {
+uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report, Culprit& culprit) {
   std::sort(clusters.begin(), clusters.end(),
             [](const Cluster* a, const Cluster* b) { return a->linear_id < b->linear_id; });
   uint64_t ctas = 0;
@@ -201,8 +232,11 @@ uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report) {
     for (const auto& cta : cluster->ctas) {
       ctas += !cta->is_finished();
       for (const Warp& warp : cta->warps)
-        for (const Split& split : warp.splits)
+        for (const Split& split : warp.splits) {
           report.waiting.push_back(explain(*cta, warp, split));
+          if (culprit.id.empty())
+            culprit = {misuse_of(*cta, warp, split), report.waiting.size() - 1};
+        }
     }
   return ctas;
 }
@@ -210,7 +244,8 @@ uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report) {
 } // namespace
 
 void report_stopped(Launch& launch, std::span<const Cluster* const> clusters, uint64_t ctas_done) {
-  list_warps({clusters.begin(), clusters.end()}, launch.report);
+  Culprit nobody;
+  list_warps({clusters.begin(), clusters.end()}, launch.report, nobody);
   Fault& fault = launch.report.fault.emplace();
   fault.kind = FaultKind::stopped;
   fault.message = fmt::format("on request, when {} of {} CTAs of kernel {} were done", ctas_done,
@@ -222,16 +257,19 @@ Fault& report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>>
   std::vector<const Cluster*> all;
   for (const auto& cluster : clusters)
     all.push_back(cluster.get());
-  const uint64_t ctas = list_warps(std::move(all), report);
+  Culprit culprit;
+  const uint64_t ctas = list_warps(std::move(all), report, culprit);
   Fault& fault = report.fault.emplace();
   fault.kind = FaultKind::deadlock;
   fault.message = fmt::format("nothing can move: {} part{} of warps in {} CTA{} wait{} for ever",
                               report.waiting.size(), report.waiting.size() == 1 ? "" : "s", ctas,
                               ctas == 1 ? "" : "s", report.waiting.size() == 1 ? "s" : "");
+  fault.id = culprit.id;
   if (!report.waiting.empty()) {
-    fault.place = report.waiting.front().place;
-    fault.cta = report.waiting.front().cta;
-    fault.warp = report.waiting.front().warp;
+    const Waiting& waiting = report.waiting[culprit.waiting];
+    fault.place = waiting.place;
+    fault.cta = waiting.cta;
+    fault.warp = waiting.warp;
   }
   return fault;
 }

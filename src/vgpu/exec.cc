@@ -57,33 +57,49 @@ void Exec::start_async(AsyncOperation operation) {
   async().start(thread(lane), std::move(operation));
 }
 
-Step Exec::fault(const DecodedInst& in, FaultKind kind, std::string message, int lane,
-                 std::vector<std::string> notes) {
+Step Exec::fail(const DecodedInst& in, Fault fault) {
   const std::lock_guard lock(launch->report_mutex);
   if (!launch->report.fault) {
-    Fault& fault = launch->report.fault.emplace();
-    fault.kind = kind;
-    fault.message = shortened(std::move(message), kLongestMessage);
-    for (std::string& note : notes)
-      fault.notes.push_back(shortened(std::move(note), kLongestMessage));
+    fault.message = shortened(std::move(fault.message), kLongestMessage);
+    for (std::string& note : fault.notes)
+      note = shortened(std::move(note), kLongestMessage);
     fault.place = place_of(*code, in);
     fault.has_thread = true;
     fault.cta = cta->id;
     fault.warp = warp->index;
-    fault.lane = lane;
+    launch->report.fault = std::move(fault);
   }
   launch->stop.store(true);
   return Step::stopped;
 }
 
+Step Exec::fault(const DecodedInst& in, FaultKind kind, std::string message, int lane,
+                 std::vector<std::string> notes) {
+  return fail(
+      in,
+      {.kind = kind, .message = std::move(message), .notes = std::move(notes), .place = {}, .lane = lane});
+}
+
+Step Exec::misuse(const DecodedInst& in, std::string_view id, std::string message, int lane,
+                  std::vector<std::string> notes, std::optional<uint64_t> address) {
+  return fail(in, {.kind = FaultKind::illegal_instruction,
+                   .id = id,
+                   .message = std::move(message),
+                   .notes = std::move(notes),
+                   .place = {},
+                   .lane = lane,
+                   .address = address});
+}
+
 Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
-                    std::vector<std::string> notes) {
-  const Step step = fault(in, kind, std::move(message), lane, std::move(notes));
-  const std::lock_guard lock(launch->report_mutex);
-  std::optional<Fault>& fault = launch->report.fault;
-  if (fault && fault->cta == cta->id && fault->warp == warp->index && fault->lane == lane)
-    fault->address = address;
-  return step;
+                    std::vector<std::string> notes, std::string_view id) {
+  return fail(in, {.kind = kind,
+                   .id = id.empty() && kind == FaultKind::out_of_bounds ? "memory.bounds" : id,
+                   .message = std::move(message),
+                   .notes = std::move(notes),
+                   .place = {},
+                   .lane = lane,
+                   .address = address});
 }
 
 } // namespace lemma::vgpu

@@ -125,8 +125,12 @@ public:
   // Records the fault (the first one of a launch wins), stops the launch, returns Step::stopped.
   Step fault(const DecodedInst& in, FaultKind kind, std::string message, int lane = -1,
              std::vector<std::string> notes = {});
+  // What the ISA leaves undefined, by its id of docs/checks.md: FaultKind::illegal_instruction.
+  Step misuse(const DecodedInst& in, std::string_view id, std::string message, int lane = -1,
+              std::vector<std::string> notes = {}, std::optional<uint64_t> address = {});
+  // Out of bounds without an id is "memory.bounds".
   Step fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
-                std::vector<std::string> notes = {});
+                std::vector<std::string> notes = {}, std::string_view id = {});
   void uninitialized(const DecodedInst& in, int lane, std::string what);
   // The first byte of the lane's access that was never written, if there is one.
   void report_unwritten(const Access& access, int lane);
@@ -147,6 +151,7 @@ public:
   }
 
 private:
+  Step fail(const DecodedInst& in, Fault fault);
   template <class Satisfied>
   bool gather(const DecodedInst& in, Satisfied satisfied);
   void fill_unwritten(const Access& access, int lane) const;

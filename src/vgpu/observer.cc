@@ -1,4 +1,5 @@
-// Accesses that were found piece by piece, gathered by owner; and the counter. See observer.h.
+// Accesses that were found piece by piece, gathered by owner; several observers at once, and the counter. See
+// observer.h.
 #include "vgpu/observer.h"
 
 #include <algorithm>
@@ -139,6 +140,60 @@ const char* to_string(AccessCounter::Space space) {
 const char* to_string(AccessCounter::Kind kind) {
   constexpr const char* kNames[] = {"read", "write", "atomic"};
   return kNames[kind];
+}
+
+// --- several observers
+
+void Observers::launch_begins(const Launch& launch) {
+  tell(&Observer::launch_begins, launch);
+}
+void Observers::launch_ends(const Launch& launch) {
+  tell(&Observer::launch_ends, launch);
+}
+void Observers::cluster_begins(const Cluster& cluster) {
+  tell(&Observer::cluster_begins, cluster);
+}
+void Observers::cluster_ends(const Cluster& cluster) {
+  tell(&Observer::cluster_ends, cluster);
+}
+void Observers::exits(const Exec& x, LaneMask lanes) {
+  tell(&Observer::exits, x, lanes);
+}
+void Observers::accesses(const Exec& x, const WarpAccess& access) {
+  tell(&Observer::accesses, x, access);
+}
+void Observers::has_read(const Exec& x) {
+  tell(&Observer::has_read, x);
+}
+void Observers::synchronizes(const Exec& x, const Synchronization& sync) {
+  tell(&Observer::synchronizes, x, sync);
+}
+void Observers::barrier_completes(const Cta& cta, uint32_t id) {
+  tell(&Observer::barrier_completes, cta, id);
+}
+void Observers::cluster_barrier_completes(const Cluster& cluster) {
+  tell(&Observer::cluster_barrier_completes, cluster);
+}
+void Observers::issues(const Exec& x, const AsyncOperation& operation) {
+  tell(&Observer::issues, x, operation);
+}
+void Observers::commits(const Exec& x, AsyncGroup group, LaneMask lanes) {
+  tell(&Observer::commits, x, group, lanes);
+}
+void Observers::reads_source(const AsyncOperation& operation) {
+  tell(&Observer::reads_source, operation);
+}
+void Observers::completes(const AsyncOperation& operation) {
+  tell(&Observer::completes, operation);
+}
+void Observers::waits(const Exec& x, const GroupWait& wait) {
+  tell(&Observer::waits, x, wait);
+}
+void Observers::arrives(const MbarrierArrival& arrival) {
+  tell(&Observer::arrives, arrival);
+}
+void Observers::finds_complete(const Exec& x, const MbarrierWait& wait) {
+  tell(&Observer::finds_complete, x, wait);
 }
 
 } // namespace lemma::vgpu

@@ -136,6 +136,38 @@ public:
   virtual void finds_complete(const Exec&, const MbarrierWait&) {}
 };
 
+// Several observers of one launch: each is told everything, in their order.
+class Observers : public Observer {
+public:
+  explicit Observers(std::vector<Observer*> observers) : observers_(std::move(observers)) {}
+
+  void launch_begins(const Launch& launch) override;
+  void launch_ends(const Launch& launch) override;
+  void cluster_begins(const Cluster& cluster) override;
+  void cluster_ends(const Cluster& cluster) override;
+  void exits(const Exec& x, LaneMask lanes) override;
+  void accesses(const Exec& x, const WarpAccess& access) override;
+  void has_read(const Exec& x) override;
+  void synchronizes(const Exec& x, const Synchronization& sync) override;
+  void barrier_completes(const Cta& cta, uint32_t id) override;
+  void cluster_barrier_completes(const Cluster& cluster) override;
+  void issues(const Exec& x, const AsyncOperation& operation) override;
+  void commits(const Exec& x, AsyncGroup group, LaneMask lanes) override;
+  void reads_source(const AsyncOperation& operation) override;
+  void completes(const AsyncOperation& operation) override;
+  void waits(const Exec& x, const GroupWait& wait) override;
+  void arrives(const MbarrierArrival& arrival) override;
+  void finds_complete(const Exec& x, const MbarrierWait& wait) override;
+
+private:
+  template <class... Parameters, class... Arguments>
+  void tell(void (Observer::*event)(Parameters...), Arguments&&... arguments) {
+    for (Observer* observer : observers_)
+      (observer->*event)(arguments...);
+  }
+  std::vector<Observer*> observers_;
+};
+
 // Tells an observer, if there is one, what an instruction accesses, where that was found piece by piece.
 class PieceAccesses {
 public:

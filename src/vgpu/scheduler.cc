@@ -625,7 +625,8 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
 }
 
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& asked,
-                  std::vector<std::byte> params, const MachineLimits& limits, Observer* observer) {
+                  std::vector<std::byte> params, const MachineLimits& limits,
+                  std::vector<Observer*> observers) {
   static std::atomic<uint64_t> grids{0};
   Launch launch;
   launch.program = &program;
@@ -638,7 +639,13 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.report.stats = {
       .warp_instructions = 0, .lane_instructions = 0, .matrix_flops = 0, .matrix_outputs = MatrixOutputs{}};
   std::optional<AccessCounter> counter;
-  launch.observer = observer || !config.count_accesses ? observer : &counter.emplace();
+  if (config.count_accesses)
+    observers.push_back(&counter.emplace());
+  std::optional<Observers> all;
+  if (observers.size() > 1)
+    launch.observer = &all.emplace(std::move(observers));
+  else if (!observers.empty())
+    launch.observer = observers.front();
   launch.cta_count = product(config.grid);
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;

@@ -17,10 +17,10 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
 
 // Runs to the end, to the first fault, to a deadlock, or until LaunchConfig::stop is set. The configuration
 // must have passed check_launch(); `params` are laid out by ptx::lay_out_parameters(). The report lacks what
-// the device and the module say (Report::arithmetic, device, rendered). `observer` is told what happens
-// (observer.h), in the place of the one that counts accesses; null: nobody.
+// the device and the module say (Report::arithmetic, device, rendered). `observers` are told what happens
+// (observer.h), each before those after it.
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& config,
                   std::vector<std::byte> params, const MachineLimits& limits = limits_of(),
-                  Observer* observer = nullptr);
+                  std::vector<Observer*> observers = {});
 
 } // namespace lemma::vgpu

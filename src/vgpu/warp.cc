@@ -200,8 +200,8 @@ bool Exec::converge(const DecodedInst& in, const uint32_t* members) {
       unnamed |= LaneMask{1} << lane;
   });
   if (unnamed) {
-    fault(
-        in, FaultKind::illegal_instruction,
+    misuse(
+        in, "warp.mask",
         "a lane executes this instruction, but its membermask does not name that lane (undefined behaviour)",
         std::countr_zero(unnamed));
     return false;

@@ -103,6 +103,8 @@ json to_json(const Fault& fault) {
               {"message", fault.message},
               {"notes", fault.notes},
               {"place", to_json(fault.place)}};
+  if (!fault.id.empty())
+    out["id"] = fault.id;
   if (fault.has_thread) {
     out["cta"] = fault.cta;
     out["warp"] = fault.warp;

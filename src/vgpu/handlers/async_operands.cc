@@ -41,14 +41,15 @@ SharedPlace mbarrier_place(Exec& x, const DecodedInst& in, StateSpace space, uin
 bool check_mbarrier(Exec& x, const DecodedInst& in, const SharedPlace& at, int lane) {
   if (is_mbarrier(at))
     return true;
-  x.fault_at(
-      in, FaultKind::illegal_instruction,
+  x.misuse(
+      in, "mbarrier.init",
       fmt::format("there is no mbarrier object at shared address {:#x} of CTA rank {}: mbarrier.init has not "
                   "run there, or mbarrier.inval has (undefined behaviour)",
                   at.offset, at.cta->rank),
-      lane, at.offset,
+      lane,
       {"other threads see the object after a barrier, those of other CTAs after fence.mbarrier_init and "
-       "barrier.cluster"});
+       "barrier.cluster"},
+      at.offset);
   return false;
 }
 

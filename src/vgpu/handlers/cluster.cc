@@ -96,11 +96,11 @@ void complete_if_all_arrived(Cluster& cluster) {
 Step run_cluster_arrive(Exec& x, const DecodedInst& in) {
   Warp& warp = *x.warp;
   if (const LaneMask again = x.active & (warp.cluster_arrived | warp.cluster_passed))
-    return x.fault(in, FaultKind::illegal_instruction,
-                   "a thread arrives at the cluster's barrier a second time without waiting there in between "
-                   "(undefined behaviour)",
-                   std::countr_zero(again),
-                   {"fix: a barrier.cluster.wait belongs to every barrier.cluster.arrive"});
+    return x.misuse(
+        in, "cluster.arrive",
+        "a thread arrives at the cluster's barrier a second time without waiting there in between "
+        "(undefined behaviour)",
+        std::countr_zero(again), {"fix: a barrier.cluster.wait belongs to every barrier.cluster.arrive"});
   x.effect();
   if (x.observer)
     x.observer->synchronizes(x, {.kind = SyncKind::cluster_arrive, .lanes = x.active, .order = in.order});
@@ -113,8 +113,8 @@ Step run_cluster_arrive(Exec& x, const DecodedInst& in) {
 Step run_cluster_wait(Exec& x, const DecodedInst& in) {
   Warp& warp = *x.warp;
   if (const LaneMask never = x.active & ~(warp.cluster_arrived | warp.cluster_passed))
-    return x.fault(
-        in, FaultKind::illegal_instruction,
+    return x.misuse(
+        in, "cluster.arrive",
         "a thread waits at the cluster's barrier and has not arrived there: it would wait for itself",
         std::countr_zero(never),
         {"fix: every thread executes barrier.cluster.arrive before barrier.cluster.wait"});
@@ -153,15 +153,15 @@ Step run_setmaxnreg(Exec& x, const DecodedInst& in) {
     request = {.code = x.code, .instruction = &in, .first_warp = x.warp->index, .warps = 0};
   const auto line = [&] { return place_of(*request.code, *request.instruction).ptx_line; };
   if (request.warps & warp)
-    return x.fault(in, FaultKind::illegal_instruction,
-                   fmt::format("warp {} executes another setmaxnreg before all warps of its warpgroup have "
-                               "executed the one at line {} (undefined behaviour)",
-                               x.warp->index, line()));
+    return x.misuse(in, "warp.setmaxnreg",
+                    fmt::format("warp {} executes another setmaxnreg before all warps of its warpgroup have "
+                                "executed the one at line {} (undefined behaviour)",
+                                x.warp->index, line()));
   if (request.instruction->imm != in.imm)
-    return x.fault(in, FaultKind::illegal_instruction,
-                   fmt::format("warps {} and {} of a warpgroup execute different setmaxnreg, for {} and {} "
-                               "registers, the former at line {} (undefined behaviour)",
-                               request.first_warp, x.warp->index, request.instruction->imm, in.imm, line()));
+    return x.misuse(in, "warp.setmaxnreg",
+                    fmt::format("warps {} and {} of a warpgroup execute different setmaxnreg, for {} and {} "
+                                "registers, the former at line {} (undefined behaviour)",
+                                request.first_warp, x.warp->index, request.instruction->imm, in.imm, line()));
   request.warps |= warp;
   if (request.warps == (1u << kWarpsInGroup) - 1)
     request.warps = 0;

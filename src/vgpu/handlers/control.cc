@@ -484,18 +484,18 @@ Step run_barrier(Exec& x, const DecodedInst& in) {
     return x.fault(in, FaultKind::illegal_instruction,
                    fmt::format("there is no barrier {}: legal are 0 to 15", id), lane);
   if (expected % kWarpSize)
-    return x.fault(
-        in, FaultKind::illegal_instruction,
+    return x.misuse(
+        in, "barrier.count",
         fmt::format("barrier {} is to wait for {} threads, which is not a multiple of the warp size, 32", id,
                     expected),
         lane);
   Barrier& barrier = x.cta->barriers[id];
   if (barrier.arrived && barrier.expected != expected)
-    return x.fault(in, FaultKind::illegal_instruction,
-                   fmt::format("barrier {} is in use for {} threads, but this arrival names {}", id,
-                               barrier.expected ? std::to_string(barrier.expected) : "all",
-                               expected ? std::to_string(expected) : "all"),
-                   lane);
+    return x.misuse(in, "barrier.count",
+                    fmt::format("barrier {} is in use for {} threads, but this arrival names {}", id,
+                                barrier.expected ? std::to_string(barrier.expected) : "all",
+                                expected ? std::to_string(expected) : "all"),
+                    lane);
   leave_inactive_behind(x);
   x.effect();
   if (x.observer)

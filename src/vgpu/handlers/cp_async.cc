@@ -129,21 +129,21 @@ Step run_arrive(Exec& x, const DecodedInst& in) {
     if (!at.cta)
       return Step::stopped;
     if (!plan.noinc && read_mbarrier(at).pending == kMbarrierMaxCount)
-      return x.fault_at(
-          in, FaultKind::illegal_instruction,
+      return x.misuse(
+          in, "mbarrier.count",
           fmt::format("cp.async.mbarrier.arrive on the mbarrier at shared address {:#x}: its phase waits "
                       "for {} arrivals already, the most there may be (undefined behaviour)",
                       at.offset, kMbarrierMaxCount),
-          lane, at.offset);
+          lane, {}, at.offset);
     if (!plan.noinc)
       expect_arrival(at);
     else if (const auto wrong = wrong_change(at, {.arrivals = 1}))
-      return x.fault_at(
-          in, FaultKind::illegal_instruction,
+      return x.misuse(
+          in, "mbarrier.count",
           fmt::format("cp.async.mbarrier.arrive.noinc on the mbarrier at shared address {:#x}: {} "
                       "(undefined behaviour)",
                       at.offset, *wrong),
-          lane, at.offset);
+          lane, {}, at.offset);
     AsyncOperation operation;
     operation.kind = AsyncKind::cp_async_arrive;
     operation.proxy = Proxy::generic;

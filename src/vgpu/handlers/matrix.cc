@@ -69,10 +69,10 @@ bool whole_warp(Exec& x, const DecodedInst& in, Step& step) {
   if (x.active == kAllLanes)
     return true;
   step =
-      x.fault(in, FaultKind::illegal_instruction,
-              fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
-                          "(undefined behaviour)",
-                          isa::to_string(x.ptx_instruction(in).opcode), x.active));
+      x.misuse(in, "warp.aligned",
+               fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
+                           "(undefined behaviour)",
+                           isa::to_string(x.ptx_instruction(in).opcode), x.active));
   return false;
 }
 

@@ -135,12 +135,12 @@ bool check_init(Exec& x, const DecodedInst& in, const SharedPlace& at, int lane)
   if (!is_mbarrier(at))
     return true;
   if (is_waited_for(at)) {
-    x.fault_at(
-        in, FaultKind::illegal_instruction,
+    x.misuse(
+        in, "mbarrier.init",
         fmt::format("mbarrier.init at shared address {:#x} of CTA rank {}, where threads wait for a phase "
                     "of the mbarrier that is there (undefined behaviour)",
                     at.offset, at.cta->rank),
-        lane, at.offset);
+        lane, {}, at.offset);
     return false;
   }
   warn(x, in,
@@ -215,11 +215,11 @@ Step run_change(Exec& x, const DecodedInst& in) {
     if (!wrong && plan.no_complete && change.arrivals == before.pending && before.pending_bytes == 0)
       wrong = "it completes the phase, which .noComplete promises not to do";
     if (wrong) {
-      x.fault_at(
-          in, FaultKind::illegal_instruction,
+      x.misuse(
+          in, arrives ? "mbarrier.count" : "mbarrier.tx",
           fmt::format("{} on the mbarrier at shared address {:#x} of CTA rank {}: {} (undefined behaviour)",
                       isa::to_string(opcode), at.offset, at.cta->rank, *wrong),
-          lane, at.offset);
+          lane, {}, at.offset);
       return false;
     }
     if (in.dst_count)

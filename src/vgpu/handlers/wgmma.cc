@@ -115,8 +115,8 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
   value = lanes[0];
   for (int lane = 1; lane < kWarpSize; ++lane)
     if (lanes[lane] != value) {
-      x.fault(
-          in, FaultKind::illegal_instruction,
+      x.misuse(
+          in, "wgmma.warps",
           fmt::format("lanes 0 and {} give wgmma.mma_async different {}: {:#018x} and {:#018x} (undefined "
                       "behaviour)",
                       lane, what, value, lanes[lane]),
@@ -199,10 +199,10 @@ bool read_request(Exec& x, const DecodedInst& in, WgmmaOperation& request) {
     return false;
   const LaneMask scale = x.pred(in, plan.scale_source);
   if (scale != 0 && scale != kAllLanes) {
-    x.fault(in, FaultKind::illegal_instruction,
-            fmt::format("scale-d is true in lanes {:#010x} and false in the others: all lanes must agree "
-                        "(undefined behaviour)",
-                        scale));
+    x.misuse(in, "wgmma.warps",
+             fmt::format("scale-d is true in lanes {:#010x} and false in the others: all lanes must agree "
+                         "(undefined behaviour)",
+                         scale));
     return false;
   }
   request.accumulates = scale != 0;
@@ -227,9 +227,9 @@ bool agrees(Exec& x, const DecodedInst& in, const WgmmaOperation& request, const
                              request.accumulates);
   if (difference.empty())
     return true;
-  x.fault(in, FaultKind::illegal_instruction,
-          fmt::format("warps {} and {} of a warpgroup {} (undefined behaviour)", first.first_warp,
-                      request.first_warp, difference));
+  x.misuse(in, "wgmma.warps",
+           fmt::format("warps {} and {} of a warpgroup {} (undefined behaviour)", first.first_warp,
+                       request.first_warp, difference));
   return false;
 }
 

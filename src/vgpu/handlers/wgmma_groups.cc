@@ -93,8 +93,8 @@ void forget_complete(const Exec& x, Warpgroup& group) {
 }
 
 Step fault_unequal(Exec& x, const DecodedInst& in, const WgmmaMeeting& meeting) {
-  return x.fault(
-      in, FaultKind::illegal_instruction,
+  return x.misuse(
+      in, "wgmma.warps",
       fmt::format("warp {} comes here after {} wgmma.mma_async, and warp {} of its warpgroup to {} at "
                   "line {} after {}: the four warps must execute the same (undefined behaviour)",
                   x.warp->index, x.warp->wgmma.issued, meeting.first_warp,
@@ -111,19 +111,19 @@ bool whole_warpgroup(Exec& x, const DecodedInst& in, Step& step) {
   }
   const auto name = isa::to_string(x.ptx_instruction(in).opcode);
   if (x.active != kAllLanes) {
-    step =
-        x.fault(in, FaultKind::illegal_instruction,
-                fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
-                            "(undefined behaviour)",
-                            name, x.active));
+    step = x.misuse(
+        in, "warp.aligned",
+        fmt::format("{} needs all 32 threads of the warp, but only those of mask {:#010x} execute it "
+                    "(undefined behaviour)",
+                    name, x.active));
     return false;
   }
   if (x.warp->index / kWarpsInGroup >= x.cta->warpgroups.size()) {
     step =
-        x.fault(in, FaultKind::illegal_instruction,
-                fmt::format("{} needs a warpgroup, four warps of which the first has a multiple of 4 as its "
-                            "index: warp {} is in an incomplete one, for the CTA has {} warps",
-                            name, x.warp->index, x.cta->warps.size()));
+        x.misuse(in, "warp.aligned",
+                 fmt::format("{} needs a warpgroup, four warps of which the first has a multiple of 4 as its "
+                             "index: warp {} is in an incomplete one, for the CTA has {} warps",
+                             name, x.warp->index, x.cta->warps.size()));
     return false;
   }
   return true;
@@ -183,12 +183,13 @@ bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
     const WgmmaOperation& operation = group.operation(state.complete);
     const WgmmaView& view = *operation.parts[place_in_group(x)].view;
     if (!is_alive(x, view)) {
-      x.fault(in, FaultKind::illegal_instruction,
-              fmt::format(
-                  "the wgmma.mma_async at line {} completes here, but function {}, whose registers are its "
-                  "accumulators, has returned (undefined behaviour)",
-                  place_of(*operation.code, *operation.instruction).ptx_line, operation.code->function->name),
-              -1, {"wait for an operation in the function that issues it"});
+      x.misuse(in, "wgmma.wait",
+               fmt::format(
+                   "the wgmma.mma_async at line {} completes here, but function {}, whose registers are its "
+                   "accumulators, has returned (undefined behaviour)",
+                   place_of(*operation.code, *operation.instruction).ptx_line,
+                   operation.code->function->name),
+               -1, {"wait for an operation in the function that issues it"});
       return false;
     }
     copy_accumulators(*operation.instruction, view.registers.data(), view.frame->data);

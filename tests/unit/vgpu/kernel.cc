@@ -69,7 +69,7 @@ Report Kernel::run(std::initializer_list<uint64_t> arguments) {
   params_.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
   const std::string refused = check();
   EXPECT_EQ(refused, "");
-  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, params_, limits_, observer_)
+  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, params_, limits_, observers_)
                          : Report{};
 }
 

@@ -23,7 +23,7 @@ public:
   MachineLimits& limits() { return limits_; }          // an H200's
 
   // Launches tell it what happens.
-  void watch(Observer& observer) { observer_ = &observer; }
+  void watch(Observer& observer) { observers_.push_back(&observer); }
 
   // A buffer's address. Uninitialized ones are poisoned.
   uint64_t uninitialized_buffer(uint64_t bytes, std::string name = "buffer");
@@ -53,7 +53,7 @@ private:
   MachineLimits limits_ = limits_of();
   std::unique_ptr<Program> program_;
   const Code* entry_ = nullptr;
-  Observer* observer_ = nullptr;
+  std::vector<Observer*> observers_;
 };
 
 // What loading the module says, its notes in brackets; "" where it loads. For text as Kernel takes it.
