@@ -53,7 +53,8 @@ public:
   // may need a fence.
   bool stands_for(const Record& earlier) const {
     return earlier.proxy == record.proxy && earlier.asynchronous == record.asynchronous &&
-           (record.writes || !earlier.writes) && (earlier.is_strong() || !record.is_strong());
+           (record.writes || !earlier.writes) && record.nc == earlier.nc &&
+           (earlier.is_strong() || !record.is_strong());
   }
   // Known by whatever way, proxies apart.
   bool is_known(const Record& earlier, int earlier_lane, int lane) const {

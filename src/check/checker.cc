@@ -14,6 +14,7 @@ using vgpu::SyncKind;
 
 namespace {
 
+constexpr size_t kMostWriters = 8; // of a chain of atomics, that are remembered for messages
 constexpr uint32_t kMostRecords = Records::kMost;
 
 bool acquires(Semantics semantics) {
@@ -29,6 +30,15 @@ void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Knowledge& to) 
     to.join(warp.knowledge.release(lanes));
   else if (const std::optional<Knowledge> released = warp.knowledge.released_at_fence(lanes))
     to.join(*released);
+}
+
+// Who changes the counts.
+Statement statement_of(const vgpu::MbarrierArrival& arrival) {
+  if (const vgpu::AsyncOperation* operation = arrival.operation)
+    return {operation->issuer.code, operation->issuer.instruction, operation->issuer.warp->index,
+            operation->issuer.lane};
+  return {arrival.x->code, &arrival.x->code->insts[arrival.x->pc], arrival.x->warp->index,
+          std::countr_zero(arrival.lanes)};
 }
 
 } // namespace
@@ -71,6 +81,7 @@ void Checker::cluster_begins(const vgpu::Cluster& cluster) {
 }
 
 void Checker::cluster_ends(const vgpu::Cluster& cluster) {
+  check_leftovers(state(cluster), cluster);
   const std::lock_guard lock(clusters_mutex_);
   clusters_.erase(&cluster);
 }
@@ -99,15 +110,21 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
     break; // they order no memory
   case SyncKind::barrier_arrive: {
     Gathering& barrier = cluster.barriers[{x.cta->rank, sync.id}];
+    arrives_at_barrier(cluster, x, sync, barrier);
     barrier.knowledge.join(warp.knowledge.release(sync.lanes));
     if (sync.waits)
       barrier.waiting.emplace_back(&warp, sync.lanes);
     break;
   }
   case SyncKind::cluster_arrive:
+    warp.cluster_arrival = {x.code, &x.code->insts[x.pc], x.warp->index, std::countr_zero(sync.lanes)};
     hand_on(warp, sync.lanes, sync.order, cluster.cluster_barrier.knowledge);
     break;
   case SyncKind::cluster_wait:
+    if (sync.lanes & x.warp->cluster_passed)
+      warp.started = ~0u;
+    else
+      cluster.cluster_barrier.started.push_back(&warp);
     if (!acquires(sync.order.semantics))
       break;
     if (const LaneMask passed = sync.lanes & x.warp->cluster_passed)
@@ -120,7 +137,10 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
 
 void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {
   ClusterState& cluster = state(*cta.cluster);
-  Gathering barrier = std::exchange(cluster.barriers[{cta.rank, id}], {});
+  Gathering& open = cluster.barriers[{cta.rank, id}];
+  Gathering barrier = std::exchange(open, {});
+  meets_at_barrier(cta, id, barrier);
+  open.last_phase = std::move(barrier.arrivals);
   for (const auto& [warp, lanes] : barrier.waiting)
     warp->knowledge.become(lanes, barrier.knowledge);
 }
@@ -128,6 +148,8 @@ void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {
 void Checker::cluster_barrier_completes(const vgpu::Cluster& cluster) {
   ClusterState& state = this->state(cluster);
   state.cluster_passed = std::exchange(state.cluster_barrier.knowledge, {});
+  for (WarpState* warp : std::exchange(state.cluster_barrier.started, {}))
+    warp->started = ~0u;
   for (const auto& [warp, lanes] : std::exchange(state.cluster_barrier.waiting, {}))
     warp->knowledge.acquire(lanes, state.cluster_passed);
 }
@@ -137,6 +159,7 @@ void Checker::cluster_barrier_completes(const vgpu::Cluster& cluster) {
 void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
   ClusterState& cluster = state(*arrival.at.cta->cluster);
   MbarrierState& mbarrier = cluster.mbarrier(arrival.at);
+  mbarrier.last = statement_of(arrival);
   if (const vgpu::AsyncOperation* operation = arrival.operation) {
     if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
       const auto& [agent, lane, epoch] = found->second;
@@ -157,6 +180,7 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
 void Checker::finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) {
   ClusterState& cluster = state(*x.cta->cluster);
   const MbarrierState& mbarrier = cluster.mbarrier(wait.at);
+  ends_wait(cluster, x, wait);
   if (acquires(wait.order.semantics))
     cluster.warp(x).knowledge.acquire(wait.lanes, mbarrier.completed);
   else
@@ -182,8 +206,10 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
   WarpState& warp = cluster.warp(x);
   const MemoryOrder order = access.access.order;
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
+  const auto knew = std::make_shared<const Clock>(warp.knowledge.all_of(access.access.lanes).known);
   access.each([&](int lane, uint64_t offset) {
-    Released released{.knowledge = {}, .cluster = cluster.id, .cta_rank = x.cta->rank, .scope = order.scope};
+    Released released{
+        .knowledge = {}, .knew = knew, .cluster = cluster.id, .cta_rank = x.cta->rank, .scope = order.scope};
     bool any = true;
     if (releases(order.semantics)) {
       released.knowledge = warp.knowledge.release(LaneMask{1} << lane);
@@ -197,23 +223,24 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
     with_locations(cluster, place, [&](SyncLocations& locations) {
       const std::pair<const void*, uint64_t> key{
           place.is_shared() ? static_cast<const void*>(place.cta) : place.allocation, offset};
-      if (!any && (keeps_chain || locations.empty()))
-        return;
-      if (!any) {
-        locations.erase(key);
-        return;
-      }
       SyncLocation& location = locations[key];
       if (!keeps_chain)
-        location.clear();
-      for (Released& earlier : location)
+        location = {};
+      StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew};
+      if (location.writers.size() < kMostWriters)
+        location.writers.push_back(std::move(writer));
+      else
+        location.writers[location.oldest++ % kMostWriters] = std::move(writer);
+      if (!any)
+        return;
+      for (Released& earlier : location.released)
         if (earlier.scope == released.scope &&
             (released.scope >= vgpu::MemoryScope::gpu ||
              (earlier.cluster == released.cluster && earlier.cta_rank == released.cta_rank))) {
           earlier.knowledge.join(released.knowledge);
           return;
         }
-      location.push_back(std::move(released));
+      location.released.push_back(std::move(released));
     });
   });
 }
@@ -231,20 +258,41 @@ void Checker::has_read(const vgpu::Exec& x) {
       if (found != locations.end())
         seen = found->second;
     });
-    if (!seen.empty())
+    if (!seen.writers.empty())
       learn(cluster, x, warp, seen, read.lane, read.order);
   }
   warp.reads.clear();
 }
 
-void Checker::learn(const ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
-                    const SyncLocation& location, int lane, MemoryOrder order) {
-  for (const Released& released : location) {
-    const Distance distance = released.cluster != cluster.id     ? kSameGpu
-                              : released.cta_rank != x.cta->rank ? kSameCluster
-                                                                 : kSameCta;
-    if (!includes(released.scope, distance) || !includes(order.scope, distance))
+void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
+                    int lane, MemoryOrder order) {
+  const Epoch now = warp.knowledge.epoch();
+  const auto distance_of = [&](const auto& writer) {
+    return writer.cluster != cluster.id ? kSameGpu : writer.cta_rank != x.cta->rank ? kSameCluster : kSameCta;
+  };
+  bool narrow = false;
+  const auto reach = [&](const auto& writer) {
+    const Distance distance = distance_of(writer);
+    const bool both = includes(writer.scope, distance) && includes(order.scope, distance);
+    narrow = !both;
+    return both;
+  };
+  // What would be known by now if all of these did: it says of a race later what was amiss.
+  Heard heard{.agent = warp.knowledge.agent(), .epoch = now};
+  for (const StrongWriter& writer : location.writers) {
+    reach(writer);
+    heard.knew = writer.knew;
+    heard.narrow = narrow;
+    cluster.hear(x.cta->rank, heard);
+  }
+  for (const Released& released : location.released) {
+    if (!reach(released)) {
+      heard.knew = released.knew;
+      heard.narrow = true;
+      cluster.hear(x.cta->rank, heard);
       continue;
+    }
+    const Distance distance = distance_of(released);
     if (acquires(order.semantics))
       warp.knowledge.acquire(LaneMask{1} << lane, released.knowledge);
     else

@@ -80,12 +80,41 @@ private:
   void add_access(Visit& visit, Cell& cell);
   // A cell's earlier access does not precede the visit.
   void conflict(const Visit& visit, uint64_t offset, Records::Id earlier, int lane);
+  // What might have ordered two accesses, and does not.
+  enum class Attempt : uint8_t { none, relaxed, narrow };
+  static Attempt attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
+  struct Verdict;
+  static Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int lane,
+                       const vgpu::MemoryPlace& place, Attempt attempt);
   // Counts the finding, and keeps the first of its kind. Which of the two instructions comes first is up to
   // the schedule.
   void report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
 
+  // Rules of use (protocol.cc).
+  void misuse(std::string_view id, std::string message, const Statement& who, const Dim3& cta,
+              std::string what, std::string memory, std::string fix);
+  void misuse(std::string_view id, std::string message, const Statement& who, std::string what,
+              const Statement& before, std::string what_before, const Dim3& cta, std::string memory,
+              std::string fix);
+  void arrives_at_barrier(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Synchronization& sync,
+                          Gathering& barrier);
+  void meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gathering& barrier);
+  void initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane);
+  void touches_mbarriers(const Visit& visit, uint64_t bytes);
+  void tests_phase(ClusterState& cluster, const WarpState& warp, const vgpu::SharedPlace& at);
+  void ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait);
+  void leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes);
+  void cta_ends(ClusterState& cluster, const vgpu::Cta& cta);
+  void outlives(ClusterState& cluster, const vgpu::Cta& cta, const Record& record, int lane);
+  void reaches_out(const Visit& visit);
+  void check_leftovers(ClusterState& cluster, const vgpu::Cluster& ended);
+  std::string memory_of(const vgpu::SharedPlace& at) const;
+  // Of the thread that made the access.
+  Dim3 cta_of(const Record& record) const;
+  CheckedAccess describe(const Record& record, int lane) const;
+
   void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
-  void learn(const ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
+  void learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
              int lane, vgpu::MemoryOrder order);
   // Calls f(map) for the map that has the place's strong writes, while nobody else does.
   template <class F>

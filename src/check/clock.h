@@ -35,6 +35,10 @@ public:
   Epoch of(int lane) const { return lanes_ ? (*lanes_)[static_cast<size_t>(lane)] : all_; }
   // All lanes are known up to this.
   Epoch of_all() const { return all_; }
+  // Any of them is known up to there.
+  bool any(Epoch epoch) const {
+    return all_ >= epoch || (lanes_ && *std::max_element(lanes_->begin(), lanes_->end()) >= epoch);
+  }
   void advance(LaneMask lanes, Epoch epoch);
   void join(const Times& other);
 
@@ -57,6 +61,11 @@ public:
   bool covers_all(uint64_t cluster, uint32_t agent, Epoch epoch) const {
     const Times* times = find(cluster, agent);
     return times && times->of_all() >= epoch;
+  }
+  // What some lane of the agent did in `epoch` precedes.
+  bool covers_any(uint64_t cluster, uint32_t agent, Epoch epoch) const {
+    const Times* times = find(cluster, agent);
+    return times && times->any(epoch);
   }
   void advance(uint64_t cluster, uint32_t agent, LaneMask lanes, Epoch epoch);
   void join(const Clock& other);

@@ -15,15 +15,20 @@ ClusterState::ClusterState(const vgpu::Cluster& cluster)
   warps.reserve(cluster.ctas.size() * warps_per_cta);
   for (const auto& cta : cluster.ctas) {
     for (uint32_t i = 0; i < warps_per_cta; ++i)
-      warps.emplace_back(id, new_agent());
+      warps.emplace_back(id, new_agent(), cta->id);
     shared.push_back(std::make_unique<Shadow>(cta->shared.size()));
   }
+  exits.resize(cluster.ctas.size());
+  hearsay.resize(cluster.ctas.size());
+  mbarrier_spans.resize(cluster.ctas.size());
 }
 
 MbarrierState& ClusterState::mbarrier(const vgpu::SharedPlace& at) {
   const auto [found, added] = mbarriers.try_emplace({at.cta->rank, at.offset});
   if (added)
     found->second.agent = new_agent();
+  if (found->second.waits_since.empty())
+    found->second.waits_since.resize(warps.size());
   return found->second;
 }
 

@@ -25,17 +25,47 @@ struct CachedRecord {
 // A strong write and what it released; a chain of atomics hands it on.
 struct Released {
   Knowledge knowledge;
+  std::shared_ptr<const Clock> knew = {}; // as StrongWriter's
   uint64_t cluster = 0;
   uint32_t cta_rank = 0;
   vgpu::MemoryScope scope = vgpu::MemoryScope::none;
 };
-using SyncLocation = std::vector<Released>;
+// Whose strong write was there to be read, be it without a release.
+struct StrongWriter {
+  uint64_t cluster = 0;
+  uint32_t cta_rank = 0;
+  vgpu::MemoryScope scope = vgpu::MemoryScope::none;
+  std::shared_ptr<const Clock> knew = {}; // what preceded it, that of its warp together
+};
+struct SyncLocation {
+  std::vector<Released> released;
+  std::vector<StrongWriter> writers; // the last ones of a chain of atomics, and the write that it began with
+  size_t oldest = 0;                 // of them
+};
+// What a thread has read of a strong writer, whether that ordered anything or not.
+struct Heard {
+  std::shared_ptr<const Clock> knew = {};
+  bool narrow = false; // the scopes do not reach
+  uint32_t agent = 0;  // who read, and when
+  Epoch epoch = 0;
+};
 // By allocation or CTA, and offset there.
 using SyncLocations = std::map<std::pair<const void*, uint64_t>, SyncLocation>;
 
+// An instruction that somebody has executed.
+struct Statement {
+  const vgpu::Code* code = nullptr;
+  const vgpu::DecodedInst* instruction = nullptr;
+  uint32_t warp = 0; // in the CTA
+  int lane = -1;
+};
+
 struct WarpState {
-  WarpState(uint64_t cluster, uint32_t agent) : knowledge(cluster, agent) {}
+  WarpState(uint64_t cluster, uint32_t agent, const Dim3& id) : knowledge(cluster, agent), cta(id) {}
   WarpKnowledge knowledge;
+  Dim3 cta{};                            // its CTA's id
+  Statement cluster_arrival;             // the last barrier.cluster.arrive
+  uint32_t started = 0;                  // CTAs of the cluster, by rank, that are known to have
   std::array<CachedRecord, 64> cached{}; // by pc
   // Strong reads whose values are being taken: the places, by lane.
   struct Read {
@@ -46,16 +76,38 @@ struct WarpState {
   std::vector<Read> reads;
 };
 
+struct BarrierArrival {
+  uint32_t agent = 0;
+  LaneMask lanes = 0;
+  Epoch epoch = 0;
+  Statement who;
+};
+
 // A barrier in the making.
 struct Gathering {
   Knowledge knowledge;
   std::vector<std::pair<WarpState*, LaneMask>> waiting;
+  std::vector<WarpState*>
+      started; // that wait at the cluster's barrier: all CTAs have started when it completes
+  std::vector<BarrierArrival> arrivals, last_phase; // of bar.sync and bar.arrive
 };
 
 struct MbarrierState {
   uint32_t agent = 0; // of the operations that complete on it
   Epoch phase = 1;    // the current one
   Knowledge gathered, completed;
+  bool alive = false; // initialized, and not invalidated since
+  Statement last;     // to change its counts
+  // By warp of the cluster: the phase that was open when it began to wait; 0: it does not.
+  std::vector<Epoch> waits_since;
+};
+
+// What the threads of a CTA knew together when they exited.
+struct ExitState {
+  Knowledge knowledge;
+  uint32_t threads = 0; // that have exited
+  bool complete = false;
+  Statement last;
 };
 
 struct ClusterState {
@@ -86,6 +138,28 @@ struct ClusterState {
   std::map<std::pair<uint32_t, uint32_t>, MbarrierState> mbarriers; // by CTA rank and offset
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> products;       // agents by CTA rank and warpgroup
   SyncLocations locations;                                          // in shared memory
+  // What threads of other CTAs last did to a CTA's shared memory: records, by rank and agent, and lane.
+  std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, kWarpSize>> remote;
+  std::vector<ExitState> exits; // by rank
+  // The mbarriers that are alive lie between these offsets, by rank.
+  struct Span {
+    uint64_t begin = ~uint64_t{0}, end = 0;
+  };
+  std::vector<Span> mbarrier_spans;
+  // Strong writes that threads of a CTA have read, by its rank: the last ones.
+  struct Hearsay {
+    static constexpr size_t kMost = 64;
+    std::vector<Heard> heard;
+    size_t next = 0;
+  };
+  std::vector<Hearsay> hearsay;
+  void hear(uint32_t rank, const Heard& heard) {
+    Hearsay& of = hearsay[rank];
+    if (of.heard.size() < Hearsay::kMost)
+      of.heard.push_back(heard);
+    else
+      of.heard[of.next++ % Hearsay::kMost] = heard;
+  }
   // cp.async.mbarrier.arrive in flight, by AsyncOperation::number: the copies that it waits for.
   struct CopiesArrive {
     uint32_t agent = 0;

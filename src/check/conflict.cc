@@ -56,15 +56,40 @@ uint32_t line_of(const Record& record) {
   return vgpu::place_of(*record.code, *record.instruction).ptx_line;
 }
 
-struct Verdict {
+} // namespace
+
+struct Checker::Verdict {
   const char* id;
   std::string message, fix;
+  bool is_note = false;
 };
 
+// Of two threads: the one has read what the other, or its CTA, has written strongly.
+Checker::Attempt Checker::attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane) {
+  const LaneGroup& group = visit.accessor.warp.knowledge.group_of(lane);
+  for (const Knowledge& seen : group.seen)
+    if (seen.known.covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch))
+      return group.fenced_narrowly ? Attempt::narrow : Attempt::relaxed;
+  Attempt best = Attempt::none;
+  for (const Heard& heard : visit.cluster.hearsay[visit.accessor.record.cta_rank].heard) {
+    const bool follows = heard.agent == visit.accessor.warp.knowledge.agent() ||
+                         group.knowledge.known.covers_any(visit.cluster.id, heard.agent, heard.epoch);
+    if (follows && heard.knew->covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch))
+      best = heard.narrow ? Attempt::narrow : std::max(best, Attempt::relaxed);
+    if (best == Attempt::narrow)
+      break;
+  }
+  return best;
+}
+
 // The kinds of disorder, the most telling first.
-Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int lane,
-              const vgpu::MemoryPlace& place) {
+Checker::Verdict Checker::judge(const Accessor& now, const Record& earlier, int earlier_lane, int lane,
+                                const vgpu::MemoryPlace& place, Attempt attempt) {
   const Record& later = now.record;
+  if (later.nc || earlier.nc)
+    return {"race.weak",
+            "ld.global.nc reads data that this kernel writes: it may see old data, whatever orders the two",
+            "ld.global without .nc"};
   const bool later_is_operation = later.asynchronous && later.proxy == Proxy::async;
   const bool known = now.is_known(earlier, earlier_lane, lane);
   if (earlier.asynchronous && !known)
@@ -92,7 +117,9 @@ Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int 
                         earlier.writes ? "written" : "read"),
             fmt::format("fence.proxy.async after the access at line {}, by that thread or after the "
                         "synchronization that orders it, before the instruction at line {}",
-                        line_of(earlier), line_of(later))};
+                        line_of(earlier), line_of(later)),
+            // The ISA does not say in which proxy these two write.
+            later.kind == AsyncKind::st_async || later.kind == AsyncKind::red_async};
   const Distance distance = now.distance(earlier);
   const char* between_threads = distance == kSameCta ? "a barrier (bar.sync) between them"
                                                      : "barrier.cluster.arrive and wait between them";
@@ -111,9 +138,22 @@ Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int 
     return {"race.scope", fmt::format("strong {} whose scopes do not include each other's thread", accesses),
             fmt::format("scope .{} on both", distance == kSameGpu ? "gpu" : "cluster")};
   }
-  if (later.atomic != earlier.atomic && later.is_strong() != earlier.is_strong())
-    return {"race.weak", "an atomic operation and a weak access that nothing orders",
+  if (later.is_strong() != earlier.is_strong())
+    return {"race.weak",
+            later.atomic || earlier.atomic ? "an atomic operation and a weak access that nothing orders"
+                                           : "a strong and a weak access that nothing orders",
             "a strong access (.relaxed with a scope), or synchronization between them"};
+  if (attempt == Attempt::narrow)
+    return {"race.scope", fmt::format("{} that synchronize with too narrow a scope", accesses),
+            fmt::format("scope .{} for the release and for the acquire, and for the fences beside them",
+                        distance == kSameGpu       ? "gpu"
+                        : distance == kSameCluster ? "cluster"
+                                                   : "cta")};
+  if (attempt == Attempt::relaxed)
+    return {
+        "race.weak", fmt::format("{} that only relaxed or volatile accesses order", accesses),
+        "a release after the first (.release, or fence.acq_rel before the flag is written) and an acquire "
+        "before the second (.acquire, or fence.acq_rel after the flag was read)"};
   const bool shared = place.is_shared();
   const char* id = !shared ? "race.global" : distance == kSameCta ? "race.shared" : "race.cluster";
   const bool same_warp =
@@ -126,26 +166,30 @@ Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int 
               : "a release by the one (fence or .release, scope .gpu) that the other acquires"};
 }
 
-CheckedAccess describe(const Record& record, int lane, const vgpu::Launch& launch) {
-  CheckedAccess access;
-  access.place = vgpu::place_of(*record.code, *record.instruction);
-  const Dim3& grid = launch.config.grid;
-  const Dim3& size = launch.config.cluster;
+Dim3 Checker::cta_of(const Record& record) const {
+  const Dim3& grid = launch_->config.grid;
+  const Dim3& size = launch_->config.cluster;
   const auto coordinates = [](uint64_t linear, const Dim3& of) {
     return Dim3{static_cast<uint32_t>(linear % of[0]), static_cast<uint32_t>(linear / of[0] % of[1]),
                 static_cast<uint32_t>(linear / of[0] / of[1])};
   };
   const Dim3 cluster = coordinates(record.cluster, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
   const Dim3 within = coordinates(record.cta_rank, size);
+  Dim3 cta{};
   for (size_t i = 0; i < 3; ++i)
-    access.cta[i] = cluster[i] * size[i] + within[i];
+    cta[i] = cluster[i] * size[i] + within[i];
+  return cta;
+}
+
+CheckedAccess Checker::describe(const Record& record, int lane) const {
+  CheckedAccess access;
+  access.place = vgpu::place_of(*record.code, *record.instruction);
+  access.cta = cta_of(record);
   access.warp = record.warp;
   access.lane = record.kind == AsyncKind::wgmma && record.asynchronous ? -1 : lane;
   access.what = deed(record);
   return access;
 }
-
-} // namespace
 
 void Checker::conflict(const Visit& visit, uint64_t offset, Records::Id earlier_id, int lane) {
   const bool global = !visit.place.is_shared();
@@ -153,24 +197,26 @@ void Checker::conflict(const Visit& visit, uint64_t offset, Records::Id earlier_
   const Record& earlier = records[Records::record_of(earlier_id)];
   const int earlier_lane = Records::lane_of(earlier_id);
   const Record& later = visit.accessor.record;
-  Verdict verdict = judge(visit.accessor, earlier, earlier_lane, lane, visit.place);
+  Verdict verdict = judge(visit.accessor, earlier, earlier_lane, lane, visit.place,
+                          attempt(visit, earlier, earlier_lane, lane));
   const uint64_t first = std::max(offset, visit.place.offset);
-  bool is_note = false;
+  bool is_note = verdict.is_note;
   if (visit.stored && earlier.writes && !earlier.asynchronous) {
     const auto& values = *visit.stored;
     const bool same_store = Records::record_of(earlier_id) == visit.number;
     const void* before = same_store ? values[static_cast<size_t>(earlier_lane)].data()
                                     : static_cast<const void*>(visit.place.host);
-    is_note = std::memcmp(values[static_cast<size_t>(lane)].data(), before, later.bytes) == 0;
+    if (std::memcmp(values[static_cast<size_t>(lane)].data(), before, later.bytes) == 0) {
+      is_note = true;
+      verdict.message = "unordered writes of the same value";
+    }
   }
-  if (is_note)
-    verdict.message = "unordered writes of the same value";
   report({.id = verdict.id,
           .is_note = is_note,
           .message = std::move(verdict.message),
           .memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry),
-          .access = describe(later, lane, *launch_),
-          .earlier = describe(earlier, earlier_lane, *launch_),
+          .access = describe(later, lane),
+          .earlier = describe(earlier, earlier_lane),
           .fix = std::move(verdict.fix)},
          *earlier.instruction, *later.instruction);
 }

@@ -63,12 +63,17 @@ void WarpKnowledge::add_own(Clock& clock, LaneMask lanes, Epoch epoch) const {
   }
 }
 
-Knowledge WarpKnowledge::release(LaneMask lanes) {
-  Knowledge released;
+Knowledge WarpKnowledge::all_of(LaneMask lanes) const {
+  Knowledge all;
   for (const LaneGroup& group : groups_)
     if (group.lanes & lanes)
-      released.join(group.knowledge);
-  add_own(released.known, lanes, epoch_);
+      all.join(group.knowledge);
+  add_own(all.known, lanes, epoch_);
+  return all;
+}
+
+Knowledge WarpKnowledge::release(LaneMask lanes) {
+  Knowledge released = all_of(lanes);
   ++epoch_;
   return released;
 }
@@ -115,6 +120,7 @@ void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
           group.has_seen |= !seen.known.empty();
         }
       }
+      group.fenced_narrowly = group.has_seen;
     }
     if (releases) {
       group.at_fence = group.knowledge;

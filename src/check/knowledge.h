@@ -88,6 +88,7 @@ struct LaneGroup {
   // What relaxed reads have seen, by how far away it was released: an acquire fence makes it known.
   std::array<Knowledge, kDistances> seen;
   bool has_seen = false;
+  bool fenced_narrowly = false; // since then, with a scope that does not reach as far
   // As of the last release fence: what a strong write after it releases.
   Knowledge at_fence;
   Epoch fence_epoch = 0; // 0: there was none
@@ -109,6 +110,8 @@ public:
   Epoch epoch() const { return epoch_; }
   const std::vector<LaneGroup>& groups() const { return groups_; }
   const LaneGroup& group_of(int lane) const;
+  // What the lanes know, and what they did themselves.
+  Knowledge all_of(LaneMask lanes) const;
 
   // What the lanes hand on now. Their epoch ends.
   Knowledge release(LaneMask lanes);

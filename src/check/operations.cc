@@ -129,7 +129,9 @@ void Checker::commits(const vgpu::Exec& x, AsyncGroup group, LaneMask lanes) {
 
 // The CTA's shared memory may be another's as soon as its threads are gone.
 void Checker::exits(const vgpu::Exec& x, LaneMask lanes) {
-  WarpState& warp = state(*x.cta->cluster).warp(x);
+  ClusterState& cluster = state(*x.cta->cluster);
+  leaves(cluster, x, lanes);
+  WarpState& warp = cluster.warp(x);
   if (!warp.knowledge.bulk)
     return;
   vgpu::for_lanes(lanes, [&](int lane) {

@@ -103,6 +103,16 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   }
   const Opcode opcode = x.code->opcode_of(in);
   record.initializes = opcode == Opcode::mbarrier_init || opcode == Opcode::mbarrier_inval;
+  record.nc = opcode == Opcode::ld && x.ptx_instruction(in).has(isa::Qual::nc);
+  const bool tests = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
+  if (record.initializes || tests)
+    access.each([&](int lane, uint64_t offset) {
+      const vgpu::SharedPlace at{what.cta, static_cast<uint32_t>(offset)};
+      if (tests)
+        tests_phase(cluster, warp, at);
+      else
+        initializes(cluster, x, at, lane);
+    });
   const bool global = !what.is_shared();
   const uint32_t number = number_of(cluster, warp, record, global);
   if (number == 0)
@@ -144,6 +154,15 @@ void Checker::visit(Visit& visit, uint64_t bytes) {
   Shadow& shadow = shadow_of(visit.cluster, visit.place);
   if (visit.place.offset + bytes > shadow.bytes())
     return;
+  if (visit.place.is_shared()) {
+    const Record& record = visit.accessor.record;
+    const ClusterState::Span& span = visit.cluster.mbarrier_spans[visit.place.cta->rank];
+    if (visit.place.offset < span.end && visit.place.offset + bytes > span.begin && !record.mbarrier &&
+        !record.initializes) [[unlikely]]
+      touches_mbarriers(visit, bytes);
+    if (visit.place.cta->rank != record.cta_rank)
+      reaches_out(visit);
+  }
   shadow.each(visit.place.offset, bytes, [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
 }
 
@@ -155,6 +174,10 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
     if (number == visit.passed)
       return;
     const Record& record = records[number];
+    if (visit.accessor.record.nc || record.nc) { // whatever orders it
+      conflict(visit, offset, Records::id(number, std::countr_zero(lanes)), std::countr_zero(visit.lanes));
+      return;
+    }
     if (visit.accessor.follows_all(record)) {
       visit.passed = number;
       return;

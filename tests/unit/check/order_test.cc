@@ -1,78 +1,11 @@
 // One rule of order a test: a kernel that nothing orders, and its twin that this rule orders.
-#include "check/checker.h"
-#include "kernel.h"
+#include "findings.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 namespace lemma::check {
 namespace {
-
-using vgpu::Kernel;
-
-// "race.shared: st.shared.u32 ~ ld.shared.u32" a line, in the order of their lines, notes with "note "
-// before.
-std::string findings_of(const std::string& text, uint32_t threads, uint32_t ctas = 1,
-                        AsyncMode async = AsyncMode::eager) {
-  Kernel kernel(text);
-  Checker checker;
-  kernel.watch(checker);
-  kernel.config().grid = {ctas, 1, 1};
-  kernel.config().block = {threads, 1, 1};
-  kernel.config().workers = 1;
-  if (text.find(".reqnctapercluster 2") != text.npos)
-    kernel.config().cluster = {2, 1, 1};
-  kernel.config().async = async;
-  const std::vector<uint32_t> zeros(4096);
-  const uint64_t in = kernel.buffer(zeros, "in"), out = kernel.buffer(zeros, "out");
-  const Report report = kernel.run({in, out});
-  EXPECT_EQ(vgpu::fault_text(report), "");
-  const auto opcode = [](const Place& place) {
-    std::istringstream words(place.instruction);
-    std::string word;
-    while (words >> word && word.starts_with("@")) {
-    }
-    return word.substr(0, word.find(';'));
-  };
-  std::string found;
-  for (const Finding& finding : checker.findings()) {
-    const Place *first = &finding.access.place, *second = &finding.earlier->place;
-    if (second->ptx_line < first->ptx_line)
-      std::swap(first, second);
-    found += fmt::format("{}{}: {} ~ {}\n", finding.is_note ? "note " : "", finding.id, opcode(*first),
-                         opcode(*second));
-  }
-  return found;
-}
-
-// Shared memory `tile` at %s, an mbarrier `bar`; %t the thread, %a its word of `tile`, %b the word of thread
-// t ^ 32, %c that of t ^ 1; %in and %out global buffers. %p: thread 0.
-std::string kernel(const std::string& body, const std::string& directives = "") {
-  return ".visible .entry k(.param .u64 pin, .param .u64 pout) " + directives + R"( {
-  .shared .align 1024 .b8 tile[4096];
-  .shared .align 8 .b64 bar;
-  .reg .b64 %in, %out, %g, %state;
-  .reg .b32 %t, %s, %a, %b, %c, %m, %cta, %r<8>;
-  .reg .f32 %f<4>;
-  .reg .pred %p, %q, %w;
-  mov.u32 %t, %tid.x;
-  mov.u32 %cta, %ctaid.x;
-  ld.param.u64 %in, [pin];
-  ld.param.u64 %out, [pout];
-  mov.u32 %s, tile;
-  mov.u32 %m, bar;
-  mad.lo.u32 %a, %t, 4, %s;
-  xor.b32 %r0, %t, 32;
-  mad.lo.u32 %b, %r0, 4, %s;
-  xor.b32 %r0, %t, 1;
-  mad.lo.u32 %c, %r0, 4, %s;
-  setp.eq.u32 %p, %t, 0;
-  setp.lt.u32 %w, %t, 32;
-)" + body +
-         "\n  ret;\n}\n";
-}
 
 std::string in_shared(const std::string& between, uint32_t threads = 64, const std::string& word = "%b") {
   return findings_of(kernel("st.shared.u32 [%a], %t;\n" + between + "\nld.shared.u32 %r1, [" + word + "];"),
@@ -194,22 +127,26 @@ TEST(Order, ReleaseAndAcquire) {
   EXPECT_EQ(
       message("membar.gl;\nred.global.add.u32 [%out], 1;", "atom.acquire.gpu.global.add.u32 %r1, [%out], 0;"),
       "");
-  const std::string race = "race.global: st.global.u32 ~ ld.global.u32\n";
-  EXPECT_EQ(message("st.relaxed.gpu.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];"), race);
-  EXPECT_EQ(message("st.release.gpu.global.u32 [%out], 1;", "ld.relaxed.gpu.global.u32 %r1, [%out];"), race);
+  const std::string relaxed = "race.weak: st.global.u32 ~ ld.global.u32\n";
+  EXPECT_EQ(message("st.relaxed.gpu.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];"),
+            relaxed);
+  EXPECT_EQ(message("st.release.gpu.global.u32 [%out], 1;", "ld.relaxed.gpu.global.u32 %r1, [%out];"),
+            relaxed);
+  const std::string narrow = "race.scope: st.global.u32 ~ ld.global.u32\n";
   EXPECT_EQ(message("st.release.gpu.global.u32 [%out], 1;",
                     "ld.relaxed.gpu.global.u32 %r1, [%out];|fence.acq_rel.cta;"),
-            race);
+            narrow);
   EXPECT_EQ(message("membar.cta;\nst.volatile.global.u32 [%out], 1;",
                     "ld.volatile.global.u32 %r1, [%out];|membar.gl;"),
-            race);
+            narrow);
 }
 
 TEST(Order, ReleasesOfAScope) {
   const std::string found =
       message("st.release.cta.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];");
-  EXPECT_NE(found.find("race.global: st.global.u32 ~ ld.global.u32\n"), found.npos) << found;
-  EXPECT_NE(found.find("race.scope"), found.npos) << found;
+  EXPECT_NE(found.find("race.scope: st.global.u32 ~ ld.global.u32\n"), found.npos) << found;
+  EXPECT_NE(found.find("race.scope: st.release.cta.global.u32 ~ ld.acquire.gpu.global.u32\n"), found.npos)
+      << found;
 }
 
 TEST(Order, CopiesOfThreads) {

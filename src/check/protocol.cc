@@ -1,0 +1,297 @@
+// Rules of use: barriers in divergent code or shared by accident, mbarriers that are overwritten, lapped or
+// left with counts open, memory of CTAs that may not be there yet or any more. Each is a finding of one
+// instruction, or of two that do not fit. See checker.h.
+#include "check/checker.h"
+#include "vgpu/exec.h"
+#include "vgpu/place.h"
+#include "vgpu/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::check {
+
+using isa::Opcode;
+
+namespace {
+
+CheckedAccess described(const Statement& who, const Dim3& cta, std::string what) {
+  return {.place = vgpu::place_of(*who.code, *who.instruction),
+          .cta = cta,
+          .warp = who.warp,
+          .lane = who.lane,
+          .what = std::move(what)};
+}
+
+Statement statement(const vgpu::Exec& x, LaneMask lanes) {
+  return {x.code, &x.code->insts[x.pc], x.warp->index,
+          (lanes & (lanes - 1)) == 0 && lanes != 0 ? std::countr_zero(lanes) : -1};
+}
+
+} // namespace
+
+void Checker::misuse(std::string_view id, std::string message, const Statement& who, const Dim3& cta,
+                     std::string what, std::string memory, std::string fix) {
+  report({.id = std::string(id),
+          .message = std::move(message),
+          .memory = std::move(memory),
+          .access = described(who, cta, std::move(what)),
+          .earlier = {},
+          .fix = std::move(fix)},
+         *who.instruction, *who.instruction);
+}
+
+void Checker::misuse(std::string_view id, std::string message, const Statement& who, std::string what,
+                     const Statement& before, std::string what_before, const Dim3& cta, std::string memory,
+                     std::string fix) {
+  report({.id = std::string(id),
+          .message = std::move(message),
+          .memory = std::move(memory),
+          .access = described(who, cta, std::move(what)),
+          .earlier = described(before, cta, std::move(what_before)),
+          .fix = std::move(fix)},
+         *before.instruction, *who.instruction);
+}
+
+// --- barriers of a CTA
+
+// An arrival that the last phase's do not precede might have counted as one of them.
+void Checker::arrives_at_barrier(ClusterState& cluster, const vgpu::Exec& x,
+                                 const vgpu::Synchronization& sync, Gathering& barrier) {
+  const Statement here = statement(x, sync.lanes);
+  const WarpKnowledge& knowledge = cluster.warp(x).knowledge;
+  const Clock& known = knowledge.group_of(std::countr_zero(sync.lanes)).knowledge.known;
+  for (const BarrierArrival& before : barrier.last_phase) {
+    if (before.agent == knowledge.agent() ||
+        known.covers(cluster.id, before.agent, std::countr_zero(before.lanes), before.epoch))
+      continue;
+    const bool same = before.who.instruction == here.instruction;
+    misuse(
+        same ? "barrier.count" : "barrier.id",
+        same ? fmt::format("more threads come to a barrier than it waits for: this arrival and one of the "
+                           "phase before, of warp {}, are not ordered",
+                           before.who.warp)
+             : fmt::format("two meetings share a barrier: this arrival and one of the phase before, of warp "
+                           "{}, are not ordered",
+                           before.who.warp),
+        here, "arrives", before.who, "arrives", x.cta->id, fmt::format("barrier {}", sync.id),
+        same ? "the number of all threads that come here" : "another barrier for one of the two");
+    break;
+  }
+  barrier.arrivals.push_back({knowledge.agent(), sync.lanes, knowledge.epoch(), here});
+}
+
+// By then all threads of a warp have come to an aligned barrier together, or some never will.
+void Checker::meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gathering& barrier) {
+  for (const BarrierArrival& arrival : barrier.arrivals) {
+    const Statement& here = arrival.who;
+    const ptx::Instruction& instruction = here.code->function->instructions[here.instruction->source];
+    if (instruction.opcode != Opcode::bar && !instruction.has(isa::Qual::aligned))
+      continue;
+    LaneMask together = 0;
+    const Statement* other = nullptr;
+    for (const BarrierArrival& part : barrier.arrivals)
+      if (part.agent == arrival.agent) {
+        if (part.who.instruction == here.instruction)
+          together |= part.lanes;
+        else
+          other = &part.who;
+      }
+    const vgpu::Warp& warp = cta.warps[here.warp];
+    const LaneMask missing = (warp.live | warp.exited) & ~together;
+    if (!missing)
+      continue;
+    Finding finding{.id = "barrier.divergent",
+                    .is_note = (missing & warp.live) == 0, // they have exited: nobody waits for them
+                    .message = fmt::format("lanes {:#010x} of a warp execute an aligned barrier, and lanes "
+                                           "{:#010x} do not",
+                                           together, missing),
+                    .memory = fmt::format("barrier {}", id),
+                    .access = described(here, cta.id, "arrives"),
+                    .earlier = {},
+                    .fix = "a barrier that all threads of the warp reach together: move it out of the "
+                           "divergent code"};
+    if (other)
+      finding.earlier = described(*other, cta.id, "arrives elsewhere");
+    report(std::move(finding), other ? *other->instruction : *here.instruction, *here.instruction);
+  }
+}
+
+// --- mbarriers
+
+void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane) {
+  MbarrierState& mbarrier = cluster.mbarrier(at);
+  const Statement here = statement(x, LaneMask{1} << lane);
+  const bool begins = x.code->opcode_of(*here.instruction) == Opcode::mbarrier_init;
+  if (begins && mbarrier.alive)
+    misuse("mbarrier.init", "an mbarrier object is initialized where there is one already", here,
+           "initializes it", mbarrier.last.instruction ? mbarrier.last : here, "used it last", x.cta->id,
+           memory_of(at), "mbarrier.inval before it, or no second mbarrier.init");
+  mbarrier.alive = begins;
+  mbarrier.last = here;
+  std::fill(mbarrier.waits_since.begin(), mbarrier.waits_since.end(), 0);
+  ClusterState::Span& span = cluster.mbarrier_spans[at.cta->rank];
+  span.begin = std::min<uint64_t>(span.begin, at.offset);
+  span.end = std::max<uint64_t>(span.end, at.offset + vgpu::kMbarrierBytes);
+}
+
+// An access that is no operation on mbarriers, to memory where some are.
+void Checker::touches_mbarriers(const Visit& visit, uint64_t bytes) {
+  const vgpu::Cta& cta = *visit.place.cta;
+  const Record& record = visit.accessor.record;
+  auto found = visit.cluster.mbarriers.lower_bound(
+      {cta.rank, static_cast<uint32_t>(visit.place.offset -
+                                       std::min<uint64_t>(visit.place.offset, vgpu::kMbarrierBytes - 1))});
+  for (; found != visit.cluster.mbarriers.end() && found->first.first == cta.rank &&
+         found->first.second < visit.place.offset + bytes;
+       ++found) {
+    MbarrierState& mbarrier = found->second;
+    if (!mbarrier.alive)
+      continue;
+    mbarrier.alive = !record.writes;
+    const Statement here{record.code, record.instruction, record.warp, std::countr_zero(visit.lanes)};
+    misuse(record.writes ? "mbarrier.inval" : "mbarrier.plain",
+           record.writes
+               ? "the memory of an mbarrier object is written, and nothing has invalidated the object"
+               : "the memory of an mbarrier object is read as plain memory",
+           here, record.writes ? "writes" : "reads", mbarrier.last, "used the object last",
+           visit.accessor.warp.cta, memory_of({visit.place.cta, found->first.second}),
+           record.writes ? "mbarrier.inval before the memory is used for something else"
+                         : "mbarrier instructions alone, from mbarrier.init to mbarrier.inval");
+  }
+}
+
+// Lanes test a phase: what was open when they first did is what they wait for.
+void Checker::tests_phase(ClusterState& cluster, const WarpState& warp, const vgpu::SharedPlace& at) {
+  MbarrierState& mbarrier = cluster.mbarrier(at);
+  Epoch& since = mbarrier.waits_since[warp.knowledge.agent()];
+  if (!since)
+    since = mbarrier.phase;
+}
+
+void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait) {
+  MbarrierState& mbarrier = cluster.mbarrier(wait.at);
+  const Epoch since = std::exchange(mbarrier.waits_since[cluster.warp(x).knowledge.agent()], 0);
+  if (since && mbarrier.phase >= since + 3)
+    misuse(
+        "mbarrier.phase",
+        fmt::format("the phase that was waited for has passed, and {} more since: its parity came again",
+                    mbarrier.phase - 1 - since),
+        statement(x, wait.lanes), "waits", mbarrier.last, "changed its counts last", x.cta->id,
+        memory_of(wait.at),
+        "a wait of whoever completes phases, for those who have used the one before (an \"empty\" mbarrier)");
+}
+
+// --- ends
+
+void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes) {
+  const Statement here = statement(x, lanes);
+  if (const LaneMask waiting = lanes & (x.warp->cluster_arrived | x.warp->cluster_passed))
+    misuse("cluster.arrive", "a thread exits that has arrived at the cluster's barrier and not waited there",
+           {here.code, here.instruction, here.warp, std::countr_zero(waiting)}, "exits",
+           cluster.warp(x).cluster_arrival, "arrives", x.cta->id, "the cluster's barrier",
+           "barrier.cluster.wait before the exit");
+  if (cluster.exits.size() == 1)
+    return;
+  ExitState& state = cluster.exits[x.cta->rank];
+  state.knowledge.join(cluster.warp(x).knowledge.all_of(lanes));
+  state.last = here;
+  state.threads += static_cast<uint32_t>(std::popcount(lanes));
+  if (state.threads == x.cta->threads)
+    cta_ends(cluster, *x.cta);
+}
+
+// The CTA's shared memory is gone with its last thread.
+void Checker::cta_ends(ClusterState& cluster, const vgpu::Cta& cta) {
+  ExitState& state = cluster.exits[cta.rank];
+  state.complete = true;
+  for (auto at = cluster.remote.lower_bound({cta.rank, 0});
+       at != cluster.remote.end() && at->first.first == cta.rank; ++at)
+    for (int lane = 0; lane < vgpu::kWarpSize; ++lane)
+      if (const uint32_t number = at->second[static_cast<size_t>(lane)]) {
+        const Record& record = cluster.records[number];
+        if (!state.knowledge.known.covers(cluster.id, record.agent, lane, record.epoch))
+          outlives(cluster, cta, record, lane);
+      }
+}
+
+void Checker::outlives(ClusterState& cluster, const vgpu::Cta& cta, const Record& record, int lane) {
+  const Statement here{record.code, record.instruction, record.warp, lane};
+  const Statement& exit = cluster.exits[cta.rank].last;
+  report({.id = "cluster.exit",
+          .message = fmt::format("CTA {},{},{} may have exited when its shared memory is accessed", cta.id[0],
+                                 cta.id[1], cta.id[2]),
+          .memory = "shared memory of another CTA",
+          .access = described(here, cta_of(record), "accesses it"),
+          .earlier = described(exit, cta.id, "exits"),
+          .fix = "barrier.cluster.arrive and wait after the access and before the exit"},
+         *record.instruction, *exit.instruction);
+}
+
+// An access to the shared memory of another CTA of the cluster.
+void Checker::reaches_out(const Visit& visit) {
+  ClusterState& cluster = visit.cluster;
+  const vgpu::Cta& cta = *visit.place.cta;
+  const Record& record = visit.accessor.record;
+  const int first = std::countr_zero(visit.lanes);
+  const Clock& known = visit.accessor.warp.knowledge.group_of(first).knowledge.known;
+  uint32_t& started = visit.accessor.warp.started;
+  if (!(started >> cta.rank & 1)) {
+    const uint32_t warp = cta.rank * cluster.warps_per_cta;
+    for (uint32_t i = warp; i < warp + cluster.warps_per_cta; ++i)
+      started |= uint32_t{known.covers_any(cluster.id, i, 1)} << cta.rank;
+    if (!(started >> cta.rank & 1))
+      misuse("cluster.start",
+             fmt::format("CTA {},{},{} may not have started when its shared memory is accessed", cta.id[0],
+                         cta.id[1], cta.id[2]),
+             {record.code, record.instruction, record.warp, first}, cta_of(record), "accesses it",
+             "shared memory of another CTA", "barrier.cluster.arrive and wait before the first access");
+  }
+  if (cluster.exits[cta.rank].complete)
+    outlives(cluster, cta, record, first);
+  auto& remote = cluster.remote[{cta.rank, record.agent}];
+  vgpu::for_lanes(visit.lanes, [&](int lane) { remote[static_cast<size_t>(lane)] = visit.number; });
+}
+
+// What is left when all have exited.
+void Checker::check_leftovers(ClusterState& cluster, const vgpu::Cluster& ended) {
+  if (launch_->stop.load())
+    return;
+  for (const auto& [key, barrier] : cluster.barriers)
+    if (!barrier.arrivals.empty() && barrier.waiting.empty())
+      misuse("barrier.count", "threads have arrived at a barrier that has never completed again",
+             barrier.arrivals.back().who, ended.ctas[key.first]->id, "arrives last",
+             fmt::format("barrier {}", key.second), "as many arrivals as the barrier waits for");
+  for (const auto& [key, mbarrier] : cluster.mbarriers) {
+    const vgpu::SharedPlace at{ended.ctas[key.first].get(), key.second};
+    if (!mbarrier.alive || !mbarrier.last.instruction)
+      continue;
+    const vgpu::Mbarrier counts = vgpu::read_mbarrier(at);
+    if (counts.pending_bytes != 0)
+      misuse("mbarrier.tx",
+             counts.pending_bytes > 0
+                 ? fmt::format("{} bytes were expected that have not come when all threads have exited",
+                               counts.pending_bytes)
+                 : fmt::format("{} bytes have come that were never expected", -counts.pending_bytes),
+             mbarrier.last, at.cta->id, "changed its counts last", memory_of(at),
+             "an expect_tx of exactly the bytes that come");
+    else if (counts.pending != counts.expected)
+      misuse("mbarrier.count",
+             fmt::format("a phase has {} of {} arrivals when all threads have exited",
+                         counts.expected - counts.pending, counts.expected),
+             mbarrier.last, at.cta->id, "changed its counts last", memory_of(at),
+             "as many arrivals as mbarrier.init says");
+  }
+}
+
+std::string Checker::memory_of(const vgpu::SharedPlace& at) const {
+  vgpu::MemoryPlace place;
+  place.space = isa::StateSpace::shared;
+  place.cta = at.cta;
+  place.offset = at.offset;
+  place.host = at.cta->shared.data() + at.offset;
+  return launch_->program->describe(place, *launch_->entry);
+}
+
+} // namespace lemma::check

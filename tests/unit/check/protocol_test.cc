@@ -1,0 +1,177 @@
+// One rule of use a test: a kernel that breaks it, and its twin that does not.
+#include "findings.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace lemma::check {
+namespace {
+
+TEST(Protocol, AlignedBarriersAreForWholeWarps) {
+  EXPECT_EQ(findings_of(kernel("@%p bar.sync 0;\n@!%p bar.sync 0;"), 64),
+            "barrier.divergent: bar.sync ~ bar.sync\n");
+  EXPECT_EQ(findings_of(kernel("bar.sync 0;"), 64), "");
+  // What has exited is not waited for.
+  EXPECT_EQ(findings_of(kernel("setp.gt.u32 %q, %t, 40;\n@%q ret;\nbar.sync 0;"), 64),
+            "note barrier.divergent: bar.sync\n");
+}
+
+TEST(Protocol, BarriersWaitForAsManyAsArrive) {
+  EXPECT_EQ(findings_of(kernel("bar.arrive 1, 96;"), 64), "barrier.count: bar.arrive\n");
+  EXPECT_EQ(findings_of(kernel("@%w bar.arrive 1, 64;\n@!%w bar.sync 1, 64;"), 64), "");
+  EXPECT_EQ(findings_of(kernel("bar.sync 1, 64;"), 128), "barrier.count: bar.sync ~ bar.sync\n");
+  EXPECT_EQ(findings_of(kernel("bar.sync 1, 96;"), 64), "fault barrier.count\n");
+  EXPECT_EQ(findings_of(kernel("@%w bar.arrive 1, 64;\n@!%w bar.sync 1, 96;"), 64), "fault barrier.count\n");
+}
+
+// Warps 0 and 1 meet, then 0 and 2.
+TEST(Protocol, OneNumberIsForOneMeeting) {
+  const auto meets = [](int second, const std::string& between) {
+    return findings_of(kernel(fmt::format(R"(
+  setp.lt.u32 %q, %t, 64;
+  @%q bar.sync 1, 64;
+  {}
+  and.b32 %r1, %t, 32;
+  setp.eq.u32 %q, %r1, 0;
+  @%q bar.sync {}, 64;)",
+                                          between, second)),
+                       128);
+  };
+  EXPECT_EQ(meets(2, ""), "");
+  EXPECT_EQ(meets(1, "bar.sync 0;"), "");
+  EXPECT_EQ(meets(1, ""), "barrier.id: bar.sync ~ bar.sync\n");
+}
+
+TEST(Protocol, MbarriersAreInitializedOnce) {
+  const auto again = [](const std::string& between) {
+    return findings_of(
+        kernel("@%p mbarrier.init.shared.b64 [%m], 1;\n@%p mbarrier.arrive.shared.b64 %state, [%m];\n" +
+               between + "\n@%p mbarrier.init.shared.b64 [%m], 2;\n" + "@%p mbarrier.inval.shared.b64 [%m];"),
+        32);
+  };
+  EXPECT_EQ(again("@%p mbarrier.inval.shared.b64 [%m];"), "");
+  EXPECT_EQ(again(""), "mbarrier.init: mbarrier.arrive.shared.b64 ~ mbarrier.init.shared.b64\n");
+  EXPECT_EQ(findings_of(kernel("@%p mbarrier.arrive.shared.b64 %state, [%m];"), 32), "fault mbarrier.init\n");
+}
+
+TEST(Protocol, MbarriersEndBeforeTheirMemoryIsReused) {
+  const auto reused = [](const std::string& between) {
+    return findings_of(
+        kernel("@%p mbarrier.init.shared.b64 [%m], 1;\n" + between + "\n@%p st.shared.u32 [%m], 0;"), 32);
+  };
+  EXPECT_EQ(reused("@%p mbarrier.inval.shared.b64 [%m];"), "");
+  EXPECT_EQ(reused(""), "mbarrier.inval: mbarrier.init.shared.b64 ~ st.shared.u32\n");
+  EXPECT_EQ(findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 1;\n@%p ld.shared.u32 %r1, [%m];"), 32),
+            "mbarrier.plain: mbarrier.init.shared.b64 ~ ld.shared.u32\n");
+}
+
+TEST(Protocol, MbarriersCountArrivals) {
+  const auto counted = [](int expected, const std::string& more = "") {
+    return findings_of(kernel(fmt::format("@%p mbarrier.init.shared.b64 [%m], {};\nbar.sync 0;\n"
+                                          "mbarrier.arrive.shared.b64 %state, [%m];\n{}",
+                                          expected, more)),
+                       64);
+  };
+  EXPECT_EQ(counted(64), "");
+  EXPECT_EQ(counted(96), "mbarrier.count: mbarrier.arrive.shared.b64\n");
+  EXPECT_EQ(counted(96, "L: mbarrier.try_wait.shared.b64 %q, [%m], %state;\n@!%q bra L;"),
+            "fault mbarrier.count\n");
+  EXPECT_EQ(
+      findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 3;\n@%p mbarrier.arrive.shared.b64 %state, "
+                         "[%m], 4;"),
+                  32),
+      "fault mbarrier.count\n");
+}
+
+TEST(Protocol, MbarriersCountBytes) {
+  const auto loaded = [](int bytes, const std::string& wait = "") {
+    return findings_of(kernel(fmt::format(R"(
+  @%p mbarrier.init.shared.b64 [%m], 1;
+  bar.sync 0;
+  @%p mbarrier.arrive.expect_tx.shared.b64 %state, [%m], {};
+  @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%m];
+  {})",
+                                          bytes, wait)),
+                       32);
+  };
+  const std::string wait = "L: mbarrier.try_wait.parity.shared.b64 %q, [%m], 0;\n@!%q bra L;";
+  EXPECT_EQ(loaded(256, wait), "");
+  EXPECT_EQ(loaded(512, wait), "fault mbarrier.tx\n");
+  EXPECT_NE(loaded(512).find("mbarrier.tx: "), std::string::npos);
+  EXPECT_NE(loaded(128).find("mbarrier.tx: "), std::string::npos);
+}
+
+// Warp 0 completes phases on its own, warp 1 waits for the first.
+TEST(Protocol, PhasesAreNotLapped) {
+  const auto laps = [](const std::string& hold) {
+    return findings_of(kernel(R"(
+  @%p mbarrier.init.shared.b64 [%m], 1;
+  @%p mbarrier.init.shared.b64 [%m+8], 32;
+  bar.sync 0;
+  @!%w bra L_wait;
+  mov.u32 %r1, 0;
+L_next:
+  )" + hold + R"(
+  @%p mbarrier.arrive.shared.b64 %state, [%m];
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %q, %r1, 3;
+  @%q bra L_next;
+  bra L_end;
+L_wait:
+  mov.u32 %r1, 0;
+L_phase:
+  and.b32 %r2, %r1, 1;
+L_test:
+  mbarrier.try_wait.parity.shared.b64 %q, [%m], %r2;
+  @!%q bra L_test;
+  mbarrier.arrive.shared.b64 %state, [%m+8];
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %q, %r1, 3;
+  @%q bra L_phase;
+L_end:)"),
+                       64);
+  };
+  EXPECT_EQ(laps(R"(
+  setp.eq.u32 %q, %r1, 0;
+  @%q bra L_go;
+  add.u32 %r3, %r1, 1;
+  and.b32 %r3, %r3, 1;
+L_empty: mbarrier.try_wait.parity.shared.b64 %q, [%m+8], %r3;
+  @!%q bra L_empty;
+L_go:)"),
+            "");
+}
+
+TEST(Protocol, ClustersStartAndEndTogether) {
+  const auto remote = [](const std::string& before, const std::string& after) {
+    return findings_of(kernel(before + R"(
+  mov.u32 %r2, %cluster_ctarank;
+  xor.b32 %r2, %r2, 1;
+  mapa.shared::cluster.u32 %r3, %a, %r2;
+  setp.eq.u32 %q, %r2, 0;
+  @%q st.shared::cluster.u32 [%r3], %t;
+)" + after,
+                              ".reqnctapercluster 2"),
+                       32, 2);
+  };
+  const std::string meet = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+  EXPECT_EQ(remote(meet, meet), "");
+  EXPECT_EQ(remote("", meet), "cluster.start: st.shared::cluster.u32\n");
+  EXPECT_EQ(remote(meet, ""), "cluster.exit: st.shared::cluster.u32 ~ ret\n");
+  EXPECT_EQ(remote(meet, "barrier.cluster.arrive;"),
+            "cluster.exit: st.shared::cluster.u32 ~ ret\ncluster.arrive: barrier.cluster.arrive ~ ret\n");
+  EXPECT_EQ(remote(meet, "barrier.cluster.arrive;\nbarrier.cluster.arrive;"), "fault cluster.arrive\n");
+}
+
+TEST(Protocol, MasksNameTheirCaller) {
+  EXPECT_EQ(findings_of(kernel("bar.warp.sync 0xfffffffe;"), 32), "fault warp.mask\n");
+}
+
+TEST(Protocol, ReadsOutsideTheModel) {
+  EXPECT_EQ(findings_of(kernel("st.global.u32 [%out], 1;\nmembar.gl;\nld.global.nc.u32 %r1, [%out];"), 1),
+            "race.weak: st.global.u32 ~ ld.global.nc.u32\n");
+  EXPECT_EQ(findings_of(kernel("st.global.u32 [%out], 1;\nld.global.nc.u32 %r1, [%in];"), 1), "");
+}
+
+} // namespace
+} // namespace lemma::check
