@@ -16,17 +16,19 @@ import numpy as np
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "programs"))
+import small_cases  # noqa: E402
 from programs import In, InOut, Out, Value, rng  # noqa: E402
 
 
 @dataclass
 class Close:
-    """An output that is compared within a bound: |got - want| <= absolute + relative * |want|."""
+    """An output that is compared within a bound: |got - want| <= absolute + relative * |want|. With `array`, it is read first."""
 
     expected: np.ndarray
     absolute: float
     relative: float = 0.0
     unbounded: Optional[np.ndarray] = None  # elements that may be anything
+    array: Optional[np.ndarray] = None
 
 
 @dataclass
@@ -242,3 +244,7 @@ def math_f64():
         lambda v, w: erf(v), divide, lambda v, w: v * w + v, lambda v, w: np.tanh(v),
     ]  # fmt: skip
     return math_case(np.float64, functions, 1e-14, 1e-14)
+
+
+small = small_cases.make(globals())
+cases.update(small)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles kernels.py to ptx/NAME.sm_XX.ptx and launches.json. Needs Triton, no GPU; the files are committed.
+"""Compiles kernels.py and small_kernels.py to ptx/NAME.sm_XX.ptx and launches.json. Needs Triton, no GPU; the files are committed.
 
     python3 -m venv triton && triton/bin/pip install triton==3.5.1
     triton/bin/python tests/triton/compile.py [--check]
@@ -22,6 +22,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 import kernels
+import small_kernels
 
 VERSION = "3.5.1"
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -66,7 +67,7 @@ def main():
     if triton.__version__ != VERSION:
         sys.exit(f"compile.py: Triton {VERSION} makes these files, this is {triton.__version__}")
     files, launches = {}, {"triton": VERSION}
-    for name, variant in kernels.VARIANTS.items():
+    for name, variant in {**kernels.VARIANTS, **small_kernels.VARIANTS}.items():
         for sm in variant.targets:
             ptx, launch = compile(name, variant, sm)
             files[f"ptx/{name}.sm_{sm}.ptx"] = f"// Triton {VERSION}, tests/triton/kernels.py\n" + ptx

@@ -6,10 +6,11 @@ SHA-256 of each output: on the virtual GPU with the H200's arithmetic the bytes 
 
 usage: run.py --lemma build/bin/lemma [--filter REGEX] [--keep DIR]
        run.py --lemma LEMMA --device cuda --record recorded.json   on an H200: what sm_80 and sm_90 files give
-       run.py --list
+       run.py --list     the files of kernels.py, which are a test each; --small: only those of small_kernels.py
 """
 
 import argparse
+import concurrent.futures
 import hashlib
 import json
 import pathlib
@@ -61,12 +62,12 @@ def arguments(launch, case, stem):
         if isinstance(argument, Value):
             specs.append(f"{argument.type}={argument.value!r}")
             continue
-        if isinstance(argument, (In, InOut)):
+        if getattr(argument, "array", None) is not None:
             flat(argument.array).tofile(read)
         if isinstance(argument, In):
             specs.append(f"in={read}")
             continue
-        if isinstance(argument, InOut):
+        if getattr(argument, "array", None) is not None:
             specs.append(f"inout={read}:{written}")
         else:
             specs.append(f"out={written}:{argument.expected.nbytes}")
@@ -141,6 +142,16 @@ class Runner:
         arch = ["--arch", "sm_90"] if file.endswith(".sm_80") else []
         return [arch + ["--async=eager"], arch + ["--async=late"]]
 
+    def all_ways(self, file):
+        """[(options, what is wrong)]"""
+        results, verdict = [], self.verify(file)
+        for way in self.ways(file):
+            wrong = verdict + self.run(file, way)
+            if file in WITHOUT_PROXY_FENCE and "--async=late" in way:
+                wrong = [] if wrong else ["the missing fence.proxy.async does not show"]
+            results.append((way, wrong))
+        return results
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -149,14 +160,18 @@ def main():
     parser.add_argument("--filter", default="", help="only files whose name this regular expression is found in")
     parser.add_argument("--keep", metavar="DIR", help="leave inputs and outputs there")
     parser.add_argument("--record", metavar="FILE", help="write the hashes of the outputs")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="files at a time")
+    parser.add_argument("--small", action="store_true")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
 
     chosen = [file for file in files() if re.search(options.filter, file)]
     if options.device == "cuda":
         chosen = [file for file in chosen if file.split(".")[1] in ON_H200]
+    if options.small:
+        chosen = [file for file in chosen if file.split(".")[0] in cases.small]
     if options.list:
-        print("\n".join(chosen))
+        print("\n".join(file for file in chosen if file.split(".")[0] not in cases.small))
         return 0
     if not options.lemma:
         parser.error("--lemma is needed")
@@ -165,13 +180,11 @@ def main():
         folder = pathlib.Path(options.keep or scratch)
         folder.mkdir(parents=True, exist_ok=True)
         runner = Runner(options, folder)
-        for file in chosen:
-            for way in runner.ways(file):
-                wrong = runner.verify(file) + runner.run(file, way)
-                if file in WITHOUT_PROXY_FENCE and "--async=late" in way:
-                    wrong = [] if wrong else ["the missing fence.proxy.async does not show"]
-                passed, failed = passed + (not wrong), failed + bool(wrong)
-                print(f"{file} {' '.join(way)}: {'ok' if not wrong else 'FAILED'}", *wrong, sep="\n  ", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for file, results in zip(chosen, pool.map(runner.all_ways, chosen)):
+                for way, wrong in results:
+                    passed, failed = passed + (not wrong), failed + bool(wrong)
+                    print(f"{file} {' '.join(way)}: {'ok' if not wrong else 'FAILED'}", *wrong, sep="\n  ", flush=True)
     if options.record:
         record = {"gpu": "NVIDIA H200", "triton": LAUNCHES["triton"], "outputs": runner.new}
         pathlib.Path(options.record).write_text(json.dumps(record, indent=1) + "\n")

@@ -1032,7 +1032,7 @@ bug(
 bug(K, "race.weak", "cells_through_nc", sub("@read_left ld.global", "ld.global", "ld.global.nc"), "@read_left ld")
 bug(
     K,
-    "race.weak",
+    "race.global",
     "sums_added_by_hand",
     sub("@sum atom", "atom.global.add.u32 \t%r34, [%rd25], %r7", "st.global.u32 [%rd25], %r7"),
     "@sum st",
