@@ -105,9 +105,11 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   case SyncKind::warp_barrier:
     warp.knowledge.synchronize(sync.lanes);
     break;
-  case SyncKind::convergence:
   case SyncKind::wgmma_fence:
-    break; // they order no memory
+    warp.registers.fence();
+    break;
+  case SyncKind::convergence:
+    break; // it orders no memory
   case SyncKind::barrier_arrive: {
     Gathering& barrier = cluster.barriers[{x.cta->rank, sync.id}];
     arrives_at_barrier(cluster, x, sync, barrier);

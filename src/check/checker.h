@@ -47,6 +47,7 @@ public:
   void issues(const vgpu::Exec& x, const vgpu::AsyncOperation& operation) override;
   void commits(const vgpu::Exec& x, vgpu::AsyncGroup group, LaneMask lanes) override;
   void waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) override;
+  void touches_wgmma_registers(const vgpu::Exec& x) override;
   void exits(const vgpu::Exec& x, LaneMask lanes) override;
   void arrives(const vgpu::MbarrierArrival& arrival) override;
   void finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) override;
@@ -89,6 +90,7 @@ private:
   // Counts the finding, and keeps the first of its kind. Which of the two instructions comes first is up to
   // the schedule.
   void report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
+  WgmmaRegisters::Report reports_registers();
 
   // Rules of use (protocol.cc).
   void misuse(std::string_view id, std::string message, const Statement& who, const Dim3& cta,

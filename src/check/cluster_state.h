@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/knowledge.h"
+#include "check/registers.h"
 #include "check/shadow.h"
 #include "vgpu/exec.h"
 
@@ -74,6 +75,7 @@ struct WarpState {
     vgpu::MemoryOrder order;
   };
   std::vector<Read> reads;
+  WgmmaRegisters registers;
 };
 
 struct BarrierArrival {

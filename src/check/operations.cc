@@ -68,6 +68,7 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     read.agent = cluster.products_agent(*x.cta, x.warp->index);
     read.epoch = warp.knowledge.products.open;
     lanes = x.active;
+    warp.registers.issue(x, warp.knowledge.products, reports_registers());
     break;
   case AsyncGroup::none: {
     if (operation.kind == AsyncKind::cp_async_arrive) {
@@ -163,6 +164,7 @@ void Checker::waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) {
   if (wait.group == AsyncGroup::wgmma) {
     GroupsOfThread& products = warp.knowledge.products;
     products.wait(wait.pending, false);
+    warp.registers.wait();
     if (!products.done)
       return;
     Knowledge done;
@@ -178,6 +180,17 @@ void Checker::waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) {
     else
       thread.wait(wait.pending, wait.read_only);
   });
+}
+
+void Checker::touches_wgmma_registers(const vgpu::Exec& x) {
+  WarpState& warp = state(*x.cta->cluster).warp(x);
+  warp.registers.touch(x, warp.knowledge.products, reports_registers());
+}
+
+WgmmaRegisters::Report Checker::reports_registers() {
+  return [this](Finding finding, const vgpu::DecodedInst& kept_under) {
+    report(std::move(finding), kept_under, kept_under);
+  };
 }
 
 } // namespace lemma::check

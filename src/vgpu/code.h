@@ -80,8 +80,9 @@ struct DecodedInst {
   int64_t imm = 0;             // handler's own: address offset, immediate control operand
   const void* extra = nullptr; // handler's own data, owned by the Code
   uint32_t source =
-      ptx::kNone;    // index in ptx::Function::instructions; kNone: made by the decoder, not counted
-  MemoryOrder order; // of its memory operation
+      ptx::kNone;             // index in ptx::Function::instructions; kNone: made by the decoder, not counted
+  MemoryOrder order;          // of its memory operation
+  bool touches_wgmma = false; // names a register that Code::wgmma_numbers has, and is no wgmma itself
 };
 
 struct FrameRange {
@@ -103,11 +104,13 @@ struct Code {
   uint32_t local_bytes = 0;                  // .local variables of one lane
   uint32_t local_align = 16;                 // what they are aligned to
   bool has_wgmma = false;                    // wgmma.mma_async is among its instructions
-  uint32_t shared_bytes = 0;                 // entry: static shared memory of everything reachable
-  uint64_t kernel_param_bytes = 0;           // entry: of its parameters, which lie in the launch
-  std::vector<uint32_t> param_offsets;       // there, else in the lane's param area; by ptx::Function::params
-  std::vector<uint32_t> return_offsets;      // ptx::Function::returns
-  std::vector<uint32_t> variable_offsets;    // ptx::Function::variables (.local, .param, .shared by space)
+  uint32_t wgmma_registers = 0;              // that it has as accumulators or as A (wgmma_registers.h) ...
+  std::vector<uint32_t> wgmma_numbers;    // ... their numbers, by kWgmmaUnit bytes of the frame; else kNone
+  uint32_t shared_bytes = 0;              // entry: static shared memory of everything reachable
+  uint64_t kernel_param_bytes = 0;        // entry: of its parameters, which lie in the launch
+  std::vector<uint32_t> param_offsets;    // there, else in the lane's param area; by ptx::Function::params
+  std::vector<uint32_t> return_offsets;   // ptx::Function::returns
+  std::vector<uint32_t> variable_offsets; // ptx::Function::variables (.local, .param, .shared by space)
   std::vector<uint32_t> inst_to_pc; // ptx instruction index -> pc; one past the last: the end of the body
   std::vector<Slot> registers;      // by ptx register; of a vector register, its first component
   std::vector<bool> tracked;        // by ptx register: what was written is recorded
@@ -121,6 +124,13 @@ struct Code {
   // What of the frame tells whether a loop has come round: all but the registers that hold clocks and what
   // was computed from them.
   std::vector<FrameRange> loop_state;
+
+  static constexpr uint32_t kWgmmaUnit = 64; // no register but predicates is smaller
+  // kNone: no wgmma has it.
+  uint32_t wgmma_number(const Slot& slot) const {
+    const size_t at = slot.offset / kWgmmaUnit;
+    return slot.base == 0 && slot.bytes != 0 && at < wgmma_numbers.size() ? wgmma_numbers[at] : ptx::kNone;
+  }
 
   isa::Opcode opcode_of(const DecodedInst& in) const {
     return in.source == ptx::kNone ? isa::Opcode::none : function->instructions[in.source].opcode;

@@ -12,6 +12,7 @@
 #include "vgpu/decoder.h"
 #include "vgpu/deferred_wgmma.h"
 #include "vgpu/flow.h"
+#include "vgpu/wgmma_registers.h"
 #include "vgpu/written.h"
 
 #include <fmt/format.h>
@@ -90,8 +91,10 @@ public:
     find_unwritten_reads(code_, flow, order, ranges);
     find_loop_state(code_);
     find_constant_divisors(code_);
-    if (code_.has_wgmma)
+    if (code_.has_wgmma) {
       find_deferred_wgmma(code_, ranges);
+      find_wgmma_registers(code_);
+    }
     return std::nullopt;
   }
 

@@ -13,8 +13,8 @@
 // Without an observer the price is a test of a null pointer for a warp instruction that accesses memory or
 // synchronizes.
 //
-// Not events: what the registers of a warp hold and exchange (shfl apart, as a convergence), kernel
-// parameters that are passed in registers, copies of the host.
+// Not events: what the registers of a warp hold and exchange (shfl apart, as a convergence, and those that
+// wgmma has), kernel parameters that are passed in registers, copies of the host.
 //
 // Tests: tests/unit/vgpu/observer_test.cc.
 #pragma once
@@ -131,6 +131,10 @@ public:
   // The destination is written and the mbarriers are told.
   virtual void completes(const AsyncOperation&) {}
   virtual void waits(const Exec&, const GroupWait&) {}
+  // Before an instruction other than wgmma.mma_async that reads or writes, in lanes that are active,
+  // registers which a wgmma.mma_async of its function has (Code::wgmma_numbers). One that waits for lanes is
+  // told again.
+  virtual void touches_wgmma_registers(const Exec&) {}
 
   virtual void arrives(const MbarrierArrival&) {}
   virtual void finds_complete(const Exec&, const MbarrierWait&) {}

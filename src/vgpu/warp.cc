@@ -1,6 +1,7 @@
 // Which part of a warp runs, and how parts meet. See warp.h.
 #include "vgpu/warp.h"
 
+#include "vgpu/observer.h"
 #include "vgpu/poison.h"
 #include "vgpu/program.h"
 #include "vgpu/written.h"
@@ -348,6 +349,7 @@ void WarpRunner::mark_written(const DecodedInst& in) {
   }
 }
 
+template <bool watched>
 void WarpRunner::execute(uint64_t budget) {
   Exec& x = exec_;
   join_meeting_splits();
@@ -375,6 +377,9 @@ void WarpRunner::execute(uint64_t budget) {
       check_written(in);
     step = Step::next;
     if (active || in.always_run) {
+      if constexpr (watched)
+        if (in.touches_wgmma && active)
+          x.observer->touches_wgmma_registers(x);
       step = in.handler(x, in);
       if (in.marks_written && (step == Step::next || step == Step::waits))
         mark_written(in);
@@ -427,7 +432,10 @@ uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
       slice = std::min(slice, limit - warp.instructions);
     }
     const uint64_t before = exec_.executed;
-    execute(slice);
+    if (exec_.observer)
+      execute<true>(slice);
+    else
+      execute<false>(slice);
     if (warp.splits.size() > 1 && exec_.split < warp.splits.size())
       warp.splits[exec_.split].ran_before_others += exec_.executed - before;
     note_waiting(warp);

@@ -33,7 +33,8 @@ private:
   void load(size_t split);
   bool join_meeting_splits();
   uint32_t meeting_pc() const;
-  // Executes the loaded split; Exec::executed counts.
+  // Executes the loaded split; Exec::executed counts. `watched`: there is an observer.
+  template <bool watched>
   void execute(uint64_t budget);
   void check_written(const DecodedInst& in);
   void mark_written(const DecodedInst& in);

@@ -1,0 +1,272 @@
+// The rules of wgmma's registers. See registers.h.
+#include "check/registers.h"
+
+#include "isa/vocabulary.h"
+#include "vgpu/place.h"
+#include "vgpu/wgmma_registers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace lemma::check {
+
+using isa::Opcode;
+using vgpu::Code;
+using vgpu::DecodedInst;
+using vgpu::Exec;
+using vgpu::Slot;
+
+namespace {
+
+const DecodedInst& current(const Exec& x) {
+  return x.code->insts[x.pc];
+}
+
+uint32_t line_of(const Code& code, const DecodedInst& in) {
+  return vgpu::place_of(code, in).ptx_line;
+}
+
+std::string name_of(const Code& code, const Slot& slot) {
+  return code.function->register_name(slot.reg);
+}
+
+CheckedAccess by_warp(const Exec& x, const DecodedInst& in, std::string what) {
+  return {
+      .place = vgpu::place_of(*x.code, in), .cta = x.cta->id, .warp = x.warp->index, .what = std::move(what)};
+}
+
+// mov from one register, or a constant, to another.
+bool is_plain_move(const Code& code, const DecodedInst& in) {
+  return code.opcode_of(in) == Opcode::mov && in.dst_count == 1 && in.op_count == 2 &&
+         in.ops[0].bytes == in.ops[1].bytes;
+}
+
+isa::Qual shape_of(const ptx::Instruction& mma) {
+  const auto found = std::find_if(mma.quals().begin(), mma.quals().end(), [](isa::Qual qual) {
+    return isa::matrix_shape(isa::to_string(qual)).has_value();
+  });
+  return found == mma.quals().end() ? isa::Qual::none : *found;
+}
+
+} // namespace
+
+std::vector<WgmmaRegisters::Register>& WgmmaRegisters::registers_of(const Exec& x) {
+  for (Frame& frame : frames_)
+    if (frame.frame == x.frame) {
+      if (frame.activation != x.frame->activation) {
+        frame.activation = x.frame->activation;
+        frame.registers.assign(x.code->wgmma_registers, {});
+      }
+      return frame.registers;
+    }
+  return frames_
+      .emplace_back(Frame{x.frame, x.frame->activation, std::vector<Register>(x.code->wgmma_registers)})
+      .registers;
+}
+
+bool WgmmaRegisters::same_shape(const Code& code, const DecodedInst& one, const DecodedInst& other) {
+  if (&one == &other)
+    return true;
+  if (shape_of_ != &one || shape_of_other_ != &other) {
+    shape_of_ = &one;
+    shape_of_other_ = &other;
+    const auto& instructions = code.function->instructions;
+    shape_is_same_ = shape_of(instructions[one.source]) == shape_of(instructions[other.source]);
+  }
+  return shape_is_same_;
+}
+
+Finding WgmmaRegisters::early(const Exec& x, const GroupsOfThread& groups, const Product& product, bool in_a,
+                              const Slot& slot, Deed deed) const {
+  const DecodedInst& in = current(x);
+  const std::string name = name_of(*x.code, slot);
+  const uint32_t issue = line_of(*x.code, *product.instruction), touch = line_of(*x.code, in);
+  const bool committed = product.group < groups.open;
+  const bool waited = waits_ != product.waits;
+  const char* does = deed == Deed::reads    ? "reads"
+                     : deed == Deed::writes ? "writes"
+                                            : "has as an accumulator";
+  Finding finding;
+  finding.id = waited ? "wgmma.wait" : "wgmma.inflight";
+  finding.memory = fmt::format("register {}", name);
+  finding.access = by_warp(x, in, fmt::format("{} {}", does, name));
+  finding.earlier =
+      by_warp(x, *product.instruction, fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator"));
+  const char* what = in_a ? "a register of A" : "an accumulator";
+  const std::string happens = deed == Deed::reads ? fmt::format("{} is read", what)
+                              : deed == Deed::writes
+                                  ? fmt::format("{} is written", what)
+                                  : fmt::format("{} is another product's accumulator", what);
+  if (!waited)
+    finding.message =
+        fmt::format("{} while the wgmma.mma_async is in flight: no wait_group lies between", happens);
+  else if (!committed)
+    finding.message = fmt::format(
+        "{} after a wait_group that does not cover the wgmma.mma_async: it was not committed", happens);
+  else
+    finding.message = fmt::format("{} after a wait_group that leaves the wgmma.mma_async in flight", happens);
+  const auto younger = std::count_if(groups.committed.begin(), groups.committed.end(),
+                                     [&](Epoch group) { return group > product.group; });
+  finding.fix = committed
+                    ? fmt::format("wgmma.wait_group {} between line {} and line {}", younger, issue, touch)
+                    : fmt::format("wgmma.commit_group after line {}, and wgmma.wait_group 0 before line {}",
+                                  issue, touch);
+  return finding;
+}
+
+bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Slot& slot, bool in_a,
+                                 const Report& report) const {
+  const bool written = reg.written.instruction && reg.written.fences == fences_;
+  const bool read = !in_a && reg.read.instruction && reg.read.fences == fences_;
+  if (!written && !read)
+    return false;
+  const DecodedInst& in = current(x);
+  const Touch& touch = written ? reg.written : reg.read;
+  const std::string name = name_of(*x.code, slot);
+  // ptxas lets a read that nothing overtakes, and a move that it can put before the fence, pass.
+  const bool is_note = !written || (touch.moves && reg.product_fences < fences_);
+  report({.id = "wgmma.fence",
+          .is_note = is_note,
+          .message = fmt::format("{} was {} since the last wgmma.fence",
+                                 in_a ? "a register of A" : "an accumulator", written ? "written" : "read"),
+          .memory = fmt::format("register {}", name),
+          .access = by_warp(x, in, fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator")),
+          .earlier = by_warp(x, *touch.instruction, written ? "writes it" : "reads it"),
+          .fix = fmt::format("wgmma.fence after line {}, before line {}",
+                             line_of(*x.code, *touch.instruction), line_of(*x.code, in))},
+         in);
+  return !is_note;
+}
+
+bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& groups, const Register& reg,
+                                       int position, const Report& report) {
+  const DecodedInst& in = current(x);
+  const Slot& slot = in.ops[position];
+  if (in_flight(reg.reader, groups)) {
+    report(early(x, groups, reg.reader, true, slot, Deed::accumulates), *reg.reader.first);
+    return true;
+  }
+  const Product& product = reg.accumulator;
+  if (!product.instruction || (product.position == position && same_shape(*x.code, in, *product.instruction)))
+    return false;
+  const bool fenced = product.fences < fences_;
+  if (in_flight(product, groups)) {
+    Finding finding = early(x, groups, product, false, slot, Deed::accumulates);
+    finding.is_note = fenced; // the ISA orders the accesses, and asks for a wait all the same
+    finding.message +=
+        product.position == position ? ", and it is of another shape" : ", and has it in another place";
+    report(std::move(finding), *product.first);
+    return !fenced;
+  }
+  if (fenced)
+    return false;
+  const std::string name = name_of(*x.code, slot);
+  report({.id = "wgmma.fence",
+          .message = "an accumulator of a product of another shape, and no wgmma.fence between",
+          .memory = fmt::format("register {}", name),
+          .access = by_warp(x, in, fmt::format("has {} as an accumulator", name)),
+          .earlier = by_warp(x, *product.instruction, fmt::format("has {} as an accumulator", name)),
+          .fix = fmt::format("wgmma.fence between line {} and line {}",
+                             line_of(*x.code, *product.instruction), line_of(*x.code, in))},
+         in);
+  return true;
+}
+
+void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Report& report) {
+  const DecodedInst& in = current(x);
+  std::vector<Register>& registers = registers_of(x);
+  Product product{.instruction = &in,
+                  .first = last_.group == groups.open && last_.first ? last_.first : &in,
+                  .group = groups.open,
+                  .waits = waits_,
+                  .fences = fences_};
+  bool told = fences_ == 0 && !last_.instruction; // one finding an instruction is enough
+  if (told)
+    report({.id = "wgmma.fence",
+            .message = "the warp's first wgmma.mma_async, and no wgmma.fence before it",
+            .memory = "its registers",
+            .access = by_warp(x, in, "has accumulators"),
+            .earlier = std::nullopt,
+            .fix = fmt::format("wgmma.fence before line {}, after the registers are written",
+                               line_of(*x.code, in))},
+           in);
+  bool noted = false; // and one note
+  const Report once = [&](Finding finding, const DecodedInst& kept_under) {
+    if (!finding.is_note || !std::exchange(noted, true))
+      report(std::move(finding), kept_under);
+  };
+  const int a_end = in.dst_count + wgmma_a_registers(*x.code, in);
+  for (int i = 0; i < a_end; ++i) {
+    const uint32_t number = x.code->wgmma_number(in.ops[i]);
+    if (number == ptx::kNone)
+      continue;
+    Register& reg = registers[number];
+    const bool in_a = i >= in.dst_count;
+    if (!told && in_a && in_flight(reg.accumulator, groups)) {
+      report(early(x, groups, reg.accumulator, false, in.ops[i], Deed::reads), *reg.accumulator.first);
+      told = true;
+    }
+    if (!told)
+      told =
+          (!in_a && check_accumulator(x, groups, reg, i, once)) || check_fence(x, reg, in.ops[i], in_a, once);
+    product.position = i;
+    if (in_a) {
+      reg.reader = product;
+    } else {
+      reg.accumulator = product;
+      reg.reader = {};
+    }
+    reg.written = reg.read = {};
+    reg.product_fences = fences_;
+  }
+  last_ = product;
+}
+
+void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Report& report) {
+  const DecodedInst& in = current(x);
+  std::vector<Register>& registers = registers_of(x);
+  const bool is_move = is_plain_move(*x.code, in);
+  const bool moves_register = is_move && in.ops[1].base == 0;
+  bool told = false;
+  const auto tell = [&](const Product& product, bool in_a, int operand, Deed deed) {
+    if (told)
+      return;
+    told = true;
+    Finding finding = early(x, groups, product, in_a, in.ops[operand], deed);
+    finding.is_note = moves_register;
+    report(std::move(finding), *product.first);
+  };
+  for (int i = in.dst_count; i < in.op_count; ++i) {
+    const uint32_t number = x.code->wgmma_number(in.ops[i]);
+    if (number == ptx::kNone)
+      continue;
+    Register& reg = registers[number];
+    if (in_flight(reg.accumulator, groups))
+      tell(reg.accumulator, false, i, Deed::reads);
+    if (!is_move)
+      reg.read = {&in, fences_, false};
+  }
+  for (int i = 0; i < in.dst_count; ++i) {
+    const uint32_t number = x.code->wgmma_number(in.ops[i]);
+    if (number == ptx::kNone)
+      continue;
+    Register& reg = registers[number];
+    if (in_flight(reg.accumulator, groups))
+      tell(reg.accumulator, false, i, Deed::writes);
+    else if (in_flight(reg.reader, groups))
+      tell(reg.reader, true, i, Deed::writes);
+    const uint32_t from = moves_register ? x.code->wgmma_number(in.ops[1]) : ptx::kNone;
+    if (from != ptx::kNone)
+      reg = registers[from];
+    else
+      reg = {.accumulator = {},
+             .reader = {},
+             .written = {&in, fences_, is_move},
+             .read = {},
+             .product_fences = reg.product_fences};
+  }
+}
+
+} // namespace lemma::check

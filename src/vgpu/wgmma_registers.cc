@@ -1,0 +1,37 @@
+// Registers are told apart by where they lie in the frame, so that components of a vector register are
+// registers of their own. See wgmma_registers.h.
+#include "vgpu/wgmma_registers.h"
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+
+int wgmma_a_registers(const Code& code, const DecodedInst& mma) {
+  const ptx::Operand& a = code.function->instructions[mma.source].operands[1];
+  return a.kind == ptx::OperandKind::vector ? static_cast<int>(a.elems.size()) : 0;
+}
+
+void find_wgmma_registers(Code& code) {
+  const auto is_mma = [&](const DecodedInst& in) {
+    return code.opcode_of(in) == isa::Opcode::wgmma_mma_async;
+  };
+  const auto add = [&](const Slot& slot) {
+    if (slot.base != 0 || slot.bytes == 0 || slot.reg == ptx::kNone)
+      return;
+    const size_t at = slot.offset / Code::kWgmmaUnit;
+    if (at >= code.wgmma_numbers.size())
+      code.wgmma_numbers.resize(at + 1, ptx::kNone);
+    if (code.wgmma_numbers[at] == ptx::kNone)
+      code.wgmma_numbers[at] = code.wgmma_registers++;
+  };
+  for (const DecodedInst& in : code.insts)
+    if (is_mma(in))
+      for (int i = 0; i < in.dst_count + wgmma_a_registers(code, in); ++i)
+        add(in.ops[i]);
+  for (DecodedInst& in : code.insts)
+    if (!is_mma(in))
+      in.touches_wgmma = std::any_of(in.ops, in.ops + in.op_count,
+                                     [&](const Slot& slot) { return code.wgmma_number(slot) != ptx::kNone; });
+}
+
+} // namespace lemma::vgpu
