@@ -149,3 +149,38 @@ nvcc(
 nvcc("two_teams", 1, 128, [ints(128), out(512), value(3)])
 nvcc("split_stencil", 1, 64, [ints(64), out(256), value(5)])
 nvcc("stream_mbar", 1, 64, [ints(320), out(256), value(5)])
+nvcc("cluster_scan", 8, 32, [ints(256), out(1024)])
+
+
+def triton(name, grid, args):
+    """A file of tests/triton/ptx, with the two buffers that Triton adds to the parameters."""
+    launch = json.loads((TRITON / "launches.json").read_text())[name]
+    ctas = 1
+    for size in str(grid).split(","):
+        ctas *= int(size)
+    added = [scratch(max(launch["scratch_bytes"] * ctas, 16)), scratch(16)]
+    options = ["--smem", str(launch["shared_bytes"])]
+    bases[name] = Base(
+        name, TRITON / "ptx" / f"{name}.ptx", "Triton", str(grid), str(launch["threads"]), options, [*args, *added]
+    )
+
+
+triton("matmul.sm_80", 1, [halves(64 * 160), halves(160 * 64), out(64 * 64 * 4), value(64), value(64), value(160)])
+triton(
+    "matmul_descriptor.sm_90", 1,
+    [halves(64 * 320), halves(320 * 64), out(64 * 64 * 4), value(64), value(64), value(320)],
+)  # fmt: skip
+triton(
+    "layer_norm_backward.sm_90", 3,
+    [out(3 * 480), halves(3 * 240), out(240 * 4), halves(3 * 240), halves(240), floats(3), floats(3), out(4), value(240),
+     value(240)],
+)  # fmt: skip
+triton("last_program_sum.sm_90", 5, [ints(640), scratch(20), out(4), out(4), value(5)])
+triton("welford.sm_80", 2, [floats(256), out(8), out(8)])
+triton("cumsum.sm_90", 2, [ints(512), out(2048)])
+triton("transpose.sm_80", "2,2", [halves(64 * 64), out(64 * 64 * 2), value(64), value(64)])
+triton("descriptor_copy.sm_90", "2,2", [floats(64 * 64), out(64 * 64 * 4), value(64), value(64)])
+triton(
+    "attention.sm_80", "3,1",
+    [halves(192 * 64), halves(192 * 64), halves(192 * 64), out(192 * 128), out(192 * 4), value(0.125, "f32"), value(192)],
+)  # fmt: skip

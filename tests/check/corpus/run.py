@@ -138,7 +138,7 @@ def findings_of(report):
 
 def said(report):
     if "error" in report:
-        return report["error"]
+        return str(report["error"])
     rows = [row[2] for row in findings_of(report)]
     if report.get("fault"):
         fault = report["fault"]

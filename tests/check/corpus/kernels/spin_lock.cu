@@ -6,6 +6,9 @@ extern "C" __global__ void __launch_bounds__(32)
     spin_lock(uint32_t* lock, uint32_t* count, uint32_t* rows, uint32_t* log) {
   __shared__ uint32_t place;
   int t = threadIdx.x;
+  if (t == 0)
+    place = 0;
+  __syncwarp();
 #pragma unroll 1
   for (int i = 0; i < 2; ++i) {
     if (t == 0) {
