@@ -7,7 +7,21 @@ and wgmma.* must be found by the default run, the others may need --explore 8.
 
 from dataclasses import dataclass
 
-from edit import after, before, cut, cut_every, last_operand, move, no_wait, only, put, some_wait, sub, sub_every
+from edit import (
+    after,
+    before,
+    cut,
+    cut_every,
+    last_operand,
+    move,
+    no_wait,
+    only,
+    put,
+    rewrite,
+    some_wait,
+    sub,
+    sub_every,
+)
 
 IDS = (
     "race.shared race.cluster race.global race.scope race.weak race.mixed-size race.proxy async.unwaited "
@@ -687,7 +701,7 @@ bug(
     ),
     "@take | @new",
 )
-bug(K, "warp.aligned", "scores_of_three_warps", only("@product_s3 wgmma", "warp != 5"), "@product_s3")
+bug(K, "wgmma.warps", "scores_of_three_warps", only("@product_s3 wgmma", "warp != 5"), "@product_s3 | @commit_s")
 
 # ---- cluster_reduce
 K = "cluster_reduce"
@@ -1063,7 +1077,13 @@ bug(
     "@read_count ld.global | @write_count st.global | @read_row ld.global | @write_row st.global",
 )
 bug(K, "race.scope", "lock_of_the_cta", sub("@take atom", "atom.global", "atom.global.cta"), "@take | @give")
-bug(K, "race.weak", "plain_store_gives", put("@give atom", "st.global.u32 [%rd4], 0;"), ["@give st", "@take"])
+bug(
+    K,
+    "race.weak",
+    "plain_store_gives",
+    rewrite("@give atom", r"atom\S+\s+\S+,", "st.global.u32"),
+    ["@give st", "@take"],
+)
 bug(
     K,
     "race.global|race.weak",

@@ -127,6 +127,18 @@ def sub(selector, old, new):
     return apply
 
 
+def rewrite(selector, pattern, text):
+    """What a regular expression finds in a line, in other words."""
+
+    def apply(lines):
+        i = one(lines, selector)
+        if not re.search(pattern, lines[i].text):
+            raise Wrong(f"no {pattern!r} in {lines[i].text.strip()!r}")
+        lines[i] = Line(re.sub(pattern, text, lines[i].text), lines[i].tags | {"new"})
+
+    return apply
+
+
 def sub_every(selector, old, new):
     def apply(lines):
         found = [i for i in select(lines, selector) if old in lines[i].text]
