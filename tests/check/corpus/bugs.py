@@ -745,7 +745,7 @@ bug(
 bug(
     K,
     "memory.undefined",
-    "rank_3_has_no_sum",
+    "last_not_loaded",
     only("@part st.shared", "tid < 50"),
     "@sum | @store | @reduce | @read_parts",
 )
@@ -889,14 +889,14 @@ bug(
 )
 bug(K, "warp.aligned", "ldmatrix_of_the_rows_that_count", only("@ldmatrix ldmatrix", "lane < 30"), "@ldmatrix")
 bug(K, "warp.aligned", "stmatrix_of_half_a_warp", only("@stmatrix stmatrix", "lane < 16"), "@stmatrix")
+bug(K, "memory.undefined", "last_rows_not_loaded", only("@write st.shared", "tid < 112"), "@read | @negate | @store")
 bug(
     K,
     "memory.undefined",
-    "last_rows_not_loaded",
-    only("@write st.shared", "tid < 112"),
-    "@read | @stmatrix | @ldmatrix",
+    "one_warp_writes_nothing",
+    only("@stmatrix stmatrix", "warp != 2"),
+    "@read | @negate | @store",
 )
-bug(K, "memory.undefined", "one_warp_writes_nothing", only("@stmatrix stmatrix", "warp != 2"), "@read")
 bug(K, "memory.bounds", "no_room_for_padding", sub("E4from[", "2560", "2048"), "@write | @ldmatrix")
 bug(K, "barrier.divergent", "barrier_of_loaders", only("@sync_from bar.sync", "tid < 100"), "@sync_from")
 
@@ -973,7 +973,13 @@ bug(
     ["@swap st.shared | @load st.shared", "@read ld.shared | @swap st.shared"],
 )
 bug(K, "memory.bounds", "keys_of_half", sub("E4keys[", "512", "256"), "@load | @read | @swap")
-bug(K, "memory.undefined", "places_of_half", only("@number st.shared #1", "tid < 32"), "@store_places | @swap_places")
+bug(
+    K,
+    "memory.undefined",
+    "half_of_the_keys",
+    only("@load st.shared #1", "tid < 32"),
+    "@read | setp.gt.u32 | @swap | @compare",
+)
 bug(
     K, "barrier.divergent", "barrier_within_if", move("@sync bar.sync", to_after="@swap_places st.shared #2"), "@sync"
 )
@@ -1669,7 +1675,6 @@ bug(K, "warp.mask", "mask_without_lane_0", sub("shfl.sync.up #1", "-1;", "0xffff
 K = "transpose.sm_80"
 bug(K, "race.shared", "no_barrier", cut("bar.sync #1"), ["st.shared.v4", "ldmatrix"])
 bug(K, "warp.aligned", "ldmatrix_of_half_a_warp", only("ldmatrix", "lane >= 16"), "ldmatrix")
-bug(K, "memory.undefined", "rows_not_stored", only("st.shared.v4", "tid < 100"), "st.global | ldmatrix")
 
 K = "descriptor_copy.sm_90"
 bug(

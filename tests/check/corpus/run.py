@@ -12,6 +12,7 @@ usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] 
        run.py --show KERNEL   its instructions with their tags
        run.py --counts     bugs and kernels of each id
        run.py --check-edits [--keep DIR]   without lemma: can each edit be made, and does ptxas take it?
+       run.py --check-kernels   does nvcc make kernels/*.ptx of kernels/*.cu? 77: this is not that nvcc
 """
 
 import argparse
@@ -32,6 +33,7 @@ import edit
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 MISSES = FOLDER / "expected_misses.txt"
+NVCC = "V13.0.88"
 TIMEOUT_S = 60
 MOST_INSTRUCTIONS = 200_000  # of a warp; far more than any of these kernels executes
 
@@ -223,6 +225,19 @@ def counts(rows):
     print(f"fewer than 5 bugs in 3 kernels: {', '.join(short) or 'none'}")
 
 
+def check_kernels():
+    nvcc = os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    said = (
+        subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout if shutil.which(nvcc) else "none"
+    )
+    if NVCC not in said:
+        print(f"skipped: nvcc {NVCC} makes the kernels, here is {said.strip().splitlines()[-1]}")
+        return 77
+    names = sorted(base.name for base in bases.bases.values() if base.made_by == "nvcc")
+    script = FOLDER.parents[2] / "scripts" / "compile_programs.sh"
+    return subprocess.run(["bash", script, "--check", *names]).returncode
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lemma")
@@ -240,10 +255,13 @@ def main():
     parser.add_argument("--show", metavar="KERNEL")
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--check-edits", action="store_true")
+    parser.add_argument("--check-kernels", action="store_true")
     options = parser.parse_args()
     if options.no_ptxas:
         options.ptxas = "no ptxas"
 
+    if options.check_kernels:
+        return check_kernels()
     part, parts = map(int, options.shard.split("/"))
     rows = [bug for bug in bugs.bugs if re.search(options.filter, f"{bug.name} {bug.base} {bug.id}")]
     twins = sorted({bug.base for bug in rows})

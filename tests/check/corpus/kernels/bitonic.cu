@@ -17,9 +17,9 @@ extern "C" __global__ void __launch_bounds__(64) bitonic(const uint32_t* in, uin
       int a = 2 * t - (t & (stride - 1)), b = a + stride;
       bool up = (a & size) == 0;
       uint32_t x = keys[a], y = keys[b]; // @read
-      if ((x > y) == up) {
-        keys[a] = y; // @swap
-        keys[b] = x; // @swap
+      if ((x > y) == up) {               // @compare
+        keys[a] = y;                     // @swap
+        keys[b] = x;                     // @swap
         uint32_t p = places[a];
         places[a] = places[b]; // @swap_places
         places[b] = p;         // @swap_places

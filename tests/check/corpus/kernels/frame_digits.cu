@@ -28,6 +28,6 @@ extern "C" __global__ void __launch_bounds__(32)
   Text text = digits(in[t], mine); // @call
 #pragma unroll 1
   for (int i = 0; i < text.length; ++i)
-    out[t * 12 + i] = text.at[i]; // @use
-  lengths[t] = text.length;       // @length
+    out[t * 12 + i] = text.at[i] - '0'; // @use
+  lengths[t] = text.length;             // @length
 }

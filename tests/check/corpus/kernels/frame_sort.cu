@@ -24,5 +24,5 @@ extern "C" __global__ void __launch_bounds__(32) frame_sort(const uint32_t* in, 
   uint32_t* place = sorted(in + t * 8, mine); // @call
 #pragma unroll 1
   for (int i = 0; i < 8; ++i)
-    out[t * 8 + i] = place[i ^ 1]; // @use
+    out[t * 8 + i] = place[i ^ 1] * 2 + i; // @use
 }

@@ -7,8 +7,9 @@
 #define INIT(bar, count) asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(bar), "r"(count) : "memory")
 #define INVAL(bar) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(bar) : "memory")
 #define ARRIVE(bar)                                                                                          \
-  asm volatile("{\n\t.reg .b64 state;\n\tmbarrier.arrive.shared.b64 state, [%0];\n\t}" ::"r"(bar) : "memor"  \
-                                                                                                    "y")
+  asm volatile("{\n\t.reg .b64 state;\n\tmbarrier.arrive.shared.b64 state, [%0];\n\t}" ::"r"(bar)            \
+               : "memor"                                                                                     \
+                 "y")
 #define COPIES_ARRIVE(bar)                                                                                   \
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(bar) : "memory")
 #define COPY(to, from)                                                                                       \

@@ -1,6 +1,6 @@
-// Transposes a 32x32 tile of f16 a CTA: four warps copy it to shared memory, each takes four 8x8 matrices
-// with ldmatrix.trans and puts them back with stmatrix where they belong in another tile, which is written
-// row by row.
+// Transposes and negates a 32x32 tile of f16 a CTA: four warps copy it to shared memory, each takes four 8x8
+// matrices with ldmatrix.trans and puts them back with stmatrix where they belong in another tile, which is
+// written row by row.
 #include "ops.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
@@ -21,7 +21,9 @@ extern "C" __global__ void __launch_bounds__(128)
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
                    SHARED(&to[bx + lane / 16 * 8 + lane % 8][by + lane / 8 % 2 * 8])),
                "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-               : "memory");                                               // @stmatrix
-  __syncthreads();                                                        // @sync_to
-  *(uint4*)(out + (column + y) * n + row + x) = *(const uint4*)&to[y][x]; // @read
+               : "memory");                                                               // @stmatrix
+  __syncthreads();                                                                        // @sync_to
+  uint4 v = *(const uint4*)&to[y][x];                                                     // @read
+  v = make_uint4(v.x ^ 0x80008000, v.y ^ 0x80008000, v.z ^ 0x80008000, v.w ^ 0x80008000); // @negate
+  *(uint4*)(out + (column + y) * n + row + x) = v;                                        // @store
 }
