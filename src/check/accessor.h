@@ -24,7 +24,7 @@ public:
       if (!here)
         continue;
       const Knowledge& knowledge = group.knowledge;
-      if (fence && !covers(knowledge.fenced, earlier, earlier_lane)) {
+      if (fence && !covers(fenced(knowledge), earlier, earlier_lane)) {
         wrong |= here;
         continue;
       }
@@ -44,7 +44,7 @@ public:
       return clock.covers_all(earlier.cluster, earlier.agent, earlier.epoch);
     };
     for (const LaneGroup& group : warp.knowledge.groups())
-      if (!covers(group.knowledge.known) || (fence && !covers(group.knowledge.fenced)))
+      if (!covers(group.knowledge.known) || (fence && !covers(fenced(group.knowledge))))
         return false;
     return true;
   }
@@ -61,9 +61,9 @@ public:
     return (own_lanes(earlier, earlier_lane) >> lane & 1) != 0 ||
            covers(warp.knowledge.group_of(lane).knowledge.known, earlier, earlier_lane);
   }
-  // What the generic proxy has done, the async proxy does not see without a proxy fence.
+  // What the generic proxy has done, the others do not see without a proxy fence.
   bool needs_fence(const Record& earlier) const {
-    return record.proxy == vgpu::Proxy::async && earlier.proxy == vgpu::Proxy::generic;
+    return record.proxy != vgpu::Proxy::generic && earlier.proxy == vgpu::Proxy::generic;
   }
   Distance distance(const Record& earlier) const {
     return earlier.cluster != record.cluster     ? kSameGpu
@@ -82,6 +82,9 @@ public:
   bool collective = false; // the lanes have issued it together: what one knows counts for all
 
 private:
+  const Clock& fenced(const Knowledge& knowledge) const {
+    return record.proxy == vgpu::Proxy::tensormap ? knowledge.mapped : knowledge.fenced;
+  }
   static bool covers(const Clock& clock, const Record& earlier, int lane) {
     return clock.covers(earlier.cluster, earlier.agent, lane, earlier.epoch);
   }

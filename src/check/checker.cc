@@ -3,6 +3,7 @@
 #include "check/checker.h"
 
 #include "check/shard.h"
+#include "vgpu/program.h"
 
 #include <algorithm>
 
@@ -50,10 +51,18 @@ Checker::~Checker() = default;
 
 void Checker::launch_begins(const vgpu::Launch& launch) {
   launch_ = &launch;
+  const auto& functions = launch.program->module().functions;
+  waits_for_grids_ = std::any_of(functions.begin(), functions.end(), [](const ptx::Function& function) {
+    return std::any_of(
+        function.instructions.begin(), function.instructions.end(), [](const ptx::Instruction& instruction) {
+          return instruction.opcode == isa::Opcode::griddepcontrol && instruction.has(isa::Qual::wait);
+        });
+  });
 }
 
 // What the launch did precedes the next one.
 void Checker::launch_ends(const vgpu::Launch&) {
+  check_grid_waits();
   clusters_.clear();
   shadows_.clear();
   global_records_.clear();
@@ -100,16 +109,24 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
     warp.knowledge.fence(sync.lanes, sync.order);
     break;
   case SyncKind::proxy_fence:
-    warp.knowledge.proxy_fence(sync.lanes);
+    fences_proxy(x, warp, sync);
     break;
   case SyncKind::warp_barrier:
     warp.knowledge.synchronize(sync.lanes);
+    names_absent(x, sync);
+    break;
+  case SyncKind::grid_wait: {
+    Knowledge waited;
+    waited.known.advance(cluster.id, cluster.grid_wait, kAllLanes, 1);
+    warp.knowledge.acquire(sync.lanes, waited);
+    break;
+  }
+  case SyncKind::convergence:
+    names_absent(x, sync);
     break;
   case SyncKind::wgmma_fence:
     warp.registers.fence();
     break;
-  case SyncKind::convergence:
-    break; // it orders no memory
   case SyncKind::barrier_arrive: {
     Gathering& barrier = cluster.barriers[{x.cta->rank, sync.id}];
     arrives_at_barrier(cluster, x, sync, barrier);
@@ -135,6 +152,19 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
       cluster.cluster_barrier.waiting.emplace_back(&warp, waiting);
     break;
   }
+}
+
+// fence.proxy.async towards the async proxy, fence.proxy.tensormap towards that of tensor maps; those with a
+// semantics order memory, too.
+void Checker::fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync) {
+  const ptx::Instruction& instruction = x.ptx_instruction(x.code->insts[x.pc]);
+  const bool tensormap = instruction.has(isa::Qual::tensormap_generic);
+  if (tensormap && sync.order.semantics != Semantics::weak)
+    warp.knowledge.fence(sync.lanes, sync.order);
+  if (tensormap)
+    warp.knowledge.proxy_fence(sync.lanes, &Knowledge::mapped);
+  else if (instruction.has(isa::Qual::async) || instruction.has(isa::Qual::async_generic))
+    warp.knowledge.proxy_fence(sync.lanes, &Knowledge::fenced);
 }
 
 void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {
@@ -173,6 +203,7 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
   } else if (arrival.change.arrivals > 0) {
     hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order, mbarrier.gathered);
   }
+  counts_bytes(mbarrier, arrival);
   if (arrival.completes_phase) {
     mbarrier.completed.join(std::exchange(mbarrier.gathered, {}));
     ++mbarrier.phase;

@@ -20,6 +20,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <tuple>
 #include <unordered_map>
@@ -49,6 +50,8 @@ public:
   void waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) override;
   void touches_wgmma_registers(const vgpu::Exec& x) override;
   void exits(const vgpu::Exec& x, LaneMask lanes) override;
+  void is_stuck(const vgpu::Cluster& cluster) override;
+  void reads_absent(const vgpu::Exec& x, LaneMask readers, LaneMask absent) override;
   void arrives(const vgpu::MbarrierArrival& arrival) override;
   void finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) override;
 
@@ -105,6 +108,11 @@ private:
   void touches_mbarriers(const Visit& visit, uint64_t bytes);
   void tests_phase(ClusterState& cluster, const WarpState& warp, const vgpu::SharedPlace& at);
   void ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait);
+  void counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival& arrival);
+  void names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync);
+  void depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  void check_grid_waits();
+  void fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync);
   void leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes);
   void cta_ends(ClusterState& cluster, const vgpu::Cta& cta);
   void outlives(ClusterState& cluster, const vgpu::Cta& cta, const Record& record, int lane);
@@ -131,6 +139,16 @@ private:
   std::shared_mutex shadows_mutex_;
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
   std::unique_ptr<Shard[]> shards_;
+
+  // griddepcontrol.wait: what of each allocation was accessed before it, and whether it was after it.
+  struct GridAccesses {
+    std::optional<CheckedAccess> read, written; // before
+    const vgpu::DecodedInst *reader = nullptr, *writer = nullptr;
+    bool read_after = false;
+  };
+  bool waits_for_grids_ = false; // a function of the module does
+  std::mutex grid_mutex_;
+  std::map<const vgpu::Allocation*, GridAccesses> grid_accesses_;
 
   // One defect is one finding: an id and two instructions.
   using Key = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;

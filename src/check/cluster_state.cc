@@ -18,6 +18,7 @@ ClusterState::ClusterState(const vgpu::Cluster& cluster)
       warps.emplace_back(id, new_agent(), cta->id);
     shared.push_back(std::make_unique<Shadow>(cta->shared.size()));
   }
+  grid_wait = new_agent();
   exits.resize(cluster.ctas.size());
   hearsay.resize(cluster.ctas.size());
   mbarrier_spans.resize(cluster.ctas.size());
@@ -27,8 +28,10 @@ MbarrierState& ClusterState::mbarrier(const vgpu::SharedPlace& at) {
   const auto [found, added] = mbarriers.try_emplace({at.cta->rank, at.offset});
   if (added)
     found->second.agent = new_agent();
-  if (found->second.waits_since.empty())
+  if (found->second.waits_since.empty()) {
     found->second.waits_since.resize(warps.size());
+    found->second.found.resize(warps.size());
+  }
   return found->second;
 }
 

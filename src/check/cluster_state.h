@@ -102,6 +102,12 @@ struct MbarrierState {
   Statement last;     // to change its counts
   // By warp of the cluster: the phase that was open when it began to wait; 0: it does not.
   std::vector<Epoch> waits_since;
+  // By warp and lane: the phase whose completion it has found last; 0: none.
+  std::vector<std::array<Epoch, kWarpSize>> found;
+  bool begun = false;        // somebody has arrived, or expected bytes, in the open phase
+  bool expects_late = false; // bytes have come before any were expected
+  int64_t tx = 0;            // bytes that the phase waits for
+  Statement expects_last;    // the last expect_tx
 };
 
 // What the threads of a CTA knew together when they exited.
@@ -143,6 +149,7 @@ struct ClusterState {
   // What threads of other CTAs last did to a CTA's shared memory: records, by rank and agent, and lane.
   std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, kWarpSize>> remote;
   std::vector<ExitState> exits; // by rank
+  uint32_t grid_wait = 0;       // agent of the grids that griddepcontrol.wait has waited for
   // The mbarriers that are alive lie between these offsets, by rank.
   struct Span {
     uint64_t begin = ~uint64_t{0}, end = 0;

@@ -110,6 +110,12 @@ Checker::Verdict Checker::judge(const Accessor& now, const Record& earlier, int 
                 "a barrier, or an mbarrier, between the access at line {} and the issue at line {}; or, if "
                 "the access is meant to come later, {}",
                 line_of(earlier), line_of(later), completion_of(later))};
+  if (later.proxy == Proxy::tensormap && known)
+    return {"race.proxy", "a tensor map is used that was changed in the generic proxy, without a proxy fence",
+            fmt::format(
+                "fence.proxy.tensormap::generic.acquire before the use at line {}, by that thread, after the "
+                "synchronization that orders the change at line {}",
+                line_of(later), line_of(earlier))};
   if (later_is_operation)
     return {"race.proxy",
             fmt::format("a {} {} what was {} in the generic proxy, without a proxy fence",

@@ -132,10 +132,10 @@ void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
     ++epoch_;
 }
 
-void WarpKnowledge::proxy_fence(LaneMask lanes) {
+void WarpKnowledge::proxy_fence(LaneMask lanes, Clock Knowledge::* clock) {
   each_group(lanes, [&](LaneGroup& group) {
-    group.knowledge.fenced = group.knowledge.known;
-    add_own(group.knowledge.fenced, group.lanes, epoch_);
+    group.knowledge.*clock = group.knowledge.known;
+    add_own(group.knowledge.*clock, group.lanes, epoch_);
   });
   ++epoch_;
 }

@@ -1,8 +1,8 @@
 // What the threads of a cluster know of what came before: the clocks, and how synchronization moves them.
 //
-// Each lane has two clocks. `known` is what precedes it. `fenced` is what a proxy fence on the way has made
+// Each lane has three clocks. `known` is what precedes it. `fenced` is what a proxy fence on the way has made
 // known to the async proxy: accesses of the generic proxy precede an asynchronous operation only if both have
-// them. Lanes that know the same share a group.
+// them. `mapped` is that for the tensormap proxy. Lanes that know the same share a group.
 //
 // A lane's own accesses are known to it without a clock; they enter the clocks that it hands on, with the
 // warp's epoch, which then ends.
@@ -22,18 +22,17 @@
 namespace lemma::check {
 
 struct Knowledge {
-  Clock known, fenced;
+  Clock known, fenced, mapped;
 
   void join(const Knowledge& other) {
     known.join(other.known);
     fenced.join(other.fenced);
+    mapped.join(other.mapped);
   }
-  void clear() {
-    known.clear();
-    fenced.clear();
-  }
+  void clear() { *this = {}; }
   bool shares_with(const Knowledge& other) const {
-    return known.shares_with(other.known) && fenced.shares_with(other.fenced);
+    return known.shares_with(other.known) && fenced.shares_with(other.fenced) &&
+           mapped.shares_with(other.mapped);
   }
 };
 
@@ -124,7 +123,8 @@ public:
   // They know that, and what they knew is part of it.
   void become(LaneMask lanes, const Knowledge& knowledge);
   void fence(LaneMask lanes, vgpu::MemoryOrder order);
-  void proxy_fence(LaneMask lanes);
+  // Knowledge::fenced or mapped.
+  void proxy_fence(LaneMask lanes, Clock Knowledge::* clock);
   // bar.warp.sync of these lanes.
   void synchronize(LaneMask lanes);
 

@@ -2,6 +2,7 @@
 // left with counts open, memory of CTAs that may not be there yet or any more. Each is a finding of one
 // instruction, or of two that do not fit. See checker.h.
 #include "check/checker.h"
+#include "vgpu/deadlock.h"
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
 #include "vgpu/program.h"
@@ -131,6 +132,10 @@ void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu
   mbarrier.alive = begins;
   mbarrier.last = here;
   std::fill(mbarrier.waits_since.begin(), mbarrier.waits_since.end(), 0);
+  std::fill(mbarrier.found.begin(), mbarrier.found.end(), std::array<Epoch, kWarpSize>{});
+  mbarrier.begun = false;
+  mbarrier.tx = 0;
+  mbarrier.expects_last = {};
   ClusterState::Span& span = cluster.mbarrier_spans[at.cta->rank];
   span.begin = std::min<uint64_t>(span.begin, at.offset);
   span.end = std::max<uint64_t>(span.end, at.offset + vgpu::kMbarrierBytes);
@@ -172,7 +177,21 @@ void Checker::tests_phase(ClusterState& cluster, const WarpState& warp, const vg
 
 void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait) {
   MbarrierState& mbarrier = cluster.mbarrier(wait.at);
-  const Epoch since = std::exchange(mbarrier.waits_since[cluster.warp(x).knowledge.agent()], 0);
+  const uint32_t agent = cluster.warp(x).knowledge.agent();
+  const Epoch since = std::exchange(mbarrier.waits_since[agent], 0);
+  LaneMask again = 0;
+  vgpu::for_lanes(wait.lanes, [&](int lane) {
+    Epoch& found = mbarrier.found[agent][static_cast<size_t>(lane)];
+    again |= LaneMask{found == mbarrier.phase - 1 && found != 0} << lane;
+    found = mbarrier.phase - 1;
+  });
+  if (again && mbarrier.begun)
+    misuse(
+        "mbarrier.phase",
+        "a phase is waited for whose end this thread has seen already, and the next one has begun: it goes "
+        "on at once",
+        statement(x, again), "waits", mbarrier.last, "changed its counts last", x.cta->id, memory_of(wait.at),
+        "the other parity: it changes with each phase");
   if (since && mbarrier.phase >= since + 3)
     misuse(
         "mbarrier.phase",
@@ -183,7 +202,149 @@ void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::
         "a wait of whoever completes phases, for those who have used the one before (an \"empty\" mbarrier)");
 }
 
+// Bytes that come where an expect_tx went before, and that it does not cover: the phase ended without them. A
+// program may expect bytes after it has issued the copy, if it does so from the beginning.
+void Checker::counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival& arrival) {
+  mbarrier.tx += arrival.change.expect_bytes;
+  mbarrier.begun = !arrival.completes_phase;
+  if (arrival.change.expect_bytes > 0)
+    mbarrier.expects_last = mbarrier.last;
+  mbarrier.expects_late |= mbarrier.tx < 0 && !mbarrier.expects_last.instruction;
+  const vgpu::AsyncOperation* operation = arrival.operation;
+  if (operation && mbarrier.tx < 0 && !mbarrier.expects_late && operation->issuer.cta == arrival.at.cta &&
+      mbarrier.expects_last.warp == mbarrier.last.warp && operation->targets.size() < 2)
+    misuse("mbarrier.tx", "bytes come that no expect_tx has announced: a phase may end without them",
+           mbarrier.last, "completes", mbarrier.expects_last, "expects", arrival.at.cta->id,
+           memory_of(arrival.at), "an expect_tx of all bytes of the phase, before the copies are issued");
+  if (arrival.completes_phase)
+    mbarrier.tx = 0;
+}
+
+// --- warps
+
+void Checker::names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync) {
+  const LaneMask absent = sync.members & ~sync.lanes & x.warp->exited;
+  if (!absent)
+    return;
+  const Statement here = statement(x, sync.lanes);
+  report({.id = "warp.mask",
+          .is_note = true, // what the ISA waits for are those that have not exited
+          .message = fmt::format("the membermask {:#010x} names lanes {:#010x}, which have exited",
+                                 sync.members, absent),
+          .memory = "a membermask",
+          .access = described(here, x.cta->id, "waits for them"),
+          .earlier = {},
+          .fix = "the lanes that come here alone: __ballot_sync before the others leave"},
+         *here.instruction, *here.instruction);
+}
+
+void Checker::reads_absent(const vgpu::Exec& x, LaneMask readers, LaneMask absent) {
+  const Statement here = statement(x, readers);
+  Finding finding{.id = "warp.mask",
+                  // Of those that live, a program may leave unused what it gets.
+                  .is_note = (absent & x.warp->exited) == 0,
+                  .message =
+                      fmt::format("lanes {:#010x} take the values of lanes {:#010x}, which take no part",
+                                  readers, absent),
+                  .memory = "registers of other lanes",
+                  .access = described(here, x.cta->id, "reads them"),
+                  .earlier = {},
+                  .fix = "lanes that are named by the membermask, and come here"};
+  report(std::move(finding), *here.instruction, *here.instruction);
+}
+
+// --- grids
+
+// An access to global memory, in a module that waits for the grids before it.
+void Checker::depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access) {
+  const vgpu::Access& what = access.access;
+  const WarpKnowledge& knowledge = cluster.warp(x).knowledge;
+  LaneMask before = 0;
+  for (const LaneGroup& group : knowledge.groups())
+    if (!group.knowledge.known.covers_any(cluster.id, cluster.grid_wait, 1))
+      before |= group.lanes & what.lanes;
+  const std::lock_guard lock(grid_mutex_);
+  GridAccesses& accesses = grid_accesses_[what.allocation];
+  if (!before) {
+    accesses.read_after |= what.kind != vgpu::AccessKind::write;
+    return;
+  }
+  const Statement here{x.code, what.instruction, x.warp->index, std::countr_zero(before)};
+  if (vgpu::writes(what.kind) && !accesses.written) {
+    accesses.written = described(here, x.cta->id, "writes");
+    accesses.writer = what.instruction;
+  } else if (!vgpu::writes(what.kind) && !accesses.read) {
+    accesses.read = described(here, x.cta->id, "reads");
+    accesses.reader = what.instruction;
+  }
+}
+
+// What a grid reads before the wait must be there from the beginning, weights for instance: memory that it
+// reads after the wait, too, is not; and if it reads none after it, the wait comes too late for all.
+void Checker::check_grid_waits() {
+  const bool none_after = std::none_of(grid_accesses_.begin(), grid_accesses_.end(),
+                                       [](const auto& entry) { return entry.second.read_after; });
+  for (auto& [allocation, accesses] : grid_accesses_) {
+    const auto found = [&](CheckedAccess access, const vgpu::DecodedInst& in, std::string message) {
+      report({.id = "warp.griddepcontrol",
+              .message = std::move(message),
+              .memory = "global memory",
+              .access = std::move(access),
+              .earlier = {},
+              .fix = "griddepcontrol.wait before it, by this thread or by one that it synchronizes with"},
+             in, in);
+    };
+    if (accesses.read && (accesses.read_after || none_after))
+      found(
+          *accesses.read, *accesses.reader,
+          "memory is read before griddepcontrol.wait: the grids before this one may not have written it yet");
+    if (accesses.written)
+      found(*accesses.written, *accesses.writer,
+            "memory is written before griddepcontrol.wait: the grids before this one may still use it");
+  }
+  grid_accesses_.clear();
+}
+
 // --- ends
+
+void Checker::is_stuck(const vgpu::Cluster& stuck) {
+  ClusterState& cluster = state(stuck);
+  bool has_root = false;
+  const auto each_waiting = [&](auto&& f) {
+    for (const auto& cta : stuck.ctas)
+      for (const vgpu::Warp& warp : cta->warps)
+        for (const vgpu::Split& split : warp.splits)
+          if (const vgpu::Misuse wrong = vgpu::misuse_of(*cta, warp, split); !wrong.id.empty())
+            f(*cta, warp, split, wrong);
+  };
+  each_waiting([&](const vgpu::Cta&, const vgpu::Warp&, const vgpu::Split&, const vgpu::Misuse& wrong) {
+    has_root |= wrong.is_root;
+  });
+  each_waiting(
+      [&](const vgpu::Cta& cta, const vgpu::Warp& warp, const vgpu::Split& split, vgpu::Misuse wrong) {
+        if (has_root && !wrong.is_root)
+          return;
+        const vgpu::Code& code = *split.stack.back().code;
+        const Statement here{&code, &code.insts[split.wait_pc], warp.index, std::countr_zero(split.mask)};
+        std::string memory;
+        Statement last;
+        if (split.state == vgpu::SplitState::at_mbarrier) {
+          const vgpu::SharedPlace at{stuck.ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
+          const MbarrierState& mbarrier = cluster.mbarrier(at);
+          memory = memory_of(at);
+          last = mbarrier.last;
+          if (!wrong.is_root && mbarrier.phase > 1)
+            wrong.id = "mbarrier.phase"; // it has worked until now
+        }
+        if (last.instruction)
+          misuse(wrong.id, "nothing can move any more: this waits for ever", here, "waits", last,
+                 "changed the counts last", cta.id, std::move(memory),
+                 "see what the report of the deadlock says");
+        else
+          misuse(wrong.id, "nothing can move any more: this waits for ever", here, cta.id, "waits",
+                 std::move(memory), "see what the report of the deadlock says");
+      });
+}
 
 void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes) {
   const Statement here = statement(x, lanes);
@@ -258,6 +419,14 @@ void Checker::reaches_out(const Visit& visit) {
 void Checker::check_leftovers(ClusterState& cluster, const vgpu::Cluster& ended) {
   if (launch_->stop.load())
     return;
+  for (const auto& cta : ended.ctas)
+    for (const vgpu::Warpgroup& group : cta->warpgroups)
+      if (const vgpu::RegisterRequest& request = group.register_request; request.warps != 0)
+        misuse("warp.setmaxnreg",
+               fmt::format("{} of the {} warps of a warpgroup have executed setmaxnreg",
+                           std::popcount(request.warps), vgpu::kWarpsInGroup),
+               {request.code, request.instruction, request.first_warp, -1}, cta->id, "executes it",
+               "registers of the CTA", "setmaxnreg by all warps of the warpgroup");
   for (const auto& [key, barrier] : cluster.barriers)
     if (!barrier.arrivals.empty() && barrier.waiting.empty())
       misuse("barrier.count", "threads have arrived at a barrier that has never completed again",

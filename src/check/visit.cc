@@ -84,6 +84,8 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     return;
   ClusterState& cluster = state(*x.cta->cluster);
   WarpState& warp = cluster.warp(x);
+  if (waits_for_grids_ && !what.is_shared()) [[unlikely]]
+    depends_on_grids(cluster, x, access);
   const vgpu::DecodedInst& in = *what.instruction;
   const bool writes = vgpu::writes(what.kind);
   Record record{.code = x.code,
@@ -95,6 +97,7 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
                 .warp = static_cast<uint16_t>(x.warp->index),
                 .bytes = static_cast<uint16_t>(access.piece_bytes),
                 .order = what.order,
+                .proxy = what.proxy,
                 .writes = writes,
                 .atomic = what.kind == AccessKind::atomic};
   if (is_mbarrier_operation(x.code->opcode_of(in))) {

@@ -119,6 +119,11 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
                            near->freed ? ", which was freed" : "", or_host_memory(address));
 }
 
+bool is_freed(const GlobalMemory& memory, uint64_t address) {
+  const Allocation* near = memory.nearest(address);
+  return near && near->freed && address >= near->base && address - near->base < near->size_bytes;
+}
+
 // Where a wrong address of a space that is one block lies.
 std::string relation(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t end, std::string_view what) {
   if (address < begin)
@@ -155,7 +160,7 @@ void Exec::fault_global(const Wrong& r) {
     fault_at(r.in, FaultKind::out_of_bounds,
              fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, StateSpace::global, r.written),
                          relation(*launch->memory, r.address, r.bytes)),
-             r.lane, r.written);
+             r.lane, r.written, {}, is_freed(*launch->memory, r.address) ? "memory.lifetime" : "");
   else if (r.space == StateSpace::const_ && !allocation->read_only)
     fault_at(r.in, FaultKind::wrong_space,
              fmt::format("{} is not in .const: it lies in {}", describe(r.kind, r.bytes, r.space, r.written),
@@ -233,7 +238,10 @@ void Exec::fault_outside(const Wrong& r) {
   fault_at(r.in, FaultKind::out_of_bounds,
            fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, named, r.address),
                        relation(r.address, r.bytes, 0, end, what)),
-           r.lane, r.written);
+           r.lane, r.written, {},
+           // There was a frame: the one of a function that has returned.
+           r.space == StateSpace::local && r.address + r.bytes <= warp->local_capacity ? "memory.lifetime"
+                                                                                       : "");
 }
 
 Access Exec::find(const DecodedInst& in, StateSpace space, uint64_t address, uint64_t bytes,

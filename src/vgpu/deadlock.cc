@@ -156,31 +156,6 @@ void explain_mbarrier(const Cluster& cluster, const Split& split, Waiting& waiti
   others.note_in(waiting);
 }
 
-// What keeps the part waiting, by its id of docs/checks.md: the likeliest where several would.
-std::string_view misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
-  switch (split.state) {
-  case SplitState::at_barrier:
-    return warp.splits.size() > 1 ? "barrier.divergent" : "barrier.count";
-  case SplitState::at_cluster_barrier:
-    return "cluster.arrive";
-  case SplitState::at_mbarrier: {
-    const SharedPlace at{cta.cluster->ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
-    if (!is_mbarrier(at))
-      return "mbarrier.inval";
-    return read_mbarrier(at).pending != 0 ? "mbarrier.count" : "mbarrier.tx";
-  }
-  case SplitState::at_warpgroup:
-    return "wgmma.warps";
-  case SplitState::at_collective: {
-    const isa::Opcode opcode =
-        split.stack.back().code->opcode_of(split.stack.back().code->insts[split.wait_pc]);
-    return opcode == isa::Opcode::bar || opcode == isa::Opcode::barrier ? "barrier.divergent" : "warp.mask";
-  }
-  default:
-    return {};
-  }
-}
-
 Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   Waiting waiting{.place = place_of(split),
                   .cta = cta.id,
@@ -216,9 +191,9 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   return waiting;
 }
 
-// The first part that waits by a misuse.
+// The first part that waits by a misuse, or else for somebody who may wait by one.
 struct Culprit {
-  std::string_view id;
+  Misuse misuse;
   size_t waiting = 0; // index in Report::waiting
 };
 
@@ -234,14 +209,56 @@ uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report, Culpri
       for (const Warp& warp : cta->warps)
         for (const Split& split : warp.splits) {
           report.waiting.push_back(explain(*cta, warp, split));
-          if (culprit.id.empty())
-            culprit = {misuse_of(*cta, warp, split), report.waiting.size() - 1};
+          const Misuse misuse = misuse_of(*cta, warp, split);
+          if (culprit.misuse.id.empty() || (misuse.is_root && !culprit.misuse.is_root))
+            culprit = {misuse, report.waiting.size() - 1};
         }
     }
   return ctas;
 }
 
 } // namespace
+
+Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
+  switch (split.state) {
+  case SplitState::at_barrier:
+    return warp.splits.size() > 1 ? Misuse{"barrier.divergent", true} : Misuse{"barrier.count", true};
+  case SplitState::at_cluster_barrier:
+    return {"cluster.arrive", false};
+  case SplitState::at_mbarrier: {
+    const SharedPlace at{cta.cluster->ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
+    if (!is_mbarrier(at))
+      return {"mbarrier.inval", true};
+    const Mbarrier counts = read_mbarrier(at);
+    return counts.pending_bytes != 0 ? Misuse{"mbarrier.tx", true}
+                                     : Misuse{"mbarrier.count", counts.pending != counts.expected};
+  }
+  case SplitState::at_warpgroup:
+    return {"wgmma.warps", true};
+  case SplitState::at_collective: {
+    const Code& code = *split.stack.back().code;
+    switch (code.opcode_of(code.insts[split.wait_pc])) {
+    case isa::Opcode::bar:
+    case isa::Opcode::barrier:
+      return {"barrier.divergent", true};
+    case isa::Opcode::setmaxnreg:
+      return {"warp.setmaxnreg", true};
+    case isa::Opcode::elect_sync:
+      return {"warp.elect", true};
+    case isa::Opcode::bar_warp_sync:
+    case isa::Opcode::shfl_sync:
+    case isa::Opcode::vote_sync:
+    case isa::Opcode::match:
+    case isa::Opcode::redux_sync:
+      return {"warp.mask", true};
+    default:
+      return {"warp.aligned", true};
+    }
+  }
+  default:
+    return {};
+  }
+}
 
 void report_stopped(Launch& launch, std::span<const Cluster* const> clusters, uint64_t ctas_done) {
   Culprit nobody;
@@ -264,7 +281,7 @@ Fault& report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>>
   fault.message = fmt::format("nothing can move: {} part{} of warps in {} CTA{} wait{} for ever",
                               report.waiting.size(), report.waiting.size() == 1 ? "" : "s", ctas,
                               ctas == 1 ? "" : "s", report.waiting.size() == 1 ? "s" : "");
-  fault.id = culprit.id;
+  fault.id = culprit.misuse.id;
   if (!report.waiting.empty()) {
     const Waiting& waiting = report.waiting[culprit.waiting];
     fault.place = waiting.place;

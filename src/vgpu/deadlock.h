@@ -11,6 +11,13 @@
 
 namespace lemma::vgpu {
 
+// Why a part of a warp waits for ever, by its id of docs/checks.md; empty: it polls, and nobody knows.
+struct Misuse {
+  std::string_view id;
+  bool is_root = false; // what it waits for shows that: it does not merely wait for others who wait
+};
+Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split);
+
 // Makes the launch's fault a deadlock of the clusters, and lists in its report all that wait in them.
 Fault& report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters);
 

@@ -159,6 +159,12 @@ void Observers::cluster_ends(const Cluster& cluster) {
 void Observers::exits(const Exec& x, LaneMask lanes) {
   tell(&Observer::exits, x, lanes);
 }
+void Observers::is_stuck(const Cluster& cluster) {
+  tell(&Observer::is_stuck, cluster);
+}
+void Observers::reads_absent(const Exec& x, LaneMask readers, LaneMask absent) {
+  tell(&Observer::reads_absent, x, readers, absent);
+}
 void Observers::accesses(const Exec& x, const WarpAccess& access) {
   tell(&Observer::accesses, x, access);
 }

@@ -60,6 +60,7 @@ enum class SyncKind : uint8_t {
   cluster_arrive, // barrier.cluster
   cluster_wait,   // by then the phase is complete, or these lanes wait until it is
   wgmma_fence,
+  grid_wait, // griddepcontrol.wait
 };
 
 struct Synchronization {
@@ -69,6 +70,7 @@ struct Synchronization {
   uint32_t id = 0;       // barrier_arrive
   bool waits = false;    // barrier_arrive: the lanes go on when the phase completes
   uint32_t expected = 0; // barrier_arrive: threads that the phase waits for; 0: all of the CTA
+  LaneMask members = 0;  // warp_barrier, convergence: the membermask
 };
 
 // An mbarrier's pending count or bytes change: lanes arrive, or expect bytes, or an operation completes.
@@ -112,6 +114,10 @@ public:
   virtual void cluster_begins(const Cluster&) {}
   virtual void cluster_ends(const Cluster&) {}
   virtual void exits(const Exec&, LaneMask) {}
+  // Before launch_ends, of every cluster that has not ended: nothing in it can move any more.
+  virtual void is_stuck(const Cluster&) {}
+  // shfl has given these lanes the values of others that take no part.
+  virtual void reads_absent(const Exec&, LaneMask /*readers*/, LaneMask /*absent*/) {}
 
   virtual void accesses(const Exec&, const WarpAccess&) {}
   // An ld or atomic that is not weak has taken its values. Its accesses have been told before it did: a write
@@ -150,6 +156,8 @@ public:
   void cluster_begins(const Cluster& cluster) override;
   void cluster_ends(const Cluster& cluster) override;
   void exits(const Exec& x, LaneMask lanes) override;
+  void is_stuck(const Cluster& cluster) override;
+  void reads_absent(const Exec& x, LaneMask readers, LaneMask absent) override;
   void accesses(const Exec& x, const WarpAccess& access) override;
   void has_read(const Exec& x) override;
   void synchronizes(const Exec& x, const Synchronization& sync) override;

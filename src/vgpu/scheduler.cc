@@ -195,12 +195,12 @@ public:
     if (launch_.observer)
       launch_.observer->launch_begins(launch_);
     run_on_workers(launch_.workers - 1, [this] { work(); });
-    if (launch_.observer)
-      launch_.observer->launch_ends(launch_);
     if (deadlocked_)
       report();
     else if (!launch_.report.fault && finished_ < cluster_count_)
       report_stop();
+    if (launch_.observer)
+      launch_.observer->launch_ends(launch_);
   }
 
 private:
@@ -438,6 +438,9 @@ private:
 
   void report() {
     Fault& fault = report_deadlock(launch_, idle_);
+    if (launch_.observer)
+      for (const auto& cluster : idle_)
+        launch_.observer->is_stuck(*cluster);
     const uint64_t size = product(launch_.config.cluster);
     if (started_ < cluster_count_)
       fault.notes.push_back(fmt::format(

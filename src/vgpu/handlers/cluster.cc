@@ -191,12 +191,25 @@ void leave_cluster_barrier(Cluster& cluster, Warp& warp, LaneMask lanes) {
   complete_if_all_arrived(cluster);
 }
 
+bool select_griddepcontrol(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
+  if (!instruction.has(isa::Qual::wait))
+    return select_nothing(d, instruction, in);
+  in.handler = [](Exec& x, const DecodedInst&) {
+    if (x.observer)
+      x.observer->synchronizes(x, {.kind = SyncKind::grid_wait, .lanes = x.active});
+    return Step::next;
+  };
+  d.set_operands(in, {}, {});
+  return true;
+}
+
 void add_cluster_selectors(SelectorTable& table) {
   table.add(Opcode::mapa, select_mapa);
   table.add(Opcode::getctarank, select_getctarank);
   table.add({Opcode::barrier_cluster_arrive, Opcode::barrier_cluster_wait}, select_cluster_barrier);
   table.add(Opcode::setmaxnreg, select_setmaxnreg);
-  table.add({Opcode::griddepcontrol, Opcode::pmevent}, select_nothing);
+  table.add(Opcode::griddepcontrol, select_griddepcontrol);
+  table.add(Opcode::pmevent, select_nothing);
 }
 
 } // namespace lemma::vgpu

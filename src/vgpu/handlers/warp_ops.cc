@@ -55,11 +55,13 @@ bool whole_warp_is_here(const Exec& x, const uint32_t* members) {
   return named == kAllLanes;
 }
 
-[[gnu::noinline, gnu::cold]] void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes) {
+[[gnu::noinline, gnu::cold]] void tell_convergence(const Exec& x, const DecodedInst& in, LaneMask lanes,
+                                                   LaneMask members) {
   const bool barrier = x.ptx_instruction(in).opcode == Opcode::bar_warp_sync;
-  x.observer->synchronizes(
-      x,
-      {.kind = barrier ? SyncKind::warp_barrier : SyncKind::convergence, .lanes = lanes, .order = in.order});
+  x.observer->synchronizes(x, {.kind = barrier ? SyncKind::warp_barrier : SyncKind::convergence,
+                               .lanes = lanes,
+                               .order = in.order,
+                               .members = members});
 }
 
 // Waits for the lanes that the membermasks - source `index`; negative: an instruction without one - name,
@@ -68,7 +70,7 @@ template <class F>
 Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   if (index < 0 || whole_warp_is_here(x, x.src<uint32_t>(in, index))) {
     if (x.observer && index >= 0) [[unlikely]]
-      tell_convergence(x, in, x.active);
+      tell_convergence(x, in, x.active, kAllLanes);
     f(x.active);
     return Step::next;
   }
@@ -78,7 +80,7 @@ Step for_converged_groups(Exec& x, const DecodedInst& in, int index, F&& f) {
   std::copy_n(x.src<uint32_t>(in, index), kWarpSize, members);
   for_groups(x.active, members, [&](LaneMask group) {
     if (x.observer) [[unlikely]]
-      tell_convergence(x, in, group);
+      tell_convergence(x, in, group, members[std::countr_zero(group)]);
     f(group);
   });
   return Step::next;
@@ -146,11 +148,17 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     in_range |= reached;
     if (in.checks_init) // whose register is not read may leave it unwritten
       x.check_written(in, 0, asked & group);
-    if (asked & ~group)
+    if (asked & ~group) {
+      LaneMask readers = 0;
       for_lanes(group, [&](int lane) {
-        if (!(group >> sources[lane] & 1))
-          x.uninitialized(in, lane, fmt::format("lane {} (which takes no part)", sources[lane]));
+        if (group >> sources[lane] & 1)
+          return;
+        readers |= LaneMask{1} << lane;
+        x.uninitialized(in, lane, fmt::format("lane {} (which takes no part)", sources[lane]));
       });
+      if (x.observer)
+        x.observer->reads_absent(x, readers, asked & ~group);
+    }
   });
   if (step != Step::next)
     return step;
