@@ -217,12 +217,22 @@ uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report, Culpri
   return ctas;
 }
 
+// A warp that has not come to the barrier waits at an mbarrier.
+bool waits_for_mbarriers(const Cta& cta, uint32_t barrier) {
+  return std::any_of(cta.warps.begin(), cta.warps.end(), [&](const Warp& warp) {
+    return !waits_at_barrier(warp, barrier) &&
+           std::any_of(warp.splits.begin(), warp.splits.end(),
+                       [](const Split& split) { return split.state == SplitState::at_mbarrier; });
+  });
+}
+
 } // namespace
 
 Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
   switch (split.state) {
   case SplitState::at_barrier:
-    return warp.splits.size() > 1 ? Misuse{"barrier.divergent", true} : Misuse{"barrier.count", true};
+    return warp.splits.size() > 1 ? Misuse{"barrier.divergent", true}
+                                  : Misuse{"barrier.count", !waits_for_mbarriers(cta, split.barrier)};
   case SplitState::at_cluster_barrier:
     return {"cluster.arrive", false};
   case SplitState::at_mbarrier: {
