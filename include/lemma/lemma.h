@@ -4,6 +4,7 @@
 //   lemma/device.h   devices, memory, modules, launches
 //   lemma/launch.h   how a kernel is launched
 //   lemma/report.h   what a launch has to say
+//   lemma/findings.h, suppressions.h  what a checked launch has found
 //   lemma/verify.h   PTX text checked
 //   lemma/isa.h      the instructions: which there are, where they run
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
@@ -19,6 +20,7 @@
 #pragma once
 
 #include "lemma/device.h"
+#include "lemma/findings.h"
 #include "lemma/isa.h"
 #include "lemma/layout.h"
 #include "lemma/message.h"
@@ -26,6 +28,7 @@
 #include "lemma/npy.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
+#include "lemma/suppressions.h"
 #include "lemma/verify.h"
 
 #include <string_view>

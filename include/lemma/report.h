@@ -38,6 +38,7 @@ struct Place {
   uint32_t line = 0;
   std::vector<std::string> inlined_at = {}; // inlined code: "file:line" of the calls, innermost first
   std::string function;
+  std::string source_text = {}; // of that line of `file`, without its indentation; empty: it cannot be read
 };
 
 enum class FaultKind : uint8_t {
@@ -107,6 +108,7 @@ struct CheckedAccess {
 };
 
 // LaunchConfig::check: what the PTX ISA leaves undefined. One defect - an id and two instructions - is one.
+// What to do with findings: lemma/findings.h, lemma/suppressions.h.
 struct Finding {
   std::string id;                       // "race.shared": docs/checks.md has a section for each
   bool is_note = false;                 // the ISA leaves it doubtful
@@ -116,6 +118,12 @@ struct Finding {
   std::optional<CheckedAccess> earlier; // with which it is not ordered
   std::string fix;                      // the least that would order them
   uint64_t count = 0;                   // how often it was seen
+  std::string kernel = {};              // that was launched
+  std::string ptx = {};                 // the name that its text was loaded with
+  std::string rendered = {};            // for a terminal, but for the count; ends with a newline
+  // An entry of a suppressions file stands for it, with this reason.
+  bool suppressed = false;
+  std::string suppressed_because = {};
 };
 
 // Accesses to memory, of one state space ("global", "const", "shared", "local", "param") and kind ("read",
@@ -160,8 +168,9 @@ struct Report {
   std::string arithmetic; // the machine whose bits these are: "sm_90"
   std::string device;     // "virtual GPU", "NVIDIA H200"
   Stats stats;
-  std::string
-      rendered; // fault, waiting, uninitialized reads and warnings for a terminal; empty if there are none
+  // Fault, waiting, uninitialized reads and warnings for a terminal; empty if there are none. Findings have
+  // texts of their own.
+  std::string rendered;
 
   bool ok() const { return outcome == Outcome::finished; }
 };

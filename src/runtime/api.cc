@@ -5,6 +5,7 @@
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 #include "runtime/report_text.h"
+#include "runtime/source_lines.h"
 #include "support/worker_pool.h"
 #include "verify/fusion.h"
 #include "verify/verify.h"
@@ -402,6 +403,12 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
     Result<Report, Error> report = module->launch(kernel, normal, *std::move(params));
     if (report) {
       report->arithmetic = module->arithmetic;
+      runtime::show_sources(*report, module->ptx->source->name());
+      for (Finding& finding : report->findings) {
+        finding.kernel = kernel.name;
+        finding.ptx = module->ptx->source->name();
+        finding.rendered = runtime::render_finding(finding, *module->ptx->source);
+      }
       report->rendered = runtime::render_report(*report, *module->ptx->source);
     }
     return report;

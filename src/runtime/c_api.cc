@@ -28,6 +28,7 @@ struct lemma_stop {
 
 struct lemma_report {
   lemma::Report report;
+  std::string text; // findings too
 };
 
 namespace {
@@ -229,7 +230,8 @@ lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_
     auto launched = found->launch(launch, values);
     if (!launched)
       return failed(launched.error());
-    *report = new lemma_report{*std::move(launched)};
+    std::string text = launched->rendered + lemma::to_text(launched->findings);
+    *report = new lemma_report{*std::move(launched), std::move(text)};
     return LEMMA_OK;
   });
 }
@@ -243,7 +245,7 @@ lemma_outcome lemma_report_outcome(const lemma_report* report) {
 }
 
 const char* lemma_report_text(const lemma_report* report) {
-  return report ? report->report.rendered.c_str() : "";
+  return report ? report->text.c_str() : "";
 }
 
 double lemma_report_seconds(const lemma_report* report) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kShownWaiting = 16;
 constexpr size_t kLongestLabel = 12;
+constexpr size_t kLongestSourceLine = 200;
 
 // "nearest: 64 bytes ..." is a label and its text; any other line is a note.
 std::pair<std::string, std::string> split_note(const std::string& note) {
@@ -69,6 +70,12 @@ public:
     if (!text.empty())
       notes_.emplace_back(std::move(label) + ":", std::move(text));
   }
+  // Where the source is, and what stands there.
+  void add_source(const Place& place) {
+    add("source", source_place(place));
+    if (!place.source_text.empty())
+      notes_.emplace_back("", shortened(place.source_text, kLongestSourceLine));
+  }
   std::string text() const {
     size_t width = 0;
     for (const auto& [label, note] : notes_)
@@ -90,7 +97,7 @@ std::string render_fault(const Fault& fault, Outcome outcome, const SourceText& 
       fmt::format("{}: {}: {}\n", headline(fault.place, source), severity, printable(fault.message));
   out += excerpt(fault.place, source);
   Notes notes;
-  notes.add("source", source_place(fault.place));
+  notes.add_source(fault.place);
   if (fault.has_thread)
     notes.add("where", where(fault.cta, fault.warp, fault.lane));
   if (fault.address)
@@ -131,7 +138,7 @@ std::string render_waiting(const Report& report, const SourceText& source) {
                        printable(w->reason));
     out += excerpt(w->place, source);
     Notes notes;
-    notes.add("source", source_place(w->place));
+    notes.add_source(w->place);
     for (const std::string& note : w->notes) {
       auto [label, text] = split_note(note);
       notes.add(std::move(label), std::move(text));
@@ -150,7 +157,7 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
                        headline(read.place, source), printable(read.what));
     out += excerpt(read.place, source);
     Notes notes;
-    notes.add("source", source_place(read.place));
+    notes.add_source(read.place);
     notes.add("where", where(read.cta, read.warp, read.lane) +
                            (read.count > 1 ? fmt::format(", and {} more reads", read.count - 1) : ""));
     out += notes.text();
@@ -164,37 +171,9 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
 std::string render_access(const CheckedAccess& access, const SourceText& source) {
   std::string out = excerpt(access.place, source);
   Notes notes;
-  notes.add("source", source_place(access.place));
+  notes.add_source(access.place);
   notes.add("where", where(access.cta, access.warp, access.lane) + ": " + access.what);
   return out + notes.text();
-}
-
-// Errors; notes are counted.
-std::string render_findings(const Report& report, const SourceText& source) {
-  std::string out;
-  size_t noted = 0;
-  for (const Finding& finding : report.findings) {
-    if (finding.is_note) {
-      ++noted;
-      continue;
-    }
-    out += fmt::format("{}: error[{}]: {}, at {}\n", headline(finding.access.place, source), finding.id,
-                       printable(finding.message), printable(finding.memory));
-    out += render_access(finding.access, source);
-    if (finding.earlier) {
-      out += fmt::format("{}: and before it\n", headline(finding.earlier->place, source));
-      out += render_access(*finding.earlier, source);
-    }
-    Notes notes;
-    notes.add("missing", finding.fix);
-    if (finding.count > 1)
-      notes.add("count", fmt::format("{} times", finding.count));
-    out += notes.text();
-  }
-  if (noted)
-    out += fmt::format("{}: {} note{} of what the ISA leaves doubtful\n", printable(source.name()), noted,
-                       noted == 1 ? "" : "s");
-  return out;
 }
 
 } // namespace
@@ -222,13 +201,26 @@ Message to_message(const Diagnostic& diagnostic, const SourceText& source) {
   return message;
 }
 
+std::string render_finding(const Finding& finding, const SourceText& source) {
+  std::string out = fmt::format("{}: {}[{}]: {}{}\n", headline(finding.access.place, source),
+                                finding.is_note ? "note" : "error", finding.id, printable(finding.message),
+                                finding.memory.empty() ? "" : ", at " + printable(finding.memory));
+  out += render_access(finding.access, source);
+  if (finding.earlier) {
+    out += fmt::format("{}: and before it\n", headline(finding.earlier->place, source));
+    out += render_access(*finding.earlier, source);
+  }
+  Notes notes;
+  notes.add("missing", finding.fix);
+  return out + notes.text();
+}
+
 std::string render_report(const Report& report, const SourceText& source) {
   std::string out;
   if (report.fault)
     out += render_fault(*report.fault, report.outcome, source);
   out += render_waiting(report, source);
   out += render_uninitialized(report, source);
-  out += render_findings(report, source);
   for (const std::string& warning : report.warnings)
     out += fmt::format("{}: warning: {}\n", printable(source.name()), printable(warning));
   return out;

@@ -22,8 +22,11 @@ namespace lemma::runtime {
 
 Message to_message(const Diagnostic& diagnostic, const SourceText& source);
 
-// Everything in the report that is worth a line: fault, waiting warps, reads of what was never written,
-// warnings. Empty if there is nothing. `source` is the module's text.
+// Finding::rendered.
+std::string render_finding(const Finding& finding, const SourceText& source);
+
+// Everything in the report that is worth a line, but for findings: fault, waiting warps, reads of what was
+// never written, warnings. Empty if there is nothing. `source` is the module's text.
 std::string render_report(const Report& report, const SourceText& source);
 
 } // namespace lemma::runtime

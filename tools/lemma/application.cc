@@ -16,10 +16,26 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace lemma::cli {
 namespace {
+
+std::vector<std::string> command_line;
+
+// A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos)
+    return word;
+  std::string text = "'";
+  for (const char c : word)
+    c == '\'' ? text += "'\\''" : text += c;
+  return text + "'";
+}
 
 int parse_and_run(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
   try {
@@ -45,7 +61,15 @@ int with_output_flushed(int status) {
 
 } // namespace
 
+std::string repeating_command() {
+  std::string text;
+  for (const std::string& word : command_line)
+    text += (text.empty() ? "" : " ") + quoted(word);
+  return text;
+}
+
 int run_application(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
+  command_line.assign(argv, argv + argc);
   std::signal(SIGXFSZ, SIG_IGN); // a file that may grow no more is an error of the write
   try {
     return with_output_flushed(parse_and_run(app, argc, argv, run));

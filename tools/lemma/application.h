@@ -7,11 +7,15 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <string>
 
 namespace lemma::cli {
 
 // Parses, runs `run` unless the words are wrong or ask for help, and returns the process's exit status. No
 // exception leaves it.
 int run_application(CLI::App& app, int argc, char** argv, const std::function<int()>& run);
+
+// The command line as a shell takes it, once run_application() has begun.
+std::string repeating_command();
 
 } // namespace lemma::cli

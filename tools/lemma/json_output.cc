@@ -27,6 +27,8 @@ json to_json(const Place& place) {
     out["file"] = place.file;
     out["line"] = place.line;
     out["inlined_at"] = place.inlined_at;
+    if (!place.source_text.empty())
+      out["source_text"] = place.source_text;
   }
   return out;
 }
@@ -146,6 +148,10 @@ json to_json(const CheckedAccess& access) {
 static json to_json(const Finding& finding) {
   return {{"id", finding.id},
           {"severity", finding.is_note ? "note" : "error"},
+          {"is_note", finding.is_note},
+          {"suppressed", finding.suppressed},
+          {"suppressed_because", finding.suppressed ? json(finding.suppressed_because) : json(nullptr)},
+          {"kernel", finding.kernel},
           {"message", finding.message},
           {"memory", finding.memory},
           {"access", to_json(finding.access)},

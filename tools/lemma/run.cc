@@ -6,6 +6,8 @@
 // standard error has everything that is said about the run.
 //
 // Tests: tests/cli/.
+#include "application.h"
+#include "check_output.h"
 #include "command.h"
 #include "files.h"
 #include "interrupt.h"
@@ -64,7 +66,8 @@ Exit status: 0 success; 1 fault, failed comparison or rejected file; 2 wrong com
 struct RunOptions {
   std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
                     seed = "0", max_instructions = "0", max_memory = "0";
-  bool deterministic = false, stats = false, check = false, json = false, keep_outputs = false;
+  std::string suppress;
+  bool deterministic = false, stats = false, check = false, notes = false, json = false, keep_outputs = false;
   std::vector<std::string> args;
 };
 
@@ -145,14 +148,11 @@ void add(const Stats& one, Stats& total) {
   total.seconds += one.seconds;
 }
 
-bool has_errors(const std::vector<Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const Finding& finding) { return !finding.is_note; });
-}
-
 class Runner {
 public:
-  explicit Runner(const RunOptions& options) : options_(options) {}
+  explicit Runner(const RunOptions& options)
+      : options_(options),
+        found_({.check = options.check, .notes = options.notes, .suppress = options.suppress}) {}
 
   int run() {
     if (options_.json)
@@ -178,7 +178,6 @@ private:
   int show_stop(const Stop& stop);
   void show_text(const Module& module, const Kernel& kernel, const Device& device,
                  const Report& report) const;
-  std::string check_text(const std::vector<Finding>& findings) const;
   void show_stats(const Stats& stats) const;
   void show_comparisons() const;
   nlohmann::json comparisons_to_json() const;
@@ -193,6 +192,7 @@ private:
   std::string file_;
   std::optional<MlirKernel> mlir_; // of FILE.mlir
   RunArguments arguments_;
+  CheckOutput found_;
   std::vector<OutputComparison> comparisons_;
   bool outputs_written_ = false;
 };
@@ -276,18 +276,23 @@ void Runner::catch_interrupts() {
 
 // The program cannot go on.
 void Runner::show_host_stop(const MlirStop& stop) {
+  if (!json_)
+    found_.show();
   fmt::print(stderr, "{}", stop.text);
   leave_outputs();
   if (!json_)
     return;
-  json_->print({{"file", file_},
-                {"exit_status", stop.exit_status},
-                {"error",
-                 {{"kind", stop.exit_status == kUnsupported ? "unsupported"
-                           : stop.exit_status == kFailed    ? "fault"
-                                                            : "stopped"},
-                  {"message", stop.text}}},
-                {"outputs_written", outputs_written_}});
+  nlohmann::json out = {{"file", file_},
+                        {"exit_status", stop.exit_status},
+                        {"error",
+                         {{"kind", stop.exit_status == kUnsupported ? "unsupported"
+                                   : stop.exit_status == kFailed    ? "fault"
+                                                                    : "stopped"},
+                          {"message", stop.text}}},
+                        {"outputs_written", outputs_written_},
+                        {"command", repeating_command()}};
+  found_.add_to(out);
+  json_->print(out);
 }
 
 // A program with host code: it makes its launches itself, and the --arg are its entry's arguments.
@@ -297,7 +302,6 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return Unexpected<Stop>{std::move(arguments).error()};
   uint64_t launches = 0;
   Stats total;
-  std::vector<Finding> findings; // of all launches
   catch_interrupts();
   const auto result = run_mlir(
       text,
@@ -312,9 +316,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
            [&](const std::string&, const Report& report) {
              ++launches;
              add(report.stats, total);
-             findings.insert(findings.end(), report.findings.begin(), report.findings.end());
-             if (!json_ && !report.findings.empty())
-               fmt::print(stderr, "{}", report.rendered);
+             found_.add(report.findings);
            },
        .crashed = [&](const std::string& text) { show_host_stop({.text = text, .exit_status = kFailed}); }});
   if (!result)
@@ -324,25 +326,27 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return static_cast<ExitStatus>(result->stopped->exit_status);
   }
   auto status = write_outputs();
-  if (status && (result->returned != 0 || has_errors(findings))) // what it returns is its own word
+  if (status && (result->returned != 0 || found_.has_errors())) // what it returns is its own word
     status = kFailed;
   if (!status)
     return status;
-  if (json_)
-    json_->print({{"file", file_},
-                  {"exit_status", *status},
-                  {"returned", result->returned},
-                  {"launches", launches},
-                  {"races_checked", options_.check},
-                  {"findings", to_json(findings)},
-                  {"outputs_written", outputs_written_},
-                  {"stats", to_json(total)},
-                  {"comparisons", comparisons_to_json()}});
-  else
+  if (json_) {
+    nlohmann::json out = {{"file", file_},
+                          {"exit_status", *status},
+                          {"returned", result->returned},
+                          {"launches", launches},
+                          {"outputs_written", outputs_written_},
+                          {"stats", to_json(total)},
+                          {"comparisons", comparisons_to_json()},
+                          {"command", repeating_command()}};
+    found_.add_to(out);
+    json_->print(out);
+  } else {
+    found_.show();
     fmt::print(stderr, "{}: {} launch{}; {}\n", printable(file_), launches, launches == 1 ? "" : "es",
-               check_text(findings));
-  if (!json_)
+               found_.closing_text());
     show_comparisons();
+  }
   if (!json_ && options_.stats) {
     fmt::print("launches           {}\n", launches);
     show_stats(total);
@@ -369,6 +373,8 @@ Result<ExitStatus, Stop> Runner::steps() {
   auto text = read_program();
   if (!text)
     return Unexpected<Stop>{std::move(text).error()};
+  if (auto read = found_.read_suppressions(); !read)
+    return Unexpected<Stop>{std::move(read).error()};
   if (auto read = arguments_.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
   if (auto writable = arguments_.check_outputs(); !writable)
@@ -406,6 +412,7 @@ Result<ExitStatus, Stop> Runner::steps() {
   if (!report)
     return stop(report.error());
   std::fflush(stdout); // device printf before what is said about the run
+  found_.add(report->findings);
 
   ExitStatus status = report->outcome == Outcome::finished      ? kSuccess
                       : report->outcome == Outcome::unsupported ? kUnsupported
@@ -416,7 +423,7 @@ Result<ExitStatus, Stop> Runner::steps() {
     if (!compared)
       return compared;
     status = *compared;
-    if (has_errors(report->findings))
+    if (found_.has_errors())
       status = kFailed;
   }
   if (!json_)
@@ -453,23 +460,14 @@ std::string Runner::arithmetic_text(const Module& module, const Device& device) 
                                            : "--arch " + options_.arch);
 }
 
-// "races not checked", "checked: 2 findings"
-std::string Runner::check_text(const std::vector<Finding>& findings) const {
-  if (!options_.check)
-    return "races not checked";
-  const auto errors = std::count_if(findings.begin(), findings.end(),
-                                    [](const Finding& finding) { return !finding.is_note; });
-  return errors == 0 ? "checked: no findings"
-                     : fmt::format("checked: {} finding{}", errors, errors == 1 ? "" : "s");
-}
-
 void Runner::show_text(const Module& module, const Kernel& kernel, const Device& device,
                        const Report& report) const {
   fmt::print(stderr, "{}", report.rendered);
+  found_.show();
   fmt::print(stderr, "{}: {} on {}, {}{}; {}\n", printable(file_), kernel.name(), device.info().name,
              arithmetic_text(module, device),
              report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "",
-             check_text(report.findings));
+             found_.closing_text());
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
@@ -536,8 +534,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
               {"fault", report.fault ? to_json(*report.fault) : json(nullptr)},
               {"uninitialized", {{"count", report.uninitialized_reads}, {"first", json::array()}}},
               {"waiting", json::array()},
-              {"races_checked", options_.check},
-              {"findings", to_json(report.findings)},
+              {"command", repeating_command()},
               {"outputs_written", outputs_written_},
               {"warnings", report.warnings},
               {"approximate_assumed", report.assumed_approximate},
@@ -548,6 +545,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
     out["uninitialized"]["first"].push_back(to_json(read));
   for (const Waiting& waiting : report.waiting)
     out["waiting"].push_back(to_json(waiting));
+  found_.add_to(out);
   assert(json_);
   json_->print(out);
 }
@@ -583,6 +581,10 @@ Command add_run(CLI::App& parent) {
       ->capture_default_str();
   app->add_flag("--check", o->check,
                 "find races, missing fences and missing waits: what the PTX ISA leaves undefined");
+  app->add_flag("--notes", o->notes, "show what --check notes too: what the PTX ISA leaves doubtful");
+  app->add_option("--suppress", o->suppress,
+                  "findings of --check that are known: lines 'ID [FILE[:LINE]] [FUNCTION]  # why'")
+      ->type_name("FILE");
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
   app->add_flag("--keep-outputs", o->keep_outputs,

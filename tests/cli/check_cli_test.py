@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""lemma run --check as scripts see it: findings, notes, suppressions.
+
+usage: check_cli_test.py --lemma build/bin/lemma [NAME...]
+       check_cli_test.py --list
+"""
+
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+from cli_case import FAILED, FOLDER, OK, ROOT, USAGE, Case, main
+
+RACES = FOLDER / "races.ptx"
+
+
+def line_of(text):
+    """The number of the one line of races.ptx that holds the text."""
+    found = [number for number, line in enumerate(RACES.read_text().splitlines(), 1) if text in line]
+    assert len(found) == 1, text
+    return found[0]
+
+
+class Check(Case):
+    def check(self, entry, *options, status=OK, file=RACES):
+        return self.call(
+            "run", "--check", file, "--entry", entry, "--grid", 1, "--block", 64, "--arg", "buf=256", *options,
+            status=status,
+        )
+
+    def suppress(self, entry, text, *options, status=OK):
+        pathlib.Path(self.path("known.txt")).write_text(text)
+        return self.check(entry, "--suppress", self.path("known.txt"), *options, status=status)
+
+    # --- findings ---------------------------------------------------------------------------------------------------
+
+    def test_a_finding(self):
+        said = self.check("exchange", status=FAILED).stderr
+        self.assertIn("error[race.shared]: a read and a write that nothing orders, at tile + 0x", said)
+        store, load = line_of("exchange.cu:6"), line_of("exchange.cu:7")
+        self.assertIn(f" {store} |   st.shared.u32 [%a], %t;", said)
+        self.assertIn(f" {load} |   ld.shared.u32 %v, [%b];", said)
+        self.assertRegex(said, r"where: +CTA 0,0,0, warp [01], lane \d+: writes 4 bytes")
+        self.assertIn("missing: a barrier (bar.sync) between them", said)
+        self.assertRegex(said, r"count: +\d+ times")
+        self.assertTrue(said.endswith("; checked: 1 finding\n"), said)
+
+    def test_silence(self):
+        self.assertTrue(self.check("right").stderr.endswith("; checked: no findings\n"))
+
+    def test_source_lines(self):
+        said = self.check("exchange", status=FAILED).stderr
+        self.assertIn("  source: exchange.cu:6, in exchange\n          tile[t] = t;\n", said)
+        self.assertIn("  source: exchange.cu:7, in exchange\n          out[t] = tile[t ^ 32];\n", said)
+        shutil.copy(RACES, self.path("races.ptx"))  # no source beside it
+        said = self.check("exchange", status=FAILED, file=self.path("races.ptx")).stderr
+        self.assertIn("  source: exchange.cu:6, in exchange\n  where:", said)
+
+    def test_every_id_is_declared_and_documented(self):
+        """What src/check calls findings stands in ids.def, and has a section of its own in docs/checks.md."""
+        check = ROOT / "src" / "check"
+        declared = set(re.findall(r'^FINDING\("([^"]+)"', (check / "ids.def").read_text(), re.MULTILINE))
+        families = "|".join(sorted({name.split(".")[0] for name in declared}))
+        used = set()
+        for file in check.glob("*.cc"):
+            used |= set(re.findall(rf'"((?:{families})\.[a-z-]+)"', file.read_text()))
+        self.assertIn("race.shared", used)
+        self.assertEqual(used - declared, set())
+        sections = re.findall(r"^#+ (.*)$", (ROOT / "docs" / "checks.md").read_text(), re.MULTILINE)
+        self.assertEqual(sorted(used - set(sections)), [])
+
+    # --- notes ------------------------------------------------------------------------------------------------------
+
+    def test_notes(self):
+        said = self.check("flag").stderr
+        self.assertTrue(said.endswith("; checked: no findings, 1 note (--notes shows the note)\n"), said)
+        self.assertNotIn("note[", said)
+        said = self.check("flag", "--notes").stderr
+        self.assertTrue(said.endswith("; checked: no findings, 1 note\n"), said)
+        self.assertIn(f"races.ptx:{line_of('of all lanes')}: note[race.global]: unordered writes of the same value", said)
+
+    def test_options_that_need_check(self):
+        words = ("run", RACES, "--entry", "right", "--grid", 1, "--block", 1, "--arg", "buf=256")
+        self.assertIn("needs --check", self.call(*words, "--notes", status=USAGE).stderr)
+        self.assertIn("needs --check", self.call(*words, "--suppress", RACES, status=USAGE).stderr)
+
+    # --- suppressions -----------------------------------------------------------------------------------------------
+
+    def test_suppressed_findings(self):
+        for entry in (
+            "race.shared", "race.*", "* races.ptx", f"race.shared races.ptx:{line_of('exchange.cu:7')}",
+            "race.shared exchange.cu:6", "race.shared exchange.cu:1-6", "race.shared exchange", "race.shared ex*",
+            "race.shared exchange exchange.cu",
+        ):
+            said = self.suppress("exchange", f"# known\n\n{entry}   # a test of it\n").stderr
+            self.assertTrue(said.endswith("; checked: no findings, 1 suppressed\n"), f"{entry}\n{said}")
+            self.assertNotIn("race.shared", said)
+
+    def test_suppressions_that_do_not_fit(self):
+        for entry in ("race.global", "race.shared other.cu", "race.shared exchange.cu:8", "race.shared change.cu",
+                      "race.shared flag", "race.shared exchange.cu:6 flag"):
+            said = self.suppress("exchange", f"{entry} # why\n", status=FAILED).stderr
+            self.assertIn(f"known.txt:1:1: warning[unused-suppression]: it has suppressed nothing\n 1 | {entry} # why", said)
+            self.assertTrue(said.endswith("; checked: 1 finding\n"), said)
+
+    def test_unused_suppressions_are_no_error(self):
+        self.assertIn("known.txt:2:1: warning", self.suppress("right", "\nrace.shared # why").stderr)
+
+    def test_wrong_suppressions(self):
+        for text, message in (
+            ("race.shared\n", "1:1: error[suppression]: a suppression without its reason"),
+            ("race.shared a.cu:3 #  \n", "1:1: error[suppression]: a suppression without its reason"),
+            ("# fine\nrace.shard # why", "2:1: error[suppression]: no finding has the id 'race.shard'"),
+            ("race.* a.cu:x # why", "1:8: error[suppression]: 'x' is neither a line nor a range of lines"),
+            ("race.* a.cu:9-3 # why", "1:8: error[suppression]: '9-3' is neither"),
+            ("race.* a.cu b.cu # why", "1:13: error[suppression]: a second place"),
+            ("race.* f g # why", "1:10: error[suppression]: a second function"),
+            ("race.* :3 # why", "1:8: error[suppression]: a line without its file"),
+        ):
+            self.assertIn(f"known.txt:{message}", self.suppress("right", text, status=USAGE).stderr)
+        self.assertIn("known.txt:2:1", self.suppress("right", "race.a # b\nrace.c # d\n", status=USAGE).stderr)
+        self.assertIn("No such file", self.check("right", "--suppress", self.path("no"), status=USAGE).stderr)
+
+    # --- --json -----------------------------------------------------------------------------------------------------
+
+    def test_json(self):
+        done = self.check("exchange", "--json", status=FAILED)
+        out = json.loads(done.stdout)
+        self.assertIs(out["races_checked"], True)
+        self.assertEqual(out["finding_counts"], {"errors": 1, "notes": 0, "suppressed": 0})
+        [finding] = out["findings"]
+        self.assertEqual((finding["id"], finding["is_note"], finding["suppressed"]), ("race.shared", False, False))
+        self.assertEqual(finding["kernel"], "exchange")
+        self.assertGreater(finding["count"], 0)
+        lines = {place["line"]: place["source_text"] for place in (finding["access"]["place"], finding["earlier"]["place"])}
+        self.assertEqual(lines, {6: "tile[t] = t;", 7: "out[t] = tile[t ^ 32];"})
+        again = subprocess.run(out["command"], shell=True, capture_output=True, check=False)
+        self.assertEqual(again.returncode, FAILED)
+        self.assertEqual(json.loads(again.stdout)["findings"], out["findings"])
+        self.assertEqual(shlex.split(out["command"])[1:3], ["run", "--check"])
+
+    def test_json_of_notes_and_suppressions(self):
+        out = json.loads(self.check("flag", "--json").stdout)
+        self.assertEqual(out["finding_counts"], {"errors": 0, "notes": 1, "suppressed": 0})
+        self.assertIs(out["findings"][0]["is_note"], True)
+        self.assertIsNone(out["suppressions"])
+        out = json.loads(self.suppress("exchange", "race.shared # it is so\nrace.weak # is not\n", "--json").stdout)
+        self.assertEqual(out["finding_counts"], {"errors": 0, "notes": 0, "suppressed": 1})
+        self.assertEqual(out["findings"][0]["suppressed_because"], "it is so")
+        self.assertEqual([entry["used"] for entry in out["suppressions"]["entries"]], [1, 0])
+
+
+if __name__ == "__main__":
+    sys.exit(main(Check, __doc__))

@@ -1,0 +1,68 @@
+// Findings are put together as launches end; suppressions apply before, so that their counts are of launches.
+#include "check_output.h"
+
+#include "files.h"
+#include "json_output.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace lemma::cli {
+
+Result<void, Stop> CheckOutput::read_suppressions() {
+  if (!options_.check && (options_.notes || !options_.suppress.empty()))
+    return usage(
+        fmt::format("{} is about findings: it needs --check", options_.notes ? "--notes" : "--suppress"));
+  if (options_.suppress.empty())
+    return {};
+  const auto text = read_text(options_.suppress);
+  if (!text)
+    return usage(text.error());
+  auto parsed = Suppressions::parse(*text, options_.suppress);
+  if (!parsed)
+    return fail(Stop{kUsage, std::move(parsed).error()});
+  suppressions_ = *std::move(parsed);
+  return {};
+}
+
+void CheckOutput::add(std::vector<Finding> findings) {
+  if (suppressions_)
+    suppressions_->apply(findings);
+  merge(findings_, findings);
+}
+
+void CheckOutput::show() const {
+  fmt::print(stderr, "{}", to_text(findings_, {.notes = options_.notes}));
+  if (!suppressions_)
+    return;
+  for (const Message& message : suppressions_->unused())
+    fmt::print(stderr, "{}", message.rendered);
+}
+
+std::string CheckOutput::closing_text() const {
+  if (!options_.check)
+    return "races not checked";
+  const FindingCounts counts = count(findings_);
+  std::string text = "checked: " + to_text(counts);
+  if (counts.notes && !options_.notes)
+    text += counts.notes == 1 ? " (--notes shows the note)" : " (--notes shows the notes)";
+  return text;
+}
+
+void CheckOutput::add_to(nlohmann::json& object) const {
+  using nlohmann::json;
+  const FindingCounts counts = count(findings_);
+  object["races_checked"] = options_.check;
+  object["findings"] = to_json(findings_);
+  object["finding_counts"] = {
+      {"errors", counts.errors}, {"notes", counts.notes}, {"suppressed", counts.suppressed}};
+  object["suppressions"] = nullptr;
+  if (!suppressions_)
+    return;
+  json entries = json::array();
+  for (const Suppression& entry : suppressions_->entries())
+    entries.push_back({{"line", entry.line}, {"id", entry.id}, {"why", entry.why}, {"used", entry.used}});
+  object["suppressions"] = {{"file", suppressions_->name()}, {"entries", std::move(entries)}};
+}
+
+} // namespace lemma::cli

@@ -1,0 +1,53 @@
+// What --check has found, over all launches of a run: suppressed, put together, shown, and in --json.
+//
+//   CheckOutput found({.check = true, .notes = o.notes, .suppress = o.suppress});
+//   found.read_suppressions(); ...; found.add(report.findings); ...; found.show();
+//
+// Tests: tests/cli/check_cli_test.py.
+#pragma once
+
+#include "stop.h"
+
+#include "lemma/findings.h"
+#include "lemma/suppressions.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lemma::cli {
+
+struct CheckOptions {
+  bool check = false, notes = false;
+  std::string suppress; // a file; empty: none
+};
+
+class CheckOutput {
+public:
+  explicit CheckOutput(CheckOptions options) : options_(std::move(options)) {}
+
+  // Before the run, which takes long.
+  Result<void, Stop> read_suppressions();
+  // Of one launch.
+  void add(std::vector<Finding> findings);
+
+  const std::vector<Finding>& findings() const { return findings_; }
+  // Is there one that is neither a note nor suppressed?
+  bool has_errors() const { return count(findings_).errors > 0; }
+
+  // On standard error: the findings, and the suppressions that no finding needs.
+  void show() const;
+  // "races not checked", "checked: 2 findings, 1 note (--notes shows it)".
+  std::string closing_text() const;
+  // "races_checked", "findings", "finding_counts" and "suppressions".
+  void add_to(nlohmann::json& object) const;
+
+private:
+  CheckOptions options_;
+  std::optional<Suppressions> suppressions_;
+  std::vector<Finding> findings_;
+};
+
+} // namespace lemma::cli
