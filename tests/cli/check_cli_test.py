@@ -153,6 +153,102 @@ class Check(Case):
         self.assertEqual(out["findings"][0]["suppressed_because"], "it is so")
         self.assertEqual([entry["used"] for entry in out["suppressions"]["entries"]], [1, 0])
 
+    # --- --sarif ----------------------------------------------------------------------------------------------------
+
+    def require(self, value, form, path="sarif"):
+        """That a JSON value has a form: a type, a list of one form, or a dictionary of those that must be there."""
+        if isinstance(form, type):
+            self.assertIsInstance(value, form, path)
+            if form is str:
+                self.assertTrue(value, path)
+        elif isinstance(form, list):
+            self.assertIsInstance(value, list, path)
+            for i, one in enumerate(value):
+                self.require(one, form[0], f"{path}[{i}]")
+        else:
+            for key, inner in form.items():
+                self.assertIn(key, value, path)
+                self.require(value[key], inner, f"{path}.{key}")
+
+    def sarif(self, entry, *options, status, **kwargs):
+        """The one run of the file, which has what GitHub's code scanning requires."""
+        path = self.path("found.sarif")
+        self.check(entry, "--sarif", path, *options, status=status, **kwargs)
+        sarif = json.loads(pathlib.Path(path).read_text())
+        place = {"physicalLocation": {"artifactLocation": {"uri": str}, "region": {"startLine": int}}}
+        text = {"text": str}
+        self.require(sarif, {"$schema": str, "version": str, "runs": [{
+            "tool": {"driver": {"name": str, "semanticVersion": str, "rules": [{
+                "id": str, "shortDescription": text, "fullDescription": text, "help": text, "helpUri": str,
+                "defaultConfiguration": {"level": str}, "properties": {"precision": str, "tags": [str]}}]}},
+            "invocations": [{"commandLine": str, "executionSuccessful": bool}],
+            "results": [{"ruleId": str, "ruleIndex": int, "level": str, "message": text, "locations": [place],
+                         "partialFingerprints": {"lemma/v1": str}, "suppressions": [{"kind": str}],
+                         "relatedLocations": [{**place, "id": int, "message": text}]}]}]})
+        self.assertEqual((sarif["version"], len(sarif["runs"])), ("2.1.0", 1))
+        run = sarif["runs"][0]
+        rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+        self.assertEqual(len(set(rules)), len(rules))
+        prints = [result["partialFingerprints"]["lemma/v1"] for result in run["results"]]
+        self.assertEqual(len(set(prints)), len(prints))
+        for result in run["results"]:
+            self.assertEqual(rules[result["ruleIndex"]], result["ruleId"])
+            self.assertIn(result["level"], ("error", "note"))
+            self.assertEqual(len(result["locations"]), 1)
+            for at in result["locations"] + result["relatedLocations"]:
+                self.assertGreaterEqual(at["physicalLocation"]["region"]["startLine"], 1)
+                self.assertRegex(at["physicalLocation"]["artifactLocation"]["uri"], r"^(file:///)?[\w./%-]+$")
+            related = [at["id"] for at in result["relatedLocations"]]
+            for number in re.findall(r"\]\((\d+)\)", result["message"]["text"]):
+                self.assertIn(int(number), related)
+        return run
+
+    def test_sarif_of_a_finding(self):
+        run = self.sarif("exchange", status=FAILED)
+        [rule] = run["tool"]["driver"]["rules"]
+        self.assertEqual((rule["id"], rule["helpUri"]), ("race.shared", "docs/checks.md#raceshared"))
+        [result] = run["results"]
+        place = lambda at: (at["physicalLocation"]["artifactLocation"]["uri"], at["physicalLocation"]["region"]["startLine"])
+        accesses = {place(result["locations"][0]), place(result["relatedLocations"][0])}
+        self.assertEqual(accesses, {("exchange.cu", 6), ("exchange.cu", 7)})
+        behind = [place(at) for at in result["relatedLocations"][1:]]
+        self.assertEqual({line for _, line in behind}, {line_of("exchange.cu:6"), line_of("exchange.cu:7")})
+        self.assertTrue(all(uri.endswith("tests/cli/races.ptx") for uri, _ in behind))
+        self.assertIn("Missing: a barrier (bar.sync) between them.", result["message"]["text"])
+        self.assertEqual(result["suppressions"], [])
+        self.assertEqual(result["locations"][0]["logicalLocations"][0]["name"], "exchange")
+
+    def test_sarif_fingerprints_do_not_follow_lines(self):
+        [before] = self.sarif("exchange", status=FAILED)["results"]
+        moved = self.path("races.ptx")
+        text = RACES.read_text().replace("// Each thread", "\n\n// Each thread")
+        for line in (5, 6, 7):
+            text = text.replace(f".loc 1 {line} 3", f".loc 1 {line + 2} 3")
+        pathlib.Path(moved).write_text(text)
+        source = (FOLDER / "exchange.cu").read_text()
+        pathlib.Path(self.path("exchange.cu")).write_text("\n\n" + source)
+        [after] = self.sarif("exchange", status=FAILED, file=moved)["results"]
+        self.assertNotEqual(after["locations"], before["locations"])
+        self.assertEqual(after["partialFingerprints"], before["partialFingerprints"])
+
+    def test_sarif_of_notes_suppressions_and_silence(self):
+        [result] = self.sarif("flag", status=OK)["results"]
+        self.assertEqual((result["ruleId"], result["level"]), ("race.global", "note"))
+        self.assertEqual(result["locations"][0]["physicalLocation"]["region"]["startLine"], line_of("of all lanes"))
+        pathlib.Path(self.path("known.txt")).write_text("race.* # so it is")
+        [result] = self.sarif("exchange", "--suppress", self.path("known.txt"), status=OK)["results"]
+        self.assertEqual([s["justification"] for s in result["suppressions"]], ["so it is"])
+        run = self.sarif("right", status=OK)
+        self.assertEqual((run["results"], run["tool"]["driver"]["rules"]), ([], []))
+
+    def test_sarif_of_a_fault(self):
+        [result] = self.sarif("outside", status=FAILED)["results"]
+        self.assertEqual((result["ruleId"], result["level"]), ("fault.out-of-bounds", "error"))
+        self.assertEqual(result["locations"][0]["physicalLocation"]["region"]["startLine"], line_of("// beyond"))
+
+    def test_sarif_file_that_cannot_be_written(self):
+        self.assertIn("cannot write /no/such", self.check("right", "--sarif", "/no/such/file", status=USAGE).stderr)
+
 
 if __name__ == "__main__":
     sys.exit(main(Check, __doc__))

@@ -14,6 +14,7 @@
 #include "json_output.h"
 #include "progress.h"
 #include "run_arguments.h"
+#include "sarif.h"
 #include "say.h"
 #include "stop.h"
 
@@ -29,6 +30,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace lemma::cli {
 namespace {
@@ -66,7 +68,7 @@ Exit status: 0 success; 1 fault, failed comparison or rejected file; 2 wrong com
 struct RunOptions {
   std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
                     seed = "0", max_instructions = "0", max_memory = "0";
-  std::string suppress;
+  std::string suppress, sarif;
   bool deterministic = false, stats = false, check = false, notes = false, json = false, keep_outputs = false;
   std::vector<std::string> args;
 };
@@ -174,6 +176,8 @@ private:
   void leave_outputs();
   void catch_interrupts();
   void show_host_stop(const MlirStop& stop);
+  // Findings so far, and the fault that ended it, to --sarif's file. The status, or that of what went wrong.
+  ExitStatus write_sarif(ExitStatus status, const std::optional<Fault>& fault, const std::string& kernel);
 
   int show_stop(const Stop& stop);
   void show_text(const Module& module, const Kernel& kernel, const Device& device,
@@ -295,6 +299,24 @@ void Runner::show_host_stop(const MlirStop& stop) {
   json_->print(out);
 }
 
+ExitStatus Runner::write_sarif(ExitStatus status, const std::optional<Fault>& fault,
+                               const std::string& kernel) {
+  if (options_.sarif.empty())
+    return status;
+  const nlohmann::json sarif = to_sarif({.findings = found_.findings(),
+                                         .fault = fault,
+                                         .file = is_mlir() ? file_ + ".ptx" : file_,
+                                         .kernel = kernel,
+                                         .command = repeating_command(),
+                                         .exit_status = status});
+  const std::string text = sarif.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  const auto written = write_file(options_.sarif, std::as_bytes(std::span(text)));
+  if (written)
+    return status;
+  say(written.error());
+  return status == kSuccess ? kUsage : status;
+}
+
 // A program with host code: it makes its launches itself, and the --arg are its entry's arguments.
 Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
   auto arguments = arguments_.for_host();
@@ -302,6 +324,8 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return Unexpected<Stop>{std::move(arguments).error()};
   uint64_t launches = 0;
   Stats total;
+  std::optional<Fault> fault;
+  std::string faulty;
   catch_interrupts();
   const auto result = run_mlir(
       text,
@@ -313,23 +337,28 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
        .arguments = *std::move(arguments),
        .launch = config_,
        .launched =
-           [&](const std::string&, const Report& report) {
+           [&](const std::string& kernel, const Report& report) {
              ++launches;
              add(report.stats, total);
              found_.add(report.findings);
+             if (report.fault && report.outcome != Outcome::stopped && !fault) {
+               fault = report.fault;
+               faulty = kernel;
+             }
            },
        .crashed = [&](const std::string& text) { show_host_stop({.text = text, .exit_status = kFailed}); }});
   if (!result)
     return stop(result.error());
   if (result->stopped) {
     show_host_stop(*result->stopped);
-    return static_cast<ExitStatus>(result->stopped->exit_status);
+    return write_sarif(static_cast<ExitStatus>(result->stopped->exit_status), fault, faulty);
   }
   auto status = write_outputs();
   if (status && (result->returned != 0 || found_.has_errors())) // what it returns is its own word
     status = kFailed;
   if (!status)
     return status;
+  status = write_sarif(*status, fault, faulty);
   if (json_) {
     nlohmann::json out = {{"file", file_},
                           {"exit_status", *status},
@@ -379,6 +408,9 @@ Result<ExitStatus, Stop> Runner::steps() {
     return Unexpected<Stop>{std::move(read).error()};
   if (auto writable = arguments_.check_outputs(); !writable)
     return Unexpected<Stop>{std::move(writable).error()};
+  if (!options_.sarif.empty())
+    if (auto writable = check_writable(options_.sarif); !writable)
+      return usage(std::move(writable).error());
   if (is_mlir() && options_.grid.empty() && has_host_code(*text))
     return run_whole(*text);
   if (is_mlir()) {
@@ -430,6 +462,8 @@ Result<ExitStatus, Stop> Runner::steps() {
     show_text(*module, *kernel, *device, *report);
   if (!report->ok())
     leave_outputs();
+  const bool is_fault = report->fault && report->outcome != Outcome::stopped;
+  status = write_sarif(status, is_fault ? report->fault : std::nullopt, kernel->name());
   if (json_)
     show_json(*module, *kernel, *device, *report, status);
   return status;
@@ -584,6 +618,8 @@ Command add_run(CLI::App& parent) {
   app->add_flag("--notes", o->notes, "show what --check notes too: what the PTX ISA leaves doubtful");
   app->add_option("--suppress", o->suppress,
                   "findings of --check that are known: lines 'ID [FILE[:LINE]] [FUNCTION]  # why'")
+      ->type_name("FILE");
+  app->add_option("--sarif", o->sarif, "write findings and the fault as SARIF 2.1.0, for code scanning")
       ->type_name("FILE");
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");

@@ -1,0 +1,226 @@
+// One result a finding. Rules are those that results name, so that a list of them is what was found. Text of
+// programs goes in as it is: JSON escapes it, and what shows it must.
+#include "sarif.h"
+
+#include "lemma/lemma.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace lemma::cli {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// A path as a URI: relative to the working directory if it is under it.
+std::string to_uri(const std::string& path) {
+  std::error_code error;
+  fs::path shown = fs::path(path).lexically_normal();
+  if (shown.is_absolute()) {
+    const fs::path inside = shown.lexically_relative(fs::current_path(error));
+    if (!error && !inside.empty() && *inside.begin() != "..")
+      shown = inside;
+  }
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/!$&'()*+,;=@";
+  std::string uri = shown.is_absolute() ? "file://" : "";
+  for (const char c : shown.generic_string())
+    uri += kPlain.find(c) != kPlain.npos ? std::string(1, c)
+                                         : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return uri;
+}
+
+json location(const std::string& file, uint32_t line, const std::string& text) {
+  json region = {{"startLine", std::max(line, 1u)}};
+  if (!text.empty())
+    region["snippet"] = {{"text", text}};
+  return {
+      {"physicalLocation", {{"artifactLocation", {{"uri", to_uri(file)}}}, {"region", std::move(region)}}}};
+}
+
+json location_of(const Place& place, const std::string& ptx) {
+  json at = place.file.empty() ? location(ptx, place.ptx_line, place.instruction)
+                               : location(place.file, place.line, place.source_text);
+  if (!place.function.empty())
+    at["logicalLocations"] = {{{"name", place.function}, {"kind", "function"}}};
+  return at;
+}
+
+// Numbered: messages refer to them.
+class RelatedLocations {
+public:
+  int add(json location, const std::string& message) {
+    location["id"] = ++count_;
+    location["message"] = {{"text", message}};
+    all_.push_back(std::move(location));
+    return count_;
+  }
+  // What is behind a place in the source.
+  void add_behind(const Place& place, const std::string& ptx, const std::string& whose) {
+    if (place.file.empty())
+      return;
+    add(location(ptx, place.ptx_line, place.instruction), whose + " in the PTX");
+    for (const std::string& call : place.inlined_at) {
+      const size_t colon = call.rfind(':');
+      if (colon == call.npos)
+        continue;
+      const auto line = static_cast<uint32_t>(std::strtoul(call.c_str() + colon + 1, nullptr, 10));
+      add(location(call.substr(0, colon), line, ""), whose + " is inlined here");
+    }
+  }
+  json take() { return std::move(all_); }
+
+private:
+  int count_ = 0;
+  json all_ = json::array();
+};
+
+std::string who(const Dim3& cta, uint32_t warp, int32_t lane) {
+  return fmt::format("CTA {},{},{}, warp {}", cta[0], cta[1], cta[2], warp) +
+         (lane >= 0 ? fmt::format(", lane {}", lane) : "");
+}
+
+std::string deed(const CheckedAccess& access) {
+  return who(access.cta, access.warp, access.lane) + ": " + access.what;
+}
+
+// What of a place stays if lines are added elsewhere.
+std::string text_of(const Place& place) {
+  const std::string name = place.file.substr(place.file.rfind('/') + 1);
+  return fmt::format("{}|{}|{}|{}", place.function, name, place.source_text, place.instruction);
+}
+
+uint64_t fnv1a(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+class Results {
+public:
+  void add(const Finding& finding) {
+    RelatedLocations related;
+    const Place& place = finding.access.place;
+    std::string text = finding.message + (finding.memory.empty() ? "" : ", at " + finding.memory) + ". " +
+                       deed(finding.access) + ".";
+    std::string identity = finding.id + "|" + finding.kernel;
+    std::vector<std::string> places = {text_of(place)};
+    if (finding.earlier) {
+      const int id = related.add(location_of(finding.earlier->place, finding.ptx),
+                                 "Before it: " + deed(*finding.earlier));
+      text += fmt::format(" [Before it]({}): {}.", id, deed(*finding.earlier));
+      places.push_back(text_of(finding.earlier->place));
+    }
+    std::sort(places.begin(), places.end()); // which comes first is up to the schedule
+    identity += fmt::format("|{}", fmt::join(places, "|"));
+    related.add_behind(place, finding.ptx, "This access");
+    if (finding.earlier)
+      related.add_behind(finding.earlier->place, finding.ptx, "The access before it");
+    if (!finding.fix.empty())
+      text += " Missing: " + finding.fix + ".";
+    json& result = add_result(finding.id, finding.is_note ? "note" : "error", text, identity,
+                              location_of(place, finding.ptx), related.take());
+    result["suppressions"] = json::array();
+    if (finding.suppressed)
+      result["suppressions"].push_back(
+          {{"kind", "external"}, {"status", "accepted"}, {"justification", finding.suppressed_because}});
+    result["properties"] = {{"kernel", finding.kernel}, {"count", finding.count}};
+  }
+
+  void add(const Fault& fault, const std::string& file, const std::string& kernel) {
+    std::string id = "fault." + std::string(to_string(fault.kind));
+    std::replace(id.begin(), id.end(), ' ', '-');
+    RelatedLocations related;
+    related.add_behind(fault.place, file, "The instruction");
+    std::string text = fault.message + ".";
+    if (fault.has_thread)
+      text += " " + who(fault.cta, fault.warp, fault.lane) + ".";
+    for (const std::string& note : fault.notes)
+      text += " " + note + ".";
+    json& result = add_result(id, "error", text, id + "|" + kernel + "|" + text_of(fault.place),
+                              location_of(fault.place, file), related.take());
+    result["suppressions"] = json::array();
+    result["properties"] = {{"kernel", kernel}};
+  }
+
+  json take_results() { return std::move(results_); }
+  json rules() const {
+    json rules = json::array();
+    for (const std::string& id : rules_)
+      rules.push_back(rule(id));
+    return rules;
+  }
+
+private:
+  json& add_result(const std::string& id, const char* level, const std::string& text,
+                   const std::string& identity, json place, json related) {
+    auto rule = std::find(rules_.begin(), rules_.end(), id);
+    if (rule == rules_.end())
+      rule = rules_.insert(rule, id);
+    const std::string print = fmt::format("{:016x}", fnv1a(identity));
+    results_.push_back(
+        {{"ruleId", id},
+         {"ruleIndex", rule - rules_.begin()},
+         {"level", level},
+         {"message", {{"text", text}}},
+         {"locations", json::array({std::move(place)})},
+         {"relatedLocations", std::move(related)},
+         {"partialFingerprints", {{"lemma/v1", fmt::format("{}:{}", print, ++seen_[print])}}}});
+    return results_.back();
+  }
+
+  static json rule(const std::string& id) {
+    const auto kinds = finding_kinds();
+    const auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const FindingKind& k) { return k.id == id; });
+    const bool is_fault = kind == kinds.end();
+    const std::string summary =
+        is_fault ? "The virtual GPU stopped: " + id.substr(id.find('.') + 1) : std::string(kind->summary);
+    std::string anchor;
+    std::copy_if(id.begin(), id.end(), std::back_inserter(anchor), [](char c) { return c != '.'; });
+    const std::string uri = is_fault ? "docs/virtual-gpu.md" : "docs/checks.md#" + anchor;
+    return {{"id", id},
+            {"name", id},
+            {"shortDescription", {{"text", summary}}},
+            {"fullDescription", {{"text", summary + "."}}},
+            {"help", {{"text", fmt::format("{}. {} of Lemma says more.", summary, uri)}}},
+            {"helpUri", uri},
+            {"defaultConfiguration", {{"level", "error"}}},
+            {"properties", {{"tags", {"correctness", "gpu"}}, {"precision", "very-high"}}}};
+  }
+
+  std::vector<std::string> rules_;  // ids, as results name them first
+  std::map<std::string, int> seen_; // fingerprints
+  json results_ = json::array();
+};
+
+} // namespace
+
+json to_sarif(const SarifRun& run) {
+  Results results;
+  for (const Finding& finding : run.findings)
+    results.add(finding);
+  if (run.fault)
+    results.add(*run.fault, run.file, run.kernel);
+  const json driver = {
+      {"name", "Lemma"}, {"version", version()}, {"semanticVersion", version()}, {"rules", results.rules()}};
+  const json invocation = {{"commandLine", run.command},
+                           {"exitCode", run.exit_status},
+                           {"executionSuccessful", true}}; // the tool's, whatever it has found
+  return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+          {"version", "2.1.0"},
+          {"runs", json::array({{{"tool", {{"driver", driver}}},
+                                 {"invocations", json::array({invocation})},
+                                 {"results", results.take_results()}}})}};
+}
+
+} // namespace lemma::cli

@@ -1,0 +1,30 @@
+// The findings of a run, and its fault, as SARIF 2.1.0: what GitHub's code scanning and editors read.
+//
+// A result's place is the line of the source if the PTX has .loc, else of the PTX; the earlier access, the
+// PTX behind a source line and the calls that inlined it are related places. A suppressed finding is a result
+// with a suppression. Fingerprints follow from ids and text, not from line numbers.
+//
+// SARIF 2.1.0, OASIS; "SARIF support for code scanning", GitHub. Tests: tests/cli/check_cli_test.py.
+#pragma once
+
+#include "lemma/findings.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace lemma::cli {
+
+struct SarifRun {
+  std::span<const Finding> findings; // notes and suppressed ones too
+  std::optional<Fault> fault = {};
+  std::string file = {};   // that was run: the PTX that a fault's place is in
+  std::string kernel = {}; // of the fault
+  std::string command = {};
+  int exit_status = 0;
+};
+nlohmann::json to_sarif(const SarifRun& run);
+
+} // namespace lemma::cli
