@@ -49,7 +49,8 @@ typedef struct lemma_launch_config {
   uint32_t shared_bytes;
   int cooperative;
   int deterministic;
-  int async_late; /* asynchronous operations complete as late as the ISA allows */
+  int async_late; /* asynchronous operations complete: 0 when issued, 1 as late as the ISA allows, 2 at times
+                     that the seed draws */
   uint64_t seed;
   uint64_t max_instructions;
   const lemma_stop* stop; /* ends the launch when it is requested; null: nothing does. "cpu" only */

@@ -16,8 +16,9 @@ using Dim3 = std::array<uint32_t, 3>;
 
 // When the virtual GPU completes asynchronous operations: copies, reductions and wgmma.
 enum class AsyncMode : uint8_t {
-  eager, // when they are issued
-  late,  // as late as the ISA allows, so that a missing wait or fence shows
+  eager,  // when they are issued
+  late,   // as late as the ISA allows, so that a missing wait or fence shows
+  random, // each at a time that the seed draws: when issued, as late as the ISA allows, or in between
 };
 
 struct LaunchConfig {

@@ -10,9 +10,9 @@
 //
 // A thread that is bound to none belongs to no program that this library runs. In liblemma_cuda_runtime.so
 // (standalone.cc), which takes the place of MLIR's own library, there is one context for all such threads,
-// and the environment says what it is: LEMMA_DEVICE (cpu or cuda), LEMMA_ARCH (sm_90a), LEMMA_ASYNC (eager or
-// late), LEMMA_SEED and LEMMA_MAX_MEMORY (numbers); each may be absent. A program that cannot go on ends the
-// process there. Elsewhere such a call aborts.
+// and the environment says what it is: LEMMA_DEVICE (cpu or cuda), LEMMA_ARCH (sm_90a), LEMMA_ASYNC (eager,
+// late or random), LEMMA_SEED and LEMMA_MAX_MEMORY (numbers); each may be absent. A program that cannot go on
+// ends the process there. Elsewhere such a call aborts.
 //
 // Tests: tests/unit/mgpu/context_test.cc, tests/mgpu/.
 #pragma once

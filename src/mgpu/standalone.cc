@@ -34,9 +34,11 @@ OrFailure<Options> options_of_environment() {
   }
   options.arch = variable("LEMMA_ARCH");
   if (const auto async = variable("LEMMA_ASYNC"); !async.empty()) {
-    if (async != "eager" && async != "late")
-      return illegal("LEMMA_ASYNC", async, "there are eager and late");
-    options.launch.async = async == "late" ? AsyncMode::late : AsyncMode::eager;
+    if (async != "eager" && async != "late" && async != "random")
+      return illegal("LEMMA_ASYNC", async, "there are eager, late and random");
+    options.launch.async = async == "late"     ? AsyncMode::late
+                           : async == "random" ? AsyncMode::random
+                                               : AsyncMode::eager;
   }
   const std::pair<const char*, uint64_t*> numbers[] = {{"LEMMA_SEED", &options.launch.seed},
                                                        {"LEMMA_MAX_MEMORY", &options.max_memory_bytes}};

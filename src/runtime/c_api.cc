@@ -223,7 +223,9 @@ lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_
     launch.shared_bytes = config->shared_bytes;
     launch.cooperative = config->cooperative != 0;
     launch.deterministic = config->deterministic != 0;
-    launch.async = config->async_late ? lemma::AsyncMode::late : lemma::AsyncMode::eager;
+    launch.async = config->async_late == 0   ? lemma::AsyncMode::eager
+                   : config->async_late == 2 ? lemma::AsyncMode::random
+                                             : lemma::AsyncMode::late;
     launch.seed = config->seed;
     launch.max_instructions = config->max_instructions;
     launch.stop = config->stop ? &config->stop->requested : nullptr;

@@ -69,7 +69,7 @@ struct Access : MemoryPlace {
 
   // Where it is known which bytes were ever written:
   uint8_t* written = nullptr;        // shared: beside `host`
-  uint8_t* unpublished = nullptr;    // shared, AsyncMode::late: beside `host`, see Cta
+  uint8_t* unpublished = nullptr;    // shared, not AsyncMode::eager: beside `host`, see Cta
   uint8_t unpublished_mark = 0;      // what a store sets there
   LaneMask* lanes_written = nullptr; // local: of the lowest byte, see Warp::local_written
   InitMap* init = nullptr;           // global: the allocation's

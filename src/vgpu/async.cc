@@ -22,7 +22,8 @@ void AsyncQueue::reset(AsyncMode mode, uint64_t seed, MemoryBudget* budget, Obse
   budget_ = budget;
   mode_ = mode;
   seed_ = seed;
-  issued_ = completed_ = 0;
+  issued_ = completed_ = now_ = draws_ = 0;
+  next_due_ = kNeverDue;
   unordered_.clear();
   groups_.clear();
 }
@@ -33,10 +34,59 @@ void AsyncQueue::start(const ThreadId& thread, AsyncOperation operation) {
     return;
   }
   operation.taken = take(sizeof(AsyncOperation) + buffer_bytes(operation));
+  if (mode_ == AsyncMode::random) {
+    draw(operation);
+    run_steps(operation);
+    if (operation.state == AsyncState::done)
+      return;
+  }
   if (operation.group == AsyncGroup::none) {
     unordered_.push_back(std::move(operation));
   } else {
     groups_[{operation.group, thread}].open.operations.push_back(std::move(operation));
+  }
+}
+
+// When the next step of an operation runs: of eight, two at once, two as late as may be, the others after up
+// to 4096 instructions, every power of two as likely as any. In steps of 32, so that copies of a warp's lanes
+// are looked at together.
+void AsyncQueue::draw(AsyncOperation& operation) {
+  const uint64_t random = mix(seed_ ^ mix(++draws_));
+  const uint64_t kind = random % 8;
+  const uint64_t most = uint64_t{1} << (random >> 8) % 13;
+  constexpr uint64_t kStep = 32;
+  const uint64_t after = now_ + 1 + (random >> 16) % most;
+  operation.due = kind < 2 ? now_ : kind < 4 ? kNeverDue : (after + kStep - 1) / kStep * kStep;
+  if (operation.due > now_)
+    next_due_ = std::min(next_due_, operation.due);
+}
+
+void AsyncQueue::run_steps(AsyncOperation& operation) {
+  if (operation.state == AsyncState::issued && operation.due <= now_) {
+    read(operation);
+    draw(operation);
+  }
+  if (operation.state == AsyncState::source_read && operation.due <= now_)
+    finish(operation);
+}
+
+void AsyncQueue::run_due() {
+  next_due_ = kNeverDue;
+  const auto run = [&](AsyncOperation& operation) {
+    run_steps(operation);
+    if (operation.state != AsyncState::done)
+      next_due_ = std::min(next_due_, operation.due);
+  };
+  // These first: one may complete groups (cp.async.mbarrier.arrive).
+  for (AsyncOperation& operation : unordered_)
+    run(operation);
+  std::erase_if(unordered_, [](const AsyncOperation& o) { return o.state == AsyncState::done; });
+  for (auto& [key, groups] : groups_) {
+    for (Group& group : groups.committed)
+      for (AsyncOperation& operation : group.operations)
+        run(operation);
+    for (AsyncOperation& operation : groups.open.operations)
+      run(operation);
   }
 }
 
@@ -103,6 +153,8 @@ void AsyncQueue::read(AsyncOperation& operation) {
 }
 
 void AsyncQueue::finish(AsyncOperation& operation) {
+  if (operation.state == AsyncState::done)
+    return;
   read(operation);
   lemma::vgpu::complete(operation);
   operation.state = AsyncState::done;

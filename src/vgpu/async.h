@@ -9,6 +9,8 @@
 //   late   as late as the ISA allows: when the issuing thread waits for the operation's group, or, for one
 //          that signals an mbarrier, when nothing else in the cluster can move. A program that forgets to
 //          wait then sees what was there before.
+//   random each step at a time that is drawn for it: at once, after so many instructions of the cluster, or
+//          late
 //
 // What an operation writes counts as written once it completes.
 //
@@ -58,6 +60,15 @@ public:
   // Completes all that the thread has started, committed or not.
   void complete(const ThreadId& thread, AsyncGroup kind);
 
+  // random: so many more instructions of the cluster have been executed; steps that are due run.
+  void advance(uint64_t instructions) {
+    now_ += instructions;
+    if (now_ >= next_due_)
+      run_due();
+  }
+  // Instructions until a step is due; many if none is.
+  uint64_t until_due() const { return next_due_ - now_; }
+
   // Completes one operation that nobody waits for by a group; false if there is none. Its place in the order
   // of issue follows from the seed.
   bool run_one();
@@ -69,6 +80,7 @@ public:
   size_t waiting_count() const { return unordered_.size(); }
 
 private:
+  static constexpr uint64_t kNeverDue = UINT64_MAX;
   struct Group {
     std::vector<AsyncOperation> operations;
     MemoryShare taken = {}; // for a committed one
@@ -78,6 +90,10 @@ private:
     std::deque<Group> committed;
   };
   MemoryShare take(uint64_t bytes) const;
+  void draw(AsyncOperation& operation);
+  // Runs the steps of an operation that are due.
+  void run_steps(AsyncOperation& operation);
+  void run_due();
   void read(AsyncOperation& operation);
   void finish(AsyncOperation& operation);
   void run_read(Group& group);
@@ -88,6 +104,9 @@ private:
   uint64_t seed_ = 0;
   uint64_t issued_ = 0;
   uint64_t completed_ = 0;
+  // AsyncMode::random, in instructions of the cluster:
+  uint64_t now_ = 0, next_due_ = kNeverDue;
+  uint64_t draws_ = 0;
   Observer* observer_ = nullptr;
   std::deque<AsyncOperation> unordered_;
   std::map<std::tuple<AsyncGroup, ThreadId>, ThreadGroups> groups_;

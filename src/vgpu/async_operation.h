@@ -103,6 +103,7 @@ struct AsyncOperation {
   Reduce reduce = nullptr; // null: a copy
   uint32_t element_bytes = 1;
 
+  uint64_t due = 0;                 // AsyncMode::random: when its next step runs
   std::vector<std::byte> data = {}; // taken from the source
   MemoryShare taken = {};           // for all that, while it is in flight
   uint32_t parts = 1;               // wgmma: warps that have issued theirs

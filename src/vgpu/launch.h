@@ -171,7 +171,7 @@ struct Cta {
   WgmmaChecks wgmma_checks;
   MemoryShare taken; // for shared memory and what is kept beside it
 
-  // AsyncMode::late: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
+  // Not AsyncMode::eager: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
   // is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.
   static constexpr uint8_t kByOwnThread = 1, kByOtherCta = 2; // who stored
   std::vector<std::byte> async_view;

@@ -119,7 +119,8 @@ private:
           continue;
         if (stop_was_requested())
           return executed;
-        const uint64_t count = runner_.run(*cta, warp, kWarpSlice);
+        const uint64_t count = runner_.run(*cta, warp, std::min(kWarpSlice, cluster_.async.until_due()));
+        cluster_.async.advance(count);
         executed += count;
         longest = std::max(longest, count);
       }
@@ -358,8 +359,10 @@ private:
     const Dim3& size = launch_.config.cluster;
     cluster->linear_id = id;
     cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
-    cluster->async.reset(launch_.config.async, launch_.config.seed, &launch_.memory->budget(),
-                         launch_.observer);
+    const uint64_t async_seed = launch_.config.async == AsyncMode::random
+                                    ? mix(launch_.config.seed ^ mix(id + 1))
+                                    : launch_.config.seed;
+    cluster->async.reset(launch_.config.async, async_seed, &launch_.memory->budget(), launch_.observer);
     cluster->clock = started_ < resident_limit_ ? 0 : launch_.clock.load(); // in the place of one that ended
     cluster->next_wake = kNever;
     cluster->barrier = {.expected = static_cast<uint32_t>(product(launch_.config.block) * product(size))};
@@ -395,7 +398,7 @@ private:
     cta.threads = static_cast<uint32_t>(product(launch_.config.block));
     const size_t warps = (cta.threads + kWarpSize - 1) / kWarpSize;
     if (cta.taken.bytes() == 0) { // else its memory is used again
-      const uint64_t bytes_for_each = launch_.config.async == AsyncMode::late ? 4 : 2; // what follows
+      const uint64_t bytes_for_each = launch_.config.async != AsyncMode::eager ? 4 : 2; // what follows
       cta.taken = MemoryShare(launch_.memory->budget());
       cta.taken.take(launch_.shared_bytes * bytes_for_each + sizeof(Cta) +
                          warps * (sizeof(Warp) + sizeof(Split)),
@@ -405,7 +408,7 @@ private:
     poison(cta.shared.data(), poison_key(launch_.config.seed, Poisoned::shared, cta.linear_id), 0,
            cta.shared.size());
     cta.shared_written.assign(launch_.shared_bytes, 0);
-    if (launch_.config.async == AsyncMode::late) {
+    if (launch_.config.async != AsyncMode::eager) {
       cta.async_view = cta.shared;
       cta.unpublished.assign(launch_.shared_bytes, 0);
     }

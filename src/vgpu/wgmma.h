@@ -17,7 +17,8 @@
 // as they were at the last wgmma.fence with the results of earlier operations in it, and the warp's own
 // registers keep what they held. A program that reads an accumulator too early, or does not fence what it
 // wrote, gets other bits. A view is of one activation of a function; accumulators of one that has returned
-// are a fault when their group is waited for.
+// are a fault when their group is waited for. AsyncMode::random is the same, but that some operations
+// execute, on the view, when they are issued.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions": wgmma.fence, commit_group, wait_group.
 // Tests: tests/unit/vgpu/wgmma_test.cc, wgmma_group_test.cc.
@@ -102,7 +103,7 @@ struct Warpgroup {
 // What a warp has in flight. Numbers are those of its warpgroup's operations.
 struct WgmmaState {
   uint64_t issued = 0; // operations
-  // AsyncMode::late:
+  // AsyncMode::late and random:
   uint64_t complete = 0;                         // operations whose results are in the registers
   std::vector<uint64_t> groups;                  // where each ends, oldest first
   std::vector<std::shared_ptr<WgmmaView>> views; // one of a frame

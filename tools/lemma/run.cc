@@ -237,7 +237,9 @@ Result<void, Stop> Runner::read_command_line() {
   config_.deterministic = options_.deterministic;
   config_.count_accesses = options_.stats;
   config_.check = options_.check;
-  config_.async = options_.async == "late" ? AsyncMode::late : AsyncMode::eager;
+  config_.async = options_.async == "late"     ? AsyncMode::late
+                  : options_.async == "random" ? AsyncMode::random
+                                               : AsyncMode::eager;
   return {};
 }
 
@@ -609,9 +611,11 @@ Command add_run(CLI::App& parent) {
          "written")
       ->type_name("N");
   app->add_flag("--deterministic", o->deterministic, "CTAs in a fixed order: floating-point atomics repeat");
-  app->add_option("--async", o->async,
-                  "eager: asynchronous operations complete when issued; late: as late as the ISA allows")
-      ->check(CLI::IsMember({"eager", "late"}))
+  app->add_option(
+         "--async", o->async,
+         "eager: asynchronous operations complete when issued; late: as late as the ISA allows; random: at "
+         "times that --seed draws")
+      ->check(CLI::IsMember({"eager", "late", "random"}))
       ->capture_default_str();
   app->add_flag("--check", o->check,
                 "find races, missing fences and missing waits: what the PTX ISA leaves undefined");

@@ -22,6 +22,7 @@
 #include "vgpu/handlers/wgmma_groups.h"
 #include "vgpu/handlers/wgmma_matrices.h"
 #include "vgpu/matrix_model.h"
+#include "vgpu/mix.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
 
@@ -241,6 +242,14 @@ void execute_now(Exec& x) {
   group.executed = ++group.first;
 }
 
+// AsyncMode::random: is the operation executed when it is issued, with those before it, and not when it is
+// waited for?
+bool runs_early(const Exec& x, uint64_t number) {
+  return mix(x.launch->config.seed ^ mix(x.cta->linear_id) ^ mix(x.warp->index / kWarpsInGroup + 1) ^
+             number) &
+         1;
+}
+
 // Adds the warp to the operation of its number. Null after a fault.
 WgmmaOperation* join_operation(Exec& x, const DecodedInst& in, const WgmmaOperation& request) {
   Warpgroup& group = warpgroup_of(x);
@@ -253,7 +262,7 @@ WgmmaOperation* join_operation(Exec& x, const DecodedInst& in, const WgmmaOperat
   ++x.warp->wgmma.issued;
   ++operation.issued;
   WgmmaOperation::Part& part = operation.parts[place_in_group(x)];
-  if (x.launch->config.async == AsyncMode::late) {
+  if (x.launch->config.async != AsyncMode::eager) {
     part.view = view_of_frame(x);
   } else {
     part.frame = x.bases[0];
@@ -303,7 +312,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
     return Step::stopped;
   if (x.observer) [[unlikely]]
     tell_issue(x, in, *operation);
-  const bool is_late = x.launch->config.async == AsyncMode::late;
+  const bool is_late = x.launch->config.async != AsyncMode::eager;
   if (operation->issued == kWarpsInGroup) {
     const WgmmaPlan& plan = plan_of(in);
     if (!plan.a_in_registers && !check_matrix(x, in, plan.a.at(request.a_descriptor), kRows, "A"))
@@ -312,6 +321,8 @@ Step run_mma(Exec& x, const DecodedInst& in) {
       return Step::stopped;
     if (!is_late)
       execute_now(x);
+    else if (x.launch->config.async == AsyncMode::random && runs_early(x, number))
+      execute_operations(x, number + 1);
   }
   const bool ends_run = number % kWgmmaRun == kWgmmaRun - 1;
   if (ends_run && is_late && !complete_operations(x, in, number + 1 - kWgmmaRun))

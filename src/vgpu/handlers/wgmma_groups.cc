@@ -18,7 +18,7 @@ namespace {
 constexpr std::byte kPoison{0xcb}; // of registers that no fence has shown
 
 bool is_late(const Exec& x) {
-  return x.launch->config.async == AsyncMode::late;
+  return x.launch->config.async != AsyncMode::eager;
 }
 
 const Split& current_split(const Exec& x) {
@@ -174,10 +174,15 @@ std::shared_ptr<WgmmaView> view_of_frame(Exec& x) {
   return views.back();
 }
 
-bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
+void execute_operations(Exec& x, uint64_t end) {
   Warpgroup& group = warpgroup_of(x);
   for (; group.executed < end; ++group.executed)
     execute_operation(x, group.operation(group.executed));
+}
+
+bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
+  Warpgroup& group = warpgroup_of(x);
+  execute_operations(x, end);
   WgmmaState& state = x.warp->wgmma;
   for (; state.complete < end; ++state.complete) {
     const WgmmaOperation& operation = group.operation(state.complete);

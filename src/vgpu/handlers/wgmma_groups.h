@@ -39,5 +39,8 @@ Step run_wgmma_wait(Exec& x, const DecodedInst& in);
 
 // Computes an operation that all four warps have issued. `x`: of any of them. In wgmma.cc.
 void execute_operation(Exec& x, WgmmaOperation& operation);
+// Those of the warpgroup with numbers below `end` that have not been executed. All four warps have issued
+// them.
+void execute_operations(Exec& x, uint64_t end);
 
 } // namespace lemma::vgpu

@@ -33,8 +33,13 @@ KernelRun run(const std::string& body, AsyncMode mode, uint32_t threads = 1, uin
 }
 
 class AsyncCopy : public testing::TestWithParam<AsyncMode> {};
-INSTANTIATE_TEST_SUITE_P(Modes, AsyncCopy, testing::Values(AsyncMode::eager, AsyncMode::late),
-                         [](const auto& info) { return info.param == AsyncMode::eager ? "eager" : "late"; });
+INSTANTIATE_TEST_SUITE_P(Modes, AsyncCopy,
+                         testing::Values(AsyncMode::eager, AsyncMode::late, AsyncMode::random),
+                         [](const auto& info) {
+                           return info.param == AsyncMode::eager  ? "eager"
+                                  : info.param == AsyncMode::late ? "late"
+                                                                  : "random";
+                         });
 
 TEST_P(AsyncCopy, CpAsyncBringsBytesAndZeros) {
   const KernelRun r = run(R"(

@@ -116,6 +116,63 @@ TEST_F(Async, OperationsWithoutAGroupRunOneByOneInAnOrderOfTheSeed) {
   EXPECT_NE(orders[1], orders[0]);
 }
 
+TEST_F(Async, RandomRunsEachStepAtATimeOfItsOwn) {
+  size_t at_once = 0, between = 0, late = 0, read_long_before = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    reset(AsyncMode::random, seed);
+    queue_.start(one_, operation('a', seed % 2 ? AsyncGroup::bulk : AsyncGroup::none));
+    std::string log = take_log();
+    at_once += log == "aA";
+    read_long_before += log == "a";
+    for (int i = 0; i < 300; ++i) {
+      queue_.advance(std::min<uint64_t>(queue_.until_due(), 32));
+      log += take_log();
+      between += log == "aA" && i > 0 && queue_.completed() == 1;
+    }
+    late += log != "aA";
+    queue_.drain();
+    log += take_log();
+    EXPECT_EQ(log, "aA");
+    EXPECT_EQ(queue_.completed(), 1u);
+  }
+  EXPECT_GT(at_once, 5u);
+  EXPECT_GT(read_long_before, 5u);
+  EXPECT_GT(between, 5u);
+  EXPECT_GT(late, 5u);
+}
+
+TEST_F(Async, RandomIsWhatTheSeedSays) {
+  const auto order = [&](uint64_t seed) {
+    reset(AsyncMode::random, seed);
+    for (char name = 'a'; name <= 'p'; ++name) {
+      queue_.start(one_, operation(name, name % 2 ? AsyncGroup::bulk : AsyncGroup::none));
+      queue_.advance(100);
+    }
+    queue_.drain();
+    return take_log();
+  };
+  EXPECT_EQ(order(3), order(3));
+  EXPECT_NE(order(3), order(4));
+}
+
+// What a thread has waited for is complete; a group may complete before one that was committed earlier.
+TEST_F(Async, RandomCompletesWhatIsWaitedFor) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    reset(AsyncMode::random, seed);
+    for (const char name : {'a', 'b', 'c'}) {
+      queue_.start(one_, operation(name, AsyncGroup::bulk));
+      queue_.commit(one_, AsyncGroup::bulk);
+    }
+    queue_.wait(one_, AsyncGroup::bulk, 1);
+    const std::string log = take_log();
+    EXPECT_NE(log.find('A'), log.npos);
+    EXPECT_NE(log.find('B'), log.npos);
+    queue_.wait(one_, AsyncGroup::bulk, 0);
+    EXPECT_EQ(queue_.completed(), 3u);
+    EXPECT_EQ((log + take_log()).size(), 6u);
+  }
+}
+
 TEST_F(Async, DrainLeavesNothing) {
   reset(AsyncMode::late, 0);
   queue_.start(one_, operation('a', AsyncGroup::none));

@@ -115,8 +115,13 @@ protected:
   bool store_to_out = false;
 };
 
-INSTANTIATE_TEST_SUITE_P(Modes, TensorCopies, testing::Values(AsyncMode::eager, AsyncMode::late),
-                         [](const auto& mode) { return mode.param == AsyncMode::eager ? "eager" : "late"; });
+INSTANTIATE_TEST_SUITE_P(Modes, TensorCopies,
+                         testing::Values(AsyncMode::eager, AsyncMode::late, AsyncMode::random),
+                         [](const auto& mode) {
+                           return mode.param == AsyncMode::eager  ? "eager"
+                                  : mode.param == AsyncMode::late ? "late"
+                                                                  : "random";
+                         });
 
 TEST_P(TensorCopies, LoadsABox) {
   const Report report = run(kernel(load_box(512, "4, 2") + kWait + copy_to_out(128)));

@@ -80,6 +80,7 @@ inline float value_of(const std::string& statements, AsyncMode mode, const std::
 inline void expect_both(const std::string& statements, float value, const std::string& before = "") {
   EXPECT_EQ(value_of(statements, AsyncMode::eager, before), value);
   EXPECT_EQ(value_of(statements, AsyncMode::late, before), value);
+  EXPECT_EQ(value_of(statements, AsyncMode::random, before), value);
 }
 
 // A mistake: eager hides it, late shows it.
