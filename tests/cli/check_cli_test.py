@@ -60,8 +60,8 @@ class Check(Case):
         said = self.check("exchange", status=FAILED, file=self.path("races.ptx")).stderr
         self.assertIn("  source: exchange.cu:6, in exchange\n  where:", said)
 
-    def test_every_id_is_declared_and_documented(self):
-        """What src/check calls findings stands in ids.def, and has a section of its own in docs/checks.md."""
+    def test_every_id_is_declared(self):
+        """What src/check calls findings stands in ids.def."""
         check = ROOT / "src" / "check"
         declared = set(re.findall(r'^FINDING\("([^"]+)"', (check / "ids.def").read_text(), re.MULTILINE))
         families = "|".join(sorted({name.split(".")[0] for name in declared}))
@@ -70,8 +70,6 @@ class Check(Case):
             used |= set(re.findall(rf'"((?:{families})\.[a-z-]+)"', file.read_text()))
         self.assertIn("race.shared", used)
         self.assertEqual(used - declared, set())
-        sections = re.findall(r"^#+ (.*)$", (ROOT / "docs" / "checks.md").read_text(), re.MULTILINE)
-        self.assertEqual(sorted(used - set(sections)), [])
 
     # --- notes ------------------------------------------------------------------------------------------------------
 
