@@ -12,6 +12,7 @@ usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] 
        run.py --show KERNEL   its instructions with their tags
        run.py --counts     bugs and kernels of each id
        run.py --check-edits [--keep DIR]   without lemma: can each edit be made, and does ptxas take it?
+       run.py --lemma LEMMA --lint   what `lemma verify --lint` finds without a run: at least LEAST_BY_LINT bugs, no twin
        run.py --check-kernels   does nvcc make kernels/*.ptx of kernels/*.cu? 77: this is not that nvcc
 """
 
@@ -34,6 +35,7 @@ import edit
 FOLDER = pathlib.Path(__file__).resolve().parent
 MISSES = FOLDER / "expected_misses.txt"
 NVCC = "V13.0.88"
+LEAST_BY_LINT = 60
 TIMEOUT_S = 60
 MOST_INSTRUCTIONS = 200_000  # of a warp; far more than any of these kernels executes
 
@@ -123,25 +125,23 @@ class Runner:
 
 
 def findings_of(report):
-    """(id, PTX lines that it names, how it reads) of each finding, and of the fault if it has an id."""
+    """(id, PTX lines that it names, lines of a .cu that it names, how it reads) of each finding, and of a fault with an id."""
     rows = []
     for finding in [*report.get("findings", []), report.get("fault") or {}]:
         if "id" not in finding or finding.get("severity", "error") != "error":
             continue
-        lines = [
-            place["ptx_line"]
-            for place in [(finding.get(side) or {}).get("place") for side in ("access", "earlier")]
-            + [finding.get("place")]
-            if place and "ptx_line" in place
-        ]
-        rows.append((finding["id"], lines, f"{finding['id']} {finding.get('message', '')} at lines {lines}"))
+        sides = [(finding.get(side) or {}).get("place") for side in ("access", "earlier")]
+        places = [place for place in [*sides, finding.get("place")] if place and "ptx_line" in place]
+        lines = [place["ptx_line"] for place in places]
+        sources = {place["line"] for place in places if "line" in place}
+        rows.append((finding["id"], lines, sources, f"{finding['id']} {finding.get('message', '')} at lines {lines}"))
     return rows
 
 
 def said(report):
     if "error" in report:
         return str(report["error"])
-    rows = [row[2] for row in findings_of(report)]
+    rows = [row[-1] for row in findings_of(report)]
     if report.get("fault"):
         fault = report["fault"]
         rows.append(
@@ -155,15 +155,17 @@ def said(report):
 
 
 def is_found(bug, lines, report):
-    """Is there a finding of the bug's id that names a line of each of its selectors?"""
+    """Is there a finding of the bug's id that names a line of each of its selectors, and for a .cu a source line too?"""
     wanted = []
     for selectors in bug.at:
         found = {i + 1 for selector in selectors.split(" | ") for i in edit.select(lines, selector)}
         if not found:
             raise edit.Wrong(f"{selectors!r} names no line of the edited PTX")
         wanted.append(found)
+    from_source = bases.bases[bug.base].made_by == "nvcc"
     return any(
-        id in (bug.id, *bug.others) and all(set(named) & w for w in wanted) for id, named, _ in findings_of(report)
+        id in (bug.id, *bug.others) and all(set(named) & w for w in wanted) and (sources or not from_source)
+        for id, named, sources, _ in findings_of(report)
     )
 
 
@@ -225,6 +227,33 @@ def counts(rows):
     print(f"fewer than 5 bugs in 3 kernels: {', '.join(short) or 'none'}")
 
 
+def lint(runner, rows, twins):
+    """Exit status."""
+
+    def findings(name, lines):
+        path, _ = runner.write(name, lines)
+        command = [runner.options.lemma, "verify", "--lint", "--json", path]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        return [(f["id"], f["line"], f["message"]) for f in json.loads(done.stdout)["lint"]]
+
+    def of_bug(bug):
+        lines = runner.text(bug.base).with_edits(bug.edits)
+        wanted = {i + 1 for selectors in bug.at for one in selectors.split(" | ") for i in edit.select(lines, one)}
+        return any(id in (bug.id, *bug.others) and line in wanted for id, line, _ in findings(bug.name, lines))
+
+    with concurrent.futures.ThreadPoolExecutor(runner.options.jobs) as pool:
+        found = [bug for bug, is_found in zip(rows, pool.map(of_bug, rows)) if is_found]
+        said = list(pool.map(lambda name: findings(f"{name}.twin", runner.text(name).lines), twins))
+    for id, count in sorted(collections.Counter(bug.id for bug in found).items()):
+        print(f"{id:22} {count:3}")
+    for name, why in zip(twins, said):
+        if why:
+            print(f"twin {name}: FAILED, {why}")
+    silent = sum(not why for why in said)
+    print(f"{len(found)} of {len(rows)} bugs found without a run, {silent} of {len(twins)} twins silent")
+    return 0 if len(found) >= LEAST_BY_LINT and silent == len(twins) else 1
+
+
 def check_kernels():
     nvcc = os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     said = (
@@ -255,6 +284,7 @@ def main():
     parser.add_argument("--show", metavar="KERNEL")
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--check-edits", action="store_true")
+    parser.add_argument("--lint", action="store_true")
     parser.add_argument("--check-kernels", action="store_true")
     options = parser.parse_args()
     if options.no_ptxas:
@@ -277,6 +307,11 @@ def main():
     if options.counts:
         counts(rows)
         return 0
+    if options.lint:
+        with tempfile.TemporaryDirectory(prefix="lemma-corpus-") as scratch:
+            folder = pathlib.Path(options.keep or scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            return lint(Runner(options, folder), rows, twins)
     options.can_explore = False
     if options.lemma:
         usage = subprocess.run([options.lemma, "run", "--help"], capture_output=True, text=True).stdout

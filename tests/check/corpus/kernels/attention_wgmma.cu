@@ -48,6 +48,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
       MBAR_WAIT(SHARED(&full[s]), b / stages & 1); // @wait_full
       uint64_t dq = descriptor(SHARED(qs)), dk = descriptor(SHARED(ks[s])), dv = descriptor(SHARED(vs[s]));
       float scores[8] = {};
+      PIN(scores);
       WGMMA_FENCE();                       // @fence_s
       WGMMA_64_16(scores, dq, dk);         // @product_s0
       WGMMA_64_16(scores, dq + 2, dk + 2); // @product_s1

@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(32)
     if (t == 0) {
       __threadfence();     // @fence_give
       atomicExch(lock, 0); // @give
-      log[blockIdx.x * 2 + i] = at;
+      log[at] = at * 3 + 1;
     }
     __syncwarp(); // @sync_again
   }
