@@ -197,10 +197,13 @@ def run_bug(runner, bug):
         return None, str(wrong)
 
 
-def run_twin(runner, name):
-    """(silent, what is wrong)"""
-    base = bases.bases[name]
-    path, target = runner.write(f"{name}.twin", runner.text(name).lines)
+def run_twin(runner, twin):
+    """(silent, what is wrong). `twin`: its name, kernel and edits."""
+    name, base, edits = twin[0], bases.bases[twin[1]], twin[2]
+    try:
+        path, target = runner.write(f"{name}.twin", runner.text(base.name).with_edits(edits))
+    except edit.Wrong as wrong:
+        return False, f"not an edit that can be made: {wrong}"
     wrong = runner.assembles(path, target)
     if wrong or not runner.options.lemma:
         return not wrong, wrong or ""
@@ -243,10 +246,12 @@ def lint(runner, rows, twins):
 
     with concurrent.futures.ThreadPoolExecutor(runner.options.jobs) as pool:
         found = [bug for bug, is_found in zip(rows, pool.map(of_bug, rows)) if is_found]
-        said = list(pool.map(lambda name: findings(f"{name}.twin", runner.text(name).lines), twins))
+        said = list(
+            pool.map(lambda twin: findings(f"{twin[0]}.twin", runner.text(twin[1]).with_edits(twin[2])), twins)
+        )
     for id, count in sorted(collections.Counter(bug.id for bug in found).items()):
         print(f"{id:22} {count:3}")
-    for name, why in zip(twins, said):
+    for (name, _, _), why in zip(twins, said):
         if why:
             print(f"twin {name}: FAILED, {why}")
     silent = sum(not why for why in said)
@@ -294,7 +299,8 @@ def main():
         return check_kernels()
     part, parts = map(int, options.shard.split("/"))
     rows = [bug for bug in bugs.bugs if re.search(options.filter, f"{bug.name} {bug.base} {bug.id}")]
-    twins = sorted({bug.base for bug in rows})
+    used = sorted({bug.base for bug in rows})
+    twins = [(name, name, []) for name in used] + [twin for twin in bugs.fines if re.search(options.filter, twin[0])]
     rows, twins = rows[part - 1 :: parts], twins[part - 1 :: parts]
     if options.list:
         print("\n".join(f"{bug.name} {bug.base} {bug.id}" for bug in rows))
@@ -308,6 +314,10 @@ def main():
         counts(rows)
         return 0
     if options.lint:
+        usage = subprocess.run([options.lemma, "verify", "--help"], capture_output=True, text=True).stdout
+        if "--lint" not in usage:
+            print("skipped: this lemma has no verify --lint")
+            return 77
         with tempfile.TemporaryDirectory(prefix="lemma-corpus-") as scratch:
             folder = pathlib.Path(options.keep or scratch)
             folder.mkdir(parents=True, exist_ok=True)
@@ -328,12 +338,12 @@ def main():
         folder = pathlib.Path(options.keep or scratch)
         folder.mkdir(parents=True, exist_ok=True)
         runner = Runner(options, folder)
-        for name in {bug.base for bug in rows} | set(twins):
+        for name in {bug.base for bug in rows} | {twin[1] for twin in twins}:
             runner.text(name)  # and its inputs, before threads need them
             runner.arguments(bases.bases[name], folder / name)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             of_bugs = pool.map(lambda bug: run_bug(runner, bug), rows)
-            of_twins = pool.map(lambda name: run_twin(runner, name), twins)
+            of_twins = pool.map(lambda twin: run_twin(runner, twin), twins)
             table = collections.defaultdict(lambda: [0, 0])
             for bug, (found, why) in zip(rows, of_bugs):
                 table[bug.id][0] += bool(found)
@@ -353,7 +363,7 @@ def main():
                 elif not found:
                     print(f"{bug.name}: miss ({misses[bug.name]}); {bug.id} at {bug.at}; instead: {why}")
             silent = 0
-            for name, (ok, why) in zip(twins, of_twins):
+            for (name, _, _), (ok, why) in zip(twins, of_twins):
                 silent += ok
                 if not ok and f"twin {name}" not in misses:
                     failed += 1
