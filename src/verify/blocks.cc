@@ -3,6 +3,7 @@
 // text or around such an edge keeps a write alive; so code is called dead too rarely, never too often.
 #include "verify/blocks.h"
 
+#include "ptx/flow.h"
 #include "ptx/registers.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@ namespace {
 
 using isa::Opcode;
 using isa::Qual;
+using ptx::ends_block;
 using ptx::first_source;
 using ptx::for_each_register;
 using ptx::Instruction;
@@ -26,11 +28,6 @@ bool is_pure(Opcode opcode) {
                                      mov,  cvt, setp, set,  selp, slct, and_, or_,      xor_,
                                      not_, shl, shr,  prmt, bfe,  bfi,  ld,   copysign, testp};
   return std::find(std::begin(kPure), std::end(kPure), opcode) != std::end(kPure);
-}
-
-bool ends_block(Opcode opcode) {
-  return opcode == Opcode::bra || opcode == Opcode::brx_idx || opcode == Opcode::ret ||
-         opcode == Opcode::exit || opcode == Opcode::trap;
 }
 
 class DeadCode {

@@ -1,17 +1,17 @@
 // FunctionDecoder::run() is the order: registers and variables get their places in the frame, blocks are laid
-// out (flow.h), every instruction goes to its family's selector, branch targets become pcs, and the analyses
-// that need the whole function run over the decoded code. An instruction that no selector takes is no error
-// here: it becomes a handler that reports `unsupported` if it is ever reached. Finding and asking the
-// selector is Decoder::select().
+// out (ptx/flow.h), every instruction goes to its family's selector, branch targets become pcs, and the
+// analyses that need the whole function run over the decoded code. An instruction that no selector takes is
+// no error here: it becomes a handler that reports `unsupported` if it is ever reached. Finding and asking
+// the selector is Decoder::select().
 #include "vgpu/decode.h"
 
+#include "ptx/flow.h"
 #include "ptx/parameters.h"
 #include "support/align.h"
 #include "vgpu/clock_registers.h"
 #include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
 #include "vgpu/deferred_wgmma.h"
-#include "vgpu/flow.h"
 #include "vgpu/wgmma_registers.h"
 #include "vgpu/written.h"
 
@@ -63,8 +63,8 @@ public:
     place_registers();
     if (auto problem = place_variables())
       return problem;
-    const Flow flow = flow_of(function_);
-    const std::vector<BasicBlock>& blocks = flow.blocks;
+    const ptx::Flow flow = flow_of(function_);
+    const std::vector<ptx::BasicBlock>& blocks = flow.blocks;
     const std::vector<uint32_t> order = layout_order(flow);
     code_.inst_to_pc.assign(function_.instructions.size() + 1, 0);
     std::vector<PcRange> ranges(blocks.size());
@@ -170,7 +170,7 @@ private:
     return std::move(too_large_);
   }
 
-  void decode_block(const BasicBlock& block) {
+  void decode_block(const ptx::BasicBlock& block) {
     for (uint32_t i = block.begin; i < block.end; ++i) {
       code_.inst_to_pc[i] = pc();
       decode(i);

@@ -1,6 +1,6 @@
 // Runs one warp: picks which of its diverged parts goes on, and joins parts that meet.
 //
-// Order: the deepest call first, then the lowest pc (see flow.h: parts then meet as early as the program
+// Order: the deepest call first, then the lowest pc (see ptx/flow.h: parts then meet as early as the program
 // allows). So that a spinning part never starves the one it waits for, a part that has run long while others
 // were ready gives way.
 //

@@ -98,9 +98,9 @@ void list_poisoned(Code& code) {
 }
 
 // What is surely written where each block begins; empty if that is too much to find out.
-std::vector<BitSet> find_written(const Code& code, const Flow& flow, const std::vector<uint32_t>& order,
+std::vector<BitSet> find_written(const Code& code, const ptx::Flow& flow, const std::vector<uint32_t>& order,
                                  const std::vector<PcRange>& ranges) {
-  const std::vector<BasicBlock>& blocks = flow.blocks;
+  const std::vector<ptx::BasicBlock>& blocks = flow.blocks;
   const size_t registers = code.registers.size();
   if (!flow.has_successors || registers * blocks.size() > kMaxStateBits)
     return {};
@@ -126,7 +126,7 @@ std::vector<BitSet> find_written(const Code& code, const Flow& flow, const std::
 
 } // namespace
 
-void find_unwritten_reads(Code& code, const Flow& flow, const std::vector<uint32_t>& order,
+void find_unwritten_reads(Code& code, const ptx::Flow& flow, const std::vector<uint32_t>& order,
                           const std::vector<PcRange>& ranges) {
   const std::vector<BitSet> at_begin = find_written(code, flow, order, ranges);
   if (at_begin.empty())

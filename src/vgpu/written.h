@@ -4,8 +4,8 @@
 // Tests: tests/unit/vgpu/written_test.cc.
 #pragma once
 
+#include "ptx/flow.h"
 #include "vgpu/code.h"
-#include "vgpu/flow.h"
 
 namespace lemma::vgpu {
 
@@ -22,7 +22,7 @@ inline bool is_load(const Code& code, const DecodedInst& in) {
 
 // Sets DecodedInst::checks_init and marks_written and Code::tracked. `ranges` is each block's place in the
 // code, `order` the order in which blocks lie.
-void find_unwritten_reads(Code& code, const Flow& flow, const std::vector<uint32_t>& order,
+void find_unwritten_reads(Code& code, const ptx::Flow& flow, const std::vector<uint32_t>& order,
                           const std::vector<PcRange>& ranges);
 
 } // namespace lemma::vgpu

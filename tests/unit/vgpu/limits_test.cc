@@ -1,8 +1,8 @@
 // What a program may take: memory by the device's budget, and time to decode in proportion to its text.
 #include "kernel.h"
 
+#include "ptx/flow.h"
 #include "ptx/parser.h"
-#include "vgpu/flow.h"
 
 #include <gtest/gtest.h>
 
@@ -189,7 +189,7 @@ uint64_t steps_of(int labels) {
       repeat(labels, [](int i) { return "@%p bra L" + std::to_string(i) + ";\n"; }) + "}";
   const auto parsed = ptx::parse(std::make_shared<SourceText>("labels.ptx", text));
   EXPECT_FALSE(has_errors(parsed.diagnostics));
-  const Flow flow = flow_of(parsed.module->functions[0]);
+  const ptx::Flow flow = flow_of(parsed.module->functions[0]);
   uint64_t steps = 0;
   std::vector<uint32_t> order = layout_order(flow, &steps);
   std::sort(order.begin(), order.end());

@@ -1,12 +1,12 @@
-// The order in which a function's basic blocks are laid out, so that the lowest pc of a warp's diverged parts
-// is the one to run first: every block comes after its predecessors but for the back edges of loops, and the
-// blocks of a loop lie together (Bourdoncle's weak topological order).
+// A function's basic blocks, and an order to lay them out in, so that the lowest pc of a warp's diverged
+// parts is the one to run first: every block comes after its predecessors but for the back edges of loops,
+// and the blocks of a loop lie together (Bourdoncle's weak topological order).
 //
 // Any order is right, a good one is only faster. So what would take longer than in proportion to the text is
 // left in the order of the text: loops within very many loops, and all of a function whose branch tables have
 // very many targets together.
 //
-// Tests: tests/unit/vgpu/flow_test.cc.
+// Tests: tests/unit/ptx/flow_test.cc.
 #pragma once
 
 #include "ptx/module.h"
@@ -14,7 +14,10 @@
 #include <cstdint>
 #include <vector>
 
-namespace lemma::vgpu {
+namespace lemma::ptx {
+
+// bra, brx.idx, ret, exit, trap: the last of its block.
+bool ends_block(Opcode opcode);
 
 struct BasicBlock {
   uint32_t begin = 0; // instruction indices, half open
@@ -34,4 +37,4 @@ Flow flow_of(const ptx::Function& function);
 // counts the blocks and branches that were looked at.
 std::vector<uint32_t> layout_order(const Flow& flow, uint64_t* steps = nullptr);
 
-} // namespace lemma::vgpu
+} // namespace lemma::ptx

@@ -1,5 +1,5 @@
 // The order of blocks, on kernels of a few labels: bodies that stand far away, loops, unreachable code.
-#include "vgpu/flow.h"
+#include "ptx/flow.h"
 
 #include "ptx/parser.h"
 
@@ -7,14 +7,14 @@
 
 #include <algorithm>
 
-namespace lemma::vgpu {
+namespace lemma::ptx {
 namespace {
 
-std::unique_ptr<ptx::Module> module_of(std::string_view body) {
+std::unique_ptr<Module> module_of(std::string_view body) {
   const std::string text = std::string(".version 8.6\n.target sm_90a\n.address_size 64\n.entry k() {\n"
                                        ".reg .pred %p<9>;\n.reg .b32 %r<9>;\n") +
                            std::string(body) + "\n}\n";
-  auto parsed = ptx::parse(std::make_shared<SourceText>("flow.ptx", text));
+  auto parsed = parse(std::make_shared<SourceText>("flow.ptx", text));
   EXPECT_FALSE(has_errors(parsed.diagnostics)) << render(parsed.diagnostics, *parsed.module->source);
   return std::move(parsed.module);
 }
@@ -87,4 +87,4 @@ TEST(Flow, every_block_occurs_once_even_unreachable_ones) {
 }
 
 } // namespace
-} // namespace lemma::vgpu
+} // namespace lemma::ptx

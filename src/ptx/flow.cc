@@ -3,35 +3,20 @@
 // hostile text may nest as deep as it is long.
 //
 // F. Bourdoncle, "Efficient chaotic iteration strategies with widenings", 1993.
-#include "vgpu/flow.h"
+#include "ptx/flow.h"
 
 #include <algorithm>
 #include <numeric>
 #include <span>
 
-namespace lemma::vgpu {
+namespace lemma::ptx {
 namespace {
-
-using isa::Opcode;
 
 constexpr uint64_t kMostBranchTargets = uint64_t{1} << 18; // of a function
 constexpr int kDeepestLoop = 64;
 
-bool ends_block(const ptx::Instruction& instruction) {
-  switch (instruction.opcode) {
-  case Opcode::bra:
-  case Opcode::brx_idx:
-  case Opcode::ret:
-  case Opcode::exit:
-  case Opcode::trap:
-    return true;
-  default:
-    return false;
-  }
-}
-
 // Explicit targets of a control instruction, as instruction indices.
-std::span<const uint32_t> targets_of(const ptx::Function& function, const ptx::Instruction& instruction) {
+std::span<const uint32_t> targets_of(const Function& function, const Instruction& instruction) {
   if (instruction.opcode == Opcode::bra)
     return {&function.labels[instruction.operands[0].symbol].target, 1};
   if (instruction.opcode == Opcode::brx_idx)
@@ -40,9 +25,9 @@ std::span<const uint32_t> targets_of(const ptx::Function& function, const ptx::I
 }
 
 // Instructions share their lists, so these may be far more than the text has words.
-bool has_too_many_targets(const ptx::Function& function) {
+bool has_too_many_targets(const Function& function) {
   uint64_t targets = 0;
-  for (const ptx::Instruction& instruction : function.instructions)
+  for (const Instruction& instruction : function.instructions)
     targets += targets_of(function, instruction).size();
   return targets > kMostBranchTargets;
 }
@@ -157,13 +142,18 @@ std::vector<bool> reachable(std::span<const BasicBlock> blocks) {
 
 } // namespace
 
-Flow flow_of(const ptx::Function& function) {
+bool ends_block(Opcode opcode) {
+  return opcode == Opcode::bra || opcode == Opcode::brx_idx || opcode == Opcode::ret ||
+         opcode == Opcode::exit || opcode == Opcode::trap;
+}
+
+Flow flow_of(const Function& function) {
   const auto count = static_cast<uint32_t>(function.instructions.size());
   std::vector<bool> leads(count + 1, false);
   leads[0] = true;
   for (uint32_t i = 0; i < count; ++i) {
-    const ptx::Instruction& instruction = function.instructions[i];
-    if (!ends_block(instruction))
+    const Instruction& instruction = function.instructions[i];
+    if (!ends_block(instruction.opcode))
       continue;
     leads[i + 1] = true;
     for (const uint32_t target : targets_of(function, instruction))
@@ -184,14 +174,14 @@ Flow flow_of(const ptx::Function& function) {
   // The last block is empty and stands for the end of the body: running into it returns.
   for (uint32_t b = 0; b + 1 < blocks.size(); ++b) {
     BasicBlock& block = blocks[b];
-    const ptx::Instruction& last = function.instructions[block.end - 1];
-    const bool leaves = ends_block(last) && last.guard.reg == ptx::kNone;
+    const Instruction& last = function.instructions[block.end - 1];
+    const bool leaves = ends_block(last.opcode) && last.guard.reg == kNone;
     block.falls_through = !leaves;
     if (!flow.has_successors)
       continue;
     if (block.falls_through)
       block.successors.push_back(b + 1);
-    if (ends_block(last))
+    if (ends_block(last.opcode))
       for (const uint32_t target : targets_of(function, last))
         block.successors.push_back(block_at[target]);
   }
@@ -238,4 +228,4 @@ std::vector<uint32_t> layout_order(const Flow& flow, uint64_t* steps) {
   return order;
 }
 
-} // namespace lemma::vgpu
+} // namespace lemma::ptx
