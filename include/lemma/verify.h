@@ -19,10 +19,14 @@ struct Verification {
   // Pairs of mul and add or sub without .rn that ptxas may make one fma of: where it does, a GPU's bits are
   // not those of the virtual GPU. A warning at each add; none unless `accepted`.
   std::vector<Message> fusions;
+  // What can be told without a run of races, missing waits and fences, and misuse, if asked for: warnings
+  // with the ids of Finding. None unless `accepted`.
+  std::vector<Message> lint = {};
 };
 
-// Checks PTX text against the PTX ISA for its own .target and .version. `name` is for the messages.
-Verification verify_ptx(std::string text, std::string name = "<ptx>");
+// Checks PTX text against the PTX ISA for its own .target and .version. `name` is for the messages. `lint`:
+// finds what Verification::lint says.
+Verification verify_ptx(std::string text, std::string name = "<ptx>", bool lint = false);
 
 struct RepairedPtx {
   std::string text;
@@ -38,6 +42,7 @@ RepairedPtx repair_ptx(std::string text, std::string name = "<ptx>");
 struct PtxText {
   std::string text;
   std::string name; // for the messages
+  bool lint = false;
 };
 
 // Checks `count` texts on up to `threads` threads (0: as many as the host has cores). `read(i)` gives text i,

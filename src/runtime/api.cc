@@ -8,6 +8,7 @@
 #include "runtime/source_lines.h"
 #include "support/worker_pool.h"
 #include "verify/fusion.h"
+#include "verify/lint.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
@@ -448,10 +449,13 @@ RepairedPtx repair_ptx(std::string text, std::string name) {
   return repaired;
 }
 
-Verification verify_ptx(std::string text, std::string name) {
+Verification verify_ptx(std::string text, std::string name, bool lint) {
   runtime::Checked checked = runtime::check_text(std::move(text), std::move(name), default_memory_limit());
   const bool accepted = std::none_of(checked.messages.begin(), checked.messages.end(), runtime::is_error);
   Verification verification{.accepted = accepted, .messages = std::move(checked.messages), .fusions = {}};
+  if (checked.module && lint)
+    for (const Diagnostic& diagnostic : verify::lint(*checked.module))
+      verification.lint.push_back(runtime::to_message(diagnostic, *checked.module->source));
   if (checked.module)
     for (const verify::Fusion& fusion : verify::possible_fusions(*checked.module))
       verification.fusions.push_back(
@@ -469,7 +473,7 @@ void verify_each(size_t count, const std::function<Result<PtxText, Error>(size_t
     Result<PtxText, Error> text = read(i);
     if (!text)
       return Unexpected<Error>{std::move(text).error()};
-    return verify_ptx(std::move(text->text), std::move(text->name));
+    return verify_ptx(std::move(text->text), std::move(text->name), text->lint);
   };
   const auto work = [&] {
     for (size_t i = 0; (i = next++) < count;) {

@@ -4,7 +4,7 @@
 // module's target and PTX version against what each instruction, register and directive needs, alignment and
 // size limits of variables, call arguments against the callee, launch bounds. The assembler is the measure:
 // where it is more lenient or stricter than the manual, so is this. Not checked: what only execution shows
-// (addresses, divergence around .aligned, races).
+// (addresses, divergence around .aligned, races; but see lint.h).
 //
 // Linear in the module's size. Never fails on a module that parsed without error.
 //

@@ -70,6 +70,25 @@ class VerifyCli(Case):
         self.assertEqual([[m["line"] for m in f["fusions"]] for f in self.objects(free, apart)], [[7, 8], []])
         self.assertEqual(self.call("verify", "--verbose", apart).stdout.count("\n"), 1)
 
+    def test_verify_lint(self):
+        text = HEAD + (
+            ".entry k() {\n.reg .f32 %f<5>;\n.reg .b64 %a, %b;\nwgmma.fence.sync.aligned;\n"
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %a, %b, 1, 1, 1, 0, 0;\n"
+            "wgmma.commit_group.sync.aligned;\nWAIT\nadd.rn.f32 %f4, %f0, %f1;\nret;\n}\n"
+        )
+        wrong = self.write("wrong.ptx", text.replace("WAIT", ""))
+        right = self.write("right.ptx", text.replace("WAIT", "wgmma.wait_group.sync.aligned 0;"))
+        said = self.call("verify", "--lint", wrong, status=FAILED).stdout
+        self.assertIn("wrong.ptx:11:1: warning[wgmma.inflight]: %f0 is read while the wgmma.mma_async of line 8 is in flight", said)
+        self.assertIn("wrong.ptx: lint: 1 finding\n", said)
+        self.assertEqual(self.call("verify", wrong).stdout.count("\n"), 1)
+        self.assertIn("right.ptx: lint: 0 findings", self.call("verify", "--lint", right).stdout)
+        self.assertIn("2 accepted, 0 rejected; lint: 1 finding\n", self.call("verify", "--lint", wrong, right, status=FAILED).stdout)
+        found = self.objects("--lint", wrong, right, status=FAILED)
+        self.assertEqual([[m["id"] for m in f["lint"]] for f in found], [["wgmma.inflight"], []])
+        self.assertNotIn("lint", self.objects(wrong)[0])
+        self.call("verify", "--lint", "--fix", wrong, "-o", self.path("o.ptx"), status=USAGE)
+
     def test_verify_json(self):
         good, bad, absent = self.objects(KERNELS, BAD, self.path("no.ptx"), status=USAGE)
         self.assertEqual([one["file"] for one in (good, bad, absent)], [str(KERNELS), str(BAD), self.path("no.ptx")])

@@ -1,8 +1,10 @@
 // `lemma verify FILE...`: prints every error and warning with its caret and what is legal, and a line about
-// mul and add that ptxas may fuse. A directory stands for the .ptx files below it; of several files all host
-// threads read, what they say comes in the order of the files, and a line sums it up.
+// mul and add that ptxas may fuse; with --lint what can be told of races and misuse without a run. A
+// directory stands for the .ptx files below it; of several files all host threads read, what they say comes
+// in the order of the files, and a line sums it up.
 //
-// Exit status 0 if the assembler would accept every file, 1 if not, 2 if a file cannot be read.
+// Exit status 0 if the assembler would accept every file and --lint finds nothing, 1 if not, 2 if a file
+// cannot be read.
 //
 // Tests: tests/cli/verify_cli_test.py.
 #include "command.h"
@@ -28,9 +30,11 @@ namespace {
 
 constexpr const char* kFooter =
     R"(Messages go to standard output. A note says where ptxas may make one fma of a mul and an add that do not say how they
-round; nvcc -fmad=false and Triton's enable_fp_fusion=False make PTX in which it may not. --json prints one line for each
-file, an object with "file", "accepted" and either "diagnostics" and "fusions", or the "error" for which it could not be
-read. Exit status: 0 every file is legal for its own .target; 1 one is not; 2 wrong command line or unreadable file.)";
+round; nvcc -fmad=false and Triton's enable_fp_fusion=False make PTX in which it may not. --lint also looks for wgmma registers touched in flight, missing fences,
+waits and commits, barriers in divided warps and the like: docs/checks.md has its ids. --json prints one line for each
+file, an object with "file", "accepted" and either "diagnostics", "fusions" and with --lint "lint", or the "error" for which it
+could not be read. Exit status: 0 every file is legal for its own .target, and --lint finds nothing; 1 one is not, or has a
+finding; 2 wrong command line or unreadable file.)";
 
 struct VerifyOptions {
   std::vector<std::string> files;
@@ -39,6 +43,7 @@ struct VerifyOptions {
   bool fix = false;
   bool json = false;
   bool verbose = false;
+  bool lint = false;
 };
 
 // The .ptx files below a directory, in the order of their names.
@@ -57,7 +62,7 @@ Result<std::vector<std::string>, std::string> files_below(const std::string& dir
   return files;
 }
 
-void show(const std::string& path, const Verification& verification, bool verbose) {
+void show(const std::string& path, const Verification& verification, bool verbose, bool lint = false) {
   for (const Message& message : verification.messages)
     fmt::print("{}", message.rendered);
   const bool understood =
@@ -67,6 +72,11 @@ void show(const std::string& path, const Verification& verification, bool verbos
              !verification.accepted ? "rejected"
              : understood           ? "accepted"
                                     : "accepted, as far as it is understood");
+  for (const Message& message : verification.lint)
+    fmt::print("{}", message.rendered);
+  if (lint && verification.accepted)
+    fmt::print("{}: lint: {} finding{}\n", printable(path), verification.lint.size(),
+               verification.lint.size() == 1 ? "" : "s");
   const std::vector<Message>& fusions = verification.fusions;
   if (fusions.empty())
     return;
@@ -95,9 +105,11 @@ public:
         inputs_.size(), [this](size_t i) { return read(inputs_[i]); },
         [this](size_t i, Result<Verification, Error> result) { take(inputs_[i], result); }, options_.jobs);
     if (!options_.json && (inputs_.size() > 1 || has_directory_))
-      fmt::print("{} file{}: {} accepted, {} rejected{}\n", inputs_.size(), inputs_.size() == 1 ? "" : "s",
-                 accepted_, rejected_, unreadable_ ? fmt::format(", {} not read", unreadable_) : "");
-    return unreadable_ ? kUsage : rejected_ ? kFailed : kSuccess;
+      fmt::print("{} file{}: {} accepted, {} rejected{}{}\n", inputs_.size(), inputs_.size() == 1 ? "" : "s",
+                 accepted_, rejected_, unreadable_ ? fmt::format(", {} not read", unreadable_) : "",
+                 options_.lint ? fmt::format("; lint: {} finding{}", findings_, findings_ == 1 ? "" : "s")
+                               : "");
+    return unreadable_ ? kUsage : rejected_ || findings_ ? kFailed : kSuccess;
   }
 
 private:
@@ -118,32 +130,36 @@ private:
       inputs_.push_back({std::move(file)});
   }
 
-  static Result<PtxText, Error> read(const Input& input) {
+  Result<PtxText, Error> read(const Input& input) const {
     Result<std::string, std::string> text =
         input.problem.empty() ? read_text(input.path) : fail(std::string(input.problem));
     if (!text)
       return fail(
           Error{.kind = ErrorKind::invalid_argument, .text = std::move(text).error(), .messages = {}});
-    return PtxText{*std::move(text), input.path};
+    return PtxText{*std::move(text), input.path, options_.lint};
   }
 
   void take(const Input& input, const Result<Verification, Error>& result) {
     ++(!result ? unreadable_ : result->accepted ? accepted_ : rejected_);
+    findings_ += result ? result->lint.size() : 0;
     if (!result)
       say(result.error().text);
     if (json_)
       json_->print_line(to_object(input.path, result));
     else if (result)
-      show(input.path, *result, options_.verbose);
+      show(input.path, *result, options_.verbose, options_.lint);
   }
 
-  static nlohmann::json to_object(const std::string& path, const Result<Verification, Error>& result) {
+  nlohmann::json to_object(const std::string& path, const Result<Verification, Error>& result) const {
     if (!result)
       return {{"file", path}, {"accepted", false}, {"error", to_json(result.error())}};
-    return {{"file", path},
-            {"accepted", result->accepted},
-            {"fusions", to_json(result->fusions)},
-            {"diagnostics", to_json(result->messages)}};
+    nlohmann::json object{{"file", path},
+                          {"accepted", result->accepted},
+                          {"fusions", to_json(result->fusions)},
+                          {"diagnostics", to_json(result->messages)}};
+    if (options_.lint)
+      object["lint"] = to_json(result->lint);
+    return object;
   }
 
   const VerifyOptions& options_;
@@ -151,6 +167,7 @@ private:
   std::optional<JsonOutput> json_;
   bool has_directory_ = false;
   size_t accepted_ = 0, rejected_ = 0, unreadable_ = 0;
+  size_t findings_ = 0; // of --lint
 };
 
 // --fix FILE -o OUT.
@@ -190,6 +207,7 @@ Command add_verify(CLI::App& parent) {
       ->required();
   app->add_option("-j,--jobs", options->jobs, "files read at a time (default: as many as there are cores)");
   app->add_flag("--verbose", options->verbose, "list every mul and add that ptxas may fuse");
+  app->add_flag("--lint", options->lint, "find races, missing waits and fences, and misuse without a run");
   app->add_flag("--json", options->json, "print one JSON object a file instead, each on a line");
   app->footer(kFooter);
   app->add_flag("--fix", options->fix,
@@ -198,6 +216,8 @@ Command add_verify(CLI::App& parent) {
   return {app, [options] {
             if (!options->fix && !options->output.empty())
               return refuse(options->json, "-o is for --fix");
+            if (options->fix && options->lint)
+              return refuse(options->json, "--fix and --lint do not go together");
             return options->fix ? run_fix(*options) : Verifier(*options).run();
           }};
 }

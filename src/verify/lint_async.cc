@@ -1,0 +1,314 @@
+// Groups that nobody commits or waits for (async.unwaited), arrivals at the cluster's barrier without a wait
+// (cluster.arrive), and shared memory that the async proxy reads with no proxy fence on any path
+// (race.proxy).
+//
+// PTX ISA: "Data Movement and Conversion Instructions: Asynchronous copy", "barrier.cluster", "Async proxy".
+#include "verify/lint_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace lemma::verify {
+namespace {
+
+using isa::Opcode;
+using isa::Qual;
+using ptx::Instruction;
+using ptx::kNone;
+using ptx::Operand;
+
+enum class GroupEvent : uint8_t { none, issue, commit, wait, opaque };
+
+GroupEvent copy_event(const Instruction& instruction) {
+  switch (instruction.opcode) {
+  case Opcode::cp_async:
+    return GroupEvent::issue;
+  case Opcode::cp_async_commit_group:
+    return GroupEvent::commit;
+  case Opcode::cp_async_wait_group:
+    return GroupEvent::wait;
+  case Opcode::cp_async_wait_all: // without a commit, too
+  case Opcode::cp_async_mbarrier_arrive:
+  case Opcode::call:
+    return GroupEvent::opaque;
+  default:
+    return GroupEvent::none;
+  }
+}
+
+GroupEvent bulk_event(const Instruction& instruction) {
+  switch (instruction.opcode) {
+  case Opcode::cp_async_bulk:
+  case Opcode::cp_reduce_async_bulk:
+  case Opcode::cp_async_bulk_tensor:
+  case Opcode::cp_reduce_async_bulk_tensor:
+    return instruction.has(Qual::bulk_group) ? GroupEvent::issue : GroupEvent::none;
+  case Opcode::cp_async_bulk_commit_group:
+    return GroupEvent::commit;
+  case Opcode::cp_async_bulk_wait_group:
+    return GroupEvent::wait;
+  case Opcode::call:
+    return GroupEvent::opaque;
+  default:
+    return GroupEvent::none;
+  }
+}
+
+// Of an entry: a device function may leave the rest to its callers.
+class GroupRule {
+public:
+  using EventOf = GroupEvent (*)(const Instruction&);
+  GroupRule(LintFunction& lint, EventOf event_of, const char* family)
+      : lint_(lint), event_of_(event_of), family_(family) {}
+
+  enum class State : uint8_t { nothing, issued, committed }; // committed: something, some time, on some path
+  State entry() const { return State::nothing; }
+  bool join(State& into, State from) const {
+    const State old = into;
+    into = std::max(into, from);
+    return into != old;
+  }
+  void step(State& state, uint32_t index, bool tells) {
+    switch (event_of_(lint_.function.instructions[index])) {
+    case GroupEvent::issue:
+      state = std::max(state, State::issued);
+      break;
+    case GroupEvent::commit:
+    case GroupEvent::opaque:
+      state = State::committed;
+      break;
+    case GroupEvent::wait:
+      if (tells && state == State::issued)
+        lint_.warn("async.unwaited", index,
+                   fmt::format("{}.wait_group waits for groups that were committed: none was", family_),
+                   fmt::format("{}.commit_group between the copies and the wait", family_));
+      break;
+    case GroupEvent::none:
+      break;
+    }
+  }
+
+  // Operations after which nobody waits on any path.
+  void find_without_wait() {
+    const auto& blocks = lint_.flow.blocks;
+    const auto waits = [&](uint32_t i) {
+      const GroupEvent event = event_of_(lint_.function.instructions[i]);
+      return event == GroupEvent::wait || event == GroupEvent::opaque;
+    };
+    std::vector<bool> leads_to_wait(blocks.size()); // from the block's begin
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t k = lint_.order.size(); k-- > 0;) {
+        const uint32_t b = lint_.order[k];
+        if (leads_to_wait[b])
+          continue;
+        bool found = std::any_of(blocks[b].successors.begin(), blocks[b].successors.end(),
+                                 [&](uint32_t next) { return leads_to_wait[next]; });
+        for (uint32_t i = blocks[b].begin; !found && i < blocks[b].end; ++i)
+          found = waits(i);
+        leads_to_wait[b] = found;
+        changed |= found;
+      }
+    }
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      bool after = std::any_of(blocks[b].successors.begin(), blocks[b].successors.end(),
+                               [&](uint32_t next) { return leads_to_wait[next]; });
+      for (uint32_t i = blocks[b].end; i-- > blocks[b].begin;) {
+        after |= waits(i);
+        if (!after && event_of_(lint_.function.instructions[i]) == GroupEvent::issue)
+          lint_.warn("async.unwaited", i, "nothing waits for this operation, on any path",
+                     fmt::format("{0}.commit_group and {0}.wait_group 0 after it", family_));
+      }
+    }
+  }
+
+private:
+  LintFunction& lint_;
+  EventOf event_of_;
+  const char* family_;
+};
+
+class ClusterRule {
+public:
+  explicit ClusterRule(LintFunction& lint) : lint_(lint) {}
+
+  struct State {
+    enum class Phase : uint8_t { open, arrived, unknown } phase = Phase::open;
+    uint32_t arrival = kNone;
+    friend bool operator==(const State&, const State&) = default;
+  };
+  using Phase = State::Phase;
+  State entry() const { return {}; }
+  bool join(State& into, const State& from) const {
+    const State old = into;
+    if (into.phase != from.phase)
+      into = {Phase::unknown, kNone};
+    into.arrival = std::min(into.arrival, from.arrival);
+    return !(into == old);
+  }
+  void step(State& state, uint32_t index, bool tells) {
+    const Instruction& instruction = lint_.function.instructions[index];
+    const bool is_sure = instruction.guard.reg == kNone;
+    switch (instruction.opcode) {
+    case Opcode::barrier_cluster_arrive:
+      if (tells && is_sure && state.phase == Phase::arrived)
+        lint_.warn("cluster.arrive", index,
+                   fmt::format("a thread arrives again that has arrived at line {} and not waited",
+                               lint_.line(state.arrival)),
+                   "barrier.cluster.wait between the two");
+      state = is_sure ? State{Phase::arrived, index} : State{Phase::unknown, kNone};
+      break;
+    case Opcode::barrier_cluster_wait:
+      if (tells && is_sure && state.phase == Phase::open)
+        lint_.warn("cluster.arrive", index, "a thread waits that has not arrived",
+                   "barrier.cluster.arrive before it");
+      state = is_sure ? State{} : State{Phase::unknown, kNone};
+      break;
+    case Opcode::call:
+      state = {Phase::unknown, kNone};
+      break;
+    case Opcode::ret:
+    case Opcode::exit:
+      if (tells && is_sure && state.phase == Phase::arrived)
+        lint_.warn("cluster.arrive", state.arrival, "a thread arrives here, and exits without a wait",
+                   "barrier.cluster.wait before the end");
+      break;
+    default:
+      break;
+    }
+  }
+
+private:
+  LintFunction& lint_;
+};
+
+// Shared variables that no asynchronous operation writes: what one reads of them, ordinary stores have
+// written.
+class ProxyRule {
+public:
+  explicit ProxyRule(LintFunction& lint) : lint_(lint) {
+    for (const Instruction& instruction : lint.function.instructions)
+      if (const Operand* to = async_destination(instruction)) {
+        const Base base = lint.base(*to);
+        if (base.kind == Base::Kind::variable)
+          written_by_async_[base.variable] = true;
+        else
+          is_decidable_ = false;
+      }
+  }
+  bool is_decidable() const { return is_decidable_; }
+
+  struct State {
+    bool fenced = false;                                  // on some path
+    std::map<const ptx::Variable*, uint32_t> stored = {}; // an instruction, on some path
+  };
+  State entry() const { return {.fenced = !lint_.function.is_entry}; }
+  bool join(State& into, const State& from) const {
+    bool differs = from.fenced && !into.fenced;
+    into.fenced |= from.fenced;
+    for (const auto& [variable, instruction] : from.stored)
+      differs |= into.stored.emplace(variable, instruction).second;
+    return differs;
+  }
+  void step(State& state, uint32_t index, bool tells) {
+    const Instruction& instruction = lint_.function.instructions[index];
+    switch (instruction.opcode) {
+    case Opcode::fence_proxy:
+    case Opcode::call:
+      state.fenced = true;
+      return;
+    case Opcode::st:
+    case Opcode::stmatrix:
+    case Opcode::atom:
+    case Opcode::red: {
+      const bool has_result = instruction.opcode == Opcode::atom;
+      const Base base = lint_.base(instruction.operands[has_result ? 1 : 0]);
+      if (base.kind == Base::Kind::variable)
+        state.stored.emplace(base.variable, index);
+      return;
+    }
+    case Opcode::wgmma_mma_async:
+      for (const size_t matrix : {1, 2})
+        read(state, instruction.operands[matrix], index, tells);
+      return;
+    case Opcode::cp_async_bulk:
+    case Opcode::cp_reduce_async_bulk:
+    case Opcode::cp_async_bulk_tensor:
+    case Opcode::cp_reduce_async_bulk_tensor:
+      if (!instruction.has(Qual::bulk_group) && async_destination(instruction) && !reads_shared(instruction))
+        return;
+      if (instruction.operands.size() > 1)
+        read(state, instruction.operands[1], index, tells);
+      return;
+    default:
+      return;
+    }
+  }
+
+private:
+  static bool is_bulk(const Instruction& instruction) {
+    return instruction.opcode == Opcode::cp_async_bulk ||
+           instruction.opcode == Opcode::cp_reduce_async_bulk ||
+           instruction.opcode == Opcode::cp_async_bulk_tensor ||
+           instruction.opcode == Opcode::cp_reduce_async_bulk_tensor;
+  }
+  static bool reads_shared(const Instruction& instruction) {
+    return is_bulk(instruction) && !instruction.has(Qual::global);
+  }
+  // In shared memory; null: there is none.
+  static const Operand* async_destination(const Instruction& instruction) {
+    const bool writes = (is_bulk(instruction) && !instruction.has(Qual::bulk_group)) ||
+                        instruction.opcode == Opcode::st_async || instruction.opcode == Opcode::red_async;
+    return writes ? &instruction.operands[0] : nullptr;
+  }
+
+  void read(State& state, const Operand& operand, uint32_t index, bool tells) {
+    const Base base = lint_.base(operand);
+    if (!tells || state.fenced || base.kind != Base::Kind::variable || written_by_async_.count(base.variable))
+      return;
+    const auto stored = state.stored.find(base.variable);
+    if (stored != state.stored.end())
+      lint_.warn(
+          "race.proxy", index,
+          fmt::format("the async proxy reads {}, which is written at line {} in the generic proxy, and "
+                      "no path to here has a fence.proxy.async",
+                      base.variable->name, lint_.line(stored->second)),
+          fmt::format("fence.proxy.async after line {}, before the barrier that orders the two",
+                      lint_.line(stored->second)));
+  }
+
+  LintFunction& lint_;
+  std::map<const ptx::Variable*, bool> written_by_async_;
+  bool is_decidable_ = true;
+};
+
+} // namespace
+
+void lint_async(LintFunction& lint) {
+  const auto has = [&](auto&& what) {
+    return std::any_of(lint.function.instructions.begin(), lint.function.instructions.end(), what);
+  };
+  if (lint.function.is_entry) {
+    for (const auto& [event_of, family] :
+         {std::pair(&copy_event, "cp.async"), std::pair(&bulk_event, "cp.async.bulk")}) {
+      if (!has([&](const Instruction& i) { return event_of(i) == GroupEvent::issue; }))
+        continue;
+      GroupRule rule(lint, event_of, family);
+      solve(lint, rule);
+      rule.find_without_wait();
+    }
+    if (has([](const Instruction& i) {
+          return i.opcode == Opcode::barrier_cluster_arrive || i.opcode == Opcode::barrier_cluster_wait;
+        })) {
+      ClusterRule rule(lint);
+      solve(lint, rule);
+    }
+  }
+  ProxyRule rule(lint);
+  if (rule.is_decidable())
+    solve(lint, rule);
+}
+
+} // namespace lemma::verify

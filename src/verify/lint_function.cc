@@ -1,0 +1,401 @@
+// Constants and thread numbers in one pass over the text, bases in a few, post-dominators and divided parts
+// once. See lint_function.h.
+#include "verify/lint_function.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lemma::verify {
+
+using isa::Opcode;
+using isa::Qual;
+using isa::SpecialRegister;
+using isa::Type;
+using ptx::Instruction;
+using ptx::kNone;
+using ptx::Operand;
+using ptx::OperandKind;
+
+namespace {
+
+constexpr uint64_t kLanes = 32;
+
+std::vector<uint32_t> blocks_of_instructions(const ptx::Flow& flow, size_t instructions) {
+  std::vector<uint32_t> block_of(instructions);
+  for (uint32_t b = 0; b < flow.blocks.size(); ++b)
+    for (uint32_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i)
+      block_of[i] = b;
+  return block_of;
+}
+
+bool is_plain_register(const Operand& operand) {
+  return operand.kind == OperandKind::reg && operand.component < 0 && operand.offset == 0;
+}
+
+// Null: it has none.
+const Operand* membermask_of(const Instruction& instruction) {
+  switch (instruction.opcode) {
+  case Opcode::shfl_sync:
+  case Opcode::vote_sync:
+  case Opcode::match:
+  case Opcode::redux_sync:
+  case Opcode::elect_sync:
+  case Opcode::bar_warp_sync:
+    return &instruction.operands.back();
+  default:
+    return nullptr;
+  }
+}
+
+// Immediate post-dominators; the number of blocks stands for the end of the function, kNone for a block from
+// which no path leads there.
+//
+// K. Cooper, T. Harvey, K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
+std::vector<uint32_t> post_dominators(const ptx::Flow& flow) {
+  const auto count = static_cast<uint32_t>(flow.blocks.size());
+  std::vector<std::vector<uint32_t>> before(count + 1);
+  for (uint32_t b = 0; b < count; ++b) {
+    for (const uint32_t next : flow.blocks[b].successors)
+      before[next].push_back(b);
+    if (flow.blocks[b].successors.empty())
+      before[count].push_back(b);
+  }
+  // Backwards from the end, in post-order.
+  std::vector<uint32_t> number(count + 1, kNone), by_number;
+  std::vector<std::pair<uint32_t, size_t>> stack{{count, 0}};
+  std::vector<bool> seen(count + 1);
+  seen[count] = true;
+  while (!stack.empty()) {
+    auto& [node, next] = stack.back();
+    if (next < before[node].size()) {
+      const uint32_t to = before[node][next++];
+      if (!seen[to]) {
+        seen[to] = true;
+        stack.emplace_back(to, 0);
+      }
+      continue;
+    }
+    number[node] = static_cast<uint32_t>(by_number.size());
+    by_number.push_back(node);
+    stack.pop_back();
+  }
+  std::vector<uint32_t> dominator(count + 1, kNone);
+  dominator[count] = count;
+  const auto meet = [&](uint32_t a, uint32_t b) {
+    while (a != b)
+      (number[a] < number[b] ? a : b) = dominator[number[a] < number[b] ? a : b];
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = by_number.size() - 1; i-- > 0;) {
+      const uint32_t node = by_number[i];
+      uint32_t found = flow.blocks[node].successors.empty() ? count : kNone;
+      for (const uint32_t next : flow.blocks[node].successors)
+        if (dominator[next] != kNone)
+          found = found == kNone ? next : meet(found, next);
+      changed |= std::exchange(dominator[node], found) != found;
+    }
+  }
+  return dominator;
+}
+
+} // namespace
+
+LintFunction::LintFunction(const ptx::Module& of, const ptx::Function& what, Diagnostics& found)
+    : module(of), function(what), flow(ptx::flow_of(what)), order(ptx::layout_order(flow)),
+      block_of(blocks_of_instructions(flow, what.instructions.size())), found_(found) {
+  if (!flow.has_successors)
+    return;
+  for (const auto& bounds : {function.bounds.reqntid, function.bounds.maxntid})
+    if (threads_ == 0)
+      threads_ = bounds[0];
+  find_known();
+  find_bases();
+  find_divisions();
+}
+
+uint32_t LintFunction::line(uint32_t instruction) const {
+  return module.source->line_column(function.instructions[instruction].range.begin).line;
+}
+
+void LintFunction::warn(std::string_view id, uint32_t instruction, std::string message, std::string missing) {
+  if (!warned_.emplace(id, instruction).second)
+    return;
+  found_.push_back({Severity::warning,
+                    std::string(id),
+                    shortened(std::move(message), kLongestMessage),
+                    function.instructions[instruction].range,
+                    {{"missing", std::move(missing)}, {"see", "docs/checks.md, " + std::string(id)}}});
+}
+
+// --- what registers hold
+
+Known LintFunction::known(const Operand& operand) const {
+  switch (operand.kind) {
+  case OperandKind::reg:
+    return is_plain_register(operand) ? known_[operand.reg] : Known{};
+  case OperandKind::imm:
+    return {.kind = Known::Kind::constant, .bits = operand.bits};
+  case OperandKind::sreg:
+    if (operand.sreg == SpecialRegister::tid_x)
+      return {.kind = Known::Kind::thread};
+    if (operand.sreg == SpecialRegister::laneid)
+      return {.kind = Known::Kind::lane, .bits = kLanes - 1};
+    return {};
+  default:
+    return {};
+  }
+}
+
+// A comparison with a constant. Does it come out differently in one warp, some time?
+Known LintFunction::compare(const Instruction& instruction) const {
+  const Known divided{.kind = Known::Kind::divided};
+  if (instruction.operands.size() > 3 && known(instruction.operands[3]).kind == Known::Kind::divided)
+    return divided;
+  Known value = known(instruction.operands[1]), bound = known(instruction.operands[2]);
+  enum class Order : uint8_t { unknown, equal, below, up_to }; // or its negation: less, less or equal
+  Order order = instruction.has(Qual::eq) || instruction.has(Qual::ne)                       ? Order::equal
+                : instruction.one_of({Qual::lt, Qual::lo, Qual::ge, Qual::hs}) != Qual::none ? Order::below
+                : instruction.one_of({Qual::le, Qual::ls, Qual::gt, Qual::hi}) != Qual::none ? Order::up_to
+                                                                                             : Order::unknown;
+  if (value.kind == Known::Kind::constant) {
+    std::swap(value, bound);
+    order = order == Order::below ? Order::up_to : order == Order::up_to ? Order::below : order;
+  }
+  if (bound.kind != Known::Kind::constant || bound.bits > INT32_MAX || order == Order::unknown)
+    return {};
+  const bool is_equality = order == Order::equal;
+  const uint64_t first = bound.bits + (order == Order::up_to); // not below, or the one
+  if (value.kind == Known::Kind::lane)
+    return (is_equality || first > 0) && first <= value.bits ? divided : Known{};
+  if (value.kind != Known::Kind::thread)
+    return {};
+  const uint64_t thread = first << value.shift;
+  if (threads_ != 0 && (thread >= threads_ || threads_ == 1))
+    return {};
+  return is_equality || thread % kLanes != 0 ? divided : Known{};
+}
+
+Known LintFunction::compute(const Instruction& instruction) const {
+  const auto& operands = instruction.operands;
+  const auto is_constant = [](const Known& known) { return known.kind == Known::Kind::constant; };
+  switch (instruction.opcode) {
+  case Opcode::mov:
+    return operands[0].kind == OperandKind::reg ? known(operands[1]) : Known{};
+  case Opcode::cvt: {
+    const Known from = known(operands[1]);
+    return !isa::is_float(instruction.type(0)) && !isa::is_float(instruction.type(1)) &&
+                   isa::bits_of(instruction.type(0)) >= 32 && from.kind != Known::Kind::constant
+               ? from
+               : Known{};
+  }
+  case Opcode::and_: {
+    Known a = known(operands[1]), b = known(operands[2]);
+    if (a.kind == Known::Kind::divided || b.kind == Known::Kind::divided)
+      return {.kind = Known::Kind::divided}; // in a warp where the other holds
+    if (is_constant(a))
+      std::swap(a, b);
+    if (!is_constant(b) || a.kind != Known::Kind::thread || a.shift != 0)
+      return {};
+    const uint64_t low = b.bits % kLanes;
+    if (low == kLanes - 1)
+      return b.bits == low ? Known{.kind = Known::Kind::lane, .bits = low} : a;
+    return b.bits == low && (low & (low + 1)) == 0 && low != 0 ? Known{.kind = Known::Kind::lane, .bits = low}
+                                                               : Known{};
+  }
+  case Opcode::or_:
+    return known(operands[1]).kind == Known::Kind::divided || known(operands[2]).kind == Known::Kind::divided
+               ? Known{.kind = Known::Kind::divided}
+               : Known{};
+  case Opcode::not_:
+    return known(operands[1]).kind == Known::Kind::divided ? known(operands[1]) : Known{};
+  case Opcode::rem: {
+    const Known a = known(operands[1]), b = known(operands[2]);
+    return a.kind == Known::Kind::thread && a.shift == 0 && is_constant(b) && b.bits == kLanes
+               ? Known{.kind = Known::Kind::lane, .bits = kLanes - 1}
+               : Known{};
+  }
+  case Opcode::shr: {
+    const Known a = known(operands[1]), b = known(operands[2]);
+    if (!is_constant(b) || b.bits >= 5)
+      return {};
+    if (a.kind == Known::Kind::thread && a.shift + b.bits < 5)
+      return {.kind = a.kind, .shift = static_cast<uint8_t>(a.shift + b.bits)};
+    if (a.kind == Known::Kind::lane && a.bits >> b.bits != 0)
+      return {.kind = a.kind, .bits = a.bits >> b.bits};
+    return {};
+  }
+  case Opcode::setp:
+    return isa::is_float(instruction.type(0)) ? Known{} : compare(instruction);
+  case Opcode::elect_sync:
+    return {.kind = Known::Kind::divided};
+  default:
+    return {};
+  }
+}
+
+// What a register holds that several instructions write is known within a block alone; what is read was
+// written before it in the text.
+void LintFunction::find_known() {
+  known_.resize(function.registers.size());
+  guard_divided_.resize(function.instructions.size());
+  std::vector<uint8_t> writes(function.registers.size()); // 2: several
+  for (const Instruction& instruction : function.instructions)
+    for_each_written(instruction, [&](uint32_t reg) {
+      writes[reg] = writes[reg] == 0 && instruction.guard.reg == kNone ? 1 : 2;
+    });
+  std::vector<uint32_t> local; // that hold no longer than the block
+  for (const ptx::BasicBlock& block : flow.blocks) {
+    for (const uint32_t reg : std::exchange(local, {}))
+      known_[reg] = {};
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      const Instruction& instruction = function.instructions[i];
+      guard_divided_[i] =
+          instruction.guard.reg != kNone && known_[instruction.guard.reg].kind == Known::Kind::divided;
+      if (const Operand* mask = membermask_of(instruction))
+        if (const Known value = known(*mask); value.kind == Known::Kind::constant)
+          masks_[i] = static_cast<uint32_t>(value.bits);
+      const Known value = first_source(instruction) == 1 && instruction.opcode != Opcode::call &&
+                                  instruction.guard.reg == kNone
+                              ? compute(instruction)
+                              : Known{};
+      for_each_written(instruction, [&](uint32_t reg) {
+        known_[reg] = {};
+        if (writes[reg] == 2)
+          local.push_back(reg);
+      });
+      if (value.kind == Known::Kind::nothing)
+        continue;
+      const Operand& result = instruction.operands[0];
+      const auto set = [&](const Operand& operand) {
+        if (is_plain_register(operand))
+          known_[operand.reg] = value;
+      };
+      if (result.kind != OperandKind::pair) {
+        set(result);
+      } else if (value.kind == Known::Kind::divided) {
+        set(result.elems[1]); // of p|q the other way round
+        if (instruction.opcode == Opcode::setp)
+          set(result.elems[0]);
+      }
+    }
+  }
+}
+
+std::optional<uint32_t> LintFunction::membermask(uint32_t instruction) const {
+  const auto found = masks_.find(instruction);
+  return found == masks_.end() ? std::nullopt : std::optional(found->second);
+}
+
+// --- bases
+
+Base LintFunction::base(const Operand& operand) const {
+  switch (operand.kind) {
+  case OperandKind::reg:
+    return bases_[operand.reg];
+  case OperandKind::symbol: {
+    const ptx::Variable* variable = nullptr;
+    if (operand.symbol_scope == Operand::SymbolScope::module)
+      variable = &module.variables[operand.symbol];
+    else if (operand.symbol_scope == Operand::SymbolScope::function)
+      variable = &function.variables[operand.symbol];
+    if (!variable || variable->space != isa::StateSpace::shared)
+      return {};
+    return {Base::Kind::variable, variable};
+  }
+  case OperandKind::address:
+    return operand.elems.empty() ? Base{} : base(operand.elems[0]);
+  case OperandKind::vector: {
+    Base all;
+    for (const Operand& element : operand.elems)
+      if (const Base one = base(element); one.kind != Base::Kind::none)
+        all = all.kind == Base::Kind::none || all == one ? one : Base{Base::Kind::several, nullptr};
+    return all;
+  }
+  default:
+    return {};
+  }
+}
+
+void LintFunction::find_bases() {
+  constexpr int kMostPasses = 8;
+  bases_.resize(function.registers.size());
+  const auto add = [](Base& to, const Base& from) {
+    if (from.kind == Base::Kind::none || to == from || to.kind == Base::Kind::several)
+      return false;
+    to = to.kind == Base::Kind::none ? from : Base{Base::Kind::several, nullptr};
+    return true;
+  };
+  bool changed = true;
+  for (int pass = 0; changed && pass < kMostPasses; ++pass) {
+    changed = false;
+    for (const Instruction& instruction : function.instructions) {
+      if (first_source(instruction) != 1)
+        continue;
+      switch (instruction.opcode) { // what lies in memory is not followed
+      case Opcode::call:
+      case Opcode::ld:
+      case Opcode::ldu:
+      case Opcode::atom:
+      case Opcode::setp:
+      case Opcode::wgmma_mma_async:
+        continue;
+      default:
+        break;
+      }
+      Base all = instruction.opcode == Opcode::mapa ? Base{Base::Kind::several, nullptr} : Base{};
+      for (size_t i = 1; i < instruction.operands.size(); ++i)
+        add(all, base(instruction.operands[i]));
+      for_each_written(instruction, [&](uint32_t reg) { changed |= add(bases_[reg], all); });
+    }
+  }
+  if (changed)
+    bases_.assign(bases_.size(), {Base::Kind::several, nullptr});
+}
+
+// --- divided warps
+
+void LintFunction::find_divisions() {
+  constexpr uint64_t kMostSteps = uint64_t{1} << 22;
+  const auto count = static_cast<uint32_t>(flow.blocks.size());
+  const std::vector<uint32_t> dominator = post_dominators(flow);
+  on_every_path_.assign(count, false);
+  for (uint32_t b = 0; b < count && dominator[b] != kNone; b = dominator[b])
+    on_every_path_[b] = true;
+  uint64_t steps = 0;
+  for (const uint32_t b : order) {
+    const ptx::BasicBlock& block = flow.blocks[b];
+    if (block.begin == block.end || block.successors.size() < 2)
+      continue;
+    const Instruction& last = function.instructions[block.end - 1];
+    // Where the parts do not meet again one of them exits, and the others are all that is left.
+    if (last.opcode != Opcode::bra || last.guard.reg == kNone || !guard_divided_[block.end - 1] ||
+        dominator[b] == kNone || dominator[b] == count)
+      continue;
+    Division division{block.end - 1, std::vector<bool>(count)};
+    std::vector<uint32_t> stack(block.successors);
+    while (!stack.empty()) {
+      const uint32_t at = stack.back();
+      stack.pop_back();
+      if (at == dominator[b] || division.blocks[at])
+        continue;
+      division.blocks[at] = true;
+      stack.insert(stack.end(), flow.blocks[at].successors.begin(), flow.blocks[at].successors.end());
+    }
+    if ((steps += count) > kMostSteps)
+      return;
+    divisions_.push_back(std::move(division));
+  }
+}
+
+const LintFunction::Division* LintFunction::division_of(uint32_t instruction) const {
+  const Division* innermost = nullptr;
+  for (const Division& division : divisions_)
+    if (division.blocks[block_of[instruction]] &&
+        (!innermost || innermost->blocks[block_of[division.branch]]))
+      innermost = &division;
+  return innermost;
+}
+
+} // namespace lemma::verify

@@ -1,0 +1,175 @@
+// What the rules of lint.h share: a function's flow, where a warp is surely divided, what its registers hold,
+// and a solver of forward data flow. Not for other folders.
+//
+// Tests: tests/verify/lint_test.cc.
+#pragma once
+
+#include "ptx/flow.h"
+#include "ptx/module.h"
+#include "support/diagnostic.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lemma::verify {
+
+// What is known of a register, or of another operand, without a run.
+struct Known {
+  enum class Kind : uint8_t {
+    nothing,
+    constant, // `bits`
+    thread,   // %tid.x, or the remainder of it by a multiple of 32, shifted right by `shift`
+    lane,     // from 0 to `bits`, each value in some lane, as many lanes for each
+    divided,  // a predicate that surely differs among the lanes of some warp
+  } kind = Kind::nothing;
+  uint8_t shift = 0;
+  uint64_t bits = 0;
+};
+
+// A shared variable that an address, or a matrix descriptor, is computed from.
+struct Base {
+  enum class Kind : uint8_t { none, variable, several } kind = Kind::none;
+  const ptx::Variable* variable = nullptr;
+  friend bool operator==(const Base&, const Base&) = default;
+};
+
+class LintFunction {
+public:
+  LintFunction(const ptx::Module& module, const ptx::Function& function, Diagnostics& found);
+
+  const ptx::Module& module;
+  const ptx::Function& function;
+  const ptx::Flow flow;
+  const std::vector<uint32_t> order;    // of the blocks
+  const std::vector<uint32_t> block_of; // by instruction
+
+  // The guard, where there is one, holds in some lanes of a warp and not in others.
+  bool is_guard_divided(uint32_t instruction) const { return guard_divided_[instruction]; }
+  // The membermask that the instruction has, if that is a constant.
+  std::optional<uint32_t> membermask(uint32_t instruction) const;
+  // Of a register, a symbol or an address.
+  Base base(const ptx::Operand& operand) const;
+
+  // A branch that some lanes of a warp take and others do not, and the blocks that only one of the two
+  // executes: to where they meet again.
+  struct Division {
+    uint32_t branch = 0; // instruction
+    std::vector<bool> blocks;
+  };
+  const std::vector<Division>& divisions() const { return divisions_; }
+  // The innermost that the instruction is in; null: none that is known.
+  const Division* division_of(uint32_t instruction) const;
+  // Every thread that does not exit comes here.
+  bool is_on_every_path(uint32_t instruction) const { return on_every_path_[block_of[instruction]]; }
+
+  uint32_t line(uint32_t instruction) const;
+  // One finding an id and instruction.
+  void warn(std::string_view id, uint32_t instruction, std::string message, std::string missing);
+
+private:
+  void find_known();
+  void find_bases();
+  void find_divisions();
+  Known known(const ptx::Operand& operand) const;
+  Known compute(const ptx::Instruction& instruction) const;
+  Known compare(const ptx::Instruction& instruction) const;
+
+  std::vector<Known> known_; // by register, while the text is gone through
+  std::vector<bool> guard_divided_;
+  std::map<uint32_t, uint32_t> masks_; // by instruction
+  std::vector<Base> bases_;
+  std::vector<Division> divisions_;
+  std::vector<bool> on_every_path_;
+  uint64_t threads_ = 0; // of a CTA along x, at most; 0: not known
+  std::set<std::pair<std::string, uint32_t>> warned_;
+  Diagnostics& found_;
+};
+
+// f(register) for the registers that the instruction writes, and for those that it reads, its guard left out.
+// What it updates it reads and writes.
+template <class F>
+void for_each_written(const ptx::Instruction& instruction, F f);
+template <class F>
+void for_each_read(const ptx::Instruction& instruction, F f);
+
+// Forward data flow: what holds where each block begins; nothing for blocks that are not reached. Rule has
+//   State: what holds; State entry() const;
+//   void step(State&, uint32_t instruction, bool tells): what an instruction makes of it;
+//   bool join(State& into, const State& from): true if that made a difference.
+// Then every instruction is stepped over once more, and may tell.
+template <class Rule>
+void solve(const LintFunction& lint, Rule& rule) {
+  using State = typename Rule::State;
+  const auto& blocks = lint.flow.blocks;
+  std::vector<std::optional<State>> at_begin(blocks.size());
+  at_begin[0] = rule.entry();
+  const auto run = [&](State& state, uint32_t block, bool tells) {
+    for (uint32_t i = blocks[block].begin; i < blocks[block].end; ++i)
+      rule.step(state, i, tells);
+  };
+  constexpr int kMostPasses = 64; // a state changes seldom, and loops nest less deep
+  int pass = 0;
+  std::vector<bool> changed(blocks.size(), false);
+  changed[0] = true;
+  for (bool again = true; again;) {
+    again = false;
+    if (++pass > kMostPasses)
+      return;
+    for (const uint32_t block : lint.order) {
+      if (!changed[block] || !at_begin[block])
+        continue;
+      changed[block] = false;
+      State state = *at_begin[block];
+      run(state, block, false);
+      for (const uint32_t next : blocks[block].successors) {
+        bool differs = true;
+        if (!at_begin[next])
+          at_begin[next] = state;
+        else
+          differs = rule.join(*at_begin[next], state);
+        if (differs)
+          changed[next] = again = true;
+      }
+    }
+  }
+  for (uint32_t block = 0; block < blocks.size(); ++block)
+    if (at_begin[block]) {
+      State state = *at_begin[block];
+      run(state, block, true);
+    }
+}
+
+// The rules, each in a file of its name.
+void lint_wgmma(LintFunction& lint);
+void lint_async(LintFunction& lint); // groups, cluster barriers, the async proxy
+void lint_warps(LintFunction& lint); // divided warps, masks, mbarrier.init
+
+} // namespace lemma::verify
+
+#include "ptx/registers.h"
+
+namespace lemma::verify {
+
+template <class F>
+void for_each_written(const ptx::Instruction& instruction, F f) {
+  const size_t results = instruction.opcode == isa::Opcode::call ? 1 : 0; // operand of call's results
+  if (instruction.opcode == isa::Opcode::call ? instruction.operands.size() > results
+                                              : first_source(instruction) == 1)
+    ptx::for_each_register(instruction.operands[results], [&](uint32_t reg, bool) { f(reg); });
+}
+
+template <class F>
+void for_each_read(const ptx::Instruction& instruction, F f) {
+  const bool is_call = instruction.opcode == isa::Opcode::call;
+  for (size_t i = is_call ? 0 : first_source(instruction); i < instruction.operands.size(); ++i)
+    if (!is_call || i != 1)
+      ptx::for_each_register(instruction.operands[i], [&](uint32_t reg, bool) { f(reg); });
+}
+
+} // namespace lemma::verify
