@@ -209,7 +209,7 @@ bug(
 bug(K, "mbarrier.init", "no_barrier_after_init", cut("@sync_init bar.sync"), "@init_full | @init_empty")
 bug(K, "mbarrier.init", "empty_not_initialised", cut("@init_empty mbarrier"), "@wait_empty | @arrive_empty")
 bug(K, "mbarrier.count", "one_lane_arrives", only("@arrive_empty mbarrier", "lane == 0"), EMPTY)
-bug(K, "mbarrier.count", "full_counts_16", [sub("@init_full mbarrier", "%r20", "16")], FULL)
+bug(K, "mbarrier.count|mbarrier.phase", "full_counts_16", [sub("@init_full mbarrier", "%r20", "16")], FULL)
 bug(K, "mbarrier.count", "empty_counts_64", [sub("@init_empty mbarrier", "%r20", "64")], EMPTY)
 bug(K, "mbarrier.inval", "reused_without_inval", cut("@inval_full mbarrier"), "@reuse st.shared")
 bug(
@@ -234,8 +234,14 @@ bug(K, "async.unwaited", "stores_not_committed", cut("@commit"), "@store")
 bug(K, "async.unwaited", "exit_before_stores_have_read", cut("@wait_end wait_group"), "@store")
 bug(K, "mbarrier.tx", "expects_half", sub("@expect mov.u32 #-1", " 512;", " 256;"), FULL)
 bug(K, "mbarrier.tx", "expects_words_for_bytes", sub("@expect mov.u32 #-1", " 512;", " 128;"), FULL)
-bug(K, "mbarrier.count", "empty_counts_warps", sub_every("@init_empty_0 mov.u32", "128", "4"), EMPTY)
-bug(K, "mbarrier.phase", "empty_parity_of_each_chunk", sub("@wait_empty shr.u32", "1;", "0;"), "@wait_empty")
+bug(K, "mbarrier.count|mbarrier.phase", "empty_counts_warps", sub_every("@init_empty_0 mov.u32", "128", "4"), EMPTY)
+bug(
+    K,
+    "mbarrier.phase|mbarrier.count",
+    "empty_parity_of_each_chunk",
+    sub("@wait_empty shr.u32", "1;", "0;"),
+    "@wait_empty",
+)
 
 # ---- reduce_last: the CTA that ends last sums up
 K = "reduce_last"
@@ -283,7 +289,7 @@ bug(
 )
 bug(
     K,
-    "warp.elect|warp.mask",
+    "warp.mask",
     "mask_of_half",
     put("@shuffle shfl #2", "shfl.sync.down.b32 %r35|%p5, %r33, %r34, %r29, 0xffff;"),
     "@shuffle shfl #2",
@@ -472,7 +478,6 @@ bug(
 bug(K, "barrier.count|race.shared", "half_the_count", put("@sync_end bar.sync", "bar.sync 0, 64;"), "@sync_end")
 bug(K, "barrier.count", "takers_count_96", put("@sync_takers barrier", "barrier.sync 6, 96;"), "@sync_takers")
 bug(K, "barrier.count", "warp_that_does_not_come", only("@sync_makers barrier", "warp == 0"), "@sync_makers")
-bug(K, "barrier.divergent", "half_a_warp", only("@sync_end bar.sync", "lane < 16"), "@sync_end")
 
 # ---- histogram_shared: atomics in shared memory
 K = "histogram_shared"
@@ -500,9 +505,9 @@ LANE_0 = [
     "and.b32 who, who, 31;",
     "setp.eq.u32 first, who, 0;",
 ]
-bug("gemm_tma", "warp.elect", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
+bug("gemm_tma", "warp.elect|warp.mask", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
 bug("gemm_tma", "warp.elect|warp.mask", "elect_in_half_a_warp", only("@elect elect.sync", "lane < 16"), "@elect")
-bug("cluster_multicast", "warp.elect", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
+bug("cluster_multicast", "warp.elect|warp.mask", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
 bug(
     "cluster_multicast",
     "warp.elect|warp.mask",
@@ -828,7 +833,13 @@ bug(
     sub_every("128;", "mov.u32 \t%r26, 128", "mov.u32 \t%r26, 64"),
     "@expect_0 | @expect_1 | @send | @wait_came",
 )
-bug(K, "mbarrier.phase", "parity_of_the_round", sub("@wait_came shr.u32", "1;", "0;"), "@wait_came")
+bug(
+    K,
+    "mbarrier.phase|async.unwaited",
+    "parity_of_the_round",
+    sub("@wait_came shr.u32", "1;", "0;"),
+    "@wait_came | @read ld.shared",
+)
 bug(K, "cluster.arrive", "round_without_wait", cut("@wait_round barrier"), "@arrive_round")
 bug(
     K,
@@ -954,7 +965,13 @@ bug(
 )
 bug(K, "memory.bounds", "all_of_three_warps", sub("E3all[", "512", "384"), "@all | @store")
 bug(K, "memory.bounds", "one_buffer_of_sums", sub("E4sums[", "32", "16"), "@write_sum | @read_sum | @sum")
-bug(K, "barrier.divergent", "early_return_is_a_barrier_missed", only("@sync_all bar.sync", "tid < 122"), "@sync_all")
+bug(
+    K,
+    "barrier.divergent|race.shared",
+    "last_lanes_skip_the_barrier",
+    only("@sync_all bar.sync", "tid < 122"),
+    "@sync_all | @store ld.shared",
+)
 
 # ---- bitonic
 K = "bitonic"
@@ -1388,6 +1405,7 @@ bug(
 
 # ---- split_stencil: arrive and wait apart, and what becomes of the mbarrier
 K = "split_stencil"
+bug(K, "barrier.divergent", "half_of_each_warp", only("@sync_inval bar.sync", "lane < 16"), "@sync_inval | @sync_sum")
 bug(K, "race.shared", "does_not_wait", no_wait("@wait"), ["@write st.shared", "@read ld.shared"])
 bug(
     K,
