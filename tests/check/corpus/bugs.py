@@ -1328,6 +1328,7 @@ bug("heap_list", "memory.bounds", "eight_bytes", sub("@malloc st.param", ", 16;"
 
 # ---- map_swap: a tensor map changed on the device
 K = "map_swap"
+bug(K, "mbarrier.count|mbarrier.init", "counts_nobody", last_operand("@init mbarrier.init", "0"), "@init")
 bug(K, "race.proxy", "no_tensormap_fence", cut("@acquire fence.proxy"), "@load")
 bug(K, "race.proxy", "reads_without_fence", cut("@fence_read fence"), ["@read ld.shared", "@load"])
 bug(K, "mbarrier.tx", "expects_a_row", sub_every("@expect mov.u32", "1024", "128"), "@expect | @load | @wait | @init")

@@ -357,6 +357,8 @@ def main():
                     print(
                         f"{bug.name}: found now, {'taken' if options.shrink else 'FAILED: take it'} out of the list"
                     )
+                elif not found and bug.name not in misses and not (bug.by_default or options.can_explore):
+                    print(f"{bug.name}: not found without --explore, which this lemma has not")
                 elif not found and bug.name not in misses:
                     failed += 1
                     print(f"{bug.name}: FAILED, {bug.id} at {bug.at} of {bug.base} not found, but: {why}")
