@@ -116,7 +116,7 @@ Finding WgmmaRegisters::early(const Exec& x, const GroupsOfThread& groups, const
   return finding;
 }
 
-bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Slot& slot, bool in_a,
+bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Product& product, bool in_a,
                                  const Report& report) const {
   const bool written = reg.written.instruction && reg.written.fences == fences_;
   const bool read = !in_a && reg.read.instruction && reg.read.fences == fences_;
@@ -124,7 +124,7 @@ bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Slot&
     return false;
   const DecodedInst& in = current(x);
   const Touch& touch = written ? reg.written : reg.read;
-  const std::string name = name_of(*x.code, slot);
+  const std::string name = name_of(*x.code, in.ops[product.position]);
   // ptxas lets a read that nothing overtakes, and a move that it can put before the fence, pass.
   const bool is_note = !written || (touch.moves && reg.product_fences < fences_);
   report({.id = "wgmma.fence",
@@ -136,7 +136,7 @@ bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Slot&
           .earlier = by_warp(x, *touch.instruction, written ? "writes it" : "reads it"),
           .fix = fmt::format("wgmma.fence after line {}, before line {}",
                              line_of(*x.code, *touch.instruction), line_of(*x.code, in))},
-         in);
+         *product.first);
   return !is_note;
 }
 
@@ -208,10 +208,10 @@ void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Re
       report(early(x, groups, reg.accumulator, false, in.ops[i], Deed::reads), *reg.accumulator.first);
       told = true;
     }
+    product.position = i;
     if (!told)
       told =
-          (!in_a && check_accumulator(x, groups, reg, i, once)) || check_fence(x, reg, in.ops[i], in_a, once);
-    product.position = i;
+          (!in_a && check_accumulator(x, groups, reg, i, once)) || check_fence(x, reg, product, in_a, once);
     if (in_a) {
       reg.reader = product;
     } else {

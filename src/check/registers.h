@@ -68,7 +68,7 @@ private:
   Finding early(const vgpu::Exec& x, const GroupsOfThread& groups, const Product& product, bool in_a,
                 const vgpu::Slot& slot, Deed deed) const;
   // Since the last fence: a finding if there is one.
-  bool check_fence(const vgpu::Exec& x, const Register& reg, const vgpu::Slot& slot, bool in_a,
+  bool check_fence(const vgpu::Exec& x, const Register& reg, const Product& product, bool in_a,
                    const Report& report) const;
   bool check_accumulator(const vgpu::Exec& x, const GroupsOfThread& groups, const Register& reg, int position,
                          const Report& report);

@@ -99,8 +99,7 @@ public:
       return;
     case Opcode::wgmma_fence:
       state.fenced = true;
-      for (Register& reg : state.registers)
-        reg.written = kNone;
+      assume_fence(state);
       return;
     case Opcode::wgmma_commit_group:
       each_in_flight(state, [](Product& product) {
@@ -177,12 +176,25 @@ private:
                    : fmt::format("wgmma.commit_group after line {}, and wgmma.wait_group 0", at));
   }
 
-  void check_written(const Register& reg, uint32_t number, uint32_t index) {
-    if (reg.written != kNone)
+  // One place is told of a wait or fence that is missing: from there on it is as if it stood there.
+  static void assume_wait(State& state) {
+    each_in_flight(state, [](Product& product) { product.flight = Flight::waited_for; });
+  }
+  static void assume_fence(State& state) {
+    for (Register& reg : state.registers)
+      reg.written = kNone;
+  }
+
+  void check_written(State& state, uint32_t number, uint32_t index, bool tells) {
+    const Register& reg = state.registers[watched_[number]];
+    if (reg.written == kNone)
+      return;
+    if (tells)
       lint_.warn("wgmma.fence", index,
                  fmt::format("{} was written at line {}, and no wgmma.fence lies between", name(number),
                              lint_.line(reg.written)),
                  fmt::format("wgmma.fence after line {}", lint_.line(reg.written)));
+    assume_fence(state);
   }
 
   void issue(State& state, uint32_t index, bool tells) {
@@ -195,8 +207,7 @@ private:
       Register& reg = state.registers[watched_[number]];
       if (tells && reg.accumulator.flight == Flight::in_flight)
         tell_early(reg.accumulator, index, fmt::format("{}, of A, is an accumulator", name(number)));
-      if (tells)
-        check_written(reg, number, index);
+      check_written(state, number, index, tells);
       reg.reader = product;
     });
     for_each_accumulator(mma, [&](uint32_t number) {
@@ -205,8 +216,7 @@ private:
       if (tells && before.flight == Flight::in_flight &&
           shape_of(lint_.function.instructions[before.instruction]) != shape_of(mma))
         tell_early(before, index, fmt::format("{} is an accumulator of another shape", name(number)));
-      if (tells)
-        check_written(reg, number, index);
+      check_written(state, number, index, tells);
       reg.accumulator = product;
       reg.written = kNone;
     });
@@ -221,8 +231,11 @@ private:
     };
     for_each_read(instruction, [&](uint32_t number) {
       if (const Register* reg = at(number);
-          reg && tells && is_sure && !moves && reg->accumulator.flight == Flight::in_flight)
-        tell_early(reg->accumulator, index, fmt::format("{} is read", name(number)));
+          reg && is_sure && !moves && reg->accumulator.flight == Flight::in_flight) {
+        if (tells)
+          tell_early(reg->accumulator, index, fmt::format("{} is read", name(number)));
+        assume_wait(state);
+      }
     });
     if (moves) {
       Register* to = at(instruction.operands[0].reg);
@@ -238,8 +251,11 @@ private:
       if (!reg)
         return;
       for (const Product* product : {&reg->accumulator, &reg->reader})
-        if (tells && is_sure && product->flight == Flight::in_flight)
-          tell_early(*product, index, fmt::format("{} is written", name(number)));
+        if (is_sure && product->flight == Flight::in_flight) {
+          if (tells)
+            tell_early(*product, index, fmt::format("{} is written", name(number)));
+          assume_wait(state);
+        }
       if (is_sure)
         *reg = {};
       reg->written = index;

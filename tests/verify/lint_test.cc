@@ -107,6 +107,13 @@ TEST(Lint, FencesOfRegisters) {
             "");
 }
 
+TEST(Lint, OneMissingFenceOrWaitIsOneFinding) {
+  EXPECT_EQ(lint_of(kFence + kMma + kCommit + kUse + kUse), "wgmma.inflight: add.f32\n");
+  EXPECT_EQ(lint_of(kFence + "add.f32 %f0, %f9, %f9;\n" + "add.f32 %f4, %f9, %f9;\n" + kWide + kWide +
+                    kCommit + kWait),
+            "wgmma.fence: wgmma.mma_async.sync.aligned\n");
+}
+
 TEST(Lint, ACallMayDoWhatIsMissing) {
   const std::string function =
       ".func settle() { wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; ret; }\n";

@@ -154,6 +154,14 @@ TEST(WgmmaRegisters, WhatIsWrittenNeedsAFence) {
             "wgmma.fence: wgmma.mma_async ~ mov.f32 x4\n");
 }
 
+TEST(WgmmaRegisters, OneMissingFenceOrWaitIsOneFinding) {
+  const std::string other = mma("%rd1", "1", kOtherD);
+  EXPECT_EQ(of({kFence, "add.f32 %f0, %f0, %f1;\nadd.f32 %f4, %f4, %f5;\n", mma(), other, kCommit, kWait}),
+            "wgmma.fence: wgmma.mma_async ~ add.f32 x8\n");
+  EXPECT_EQ(of({kFence, mma(), other, kCommit, kStore, vgpu::kStoreOther, kWait}),
+            "wgmma.inflight: st.global.v4.f32 ~ wgmma.mma_async x8\n");
+}
+
 TEST(WgmmaRegisters, WhatIsReadIsANote) {
   EXPECT_EQ(of({kFence, mma(), kCommit, kWait, kStore, mma("%rd1", "0"), kCommit, kWait}),
             "note wgmma.fence: wgmma.mma_async ~ st.global.v4.f32 x4\n");
