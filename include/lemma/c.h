@@ -54,7 +54,39 @@ typedef struct lemma_launch_config {
   uint64_t seed;
   uint64_t max_instructions;
   const lemma_stop* stop; /* ends the launch when it is requested; null: nothing does. "cpu" only */
+  /* Zeros in these: as without them. "cpu" only. */
+  int check;           /* races, missing fences and waits: lemma_report_finding */
+  uint64_t check_ctas; /* of how many CTAs; 0: all */
+  uint64_t schedule;   /* who runs when: 0 the usual order, any other number a legal and unusual one */
 } lemma_launch_config;
+
+/* One of the accesses of a finding. Strings are empty where nothing is known. */
+typedef struct lemma_access {
+  uint32_t ptx_line;
+  const char* instruction; /* the PTX statement */
+  const char* file;        /* of the source that it was compiled from */
+  uint32_t line;
+  const char* function;
+  uint32_t cta[3];
+  uint32_t warp;
+  int32_t lane;     /* -1: the warp as a whole */
+  const char* what; /* "writes 4 bytes" */
+} lemma_access;
+
+/* What the PTX ISA leaves undefined, as lemma::Finding; docs/checks.md has a section for each id. */
+typedef struct lemma_finding {
+  const char* id; /* "race.shared" */
+  int is_note;    /* the ISA leaves it doubtful */
+  const char* message;
+  const char* memory; /* "tile + 0x40" */
+  const char* fix;    /* the least that would order the two */
+  const char* kernel;
+  const char* text; /* all of that for a terminal */
+  uint64_t count;   /* how often it was seen */
+  lemma_access access;
+  int has_earlier;
+  lemma_access earlier; /* with which it is not ordered */
+} lemma_finding;
 
 /* "0.1.0" */
 const char* lemma_version(void);
@@ -102,8 +134,12 @@ lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_
                           lemma_report** report);
 void lemma_report_release(lemma_report* report);
 lemma_outcome lemma_report_outcome(const lemma_report* report);
-/* Faults, reads of what was never written, warnings; empty if there are none. */
+/* Faults, reads of what was never written, warnings, findings but for notes; empty if there are none. */
 const char* lemma_report_text(const lemma_report* report);
+/* Of a launch with `check`: notes too. */
+size_t lemma_report_finding_count(const lemma_report* report);
+/* index: below the count. The strings are the report's. */
+lemma_status lemma_report_finding(const lemma_report* report, size_t index, lemma_finding* finding);
 double lemma_report_seconds(const lemma_report* report);
 /* 0 where the device does not count. */
 uint64_t lemma_report_lane_instructions(const lemma_report* report);

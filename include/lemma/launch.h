@@ -36,7 +36,13 @@ struct LaunchConfig {
   bool deterministic = false; // CTAs in a fixed order, so that floating-point atomics repeat
   AsyncMode async = AsyncMode::eager;
   uint64_t max_instructions = 0; // of any one warp, then a fault; 0: no limit
+  // Who runs when: 0 is the usual order, any other number one of its own, on one host thread, in an order
+  // that is legal and unusual: schedule_text() (lemma/explore.h) says which.
+  uint64_t schedule = 0;
   bool check = false; // Report::findings: races, missing fences and waits; takes several times as long
+  // Of so many CTAs at most are accesses followed: whole clusters, at even distances over the grid, the first
+  // among them; at least one cluster. 0: of all.
+  uint64_t check_ctas = 0;
   bool count_accesses = false; // Stats::accesses and async_operations; takes a little time
   unsigned workers = 0;        // host threads; 0: all cores
   // Set by anyone, a signal handler too, to end the launch: within some 10,000 instructions of a warp it

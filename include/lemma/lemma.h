@@ -5,6 +5,7 @@
 //   lemma/launch.h   how a kernel is launched
 //   lemma/report.h   what a launch has to say
 //   lemma/findings.h, suppressions.h  what a checked launch has found
+//   lemma/explore.h  one launch in many schedules (not included here)
 //   lemma/verify.h   PTX text checked
 //   lemma/isa.h      the instructions: which there are, where they run
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory

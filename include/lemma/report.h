@@ -121,6 +121,8 @@ struct Finding {
   std::string kernel = {};              // that was launched
   std::string ptx = {};                 // the name that its text was loaded with
   std::string rendered = {};            // for a terminal, but for the count; ends with a newline
+  // Of several schedules (lemma/explore.h): the first that has it, and how many have.
+  uint64_t schedule = 0, schedules = 0;
   // An entry of a suppressions file stands for it, with this reason.
   bool suppressed = false;
   std::string suppressed_because = {};
@@ -161,6 +163,10 @@ struct Report {
   std::vector<UninitializedRead> uninitialized; // the first ten instructions
   uint64_t uninitialized_reads = 0;             // all of them
   std::vector<Finding> findings;                // LaunchConfig::check; notes too
+  uint64_t checked_ctas = 0;                    // LaunchConfig::check: whose accesses were followed
+  // An atomic floating-point addition was executed: its sum follows from the order of its terms, and so do
+  // the outputs.
+  bool float_atomics = false;
   std::vector<std::string> warnings;
   // An approximate function (.approx, .full) ran on a machine whose bits have not been measured: they are
   // assumed to be those of sm_90.

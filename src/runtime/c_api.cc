@@ -84,6 +84,22 @@ Place find(lemma_device& device, uint64_t address) {
   return {after->second, address - after->first};
 }
 
+const lemma::CheckedAccess kNoAccess;
+
+lemma_access access_of(const lemma::CheckedAccess& access) {
+  lemma_access made = {};
+  made.ptx_line = access.place.ptx_line;
+  made.instruction = access.place.instruction.c_str();
+  made.file = access.place.file.c_str();
+  made.line = access.place.line;
+  made.function = access.place.function.c_str();
+  std::copy(access.cta.begin(), access.cta.end(), made.cta);
+  made.warp = access.warp;
+  made.lane = access.lane;
+  made.what = access.what.c_str();
+  return made;
+}
+
 } // namespace
 
 extern "C" {
@@ -228,6 +244,9 @@ lemma_status lemma_launch(lemma_module* module, const char* kernel, const lemma_
                                              : lemma::AsyncMode::late;
     launch.seed = config->seed;
     launch.max_instructions = config->max_instructions;
+    launch.check = config->check != 0;
+    launch.check_ctas = config->check_ctas;
+    launch.schedule = config->schedule;
     launch.stop = config->stop ? &config->stop->requested : nullptr;
     auto launched = found->launch(launch, values);
     if (!launched)
@@ -248,6 +267,29 @@ lemma_outcome lemma_report_outcome(const lemma_report* report) {
 
 const char* lemma_report_text(const lemma_report* report) {
   return report ? report->text.c_str() : "";
+}
+
+size_t lemma_report_finding_count(const lemma_report* report) {
+  return report ? report->report.findings.size() : 0;
+}
+
+lemma_status lemma_report_finding(const lemma_report* report, size_t index, lemma_finding* finding) {
+  if (!report || !finding || index >= report->report.findings.size())
+    return invalid("lemma_report_finding: null, or no such finding");
+  const lemma::Finding& found = report->report.findings[index];
+  *finding = {};
+  finding->id = found.id.c_str();
+  finding->is_note = found.is_note;
+  finding->message = found.message.c_str();
+  finding->memory = found.memory.c_str();
+  finding->fix = found.fix.c_str();
+  finding->kernel = found.kernel.c_str();
+  finding->text = found.rendered.c_str();
+  finding->count = found.count;
+  finding->access = access_of(found.access);
+  finding->has_earlier = found.earlier.has_value();
+  finding->earlier = access_of(found.earlier ? *found.earlier : kNoAccess);
+  return LEMMA_OK;
 }
 
 double lemma_report_seconds(const lemma_report* report) {

@@ -176,6 +176,21 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
 }
 
+// Where not all CTAs were watched, what orders two clusters may have gone through one that was not.
+void doubt_between_clusters(std::vector<Finding>& findings, const LaunchConfig& config) {
+  const auto same_cluster = [&](const Dim3& a, const Dim3& b) {
+    for (size_t i = 0; i < 3; ++i)
+      if (a[i] / std::max(config.cluster[i], 1u) != b[i] / std::max(config.cluster[i], 1u))
+        return false;
+    return true;
+  };
+  for (Finding& finding : findings)
+    if (finding.earlier && !finding.is_note && !same_cluster(finding.access.cta, finding.earlier->cta)) {
+      finding.is_note = true;
+      finding.message += "; but not all CTAs were watched (--check-ctas), and one may have ordered the two";
+    }
+}
+
 Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
                                         std::vector<std::byte> params) {
   const vgpu::Code* entry = program_->find(kernel.name);
@@ -193,6 +208,8 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
                                    std::move(observers));
   if (checker)
     report.findings = checker->findings();
+  if (config.check_ctas != 0)
+    doubt_between_clusters(report.findings, config);
   report.device = device_->info.name;
   return report;
 }

@@ -61,6 +61,9 @@ std::string to_text(std::span<const Finding> findings, const FindingsView& view)
     text += finding.rendered;
     if (finding.count > 1)
       text += fmt::format("  count:   {} times\n", finding.count);
+    if (finding.schedules > 0)
+      text += fmt::format("  in:      {}, first in schedule {}\n", counted(finding.schedules, "schedule"),
+                          finding.schedule);
   }
   return text;
 }
@@ -69,10 +72,12 @@ void merge(std::vector<Finding>& into, std::span<const Finding> more) {
   for (const Finding& finding : more) {
     const auto same = std::find_if(into.begin(), into.end(),
                                    [&](const Finding& known) { return same_defect(known, finding); });
-    if (same != into.end())
+    if (same != into.end()) {
       same->count += finding.count;
-    else
+      same->schedules += finding.schedules;
+    } else {
       into.push_back(finding);
+    }
   }
 }
 

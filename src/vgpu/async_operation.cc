@@ -44,7 +44,7 @@ void change(const AsyncOperation& operation, const SharedPlace& at, const Mbarri
   if (!wrong) {
     const bool parity = read_mbarrier(at).parity;
     const bool completes = change_mbarrier(at, change);
-    if (Observer* observer = issuer.launch->observer)
+    if (Observer* observer = issuer.cta->cluster->async.observer())
       observer->arrives({.at = at,
                          .change = change,
                          .parity = parity,

@@ -53,6 +53,7 @@ void Exec::start_async(AsyncOperation operation) {
   operation.number = async().next_number();
   if (observer)
     observer->issues(*this, operation);
+  float_atomics |= operation.reduce && adds_floats(operation.reduce);
   const int lane = operation.issuer.lane;
   async().start(thread(lane), std::move(operation));
 }

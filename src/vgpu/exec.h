@@ -145,6 +145,7 @@ public:
   void effect() { ++warp->effects; }
   void note_approximate() { approximate = true; }
   bool approximate = false;
+  bool float_atomics = false; // Report::float_atomics
 
   const ptx::Instruction& ptx_instruction(const DecodedInst& in) const {
     return code->function->instructions[in.source];

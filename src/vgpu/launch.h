@@ -30,6 +30,7 @@ namespace lemma::vgpu {
 
 class Observer;
 class Program;
+class Schedule;
 
 // The registers of one function activation, all lanes. Two splits in the same function at the same call depth
 // use disjoint lanes of the same frame.
@@ -171,8 +172,8 @@ struct Cta {
   WgmmaChecks wgmma_checks;
   MemoryShare taken; // for shared memory and what is kept beside it
 
-  // Not AsyncMode::eager: shared memory as the async proxy sees it. What threads have stored (the generic proxy)
-  // is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.
+  // Not AsyncMode::eager: shared memory as the async proxy sees it. What threads have stored (the generic
+  // proxy) is in `shared` and marked in `unpublished` until a proxy fence. Empty: both proxies see `shared`.
   static constexpr uint8_t kByOwnThread = 1, kByOtherCta = 2; // who stored
   std::vector<std::byte> async_view;
   std::vector<uint8_t> unpublished;
@@ -198,14 +199,24 @@ struct ClusterBarrier {
   uint32_t arrived = 0;  // ... of which have arrived, in the current phase
 };
 
+// What a schedule remembers of a cluster.
+struct ScheduledCluster {
+  uint64_t executed = 0;        // instructions of its warps, up to the last pass
+  uint64_t next_fair = 0;       // the first pass from there on is a fair one; 0: not decided
+  uint32_t fair = 0;            // passes that were
+  uint64_t next_change = 0;     // of priorities; 0: not decided
+  std::vector<uint64_t> fallen; // warps that have fallen behind, in that order
+};
+
 struct Cluster {
   Dim3 id{};
   uint64_t linear_id = 0;
   std::vector<std::unique_ptr<Cta>> ctas; // by rank
   AsyncQueue async;
   ClusterBarrier barrier;
-  uint64_t clock = 0;               // virtual time at the begin of the current pass over the warps
-  uint64_t next_wake = kNever;      // no split that waits for the clock goes on before
+  uint64_t clock = 0;          // virtual time at the begin of the current pass over the warps
+  uint64_t next_wake = kNever; // no split that waits for the clock goes on before
+  ScheduledCluster scheduled;
   mutable void* observed = nullptr; // the observer's own
 
   bool is_finished() const {
@@ -237,7 +248,10 @@ struct Launch {
   uint64_t grid_id = 1;
   uint64_t workspace = 0;       // cooperative: its address
   uint32_t workers = 1;         // host threads
+  Schedule* schedule = nullptr; // see schedule.h
   Observer* observer = nullptr; // see observer.h; null: nobody watches
+  // The same for clusters that LaunchConfig::check_ctas leaves out.
+  Observer* observer_of_others = nullptr;
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> clock{0}; // the latest that any cluster's clock has been
   std::mutex report_mutex;        // guards `report` and what follows

@@ -2,7 +2,8 @@
 //
 // A cluster is resident from its start to its end, and as many are resident as the modelled GPU would hold. A
 // worker takes a resident cluster for one turn: until it ends, until none of its warps can go on (idle), or
-// until a quantum of instructions is over. New clusters start when no resident one can run, and each time a
+// until a quantum of instructions is over. Which cluster, which of its warps, and how long: schedule.h. New
+// clusters start when no resident one can run, and each time a
 // quantum runs out: a CTA that spins may be waiting for one that has not started.
 //
 // Where --max-memory has no room for another cluster, as many are resident as there are.
@@ -17,9 +18,9 @@
 #include "support/align.h"
 #include "support/worker_pool.h"
 #include "vgpu/deadlock.h"
-#include "vgpu/mix.h"
 #include "vgpu/observer.h"
 #include "vgpu/poison.h"
+#include "vgpu/schedule.h"
 #include "vgpu/waiting.h"
 #include "vgpu/warp.h"
 
@@ -30,17 +31,12 @@
 #include <condition_variable>
 #include <deque>
 #include <new>
-#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
 
 namespace lemma::vgpu {
 namespace {
-
-constexpr uint64_t kTurnInstructions = 400'000; // of a cluster
-// Of a warp within a turn: the warps of a cluster advance near evenly, as on a GPU.
-constexpr uint64_t kWarpSlice = 512;
 
 constexpr uint64_t kMostWorkers = 1024;
 
@@ -57,6 +53,22 @@ void add(std::optional<T>& total, const T& counts) {
   total = sum;
 }
 
+// How many clusters LaunchConfig::check_ctas lets be watched.
+uint64_t watched_clusters(const LaunchConfig& config, uint64_t clusters) {
+  return config.check_ctas == 0
+             ? clusters
+             : std::clamp<uint64_t>(config.check_ctas / product(config.cluster), 1, clusters);
+}
+
+// Of `n` watched clusters, number i is i * clusters / n.
+bool is_watched(uint64_t id, const LaunchConfig& config, uint64_t clusters) {
+  const uint64_t watched = watched_clusters(config, clusters);
+  if (watched == clusters)
+    return true;
+  const uint64_t number = (id * watched + clusters - 1) / clusters;
+  return number < watched && number * clusters / watched == id;
+}
+
 // Have the approximate functions of this machine been asked?
 bool is_measured(Arch arch) {
   const isa::Machine* machine = isa::find_machine(arch.sm);
@@ -66,30 +78,32 @@ bool is_measured(Arch arch) {
 // One cluster's turn on one worker.
 class ClusterTurn {
 public:
-  ClusterTurn(Launch& launch, WarpRunner& runner, Cluster& cluster)
-      : launch_(launch), runner_(runner), cluster_(cluster), stop_(launch.config.stop) {}
+  // `pass`: room for one.
+  ClusterTurn(Launch& launch, WarpRunner& runner, Cluster& cluster, Pass& pass)
+      : launch_(launch), runner_(runner), cluster_(cluster), pass_(pass), stop_(launch.config.stop) {}
 
-  Turn run() {
+  // Instructions at most.
+  Turn run(uint64_t most) {
     runner_.moved = false;
     const uint64_t effects_at_begin = total_effects();
     wake_by_clock(cluster_);
     allow_time_outs(cluster_);
     look_again();
     uint64_t executed = 0;
-    while (executed < kTurnInstructions && !launch_.stop.load(std::memory_order_relaxed)) {
+    while (executed < most && !launch_.stop.load(std::memory_order_relaxed)) {
       const uint64_t in_pass = pass();
       executed += in_pass;
       if (cluster_.is_finished()) {
         forget_shared_memory();
         cluster_.async.drain();
-        if (launch_.observer)
-          launch_.observer->cluster_ends(cluster_);
+        if (Observer* observer = cluster_.async.observer())
+          observer->cluster_ends(cluster_);
         return Turn::finished;
       }
       if (!in_pass && !find_more())
         break;
     }
-    if (executed >= kTurnInstructions) {
+    if (executed >= most) {
       // A turn in which nothing was done that another warp could see: loops that wait, and that count how
       // long they do, are not found to poll. What else would only go on when nothing can move goes on now.
       if (total_effects() == effects_at_begin)
@@ -108,23 +122,29 @@ private:
     return true;
   }
 
-  // Every warp runs for a slice, if it can. Returns the instructions executed.
+  // The warps run for their slices, as far as they can. Returns the instructions executed.
   uint64_t pass() {
     wake_by_clock(cluster_);
-    uint64_t executed = 0, longest = 0;
-    for (const auto& cta : cluster_.ctas) {
-      for (size_t i = 0; i < cta->warps.size(); ++i) {
-        Warp& warp = cta->warps[(cta->next_warp + i) % cta->warps.size()];
-        if (warp.splits.empty())
-          continue;
-        if (stop_was_requested())
-          return executed;
-        const uint64_t count = runner_.run(*cta, warp, std::min(kWarpSlice, cluster_.async.until_due()));
-        cluster_.async.advance(count);
-        executed += count;
-        longest = std::max(longest, count);
-      }
+    launch_.schedule->plan(cluster_, pass_);
+    if (pass_.wakes_polling && total_effects() != looked_at_)
+      look_again();
+    if (pass_.times_out) {
+      allow_time_outs(cluster_);
+      time_out_mbarrier_waiters(cluster_);
     }
+    uint64_t executed = 0, longest = 0;
+    for (const Slice& slice : pass_.slices) {
+      if (slice.if_none_ran && executed > 0)
+        break;
+      if (stop_was_requested())
+        return executed;
+      const uint64_t most = std::min(slice.instructions, cluster_.async.until_due());
+      const uint64_t count = runner_.run(*slice.cta, *slice.warp, most);
+      cluster_.async.advance(count);
+      executed += count;
+      longest = std::max(longest, count);
+    }
+    cluster_.scheduled.executed += executed;
     cluster_.clock += longest * kTicksPerInstruction;
     return executed;
   }
@@ -167,6 +187,7 @@ private:
   Launch& launch_;
   WarpRunner& runner_;
   Cluster& cluster_;
+  Pass& pass_;
   const std::atomic<bool>* stop_; // the caller's; may be null
   uint64_t looked_at_ = 0;        // total_effects() when polling loops last looked
 };
@@ -176,20 +197,15 @@ public:
   // `resident_limit`: clusters at a time.
   Scheduler(Launch& launch, uint64_t resident_limit)
       : launch_(launch), resident_limit_(resident_limit),
-        cluster_count_(launch.cta_count / product(launch.config.cluster)) {
-    const LaunchConfig& config = launch.config;
-    if (config.seed) { // every choice moves with the seed: which cluster starts next, which warp goes first
-      stride_ = mix(config.seed) % cluster_count_ | 1;
-      while (std::gcd(stride_, cluster_count_) != 1)
-        stride_ += 2;
-      first_ = mix(config.seed + 1) % cluster_count_;
-    }
+        cluster_count_(launch.cta_count / product(launch.config.cluster)),
+        schedule_(make_schedule(launch.config, cluster_count_)) {
+    launch.schedule = schedule_.get();
   }
 
   void run() {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     uint64_t workers = launch_.config.workers ? launch_.config.workers : cores;
-    if (launch_.config.deterministic)
+    if (launch_.config.deterministic || launch_.config.schedule != 0)
       workers = 1;
     workers = std::min(workers, cluster_count_);
     launch_.workers = static_cast<uint32_t>(std::min(workers, kMostWorkers));
@@ -224,6 +240,7 @@ private:
     add(total.lane_instructions, counts.lane_instructions);
     add(total.matrix_flops, counts.matrix_flops);
     add(total.matrix_outputs, counts.matrix_outputs);
+    launch_.report.float_atomics |= runner.added_floats();
     launch_.report.assumed_approximate |= runner.used_approximate() && !is_measured(launch_.program->arch());
   }
 
@@ -237,15 +254,16 @@ private:
   }
 
   void take_turns(WarpRunner& runner) {
+    Pass pass;
     std::unique_lock lock(mutex_);
     while (!launch_.stop.load()) {
       std::unique_ptr<Cluster> cluster = next_cluster(lock);
       if (!cluster)
         break;
-      const uint64_t epoch = epoch_;
+      const uint64_t epoch = epoch_, most = schedule_->turn_instructions();
       ++running_;
       lock.unlock();
-      const Turn turn = ClusterTurn(launch_, runner, *cluster).run();
+      const Turn turn = ClusterTurn(launch_, runner, *cluster, pass).run(most);
       lock.lock();
       --running_;
       end_turn(std::move(cluster), turn, epoch);
@@ -269,7 +287,7 @@ private:
           return cluster;
       }
       if (!ready_.empty()) {
-        const size_t pick = launch_.config.seed ? mix(launch_.config.seed + ++picks_) % ready_.size() : 0;
+        const size_t pick = schedule_->cluster_to_run(ready_.size());
         std::unique_ptr<Cluster> cluster = std::move(ready_[pick]);
         ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(pick));
         return cluster;
@@ -347,7 +365,7 @@ private:
   }
 
   std::unique_ptr<Cluster> start_cluster() {
-    const uint64_t id = (first_ + started_ * stride_) % cluster_count_;
+    const uint64_t id = schedule_->cluster_to_start(started_);
     std::unique_ptr<Cluster> cluster;
     if (!spare_.empty()) { // a finished one: its frames and memory are used again
       cluster = std::move(spare_.back());
@@ -359,10 +377,10 @@ private:
     const Dim3& size = launch_.config.cluster;
     cluster->linear_id = id;
     cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
-    const uint64_t async_seed = launch_.config.async == AsyncMode::random
-                                    ? mix(launch_.config.seed ^ mix(id + 1))
-                                    : launch_.config.seed;
-    cluster->async.reset(launch_.config.async, async_seed, &launch_.memory->budget(), launch_.observer);
+    cluster->async.reset(launch_.config.async, schedule_->async_seed(id), &launch_.memory->budget(),
+                         is_watched(id, launch_.config, cluster_count_) ? launch_.observer
+                                                                        : launch_.observer_of_others);
+    cluster->scheduled = {};
     cluster->clock = started_ < resident_limit_ ? 0 : launch_.clock.load(); // in the place of one that ended
     cluster->next_wake = kNever;
     cluster->barrier = {.expected = static_cast<uint32_t>(product(launch_.config.block) * product(size))};
@@ -380,8 +398,8 @@ private:
     }
     ++started_;
     ++resident_;
-    if (launch_.observer)
-      launch_.observer->cluster_begins(*cluster);
+    if (Observer* observer = cluster->async.observer())
+      observer->cluster_begins(*cluster);
     return cluster;
   }
 
@@ -418,8 +436,7 @@ private:
     cta.warpgroups.clear();
     cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
     cta.wgmma_checks = {};
-    cta.next_warp = static_cast<uint32_t>(
-        launch_.config.seed ? mix(launch_.config.seed ^ mix(cta.linear_id)) % cta.warps.size() : 0);
+    cta.next_warp = schedule_->first_warp(cta.linear_id, static_cast<uint32_t>(warps));
     const uint64_t warps_key = poison_key(launch_.config.seed, Poisoned::warp, cta.linear_id);
     for (uint32_t w = 0; w < cta.warps.size(); ++w) {
       const uint32_t lanes = std::min<uint32_t>(cta.threads - w * kWarpSize, kWarpSize);
@@ -466,9 +483,8 @@ private:
   uint64_t resident_limit_;
   bool limited_by_memory_ = false;
   const uint64_t cluster_count_;
+  const std::unique_ptr<Schedule> schedule_;
   std::atomic<uint32_t> workers_begun_{0};
-  uint64_t stride_ = 1;
-  uint64_t first_ = 0;
 
   std::mutex mutex_; // guards everything below
   std::condition_variable changed_;
@@ -476,7 +492,6 @@ private:
   std::vector<std::unique_ptr<Cluster>> idle_, spare_;
   uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
   uint64_t epoch_ = 0;
-  uint64_t picks_ = 0;
   bool start_more_ = false;
   bool deadlocked_ = false;
   bool progress_is_due_ = false;
@@ -639,6 +654,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.entry = &entry;
   launch.memory = &memory;
   launch.config = settled(asked, entry);
+  launch.config.async = async_mode(asked);
   const LaunchConfig& config = launch.config;
   launch.explicit_cluster = names_cluster(asked);
   launch.params = std::move(params);
@@ -652,6 +668,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
     launch.observer = &all.emplace(std::move(observers));
   else if (!observers.empty())
     launch.observer = observers.front();
+  launch.observer_of_others = counter ? &*counter : nullptr;
   launch.cta_count = product(config.grid);
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
@@ -670,6 +687,10 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (counter)
     counter->report(launch.report.stats);
+  if (config.check) {
+    const uint64_t size = product(config.cluster);
+    launch.report.checked_ctas = watched_clusters(config, launch.cta_count / size) * size;
+  }
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);

@@ -4,6 +4,7 @@
 #include "vgpu/observer.h"
 #include "vgpu/poison.h"
 #include "vgpu/program.h"
+#include "vgpu/schedule.h"
 #include "vgpu/written.h"
 
 #include <algorithm>
@@ -260,10 +261,10 @@ bool Exec::gather(const DecodedInst&, Satisfied satisfied) {
 // --- WarpRunner
 // -----------------------------------------------------------------------------------------------------
 
-WarpRunner::WarpRunner(Launch& launch, uint32_t worker) : launch_(launch) {
+WarpRunner::WarpRunner(Launch& launch, uint32_t worker)
+    : launch_(launch), other_path_first_(launch.schedule && launch.schedule->other_path_first) {
   exec_.launch = &launch;
   exec_.worker = worker;
-  exec_.observer = launch.observer;
 }
 
 // The split to run: deepest call, lowest pc. One that has run long while others were ready comes after them.
@@ -289,6 +290,47 @@ size_t WarpRunner::pick() {
   for (Split& split : splits) // all have had their turn
     split.ran_before_others = 0;
   return best_of(true);
+}
+
+// Of parts that need not give way, the one with the highest pc; SIZE_MAX if there are not two.
+size_t WarpRunner::pick_other_path() const {
+  const std::vector<Split>& splits = exec_.warp->splits;
+  size_t best = SIZE_MAX, fresh = 0;
+  for (size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i].state != SplitState::ready || splits[i].ran_before_others >= kGiveWayAfter)
+      continue;
+    ++fresh;
+    if (best == SIZE_MAX || splits[i].pc > splits[best].pc)
+      best = i;
+  }
+  return fresh > 1 ? best : SIZE_MAX;
+}
+
+// Instructions of the loaded split's basic block from its pc on: up to a branch or before a label. So it does
+// not run past the place where the others would meet it.
+uint64_t WarpRunner::to_block_end() {
+  const Code& code = *exec_.code;
+  const auto& instructions = code.function->instructions;
+  std::vector<bool>& begins = block_begins_[&code];
+  if (begins.empty()) {
+    begins.resize(instructions.size() + 1);
+    for (const auto& label : code.function->labels)
+      begins[std::min<size_t>(label.target, instructions.size())] = true;
+  }
+  uint64_t count = 0;
+  for (size_t pc = exec_.pc; pc < code.insts.size(); ++pc) {
+    const uint32_t source = code.insts[pc].source;
+    if (source == ptx::kNone)
+      continue;
+    if (count > 0 && begins[source])
+      break;
+    ++count;
+    const isa::Opcode opcode = instructions[source].opcode;
+    if (opcode == isa::Opcode::bra || opcode == isa::Opcode::brx_idx || opcode == isa::Opcode::call ||
+        opcode == isa::Opcode::ret || opcode == isa::Opcode::exit)
+      break;
+  }
+  return std::max<uint64_t>(count, 1);
 }
 
 void WarpRunner::load(size_t split) {
@@ -403,6 +445,7 @@ void WarpRunner::execute(uint64_t budget) {
 uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
   exec_.cta = &cta;
   exec_.warp = &warp;
+  exec_.observer = cta.cluster->async.observer();
   exec_.bases[1] = launch_.program->constants();
   exec_.split = SIZE_MAX;
   exec_.executed = 0;
@@ -418,11 +461,14 @@ uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
 uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
   const uint64_t limit = launch_.config.max_instructions;
   while (exec_.executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
-    const size_t next = pick();
+    const size_t other = other_path_first_ ? pick_other_path() : SIZE_MAX;
+    const size_t next = other != SIZE_MAX ? other : pick();
     if (next == SIZE_MAX)
       break;
     load(next);
     uint64_t slice = budget - exec_.executed;
+    if (other != SIZE_MAX)
+      slice = std::min(slice, to_block_end());
     if (limit) {
       if (warp.instructions >= limit) {
         exec_.fault(exec_.code->insts[exec_.pc], FaultKind::too_many_instructions,
@@ -437,7 +483,8 @@ uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
     else
       execute<false>(slice);
     if (warp.splits.size() > 1 && exec_.split < warp.splits.size())
-      warp.splits[exec_.split].ran_before_others += exec_.executed - before;
+      warp.splits[exec_.split].ran_before_others +=
+          other != SIZE_MAX ? kGiveWayAfter : exec_.executed - before;
     note_waiting(warp);
   }
   return exec_.executed;

@@ -1,8 +1,9 @@
 // Runs one warp: picks which of its diverged parts goes on, and joins parts that meet.
 //
 // Order: the deepest call first, then the lowest pc (see ptx/flow.h: parts then meet as early as the program
-// allows). So that a spinning part never starves the one it waits for, a part that has run long while others
-// were ready gives way.
+// allows), but for schedules that let the higher one run a basic block before (schedule.h). So that a
+// spinning part never starves the one it waits for, a part that has run long while others were ready gives
+// way.
 //
 // Not here: how a part waits for memory, an mbarrier or time (waiting.h).
 //
@@ -27,9 +28,12 @@ public:
   bool moved = false;
   WorkerCounts& stats() { return exec_.stats; }
   bool used_approximate() const { return exec_.approximate; }
+  bool added_floats() const { return exec_.float_atomics; }
 
 private:
   size_t pick();
+  size_t pick_other_path() const;
+  uint64_t to_block_end();
   void load(size_t split);
   bool join_meeting_splits();
   uint32_t meeting_pc() const;
@@ -44,6 +48,8 @@ private:
 
   Launch& launch_;
   Exec exec_;
+  const bool other_path_first_;                                     // Schedule::other_path_first
+  std::unordered_map<const Code*, std::vector<bool>> block_begins_; // by instruction of the text; for that
 };
 
 // Makes a warp ready to start a kernel at its entry. `lanes` exist. `poison_key`: of what they do not write.

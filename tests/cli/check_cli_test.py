@@ -241,7 +241,7 @@ class Check(Case):
 
     def test_sarif_of_a_fault(self):
         [result] = self.sarif("outside", status=FAILED)["results"]
-        self.assertEqual((result["ruleId"], result["level"]), ("fault.out-of-bounds", "error"))
+        self.assertEqual((result["ruleId"], result["level"]), ("memory.bounds", "error"))
         self.assertEqual(result["locations"][0]["physicalLocation"]["region"]["startLine"], line_of("// beyond"))
 
     def test_sarif_file_that_cannot_be_written(self):

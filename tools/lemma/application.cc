@@ -61,11 +61,16 @@ int with_output_flushed(int status) {
 
 } // namespace
 
-std::string repeating_command() {
+std::string repeating_command(std::string_view without, std::string_view more) {
   std::string text;
-  for (const std::string& word : command_line)
-    text += (text.empty() ? "" : " ") + quoted(word);
-  return text;
+  for (size_t i = 0; i < command_line.size(); ++i) {
+    const std::string& word = command_line[i];
+    if (!without.empty() && word == without)
+      ++i; // and its value
+    else if (without.empty() || !word.starts_with(std::string(without) + "="))
+      text += (text.empty() ? "" : " ") + quoted(word);
+  }
+  return more.empty() ? text : text + " " + std::string(more);
 }
 
 int run_application(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {

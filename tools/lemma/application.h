@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace lemma::cli {
 
@@ -15,7 +16,8 @@ namespace lemma::cli {
 // exception leaves it.
 int run_application(CLI::App& app, int argc, char** argv, const std::function<int()>& run);
 
-// The command line as a shell takes it, once run_application() has begun.
-std::string repeating_command();
+// The command line as a shell takes it, once run_application() has begun: without an option that has a value,
+// and with words after it.
+std::string repeating_command(std::string_view without = {}, std::string_view more = {});
 
 } // namespace lemma::cli

@@ -26,9 +26,19 @@ Result<void, Stop> CheckOutput::read_suppressions() {
 }
 
 void CheckOutput::add(std::vector<Finding> findings) {
+  suppress(findings);
+  add_suppressed(findings);
+}
+
+void CheckOutput::suppress(std::vector<Finding>& findings) {
+  const std::lock_guard lock(suppressing_);
   if (suppressions_)
     suppressions_->apply(findings);
-  merge(findings_, findings);
+}
+
+void CheckOutput::limit_to(uint64_t checked_ctas, uint64_t ctas) {
+  checked_ctas_ = checked_ctas;
+  ctas_ = ctas;
 }
 
 void CheckOutput::show() const {
@@ -46,6 +56,8 @@ std::string CheckOutput::closing_text() const {
   std::string text = "checked: " + to_text(counts);
   if (counts.notes && !options_.notes)
     text += counts.notes == 1 ? " (--notes shows the note)" : " (--notes shows the notes)";
+  if (checked_ctas_ != ctas_)
+    text += fmt::format(", of {} of {} CTAs", checked_ctas_, ctas_);
   return text;
 }
 
@@ -56,6 +68,7 @@ void CheckOutput::add_to(nlohmann::json& object) const {
   object["findings"] = to_json(findings_);
   object["finding_counts"] = {
       {"errors", counts.errors}, {"notes", counts.notes}, {"suppressed", counts.suppressed}};
+  object["checked_ctas"] = checked_ctas_ != ctas_ ? json{{"checked", checked_ctas_}, {"of", ctas_}} : json();
   object["suppressions"] = nullptr;
   if (!suppressions_)
     return;

@@ -13,6 +13,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,11 @@ public:
   Result<void, Stop> read_suppressions();
   // Of one launch.
   void add(std::vector<Finding> findings);
+  // The two steps of that; the first from any thread.
+  void suppress(std::vector<Finding>& findings);
+  void add_suppressed(const std::vector<Finding>& findings) { merge(findings_, findings); }
+  // Of how many CTAs, if not of all.
+  void limit_to(uint64_t checked_ctas, uint64_t ctas);
 
   const std::vector<Finding>& findings() const { return findings_; }
   // Is there one that is neither a note nor suppressed?
@@ -47,6 +53,8 @@ public:
 private:
   CheckOptions options_;
   std::optional<Suppressions> suppressions_;
+  std::mutex suppressing_;
+  uint64_t checked_ctas_ = 0, ctas_ = 0; // equal: all
   std::vector<Finding> findings_;
 };
 

@@ -152,6 +152,8 @@ static json to_json(const Finding& finding) {
           {"suppressed", finding.suppressed},
           {"suppressed_because", finding.suppressed ? json(finding.suppressed_because) : json(nullptr)},
           {"kernel", finding.kernel},
+          {"schedule", finding.schedule},
+          {"schedules", finding.schedules},
           {"message", finding.message},
           {"memory", finding.memory},
           {"access", to_json(finding.access)},

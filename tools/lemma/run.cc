@@ -9,6 +9,7 @@
 #include "application.h"
 #include "check_output.h"
 #include "command.h"
+#include "exploration.h"
 #include "files.h"
 #include "interrupt.h"
 #include "json_output.h"
@@ -67,7 +68,8 @@ Exit status: 0 success; 1 fault, failed comparison or rejected file; 2 wrong com
 
 struct RunOptions {
   std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
-                    seed = "0", max_instructions = "0", max_memory = "0";
+                    seed = "0", schedule = "0", explore = "0", check_ctas = "0", max_instructions = "0",
+                    max_memory = "0";
   std::string suppress, sarif;
   bool deterministic = false, stats = false, check = false, notes = false, json = false, keep_outputs = false;
   std::vector<std::string> args;
@@ -177,7 +179,8 @@ private:
   void catch_interrupts();
   void show_host_stop(const MlirStop& stop);
   // Findings so far, and the fault that ended it, to --sarif's file. The status, or that of what went wrong.
-  ExitStatus write_sarif(ExitStatus status, const std::optional<Fault>& fault, const std::string& kernel);
+  ExitStatus write_sarif(ExitStatus status, std::span<const Fault> faults, const std::string& kernel);
+  ExitStatus judge(const Report& report) const;
 
   int show_stop(const Stop& stop);
   void show_text(const Module& module, const Kernel& kernel, const Device& device,
@@ -196,6 +199,8 @@ private:
   std::string file_;
   std::optional<MlirKernel> mlir_; // of FILE.mlir
   RunArguments arguments_;
+  uint64_t schedules_ = 0; // --explore
+  std::optional<Exploration> exploration_;
   CheckOutput found_;
   std::vector<OutputComparison> comparisons_;
   bool outputs_written_ = false;
@@ -222,8 +227,12 @@ Result<void, Stop> Runner::read_command_line() {
   const auto smem = parse_number("--smem", options_.smem, UINT32_MAX);
   const auto seed = parse_number("--seed", options_.seed);
   const auto max_instructions = parse_number("--max-instructions", options_.max_instructions);
+  const auto schedule = parse_number("--schedule", options_.schedule);
+  const auto schedules = parse_number("--explore", options_.explore, 1'000'000);
+  const auto check_ctas = parse_number("--check-ctas", options_.check_ctas);
   const auto max_memory = parse_bytes("--max-memory", options_.max_memory);
-  for (const auto* number : {&smem, &seed, &max_instructions, &max_memory})
+  for (const auto* number :
+       {&smem, &seed, &max_instructions, &max_memory, &schedule, &schedules, &check_ctas})
     if (!*number)
       return Unexpected<Stop>{number->error()};
   config_.grid = *grid;
@@ -232,6 +241,17 @@ Result<void, Stop> Runner::read_command_line() {
     config_.cluster = *cluster;
   config_.shared_bytes = static_cast<uint32_t>(*smem);
   config_.seed = *seed;
+  config_.schedule = *schedule;
+  config_.check_ctas = *check_ctas;
+  schedules_ = *schedules;
+  if (schedules_ != 0 && config_.schedule != 0)
+    return usage("--explore runs the usual schedule and others; --schedule runs one of them");
+  if ((schedules_ != 0 || config_.schedule != 0) && options_.device != "cpu")
+    return usage("--explore and --schedule are for the virtual GPU: a real one does as it likes");
+  if (schedules_ != 0)
+    config_.workers = 1; // as all schedules
+  if (config_.check_ctas != 0 && !options_.check)
+    return usage("--check-ctas is about findings: it needs --check");
   config_.max_instructions = *max_instructions;
   max_memory_bytes_ = *max_memory;
   config_.deterministic = options_.deterministic;
@@ -301,12 +321,11 @@ void Runner::show_host_stop(const MlirStop& stop) {
   json_->print(out);
 }
 
-ExitStatus Runner::write_sarif(ExitStatus status, const std::optional<Fault>& fault,
-                               const std::string& kernel) {
+ExitStatus Runner::write_sarif(ExitStatus status, std::span<const Fault> faults, const std::string& kernel) {
   if (options_.sarif.empty())
     return status;
   const nlohmann::json sarif = to_sarif({.findings = found_.findings(),
-                                         .fault = fault,
+                                         .faults = faults,
                                          .file = is_mlir() ? file_ + ".ptx" : file_,
                                          .kernel = kernel,
                                          .command = repeating_command(),
@@ -326,8 +345,8 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return Unexpected<Stop>{std::move(arguments).error()};
   uint64_t launches = 0;
   Stats total;
-  std::optional<Fault> fault;
-  std::string faulty;
+  std::vector<Fault> faults;
+  std::string faulty; // the kernel
   catch_interrupts();
   const auto result = run_mlir(
       text,
@@ -343,8 +362,8 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
              ++launches;
              add(report.stats, total);
              found_.add(report.findings);
-             if (report.fault && report.outcome != Outcome::stopped && !fault) {
-               fault = report.fault;
+             if (report.fault && report.outcome != Outcome::stopped && faults.empty()) {
+               faults.push_back(*report.fault);
                faulty = kernel;
              }
            },
@@ -353,14 +372,14 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return stop(result.error());
   if (result->stopped) {
     show_host_stop(*result->stopped);
-    return write_sarif(static_cast<ExitStatus>(result->stopped->exit_status), fault, faulty);
+    return write_sarif(static_cast<ExitStatus>(result->stopped->exit_status), faults, faulty);
   }
   auto status = write_outputs();
   if (status && (result->returned != 0 || found_.has_errors())) // what it returns is its own word
     status = kFailed;
   if (!status)
     return status;
-  status = write_sarif(*status, fault, faulty);
+  status = write_sarif(*status, faults, faulty);
   if (json_) {
     nlohmann::json out = {{"file", file_},
                           {"exit_status", *status},
@@ -413,8 +432,11 @@ Result<ExitStatus, Stop> Runner::steps() {
   if (!options_.sarif.empty())
     if (auto writable = check_writable(options_.sarif); !writable)
       return usage(std::move(writable).error());
-  if (is_mlir() && options_.grid.empty() && has_host_code(*text))
+  if (is_mlir() && options_.grid.empty() && has_host_code(*text)) {
+    if (schedules_ != 0)
+      return usage("--explore is for a kernel: give --grid, --block and its arguments");
     return run_whole(*text);
+  }
   if (is_mlir()) {
     text = compile(*text);
     if (!text)
@@ -422,12 +444,12 @@ Result<ExitStatus, Stop> Runner::steps() {
   }
   if (options_.grid.empty() || options_.block.empty())
     return usage("--grid and --block are required: CTAs, and threads of a CTA");
-  const auto device =
-      Device::open(options_.device, {.arch = options_.arch, .max_memory_bytes = max_memory_bytes_});
+  const LoadOptions load{.name = is_mlir() ? file_ + ".ptx" : file_, .arch = options_.arch};
+  const DeviceOptions device_options{.arch = options_.arch, .max_memory_bytes = max_memory_bytes_};
+  const auto device = Device::open(options_.device, device_options);
   if (!device)
     return stop(device.error());
-  const auto module =
-      device->load_ptx(*std::move(text), {.name = is_mlir() ? file_ + ".ptx" : file_, .arch = options_.arch});
+  const auto module = device->load_ptx(*text, load);
   if (!module)
     return stop(module.error());
   const auto kernel = module->kernel(options_.entry);
@@ -446,29 +468,60 @@ Result<ExitStatus, Stop> Runner::steps() {
   if (!report)
     return stop(report.error());
   std::fflush(stdout); // device printf before what is said about the run
-  found_.add(report->findings);
-
-  ExitStatus status = report->outcome == Outcome::finished      ? kSuccess
-                      : report->outcome == Outcome::unsupported ? kUnsupported
-                      : report->outcome == Outcome::stopped     ? static_cast<ExitStatus>(interrupt_status())
-                                                                : kFailed;
+  if (config_.check_ctas != 0)
+    found_.limit_to(report->checked_ctas, uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2]);
+  const bool is_whole = report->outcome != Outcome::stopped && report->outcome != Outcome::unsupported;
+  if (schedules_ != 0 && is_whole) {
+    auto explored = explore({.text = *std::move(text),
+                             .load = load,
+                             .device = device_options,
+                             .entry = options_.entry,
+                             .kernel = kernel->name(),
+                             .config = config_,
+                             .arguments = arguments_,
+                             .mlir = mlir_ ? &*mlir_ : nullptr,
+                             .schedules = schedules_},
+                            *report, found_);
+    if (!explored)
+      return Unexpected<Stop>{std::move(explored).error()};
+    exploration_ = *std::move(explored);
+    found_.add_suppressed(exploration_->findings);
+  } else {
+    found_.add(report->findings);
+  }
+  ExitStatus status = judge(*report);
   if (report->ok()) {
     const auto compared = write_outputs();
     if (!compared)
       return compared;
-    status = *compared;
-    if (found_.has_errors())
-      status = kFailed;
+    if (status == kSuccess)
+      status = *compared;
   }
   if (!json_)
     show_text(*module, *kernel, *device, *report);
   if (!report->ok())
     leave_outputs();
-  const bool is_fault = report->fault && report->outcome != Outcome::stopped;
-  status = write_sarif(status, is_fault ? report->fault : std::nullopt, kernel->name());
+  std::vector<Fault> faults;
+  if (report->fault && report->outcome != Outcome::stopped)
+    faults.push_back(*report->fault);
+  status = write_sarif(status, faults, kernel->name());
   if (json_)
     show_json(*module, *kernel, *device, *report, status);
   return status;
+}
+
+// But for comparisons.
+ExitStatus Runner::judge(const Report& report) const {
+  switch (report.outcome) {
+  case Outcome::finished:
+    return found_.has_errors() || (exploration_ && has_failed(*exploration_)) ? kFailed : kSuccess;
+  case Outcome::unsupported:
+    return kUnsupported;
+  case Outcome::stopped:
+    return static_cast<ExitStatus>(interrupt_status());
+  default:
+    return kFailed;
+  }
 }
 
 int Runner::show_stop(const Stop& stop) {
@@ -500,10 +553,12 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
                        const Report& report) const {
   fmt::print(stderr, "{}", report.rendered);
   found_.show();
-  fmt::print(stderr, "{}: {} on {}, {}{}; {}\n", printable(file_), kernel.name(), device.info().name,
+  if (exploration_)
+    fmt::print(stderr, "{}", to_text(*exploration_, arguments_.output_names()));
+  fmt::print(stderr, "{}: {} on {}, {}{}; {}{}\n", printable(file_), kernel.name(), device.info().name,
              arithmetic_text(module, device),
              report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "",
-             found_.closing_text());
+             found_.closing_text(), exploration_ ? "; " + closing_text(*exploration_) : "");
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
@@ -582,6 +637,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
   for (const Waiting& waiting : report.waiting)
     out["waiting"].push_back(to_json(waiting));
   found_.add_to(out);
+  out["exploration"] = exploration_ ? to_json(*exploration_, arguments_.output_names()) : json(nullptr);
   assert(json_);
   json_->print(out);
 }
@@ -617,12 +673,20 @@ Command add_run(CLI::App& parent) {
          "times that --seed draws")
       ->check(CLI::IsMember({"eager", "late", "random"}))
       ->capture_default_str();
+  app->add_option("--schedule", o->schedule,
+                  "who runs when: 0 the usual order, any other number a legal and unusual one")
+      ->type_name("K");
+  app->add_option("--explore", o->explore,
+                  "run schedules 0 to N-1, side by side: what they find, and whether the outputs differ")
+      ->type_name("N");
   app->add_flag("--check", o->check,
                 "find races, missing fences and missing waits: what the PTX ISA leaves undefined");
   app->add_flag("--notes", o->notes, "show what --check notes too: what the PTX ISA leaves doubtful");
   app->add_option("--suppress", o->suppress,
                   "findings of --check that are known: lines 'ID [FILE[:LINE]] [FUNCTION]  # why'")
       ->type_name("FILE");
+  app->add_option("--check-ctas", o->check_ctas, "check N CTAs, spread over the grid, not all")
+      ->type_name("N");
   app->add_option("--sarif", o->sarif, "write findings and the fault as SARIF 2.1.0, for code scanning")
       ->type_name("FILE");
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");

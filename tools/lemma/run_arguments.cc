@@ -50,7 +50,7 @@ Result<void, Stop> RunArguments::read_files() {
     auto array = read_array(argument.spec.path);
     if (!array)
       return wrong(argument.spec, array.error());
-    argument.file = *std::move(array);
+    argument.file = std::make_shared<const npy::Array>(*std::move(array));
   }
   return {};
 }
@@ -213,6 +213,34 @@ npy::Array RunArguments::output_array(size_t index) const {
     take_form(arguments_[index + 1].contents());
   }
   return array;
+}
+
+RunArguments RunArguments::afresh() const {
+  RunArguments made;
+  for (const State& argument : arguments_) {
+    State& copy = made.arguments_.emplace_back();
+    copy.spec = argument.spec;
+    copy.file = argument.file;
+    copy.map = argument.map;
+  }
+  return made;
+}
+
+std::vector<std::string> RunArguments::output_names() const {
+  std::vector<std::string> names;
+  for (const State& argument : arguments_)
+    if (is_output(argument.spec))
+      names.push_back(argument.spec.out_path);
+  return names;
+}
+
+Result<std::vector<std::vector<std::byte>>, Error> RunArguments::outputs() const {
+  std::vector<std::vector<std::byte>> all;
+  for (const State& argument : arguments_)
+    if (is_output(argument.spec))
+      if (auto copied = argument.buffer.copy_to(all.emplace_back(argument.size_bytes())); !copied)
+        return fail(copied.error());
+  return all;
 }
 
 Result<std::vector<OutputComparison>, Stop> RunArguments::write_outputs() const {

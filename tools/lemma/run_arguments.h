@@ -20,6 +20,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,11 @@ public:
   // The arguments of a host function, in memory of this object.
   Result<std::vector<MlirArgument>, Stop> for_host();
 
+  // The same options and files, without memory.
+  RunArguments afresh() const;
+  // The outputs, as files and as they are in the device's memory now.
+  std::vector<std::string> output_names() const;
+  Result<std::vector<std::vector<std::byte>>, Error> outputs() const;
   // Writes every output, or none, and compares those that an expect follows.
   Result<std::vector<OutputComparison>, Stop> write_outputs() const;
 
@@ -55,7 +61,7 @@ private:
   // One --arg: what it said, the file behind it, the memory it became, the device's or the host's.
   struct State {
     Spec spec;
-    std::optional<npy::Array> file;
+    std::shared_ptr<const npy::Array> file;
     std::optional<TensorMapFile> map;
     Buffer buffer;
     std::vector<std::byte> host;

@@ -137,8 +137,11 @@ public:
   }
 
   void add(const Fault& fault, const std::string& file, const std::string& kernel) {
-    std::string id = "fault." + std::string(to_string(fault.kind));
-    std::replace(id.begin(), id.end(), ' ', '-');
+    std::string id(fault.id);
+    if (id.empty()) {
+      id = "fault." + std::string(to_string(fault.kind));
+      std::replace(id.begin(), id.end(), ' ', '-');
+    }
     RelatedLocations related;
     related.add_behind(fault.place, file, "The instruction");
     std::string text = fault.message + ".";
@@ -209,8 +212,8 @@ json to_sarif(const SarifRun& run) {
   Results results;
   for (const Finding& finding : run.findings)
     results.add(finding);
-  if (run.fault)
-    results.add(*run.fault, run.file, run.kernel);
+  for (const Fault& fault : run.faults)
+    results.add(fault, run.file, run.kernel);
   const json driver = {
       {"name", "Lemma"}, {"version", version()}, {"semanticVersion", version()}, {"rules", results.rules()}};
   const json invocation = {{"commandLine", run.command},

@@ -11,7 +11,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <optional>
 #include <span>
 #include <string>
 
@@ -19,9 +18,9 @@ namespace lemma::cli {
 
 struct SarifRun {
   std::span<const Finding> findings; // notes and suppressed ones too
-  std::optional<Fault> fault = {};
-  std::string file = {};   // that was run: the PTX that a fault's place is in
-  std::string kernel = {}; // of the fault
+  std::span<const Fault> faults = {};
+  std::string file = {};   // that was run: the PTX that faults' places are in
+  std::string kernel = {}; // of the faults
   std::string command = {};
   int exit_status = 0;
 };

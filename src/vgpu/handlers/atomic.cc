@@ -113,6 +113,7 @@ enum class FloatOp : uint8_t { add, min, max };
 template <class E, FloatFormat format, FloatOp op>
 struct Float {
   using Element = E;
+  static constexpr bool kFollowsOrder = op == FloatOp::add;
   static constexpr int kBits = numeric::traits(format).storage_bits;
   static uint64_t one(uint64_t old, uint64_t b, bool flush) {
     if constexpr (op == FloatOp::add)
@@ -233,6 +234,8 @@ Step atomic(Exec& x, const DecodedInst& in) {
   const auto space = static_cast<StateSpace>(in.flags);
   const int elements = in.width / static_cast<int>(sizeof(E));
   const bool has_c = in.op_count - in.dst_count > 1 + elements;
+  if constexpr (requires { requires Op::kFollowsOrder; })
+    x.float_atomics = true;
   uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
   const LanesAtOnce all = find_lanes(x, in, space, at);
@@ -465,6 +468,12 @@ Reduce find_reduction(Qual operation, Type type) {
   if (operation == Qual::add && type == Type::f64)
     return reduce<AsyncAddF64>;
   return find_update(operation, type).reduce;
+}
+
+bool adds_floats(Reduce reduce) {
+  constexpr Type kFloats[] = {Type::f16, Type::f16x2, Type::bf16, Type::bf16x2, Type::f32, Type::f64};
+  return std::any_of(std::begin(kFloats), std::end(kFloats),
+                     [&](Type type) { return reduce == find_reduction(Qual::add, type); });
 }
 
 void add_atomic_selectors(SelectorTable& table) {

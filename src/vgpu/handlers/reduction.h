@@ -16,5 +16,7 @@ using Reduce = void (*)(std::byte* memory, const std::byte* operand, bool flush)
 // The asynchronous reduction .add, .min, .max, .inc, .dec, .and, .or or .xor on elements of this type; null:
 // there is none.
 Reduce find_reduction(isa::Qual operation, isa::Type type);
+// Does it add floating-point numbers, so that the sum follows from the order?
+bool adds_floats(Reduce reduce);
 
 } // namespace lemma::vgpu

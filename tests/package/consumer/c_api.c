@@ -81,6 +81,27 @@ int main(void) {
   lemma_report_release(report);
   lemma_stop_release(stop);
 
+  /* Two CTAs store, in no order: the same value, which is a note. */
+  lemma_finding finding;
+  config.stop = NULL;
+  config.grid[0] = 2;
+  config.check = 1;
+  CHECK(lemma_launch(module, "store", &config, arguments, sizes, 2, &report) == LEMMA_OK);
+  CHECK(lemma_report_finding_count(report) == 1);
+  CHECK(lemma_report_finding(report, 0, &finding) == LEMMA_OK);
+  CHECK(strcmp(finding.id, "race.global") == 0 && finding.is_note && finding.count > 0);
+  CHECK(finding.has_earlier && finding.access.ptx_line == 13 && finding.earlier.ptx_line == 13);
+  CHECK(strcmp(finding.access.what, "writes 4 bytes") == 0 && strcmp(finding.kernel, "store") == 0);
+  CHECK(strstr(finding.text, "store.ptx:13: note[race.global]"));
+  CHECK(lemma_report_text(report)[0] == '\0');
+  CHECK(lemma_report_finding(report, 1, &finding) == LEMMA_INVALID_ARGUMENT);
+  lemma_report_release(report);
+  config.check_ctas = 1;
+  config.schedule = 5;
+  CHECK(lemma_launch(module, "store", &config, arguments, sizes, 2, &report) == LEMMA_OK);
+  CHECK(lemma_report_finding_count(report) == 0);
+  lemma_report_release(report);
+
   CHECK(lemma_free(device, address) == LEMMA_OK);
   CHECK(lemma_free(device, address) == LEMMA_INVALID_ARGUMENT);
   lemma_module_unload(module);
