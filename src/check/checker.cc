@@ -52,6 +52,9 @@ Checker::~Checker() = default;
 void Checker::launch_begins(const vgpu::Launch& launch) {
   launch_ = &launch;
   const auto& functions = launch.program->module().functions;
+  provenances_.clear();
+  for (uint32_t i = 0; i < functions.size(); ++i)
+    provenances_.emplace_back(*launch.program, launch.program->code(i));
   waits_for_grids_ = std::any_of(functions.begin(), functions.end(), [](const ptx::Function& function) {
     return std::any_of(
         function.instructions.begin(), function.instructions.end(), [](const ptx::Instruction& instruction) {

@@ -15,6 +15,7 @@
 
 #include "check/accessor.h"
 #include "check/cluster_state.h"
+#include "check/provenance.h"
 #include "lemma/report.h"
 #include "vgpu/observer.h"
 
@@ -112,6 +113,7 @@ private:
   void names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync);
   void depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void check_grid_waits();
+  void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync);
   void leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes);
   void cta_ends(ClusterState& cluster, const vgpu::Cta& cta);
@@ -139,6 +141,8 @@ private:
   std::shared_mutex shadows_mutex_;
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
   std::unique_ptr<Shard[]> shards_;
+
+  std::vector<Provenance> provenances_; // by ptx::Module::functions
 
   // griddepcontrol.wait: what of each allocation was accessed before it, and whether it was after it.
   struct GridAccesses {

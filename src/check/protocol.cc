@@ -220,6 +220,39 @@ void Checker::counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival&
     mbarrier.tx = 0;
 }
 
+// --- variables
+
+void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
+  const vgpu::Access& what = access.access;
+  const bool local = what.space == isa::StateSpace::local;
+  if (!local && what.cta != x.cta)
+    return;
+  const size_t function = static_cast<size_t>(x.code->function - launch_->program->module().functions.data());
+  const Provenance::Range* range = provenances_[function].of(*what.instruction);
+  if (!range || (range->variable->space == isa::StateSpace::local) != local)
+    return;
+  const uint64_t base = local ? x.warp->splits[x.split].stack.back().local_base : 0;
+  if (what.offset >= base + range->begin && what.offset + what.bytes <= base + range->end) [[likely]]
+    return;
+  int piece = std::countr_zero(access.pieces);
+  access.each([&](int each, uint64_t offset) {
+    if (offset < base + range->begin || offset + access.piece_bytes > base + range->end)
+      piece = each;
+  });
+  const uint64_t offset = access.offset(piece);
+  misuse("memory.bounds",
+         fmt::format(
+             "an address that was made from {} ({} bytes) lies {}", range->variable->name,
+             range->end - range->begin,
+             offset < base + range->begin ? fmt::format("{} bytes before it", base + range->begin - offset)
+             : offset < base + range->end ? std::string("at its end, and the access reaches over it")
+                                          : fmt::format("{} bytes past its end", offset - base - range->end)),
+         {x.code, what.instruction, x.warp->index, access.by_lane ? piece : -1}, x.cta->id,
+         vgpu::writes(what.kind) ? "writes" : "reads",
+         local ? "local memory" : launch_->program->describe(what.at(offset - what.offset), *launch_->entry),
+         "an index within the variable, or more room in it");
+}
+
 // --- warps
 
 void Checker::names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync) {

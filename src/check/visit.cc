@@ -80,6 +80,7 @@ uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record
 
 void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;
+  stays_in_variable(x, access);
   if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global)
     return;
   ClusterState& cluster = state(*x.cta->cluster);

@@ -106,7 +106,7 @@ TEST(Protocol, PhasesAreNotLapped) {
   const auto laps = [](const std::string& hold) {
     return findings_of(kernel(R"(
   @%p mbarrier.init.shared.b64 [%m], 1;
-  @%p mbarrier.init.shared.b64 [%m+8], 32;
+  @%p mbarrier.init.shared.b64 [%s], 32;
   bar.sync 0;
   @!%w bra L_wait;
   mov.u32 %r1, 0;
@@ -124,7 +124,7 @@ L_phase:
 L_test:
   mbarrier.try_wait.parity.shared.b64 %q, [%m], %r2;
   @!%q bra L_test;
-  mbarrier.arrive.shared.b64 %state, [%m+8];
+  mbarrier.arrive.shared.b64 %state, [%s];
   add.u32 %r1, %r1, 1;
   setp.lt.u32 %q, %r1, 3;
   @%q bra L_phase;
@@ -136,7 +136,7 @@ L_end:)"),
   @%q bra L_go;
   add.u32 %r3, %r1, 1;
   and.b32 %r3, %r3, 1;
-L_empty: mbarrier.try_wait.parity.shared.b64 %q, [%m+8], %r3;
+L_empty: mbarrier.try_wait.parity.shared.b64 %q, [%s], %r3;
   @!%q bra L_empty;
 L_go:)"),
             "");
@@ -165,6 +165,30 @@ TEST(Protocol, ClustersStartAndEndTogether) {
 
 TEST(Protocol, MasksNameTheirCaller) {
   EXPECT_EQ(findings_of(kernel("bar.warp.sync 0xfffffffe;"), 32), "fault warp.mask\n");
+}
+
+TEST(Protocol, AccessesStayInTheirVariable) {
+  const auto word = [](int offset) {
+    return findings_of(kernel(fmt::format(R"(
+  .shared .align 16 .b8 first[16];
+  .shared .align 16 .b8 second[16];
+  .local .align 4 .b8 own[4];
+  mov.u32 %r1, first;
+  add.u32 %r2, %r1, {};
+  @%p st.shared.u32 [%r2], 1;
+  mov.u32 %r3, second;
+  @%p st.shared.u32 [%r3], 1;)",
+                                          offset)),
+                       32);
+  };
+  EXPECT_EQ(word(12), "");
+  EXPECT_EQ(word(14 + 2), "memory.bounds: st.shared.u32\n");
+  EXPECT_EQ(findings_of(kernel(R"(
+  .local .align 4 .b8 own[4];
+  .local .align 4 .b8 other[12];
+  st.local.u32 [own+4], 1;)"),
+                        32),
+            "memory.bounds: st.local.u32\n");
 }
 
 TEST(Protocol, ReadsOutsideTheModel) {

@@ -78,6 +78,9 @@ Status cuDevicePrimaryCtxReset_v2(DeviceHandle) {
   ++g_state.resets;
   if (g_state.reopens_after_fault)
     g_state.broken = false;
+  for (void* memory : g_memory) // the context's
+    std::free(memory);
+  g_memory.clear();
   g_state.allocations = g_state.modules = 0;
   return kSuccess;
 }

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Whether a test fails for each rule of order that the checker is made to forget.
+
+usage: scripts/rules_off.py [--build DIR] [--list] [RULE...]
+
+A rule of docs/checks.md ("What orders") is a line of src/check. Each is taken out, check_test is built in DIR (build) and
+run: a test must fail. Without a rule's name all are tried: some minutes. The files are put back afterwards; they must
+be as they were committed. A line of the table:
+
+    RULE | the tests that fail
+
+Exit status: 0 a test fails for each; 1 not so; 2 the tests fail as it is, a rule is not where it should be, or does not build.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CHECK = ROOT / "src/check"
+
+
+class Rule(NamedTuple):
+    name: str
+    file: str
+    old: str  # stands there once
+    new: str
+
+
+RULES = (
+    Rule("program order", "accessor.h", "if (earlier.agent == warp.knowledge.agent())\n      return own;", ""),
+    Rule(
+        "barriers hand on",
+        "checker.cc",
+        "barrier.knowledge.join(warp.knowledge.release(sync.lanes));",
+        "warp.knowledge.release(sync.lanes);",
+    ),
+    Rule("barriers teach", "checker.cc", "warp->knowledge.become(lanes, barrier.knowledge);", "(void)warp;"),
+    Rule("bar.warp.sync", "checker.cc", "warp.knowledge.synchronize(sync.lanes);", ""),
+    Rule(
+        "barrier.cluster.arrive",
+        "checker.cc",
+        "hand_on(warp, sync.lanes, sync.order, cluster.cluster_barrier.knowledge);",
+        "",
+    ),
+    Rule("barrier.cluster.wait", "checker.cc", "warp->knowledge.acquire(lanes, state.cluster_passed);", "(void)warp;"),
+    Rule(
+        "barrier.cluster.wait of a phase that has passed",
+        "checker.cc",
+        "warp.knowledge.acquire(passed, cluster.cluster_passed);",
+        "(void)passed;",
+    ),
+    Rule("release", "checker.cc", "released.knowledge = warp.knowledge.release(LaneMask{1} << lane);", ""),
+    Rule("acquire", "checker.cc", "warp.knowledge.acquire(LaneMask{1} << lane, released.knowledge);", ";"),
+    Rule("release fence", "knowledge.cc", "group.at_fence = group.knowledge;\n      group.fence_epoch = epoch_;", ""),
+    Rule("acquire fence", "knowledge.cc", "group.knowledge.join(seen);", ""),
+    Rule("chains of atomics", "checker.cc", "if (!keeps_chain)\n        location = {};", "location = {};"),
+    Rule(
+        "scopes of what synchronizes",
+        "checker.cc",
+        "const bool both = includes(writer.scope, distance) && includes(order.scope, distance);",
+        "const bool both = distance <= kSameGpu;",
+    ),
+    Rule(
+        "scopes of what races",
+        "accessor.h",
+        "includes(record.order.scope, distance(earlier)) &&\n           includes(earlier.order.scope, distance(earlier)) &&",
+        "",
+    ),
+    Rule(
+        "mbarrier.arrive", "checker.cc", "hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order, mbarrier.gathered);", ""
+    ),
+    Rule("mbarrier waits", "checker.cc", "cluster.warp(x).knowledge.acquire(wait.lanes, mbarrier.completed);", ";"),
+    Rule(
+        "completion on an mbarrier",
+        "checker.cc",
+        "mbarrier.gathered.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);",
+        "",
+    ),
+    Rule(
+        "cp.async.mbarrier.arrive",
+        "checker.cc",
+        "mbarrier.gathered.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);",
+        "(void)agent, (void)lane, (void)epoch;",
+    ),
+    Rule("wait_all", "operations.cc", "thread.wait_all();", ";"),
+    Rule("wait_group", "operations.cc", "thread.wait(wait.pending, wait.read_only);", ";"),
+    Rule("wait_group's number", "knowledge.h", "committed.size() - 1 - pending]", "committed.size() - 1]"),
+    Rule("wait_group.read", "knowledge.h", "if (read_only)\n      return;", ""),
+    Rule("wgmma.wait_group", "operations.cc", "warp.knowledge.acquire(wait.lanes, done);", ""),
+    Rule("the async proxy needs a fence", "accessor.h", "record.proxy != vgpu::Proxy::generic && earlier.proxy", "false && earlier.proxy"),
+    Rule("fence.proxy.async", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, &Knowledge::fenced);", ";"),
+    Rule("fence.proxy.tensormap", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, &Knowledge::mapped);", ";"),
+    Rule("griddepcontrol.wait", "checker.cc", "warp.knowledge.acquire(sync.lanes, waited);", ""),
+)
+
+
+def build_and_run(build):
+    """Returns the tests that fail, or None and what the compiler says."""
+    made = subprocess.run(["cmake", "--build", build, "--target", "check_test"], capture_output=True, text=True)
+    if made.returncode != 0:
+        return None, made.stdout + made.stderr
+    done = subprocess.run([f"{build}/bin/check_test", "--gtest_brief=1"], capture_output=True, text=True)
+    failed = sorted(set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE)))
+    return failed or (["it crashes"] if done.returncode != 0 else []), ""
+
+
+def without(rule, build):
+    """Returns the tests that fail without the rule, or what is wrong."""
+    path = CHECK / rule.file
+    text = path.read_text()
+    if text.count(rule.old) != 1:
+        return None, f"{rule.file} has {rule.old!r} {text.count(rule.old)} times"
+    try:
+        path.write_text(text.replace(rule.old, rule.new))
+        return build_and_run(build)
+    finally:
+        path.write_text(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("rules", nargs="*", metavar="RULE")
+    options = parser.parse_args()
+    chosen = [rule for rule in RULES if not options.rules or rule.name in options.rules]
+    if options.list:
+        print("\n".join(f"{rule.name} | {rule.file}" for rule in chosen))
+        return 0
+    if subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src/check"], cwd=ROOT).returncode != 0:
+        print("rules_off: src/check has changes that are not committed", file=sys.stderr)
+        return 2
+    status = 0
+    failed, message = build_and_run(options.build)
+    if failed != []:
+        print(f"rules_off: as it is: {message or ', '.join(failed)}", file=sys.stderr)
+        return 2
+    for rule in chosen:
+        failed, message = without(rule, options.build)
+        if failed is None:
+            print(f"{rule.name} | {message.strip().splitlines()[-1]}", flush=True)
+            status = 2
+            continue
+        status = status or (0 if failed else 1)
+        print(f"{rule.name} | {', '.join(failed) or 'NO TEST FAILS'}", flush=True)
+    build_and_run(options.build)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

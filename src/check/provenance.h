@@ -1,0 +1,36 @@
+// Which variable the address of an instruction was made from, where the text says so: PTX lays variables out
+// as it likes, so an access that has left its variable is wherever chance has put it.
+//
+// A register has the variable whose address a mov gave it; additions, subtractions, masks, conversions and
+// selections keep it, everything else makes a number of which nothing is known. That is asked of each
+// register of a function as a whole: one that is now of this variable, now of that, is of none. Variables in
+// .shared and .local; those in .global and .const have room around them, and dynamic shared memory is one.
+//
+// Tests: tests/unit/check/protocol_test.cc.
+#pragma once
+
+#include "vgpu/program.h"
+
+#include <vector>
+
+namespace lemma::check {
+
+class Provenance {
+public:
+  struct Range {
+    const ptx::Variable* variable = nullptr;
+    uint64_t begin = 0, end = 0; // in the CTA's shared memory; .local: in the frame of the function
+  };
+  Provenance(const vgpu::Program& program, const vgpu::Code& code);
+  // Of the address that the instruction accesses; null: not known.
+  const Range* of(const vgpu::DecodedInst& in) const {
+    const uint32_t range = by_instruction_[in.source];
+    return range ? &ranges_[range] : nullptr;
+  }
+
+private:
+  std::vector<Range> ranges_; // [0] is none
+  std::vector<uint32_t> by_instruction_;
+};
+
+} // namespace lemma::check
