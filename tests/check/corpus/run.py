@@ -272,14 +272,12 @@ def check_kernels():
     return subprocess.run(["bash", script, "--check", *names]).returncode
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lemma")
     parser.add_argument("--filter", default="", help="only bugs whose name, kernel or id this is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
-    parser.add_argument(
-        "--shard", default="1/1", metavar="I/N", help="the I-th of N parts of the bugs, and of the twins"
-    )
+    parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of bugs and twins")
     parser.add_argument("--keep", metavar="DIR", help="leave the edited PTX there")
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--no-ptxas", action="store_true")
@@ -294,46 +292,91 @@ def main():
     options = parser.parse_args()
     if options.no_ptxas:
         options.ptxas = "no ptxas"
+    alone = (options.list, options.show, options.counts, options.check_edits, options.check_kernels)
+    if not options.lemma and not any(alone):
+        parser.error("--lemma is needed")
+    return options
 
+
+def can(lemma, command, option):
+    """Does this lemma have that option?"""
+    usage = subprocess.run([lemma, command, "--help"], capture_output=True, text=True).stdout
+    return option in usage
+
+
+def show(name):
+    for line in Text(bases.bases[name]).lines:
+        if edit.is_instruction(line):
+            print(" ".join(line.text.split()), *(f"@{tag}" for tag in sorted(line.tags)), sep="\t")
+
+
+def judge(options, bug, found, why, misses):
+    """(whether that is a failure, what to print or None)"""
+    if found is None:
+        return True, f"{bug.name}: FAILED, not an edit that can be made: {why}"
+    if found and bug.name in misses and options.lemma:
+        if options.shrink:
+            return False, f"{bug.name}: found now, taken out of the list"
+        return True, f"{bug.name}: FAILED, found now: take it out of expected_misses.txt (--shrink)"
+    if found:
+        return False, None
+    instead = f"{bug.id} at {bug.at} of {bug.base} not found, but: {why}"
+    if bug.name in misses:
+        return False, f"{bug.name}: miss ({misses[bug.name]}); {instead}"
+    if not (bug.by_default or options.can_explore):
+        return False, f"{bug.name}: not found without --explore, which this lemma has not"
+    return True, f"{bug.name}: FAILED, {instead}"
+
+
+def run_all(runner, rows, twins, misses):
+    """(failures, id -> [found, of so many], bugs that were found, twins that were silent)"""
+    table, found_now = collections.defaultdict(lambda: [0, 0]), set()
+    failed = silent = 0
+    with concurrent.futures.ThreadPoolExecutor(runner.options.jobs) as pool:
+        of_bugs = pool.map(lambda bug: run_bug(runner, bug), rows)
+        of_twins = pool.map(lambda twin: run_twin(runner, twin), twins)
+        for bug, (found, why) in zip(rows, of_bugs):
+            table[bug.id][0] += bool(found)
+            table[bug.id][1] += 1
+            if found:
+                found_now.add(bug.name)
+            fails, line = judge(runner.options, bug, found, why, misses)
+            failed += fails
+            if line:
+                print(line, flush=True)
+        for (name, _, _), (ok, why) in zip(twins, of_twins):
+            silent += ok
+            if not ok:
+                failed += 1
+                print(f"twin {name}: FAILED, {why}", flush=True)
+    return failed, table, found_now, silent
+
+
+def main():
+    options = parse()
     if options.check_kernels:
         return check_kernels()
     part, parts = map(int, options.shard.split("/"))
     rows = [bug for bug in bugs.bugs if re.search(options.filter, f"{bug.name} {bug.base} {bug.id}")]
-    used = sorted({bug.base for bug in rows})
-    twins = [(name, name, []) for name in used] + [twin for twin in bugs.fines if re.search(options.filter, twin[0])]
+    twins = [(name, name, []) for name in sorted({bug.base for bug in rows})]
+    twins += [twin for twin in bugs.fines if re.search(options.filter, twin[0])]
     rows, twins = rows[part - 1 :: parts], twins[part - 1 :: parts]
     if options.list:
         print("\n".join(f"{bug.name} {bug.base} {bug.id}" for bug in rows))
         return 0
     if options.show:
-        for line in Text(bases.bases[options.show]).lines:
-            if edit.is_instruction(line):
-                print(" ".join(line.text.split()), *(f"@{tag}" for tag in sorted(line.tags)), sep="\t")
+        show(options.show)
         return 0
     if options.counts:
         counts(rows)
         return 0
-    if options.lint:
-        usage = subprocess.run([options.lemma, "verify", "--help"], capture_output=True, text=True).stdout
-        if "--lint" not in usage:
-            print("skipped: this lemma has no verify --lint")
-            return 77
-        with tempfile.TemporaryDirectory(prefix="lemma-corpus-") as scratch:
-            folder = pathlib.Path(options.keep or scratch)
-            folder.mkdir(parents=True, exist_ok=True)
-            return lint(Runner(options, folder), rows, twins)
-    options.can_explore = False
-    if options.lemma:
-        usage = subprocess.run([options.lemma, "run", "--help"], capture_output=True, text=True).stdout
-        options.can_explore = "--explore" in usage
-    elif not options.check_edits:
-        parser.error("--lemma is needed")
+    if options.lint and not can(options.lemma, "verify", "--lint"):
+        print("skipped: this lemma has no verify --lint")
+        return 77
+    options.can_explore = bool(options.lemma) and can(options.lemma, "run", "--explore")
 
-    misses, failed, found_now = expected_misses(), 0, set()
-    for name in misses if not options.filter and parts == 1 else ():
-        if name not in {bug.name for bug in bugs.bugs}:
-            failed += 1
-            print(f"expected_misses.txt: there is no bug {name}")
+    misses = expected_misses()
+    unknown = set(misses) - {bug.name for bug in bugs.bugs}
     with tempfile.TemporaryDirectory(prefix="lemma-corpus-") as scratch:
         folder = pathlib.Path(options.keep or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -341,52 +384,25 @@ def main():
         for name in {bug.base for bug in rows} | {twin[1] for twin in twins}:
             runner.text(name)  # and its inputs, before threads need them
             runner.arguments(bases.bases[name], folder / name)
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            of_bugs = pool.map(lambda bug: run_bug(runner, bug), rows)
-            of_twins = pool.map(lambda twin: run_twin(runner, twin), twins)
-            table = collections.defaultdict(lambda: [0, 0])
-            for bug, (found, why) in zip(rows, of_bugs):
-                table[bug.id][0] += bool(found)
-                table[bug.id][1] += 1
-                if found is None:
-                    failed += 1
-                    print(f"{bug.name}: FAILED, not an edit that can be made: {why}")
-                elif found and bug.name in misses and options.lemma:
-                    failed += not options.shrink
-                    found_now.add(bug.name)
-                    print(
-                        f"{bug.name}: found now, {'taken' if options.shrink else 'FAILED: take it'} out of the list"
-                    )
-                elif not found and bug.name not in misses and not (bug.by_default or options.can_explore):
-                    print(f"{bug.name}: not found without --explore, which this lemma has not")
-                elif not found and bug.name not in misses:
-                    failed += 1
-                    print(f"{bug.name}: FAILED, {bug.id} at {bug.at} of {bug.base} not found, but: {why}")
-                elif not found:
-                    print(f"{bug.name}: miss ({misses[bug.name]}); {bug.id} at {bug.at}; instead: {why}")
-            silent = 0
-            for (name, _, _), (ok, why) in zip(twins, of_twins):
-                silent += ok
-                if not ok and f"twin {name}" not in misses:
-                    failed += 1
-                    print(f"twin {name}: FAILED, {why}")
+        if options.lint:
+            return lint(runner, rows, twins)
+        failed, table, found_now, silent = run_all(runner, rows, twins, misses)
     if options.shrink:
-        rows_left = [row for row in MISSES.read_text().splitlines() if row.split(":", 1)[0] not in found_now]
-        MISSES.write_text("\n".join(rows_left) + "\n")
+        left = [row for row in MISSES.read_text().splitlines() if row.split(":", 1)[0] not in found_now]
+        MISSES.write_text("\n".join(left) + "\n")
+    for name in sorted(unknown):
+        print(f"expected_misses.txt: FAILED, there is no bug {name}")
     for id in bugs.IDS:
         if id in table:
             print(f"{id:22} {table[id][0]:3} / {table[id][1]:3}")
-    print(
-        f"{sum(t[0] for t in table.values())} of {sum(t[1] for t in table.values())} bugs found, {silent} of {len(twins)} twins silent"
-    )
+    print(f"{len(found_now)} of {len(rows)} bugs found, {silent} of {len(twins)} twins silent")
     if not runner.ptxas:
         print(f"skipped: no ptxas to assemble {len(rows)} bugs and {len(twins)} twins")
     if options.lemma and not options.can_explore:
         print("skipped: this lemma has no --explore")
     if not rows:
         print("run.py: nothing ran", file=sys.stderr)
-        return 1
-    return 1 if failed else 0
+    return 1 if failed or unknown or not rows else 0
 
 
 if __name__ == "__main__":
