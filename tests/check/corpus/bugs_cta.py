@@ -102,8 +102,8 @@ bug(
 bug(
     K,
     "memory.undefined",
-    "last_warp_without_sum",
-    only("@sum st.shared", "tid < 96"),
+    "second_warp_without_sum",
+    only("@sum st.shared", "warp != 1"),
     "@store | @total | @read_before | @read_sum | @read_other",
 )
 bug(K, "memory.bounds", "all_of_three_warps", sub("E3all[", "512", "384"), "@all | @store")
