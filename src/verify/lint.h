@@ -13,8 +13,8 @@
 
 namespace lemma::verify {
 
-// Warnings, in the order of the text. The module has no errors. A function that would take too much is left
-// out.
+// Warnings, in the order of the text; a hundred at most. The module has no errors. A function that would take
+// too much is left out.
 Diagnostics lint(const ptx::Module& module);
 
 } // namespace lemma::verify

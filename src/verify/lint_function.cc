@@ -19,6 +19,7 @@ using ptx::OperandKind;
 namespace {
 
 constexpr uint64_t kLanes = 32;
+constexpr size_t kMostFindings = 100; // of a module; as many as the verifier has errors
 
 std::vector<uint32_t> blocks_of_instructions(const ptx::Flow& flow, size_t instructions) {
   std::vector<uint32_t> block_of(instructions);
@@ -120,7 +121,7 @@ uint32_t LintFunction::line(uint32_t instruction) const {
 }
 
 void LintFunction::warn(std::string_view id, uint32_t instruction, std::string message, std::string missing) {
-  if (!warned_.emplace(id, instruction).second)
+  if (found_.size() >= kMostFindings || !warned_.emplace(id, instruction).second)
     return;
   found_.push_back({Severity::warning,
                     std::string(id),

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace lemma::verify {
 namespace {
@@ -101,19 +103,24 @@ private:
                "a membermask of the lanes that come, or the instruction where all of them do");
   }
 
-  // Do the lanes that the division sends elsewhere come to such an instruction as well? It is in no block
-  // that this one leads to.
-  bool meets_elsewhere(const LintFunction::Division& division, uint32_t i) const {
-    for (uint32_t other = 0; other < instructions_.size(); ++other)
-      if (other != i && division.blocks[lint_.block_of[other]] &&
-          lint_.block_of[other] != lint_.block_of[i] &&
-          instructions_[other].opcode == instructions_[i].opcode)
-        return true;
-    return false;
+  // Do the lanes that the division sends elsewhere come to such an instruction as well? In another block of
+  // it, then.
+  bool meets_elsewhere(const LintFunction::Division& division, uint32_t i) {
+    const auto [at, is_new] = several_.try_emplace(&division);
+    if (is_new) {
+      std::map<Opcode, uint32_t> first; // block that has one
+      for (uint32_t block = 0; block < division.blocks.size(); ++block)
+        for (uint32_t k = lint_.flow.blocks[block].begin; k < lint_.flow.blocks[block].end; ++k)
+          if (division.blocks[block] && first.emplace(instructions_[k].opcode, block).first->second != block)
+            at->second.insert(instructions_[k].opcode);
+    }
+    return at->second.count(instructions_[i].opcode) != 0;
   }
 
   LintFunction& lint_;
   const std::vector<Instruction>& instructions_;
+  // What stands in several blocks of a division.
+  std::map<const LintFunction::Division*, std::set<Opcode>> several_;
 };
 
 // An initialization by some lanes, and a use by others.
