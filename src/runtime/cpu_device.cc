@@ -208,7 +208,10 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
                                    std::move(observers));
   if (checker)
     report.findings = checker->findings();
-  if (config.check_ctas != 0)
+  uint64_t ctas = 1;
+  for (size_t i = 0; i < 3; ++i)
+    ctas *= uint64_t{config.grid[i]} * (entry->function->bounds.blocks_are_clusters ? config.cluster[i] : 1);
+  if (config.check_ctas != 0 && report.checked_ctas < ctas)
     doubt_between_clusters(report.findings, config);
   report.device = device_->info.name;
   return report;

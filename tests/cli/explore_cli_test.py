@@ -8,8 +8,10 @@ usage: explore_cli_test.py --lemma build/bin/lemma [NAME...]
 import json
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -121,6 +123,23 @@ class Explore(Case):
         self.assertEqual(out["checked_ctas"], {"checked": 3, "of": 10})
         out = json.loads(self.call(*words, "--json", status=FAILED).stdout)
         self.assertIsNone(out["checked_ctas"])
+
+    def test_findings_between_ctas_are_notes_if_some_are_not_checked(self):
+        words = ("run", "--check", ORDER, "--entry", "plain", "--grid", 6, "--block", 32, "--arg", "buf=4", "--notes")
+        self.assertIn("error[race.global]: writes that nothing orders", self.call(*words, status=FAILED).stderr)
+        said = self.call(*words, "--check-ctas", 2).stderr
+        self.assertIn("note[race.global]: writes that nothing orders; but not all CTAs were watched", said)
+        self.assertTrue(said.endswith("; checked: no findings, 1 note, of 2 of 6 CTAs\n"), said)
+        self.call(*words, "--check-ctas", 6, status=FAILED)
+
+    def test_ctrl_c_ends_an_exploration(self):
+        command = self.command("run", ORDER, "--entry", "ticket", "--grid", 200, "--block", 64, "--explore", 1000000,
+                               "--arg", f"out={self.path('out.bin')}:4")
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 130)
 
 
 if __name__ == "__main__":

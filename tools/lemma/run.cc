@@ -514,6 +514,8 @@ Result<ExitStatus, Stop> Runner::steps() {
 ExitStatus Runner::judge(const Report& report) const {
   switch (report.outcome) {
   case Outcome::finished:
+    if (exploration_ && config_.stop && config_.stop->load())
+      return static_cast<ExitStatus>(interrupt_status());
     return found_.has_errors() || (exploration_ && has_failed(*exploration_)) ? kFailed : kSuccess;
   case Outcome::unsupported:
     return kUnsupported;
