@@ -89,6 +89,9 @@ void Checker::cluster_begins(const vgpu::Cluster& cluster) {
   auto made = std::make_unique<ClusterState>(cluster);
   const std::lock_guard lock(clusters_mutex_);
   cluster.observed = made.get();
+  for (const auto& cta : cluster.ctas)
+    for (const vgpu::Warp& warp : cta->warps)
+      warp.follows_values = false;
   clusters_[&cluster] = std::move(made);
 }
 

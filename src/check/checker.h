@@ -53,6 +53,11 @@ public:
   void exits(const vgpu::Exec& x, LaneMask lanes) override;
   void is_stuck(const vgpu::Cluster& cluster) override;
   void reads_absent(const vgpu::Exec& x, LaneMask readers, LaneMask absent) override;
+  void finds_undefined(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane,
+                       const std::string& what) override;
+  void begins(const vgpu::Exec& x) override;
+  void ends(const vgpu::Exec& x, const vgpu::DecodedInst& in) override;
+  void shuffles(const vgpu::Exec& x, const int* sources) override;
   void arrives(const vgpu::MbarrierArrival& arrival) override;
   void finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) override;
 
@@ -113,6 +118,8 @@ private:
   void names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync);
   void depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void check_grid_waits();
+  UndefinedValues::Report uses_undefined(const vgpu::Exec& x);
+  static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);
   void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync);
   void leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes);

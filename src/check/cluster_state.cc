@@ -18,6 +18,7 @@ ClusterState::ClusterState(const vgpu::Cluster& cluster)
       warps.emplace_back(id, new_agent(), cta->id);
     shared.push_back(std::make_unique<Shadow>(cta->shared.size()));
   }
+  undefined_values.resize(warps.size(), UndefinedValues(undefined));
   grid_wait = new_agent();
   exits.resize(cluster.ctas.size());
   hearsay.resize(cluster.ctas.size());

@@ -4,6 +4,7 @@
 #include "check/knowledge.h"
 #include "check/registers.h"
 #include "check/shadow.h"
+#include "check/undefined.h"
 #include "vgpu/exec.h"
 
 #include <map>
@@ -145,7 +146,9 @@ struct ClusterState {
   Knowledge cluster_passed;                                         // of the last complete one
   std::map<std::pair<uint32_t, uint32_t>, MbarrierState> mbarriers; // by CTA rank and offset
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> products;       // agents by CTA rank and warpgroup
-  SyncLocations locations;                                          // in shared memory
+  UndefinedMemory undefined;
+  std::vector<UndefinedValues> undefined_values; // by agent of a warp
+  SyncLocations locations;                       // in shared memory
   // What threads of other CTAs last did to a CTA's shared memory: records, by rank and agent, and lane.
   std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, kWarpSize>> remote;
   std::vector<ExitState> exits; // by rank

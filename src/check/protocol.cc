@@ -253,6 +253,47 @@ void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& acc
          "an index within the variable, or more room in it");
 }
 
+// --- values that were never written
+
+UndefinedValues& Checker::values(ClusterState& cluster, const vgpu::Exec& x) {
+  return cluster.undefined_values[cluster.warp(x).knowledge.agent()];
+}
+
+UndefinedValues::Report Checker::uses_undefined(const vgpu::Exec& x) {
+  return [this, &x](const UndefinedOrigin& origin, std::string_view use, int lane) {
+    const Statement here{x.code, &x.code->insts[x.pc], x.warp->index, lane};
+    report({.id = "memory.undefined",
+            .message = fmt::format("a value that was never written {}", use),
+            .memory = origin.what,
+            .access = described(here, x.cta->id, "uses it"),
+            .earlier = CheckedAccess{.place = origin.place,
+                                     .cta = origin.cta,
+                                     .warp = origin.warp,
+                                     .lane = origin.lane,
+                                     .what = "finds it"},
+            .fix = "a write before it, by every thread and for every part of the tile"},
+           *origin.instruction, *here.instruction);
+  };
+}
+
+void Checker::finds_undefined(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane,
+                              const std::string& what) {
+  values(state(*x.cta->cluster), x).find(x, in, lane, what);
+  x.warp->follows_values = true;
+}
+
+void Checker::begins(const vgpu::Exec& x) {
+  values(state(*x.cta->cluster), x).begin(x, uses_undefined(x));
+}
+
+void Checker::ends(const vgpu::Exec& x, const vgpu::DecodedInst& in) {
+  values(state(*x.cta->cluster), x).end(x, in);
+}
+
+void Checker::shuffles(const vgpu::Exec& x, const int* sources) {
+  values(state(*x.cta->cluster), x).shuffle(sources);
+}
+
 // --- warps
 
 void Checker::names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync) {

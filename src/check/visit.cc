@@ -85,6 +85,10 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     return;
   ClusterState& cluster = state(*x.cta->cluster);
   WarpState& warp = cluster.warp(x);
+  if (x.warp->follows_values || (what.is_shared() && !cluster.undefined.bytes.empty())) [[unlikely]] {
+    values(cluster, x).access(x, access, uses_undefined(x));
+    x.warp->follows_values = true; // it may have found something
+  }
   if (waits_for_grids_ && !what.is_shared()) [[unlikely]]
     depends_on_grids(cluster, x, access);
   const vgpu::DecodedInst& in = *what.instruction;
@@ -164,6 +168,8 @@ void Checker::visit(Visit& visit, uint64_t bytes) {
     if (visit.place.offset < span.end && visit.place.offset + bytes > span.begin && !record.mbarrier &&
         !record.initializes) [[unlikely]]
       touches_mbarriers(visit, bytes);
+    if (record.asynchronous && record.writes && !visit.cluster.undefined.bytes.empty()) [[unlikely]]
+      visit.cluster.undefined.erase(visit.place, bytes);
     if (visit.place.cta->rank != record.cta_rank)
       reaches_out(visit);
   }

@@ -7,6 +7,7 @@
 // PTX ISA: "State Spaces", "Generic Addressing", "Addresses as Operands".
 // Tests: tests/unit/vgpu/access_test.cc.
 #include "vgpu/find_access.h"
+#include "vgpu/observer.h"
 #include "vgpu/place.h"
 #include "vgpu/poison.h"
 #include "vgpu/program.h"
@@ -138,6 +139,8 @@ std::string relation(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t 
 } // namespace
 
 void Exec::uninitialized(const DecodedInst& in, int lane, std::string what) {
+  if (observer)
+    observer->finds_undefined(*this, in, lane, what);
   const std::lock_guard lock(launch->report_mutex);
   std::vector<UninitializedRead>& reads = launch->report.uninitialized;
   ++launch->report.uninitialized_reads;

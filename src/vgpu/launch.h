@@ -139,7 +139,8 @@ struct Warp {
   LaneMask cluster_arrived = 0;
   LaneMask cluster_passed = 0;
   WgmmaState wgmma;
-  MemoryShare taken; // for frames, call stacks and local memory
+  MemoryShare taken;                   // for frames, call stacks and local memory
+  mutable bool follows_values = false; // the observer's: Observer::begins
 };
 
 struct Cta;

@@ -162,6 +162,18 @@ void Observers::exits(const Exec& x, LaneMask lanes) {
 void Observers::is_stuck(const Cluster& cluster) {
   tell(&Observer::is_stuck, cluster);
 }
+void Observers::finds_undefined(const Exec& x, const DecodedInst& in, int lane, const std::string& what) {
+  tell(&Observer::finds_undefined, x, in, lane, what);
+}
+void Observers::begins(const Exec& x) {
+  tell(&Observer::begins, x);
+}
+void Observers::ends(const Exec& x, const DecodedInst& in) {
+  tell(&Observer::ends, x, in);
+}
+void Observers::shuffles(const Exec& x, const int* sources) {
+  tell(&Observer::shuffles, x, sources);
+}
 void Observers::reads_absent(const Exec& x, LaneMask readers, LaneMask absent) {
   tell(&Observer::reads_absent, x, readers, absent);
 }

@@ -24,6 +24,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace lemma::vgpu {
@@ -116,6 +117,13 @@ public:
   virtual void exits(const Exec&, LaneMask) {}
   // Before launch_ends, of every cluster that has not ended: nothing in it can move any more.
   virtual void is_stuck(const Cluster&) {}
+  // An instruction finds a value that was never written: a register of its, or memory. From then on, if the
+  // observer sets Warp::follows_values, it is told of each instruction of the warp, before and after; and of
+  // shfl, by lane, whose value it has got. One that waits for lanes begins again.
+  virtual void finds_undefined(const Exec&, const DecodedInst&, int /*lane*/, const std::string& /*what*/) {}
+  virtual void begins(const Exec&) {}
+  virtual void ends(const Exec&, const DecodedInst&) {}
+  virtual void shuffles(const Exec&, const int* /*sources*/) {}
   // shfl has given these lanes the values of others that take no part.
   virtual void reads_absent(const Exec&, LaneMask /*readers*/, LaneMask /*absent*/) {}
 
@@ -157,6 +165,10 @@ public:
   void cluster_ends(const Cluster& cluster) override;
   void exits(const Exec& x, LaneMask lanes) override;
   void is_stuck(const Cluster& cluster) override;
+  void finds_undefined(const Exec& x, const DecodedInst& in, int lane, const std::string& what) override;
+  void begins(const Exec& x) override;
+  void ends(const Exec& x, const DecodedInst& in) override;
+  void shuffles(const Exec& x, const int* sources) override;
   void reads_absent(const Exec& x, LaneMask readers, LaneMask absent) override;
   void accesses(const Exec& x, const WarpAccess& access) override;
   void has_read(const Exec& x) override;

@@ -422,7 +422,13 @@ void WarpRunner::execute(uint64_t budget) {
       if constexpr (watched)
         if (in.touches_wgmma && active)
           x.observer->touches_wgmma_registers(x);
+      if constexpr (watched)
+        if (x.warp->follows_values)
+          x.observer->begins(x);
       step = in.handler(x, in);
+      if constexpr (watched)
+        if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::waits))
+          x.observer->ends(x, in);
       if (in.marks_written && (step == Step::next || step == Step::waits))
         mark_written(in);
     }

@@ -138,6 +138,8 @@ Step shuffle(Exec& x, const DecodedInst& in) {
       reaches[lane] = mode == Shuffle::up ? source >= max_lane : source <= max_lane;
       sources[lane] = reaches[lane] ? source : lane;
     }
+    if (x.observer && x.warp->follows_values) [[unlikely]]
+      x.observer->shuffles(x, sources);
     LaneMask asked = 0;
     LaneMask reached = 0;
     for_lanes(group, [&](int lane) {
