@@ -8,11 +8,11 @@ The kernel runs as the first `lemma run KERNEL.ptx` in the README.md beside it s
 must give what that command expects; a mutant's result is compared with the kernel's, with up to four seeds each, until
 one shows a difference. A line of the table:
 
-    LINE | INSTRUCTION | different bits, deadlock, another fault by its name, or same bits | REASON
+    LINE | INSTRUCTION | different bits, deadlock, another fault by its name, or same bits | CHECKED | REASON
 
-With --expect the table must be that of FILE, and each "same bits" there must have a reason: why nothing shows that the
-instruction is missing. Exit status: 0 so; 1 not so; 2 the kernel itself does not run,
-or gives something else.
+CHECKED is what `lemma run --check` says of it: the ids of its findings and of a fault, those of notes in brackets, or "silent".
+With --expect the table must be that of FILE, and each "silent" there must have a reason: why the instruction is not
+missed. Exit status: 0 so; 1 not so; 2 the kernel itself does not run, gives something else, or has findings.
 
 Taken out are mbarrier waits (the wait counts as over at once), wgmma and bulk wait_group and commit_group, all fences,
 arrivals and expected bytes, cluster barriers and CTA barriers. Not taken out are copies and products themselves, and
@@ -67,17 +67,31 @@ def entry_of(words):
     return words[words.index("--entry") + 1] if "--entry" in words else None
 
 
-def run(options, ptx, out, mode, seed):
-    """Returns (how the launch went, bytes of the result)."""
+def report_of(options, ptx, out, extra):
+    """What `lemma run --json` says."""
     out.unlink(missing_ok=True)
     arguments = [re.sub(r"^out=[^:]*", f"out={out}", word) for word in command_of(options.kernel)]
-    command = [options.lemma, "run", str(ptx), "--json", "--async", mode, "--deterministic"]
-    command += ["--seed", str(seed), "--max-instructions", "10000000"]
+    command = [options.lemma, "run", str(ptx), "--json", "--deterministic", "--max-instructions", "10000000", *extra]
     done = subprocess.run(command + arguments, cwd=options.kernel.parent, capture_output=True, text=True, timeout=300)
     try:
-        report = json.loads(done.stdout)
+        return json.loads(done.stdout)
     except json.JSONDecodeError:
         sys.exit(f"mutants: no report from {' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def checked(options, ptx, out, known=()):
+    """What --check says: "race.proxy, (mbarrier.init)", or "silent"; without the notes that are known."""
+    report = report_of(options, ptx, out, ["--check"])
+    findings = report.get("findings", [])
+    errors = {finding["id"] for finding in findings if finding["severity"] != "note"}
+    errors |= {(report.get("fault") or {}).get("id")} - {None}
+    notes = {finding["id"] for finding in findings} - errors - set(known)
+    return ", ".join(sorted(errors) + [f"({note})" for note in sorted(notes)]) or "silent"
+
+
+def run(options, ptx, out, mode, seed):
+    """Returns (how the launch went, bytes of the result)."""
+    report = report_of(options, ptx, out, ["--async", mode, "--seed", str(seed)])
     if "error" in report and "outcome" not in report:
         return "rejected: " + report["error"].get("text", ""), b""
     how = report["fault"]["kind"] if report["outcome"] == "fault" else report["outcome"]
@@ -102,15 +116,15 @@ def check(path, rows):
     for line in pathlib.Path(path).read_text().splitlines():
         if not line or line.startswith("#"):
             continue
-        number, instruction, result, *reason = (part.strip() for part in line.split(" | "))
-        listed[int(number), instruction] = (result, " ".join(reason))
+        number, instruction, result, checked, *reason = (part.strip() for part in line.split(" | "))
+        listed[int(number), instruction] = (f"{result} | {checked}", " ".join(reason))
     wrong = []
     for number, instruction, result in rows:
         want, reason = listed.pop((number, instruction), ("nothing", ""))
         if want != result:
             wrong.append(f"line {number}, {instruction}: {result}, but {path} says {want}")
-        elif result == "same bits" and not reason:
-            wrong.append(f"line {number}, {instruction}: same bits, and {path} gives no reason")
+        elif result.endswith("| silent") and not reason:
+            wrong.append(f"line {number}, {instruction}: silent, and {path} gives no reason")
     wrong += [f"line {number}, {instruction}: in {path}, but no such mutant" for number, instruction in listed]
     return wrong
 
@@ -133,10 +147,14 @@ def main():
         if how != "finished" or not want or verdict(options, ptx, out, want) != "same bits":
             print(f"mutants: {options.kernel} itself: {how}, or not the same with every seed", file=sys.stderr)
             return 2
+        known = re.findall(r"\(([\w.-]+)\)", said := checked(options, ptx, out))
+        if checked(options, ptx, out, known) != "silent":
+            print(f"mutants: {options.kernel} itself: {said}", file=sys.stderr)
+            return 2
         for number, instruction, replacement in mutants(lines, entry_of(command_of(options.kernel))):
             changed = lines[: number - 1] + [replacement] + lines[number:]
             ptx.write_text("\n".join(changed) + "\n")
-            result = verdict(options, ptx, out, want)
+            result = f"{verdict(options, ptx, out, want)} | {checked(options, ptx, out, known)}"
             rows.append((number, instruction, result))
             print(f"{number} | {instruction} | {result}", flush=True)
     wrong = check(options.expect, rows) if options.expect else []

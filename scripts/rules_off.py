@@ -4,7 +4,7 @@
 usage: scripts/rules_off.py [--build DIR] [--list] [RULE...]
 
 A rule of docs/checks.md ("What orders") is a line of src/check. Each is taken out, check_test is built in DIR (build) and
-run: a test must fail. Without a rule's name all are tried: some minutes. The files are put back afterwards; they must
+run: a test must fail. Where no unit test can have what the rule is about, a kernel of tests/check/corpus must. Without a rule's name all are tried: some minutes. The files are put back afterwards; they must
 be as they were committed. A line of the table:
 
     RULE | the tests that fail
@@ -28,6 +28,7 @@ class Rule(NamedTuple):
     file: str
     old: str  # stands there once
     new: str
+    corpus: str = ""  # a kernel there, in the place of check_test
 
 
 RULES = (
@@ -93,16 +94,21 @@ RULES = (
     Rule("wgmma.wait_group", "operations.cc", "warp.knowledge.acquire(wait.lanes, done);", ""),
     Rule("the async proxy needs a fence", "accessor.h", "record.proxy != vgpu::Proxy::generic && earlier.proxy", "false && earlier.proxy"),
     Rule("fence.proxy.async", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, &Knowledge::fenced);", ";"),
-    Rule("fence.proxy.tensormap", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, &Knowledge::mapped);", ";"),
+    Rule("fence.proxy.tensormap", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, &Knowledge::mapped);", ";", "map_swap"),
     Rule("griddepcontrol.wait", "checker.cc", "warp.knowledge.acquire(sync.lanes, waited);", ""),
 )
 
 
-def build_and_run(build):
+def build_and_run(build, corpus=""):
     """Returns the tests that fail, or None and what the compiler says."""
-    made = subprocess.run(["cmake", "--build", build, "--target", "check_test"], capture_output=True, text=True)
+    target = "lemma_cli" if corpus else "check_test"
+    made = subprocess.run(["cmake", "--build", build, "--target", target], capture_output=True, text=True)
     if made.returncode != 0:
         return None, made.stdout + made.stderr
+    if corpus:
+        command = [sys.executable, ROOT / "tests/check/corpus/run.py", "--lemma", f"{build}/bin/lemma", "--filter", corpus]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return sorted(set(re.findall(r"^(?:twin )?(\S+): FAILED", done.stdout, re.MULTILINE))), ""
     done = subprocess.run([f"{build}/bin/check_test", "--gtest_brief=1"], capture_output=True, text=True)
     failed = sorted(set(re.findall(r"^\[  FAILED  \] (\w+\.\w+)", done.stdout, re.MULTILINE)))
     return failed or (["it crashes"] if done.returncode != 0 else []), ""
@@ -116,7 +122,7 @@ def without(rule, build):
         return None, f"{rule.file} has {rule.old!r} {text.count(rule.old)} times"
     try:
         path.write_text(text.replace(rule.old, rule.new))
-        return build_and_run(build)
+        return build_and_run(build, rule.corpus)
     finally:
         path.write_text(text)
 

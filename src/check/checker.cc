@@ -113,6 +113,8 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   switch (sync.kind) {
   case SyncKind::fence:
     warp.knowledge.fence(sync.lanes, sync.order);
+    if (x.code->opcode_of(x.code->insts[x.pc]) == isa::Opcode::fence_mbarrier_init)
+      publishes(cluster, x);
     break;
   case SyncKind::proxy_fence:
     fences_proxy(x, warp, sync);

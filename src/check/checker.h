@@ -111,6 +111,8 @@ private:
                           Gathering& barrier);
   void meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gathering& barrier);
   void initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane);
+  void publishes(ClusterState& cluster, const vgpu::Exec& x);
+  void signals(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane);
   void touches_mbarriers(const Visit& visit, uint64_t bytes);
   void tests_phase(ClusterState& cluster, const WarpState& warp, const vgpu::SharedPlace& at);
   void ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait);

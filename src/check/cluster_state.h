@@ -99,6 +99,11 @@ struct MbarrierState {
   uint32_t agent = 0; // of the operations that complete on it
   Epoch phase = 1;    // the current one
   Knowledge gathered, completed;
+  // mbarrier.init: by whom, when, and whether a fence.mbarrier_init has followed.
+  Statement init;
+  uint32_t init_agent = 0;
+  Epoch init_epoch = 0;
+  bool published = false;
   bool alive = false; // initialized, and not invalidated since
   Statement last;     // to change its counts
   // By warp of the cluster: the phase that was open when it began to wait; 0: it does not.

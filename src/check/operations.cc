@@ -78,6 +78,9 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
       return;
     }
     by_target = true;
+    if (operation.proxy == vgpu::Proxy::async)
+      for (const vgpu::AsyncTarget& target : operation.targets)
+        signals(cluster, x, target.mbarrier, lane);
     if (!operation.targets.empty()) {
       const MbarrierState& mbarrier = cluster.mbarrier(operation.targets.front().mbarrier);
       read.agent = mbarrier.agent;

@@ -25,6 +25,12 @@ CheckedAccess described(const Statement& who, const Dim3& cta, std::string what)
           .what = std::move(what)};
 }
 
+// Those that the block has: the last warp may lack some.
+LaneMask lanes_of(const vgpu::Cta& cta, const vgpu::Warp& warp) {
+  const uint32_t left = cta.threads - warp.index * static_cast<uint32_t>(vgpu::kWarpSize);
+  return left >= static_cast<uint32_t>(vgpu::kWarpSize) ? vgpu::kAllLanes : (LaneMask{1} << left) - 1;
+}
+
 Statement statement(const vgpu::Exec& x, LaneMask lanes) {
   return {x.code, &x.code->insts[x.pc], x.warp->index,
           (lanes & (lanes - 1)) == 0 && lanes != 0 ? std::countr_zero(lanes) : -1};
@@ -100,7 +106,7 @@ void Checker::meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gatherin
           other = &part.who;
       }
     const vgpu::Warp& warp = cta.warps[here.warp];
-    const LaneMask missing = (warp.live | warp.exited) & ~together;
+    const LaneMask missing = (warp.live | warp.exited) & lanes_of(cta, warp) & ~together;
     if (!missing)
       continue;
     Finding finding{.id = "barrier.divergent",
@@ -130,6 +136,10 @@ void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu
            "initializes it", mbarrier.last.instruction ? mbarrier.last : here, "used it last", x.cta->id,
            memory_of(at), "mbarrier.inval before it, or no second mbarrier.init");
   mbarrier.alive = begins;
+  mbarrier.init = here;
+  mbarrier.init_agent = cluster.warp(x).knowledge.agent();
+  mbarrier.init_epoch = cluster.warp(x).knowledge.epoch();
+  mbarrier.published = false;
   mbarrier.last = here;
   std::fill(mbarrier.waits_since.begin(), mbarrier.waits_since.end(), 0);
   std::fill(mbarrier.found.begin(), mbarrier.found.end(), std::array<Epoch, kWarpSize>{});
@@ -165,6 +175,36 @@ void Checker::touches_mbarriers(const Visit& visit, uint64_t bytes) {
            record.writes ? "mbarrier.inval before the memory is used for something else"
                          : "mbarrier instructions alone, from mbarrier.init to mbarrier.inval");
   }
+}
+
+// fence.mbarrier_init: what the lanes have initialized is there for whoever it is handed on to.
+void Checker::publishes(ClusterState& cluster, const vgpu::Exec& x) {
+  const uint32_t agent = cluster.warp(x).knowledge.agent();
+  for (auto& [place, mbarrier] : cluster.mbarriers)
+    mbarrier.published |= mbarrier.init_agent == agent;
+}
+
+// An operation completes on the object, in the async proxy, and no fence has made the initialization known
+// there. The ISA does not say that it must be; NVIDIA's own code has the fence.
+void Checker::signals(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane) {
+  const MbarrierState& mbarrier = cluster.mbarrier(at);
+  if (mbarrier.published || !mbarrier.init.instruction)
+    return;
+  const Clock& fenced = cluster.warp(x).knowledge.group_of(lane).knowledge.fenced;
+  if (fenced.covers(cluster.id, mbarrier.init_agent, std::max(mbarrier.init.lane, 0), mbarrier.init_epoch))
+    return;
+  const Statement here = statement(x, LaneMask{1} << lane);
+  report(
+      {.id = "mbarrier.init",
+       .is_note = true,
+       .message =
+           "an operation of the async proxy completes on an mbarrier whose initialization no fence has made "
+           "known there",
+       .memory = memory_of(at),
+       .access = described(here, x.cta->id, "issues it"),
+       .earlier = described(mbarrier.init, at.cta->id, "initializes it"),
+       .fix = "fence.mbarrier_init.release.cluster, or fence.proxy.async, after mbarrier.init"},
+      *mbarrier.init.instruction, *here.instruction);
 }
 
 // Lanes test a phase: what was open when they first did is what they wait for.
@@ -297,7 +337,7 @@ void Checker::shuffles(const vgpu::Exec& x, const int* sources) {
 // --- warps
 
 void Checker::names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync) {
-  const LaneMask absent = sync.members & ~sync.lanes & x.warp->exited;
+  const LaneMask absent = sync.members & ~sync.lanes & x.warp->exited & lanes_of(*x.cta, *x.warp);
   if (!absent)
     return;
   const Statement here = statement(x, sync.lanes);

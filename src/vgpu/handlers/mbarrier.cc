@@ -163,11 +163,11 @@ Step run_init(Exec& x, const DecodedInst& in) {
     const SharedPlace at = shared_place(access);
     const auto count = static_cast<uint32_t>(x.src_lane(in, 1, lane));
     if (!at.cta || count == 0 || count > kMbarrierMaxCount) {
-      x.fault_at(in, FaultKind::illegal_instruction,
-                 at.cta ? fmt::format("mbarrier.init with a count of {}: legal are 1 to {}", count,
-                                      kMbarrierMaxCount)
-                        : fmt::format("an mbarrier lies in shared memory, but {:#x} does not", address),
-                 lane, address);
+      x.misuse(in, at.cta ? "mbarrier.count" : "mbarrier.init",
+               at.cta ? fmt::format("mbarrier.init with a count of {}: legal are 1 to {}", count,
+                                    kMbarrierMaxCount)
+                      : fmt::format("an mbarrier lies in shared memory, but {:#x} does not", address),
+               lane, {}, address);
       return false;
     }
     if (!check_init(x, in, at, lane))

@@ -170,6 +170,7 @@ TEST(Order, CopiesOfThreads) {
 std::string bulk_load(const std::string& wait) {
   return findings_of(kernel(R"(
   @%p mbarrier.init.shared.b64 [%m], 1;
+  @%p fence.mbarrier_init.release.cluster;
   bar.sync 0;
   @%p mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 256;
   @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%m];
@@ -188,6 +189,43 @@ TEST(Order, CompletionOnAnMbarrier) {
                           "@!%q bra L_wait;\nL_past:\n";
   EXPECT_EQ(bulk_load(one + "bar.sync 0;"), "");
   EXPECT_EQ(bulk_load(one), unwaited);
+}
+
+// Every thread arrives, and waits for all.
+std::string arrived(const std::string& before, const std::string& arrive) {
+  return findings_of(
+      kernel("@%p mbarrier.init.shared.b64 [%m], 64;\nbar.sync 0;\n" + before + "\n" + arrive + R"(
+L_wait:
+  mbarrier.try_wait.parity.shared.b64 %q, [%m], 0;
+  @!%q bra L_wait;
+  ld.shared.u32 %r1, [%b];)"),
+      64);
+}
+
+TEST(Order, ArrivalsOnAnMbarrier) {
+  const std::string store = "st.shared.u32 [%a], %t;";
+  EXPECT_EQ(arrived(store, "mbarrier.arrive.shared.b64 %state, [%m];"), "");
+  EXPECT_EQ(arrived(store, "mbarrier.arrive.relaxed.cta.shared.b64 %state, [%m];"),
+            "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+  const std::string copy = "cp.async.ca.shared.global [%a], [%in], 4;";
+  EXPECT_EQ(arrived(copy, "cp.async.mbarrier.arrive.noinc.shared.b64 [%m];"), "");
+  EXPECT_EQ(arrived(copy, "mbarrier.arrive.shared.b64 %state, [%m];"),
+            "async.unwaited: cp.async.ca.shared.global ~ ld.shared.u32\n");
+}
+
+TEST(Order, DestinationsOfBulkStores) {
+  const auto read = [](const std::string& wait) {
+    return findings_of(kernel(R"(
+  @%p st.shared.v4.u32 [%s], {%t, %t, %t, %t};
+  @%p fence.proxy.async;
+  @%p cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 16;
+  @%p cp.async.bulk.commit_group;
+)" + wait + "\n  @%p ld.global.u32 %r1, [%out];\n  @%p cp.async.bulk.wait_group 0;"),
+                       32);
+  };
+  EXPECT_EQ(read("@%p cp.async.bulk.wait_group 0;"), "");
+  EXPECT_EQ(read("@%p cp.async.bulk.wait_group.read 0;"),
+            "async.unwaited: cp.async.bulk.global.shared::cta.bulk_group ~ ld.global.u32\n");
 }
 
 TEST(Order, ProxyFences) {

@@ -11,6 +11,7 @@ TEST(Protocol, AlignedBarriersAreForWholeWarps) {
   EXPECT_EQ(findings_of(kernel("@%p bar.sync 0;\n@!%p bar.sync 0;"), 64),
             "barrier.divergent: bar.sync ~ bar.sync\n");
   EXPECT_EQ(findings_of(kernel("bar.sync 0;"), 64), "");
+  EXPECT_EQ(findings_of(kernel("bar.sync 0;"), 40), ""); // there are no others
   // What has exited is not waited for.
   EXPECT_EQ(findings_of(kernel("setp.gt.u32 %q, %t, 40;\n@%q ret;\nbar.sync 0;"), 64),
             "note barrier.divergent: bar.sync\n");
@@ -54,6 +55,22 @@ TEST(Protocol, MbarriersAreInitializedOnce) {
   EXPECT_EQ(findings_of(kernel("@%p mbarrier.arrive.shared.b64 %state, [%m];"), 32), "fault mbarrier.init\n");
 }
 
+TEST(Protocol, TheAsyncProxyIsToldOfMbarriers) {
+  const auto signalled = [](const std::string& fence) {
+    return findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 1;\n" + fence + R"(
+  bar.sync 0;
+  @%p mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 256;
+  @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%m];
+L: mbarrier.try_wait.parity.shared.b64 %q, [%m], 0;
+  @!%q bra L;)"),
+                       32);
+  };
+  EXPECT_EQ(signalled("@%p fence.mbarrier_init.release.cluster;"), "");
+  EXPECT_EQ(signalled("@%p fence.proxy.async;"), "");
+  EXPECT_EQ(signalled(""), "note mbarrier.init: mbarrier.init.shared.b64 ~ "
+                           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes\n");
+}
+
 TEST(Protocol, MbarriersEndBeforeTheirMemoryIsReused) {
   const auto reused = [](const std::string& between) {
     return findings_of(
@@ -87,6 +104,7 @@ TEST(Protocol, MbarriersCountBytes) {
   const auto loaded = [](int bytes, const std::string& wait = "") {
     return findings_of(kernel(fmt::format(R"(
   @%p mbarrier.init.shared.b64 [%m], 1;
+  @%p fence.mbarrier_init.release.cluster;
   bar.sync 0;
   @%p mbarrier.arrive.expect_tx.shared.b64 %state, [%m], {};
   @%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%m];
@@ -189,6 +207,18 @@ TEST(Protocol, AccessesStayInTheirVariable) {
   st.local.u32 [own+4], 1;)"),
                         32),
             "memory.bounds: st.local.u32\n");
+}
+
+TEST(Protocol, GridsWaitBeforeTheyRead) {
+  EXPECT_EQ(findings_of(kernel("griddepcontrol.wait;\nld.global.u32 %r1, [%in];"), 1), "");
+  EXPECT_EQ(findings_of(kernel("@%p griddepcontrol.wait;\nbar.sync 0;\nld.global.u32 %r1, [%in];"), 64), "");
+  EXPECT_EQ(
+      findings_of(kernel("ld.global.u32 %r1, [%in];\ngriddepcontrol.wait;\nld.global.u32 %r1, [%in+4];"), 1),
+      "warp.griddepcontrol: ld.global.u32\n");
+  // Weights are there from the beginning.
+  EXPECT_EQ(
+      findings_of(kernel("ld.global.u32 %r1, [%in];\ngriddepcontrol.wait;\nld.global.u32 %r1, [%out];"), 1),
+      "");
 }
 
 TEST(Protocol, ReadsOutsideTheModel) {

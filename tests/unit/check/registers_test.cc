@@ -205,5 +205,12 @@ TEST(WgmmaRegisters, NamesBothLinesAndWhatIsMissing) {
                                      finding.earlier->place.ptx_line, finding.access.place.ptx_line));
 }
 
+TEST(WgmmaRegisters, TilesAreTheProductsUntilTheWait) {
+  const std::string refill = "bar.sync 0;\nst.shared.b32 [%r1], %r2;\n";
+  EXPECT_EQ(findings_of(text({kFence, mma(), kCommit, kWait, refill, kEnd})), "");
+  const std::string early = findings_of(text({kFence, mma(), kCommit, refill, kWait, kEnd}));
+  EXPECT_NE(early.find("async.unwaited: st.shared.b32 ~ wgmma.mma_async"), std::string::npos) << early;
+}
+
 } // namespace
 } // namespace lemma::check

@@ -13,7 +13,7 @@ std::string used(const std::string& use) {
 
 TEST(Undefined, IsAUseWhereItCanBeSeen) {
   EXPECT_EQ(used("add.u32 %r2, %r1, 1;\nst.global.u32 [%out], %r2;"),
-            "race.global: st.global.u32 ~ st.global.u32\nmemory.undefined: ld.shared.u32 ~ st.global.u32\n");
+            "memory.undefined: ld.shared.u32 ~ st.global.u32\nrace.global: st.global.u32 ~ st.global.u32\n");
   EXPECT_EQ(used("setp.eq.u32 %q, %r1, 3;\n@%q bra L_end;\nadd.u32 %r2, %r1, 1;\nL_end:"),
             "memory.undefined: ld.shared.u32 ~ bra\n");
   EXPECT_EQ(used("and.b32 %r2, %r1, 60;\nadd.u32 %r2, %r2, %s;\nld.shared.u32 %r3, [%r2];"),
