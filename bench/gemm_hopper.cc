@@ -63,8 +63,9 @@ double dot_gigaflops() {
   return 2e-9 * kRows * kDepth * kColumns * kRounds / seconds_since(begin);
 }
 
-void run_gemm(benchmark::State& state, unsigned workers) {
-  Kernel kernel(read_file(LEMMA_EXAMPLES "/gemm_bf16/gemm_bf16.ptx"), "gemm_bf16");
+constexpr const char* kFile = LEMMA_EXAMPLES "/gemm_bf16/gemm_bf16.ptx";
+
+void give_arguments(Kernel& kernel, unsigned workers) {
   const std::vector<uint32_t> elements = random_elements(size_t{kSize} * kSize);
   const uint64_t a = kernel.allocate(elements), b = kernel.allocate(elements);
   const uint64_t d = kernel.allocate(uint64_t{kSize} * kSize * 4);
@@ -80,6 +81,11 @@ void run_gemm(benchmark::State& state, unsigned workers) {
   kernel.launch.cluster = {2, 1, 1};
   kernel.launch.shared_bytes = kSharedBytes;
   kernel.launch.workers = workers;
+}
+
+void run_gemm(benchmark::State& state, unsigned workers) {
+  Kernel kernel(read_file(kFile), "gemm_bf16");
+  give_arguments(kernel, workers);
   double alone = 0, seconds = 0;
   for (auto _ : state) {
     alone += dot_gigaflops(); // in turns, so that both see the same load of the machine
@@ -94,7 +100,56 @@ void run_gemm(benchmark::State& state, unsigned workers) {
     compare(state, alone / rounds, "the arithmetic alone", "GFLOP");
 }
 
+// In turns with and without the checker.
+void run_checked(benchmark::State& state, Kernel& kernel, double work, const std::string& unit) {
+  double without = 0, seconds = 0;
+  for (auto _ : state)
+    for (const bool check : {false, true}) {
+      kernel.launch.check = check;
+      const auto begin = std::chrono::steady_clock::now();
+      kernel.run();
+      (check ? seconds : without) += seconds_since(begin);
+    }
+  const auto rounds = static_cast<double>(state.iterations());
+  set_value(state, work * rounds / seconds, unit);
+  compare(state, work * rounds / without, "without --check", unit);
+}
+
+// Sums and maxima of 2^22 values, by shuffles.
+constexpr uint32_t kValues = 1 << 22;
+void give_values(Kernel& kernel, unsigned workers) {
+  constexpr uint32_t kBlock = 256;
+  const uint64_t in = kernel.allocate(std::vector<uint32_t>(kValues, 0x3f800000));
+  const uint64_t sums = kernel.allocate(kValues / kBlock * 4), maxima = kernel.allocate(kValues / kBlock * 4);
+  kernel.params = pack_params(in, sums, maxima);
+  kernel.launch.grid = {kValues / kBlock, 1, 1};
+  kernel.launch.block = {kBlock, 1, 1};
+  kernel.launch.workers = workers;
+}
+
 } // namespace
+
+void register_check() {
+  for (const auto& [workers, name] : {std::pair{1u, "1 worker"}, std::pair{0u, "all cores"}}) {
+    benchmark::RegisterBenchmark(
+        fmt::format("check/bf16 GEMM on Hopper, {0}x{0}x{0}, {1}", kSize, name).c_str(),
+        [workers = workers](benchmark::State& state) {
+          Kernel kernel(read_file(kFile), "gemm_bf16");
+          give_arguments(kernel, workers);
+          run_checked(state, kernel, kGigaflops, "GFLOP");
+        })
+        ->UseRealTime();
+    benchmark::RegisterBenchmark(
+        fmt::format("check/reduction of 2^22 values, {}", name).c_str(),
+        [workers = workers](benchmark::State& state) {
+          Kernel kernel(read_file(LEMMA_EXAMPLES "/../tests/programs/reduce_shuffle/reduce_shuffle.ptx"),
+                        "reduce_shuffle");
+          give_values(kernel, workers);
+          run_checked(state, kernel, 1e-6 * kValues, "M values");
+        })
+        ->UseRealTime();
+  }
+}
 
 void register_gemm_hopper() {
   for (const auto& [workers, name] : {std::pair{1u, "1 worker"}, std::pair{0u, "all cores"}})

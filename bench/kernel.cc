@@ -3,6 +3,7 @@
 // that of reporting.
 #include "kernel.h"
 
+#include "check/checker.h"
 #include "ptx/parser.h"
 #include "verify/verify.h"
 
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 namespace lemma::bench {
@@ -71,9 +73,16 @@ const Stats& Kernel::run() {
   const std::string wrong = vgpu::check_launch(*program_, *entry_, launch, params.size());
   if (!wrong.empty())
     give_up(wrong);
-  const Report report = vgpu::run_launch(*program_, *entry_, memory_, launch, params);
+  std::optional<check::Checker> checker;
+  std::vector<vgpu::Observer*> observers;
+  if (launch.check)
+    observers.push_back(&checker.emplace());
+  const Report report =
+      vgpu::run_launch(*program_, *entry_, memory_, launch, params, vgpu::limits_of(), std::move(observers));
   if (!report.ok())
     give_up(report.fault->message);
+  if (checker && !checker->findings().empty())
+    give_up("a benchmark's kernel has findings: " + checker->findings().front().message);
   if (report.uninitialized_reads)
     give_up("a benchmark's kernel reads what was never written");
   stats_ = report.stats;

@@ -32,7 +32,7 @@ public:
   uint64_t allocate(uint64_t bytes);
   uint64_t allocate(std::span<const uint32_t> words);
 
-  // Runs to the end; aborts on a fault.
+  // Runs to the end; aborts on a fault. With launch.check by the checker, and aborts on a finding, too.
   const Stats& run();
 
   // Of the last run.

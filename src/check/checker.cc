@@ -67,6 +67,7 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
 void Checker::launch_ends(const vgpu::Launch&) {
   check_grid_waits();
   clusters_.clear();
+  spare_.clear();
   shadows_.clear();
   global_records_.clear();
   global_sets_.clear();
@@ -86,19 +87,33 @@ std::vector<Finding> Checker::findings() const {
 }
 
 void Checker::cluster_begins(const vgpu::Cluster& cluster) {
-  auto made = std::make_unique<ClusterState>(cluster);
-  const std::lock_guard lock(clusters_mutex_);
+  std::pair<std::unique_ptr<Records>, Records::Cursor> spare;
+  {
+    const std::lock_guard lock(clusters_mutex_);
+    if (!spare_.empty()) {
+      spare = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  auto made = std::make_unique<ClusterState>(cluster, std::move(spare.first));
+  made->global_cursor = spare.second;
   cluster.observed = made.get();
   for (const auto& cta : cluster.ctas)
     for (const vgpu::Warp& warp : cta->warps)
       warp.follows_values = false;
+  const std::lock_guard lock(clusters_mutex_);
   clusters_[&cluster] = std::move(made);
 }
 
 void Checker::cluster_ends(const vgpu::Cluster& cluster) {
   check_leftovers(state(cluster), cluster);
+  std::unique_ptr<ClusterState> ended; // deleted when nobody waits for the lock
   const std::lock_guard lock(clusters_mutex_);
-  clusters_.erase(&cluster);
+  const auto found = clusters_.find(&cluster);
+  ended = std::move(found->second);
+  clusters_.erase(found);
+  ended->own_records->clear();
+  spare_.emplace_back(std::move(ended->own_records), ended->global_cursor);
 }
 
 ClusterState& Checker::state(const vgpu::Cluster& cluster) {

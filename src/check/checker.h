@@ -144,9 +144,12 @@ private:
   const vgpu::Launch* launch_ = nullptr;
   std::mutex clusters_mutex_;
   std::unordered_map<const vgpu::Cluster*, std::unique_ptr<ClusterState>> clusters_;
+  // What clusters that have ended leave to others: their records' memory, and the rest of a chunk of
+  // global_records_.
+  std::vector<std::pair<std::unique_ptr<Records>, Records::Cursor>> spare_;
 
   Records global_records_;
-  AccessSets global_sets_;
+  AccessSets global_sets_{true};
   std::shared_mutex shadows_mutex_;
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
   std::unique_ptr<Shard[]> shards_;

@@ -125,7 +125,8 @@ struct ExitState {
 };
 
 struct ClusterState {
-  explicit ClusterState(const vgpu::Cluster& cluster);
+  // `own`: of accesses to shared memory, empty; null: there are none to use again.
+  ClusterState(const vgpu::Cluster& cluster, std::unique_ptr<Records> own);
 
   WarpState& warp(const vgpu::Cta& cta, const vgpu::Warp& warp) {
     return warps[cta.rank * warps_per_cta + warp.index];
@@ -142,7 +143,11 @@ struct ClusterState {
   uint32_t agents = 0;
 
   std::vector<std::unique_ptr<Shadow>> shared; // by rank
-  Records records;                             // of accesses to shared memory
+  std::unique_ptr<Records> own_records;        // of accesses to shared memory
+  Records& records;
+  // The shadows of the allocations that were accessed last.
+  std::array<std::pair<const vgpu::Allocation*, Shadow*>, 8> shadows{};
+  size_t oldest_shadow = 0;
   AccessSets sets;
   Records::Cursor cursor, global_cursor;
 

@@ -29,7 +29,7 @@ uint32_t Records::add(Cursor& cursor, const Record& record) {
 }
 
 uint32_t AccessSets::number_of(const Set& set) {
-  const std::lock_guard lock(mutex_);
+  const auto lock = this->lock();
   const auto [at, added] = numbers_.try_emplace(set, static_cast<uint32_t>(sets_.size()));
   if (added)
     sets_.push_back(&at->first);
@@ -37,12 +37,12 @@ uint32_t AccessSets::number_of(const Set& set) {
 }
 
 const AccessSets::Set& AccessSets::operator[](uint32_t number) const {
-  const std::lock_guard lock(mutex_);
+  const auto lock = this->lock();
   return *sets_[number];
 }
 
 void AccessSets::clear() {
-  const std::lock_guard lock(mutex_);
+  const auto lock = this->lock();
   numbers_.clear();
   sets_.clear();
 }

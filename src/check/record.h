@@ -77,6 +77,9 @@ private:
 // Sets of accesses, each by the lanes of a mask. A set has a number; equal sets have the same.
 class AccessSets {
 public:
+  // Whether several threads use it.
+  explicit AccessSets(bool shared = false) : shared_(shared) {}
+
   struct Member {
     uint32_t record = 0;
     LaneMask lanes = 0;
@@ -94,6 +97,11 @@ public:
   void clear();
 
 private:
+  std::unique_lock<std::mutex> lock() const {
+    return shared_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+  }
+
+  const bool shared_;
   mutable std::mutex mutex_;
   std::map<Set, uint32_t> numbers_;
   std::vector<const Set*> sets_;

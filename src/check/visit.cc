@@ -51,10 +51,17 @@ constexpr size_t kMostMembers = 64, kMostWriters = 8;
 Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place) {
   if (place.is_shared())
     return *cluster.shared[place.cta->rank];
+  for (const auto& [allocation, shadow] : cluster.shadows)
+    if (allocation == place.allocation)
+      return *shadow;
+  const auto keep = [&](Shadow& shadow) -> Shadow& {
+    cluster.shadows[cluster.oldest_shadow++ % cluster.shadows.size()] = {place.allocation, &shadow};
+    return shadow;
+  };
   {
     const std::shared_lock lock(shadows_mutex_);
     if (const auto found = shadows_.find(place.allocation); found != shadows_.end())
-      return *found->second;
+      return keep(*found->second);
   }
   const std::lock_guard lock(shadows_mutex_);
   std::unique_ptr<Shadow>& shadow = shadows_[place.allocation];
@@ -62,7 +69,7 @@ Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place
     shadow = std::make_unique<Shadow>(place.allocation->size_bytes);
     shadow->shared_by_threads = true;
   }
-  return *shadow;
+  return keep(*shadow);
 }
 
 uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global) {

@@ -230,7 +230,7 @@ bug(
 )
 bug(
     K,
-    "race.scope",
+    "race.scope|race.weak",  # as the other CTA is seen through one or the other
     "fence_of_the_cta",
     sub("@fence_give membar", ".gl", ".cta"),
     "@read_count ld.global | @write_count st.global | @read_row ld.global | @write_row st.global",
