@@ -468,7 +468,7 @@ bool Parser::parse_registers(const Declarator& declarator) {
 bool Parser::parse_thread_variables(const Declarator& declarator) {
   if (!thread_) {
     thread_ = std::make_unique<Body>();
-    thread_->names.open_scope(0);
+    thread_->names.open_scope(kNone); // around that of a body, which is 0
     thread_->open.push_back({});
   }
   body_ = std::move(thread_);

@@ -280,7 +280,8 @@ bool Parser::parse_module_statement() {
         error("state-space", since(declarator.begin),
               fmt::format("a .{} variable belongs into a function body", isa::to_string(declarator.space)));
     if (by_thread)
-      wrong.notes.push_back({"legal", "at module scope in PTX 2.3 and older"});
+      wrong.notes = {{"legal", "in a body; at module scope in PTX 2.3 and older"},
+                     {"see", "PTX ISA, Register State Space, Local State Space"}};
     return false;
   }
   return parse_variables(declarator);

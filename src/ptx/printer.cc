@@ -214,6 +214,7 @@ void Printer::print_module_variables() {
     print_variable(*variable, true);
 }
 
+// Before all functions: one that stood before them has them then, too, and names none.
 void Printer::print_thread_variables() {
   Cursors at;
   print_declarations(module_.thread_variables, 0, 0, 0, at);

@@ -415,6 +415,11 @@ class Cli(Case):
         self.assertEqual(report["stats"]["matrix_outputs"], {"vector": 0, "careful": 0, "scalar": 0})
         self.assertNotIn("matrix outputs", self.run_add(f"out={self.path('out')}:128", options=["--stats"]).stdout)
 
+    def test_stats_of_a_checked_run(self):
+        done = self.run_add(f"out={self.path('out')}:128", options=["--stats", "--check"])
+        self.assertIn("global reads       1 by warps, 32 by lanes, 128 bytes\n", done.stdout)
+        self.assertIn("; checked: no findings", done.stderr)
+
     def test_quiet_without_stats(self):
         self.assertEqual(self.run_add(f"out={self.path('out')}:128").stdout, "")
 

@@ -54,6 +54,26 @@ TEST(Module, Alias) {
   EXPECT_EQ(messages(with_header(".func g;\n.alias g, f;")), "5:11 unknown-name: there is no function 'f'\n");
 }
 
+TEST(Module, VariablesOfEachThread) {
+  const auto module = parse_well(R"(.version 2.3
+.target sm_20
+.address_size 64
+.reg .u32 %g<3>, one;
+.local .align 8 .b8 scratch[16];
+.func f () { .reg .u32 %r1; mov.u32 %r1, %g2; ret; }
+.entry k () { .reg .u32 %r<2>, one; mov.u32 one, %g0; st.local.u32 [scratch], %r1; ret; }
+)");
+  EXPECT_EQ(module->thread_variables.registers.size(), 4u);
+  EXPECT_EQ(module->thread_variables.variables.size(), 1u);
+  const Function& f = module->functions[0];
+  EXPECT_EQ(f.thread_registers, 4u);
+  EXPECT_EQ(f.thread_variables, 1u);
+  EXPECT_EQ(f.register_name(f.instructions[0].operands[1].reg), "%g2");
+  const Function& k = module->functions[1];
+  EXPECT_EQ(k.thread_variables, 1u);
+  EXPECT_GE(k.instructions[0].operands[0].reg, k.thread_registers) << "its own `one` hides theirs";
+}
+
 TEST(Module, VariablesInEverySpace) {
   const auto module = parse_well(with_header(R"(
 .visible .global .align 16 .b8 a[40];

@@ -433,7 +433,8 @@ TEST(AccessCounter, CountsBySpaceAndKind) {
   cp.async.wait_all;
   setp.lt.u32 %p, %t, 3;
   @%p ld.shared.u16 %h, [%r1];)"));
-  AccessCounter counter;
+  AccessCounter counter, other;
+  made.watch(other);
   made.watch(counter);
   made.config().grid = {5, 1, 1};
   made.config().workers = 2;
@@ -455,6 +456,10 @@ TEST(AccessCounter, CountsBySpaceAndKind) {
   const auto& copies = counter.counts().async[static_cast<size_t>(AsyncKind::cp_async)];
   EXPECT_EQ(copies.operations, 160u);
   EXPECT_EQ(copies.bytes, 1280u);
+  // Who watches with it has seen the same.
+  for (size_t space = 0; space < AccessCounter::kSpaces; ++space)
+    for (size_t kind = 0; kind < AccessCounter::kKinds; ++kind)
+      EXPECT_EQ(other.counts().memory[space][kind].bytes, counter.counts().memory[space][kind].bytes);
 }
 
 } // namespace
