@@ -320,12 +320,14 @@ Step active_mask(Exec& x, const DecodedInst& in) {
 }
 
 // Destinations d (the leader's lane) and p (true in the leader); source membermask. The ISA asks only that
-// the same membermask elects the same leader.
+// the same membermask elects the same leader: it is the first lane, as on the hardware, and in every other
+// unusual schedule the last.
 Step elect(Exec& x, const DecodedInst& in) {
   uint32_t leaders[kWarpSize] = {};
   LaneMask elected = 0;
+  const bool last = x.launch->config.schedule % 2 != 0;
   const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
-    const int leader = std::countr_zero(group);
+    const int leader = last ? kWarpSize - 1 - std::countl_zero(group) : std::countr_zero(group);
     elected |= LaneMask{1} << leader;
     fill_group(leaders, group, static_cast<uint32_t>(leader));
   });

@@ -135,11 +135,11 @@ LANE_0 = [
     "setp.eq.u32 first, who, 0;",
 ]
 bug("gemm_tma", "warp.elect|warp.mask", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
-bug("gemm_tma", "warp.elect|warp.mask", "elect_in_half_a_warp", only("@elect elect.sync", "lane < 16"), "@elect")
+bug("gemm_tma", "warp.elect|warp.mask|memory.undefined", "elect_in_half_a_warp", only("@elect elect.sync", "lane < 16"), "@elect")
 bug("cluster_multicast", "warp.elect|warp.mask", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
 bug(
     "cluster_multicast",
-    "warp.elect|warp.mask",
+    "warp.elect|warp.mask|memory.undefined",
     "elect_in_half_a_warp",
     only("@elect elect.sync", "lane >= 16"),
     "@elect",
@@ -320,16 +320,16 @@ bug("ring_bulk", "warp.setmaxnreg", "three_warps_take", only("@take setmaxnreg",
 bug(
     "ring_bulk",
     "barrier.id",
-    "producers_meet_at_barrier_1",
-    after("@give setmaxnreg", "barrier.sync 1, 128;"),
-    "@new barrier.sync | @sync_free | @sync_written",
+    "both_groups_meet_at_barrier_1",
+    [after("@give setmaxnreg", "barrier.sync 1, 128;"), after("@take setmaxnreg", "barrier.sync 1, 128;")],
+    "@new barrier.sync",
 )
 bug(
     "gemm_tma",
     "barrier.id",
-    "producers_meet_at_barrier_1",
-    after("@give setmaxnreg", "barrier.sync 1, 128;"),
-    "@new barrier.sync | @sync_store",
+    "both_groups_meet_at_barrier_1",
+    [after("@give setmaxnreg", "barrier.sync 1, 128;"), after("@take setmaxnreg", "barrier.sync 1, 128;")],
+    "@new barrier.sync",
 )
 bug(
     "ring_bulk",

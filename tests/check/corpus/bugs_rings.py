@@ -49,8 +49,8 @@ bug(K, "async.unwaited", "result_refilled", cut("@wait_read wait_group"), ["@wri
 bug(K, "async.unwaited", "result_wait_2", sub("@wait_read wait_group", "1;", "2;"), ["@write st.shared", "@store"])
 bug(K, "async.unwaited", "stores_not_committed", cut("@commit"), "@store")
 bug(K, "async.unwaited", "exit_before_stores_have_read", cut("@wait_end wait_group"), "@store")
-bug(K, "mbarrier.tx", "expects_half", sub("@expect mov.u32 #-1", " 512;", " 256;"), FULL)
-bug(K, "mbarrier.tx", "expects_words_for_bytes", sub("@expect mov.u32 #-1", " 512;", " 128;"), FULL)
+bug(K, "mbarrier.tx", "expects_half", sub("@expect mbarrier.arrive", "%r67;", "256;"), FULL)
+bug(K, "mbarrier.tx", "expects_words_for_bytes", sub("@expect mbarrier.arrive", "%r67;", "128;"), FULL)
 bug(K, "mbarrier.count|mbarrier.phase", "empty_counts_warps", sub_every("@init_empty_0 mov.u32", "128", "4"), EMPTY)
 bug(
     K,
