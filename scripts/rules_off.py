@@ -90,7 +90,7 @@ RULES = (
     Rule("wait_all", "operations.cc", "thread.wait_all();", ";"),
     Rule("wait_group", "operations.cc", "thread.wait(wait.pending, wait.read_only);", ";"),
     Rule("wait_group's number", "knowledge.h", "committed.size() - 1 - pending]", "committed.size() - 1]"),
-    Rule("wait_group.read", "knowledge.h", "if (read_only)\n      return;", ""),
+    Rule("wait_group.read", "knowledge.h", "if (read_only)\n      return;", "(void)read_only;"),
     Rule("wgmma.wait_group", "operations.cc", "warp.knowledge.acquire(wait.lanes, done);", ""),
     Rule("the async proxy needs a fence", "accessor.h", "record.proxy != vgpu::Proxy::generic && earlier.proxy", "false && earlier.proxy"),
     Rule("fence.proxy.async", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, &Knowledge::fenced);", ";"),
