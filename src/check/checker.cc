@@ -264,8 +264,7 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
   const auto knew = std::make_shared<const Clock>(warp.knowledge.all_of(access.access.lanes).known);
   access.each([&](int lane, uint64_t offset) {
-    Released released{
-        .knowledge = {}, .knew = knew, .cluster = cluster.id, .cta_rank = x.cta->rank, .scope = order.scope};
+    Released released{{cluster.id, x.cta->rank, order.scope, knew}, {}};
     bool any = true;
     if (releases(order.semantics)) {
       released.knowledge = warp.knowledge.release(LaneMask{1} << lane);
@@ -322,30 +321,24 @@ void Checker::has_read(const vgpu::Exec& x) {
 
 void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
                     int lane, MemoryOrder order) {
-  const Epoch now = warp.knowledge.epoch();
-  const auto distance_of = [&](const auto& writer) {
+  const auto distance_of = [&](const StrongWriter& writer) {
     return writer.cluster != cluster.id ? kSameGpu : writer.cta_rank != x.cta->rank ? kSameCluster : kSameCta;
   };
-  bool narrow = false;
-  const auto reach = [&](const auto& writer) {
+  const auto reaches = [&](const StrongWriter& writer) {
     const Distance distance = distance_of(writer);
     const bool both = includes(writer.scope, distance) && includes(order.scope, distance);
-    narrow = !both;
     return both;
   };
   // What would be known by now if all of these did: it says of a race later what was amiss.
-  Heard heard{.agent = warp.knowledge.agent(), .epoch = now};
-  for (const StrongWriter& writer : location.writers) {
-    reach(writer);
-    heard.knew = writer.knew;
-    heard.narrow = narrow;
-    cluster.hear(x.cta->rank, heard);
-  }
+  const auto hear = [&](const StrongWriter& writer) {
+    cluster.hear(x.cta->rank,
+                 {writer.knew, !reaches(writer), warp.knowledge.agent(), warp.knowledge.epoch()});
+  };
+  for (const StrongWriter& writer : location.writers)
+    hear(writer);
   for (const Released& released : location.released) {
-    if (!reach(released)) {
-      heard.knew = released.knew;
-      heard.narrow = true;
-      cluster.hear(x.cta->rank, heard);
+    if (!reaches(released)) {
+      hear(released);
       continue;
     }
     const Distance distance = distance_of(released);

@@ -104,6 +104,7 @@ private:
   // Rules of use (protocol.cc).
   void misuse(std::string_view id, std::string message, const Statement& who, const Dim3& cta,
               std::string what, std::string memory, std::string fix);
+  // `before`: one that does not fit with it; without an instruction: there is none.
   void misuse(std::string_view id, std::string message, const Statement& who, std::string what,
               const Statement& before, std::string what_before, const Dim3& cta, std::string memory,
               std::string fix);

@@ -24,20 +24,16 @@ struct CachedRecord {
   uint32_t record = 0;
 };
 
-// A strong write and what it released; a chain of atomics hands it on.
-struct Released {
-  Knowledge knowledge;
-  std::shared_ptr<const Clock> knew = {}; // as StrongWriter's
-  uint64_t cluster = 0;
-  uint32_t cta_rank = 0;
-  vgpu::MemoryScope scope = vgpu::MemoryScope::none;
-};
 // Whose strong write was there to be read, be it without a release.
 struct StrongWriter {
   uint64_t cluster = 0;
   uint32_t cta_rank = 0;
   vgpu::MemoryScope scope = vgpu::MemoryScope::none;
   std::shared_ptr<const Clock> knew = {}; // what preceded it, that of its warp together
+};
+// ... and what it released; a chain of atomics hands it on.
+struct Released : StrongWriter {
+  Knowledge knowledge;
 };
 struct SyncLocation {
   std::vector<Released> released;

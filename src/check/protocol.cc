@@ -40,25 +40,21 @@ Statement statement(const vgpu::Exec& x, LaneMask lanes) {
 
 void Checker::misuse(std::string_view id, std::string message, const Statement& who, const Dim3& cta,
                      std::string what, std::string memory, std::string fix) {
-  report({.id = std::string(id),
-          .message = std::move(message),
-          .memory = std::move(memory),
-          .access = described(who, cta, std::move(what)),
-          .earlier = {},
-          .fix = std::move(fix)},
-         *who.instruction, *who.instruction);
+  misuse(id, std::move(message), who, std::move(what), {}, {}, cta, std::move(memory), std::move(fix));
 }
 
 void Checker::misuse(std::string_view id, std::string message, const Statement& who, std::string what,
                      const Statement& before, std::string what_before, const Dim3& cta, std::string memory,
                      std::string fix) {
-  report({.id = std::string(id),
-          .message = std::move(message),
-          .memory = std::move(memory),
-          .access = described(who, cta, std::move(what)),
-          .earlier = described(before, cta, std::move(what_before)),
-          .fix = std::move(fix)},
-         *before.instruction, *who.instruction);
+  Finding finding{.id = std::string(id),
+                  .message = std::move(message),
+                  .memory = std::move(memory),
+                  .access = described(who, cta, std::move(what)),
+                  .earlier = {},
+                  .fix = std::move(fix)};
+  if (before.instruction)
+    finding.earlier = described(before, cta, std::move(what_before));
+  report(std::move(finding), before.instruction ? *before.instruction : *who.instruction, *who.instruction);
 }
 
 // --- barriers of a CTA
@@ -434,30 +430,25 @@ void Checker::is_stuck(const vgpu::Cluster& stuck) {
   each_waiting([&](const vgpu::Cta&, const vgpu::Warp&, const vgpu::Split&, const vgpu::Misuse& wrong) {
     has_root |= wrong.is_root;
   });
-  each_waiting(
-      [&](const vgpu::Cta& cta, const vgpu::Warp& warp, const vgpu::Split& split, vgpu::Misuse wrong) {
-        if (has_root && !wrong.is_root)
-          return;
-        const vgpu::Code& code = *split.stack.back().code;
-        const Statement here{&code, &code.insts[split.wait_pc], warp.index, std::countr_zero(split.mask)};
-        std::string memory;
-        Statement last;
-        if (split.state == vgpu::SplitState::at_mbarrier) {
-          const vgpu::SharedPlace at{stuck.ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
-          const MbarrierState& mbarrier = cluster.mbarrier(at);
-          memory = memory_of(at);
-          last = mbarrier.last;
-          if (!wrong.is_root && mbarrier.phase > 1)
-            wrong.id = "mbarrier.phase"; // it has worked until now
-        }
-        if (last.instruction)
-          misuse(wrong.id, "nothing can move any more: this waits for ever", here, "waits", last,
-                 "changed the counts last", cta.id, std::move(memory),
-                 "see what the report of the deadlock says");
-        else
-          misuse(wrong.id, "nothing can move any more: this waits for ever", here, cta.id, "waits",
-                 std::move(memory), "see what the report of the deadlock says");
-      });
+  each_waiting([&](const vgpu::Cta& cta, const vgpu::Warp& warp, const vgpu::Split& split,
+                   vgpu::Misuse wrong) {
+    if (has_root && !wrong.is_root)
+      return;
+    const vgpu::Code& code = *split.stack.back().code;
+    const Statement here{&code, &code.insts[split.wait_pc], warp.index, std::countr_zero(split.mask)};
+    std::string memory;
+    Statement last;
+    if (split.state == vgpu::SplitState::at_mbarrier) {
+      const vgpu::SharedPlace at{stuck.ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
+      const MbarrierState& mbarrier = cluster.mbarrier(at);
+      memory = memory_of(at);
+      last = mbarrier.last;
+      if (!wrong.is_root && mbarrier.phase > 1)
+        wrong.id = "mbarrier.phase"; // it has worked until now
+    }
+    misuse(wrong.id, "nothing can move any more: this waits for ever", here, "waits", last,
+           "changed the counts last", cta.id, std::move(memory), "see what the report of the deadlock says");
+  });
 }
 
 void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes) {
