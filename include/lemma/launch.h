@@ -11,6 +11,8 @@
 
 namespace lemma {
 
+class LaunchObserver;
+
 // Sizes of a grid (in CTAs or clusters' CTAs), a block (in threads) or a cluster (in CTAs); x, y, z.
 using Dim3 = std::array<uint32_t, 3>;
 
@@ -43,8 +45,10 @@ struct LaunchConfig {
   // Of so many CTAs at most are accesses followed: whole clusters, at even distances over the grid, the first
   // among them; at least one cluster. 0: of all.
   uint64_t check_ctas = 0;
-  bool count_accesses = false; // Stats::accesses and async_operations; takes a little time
-  unsigned workers = 0;        // host threads; 0: all cores
+  bool count_accesses = false;        // Stats::accesses and async_operations; takes a little time
+  bool fidelity = false;              // Report::forms; takes a little time
+  LaunchObserver* observer = nullptr; // is told what the launch does; not owned (lemma/observer.h)
+  unsigned workers = 0;               // host threads; 0: all cores
   // Set by anyone, a signal handler too, to end the launch: within some 10,000 instructions of a warp it
   // returns with Outcome::stopped. Null: nobody will. Not owned; it must live as long as the launch.
   const std::atomic<bool>* stop = nullptr;

@@ -105,6 +105,9 @@ struct CheckedAccess {
   uint32_t warp = 0;
   int32_t lane = -1; // -1: the warp as a whole
   std::string what;  // "writes 4 bytes", "tensor load writes, in the async proxy"
+  // Of the lane's access, where one is known.
+  std::optional<uint64_t> address = {};
+  std::string value = {}; // that it read or wrote: "0x3f800000"; empty: not known
 };
 
 // LaunchConfig::check: what the PTX ISA leaves undefined. One defect - an id and two instructions - is one.
@@ -144,6 +147,27 @@ struct AsyncCount {
   uint64_t bytes = 0; // that they write, to every destination; wgmma: that it reads from shared memory
 };
 
+// How well the bits of an instruction are known.
+enum class Fidelity : uint8_t {
+  exact,       // the PTX ISA leaves no choice
+  recorded,    // equal to what the hardware of that architecture has stored, in recorded cases
+  published,   // as papers that measured it say; not recorded by us
+  assumed,     // as another architecture's
+  approximate, // may differ from the hardware's
+};
+
+// "exact", "recorded", "published", "assumed", "approximate".
+std::string_view to_string(Fidelity fidelity);
+
+// A form of instruction that the launch executed.
+struct ExecutedForm {
+  std::string form; // "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+  Fidelity fidelity = Fidelity::exact;
+  std::string evidence; // "NVIDIA H200"; of `assumed`: what it is taken from; may be empty
+  uint64_t warp_instructions = 0;
+  uint64_t lane_instructions = 0;
+};
+
 // Counts are absent where the device does not count.
 struct Stats {
   std::optional<uint64_t> warp_instructions;
@@ -171,8 +195,9 @@ struct Report {
   // An approximate function (.approx, .full) ran on a machine whose bits have not been measured: they are
   // assumed to be those of sm_90.
   bool assumed_approximate = false;
-  std::string arithmetic; // the machine whose bits these are: "sm_90"
-  std::string device;     // "virtual GPU", "NVIDIA H200"
+  std::string arithmetic;          // the machine whose bits these are: "sm_90"
+  std::vector<ExecutedForm> forms; // LaunchConfig::fidelity: the least known first
+  std::string device;              // "virtual GPU", "NVIDIA H200"
   Stats stats;
   // Fault, waiting, uninitialized reads and warnings for a terminal; empty if there are none. Findings have
   // texts of their own.

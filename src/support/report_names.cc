@@ -24,6 +24,22 @@ std::string_view to_string(ErrorKind kind) {
   return "internal";
 }
 
+std::string_view to_string(Fidelity fidelity) {
+  switch (fidelity) {
+  case Fidelity::exact:
+    return "exact";
+  case Fidelity::recorded:
+    return "recorded";
+  case Fidelity::published:
+    return "published";
+  case Fidelity::assumed:
+    return "assumed";
+  case Fidelity::approximate:
+    return "approximate";
+  }
+  return "approximate";
+}
+
 std::string_view to_string(Outcome outcome) {
   switch (outcome) {
   case Outcome::finished:
