@@ -167,6 +167,7 @@ struct Cta {
   std::vector<std::byte> shared;       // [0, kSharedReservedBytes) belongs to the system
   std::vector<uint8_t> shared_written; // 1: written; beside `shared`
   std::array<Barrier, 16> barriers{};
+  uint32_t used_barriers = 0;             // bit i: barriers[i] is not as it was made
   std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
   uint32_t next_warp = 0;                 // round robin
   std::vector<Warpgroup> warpgroups;      // the complete ones

@@ -430,7 +430,8 @@ private:
       cta.async_view = cta.shared;
       cta.unpublished.assign(launch_.shared_bytes, 0);
     }
-    cta.barriers.fill({});
+    for (; cta.used_barriers; cta.used_barriers &= cta.used_barriers - 1)
+      cta.barriers[std::countr_zero(cta.used_barriers)] = {};
     cta.mbarriers.clear();
     cta.warps.resize(warps);
     cta.warpgroups.clear();
@@ -447,8 +448,10 @@ private:
 
   // Whoever holds the lock calls the callback when it has let go of it.
   void note_progress() {
+    if (!launch_.config.progress)
+      return;
     const auto now = std::chrono::steady_clock::now();
-    if (!launch_.config.progress || now - last_progress_ < std::chrono::milliseconds(100))
+    if (now - last_progress_ < std::chrono::milliseconds(100))
       return;
     last_progress_ = now;
     const uint64_t done = finished_ * product(launch_.config.cluster);

@@ -442,6 +442,7 @@ void release(Cta& cta, int id) {
         split.barrier_threads = barrier.voters;
       }
   barrier = Barrier{};
+  cta.used_barriers &= ~(1u << id);
 }
 
 // Once every living lane of a warp has arrived, the lanes that are no more count too.
@@ -505,6 +506,7 @@ Step run_barrier(Exec& x, const DecodedInst& in) {
                                  .id = id,
                                  .waits = in.flags != kArrive,
                                  .expected = expected});
+  x.cta->used_barriers |= 1u << id;
   barrier.expected = expected;
   barrier.arrived += std::popcount(x.active);
   if (in.flags >= kRedAnd) {
@@ -557,10 +559,12 @@ void exit_lanes(Exec& x) {
   x.warp->splits.erase(x.warp->splits.begin() + static_cast<ptrdiff_t>(x.split));
   wake_collectives(*x.warp);
   leave_cluster_barrier(*x.cta->cluster, *x.warp, x.active);
-  for (size_t id = 0; id < x.cta->barriers.size(); ++id) {
-    count_absent_lanes(*x.warp, x.cta->barriers[id]);
-    if (is_complete(*x.cta, x.cta->barriers[id]))
-      release(*x.cta, static_cast<int>(id));
+  for (uint32_t used = x.cta->used_barriers; used; used &= used - 1) {
+    const int id = std::countr_zero(used);
+    Barrier& barrier = x.cta->barriers[id];
+    count_absent_lanes(*x.warp, barrier);
+    if (is_complete(*x.cta, barrier))
+      release(*x.cta, id);
   }
 }
 
