@@ -140,14 +140,20 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     }
     if (x.observer && x.warp->follows_values) [[unlikely]]
       x.observer->shuffles(x, sources);
-    LaneMask asked = 0;
     LaneMask reached = 0;
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      reached |= static_cast<LaneMask>(reaches[lane]) << lane;
+    in_range |= reached & group;
+    if (group == kAllLanes && !in.checks_init) {
+      for (int lane = 0; lane < kWarpSize; ++lane)
+        result[lane] = a[sources[lane]];
+      return;
+    }
+    LaneMask asked = 0;
     for_lanes(group, [&](int lane) {
       result[lane] = a[sources[lane]];
-      reached |= static_cast<LaneMask>(reaches[lane]) << lane;
       asked |= LaneMask{1} << sources[lane];
     });
-    in_range |= reached;
     if (in.checks_init) // whose register is not read may leave it unwritten
       x.check_written(in, 0, asked & group);
     if (asked & ~group) {
