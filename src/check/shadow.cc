@@ -4,9 +4,9 @@
 namespace lemma::check {
 
 void Page::refine(uint64_t bits) {
-  uint32_t granule = cells_.empty() ? 16 : granule_;
-  while (granule > 1 && (bits & (granule - 1)) != 0)
-    granule = granule == 16 ? 4 : granule / 2;
+  uint32_t granule = cells_.empty() ? kCoarsest : granule_;
+  while ((bits & (granule - 1)) != 0)
+    granule /= 2;
   std::vector<Cell> finer(kBytes / granule);
   if (!cells_.empty())
     for (size_t i = 0; i < finer.size(); ++i)

@@ -1,5 +1,6 @@
 // Shadow memory: for every place that was accessed, who wrote it last and who has read it since. A place is a
-// granule of 16 bytes as long as all accesses to its page are whole granules, else of 4, 2 or 1.
+// granule of 128 bytes as long as all accesses to its page are whole granules, else of as many as all have
+// been.
 //
 // Tests: tests/unit/check/shadow_test.cc.
 #pragma once
@@ -41,9 +42,11 @@ public:
   std::atomic_flag busy; // a page of global memory: several threads
 
 private:
+  static constexpr uint32_t kCoarsest = 128;
+
   void refine(uint64_t bits); // to granules that divide it
 
-  uint32_t granule_ = 16;
+  uint32_t granule_ = kCoarsest;
   std::vector<Cell> cells_;
 };
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 namespace lemma::vgpu {
@@ -170,14 +171,56 @@ void write_tensor(const AsyncOperation& operation) {
   }
 }
 
+// Visits chunks of shared memory, those of a line that lie side by side in one call, in whatever order a
+// swizzle has them.
+class ChunkVisits {
+public:
+  ChunkVisits(Cta* cta, const AsyncOperation::Visit& visit) : cta_(cta), visit_(visit) {}
+  ~ChunkVisits() { finish(); }
+  ChunkVisits(const ChunkVisits&) = delete;
+
+  // `address`: a multiple of kChunkBytes.
+  void add(uint32_t address) {
+    const uint32_t line = address / kLineBytes * kLineBytes;
+    if (line != line_)
+      finish();
+    line_ = line;
+    chunks_ |= 1u << (address - line) / layout::kChunkBytes;
+  }
+
+private:
+  static constexpr uint32_t kLineBytes = 128;
+
+  void finish() {
+    while (chunks_ != 0) {
+      const int first = std::countr_zero(chunks_), count = std::countr_one(chunks_ >> first);
+      visit_(place_of({cta_, line_ + static_cast<uint32_t>(first) * layout::kChunkBytes}),
+             static_cast<uint64_t>(count) * layout::kChunkBytes);
+      chunks_ &= ~(((1u << count) - 1) << first);
+    }
+  }
+
+  Cta* cta_;
+  const AsyncOperation::Visit& visit_;
+  uint32_t line_ = 0;
+  uint32_t chunks_ = 0; // of the line
+};
+
 void visit_matrix(const SharedMatrix& matrix, Cta* cta, const AsyncOperation::Visit& visit) {
   const auto descriptor = layout::SmemDescriptor::decode(matrix.descriptor);
-  const uint32_t depth = matrix.row_chunks * 8; // of 16-bit elements
+  const uint32_t mn_chunks = matrix.rows / 8; // of 16-bit elements
+  ChunkVisits visits(cta, visit);
   for (uint32_t i = 0; i < matrix.rows * matrix.row_chunks; ++i)
-    visit(place_of({cta, matrix.mn_major
-                             ? descriptor.mn_major_chunk(i / depth, i % depth)
-                             : descriptor.k_major_chunk(i / matrix.row_chunks, i % matrix.row_chunks)}),
-          layout::kChunkBytes);
+    visits.add(matrix.mn_major ? descriptor.mn_major_chunk(i % mn_chunks, i / mn_chunks)
+                               : descriptor.k_major_chunk(i / matrix.row_chunks, i % matrix.row_chunks));
+}
+
+// What a tensor operation accesses in shared memory, from `at` on.
+void visit_box(const AsyncOperation& operation, const SharedPlace& at, const AsyncOperation::Visit& visit) {
+  if (layout::swizzle_of(operation.box->map.swizzle) == layout::Swizzle::none)
+    return visit(place_of(at), operation.bytes);
+  ChunkVisits visits(at.cta, visit);
+  each_chunk(operation, at.offset, [&](uint32_t, uint32_t address, uint32_t) { visits.add(address); });
 }
 
 uint64_t bytes_inside(const TensorBox& box) {
@@ -206,9 +249,7 @@ void AsyncOperation::each_source(const Visit& visit) const {
       if (box->places[i].host)
         visit(place_of(box->places[i]), box->runs[i].bytes);
   if (kind == AsyncKind::tensor_store || kind == AsyncKind::tensor_reduce)
-    each_chunk(*this, static_cast<uint32_t>(source.offset), [&](uint32_t, uint32_t address, uint32_t count) {
-      visit(place_of({source.cta, address}), count);
-    });
+    visit_box(*this, {source.cta, static_cast<uint32_t>(source.offset)}, visit);
 }
 
 void AsyncOperation::each_destination(const Visit& visit) const {
@@ -216,9 +257,7 @@ void AsyncOperation::each_destination(const Visit& visit) const {
     return;
   for (const AsyncTarget& target : targets)
     if (kind == AsyncKind::tensor_load)
-      each_chunk(*this, target.data.offset, [&](uint32_t, uint32_t address, uint32_t count) {
-        visit(place_of({target.data.cta, address}), count);
-      });
+      visit_box(*this, target.data, visit);
     else
       visit(place_of(target.data), bytes);
   if (destination.host)

@@ -14,23 +14,28 @@ uint32_t cells(Shadow& shadow, uint64_t offset, uint64_t bytes) {
 
 TEST(Shadow, GranulesGetFinerAndKeepWhatTheyHeld) {
   Shadow shadow(4096);
-  shadow.each(0, 32, [](Cell& cell, uint64_t at) { cell.write = at == 0 ? 5 : 6; });
-  EXPECT_EQ(cells(shadow, 0, 32), 2u);
-  EXPECT_EQ(cells(shadow, 4, 4), 1u); // from now on granules of 4 bytes
-  EXPECT_EQ(cells(shadow, 0, 32), 8u);
-  shadow.each(0, 32, [](Cell& cell, uint64_t at) { EXPECT_EQ(cell.write, at < 16 ? 5u : 6u) << at; });
+  shadow.each(0, 256, [](Cell& cell, uint64_t at) { cell.write = at == 0 ? 5 : 6; });
+  EXPECT_EQ(cells(shadow, 0, 256), 2u);
+  EXPECT_EQ(cells(shadow, 96, 32), 1u); // from now on granules of 32 bytes
+  EXPECT_EQ(cells(shadow, 0, 256), 8u);
+  const auto expect_kept = [&] {
+    shadow.each(0, 256, [](Cell& cell, uint64_t at) { EXPECT_EQ(cell.write, at < 128 ? 5u : 6u) << at; });
+  };
+  expect_kept();
+  EXPECT_EQ(cells(shadow, 4, 4), 1u);
+  EXPECT_EQ(cells(shadow, 0, 256), 64u);
   EXPECT_EQ(cells(shadow, 2, 2), 1u);
-  EXPECT_EQ(cells(shadow, 0, 32), 16u);
+  EXPECT_EQ(cells(shadow, 0, 256), 128u);
   EXPECT_EQ(cells(shadow, 7, 1), 1u);
-  EXPECT_EQ(cells(shadow, 0, 32), 32u);
-  shadow.each(0, 32, [](Cell& cell, uint64_t at) { EXPECT_EQ(cell.write, at < 16 ? 5u : 6u) << at; });
+  EXPECT_EQ(cells(shadow, 0, 256), 256u);
+  expect_kept();
 }
 
 TEST(Shadow, RangesCrossPages) {
   Shadow shadow(4096);
-  EXPECT_EQ(cells(shadow, 1024 - 16, 32), 2u);
+  EXPECT_EQ(cells(shadow, 1024 - 128, 256), 2u);
   EXPECT_EQ(cells(shadow, 1024 - 4, 8), 2u);
-  EXPECT_EQ(cells(shadow, 0, 4096), 2 * 256u + 2 * 64u);
+  EXPECT_EQ(cells(shadow, 0, 4096), 2 * 256u + 2 * 8u);
 }
 
 TEST(Shadow, ClearForgets) {
