@@ -281,6 +281,7 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
       SyncLocation& location = locations[key];
       if (!keeps_chain)
         location = {};
+      location.version = ++versions_;
       StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew};
       if (location.writers.size() < kMostWriters)
         location.writers.push_back(std::move(writer));
@@ -305,16 +306,21 @@ void Checker::has_read(const vgpu::Exec& x) {
   ClusterState& cluster = state(*x.cta->cluster);
   WarpState& warp = cluster.warp(x);
   for (const WarpState::Read& read : warp.reads) {
+    WarpState::Learned& learned = warp.learned[static_cast<size_t>(read.lane)];
     SyncLocation seen;
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
       const auto found = locations.find(
           {read.place.is_shared() ? static_cast<const void*>(read.place.cta) : read.place.allocation,
            read.place.offset});
-      if (found != locations.end())
+      // A lane that polls learns once: what it knows, or has seen, it keeps.
+      if (found != locations.end() &&
+          (found->second.version != learned.version || !(read.order == learned.order)))
         seen = found->second;
     });
-    if (!seen.writers.empty())
-      learn(cluster, x, warp, seen, read.lane, read.order);
+    if (seen.writers.empty())
+      continue;
+    learned = {seen.version, read.order};
+    learn(cluster, x, warp, seen, read.lane, read.order);
   }
   warp.reads.clear();
 }

@@ -19,6 +19,7 @@
 #include "lemma/report.h"
 #include "vgpu/observer.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -154,6 +155,7 @@ private:
   std::shared_mutex shadows_mutex_;
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
   std::unique_ptr<Shard[]> shards_;
+  std::atomic<uint64_t> versions_{0}; // SyncLocation::version
 
   std::vector<Provenance> provenances_; // by ptx::Module::functions
 

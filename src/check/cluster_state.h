@@ -39,6 +39,7 @@ struct SyncLocation {
   std::vector<Released> released;
   std::vector<StrongWriter> writers; // the last ones of a chain of atomics, and the write that it began with
   size_t oldest = 0;                 // of them
+  uint64_t version = 0; // no other location, and not this one before its last write, has this one
 };
 // What a thread has read of a strong writer, whether that ordered anything or not.
 struct Heard {
@@ -72,6 +73,12 @@ struct WarpState {
     vgpu::MemoryOrder order;
   };
   std::vector<Read> reads;
+  // What a lane's last strong read has learned: of SyncLocation::version, with that order.
+  struct Learned {
+    uint64_t version = 0; // 0: nothing
+    vgpu::MemoryOrder order = {};
+  };
+  std::array<Learned, kWarpSize> learned{};
   WgmmaRegisters registers;
 };
 

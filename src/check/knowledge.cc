@@ -15,7 +15,7 @@ const LaneGroup& WarpKnowledge::group_of(int lane) const {
 }
 
 template <class F>
-void WarpKnowledge::each_group(LaneMask lanes, F&& f) {
+void WarpKnowledge::each_part(LaneMask lanes, F&& f) {
   const size_t count = groups_.size();
   for (size_t i = 0; i < count; ++i) {
     const LaneMask here = groups_[i].lanes & lanes;
@@ -28,6 +28,11 @@ void WarpKnowledge::each_group(LaneMask lanes, F&& f) {
     }
     f(groups_[i]);
   }
+}
+
+template <class F>
+void WarpKnowledge::each_group(LaneMask lanes, F&& f) {
+  each_part(lanes, f);
   merge();
 }
 
@@ -95,7 +100,7 @@ void WarpKnowledge::acquire(LaneMask lanes, const Knowledge& learned) {
 }
 
 void WarpKnowledge::see(LaneMask lanes, const Knowledge& learned, Distance distance) {
-  each_group(lanes, [&](LaneGroup& group) {
+  each_part(lanes, [&](LaneGroup& group) { // who has seen something stays alone
     group.seen[distance].join(learned);
     group.has_seen = true;
   });

@@ -94,8 +94,8 @@ struct LaneGroup {
   vgpu::MemoryScope fence_scope = vgpu::MemoryScope::none;
 
   bool same_as(const LaneGroup& other) const {
-    return knowledge.shares_with(other.knowledge) && !has_seen && !other.has_seen &&
-           fence_epoch == other.fence_epoch && fence_scope == other.fence_scope &&
+    return !has_seen && !other.has_seen && fence_epoch == other.fence_epoch &&
+           fence_scope == other.fence_scope && knowledge.shares_with(other.knowledge) &&
            at_fence.shares_with(other.at_fence);
   }
 };
@@ -135,6 +135,9 @@ public:
 
 private:
   // Calls f(group) for groups that are these lanes, splitting those that are not wholly.
+  template <class F>
+  void each_part(LaneMask lanes, F&& f);
+  // ... and puts together those that have come to know the same.
   template <class F>
   void each_group(LaneMask lanes, F&& f);
   void merge();

@@ -46,6 +46,12 @@ bool stored_value(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane, st
 // with.
 constexpr size_t kMostMembers = 64, kMostWriters = 8;
 
+bool has(const AccessSets::Set& set, uint32_t record, LaneMask lanes) {
+  return std::any_of(set.members.begin(), set.members.end(), [&](const AccessSets::Member& member) {
+    return member.record == record && (lanes & ~member.lanes) == 0;
+  });
+}
+
 } // namespace
 
 Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place) {
@@ -247,7 +253,10 @@ void Checker::add_access(Visit& visit, Cell& cell) {
     return;
   }
   visit.last_read = cell.since;
+  visit.last_set = cell.since;
   AccessSets& sets = global ? global_sets_ : visit.cluster.sets;
+  if ((cell.since & Cell::kSet) && has(sets[cell.since & ~Cell::kSet], visit.number, lanes))
+    return;
   AccessSets::Set set;
   const auto add = [&](const AccessSets::Member& member) {
     set.members.push_back(member);

@@ -141,6 +141,14 @@ TEST(Order, ReleaseAndAcquire) {
             narrow);
 }
 
+TEST(Order, WhatIsReadAgain) {
+  const std::string say = "st.release.gpu.global.u32 [%out], 1;";
+  const std::string again = "ld.relaxed.gpu.global.u32 %r1, [%out];";
+  EXPECT_EQ(message(say, again + "|ld.acquire.gpu.global.u32 %r1, [%out];"), "");
+  EXPECT_EQ(message(say, again + "|fence.acq_rel.cta;\n" + again + "\nfence.acq_rel.gpu;"), "");
+  EXPECT_EQ(message(say, again + "|" + again), "race.weak: st.global.u32 ~ ld.global.u32\n");
+}
+
 TEST(Order, ReleasesOfAScope) {
   const std::string found =
       message("st.release.cta.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];");
