@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
-# the sanitizers, defined programs on the virtual GPU twice. docs/robustness.md holds the last results. Prints the counts;
-# the last line says which parts failed, and the exit status is 1 then.
+# the sanitizers, defined programs on the virtual GPU twice, all recorded cases under the memory model's checker.
+# docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
+# 1 then.
 #
 # usage: scripts/test_long.sh [JOBS [PROGRAMS [FRONT END INPUTS]]]
 set -euo pipefail
@@ -15,7 +16,7 @@ mkdir -p "$build" "$keep" build
 cmake --preset asan >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }
 cmake --build "$build" -j "$jobs" --target fuzz_programs mutate_front_end
 cmake --preset default >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-cmake --build build -j "$jobs" --target numeric_test differential
+cmake --build build -j "$jobs" --target numeric_test differential lemma_record
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:hard_rss_limit_mb=6000} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 approximate_functions() { LEMMA_MUFU_ALL=1 build/bin/numeric_test --gtest_filter='Mufu.*'; }
@@ -25,6 +26,10 @@ hostile_programs() {
 }
 
 defined_programs() { build/bin/differential --device cpu --programs "$programs" --jobs "$jobs" --keep "$keep"; }
+
+recorded_cases() {
+  build/bin/lemma-record --check tests/golden/sm_90a --findings --suppress tests/golden/undefined.txt
+}
 
 front_end() {
   local corpus=$PWD/tests/fuzz/corpus mutate=$PWD/$build/bin/mutate_front_end pids=() status=0
@@ -38,7 +43,7 @@ front_end() {
 }
 
 failed=()
-for part in approximate_functions hostile_programs defined_programs front_end; do
+for part in approximate_functions hostile_programs defined_programs recorded_cases front_end; do
   echo "== $part"
   $part || failed+=("$part")
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Shows that a replay can fail: with one digit of one hash changed, with whole outputs cut, with a case missing or one
-# too many; and that no group and no file goes untested.
+# too many, with what the PTX ISA leaves undefined; and that no group and no file goes untested.
 #
 # usage: can_fail_test.sh LEMMA-RECORD RECORDED GROUP... - UNRECORDED_GROUP...
 set -euo pipefail
@@ -52,6 +52,14 @@ expect_differs "a case that is made no more" "f32/mul.rzz.f32: recorded, but no 
 
 rm "$scratch/f32.json"
 expect_differs "a missing file" "cannot read"
+
+# Cases that are undefined on purpose are found, and what is to stand for them is used.
+if output=$("$record" --check "$recorded" --filter 'mbarrier/arrive' --findings); then
+  fail "an mbarrier left in the middle of a phase: nothing is found"
+fi
+grep -qF 'error[mbarrier.count]' <<<"$output" || fail "an mbarrier left in the middle of a phase: $output"
+grep -qE '^1 cases checked: [1-9] findings' <<<"$output" || fail "findings are not counted: $output"
+echo "an mbarrier left in the middle of a phase: found"
 
 sorted() { tr ' ' '\n' | sed '/^$/d' | sort | tr '\n' ' '; }
 listed=$("$record" --list | sed -n 's/^# \([^:]*\):.*/\1/p' | sorted)

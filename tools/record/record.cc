@@ -3,15 +3,17 @@
 //
 //   lemma-record --device cuda --out tests/golden/sm_90a          record
 //   lemma-record --check tests/golden/sm_90a                      the virtual GPU against the record
-//   lemma-record --list [--filter 'f32/*']                        what there is
-//   lemma-record --trim BIG --out SMALL                           what was kept too much taken out again
-//   lemma-record --dump 'f32/add.rn.f32' DIR [--device cuda]      one case: PTX, operands and results as .npy
+//   lemma-record --check tests/golden/sm_90a --findings           and what the PTX ISA leaves undefined in
+//   the cases lemma-record --list [--filter 'f32/*']                        what there is lemma-record --trim
+//   BIG --out SMALL                           what was kept too much taken out again lemma-record --dump
+//   'f32/add.rn.f32' DIR [--device cuda]      one case: PTX, operands and results as .npy
 //
 // Exit status 0 if all is well, 1 if a case differs or failed, 2 on a wrong command line, 3 without such a
 // device.
 //
 // How and why bits are recorded: docs/recorded-bits.md. Tests: tests/golden/.
 #include "application.h"
+#include "case_findings.h"
 #include "command.h"
 #include "files.h"
 #include "say.h"
@@ -56,10 +58,11 @@ struct RecordOptions {
   std::string device = "cpu";
   uint64_t seed = 1;
   std::string filter = "*";
-  std::string out, check, against, trim;
+  std::string out, check, against, trim, suppress;
   std::vector<std::string> dump; // case, directory
   uint64_t keep = 0;             // bytes of every part of every case
   bool list = false;
+  bool sample = false, findings = false, notes = false;
 };
 
 std::string full_name(const Group& group, const Case& c) {
@@ -293,9 +296,21 @@ uint64_t count_orphans(const Group& group, const GroupRecord& record, const Reco
   return orphans;
 }
 
+// --sample: of every family the first case, which is the one whose whole outputs are kept.
+std::function<bool(const Case&)> sample_of(const Group& group) {
+  std::set<std::string> families, names;
+  for (const Case& c : group.cases)
+    if (families.insert(c.family).second)
+      names.insert(c.name);
+  return [names = std::move(names)](const Case& c) { return names.contains(c.name); };
+}
+
 int run_check(const RecordOptions& options) {
   const Timer timer;
   uint64_t equal = 0, differ = 0;
+  CaseFindings found(options.notes);
+  if (!options.suppress.empty() && !found.read_suppressions(options.suppress))
+    return kUsage;
   for (const Group& group : wanted_groups(options)) {
     const auto record = golden::read_record(options.check, group.name);
     if (!record) {
@@ -304,9 +319,13 @@ int run_check(const RecordOptions& options) {
       continue;
     }
     Checker checker{.options = options, .group = group, .record = *record};
-    const auto info =
-        golden::run_group(group, {.device = options.device, .arch = {}, .seed = record->stamp.seed}, nullptr,
-                          [&](auto&&... arguments) { checker.done(arguments...); });
+    golden::RunOptions run{.device = options.device, .arch = {}, .seed = record->stamp.seed};
+    if (options.findings)
+      run.found = [&](const Case& c, std::vector<Finding> findings) {
+        found.add(full_name(group, c), std::move(findings));
+      };
+    const auto info = golden::run_group(group, run, options.sample ? sample_of(group) : nullptr,
+                                        [&](auto&&... arguments) { checker.done(arguments...); });
     if (!info)
       return no_device(info.error());
     const uint64_t orphans = count_orphans(group, *record, options);
@@ -318,7 +337,12 @@ int run_check(const RecordOptions& options) {
   fmt::print("{} cases equal, {} differ ({:.1f} s)\n", equal, differ, timer.seconds());
   if (equal + differ == 0)
     say("no case is called " + options.filter);
-  return equal > 0 && differ == 0 ? kSuccess : kFailed;
+  if (options.findings) {
+    if (options.filter == "*" && !options.sample)
+      found.show_unused();
+    fmt::print("{}\n", found.closing_text());
+  }
+  return equal > 0 && differ == 0 && !found.has_errors() ? kSuccess : kFailed;
 }
 
 // --- One case ------------------------------------------------------------------------------------
@@ -396,6 +420,10 @@ int run_dump(RecordOptions options) {
 }
 
 int run(const RecordOptions& options, const std::string& command) {
+  if (options.findings && options.device != "cpu") {
+    say("--findings is for the virtual GPU: a real one does not say");
+    return kUsage;
+  }
   if (options.list)
     return run_list(options);
   if (!options.dump.empty())
@@ -431,6 +459,18 @@ void add_options(CLI::App& app, RecordOptions& options) {
   app.add_option("--trim", options.trim,
                  "with --out: write the record in this directory again, as small as a plain one");
   app.add_option("--check", options.check, "compare with the record in this directory");
+  CLI::Option* check = app.get_option("--check");
+  app.add_flag("--sample", options.sample,
+               "with --check: of every family (an opcode, a row) the first case alone")
+      ->needs(check);
+  CLI::Option* findings = app.add_flag(
+      "--findings", options.findings,
+      "with --check: races, missing fences and waits too, as lemma run --check; there must be none");
+  findings->needs(check);
+  app.add_flag("--notes", options.notes, "with --findings: show the notes")->needs(findings);
+  app.add_option("--suppress", options.suppress,
+                 "with --findings: findings that are known, as of lemma run; a function is a case's kernel")
+      ->needs(findings);
   app.add_flag("--list", options.list, "list the cases");
   app.add_option("--dump", options.dump, "write PTX, operands and results of a case: CASE DIR")->expected(2);
   app.footer(kFooter);

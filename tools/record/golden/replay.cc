@@ -128,6 +128,7 @@ private:
     config.block = c.block;
     config.cluster = c.cluster;
     config.shared_bytes = c.shared_bytes;
+    config.check = static_cast<bool>(options_.found);
     std::vector<Argument> arguments{*in, *out};
     for (const MapParameter& parameter : c.maps) {
       TensorMap map = parameter.map;
@@ -138,13 +139,15 @@ private:
         return describe(encoded.error());
       arguments.push_back(*std::move(encoded));
     }
-    const Result<Report, Error> report = kernel->launch(config, arguments);
+    Result<Report, Error> report = kernel->launch(config, arguments);
     if (!report) {
       lost_ = report.error().kind == ErrorKind::device_lost;
       if (lost_)
         return std::nullopt;
       return describe(report.error());
     }
+    if (options_.found)
+      options_.found(c, std::move(report->findings));
     if (!report->ok()) {
       lost_ = options_.device == "cuda";
       return report->fault ? std::string(to_string(report->fault->kind)) + ": " + report->fault->message

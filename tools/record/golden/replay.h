@@ -17,6 +17,8 @@ struct RunOptions {
   std::string device = "cpu"; // or "cuda"
   std::string arch;           // whose arithmetic "cpu" has; empty: the target's
   uint64_t seed = 1;
+  // cpu: what the launch of a case has found (LaunchConfig::check), before CaseDone. Empty: nobody looks.
+  std::function<void(const Case& c, std::vector<Finding> findings)> found = {};
 };
 
 // Called for every case in the group's order: its input buffer and its output buffer after the launch, or why
