@@ -80,10 +80,15 @@ public:
   WarpState& warp;
   const Record& record;
   bool collective = false; // the lanes have issued it together: what one knows counts for all
+  uint64_t map = 0;        // the address of the tensor map that is read, in its proxy
 
 private:
   const Clock& fenced(const Knowledge& knowledge) const {
-    return record.proxy == vgpu::Proxy::tensormap ? knowledge.mapped : knowledge.fenced;
+    if (record.proxy != vgpu::Proxy::tensormap)
+      return knowledge.fenced;
+    static const Clock kNone;
+    const Clock* clock = knowledge.mapped.of(map);
+    return clock ? *clock : kNone;
   }
   static bool covers(const Clock& clock, const Record& earlier, int lane) {
     return clock.covers(earlier.cluster, earlier.agent, lane, earlier.epoch);

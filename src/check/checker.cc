@@ -177,17 +177,24 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   }
 }
 
-// fence.proxy.async towards the async proxy, fence.proxy.tensormap towards that of tensor maps; those with a
-// semantics order memory, too.
+// fence.proxy.async towards the async proxy, fence.proxy.tensormap towards that of a tensor map, if it is the
+// acquire that names one; those with a semantics order memory, too.
 void Checker::fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync) {
   const ptx::Instruction& instruction = x.ptx_instruction(x.code->insts[x.pc]);
   const bool tensormap = instruction.has(isa::Qual::tensormap_generic);
   if (tensormap && sync.order.semantics != Semantics::weak)
     warp.knowledge.fence(sync.lanes, sync.order);
-  if (tensormap)
-    warp.knowledge.proxy_fence(sync.lanes, &Knowledge::mapped);
-  else if (instruction.has(isa::Qual::async) || instruction.has(isa::Qual::async_generic))
-    warp.knowledge.proxy_fence(sync.lanes, &Knowledge::fenced);
+  if (sync.addresses) {
+    for (LaneMask left = sync.lanes; left != 0;) {
+      const uint64_t map = sync.addresses[std::countr_zero(left)];
+      LaneMask alike = 0;
+      vgpu::for_lanes(left, [&](int lane) { alike |= LaneMask{sync.addresses[lane] == map} << lane; });
+      warp.knowledge.map_fence(alike, map);
+      left &= ~alike;
+    }
+  } else if (instruction.has(isa::Qual::async) || instruction.has(isa::Qual::async_generic)) {
+    warp.knowledge.proxy_fence(sync.lanes);
+  }
 }
 
 void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {

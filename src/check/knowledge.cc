@@ -9,6 +9,33 @@ namespace lemma::check {
 using vgpu::MemoryScope;
 using vgpu::Semantics;
 
+const Clock* MapClocks::of(uint64_t map) const {
+  if (!clocks_)
+    return nullptr;
+  const auto found = clocks_->find(map);
+  return found == clocks_->end() ? nullptr : &found->second;
+}
+
+void MapClocks::set(uint64_t map, const Clock& clock) {
+  auto clocks = clocks_ ? std::make_shared<std::map<uint64_t, Clock>>(*clocks_)
+                        : std::make_shared<std::map<uint64_t, Clock>>();
+  (*clocks)[map] = clock;
+  clocks_ = std::move(clocks);
+}
+
+void MapClocks::join(const MapClocks& other) {
+  if (!other.clocks_ || shares_with(other))
+    return;
+  if (!clocks_) {
+    clocks_ = other.clocks_;
+    return;
+  }
+  auto clocks = std::make_shared<std::map<uint64_t, Clock>>(*clocks_);
+  for (const auto& [map, clock] : *other.clocks_)
+    (*clocks)[map].join(clock);
+  clocks_ = std::move(clocks);
+}
+
 const LaneGroup& WarpKnowledge::group_of(int lane) const {
   return *std::find_if(groups_.begin(), groups_.end(),
                        [&](const LaneGroup& group) { return (group.lanes >> lane & 1) != 0; });
@@ -137,10 +164,19 @@ void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
     ++epoch_;
 }
 
-void WarpKnowledge::proxy_fence(LaneMask lanes, Clock Knowledge::* clock) {
+void WarpKnowledge::proxy_fence(LaneMask lanes) {
   each_group(lanes, [&](LaneGroup& group) {
-    group.knowledge.*clock = group.knowledge.known;
-    add_own(group.knowledge.*clock, group.lanes, epoch_);
+    group.knowledge.fenced = group.knowledge.known;
+    add_own(group.knowledge.fenced, group.lanes, epoch_);
+  });
+  ++epoch_;
+}
+
+void WarpKnowledge::map_fence(LaneMask lanes, uint64_t map) {
+  each_group(lanes, [&](LaneGroup& group) {
+    Clock clock = group.knowledge.known;
+    add_own(clock, group.lanes, epoch_);
+    group.knowledge.mapped.set(map, clock);
   });
   ++epoch_;
 }

@@ -1,8 +1,9 @@
 // What the threads of a cluster know of what came before: the clocks, and how synchronization moves them.
 //
-// Each lane has three clocks. `known` is what precedes it. `fenced` is what a proxy fence on the way has made
-// known to the async proxy: accesses of the generic proxy precede an asynchronous operation only if both have
-// them. `mapped` is that for the tensormap proxy. Lanes that know the same share a group.
+// Each lane has clocks. `known` is what precedes it. `fenced` is what a proxy fence on the way has made known
+// to the async proxy: accesses of the generic proxy precede an asynchronous operation only if both have them.
+// `mapped` is that for the tensormap proxy, a clock for each tensor map. Lanes that know the same share a
+// group.
 //
 // A lane's own accesses are known to it without a clock; they enter the clocks that it hands on, with the
 // warp's epoch, which then ends.
@@ -15,14 +16,29 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace lemma::check {
 
+// By the address of a tensor map, which a fence of its proxy names: what it has made known there.
+class MapClocks {
+public:
+  // Null: nothing.
+  const Clock* of(uint64_t map) const;
+  void set(uint64_t map, const Clock& clock);
+  void join(const MapClocks& other);
+  bool shares_with(const MapClocks& other) const { return clocks_ == other.clocks_; }
+
+private:
+  std::shared_ptr<const std::map<uint64_t, Clock>> clocks_; // null: there is no such fence
+};
+
 struct Knowledge {
-  Clock known, fenced, mapped;
+  Clock known, fenced;
+  MapClocks mapped;
 
   void join(const Knowledge& other) {
     known.join(other.known);
@@ -123,8 +139,9 @@ public:
   // They know that, and what they knew is part of it.
   void become(LaneMask lanes, const Knowledge& knowledge);
   void fence(LaneMask lanes, vgpu::MemoryOrder order);
-  // Knowledge::fenced or mapped.
-  void proxy_fence(LaneMask lanes, Clock Knowledge::* clock);
+  // Towards the async proxy; towards that of tensor maps, for the one at an address.
+  void proxy_fence(LaneMask lanes);
+  void map_fence(LaneMask lanes, uint64_t map);
   // bar.warp.sync of these lanes.
   void synchronize(LaneMask lanes);
 

@@ -118,6 +118,8 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
         }
     visit_range(write, place, bytes);
   });
+  if (x.warp->follows_values || !cluster.undefined.bytes.empty()) [[unlikely]]
+    values(cluster, x).issue(operation, uses_undefined(x));
 }
 
 void Checker::commits(const vgpu::Exec& x, AsyncGroup group, LaneMask lanes) {

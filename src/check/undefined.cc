@@ -4,23 +4,48 @@
 #include "vgpu/place.h"
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
 
 namespace lemma::check {
 
 using isa::Opcode;
+using isa::StateSpace;
+using vgpu::AsyncKind;
+using vgpu::AsyncOperation;
 using vgpu::DecodedInst;
 using vgpu::Exec;
+using vgpu::MatrixMove;
+using vgpu::MemoryPlace;
+using vgpu::Slot;
 
 namespace {
 
 constexpr size_t kMostOrigins = 4096; // of a cluster
+constexpr uint16_t kAllBytes = 0xffff;
+constexpr int kFirstOfStAsync = 2; // sources before are addresses
 
-enum class Deed : uint8_t { computes, moves, selects, shuffles, decides, accesses, forgets };
+enum class Deed : uint8_t {
+  computes,
+  moves,
+  masks,
+  selects,
+  shuffles,
+  decides,
+  accesses,
+  issues,
+  matrices,
+  forgets
+};
 
 Deed deed_of(Opcode opcode) {
   switch (opcode) {
   case Opcode::mov:
     return Deed::moves;
+  case Opcode::and_:
+  case Opcode::or_:
+    return Deed::masks;
   case Opcode::selp:
     return Deed::selects;
   case Opcode::shfl_sync:
@@ -36,10 +61,22 @@ Deed deed_of(Opcode opcode) {
   case Opcode::atom:
   case Opcode::red:
     return Deed::accesses;
+  case Opcode::cp_async:
+  case Opcode::cp_async_bulk:
+  case Opcode::cp_reduce_async_bulk:
+  case Opcode::cp_async_bulk_tensor:
+  case Opcode::cp_reduce_async_bulk_tensor:
+  case Opcode::st_async:
+  case Opcode::red_async:
+    return Deed::issues;
+  case Opcode::ldmatrix:
+  case Opcode::stmatrix:
+  case Opcode::movmatrix:
+  case Opcode::wmma_load:
+  case Opcode::wmma_store:
+    return Deed::matrices;
   case Opcode::mma:
   case Opcode::wmma_mma:
-  case Opcode::wmma_load:
-  case Opcode::ldmatrix:
   case Opcode::call:
     return Deed::forgets;
   default:
@@ -47,29 +84,75 @@ Deed deed_of(Opcode opcode) {
   }
 }
 
+// Of a register of that slot; predicates have one.
+uint32_t bytes_of(const Slot& slot) {
+  return slot.bytes == 0 ? 1u : (1u << slot.bytes) - 1;
+}
+
+// Lanes in which a register that an instruction reads was never written.
+LaneMask missing_lanes(const Exec& x, uint32_t reg) {
+  return reg != ptx::kNone && x.code->tracked[reg] ? x.mask & ~x.frame->written[reg] : 0;
+}
+
+Slot guard_of(const DecodedInst& in) {
+  Slot slot;
+  slot.offset = in.guard_offset;
+  slot.reg = in.guard_reg;
+  return slot;
+}
+
+// Of memory whose owner knows it by byte.
+bool was_written(const MemoryPlace& place, uint64_t offset) {
+  if (place.is_shared())
+    return place.cta->shared_written[offset] != 0;
+  return !place.allocation || !place.allocation->init || place.allocation->init->all_set(offset, 1);
+}
+
 } // namespace
 
-void UndefinedValues::add(Value& to, const Value& value, LaneMask lanes) {
-  if ((value.lanes & lanes) == 0)
+// --- values
+
+void UndefinedValues::Value::add(const Value& value, LaneMask of) {
+  const LaneMask more = value.lanes & of;
+  if (!more)
     return;
-  if (to.lanes == 0)
-    to.origin = value.origin;
-  to.lanes |= value.lanes & lanes;
-  to.computed |= value.computed & lanes;
+  if (lanes == 0)
+    origin = value.origin;
+  lanes |= more;
+  computed |= value.computed & more;
+  vgpu::for_lanes(
+      more, [&](int lane) { bytes[static_cast<size_t>(lane)] |= value.bytes[static_cast<size_t>(lane)]; });
 }
 
-UndefinedValues::Value UndefinedValues::value_of(const Exec& x, const vgpu::Slot& slot) const {
+void UndefinedValues::Value::add(int lane, uint32_t undefined, const UndefinedByte& how) {
+  if (lanes == 0)
+    origin = how.origin;
+  lanes |= LaneMask{1} << lane;
+  computed |= LaneMask{how.computed} << lane;
+  bytes[static_cast<size_t>(lane)] |= static_cast<uint16_t>(undefined);
+}
+
+void UndefinedValues::Value::compute() {
+  computed = lanes;
+  vgpu::for_lanes(lanes, [&](int lane) { bytes[static_cast<size_t>(lane)] = kAllBytes; });
+}
+
+UndefinedValues::Value UndefinedValues::value_of(const Exec& x, const Slot& slot) const {
   if (slot.base != 0)
     return {};
-  const auto found = values_.find({x.bases[0], slot.offset});
-  return found == values_.end() ? Value{} : found->second;
+  Value value;
+  if (const auto found = values_.find({x.bases[0], slot.offset}); found != values_.end())
+    value = found->second;
+  if (in_registers_ == &x.code->insts[x.pc])
+    vgpu::for_lanes(missing_lanes(x, slot.reg), [&](int lane) { value.add(lane, bytes_of(slot), origin_); });
+  return value;
 }
 
-UndefinedValues::Value UndefinedValues::sources_of(const Exec& x, const DecodedInst& in, int first,
-                                                   int last) const {
+UndefinedValues::Value UndefinedValues::value_of_sources(const Exec& x, const DecodedInst& in, int first,
+                                                         int last) const {
   Value all;
   for (int i = first; i < last; ++i)
-    add(all, value_of(x, x.src_slot(in, i)), x.active);
+    all.add(value_of(x, x.src_slot(in, i)), x.active);
   return all;
 }
 
@@ -80,20 +163,32 @@ void UndefinedValues::find(const Exec& x, const DecodedInst& in, int lane, const
                                  [&](const UndefinedOrigin& origin) { return origin.instruction == &in; });
   if (same == memory_->origins.end() && memory_->origins.size() >= kMostOrigins)
     return;
-  Value found{.lanes = lane < 0 ? x.active : LaneMask{1} << lane,
-              .computed = 0,
-              .origin = static_cast<uint32_t>(same - memory_->origins.begin())};
+  origin_ = {static_cast<uint32_t>(same - memory_->origins.begin()), false};
   if (same == memory_->origins.end())
     memory_->origins.push_back({vgpu::place_of(*x.code, in), x.cta->id, x.warp->index, lane, what, &in});
-  add(found_, found, kAllLanes);
+  bool in_register = in.guarded && missing_lanes(x, in.guard_reg);
+  for (int i = in.dst_count; i < in.op_count; ++i)
+    in_register |= in.ops[i].base == 0 && missing_lanes(x, in.ops[i].reg);
+  if (in_register) {
+    in_registers_ = &in;
+    return;
+  }
+  vgpu::for_lanes(lane < 0 ? x.active : LaneMask{1} << lane,
+                  [&](int each) { found_.add(each, kAllBytes, origin_); });
 }
+
+// --- instructions
 
 void UndefinedValues::begin(const Exec& x, const Report& report) {
   const DecodedInst& in = x.code->insts[x.pc];
   now_ = &in;
   frame_ = x.bases[0];
-  made_ = given_ = {};
-  if (values_.empty())
+  made_ = {};
+  apart_.clear();
+  given_.clear();
+  tile_.clear();
+  by_byte_ = shuffled_ = false;
+  if (values_.empty() && in_registers_ != &in)
     return;
   const Opcode opcode = x.code->opcode_of(in);
   const Deed deed = in.source == ptx::kNone ? Deed::computes : deed_of(opcode);
@@ -102,117 +197,369 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
     if (const LaneMask used = value.lanes & lanes)
       report(memory_->origins[value.origin], how, std::countr_zero(used));
   };
-  Value guard;
-  if (in.guarded) {
-    vgpu::Slot slot;
-    slot.offset = in.guard_offset;
-    guard = value_of(x, slot);
-  }
+  Value guard = in.guarded ? value_of(x, guard_of(in)) : Value{};
+  const auto give = [&](int first) {
+    for (int i = first; i < sources; ++i)
+      given_.push_back(value_of(x, x.src_slot(in, i)));
+  };
   switch (deed) {
   case Deed::decides:
     use(guard, x.mask, "decides a branch");
-    use(sources_of(x, in, 0, sources), x.active, "decides a branch");
+    use(value_of_sources(x, in, 0, sources), x.active, "decides a branch");
     return;
-  case Deed::accesses: {
+  case Deed::accesses:
     use(value_of(x, x.src_slot(in, 0)), x.active, "is an address");
     use(guard, x.mask, "decides whether memory is accessed");
-    given_ = sources_of(x, in, 1, sources);
+    give(1);
+    return;
+  case Deed::issues: {
+    const bool has_values = opcode == Opcode::st_async || opcode == Opcode::red_async;
+    use(value_of_sources(x, in, 0, has_values ? kFirstOfStAsync : sources), x.active,
+        "says what an asynchronous operation accesses");
+    use(guard, x.mask, "decides whether memory is accessed");
+    if (has_values)
+      give(kFirstOfStAsync);
     return;
   }
+  case Deed::matrices:
+    begin_matrix(x, in, report);
+    break;
   case Deed::moves:
-    made_ = sources_of(x, in, 0, sources);
+    move(x, in);
+    break;
+  case Deed::masks:
+    mask(x, in, opcode == Opcode::or_);
     break;
   case Deed::selects: {
     const LaneMask first = x.pred(in, 2);
-    add(made_, value_of(x, x.src_slot(in, 0)), first & x.active);
-    add(made_, value_of(x, x.src_slot(in, 1)), ~first & x.active);
+    made_.add(value_of(x, x.src_slot(in, 0)), first & x.active);
+    made_.add(value_of(x, x.src_slot(in, 1)), ~first & x.active);
     Value decides = value_of(x, x.src_slot(in, 2));
-    decides.computed = decides.lanes;
-    add(made_, decides, x.active);
+    decides.compute();
+    made_.add(decides, x.active);
     break;
   }
-  case Deed::shuffles:
-    given_ = value_of(x, x.src_slot(in, 0)); // until it is known who takes whose
-    break;
+  case Deed::shuffles: // once it is known who takes whose
   case Deed::forgets:
     break;
   case Deed::computes:
-    made_ = sources_of(x, in, 0, sources);
-    made_.computed = made_.lanes;
+    made_ = value_of_sources(x, in, 0, sources);
+    made_.compute();
     break;
   }
-  guard.computed = guard.lanes;
-  add(made_, guard, x.mask);
+  guard.compute();
+  made_.add(guard, x.mask);
+}
+
+// Of several registers into one, or of one into several: the bytes stay in their order.
+void UndefinedValues::move(const Exec& x, const DecodedInst& in) {
+  const int sources = in.op_count - in.dst_count;
+  const auto total = [](const Slot* first, int count) {
+    return std::accumulate(first, first + count, 0u,
+                           [](uint32_t sum, const Slot& slot) { return sum + slot.bytes; });
+  };
+  const uint32_t bytes = total(in.ops, in.dst_count);
+  if ((sources == 1 && in.dst_count == 1) || bytes > 16 || bytes != total(in.ops + in.dst_count, sources)) {
+    made_ = value_of_sources(x, in, 0, sources);
+    return;
+  }
+  Value whole;
+  for (uint32_t i = 0, at = 0; i < static_cast<uint32_t>(sources); at += x.src_slot(in, i++).bytes) {
+    const Value part = value_of(x, x.src_slot(in, static_cast<int>(i)));
+    vgpu::for_lanes(part.lanes & x.active, [&](int lane) {
+      whole.add(lane, static_cast<uint32_t>(part.bytes[static_cast<size_t>(lane)]) << at,
+                {part.origin, (part.computed >> lane & 1) != 0});
+    });
+  }
+  apart_.resize(in.dst_count);
+  for (uint32_t i = 0, at = 0; i < in.dst_count; at += in.ops[i++].bytes)
+    vgpu::for_lanes(whole.lanes, [&](int lane) {
+      if (const uint32_t part = whole.bytes[static_cast<size_t>(lane)] >> at & bytes_of(in.ops[i]))
+        apart_[i].add(lane, part, {whole.origin, (whole.computed >> lane & 1) != 0});
+    });
+}
+
+// Zeros of the one, ones of an `or`, leave nothing of the other.
+void UndefinedValues::mask(const Exec& x, const DecodedInst& in, bool with_ones) {
+  const uint32_t absorbing = with_ones ? 0xff : 0;
+  const std::array<Value, 2> sources = {value_of(x, x.src_slot(in, 0)), value_of(x, x.src_slot(in, 1))};
+  const auto absorbs = [&](int source, int lane, uint32_t byte) {
+    if (sources[static_cast<size_t>(source)].bytes[static_cast<size_t>(lane)] >> byte & 1)
+      return false;
+    if (x.src_slot(in, source).bytes == 0)
+      return (x.pred(in, source) >> lane & 1) == (absorbing & 1);
+    return (x.src_lane(in, source, lane) >> byte * 8 & 0xff) == absorbing;
+  };
+  Value both = sources[0];
+  both.add(sources[1], kAllLanes);
+  vgpu::for_lanes(both.lanes & x.active, [&](int lane) {
+    uint32_t undefined = 0;
+    for (uint32_t byte = 0; byte < std::max<uint32_t>(in.ops[0].bytes, 1); ++byte)
+      if ((both.bytes[static_cast<size_t>(lane)] >> byte & 1) && !absorbs(0, lane, byte) &&
+          !absorbs(1, lane, byte))
+        undefined |= 1u << byte;
+    if (undefined)
+      made_.add(lane, undefined, {both.origin, true});
+  });
 }
 
 void UndefinedValues::shuffle(const int* sources) {
-  made_ = {};
-  for (int lane = 0; lane < vgpu::kWarpSize; ++lane)
-    if (given_.lanes >> sources[lane] & 1) {
-      made_.origin = given_.origin;
-      made_.lanes |= LaneMask{1} << lane;
-      made_.computed |= (given_.computed >> sources[lane] & 1) << lane;
-    }
+  std::copy_n(sources, kWarpSize, sources_.begin());
+  shuffled_ = true;
 }
 
-void UndefinedValues::access(const Exec& x, const vgpu::WarpAccess& access, const Report& report) {
-  const vgpu::Access& what = access.access;
-  const bool writes = vgpu::writes(what.kind), is_atomic = what.kind == vgpu::AccessKind::atomic;
-  const bool known = access.by_lane && what.instruction == &x.code->insts[x.pc];
-  if (!what.is_shared()) {
-    const LaneMask used = given_.lanes & given_.computed & access.pieces;
-    if (known && writes && what.space == isa::StateSpace::global && used)
-      report(memory_->origins[given_.origin], "is computed with, and stored", std::countr_zero(used));
+// What it stores, or moves from register to register, by byte of the tile.
+void UndefinedValues::begin_matrix(const Exec& x, const DecodedInst& in, const Report& report) {
+  const std::optional<MatrixMove> move = vgpu::matrix_move_of(*x.code, in);
+  const Value address = move->addressing ? value_of(x, x.src_slot(in, 0)) : Value{};
+  if (const LaneMask used = address.lanes & move->addressing)
+    report(memory_->origins[address.origin], "is an address", std::countr_zero(used));
+  const int count = in.op_count - in.dst_count - move->first_source;
+  if (count <= 0 || (in.dst_count != 0 && !move->transposed))
     return;
-  }
-  auto& bytes = memory_->bytes;
-  access.each([&](int piece, uint64_t offset) {
-    const uint64_t begin = UndefinedMemory::key(what) - what.offset + offset;
-    for (uint64_t byte = begin; byte < begin + access.piece_bytes; ++byte) {
-      const auto at = bytes.find(byte);
-      if (at != bytes.end() && known && (!writes || is_atomic))
-        add(found_,
-            {.lanes = LaneMask{1} << piece,
-             .computed = LaneMask{at->second.computed} << piece,
-             .origin = at->second.origin},
-            kAllLanes);
-      if (known && writes && (given_.lanes >> piece & 1) != 0)
-        bytes[byte] = {given_.origin, is_atomic || (given_.computed >> piece & 1) != 0};
-      else if (writes && !is_atomic && at != bytes.end())
-        bytes.erase(at);
+  const size_t lane_bytes = x.src_slot(in, move->first_source).bytes;
+  std::vector<uint8_t> flags(static_cast<size_t>(count) * kWarpSize * lane_bytes);
+  std::vector<const std::byte*> registers;
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    uint8_t* const of_register = flags.data() + static_cast<size_t>(i) * kWarpSize * lane_bytes;
+    registers.push_back(reinterpret_cast<const std::byte*>(of_register));
+    const Value value = value_of(x, x.src_slot(in, move->first_source + i));
+    vgpu::for_lanes(value.lanes, [&](int lane) {
+      for (size_t byte = 0; byte < lane_bytes; ++byte)
+        if (value.bytes[static_cast<size_t>(lane)] >> byte & 1)
+          of_register[static_cast<size_t>(lane) * lane_bytes + byte] =
+              kUndefined | ((value.computed >> lane & 1) != 0 ? kComputed : 0);
+    });
+    if (value.lanes) {
+      any = true;
+      tile_origin_ = value.origin;
+      tile_lane_ = std::countr_zero(value.lanes);
     }
-    if (known && is_atomic)
-      updated_[static_cast<size_t>(piece)] = begin;
-  });
-  updated_bytes_ = access.piece_bytes;
+  }
+  if (!any)
+    return;
+  tile_.assign(static_cast<size_t>(move->map->tile_bytes()), kDefined);
+  move->map->gather(registers.data(), reinterpret_cast<std::byte*>(tile_.data()));
+  if (move->transposed) {
+    scatter(in, *move->transposed);
+    tile_.clear();
+  }
+}
+
+// What the tile's bytes make of the destinations.
+void UndefinedValues::scatter(const DecodedInst& in, const layout::TileMap& map) {
+  const size_t lane_bytes = in.ops[0].bytes;
+  std::vector<uint8_t> flags(in.dst_count * kWarpSize * lane_bytes);
+  std::vector<std::byte*> registers;
+  for (size_t i = 0; i < in.dst_count; ++i)
+    registers.push_back(reinterpret_cast<std::byte*>(flags.data() + i * kWarpSize * lane_bytes));
+  map.scatter(reinterpret_cast<const std::byte*>(tile_.data()), registers.data());
+  apart_.resize(in.dst_count);
+  for (size_t i = 0; i < flags.size(); ++i)
+    if (flags[i])
+      apart_[i / lane_bytes / kWarpSize].add(static_cast<int>(i / lane_bytes % kWarpSize),
+                                             1u << i % lane_bytes,
+                                             {tile_origin_, (flags[i] & kComputed) != 0});
 }
 
 void UndefinedValues::end(const Exec& x, const DecodedInst& in) {
   Value made = now_ == &in ? made_ : Value{};
-  add(made, found_, kAllLanes);
+  if (!by_byte_)
+    made.add(found_, kAllLanes);
   if (found_.lanes) // what an atomic has found and updated
     vgpu::for_lanes(found_.lanes, [&](int lane) {
       if (const uint64_t begin = updated_[static_cast<size_t>(lane)])
         for (uint64_t byte = begin; byte < begin + updated_bytes_; ++byte)
           memory_->bytes[byte] = {found_.origin, true};
     });
-  for (int i = 0; i < in.dst_count; ++i) {
+  if (shuffled_) {
+    const Value given = value_of(x, x.src_slot(in, 0));
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      if (const int source = sources_[static_cast<size_t>(lane)]; given.lanes >> source & 1)
+        made.add(lane, given.bytes[static_cast<size_t>(source)],
+                 {given.origin, (given.computed >> source & 1) != 0});
+  }
+  if (!tile_.empty() && in.dst_count != 0)
+    scatter(in, *vgpu::matrix_move_of(*x.code, in)->map);
+  for (size_t i = 0; i < in.dst_count; ++i) {
     if (in.ops[i].base != 0)
       continue;
     const Key key{now_ == &in ? frame_ : x.bases[0], in.ops[i].offset};
     const auto at = values_.find(key);
-    if (made.lanes == 0 && at == values_.end())
+    const bool apart = i < apart_.size() && apart_[i].lanes != 0;
+    if (made.lanes == 0 && !apart && at == values_.end())
       continue;
     Value& value = at != values_.end() ? at->second : values_[key];
+    vgpu::for_lanes(value.lanes & x.active, [&](int lane) { value.bytes[static_cast<size_t>(lane)] = 0; });
     value.lanes &= ~x.active;
     value.computed &= ~x.active;
-    add(value, made, kAllLanes);
+    value.add(made, kAllLanes);
+    if (apart)
+      value.add(apart_[i], kAllLanes);
+    vgpu::for_lanes(value.lanes, [&](int lane) {
+      value.bytes[static_cast<size_t>(lane)] &= static_cast<uint16_t>(bytes_of(in.ops[i]));
+    });
     if (!value.lanes)
       values_.erase(key);
   }
-  made_ = given_ = found_ = {};
+  made_ = found_ = {};
+  apart_.clear();
+  given_.clear();
+  tile_.clear();
+  by_byte_ = shuffled_ = false;
   updated_ = {};
-  now_ = nullptr;
+  now_ = in_registers_ = nullptr;
+}
+
+// --- memory
+
+UndefinedMemory::Bytes* UndefinedValues::bytes_in(const MemoryPlace& place) {
+  return place.is_shared() ? &memory_->bytes : place.space == StateSpace::local ? &local_ : nullptr;
+}
+
+const UndefinedByte* UndefinedValues::at(const MemoryPlace& place, uint64_t offset, int lane) {
+  if (UndefinedMemory::Bytes* bytes = bytes_in(place); bytes && !bytes->empty()) {
+    const uint64_t owner = place.is_shared() ? place.cta->rank : static_cast<uint64_t>(lane);
+    if (const auto found = bytes->find(owner << 32 | offset); found != bytes->end())
+      return &found->second;
+  }
+  return by_byte_ && !was_written(place, offset) ? &origin_ : nullptr;
+}
+
+void UndefinedValues::set(const MemoryPlace& place, uint64_t offset, int lane, const UndefinedByte* what) {
+  UndefinedMemory::Bytes* bytes = bytes_in(place);
+  if (!bytes)
+    return;
+  const uint64_t owner = place.is_shared() ? place.cta->rank : static_cast<uint64_t>(lane);
+  if (what)
+    (*bytes)[owner << 32 | offset] = *what;
+  else if (!bytes->empty())
+    bytes->erase(owner << 32 | offset);
+}
+
+void UndefinedValues::access(const Exec& x, const vgpu::WarpAccess& access, const Report& report) {
+  const vgpu::Access& what = access.access;
+  const bool is_own = what.instruction == &x.code->insts[x.pc];
+  if (const std::optional<MatrixMove> move = vgpu::matrix_move_of(*x.code, *what.instruction); is_own && move)
+    access_matrix(access, *move, report);
+  else if (is_own && access.by_lane)
+    access_lanes(x, access, report);
+  else if (vgpu::writes(what.kind) && what.is_shared())
+    access.each(
+        [&](int, uint64_t offset) { memory_->erase(what.at(offset - what.offset), access.piece_bytes); });
+}
+
+void UndefinedValues::access_lanes(const Exec& x, const vgpu::WarpAccess& access, const Report& report) {
+  const vgpu::Access& what = access.access;
+  const DecodedInst& in = *what.instruction;
+  const bool writes = vgpu::writes(what.kind), is_atomic = what.kind == vgpu::AccessKind::atomic;
+  const bool loads = x.code->opcode_of(in) == Opcode::ld;
+  if (writes && what.space == StateSpace::global)
+    for (const Value& given : given_)
+      if (const LaneMask used = given.lanes & (is_atomic ? kAllLanes : given.computed) & access.pieces) {
+        report(memory_->origins[given.origin], "is computed with, and stored", std::countr_zero(used));
+        break;
+      }
+  by_byte_ |= loads && found_.lanes && what.space != StateSpace::local;
+  const UndefinedMemory::Bytes* bytes = bytes_in(what);
+  if (!found_.lanes && given_.empty() && (!bytes || bytes->empty()))
+    return;
+  if (loads)
+    apart_.resize(in.dst_count);
+  const size_t elements = loads ? apart_.size() : given_.size();
+  const uint32_t element_bytes = elements ? access.piece_bytes / static_cast<uint32_t>(elements) : 0;
+  access.each([&](int lane, uint64_t offset) {
+    for (uint32_t byte = 0; byte < access.piece_bytes; ++byte) {
+      const UndefinedByte* held = !writes || is_atomic ? at(what, offset + byte, lane) : nullptr;
+      if (held && loads) { // the sign of an element goes on in the register
+        const uint32_t i = byte / element_bytes;
+        apart_[i].add(lane, in.ops[i].bytes > element_bytes ? kAllBytes : 1u << byte % element_bytes, *held);
+      } else if (held) {
+        found_.add(lane, kAllBytes, *held);
+      }
+      if (!writes)
+        continue;
+      const Value* given = element_bytes ? &given_[byte / element_bytes] : nullptr;
+      const uint32_t undefined = given ? given->bytes[static_cast<size_t>(lane)] : 0;
+      if (is_atomic ? undefined != 0 : (undefined >> byte % std::max(element_bytes, 1u) & 1) != 0) {
+        const UndefinedByte stored{given->origin, is_atomic || (given->computed >> lane & 1) != 0};
+        set(what, offset + byte, lane, &stored);
+      } else if (!is_atomic) {
+        set(what, offset + byte, lane, nullptr);
+      }
+    }
+    if (is_atomic && what.is_shared())
+      updated_[static_cast<size_t>(lane)] = uint64_t{what.cta->rank} << 32 | offset;
+  });
+  updated_bytes_ = access.piece_bytes;
+}
+
+void UndefinedValues::access_matrix(const vgpu::WarpAccess& access, const MatrixMove& move,
+                                    const Report& report) {
+  const vgpu::Access& what = access.access;
+  const bool writes = vgpu::writes(what.kind);
+  by_byte_ |= !writes && found_.lanes != 0;
+  if (!writes)
+    tile_.resize(static_cast<size_t>(move.map->tile_bytes()), kDefined);
+  bool stores_computed = false;
+  access.each([&](int piece, uint64_t offset) {
+    const size_t begin = static_cast<size_t>(piece) * move.piece_bytes;
+    for (uint32_t byte = 0; byte < access.piece_bytes; ++byte) {
+      if (writes) {
+        const uint8_t flags = tile_.empty() ? uint8_t{kDefined} : tile_[begin + byte];
+        stores_computed |= (flags & kComputed) != 0;
+        const UndefinedByte stored{tile_origin_, (flags & kComputed) != 0};
+        set(what, offset + byte, 0, flags ? &stored : nullptr);
+      } else if (const UndefinedByte* held = at(what, offset + byte, 0)) {
+        tile_origin_ = held->origin;
+        const uint32_t bits = move.packed_bits ? move.packed_bits : 8;
+        for (uint32_t i = byte * 8 / bits; i <= (byte * 8 + 7) / bits; ++i)
+          tile_[begin + i] |= static_cast<uint8_t>(kUndefined | (held->computed ? kComputed : 0));
+      }
+    }
+  });
+  if (stores_computed && what.space == StateSpace::global)
+    report(memory_->origins[tile_origin_], "is computed with, and stored", tile_lane_);
+}
+
+void UndefinedValues::issue(const AsyncOperation& operation, const Report& report) {
+  const int lane = operation.issuer.lane;
+  const bool reduces = operation.reduce != nullptr;
+  const auto write = [&](uint32_t byte, UndefinedByte what) {
+    what.computed |= reduces;
+    for (const vgpu::AsyncTarget& target : operation.targets)
+      memory_->bytes[uint64_t{target.data.cta->rank} << 32 | (target.data.offset + byte)] = what;
+  };
+  switch (operation.kind) {
+  case AsyncKind::st_async:
+  case AsyncKind::red_async:
+    for (uint32_t byte = 0; byte < operation.bytes && !given_.empty(); ++byte)
+      if (const Value& given = given_[byte / operation.element_bytes];
+          given.bytes[static_cast<size_t>(lane)] >> byte % operation.element_bytes & 1)
+        write(byte, {given.origin, (given.computed >> lane & 1) != 0});
+    break;
+  case AsyncKind::bulk_copy:
+  case AsyncKind::bulk_reduce:
+  case AsyncKind::tensor_store:
+  case AsyncKind::tensor_reduce: {
+    by_byte_ |= found_.lanes != 0;
+    bool told = false;
+    uint32_t position = 0;
+    operation.each_source([&](const MemoryPlace& place, uint64_t count) {
+      for (uint64_t byte = 0; byte < count && place.is_shared(); ++byte)
+        if (const UndefinedByte* held = at(place, place.offset + byte, lane)) {
+          write(position + static_cast<uint32_t>(byte), *held);
+          if (operation.targets.empty() && (held->computed || reduces) && !std::exchange(told, true))
+            report(memory_->origins[held->origin], "is computed with, and stored", lane);
+        }
+      position += static_cast<uint32_t>(count);
+    });
+    break;
+  }
+  default:
+    break;
+  }
 }
 
 } // namespace lemma::check

@@ -1,18 +1,19 @@
-// Values that were never written, and what a warp makes of them: by register and lane, from the instruction
-// that found them. Moving one, through registers, shuffles or shared memory, is no use; what is computed of
-// it is as undefined. A use is what can be seen from outside: an address, a branch, a store to global memory
-// of something computed.
+// Values that were never written, and what a warp makes of them: by register, lane and byte, from the
+// instruction that found them. Moving one, through registers, shuffles, matrices, shared and local memory and
+// copies between them, is no use; what is computed of it is as undefined. A use is what can be seen from
+// outside: an address, a branch, a store to global memory of something computed.
 //
 // Nothing is kept, and no instruction looked at, until a warp first finds such a value
-// (Warp::follows_values). What matrices are made of is not followed: which results of an mma come from which
-// rows is not known here.
+// (Warp::follows_values). What matrices are multiplied of is not followed, nor what calls return.
 //
 // Tests: tests/unit/check/undefined_test.cc, tests/check/corpus.
 #pragma once
 
 #include "check/clock.h"
 #include "lemma/report.h"
+#include "vgpu/async_operation.h"
 #include "vgpu/exec.h"
+#include "vgpu/matrix_moves.h"
 #include "vgpu/observer.h"
 
 #include <array>
@@ -34,13 +35,15 @@ struct UndefinedOrigin {
   const vgpu::DecodedInst* instruction = nullptr;
 };
 
+struct UndefinedByte {
+  uint32_t origin = 0;
+  bool computed = false;
+};
+
 // What the warps of a cluster have together: where values were found, and which bytes of shared memory hold
 // some, by CTA rank and offset.
 struct UndefinedMemory {
-  struct Byte {
-    uint32_t origin = 0;
-    bool computed = false;
-  };
+  using Bytes = std::unordered_map<uint64_t, UndefinedByte>;
   static uint64_t key(const vgpu::MemoryPlace& place) {
     return uint64_t{place.cta->rank} << 32 | place.offset;
   }
@@ -49,7 +52,7 @@ struct UndefinedMemory {
       bytes.erase(byte);
   }
   std::vector<UndefinedOrigin> origins;
-  std::unordered_map<uint64_t, Byte> bytes;
+  Bytes bytes;
 };
 
 // The values of one warp. Calls come in the order of the events of the same names in vgpu::Observer.
@@ -63,28 +66,60 @@ public:
   void begin(const vgpu::Exec& x, const Report& report);
   void shuffle(const int* sources);
   void access(const vgpu::Exec& x, const vgpu::WarpAccess& access, const Report& report);
+  // After what it writes to shared memory was erased there.
+  void issue(const vgpu::AsyncOperation& operation, const Report& report);
   void end(const vgpu::Exec& x, const vgpu::DecodedInst& in);
 
 private:
   struct Value {
-    LaneMask lanes = 0;    // in which it is undefined
+    LaneMask lanes = 0;    // in which some of it is undefined ...
     LaneMask computed = 0; // ... and was computed of such a value
     uint32_t origin = 0;
+    std::array<uint16_t, kWarpSize> bytes{}; // by lane: which bytes are undefined; predicates have one
+
+    void add(const Value& value, LaneMask of);
+    void add(int lane, uint32_t undefined, const UndefinedByte& how);
+    // What is computed of it.
+    void compute();
   };
   // Of a register, by where it lies in the frame.
   using Key = std::pair<const std::byte*, uint32_t>;
+  // A byte of a tile of a matrix.
+  enum TileByte : uint8_t { kDefined = 0, kUndefined = 1, kComputed = 2 };
+
   Value value_of(const vgpu::Exec& x, const vgpu::Slot& slot) const;
-  Value sources_of(const vgpu::Exec& x, const vgpu::DecodedInst& in, int first, int last) const;
-  static void add(Value& to, const Value& value, LaneMask lanes);
+  Value value_of_sources(const vgpu::Exec& x, const vgpu::DecodedInst& in, int first, int last) const;
+  void move(const vgpu::Exec& x, const vgpu::DecodedInst& in);
+  void mask(const vgpu::Exec& x, const vgpu::DecodedInst& in, bool with_ones);
+  void begin_matrix(const vgpu::Exec& x, const vgpu::DecodedInst& in, const Report& report);
+  void scatter(const vgpu::DecodedInst& in, const layout::TileMap& map);
+  void access_matrix(const vgpu::WarpAccess& access, const vgpu::MatrixMove& move, const Report& report);
+  void access_lanes(const vgpu::Exec& x, const vgpu::WarpAccess& access, const Report& report);
+  // What a byte of memory holds that is undefined: null if it is not. `place`: the owner's.
+  const UndefinedByte* at(const vgpu::MemoryPlace& place, uint64_t offset, int lane);
+  void set(const vgpu::MemoryPlace& place, uint64_t offset, int lane, const UndefinedByte* what);
+  // Of memory whose values are followed; else null.
+  UndefinedMemory::Bytes* bytes_in(const vgpu::MemoryPlace& place);
 
   UndefinedMemory* memory_;
+  UndefinedMemory::Bytes local_; // by lane and offset
   std::map<Key, Value> values_;
   // Of the instruction that is being executed:
   const vgpu::DecodedInst* now_ = nullptr;
   const std::byte* frame_ = nullptr;
-  Value made_;                                // what its destinations will have
-  Value given_;                               // of what it stores
-  Value found_;                               // what it finds itself
+  Value made_;               // what each of its destinations will have
+  std::vector<Value> apart_; // ... and each for itself
+  std::vector<Value> given_; // what it stores, by register
+  bool shuffled_ = false;    // ... and who takes whose
+  std::array<int, kWarpSize> sources_{};
+  // It has found memory that was never written; a register, where `in_registers_` is that instruction.
+  Value found_;
+  UndefinedByte origin_;
+  const vgpu::DecodedInst* in_registers_ = nullptr;
+  bool by_byte_ = false; // what it found is known by byte: found_ says no more
+  std::vector<uint8_t> tile_;
+  uint32_t tile_origin_ = 0;
+  int tile_lane_ = -1;
   std::array<uint64_t, kWarpSize> updated_{}; // by lane: the shared memory that an atomic updates; 0: none
   uint32_t updated_bytes_ = 0;
 };

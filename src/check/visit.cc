@@ -42,6 +42,11 @@ bool stored_value(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane, st
   return true;
 }
 
+// Of a place in global or constant memory.
+uint64_t address_of(const vgpu::MemoryPlace& place) {
+  return place.allocation ? place.allocation->base + place.offset : 0;
+}
+
 // Of a cell: what more there are, nobody remembers. Strong writes meet many others that they do not race
 // with.
 constexpr size_t kMostMembers = 64, kMostWriters = 8;
@@ -94,14 +99,14 @@ uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record
 void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;
   stays_in_variable(x, access);
-  if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global)
-    return;
   ClusterState& cluster = state(*x.cta->cluster);
-  WarpState& warp = cluster.warp(x);
   if (x.warp->follows_values || (what.is_shared() && !cluster.undefined.bytes.empty())) [[unlikely]] {
     values(cluster, x).access(x, access, uses_undefined(x));
     x.warp->follows_values = true; // it may have found something
   }
+  if (what.space != isa::StateSpace::shared && what.space != isa::StateSpace::global)
+    return;
+  WarpState& warp = cluster.warp(x);
   if (waits_for_grids_ && !what.is_shared()) [[unlikely]]
     depends_on_grids(cluster, x, access);
   const vgpu::DecodedInst& in = *what.instruction;
@@ -159,6 +164,10 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     visit.lanes = access.by_lane ? alike : what.lanes;
     visit.last_read = ~0u;
     visit.place = what.at(access.offset(piece) - what.offset);
+    if (what.proxy == vgpu::Proxy::tensormap) { // a fence is for one of them
+      visit.accessor.map = address_of(visit.place);
+      visit.passed = 0;
+    }
     this->visit(visit, access.piece_bytes);
   }
   if (!record.is_strong() || record.mbarrier)

@@ -72,6 +72,8 @@ struct Synchronization {
   bool waits = false;    // barrier_arrive: the lanes go on when the phase completes
   uint32_t expected = 0; // barrier_arrive: threads that the phase waits for; 0: all of the CTA
   LaneMask members = 0;  // warp_barrier, convergence: the membermask
+  // proxy_fence that acquires a tensor map: its generic address, by lane; else null.
+  const uint64_t* addresses = nullptr;
 };
 
 // An mbarrier's pending count or bytes change: lanes arrive, or expect bytes, or an operation completes.

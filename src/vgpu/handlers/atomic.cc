@@ -438,6 +438,17 @@ bool select_fence(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {
 // is theirs to publish.
 enum PublishedMemory : uint8_t { kNone, kOwn, kCluster };
 
+void tell_proxy_fence(const Exec& x, const DecodedInst& in) {
+  uint64_t at[kWarpSize];
+  const bool names_map = in.op_count != 0;
+  if (names_map)
+    lane_addresses(x, in, at);
+  x.observer->synchronizes(x, {.kind = SyncKind::proxy_fence,
+                               .lanes = x.active,
+                               .order = in.order,
+                               .addresses = names_map ? at : nullptr});
+}
+
 bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   if (instruction.has(Qual::async_generic))
     in.flags = instruction.has(Qual::release) ? kOwn : kNone;
@@ -448,7 +459,7 @@ bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, D
   in.handler = [](Exec& x, const DecodedInst& in) {
     fence(std::memory_order_seq_cst);
     if (x.observer)
-      x.observer->synchronizes(x, {.kind = SyncKind::proxy_fence, .lanes = x.active, .order = in.order});
+      tell_proxy_fence(x, in);
     if (in.flags == kNone || x.cta->async_view.empty())
       return Step::next;
     x.cta->publish_to_async_proxy();
@@ -458,7 +469,13 @@ bool select_proxy_fence(Decoder& decoder, const ptx::Instruction& instruction, D
           cta->publish_to_async_proxy(true);
     return Step::next;
   };
-  decoder.set_operands(in, {}, {});
+  if (instruction.operands.empty()) {
+    decoder.set_operands(in, {}, {});
+    return true;
+  }
+  const AddressOperand address = decoder.address(instruction, instruction.operands[0]); // of a tensor map
+  in.imm = address.offset;
+  decoder.set_operands(in, {}, {address.has_base ? address.base : decoder.constant(0, Type::u64)});
   return true;
 }
 

@@ -23,6 +23,7 @@
 #include "vgpu/handlers/matrix_scales.h"
 #include "vgpu/handlers/matrix_sparse.h"
 #include "vgpu/matrix_model.h"
+#include "vgpu/matrix_moves.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
@@ -645,6 +646,32 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
 }
 
 } // namespace
+
+std::optional<MatrixMove> matrix_move_of(const Code& code, const DecodedInst& in) {
+  const Opcode opcode = code.opcode_of(in);
+  switch (opcode) {
+  case Opcode::ldmatrix:
+  case Opcode::stmatrix:
+  case Opcode::movmatrix: {
+    const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+    const bool moves = opcode == Opcode::movmatrix;
+    return MatrixMove{.map = &plan.map,
+                      .transposed = moves ? &plan.transposed : nullptr,
+                      .piece_bytes = kRowBytes,
+                      .packed_bits = plan.packed_bits,
+                      .first_source = moves ? 0 : 1,
+                      .addressing = moves ? 0 : static_cast<LaneMask>((uint64_t{1} << plan.rows) - 1)};
+  }
+  case Opcode::wmma_load:
+  case Opcode::wmma_store: {
+    const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
+    return MatrixMove{
+        .map = &plan.map, .piece_bytes = plan.line_bytes, .first_source = 2, .addressing = kAllLanes};
+  }
+  default:
+    return {};
+  }
+}
 
 void add_matrix_selectors(SelectorTable& table) {
   table.add({Opcode::mma, Opcode::wmma_mma}, select_mma);

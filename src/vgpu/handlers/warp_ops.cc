@@ -138,8 +138,10 @@ Step shuffle(Exec& x, const DecodedInst& in) {
       reaches[lane] = mode == Shuffle::up ? source >= max_lane : source <= max_lane;
       sources[lane] = reaches[lane] ? source : lane;
     }
-    if (x.observer && x.warp->follows_values) [[unlikely]]
-      x.observer->shuffles(x, sources);
+    const auto tell = [&] {
+      if (x.observer && x.warp->follows_values) [[unlikely]]
+        x.observer->shuffles(x, sources);
+    };
     LaneMask reached = 0;
     for (int lane = 0; lane < kWarpSize; ++lane)
       reached |= static_cast<LaneMask>(reaches[lane]) << lane;
@@ -147,6 +149,7 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     if (group == kAllLanes && !in.checks_init) {
       for (int lane = 0; lane < kWarpSize; ++lane)
         result[lane] = a[sources[lane]];
+      tell();
       return;
     }
     LaneMask asked = 0;
@@ -156,6 +159,7 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     });
     if (in.checks_init) // whose register is not read may leave it unwritten
       x.check_written(in, 0, asked & group);
+    tell(); // who may follow values only since that
     if (asked & ~group) {
       LaneMask readers = 0;
       for_lanes(group, [&](int lane) {

@@ -1,5 +1,5 @@
 // Clocks: what is covered after joins, and that copies share until one of them changes.
-#include "check/clock.h"
+#include "check/knowledge.h"
 
 #include <gtest/gtest.h>
 
@@ -49,6 +49,21 @@ TEST(Clock, CopiesShareUntilOneChanges) {
   EXPECT_FALSE(a.shares_with(b));
   EXPECT_FALSE(a.covers(0, 0, 0, 2));
   EXPECT_TRUE(b.covers(0, 0, 0, 2));
+}
+
+TEST(MapClocks, AreOneForEachMap) {
+  Clock clock;
+  clock.advance(0, 0, kAllLanes, 1);
+  MapClocks a, b;
+  a.set(0x100, clock);
+  EXPECT_EQ(a.of(0x180), nullptr);
+  b.join(a);
+  EXPECT_TRUE(b.shares_with(a));
+  clock.advance(0, 1, kAllLanes, 2);
+  b.set(0x180, clock);
+  a.join(b);
+  EXPECT_FALSE(a.of(0x100)->covers(0, 1, 0, 2));
+  EXPECT_TRUE(a.of(0x180)->covers(0, 1, 0, 2));
 }
 
 } // namespace

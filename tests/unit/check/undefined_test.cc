@@ -42,5 +42,110 @@ TEST(Undefined, IsNoUseWhereItIsMovedOrLeft) {
             "");
 }
 
+// Rows of 16 bytes, of which the last was never written; %r7 is that of the lane, %g its place in `out`.
+std::string rows(const std::string& body) {
+  return findings_of(kernel("setp.lt.u32 %q, %t, 28;\n@%q st.shared.u32 [%a], %t;\nbar.sync 0;\n"
+                            "and.b32 %r7, %t, 7;\nmad.lo.u32 %r7, %r7, 16, %s;\n"
+                            "mad.wide.u32 %g, %t, 4, %out;\n" +
+                            body),
+                     32);
+}
+const char* const kThroughMatrices =
+    "bar.warp.sync -1;\nld.shared.u32 %r2, [%a+1024];\nadd.u32 %r2, %r2, 1;\n";
+
+TEST(Undefined, GoesThroughMatrices) {
+  // Of .trans a register has elements of two rows.
+  for (const std::string trans : {"", ".trans"}) {
+    const std::string there_and_back = "ldmatrix.sync.aligned.m8n8.x1" + trans +
+                                       ".shared.b16 {%r1}, [%r7];\n" + "stmatrix.sync.aligned.m8n8.x1" +
+                                       trans + ".shared.b16 [%r7+1024], {%r1};\n" + kThroughMatrices;
+    EXPECT_EQ(rows(there_and_back + "st.global.u32 [%g], %r2;"),
+              "memory.undefined: ldmatrix.sync.aligned.m8n8.x1" + trans + ".shared.b16 ~ st.global.u32\n");
+    EXPECT_EQ(rows(there_and_back + "@%q st.global.u32 [%g], %r2;"), "");
+  }
+  EXPECT_EQ(rows("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r7];\n"
+                 "movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r1;\n"
+                 "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%r7+1024], {%r3};\n" +
+                 std::string(kThroughMatrices) + "@%q st.global.u32 [%g], %r2;"),
+            "");
+  // What was written over is defined.
+  EXPECT_EQ(rows("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r7];\n"
+                 "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7+1024], {%r1};\nmov.u32 %r1, 0;\n"
+                 "bar.warp.sync -1;\nstmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7+1024], {%r1};\n" +
+                 std::string(kThroughMatrices) + "st.global.u32 [%g], %r2;"),
+            "");
+}
+
+TEST(Undefined, GoesByByte) {
+  // Of a vector, and of registers that are put together, what was written.
+  const std::string two = "add.u32 %r2, %r1, 1;\nst.shared.v2.u32 [%s+1024], {%r2, %t};\n"
+                          "ld.shared.v2.u32 {%r3, %r4}, [%s+1024];\nmov.b64 %state, {%r3, %r4};\n"
+                          "st.local.u64 [kept], %state;\nld.local.u64 %state, [kept];\n"
+                          "mov.b64 {%r5, %r6}, %state;\n";
+  const auto stored = [&](const std::string& reg) {
+    return findings_of(
+        kernel(".local .align 8 .b64 kept;\n@%p st.shared.u32 [%s+4], 7;\nbar.sync 0;\nld.shared.u32 %r1, "
+               "[%s+8];\n" +
+               two + "st.global.u32 [%out], " + reg + ";"),
+        1);
+  };
+  EXPECT_EQ(stored("%r5"), "memory.undefined: ld.shared.u32 ~ st.global.u32\n");
+  EXPECT_EQ(stored("%r6"), "");
+}
+
+TEST(Undefined, IsMaskedAway) {
+  const std::string use = "selp.u32 %r2, 1, 2, %q;\nmad.wide.u32 %g, %t, 4, %out;\nst.global.u32 [%g], %r2;";
+  EXPECT_EQ(used("setp.eq.u32 %q, %r1, 3;\nsetp.gt.u32 %w, %t, 0;\nor.pred %q, %q, %w;\n" + use), "");
+  EXPECT_EQ(used("setp.eq.u32 %q, %r1, 3;\nor.pred %q, %q, %p;\n" + use),
+            "memory.undefined: ld.shared.u32 ~ st.global.u32\n");
+  const auto masked = [](const std::string& mask) {
+    return used("st.shared.u8 [%a], %t;\nld.shared.u32 %r1, [%a];\nand.b32 %r2, %r1, " + mask +
+                ";\nmad.wide.u32 %g, %t, 4, %out;\nst.global.u32 [%g], %r2;");
+  };
+  EXPECT_EQ(masked("0xff"), "");
+  EXPECT_EQ(masked("0x1ff"), "memory.undefined: ld.shared.u32 ~ st.global.u32\n");
+}
+
+TEST(Undefined, GoesWithAsynchronousCopies) {
+  const auto copied = [](const std::string& body) {
+    return findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 1;\nfence.proxy.async;\nbar.sync 0;\n"
+                              "ld.shared.u32 %r1, [%s+64];\nadd.u32 %r2, %r1, 1;\n" +
+                              body),
+                       1);
+  };
+  const std::string wait = "W: mbarrier.try_wait.parity.shared.b64 %q, [%m], 0;\n@!%q bra W;\n";
+  EXPECT_EQ(copied("mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 4;\n"
+                   "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%s], %r2, [%m];\n" +
+                   wait + "ld.shared.u32 %r3, [%s];\nst.global.u32 [%out], %r3;"),
+            "memory.undefined: ld.shared.u32 ~ st.global.u32\n");
+  const std::string row = "st.shared.v4.u32 [%s+16], {%t, %t, %t, %r2};\nfence.proxy.async;\n";
+  const std::string there = "mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 16;\n"
+                            "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+                            "[%s], [%s+16], 16, [%m];\n" +
+                            wait;
+  EXPECT_EQ(copied(row + there + "ld.shared.u32 %r3, [%s+12];\nst.global.u32 [%out], %r3;"),
+            "memory.undefined: ld.shared.u32 ~ st.global.u32\n");
+  EXPECT_EQ(copied(row + there + "ld.shared.u32 %r3, [%s+8];\nst.global.u32 [%out], %r3;"), "");
+  // To global memory, it is stored there.
+  EXPECT_EQ(copied(row + "cp.async.bulk.global.shared::cta.bulk_group [%out], [%s+16], 16;\n"
+                         "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;"),
+            "memory.undefined: ld.shared.u32 ~ cp.async.bulk.global.shared::cta.bulk_group\n");
+}
+
+TEST(Undefined, KnowsTheRegistersThatNobodyWrote) {
+  const std::string some = "@%p mov.u32 %r1, 1;\nmad.wide.u32 %g, %t, 4, %out;\n";
+  const auto stored = [&](const std::string& body) { return findings_of(kernel(some + body), 32); };
+  EXPECT_EQ(stored("add.u32 %r2, %r1, 1;\nst.global.u32 [%g], %r2;"),
+            "memory.undefined: add.u32 ~ st.global.u32\n");
+  EXPECT_EQ(stored("add.u32 %r2, %r1, 1;\n@%p st.global.u32 [%g], %r2;"), "");
+  EXPECT_EQ(stored("st.shared.u32 [%a], %r1;\nld.shared.u32 %r2, [%a];\nadd.u32 %r2, %r2, 1;\n"
+                   "st.global.u32 [%g], %r2;"),
+            "memory.undefined: st.shared.u32 ~ st.global.u32\n");
+  EXPECT_EQ(stored("shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%g], %r2;"),
+            "");
+  EXPECT_EQ(stored("shfl.sync.idx.b32 %r2, %r1, 1, 31, -1;\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%g], %r2;"),
+            "memory.undefined: shfl.sync.idx.b32 ~ st.global.u32\n");
+}
+
 } // namespace
 } // namespace lemma::check
