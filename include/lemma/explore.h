@@ -31,10 +31,12 @@ namespace lemma {
 // What is unusual about LaunchConfig::schedule: "the last warps first, asynchronous operations late".
 std::string schedule_text(uint64_t schedule);
 
-// How one schedule went, and what it has written.
+// How one schedule went, and what it has written. Of a program with several launches, all of them together:
+// the findings merged, the fault of the one that did not end well.
 struct ScheduleRun {
   Report report;
-  std::vector<std::vector<std::byte>> outputs = {}; // as many, and as long, in each
+  std::vector<std::vector<std::byte>> outputs = {}; // as many in each
+  std::string kernel = {};                          // that has the fault; empty: ExploreOptions::kernel
 };
 
 struct ExploreOptions {
@@ -44,7 +46,7 @@ struct ExploreOptions {
   const std::atomic<bool>* stop = nullptr; // as LaunchConfig::stop: no further schedule begins
 };
 
-// A byte of an output that is another than in the first schedule.
+// A byte of an output that is another than in the first schedule, or is not there.
 struct OutputDifference {
   size_t output = 0;
   uint64_t offset = 0; // of the first that differs

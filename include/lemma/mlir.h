@@ -87,8 +87,11 @@ struct MlirArgument {
 
 // Why a program could not go on: a kernel faulted or was stopped, or a call of the runtime was wrong.
 struct MlirStop {
-  std::string text;    // for a terminal; ends with a newline
-  int exit_status = 1; // 3: something is not supported; 130: LaunchConfig::stop
+  std::string text;                  // for a terminal; ends with a newline
+  int exit_status = 1;               // 3: something is not supported; 130: LaunchConfig::stop
+  std::string kernel = {};           // of a launch; else empty
+  std::optional<Report> report = {}; // of a kernel that ran, and did not end well
+  std::optional<Error> error = {};   // otherwise: what was wrong
 };
 
 struct MlirRunOptions {
@@ -98,8 +101,12 @@ struct MlirRunOptions {
   std::string entry = "main";               // a func.func that returns nothing, or an i32
   uint64_t max_memory_bytes = 0;            // DeviceOptions::max_memory_bytes
   std::vector<MlirArgument> arguments = {}; // the entry's, in order
-  LaunchConfig launch =
-      {}; // seed, deterministic, async, max_instructions, workers and stop count; the program has the rest
+  LaunchConfig launch = {}; // but for the sizes and whether it is cooperative, which the program has
+  // What the program prints: by the print functions (printMemref and kin), by printf, puts and putchar of
+  // host code, by kernels. One call at a time, from any thread. Empty: to standard output.
+  std::function<void(std::string_view text)> print = {};
+  // Warnings about modules and launches: whole lines. Empty: to standard error.
+  std::function<void(std::string_view lines)> said = {};
   // Called after every launch that ended well.
   std::function<void(const std::string& kernel, const Report&)> launched = {};
   // Host code got a signal. Called with a message, in place of printing it to standard error, before the
@@ -112,8 +119,8 @@ struct MlirRun {
   std::optional<MlirStop> stopped = {}; // the program did not come to its end
 };
 
-// Compiles, then calls the entry. Device printf and the print functions of the program write to standard
-// output. Programs may run one after the other, and several at the same time, each on its own thread.
+// Compiles, then calls the entry. Programs may run one after the other, and several at the same time, each on
+// its own thread.
 //
 // Host code runs natively, in this process, with its rights: do not run what you would not run as a program.
 // A kernel that faults ends the program (`stopped`): what it has allocated on the device is freed, what on

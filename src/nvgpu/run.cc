@@ -239,6 +239,7 @@ Result<MlirRun, Error> call(Compiled& compiled, const MlirRunOptions& options, m
     packed.push_back(&word);
   if (compiled.returns_value)
     packed.push_back(&ran.returned);
+  const PrintTo print(options.print);
   const HostGuard guard(options.name, compiled.functions, compiled.memory.code(), options.crashed);
   compiled.engine->initialize();
   std::optional<mgpu::Stop> stop = context.take_stop();
@@ -250,13 +251,20 @@ Result<MlirRun, Error> call(Compiled& compiled, const MlirRunOptions& options, m
     stop = context.run(call_entry, &entry_call);
   }
   if (stop)
-    ran.stopped = MlirStop{.text = std::move(stop->text), .exit_status = stop->exit_status};
+    ran.stopped = MlirStop{.text = std::move(stop->text),
+                           .exit_status = stop->exit_status,
+                           .kernel = std::move(stop->kernel),
+                           .report = std::move(stop->report),
+                           .error = std::move(stop->error)};
   std::fflush(stdout);
   return ran;
 }
 
 Result<MlirRun, Error> run(std::unique_ptr<Compiled> compiled, const MlirRunOptions& options) {
-  mgpu::Hooks hooks;
+  mgpu::Hooks hooks{.said = options.said, .launched = {}, .stopped = {}};
+  LaunchConfig launch = options.launch;
+  if (options.print)
+    launch.print = options.print;
   if (options.launched)
     hooks.launched = [&](const Kernel& kernel, const Report& report) {
       options.launched(kernel.name(), report);
@@ -265,7 +273,7 @@ Result<MlirRun, Error> run(std::unique_ptr<Compiled> compiled, const MlirRunOpti
                          .arch = options.arch,
                          .max_memory_bytes = options.max_memory_bytes,
                          .module_name = options.name + ".ptx",
-                         .launch = options.launch},
+                         .launch = std::move(launch)},
                         std::move(hooks));
   const mgpu::Context::Bound bound(context);
   auto ran = call(*compiled, options, context);

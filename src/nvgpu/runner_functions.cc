@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <numeric>
 #include <random>
+#include <sstream>
+#include <string>
+#include <utility>
 
 // The header's half types want these of whoever prints or compares them.
 f16::f16(float) : bits(0) {}
@@ -42,21 +45,44 @@ bool operator==(const bf16& a, const bf16& b) {
 namespace lemma::nvgpu {
 namespace {
 
+// Where this thread's program prints; null: standard output.
+thread_local const std::function<void(std::string_view)>* print_to = nullptr;
+
+void print(std::string_view text) {
+  if (print_to)
+    (*print_to)(text);
+  else
+    std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
 template <class T>
 struct Memref {
   using Unranked = UnrankedMemRefType<T>;
-  static void print(Unranked* m) { impl::printMemRef(*m); }
+  static void print(Unranked* m) { print_elements("Unranked Memref ", DynamicMemRefType<T>(*m)); }
   static void print_parts(int64_t rank, void* descriptor) {
     Unranked m{rank, descriptor};
-    impl::printMemRef(m);
+    print(&m);
   }
   static void print_shape(Unranked* m) {
-    impl::printMemRefShape(*m);
-    std::cout << '\n';
+    std::ostringstream text;
+    text << "Unranked Memref ";
+    printMemRefMetaData(text, DynamicMemRefType<T>(*m));
+    nvgpu::print(std::move(text).str() + '\n');
   }
   template <int kRank>
   static void print_ranked(StridedMemRefType<T, kRank>* m) {
-    impl::printMemRef(*m);
+    print_elements("Memref ", DynamicMemRefType<T>(*m));
+  }
+  // As impl::printMemRef, which knows std::cout alone.
+  static void print_elements(const char* kind, const DynamicMemRefType<T>& m) {
+    std::ostringstream text;
+    text << kind;
+    printMemRefMetaData(text, m);
+    text << " data = \n" << (m.rank == 0 ? "[" : "");
+    impl::MemRefDataPrinter<T>::print(text, m.data, m.rank, m.rank, m.offset, m.sizes, m.strides);
+    text << (m.rank == 0 ? "]\n" : "\n");
+    nvgpu::print(std::move(text).str());
+    std::fflush(stdout);
   }
   static int64_t verify(Unranked* got, Unranked* want) { return impl::verifyMemRef(*got, *want); }
   static int64_t verify_parts(int64_t rank, void* got, void* want) {
@@ -65,17 +91,40 @@ struct Memref {
   }
 };
 
+int print_formatted(const char* format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const int size = std::vsnprintf(nullptr, 0, format, arguments);
+  va_end(arguments);
+  std::string text(static_cast<size_t>(std::max(size, 0)) + 1, '\0');
+  if (size > 0)
+    std::vsnprintf(text.data(), text.size(), format, again);
+  va_end(again);
+  text.pop_back();
+  print(text);
+  return size;
+}
+int print_line(const char* text) {
+  print(std::string(text) + '\n');
+  return 1;
+}
+int print_character(int character) {
+  const auto byte = static_cast<unsigned char>(character);
+  print({reinterpret_cast<const char*>(&byte), 1});
+  return byte;
+}
 void print_i64(int64_t value) {
-  std::printf("%" PRId64, value);
+  print_formatted("%" PRId64, value);
 }
 void print_u64(uint64_t value) {
-  std::printf("%" PRIu64, value);
+  print_formatted("%" PRIu64, value);
 }
 void print_f32(float value) {
-  std::printf("%g", static_cast<double>(value));
+  print_formatted("%g", static_cast<double>(value));
 }
 void print_f64(double value) {
-  std::printf("%lg", value);
+  print_formatted("%lg", value);
 }
 void print_f16(uint16_t bits) {
   print_f32(widen_half(bits));
@@ -84,19 +133,19 @@ void print_bf16(uint16_t bits) {
   print_f32(widen_bfloat(bits));
 }
 void print_string(const char* text) {
-  std::fputs(text, stdout);
+  print(text);
 }
 void print_open() {
-  std::fputs("( ", stdout);
+  print("( ");
 }
 void print_close() {
-  std::fputs(" )", stdout);
+  print(" )");
 }
 void print_comma() {
-  std::fputs(", ", stdout);
+  print(", ");
 }
 void print_newline() {
-  std::fputc('\n', stdout);
+  print("\n");
 }
 void print_flops(double flops) {
   std::fprintf(stderr, "%lf GFLOPS\n", flops / 1e9);
@@ -160,6 +209,12 @@ RunnerFunction entry(const char* name, Function* function) {
 
 } // namespace
 
+PrintTo::PrintTo(const std::function<void(std::string_view)>& print)
+    : outer_(std::exchange(print_to, print ? &print : nullptr)) {}
+PrintTo::~PrintTo() {
+  print_to = outer_;
+}
+
 const std::vector<RunnerFunction>& runner_functions() {
 #define C(name) "_mlir_ciface_" name
 #define ALL(T, suffix)                                                                                       \
@@ -204,6 +259,9 @@ const std::vector<RunnerFunction>& runner_functions() {
                                                         entry("printClose", print_close),
                                                         entry("printComma", print_comma),
                                                         entry("printNewline", print_newline),
+                                                        entry("printf", print_formatted),
+                                                        entry("puts", print_line),
+                                                        entry("putchar", print_character),
                                                         entry("printFlops", print_flops),
                                                         entry("rtclock", clock_seconds),
                                                         entry(C("nanoTime"), clock_nanoseconds),

@@ -4,6 +4,8 @@
 // Tests: tests/mlir/programs/, tests/mlir/run/runner_functions.mlir.
 #pragma once
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
 namespace lemma::nvgpu {
@@ -13,7 +15,19 @@ struct RunnerFunction {
   void* address;
 };
 
-// printMemref*, verifyMemRef*, printI64 and kin, memrefCopy, rtclock, nanoTime, rtsrand and kin, stdSort*.
+// printMemref*, verifyMemRef*, printI64 and kin, memrefCopy, rtclock, nanoTime, rtsrand and kin, stdSort*;
+// and C's printf, puts and putchar, so that a program's output is in one piece.
 const std::vector<RunnerFunction>& runner_functions();
+
+// While it lives, what these functions print on this thread goes to `print`; empty: to standard output.
+class PrintTo {
+public:
+  explicit PrintTo(const std::function<void(std::string_view)>& print);
+  PrintTo(const PrintTo&) = delete;
+  ~PrintTo();
+
+private:
+  const std::function<void(std::string_view)>* outer_;
+};
 
 } // namespace lemma::nvgpu

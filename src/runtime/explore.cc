@@ -17,12 +17,14 @@ namespace {
 std::optional<OutputDifference> compare(const ScheduleRun& first, const ScheduleRun& other) {
   for (size_t i = 0; i < first.outputs.size() && i < other.outputs.size(); ++i) {
     const std::vector<std::byte>&a = first.outputs[i], &b = other.outputs[i];
-    const auto [at, unused] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    if (at == a.end())
+    const auto [at, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    if (at == a.end() && in_b == b.end())
       continue;
     OutputDifference difference{.output = i, .offset = static_cast<uint64_t>(at - a.begin())};
-    for (size_t j = difference.offset; j < std::min(a.size(), b.size()); ++j)
+    const size_t both = std::min(a.size(), b.size());
+    for (size_t j = difference.offset; j < both; ++j)
       difference.bytes += a[j] != b[j];
+    difference.bytes += std::max(a.size(), b.size()) - both;
     return difference;
   }
   return std::nullopt;
@@ -49,7 +51,7 @@ bool same_fault(const std::optional<Fault>& a, const std::optional<Fault>& b) {
 }
 
 Finding finding_of(const Fault& fault, const ExploreOptions& options, uint64_t schedule,
-                   const Report& report) {
+                   const ScheduleRun& run) {
   Finding made;
   made.id = fault.id;
   if (made.id.empty()) {
@@ -63,10 +65,10 @@ Finding finding_of(const Fault& fault, const ExploreOptions& options, uint64_t s
                  .lane = fault.lane,
                  .what = std::string(to_string(fault.kind))};
   made.count = 1;
-  made.kernel = options.kernel;
+  made.kernel = run.kernel.empty() ? options.kernel : run.kernel;
   made.ptx = options.ptx;
   made.rendered = fmt::format("lemma: schedule {} ({}) ends with a fault:\n{}", schedule,
-                              schedule_text(schedule), report.rendered);
+                              schedule_text(schedule), run.report.rendered);
   return made;
 }
 
@@ -79,7 +81,7 @@ Kept keep(const ExploreOptions& options, uint64_t schedule, const ScheduleRun& f
   kept.findings = run.report.findings;
   if (run.report.fault && run.report.outcome != Outcome::stopped &&
       !same_fault(run.report.fault, first.report.fault))
-    kept.findings.push_back(finding_of(*run.report.fault, options, schedule, run.report));
+    kept.findings.push_back(finding_of(*run.report.fault, options, schedule, run));
   kept.float_atomics = run.report.float_atomics;
   return kept;
 }

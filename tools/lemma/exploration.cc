@@ -17,25 +17,29 @@ namespace {
 
 constexpr size_t kShown = 8; // of schedules with other outputs
 
-Result<ScheduleRun, Stop> run_schedule(const Explored& explored, uint64_t schedule, uint64_t share) {
-  DeviceOptions options = explored.device;
-  if (options.max_memory_bytes == 0)
-    options.max_memory_bytes = default_max_memory_bytes();
-  options.max_memory_bytes /= share;
+} // namespace
+
+uint64_t memory_share(uint64_t most, uint64_t share) {
+  return (most == 0 ? default_max_memory_bytes() : most) / share;
+}
+
+Result<ScheduleRun, Stop> run_launch(const ScheduledLaunch& launch, uint64_t schedule, uint64_t share) {
+  DeviceOptions options = launch.device;
+  options.max_memory_bytes = memory_share(options.max_memory_bytes, share);
   const auto device = Device::open("cpu", options);
   if (!device)
     return stop(device.error());
-  const auto module = device->load_ptx(explored.text, explored.load);
+  const auto module = device->load_ptx(launch.text, launch.load);
   if (!module)
     return stop(module.error());
-  const auto kernel = module->kernel(explored.entry);
+  const auto kernel = module->kernel(launch.entry);
   if (!kernel)
     return stop(kernel.error());
-  RunArguments arguments = explored.arguments.afresh();
-  const auto passed = arguments.for_kernel(*device, kernel->parameters().size(), explored.mlir);
+  RunArguments arguments = launch.arguments.afresh();
+  const auto passed = arguments.for_kernel(*device, kernel->parameters().size(), launch.mlir);
   if (!passed)
     return fail(passed.error());
-  LaunchConfig config = explored.config;
+  LaunchConfig config = launch.config;
   config.schedule = schedule;
   config.print = [](std::string_view) {};
   config.progress = nullptr;
@@ -47,6 +51,8 @@ Result<ScheduleRun, Stop> run_schedule(const Explored& explored, uint64_t schedu
     return stop(outputs.error());
   return ScheduleRun{*std::move(report), *std::move(outputs)};
 }
+
+namespace {
 
 size_t count_differences(const Exploration& exploration) {
   return static_cast<size_t>(
@@ -60,19 +66,16 @@ size_t count_faults(const Exploration& exploration) {
                     [](const ExploredSchedule& s) { return s.fault && s.outcome != Outcome::stopped; }));
 }
 
-std::string repeating(uint64_t schedule) {
+} // namespace
+
+std::string repeating_schedule(uint64_t schedule) {
   return repeating_command("--explore", fmt::format("--schedule {}", schedule));
 }
 
-} // namespace
-
-Result<Exploration, Stop> explore(const Explored& explored, Report first, CheckOutput& found) {
-  auto outputs = explored.arguments.outputs();
-  if (!outputs)
-    return stop(outputs.error());
+Result<Exploration, Stop> explore(const Explored& explored, ScheduleRun first, CheckOutput& found) {
   ExitStatus failed = kFailed;
   const auto run = [&](uint64_t schedule, uint64_t share) -> Result<ScheduleRun, Error> {
-    auto done = run_schedule(explored, schedule, share);
+    auto done = explored.run(schedule, share);
     if (!done) {
       if (done.error().status != kFailed)
         failed = done.error().status;
@@ -81,12 +84,8 @@ Result<Exploration, Stop> explore(const Explored& explored, Report first, CheckO
     found.suppress(done->report.findings);
     return *std::move(done);
   };
-  found.suppress(first.findings);
-  auto exploration = lemma::explore({.kernel = explored.kernel,
-                                     .ptx = explored.load.name,
-                                     .schedules = explored.schedules,
-                                     .stop = explored.config.stop},
-                                    ScheduleRun{std::move(first), *std::move(outputs)}, run);
+  found.suppress(first.report.findings);
+  auto exploration = lemma::explore(explored.options, first, run);
   if (!exploration)
     return fail(Stop{failed, std::move(exploration).error()});
   return *std::move(exploration);
@@ -115,7 +114,7 @@ std::string to_text(const Exploration& exploration, const std::vector<std::strin
             "order\n";
   if (exploration.first_unlike)
     text += fmt::format("lemma: to repeat schedule {}: {}\n", *exploration.first_unlike,
-                        printable(repeating(*exploration.first_unlike)));
+                        printable(repeating_schedule(*exploration.first_unlike)));
   return text;
 }
 
@@ -146,7 +145,7 @@ nlohmann::json to_json(const Exploration& exploration, const std::vector<std::st
   return {{"schedules", std::move(runs)},
           {"float_atomics", exploration.float_atomics},
           {"first_unlike", unlike ? json(*unlike) : json(nullptr)},
-          {"command", unlike ? json(repeating(*unlike)) : json(nullptr)}};
+          {"command", unlike ? json(repeating_schedule(*unlike)) : json(nullptr)}};
 }
 
 } // namespace lemma::cli

@@ -13,6 +13,7 @@
 #include "files.h"
 #include "interrupt.h"
 #include "json_output.h"
+#include "program.h"
 #include "progress.h"
 #include "run_arguments.h"
 #include "sarif.h"
@@ -114,44 +115,6 @@ Result<uint64_t, Stop> parse_bytes(const char* option, const std::string& text) 
   return *value << shift;
 }
 
-void add(const Stats& one, Stats& total) {
-  const auto add = [](const std::optional<uint64_t>& count, std::optional<uint64_t>& sum) {
-    if (count)
-      sum = sum.value_or(0) + *count;
-  };
-  add(one.warp_instructions, total.warp_instructions);
-  add(one.lane_instructions, total.lane_instructions);
-  add(one.matrix_flops, total.matrix_flops);
-  if (one.matrix_outputs) {
-    if (!total.matrix_outputs)
-      total.matrix_outputs.emplace();
-    total.matrix_outputs->vector += one.matrix_outputs->vector;
-    total.matrix_outputs->careful += one.matrix_outputs->careful;
-    total.matrix_outputs->scalar += one.matrix_outputs->scalar;
-  }
-  for (const AccessCount& count : one.accesses.value_or(std::vector<AccessCount>{})) {
-    auto& counts = total.accesses ? *total.accesses : total.accesses.emplace();
-    const auto same = std::find_if(counts.begin(), counts.end(), [&](const AccessCount& other) {
-      return other.space == count.space && other.kind == count.kind;
-    });
-    AccessCount& sum = same != counts.end()
-                           ? *same
-                           : counts.emplace_back(AccessCount{.space = count.space, .kind = count.kind});
-    sum.warp_accesses += count.warp_accesses;
-    sum.lane_accesses += count.lane_accesses;
-    sum.bytes += count.bytes;
-  }
-  for (const AsyncCount& count : one.async_operations.value_or(std::vector<AsyncCount>{})) {
-    auto& counts = total.async_operations ? *total.async_operations : total.async_operations.emplace();
-    const auto same = std::find_if(counts.begin(), counts.end(),
-                                   [&](const AsyncCount& other) { return other.kind == count.kind; });
-    AsyncCount& sum = same != counts.end() ? *same : counts.emplace_back(AsyncCount{.kind = count.kind});
-    sum.operations += count.operations;
-    sum.bytes += count.bytes;
-  }
-  total.seconds += one.seconds;
-}
-
 class Runner {
 public:
   explicit Runner(const RunOptions& options)
@@ -173,6 +136,8 @@ private:
   Result<std::string, Stop> read_program() const;
   bool is_mlir() const { return file_.ends_with(".mlir"); }
   Result<ExitStatus, Stop> run_whole(const std::string& text);
+  Result<void, Stop> explore_program(const Program& program, const ProgramRun& usual);
+  Result<void, Stop> explore(const Explored& explored, ScheduleRun first, std::vector<std::string> outputs);
   Result<std::string, Stop> compile(const std::string& text);
   Result<ExitStatus, Stop> write_outputs();
   void leave_outputs();
@@ -186,6 +151,9 @@ private:
   void show_text(const Module& module, const Kernel& kernel, const Device& device,
                  const Report& report) const;
   void show_stats(const Stats& stats) const;
+  std::string exploration_text() const;
+  std::string exploration_closing_text() const;
+  nlohmann::json exploration_to_json() const;
   void show_comparisons() const;
   nlohmann::json comparisons_to_json() const;
   void show_json(const Module& module, const Kernel& kernel, const Device& device, const Report& report,
@@ -201,6 +169,7 @@ private:
   RunArguments arguments_;
   uint64_t schedules_ = 0; // --explore
   std::optional<Exploration> exploration_;
+  std::vector<std::string> explored_outputs_; // what they are called
   CheckOutput found_;
   std::vector<OutputComparison> comparisons_;
   bool outputs_written_ = false;
@@ -304,7 +273,7 @@ void Runner::catch_interrupts() {
 void Runner::show_host_stop(const MlirStop& stop) {
   if (!json_)
     found_.show();
-  fmt::print(stderr, "{}", stop.text);
+  fmt::print(stderr, "{}{}", stop.text, exploration_text());
   leave_outputs();
   if (!json_)
     return;
@@ -318,6 +287,7 @@ void Runner::show_host_stop(const MlirStop& stop) {
                         {"outputs_written", outputs_written_},
                         {"command", repeating_command()}};
   found_.add_to(out);
+  out["exploration"] = exploration_to_json();
   json_->print(out);
 }
 
@@ -340,68 +310,101 @@ ExitStatus Runner::write_sarif(ExitStatus status, std::span<const Fault> faults,
 
 // A program with host code: it makes its launches itself, and the --arg are its entry's arguments.
 Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
-  auto arguments = arguments_.for_host();
-  if (!arguments)
-    return Unexpected<Stop>{std::move(arguments).error()};
-  uint64_t launches = 0;
-  Stats total;
-  std::vector<Fault> faults;
-  std::string faulty; // the kernel
   catch_interrupts();
-  const auto result = run_mlir(
-      text,
-      {.name = file_,
-       .device = options_.device,
-       .arch = options_.arch,
-       .entry = options_.entry.empty() ? "main" : options_.entry,
-       .max_memory_bytes = max_memory_bytes_,
-       .arguments = *std::move(arguments),
-       .launch = config_,
-       .launched =
-           [&](const std::string& kernel, const Report& report) {
-             ++launches;
-             add(report.stats, total);
-             found_.add(report.findings);
-             if (report.fault && report.outcome != Outcome::stopped && faults.empty()) {
-               faults.push_back(*report.fault);
-               faulty = kernel;
-             }
-           },
-       .crashed = [&](const std::string& text) { show_host_stop({.text = text, .exit_status = kFailed}); }});
-  if (!result)
-    return stop(result.error());
-  if (result->stopped) {
-    show_host_stop(*result->stopped);
-    return write_sarif(static_cast<ExitStatus>(result->stopped->exit_status), faults, faulty);
+  const Program program{text,
+                        {.name = file_,
+                         .device = options_.device,
+                         .arch = options_.arch,
+                         .entry = options_.entry.empty() ? "main" : options_.entry,
+                         .max_memory_bytes = max_memory_bytes_,
+                         .launch = config_}};
+  ProgramRun ran;
+  const auto crashed = [&](const std::string& text) {
+    found_.add(ran.report.findings);
+    show_host_stop({.text = text, .exit_status = kFailed});
+  };
+  if (auto done = run_program(program, arguments_, schedules_ ? Printing::show_and_keep : Printing::show,
+                              crashed, ran);
+      !done)
+    return Unexpected<Stop>{std::move(done).error()};
+  if (schedules_ == 0 || ran.report.outcome == Outcome::stopped || ran.report.outcome == Outcome::unsupported)
+    found_.add(ran.report.findings);
+  else if (auto explored = explore_program(program, ran); !explored)
+    return Unexpected<Stop>{std::move(explored).error()};
+  if (ran.stopped) {
+    show_host_stop(*ran.stopped);
+    std::vector<Fault> faults;
+    if (ran.stopped->report && ran.report.fault && ran.report.outcome != Outcome::stopped)
+      faults.push_back(*ran.report.fault);
+    return write_sarif(static_cast<ExitStatus>(ran.stopped->exit_status), faults, ran.stopped->kernel);
   }
-  auto status = write_outputs();
-  if (status && (result->returned != 0 || found_.has_errors())) // what it returns is its own word
-    status = kFailed;
-  if (!status)
-    return status;
-  status = write_sarif(*status, faults, faulty);
+  ExitStatus status = judge(ran.report);
+  const auto compared = write_outputs();
+  if (!compared)
+    return compared;
+  if (status == kSuccess)
+    status = ran.returned != 0 ? kFailed : *compared; // what it returns is its own word
+  status = write_sarif(status, {}, {});
   if (json_) {
     nlohmann::json out = {{"file", file_},
-                          {"exit_status", *status},
-                          {"returned", result->returned},
-                          {"launches", launches},
+                          {"exit_status", status},
+                          {"returned", ran.returned},
+                          {"launches", ran.launches},
                           {"outputs_written", outputs_written_},
-                          {"stats", to_json(total)},
+                          {"stats", to_json(ran.report.stats)},
                           {"comparisons", comparisons_to_json()},
                           {"command", repeating_command()}};
     found_.add_to(out);
+    out["exploration"] = exploration_to_json();
     json_->print(out);
   } else {
     found_.show();
-    fmt::print(stderr, "{}: {} launch{}; {}\n", printable(file_), launches, launches == 1 ? "" : "es",
-               found_.closing_text());
+    fmt::print(stderr, "{}{}: {} launch{}; {}{}\n", exploration_text(), printable(file_), ran.launches,
+               ran.launches == 1 ? "" : "es", found_.closing_text(), exploration_closing_text());
     show_comparisons();
   }
   if (!json_ && options_.stats) {
-    fmt::print("launches           {}\n", launches);
-    show_stats(total);
+    fmt::print("launches           {}\n", ran.launches);
+    show_stats(ran.report.stats);
   }
   return status;
+}
+
+// The other schedules of a whole program: each has run it to its end, in memory of its own.
+Result<void, Stop> Runner::explore_program(const Program& program, const ProgramRun& usual) {
+  auto first = schedule_run(usual, arguments_);
+  if (!first)
+    return Unexpected<Stop>{std::move(first).error()};
+  const auto run = [&](uint64_t schedule, uint64_t share) -> Result<ScheduleRun, Stop> {
+    Program scheduled = program;
+    scheduled.options.launch.schedule = schedule;
+    scheduled.options.max_memory_bytes = memory_share(max_memory_bytes_, share);
+    RunArguments arguments = arguments_.afresh();
+    const auto crashed = [&](const std::string& text) {
+      show_host_stop({.text = fmt::format("lemma: schedule {} ({}) ends with a signal:\n{}lemma: to repeat "
+                                          "schedule {}: {}\n",
+                                          schedule, schedule_text(schedule), text, schedule,
+                                          printable(repeating_schedule(schedule))),
+                      .exit_status = kFailed});
+    };
+    ProgramRun ran;
+    if (auto done = run_program(scheduled, arguments, Printing::keep, crashed, ran); !done)
+      return Unexpected<Stop>{std::move(done).error()};
+    return schedule_run(ran, arguments);
+  };
+  return explore({{.ptx = file_ + ".ptx", .schedules = schedules_, .stop = config_.stop}, run},
+                 *std::move(first), output_names(program, arguments_));
+}
+
+Result<void, Stop> Runner::explore(const Explored& explored, ScheduleRun first,
+                                   std::vector<std::string> outputs) {
+  auto found = cli::explore(explored, std::move(first), found_);
+  if (!found)
+    return Unexpected<Stop>{std::move(found).error()};
+  exploration_ = *std::move(found);
+  explored_outputs_ = std::move(outputs);
+  found_.add_suppressed(exploration_->findings);
+  return {};
 }
 
 // FILE.mlir to PTX; the gpu.func's arguments are kept.
@@ -432,11 +435,8 @@ Result<ExitStatus, Stop> Runner::steps() {
   if (!options_.sarif.empty())
     if (auto writable = check_writable(options_.sarif); !writable)
       return usage(std::move(writable).error());
-  if (is_mlir() && options_.grid.empty() && has_host_code(*text)) {
-    if (schedules_ != 0)
-      return usage("--explore is for a kernel: give --grid, --block and its arguments");
+  if (is_mlir() && options_.grid.empty() && has_host_code(*text))
     return run_whole(*text);
-  }
   if (is_mlir()) {
     text = compile(*text);
     if (!text)
@@ -472,20 +472,22 @@ Result<ExitStatus, Stop> Runner::steps() {
     found_.limit_to(report->checked_ctas, uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2]);
   const bool is_whole = report->outcome != Outcome::stopped && report->outcome != Outcome::unsupported;
   if (schedules_ != 0 && is_whole) {
-    auto explored = explore({.text = *std::move(text),
-                             .load = load,
-                             .device = device_options,
-                             .entry = options_.entry,
-                             .kernel = kernel->name(),
-                             .config = config_,
-                             .arguments = arguments_,
-                             .mlir = mlir_ ? &*mlir_ : nullptr,
-                             .schedules = schedules_},
-                            *report, found_);
+    const ScheduledLaunch launch{.text = *std::move(text),
+                                 .load = load,
+                                 .device = device_options,
+                                 .entry = options_.entry,
+                                 .config = config_,
+                                 .arguments = arguments_,
+                                 .mlir = mlir_ ? &*mlir_ : nullptr};
+    auto outputs = arguments_.outputs();
+    if (!outputs)
+      return stop(std::move(outputs).error());
+    const auto explored =
+        explore({{.kernel = kernel->name(), .ptx = load.name, .schedules = schedules_, .stop = config_.stop},
+                 [&](uint64_t schedule, uint64_t share) { return run_launch(launch, schedule, share); }},
+                {*report, *std::move(outputs)}, arguments_.output_names());
     if (!explored)
-      return Unexpected<Stop>{std::move(explored).error()};
-    exploration_ = *std::move(explored);
-    found_.add_suppressed(exploration_->findings);
+      return Unexpected<Stop>{explored.error()};
   } else {
     found_.add(report->findings);
   }
@@ -555,15 +557,25 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
                        const Report& report) const {
   fmt::print(stderr, "{}", report.rendered);
   found_.show();
-  if (exploration_)
-    fmt::print(stderr, "{}", to_text(*exploration_, arguments_.output_names()));
-  fmt::print(stderr, "{}: {} on {}, {}{}; {}{}\n", printable(file_), kernel.name(), device.info().name,
-             arithmetic_text(module, device),
+  fmt::print(stderr, "{}{}: {} on {}, {}{}; {}{}\n", exploration_text(), printable(file_), kernel.name(),
+             device.info().name, arithmetic_text(module, device),
              report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "",
-             found_.closing_text(), exploration_ ? "; " + closing_text(*exploration_) : "");
+             found_.closing_text(), exploration_closing_text());
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
+}
+
+std::string Runner::exploration_text() const {
+  return exploration_ ? to_text(*exploration_, explored_outputs_) : "";
+}
+
+std::string Runner::exploration_closing_text() const {
+  return exploration_ ? "; " + closing_text(*exploration_) : "";
+}
+
+nlohmann::json Runner::exploration_to_json() const {
+  return exploration_ ? to_json(*exploration_, explored_outputs_) : nlohmann::json(nullptr);
 }
 
 void Runner::show_comparisons() const {
@@ -639,7 +651,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
   for (const Waiting& waiting : report.waiting)
     out["waiting"].push_back(to_json(waiting));
   found_.add_to(out);
-  out["exploration"] = exploration_ ? to_json(*exploration_, arguments_.output_names()) : json(nullptr);
+  out["exploration"] = exploration_to_json();
   assert(json_);
   json_->print(out);
 }

@@ -238,9 +238,16 @@ Result<std::vector<std::vector<std::byte>>, Error> RunArguments::outputs() const
   std::vector<std::vector<std::byte>> all;
   for (const State& argument : arguments_)
     if (is_output(argument.spec))
-      if (auto copied = argument.buffer.copy_to(all.emplace_back(argument.size_bytes())); !copied)
+      if (auto copied = copy_memory(argument, all.emplace_back(argument.size_bytes())); !copied)
         return fail(copied.error());
   return all;
+}
+
+Result<void, Error> RunArguments::copy_memory(const State& argument, std::span<std::byte> to) {
+  if (argument.host.empty())
+    return argument.buffer.copy_to(to);
+  std::copy(argument.host.begin(), argument.host.end(), to.begin());
+  return {};
 }
 
 Result<std::vector<OutputComparison>, Stop> RunArguments::write_outputs() const {
@@ -253,9 +260,7 @@ Result<std::vector<OutputComparison>, Stop> RunArguments::write_outputs() const 
     if (is_output(argument.spec)) {
       output = output_array(i);
       output_path = argument.spec.out_path;
-      if (!argument.host.empty())
-        output.data = argument.host;
-      else if (auto copied = argument.buffer.copy_to(output.data); !copied)
+      if (auto copied = copy_memory(argument, output.data); !copied)
         return stop(std::move(copied).error());
       if (auto added = files.add(output_path, array_file(output_path, output)); !added)
         return usage(std::move(added).error());

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ public:
 
   // The same options and files, without memory.
   RunArguments afresh() const;
-  // The outputs, as files and as they are in the device's memory now.
+  // The outputs, as files and as they are in memory now.
   std::vector<std::string> output_names() const;
   Result<std::vector<std::vector<std::byte>>, Error> outputs() const;
   // Writes every output, or none, and compares those that an expect follows.
@@ -83,6 +84,7 @@ private:
                                   std::vector<Argument>& arguments) const;
   bool is_mapped(size_t index) const;
   npy::Array output_array(size_t index) const;
+  static Result<void, Error> copy_memory(const State& argument, std::span<std::byte> to);
 
   std::vector<State> arguments_; // expect included, in the order given
 };

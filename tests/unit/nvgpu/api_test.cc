@@ -272,6 +272,54 @@ TEST(RunMlir, AFaultEndsTheProgramAndNothingElse) {
   EXPECT_EQ(again->returned, 3);
 }
 
+TEST(RunMlir, AFaultComesWithItsReport) {
+  const auto faulted = run_launches(1, 2);
+  ASSERT_TRUE(faulted && faulted->stopped && faulted->stopped->report);
+  EXPECT_EQ(faulted->stopped->kernel, "main_kernel");
+  ASSERT_TRUE(faulted->stopped->report->fault);
+  EXPECT_EQ(faulted->stopped->report->fault->kind, FaultKind::out_of_bounds);
+  EXPECT_FALSE(faulted->stopped->error);
+}
+
+TEST(RunMlir, WhatItPrintsGoesWhereItIsTold) {
+  constexpr const char* kPrints = R"(
+func.func private @printI64(i64)
+func.func private @printMemrefI32(memref<*xi32>)
+llvm.func @puts(!llvm.ptr) -> i32
+llvm.func @putchar(i32) -> i32
+llvm.func @printf(!llvm.ptr, ...) -> i32
+llvm.mlir.global internal constant @text("%d apples\00")
+func.func @main() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %seven = arith.constant 7 : i64
+  %a = arith.constant 97 : i32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%x, %y, %z) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    gpu.printf "kernel\n"
+    gpu.terminator
+  }
+  func.call @printI64(%seven) : (i64) -> ()
+  %text = llvm.mlir.addressof @text : !llvm.ptr
+  %0 = llvm.call @puts(%text) : (!llvm.ptr) -> i32
+  %1 = llvm.call @putchar(%a) : (i32) -> i32
+  %2 = llvm.call @printf(%text, %a) vararg(!llvm.func<i32 (ptr, ...)>) : (!llvm.ptr, i32) -> i32
+  %memref = memref.alloc() : memref<1xi32>
+  memref.store %a, %memref[%c0] : memref<1xi32>
+  %any = memref.cast %memref : memref<1xi32> to memref<*xi32>
+  func.call @printMemrefI32(%any) : (memref<*xi32>) -> ()
+  memref.dealloc %memref : memref<1xi32>
+  return
+})";
+  std::string printed;
+  testing::internal::CaptureStdout();
+  const auto ran = run_mlir(kPrints, {.print = [&](std::string_view text) { printed += text; }});
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  ASSERT_TRUE(ran) << ran.error().text;
+  EXPECT_TRUE(printed.starts_with("kernel\n7%d apples\na97 applesUnranked Memref base@ = 0x")) << printed;
+  EXPECT_TRUE(printed.ends_with("data = \n[97]\n")) << printed;
+}
+
 TEST(RunMlir, AModuleThatIsRefusedEndsTheProgram) {
   const auto refused = run_mlir(kLaunches, {.device = "tpu"});
   ASSERT_FALSE(refused) << "it takes two arguments";

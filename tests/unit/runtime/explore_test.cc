@@ -68,6 +68,34 @@ TEST(Explore, MergesFindingsAndSaysWhichAreNew) {
   EXPECT_EQ(all->first_unlike, 4u);
 }
 
+TEST(Explore, OutputsOfOtherLengthsDiffer) {
+  const auto all = explore({.schedules = 3, .workers = 1}, run_with(kBytes), [](uint64_t schedule, uint64_t) {
+    return Result<ScheduleRun, Error>(run_with(std::vector(schedule == 1 ? 10 : 6, std::byte{1})));
+  });
+  ASSERT_TRUE(all);
+  const std::optional<OutputDifference>&longer = all->schedules[1].difference,
+        &shorter = all->schedules[2].difference;
+  ASSERT_TRUE(longer && shorter);
+  EXPECT_EQ(longer->offset, 8u);
+  EXPECT_EQ(longer->bytes, 2u);
+  EXPECT_EQ(shorter->offset, 6u);
+  EXPECT_EQ(shorter->bytes, 2u);
+}
+
+TEST(Explore, AFaultIsOfTheKernelThatTheRunNames) {
+  const auto all = explore({.kernel = "usual", .schedules = 3, .workers = 1}, run_with(kBytes),
+                           [](uint64_t schedule, uint64_t) {
+                             ScheduleRun run;
+                             fault(run, schedule == 1 ? FaultKind::trap : FaultKind::assertion);
+                             run.kernel = schedule == 1 ? "other" : "";
+                             return Result<ScheduleRun, Error>(run);
+                           });
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->findings.size(), 2u);
+  EXPECT_EQ(all->findings[0].kernel, "other");
+  EXPECT_EQ(all->findings[1].kernel, "usual");
+}
+
 TEST(Explore, ComparesOutputs) {
   const auto explored = [](bool float_atomics) {
     return explore({.schedules = 4, .workers = 1}, run_with(kBytes), [=](uint64_t schedule, uint64_t) {
