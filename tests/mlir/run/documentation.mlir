@@ -3,4 +3,4 @@
 //
 // The programs, commands and messages of docs/nvgpu.md.
 
-// CHECK: 8 commands, 0 failed
+// CHECK: 9 commands, 0 failed
