@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <string_view>
@@ -67,8 +68,29 @@ struct Guarded {
   Line message;
   bool said = false;
 };
-// Of this thread; made before any signal, so that a handler need not make it.
-[[gnu::tls_model("initial-exec")]] constinit thread_local Guarded* guarded = nullptr;
+
+// Whose guard is whose. A handler may neither allocate nor wait, and a thread_local of a library that was
+// opened at run time is allocated when a thread first touches it; so this is a list, whose links stay.
+struct Slot {
+  std::atomic<pthread_t> thread = {};
+  std::atomic<Guarded*> state = nullptr; // null: free
+  Slot* next = nullptr;
+};
+std::atomic<Slot*> slots = nullptr;
+
+Slot* slot_of_this_thread() {
+  for (Slot* slot = slots; slot; slot = slot->next)
+    if (slot->state && pthread_equal(slot->thread, pthread_self()))
+      return slot;
+  return nullptr;
+}
+
+// Of this thread; null: it has none.
+Guarded* guarded() {
+  const Slot* slot = slot_of_this_thread();
+  return slot ? slot->state.load() : nullptr;
+}
+
 std::atomic<Guarded*> ending = nullptr; // the one whose process ends
 
 // Handlers are the process's: the first guard sets them, the last takes them away.
@@ -84,11 +106,11 @@ const HostFunction* function_at(uintptr_t address) {
   const auto inside = [&](const CodeMemory::Range& range) {
     return range.begin <= address && address < range.end;
   };
-  if (std::none_of(guarded->code.begin(), guarded->code.end(), inside))
+  if (std::none_of(guarded()->code.begin(), guarded()->code.end(), inside))
     return nullptr;
-  const auto after = std::upper_bound(guarded->functions.begin(), guarded->functions.end(), address,
+  const auto after = std::upper_bound(guarded()->functions.begin(), guarded()->functions.end(), address,
                                       [](uintptr_t at, const HostFunction& f) { return at < f.begin; });
-  return after == guarded->functions.begin() ? nullptr : &*std::prev(after);
+  return after == guarded()->functions.begin() ? nullptr : &*std::prev(after);
 }
 
 struct Registers {
@@ -110,8 +132,8 @@ Registers registers_of([[maybe_unused]] void* context) {
 // The innermost caller on the stack.
 const HostFunction* caller_above(uintptr_t sp) {
   constexpr uintptr_t kWord = sizeof(uintptr_t);
-  for (uintptr_t at = (std::max(sp, guarded->stack_low) + kWord - 1) / kWord * kWord;
-       at + kWord <= guarded->stack_high; at += kWord) {
+  for (uintptr_t at = (std::max(sp, guarded()->stack_low) + kWord - 1) / kWord * kWord;
+       at + kWord <= guarded()->stack_high; at += kWord) {
     uintptr_t word = 0;
     std::memcpy(&word, reinterpret_cast<const void*>(at), kWord);
     if (const HostFunction* function = function_at(word))
@@ -122,7 +144,7 @@ const HostFunction* caller_above(uintptr_t sp) {
 
 bool is_stack_overflow(int signal, uintptr_t address, uintptr_t sp) {
   const uintptr_t distance = address < sp ? sp - address : address - sp;
-  return signal == SIGSEGV && distance < kNearStackEnd && address < guarded->stack_low + kNearStackEnd;
+  return signal == SIGSEGV && distance < kNearStackEnd && address < guarded()->stack_low + kNearStackEnd;
 }
 
 std::string_view name_of(int signal) {
@@ -166,7 +188,7 @@ void on_last_signal(int) {
 }
 
 [[noreturn]] void end_process() {
-  if (Guarded* nobody = nullptr; !ending.compare_exchange_strong(nobody, guarded))
+  if (Guarded* nobody = nullptr; !ending.compare_exchange_strong(nobody, guarded()))
     for (;;)
       pause(); // another thread does
   struct sigaction last = {};
@@ -181,11 +203,11 @@ void on_last_signal(int) {
   pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
   alarm(kSecondsToEnd);
   std::fflush(stdout); // the program's output before what is said about its end
-  if (guarded->stopped)
-    guarded->stopped(std::string(guarded->message.text(), guarded->message.size()));
+  if (guarded()->stopped)
+    guarded()->stopped(std::string(guarded()->message.text(), guarded()->message.size()));
   else
-    write_message(guarded->message);
-  guarded->said = true;
+    write_message(guarded()->message);
+  guarded()->said = true;
   std::fflush(stdout);
   _exit(1);
 }
@@ -208,14 +230,14 @@ void as_before(int signal, siginfo_t* info, void* context) {
 
 void on_signal(int signal, siginfo_t* info, void* context) {
   const Registers registers = registers_of(context);
-  const HostFunction* function = guarded ? function_at(registers.pc) : nullptr;
-  const HostFunction* caller = guarded && !function ? caller_above(registers.sp) : nullptr;
+  const HostFunction* function = guarded() ? function_at(registers.pc) : nullptr;
+  const HostFunction* caller = guarded() && !function ? caller_above(registers.sp) : nullptr;
   if (!function && !caller) {
     as_before(signal, info, context);
     return;
   }
-  Line& line = guarded->message;
-  line << guarded->program << ": fault[" << name_of(signal) << "]: " << (function ? "" : "in what ")
+  Line& line = guarded()->message;
+  line << guarded()->program << ": fault[" << name_of(signal) << "]: " << (function ? "" : "in what ")
        << "host function " << (function ? function->name : caller->name) << (function ? ": " : " called: ");
   describe(line, signal, reinterpret_cast<uintptr_t>(info->si_addr), registers.sp);
   line << "\n  note: host code runs natively, in the process itself: lemma does not check what it does\n";
@@ -272,8 +294,17 @@ HostGuard::HostGuard(const std::string& program, std::vector<HostFunction> funct
     const stack_t stack = {.ss_sp = state->handler_stack, .ss_flags = 0, .ss_size = kHandlerStackBytes};
     sigaltstack(&stack, &state->old_stack);
   }
-  guarded = state;
   const std::scoped_lock lock(handlers_mutex);
+  Slot* slot = slots;
+  while (slot && slot->state)
+    slot = slot->next;
+  if (!slot) {
+    slot = new Slot; // for ever: a handler may be looking
+    slot->next = slots;
+    slots = slot;
+  }
+  slot->thread = pthread_self();
+  slot->state = state;
   if (guards++ != 0)
     return;
   struct sigaction action = {};
@@ -290,12 +321,12 @@ HostGuard::~HostGuard() {
       for (size_t i = 0; i < kSignals.size(); ++i)
         sigaction(kSignals[i], &old_actions[i], nullptr);
   }
-  if (guarded->handler_stack != MAP_FAILED) {
-    sigaltstack(&guarded->old_stack, nullptr);
-    munmap(guarded->handler_stack, kHandlerStackBytes);
+  Slot* slot = slot_of_this_thread();
+  const std::unique_ptr<Guarded> state(slot->state.exchange(nullptr));
+  if (state->handler_stack != MAP_FAILED) {
+    sigaltstack(&state->old_stack, nullptr);
+    munmap(state->handler_stack, kHandlerStackBytes);
   }
-  delete guarded;
-  guarded = nullptr;
 }
 
 } // namespace lemma::nvgpu
