@@ -6,6 +6,7 @@
 //   lemma/report.h   what a launch has to say
 //   lemma/findings.h, suppressions.h  what a checked launch has found
 //   lemma/explore.h  one launch in many schedules (not included here)
+//   lemma/observer.h  what a launch does, event by event
 //   lemma/verify.h   PTX text checked
 //   lemma/isa.h      the instructions: which there are, where they run
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
@@ -27,6 +28,7 @@
 #include "lemma/message.h"
 #include "lemma/mma.h"
 #include "lemma/npy.h"
+#include "lemma/observer.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
 #include "lemma/suppressions.h"

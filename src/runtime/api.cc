@@ -2,6 +2,7 @@
 #include "layout/tensor_map.h"
 #include "lemma/lemma.h"
 #include "ptx/parser.h"
+#include "runtime/callers_code.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
 #include "runtime/report_text.h"
@@ -41,8 +42,9 @@ Unexpected<Error> failure(ErrorKind kind, std::string text) {
 }
 
 Unexpected<Error> failure_in_callback() {
-  return failure(ErrorKind::invalid_argument,
-                 "a callback of a launch (print, progress) cannot use the device: the launch waits for it");
+  return failure(
+      ErrorKind::invalid_argument,
+      "a callback of a launch (print, progress, observer) cannot use the device: the launch waits for it");
 }
 
 namespace {
@@ -68,16 +70,7 @@ std::function<void(Arguments...)> marked(const std::function<void(Arguments...)>
                                          const char* name) {
   if (!callback)
     return nullptr;
-  return [&callback, name](Arguments... arguments) {
-    const LaunchGate::InCallback mark;
-    try {
-      callback(arguments...);
-    } catch (const std::exception& problem) {
-      throw std::runtime_error(fmt::format("the caller's {} function threw: {}", name, problem.what()));
-    } catch (...) {
-      throw std::runtime_error(fmt::format("the caller's {} function threw", name));
-    }
-  };
+  return [&callback, name](Arguments... arguments) { call_callers(name, [&] { callback(arguments...); }); };
 }
 
 constexpr size_t kMaxTextBytes = size_t{1} << 30; // as the parser's
@@ -389,17 +382,18 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
   const std::shared_ptr<runtime::ModuleImpl> module = module_; // a callback may let go of this object
   const runtime::KernelInfo& kernel = module->kernels[index_];
   if (runtime::LaunchGate::in_callback())
-    return failure(ErrorKind::invalid_argument,
-                   fmt::format("kernel {} cannot be launched from a callback (print, progress) of a launch: "
-                               "launch it when that has ended",
-                               kernel.name));
+    return failure(
+        ErrorKind::invalid_argument,
+        fmt::format("kernel {} cannot be launched from a callback (print, progress, observer) of a launch: "
+                    "launch it when that has ended",
+                    kernel.name));
   return runtime::guarded([&]() -> Result<Report, Error> {
     Result<std::vector<std::byte>, Error> params = runtime::lay_out_arguments(kernel, arguments);
     if (!params)
       return Unexpected<Error>{std::move(params).error()};
     LaunchConfig normal = runtime::normalized(config, kernel);
-    normal.print = runtime::marked(config.print, "print");
-    normal.progress = runtime::marked(config.progress, "progress");
+    normal.print = runtime::marked(config.print, "print function");
+    normal.progress = runtime::marked(config.progress, "progress function");
     const runtime::LaunchGate::Pass pass = module->device->gate.enter();
     Result<Report, Error> report = module->launch(kernel, normal, *std::move(params));
     if (report) {

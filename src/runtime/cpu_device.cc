@@ -6,6 +6,7 @@
 #include "layout/tensor_map.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
+#include "runtime/launch_watcher.h"
 #include "runtime/report_text.h"
 #include "verify/verify.h"
 #include "vgpu/memory.h"
@@ -204,8 +205,12 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   std::vector<vgpu::Observer*> observers;
   if (config.check)
     observers.push_back(&checker.emplace());
+  std::optional<LaunchWatcher> watcher;
+  std::vector<vgpu::Observer*> observers_of_all;
+  if (config.observer)
+    observers_of_all.push_back(&watcher.emplace(*config.observer, *program_, arithmetic));
   Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params), limits,
-                                   std::move(observers));
+                                   std::move(observers), std::move(observers_of_all));
   if (checker)
     report.findings = checker->findings();
   uint64_t ctas = 1;

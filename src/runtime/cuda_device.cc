@@ -436,6 +436,9 @@ Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchC
   report.stats.seconds = milliseconds * 1e-3;
   if (config.max_instructions != 0)
     report.warnings.emplace_back("a GPU counts no instructions: the limit on them had no effect");
+  if (config.observer || config.fidelity)
+    report.warnings.emplace_back("a GPU tells nothing of what it executes: neither observer nor fidelity "
+                                 "report had anything to say");
   if (std::string warning = fusion_warning(kernel); !warning.empty())
     report.warnings.push_back(std::move(warning));
   if (kind) {

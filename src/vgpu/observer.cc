@@ -159,6 +159,13 @@ void Observers::cluster_ends(const Cluster& cluster) {
 void Observers::exits(const Exec& x, LaneMask lanes) {
   tell(&Observer::exits, x, lanes);
 }
+bool Observers::watches_instructions() const {
+  return std::any_of(observers_.begin(), observers_.end(),
+                     [](const Observer* observer) { return observer->watches_instructions(); });
+}
+void Observers::executes(const Exec& x, const DecodedInst& in) {
+  tell(&Observer::executes, x, in);
+}
 void Observers::is_stuck(const Cluster& cluster) {
   tell(&Observer::is_stuck, cluster);
 }
@@ -206,6 +213,9 @@ void Observers::completes(const AsyncOperation& operation) {
 }
 void Observers::waits(const Exec& x, const GroupWait& wait) {
   tell(&Observer::waits, x, wait);
+}
+void Observers::touches_wgmma_registers(const Exec& x) {
+  tell(&Observer::touches_wgmma_registers, x);
 }
 void Observers::arrives(const MbarrierArrival& arrival) {
   tell(&Observer::arrives, arrival);

@@ -1,6 +1,6 @@
-// What a launch tells those who watch it: accesses, synchronization, asynchronous operations from issue to
-// completion, exits. A checker of the memory model, a counter, distributed execution are observers; the
-// interpreter knows none of them.
+// What a launch tells those who watch it: instructions, accesses, synchronization, asynchronous operations
+// from issue to completion, exits. A checker of the memory model, a counter, a program of the user's own
+// (lemma/observer.h) are observers; the interpreter knows none of them.
 //
 // Events of one warp come in its program order, those of one cluster one after the other: a cluster runs on
 // one host thread at a time. Clusters run side by side, so calls for different clusters come at the same time
@@ -11,7 +11,7 @@
 // x.ptx_instruction() says it in PTX's words.
 //
 // Without an observer the price is a test of a null pointer for a warp instruction that accesses memory or
-// synchronizes.
+// synchronizes; of one that does not ask for every instruction, the loop that tells them is another.
 //
 // Not events: what the registers of a warp hold and exchange (shfl apart, as a convergence, and those that
 // wgmma has), kernel parameters that are passed in registers, copies of the host.
@@ -117,6 +117,12 @@ public:
   virtual void cluster_begins(const Cluster&) {}
   virtual void cluster_ends(const Cluster&) {}
   virtual void exits(const Exec&, LaneMask) {}
+  // Asked now and then: whether it is told of every instruction.
+  virtual bool watches_instructions() const { return false; }
+  // An instruction of the text begins, in the lanes Exec::active, perhaps none. One that waits for others (a
+  // warp-wide one, try_wait, a barrier's reduction) may begin again when it goes on. So Stats counts them
+  // too.
+  virtual void executes(const Exec&, const DecodedInst&) {}
   // Before launch_ends, of every cluster that has not ended: nothing in it can move any more.
   virtual void is_stuck(const Cluster&) {}
   // An instruction finds a value that was never written: a register of its, or memory. From then on, if the
@@ -166,6 +172,8 @@ public:
   void cluster_begins(const Cluster& cluster) override;
   void cluster_ends(const Cluster& cluster) override;
   void exits(const Exec& x, LaneMask lanes) override;
+  bool watches_instructions() const override;
+  void executes(const Exec& x, const DecodedInst& in) override;
   void is_stuck(const Cluster& cluster) override;
   void finds_undefined(const Exec& x, const DecodedInst& in, int lane, const std::string& what) override;
   void begins(const Exec& x) override;
@@ -182,6 +190,7 @@ public:
   void reads_source(const AsyncOperation& operation) override;
   void completes(const AsyncOperation& operation) override;
   void waits(const Exec& x, const GroupWait& wait) override;
+  void touches_wgmma_registers(const Exec& x) override;
   void arrives(const MbarrierArrival& arrival) override;
   void finds_complete(const Exec& x, const MbarrierWait& wait) override;
 

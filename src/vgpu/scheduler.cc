@@ -209,18 +209,25 @@ public:
       workers = 1;
     workers = std::min(workers, cluster_count_);
     launch_.workers = static_cast<uint32_t>(std::min(workers, kMostWorkers));
-    if (launch_.observer)
-      launch_.observer->launch_begins(launch_);
+    tell(&Observer::launch_begins);
     run_on_workers(launch_.workers - 1, [this] { work(); });
     if (deadlocked_)
       report();
     else if (!launch_.report.fault && finished_ < cluster_count_)
       report_stop();
-    if (launch_.observer)
-      launch_.observer->launch_ends(launch_);
+    tell(&Observer::launch_ends);
   }
 
 private:
+  void tell(void (Observer::*event)(const Launch&)) {
+    try {
+      if (launch_.observer)
+        (launch_.observer->*event)(launch_);
+    } catch (const std::exception& problem) {
+      fail(problem);
+    }
+  }
+
   // On each thread, the caller's among them.
   void work() {
     WarpRunner runner(launch_, workers_begun_.fetch_add(1));
@@ -602,6 +609,13 @@ private:
   uint64_t address_;
 };
 
+// One that stands for all; null: there is none.
+Observer* as_one(const std::vector<Observer*>& observers, std::optional<Observers>& several) {
+  if (observers.empty())
+    return nullptr;
+  return observers.size() == 1 ? observers.front() : &several.emplace(observers);
+}
+
 } // namespace
 
 std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& asked,
@@ -650,7 +664,7 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
 
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& asked,
                   std::vector<std::byte> params, const MachineLimits& limits,
-                  std::vector<Observer*> observers) {
+                  std::vector<Observer*> observers, std::vector<Observer*> observers_of_all) {
   static std::atomic<uint64_t> grids{0};
   Launch launch;
   launch.program = &program;
@@ -665,13 +679,11 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
       .warp_instructions = 0, .lane_instructions = 0, .matrix_flops = 0, .matrix_outputs = MatrixOutputs{}};
   std::optional<AccessCounter> counter;
   if (config.count_accesses)
-    observers.push_back(&counter.emplace());
-  std::optional<Observers> all;
-  if (observers.size() > 1)
-    launch.observer = &all.emplace(std::move(observers));
-  else if (!observers.empty())
-    launch.observer = observers.front();
-  launch.observer_of_others = counter ? &*counter : nullptr;
+    observers_of_all.push_back(&counter.emplace());
+  observers.insert(observers.end(), observers_of_all.begin(), observers_of_all.end());
+  std::optional<Observers> all, others;
+  launch.observer = as_one(observers, all);
+  launch.observer_of_others = as_one(observers_of_all, others);
   launch.cta_count = product(config.grid);
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;

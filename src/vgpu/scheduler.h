@@ -17,10 +17,11 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
 
 // Runs to the end, to the first fault, to a deadlock, or until LaunchConfig::stop is set. The configuration
 // must have passed check_launch(); `params` are laid out by ptx::lay_out_parameters(). The report lacks what
-// the device and the module say (Report::arithmetic, device, rendered). `observers` are told what happens
-// (observer.h), each before those after it.
+// the device and the module say (Report::arithmetic, device, rendered, forms). Observers are told what
+// happens (observer.h), each before those after it: `observers` of the clusters that LaunchConfig::check_ctas
+// lets be followed, `observers_of_all` of every one.
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& config,
                   std::vector<std::byte> params, const MachineLimits& limits = limits_of(),
-                  std::vector<Observer*> observers = {});
+                  std::vector<Observer*> observers = {}, std::vector<Observer*> observers_of_all = {});
 
 } // namespace lemma::vgpu

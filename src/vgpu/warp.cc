@@ -391,8 +391,9 @@ void WarpRunner::mark_written(const DecodedInst& in) {
   }
 }
 
-template <bool watched>
+template <WarpRunner::Tells tells>
 void WarpRunner::execute(uint64_t budget) {
+  constexpr bool watched = tells != Tells::nothing;
   Exec& x = exec_;
   join_meeting_splits();
   const uint32_t meeting = meeting_pc();
@@ -415,6 +416,9 @@ void WarpRunner::execute(uint64_t budget) {
     x.executed += counted;
     if (counted)
       lanes += active == kAllLanes ? kWarpSize : std::popcount(active);
+    if constexpr (tells == Tells::instructions)
+      if (counted)
+        x.observer->executes(x, in);
     if (in.checks_init)
       check_written(in);
     step = Step::next;
@@ -452,6 +456,9 @@ uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
   exec_.cta = &cta;
   exec_.warp = &warp;
   exec_.observer = cta.cluster->async.observer();
+  tells_ = !exec_.observer                          ? Tells::nothing
+           : exec_.observer->watches_instructions() ? Tells::instructions
+                                                    : Tells::values;
   exec_.bases[1] = launch_.program->constants();
   exec_.split = SIZE_MAX;
   exec_.executed = 0;
@@ -484,10 +491,17 @@ uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
       slice = std::min(slice, limit - warp.instructions);
     }
     const uint64_t before = exec_.executed;
-    if (exec_.observer)
-      execute<true>(slice);
-    else
-      execute<false>(slice);
+    switch (tells_) {
+    case Tells::nothing:
+      execute<Tells::nothing>(slice);
+      break;
+    case Tells::values:
+      execute<Tells::values>(slice);
+      break;
+    case Tells::instructions:
+      execute<Tells::instructions>(slice);
+      break;
+    }
     if (warp.splits.size() > 1 && exec_.split < warp.splits.size())
       warp.splits[exec_.split].ran_before_others +=
           other != SIZE_MAX ? kGiveWayAfter : exec_.executed - before;

@@ -37,8 +37,10 @@ private:
   void load(size_t split);
   bool join_meeting_splits();
   uint32_t meeting_pc() const;
-  // Executes the loaded split; Exec::executed counts. `watched`: there is an observer.
-  template <bool watched>
+  // What the loop tells an observer, as opposed to the handlers.
+  enum class Tells : uint8_t { nothing, values, instructions };
+  // Executes the loaded split; Exec::executed counts.
+  template <Tells tells>
   void execute(uint64_t budget);
   void check_written(const DecodedInst& in);
   void mark_written(const DecodedInst& in);
@@ -48,6 +50,7 @@ private:
 
   Launch& launch_;
   Exec exec_;
+  Tells tells_ = Tells::nothing;                                    // the observer of the warp that runs
   const bool other_path_first_;                                     // Schedule::other_path_first
   std::unordered_map<const Code*, std::vector<bool>> block_begins_; // by instruction of the text; for that
 };

@@ -43,6 +43,8 @@ Result<ScheduleRun, Stop> run_launch(const ScheduledLaunch& launch, uint64_t sch
   config.schedule = schedule;
   config.print = [](std::string_view) {};
   config.progress = nullptr;
+  config.observer = nullptr; // of the usual schedule
+  config.fidelity = false;
   auto report = kernel->launch(config, *passed);
   if (!report)
     return stop(report.error());

@@ -2,13 +2,14 @@
 // compares them, and says how it went. FILE.mlir is compiled to PTX first; with host code, and without
 // --grid, the program runs whole: it launches its kernels itself.
 //
-// Standard output has the kernel's printf and --stats (with --json: one JSON object, and nothing else);
-// standard error has everything that is said about the run.
+// Standard output has the kernel's printf, --stats and --coverage (with --json: one JSON object, and nothing
+// else); standard error has everything that is said about the run.
 //
 // Tests: tests/cli/.
 #include "application.h"
 #include "check_output.h"
 #include "command.h"
+#include "coverage.h"
 #include "exploration.h"
 #include "files.h"
 #include "interrupt.h"
@@ -72,7 +73,8 @@ struct RunOptions {
                     seed = "0", schedule = "0", explore = "0", check_ctas = "0", max_instructions = "0",
                     max_memory = "0";
   std::string suppress, sarif;
-  bool deterministic = false, stats = false, check = false, notes = false, json = false, keep_outputs = false;
+  bool deterministic = false, stats = false, coverage = false, check = false, notes = false, json = false,
+       keep_outputs = false;
   std::vector<std::string> args;
 };
 
@@ -154,6 +156,8 @@ private:
   std::string exploration_text() const;
   std::string exploration_closing_text() const;
   nlohmann::json exploration_to_json() const;
+  void show_watched() const;
+  void add_watched(nlohmann::json& out) const;
   void show_comparisons() const;
   nlohmann::json comparisons_to_json() const;
   void show_json(const Module& module, const Kernel& kernel, const Device& device, const Report& report,
@@ -171,6 +175,7 @@ private:
   std::optional<Exploration> exploration_;
   std::vector<std::string> explored_outputs_; // what they are called
   CheckOutput found_;
+  Coverage coverage_;
   std::vector<OutputComparison> comparisons_;
   bool outputs_written_ = false;
 };
@@ -226,6 +231,10 @@ Result<void, Stop> Runner::read_command_line() {
   config_.deterministic = options_.deterministic;
   config_.count_accesses = options_.stats;
   config_.check = options_.check;
+  if (options_.coverage && options_.device != "cpu")
+    return usage("--coverage is for the virtual GPU: a real one does not say what it executes");
+  if (options_.coverage)
+    config_.observer = &coverage_;
   config_.async = options_.async == "late"     ? AsyncMode::late
                   : options_.async == "random" ? AsyncMode::random
                                                : AsyncMode::eager;
@@ -355,6 +364,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
                           {"comparisons", comparisons_to_json()},
                           {"command", repeating_command()}};
     found_.add_to(out);
+    add_watched(out);
     out["exploration"] = exploration_to_json();
     json_->print(out);
   } else {
@@ -367,6 +377,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     fmt::print("launches           {}\n", ran.launches);
     show_stats(ran.report.stats);
   }
+  show_watched();
   return status;
 }
 
@@ -564,6 +575,18 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
+  show_watched();
+}
+
+// What --coverage has seen.
+void Runner::show_watched() const {
+  if (options_.coverage && !json_)
+    fmt::print("{}", coverage_.text());
+}
+
+void Runner::add_watched(nlohmann::json& out) const {
+  if (options_.coverage)
+    out["coverage"] = coverage_.to_json();
 }
 
 std::string Runner::exploration_text() const {
@@ -651,6 +674,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
   for (const Waiting& waiting : report.waiting)
     out["waiting"].push_back(to_json(waiting));
   found_.add_to(out);
+  add_watched(out);
   out["exploration"] = exploration_to_json();
   assert(json_);
   json_->print(out);
@@ -704,6 +728,7 @@ Command add_run(CLI::App& parent) {
   app->add_option("--sarif", o->sarif, "write findings and the fault as SARIF 2.1.0, for code scanning")
       ->type_name("FILE");
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");
+  app->add_flag("--coverage", o->coverage, "print which lines ran, and how often");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
   app->add_flag("--keep-outputs", o->keep_outputs,
                 "write the outputs after a fault or Ctrl-C too, as they are");

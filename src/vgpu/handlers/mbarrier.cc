@@ -50,7 +50,7 @@ class Watched {
 public:
   Watched(const Exec& x, const DecodedInst& in, AccessKind kind)
       : x_(x), in_(in), kind_(kind), accesses_(x) {}
-  ~Watched() {
+  ~Watched() noexcept(false) { // an observer may throw
     tell_arrival();
     tell_accesses();
   }
