@@ -42,6 +42,7 @@ std::string findings_of(const std::string& statements, const std::string& before
     kernel.config().block = {vgpu::kGroup, 1, 1};
     kernel.config().workers = 1;
     kernel.config().async = mode;
+    kernel.config().count_accesses = mode == AsyncMode::late; // another observer beside the checker
     const Report report = kernel.run({kernel.buffer(std::vector<uint32_t>(4096), "out")});
     EXPECT_EQ(vgpu::fault_text(report), "");
     const auto opcode = [](const Place& place) {

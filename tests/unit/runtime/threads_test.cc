@@ -142,8 +142,9 @@ TEST(Callbacks, CannotWaitForTheirLaunch) {
     EXPECT_FALSE(out.fill(1));
     const auto launched = says.launch({}, {out, 1u});
     ASSERT_FALSE(launched);
-    EXPECT_EQ(launched.error().text, "kernel says cannot be launched from a callback (print, progress, observer) of a "
-                                     "launch: launch it when that has ended");
+    EXPECT_EQ(launched.error().text,
+              "kernel says cannot be launched from a callback (print, progress, observer) of a "
+              "launch: launch it when that has ended");
     EXPECT_TRUE(device.allocate(4));
     other.free();
     out.free(); // goes after the launch, which still uses it
