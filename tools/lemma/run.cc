@@ -296,6 +296,7 @@ void Runner::show_host_stop(const MlirStop& stop) {
                         {"outputs_written", outputs_written_},
                         {"command", repeating_command()}};
   found_.add_to(out);
+  add_watched(out);
   out["exploration"] = exploration_to_json();
   json_->print(out);
 }
@@ -342,6 +343,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     return Unexpected<Stop>{std::move(explored).error()};
   if (ran.stopped) {
     show_host_stop(*ran.stopped);
+    show_watched();
     std::vector<Fault> faults;
     if (ran.stopped->report && ran.report.fault && ran.report.outcome != Outcome::stopped)
       faults.push_back(*ran.report.fault);
@@ -389,6 +391,8 @@ Result<void, Stop> Runner::explore_program(const Program& program, const Program
   const auto run = [&](uint64_t schedule, uint64_t share) -> Result<ScheduleRun, Stop> {
     Program scheduled = program;
     scheduled.options.launch.schedule = schedule;
+    scheduled.options.launch.observer = nullptr; // of the usual schedule
+    scheduled.options.launch.fidelity = false;
     scheduled.options.max_memory_bytes = memory_share(max_memory_bytes_, share);
     RunArguments arguments = arguments_.afresh();
     const auto crashed = [&](const std::string& text) {
