@@ -7,6 +7,7 @@
 //   lemma/findings.h, suppressions.h  what a checked launch has found
 //   lemma/explore.h  one launch in many schedules (not included here)
 //   lemma/observer.h  what a launch does, event by event
+//   lemma/fidelity.h  how well the bits of what ran are known
 //   lemma/verify.h   PTX text checked
 //   lemma/isa.h      the instructions: which there are, where they run
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
@@ -22,6 +23,7 @@
 #pragma once
 
 #include "lemma/device.h"
+#include "lemma/fidelity.h"
 #include "lemma/findings.h"
 #include "lemma/isa.h"
 #include "lemma/layout.h"

@@ -1,6 +1,6 @@
 // Forms, targets and the dialect's support as public data (lemma/isa.h).
 #include "inspect/availability.h"
-#include "inspect/recorded.h"
+#include "fidelity/recorded.h"
 #include "isa/catalogue.h"
 #include "numeric/mufu.h"
 
@@ -114,7 +114,7 @@ Result<std::vector<InstructionForm>, Error> instruction_forms(std::span<const st
     InstructionForm out{.syntax = isa::syntax_of(form),
                         .where = isa::where_of(form),
                         .availability = inspect::availability_of(form),
-                        .checked = inspect::checked_on_hardware(form),
+                        .checked = fidelity::checked_on_hardware(form),
                         .approximate = {}};
     const auto [begin, end] = inspect::functions_of_forms().equal_range(&form);
     for (auto it = begin; it != end; ++it)

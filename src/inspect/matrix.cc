@@ -2,7 +2,7 @@
 #include "inspect/availability.h"
 #include "inspect/matrix_model.h"
 #include "inspect/matrix_name.h"
-#include "inspect/recorded.h"
+#include "fidelity/recorded.h"
 #include "layout/sparse.h"
 #include "lemma/isa.h"
 
@@ -49,7 +49,7 @@ MatrixInstruction instruction_of(const MatrixRow& row) {
           .c = words_of(row.types.c),
           .spellings = isa::spellings_of(row),
           .availability = availability_of(isa::form_of(row)),
-          .checked = checked_on_hardware(row)};
+          .checked = fidelity::checked_on_hardware(row)};
 }
 
 std::string_view summary_of(const MatrixRow& row) {

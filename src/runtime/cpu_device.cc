@@ -5,6 +5,7 @@
 #include "isa/machine.h"
 #include "layout/tensor_map.h"
 #include "runtime/device_impl.h"
+#include "runtime/executed_forms.h"
 #include "runtime/kernel_info.h"
 #include "runtime/launch_watcher.h"
 #include "runtime/report_text.h"
@@ -209,10 +210,15 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   std::vector<vgpu::Observer*> observers_of_all;
   if (config.observer)
     observers_of_all.push_back(&watcher.emplace(*config.observer, *program_, arithmetic));
+  std::optional<ExecutedForms> forms;
+  if (config.fidelity)
+    observers_of_all.push_back(&forms.emplace(*program_));
   Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params), limits,
                                    std::move(observers), std::move(observers_of_all));
   if (checker)
     report.findings = checker->findings();
+  if (forms)
+    report.forms = forms->forms();
   uint64_t ctas = 1;
   for (size_t i = 0; i < 3; ++i)
     ctas *= uint64_t{config.grid[i]} * (entry->function->bounds.blocks_are_clusters ? config.cluster[i] : 1);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "lemma/observer.h"
+#include "runtime/instruction_numbers.h"
 #include "runtime/source_lines.h"
 #include "vgpu/observer.h"
 #include "vgpu/program.h"
@@ -15,25 +16,6 @@
 #include <vector>
 
 namespace lemma::runtime {
-
-// The instructions of a program, numbered in the order of its text, function after function.
-class InstructionNumbers {
-public:
-  explicit InstructionNumbers(const ptx::Module& module);
-
-  uint32_t count() const { return first_.back(); }
-  // Of a function, by its place in ptx::Module::functions.
-  uint32_t first_of(size_t function) const { return first_[function]; }
-  // Of the instruction of the text; of one that the decoder made, that which it serves.
-  uint32_t of(const vgpu::Code& code, const vgpu::DecodedInst& in) const;
-  // The other way round. Below count().
-  const ptx::Function& function_of(uint32_t number) const;
-  const ptx::Instruction& instruction(uint32_t number) const;
-
-private:
-  const ptx::Module& module_;
-  std::vector<uint32_t> first_; // by function, and the end
-};
 
 // For one launch.
 class LaunchWatcher final : public vgpu::Observer {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lemma run --coverage as scripts see it.
+"""lemma run --coverage and --fidelity as scripts see it.
 
 usage: watch_cli_test.py --lemma build/bin/lemma [NAME...]
        watch_cli_test.py --list
@@ -90,9 +90,75 @@ class Watch(Case):
         self.assertRegex(done.stdout, r"coverage of \S*gemm.mlir: \d+ of \d+ lines ran")
         self.assertIn("nvgpu.warpgroup.mma", done.stdout)
 
+    # --- fidelity ---------------------------------------------------------------------------------------------------
+
+    def fidelity(self, *options):
+        """The lines of `plain`, blanks made one."""
+        return [re.sub(" +", " ", line).strip() for line in self.plain("--fidelity", *options).stdout.splitlines()]
+
+    def test_fidelity_the_least_known_first(self):
+        self.assertEqual(
+            self.fidelity("--arch", "sm_90"),
+            [
+                "fidelity on sm_90: 8 forms ran, 2 approximate, 1 recorded, 5 exact",
+                "approximate 1 mov.u64 %clock64: the value is the machine's own",
+                "approximate 1 red.global.add.f32: the order of the additions is the machine's own",
+                "recorded 1 ex2.approx.f32: NVIDIA H200",
+                self.exact,
+            ],
+        )
+        self.assertEqual(
+            self.fidelity()[3], "assumed 1 ex2.approx.f32: as on sm_90, NVIDIA H200"  # .target sm_80
+        )
+
+    exact = "exact 5 5 forms, 4 of them recorded on NVIDIA H200 too"
+
+    def test_fidelity_in_json(self):
+        out = json.loads(self.plain("--fidelity", "--json", "--arch", "sm_90").stdout)
+        forms = {form["form"]: form for form in out["fidelity"]}
+        self.assertEqual(
+            forms["add.rn.f32"],
+            {
+                "form": "add.rn.f32",
+                "fidelity": "exact",
+                "evidence": "NVIDIA H200",
+                "warp_instructions": 1,
+                "lane_instructions": 32,
+            },
+        )
+        self.assertEqual(out["stats"]["warp_instructions"], sum(form["warp_instructions"] for form in out["fidelity"]))
+        self.assertNotIn("fidelity", json.loads(self.plain("--json").stdout))
+
+    def test_fidelity_of_matrix_products(self):
+        folder = ROOT / "examples/gemm_mma"
+        gemm = [
+            "run", folder / "gemm_mma.ptx", "--grid", "4,4", "--block", "128", "--json", "--fidelity",
+            "--arg", f"in={folder / 'a.npy'}", "--arg", f"in={folder / 'b.npy'}", "--arg", "buf=262144",
+            "--arg", "u32=256", "--arg", "u32=256", "--arg", "u32=256",
+        ]
+        known = {}
+        for arch in "sm_80", "sm_90":
+            forms = json.loads(self.call(*gemm, "--arch", arch).stdout)["fidelity"]
+            for form in forms:
+                if form["form"].startswith("mma.sync"):
+                    known[arch] = form["fidelity"], form["evidence"]
+        self.assertEqual(known["sm_90"], ("recorded", "NVIDIA H200"))
+        self.assertEqual(known["sm_80"][0], "published")
+
+    def test_fidelity_of_a_program_in_mlir(self):
+        folder = ROOT / "examples/gemm_nvgpu"
+        done = self.call(
+            "run", folder / "gemm.mlir", "--arg", f"in={folder / 'a.npy'}", "--arg", f"in={folder / 'b.npy'}", "--arg",
+            f"out={self.path('d.npy')}:f32[256,256]", "--fidelity", status=None,
+        )
+        if done.returncode == 3:
+            self.skipTest("lemma was built without MLIR")
+        self.assertRegex(done.stdout, r"fidelity on sm_90: \d+ forms ran, 1 recorded, \d+ exact\n")
+        self.assertRegex(done.stdout, r"recorded +\d+  wgmma.mma_async\S*: NVIDIA H200\n")
+
     def test_a_real_gpu_is_not_watched(self):
         said = self.branches("--coverage", "--device", "cuda", status=USAGE).stderr
-        self.assertIn("--coverage is for the virtual GPU", said)
+        self.assertIn("--coverage and --fidelity are for the virtual GPU", said)
 
 
 if __name__ == "__main__":

@@ -169,6 +169,17 @@ json to_json(const std::vector<Finding>& findings) {
   return out;
 }
 
+json to_json(const std::vector<ExecutedForm>& forms) {
+  json out = json::array();
+  for (const ExecutedForm& form : forms)
+    out.push_back({{"form", form.form},
+                   {"fidelity", to_string(form.fidelity)},
+                   {"evidence", form.evidence},
+                   {"warp_instructions", form.warp_instructions},
+                   {"lane_instructions", form.lane_instructions}});
+  return out;
+}
+
 json to_json(const Comparison& comparison) {
   json first = json::array();
   for (const Difference& d : comparison.first)

@@ -21,6 +21,7 @@ nlohmann::json to_json(const Fault& fault);
 nlohmann::json to_json(const Waiting& waiting);
 nlohmann::json to_json(const UninitializedRead& read);
 nlohmann::json to_json(const std::vector<Finding>& findings);
+nlohmann::json to_json(const std::vector<ExecutedForm>& forms);
 nlohmann::json to_json(const Comparison& comparison);
 
 // Says on standard error why a command could not be obeyed, as one line or several, and with `json` on

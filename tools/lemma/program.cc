@@ -1,6 +1,7 @@
 // Reports of launches come one after the other and are added up as they come. See program.h.
 #include "program.h"
 
+#include "lemma/fidelity.h"
 #include "lemma/findings.h"
 
 #include <fmt/format.h>
@@ -54,6 +55,8 @@ void add(const Stats& one, Stats& total) {
 void add(const Report& one, Report& total) {
   merge(total.findings, one.findings);
   add(one.stats, total.stats);
+  merge(total.forms, one.forms);
+  total.arithmetic = one.arithmetic;
   total.float_atomics |= one.float_atomics;
 }
 

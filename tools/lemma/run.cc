@@ -2,8 +2,8 @@
 // compares them, and says how it went. FILE.mlir is compiled to PTX first; with host code, and without
 // --grid, the program runs whole: it launches its kernels itself.
 //
-// Standard output has the kernel's printf, --stats and --coverage (with --json: one JSON object, and nothing
-// else); standard error has everything that is said about the run.
+// Standard output has the kernel's printf, --stats, --coverage and --fidelity (with --json: one JSON object,
+// and nothing else); standard error has everything that is said about the run.
 //
 // Tests: tests/cli/.
 #include "application.h"
@@ -73,8 +73,8 @@ struct RunOptions {
                     seed = "0", schedule = "0", explore = "0", check_ctas = "0", max_instructions = "0",
                     max_memory = "0";
   std::string suppress, sarif;
-  bool deterministic = false, stats = false, coverage = false, check = false, notes = false, json = false,
-       keep_outputs = false;
+  bool deterministic = false, stats = false, coverage = false, fidelity = false, check = false, notes = false,
+       json = false, keep_outputs = false;
   std::vector<std::string> args;
 };
 
@@ -144,7 +144,7 @@ private:
   Result<ExitStatus, Stop> write_outputs();
   void leave_outputs();
   void catch_interrupts();
-  void show_host_stop(const MlirStop& stop);
+  void show_host_stop(const MlirStop& stop, const Report& report);
   // Findings so far, and the fault that ended it, to --sarif's file. The status, or that of what went wrong.
   ExitStatus write_sarif(ExitStatus status, std::span<const Fault> faults, const std::string& kernel);
   ExitStatus judge(const Report& report) const;
@@ -156,8 +156,8 @@ private:
   std::string exploration_text() const;
   std::string exploration_closing_text() const;
   nlohmann::json exploration_to_json() const;
-  void show_watched() const;
-  void add_watched(nlohmann::json& out) const;
+  void show_watched(const Report& report) const;
+  void add_watched(nlohmann::json& out, const Report& report) const;
   void show_comparisons() const;
   nlohmann::json comparisons_to_json() const;
   void show_json(const Module& module, const Kernel& kernel, const Device& device, const Report& report,
@@ -231,10 +231,12 @@ Result<void, Stop> Runner::read_command_line() {
   config_.deterministic = options_.deterministic;
   config_.count_accesses = options_.stats;
   config_.check = options_.check;
-  if (options_.coverage && options_.device != "cpu")
-    return usage("--coverage is for the virtual GPU: a real one does not say what it executes");
+  if ((options_.coverage || options_.fidelity) && options_.device != "cpu")
+    return usage(
+        "--coverage and --fidelity are for the virtual GPU: a real one does not say what it executes");
   if (options_.coverage)
     config_.observer = &coverage_;
+  config_.fidelity = options_.fidelity;
   config_.async = options_.async == "late"     ? AsyncMode::late
                   : options_.async == "random" ? AsyncMode::random
                                                : AsyncMode::eager;
@@ -279,7 +281,7 @@ void Runner::catch_interrupts() {
 }
 
 // The program cannot go on.
-void Runner::show_host_stop(const MlirStop& stop) {
+void Runner::show_host_stop(const MlirStop& stop, const Report& report) {
   if (!json_)
     found_.show();
   fmt::print(stderr, "{}{}", stop.text, exploration_text());
@@ -296,7 +298,7 @@ void Runner::show_host_stop(const MlirStop& stop) {
                         {"outputs_written", outputs_written_},
                         {"command", repeating_command()}};
   found_.add_to(out);
-  add_watched(out);
+  add_watched(out, report);
   out["exploration"] = exploration_to_json();
   json_->print(out);
 }
@@ -331,7 +333,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
   ProgramRun ran;
   const auto crashed = [&](const std::string& text) {
     found_.add(ran.report.findings);
-    show_host_stop({.text = text, .exit_status = kFailed});
+    show_host_stop({.text = text, .exit_status = kFailed}, ran.report);
   };
   if (auto done = run_program(program, arguments_, schedules_ ? Printing::show_and_keep : Printing::show,
                               crashed, ran);
@@ -342,8 +344,8 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
   else if (auto explored = explore_program(program, ran); !explored)
     return Unexpected<Stop>{std::move(explored).error()};
   if (ran.stopped) {
-    show_host_stop(*ran.stopped);
-    show_watched();
+    show_host_stop(*ran.stopped, ran.report);
+    show_watched(ran.report);
     std::vector<Fault> faults;
     if (ran.stopped->report && ran.report.fault && ran.report.outcome != Outcome::stopped)
       faults.push_back(*ran.report.fault);
@@ -366,7 +368,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
                           {"comparisons", comparisons_to_json()},
                           {"command", repeating_command()}};
     found_.add_to(out);
-    add_watched(out);
+    add_watched(out, ran.report);
     out["exploration"] = exploration_to_json();
     json_->print(out);
   } else {
@@ -379,7 +381,7 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     fmt::print("launches           {}\n", ran.launches);
     show_stats(ran.report.stats);
   }
-  show_watched();
+  show_watched(ran.report);
   return status;
 }
 
@@ -400,15 +402,20 @@ Result<void, Stop> Runner::explore_program(const Program& program, const Program
                                           "schedule {}: {}\n",
                                           schedule, schedule_text(schedule), text, schedule,
                                           printable(repeating_schedule(schedule))),
-                      .exit_status = kFailed});
+                      .exit_status = kFailed},
+                     usual.report);
     };
     ProgramRun ran;
     if (auto done = run_program(scheduled, arguments, Printing::keep, crashed, ran); !done)
       return Unexpected<Stop>{std::move(done).error()};
     return schedule_run(ran, arguments);
   };
-  return explore({{.ptx = file_ + ".ptx", .schedules = schedules_, .stop = config_.stop}, run},
-                 *std::move(first), output_names(program, arguments_));
+  Explored explored;
+  explored.options.ptx = file_ + ".ptx";
+  explored.options.schedules = schedules_;
+  explored.options.stop = config_.stop;
+  explored.run = run;
+  return explore(explored, *std::move(first), output_names(program, arguments_));
 }
 
 Result<void, Stop> Runner::explore(const Explored& explored, ScheduleRun first,
@@ -579,16 +586,22 @@ void Runner::show_text(const Module& module, const Kernel& kernel, const Device&
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
-  show_watched();
+  show_watched(report);
 }
 
-// What --coverage has seen.
-void Runner::show_watched() const {
-  if (options_.coverage && !json_)
+// What --coverage and --fidelity have seen; `report` is the launch's, or of all of a program.
+void Runner::show_watched(const Report& report) const {
+  if (json_)
+    return;
+  if (options_.fidelity)
+    fmt::print("{}", fidelity_text(report.forms, report.arithmetic));
+  if (options_.coverage)
     fmt::print("{}", coverage_.text());
 }
 
-void Runner::add_watched(nlohmann::json& out) const {
+void Runner::add_watched(nlohmann::json& out, const Report& report) const {
+  if (options_.fidelity)
+    out["fidelity"] = to_json(report.forms);
   if (options_.coverage)
     out["coverage"] = coverage_.to_json();
 }
@@ -678,7 +691,7 @@ void Runner::show_json(const Module& module, const Kernel& kernel, const Device&
   for (const Waiting& waiting : report.waiting)
     out["waiting"].push_back(to_json(waiting));
   found_.add_to(out);
-  add_watched(out);
+  add_watched(out, report);
   out["exploration"] = exploration_to_json();
   assert(json_);
   json_->print(out);
@@ -733,6 +746,8 @@ Command add_run(CLI::App& parent) {
       ->type_name("FILE");
   app->add_flag("--stats", o->stats, "print instructions, matrix FLOPs, accesses to memory, time and FLOP/s");
   app->add_flag("--coverage", o->coverage, "print which lines ran, and how often");
+  app->add_flag("--fidelity", o->fidelity,
+                "print how well the bits of the instructions that ran are known, the least known first");
   app->add_flag("--json", o->json, "print one JSON object; device printf goes to standard error");
   app->add_flag("--keep-outputs", o->keep_outputs,
                 "write the outputs after a fault or Ctrl-C too, as they are");

@@ -301,5 +301,46 @@ TEST(Observer, CannotUseTheDevice) {
   EXPECT_GT(refused.load(), 100);
 }
 
+TEST(Forms, AreCountedWithWhatIsKnownOfThem) {
+  Fixture f;
+  Recorder recorder;
+  const Report report = f.run(&recorder, {.check = true, .check_ctas = 1, .fidelity = true});
+  uint64_t warps = 0, lanes = 0;
+  for (const ExecutedForm& form : report.forms) {
+    warps += form.warp_instructions;
+    lanes += form.lane_instructions;
+    EXPECT_EQ(form.fidelity, Fidelity::exact) << form.form;
+    if (form.form == "st.global.u32") {
+      EXPECT_EQ(form.warp_instructions, kCtas * 2);
+      EXPECT_EQ(form.lane_instructions, kCtas * kThreads / 2);
+    }
+  }
+  EXPECT_EQ(warps, report.stats.warp_instructions);
+  EXPECT_EQ(lanes, report.stats.lane_instructions);
+  EXPECT_TRUE(f.run(nullptr).forms.empty());
+}
+
+TEST(Forms, OfSeveralLaunchesAreMerged) {
+  std::vector<ExecutedForm> all;
+  const ExecutedForm add{"add.u32", Fidelity::exact, "GPU", 1, 32}, ex2{"ex2", Fidelity::assumed, "", 2, 64},
+      sub{"sub.u32", Fidelity::exact, "", 5, 160};
+  merge(all, std::vector{add, ex2});
+  merge(all, std::vector{add, sub});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].form, "ex2");
+  EXPECT_EQ(all[1].form, "sub.u32");
+  EXPECT_EQ(all[2].form, "add.u32");
+  EXPECT_EQ(all[2].warp_instructions, 2u);
+  EXPECT_EQ(fidelity_text(all, "sm_80"),
+            "fidelity on sm_80: 3 forms ran, 1 assumed, 2 exact\n"
+            "  assumed                2  ex2\n"
+            "  exact                  7  2 forms, 1 of them recorded on GPU too\n");
+  EXPECT_EQ(fidelity_text(all, "sm_80", 0).substr(51),
+            "  assumed                2  1 form more\n"
+            "  exact                  7  2 forms, 1 of them recorded on "
+            "GPU too\n");
+  EXPECT_EQ(fidelity_text({}, "sm_80"), "");
+}
+
 } // namespace
 } // namespace lemma

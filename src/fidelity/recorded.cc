@@ -1,11 +1,11 @@
 // The tables are recorded_cases.inc, which the build makes: indices into the catalogue in ascending order,
 // found by binary search. Included twice, once for rows and once for forms.
-#include "inspect/recorded.h"
+#include "fidelity/recorded.h"
 
 #include <algorithm>
 #include <string_view>
 
-namespace lemma::inspect {
+namespace lemma::fidelity {
 namespace {
 
 struct Entry {
@@ -57,4 +57,4 @@ HardwareCheck checked_on_hardware(const isa::Form& form) {
   return find(kForms, &form - isa::forms().data());
 }
 
-} // namespace lemma::inspect
+} // namespace lemma::fidelity
