@@ -12,6 +12,7 @@
 #include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
 #include "vgpu/deferred_wgmma.h"
+#include "vgpu/handlers/mma_runs.h"
 #include "vgpu/wgmma_registers.h"
 #include "vgpu/written.h"
 
@@ -91,6 +92,7 @@ public:
     find_unwritten_reads(code_, flow, order, ranges);
     find_loop_state(code_);
     find_constant_divisors(code_);
+    find_mma_runs(code_, ranges);
     if (code_.has_wgmma) {
       find_deferred_wgmma(code_, ranges);
       find_wgmma_registers(code_);

@@ -56,6 +56,7 @@ const SelectorTable& selectors() {
     add_cluster_selectors(t);
     add_stack_selectors(t);
     add_matrix_selectors(t);
+    add_mma_selectors(t);
     add_mbarrier_selectors(t);
     add_wgmma_selectors(t);
     add_tensor_copy_selectors(t);

@@ -139,7 +139,8 @@ struct Warp {
   LaneMask cluster_arrived = 0;
   LaneMask cluster_passed = 0;
   WgmmaState wgmma;
-  MemoryShare taken;                   // for frames, call stacks and local memory
+  uint32_t mma_run_end = 0; // the mma before this pc, of the run that goes on, are done (mma_runs.h)
+  MemoryShare taken;        // for frames, call stacks and local memory
   mutable bool follows_values = false; // the observer's: Observer::begins
 };
 

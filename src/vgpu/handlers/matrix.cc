@@ -1,9 +1,9 @@
-// mma.sync, wmma.load, wmma.mma, wmma.store, ldmatrix, stmatrix, movmatrix.
+// wmma.load, wmma.store, ldmatrix, stmatrix, movmatrix: fragments between registers and memory.
 //
 // Everything about an instruction comes from its row of the catalogue: at decoding a row becomes tables that
-// move fragments between registers and dense tiles (layout::TileMap) and a numeric::DotModel of the machine;
-// executing is gather, dot() on whole tiles, scatter. What the ISA leaves undefined is a fault here: a warp
-// that is not complete, lanes that disagree about wmma's address or stride, ldmatrix outside shared memory.
+// move fragments between registers and dense tiles (layout::TileMap). What the ISA leaves undefined is a
+// fault here: a warp that is not complete, lanes that disagree about wmma's address or stride, ldmatrix
+// outside shared memory.
 //
 // Alignment is the hardware's, which is less than the ISA asks for (the size of the whole fragment, which
 // common padded tiles break): 16 bytes where sm_90's code loads rows with LDSM, else what each lane loads at
@@ -13,16 +13,11 @@
 // Tests: tests/unit/vgpu/matrix_test.cc.
 #include "isa/catalogue.h"
 #include "isa/form.h"
-#include "isa/machine.h"
 #include "layout/tile_map.h"
-#include "numeric/convert.h"
-#include "numeric/dot.h"
 #include "vgpu/decoder.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
-#include "vgpu/handlers/matrix_scales.h"
-#include "vgpu/handlers/matrix_sparse.h"
-#include "vgpu/matrix_model.h"
+#include "vgpu/handlers/matrix_operands.h"
 #include "vgpu/matrix_moves.h"
 #include "vgpu/observer.h"
 
@@ -32,36 +27,7 @@
 #include <array>
 
 namespace lemma::vgpu {
-namespace {
 
-using isa::MatrixRow;
-using isa::Opcode;
-using isa::Qual;
-using isa::StateSpace;
-using isa::Type;
-using layout::MajorOrder;
-using layout::Matrix;
-using layout::TileMap;
-using numeric::FloatFormat;
-using ptx::Instruction;
-using ptx::Operand;
-using ptx::OperandKind;
-
-constexpr int kMaxRegisters = 8;       // of one fragment
-constexpr size_t kMaxTileBytes = 2048; // 16 x 16 f64
-constexpr size_t kMaxScales = 16 * 4;  // of A
-
-constexpr size_t kMaxSparseIndices = 16 * 64;
-
-struct alignas(64) Tile {
-  std::byte bytes[kMaxTileBytes];
-};
-
-std::span<const Operand> elements(const Operand& operand) {
-  return operand.kind == OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
-}
-
-// True when the lanes are all there; else the handler returns `step`.
 bool whole_warp(Exec& x, const DecodedInst& in, Step& step) {
   if (!x.converge_all(in)) {
     step = Step::reschedule;
@@ -77,227 +43,18 @@ bool whole_warp(Exec& x, const DecodedInst& in, Step& step) {
   return false;
 }
 
-// Register `first` onwards of the sources respectively destinations.
-void source_lanes(const Exec& x, const DecodedInst& in, int first, int count, const std::byte** out) {
-  for (int i = 0; i < count; ++i)
-    out[i] = x.src<std::byte>(in, first + i);
-}
-void destination_lanes(const Exec& x, const DecodedInst& in, int count, std::byte** out) {
-  for (int i = 0; i < count; ++i)
-    out[i] = x.dst<std::byte>(in, i);
-}
+namespace {
 
-// --- mma, wmma.mma ---
-
-// Where an element narrower than a byte lies in its byte.
-struct Container {
-  int shift = 0;
-  int bits = 8;
-};
-
-struct MmaPlan {
-  numeric::DotModel model;
-  layout::Shape shape;
-  TileMap a, b, c, d;
-  int matrices = 1;           // that one warp multiplies: m8n8k4 of f16 has four
-  bool narrow_result = false; // the product is made in f32 and then rounded to f16
-  bool nibbles = false;       // A and B have two elements a byte, which dot() wants one a byte
-  Container container_a, container_b;
-  std::optional<SparseIndex> sparse; // A is; its metadata is the source after C
-  ScaleOperands scales;              // the sources after those
-  uint64_t flops = 0;
-  std::array<Type, 4> register_types{}; // of each Matrix
-};
-
-void narrow_to_f16(const Tile& from, Tile& to, int count) {
-  for (int i = 0; i < count; ++i) {
-    uint32_t wide;
-    std::memcpy(&wide, from.bytes + i * 4, 4);
-    const auto narrow =
-        static_cast<uint16_t>(numeric::convert_float(FloatFormat::f16, FloatFormat::f32, wide));
-    std::memcpy(to.bytes + i * 2, &narrow, 2);
-  }
-}
-
-// Elements of four bits, `bytes` of them in pairs, to one a byte; the low one first.
-void spread_nibbles(std::byte* tile, int bytes) {
-  for (int i = bytes - 1; i >= 0; --i) {
-    const std::byte pair = tile[i];
-    tile[2 * i] = pair & std::byte{0xf};
-    tile[2 * i + 1] = pair >> 4;
-  }
-}
-
-// The bits around an element are padding.
-void take_from_containers(std::byte* tile, int bytes, Container container) {
-  if (container.bits == 8)
-    return;
-  const auto mask = static_cast<std::byte>((1 << container.bits) - 1);
-  for (int i = 0; i < bytes; ++i)
-    tile[i] = tile[i] >> container.shift & mask;
-}
-
-Step run_mma(Exec& x, const DecodedInst& in) {
-  Step step;
-  if (!whole_warp(x, in, step))
-    return step;
-  const auto& plan = *static_cast<const MmaPlan*>(in.extra);
-  const std::byte* sources[kMaxRegisters];
-  Tile a, b, c, d, narrow;
-  int first = 0;
-  const auto gather = [&](const TileMap& map, Tile& tile) {
-    source_lanes(x, in, first, map.distinct_registers(), sources);
-    map.gather(sources, tile.bytes);
-    first += map.registers();
-  };
-  gather(plan.a, a);
-  gather(plan.b, b);
-  gather(plan.c, c);
-  if (plan.nibbles) {
-    spread_nibbles(a.bytes, plan.a.tile_bytes());
-    spread_nibbles(b.bytes, plan.b.tile_bytes());
-  }
-  take_from_containers(a.bytes, plan.a.tile_bytes(), plan.container_a);
-  take_from_containers(b.bytes, plan.b.tile_bytes(), plan.container_b);
-
-  numeric::DotTile tile;
-  tile.m = plan.shape.m;
-  tile.n = plan.shape.n;
-  tile.k = plan.shape.k;
-  uint8_t a_index[kMaxSparseIndices];
-  if (plan.sparse) {
-    const auto* metadata = x.src<uint32_t>(in, first);
-    if (in.checks_init)
-      x.check_written(in, first, plan.sparse->lanes());
-    if (!plan.sparse->check(x, in, metadata))
-      return Step::stopped;
-    plan.sparse->decode(metadata, a_index);
-    tile.k = plan.sparse->stored();
-    tile.a_index = a_index;
-    tile.k_b = plan.shape.k;
-    ++first;
-  }
-  uint8_t scale_a[kMaxScales], scale_b[kMaxScales];
-  if (plan.scales.any()) {
-    if (!plan.scales.read(x, in, first, scale_a, scale_b))
-      return Step::stopped;
-    tile.scale_a = scale_a;
-    tile.scale_b = scale_b;
-  }
-  for (int i = 0; i < plan.matrices; ++i) {
-    const auto part = [&](const TileMap& map, std::byte* bytes) {
-      return bytes + map.tile_bytes() / plan.matrices * i;
-    };
-    tile.a = part(plan.a, a.bytes);
-    tile.b = part(plan.b, b.bytes);
-    tile.c = part(plan.c, c.bytes);
-    tile.d = part(plan.d, d.bytes);
-    x.stats.matrix_outputs += numeric::dot(plan.model, tile);
-  }
-  if (plan.narrow_result)
-    narrow_to_f16(d, narrow, tile.m * tile.n); // never of several matrices
-
-  std::byte* destinations[kMaxRegisters];
-  destination_lanes(x, in, plan.d.registers(), destinations);
-  plan.d.scatter(plan.narrow_result ? narrow.bytes : d.bytes, destinations);
-  x.stats.matrix_flops += plan.flops;
-  return Step::next;
-}
-
-// `.alayout` or `.blayout`: the first and the second of the two.
-MajorOrder written_order(const isa::Binding& binding, Matrix matrix) {
-  int to_skip = matrix == Matrix::b ? 1 : 0;
-  for (const Qual qual : binding.quals)
-    if ((qual == Qual::row || qual == Qual::col) && to_skip-- == 0)
-      return qual == Qual::row ? MajorOrder::row : MajorOrder::col;
-  return MajorOrder::row;
-}
-
-Container container_of(const MatrixRow& row, Matrix matrix, Type type) {
-  if (isa::container_bits(row, matrix, type) != 8)
-    return {};
-  if (type == Type::e2m1)
-    return {.shift = isa::kContainerShift, .bits = 4};
-  return {.shift = 0, .bits = type == Type::e3m2 || type == Type::e2m3 ? 6 : 8};
-}
-
-// What all instructions of a binding do; of sparse ones, those with this selector. Nothing: the machine has
-// no such arithmetic.
-std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int selector) {
-  const MatrixRow& row = *binding.form->matrix;
-  const auto arithmetic = isa::arithmetic_of(machine);
-  const auto model = arithmetic ? matrix_model(row, binding.quals, binding.types, *arithmetic) : std::nullopt;
-  if (!model)
-    return std::nullopt;
-  MmaPlan plan;
-  plan.model = model->dot;
-  plan.narrow_result = model->narrow_result;
-  plan.shape = row.shape;
-  plan.matrices = row.fragments == isa::FragmentRule::mma_m8n8k4 ? 4 : 1;
-  plan.flops = isa::flops_of(row);
-  const auto type = [&](Matrix matrix) { return isa::type_of(row, matrix, binding.types); };
-  const auto lay_out = [&](Matrix matrix, MajorOrder order) {
-    plan.register_types[static_cast<size_t>(matrix)] = isa::registers_of(row, matrix, type(matrix)).type;
-    return TileMap(isa::fragment_of(row, matrix, type(matrix), written_order(binding, matrix)), order);
-  };
-  // dot() wants K contiguous in both multiplicands.
-  plan.d = lay_out(Matrix::d, MajorOrder::row);
-  plan.a = lay_out(Matrix::a, MajorOrder::row);
-  plan.b = lay_out(Matrix::b, MajorOrder::col);
-  plan.c = lay_out(Matrix::c, MajorOrder::row);
-  const int bits = isa::container_bits(row, Matrix::a, type(Matrix::a));
-  if (row.sparse != Qual::none)
-    plan.sparse = SparseIndex(row.shape.k, bits, selector, row.sparse == Qual::sp_ordered_metadata);
-  plan.nibbles = bits == 4;
-  plan.container_a = container_of(row, Matrix::a, type(Matrix::a));
-  plan.container_b = container_of(row, Matrix::b, type(Matrix::b));
-  if (row.scale_vec != Qual::none)
-    plan.scales = ScaleOperands(row.shape, isa::scales_of(row));
-  return plan;
-}
-
-bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
-  const auto& operands = instruction.operands;
-  const isa::Binding& binding = *instruction.binding;
-  const MatrixRow& row = *binding.form->matrix;
-  const bool sparse = row.sparse != Qual::none;
-  const size_t scale_operands =
-      sparse ? 6 : 4; // the first of them; metadata and the sparsity selector before
-  if (operands.size() != scale_operands + (row.scale_vec == Qual::none ? 0 : 4))
-    return false;
-  const int selector = sparse ? static_cast<int>(operands[5].bits) : 0;
-  const MmaPlan* plan = decoder.shared_extra<MmaPlan>(in, binding, static_cast<uint64_t>(selector), [&] {
-    return mma_plan(binding, decoder.program().arch().sm, selector);
-  });
-  if (!plan)
-    return false;
-
-  std::vector<Slot> dsts, srcs;
-  // Operands come as D A B C.
-  const auto place = [&](size_t index, Matrix matrix, const TileMap& map) {
-    const Type type = plan->register_types[static_cast<size_t>(matrix)];
-    const auto registers = elements(operands[index]);
-    for (const Operand& element : registers)
-      if (matrix == Matrix::d)
-        dsts.push_back(decoder.dst(element, type));
-      else
-        srcs.push_back(decoder.src(element, type));
-    return registers.size() == static_cast<size_t>(map.registers()) &&
-           static_cast<size_t>(map.tile_bytes()) <= kMaxTileBytes;
-  };
-  if (!place(0, Matrix::d, plan->d) || !place(1, Matrix::a, plan->a) || !place(2, Matrix::b, plan->b) ||
-      !place(3, Matrix::c, plan->c))
-    return false;
-  if (sparse) {
-    in.asks_itself = static_cast<uint8_t>(srcs.size()); // not every lane has metadata
-    srcs.push_back(decoder.src(operands[4], Type::b32));
-  }
-  if (plan->scales.any() && !plan->scales.place(decoder, instruction, scale_operands, srcs))
-    return false;
-  in.handler = run_mma;
-  decoder.set_operands(in, dsts, srcs);
-  return true;
-}
+using isa::MatrixRow;
+using isa::Opcode;
+using isa::Qual;
+using isa::StateSpace;
+using isa::Type;
+using layout::MajorOrder;
+using layout::Matrix;
+using layout::TileMap;
+using ptx::Instruction;
+using ptx::Operand;
 
 // --- wmma.load, wmma.store ---
 
@@ -406,7 +163,7 @@ Step run_wmma_load(Exec& x, const DecodedInst& in) {
   Tile tile;
   if (!move_lines<AccessKind::read>(x, in, plan, tile))
     return Step::stopped;
-  std::byte* destinations[kMaxRegisters];
+  std::byte* destinations[kMaxFragmentRegisters];
   destination_lanes(x, in, plan.map.registers(), destinations);
   plan.map.scatter(tile.bytes, destinations);
   return Step::next;
@@ -417,7 +174,7 @@ Step run_wmma_store(Exec& x, const DecodedInst& in) {
   if (!whole_warp(x, in, step))
     return step;
   const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
-  const std::byte* sources[kMaxRegisters];
+  const std::byte* sources[kMaxFragmentRegisters];
   source_lanes(x, in, 2, plan.map.distinct_registers(), sources);
   Tile tile;
   plan.map.gather(sources, tile.bytes);
@@ -573,7 +330,7 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   });
   if (!ok)
     return Step::stopped;
-  std::byte* destinations[kMaxRegisters];
+  std::byte* destinations[kMaxFragmentRegisters];
   destination_lanes(x, in, plan.map.registers(), destinations);
   plan.map.scatter(tile.bytes, destinations);
   return Step::next;
@@ -584,7 +341,7 @@ Step run_stmatrix(Exec& x, const DecodedInst& in) {
   if (!whole_warp(x, in, step))
     return step;
   const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
-  const std::byte* sources[kMaxRegisters];
+  const std::byte* sources[kMaxFragmentRegisters];
   source_lanes(x, in, 1, plan.map.registers(), sources);
   Tile tile;
   plan.map.gather(sources, tile.bytes);
@@ -674,7 +431,6 @@ std::optional<MatrixMove> matrix_move_of(const Code& code, const DecodedInst& in
 }
 
 void add_matrix_selectors(SelectorTable& table) {
-  table.add({Opcode::mma, Opcode::wmma_mma}, select_mma);
   table.add({Opcode::wmma_load, Opcode::wmma_store}, select_wmma_move);
   table.add({Opcode::ldmatrix, Opcode::stmatrix, Opcode::movmatrix}, select_m8n8);
 }

@@ -21,6 +21,7 @@ public:
   LaunchConfig& config() { return config_; }           // block defaults to one warp
   std::vector<std::byte>& params() { return params_; } // run() fills them in
   MachineLimits& limits() { return limits_; }          // an H200's
+  const Code& code() const { return *entry_; }
 
   // Launches tell it what happens.
   void watch(Observer& observer) { observers_.push_back(&observer); }

@@ -1,0 +1,23 @@
+// Runs of mma.sync: instructions that stand together and share A or B become one larger product.
+//
+// A product of 64 rows and columns decodes its operands once, and its loops are under way: it takes less than
+// half of the time of 32 products of 16 rows and 8 columns. The first instruction of a run multiplies for
+// all; the others find that they are done, and only count. So a warp may be interrupted anywhere in a run.
+// Where somebody watches, each instruction does its own.
+//
+// Bits are the same: an output is computed by the same rule from the same operands, and none is read within
+// its run.
+//
+// Tests: tests/unit/vgpu/mma_runs_test.cc.
+#pragma once
+
+#include "vgpu/written.h"
+
+#include <span>
+
+namespace lemma::vgpu {
+
+// Finds them in decoded code, once what it reads before it writes is known. `ranges` is each block's place.
+void find_mma_runs(Code& code, std::span<const PcRange> ranges);
+
+} // namespace lemma::vgpu

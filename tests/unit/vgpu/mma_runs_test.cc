@@ -1,0 +1,188 @@
+// Several mma as one product: the same bits as one after the other, which a guard on each makes them.
+#include "vgpu/handlers/mma.h"
+
+#include "kernel.h"
+#include "numeric/hash.h"
+#include "vgpu/code.h"
+#include "vgpu/observer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+// An instruction, and how many registers its fragments have.
+struct Form {
+  const char* spelling;
+  const char* accumulator; // register type of C and D
+  int d, a, b;
+  uint32_t ordinary; // bits that make ordinary numbers of whatever operands: kept of random words ...
+  uint32_t set;      // ... and set
+};
+constexpr Form kForms[] = {
+    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", ".f32", 4, 4, 2, 0x83ff83ff, 0x38003800},
+    {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", ".b32", 2, 4, 2, 0x83ff83ff, 0x38003800},
+    {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", ".f32", 4, 2, 1, 0x83ff83ff, 0x38003800},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", ".f32", 4, 4, 2, 0x807f807f, 0x3f003f00},
+    {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", ".f32", 4, 4, 2, 0x807fffff, 0x3f000000},
+    {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", ".f32", 4, 4, 2, 0x87878787, 0x30303030},
+    {"mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", ".b32", 4, 4, 2, 0xffffffff, 0},
+    {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", ".b32", 4, 4, 2, 0xffffffff, 0},
+};
+
+// D[d] = A[a] * B[b] + C[c], by number of fragment.
+struct Mma {
+  int d, a, b, c;
+};
+using Steps = std::vector<Mma>;
+
+Steps grid(int rows, int columns, int c_after) {
+  Steps steps;
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      steps.push_back({i * columns + j, i, j, i * columns + j + c_after});
+  return steps;
+}
+
+constexpr int kFragments = 20; // of each kind
+
+std::string registers(char name, int fragment, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += fmt::format("{}%{}{}", i ? ", " : "", name, fragment * count + i);
+  return "{" + text + "}";
+}
+
+// Loads fragments of A, B and accumulators (twice as many, C and D), executes, stores all accumulators.
+std::string kernel_of(const Form& form, const Steps& steps, bool apart) {
+  const int accumulators = 2 * kFragments * form.d, a = kFragments * form.a, b = kFragments * form.b;
+  std::string text = fmt::format(
+      ".visible .entry k(.param .u64 p_out, .param .u64 p_in) {{\n .reg .pred %p<2>;\n .reg .b64 %rd<4>;\n"
+      ".reg {} %d<{}>;\n .reg .b32 %a<{}>, %b<{}>, %t;\n ld.param.u64 %rd0, [p_out];\n"
+      "ld.param.u64 %rd1, [p_in];\n mov.u32 %t, %tid.x;\n mul.wide.u32 %rd2, %t, 4;\n"
+      "add.u64 %rd0, %rd0, %rd2;\n add.u64 %rd1, %rd1, %rd2;\n setp.lt.u32 %p0, %t, 64;\n",
+      form.accumulator, accumulators, a, b);
+  const auto is_c = [&](int fragment) {
+    return std::any_of(steps.begin(), steps.end(), [&](const Mma& step) { return step.c == fragment; });
+  };
+  int at = 0;
+  for (const auto& [name, count] : {std::pair{'d', accumulators}, {'a', a}, {'b', b}})
+    for (int i = 0; i < count; ++i, ++at)
+      text += name != 'd' || is_c(i / form.d)
+                  ? fmt::format("ld.global.b32 %{}{}, [%rd1+{}];\n", name, i, 128 * at)
+                  : fmt::format("mov.b32 %{}{}, 0;\n", name, i);
+  for (const Mma& step : steps)
+    text += fmt::format("{}{} {}, {}, {}, {};\n", apart ? "@%p0 " : "", form.spelling,
+                        registers('d', step.d, form.d), registers('a', step.a, form.a),
+                        registers('b', step.b, form.b), registers('d', step.c, form.d));
+  for (int i = 0; i < accumulators; ++i)
+    text += fmt::format("st.global.{} [%rd0+{}], %d{};\n", form.accumulator + 1, 128 * i, i);
+  return text + "ret;\n}\n";
+}
+
+struct Ran {
+  std::vector<uint32_t> out;
+  uint64_t flops = 0, instructions = 0;
+  size_t alone = 0; // mma that are no part of a run
+};
+
+Ran run(const Form& form, const Steps& steps, bool apart, bool ordinary, Observer* observer = nullptr) {
+  Kernel kernel(kernel_of(form, steps, apart));
+  numeric::Random random(7);
+  std::vector<uint32_t> in(static_cast<size_t>(32 * kFragments * (2 * form.d + form.a + form.b)));
+  const size_t accumulators = static_cast<size_t>(32 * kFragments * 2 * form.d);
+  for (size_t i = 0; i < in.size(); ++i) {
+    in[i] = static_cast<uint32_t>(random.next());
+    if (i < accumulators && form.accumulator[1] == 'f') // numbers near one, but for a NaN now and then
+      in[i] = ordinary || i % 97 ? (in[i] & 0x807fffff) | 0x3f800000 : in[i];
+    else if (ordinary || i % 89)
+      in[i] = (in[i] & form.ordinary) | form.set;
+  }
+  const uint64_t to = kernel.buffer(std::vector<uint32_t>(accumulators), "out");
+  const uint64_t from = kernel.buffer(in, "in");
+  if (observer)
+    kernel.watch(*observer);
+  const Report report = kernel.run({to, from});
+  EXPECT_EQ(fault_text(report), "");
+  Ran ran{kernel.read<uint32_t>(to, accumulators), *report.stats.matrix_flops,
+          *report.stats.warp_instructions};
+  for (const DecodedInst& inst : kernel.code().insts)
+    ran.alone += inst.handler == run_mma;
+  return ran;
+}
+
+void expect_as_one_by_one(const Form& form, const Steps& steps, size_t alone) {
+  SCOPED_TRACE(form.spelling);
+  for (const bool ordinary : {true, false}) {
+    const Ran together = run(form, steps, false, ordinary), apart = run(form, steps, true, ordinary);
+    EXPECT_EQ(together.alone, alone);
+    EXPECT_EQ(apart.alone, steps.size());
+    EXPECT_TRUE(together.out == apart.out) << (ordinary ? "ordinary numbers" : "any bits");
+    EXPECT_EQ(together.flops, apart.flops);
+    EXPECT_EQ(together.instructions, apart.instructions);
+  }
+}
+
+TEST(MmaRuns, AGridInPlaceIsOneProduct) {
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, grid(4, 4, 0), 0);
+}
+
+TEST(MmaRuns, DMayBeAnotherThanC) {
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, grid(2, 8, kFragments), 0);
+}
+
+TEST(MmaRuns, WhatIsNoGridGoesByRows) {
+  // A0 meets B0 and B1, A1 meets B1 and B2.
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, {{0, 0, 0, 0}, {1, 0, 1, 1}, {2, 1, 1, 2}, {3, 1, 2, 3}}, 0);
+}
+
+TEST(MmaRuns, ThatShareNothingStayAlone) {
+  expect_as_one_by_one(kForms[0], {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}}, 3);
+}
+
+TEST(MmaRuns, WhoReadsAResultBeginsAnother) {
+  // The second half adds to the first's.
+  Steps steps = grid(2, 2, 0);
+  for (const Mma& step : grid(2, 2, 0))
+    steps.push_back({step.d, step.a + 2, step.b + 2, step.c});
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, steps, 0);
+  // Each adds to the one before.
+  expect_as_one_by_one(kForms[0], {{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}}, 3);
+}
+
+TEST(MmaRuns, WhoWritesWhatIsReadBeginsAnother) {
+  // The third's D is the first's C.
+  expect_as_one_by_one(kForms[0], {{0, 0, 0, 4}, {1, 0, 1, 5}, {4, 0, 2, 6}, {3, 0, 3, 7}}, 0);
+  expect_as_one_by_one(kForms[0], {{0, 0, 0, 4}, {4, 0, 1, 5}}, 2);
+}
+
+TEST(MmaRuns, TheSamePairTwiceIsTwo) {
+  expect_as_one_by_one(kForms[0], {{0, 0, 0, 0}, {1, 0, 1, 1}, {2, 0, 0, 2}, {3, 0, 1, 3}}, 0);
+}
+
+TEST(MmaRuns, LargeGridsAreSeveral) {
+  // Eight fragments of A are the most.
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, grid(10, 2, 0), 0);
+}
+
+TEST(MmaRuns, OneOfThreeColumnsIsLeft) {
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, grid(4, 3, 0), 4);
+}
+
+TEST(MmaRuns, WatchedTheyAreOneByOne) {
+  AccessCounter nothing;
+  const Steps steps = grid(4, 4, 0);
+  EXPECT_TRUE(run(kForms[0], steps, false, true, &nothing).out == run(kForms[0], steps, true, true).out);
+}
+
+} // namespace
+} // namespace lemma::vgpu
