@@ -142,6 +142,9 @@ struct Parameter {
   uint64_t align_bytes = 0;
   uint64_t offset_bytes = 0; // in the kernel's parameter space
   bool is_pointer = false;   // declared .ptr
+  // For messages: the name; of one that a compiler has only numbered, its type in C++, "float*", as the
+  // kernel's mangled name has it, else "parameter 0".
+  std::string label = {};
 };
 
 class Kernel {
@@ -180,8 +183,9 @@ class Module {
 public:
   // Kernels (.entry) in the order of the text.
   std::vector<Kernel> kernels() const;
-  // The kernel of that name; with an empty name the only one. invalid_argument if there is none, or several;
-  // the error lists them.
+  // The kernel of that name: as the PTX has it, or demangled, with or without parameters, template arguments
+  // and namespaces, or a part of it; with an empty name the only one. invalid_argument if there is none, or
+  // several fit; the error lists them.
   Result<Kernel, Error> kernel(std::string_view name = {}) const;
   // Warnings about the text.
   const std::vector<Message>& messages() const;

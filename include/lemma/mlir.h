@@ -83,6 +83,9 @@ struct MlirArgument {
   bool is_memory = false;
   std::span<std::byte> bytes;
   std::vector<uint64_t> shape = {}; // of the memory, for a memref whose type leaves extents open
+  // Of a value: whether it was meant as a floating-point number, which the argument must then be, or as an
+  // integer. Absent: it is whatever has its size.
+  std::optional<bool> is_float = {};
 };
 
 // Why a program could not go on: a kernel faulted or was stopped, or a call of the runtime was wrong.

@@ -2,6 +2,7 @@
 #include "inspect/availability.h"
 #include "fidelity/recorded.h"
 #include "isa/catalogue.h"
+#include "lemma/nearest.h"
 #include "numeric/mufu.h"
 
 #include <fmt/format.h>
@@ -72,7 +73,8 @@ Unexpected<Error> wrong(std::string text) {
 std::optional<Error> refuse_unknown_targets(std::span<const std::string> words) {
   for (const std::string& word : words)
     if (const auto target = isa::parse_target(word); target && !isa::target_since(*target))
-      return wrong(fmt::format("there is no target {}\n  all: {}", word, fmt::join(isa::target_words(), " ")))
+      return wrong(fmt::format("there is no target {}{}\n  all: {}", word,
+                               did_you_mean(word, isa::target_words()), fmt::join(isa::target_words(), " ")))
           .error;
   return std::nullopt;
 }

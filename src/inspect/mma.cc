@@ -10,6 +10,7 @@
 #include "inspect/matrix_name.h"
 #include "isa/machine.h"
 #include "layout/sparse.h"
+#include "lemma/nearest.h"
 #include "numeric/convert.h"
 
 #include <fmt/format.h>
@@ -129,7 +130,8 @@ Result<Arithmetic, Error> arithmetic_of(const MatrixName& name, std::string_view
                     : target && isa::target_since(*target) ? isa::arithmetic_of(target->sm)
                                                            : std::nullopt;
   if (!arch)
-    return wrong(fmt::format("arch {}: no machine with tensor cores; such as sm_80, sm_90, sm_120", word));
+    return wrong(fmt::format("arch {}: no machine with tensor cores{}; such as sm_80, sm_90, sm_120", word,
+                             did_you_mean(word, isa::target_words())));
   const auto model = model_of(name, *arch);
   if (!model || (target && !is_in(name, *target)))
     return not_there(name, target ? word : numeric::to_string(*arch));

@@ -4,6 +4,7 @@
 // Math functions that neither LLVM nor the polynomial expansions of passes.cc cover would call NVIDIA's
 // libdevice, which only the CUDA toolkit has: they are an error here. Tests: tests/mlir/lower/,
 // tests/mlir/programs/.
+#include "lemma/nearest.h"
 #include "nvgpu/dialect.h"
 #include "nvgpu/lower.h"
 #include "nvgpu/passes.h"
@@ -120,7 +121,8 @@ private:
     const auto target = isa::parse_target(word);
     if (target && isa::target_since(*target))
       return *target;
-    return module.emitError() << fmt::format("there is no target {}; there are {}", word,
+    return module.emitError() << fmt::format("there is no target {}{}; there are {}", word,
+                                             did_you_mean(word, isa::target_words()),
                                              fmt::join(isa::target_words(), ", "));
   }
 

@@ -111,6 +111,11 @@ Result<std::vector<uint64_t>, Error> expand(func::FuncOp entry, std::span<const 
     const size_t bytes = is_index ? 8 : llvm::divideCeil(types[i].getIntOrFloatBitWidth(), 8);
     if (argument.is_memory || argument.bytes.size() != bytes || bytes > sizeof(uint64_t))
       return mismatch(fmt::format("a {} takes a value of {} bytes", parameter.type, bytes));
+    if (argument.is_float && *argument.is_float != mlir::isa<FloatType>(types[i]) &&
+        (types[i].isF32() || types[i].isF64() || *argument.is_float))
+      return mismatch(fmt::format("a {} takes {}, and the value is {}", parameter.type,
+                                  *argument.is_float ? "an integer" : "a floating-point number",
+                                  *argument.is_float ? "a floating-point number" : "an integer"));
     std::memcpy(&words.emplace_back(), argument.bytes.data(), bytes);
   }
   return words;

@@ -5,6 +5,7 @@
 #include "runtime/callers_code.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
+#include "runtime/kernel_names.h"
 #include "runtime/report_text.h"
 #include "runtime/source_lines.h"
 #include "support/worker_pool.h"
@@ -153,17 +154,6 @@ Dim3 normalized(Dim3 size) {
   size[1] = std::max(size[1], 1u);
   size[2] = std::max(size[2], 1u);
   return size;
-}
-
-// "a, b, c and 17 more"
-std::string list_of(const std::vector<std::string_view>& names) {
-  constexpr size_t kShown = 50;
-  const size_t shown = std::min(names.size(), kShown);
-  std::string text =
-      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<ptrdiff_t>(shown), ", "));
-  if (names.size() > shown)
-    text += fmt::format(" and {} more", names.size() - shown);
-  return text;
 }
 
 LaunchConfig normalized(LaunchConfig config, const KernelInfo& kernel) {
@@ -333,26 +323,10 @@ std::vector<Kernel> Module::kernels() const {
 }
 
 Result<Kernel, Error> Module::kernel(std::string_view name) const {
-  const auto& kernels = impl_->kernels;
-  std::vector<std::string_view> names;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    if (kernels[i].name == name || (name.empty() && kernels.size() == 1))
-      return Kernel(impl_, i);
-    names.emplace_back(kernels[i].name);
-  }
-  if (names.empty())
-    return failure(ErrorKind::invalid_argument, "the module has no kernel (.entry)");
-  if (name.empty())
-    return failure(ErrorKind::invalid_argument, fmt::format("the module has {} kernels, name one: {}",
-                                                            names.size(), runtime::list_of(names)));
-  constexpr size_t kMostCompared = 1000;
-  const std::vector<std::string> near = nearest(
-      name, {names.begin(), names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kMostCompared))},
-      1);
-  return failure(ErrorKind::invalid_argument,
-                 fmt::format("the module has no kernel '{}'{}; it has: {}", name,
-                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near.front()),
-                             runtime::list_of(names)));
+  const auto found = runtime::find_kernel(impl_->kernels, name);
+  if (!found)
+    return Unexpected<Error>{found.error()};
+  return Kernel(impl_, *found);
 }
 
 const std::vector<Message>& Module::messages() const {

@@ -4,9 +4,12 @@
 #include "runtime/kernel_info.h"
 
 #include "isa/machine.h"
+#include "lemma/nearest.h"
 #include "ptx/parameters.h"
+#include "runtime/kernel_names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -75,8 +78,15 @@ KernelInfo kernel_info(const ptx::Function& entry, bool reads_envreg) {
                                .size_bytes = param.size_bytes,
                                .align_bytes = std::max<uint64_t>(param.align, 1),
                                .offset_bytes = layout.offsets[i],
-                               .is_pointer = param.is_pointer});
+                               .is_pointer = param.is_pointer,
+                               .label = {}});
   }
+  std::vector<std::string> names;
+  for (const Parameter& parameter : info.parameters)
+    names.push_back(parameter.name);
+  const std::vector<std::string> labels = parameter_labels(info.name, names);
+  for (size_t i = 0; i < labels.size(); ++i)
+    info.parameters[i].label = labels[i];
   info.parameter_bytes = layout.bytes;
   info.required_cluster = entry.bounds.reqnctapercluster;
   info.reads_envreg = reads_envreg;
@@ -95,17 +105,18 @@ std::vector<KernelInfo> kernel_infos(const ptx::Module& module) {
 }
 
 std::string describe_parameters(const KernelInfo& kernel) {
+  const std::string name = demangled(kernel.name);
   if (kernel.parameters.empty())
-    return fmt::format("  kernel {} has no parameters", kernel.name);
+    return fmt::format("  kernel {} has no parameters", name);
   size_t name_width = 0, type_width = 0;
   for (const Parameter& p : kernel.parameters) {
-    name_width = std::max(name_width, p.name.size());
+    name_width = std::max(name_width, p.label.size());
     type_width = std::max(type_width, p.type.size());
   }
-  std::string text = fmt::format("  parameters of kernel {}:", kernel.name);
+  std::string text = fmt::format("  parameters of kernel {}:", name);
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     const Parameter& p = kernel.parameters[i];
-    text += fmt::format("\n  {:3}  {:<{}}  {:<{}}  {} byte{}", i, p.name, name_width, p.type, type_width,
+    text += fmt::format("\n  {:3}  {:<{}}  {:<{}}  {} byte{}", i, p.label, name_width, p.type, type_width,
                         p.size_bytes, p.size_bytes == 1 ? "" : "s");
   }
   return text;
@@ -116,7 +127,7 @@ Result<std::vector<std::byte>, Error> lay_out_arguments(const KernelInfo& kernel
   const size_t wanted = kernel.parameters.size();
   if (arguments.size() != wanted)
     return failure(ErrorKind::invalid_argument,
-                   fmt::format("kernel {} takes {} argument{}, {} given\n{}", kernel.name, wanted,
+                   fmt::format("kernel {} takes {} argument{}, {} given\n{}", demangled(kernel.name), wanted,
                                wanted == 1 ? "" : "s", arguments.size(), describe_parameters(kernel)));
   std::vector<std::byte> bytes(kernel.parameter_bytes);
   for (size_t i = 0; i < wanted; ++i) {
@@ -125,7 +136,7 @@ Result<std::vector<std::byte>, Error> lay_out_arguments(const KernelInfo& kernel
     if (argument.size() != parameter.size_bytes)
       return failure(ErrorKind::invalid_argument,
                      fmt::format("argument {} has {} byte{}, parameter {} ({}) has {}\n{}", i,
-                                 argument.size(), argument.size() == 1 ? "" : "s", parameter.name,
+                                 argument.size(), argument.size() == 1 ? "" : "s", parameter.label,
                                  parameter.type, parameter.size_bytes, describe_parameters(kernel)));
     std::copy(argument.begin(), argument.end(),
               bytes.begin() + static_cast<std::ptrdiff_t>(parameter.offset_bytes));
@@ -142,11 +153,12 @@ int arch_number(std::string_view target) {
 }
 
 Unexpected<Error> no_such_arch(std::string_view target) {
-  std::string legal;
+  std::vector<std::string> words;
   for (const isa::Machine& machine : isa::modelled_machines())
-    legal += fmt::format("{}sm_{}", legal.empty() ? "" : ", ", machine.sm);
+    words.push_back(fmt::format("sm_{}", machine.sm));
   return failure(ErrorKind::invalid_argument,
-                 fmt::format("there is no machine '{}'; the virtual GPU can be {}", target, legal));
+                 fmt::format("there is no machine '{}'{}; the virtual GPU can be {}", target,
+                             did_you_mean(target, {words.begin(), words.end()}), fmt::join(words, ", ")));
 }
 
 } // namespace lemma::runtime

@@ -2,6 +2,7 @@
 // shortened and escaped here, last of all, so that those who make messages need not.
 #include "support/diagnostic.h"
 
+#include "lemma/nearest.h"
 #include "support/printable.h"
 
 #include <fmt/format.h>
@@ -170,6 +171,22 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   for (size_t i = 0; i < std::min(at_most, ranked.size()); ++i)
     out.emplace_back(ranked[i].second);
   return out;
+}
+
+// Of several that are as near, the one that begins like the word: sm_91 is sm_90 rather than sm_11.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  const std::vector<std::string> near = nearest(word, candidates, candidates.size());
+  if (near.empty())
+    return {};
+  const auto in_common = [&](const std::string& other) {
+    return std::mismatch(word.begin(), word.end(), other.begin(), other.end()).first - word.begin();
+  };
+  const size_t least = edit_distance(word, near.front());
+  const std::string* best = &near.front();
+  for (const std::string& other : near)
+    if (edit_distance(word, other) == least && in_common(other) > in_common(*best))
+      best = &other;
+  return fmt::format(" (did you mean {}?)", *best);
 }
 
 } // namespace lemma

@@ -11,6 +11,7 @@
 #include "vgpu/place.h"
 #include "vgpu/poison.h"
 #include "vgpu/program.h"
+#include "vgpu/wrong_address.h"
 
 #include <fmt/format.h>
 
@@ -81,6 +82,19 @@ std::string_view or_host_memory(uint64_t address) {
   return address >= kGlobalEnd && address < kHostEnd ? ", or host memory that was not registered" : "";
 }
 
+// "an index of 32 bits wrapped: -1 elements of 4 bytes from the begin of arg 0 (x: in, 4000 bytes)"
+std::string describe(const Wrapped& wrapped) {
+  const bool in_elements = wrapped.element_bytes > 1 && wrapped.before_bytes % wrapped.element_bytes == 0;
+  const std::string what = wrapped.element_bytes > 1 ? "index" : "byte offset";
+  if (wrapped.before_bytes == 0)
+    return fmt::format("an unsigned {} of 32 bits has wrapped below zero: else it were {} bytes into {}",
+                       what, wrapped.inside_bytes, describe(*wrapped.allocation));
+  const uint64_t count = in_elements ? wrapped.before_bytes / wrapped.element_bytes : wrapped.before_bytes;
+  return fmt::format("an unsigned {} of 32 bits has wrapped below zero: -{} {}{} from the begin of {}", what,
+                     count, in_elements ? "element" : "byte", count == 1 ? "" : "s",
+                     describe(*wrapped.allocation));
+}
+
 // Where a wrong global address lies, seen from the nearest allocation.
 std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t bytes) {
   constexpr uint64_t kNullPage = 4096;
@@ -98,10 +112,14 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
   const Allocation* near = memory.nearest(address);
   if (!near)
     return fmt::format("there is no allocation{}", or_host_memory(address));
+  const auto far = [&] {
+    const auto wrapped = find_wrapped(memory, address, bytes);
+    return wrapped ? describe(*wrapped) : fmt::format("far from every allocation{}", or_host_memory(address));
+  };
   if (address < near->base) {
     const uint64_t distance = near->base - address;
     return distance > kNear
-               ? fmt::format("far from every allocation{}", or_host_memory(address))
+               ? far()
                : fmt::format("{} bytes before {}{}", distance, describe(*near), or_host_memory(address));
   }
   const uint64_t offset = address - near->base;
@@ -113,7 +131,7 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
   }
   const uint64_t past = offset - near->size_bytes;
   if (past > kNear)
-    return fmt::format("far from every allocation{}", or_host_memory(address));
+    return far();
   return past == 0
              ? fmt::format("at the end of {}{}", describe(*near), near->freed ? ", which was freed" : "")
              : fmt::format("{} bytes past the end of {}{}{}", past, describe(*near),

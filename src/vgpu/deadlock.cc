@@ -197,24 +197,30 @@ struct Culprit {
   size_t waiting = 0; // index in Report::waiting
 };
 
-// Every part of their warps, in the order of the CTAs: host threads left them in any. Returns how many CTAs
-// have not ended.
-uint64_t list_warps(std::vector<const Cluster*> clusters, Report& report, Culprit& culprit) {
+// CTAs that have not ended, and warps of them.
+struct Unfinished {
+  uint64_t ctas = 0, warps = 0;
+};
+
+// Every part of their warps, in the order of the CTAs: host threads left them in any.
+Unfinished list_warps(std::vector<const Cluster*> clusters, Report& report, Culprit& culprit) {
   std::sort(clusters.begin(), clusters.end(),
             [](const Cluster* a, const Cluster* b) { return a->linear_id < b->linear_id; });
-  uint64_t ctas = 0;
+  Unfinished left;
   for (const Cluster* cluster : clusters)
     for (const auto& cta : cluster->ctas) {
-      ctas += !cta->is_finished();
-      for (const Warp& warp : cta->warps)
+      left.ctas += !cta->is_finished();
+      for (const Warp& warp : cta->warps) {
+        left.warps += !warp.splits.empty();
         for (const Split& split : warp.splits) {
           report.waiting.push_back(explain(*cta, warp, split));
           const Misuse misuse = misuse_of(*cta, warp, split);
           if (culprit.misuse.id.empty() || (misuse.is_root && !culprit.misuse.is_root))
             culprit = {misuse, report.waiting.size() - 1};
         }
+      }
     }
-  return ctas;
+  return left;
 }
 
 // A warp that has not come to the barrier waits at an mbarrier.
@@ -285,12 +291,15 @@ Fault& report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>>
   for (const auto& cluster : clusters)
     all.push_back(cluster.get());
   Culprit culprit;
-  const uint64_t ctas = list_warps(std::move(all), report, culprit);
+  const Unfinished left = list_warps(std::move(all), report, culprit);
   Fault& fault = report.fault.emplace();
   fault.kind = FaultKind::deadlock;
-  fault.message = fmt::format("nothing can move: {} part{} of warps in {} CTA{} wait{} for ever",
-                              report.waiting.size(), report.waiting.size() == 1 ? "" : "s", ctas,
-                              ctas == 1 ? "" : "s", report.waiting.size() == 1 ? "s" : "");
+  fault.message = fmt::format("nothing can move: {} warp{} in {} CTA{} wait{} for ever{}", left.warps,
+                              left.warps == 1 ? "" : "s", left.ctas, left.ctas == 1 ? "" : "s",
+                              left.warps == 1 ? "s" : "",
+                              report.waiting.size() > left.warps
+                                  ? fmt::format(", diverged into {} groups of lanes", report.waiting.size())
+                                  : "");
   fault.id = culprit.misuse.id;
   if (!report.waiting.empty()) {
     const Waiting& waiting = report.waiting[culprit.waiting];

@@ -4,6 +4,7 @@
 #include "support/diagnostic.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
+#include "vgpu/wrong_address.h"
 
 namespace lemma::vgpu {
 
@@ -94,6 +95,8 @@ Step Exec::misuse(const DecodedInst& in, std::string_view id, std::string messag
 
 Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
                     std::vector<std::string> notes, std::string_view id) {
+  if (std::string index = unwritten_index(*this, in); !index.empty())
+    notes.push_back(std::move(index));
   return fail(in, {.kind = kind,
                    .id = id.empty() && kind == FaultKind::out_of_bounds ? "memory.bounds" : id,
                    .message = std::move(message),

@@ -134,7 +134,7 @@ class Cli(Case):
     def test_entry(self):
         done = self.call("run", KERNELS, "--grid", "1", "--block", "1", status=USAGE)
         self.assertIn("add, scalars, reads_scratch, counts, waits, traps", done.stderr)
-        self.assertIn("did you mean traps", self.run_kernel("trap", status=USAGE).stderr)
+        self.assertIn("did you mean traps", self.run_kernel("tarps", status=USAGE).stderr)
 
     # --- files ------------------------------------------------------------------------------------------------------
 
@@ -430,7 +430,7 @@ class Cli(Case):
         self.assertIn(f" {line} |   st.global.u32 [%rd5], %r5; // the store", done.stderr)
         self.assertRegex(done.stderr, r"where: +CTA 0,0,0, warp 0, lane \d+")
         self.assertRegex(done.stderr, r"address: +0x0000[0-9a-f]{12}")
-        self.assertIn("arg 1 (out", done.stderr)
+        self.assertIn("arg 1 (out: out, 64 bytes)", done.stderr)
 
     def test_trap(self):
         self.assertRegex(self.run_kernel("traps", status=FAILED).stderr, r"fault\[[^]]*trap[^]]*\]")

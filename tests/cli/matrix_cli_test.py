@@ -126,7 +126,7 @@ class MatrixCli(Case):
     def test_isa_refuses(self):
         self.assertIn("no matrix instruction is called nosuch", self.refused("isa", "nosuch"))
         self.assertIn("no instruction fits wgmma and f64", self.refused("isa", "wgmma", "f64"))
-        self.assertIn("there is no target sm_999\n  all: sm_10 ", self.refused("isa", "mma", "sm_999"))
+        self.assertIn("there is no target sm_999 (did you mean sm_90?)\n  all: sm_10 ", self.refused("isa", "mma", "sm_999"))
         self.assertIn("lemma isa --nvgpu", self.refused("isa", "--nvgpu", "nosuch"))
         for options in (("--markdown", "--json"), ("--markdown", "--all"), ("--nvgpu", "--markdown"), ("--nvgpu", "--all"),
                         ("--markdown", "nosuch")):
@@ -197,7 +197,47 @@ class MatrixCli(Case):
         self.assertEqual(len(cells), 64 * 8)
         html = self.call("layout", name, "--operand", "d", "--format", "html").stdout
         self.assertIn("<!doctype html>", html)
+        self.assertEqual(html.count('class="cell"'), 64 * 8)
         self.assertNotIn("http", html.replace("http://www.w3.org/2000/svg", ""))  # stands alone
+
+    def grids(self, name, *options):
+        """Of a drawing: by the title of each grid, where it is, and the x of every column and the width of a cell."""
+        root = xml.fromstring(self.call("layout", name, "--format", "svg", *options).stdout)
+        space = "{http://www.w3.org/2000/svg}"
+        titles = {t.text: (int(t.get("x")), int(t.get("y"))) for t in root.iter(space + "text") if t.get("class") == "grid"}
+        cells = [g.find(space + "rect") for g in root.iter(space + "g") if g.get("class") == "cell"]
+        places = [tuple(int(r.get(key)) for key in ("x", "y", "width")) for r in cells]
+        return int(root.get("width")), titles, places
+
+    def test_layout_puts_b_above_d(self):
+        for name in (MMA, "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+                     "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16"):
+            _, titles, places = self.grids(name)
+            by = {title[0]: place for title, place in titles.items()}
+            self.assertEqual(by["b"][0], by["d"][0], name)
+            self.assertLess(by["b"][1], by["d"][1], name)
+            self.assertLess(by["a"][0], by["d"][0], name)
+            self.assertEqual(by["a"][1], by["d"][1], name)
+            columns = [{x for x, y, _ in places if x > by["d"][0] and (y < by["d"][1]) == above} for above in (True, False)]
+            self.assertTrue(columns[1] <= columns[0], (name, columns))  # where f16 pairs are one cell, every other
+
+    def test_layout_titles_do_not_overlap(self):
+        for name in (MMA, "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+                     "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0"):
+            width, titles, _ = self.grids(name)
+            ends = {}
+            for title, (x, y) in sorted(titles.items(), key=lambda item: item[1]):
+                self.assertLessEqual(ends.get(y, 0), x, (name, title))
+                ends[y] = x + 7.8 * len(title)  # 13 pixels, bold, monospace
+                self.assertLessEqual(ends[y], width, (name, title))
+
+    def test_layout_leaves_the_middle_out(self):
+        name = "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"
+        width, titles, places = self.grids(name, "--operand", "d")
+        self.assertLess(width, 1600)
+        self.assertIn("; columns 16 to 239 are left out", next(iter(titles)))
+        self.assertEqual(len(places), 64 * 33)
+        self.assertEqual(self.call("layout", name, "--operand", "d", "--format", "html").stdout.count('class="cell"'), 64 * 256)
 
     def test_layout_of_shared_memory(self):
         tile = json.loads(self.call("layout", "smem", "--type", "bf16", "--swizzle", "128B", "--major", "k", "--rows", 64,

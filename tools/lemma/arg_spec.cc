@@ -2,6 +2,7 @@
 // Numbers are read by std::from_chars: no locale, no blanks, no overflow unseen.
 #include "arg_spec.h"
 
+#include "lemma/nearest.h"
 #include "lemma/npy.h"
 
 #include <fmt/format.h>
@@ -20,8 +21,9 @@ struct ElementType {
   std::string_view name;
   std::string_view dtype;
 };
-constexpr ElementType kElementTypes[] = {{"u8", "|u1"},  {"s8", "|i1"},   {"u16", "<u2"}, {"s16", "<i2"},
-                                         {"u32", "<u4"}, {"s32", "<i4"},  {"u64", "<u8"}, {"s64", "<i8"},
+constexpr ElementType kElementTypes[] = {{"u8", "|u1"},  {"s8", "|i1"},   {"i8", "|i1"},  {"u16", "<u2"},
+                                         {"s16", "<i2"}, {"i16", "<i2"},  {"u32", "<u4"}, {"s32", "<i4"},
+                                         {"i32", "<i4"}, {"u64", "<u8"},  {"s64", "<i8"}, {"i64", "<i8"},
                                          {"f16", "<f2"}, {"bf16", "|V2"}, {"f32", "<f4"}, {"f64", "<f8"}};
 
 template <class T>
@@ -130,7 +132,7 @@ bool parse_typed_shape(std::string_view text, Spec& spec) {
 Parsed parse_size(Spec& spec, const std::string& value) {
   const std::optional<uint64_t> size = parse_unsigned(value);
   if (!size)
-    return fail(fmt::format("'{}' is no number of bytes", value));
+    return fail(fmt::format("'{}' is no number of bytes, and no type and shape like f32[64,128]", value));
   spec.size_bytes = *size;
   return {};
 }
@@ -157,7 +159,9 @@ Parsed parse_in(Spec& spec, const std::string& value) {
 Parsed parse_out(Spec& spec, const std::string& value) {
   std::string rest;
   if (!split_last_colon(value, spec.out_path, rest))
-    return fail(std::string("it is out=FILE:BYTES"));
+    return fail(fmt::format(
+        "how large is it? out={0}:f32[1000] says so with a type and a shape, out={0}:4000 in bytes",
+        value.substr(0, value.find(':'))));
   if (rest.find('[') == rest.npos)
     return parse_size(spec, rest);
   if (parse_typed_shape(rest, spec))
@@ -223,6 +227,10 @@ constexpr KindRow kKinds[] = {
     {"s32", SpecKind::scalar, parse_integer<32, true>, "s32=VALUE"},
     {"u64", SpecKind::scalar, parse_integer<64, false>, "u64=VALUE"},
     {"s64", SpecKind::scalar, parse_integer<64, true>, "s64=VALUE"},
+    {"i8", SpecKind::scalar, parse_integer<8, true>, "i8=VALUE"},
+    {"i16", SpecKind::scalar, parse_integer<16, true>, "i16=VALUE"},
+    {"i32", SpecKind::scalar, parse_integer<32, true>, "i32=VALUE"},
+    {"i64", SpecKind::scalar, parse_integer<64, true>, "i64=VALUE"},
     {"f32", SpecKind::scalar, parse_float<float, uint32_t, 'f'>, "f32=VALUE"},
     {"f64", SpecKind::scalar, parse_float<double, uint64_t, 'd'>, "f64=VALUE"},
     {"bytes", SpecKind::bytes, parse_bytes, "bytes=@FILE"},
@@ -255,18 +263,28 @@ Result<Spec, std::string> parse_spec(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == text.npos || equals + 1 == text.size())
     return fail(fmt::format("--arg {}: an argument is one of {}", text, all_kinds()));
+  std::string_view kind = std::string_view(text).substr(0, equals);
+  const size_t colon = kind.rfind(':');
+  const std::string_view label = colon == kind.npos ? "" : kind.substr(0, colon);
+  kind.remove_prefix(colon == kind.npos ? 0 : colon + 1);
+  std::vector<std::string_view> names;
   for (const KindRow& row : kKinds) {
-    if (row.name != std::string_view(text).substr(0, equals))
+    names.push_back(row.name);
+    if (row.name != kind)
       continue;
     Spec spec;
     spec.kind = row.kind;
     spec.text = text;
+    spec.label = label;
+    if (row.kind == SpecKind::scalar)
+      spec.type = kind;
     const Parsed parsed = row.parse(spec, text.substr(equals + 1));
     if (!parsed)
       return fail(fmt::format("--arg {}: {}", text, parsed.error()));
     return spec;
   }
-  return fail(fmt::format("--arg {}: an argument is one of {}", text, all_kinds()));
+  return fail(fmt::format("--arg {}: there is no {}={}; an argument is one of {}", text, kind,
+                          did_you_mean(kind, names), all_kinds()));
 }
 
 } // namespace lemma::cli

@@ -1,9 +1,11 @@
 // --arg SPEC: one kernel argument, or what an output is compared with.
 //
-//   u32=42  s64=-1  f32=0.5  f64=1e-9   a value; integers decimal or 0x hex, floats as C writes them
+//   u32=42  s64=-1  f32=0.5  f64=1e-9   a value; i64 is s64; integers decimal or 0x hex, floats as C writes
+//   them
 //                                       (0x1.8p3 too), or bits as PTX writes them: 0f3F800000,
 //                                       0d3FF0000000000000
 //   bytes=@FILE                         the file's bytes, by value
+//   LABEL:in=FILE                       a name for what follows, of the same kinds; tensor maps may say it
 //   tmap=@FILE.json                     a tensor map of another argument's memory, by value; as
 //                                       tensor_map_file.h has it
 //   buf=BYTES                           scratch memory, poisoned
@@ -32,6 +34,8 @@ enum class SpecKind : uint8_t { scalar, bytes, tmap, buf, in, out, inout, expect
 struct Spec {
   SpecKind kind = SpecKind::scalar;
   std::string text;                // as given
+  std::string label;               // before the kind; may be empty
+  std::string type;                // scalar: "f32"
   std::vector<std::byte> value;    // scalar: little-endian
   std::string path;                // bytes, tmap, in, inout, expect: the file to read
   std::string out_path;            // out, inout: the file to write

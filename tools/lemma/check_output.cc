@@ -3,6 +3,7 @@
 
 #include "files.h"
 #include "json_output.h"
+#include "terminal.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -42,11 +43,11 @@ void CheckOutput::limit_to(uint64_t checked_ctas, uint64_t ctas) {
 }
 
 void CheckOutput::show() const {
-  fmt::print(stderr, "{}", to_text(findings_, {.notes = options_.notes}));
+  print_messages(stderr, to_text(findings_, {.notes = options_.notes}));
   if (!suppressions_)
     return;
   for (const Message& message : suppressions_->unused())
-    fmt::print(stderr, "{}", message.rendered);
+    print_messages(stderr, message.rendered);
 }
 
 std::string CheckOutput::closing_text() const {

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "files.h"
 #include "say.h"
+#include "terminal.h"
 
 #include "lemma/mlir.h"
 
@@ -59,11 +60,12 @@ int run_compile(const CompileOptions& options) {
     say(text.error());
     return kUsage;
   }
-  const auto compiled = compile_mlir(
-      *std::move(text),
-      {.name = options.file, .arch = options.arch, .module = options.module, .stage = options.stage});
+  const auto compiled = compile_mlir(*std::move(text), {.name = shown_path(options.file),
+                                                        .arch = options.arch,
+                                                        .module = options.module,
+                                                        .stage = options.stage});
   for (const Message& message : compiled ? compiled->messages : compiled.error().messages)
-    fmt::print(stderr, "{}", message.rendered);
+    print_messages(stderr, message.rendered);
   if (!compiled) {
     if (compiled.error().messages.empty())
       say(compiled.error().text);

@@ -2,8 +2,10 @@
 // do not know.
 //
 //   to_text   grids below one another, for a terminal; colours as ANSI backgrounds if wished
-//   to_svg    grids as they are placed, headers, legend; dark on light, no scripts
-//   to_html   the same in a page of its own; pointing at a cell shows all cells of its colour, and its title
+//   to_svg    grids as they are placed, those of one column in line, headers, legend; dark on light, no
+//             scripts; of a wide grid the middle is left out
+//   to_html   the same in a page of its own, and whole; pointing at a cell shows all cells of its colour, and
+//   its title
 //
 // Tests: tests/cli/.
 #pragma once

@@ -15,6 +15,8 @@ namespace {
 constexpr int kMargin = 24, kGap = 36, kTitleLine = 20, kNoteLine = 17, kCellHeight = 32, kHeadHeight = 20,
               kLegendBox = 40, kLegendHeight = 22;
 constexpr double kCharWidth = 6.7; // of the 11 px monospace font
+constexpr int kFontSize = 11, kGridTitleSize = 13, kTitleSize = 15;
+constexpr size_t kMostColumns = 48, kShownColumns = 16; // of a grid; on each side, of one that has more
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -39,14 +41,48 @@ size_t widest(const std::vector<std::string>& words) {
   return width;
 }
 
-int text_width(size_t characters) {
-  return static_cast<int>(static_cast<double>(characters) * kCharWidth) + 1;
+int text_width(size_t characters, int font_size = kFontSize) {
+  return static_cast<int>(static_cast<double>(characters) * kCharWidth * font_size / kFontSize) + 1;
+}
+
+// A grid as it is drawn.
+struct Drawn {
+  Grid grid;
+  size_t gap = 0, left_out = 0; // the column that stands for so many; 0: none
+
+  // Of the whole grid; the gap is where the first left out was.
+  size_t original(size_t column) const {
+    return left_out == 0 || column <= gap ? column : column + left_out - 1;
+  }
+};
+
+Drawn narrowed(const Grid& grid) {
+  Drawn drawn{.grid = grid};
+  const size_t columns = grid.cells.empty() ? 0 : grid.cells[0].size();
+  if (columns <= kMostColumns)
+    return drawn;
+  drawn.gap = kShownColumns;
+  drawn.left_out = columns - 2 * kShownColumns;
+  const auto narrow = [&](auto& row, const auto& gap) {
+    if (row.size() != columns)
+      return;
+    const auto begin = row.begin() + static_cast<std::ptrdiff_t>(drawn.gap);
+    row.erase(begin, begin + static_cast<std::ptrdiff_t>(drawn.left_out) - 1);
+    row[drawn.gap] = gap;
+  };
+  if (drawn.grid.column_heads.size() == columns)
+    drawn.grid.title += fmt::format("; columns {} to {} are left out", grid.column_heads[drawn.gap],
+                                    grid.column_heads[drawn.gap + drawn.left_out - 1]);
+  narrow(drawn.grid.column_heads, std::string("..."));
+  for (auto& row : drawn.grid.cells)
+    narrow(row, Cell{.text = "..."});
+  return drawn;
 }
 
 // Where a grid is, and how large its parts are.
 struct Box {
   int x = 0, y = 0; // of the title's top left
-  int cell_width = 0, head_width = 0;
+  int cell_width = 0, head_width = 0, columns = 0;
   int width = 0, height = 0;
 };
 
@@ -60,27 +96,56 @@ Box measure(const Grid& grid) {
   box.cell_width = std::max(text_width(std::max(characters, widest(grid.column_heads))) + 8, 36);
   box.head_width = text_width(widest(grid.row_heads)) + 8;
   const size_t columns = grid.cells.empty() ? 0 : grid.cells[0].size();
-  box.width =
-      std::max(box.head_width + box.cell_width * static_cast<int>(columns), text_width(grid.title.size()));
+  box.columns = static_cast<int>(columns);
   box.height = kTitleLine + kHeadHeight + kCellHeight * static_cast<int>(grid.cells.size());
   return box;
 }
 
-std::vector<Box> place(const Picture& picture, int top) {
+// Grids above one another get one width, so that a column of B is above that of D: their cells are as wide as
+// those of the grid with the most, or that many times.
+void align(const std::vector<Box*>& boxes) {
+  int most = 1, head = 0;
+  for (const Box* box : boxes) {
+    most = std::max(most, box->columns);
+    head = std::max(head, box->head_width);
+  }
+  const bool divides = std::all_of(boxes.begin(), boxes.end(), [&](const Box* box) {
+    return box->columns > 0 && most % box->columns == 0;
+  });
+  int unit = 0;
+  for (const Box* box : boxes)
+    unit = std::max(unit, (box->cell_width * box->columns + most - 1) / most);
+  for (Box* box : boxes) {
+    box->head_width = head;
+    if (divides)
+      box->cell_width = unit * (most / box->columns);
+  }
+}
+
+std::vector<Box> place(const std::vector<Drawn>& grids, int top) {
   std::vector<Box> boxes;
+  for (const Drawn& drawn : grids)
+    boxes.push_back(measure(drawn.grid));
+  std::map<int, std::vector<Box*>> columns;
+  for (size_t i = 0; i < boxes.size(); ++i)
+    columns[grids[i].grid.column].push_back(&boxes[i]);
+  for (const auto& [column, in_it] : columns)
+    align(in_it);
   std::map<int, int> widths, heights; // of the columns and rows of grids
-  for (const Grid& grid : picture.grids) {
-    boxes.push_back(measure(grid));
-    widths[grid.column] = std::max(widths[grid.column], boxes.back().width);
-    heights[grid.row] = std::max(heights[grid.row], boxes.back().height);
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const Grid& grid = grids[i].grid;
+    boxes[i].width = std::max(boxes[i].head_width + boxes[i].cell_width * boxes[i].columns,
+                              text_width(grid.title.size(), kGridTitleSize));
+    widths[grid.column] = std::max(widths[grid.column], boxes[i].width);
+    heights[grid.row] = std::max(heights[grid.row], boxes[i].height);
   }
   for (size_t i = 0; i < boxes.size(); ++i) {
     boxes[i].x = kMargin;
     boxes[i].y = top;
     for (const auto& [column, width] : widths)
-      boxes[i].x += column < picture.grids[i].column ? width + kGap : 0;
+      boxes[i].x += column < grids[i].grid.column ? width + kGap : 0;
     for (const auto& [row, height] : heights)
-      boxes[i].y += row < picture.grids[i].row ? height + kGap : 0;
+      boxes[i].y += row < grids[i].grid.row ? height + kGap : 0;
   }
   return boxes;
 }
@@ -104,8 +169,9 @@ void add_cell(const Cell& cell, const Picture& picture, int x, int y, int width,
   out += "</g>\n";
 }
 
-void add_grid(const Grid& grid, const Box& box, const Picture& picture, std::string& out) {
+void add_grid(const Drawn& drawn, const Box& box, const Picture& picture, std::string& out) {
   const auto to = std::back_inserter(out);
+  const Grid& grid = drawn.grid;
   fmt::format_to(to, "<text class=\"grid\" x=\"{}\" y=\"{}\">{}</text>\n", box.x, box.y + 13,
                  escaped(grid.title));
   const int left = box.x + box.head_width, top = box.y + kTitleLine + kHeadHeight;
@@ -129,7 +195,9 @@ void add_grid(const Grid& grid, const Box& box, const Picture& picture, std::str
     if (r == 0 || r == rows || (grid.rule_rows > 0 && r % grid.rule_rows == 0))
       fmt::format_to(to, "<path class=\"rule\" d=\"M{} {}H{}\"/>\n", left, top + r * kCellHeight, right);
   for (int c = 0; c <= columns; ++c)
-    if (c == 0 || c == columns || (grid.rule_columns > 0 && c % grid.rule_columns == 0))
+    if (c == 0 || c == columns ||
+        (grid.rule_columns > 0 &&
+         drawn.original(static_cast<size_t>(c)) % static_cast<size_t>(grid.rule_columns) == 0))
       fmt::format_to(to, "<path class=\"rule\" d=\"M{} {}V{}\"/>\n", left + c * box.cell_width, top, bottom);
 }
 
@@ -140,12 +208,10 @@ constexpr std::string_view kStyle =
     ".head,.side{fill:#555}.side{text-anchor:end}.upper{font-weight:bold}"
     ".cell rect,.legend rect{stroke:#777;stroke-width:.5}.rule{stroke:#111;stroke-width:1.6;fill:none}";
 
-} // namespace
-
-std::string to_svg(const Picture& picture) {
+std::string drawing_of(const Picture& picture, const std::vector<Drawn>& grids) {
   const int top = kMargin + kTitleLine + kNoteLine * static_cast<int>(picture.notes.size()) + 10;
-  const std::vector<Box> boxes = place(picture, top);
-  int right = kMargin + text_width(picture.title.size() * 15 / 11), bottom = top;
+  const std::vector<Box> boxes = place(grids, top);
+  int right = kMargin + text_width(picture.title.size(), kTitleSize), bottom = top;
   for (const std::string& note : picture.notes)
     right = std::max(right, kMargin + text_width(note.size()));
   for (const std::string& remark : picture.remarks)
@@ -180,7 +246,7 @@ std::string to_svg(const Picture& picture) {
     y += kNoteLine;
   }
   for (size_t i = 0; i < boxes.size(); ++i)
-    add_grid(picture.grids[i], boxes[i], picture, out);
+    add_grid(grids[i], boxes[i], picture, out);
   for (size_t i = 0; i < picture.legend.size(); ++i) {
     const auto& [color, text] = picture.legend[i];
     const int x = kMargin + static_cast<int>(i) % in_row * legend_box,
@@ -199,7 +265,19 @@ std::string to_svg(const Picture& picture) {
   return out;
 }
 
+} // namespace
+
+std::string to_svg(const Picture& picture) {
+  std::vector<Drawn> grids;
+  for (const Grid& grid : picture.grids)
+    grids.push_back(narrowed(grid));
+  return drawing_of(picture, grids);
+}
+
 std::string to_html(const Picture& picture) {
+  std::vector<Drawn> grids;
+  for (const Grid& grid : picture.grids)
+    grids.push_back({.grid = grid});
   constexpr std::string_view kScript = R"(
 const cells = document.querySelectorAll('.cell'), says = document.getElementById('says');
 for (const cell of cells) {
@@ -218,7 +296,7 @@ for (const cell of cells) {
       "<style>body{{margin:0;background:#fff;color:#111}}#says{{position:sticky;top:0;padding:6px "
       "24px;background:#f2f2f2;font:13px ui-monospace,Menlo,Consolas,monospace}}</style></head>\n"
       "<body><div id=\"says\">&nbsp;</div>\n{}<script>{}</script></body></html>\n",
-      escaped(picture.title), to_svg(picture), kScript);
+      escaped(picture.title), drawing_of(picture, grids), kScript);
 }
 
 } // namespace lemma::cli

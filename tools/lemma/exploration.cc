@@ -32,11 +32,11 @@ Result<ScheduleRun, Stop> run_launch(const ScheduledLaunch& launch, uint64_t sch
   const auto module = device->load_ptx(launch.text, launch.load);
   if (!module)
     return stop(module.error());
-  const auto kernel = module->kernel(launch.entry);
+  const auto kernel = module->kernel(launch.kernel);
   if (!kernel)
     return stop(kernel.error());
   RunArguments arguments = launch.arguments.afresh();
-  const auto passed = arguments.for_kernel(*device, kernel->parameters().size(), launch.mlir);
+  const auto passed = arguments.for_kernel(*device, *kernel, launch.mlir);
   if (!passed)
     return fail(passed.error());
   LaunchConfig config = launch.config;

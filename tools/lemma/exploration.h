@@ -25,7 +25,7 @@ struct ScheduledLaunch {
   std::string text; // PTX
   LoadOptions load;
   DeviceOptions device;
-  std::string entry;
+  std::string kernel;
   LaunchConfig config;           // of the usual schedule
   const RunArguments& arguments; // that have read their files
   const MlirKernel* mlir = nullptr;

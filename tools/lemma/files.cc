@@ -19,6 +19,7 @@
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace lemma::cli {
 namespace {
@@ -117,9 +118,13 @@ int write_directly(const std::string& path, std::span<const std::byte> bytes) {
 // Reads to the end whatever the file is: pipes have no size, directories an odd one, and /dev/zero no end.
 template <class Bytes>
 Result<Bytes, std::string> read_whole(const std::string& path, uint64_t most_bytes) {
-  const File file(std::fopen(path.c_str(), "rb"));
+  static bool input_was_read = false;
+  const bool is_input = path == kStandardInput;
+  if (is_input && std::exchange(input_was_read, true))
+    return fail(std::string("cannot read standard input twice"));
+  const File file(is_input ? fdopen(dup(STDIN_FILENO), "rb") : std::fopen(path.c_str(), "rb"));
   if (!file)
-    return fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    return fail(fmt::format("cannot read {}: {}", shown_path(path), std::strerror(errno)));
   struct stat about = {};
   const bool has_size = fstat(fileno(file.get()), &about) == 0 && S_ISREG(about.st_mode);
   if (S_ISDIR(about.st_mode))
@@ -129,7 +134,7 @@ Result<Bytes, std::string> read_whole(const std::string& path, uint64_t most_byt
   Bytes bytes;
   size_t size = 0, got = 0;
   const auto too_long = [&] {
-    return fail(fmt::format("cannot read {}: it has more than {} bytes{}", path, most_bytes,
+    return fail(fmt::format("cannot read {}: it has more than {} bytes{}", shown_path(path), most_bytes,
                             has_size ? "" : ", and is no regular file"));
   };
   if (has_size && static_cast<uint64_t>(about.st_size) > most_bytes)
@@ -147,12 +152,16 @@ Result<Bytes, std::string> read_whole(const std::string& path, uint64_t most_byt
   if (size > most_bytes)
     return too_long();
   if (std::ferror(file.get()))
-    return fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    return fail(fmt::format("cannot read {}: {}", shown_path(path), std::strerror(errno)));
   bytes.resize(size);
   return bytes;
 }
 
 } // namespace
+
+std::string shown_path(const std::string& path) {
+  return path == kStandardInput ? "<stdin>" : path;
+}
 
 Result<std::vector<std::byte>, std::string> read_file(const std::string& path, uint64_t most_bytes) {
   return read_whole<std::vector<std::byte>>(path, most_bytes);
@@ -249,7 +258,10 @@ Result<npy::Array, std::string> read_array(const std::string& path) {
   auto bytes = read_file(path);
   if (!bytes)
     return fail(std::move(bytes).error());
-  if (!is_npy(path)) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  const bool starts_as_npy =
+      bytes->size() >= kMagic.size() && std::memcmp(bytes->data(), kMagic.data(), kMagic.size()) == 0;
+  if (!is_npy(path) && !(path == kStandardInput && starts_as_npy)) {
     const uint64_t size = bytes->size();
     return npy::Array{.dtype = "|u1", .shape = {size}, .data = *std::move(bytes)};
   }

@@ -20,9 +20,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lemma::cli {
+
+// The path that means standard input, wherever a file is read; and how messages call it.
+inline constexpr std::string_view kStandardInput = "-";
+std::string shown_path(const std::string& path);
 
 // Errors are one line that names the file. What has more bytes than `most_bytes` is not read, what is no
 // regular file (a pipe, a device) not if it has more than 1 GiB.

@@ -6,6 +6,7 @@
 #include "files.h"
 #include "json_output.h"
 #include "layout_picture.h"
+#include "terminal.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <unistd.h>
 
 namespace lemma::cli {
 namespace {
@@ -48,7 +48,7 @@ int write_text(const LayoutOptions& options, const std::string& text) {
 }
 
 int show(const LayoutOptions& options, const Picture& picture) {
-  const bool to_terminal = options.output.empty() && isatty(STDOUT_FILENO);
+  const bool to_terminal = options.output.empty() && takes_color(stdout);
   const bool colors = options.color == "always" || (options.color == "auto" && to_terminal);
   return write_text(options, options.format == "svg"    ? to_svg(picture)
                              : options.format == "html" ? to_html(picture)

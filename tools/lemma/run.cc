@@ -20,6 +20,7 @@
 #include "sarif.h"
 #include "say.h"
 #include "stop.h"
+#include "terminal.h"
 
 #include "lemma/lemma.h"
 #include "lemma/mlir.h"
@@ -44,9 +45,11 @@ arguments; else, or with --grid, one gpu.func is launched, likewise. A memref ta
 
 An argument SPEC, in the order of the kernel's parameters:
   u8|s8|u16|s16|u32|s32|u64|s64|f32|f64=VALUE
-                        a value: decimal, 0x hex, float text; 0f3F800000 gives a float's bits
-  tmap=@FILE.json       a tensor map (CUtensorMap) of the memory of another --arg, by value: {"arg": 0, "type": "bf16",
-                        "dims": [K, M], "strides_bytes": [2*K], "box": [64, 128], "swizzle": "128B"};
+                        a value of the parameter's kind (i32 is s32): decimal, 0x hex, float text; 0f3F800000 gives a
+                        float's bits. A parameter declared .b32 or .b64 takes any of that size
+  tmap=@FILE.json       a tensor map (CUtensorMap) of the memory of another --arg, by value: {"arg": "a.npy",
+                        "type": "bf16", "dims": [K, M], "strides_bytes": [2*K], "box": [64, 128], "swizzle": "128B"};
+                        "arg" is its number from 0, as in faults (expect is none), its file or its label;
                         memory that is no parameter of the kernel comes after the last one
   bytes=@FILE           the file's bytes by value (a struct); the size must be the parameter's
   buf=BYTES             scratch memory; a read before the first write is reported
@@ -55,6 +58,8 @@ An argument SPEC, in the order of the kernel's parameters:
   inout=FILE:OUTFILE    memory that holds FILE, written to OUTFILE afterwards
   expect=FILE[:TOLERANCE]
                         no argument: the out or inout before it must hold FILE, bit for bit or within TOLERANCE
+  LABEL:in=FILE         a label for an argument, of any kind: tensor maps and messages call it so
+A FILE that is - is standard input, for the program too; @FILE stands for the words in FILE.
 Files that end in .npy are read and written as such; all others are raw bytes. Outputs are written after a run that ended
 well, all or none, each in one piece: a fault, a full disk and Ctrl-C leave the old ones. --keep-outputs writes them all the same.
 
@@ -117,6 +122,18 @@ Result<uint64_t, Stop> parse_bytes(const char* option, const std::string& text) 
   return *value << shift;
 }
 
+// Whether a text without a name is PTX: it begins with a directive, after comments.
+bool is_ptx(std::string_view text) {
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    const std::string_view end = text.starts_with("//") ? "\n" : text.starts_with("/*") ? "*/" : "";
+    if (end.empty())
+      return text.starts_with('.');
+    const size_t at = text.find(end, 2);
+    text.remove_prefix(at == text.npos ? text.size() : at + end.size());
+  }
+}
+
 class Runner {
 public:
   explicit Runner(const RunOptions& options)
@@ -135,8 +152,8 @@ public:
 private:
   Result<ExitStatus, Stop> steps();
   Result<void, Stop> read_command_line();
-  Result<std::string, Stop> read_program() const;
-  bool is_mlir() const { return file_.ends_with(".mlir"); }
+  Result<std::string, Stop> read_program();
+  bool is_mlir() const { return file_.ends_with(".mlir") || is_mlir_text_; }
   Result<ExitStatus, Stop> run_whole(const std::string& text);
   Result<void, Stop> explore_program(const Program& program, const ProgramRun& usual);
   Result<void, Stop> explore(const Explored& explored, ScheduleRun first, std::vector<std::string> outputs);
@@ -169,7 +186,8 @@ private:
   LaunchConfig config_;
   uint64_t max_memory_bytes_ = 0;
   std::string file_;
-  std::optional<MlirKernel> mlir_; // of FILE.mlir
+  bool is_mlir_text_ = false;    // of standard input
+  std::vector<MlirKernel> mlir_; // the gpu.funcs of FILE.mlir
   RunArguments arguments_;
   uint64_t schedules_ = 0; // --explore
   std::optional<Exploration> exploration_;
@@ -184,7 +202,7 @@ Result<void, Stop> Runner::read_command_line() {
   file_ = options_.file;
   for (const std::string& text : options_.args) {
     // `--arg a=b FILE.ptx`: --arg takes several, so the file may have been taken for one more.
-    if (file_.empty() && text.find('=') == text.npos)
+    if (file_.empty() && (text == kStandardInput || text.find('=') == text.npos))
       file_ = text;
     else if (auto added = arguments_.add(text); !added)
       return added;
@@ -243,10 +261,14 @@ Result<void, Stop> Runner::read_command_line() {
   return {};
 }
 
-Result<std::string, Stop> Runner::read_program() const {
+Result<std::string, Stop> Runner::read_program() {
   auto text = read_text(file_);
   if (!text)
     return usage(text.error());
+  if (file_ == kStandardInput) {
+    is_mlir_text_ = !is_ptx(*text);
+    file_ = shown_path(file_);
+  }
   return *std::move(text);
 }
 
@@ -284,7 +306,7 @@ void Runner::catch_interrupts() {
 void Runner::show_host_stop(const MlirStop& stop, const Report& report) {
   if (!json_)
     found_.show();
-  fmt::print(stderr, "{}{}", stop.text, exploration_text());
+  print_messages(stderr, stop.text + exploration_text());
   leave_outputs();
   if (!json_)
     return;
@@ -435,10 +457,8 @@ Result<std::string, Stop> Runner::compile(const std::string& text) {
   if (!compiled)
     return stop(std::move(compiled).error());
   for (const Message& message : compiled->messages)
-    fmt::print(stderr, "{}", message.rendered);
-  for (MlirKernel& kernel : compiled->kernels)
-    if (options_.entry.empty() || kernel.name == options_.entry)
-      mlir_ = std::move(kernel); // of several and no --entry, the device says that one must be chosen
+    print_messages(stderr, message.rendered);
+  mlir_ = std::move(compiled->kernels);
   return std::move(compiled->text);
 }
 
@@ -477,10 +497,16 @@ Result<ExitStatus, Stop> Runner::steps() {
   const auto kernel = module->kernel(options_.entry);
   if (!kernel)
     return stop(kernel.error());
-  const auto arguments =
-      arguments_.for_kernel(*device, kernel->parameters().size(), mlir_ ? &*mlir_ : nullptr);
+  const auto lowered_from = std::find_if(mlir_.begin(), mlir_.end(), [&](const MlirKernel& function) {
+    return function.name == kernel->name();
+  });
+  const MlirKernel* const mlir = lowered_from == mlir_.end() ? nullptr : &*lowered_from;
+  const auto arguments = arguments_.for_kernel(*device, *kernel, mlir);
   if (!arguments)
     return Unexpected<Stop>{arguments.error()};
+  if (!json_)
+    for (const std::string& unused : arguments_.unused())
+      say(fmt::format("{} is memory that no parameter and no tensor map takes", unused));
 
   Progress progress(kernel->name(), uint64_t{config_.grid[0]} * config_.grid[1] * config_.grid[2]);
   config_.progress = [&](uint64_t done, uint64_t) { progress.update(done); };
@@ -497,10 +523,10 @@ Result<ExitStatus, Stop> Runner::steps() {
     const ScheduledLaunch launch{.text = *std::move(text),
                                  .load = load,
                                  .device = device_options,
-                                 .entry = options_.entry,
+                                 .kernel = kernel->name(),
                                  .config = config_,
                                  .arguments = arguments_,
-                                 .mlir = mlir_ ? &*mlir_ : nullptr};
+                                 .mlir = mlir};
     auto outputs = arguments_.outputs();
     if (!outputs)
       return stop(std::move(outputs).error());
@@ -557,11 +583,11 @@ int Runner::show_stop(const Stop& stop) {
                   {"error", to_json(stop.error)},
                   {"diagnostics", to_json(stop.error.messages)}});
   for (const Message& message : stop.error.messages)
-    fmt::print(stderr, "{}", message.rendered);
+    print_messages(stderr, message.rendered);
   if (stop.error.messages.empty())
     say(stop.error.text);
   if (stop.status == kUsage)
-    fmt::print(stderr, "`lemma run --help` says more.\n");
+    print_text(stderr, "`lemma run --help` says more.\n");
   return stop.status;
 }
 
@@ -577,12 +603,14 @@ std::string Runner::arithmetic_text(const Module& module, const Device& device) 
 
 void Runner::show_text(const Module& module, const Kernel& kernel, const Device& device,
                        const Report& report) const {
-  fmt::print(stderr, "{}", report.rendered);
+  print_messages(stderr, report.rendered);
   found_.show();
-  fmt::print(stderr, "{}{}: {} on {}, {}{}; {}{}\n", exploration_text(), printable(file_), kernel.name(),
-             device.info().name, arithmetic_text(module, device),
-             report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "",
-             found_.closing_text(), exploration_closing_text());
+  print_messages(stderr, exploration_text());
+  print_text(stderr,
+             fmt::format("{}: {} on {}, {}{}; {}{}\n", printable(file_), kernel.name(), device.info().name,
+                         arithmetic_text(module, device),
+                         report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "",
+                         found_.closing_text(), exploration_closing_text()));
   show_comparisons();
   if (options_.stats)
     show_stats(report.stats);
@@ -620,7 +648,7 @@ nlohmann::json Runner::exploration_to_json() const {
 
 void Runner::show_comparisons() const {
   for (const OutputComparison& c : comparisons_)
-    fmt::print(stderr, "{}", printable_lines(render(c.result, c.got, c.want)));
+    print_text(stderr, printable_lines(render(c.result, c.got, c.want)));
 }
 
 nlohmann::json Runner::comparisons_to_json() const {
@@ -709,7 +737,9 @@ Command add_run(CLI::App& parent) {
   app->add_option("--arch", o->arch, "what the virtual GPU is (default: the file's .target)")
       ->type_name("sm_90a");
   app->add_option("--entry", o->entry,
-                  "the kernel; may be left out if there is one; of a whole program the host function (main)")
+                  "the kernel, by its name in the PTX, demangled or in part; may be left out if there is "
+                  "one; of a whole "
+                  "program the host function (main)")
       ->type_name("NAME");
   app->add_option("--grid", o->grid, "CTAs")->type_name("X[,Y[,Z]]");
   app->add_option("--block", o->block, "threads of a CTA")->type_name("X[,Y[,Z]]");

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 
 namespace lemma::cli {
 namespace {
@@ -18,6 +20,66 @@ Unexpected<Stop> wrong(const Spec& spec, const std::string& text) {
 
 bool is_output(const Spec& spec) {
   return spec.kind == SpecKind::out || spec.kind == SpecKind::inout;
+}
+
+// "a.npy" of "in=data/a.npy", "a" of "a:in=data/a.npy"; empty: it has no name.
+std::string name_of(const Spec& spec) {
+  if (!spec.label.empty())
+    return spec.label;
+  return std::filesystem::path(spec.path.empty() ? spec.out_path : spec.path).filename().string();
+}
+
+// Whether a tensor map that names its memory so means this one.
+bool is_called(const Spec& spec, const std::string& name) {
+  return spec.label == name || spec.path == name || spec.out_path == name ||
+         (spec.label.empty() && name_of(spec) == name);
+}
+
+// "in", "f32"
+std::string_view kind_of(const Spec& spec) {
+  const std::string_view text = spec.text;
+  const size_t begin = spec.label.empty() ? 0 : spec.label.size() + 1;
+  return text.substr(begin, text.find('=') - begin);
+}
+
+// "arg 0 (x: in)", in faults.
+std::string memory_name(const Spec& spec, size_t position, const std::string& parameter) {
+  constexpr size_t kLongest = 40; // C++ types can be long
+  std::string name = parameter;
+  if (!spec.label.empty() || parameter.empty())
+    name = name_of(spec);
+  if (name.size() > kLongest)
+    name = name.substr(0, kLongest) + "...";
+  return fmt::format("arg {} ({}{}{})", position, name, name.empty() ? "" : ": ", kind_of(spec));
+}
+
+// A number must be of the kind that the parameter is declared as; one declared .b32 takes what has its size.
+// `type` is that of PTX or MLIR: ".f32", "index".
+Result<void, Stop> check_kind(const Spec& spec, size_t position, const std::string& label,
+                              std::string_view type) {
+  type.remove_prefix(type.starts_with('.') ? 1 : 0);
+  const bool wants_float = type == "f32" || type == "f64";
+  const bool wants_integer = type == "index" || (type.size() <= 3 && std::string_view("usi").find(type[0]) !=
+                                                                         std::string_view::npos);
+  const std::string parameter =
+      fmt::format("parameter {}{}", position,
+                  label.empty() || label == fmt::format("parameter {}", position) ? "" : " (" + label + ")");
+  const std::string value = spec.text.substr(spec.text.find('=') + 1);
+  if (spec.kind != SpecKind::scalar && wants_float)
+    return wrong(spec, fmt::format("{} is {}, a number: {}=VALUE", parameter, type, type));
+  if (spec.kind != SpecKind::scalar || (!wants_float && !wants_integer))
+    return {};
+  const bool is_float = spec.type.starts_with('f');
+  if (is_float && wants_integer)
+    return wrong(spec,
+                 fmt::format("{} is {}, an integer: {}={}", parameter, type, type == "index" ? "u64" : type,
+                             value.find_first_not_of("0123456789") == value.npos ? value : "VALUE"));
+  if (!is_float && wants_float) {
+    const std::string bits = type == "f32" ? "0f and 8 hex digits" : "0d and 16 hex digits";
+    return wrong(spec, fmt::format("{} is {}, a floating-point number: {}={}; {} give its bits", parameter,
+                                   type, type, value.starts_with("0x") ? "VALUE" : value, bits));
+  }
+  return {};
 }
 
 } // namespace
@@ -52,6 +114,53 @@ Result<void, Stop> RunArguments::read_files() {
       return wrong(argument.spec, array.error());
     argument.file = std::make_shared<const npy::Array>(*std::move(array));
   }
+  for (State& argument : arguments_)
+    if (argument.map)
+      if (auto resolved = resolve_map(argument); !resolved)
+        return resolved;
+  return {};
+}
+
+// The number that faults call an argument by: `expect` is none.
+size_t RunArguments::position_of(size_t index) const {
+  return static_cast<size_t>(
+      std::count_if(arguments_.begin(), arguments_.begin() + static_cast<std::ptrdiff_t>(index),
+                    [](const State& state) { return state.spec.kind != SpecKind::expect; }));
+}
+
+Result<void, Stop> RunArguments::resolve_map(State& state) const {
+  const TensorMapFile& map = state.tensor_map();
+  const std::string said =
+      map.name.empty() ? fmt::format("{}", map.argument) : fmt::format("\"{}\"", map.name);
+  std::vector<size_t> found;
+  std::string names;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Spec& spec = arguments_[i].spec;
+    if (spec.kind == SpecKind::expect)
+      continue;
+    if (map.name.empty() ? position_of(i) == map.argument
+                         : arguments_[i].is_memory() && is_called(spec, map.name))
+      found.push_back(i);
+    if (arguments_[i].is_memory() && !name_of(spec).empty())
+      names += (names.empty() ? "" : ", ") + name_of(spec);
+  }
+  if (found.empty())
+    return wrong(state.spec,
+                 map.name.empty()
+                     ? fmt::format("\"arg\" is {}, but the --arg options are 0 to {}", said,
+                                   position_of(arguments_.size()) - 1)
+                     : fmt::format("\"arg\" is {}, and no memory among the --arg options has that label or "
+                                   "file; there are: {}",
+                                   said, names.empty() ? "none" : names));
+  if (found.size() > 1)
+    return wrong(state.spec,
+                 fmt::format("\"arg\" is {}, which may be --arg {} or --arg {}: LABEL:in=FILE "
+                             "gives memory a label of its own",
+                             said, arguments_[found[0]].spec.text, arguments_[found[1]].spec.text));
+  if (!arguments_[found[0]].is_memory())
+    return wrong(state.spec, fmt::format("\"arg\" is {}, and --arg {} is no memory (in, out, inout or buf)",
+                                         said, arguments_[found[0]].spec.text));
+  state.mapped = found[0];
   return {};
 }
 
@@ -68,9 +177,8 @@ Result<void, Stop> RunArguments::check_outputs() const {
   return {};
 }
 
-Result<void, Stop> RunArguments::allocate(const Device& device, State& state, size_t position) const {
+Result<void, Stop> RunArguments::allocate(const Device& device, State& state, const std::string& name) const {
   const Spec& spec = state.spec;
-  const std::string name = fmt::format("arg {} ({})", position, spec.text.substr(0, spec.text.find('=')));
   auto buffer = device.allocate(state.size_bytes(), {.name = name, .poisoned = spec.kind == SpecKind::buf});
   if (!buffer)
     return stop(std::move(buffer).error());
@@ -81,18 +189,28 @@ Result<void, Stop> RunArguments::allocate(const Device& device, State& state, si
   return {};
 }
 
-// A tensor map names its memory by the option's position.
+Result<void, Stop> RunArguments::allocate_all(const Device& device, const Kernel& kernel,
+                                              const MlirKernel* mlir) {
+  size_t position = 0;
+  for (State& state : arguments_) {
+    if (state.spec.kind == SpecKind::expect)
+      continue;
+    std::string label;
+    if (mlir && position < mlir->parameters.size())
+      label = mlir->parameters[position].type;
+    else if (!mlir && position < kernel.parameters().size())
+      label = kernel.parameters()[position].label;
+    if (state.is_memory())
+      if (auto allocated = allocate(device, state, memory_name(state.spec, position, label)); !allocated)
+        return allocated;
+    ++position;
+  }
+  return {};
+}
+
 Result<Argument, Stop> RunArguments::encode(const Device& device, const State& state) const {
-  const uint64_t index = state.tensor_map().argument;
-  if (index >= arguments_.size())
-    return wrong(state.spec, fmt::format("\"arg\" is {}, but the --arg options are 0 to {}", index,
-                                         arguments_.size() - 1));
-  const Buffer& buffer = arguments_[index].buffer;
-  if (buffer.address() == 0)
-    return wrong(state.spec, fmt::format("\"arg\" is {}, and --arg {} is no memory (in, out, inout or buf)",
-                                         index, arguments_[index].spec.text));
   TensorMap map = state.tensor_map().map;
-  map.address = buffer.address();
+  map.address = arguments_[state.mapped].buffer.address();
   auto argument = device.encode(map);
   if (!argument)
     return wrong(state.spec, argument.error().text);
@@ -129,27 +247,53 @@ Result<void, Stop> RunArguments::pass_to_mlir(const Device& device, const MlirPa
 
 bool RunArguments::is_mapped(size_t index) const {
   return std::any_of(arguments_.begin(), arguments_.end(),
-                     [&](const State& other) { return other.map && other.map->argument == index; });
+                     [&](const State& other) { return other.map && other.mapped == index; });
 }
 
-Result<std::vector<Argument>, Stop> RunArguments::for_kernel(const Device& device, size_t parameters,
+// One --arg as one parameter.
+Result<void, Stop> RunArguments::pass_to_kernel(const Device& device, const Kernel& kernel,
+                                                const State& state, std::vector<Argument>& arguments) const {
+  if (arguments.size() < kernel.parameters().size()) {
+    const Parameter& parameter = kernel.parameters()[arguments.size()];
+    if (auto checked = check_kind(state.spec, arguments.size(), parameter.label, parameter.type); !checked)
+      return checked;
+  }
+  if (state.spec.kind == SpecKind::tmap) {
+    auto map = encode(device, state);
+    if (!map)
+      return Unexpected<Stop>{std::move(map).error()};
+    arguments.push_back(*std::move(map));
+  } else if (state.spec.kind == SpecKind::scalar) {
+    arguments.push_back(Argument::from_bytes(state.spec.value));
+  } else if (state.spec.kind == SpecKind::bytes) {
+    arguments.push_back(Argument::from_bytes(state.contents().data));
+  } else {
+    arguments.emplace_back(state.buffer);
+  }
+  return {};
+}
+
+Result<std::vector<Argument>, Stop> RunArguments::for_kernel(const Device& device, const Kernel& kernel,
                                                              const MlirKernel* mlir) {
   // Memory first: tensor maps may name what comes after them.
-  size_t position = 0;
-  for (State& state : arguments_) {
-    if (state.is_memory())
-      if (auto allocated = allocate(device, state, position); !allocated)
-        return Unexpected<Stop>{std::move(allocated).error()};
-    position += state.spec.kind != SpecKind::expect;
-  }
+  if (auto allocated = allocate_all(device, kernel, mlir); !allocated)
+    return Unexpected<Stop>{std::move(allocated).error()};
   std::vector<Argument> arguments;
+  unused_.clear();
   size_t passed = 0; // arguments of a gpu.func
   for (size_t i = 0; i < arguments_.size(); ++i) {
     State& state = arguments_[i];
-    if (state.spec.kind == SpecKind::expect || (arguments.size() >= parameters && is_mapped(i)))
+    if (state.spec.kind == SpecKind::expect)
       continue;
+    const bool all_have_one =
+        mlir ? passed >= mlir->parameters.size() : arguments.size() >= kernel.parameters().size();
+    if (all_have_one && state.is_memory()) {
+      if (!is_mapped(i))
+        unused_.push_back(fmt::format("arg {} ({})", position_of(i), state.spec.text));
+      continue;
+    }
     if (mlir) {
-      if (passed == mlir->parameters.size())
+      if (all_have_one)
         return wrong(state.spec, fmt::format("{} takes {} arguments", mlir->name, passed));
       const MlirParameter& parameter = mlir->parameters[passed++];
       if (parameter.is_memref || state.spec.kind == SpecKind::tmap) {
@@ -157,19 +301,11 @@ Result<std::vector<Argument>, Stop> RunArguments::for_kernel(const Device& devic
           return Unexpected<Stop>{std::move(done).error()};
         continue;
       }
+      if (auto checked = check_kind(state.spec, passed - 1, "", parameter.type); !checked)
+        return Unexpected<Stop>{std::move(checked).error()};
     }
-    if (state.spec.kind == SpecKind::scalar) {
-      arguments.push_back(Argument::from_bytes(state.spec.value));
-    } else if (state.spec.kind == SpecKind::bytes) {
-      arguments.push_back(Argument::from_bytes(state.contents().data));
-    } else if (state.spec.kind == SpecKind::tmap) {
-      auto map = encode(device, state);
-      if (!map)
-        return Unexpected<Stop>{std::move(map).error()};
-      arguments.push_back(*std::move(map));
-    } else {
-      arguments.emplace_back(state.buffer);
-    }
+    if (auto done = pass_to_kernel(device, kernel, state, arguments); !done)
+      return Unexpected<Stop>{std::move(done).error()};
   }
   if (mlir && passed < mlir->parameters.size())
     return usage(fmt::format("{} takes {} arguments; argument {} ({}) and those after it are missing",
@@ -187,7 +323,10 @@ Result<std::vector<MlirArgument>, Stop> RunArguments::for_host() {
     state.host = state.file ? state.file->data : state.spec.value;
     if (state.is_memory())
       state.host.resize(state.size_bytes());
-    arguments.push_back({.is_memory = state.is_memory(), .bytes = state.host, .shape = state.shape()});
+    MlirArgument& argument = arguments.emplace_back();
+    argument = {.is_memory = state.is_memory(), .bytes = state.host, .shape = state.shape()};
+    if (state.spec.kind == SpecKind::scalar)
+      argument.is_float = state.spec.type.starts_with('f');
   }
   return arguments;
 }
@@ -222,6 +361,7 @@ RunArguments RunArguments::afresh() const {
     copy.spec = argument.spec;
     copy.file = argument.file;
     copy.map = argument.map;
+    copy.mapped = argument.mapped;
   }
   return made;
 }

@@ -42,11 +42,13 @@ public:
   // Whether all of them could be written now.
   Result<void, Stop> check_outputs() const;
 
-  // The parameters of a kernel that has `parameters` of them; of a gpu.func (`mlir`; else null) there is one
-  // option for each argument, which may become several parameters. Memory after the last is there for the
-  // tensor maps that name it.
-  Result<std::vector<Argument>, Stop> for_kernel(const Device& device, size_t parameters,
+  // The parameters of a kernel; of a gpu.func (`mlir`; else null) there is one option for each argument,
+  // which may become several parameters. Memory after the last is there for the tensor maps that name it, or
+  // for nobody.
+  Result<std::vector<Argument>, Stop> for_kernel(const Device& device, const Kernel& kernel,
                                                  const MlirKernel* mlir);
+  // What for_kernel() took and gave to no parameter and no tensor map: "arg 3 (in=b.npy)".
+  const std::vector<std::string>& unused() const { return unused_; }
   // The arguments of a host function, in memory of this object.
   Result<std::vector<MlirArgument>, Stop> for_host();
 
@@ -64,6 +66,7 @@ private:
     Spec spec;
     std::shared_ptr<const npy::Array> file;
     std::optional<TensorMapFile> map;
+    size_t mapped = 0; // of a tensor map: whose memory it is of, in arguments_
     Buffer buffer;
     std::vector<std::byte> host;
 
@@ -78,15 +81,21 @@ private:
     }
   };
 
-  Result<void, Stop> allocate(const Device& device, State& state, size_t position) const;
+  Result<void, Stop> resolve_map(State& state) const;
+  Result<void, Stop> allocate(const Device& device, State& state, const std::string& name) const;
+  Result<void, Stop> allocate_all(const Device& device, const Kernel& kernel, const MlirKernel* mlir);
   Result<Argument, Stop> encode(const Device& device, const State& state) const;
   Result<void, Stop> pass_to_mlir(const Device& device, const MlirParameter& parameter, State& state,
                                   std::vector<Argument>& arguments) const;
+  Result<void, Stop> pass_to_kernel(const Device& device, const Kernel& kernel, const State& state,
+                                    std::vector<Argument>& arguments) const;
   bool is_mapped(size_t index) const;
+  size_t position_of(size_t index) const;
   npy::Array output_array(size_t index) const;
   static Result<void, Error> copy_memory(const State& argument, std::span<std::byte> to);
 
   std::vector<State> arguments_; // expect included, in the order given
+  std::vector<std::string> unused_;
 };
 
 } // namespace lemma::cli

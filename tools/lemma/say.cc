@@ -1,6 +1,8 @@
 // Text may hold names from the command line; it is escaped here, but for line ends.
 #include "say.h"
 
+#include "terminal.h"
+
 #include "lemma/printable.h"
 
 #include <fmt/format.h>
@@ -10,7 +12,7 @@
 namespace lemma::cli {
 
 void say(const std::string& text) {
-  fmt::print(stderr, "lemma: {}\n", printable_lines(text));
+  print_messages(stderr, fmt::format("lemma: {}\n", printable_lines(text)));
 }
 
 } // namespace lemma::cli

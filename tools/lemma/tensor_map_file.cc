@@ -75,6 +75,15 @@ public:
       complain(key, fmt::format("is {}, which is no integer of its range", value->dump()));
   }
 
+  void integer_or_word(const char* key, uint64_t& number, std::string& word) {
+    const Json* value = find(key, true);
+    if (value && value->is_string() && !value->get_ref<const std::string&>().empty())
+      word = value->get<std::string>();
+    else if (value && !to_integer(*value, number))
+      complain(key, fmt::format("is {}, which is no number of an --arg, and no label or file of one",
+                                value->dump()));
+  }
+
   template <class Enum, size_t count>
   void word(const char* key, const std::array<std::string_view, count>& words, Enum& out,
             bool required = false) {
@@ -154,7 +163,7 @@ Result<TensorMapFile, std::string> read_tensor_map(const std::string& path) {
   TensorMapFile file;
   TensorMap& map = file.map;
   Reader reader(json, path + ": ");
-  reader.integer("arg", file.argument);
+  reader.integer_or_word("arg", file.argument, file.name);
   reader.word("type", kTypes, map.type, true);
   reader.integers("dims", map.dims);
   reader.integers("strides_bytes", map.strides_bytes);

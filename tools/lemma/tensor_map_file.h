@@ -1,7 +1,8 @@
 // The JSON of --arg tmap=@FILE.json: a tensor map, innermost dimension first, as the driver's encoders take
 // it.
 //
-//   {"arg": 0,                          which --arg its tensor is, from 0
+//   {"arg": 0,                          which --arg its tensor is: from 0, as faults count (expect is
+//                                       none), or by its label or file, "a.npy"
 //    "type": "bf16",                    u8 u16 u32 s32 u64 s64 f16 bf16 f32 f64 tf32 f32_ftz tf32_ftz
 //    "dims": [1024, 512], "strides_bytes": [2048], "box": [64, 128],
 //    "element_strides": [1, 1],         may be left out, like all that follow
@@ -25,7 +26,8 @@
 namespace lemma::cli {
 
 struct TensorMapFile {
-  uint64_t argument = 0;
+  uint64_t argument = 0; // if it has no name
+  std::string name;
   TensorMap map; // without its address
 };
 

@@ -11,6 +11,7 @@
 #include "files.h"
 #include "json_output.h"
 #include "say.h"
+#include "terminal.h"
 
 #include "lemma/lemma.h"
 #include "lemma/printable.h"
@@ -64,7 +65,7 @@ Result<std::vector<std::string>, std::string> files_below(const std::string& dir
 
 void show(const std::string& path, const Verification& verification, bool verbose, bool lint = false) {
   for (const Message& message : verification.messages)
-    fmt::print("{}", message.rendered);
+    print_messages(stdout, message.rendered);
   const bool understood =
       std::none_of(verification.messages.begin(), verification.messages.end(),
                    [](const Message& message) { return message.severity == Severity::unsupported; });
@@ -73,7 +74,7 @@ void show(const std::string& path, const Verification& verification, bool verbos
              : understood           ? "accepted"
                                     : "accepted, as far as it is understood");
   for (const Message& message : verification.lint)
-    fmt::print("{}", message.rendered);
+    print_messages(stdout, message.rendered);
   if (lint && verification.accepted)
     fmt::print("{}: lint: {} finding{}\n", printable(path), verification.lint.size(),
                verification.lint.size() == 1 ? "" : "s");
@@ -82,7 +83,7 @@ void show(const std::string& path, const Verification& verification, bool verbos
     return;
   if (verbose)
     for (const Message& message : fusions)
-      fmt::print("{}", message.rendered);
+      print_messages(stdout, message.rendered);
   fmt::print("{}: note: ptxas may make fma of {} pair{} of mul and add without .rn, {}: then a GPU's bits "
              "are not the "
              "virtual GPU's\n",
@@ -136,7 +137,7 @@ private:
     if (!text)
       return fail(
           Error{.kind = ErrorKind::invalid_argument, .text = std::move(text).error(), .messages = {}});
-    return PtxText{*std::move(text), input.path, options_.lint};
+    return PtxText{*std::move(text), shown_path(input.path), options_.lint};
   }
 
   void take(const Input& input, const Result<Verification, Error>& result) {
@@ -147,7 +148,7 @@ private:
     if (json_)
       json_->print_line(to_object(input.path, result));
     else if (result)
-      show(input.path, *result, options_.verbose, options_.lint);
+      show(shown_path(input.path), *result, options_.verbose, options_.lint);
   }
 
   nlohmann::json to_object(const std::string& path, const Result<Verification, Error>& result) const {

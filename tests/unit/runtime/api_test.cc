@@ -284,7 +284,8 @@ TEST(Api, AVirtualGpuIsWhatItWasOpenedAs) {
   EXPECT_EQ(Device::open("cpu", {.arch = "hopper"}).error().kind, ErrorKind::invalid_argument);
   const Error none = Device::open("cpu", {.arch = "sm_95"}).error();
   EXPECT_EQ(none.kind, ErrorKind::invalid_argument);
-  EXPECT_TRUE(none.text.starts_with("there is no machine 'sm_95'; the virtual GPU can be sm_70, sm_72,"))
+  EXPECT_TRUE(none.text.starts_with(
+      "there is no machine 'sm_95' (did you mean sm_90?); the virtual GPU can be sm_70,"))
       << none.text;
 }
 

@@ -445,7 +445,7 @@ OTHER:
   barrier.cluster.wait;
 )";
   const Report report = run(kernel(body), 2, 2, 64);
-  EXPECT_EQ(fault_text(report), "deadlock: nothing can move: 4 parts of warps in 2 CTAs wait for ever");
+  EXPECT_EQ(fault_text(report), "deadlock: nothing can move: 4 warps in 2 CTAs wait for ever");
   ASSERT_EQ(report.waiting.size(), 4u);
   const Waiting& first = report.waiting[0];
   EXPECT_EQ(first.reason, "the cluster's barrier: 96 of 128 threads have arrived");

@@ -139,8 +139,7 @@ TEST(WgmmaGroup, WarpsThatDoNotComeAreNamed) {
       const KernelRun done = run(kernel, mode);
       if (mode == AsyncMode::late && begin.ends_with(kStore))
         continue; // nothing waits for it there
-      EXPECT_SAYS(fault_text(done.report),
-                  "deadlock: nothing can move: 3 parts of warps in 1 CTA wait for ever");
+      EXPECT_SAYS(fault_text(done.report), "deadlock: nothing can move: 3 warps in 1 CTA wait for ever");
       ASSERT_EQ(done.report.waiting.size(), 3u);
       for (const Waiting& waiting : done.report.waiting) {
         EXPECT_EQ(waiting.reason, "the warpgroup of warps 0 to 3: 3 of 4 warps have come");

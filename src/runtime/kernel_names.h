@@ -1,0 +1,32 @@
+// Names of C++: what a mangled one stands for, which kernel a part of a name means, and what to call a
+// parameter that a compiler has numbered.
+//
+// Tests: tests/unit/runtime/kernel_names_test.cc, tests/cli/.
+#pragma once
+
+#include "runtime/device_impl.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lemma::runtime {
+
+// "_Z5saxpyPffi" -> "saxpy(float*, float, int)"; any other name as it is.
+std::string demangled(const std::string& name);
+
+// The types between the parentheses of a demangled function: {"float*", "float", "int"}; none if it has none.
+std::vector<std::string> parameter_types(std::string_view demangled_function);
+
+// What people call each parameter of a kernel: its name in the PTX; where a compiler has only numbered them
+// ("k_param_0"), the type that the mangled name gives it, "float*", else "parameter 0".
+std::vector<std::string> parameter_labels(const std::string& kernel, std::span<const std::string> names);
+
+// The index of the kernel that is meant. A name is taken for the first of these that any kernel fits: the
+// name in the PTX, it demangled (blanks do not count), that without parameters, without template arguments,
+// without namespaces, a part of it. An empty name means the only kernel. invalid_argument, with the kernels
+// that there are, if none fits or several do.
+Result<size_t, Error> find_kernel(std::span<const KernelInfo> kernels, std::string_view name);
+
+} // namespace lemma::runtime
