@@ -395,8 +395,10 @@ Result<ExitStatus, Stop> Runner::run_whole(const std::string& text) {
     json_->print(out);
   } else {
     found_.show();
-    fmt::print(stderr, "{}{}: {} launch{}; {}{}\n", exploration_text(), printable(file_), ran.launches,
-               ran.launches == 1 ? "" : "es", found_.closing_text(), exploration_closing_text());
+    print_messages(stderr, exploration_text());
+    print_text(stderr,
+               fmt::format("{}: {} launch{}; {}{}\n", printable(file_), ran.launches,
+                           ran.launches == 1 ? "" : "es", found_.closing_text(), exploration_closing_text()));
     show_comparisons();
   }
   if (!json_ && options_.stats) {
