@@ -1,6 +1,6 @@
 // Forms, targets and the dialect's support as public data (lemma/isa.h).
-#include "inspect/availability.h"
 #include "fidelity/recorded.h"
+#include "inspect/availability.h"
 #include "isa/catalogue.h"
 #include "lemma/nearest.h"
 #include "numeric/mufu.h"

@@ -122,12 +122,12 @@ class Terminal(Case):
         return colored
 
     def run_page(self, page, least):
-        count = 0
+        count, last = 0, self.root
         for block in blocks(page):
-            folder = self.root
+            folder = last if block[0].startswith("../") else self.root
             for command in block:
                 if command.startswith("cd "):
-                    folder = self.root / command[3:].strip()
+                    folder = last = self.root / command[3:].strip()
                 elif command.startswith("python3 "):
                     subprocess.run(command, shell=True, cwd=folder, check=True,
                                    env={**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}"})
