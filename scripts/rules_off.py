@@ -58,6 +58,7 @@ RULES = (
     Rule("acquire", "checker.cc", "warp.knowledge.acquire(LaneMask{1} << lane, released.knowledge);", ";"),
     Rule("release fence", "knowledge.cc", "group.at_fence = group.knowledge;\n      group.fence_epoch = epoch_;", ""),
     Rule("acquire fence", "knowledge.cc", "group.knowledge.join(seen);", ""),
+    Rule("strong writes that were read", "conflict.cc", "if (is_observed(visit, offset, earlier, earlier_lane, lane))\n    return;", ""),
     Rule("chains of atomics", "checker.cc", "if (!keeps_chain)\n        location = {};", "location = {};"),
     Rule(
         "scopes of what synchronizes",

@@ -15,7 +15,8 @@ using vgpu::SyncKind;
 
 namespace {
 
-constexpr size_t kMostWriters = 8; // of a chain of atomics, that are remembered for messages
+constexpr size_t kMostWriters = 8; // of a chain of atomics, that are remembered
+constexpr size_t kMostReaders = 64;
 constexpr uint32_t kMostRecords = Records::kMost;
 
 bool acquires(Semantics semantics) {
@@ -31,6 +32,22 @@ void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Knowledge& to) 
     to.join(warp.knowledge.release(lanes));
   else if (const std::optional<Knowledge> released = warp.knowledge.released_at_fence(lanes))
     to.join(*released);
+}
+
+// In SyncLocations.
+std::pair<const void*, uint64_t> key_of(const vgpu::MemoryPlace& place) {
+  return {place.is_shared() ? static_cast<const void*>(place.cta) : place.allocation, place.offset};
+}
+
+void add_reader(SyncLocation& location, const Reader& reader) {
+  for (Reader& known : location.readers)
+    if (known.agent == reader.agent && known.cluster == reader.cluster && known.epoch == reader.epoch &&
+        known.scope == reader.scope) {
+      known.lanes |= reader.lanes;
+      return;
+    }
+  if (location.readers.size() < kMostReaders)
+    location.readers.push_back(reader);
 }
 
 // Who changes the counts.
@@ -53,14 +70,21 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
   launch_ = &launch;
   const auto& functions = launch.program->module().functions;
   provenances_.clear();
-  for (uint32_t i = 0; i < functions.size(); ++i)
+  results_.clear();
+  for (uint32_t i = 0; i < functions.size(); ++i) {
     provenances_.emplace_back(*launch.program, launch.program->code(i));
+    results_.emplace_back(launch.program->code(i));
+  }
   waits_for_grids_ = std::any_of(functions.begin(), functions.end(), [](const ptx::Function& function) {
     return std::any_of(
         function.instructions.begin(), function.instructions.end(), [](const ptx::Instruction& instruction) {
           return instruction.opcode == isa::Opcode::griddepcontrol && instruction.has(isa::Qual::wait);
         });
   });
+}
+
+size_t Checker::function_of(const vgpu::Exec& x) const {
+  return static_cast<size_t>(x.code->function - launch_->program->module().functions.data());
 }
 
 // What the launch did precedes the next one.
@@ -271,7 +295,8 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
   const auto knew = std::make_shared<const Clock>(warp.knowledge.all_of(access.access.lanes).known);
   access.each([&](int lane, uint64_t offset) {
-    Released released{{cluster.id, x.cta->rank, order.scope, knew}, {}};
+    const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(), lane};
+    Released released{writer, {}};
     bool any = true;
     if (releases(order.semantics)) {
       released.knowledge = warp.knowledge.release(LaneMask{1} << lane);
@@ -283,17 +308,15 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
     }
     const vgpu::MemoryPlace place = access.access.at(offset - access.access.offset);
     with_locations(cluster, place, [&](SyncLocations& locations) {
-      const std::pair<const void*, uint64_t> key{
-          place.is_shared() ? static_cast<const void*>(place.cta) : place.allocation, offset};
-      SyncLocation& location = locations[key];
+      SyncLocation& location = locations[key_of(place)];
       if (!keeps_chain)
         location = {};
       location.version = ++versions_;
-      StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew};
+      location.readers.clear();
       if (location.writers.size() < kMostWriters)
-        location.writers.push_back(std::move(writer));
+        location.writers.push_back(writer);
       else
-        location.writers[location.oldest++ % kMostWriters] = std::move(writer);
+        location.writers[location.oldest++ % kMostWriters] = writer;
       if (!any)
         return;
       for (Released& earlier : location.released)
@@ -308,6 +331,44 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
   });
 }
 
+// Whether the visiting lane knows somebody who has read the earlier access, a strong write: then that write
+// precedes it, though what was done before the write need not. PTX ISA: "Causality Order", by observation.
+bool Checker::is_observed(const Visit& visit, uint64_t offset, const Record& earlier, int earlier_lane,
+                          int lane) {
+  const Record& later = visit.accessor.record;
+  if (!earlier.is_strong() || !earlier.writes || earlier.mbarrier || earlier.asynchronous ||
+      earlier.bytes == 0 || later.nc || later.asynchronous)
+    return false;
+  vgpu::MemoryPlace place = visit.place;
+  place.offset = offset - offset % earlier.bytes;
+  const auto is_writer = [&](const StrongWriter& writer) {
+    return writer.cluster == earlier.cluster && writer.agent == earlier.agent && writer.lane == earlier_lane;
+  };
+  const auto is_known = [&](const Reader& reader) {
+    const Record read{.cluster = reader.cluster, .agent = reader.agent, .epoch = reader.epoch};
+    const Distance distance = reader.cluster != earlier.cluster     ? kSameGpu
+                              : reader.cta_rank != earlier.cta_rank ? kSameCluster
+                                                                    : kSameCta;
+    if (!includes(reader.scope, distance) || !includes(earlier.order.scope, distance))
+      return false;
+    for (LaneMask lanes = reader.lanes; lanes != 0; lanes &= lanes - 1)
+      if (visit.accessor.is_known(read, std::countr_zero(lanes), lane))
+        return true;
+    return false;
+  };
+  bool observed = false;
+  with_locations(visit.cluster, place, [&](SyncLocations& locations) {
+    const auto found = locations.find(key_of(place));
+    if (found == locations.end())
+      return;
+    const SyncLocation& location = found->second;
+    observed = (location.writers.size() == kMostWriters || // others are forgotten: in doubt it was one
+                std::any_of(location.writers.begin(), location.writers.end(), is_writer)) &&
+               std::any_of(location.readers.begin(), location.readers.end(), is_known);
+  });
+  return observed;
+}
+
 // After the read: whatever was there is what it has seen.
 void Checker::has_read(const vgpu::Exec& x) {
   ClusterState& cluster = state(*x.cta->cluster);
@@ -316,13 +377,15 @@ void Checker::has_read(const vgpu::Exec& x) {
     WarpState::Learned& learned = warp.learned[static_cast<size_t>(read.lane)];
     SyncLocation seen;
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
-      const auto found = locations.find(
-          {read.place.is_shared() ? static_cast<const void*>(read.place.cta) : read.place.allocation,
-           read.place.offset});
+      const auto found = locations.find(key_of(read.place));
       // A lane that polls learns once: what it knows, or has seen, it keeps.
-      if (found != locations.end() &&
-          (found->second.version != learned.version || !(read.order == learned.order)))
-        seen = found->second;
+      if (found == locations.end() ||
+          (found->second.version == learned.version && read.order == learned.order))
+        return;
+      if (read.returns)
+        add_reader(found->second, {cluster.id, x.cta->rank, warp.knowledge.agent(), LaneMask{1} << read.lane,
+                                   warp.knowledge.epoch(), read.order.scope});
+      seen = found->second;
     });
     if (seen.writers.empty())
       continue;
@@ -347,11 +410,17 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
     cluster.hear(x.cta->rank,
                  {writer.knew, !reaches(writer), warp.knowledge.agent(), warp.knowledge.epoch()});
   };
-  for (const StrongWriter& writer : location.writers)
-    hear(writer);
+  // The lanes of a warp that read one place hear the same.
+  ClusterState::Hearsay& hearsay = cluster.hearsay[x.cta->rank];
+  const bool is_new = hearsay.version != location.version || hearsay.agent != warp.knowledge.agent();
+  hearsay.version = location.version;
+  hearsay.agent = warp.knowledge.agent();
+  if (is_new)
+    std::for_each(location.writers.begin(), location.writers.end(), hear);
   for (const Released& released : location.released) {
     if (!reaches(released)) {
-      hear(released);
+      if (is_new)
+        hear(released);
       continue;
     }
     const Distance distance = distance_of(released);

@@ -16,6 +16,7 @@
 #include "check/accessor.h"
 #include "check/cluster_state.h"
 #include "check/provenance.h"
+#include "check/results.h"
 #include "lemma/report.h"
 #include "vgpu/observer.h"
 
@@ -139,6 +140,7 @@ private:
   void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
              int lane, vgpu::MemoryOrder order);
+  bool is_observed(const Visit& visit, uint64_t offset, const Record& earlier, int earlier_lane, int lane);
   // Calls f(map) for the map that has the place's strong writes, while nobody else does.
   template <class F>
   void with_locations(ClusterState& cluster, const vgpu::MemoryPlace& place, F&& f);
@@ -157,7 +159,9 @@ private:
   std::unique_ptr<Shard[]> shards_;
   std::atomic<uint64_t> versions_{0}; // SyncLocation::version
 
-  std::vector<Provenance> provenances_; // by ptx::Module::functions
+  std::vector<Provenance> provenances_;          // by ptx::Module::functions
+  std::vector<Results> results_;                 // likewise
+  size_t function_of(const vgpu::Exec& x) const; // its index
 
   // griddepcontrol.wait: what of each allocation was accessed before it, and whether it was after it.
   struct GridAccesses {

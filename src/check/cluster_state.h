@@ -30,16 +30,28 @@ struct StrongWriter {
   uint32_t cta_rank = 0;
   vgpu::MemoryScope scope = vgpu::MemoryScope::none;
   std::shared_ptr<const Clock> knew = {}; // what preceded it, that of its warp together
+  uint32_t agent = 0;
+  int lane = 0;
 };
 // ... and what it released; a chain of atomics hands it on.
 struct Released : StrongWriter {
   Knowledge knowledge;
 };
+// Lanes that have read a strong write, and got its value: they may go by it.
+struct Reader {
+  uint64_t cluster = 0;
+  uint32_t cta_rank = 0;
+  uint32_t agent = 0;
+  LaneMask lanes = 0;
+  Epoch epoch = 0;
+  vgpu::MemoryScope scope = vgpu::MemoryScope::none;
+};
 struct SyncLocation {
   std::vector<Released> released;
   std::vector<StrongWriter> writers; // the last ones of a chain of atomics, and the write that it began with
   size_t oldest = 0;                 // of them
-  uint64_t version = 0; // no other location, and not this one before its last write, has this one
+  uint64_t version = 0;        // no other location, and not this one before its last write, has this one
+  std::vector<Reader> readers; // of the last write, and so of those that atomics hand on with it
 };
 // What a thread has read of a strong writer, whether that ordered anything or not.
 struct Heard {
@@ -71,6 +83,7 @@ struct WarpState {
     int lane = 0;
     vgpu::MemoryPlace place;
     vgpu::MemoryOrder order;
+    bool returns = true; // a value that the thread may go by
   };
   std::vector<Read> reads;
   // What a lane's last strong read has learned: of SyncLocation::version, with that order.
@@ -176,6 +189,9 @@ struct ClusterState {
     static constexpr size_t kMost = 64;
     std::vector<Heard> heard;
     size_t next = 0;
+    // What was heard last: of which SyncLocation::version, by whom.
+    uint64_t version = 0;
+    uint32_t agent = 0;
   };
   std::vector<Hearsay> hearsay;
   void hear(uint32_t rank, const Heard& heard) {

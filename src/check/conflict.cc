@@ -203,6 +203,8 @@ void Checker::conflict(const Visit& visit, uint64_t offset, Records::Id earlier_
   const Record& earlier = records[Records::record_of(earlier_id)];
   const int earlier_lane = Records::lane_of(earlier_id);
   const Record& later = visit.accessor.record;
+  if (is_observed(visit, offset, earlier, earlier_lane, lane))
+    return;
   Verdict verdict = judge(visit.accessor, earlier, earlier_lane, lane, visit.place,
                           attempt(visit, earlier, earlier_lane, lane));
   const uint64_t first = std::max(offset, visit.place.offset);

@@ -172,10 +172,12 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   }
   if (!record.is_strong() || record.mbarrier)
     return;
-  if (what.kind != AccessKind::write)
+  if (what.kind != AccessKind::write) {
+    const bool returns = results_[function_of(x)].taken(in);
     access.each([&](int lane, uint64_t offset) {
-      warp.reads.push_back({lane, what.at(offset - what.offset), what.order});
+      warp.reads.push_back({lane, what.at(offset - what.offset), what.order, returns});
     });
+  }
   if (writes)
     write_strongly(cluster, x, access);
 }

@@ -212,6 +212,17 @@ bug(
 )
 bug(K, "warp.mask", "shuffle_of_16", only("@exchange shfl", "lane < 16"), "@exchange")
 
+# ---- sense_barrier: a barrier over the grid whose counter is reset
+K = "sense_barrier"
+CELLS = ["@write st.global", "@read ld.global"]
+COUNTER = "@reset st | @arrive atom | @read_all"
+bug(K, "race.weak", "no_fence_before_arrival", cut("@fence_arrive membar"), CELLS)
+bug(K, "race.weak", "no_fence_after_wait", cut("@fence_go membar"), CELLS)
+bug(K, "race.global|race.weak", "no_sync_before_arrival", cut("@sync_arrive bar.sync"), CELLS)
+bug(K, "race.global|race.weak", "no_sync_after_wait", cut("@sync_go bar.sync"), CELLS)
+bug(K, "race.weak", "no_fence_after_reset", cut("@fence_reset membar"), COUNTER)
+bug(K, "race.weak", "resets_after_the_turn", move("@reset st", to_after="@turn st"), COUNTER)
+
 # ---- spin_lock
 K = "spin_lock"
 bug(

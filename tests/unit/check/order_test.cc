@@ -141,6 +141,34 @@ TEST(Order, ReleaseAndAcquire) {
             narrow);
 }
 
+TEST(Order, AnAtomicPrecedesWhoeverHasReadIt) {
+  const auto counts = [](const std::string& then, uint32_t threads = 1) {
+    return findings_of(kernel("@%p atom.relaxed.gpu.global.add.u32 %r1, [%out], 1;\n" + then), threads, 2);
+  };
+  const std::string races = "race.weak: atom.relaxed.gpu.global.add.u32 ~ st.global.u32\n";
+  EXPECT_EQ(counts("setp.eq.u32 %q, %r1, 1;\n@%q st.global.u32 [%out], 0;"), "");
+  EXPECT_EQ(counts("setp.eq.u32 %q, %cta, 0;\n@%q st.global.u32 [%out], 0;"), races);
+  EXPECT_EQ(counts("setp.eq.u32 %q, %cta, 1;\n@%q st.global.u32 [%out+4], 0;"), "");
+  // Neither red nor an atom whose result nobody takes tells a thread that it came last.
+  EXPECT_EQ(counts("ld.global.u32 %r2, [%out];"),
+            "race.weak: atom.relaxed.gpu.global.add.u32 ~ ld.global.u32\n");
+  EXPECT_EQ(
+      findings_of(kernel("red.relaxed.gpu.global.add.u32 [%out], 1;\nld.global.u32 %r1, [%out];"), 1, 2),
+      "race.weak: red.relaxed.gpu.global.add.u32 ~ ld.global.u32\n");
+  // Another warp of the CTA that came last resets the counter.
+  EXPECT_EQ(counts(R"(
+  @%p st.shared.u32 [%s], %r1;
+  bar.sync 0;
+  setp.ne.u32 %q, %t, 33;
+  @%q bra L_end;
+  ld.shared.u32 %r2, [%s];
+  setp.eq.u32 %q, %r2, 1;
+  @%q st.global.u32 [%out], 0;
+L_end:)",
+                   64),
+            "");
+}
+
 TEST(Order, WhatIsReadAgain) {
   const std::string say = "st.release.gpu.global.u32 [%out], 1;";
   const std::string again = "ld.relaxed.gpu.global.u32 %r1, [%out];";
