@@ -72,7 +72,7 @@ class Case:
         args += [f"u32={k.sequence}", f"u32={int(self.causal)}", f"u32={int(self.out == 'f32')}", f"f32={scale}"]
         data = f"in={k.inputs}"
         if k.name == "attention":  # the map says which --arg its memory is
-            tensor_map = json.loads((FOLDER / f"qkv_{self.dim}.json").read_text()) | {"arg": len(args) + 1}
+            tensor_map = json.loads((FOLDER / f"qkv_{self.dim}.json").read_text()) | {"arg": k.inputs}
             (here := out.with_suffix(".json")).write_text(json.dumps(tensor_map))
             args = [f"tmap=@{here}", *args, data]
         else:

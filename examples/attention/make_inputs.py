@@ -29,7 +29,7 @@ def qkv(seed, sequence):
 
 def tensor_map(heads, sequence, dim):
     return {
-        "arg": 7,
+        "arg": "qkv_bf16.npy",
         "type": "bf16",
         "dims": [dim, sequence, heads, 3],
         "strides_bytes": [2 * dim, 2 * dim * sequence, 2 * dim * sequence * heads],
