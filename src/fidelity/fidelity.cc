@@ -129,7 +129,10 @@ Known how_known(const ptx::Instruction& instruction, int sm) {
     return known;
   }
   known.evidence = checked_on_hardware(*form).gpu;
-  if (adds_floats(instruction)) {
+  if (instruction.opcode == Opcode::activemask) {
+    known.fidelity = Fidelity::approximate;
+    known.evidence = "which lanes run together is the machine's own";
+  } else if (adds_floats(instruction)) {
     known.fidelity = Fidelity::approximate;
     known.evidence = "the order of the additions is the machine's own";
   } else if (instruction.has(Qual::approx) || instruction.has(Qual::full)) {

@@ -1,8 +1,8 @@
 // Matrix instructions as public data (lemma/isa.h, lemma/layout.h): lists, and one explained.
+#include "fidelity/recorded.h"
 #include "inspect/availability.h"
 #include "inspect/matrix_model.h"
 #include "inspect/matrix_name.h"
-#include "fidelity/recorded.h"
 #include "layout/sparse.h"
 #include "lemma/isa.h"
 
