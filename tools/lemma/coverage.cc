@@ -118,11 +118,11 @@ std::string Coverage::text() const {
     for (const auto& [number, line] : lines) {
       const std::string part =
           line.executed == line.instructions ? "all" : fmt::format("{}/{}", line.executed, line.instructions);
-      if (line.executed == 0)
-        text += fmt::format("{:>12} {:>14} {:>9} {:>6}  {}\n", "never", "", "", number, printable(line.text));
-      else
-        text += fmt::format("{:>12} {:>14} {:>9} {:>6}  {}\n", line.most.warps, line.most.lanes, part, number,
-                            printable(line.text));
+      const std::string row =
+          line.executed == 0
+              ? fmt::format("{:>12} {:>14} {:>9} {:>6}", "never", "", "", number)
+              : fmt::format("{:>12} {:>14} {:>9} {:>6}", line.most.warps, line.most.lanes, part, number);
+      text += row + (line.text.empty() ? "" : "  " + printable(line.text)) + "\n";
     }
   }
   if (const std::vector<std::string> names = not_launched(); !names.empty())

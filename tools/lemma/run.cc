@@ -624,7 +624,7 @@ void Runner::show_watched(const Report& report) const {
   if (json_)
     return;
   if (options_.fidelity)
-    fmt::print("{}", fidelity_text(report.forms, report.arithmetic));
+    print_text(stdout, fidelity_text(report.forms, report.arithmetic));
   if (options_.coverage)
     fmt::print("{}", coverage_.text());
 }
