@@ -28,6 +28,7 @@ KNOWN = {
     "attention_descriptor.sm_90": {"race.proxy"},
     # All warps store the same values to one place with stmatrix: harmless, and not known to be the same.
     "topk.sm_90": {"race.shared"},
+    "topk.sm_120": {"race.shared"},
     "conv2d.sm_90": {"race.shared"},
 }
 

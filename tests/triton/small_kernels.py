@@ -3,6 +3,8 @@
 As kernels.py, and compiled by the same compile.py; small_cases.py says how they are launched and what must come out.
 """
 
+from dataclasses import replace
+
 import triton
 import triton.language as tl
 
@@ -649,3 +651,11 @@ def descriptor_reduce_kernel(x, out, m, n, B: tl.constexpr):
     source = tl.make_tensor_descriptor(x, shape=[m, n], strides=[n, 1], block_shape=[B, B])
     target = tl.make_tensor_descriptor(out, shape=[B, n], strides=[n, 1], block_shape=[B, B])
     target.atomic_add([0, tl.program_id(1) * B], source.load([tl.program_id(0) * B, tl.program_id(1) * B]))
+
+
+# For sm_120 too: one or two of each kind.
+SM_120 = (
+    "add gelu_mul swiglu dropout softmax_rows log_softmax rms_norm welford row_sum row_argmax cumsum sort topk transpose gather"
+    " histogram cross_entropy matmul_batched matmul_int8 matmul_tf32 attention_decode"
+).split()
+VARIANTS |= {name: replace(VARIANTS[name], targets=(80, 90, 120)) for name in SM_120}
