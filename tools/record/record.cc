@@ -56,7 +56,7 @@ constexpr uint64_t kKeptBytesOfAllDifferent = 48 << 20;
 
 struct RecordOptions {
   std::string device = "cpu";
-  uint64_t seed = 1;
+  uint64_t seed = 1, schedule = 0;
   std::string filter = "*";
   std::string out, check, against, trim, suppress;
   std::vector<std::string> dump; // case, directory
@@ -319,7 +319,8 @@ int run_check(const RecordOptions& options) {
       continue;
     }
     Checker checker{.options = options, .group = group, .record = *record};
-    golden::RunOptions run{.device = options.device, .arch = {}, .seed = record->stamp.seed};
+    golden::RunOptions run{
+        .device = options.device, .arch = {}, .seed = record->stamp.seed, .schedule = options.schedule};
     if (options.findings)
       run.found = [&](const Case& c, std::vector<Finding> findings) {
         found.add(full_name(group, c), std::move(findings));
@@ -420,8 +421,8 @@ int run_dump(RecordOptions options) {
 }
 
 int run(const RecordOptions& options, const std::string& command) {
-  if (options.findings && options.device != "cpu") {
-    say("--findings is for the virtual GPU: a real one does not say");
+  if ((options.findings || options.schedule != 0) && options.device != "cpu") {
+    say("--findings and --schedule are for the virtual GPU: a real one does as it likes, and does not say");
     return kUsage;
   }
   if (options.list)
@@ -462,6 +463,9 @@ void add_options(CLI::App& app, RecordOptions& options) {
   CLI::Option* check = app.get_option("--check");
   app.add_flag("--sample", options.sample,
                "with --check: of every family (an opcode, a row) the first case alone")
+      ->needs(check);
+  app.add_option("--schedule", options.schedule,
+                 "with --check: in this order, as lemma run; the bits do not follow from it")
       ->needs(check);
   CLI::Option* findings = app.add_flag(
       "--findings", options.findings,

@@ -9,7 +9,7 @@
 // OLD: error_target.mlir:[[# @LINE + 8]]:5: error: mbarrier.arrive.expect_tx.shared.b64 is not there on sm_80: it needs sm_90 and up
 // OWN: .target sm_90{{$}}
 // ASKED: .target sm_90a{{$}}
-// UNKNOWN: error_target.mlir:[[# @LINE + 2]]:1: error: there is no target sm_91; there are {{.*}}sm_90, sm_90a
+// UNKNOWN: error_target.mlir:[[# @LINE + 2]]:1: error: there is no target sm_91 (did you mean sm_90?); there are {{.*}}sm_90, sm_90a
 // WORD: error: there is no target hopper; there are
 gpu.module @kernels [#nvvm.target<chip = "sm_90">] {
   gpu.func @kernel(%bytes: index) kernel {

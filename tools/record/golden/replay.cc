@@ -128,6 +128,7 @@ private:
     config.block = c.block;
     config.cluster = c.cluster;
     config.shared_bytes = c.shared_bytes;
+    config.schedule = options_.schedule;
     config.check = static_cast<bool>(options_.found);
     std::vector<Argument> arguments{*in, *out};
     for (const MapParameter& parameter : c.maps) {
