@@ -124,6 +124,7 @@ void add_outline_passes(OpPassManager& manager) {
 }
 
 void add_prepare_passes(OpPassManager& manager) {
+  manager.addPass(create_inline_async_pass());
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addNestedPass<gpu::GPUModuleOp>(create_prepare_device_pass());
@@ -140,6 +141,7 @@ void register_passes() {
   registerPass([] { return create_prepare_device_pass(); });
   registerPass([]() -> std::unique_ptr<Pass> { return std::make_unique<LowerVectors>(); });
   registerPass([] { return create_drop_host_pass(); });
+  registerPass([] { return create_inline_async_pass(); });
   registerPass([] { return create_lower_device_pass(); });
   registerPass([] { return create_lower_host_pass(); });
   registerTransformsPasses();

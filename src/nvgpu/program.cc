@@ -96,6 +96,13 @@ void Program::note(mlir::Diagnostic& diagnostic) {
     message.notes.push_back({"note", at + further.str()});
     message.rendered += printable_lines(fmt::format("  note: {}{}\n", at, further.str()));
   }
+  if (message.text.find("`transform'") != message.text.npos ||
+      message.text.find("dialect `transform`") != message.text.npos) {
+    const std::string note = "a transform script is for mlir-opt, which carries it out and takes it away: "
+                             "mlir-opt --transform-interpreter --test-transform-dialect-erase-schedule";
+    message.notes.push_back({"note", note});
+    message.rendered += fmt::format("  note: {}\n", note);
+  }
   messages_.push_back(std::move(message));
 }
 

@@ -178,8 +178,11 @@ LogicalResult check_map(Operation* op, TensorMapDescriptorType type, TensorMode 
     return op->emitOpError("the tensor of a tensor map is a box in shared memory "
                            "(#gpu.address_space<workgroup> or 3), not ")
            << box;
-  if (!box.hasStaticShape() || !box.getLayout().isIdentity())
-    return op->emitOpError("a box has known extents and no strides; the tensor map's is ") << box;
+  // A box lies densely, whatever strides its memref has: it may be a part of a larger one.
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!box.hasStaticShape() || failed(box.getStridesAndOffset(strides, offset)))
+    return op->emitOpError("a box has known extents, and its memref is strided; the tensor map's is ") << box;
   if (!tensor_type(box.getElementType()))
     return op->emitOpError("tensor maps have no element type ")
            << box.getElementType() << "; legal: integers and floats of 8, 16, 32 and 64 bits, and tf32";

@@ -142,9 +142,16 @@ Step call_assert_fail(Exec& x, const DecodedInst& in, std::span<const uint32_t> 
   const std::optional<std::string> function = file ? text(3) : std::nullopt;
   if (!function)
     return Step::stopped;
+  // In the words of CUDA. MLIR's cf.assert knows no function.
+  const Dim3& cta = x.cta->id;
+  const Dim3& block = x.launch->config.block;
+  const uint32_t thread = x.warp->index * kWarpSize + static_cast<uint32_t>(lane);
   return x.fault(in, FaultKind::assertion,
-                 fmt::format("{}:{}: {}: assertion `{}` failed", *file,
-                             load_param<uint32_t>(x, lane, arguments[2]), *function, *message),
+                 fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", *file,
+                             load_param<uint32_t>(x, lane, arguments[2]),
+                             *function == "(unknown)" ? x.launch->entry->function->name : *function, cta[0],
+                             cta[1], cta[2], thread % block[0], thread / block[0] % block[1],
+                             thread / block[0] / block[1], *message),
                  lane);
 }
 

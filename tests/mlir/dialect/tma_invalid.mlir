@@ -33,17 +33,17 @@ func.func @map_of_global_memory(%m: !map, %g: !group, %to: memref<64x64xf16, 3>,
 !map = !nvgpu.tensormap.descriptor<tensor = memref<?x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !group = !nvgpu.mbarrier.group<memorySpace = 3>
 func.func @unknown_box(%m: !map, %g: !group, %to: memref<64x64xf16, 3>, %i: index) {
-  // expected-error@+1 {{a box has known extents and no strides; the tensor map's is 'memref<?x64xf16, 3>'}}
+  // expected-error@+1 {{a box has known extents, and its memref is strided; the tensor map's is 'memref<?x64xf16, 3>'}}
   nvgpu.tma.async.load %m[%i, %i], %g to %to : !map, !group -> memref<64x64xf16, 3>
   return
 }
 
 // -----
 
-!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, strided<[128, 1]>, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !group = !nvgpu.mbarrier.group<memorySpace = 3>
-func.func @strided_box(%m: !map, %g: !group, %to: memref<64x64xf16, 3>, %i: index) {
-  // expected-error@+1 {{a box has known extents and no strides}}
+func.func @folded_box(%m: !map, %g: !group, %to: memref<64x64xf16, 3>, %i: index) {
+  // expected-error@+1 {{a box has known extents, and its memref is strided}}
   nvgpu.tma.async.load %m[%i, %i], %g to %to : !map, !group -> memref<64x64xf16, 3>
   return
 }

@@ -9,7 +9,7 @@
 !five = !nvgpu.tensormap.descriptor<tensor = memref<1x2x4x4x32xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !one = !nvgpu.mbarrier.group<memorySpace = 3>
 !f8 = !nvgpu.tensormap.descriptor<tensor = memref<8x128xf8E4M3FN, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
-!tf32 = !nvgpu.tensormap.descriptor<tensor = memref<8x32xtf32, 3>, swizzle = swizzle_128b, l2promo = none, oob = nan, interleave = none>
+!tf32 = !nvgpu.tensormap.descriptor<tensor = memref<8x32xtf32, strided<[64, 1], offset: 32>, 3>, swizzle = swizzle_128b, l2promo = none, oob = nan, interleave = none>
 !image3 = !nvgpu.tensormap.descriptor<tensor = memref<1x32x32xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !image5 = !nvgpu.tensormap.descriptor<tensor = memref<1x1x1x32x32xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 

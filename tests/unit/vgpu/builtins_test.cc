@@ -112,7 +112,8 @@ TEST(Builtins, AssertionNamesFileLineAndFunction) {
   ret;
 })");
   const Report report = kernel.run({});
-  EXPECT_EQ(fault_text(report), "assertion failed: t.cu:42: void k(): assertion `x > 0` failed");
+  EXPECT_EQ(fault_text(report),
+            "assertion failed: t.cu:42: void k(): block: [0,0,0], thread: [7,0,0] Assertion `x > 0` failed.");
   EXPECT_EQ(fault_in(report).lane, 7);
 }
 
