@@ -66,16 +66,17 @@ public:
     for (async::ExecuteOp op = next(); op; op = next())
       put_in(rewriter, op);
     getOperation().walk([&](Operation* op) { resolve(rewriter, op); });
-    // What a cast made of a value, and back.
-    getOperation().walk([&](Cast op) {
-      const auto back = op.getInputs().size() == 1 ? op.getInputs()[0].getDefiningOp<Cast>() : Cast();
-      if (back && back.getInputs().size() == 1 && back.getInputs()[0].getType() == op.getType(0))
-        rewriter.replaceOp(op, back.getInputs());
-    });
-    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([&](Cast op) {
-      if (op.use_empty() && isa_async(op.getType(0)))
+    // What a cast made of a value, and back; then those that nobody needs, users first.
+    SmallVector<Cast> casts;
+    getOperation().walk([&](Cast op) { casts.push_back(op); });
+    for (Cast op : casts) {
+      Cast back = op.getInputs().size() == 1 ? op.getInputs()[0].getDefiningOp<Cast>() : Cast();
+      if (back && back.getInputs().size() == 1 && back.getInputs()[0].getType() == op.getResult(0).getType())
+        op.getResult(0).replaceAllUsesWith(back.getInputs()[0]);
+    }
+    for (Cast op : llvm::reverse(casts))
+      if (op.use_empty())
         rewriter.eraseOp(op);
-    });
   }
 
 private:
@@ -86,10 +87,6 @@ private:
       return WalkResult::interrupt();
     });
     return found;
-  }
-
-  static bool isa_async(Type type) {
-    return mlir::isa<async::TokenType, async::ValueType, async::GroupType>(type);
   }
 
   // Waits and groups have nothing left to do.

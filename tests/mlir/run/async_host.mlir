@@ -45,7 +45,7 @@ module attributes {gpu.container_module} {
     %ready = async.await %memory : !async.value<memref<4xf32>>
     gpu.memcpy %host, %ready : memref<4xf32>, memref<4xf32>
     gpu.dealloc %ready : memref<4xf32>
-    // CHECK: [11, 11, 11, 11]
+    // CHECK: [11,  11,  11,  11]
     func.call @printMemrefF32(%printed) : (memref<*xf32>) -> ()
     memref.dealloc %host : memref<4xf32>
     return

@@ -34,7 +34,8 @@ TEST(Isa, RefusesTargetsThatThereAreNot) {
   const auto matrices = matrix_instructions(words);
   ASSERT_FALSE(matrices);
   EXPECT_EQ(matrices.error().kind, ErrorKind::invalid_argument);
-  EXPECT_TRUE(matrices.error().text.starts_with("there is no target sm_33\n  all: sm_"));
+  EXPECT_TRUE(
+      matrices.error().text.starts_with("there is no target sm_33 (did you mean sm_30?)\n  all: sm_"));
   EXPECT_FALSE(instruction_forms(words));
   const std::vector<std::string> all = targets();
   EXPECT_NE(std::find(all.begin(), all.end(), "sm_90a"), all.end());
