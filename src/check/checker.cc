@@ -247,6 +247,8 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
   MbarrierState& mbarrier = cluster.mbarrier(arrival.at);
   mbarrier.last = statement_of(arrival);
   if (const vgpu::AsyncOperation* operation = arrival.operation) {
+    mbarrier.participants.add(
+        cluster.warp(*operation->issuer.cta, *operation->issuer.warp).knowledge.agent());
     if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
       const auto& [agent, lane, epoch] = found->second;
       mbarrier.gathered.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
@@ -255,11 +257,13 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
       mbarrier.gathered.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);
     }
   } else if (arrival.change.arrivals > 0) {
+    mbarrier.participants.add(cluster.warp(*arrival.x).knowledge.agent());
     hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order, mbarrier.gathered);
   }
   counts_bytes(mbarrier, arrival);
   if (arrival.completes_phase) {
     mbarrier.completed.join(std::exchange(mbarrier.gathered, {}));
+    mbarrier.participants.next_phase();
     ++mbarrier.phase;
   }
 }

@@ -53,7 +53,7 @@ public:
   void waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) override;
   void touches_wgmma_registers(const vgpu::Exec& x) override;
   void exits(const vgpu::Exec& x, LaneMask lanes) override;
-  void is_stuck(const vgpu::Cluster& cluster) override;
+  void is_stuck(const vgpu::Cluster& cluster, Fault& fault) override;
   void reads_absent(const vgpu::Exec& x, LaneMask readers, LaneMask absent) override;
   void finds_undefined(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane,
                        const std::string& what) override;
@@ -120,6 +120,7 @@ private:
   void tests_phase(ClusterState& cluster, const WarpState& warp, const vgpu::SharedPlace& at);
   void ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait);
   void counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival& arrival);
+  bool waits_for_others(const vgpu::Cluster& stuck, const vgpu::Split& split);
   void names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync);
   void depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void check_grid_waits();

@@ -7,6 +7,7 @@
 #include "check/undefined.h"
 #include "vgpu/exec.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -111,6 +112,20 @@ struct Gathering {
   std::vector<BarrierArrival> arrivals, last_phase; // of bar.sync and bar.arrive
 };
 
+// Warps that have something to do with each phase of an object.
+struct Participants {
+  std::vector<uint32_t> now, before; // by agent: of the open phase, and of the last one
+
+  void add(uint32_t agent) {
+    if (std::find(now.begin(), now.end(), agent) == now.end())
+      now.push_back(agent);
+  }
+  void next_phase() {
+    before.swap(now);
+    now.clear();
+  }
+};
+
 struct MbarrierState {
   uint32_t agent = 0; // of the operations that complete on it
   Epoch phase = 1;    // the current one
@@ -128,6 +143,7 @@ struct MbarrierState {
   std::vector<std::array<Epoch, kWarpSize>> found;
   bool begun = false;        // somebody has arrived, or expected bytes, in the open phase
   bool expects_late = false; // bytes have come before any were expected
+  Participants participants; // that arrive, or whose operations complete
   int64_t tx = 0;            // bytes that the phase waits for
   Statement expects_last;    // the last expect_tx
 };

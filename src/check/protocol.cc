@@ -416,38 +416,93 @@ void Checker::check_grid_waits() {
 
 // --- ends
 
-void Checker::is_stuck(const vgpu::Cluster& stuck) {
-  ClusterState& cluster = state(stuck);
-  bool has_root = false;
-  const auto each_waiting = [&](auto&& f) {
-    for (const auto& cta : stuck.ctas)
-      for (const vgpu::Warp& warp : cta->warps)
-        for (const vgpu::Split& split : warp.splits)
-          if (const vgpu::Misuse wrong = vgpu::misuse_of(*cta, warp, split); !wrong.id.empty())
-            f(*cta, warp, split, wrong);
+// Whether those who took part in the object's last phase, and have not yet in the one that is waited for,
+// live and wait elsewhere: then the wait is no root, but theirs may be.
+bool Checker::waits_for_others(const vgpu::Cluster& stuck, const vgpu::Split& split) {
+  const ClusterState& cluster = state(stuck);
+  const auto found = cluster.mbarriers.find({split.mbarrier_rank, split.mbarrier_offset});
+  if (found == cluster.mbarriers.end())
+    return false;
+  const Participants& participants = found->second.participants;
+  const auto waits_elsewhere = [&](uint32_t agent) {
+    const vgpu::Warp& warp = stuck.ctas[agent / cluster.warps_per_cta]->warps[agent % cluster.warps_per_cta];
+    return !warp.splits.empty() &&
+           std::none_of(warp.splits.begin(), warp.splits.end(), [&](const auto& other) {
+             return other.state == vgpu::SplitState::at_mbarrier &&
+                    other.mbarrier_rank == split.mbarrier_rank &&
+                    other.mbarrier_offset == split.mbarrier_offset;
+           });
   };
-  each_waiting([&](const vgpu::Cta&, const vgpu::Warp&, const vgpu::Split&, const vgpu::Misuse& wrong) {
-    has_root |= wrong.is_root;
-  });
-  each_waiting([&](const vgpu::Cta& cta, const vgpu::Warp& warp, const vgpu::Split& split,
-                   vgpu::Misuse wrong) {
-    if (has_root && !wrong.is_root)
-      return;
-    const vgpu::Code& code = *split.stack.back().code;
-    const Statement here{&code, &code.insts[split.wait_pc], warp.index, std::countr_zero(split.mask)};
+  std::vector<uint32_t> missing;
+  std::copy_if(participants.before.begin(), participants.before.end(), std::back_inserter(missing),
+               [&](uint32_t agent) {
+                 return std::find(participants.now.begin(), participants.now.end(), agent) ==
+                        participants.now.end();
+               });
+  return !missing.empty() && std::all_of(missing.begin(), missing.end(), waits_elsewhere);
+}
+
+// Of all that wait, those by a misuse; or, if none shows one, all but those who merely lack bytes of somebody
+// who waits. The fault is to name one of them, if it can one that waits for nobody who does.
+void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
+  struct Wait {
+    const vgpu::Cta* cta;
+    const vgpu::Warp* warp;
+    const vgpu::Split* split;
+    vgpu::Misuse wrong;
+    bool follows;
+    int rank; // the higher, the nearer to the cause
+  };
+  ClusterState& cluster = state(stuck);
+  std::vector<Wait> waits;
+  for (const auto& cta : stuck.ctas)
+    for (const vgpu::Warp& warp : cta->warps)
+      for (const vgpu::Split& split : warp.splits) {
+        const vgpu::Misuse wrong = vgpu::misuse_of(*cta, warp, split);
+        if (wrong.id.empty())
+          continue;
+        const bool follows = split.state == vgpu::SplitState::at_mbarrier && waits_for_others(stuck, split);
+        waits.push_back({cta.get(), &warp, &split, wrong, follows,
+                         follows && wrong.id == "mbarrier.tx" ? 0
+                         : wrong.is_root                      ? 2
+                                                              : 1});
+      }
+  if (waits.empty())
+    return;
+  const int highest = std::max_element(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) {
+                        return a.rank < b.rank;
+                      })->rank;
+  std::erase_if(waits, [&](const Wait& wait) { return wait.rank < highest; });
+  std::stable_partition(waits.begin(), waits.end(), [](const Wait& wait) { return !wait.follows; });
+  bool is_named = std::none_of(stuck.ctas.begin(), stuck.ctas.end(),
+                               [&](const auto& cta) { return cta->id == fault.cta; }) ||
+                  std::any_of(waits.begin(), waits.end(), [&](const Wait& wait) {
+                    return wait.cta->id == fault.cta && wait.warp->index == fault.warp;
+                  });
+  for (Wait& wait : waits) {
+    const vgpu::Code& code = *wait.split->stack.back().code;
+    const Statement here{&code, &code.insts[wait.split->wait_pc], wait.warp->index,
+                         std::countr_zero(wait.split->mask)};
     std::string memory;
     Statement last;
-    if (split.state == vgpu::SplitState::at_mbarrier) {
-      const vgpu::SharedPlace at{stuck.ctas[split.mbarrier_rank].get(), split.mbarrier_offset};
+    if (wait.split->state == vgpu::SplitState::at_mbarrier) {
+      const vgpu::SharedPlace at{stuck.ctas[wait.split->mbarrier_rank].get(), wait.split->mbarrier_offset};
       const MbarrierState& mbarrier = cluster.mbarrier(at);
       memory = memory_of(at);
       last = mbarrier.last;
-      if (!wrong.is_root && mbarrier.phase > 1)
-        wrong.id = "mbarrier.phase"; // it has worked until now
+      if (wait.rank == 1 && mbarrier.phase > 1)
+        wait.wrong.id = "mbarrier.phase"; // it has worked until now
     }
-    misuse(wrong.id, "nothing can move any more: this waits for ever", here, "waits", last,
-           "changed the counts last", cta.id, std::move(memory), "see what the report of the deadlock says");
-  });
+    misuse(wait.wrong.id, "nothing can move any more: this waits for ever", here, "waits", last,
+           "changed the counts last", wait.cta->id, std::move(memory),
+           "see what the report of the deadlock says");
+    if (!std::exchange(is_named, true)) {
+      fault.id = wait.wrong.id;
+      fault.place = vgpu::place_of(code, *here.instruction);
+      fault.cta = wait.cta->id;
+      fault.warp = wait.warp->index;
+    }
+  }
 }
 
 void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes) {

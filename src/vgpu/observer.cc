@@ -166,8 +166,8 @@ bool Observers::watches_instructions() const {
 void Observers::executes(const Exec& x, const DecodedInst& in) {
   tell(&Observer::executes, x, in);
 }
-void Observers::is_stuck(const Cluster& cluster) {
-  tell(&Observer::is_stuck, cluster);
+void Observers::is_stuck(const Cluster& cluster, Fault& fault) {
+  tell(&Observer::is_stuck, cluster, fault);
 }
 void Observers::finds_undefined(const Exec& x, const DecodedInst& in, int lane, const std::string& what) {
   tell(&Observer::finds_undefined, x, in, lane, what);

@@ -123,8 +123,9 @@ public:
   // warp-wide one, try_wait, a barrier's reduction) may begin again when it goes on. So Stats counts them
   // too.
   virtual void executes(const Exec&, const DecodedInst&) {}
-  // Before launch_ends, of every cluster that has not ended: nothing in it can move any more.
-  virtual void is_stuck(const Cluster&) {}
+  // Before launch_ends, of every cluster that has not ended: nothing in it can move any more. An observer
+  // that knows better may change whom the fault names, and its id.
+  virtual void is_stuck(const Cluster&, Fault&) {}
   // An instruction finds a value that was never written: a register of its, or memory. From then on, if the
   // observer sets Warp::follows_values, it is told of each instruction of the warp, before and after; and of
   // shfl, by lane, whose value it has got. One that waits for lanes begins again.
@@ -174,7 +175,7 @@ public:
   void exits(const Exec& x, LaneMask lanes) override;
   bool watches_instructions() const override;
   void executes(const Exec& x, const DecodedInst& in) override;
-  void is_stuck(const Cluster& cluster) override;
+  void is_stuck(const Cluster& cluster, Fault& fault) override;
   void finds_undefined(const Exec& x, const DecodedInst& in, int lane, const std::string& what) override;
   void begins(const Exec& x) override;
   void ends(const Exec& x, const DecodedInst& in) override;

@@ -470,7 +470,7 @@ private:
     Fault& fault = report_deadlock(launch_, idle_);
     if (launch_.observer)
       for (const auto& cluster : idle_)
-        launch_.observer->is_stuck(*cluster);
+        launch_.observer->is_stuck(*cluster, fault);
     const uint64_t size = product(launch_.config.cluster);
     if (started_ < cluster_count_)
       fault.notes.push_back(fmt::format(

@@ -3,11 +3,9 @@
 that its row names, and no twin may have a finding.
 
 A bug is an edit of the PTX of a kernel of bases.py; the kernel itself is the twin of all its bugs. Where ptxas is,
-it must assemble bug and twin. expected_misses.txt names the bugs that are not found yet, each with its reason; one of them that is
-found fails the test, as does one that is not found and not named there.
+it must assemble bug and twin.
 
 usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] [--keep DIR]
-       run.py --lemma LEMMA --shrink   takes what is found now out of expected_misses.txt
        run.py --list       one line a bug: its name, kernel and id
        run.py --show KERNEL   its instructions with their tags
        run.py --counts     bugs and kernels of each id
@@ -33,17 +31,10 @@ import bugs
 import edit
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-MISSES = FOLDER / "expected_misses.txt"
 NVCC = "V13.0.88"
 LEAST_BY_LINT = 60
 TIMEOUT_S = 60
 MOST_INSTRUCTIONS = 200_000  # of a warp; far more than any of these kernels executes
-
-
-def expected_misses():
-    """Bug -> why it is not found yet."""
-    rows = [line for line in MISSES.read_text().splitlines() if line.strip() and not line.startswith("#")]
-    return dict(map(str.strip, row.split(":", 1)) for row in rows)
 
 
 class Text:
@@ -282,7 +273,6 @@ def parse():
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--no-ptxas", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="print the commands of misses")
-    parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--show", metavar="KERNEL")
     parser.add_argument("--counts", action="store_true")
@@ -310,27 +300,20 @@ def show(name):
             print(" ".join(line.text.split()), *(f"@{tag}" for tag in sorted(line.tags)), sep="\t")
 
 
-def judge(options, bug, found, why, misses):
+def judge(options, bug, found, why):
     """(whether that is a failure, what to print or None)"""
     if found is None:
         return True, f"{bug.name}: FAILED, not an edit that can be made: {why}"
-    if found and bug.name in misses and options.lemma:
-        if options.shrink:
-            return False, f"{bug.name}: found now, taken out of the list"
-        return True, f"{bug.name}: FAILED, found now: take it out of expected_misses.txt (--shrink)"
     if found:
         return False, None
-    instead = f"{bug.id} at {bug.at} of {bug.base} not found, but: {why}"
-    if bug.name in misses:
-        return False, f"{bug.name}: miss ({misses[bug.name]}); {instead}"
     if not (bug.by_default or options.can_explore):
         return False, f"{bug.name}: not found without --explore, which this lemma has not"
-    return True, f"{bug.name}: FAILED, {instead}"
+    return True, f"{bug.name}: FAILED, {bug.id} at {bug.at} of {bug.base} not found, but: {why}"
 
 
-def run_all(runner, rows, twins, misses):
-    """(failures, id -> [found, of so many], bugs that were found, twins that were silent)"""
-    table, found_now = collections.defaultdict(lambda: [0, 0]), set()
+def run_all(runner, rows, twins):
+    """(failures, id -> [found, of so many], twins that were silent)"""
+    table = collections.defaultdict(lambda: [0, 0])
     failed = silent = 0
     with concurrent.futures.ThreadPoolExecutor(runner.options.jobs) as pool:
         of_bugs = pool.map(lambda bug: run_bug(runner, bug), rows)
@@ -338,9 +321,7 @@ def run_all(runner, rows, twins, misses):
         for bug, (found, why) in zip(rows, of_bugs):
             table[bug.id][0] += bool(found)
             table[bug.id][1] += 1
-            if found:
-                found_now.add(bug.name)
-            fails, line = judge(runner.options, bug, found, why, misses)
+            fails, line = judge(runner.options, bug, found, why)
             failed += fails
             if line:
                 print(line, flush=True)
@@ -349,7 +330,7 @@ def run_all(runner, rows, twins, misses):
             if not ok:
                 failed += 1
                 print(f"twin {name}: FAILED, {why}", flush=True)
-    return failed, table, found_now, silent
+    return failed, table, silent
 
 
 def main():
@@ -375,8 +356,6 @@ def main():
         return 77
     options.can_explore = bool(options.lemma) and can(options.lemma, "run", "--explore")
 
-    misses = expected_misses()
-    unknown = set(misses) - {bug.name for bug in bugs.bugs}
     with tempfile.TemporaryDirectory(prefix="lemma-corpus-") as scratch:
         folder = pathlib.Path(options.keep or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -386,23 +365,18 @@ def main():
             runner.arguments(bases.bases[name], folder / name)
         if options.lint:
             return lint(runner, rows, twins)
-        failed, table, found_now, silent = run_all(runner, rows, twins, misses)
-    if options.shrink:
-        left = [row for row in MISSES.read_text().splitlines() if row.split(":", 1)[0] not in found_now]
-        MISSES.write_text("\n".join(left) + "\n")
-    for name in sorted(unknown):
-        print(f"expected_misses.txt: FAILED, there is no bug {name}")
+        failed, table, silent = run_all(runner, rows, twins)
     for id in bugs.IDS:
         if id in table:
             print(f"{id:22} {table[id][0]:3} / {table[id][1]:3}")
-    print(f"{len(found_now)} of {len(rows)} bugs found, {silent} of {len(twins)} twins silent")
+    print(f"{sum(found for found, _ in table.values())} of {len(rows)} bugs found, {silent} of {len(twins)} twins silent")
     if not runner.ptxas:
         print(f"skipped: no ptxas to assemble {len(rows)} bugs and {len(twins)} twins")
     if options.lemma and not options.can_explore:
         print("skipped: this lemma has no --explore")
     if not rows:
         print("run.py: nothing ran", file=sys.stderr)
-    return 1 if failed or unknown or not rows else 0
+    return 1 if failed or not rows else 0
 
 
 if __name__ == "__main__":
