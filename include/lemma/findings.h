@@ -34,6 +34,9 @@ struct FindingsView {
 // The findings for a terminal, but for those that are suppressed; empty if there are none.
 std::string to_text(std::span<const Finding> findings, const FindingsView& view = {});
 
+// What was done, where and with which value: "writes 4 bytes at 0x480: 0x00000021".
+std::string to_text(const CheckedAccess& access);
+
 // Adds the findings of a further launch. A defect that both have - the same id between the same instructions
 // - stays one, and its counts are added.
 void merge(std::vector<Finding>& into, std::span<const Finding> more);

@@ -50,15 +50,6 @@ void add_reader(SyncLocation& location, const Reader& reader) {
     location.readers.push_back(reader);
 }
 
-// Who changes the counts.
-Statement statement_of(const vgpu::MbarrierArrival& arrival) {
-  if (const vgpu::AsyncOperation* operation = arrival.operation)
-    return {operation->issuer.code, operation->issuer.instruction, operation->issuer.warp->index,
-            operation->issuer.lane};
-  return {arrival.x->code, &arrival.x->code->insts[arrival.x->pc], arrival.x->warp->index,
-          std::countr_zero(arrival.lanes)};
-}
-
 } // namespace
 
 Checker::Checker() : global_records_(kMostRecords), shards_(std::make_unique<Shard[]>(kShards)) {}
@@ -183,7 +174,7 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
     break;
   }
   case SyncKind::cluster_arrive:
-    warp.cluster_arrival = {x.code, &x.code->insts[x.pc], x.warp->index, std::countr_zero(sync.lanes)};
+    warp.cluster_arrival = Statement::at(x, sync.lanes);
     hand_on(warp, sync.lanes, sync.order, cluster.cluster_barrier.knowledge);
     break;
   case SyncKind::cluster_wait:
@@ -245,7 +236,8 @@ void Checker::cluster_barrier_completes(const vgpu::Cluster& cluster) {
 void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
   ClusterState& cluster = state(*arrival.at.cta->cluster);
   MbarrierState& mbarrier = cluster.mbarrier(arrival.at);
-  mbarrier.last = statement_of(arrival);
+  mbarrier.last =
+      arrival.operation ? Statement::of(arrival.operation->issuer) : Statement::at(*arrival.x, arrival.lanes);
   if (const vgpu::AsyncOperation* operation = arrival.operation) {
     mbarrier.participants.add(
         cluster.warp(*operation->issuer.cta, *operation->issuer.warp).knowledge.agent());

@@ -73,9 +73,12 @@ private:
     LaneMask lanes = 0;  // that access
     bool writes = false;
     vgpu::MemoryPlace place = {}; // of the range
-    // What the lanes of a store write; null: not known.
-    using Value = std::array<std::byte, 32>;
-    const std::array<Value, kWarpSize>* stored = nullptr;
+    uint64_t bytes = 0;           // ... from there
+    // Of what is no asynchronous operation: the piece that it is of.
+    const vgpu::Exec* x = nullptr;
+    const vgpu::WarpAccess* access = nullptr;
+    int piece = 0;
+    const Shadow* shadow = nullptr;
     // What cells before have shown: a record that precedes all lanes, and what became of the reads of one.
     uint32_t passed = 0;
     uint32_t last_read = ~0u, last_set = 0;
@@ -91,7 +94,12 @@ private:
   void visit_cell(Visit& visit, Cell& cell, uint64_t offset);
   void add_access(Visit& visit, Cell& cell);
   // A cell's earlier access does not precede the visit.
-  void conflict(const Visit& visit, uint64_t offset, Records::Id earlier, int lane);
+  void conflict(const Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier, int lane);
+  static std::optional<int> earlier_piece(const Visit& visit, uint64_t offset);
+  bool writes_since(const Visit& visit, const Cell& cell) const;
+  bool writes_the_same(const Visit& visit, uint64_t offset, const Record& earlier) const;
+  CheckedAccess describe_later(const Visit& visit, int lane) const;
+  CheckedAccess describe_earlier(const Visit& visit, const Cell& cell, uint64_t offset, Records::Id id) const;
   // What might have ordered two accesses, and does not.
   enum class Attempt : uint8_t { none, relaxed, narrow };
   static Attempt attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
@@ -104,12 +112,19 @@ private:
   WgmmaRegisters::Report reports_registers();
 
   // Rules of use (protocol.cc).
-  void misuse(std::string_view id, std::string message, const Statement& who, const Dim3& cta,
-              std::string what, std::string memory, std::string fix);
-  // `before`: one that does not fit with it; without an instruction: there is none.
-  void misuse(std::string_view id, std::string message, const Statement& who, std::string what,
-              const Statement& before, std::string what_before, const Dim3& cta, std::string memory,
-              std::string fix);
+  struct Misuse {
+    std::string_view id;
+    bool is_note = false;
+    std::string message;
+    Statement who;
+    std::string what;
+    Statement before = {}; // what does not fit with it; without an instruction: there is none
+    std::string what_before = {};
+    std::string memory;
+    std::string fix;
+    std::optional<uint64_t> address = {}; // of the memory that both are about
+  };
+  void misuse(Misuse found);
   void arrives_at_barrier(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Synchronization& sync,
                           Gathering& barrier);
   void meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gathering& barrier);
@@ -136,6 +151,9 @@ private:
   std::string memory_of(const vgpu::SharedPlace& at) const;
   // Of the thread that made the access.
   Dim3 cta_of(const Record& record) const;
+  Statement statement_of(const Record& record, int lane) const {
+    return {record.code, record.instruction, cta_of(record), record.warp, lane};
+  }
   CheckedAccess describe(const Record& record, int lane) const;
 
   void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
@@ -166,8 +184,7 @@ private:
 
   // griddepcontrol.wait: what of each allocation was accessed before it, and whether it was after it.
   struct GridAccesses {
-    std::optional<CheckedAccess> read, written; // before
-    const vgpu::DecodedInst *reader = nullptr, *writer = nullptr;
+    std::optional<Statement> read, written; // before
     bool read_after = false;
   };
   bool waits_for_grids_ = false; // a function of the module does

@@ -64,14 +64,6 @@ struct Heard {
 // By allocation or CTA, and offset there.
 using SyncLocations = std::map<std::pair<const void*, uint64_t>, SyncLocation>;
 
-// An instruction that somebody has executed.
-struct Statement {
-  const vgpu::Code* code = nullptr;
-  const vgpu::DecodedInst* instruction = nullptr;
-  uint32_t warp = 0; // in the CTA
-  int lane = -1;
-};
-
 struct WarpState {
   WarpState(uint64_t cluster, uint32_t agent, const Dim3& id) : knowledge(cluster, agent), cta(id) {}
   WarpKnowledge knowledge;

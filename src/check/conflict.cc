@@ -1,12 +1,14 @@
 // What two accesses that nothing orders are called, and what would order them. See checker.h.
 #include "check/checker.h"
+#include "check/value.h"
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
 #include "vgpu/program.h"
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
 
 namespace lemma::check {
 
@@ -50,6 +52,20 @@ std::string completion_of(const Record& operation) {
   default:
     return "a wait on the mbarrier that the operation completes on (mbarrier.try_wait until it is true)";
   }
+}
+
+// Global: as the program has it; shared: in the CTA's window.
+uint64_t address_of(const vgpu::MemoryPlace& place) {
+  return (place.allocation ? place.allocation->base : 0) + place.offset;
+}
+
+bool is_written(const vgpu::MemoryPlace& place, uint64_t bytes) {
+  if (place.is_shared()) {
+    const auto begin = place.cta->shared_written.begin() + static_cast<ptrdiff_t>(place.offset);
+    return std::find(begin, begin + static_cast<ptrdiff_t>(bytes), 0) ==
+           begin + static_cast<ptrdiff_t>(bytes);
+  }
+  return !place.allocation->init || place.allocation->init->all_set(place.offset, bytes);
 }
 
 uint32_t line_of(const Record& record) {
@@ -124,8 +140,8 @@ Checker::Verdict Checker::judge(const Accessor& now, const Record& earlier, int 
             fmt::format("fence.proxy.async after the access at line {}, by that thread or after the "
                         "synchronization that orders it, before the instruction at line {}",
                         line_of(earlier), line_of(later)),
-            // The ISA does not say in which proxy these two write.
-            later.kind == AsyncKind::st_async || later.kind == AsyncKind::red_async};
+            // The ISA does not say in which proxy these two write, nor in which one objects are invalidated.
+            later.kind == AsyncKind::st_async || later.kind == AsyncKind::red_async || earlier.initializes};
   const Distance distance = now.distance(earlier);
   const char* between_threads = distance == kSameCta ? "a barrier (bar.sync) between them"
                                                      : "barrier.cluster.arrive and wait between them";
@@ -187,44 +203,119 @@ Dim3 Checker::cta_of(const Record& record) const {
   return cta;
 }
 
+// The piece of the same execution that has accessed the place last.
+std::optional<int> Checker::earlier_piece(const Visit& visit, uint64_t offset) {
+  if (!visit.access)
+    return {};
+  for (LaneMask before = visit.access->pieces & ((LaneMask{1} << visit.piece) - 1); before != 0;) {
+    const int piece = std::bit_width(before) - 1;
+    before &= ~(LaneMask{1} << piece);
+    const uint64_t begin = visit.access->offset(piece);
+    if (offset >= begin && offset < begin + visit.access->piece_bytes)
+      return piece;
+  }
+  return {};
+}
+
 CheckedAccess Checker::describe(const Record& record, int lane) const {
-  CheckedAccess access;
-  access.place = vgpu::place_of(*record.code, *record.instruction);
-  access.cta = cta_of(record);
-  access.warp = record.warp;
-  access.lane = record.kind == AsyncKind::wgmma && record.asynchronous ? -1 : lane;
-  access.what = deed(record);
+  const bool whole = record.kind == AsyncKind::wgmma && record.asynchronous;
+  return described(statement_of(record, whole ? -1 : lane), deed(record));
+}
+
+// Its value: what a store has in registers; of other accesses what is there now.
+CheckedAccess Checker::describe_later(const Visit& visit, int lane) const {
+  const Record& record = visit.accessor.record;
+  CheckedAccess access = describe(record, lane);
+  access.address = address_of(visit.place);
+  if (!visit.access || record.mbarrier)
+    return access;
+  std::vector<std::byte> value;
+  if (record.writes && !record.atomic)
+    value = written_value(*visit.x, *visit.access, visit.piece);
+  else if (is_written(visit.place, visit.bytes))
+    value.assign(visit.place.host, visit.place.host + visit.bytes);
+  if (!value.empty())
+    access.value = value_text(value, *record.code, *record.instruction);
   return access;
 }
 
-void Checker::conflict(const Visit& visit, uint64_t offset, Records::Id earlier_id, int lane) {
+// Its address follows from what of it overlaps, since accesses are aligned; its value is what stands there,
+// if nobody else can have changed that since.
+CheckedAccess Checker::describe_earlier(const Visit& visit, const Cell& cell, uint64_t offset,
+                                        Records::Id id) const {
   const bool global = !visit.place.is_shared();
   const Records& records = global ? global_records_ : visit.cluster.records;
-  const Record& earlier = records[Records::record_of(earlier_id)];
+  const Record& record = records[Records::record_of(id)];
+  CheckedAccess access = describe(record, Records::lane_of(id));
+  if (record.asynchronous || !std::has_single_bit(record.bytes) || record.bytes > 16)
+    return access;
+  vgpu::MemoryPlace place = visit.place;
+  place.offset = offset & ~uint64_t{record.bytes - 1u};
+  place.host += static_cast<ptrdiff_t>(place.offset - visit.place.offset); // it may lie before
+  access.address = address_of(place);
+  if (record.mbarrier)
+    return access;
+  if (Records::record_of(id) == visit.number) // perhaps of this execution
+    if (const std::optional<int> piece = earlier_piece(visit, offset)) {
+      if (const std::vector<std::byte> value = written_value(*visit.x, *visit.access, *piece); !value.empty())
+        access.value = value_text(value, *record.code, *record.instruction);
+      return access;
+    }
+  // Others on this host thread have done what they have told.
+  const bool is_done = record.cluster == visit.cluster.id || launch_->workers == 1;
+  const bool is_last = id == cell.write
+                           ? cell.since == 0 || !writes_since(visit, cell)
+                           : !record.writes && !writes_since(visit, cell) &&
+                                 (!cell.write || !records[Records::record_of(cell.write)].asynchronous);
+  if (is_done && is_last && visit.shadow->granule(offset) == record.bytes && is_written(place, record.bytes))
+    access.value = value_text({place.host, record.bytes}, *record.code, *record.instruction);
+  return access;
+}
+
+// Strong writes to the cell since its last weak one.
+bool Checker::writes_since(const Visit& visit, const Cell& cell) const {
+  const bool global = !visit.place.is_shared();
+  if (cell.since & Cell::kSet)
+    return (global ? global_sets_ : visit.cluster.sets)[cell.since & ~Cell::kSet].has_writes;
+  return cell.since &&
+         (global ? global_records_ : visit.cluster.records)[Records::record_of(cell.since)].writes;
+}
+
+// Both are writes. Of one execution of an instruction, the pieces are compared; else what it writes with what
+// is there.
+bool Checker::writes_the_same(const Visit& visit, uint64_t offset, const Record& earlier) const {
+  if (!visit.access || earlier.asynchronous)
+    return false;
+  const std::vector<std::byte> now = written_value(*visit.x, *visit.access, visit.piece);
+  if (now.empty())
+    return false;
+  if (const std::optional<int> piece = earlier_piece(visit, offset))
+    return visit.access->offset(*piece) == visit.place.offset &&
+           written_value(*visit.x, *visit.access, *piece) == now;
+  return std::equal(now.begin(), now.end(), visit.place.host);
+}
+
+void Checker::conflict(const Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier_id,
+                       int lane) {
+  const bool global = !visit.place.is_shared();
+  const Record& earlier = (global ? global_records_ : visit.cluster.records)[Records::record_of(earlier_id)];
   const int earlier_lane = Records::lane_of(earlier_id);
   const Record& later = visit.accessor.record;
   if (is_observed(visit, offset, earlier, earlier_lane, lane))
     return;
   Verdict verdict = judge(visit.accessor, earlier, earlier_lane, lane, visit.place,
                           attempt(visit, earlier, earlier_lane, lane));
-  const uint64_t first = std::max(offset, visit.place.offset);
-  bool is_note = verdict.is_note;
-  if (visit.stored && earlier.writes && !earlier.asynchronous) {
-    const auto& values = *visit.stored;
-    const bool same_store = Records::record_of(earlier_id) == visit.number;
-    const void* before = same_store ? values[static_cast<size_t>(earlier_lane)].data()
-                                    : static_cast<const void*>(visit.place.host);
-    if (std::memcmp(values[static_cast<size_t>(lane)].data(), before, later.bytes) == 0) {
-      is_note = true;
-      verdict.message = "unordered writes of the same value";
-    }
+  if (later.writes && earlier.writes && writes_the_same(visit, offset, earlier)) {
+    verdict.is_note = true;
+    verdict.message = "unordered writes of the same value";
   }
+  const uint64_t first = std::max(offset, visit.place.offset);
   report({.id = verdict.id,
-          .is_note = is_note,
+          .is_note = verdict.is_note,
           .message = std::move(verdict.message),
           .memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry),
-          .access = describe(later, lane),
-          .earlier = describe(earlier, earlier_lane),
+          .access = describe_later(visit, lane),
+          .earlier = describe_earlier(visit, cell, offset, earlier_id),
           .fix = std::move(verdict.fix)},
          *earlier.instruction, *later.instruction);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "check/clock.h"
+#include "check/statement.h"
 #include "vgpu/memory_order.h"
 
 #include <array>
@@ -66,11 +67,7 @@ struct GroupsOfThread {
   Epoch done = 0, read = 0; // complete; their sources have been read
   Epoch issued = 0;         // the last that has an operation
   std::deque<Epoch> committed;
-  // The last that reads shared memory.
-  struct Statement {
-    const vgpu::Code* code = nullptr;
-    const vgpu::DecodedInst* instruction = nullptr;
-  } last;
+  Statement last; // that reads shared memory
 
   void commit() { committed.push_back(open++); }
   // All but the last `pending` groups are complete, or have been read.

@@ -1,7 +1,6 @@
 // Asynchronous operations: whose agents they are, and what waiting for them tells. See checker.h.
 #include "check/checker.h"
 #include "vgpu/exec.h"
-#include "vgpu/place.h"
 
 namespace lemma::check {
 
@@ -61,7 +60,7 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     write.agent = groups.write_agent;
     read.epoch = write.epoch = thread.issued = thread.open;
     if (operation.group == AsyncGroup::bulk && operation.source.is_shared())
-      thread.last = {x.code, operation.issuer.instruction};
+      thread.last = Statement::of(operation.issuer);
     break;
   }
   case AsyncGroup::wgmma:
@@ -144,22 +143,14 @@ void Checker::exits(const vgpu::Exec& x, LaneMask lanes) {
     const GroupsOfThread& thread = warp.knowledge.bulk->lanes[static_cast<size_t>(lane)];
     if (!thread.last.instruction || thread.read >= thread.issued)
       return;
-    const auto who = [&](const vgpu::Code& code, const vgpu::DecodedInst& in, std::string what) {
-      return CheckedAccess{.place = vgpu::place_of(code, in),
-                           .cta = x.cta->id,
-                           .warp = x.warp->index,
-                           .lane = lane,
-                           .what = std::move(what)};
-    };
-    const vgpu::DecodedInst& exit = x.code->insts[x.pc];
-    report({.id = "async.unwaited",
+    misuse({.id = "async.unwaited",
             .message = "a thread exits while a bulk operation of its may still read shared memory",
+            .who = Statement::at(x, LaneMask{1} << lane),
+            .what = "exits",
+            .before = thread.last,
+            .what_before = "reads shared memory, in the async proxy",
             .memory = "shared memory",
-            .access = who(*x.code, exit, "exits"),
-            .earlier =
-                who(*thread.last.code, *thread.last.instruction, "reads shared memory, in the async proxy"),
-            .fix = "cp.async.bulk.commit_group and wait_group.read 0 before the exit"},
-           *thread.last.instruction, exit);
+            .fix = "cp.async.bulk.commit_group and wait_group.read 0 before the exit"});
   });
 }
 

@@ -33,8 +33,7 @@ std::string name_of(const Code& code, const Slot& slot) {
 }
 
 CheckedAccess by_warp(const Exec& x, const DecodedInst& in, std::string what) {
-  return {
-      .place = vgpu::place_of(*x.code, in), .cta = x.cta->id, .warp = x.warp->index, .what = std::move(what)};
+  return described({x.code, &in, x.cta->id, x.warp->index, -1}, std::move(what));
 }
 
 // mov from one register, or a constant, to another.

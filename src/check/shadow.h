@@ -37,6 +37,7 @@ public:
       f(cells_[at / granule_], at);
   }
   void clear() { cells_.clear(); }
+  uint32_t granule() const { return granule_; }
   uint64_t shadow_bytes() const { return cells_.capacity() * sizeof(Cell); }
 
   std::atomic_flag busy; // a page of global memory: several threads
@@ -75,6 +76,8 @@ public:
       bytes -= count;
     }
   }
+  // Of the page of a place that was accessed.
+  uint32_t granule(uint64_t offset) const { return pages_[offset / Page::kBytes].load()->granule(); }
   // Nothing was accessed; the memory is kept.
   void clear();
   uint64_t bytes() const { return pages_.size() * Page::kBytes; }

@@ -1,8 +1,6 @@
 // What each kind of instruction does with undefined values. See undefined.h.
 #include "check/undefined.h"
 
-#include "vgpu/place.h"
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -159,13 +157,14 @@ UndefinedValues::Value UndefinedValues::value_of_sources(const Exec& x, const De
 void UndefinedValues::find(const Exec& x, const DecodedInst& in, int lane, const std::string& what) {
   if (&in != &x.code->insts[x.pc]) // it moves what another has found
     return;
-  const auto same = std::find_if(memory_->origins.begin(), memory_->origins.end(),
-                                 [&](const UndefinedOrigin& origin) { return origin.instruction == &in; });
+  const auto same =
+      std::find_if(memory_->origins.begin(), memory_->origins.end(),
+                   [&](const UndefinedOrigin& origin) { return origin.who.instruction == &in; });
   if (same == memory_->origins.end() && memory_->origins.size() >= kMostOrigins)
     return;
   origin_ = {static_cast<uint32_t>(same - memory_->origins.begin()), false};
   if (same == memory_->origins.end())
-    memory_->origins.push_back({vgpu::place_of(*x.code, in), x.cta->id, x.warp->index, lane, what, &in});
+    memory_->origins.push_back({Statement::at(x, lane < 0 ? kAllLanes : LaneMask{1} << lane), what});
   bool in_register = in.guarded && missing_lanes(x, in.guard_reg);
   for (int i = in.dst_count; i < in.op_count; ++i)
     in_register |= in.ops[i].base == 0 && missing_lanes(x, in.ops[i].reg);

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "check/clock.h"
-#include "lemma/report.h"
+#include "check/statement.h"
 #include "vgpu/async_operation.h"
 #include "vgpu/exec.h"
 #include "vgpu/matrix_moves.h"
@@ -27,12 +27,8 @@ namespace lemma::check {
 
 // Where an undefined value was found.
 struct UndefinedOrigin {
-  Place place;
-  Dim3 cta{};
-  uint32_t warp = 0;
-  int lane = -1;
+  Statement who;
   std::string what; // "shared memory at 0x410"
-  const vgpu::DecodedInst* instruction = nullptr;
 };
 
 struct UndefinedByte {

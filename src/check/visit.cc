@@ -3,7 +3,6 @@
 #include "vgpu/exec.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace lemma::check {
 
@@ -24,27 +23,6 @@ bool is_mbarrier_operation(Opcode opcode) {
   default:
     return false;
   }
-}
-
-// What the lane of an st writes; false where the instruction is another.
-bool stored_value(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane, std::byte* value) {
-  const int elements = in.op_count - in.dst_count - 1;
-  if (x.code->opcode_of(in) != Opcode::st || elements < 1 || in.width % elements != 0)
-    return false;
-  const int bytes = in.width / elements;
-  for (int i = 0; i < elements; ++i) {
-    const vgpu::Slot& slot = x.src_slot(in, 1 + i);
-    if (slot.bytes == 0)
-      return false;
-    std::memcpy(value + i * bytes, x.bases[slot.base] + slot.offset + lane * slot.bytes,
-                static_cast<size_t>(bytes));
-  }
-  return true;
-}
-
-// Of a place in global or constant memory.
-uint64_t address_of(const vgpu::MemoryPlace& place) {
-  return place.allocation ? place.allocation->base + place.offset : 0;
 }
 
 // Of a cell: what more there are, nobody remembers. Strong writes meet many others that they do not race
@@ -143,16 +121,12 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const uint32_t number = number_of(cluster, warp, record, global);
   if (number == 0)
     return;
-  Visit visit{.cluster = cluster, .accessor = {warp, record}, .number = number, .writes = writes};
-  std::array<Visit::Value, kWarpSize> stored;
-  if (writes && access.by_lane && access.piece_bytes <= sizeof(Visit::Value)) {
-    bool known = true;
-    vgpu::for_lanes(access.pieces, [&](int lane) {
-      known = known && stored_value(x, in, lane, stored[static_cast<size_t>(lane)].data());
-    });
-    if (known)
-      visit.stored = &stored;
-  }
+  Visit visit{.cluster = cluster,
+              .accessor = {warp, record},
+              .number = number,
+              .writes = writes,
+              .x = &x,
+              .access = &access};
   for (LaneMask left = access.pieces; left != 0;) {
     const int piece = std::countr_zero(left);
     LaneMask alike = LaneMask{1} << piece; // pieces at the same place
@@ -163,9 +137,10 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     left &= ~alike;
     visit.lanes = access.by_lane ? alike : what.lanes;
     visit.last_read = ~0u;
+    visit.piece = piece;
     visit.place = what.at(access.offset(piece) - what.offset);
     if (what.proxy == vgpu::Proxy::tensormap) { // a fence is for one of them
-      visit.accessor.map = address_of(visit.place);
+      visit.accessor.map = visit.place.allocation ? visit.place.allocation->base + visit.place.offset : 0;
       visit.passed = 0;
     }
     this->visit(visit, access.piece_bytes);
@@ -184,8 +159,10 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
 
 void Checker::visit(Visit& visit, uint64_t bytes) {
   Shadow& shadow = shadow_of(visit.cluster, visit.place);
+  visit.shadow = &shadow;
   if (visit.place.offset + bytes > shadow.bytes())
     return;
+  visit.bytes = bytes;
   if (visit.place.is_shared()) {
     const Record& record = visit.accessor.record;
     const ClusterState::Span& span = visit.cluster.mbarrier_spans[visit.place.cta->rank];
@@ -209,7 +186,8 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
       return;
     const Record& record = records[number];
     if (visit.accessor.record.nc || record.nc) { // whatever orders it
-      conflict(visit, offset, Records::id(number, std::countr_zero(lanes)), std::countr_zero(visit.lanes));
+      conflict(visit, cell, offset, Records::id(number, std::countr_zero(lanes)),
+               std::countr_zero(visit.lanes));
       return;
     }
     if (visit.accessor.follows_all(record)) {
@@ -219,7 +197,7 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
     for (; lanes != 0; lanes &= lanes - 1) {
       const int lane = visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes);
       if (lane >= 0 && !visit.accessor.morally_strong(record))
-        conflict(visit, offset, Records::id(number, std::countr_zero(lanes)), lane);
+        conflict(visit, cell, offset, Records::id(number, std::countr_zero(lanes)), lane);
     }
   };
   if (cell.write)

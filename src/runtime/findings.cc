@@ -37,6 +37,13 @@ bool same_defect(const Finding& a, const Finding& b) {
 
 } // namespace
 
+std::string to_text(const CheckedAccess& access) {
+  std::string text = access.what;
+  if (access.address)
+    text += fmt::format(" at {:#x}", *access.address);
+  return access.value.empty() ? text : text + ": " + access.value;
+}
+
 FindingCounts count(std::span<const Finding> findings) {
   FindingCounts counts;
   for (const Finding& finding : findings)

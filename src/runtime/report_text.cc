@@ -3,6 +3,8 @@
 // alike are told once: a deadlock of a thousand warps is a few lines.
 #include "runtime/report_text.h"
 
+#include "lemma/findings.h"
+
 #include "support/printable.h"
 
 #include <fmt/format.h>
@@ -172,7 +174,7 @@ std::string render_access(const CheckedAccess& access, const SourceText& source)
   std::string out = excerpt(access.place, source);
   Notes notes;
   notes.add_source(access.place);
-  notes.add("where", where(access.cta, access.warp, access.lane) + ": " + access.what);
+  notes.add("where", where(access.cta, access.warp, access.lane) + ": " + to_text(access));
   return out + notes.text();
 }
 

@@ -141,7 +141,9 @@ json to_json(const CheckedAccess& access) {
           {"cta", access.cta},
           {"warp", access.warp},
           {"lane", access.lane},
-          {"what", access.what}};
+          {"what", access.what},
+          {"address", access.address ? json(fmt::format("0x{:x}", *access.address)) : json(nullptr)},
+          {"value", access.value.empty() ? json(nullptr) : json(access.value)}};
 }
 } // namespace
 

@@ -89,7 +89,7 @@ std::string who(const Dim3& cta, uint32_t warp, int32_t lane) {
 }
 
 std::string deed(const CheckedAccess& access) {
-  return who(access.cta, access.warp, access.lane) + ": " + access.what;
+  return who(access.cta, access.warp, access.lane) + ": " + lemma::to_text(access);
 }
 
 // What of a place stays if lines are added elsewhere.

@@ -139,19 +139,23 @@ bool move_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Tile& 
   if (!uniform_line(x, in, address, stride_elems))
     return false;
   PieceAccesses accesses(x, false);
+  std::byte* lines[kWarpSize];
   for (uint32_t line = 0; line < plan.lines; ++line) {
     const uint64_t at = address + line * (stride_elems * plan.element_bits / 8);
     const Access access = x.access(in, plan.space, at, plan.line_bytes, plan.align, kind, 0);
     if (!access)
       return false;
     accesses.add(static_cast<int>(line), access);
-    std::byte* in_tile = tile.bytes + line * plan.line_bytes;
-    if constexpr (kind == AccessKind::read)
-      copy_relaxed(in_tile, access.host, plan.line_bytes, plan.align, false);
-    else
-      copy_relaxed(access.host, in_tile, plan.line_bytes, plan.align, true);
+    lines[line] = access.host;
   }
   accesses.tell();
+  for (uint32_t line = 0; line < plan.lines; ++line) {
+    std::byte* in_tile = tile.bytes + line * plan.line_bytes;
+    if constexpr (kind == AccessKind::read)
+      copy_relaxed(in_tile, lines[line], plan.line_bytes, plan.align, false);
+    else
+      copy_relaxed(lines[line], in_tile, plan.line_bytes, plan.align, true);
+  }
   return true;
 }
 
@@ -267,11 +271,6 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
   lane_addresses(x, in, at);
   const uint64_t lowest = *std::min_element(at, at + plan.rows);
   if (const Access range = rows_at_once(x, in, plan, at, lowest, kind)) {
-    for (int row = 0; row < plan.rows; ++row) {
-      if (kind == AccessKind::write)
-        range.mark_written(at[row] - lowest, kRowBytes);
-      f(range.host + (at[row] - lowest), row);
-    }
     if (x.observer) [[unlikely]] { // looked up again: so the range above stays in registers
       const uint64_t highest = *std::max_element(at, at + plan.rows);
       x.observer->accesses(
@@ -282,11 +281,17 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
               .lowest = lowest,
               .by_lane = false});
     }
+    for (int row = 0; row < plan.rows; ++row) {
+      if (kind == AccessKind::write)
+        range.mark_written(at[row] - lowest, kRowBytes);
+      f(range.host + (at[row] - lowest), row);
+    }
     if (kind == AccessKind::write)
       x.effect();
     return true;
   }
   PieceAccesses accesses(x, false);
+  std::byte* rows[kWarpSize];
   for (int lane = 0; lane < plan.rows; ++lane) {
     if (plan.space == StateSpace::generic && at[lane] - kSharedWindow >= kSharedWindowBytes) {
       x.fault_at(in, FaultKind::wrong_space,
@@ -300,9 +305,11 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
     if (!access)
       return false;
     accesses.add(lane, access);
-    f(access.host, lane);
+    rows[lane] = access.host;
   }
   accesses.tell();
+  for (int lane = 0; lane < plan.rows; ++lane)
+    f(rows[lane], lane);
   return true;
 }
 

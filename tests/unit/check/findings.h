@@ -10,13 +10,13 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <vector>
 
 namespace lemma::check {
 
-// "race.shared: st.shared.u32 ~ ld.shared.u32" a line, in the order of their lines, notes with "note "
-// before; of a kernel that faults by a misuse "fault barrier.count".
-inline std::string findings_of(const std::string& text, uint32_t threads, uint32_t ctas = 1,
-                               AsyncMode async = AsyncMode::eager) {
+// In the order of their lines. `fault`: the id of the misuse that ended the run, if one did.
+inline std::vector<Finding> all_findings_of(const std::string& text, uint32_t threads, uint32_t ctas,
+                                            AsyncMode async, std::string& fault) {
   vgpu::Kernel kernel(text);
   Checker checker;
   kernel.watch(checker);
@@ -30,8 +30,36 @@ inline std::string findings_of(const std::string& text, uint32_t threads, uint32
   const uint64_t in = kernel.buffer(zeros, "in"), out = kernel.buffer(zeros, "out");
   const Report report = kernel.run({in, out});
   if (report.fault && !report.fault->id.empty())
-    return fmt::format("fault {}\n", report.fault->id);
-  EXPECT_EQ(vgpu::fault_text(report), "");
+    fault = report.fault->id;
+  else
+    EXPECT_EQ(vgpu::fault_text(report), "");
+  return checker.findings();
+}
+
+// "writes 4 bytes at 0x480: 0x7", then what came before it, of each finding.
+inline std::vector<std::string> accesses_of(const std::string& text, uint32_t threads, uint32_t ctas = 1) {
+  std::string fault;
+  std::vector<std::string> texts;
+  const auto add = [&](const CheckedAccess& access) {
+    texts.push_back(access.what + (access.address ? fmt::format(" at {:#x}", *access.address) : "") +
+                    (access.value.empty() ? "" : ": " + access.value));
+  };
+  for (const Finding& finding : all_findings_of(text, threads, ctas, AsyncMode::eager, fault)) {
+    add(finding.access);
+    if (finding.earlier)
+      add(*finding.earlier);
+  }
+  return texts;
+}
+
+// "race.shared: st.shared.u32 ~ ld.shared.u32" a line, notes with "note " before; of a kernel that faults by
+// a misuse "fault barrier.count".
+inline std::string findings_of(const std::string& text, uint32_t threads, uint32_t ctas = 1,
+                               AsyncMode async = AsyncMode::eager) {
+  std::string fault;
+  const std::vector<Finding> findings = all_findings_of(text, threads, ctas, async, fault);
+  if (!fault.empty())
+    return fmt::format("fault {}\n", fault);
   const auto opcode = [](const Place& place) {
     std::istringstream words(place.instruction);
     std::string word;
@@ -40,7 +68,7 @@ inline std::string findings_of(const std::string& text, uint32_t threads, uint32
     return word.substr(0, word.find(';'));
   };
   std::string found;
-  for (const Finding& finding : checker.findings()) {
+  for (const Finding& finding : findings) {
     const Place* first = &finding.access.place;
     const Place* second = finding.earlier ? &finding.earlier->place : first;
     if (second->ptx_line < first->ptx_line)

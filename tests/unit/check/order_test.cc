@@ -75,6 +75,58 @@ TEST(Order, LanesOfOneStore) {
             "note race.shared: st.shared.u32 ~ st.shared.u32\n");
 }
 
+TEST(Order, InvalidatesInWhicheverProxy) {
+  EXPECT_EQ(
+      findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 1;\n@%p mbarrier.init.shared.b64 [%s], 1;\n"
+                         "fence.proxy.async;\nbar.sync 0;\n@%p mbarrier.inval.shared.b64 [%s];\n"
+                         "bar.sync 0;\n@%p mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 16;\n"
+                         "@%p cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                         "[%s], [%in], 16, [%m];"),
+                  64),
+      "note race.proxy: mbarrier.inval.shared.b64 ~ "
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes\n");
+}
+
+// Two warps store the same rows.
+TEST(Order, MatricesOfTheSameValue) {
+  const auto stored = [](const std::string& second) {
+    return findings_of(kernel("and.b32 %r7, %t, 7;\nmad.lo.u32 %r7, %r7, 16, %s;\nand.b32 %r1, %t, 31;\n"
+                              "bar.sync 0;\n" +
+                              second + "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r7], {%r1};"),
+                       64);
+  };
+  const std::string name = "stmatrix.sync.aligned.m8n8.x1.shared.b16";
+  EXPECT_EQ(stored(""), fmt::format("note race.shared: {} ~ {}\n", name, name));
+  EXPECT_EQ(stored("mov.u32 %r1, %t;\n"), fmt::format("race.shared: {} ~ {}\n", name, name));
+}
+
+TEST(Order, SaysAddressesAndValues) {
+  using Texts = std::vector<std::string>;
+  const std::string fill = "add.u32 %r1, %t, 0x100;\nst.shared.u32 [%a], %r1;\n";
+  // A store after a load: from the register, and from what was there.
+  EXPECT_EQ(accesses_of(kernel(fill + "bar.sync 0;\n@!%w ld.shared.u32 %r2, [%b];\n@%w bar.warp.sync -1;\n"
+                                      "@%w st.shared.u32 [%a], %t;"),
+                        64)
+                .size(),
+            2u);
+  const auto lanes = [](const std::string& body) { return accesses_of(kernel(body), 32); };
+  EXPECT_EQ(lanes("st.shared.u32 [%s], 9;\nbar.warp.sync -1;\n@%p ld.shared.u32 %r2, [%s];\n"
+                  "setp.eq.u32 %q, %t, 5;\n@%q st.shared.u32 [%s], 7;")
+                .back(),
+            "reads 4 bytes at 0x400: 0x00000009");
+  EXPECT_EQ(lanes("setp.eq.u32 %q, %t, 5;\n@%q st.shared.v2.u32 [%s+8], {1, 2};\n@%p ld.shared.v2.u32 {%r1, "
+                  "%r2}, [%s+8];"),
+            (Texts{"reads 8 bytes at 0x408: {0x00000001, 0x00000002}",
+                   "writes 8 bytes at 0x408: {0x00000001, 0x00000002}"}));
+  EXPECT_EQ(lanes("st.shared.u16 [%s], 3;\nmov.u32 %r1, %t;\nbar.warp.sync -1;\nst.shared.u16 [%s+2], %r1;")
+                .back()
+                .substr(0, 32),
+            "writes 2 bytes at 0x402: 0x0000");
+  // Who has part of what was written cannot tell all of it.
+  EXPECT_EQ(lanes("@%p st.shared.u32 [%s], 3;\nsetp.eq.u32 %q, %t, 5;\n@%q st.shared.u8 [%s+1], 7;"),
+            (Texts{"writes 1 bytes at 0x401: 0x07", "writes 4 bytes at 0x400"}));
+}
+
 TEST(Order, AtomicsDoNotRace) {
   EXPECT_EQ(findings_of(kernel("atom.shared.add.u32 %r1, [%s], 1;"), 64), "");
   EXPECT_EQ(findings_of(kernel("red.global.add.u32 [%out], 1;"), 64, 4), "");

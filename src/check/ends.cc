@@ -1,0 +1,236 @@
+// What shows when threads exit, a cluster ends, or nothing in it can move any more: counts that are left,
+// memory of CTAs that have gone, and the waits that a deadlock comes from. See checker.h.
+#include "check/checker.h"
+#include "vgpu/deadlock.h"
+#include "vgpu/place.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lemma::check {
+
+// Whether those who took part in the object's last phase, and have not yet in the one that is waited for,
+// live and wait elsewhere: then the wait is no root, but theirs may be.
+bool Checker::waits_for_others(const vgpu::Cluster& stuck, const vgpu::Split& split) {
+  const ClusterState& cluster = state(stuck);
+  const auto found = cluster.mbarriers.find({split.mbarrier_rank, split.mbarrier_offset});
+  if (found == cluster.mbarriers.end())
+    return false;
+  const Participants& participants = found->second.participants;
+  const auto waits_elsewhere = [&](uint32_t agent) {
+    const vgpu::Warp& warp = stuck.ctas[agent / cluster.warps_per_cta]->warps[agent % cluster.warps_per_cta];
+    return !warp.splits.empty() &&
+           std::none_of(warp.splits.begin(), warp.splits.end(), [&](const auto& other) {
+             return other.state == vgpu::SplitState::at_mbarrier &&
+                    other.mbarrier_rank == split.mbarrier_rank &&
+                    other.mbarrier_offset == split.mbarrier_offset;
+           });
+  };
+  std::vector<uint32_t> missing;
+  std::copy_if(participants.before.begin(), participants.before.end(), std::back_inserter(missing),
+               [&](uint32_t agent) {
+                 return std::find(participants.now.begin(), participants.now.end(), agent) ==
+                        participants.now.end();
+               });
+  return !missing.empty() && std::all_of(missing.begin(), missing.end(), waits_elsewhere);
+}
+
+// Of all that wait, those by a misuse; or, if none shows one, all but those who merely lack bytes of somebody
+// who waits. The fault is to name one of them, if it can one that waits for nobody who does.
+void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
+  struct Wait {
+    const vgpu::Cta* cta;
+    const vgpu::Warp* warp;
+    const vgpu::Split* split;
+    vgpu::Misuse wrong;
+    bool follows;
+    int rank; // the higher, the nearer to the cause
+  };
+  ClusterState& cluster = state(stuck);
+  std::vector<Wait> waits;
+  for (const auto& cta : stuck.ctas)
+    for (const vgpu::Warp& warp : cta->warps)
+      for (const vgpu::Split& split : warp.splits) {
+        const vgpu::Misuse wrong = vgpu::misuse_of(*cta, warp, split);
+        if (wrong.id.empty())
+          continue;
+        const bool follows = split.state == vgpu::SplitState::at_mbarrier && waits_for_others(stuck, split);
+        waits.push_back({cta.get(), &warp, &split, wrong, follows,
+                         follows && wrong.id == "mbarrier.tx" ? 0
+                         : wrong.is_root                      ? 2
+                                                              : 1});
+      }
+  if (waits.empty())
+    return;
+  const int highest = std::max_element(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) {
+                        return a.rank < b.rank;
+                      })->rank;
+  std::erase_if(waits, [&](const Wait& wait) { return wait.rank < highest; });
+  std::stable_partition(waits.begin(), waits.end(), [](const Wait& wait) { return !wait.follows; });
+  bool is_named = std::none_of(stuck.ctas.begin(), stuck.ctas.end(),
+                               [&](const auto& cta) { return cta->id == fault.cta; }) ||
+                  std::any_of(waits.begin(), waits.end(), [&](const Wait& wait) {
+                    return wait.cta->id == fault.cta && wait.warp->index == fault.warp;
+                  });
+  for (Wait& wait : waits) {
+    const vgpu::Code& code = *wait.split->stack.back().code;
+    const Statement here{&code, &code.insts[wait.split->wait_pc], wait.cta->id, wait.warp->index,
+                         std::countr_zero(wait.split->mask)};
+    std::string memory;
+    Statement last;
+    std::optional<uint64_t> address;
+    if (wait.split->state == vgpu::SplitState::at_mbarrier) {
+      const vgpu::SharedPlace at{stuck.ctas[wait.split->mbarrier_rank].get(), wait.split->mbarrier_offset};
+      const MbarrierState& mbarrier = cluster.mbarrier(at);
+      memory = memory_of(at);
+      address = at.offset;
+      last = mbarrier.last;
+      if (wait.rank == 1 && mbarrier.phase > 1)
+        wait.wrong.id = "mbarrier.phase"; // it has worked until now
+    }
+    misuse({.id = wait.wrong.id,
+            .message = "nothing can move any more: this waits for ever",
+            .who = here,
+            .what = "waits",
+            .before = last,
+            .what_before = "changed the counts last",
+            .memory = std::move(memory),
+            .fix = "see what the report of the deadlock says",
+            .address = address});
+    if (!std::exchange(is_named, true)) {
+      fault.id = wait.wrong.id;
+      fault.place = vgpu::place_of(code, *here.instruction);
+      fault.cta = wait.cta->id;
+      fault.warp = wait.warp->index;
+    }
+  }
+}
+
+void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes) {
+  if (const LaneMask waiting = lanes & (x.warp->cluster_arrived | x.warp->cluster_passed))
+    misuse({.id = "cluster.arrive",
+            .message = "a thread exits that has arrived at the cluster's barrier and not waited there",
+            .who = Statement::at(x, waiting),
+            .what = "exits",
+            .before = cluster.warp(x).cluster_arrival,
+            .what_before = "arrives",
+            .memory = "the cluster's barrier",
+            .fix = "barrier.cluster.wait before the exit"});
+  if (cluster.exits.size() == 1)
+    return;
+  ExitState& state = cluster.exits[x.cta->rank];
+  state.knowledge.join(cluster.warp(x).knowledge.all_of(lanes));
+  state.last = Statement::at(x, lanes);
+  state.threads += static_cast<uint32_t>(std::popcount(lanes));
+  if (state.threads == x.cta->threads)
+    cta_ends(cluster, *x.cta);
+}
+
+// The CTA's shared memory is gone with its last thread.
+void Checker::cta_ends(ClusterState& cluster, const vgpu::Cta& cta) {
+  ExitState& state = cluster.exits[cta.rank];
+  state.complete = true;
+  for (auto at = cluster.remote.lower_bound({cta.rank, 0});
+       at != cluster.remote.end() && at->first.first == cta.rank; ++at)
+    for (int lane = 0; lane < vgpu::kWarpSize; ++lane)
+      if (const uint32_t number = at->second[static_cast<size_t>(lane)]) {
+        const Record& record = cluster.records[number];
+        if (!state.knowledge.known.covers(cluster.id, record.agent, lane, record.epoch))
+          outlives(cluster, cta, record, lane);
+      }
+}
+
+void Checker::outlives(ClusterState& cluster, const vgpu::Cta& cta, const Record& record, int lane) {
+  misuse({.id = "cluster.exit",
+          .message = fmt::format("CTA {},{},{} may have exited when its shared memory is accessed", cta.id[0],
+                                 cta.id[1], cta.id[2]),
+          .who = statement_of(record, lane),
+          .what = "accesses it",
+          .before = cluster.exits[cta.rank].last,
+          .what_before = "exits",
+          .memory = "shared memory of another CTA",
+          .fix = "barrier.cluster.arrive and wait after the access and before the exit"});
+}
+
+// An access to the shared memory of another CTA of the cluster.
+void Checker::reaches_out(const Visit& visit) {
+  ClusterState& cluster = visit.cluster;
+  const vgpu::Cta& cta = *visit.place.cta;
+  const Record& record = visit.accessor.record;
+  const int first = std::countr_zero(visit.lanes);
+  const Clock& known = visit.accessor.warp.knowledge.group_of(first).knowledge.known;
+  uint32_t& started = visit.accessor.warp.started;
+  if (!(started >> cta.rank & 1)) {
+    const uint32_t warp = cta.rank * cluster.warps_per_cta;
+    for (uint32_t i = warp; i < warp + cluster.warps_per_cta; ++i)
+      started |= uint32_t{known.covers_any(cluster.id, i, 1)} << cta.rank;
+    if (!(started >> cta.rank & 1))
+      misuse({.id = "cluster.start",
+              .message = fmt::format("CTA {},{},{} may not have started when its shared memory is accessed",
+                                     cta.id[0], cta.id[1], cta.id[2]),
+              .who = statement_of(record, first),
+              .what = "accesses it",
+              .memory = "shared memory of another CTA",
+              .fix = "barrier.cluster.arrive and wait before the first access",
+              .address = visit.place.offset});
+  }
+  if (cluster.exits[cta.rank].complete)
+    outlives(cluster, cta, record, first);
+  auto& remote = cluster.remote[{cta.rank, record.agent}];
+  vgpu::for_lanes(visit.lanes, [&](int lane) { remote[static_cast<size_t>(lane)] = visit.number; });
+}
+
+// What is left when all have exited.
+void Checker::check_leftovers(ClusterState& cluster, const vgpu::Cluster& ended) {
+  if (launch_->stop.load())
+    return;
+  for (const auto& cta : ended.ctas)
+    for (const vgpu::Warpgroup& group : cta->warpgroups)
+      if (const vgpu::RegisterRequest& request = group.register_request; request.warps != 0)
+        misuse({.id = "warp.setmaxnreg",
+                .message = fmt::format("{} of the {} warps of a warpgroup have executed setmaxnreg",
+                                       std::popcount(request.warps), vgpu::kWarpsInGroup),
+                .who = {request.code, request.instruction, cta->id, request.first_warp, -1},
+                .what = "executes it",
+                .memory = "registers of the CTA",
+                .fix = "setmaxnreg by all warps of the warpgroup"});
+  for (const auto& [key, barrier] : cluster.barriers)
+    if (!barrier.arrivals.empty() && barrier.waiting.empty())
+      misuse({.id = "barrier.count",
+              .message = "threads have arrived at a barrier that has never completed again",
+              .who = barrier.arrivals.back().who,
+              .what = "arrives last",
+              .memory = fmt::format("barrier {}", key.second),
+              .fix = "as many arrivals as the barrier waits for"});
+  for (const auto& [key, mbarrier] : cluster.mbarriers) {
+    const vgpu::SharedPlace at{ended.ctas[key.first].get(), key.second};
+    if (!mbarrier.alive || !mbarrier.last.instruction)
+      continue;
+    const vgpu::Mbarrier counts = vgpu::read_mbarrier(at);
+    const auto left = [&](std::string_view id, std::string message, const char* fix) {
+      misuse({.id = id,
+              .message = std::move(message),
+              .who = mbarrier.last,
+              .what = "changed its counts last",
+              .memory = memory_of(at),
+              .fix = fix,
+              .address = at.offset});
+    };
+    if (counts.pending_bytes > 0)
+      left("mbarrier.tx",
+           fmt::format("{} bytes were expected that have not come when all threads have exited",
+                       counts.pending_bytes),
+           "an expect_tx of exactly the bytes that come");
+    else if (counts.pending_bytes < 0)
+      left("mbarrier.tx", fmt::format("{} bytes have come that were never expected", -counts.pending_bytes),
+           "an expect_tx of exactly the bytes that come");
+    else if (counts.pending != counts.expected)
+      left("mbarrier.count",
+           fmt::format("a phase has {} of {} arrivals when all threads have exited",
+                       counts.expected - counts.pending, counts.expected),
+           "as many arrivals as mbarrier.init says");
+  }
+}
+
+} // namespace lemma::check
