@@ -179,6 +179,17 @@ struct LoadOptions {
   unsigned optimization = 4;
 };
 
+// A variable of module scope, .global or .const: device memory that keeps its value from launch to launch, as
+// long as the module lives. Device::write() sets it, a .const one too, and Device::read() gets it.
+struct Variable {
+  std::string name;
+  std::string space; // "global", "const"
+  std::string type;  // as declared: ".u32", ".b8[24]"
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  uint64_t align_bytes = 0;
+};
+
 class Module {
 public:
   // Kernels (.entry) in the order of the text.
@@ -187,6 +198,10 @@ public:
   // and namespaces, or a part of it; with an empty name the only one. invalid_argument if there is none, or
   // several fit; the error lists them.
   Result<Kernel, Error> kernel(std::string_view name = {}) const;
+  // In the order of the text; cuda: those that the driver's assembler has kept.
+  const std::vector<Variable>& variables() const;
+  // Error: invalid_argument if there is none of that name; it lists them.
+  Result<Variable, Error> variable(std::string_view name) const;
   // Warnings about the text.
   const std::vector<Message>& messages() const;
   // The text's `.target`: "sm_90a".
@@ -210,6 +225,13 @@ public:
   // Errors: out_of_memory, unavailable; invalid_argument if both host_shared and poisoned. A buffer of 0
   // bytes has an address of its own too.
   Result<Buffer, Error> allocate(uint64_t size_bytes, const AllocateOptions& options = {}) const;
+
+  // Memory by its address, whoever has it: buffers, module variables, what a kernel got from malloc. Errors:
+  // invalid_argument if the range does not lie inside one of them, or a callback of a launch asks;
+  // device_lost.
+  Result<void, Error> write(uint64_t address, std::span<const std::byte> source) const;
+  Result<void, Error> read(uint64_t address, std::span<std::byte> destination) const;
+  Result<void, Error> fill(uint64_t address, uint64_t size_bytes, uint8_t value) const;
 
   // Lets kernels use host memory by its own address: what they read and write is that memory, and the host
   // sees the writes once launch() returns. Until unregister_host(), as often as it was registered, the memory

@@ -17,7 +17,7 @@
 //   lemma/npy.h      .npy files
 //   lemma/result.h   a value or an error
 //
-// lemma/c.h is a C API over it. Link with the CMake target lemma::lemma.
+// lemma/c.h is a C API over it, in a shared library (docs/c-api.md). Link with the CMake target lemma::lemma.
 //
 // Tests: tests/unit/runtime/, tests/package/.
 #pragma once

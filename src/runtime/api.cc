@@ -205,6 +205,21 @@ Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOption
   return buffer;
 }
 
+Result<void, Error> Device::write(uint64_t address, std::span<const std::byte> source) const {
+  return source.empty() ? Result<void, Error>()
+                        : runtime::guarded([&] { return impl_->write(address, source); });
+}
+
+Result<void, Error> Device::read(uint64_t address, std::span<std::byte> destination) const {
+  return destination.empty() ? Result<void, Error>()
+                             : runtime::guarded([&] { return impl_->read(address, destination); });
+}
+
+Result<void, Error> Device::fill(uint64_t address, uint64_t size_bytes, uint8_t value) const {
+  return size_bytes == 0 ? Result<void, Error>()
+                         : runtime::guarded([&] { return impl_->fill(address, size_bytes, value); });
+}
+
 Result<void, Error> Device::register_host(void* memory, uint64_t size_bytes, std::string name) const {
   if (!memory || size_bytes == 0)
     return failure(ErrorKind::invalid_argument, fmt::format("cannot register {} bytes of host memory at {}",
@@ -258,6 +273,11 @@ Result<Module, Error> Device::load_checked(std::string text, const LoadOptions& 
   impl.ptx = checked.module;
   impl.taken = std::move(taken);
   impl.kernels = runtime::kernel_infos(*checked.module);
+  for (runtime::ModuleVariable& each : runtime::module_variables(*checked.module))
+    if (const std::optional<uint64_t> address = impl.address_of(*each.declared)) {
+      each.variable.address = *address;
+      impl.variables.push_back(std::move(each.variable));
+    }
   impl.messages = std::move(checked.messages);
   impl.target = checked.module->targets.empty() ? "" : checked.module->targets.front();
   impl.device = impl_;
@@ -327,6 +347,23 @@ Result<Kernel, Error> Module::kernel(std::string_view name) const {
   if (!found)
     return Unexpected<Error>{found.error()};
   return Kernel(impl_, *found);
+}
+
+const std::vector<Variable>& Module::variables() const {
+  return impl_->variables;
+}
+
+Result<Variable, Error> Module::variable(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const Variable& variable : impl_->variables) {
+    if (variable.name == name)
+      return variable;
+    names.emplace_back(variable.name);
+  }
+  return failure(ErrorKind::invalid_argument,
+                 names.empty() ? fmt::format("the module has no variable '{}', nor any other", name)
+                               : fmt::format("the module has no variable '{}'; it has: {}", name,
+                                             runtime::list_of(names)));
 }
 
 const std::vector<Message>& Module::messages() const {

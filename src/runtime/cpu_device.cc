@@ -33,6 +33,10 @@ public:
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                std::vector<std::byte> params) override;
+  std::optional<uint64_t> address_of(const ptx::Variable& variable) override {
+    const vgpu::Allocation* allocation = program_->allocation_of(variable);
+    return allocation ? std::optional(allocation->base) : std::nullopt;
+  }
 
 private:
   std::shared_ptr<CpuDevice> device_; // before program_: the program's variables lie in its memory
@@ -70,19 +74,20 @@ public:
   }
 
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override {
-    return between_launches(address, [&](vgpu::Allocation& allocation, uint64_t offset) {
+    return between_launches(address, source.size(), [&](vgpu::Allocation& allocation, uint64_t offset) {
       std::memcpy(allocation.host + offset, source.data(), source.size());
       if (allocation.init)
         allocation.init->set(offset, source.size());
     });
   }
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override {
-    return between_launches(address, [&](const vgpu::Allocation& allocation, uint64_t offset) {
-      std::memcpy(destination.data(), allocation.host + offset, destination.size());
-    });
+    return between_launches(address, destination.size(),
+                            [&](const vgpu::Allocation& allocation, uint64_t offset) {
+                              std::memcpy(destination.data(), allocation.host + offset, destination.size());
+                            });
   }
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
-    return between_launches(address, [&](vgpu::Allocation& allocation, uint64_t offset) {
+    return between_launches(address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
       std::memset(allocation.host + offset, value, bytes);
       if (allocation.init)
         allocation.init->set(offset, bytes);
@@ -100,15 +105,16 @@ public:
   int chosen_arch = 0; // DeviceOptions::arch; 0: it was empty
 
 private:
-  // f(the allocation that the address lies in, the offset there), while no launch runs.
+  // f(the allocation that the range lies in, the offset there), while no launch runs.
   template <class F>
-  Result<void, Error> between_launches(uint64_t address, F&& f) {
+  Result<void, Error> between_launches(uint64_t address, uint64_t bytes, F&& f) {
     const LaunchGate::Pass pass = gate.enter();
     if (!pass)
       return failure_in_callback();
     vgpu::Allocation* allocation = memory.find(address);
-    if (!allocation)
-      return failure(ErrorKind::internal, fmt::format("no allocation at 0x{:x}", address));
+    if (!allocation || !allocation->holds(address, bytes))
+      return failure(ErrorKind::invalid_argument,
+                     fmt::format("{} bytes at {:#x} do not lie inside one allocation", bytes, address));
     f(*allocation, address - allocation->base);
     return {};
   }

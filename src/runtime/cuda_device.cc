@@ -84,6 +84,7 @@ public:
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                std::vector<std::byte> params) override;
+  std::optional<uint64_t> address_of(const ptx::Variable& variable) override;
 
 private:
   Status start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
@@ -125,6 +126,9 @@ public:
   // Calls f() with the context current; `what` begins the error text.
   template <class F>
   Result<void, Error> call(const char* what, F f);
+  // The same for f() that reads or writes device memory.
+  template <class F>
+  Result<void, Error> access(const char* what, uint64_t address, uint64_t bytes, F f);
   Unexpected<Error> driver_error(const char* what, Status status);
 
   const std::shared_ptr<const Driver> driver;
@@ -265,18 +269,30 @@ Result<bool, Error> CudaDevice::unregister_host(std::byte* memory) {
   return true;
 }
 
+template <class F>
+Result<void, Error> CudaDevice::access(const char* what, uint64_t address, uint64_t bytes, F f) {
+  Status status = cuda::kSuccess;
+  Result<void, Error> done = call(what, [&] { return status = f(); });
+  if (status == cuda::kInvalidValue)
+    return failure(
+        ErrorKind::invalid_argument,
+        fmt::format("{}: {} bytes at {:#x} do not lie inside one allocation", what, bytes, address));
+  return done;
+}
+
 Result<void, Error> CudaDevice::write(uint64_t address, std::span<const std::byte> source) {
-  return call("cannot copy to the device",
-              [&] { return driver->copy_to_device(address, source.data(), source.size()); });
+  return access("cannot copy to the device", address, source.size(),
+                [&] { return driver->copy_to_device(address, source.data(), source.size()); });
 }
 
 Result<void, Error> CudaDevice::read(uint64_t address, std::span<std::byte> destination) {
-  return call("cannot copy from the device",
-              [&] { return driver->copy_from_device(destination.data(), address, destination.size()); });
+  return access("cannot copy from the device", address, destination.size(),
+                [&] { return driver->copy_from_device(destination.data(), address, destination.size()); });
 }
 
 Result<void, Error> CudaDevice::fill(uint64_t address, uint64_t bytes, uint8_t value) {
-  return call("cannot fill device memory", [&] { return driver->memory_set(address, value, bytes); });
+  return access("cannot fill device memory", address, bytes,
+                [&] { return driver->memory_set(address, value, bytes); });
 }
 
 Result<std::array<std::byte, 128>, Error> CudaDevice::encode(const TensorMap& map) {
@@ -327,6 +343,15 @@ Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<cons
 CudaModule::~CudaModule() {
   if (epoch_ == device_->epoch())
     (void)device_->call("cannot unload a module", [&] { return device_->driver->module_unload(handle_); });
+}
+
+std::optional<uint64_t> CudaModule::address_of(const ptx::Variable& variable) {
+  cuda::Pointer address = 0;
+  size_t bytes = 0;
+  const Result<void, Error> found = device_->call("cannot find a variable", [&] {
+    return device_->driver->module_get_global(&address, &bytes, handle_, variable.name.c_str());
+  });
+  return found ? std::optional<uint64_t>(address) : std::nullopt;
 }
 
 Status CudaModule::start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,

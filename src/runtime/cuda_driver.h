@@ -103,6 +103,8 @@ struct LaunchConfiguration {
     (ModuleHandle * module, const void* image, unsigned option_count, int* options, void** option_values))   \
   X(module_unload, cuModuleUnload, (ModuleHandle module))                                                    \
   X(module_get_function, cuModuleGetFunction, (Function * function, ModuleHandle module, const char* name))  \
+  X(module_get_global, cuModuleGetGlobal_v2,                                                                 \
+    (Pointer * address, size_t* bytes, ModuleHandle module, const char* name))                               \
   X(function_set_attribute, cuFuncSetAttribute, (Function function, int attribute, int value))               \
   X(launch_kernel_ex, cuLaunchKernelEx,                                                                      \
     (const LaunchConfiguration* config, Function function, void** parameters, void** extra))                 \

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,11 +36,14 @@ public:
   // `params` are parameter_bytes laid out by offset.
   virtual Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                        std::vector<std::byte> params) = 0;
+  // Where a variable of the module's lies; none: the driver's assembler has dropped it.
+  virtual std::optional<uint64_t> address_of(const ptx::Variable& variable) = 0;
 
   std::shared_ptr<DeviceImpl> device;
   std::shared_ptr<const ptx::Module> ptx;
   MemoryShare taken; // for `ptx`, of the device's budget
   std::vector<KernelInfo> kernels;
+  std::vector<Variable> variables;
   std::vector<Message> messages;
   std::string target;     // of the text: "sm_90a"
   std::string arithmetic; // "sm_90"
@@ -55,7 +59,7 @@ public:
   virtual Result<void, Error> register_host(std::byte* memory, uint64_t size_bytes, std::string name) = 0;
   // False: nothing is registered there. No launch runs.
   virtual Result<bool, Error> unregister_host(std::byte* memory) = 0;
-  // The range has been checked to lie inside one live allocation.
+  // Error: invalid_argument if the range, which is not empty, does not lie inside one live allocation.
   virtual Result<void, Error> write(uint64_t address, std::span<const std::byte> source) = 0;
   virtual Result<void, Error> read(uint64_t address, std::span<std::byte> destination) = 0;
   virtual Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;

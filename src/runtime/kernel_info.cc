@@ -104,6 +104,19 @@ std::vector<KernelInfo> kernel_infos(const ptx::Module& module) {
   return infos;
 }
 
+std::vector<ModuleVariable> module_variables(const ptx::Module& module) {
+  std::vector<ModuleVariable> found;
+  for (const ptx::Variable& variable : module.variables)
+    if (variable.space == isa::StateSpace::global || variable.space == isa::StateSpace::const_)
+      found.push_back({&variable,
+                       {.name = variable.name,
+                        .space = std::string(isa::to_string(variable.space)),
+                        .type = type_text(variable),
+                        .size_bytes = variable.size_bytes,
+                        .align_bytes = std::max<uint64_t>(variable.align, 1)}});
+  return found;
+}
+
 std::string describe_parameters(const KernelInfo& kernel) {
   const std::string name = demangled(kernel.name);
   if (kernel.parameters.empty())

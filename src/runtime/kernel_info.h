@@ -12,6 +12,14 @@ namespace lemma::runtime {
 // Every .entry with a body, in the order of the text.
 std::vector<KernelInfo> kernel_infos(const ptx::Module& module);
 
+// Every variable of module scope in global or constant memory, in the order of the text; where they lie is
+// left open.
+struct ModuleVariable {
+  const ptx::Variable* declared = nullptr;
+  Variable variable;
+};
+std::vector<ModuleVariable> module_variables(const ptx::Module& module);
+
 // One line a parameter, for messages: "  0  x  .u64  8 bytes".
 std::string describe_parameters(const KernelInfo& kernel);
 

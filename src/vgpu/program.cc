@@ -370,7 +370,11 @@ const Code* Program::code_at(uint64_t address) const {
 }
 
 const Allocation* Program::allocation_of(const ptx::Function& function, const ptx::Operand& symbol) const {
-  const auto it = allocations_.find(&variable_named(*module_, function, symbol));
+  return allocation_of(variable_named(*module_, function, symbol));
+}
+
+const Allocation* Program::allocation_of(const ptx::Variable& variable) const {
+  const auto it = allocations_.find(&variable);
   return it == allocations_.end() ? nullptr : it->second;
 }
 

@@ -21,6 +21,7 @@ fake_cuda::State g_state;
 std::map<std::string, Kernel> g_kernels;
 std::set<void*> g_memory;
 int g_context_storage;
+uint32_t g_variable[2]; // every variable of every module
 
 // What every call says first.
 Status alive() {
@@ -117,6 +118,15 @@ Status cuModuleGetFunction(Function* function, ModuleHandle, const char* name) {
   kernel.name = name;
   *function = reinterpret_cast<Function>(&kernel);
   return alive();
+}
+Status cuModuleGetGlobal_v2(Pointer* address, size_t* bytes, ModuleHandle, const char* name) {
+  if (alive() != kSuccess)
+    return alive();
+  if (std::strcmp(name, "dropped") == 0)
+    return kInvalidPtx;
+  *address = reinterpret_cast<uintptr_t>(g_variable);
+  *bytes = sizeof g_variable;
+  return kSuccess;
 }
 Status cuFuncSetAttribute(Function function, int attribute, int value) {
   if (attribute == kFunctionMaxDynamicSharedBytes) {

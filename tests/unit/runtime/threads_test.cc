@@ -1,6 +1,5 @@
 // The API from several threads: what waits for a launch, what a callback may do, calls in any order. Under
 // -DLEMMA_SANITIZE=thread or address these tests say most.
-#include "lemma/c.h"
 #include "lemma/lemma.h"
 
 #include <gtest/gtest.h>
@@ -366,90 +365,6 @@ TEST(RandomOrder, OfCallsFromSeveralThreads) {
   for (std::thread& thread : threads)
     thread.join();
   EXPECT_TRUE(device.allocate(63 << 20)) << "something was not given back";
-}
-
-// One thread of those that share a C device.
-void call_c(lemma_device* device, uint32_t seed, int calls) {
-  std::mt19937 random(seed);
-  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
-  std::vector<uint64_t> addresses{0, 1};
-  lemma_module* module = nullptr;
-  std::vector<std::byte> host(4000);
-  for (int i = 0; i < calls; ++i) {
-    const size_t pick = below(static_cast<uint32_t>(addresses.size()));
-    uint64_t address = 0;
-    switch (below(7)) {
-    case 0:
-      if (lemma_allocate(device, below(4000), static_cast<int>(below(2)), &address) == LEMMA_OK)
-        addresses.push_back(address);
-      break;
-    case 1:
-      EXPECT_EQ(lemma_free(device, addresses[pick]) == LEMMA_OK, pick >= 2) << lemma_last_error();
-      if (pick >= 2)
-        addresses.erase(addresses.begin() + static_cast<ptrdiff_t>(pick));
-      break;
-    case 2:
-      lemma_copy_to_device(device, addresses[pick], host.data(), below(4000));
-      break;
-    case 3:
-      lemma_copy_from_device(device, host.data(), addresses[pick], below(4000));
-      break;
-    case 4:
-      lemma_module_unload(std::exchange(module, nullptr));
-      // A launch of another thread may be using all memory up.
-      if (const lemma_status status = lemma_module_load(device, kText, std::strlen(kText), nullptr,
-                                                        below(2) ? "sm_90a" : nullptr, &module);
-          status != LEMMA_OK) {
-        EXPECT_EQ(status, LEMMA_OUT_OF_MEMORY) << lemma_last_error();
-      }
-      break;
-    default: {
-      const char* names[] = {"says", "spin", "fault", "takes", "address", "none"};
-      const uint32_t which = below(6), rounds = 20;
-      const void* arguments[] = {&addresses[pick], &rounds};
-      const size_t sizes[] = {8, 4};
-      lemma_launch_config config{};
-      config.grid[0] = 1 + below(3);
-      config.block[0] = 1 + below(40);
-      config.max_instructions = 1000;
-      lemma_report* report = nullptr;
-      const size_t count = which == 0 ? 2 : which == 4 ? 1 : 0;
-      if (lemma_launch(module, names[which], &config, arguments, sizes, count, &report) == LEMMA_OK) {
-        EXPECT_NE(lemma_report_outcome(report), LEMMA_INTERNAL_FAULT) << lemma_report_text(report);
-        lemma_report_release(report);
-      }
-    }
-    }
-  }
-  lemma_module_unload(module);
-}
-
-TEST(RandomOrder, OfCallsOfTheCApi) {
-  lemma_device* device = nullptr;
-  ASSERT_EQ(lemma_device_open_limited("cpu", nullptr, 64 << 20, &device), LEMMA_OK);
-  testing::internal::CaptureStdout(); // device printf
-  std::vector<std::thread> threads;
-  for (uint32_t seed = 10; seed < 14; ++seed)
-    threads.emplace_back([&, seed] { call_c(device, seed, 200); });
-  for (std::thread& thread : threads)
-    thread.join();
-  const std::string printed = testing::internal::GetCapturedStdout();
-  EXPECT_EQ(printed.find("Failure"), printed.npos) << printed;
-  lemma_device_close(device);
-}
-
-TEST(CApi, NullIsAnErrorOfTheCall) {
-  EXPECT_EQ(lemma_device_open(nullptr, nullptr), LEMMA_INVALID_ARGUMENT);
-  EXPECT_EQ(lemma_allocate(nullptr, 4, 0, nullptr), LEMMA_INVALID_ARGUMENT);
-  EXPECT_EQ(lemma_free(nullptr, 0), LEMMA_INVALID_ARGUMENT);
-  EXPECT_EQ(lemma_module_load(nullptr, nullptr, 0, nullptr, nullptr, nullptr), LEMMA_INVALID_ARGUMENT);
-  EXPECT_EQ(lemma_launch(nullptr, nullptr, nullptr, nullptr, nullptr, 0, nullptr), LEMMA_INVALID_ARGUMENT);
-  EXPECT_STREQ(lemma_device_name(nullptr), "");
-  EXPECT_EQ(lemma_report_outcome(nullptr), LEMMA_INTERNAL_FAULT);
-  EXPECT_STREQ(lemma_report_text(nullptr), "");
-  EXPECT_EQ(lemma_report_seconds(nullptr), 0);
-  EXPECT_EQ(lemma_report_lane_instructions(nullptr), 0u);
-  EXPECT_EQ(lemma_report_matrix_flops(nullptr), 0u);
 }
 
 } // namespace

@@ -1,0 +1,86 @@
+// How functions of the C API fail. Inside, a failure is thrown, so that each function reads as what it does;
+// guarded() is the one way out, and makes of whatever was thrown the error that the caller gets.
+//
+// Tests: tests/unit/capi/base_test.cc.
+#pragma once
+
+#include "lemma/c/base.h"
+#include "lemma/message.h"
+#include "lemma/mma.h"
+#include "lemma/result.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace lemma::capi {
+
+struct Failure {
+  Error error;
+  std::string operand = {}; // lemma_error.operand
+};
+// An error that a callback of the caller's has returned: it goes on to the caller as it is.
+struct ForeignFailure {
+  const lemma_error* error;
+};
+
+[[noreturn]] void invalid(std::string text);
+
+template <class T>
+T unwrap(Result<T, Error>&& result) {
+  if (!result)
+    throw Failure{std::move(result).error()};
+  if constexpr (!std::is_void_v<T>)
+    return std::move(*result);
+}
+
+// The error that is the exception being handled.
+const lemma_error* caught() noexcept;
+
+template <class F>
+const lemma_error* guarded(F&& f) noexcept {
+  try {
+    f();
+    return nullptr;
+  } catch (...) {
+    return caught();
+  }
+}
+
+// For functions that return null where there is no memory.
+template <class F>
+auto or_null(F&& f) noexcept -> decltype(f()) {
+  try {
+    return f();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+// An argument that must not be null. `name`: "lemma_launch: config".
+template <class T>
+T& given(T* pointer, const char* name) {
+  if (!pointer)
+    invalid(std::string(name) + " is null");
+  return *pointer;
+}
+
+inline std::string text_or(const char* text, const char* otherwise) {
+  return text ? text : otherwise;
+}
+
+// A text of the caller's with its size.
+std::string_view text_of(const char* text, size_t bytes);
+
+// The caller's struct as this library knows it: what its header lacks is zero, and what this one lacks must
+// be.
+void take(void* known, size_t known_bytes, const void* from, size_t given_bytes, const char* name);
+template <class T>
+T taken(const T* from, const char* name) {
+  T known{};
+  if (from)
+    take(&known, sizeof known, from, from->size, name);
+  return known;
+}
+
+} // namespace lemma::capi

@@ -1,0 +1,95 @@
+// include/lemma/c/launch.h.
+#include "capi/handles.h"
+#include "capi/messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+namespace lemma::capi {
+namespace {
+
+// Zero is the default, which is 1.
+Dim3 extents(const uint32_t given[3]) {
+  return {std::max(given[0], 1u), std::max(given[1], 1u), std::max(given[2], 1u)};
+}
+
+std::vector<Argument> arguments_of(const lemma_bytes* arguments, size_t count) {
+  if (count > 0)
+    given(arguments, "lemma_launch: arguments");
+  std::vector<Argument> made;
+  made.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (!arguments[i].data && arguments[i].size > 0)
+      invalid(fmt::format("lemma_launch: argument {} is null", i));
+    made.push_back(
+        Argument::from_bytes({static_cast<const std::byte*>(arguments[i].data), arguments[i].size}));
+  }
+  return made;
+}
+
+} // namespace
+
+LaunchConfig launch_config(const lemma_launch_config* given) {
+  const lemma_launch_config from = taken(given, "lemma_launch_config");
+  LaunchConfig config{.grid = extents(from.grid),
+                      .block = extents(from.block),
+                      .cluster = {from.cluster[0], from.cluster[1], from.cluster[2]},
+                      .shared_bytes = from.shared_bytes,
+                      .cooperative = from.cooperative,
+                      .seed = from.seed,
+                      .deterministic = from.deterministic,
+                      .async = to_cpp(from.async),
+                      .max_instructions = from.max_instructions,
+                      .schedule = from.schedule,
+                      .check = from.check,
+                      .check_ctas = from.check_ctas,
+                      .count_accesses = from.count_accesses,
+                      .fidelity = from.fidelity,
+                      .workers = from.workers,
+                      .stop = from.stop ? &from.stop->requested : nullptr};
+  if (from.print)
+    config.print = [print = from.print, user = from.user](std::string_view text) {
+      print(user, text.data(), text.size());
+    };
+  if (from.progress)
+    config.progress = [progress = from.progress, user = from.user](uint64_t done, uint64_t total) {
+      progress(user, done, total);
+    };
+  return config;
+}
+
+} // namespace lemma::capi
+
+using namespace lemma::capi;
+
+lemma_stop* lemma_stop_create(void) {
+  return new (std::nothrow) lemma_stop;
+}
+
+void lemma_stop_request(lemma_stop* stop) {
+  if (stop)
+    stop->requested.store(true);
+}
+
+void lemma_stop_reset(lemma_stop* stop) {
+  if (stop)
+    stop->requested.store(false);
+}
+
+void lemma_stop_release(lemma_stop* stop) {
+  delete stop;
+}
+
+const lemma_error* lemma_launch(lemma_module* module, const char* kernel, const lemma_launch_config* config,
+                                const lemma_bytes* arguments, size_t argument_count,
+                                const lemma_report** report) {
+  return guarded([&] {
+    const lemma_report*& made = given(report, "lemma_launch: report");
+    const lemma::Kernel found =
+        unwrap(given(module, "lemma_launch: module").module.kernel(text_or(kernel, "")));
+    made =
+        new HeldReport(unwrap(found.launch(launch_config(config), arguments_of(arguments, argument_count))));
+  });
+}

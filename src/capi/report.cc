@@ -1,0 +1,147 @@
+// include/lemma/c/report.h.
+#include "capi/report.h"
+
+#include "capi/enumerations.h"
+#include "capi/handles.h"
+#include "lemma/findings.h"
+
+#include <algorithm>
+
+namespace lemma::capi {
+
+static const lemma_place* to_c(Arena& arena, const Place& place) {
+  return arena.make<lemma_place>({.ptx_line = place.ptx_line,
+                                  .line = place.line,
+                                  .instruction = arena.text(place.instruction),
+                                  .file = arena.text(place.file),
+                                  .function = arena.text(place.function),
+                                  .source_text = arena.text(place.source_text),
+                                  .inlined_at = arena.strings(place.inlined_at)});
+}
+
+static const lemma_waiting* to_c(Arena& arena, const Waiting& waiting) {
+  return arena.make<lemma_waiting>({.place = to_c(arena, waiting.place),
+                                    .cta = {waiting.cta[0], waiting.cta[1], waiting.cta[2]},
+                                    .warp = waiting.warp,
+                                    .lanes = waiting.lanes,
+                                    .reason = arena.text(waiting.reason),
+                                    .notes = arena.strings(waiting.notes)});
+}
+
+static const lemma_uninitialized_read* to_c(Arena& arena, const UninitializedRead& read) {
+  return arena.make<lemma_uninitialized_read>({.place = to_c(arena, read.place),
+                                               .cta = {read.cta[0], read.cta[1], read.cta[2]},
+                                               .warp = read.warp,
+                                               .lane = read.lane,
+                                               .what = arena.text(read.what),
+                                               .count = read.count});
+}
+
+static const lemma_access* to_c(Arena& arena, const CheckedAccess& access) {
+  return arena.make<lemma_access>({.place = to_c(arena, access.place),
+                                   .cta = {access.cta[0], access.cta[1], access.cta[2]},
+                                   .warp = access.warp,
+                                   .lane = access.lane,
+                                   .what = arena.text(access.what),
+                                   .address = arena.optional(access.address),
+                                   .value = arena.text(access.value)});
+}
+
+static const lemma_access_count* to_c(Arena& arena, const AccessCount& count) {
+  return arena.make<lemma_access_count>({.space = arena.text(count.space),
+                                         .kind = arena.text(count.kind),
+                                         .warp_accesses = count.warp_accesses,
+                                         .lane_accesses = count.lane_accesses,
+                                         .bytes = count.bytes});
+}
+
+static const lemma_async_count* to_c(Arena& arena, const AsyncCount& count) {
+  return arena.make<lemma_async_count>(
+      {.kind = arena.text(count.kind), .operations = count.operations, .bytes = count.bytes});
+}
+
+static const lemma_executed_form* to_c(Arena& arena, const ExecutedForm& form) {
+  return arena.make<lemma_executed_form>({.form = arena.text(form.form),
+                                          .fidelity = to_c(form.fidelity),
+                                          .evidence = arena.text(form.evidence),
+                                          .warp_instructions = form.warp_instructions,
+                                          .lane_instructions = form.lane_instructions});
+}
+
+static const lemma_stats* to_c(Arena& arena, const Stats& stats) {
+  auto* made = arena.make<lemma_stats>();
+  made->seconds = stats.seconds;
+  made->warp_instructions = arena.optional(stats.warp_instructions);
+  made->lane_instructions = arena.optional(stats.lane_instructions);
+  made->matrix_flops = arena.optional(stats.matrix_flops);
+  if (stats.matrix_outputs)
+    made->matrix_outputs = arena.make<lemma_matrix_outputs>({.vector = stats.matrix_outputs->vector,
+                                                             .careful = stats.matrix_outputs->careful,
+                                                             .scalar = stats.matrix_outputs->scalar});
+  made->has_accesses = stats.accesses.has_value();
+  if (stats.accesses)
+    list(arena, *stats.accesses, made->access_count, made->accesses);
+  if (stats.async_operations)
+    list(arena, *stats.async_operations, made->async_operation_count, made->async_operations);
+  return made;
+}
+
+const lemma_fault* to_c(Arena& arena, const Fault& fault) {
+  return arena.make<lemma_fault>({.kind = to_c(fault.kind),
+                                  .id = arena.text(fault.id),
+                                  .message = arena.text(fault.message),
+                                  .notes = arena.strings(fault.notes),
+                                  .place = to_c(arena, fault.place),
+                                  .has_thread = fault.has_thread,
+                                  .cta = {fault.cta[0], fault.cta[1], fault.cta[2]},
+                                  .warp = fault.warp,
+                                  .lane = fault.lane,
+                                  .address = arena.optional(fault.address)});
+}
+
+const lemma_finding* to_c(Arena& arena, const Finding& finding) {
+  return arena.make<lemma_finding>({.id = arena.text(finding.id),
+                                    .is_note = finding.is_note,
+                                    .suppressed = finding.suppressed,
+                                    .message = arena.text(finding.message),
+                                    .memory = arena.text(finding.memory),
+                                    .access = to_c(arena, finding.access),
+                                    .earlier = finding.earlier ? to_c(arena, *finding.earlier) : nullptr,
+                                    .fix = arena.text(finding.fix),
+                                    .count = finding.count,
+                                    .kernel = arena.text(finding.kernel),
+                                    .ptx = arena.text(finding.ptx),
+                                    .suppressed_because = arena.text(finding.suppressed_because),
+                                    .schedule = finding.schedule,
+                                    .schedules = finding.schedules,
+                                    .rendered = arena.text(finding.rendered)});
+}
+
+void fill(lemma_report& to, Arena& arena, const Report& from) {
+  to.outcome = to_c(from.outcome);
+  to.fault = from.fault ? to_c(arena, *from.fault) : nullptr;
+  list(arena, from.waiting, to.waiting_count, to.waiting);
+  list(arena, from.uninitialized, to.uninitialized_count, to.uninitialized);
+  to.uninitialized_reads = from.uninitialized_reads;
+  list(arena, from.findings, to.finding_count, to.findings);
+  to.checked_ctas = from.checked_ctas;
+  to.float_atomics = from.float_atomics;
+  to.assumed_approximate = from.assumed_approximate;
+  to.warnings = arena.strings(from.warnings);
+  to.arithmetic = arena.text(from.arithmetic);
+  to.device = arena.text(from.device);
+  list(arena, from.forms, to.form_count, to.forms);
+  to.stats = to_c(arena, from.stats);
+  to.rendered = arena.text(from.rendered);
+  to.text = arena.text(from.rendered + to_text(from.findings));
+}
+
+HeldReport::HeldReport(Report made) : report(std::move(made)) {
+  fill(*this, arena, report);
+}
+
+} // namespace lemma::capi
+
+void lemma_report_release(const lemma_report* report) {
+  delete static_cast<const lemma::capi::HeldReport*>(report);
+}

@@ -1,0 +1,152 @@
+// Instructions, layouts, products, .npy files, verifying: include/lemma/c/isa.h, layout.h, mma.h, npy.h,
+// verify.h.
+#include "c_test.h"
+
+#include <array>
+
+namespace lemma {
+namespace {
+
+constexpr const char* kMma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+
+TEST(CIsa, ListsAndDescribesMatrixInstructions) {
+  const lemma_strings* targets = lemma_targets();
+  ASSERT_TRUE(targets);
+  EXPECT_GT(targets->count, 10u);
+  const char* words[] = {kMma};
+  const lemma_matrix_instructions* found = nullptr;
+  ASSERT_OK(lemma_list_matrix_instructions(words, 1, &found));
+  ASSERT_EQ(found->count, 1u);
+  EXPECT_EQ(found->items[0]->k, 16);
+  EXPECT_STREQ(found->items[0]->availability->targets_text, "sm_80 and up");
+  EXPECT_EQ(found->items[0]->availability->since_major, 7);
+  lemma_matrix_instructions_release(found);
+
+  const lemma_matrix_description* mma = nullptr;
+  ASSERT_OK(lemma_describe_matrix(kMma, &mma));
+  EXPECT_STREQ(mma->spelling, kMma);
+  EXPECT_EQ(mma->flops, 2u * 16 * 8 * 16);
+  ASSERT_EQ(mma->operand_count, 4u);
+  const lemma_matrix_operand& a = *mma->operands[1];
+  EXPECT_STREQ(a.name, "a");
+  EXPECT_STREQ(a.type, "f16");
+  EXPECT_EQ(a.registers, 4);
+  ASSERT_EQ(a.element_count, 256u);
+  EXPECT_EQ(a.elements[1].elem, 1);
+  EXPECT_GT(mma->arithmetic_count, 0u);
+  lemma_matrix_description_release(mma);
+  EXPECT_EQ(kind_of(lemma_describe_matrix("mma.none", &mma)), LEMMA_ERROR_INVALID_ARGUMENT);
+}
+
+TEST(CIsa, ListsOtherInstructions) {
+  const char* words[] = {"ex2.approx"};
+  const lemma_instruction_forms* forms = nullptr;
+  ASSERT_OK(lemma_list_instruction_forms(words, 1, &forms));
+  ASSERT_GT(forms->count, 0u);
+  EXPECT_GT(forms->items[0]->approximate_count, 0u);
+  lemma_instruction_forms_release(forms);
+  EXPECT_GT(lemma_list_approximate_functions()->count, 5u);
+  const char* types[] = {"nvgpu.mma.sync"};
+  const lemma_nvgpu_supports* support = nullptr;
+  ASSERT_OK(lemma_list_nvgpu_support(types, 1, &support));
+  EXPECT_GT(support->count, 0u);
+  lemma_nvgpu_supports_release(support);
+}
+
+TEST(CLayout, LaysATileOut) {
+  lemma_smem_tile tile = LEMMA_SIZED(lemma_smem_tile);
+  tile.swizzle = LEMMA_SWIZZLE_B128;
+  const lemma_smem_layout* layout = nullptr;
+  ASSERT_OK(lemma_lay_out(&tile, &layout));
+  EXPECT_EQ(layout->element_bytes, 2u);
+  ASSERT_EQ(layout->address_count, size_t{layout->lines} * layout->chunks);
+  EXPECT_EQ(layout->addresses[layout->chunks], 128u + 16); // line 1, chunk 0
+  EXPECT_EQ(layout->descriptor_count, 4u);
+  lemma_smem_layout_release(layout);
+  tile.cols = 63;
+  EXPECT_EQ(said(lemma_lay_out(&tile, &layout)).find("cols 63"), 0u);
+}
+
+TEST(CMma, MultipliesBytes) {
+  const lemma_mma_form* form = nullptr;
+  ASSERT_OK(lemma_mma_form_of(kMma, "sm_80", &form));
+  EXPECT_STREQ(form->arch, "sm_80");
+  EXPECT_EQ(form->a->cols, 16u);
+  EXPECT_EQ(form->metadata, nullptr);
+  EXPECT_EQ(form->d_element_bytes, 4u);
+  std::array<uint16_t, 256> a{};
+  std::array<uint16_t, 128> b{};
+  std::array<float, 128> c{}, d{};
+  for (size_t i = 0; i < 16; ++i)
+    a[i * 16 + i] = 0x3c00; // 1
+  for (size_t i = 0; i < 128; ++i) {
+    b[i] = 0x4000; // 2
+    c[i] = static_cast<float>(i);
+  }
+  lemma_mma_operands operands = LEMMA_SIZED(lemma_mma_operands);
+  operands.a = {a.data(), 16, 16, 2};
+  operands.b = {b.data(), 16, 8, 2};
+  operands.c = {c.data(), 16, 8, 4};
+  ASSERT_OK(lemma_mma(form, &operands, d.data(), sizeof d));
+  for (size_t i = 0; i < 128; ++i)
+    EXPECT_EQ(d[i], static_cast<float>(i) + 2);
+  EXPECT_NE(said(lemma_mma(form, &operands, d.data(), 4)).find("d has 4 bytes"), std::string::npos);
+  operands.b.rows = 8;
+  const lemma_error* error = lemma_mma(form, &operands, d.data(), sizeof d);
+  ASSERT_TRUE(error);
+  EXPECT_STREQ(error->operand, "b");
+  lemma_error_release(error);
+  lemma_mma_form_release(form);
+}
+
+TEST(CMma, ConvertsElements) {
+  EXPECT_EQ(lemma_type_bits("e4m3"), 8);
+  EXPECT_EQ(lemma_type_bits("none"), 0);
+  const float values[] = {1.0f, -2.0f};
+  uint64_t bits[2] = {};
+  ASSERT_OK(lemma_bits_of(values, sizeof values, "<f4", 2, "bf16", bits));
+  EXPECT_EQ(bits[0], 0x3f80u);
+  EXPECT_EQ(bits[1], 0xc000u);
+  EXPECT_EQ(kind_of(lemma_bits_of(values, 7, "<f4", 2, "bf16", bits)), LEMMA_ERROR_INVALID_ARGUMENT);
+  const lemma_text* text = lemma_element_text(0xc000, "bf16");
+  EXPECT_STREQ(text->text, "-2");
+  lemma_text_release(text);
+}
+
+TEST(CNpy, WritesAndReads) {
+  const uint64_t shape[] = {2, 3};
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  const lemma_text* file = nullptr;
+  ASSERT_OK(lemma_npy_serialize("<f4", shape, 2, values, sizeof values, &file));
+  const lemma_npy* array = nullptr;
+  ASSERT_OK(lemma_npy_parse(file->text, file->size, &array));
+  EXPECT_STREQ(array->dtype, "<f4");
+  ASSERT_EQ(array->rank, 2u);
+  EXPECT_EQ(array->shape[1], 3u);
+  EXPECT_EQ(std::memcmp(array->data, values, sizeof values), 0);
+  lemma_npy_release(array);
+  EXPECT_EQ(kind_of(lemma_npy_parse(file->text, 20, &array)), LEMMA_ERROR_REJECTED);
+  EXPECT_EQ(kind_of(lemma_npy_serialize("<f4", shape, 2, values, 20, &file)), LEMMA_ERROR_INVALID_ARGUMENT);
+  lemma_text_release(file);
+}
+
+TEST(CVerify, ChecksAndRepairs) {
+  constexpr char kText[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                           ".visible .entry k() { .reg .f32 %f<3>; ad.f32 %f0, %f1, %f2; ret; }\n";
+  const lemma_verification* found = nullptr;
+  ASSERT_OK(lemma_verify(kText, sizeof kText - 1, nullptr, &found));
+  EXPECT_FALSE(found->accepted);
+  ASSERT_EQ(found->message_count, 1u);
+  EXPECT_EQ(found->repaired, nullptr);
+  lemma_verification_release(found);
+  lemma_verify_options options = LEMMA_SIZED(lemma_verify_options);
+  options.repair = true;
+  options.lint = true;
+  ASSERT_OK(lemma_verify(kText, sizeof kText - 1, &options, &found));
+  ASSERT_TRUE(found->repaired);
+  EXPECT_EQ(found->accepted, found->repairs == 1) << found->repaired->text;
+  lemma_verification_release(found);
+}
+
+} // namespace
+} // namespace lemma
