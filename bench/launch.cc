@@ -1,12 +1,14 @@
 // What a launch costs beside the work of its CTAs: launches of next to nothing, one after the other, by the
-// public API.
+// public API, of C++ and of C.
 #include "table.h"
 
+#include "lemma/c.h"
 #include "lemma/device.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string>
 
 namespace lemma::bench {
 namespace {
@@ -44,6 +46,41 @@ void run_launches(benchmark::State& state, uint32_t ctas) {
   set_rate(state, static_cast<double>(state.iterations()) * 1e-3, "k launches");
 }
 
+// The same from C, where the report becomes a tree: by a module of two kernels, in turns.
+void run_c_launches(benchmark::State& state, uint32_t ctas, uint32_t threads, uint32_t shared_bytes) {
+  lemma_device* device = nullptr;
+  lemma_module* module = nullptr;
+  uint64_t out = 0;
+  const std::string text = std::string(kText) + ".visible .entry other() { ret; }\n";
+  const auto check = [](const lemma_error* error) {
+    if (error)
+      std::abort();
+  };
+  check(lemma_device_open("cpu", nullptr, &device));
+  check(lemma_module_load(device, text.c_str(), text.size(), nullptr, &module));
+  check(lemma_allocate(device, uint64_t{4} * ctas, nullptr, &out));
+  lemma_launch_config config = LEMMA_SIZED(lemma_launch_config);
+  config.grid[0] = ctas;
+  config.block[0] = threads;
+  config.shared_bytes = shared_bytes;
+  const lemma_bytes argument = {&out, sizeof out};
+  const auto launch = [&](const char* kernel, size_t arguments) {
+    const lemma_report* report = nullptr;
+    check(lemma_launch(module, kernel, &config, &argument, arguments, &report));
+    if (report->outcome != LEMMA_OUTCOME_FINISHED)
+      std::abort();
+    lemma_report_release(report);
+  };
+  launch("k", 1);
+  for (auto _ : state) {
+    launch("k", 1);
+    launch("other", 0);
+  }
+  lemma_module_unload(module);
+  lemma_device_close(device);
+  set_rate(state, static_cast<double>(state.iterations()) * 2e-3, "k launches");
+}
+
 } // namespace
 
 void register_launch() {
@@ -51,6 +88,10 @@ void register_launch() {
     benchmark::RegisterBenchmark(fmt::format("launch/{} CTA{} of a warp", ctas, ctas == 1 ? "" : "s").c_str(),
                                  [ctas](benchmark::State& state) { run_launches(state, ctas); })
         ->UseRealTime();
+  benchmark::RegisterBenchmark("launch/C API: 1 CTA of a warp", run_c_launches, 1, 32, 0)->UseRealTime();
+  benchmark::RegisterBenchmark("launch/C API: 8 CTAs of 256 threads, 48 KiB", run_c_launches, 8, 256,
+                               48 << 10)
+      ->UseRealTime();
 }
 
 } // namespace lemma::bench

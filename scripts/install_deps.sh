@@ -3,7 +3,8 @@
 # and no apt when all are there. Works as root, or through sudo.
 #
 # The nvgpu dialect needs MLIR 22. Where apt has none, this says so and goes on: Lemma builds without it. LEMMA_NVGPU=OFF
-# does not ask for it at all. Nor need apt have clang-format 22, which only checks the sources. What else only some tests
+# does not ask for it at all. Nor need apt have clang-format 22, which only checks the sources, or rustc and pkg-config,
+# which only some tests of liblemma.so use. What else only some tests
 # use (nvcc, ptxas, clang 22) is not installed: those tests are skipped, by name, without it.
 set -euo pipefail
 
@@ -15,6 +16,10 @@ packages=(
 )
 mlir_packages=(libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev)
 format_packages=(clang-format-22)
+# For tests of liblemma.so alone, and only where no other installation has them.
+binding_packages=()
+command -v rustc >/dev/null || [ -x "$HOME/.cargo/bin/rustc" ] || binding_packages+=(rustc)
+command -v pkg-config >/dev/null || binding_packages+=(pkg-config)
 [ "${LEMMA_NVGPU:-}" != OFF ] || mlir_packages=()
 
 if ! command -v dpkg-query >/dev/null; then
@@ -32,12 +37,13 @@ missing_of() {
 mapfile -t missing < <(missing_of "${packages[@]}")
 mapfile -t missing_mlir < <(missing_of "${mlir_packages[@]}")
 mapfile -t missing_format < <(missing_of "${format_packages[@]}")
-[ $((${#missing[@]} + ${#missing_mlir[@]} + ${#missing_format[@]})) -gt 0 ] || exit 0
+mapfile -t missing_binding < <(missing_of "${binding_packages[@]}")
+[ $((${#missing[@]} + ${#missing_mlir[@]} + ${#missing_format[@]} + ${#missing_binding[@]})) -gt 0 ] || exit 0
 
 as_root=()
 if [ "$(id -u)" != 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "install_deps: neither root nor sudo; install by hand: apt-get install ${missing[*]} ${missing_mlir[*]} ${missing_format[*]}" >&2
+    echo "install_deps: neither root nor sudo; install by hand: apt-get install ${missing[*]} ${missing_mlir[*]} ${missing_format[*]} ${missing_binding[*]}" >&2
     [ ${#missing[@]} -eq 0 ] || exit 1
     exit 0
   fi
@@ -55,4 +61,7 @@ if [ ${#missing_mlir[@]} -gt 0 ] && ! install "${missing_mlir[@]}"; then
 fi
 if [ ${#missing_format[@]} -gt 0 ] && ! install "${missing_format[@]}"; then
   echo "install_deps: no clang-format 22 from apt: the test tree.format is skipped" >&2
+fi
+if [ ${#missing_binding[@]} -gt 0 ] && ! install "${missing_binding[@]}"; then
+  echo "install_deps: apt has not all of ${missing_binding[*]}: the tests that use them are skipped" >&2
 fi

@@ -74,10 +74,12 @@ const lemma_text* lemma_schedule_text(uint64_t schedule) {
   return or_null([&] { return text_tree(lemma::schedule_text(schedule)); });
 }
 
-const lemma_error* lemma_schedule_run_set_report(lemma_schedule_run* run, const lemma_report* report) {
+const lemma_error* lemma_schedule_run_set_report(lemma_schedule_run* run, const lemma_report* report,
+                                                 const char* kernel) {
   return guarded([&] {
     const auto& held = static_cast<const HeldReport&>(given(report, "lemma_schedule_run_set_report: report"));
     given(run, "lemma_schedule_run_set_report: run").run.report = held.report;
+    run->run.kernel = text_or(kernel, "");
     run->has_report = true;
   });
 }

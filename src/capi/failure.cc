@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <string_view>
 
 namespace lemma::capi {
 namespace {
@@ -21,19 +20,6 @@ constexpr lemma_error kNoMemory = {.kind = LEMMA_ERROR_OUT_OF_MEMORY,
                                    .messages = nullptr,
                                    .rendered = "the host has no memory left\n",
                                    .operand = ""};
-
-const lemma_error* error_of(const Error& error, std::string_view operand = {}) {
-  auto tree = std::make_unique<Tree<lemma_error>>();
-  tree->kind = to_c(error.kind);
-  tree->text = tree->arena.text(error.text);
-  tree->operand = tree->arena.text(operand);
-  list(tree->arena, error.messages, tree->message_count, tree->messages);
-  std::string rendered;
-  for (const Message& message : error.messages)
-    rendered += message.rendered;
-  tree->rendered = tree->arena.text(rendered.empty() ? error.text + "\n" : rendered);
-  return tree.release();
-}
 
 const lemma_error* rethrown() {
   try {
@@ -50,6 +36,19 @@ const lemma_error* rethrown() {
 }
 
 } // namespace
+
+const lemma_error* error_of(const Error& error, std::string_view operand) {
+  auto tree = std::make_unique<Tree<lemma_error>>();
+  tree->kind = to_c(error.kind);
+  tree->text = tree->arena.text(error.text);
+  tree->operand = tree->arena.text(operand);
+  list(tree->arena, error.messages, tree->message_count, tree->messages);
+  std::string rendered;
+  for (const Message& message : error.messages)
+    rendered += message.rendered;
+  tree->rendered = tree->arena.text(rendered.empty() ? error.text + "\n" : rendered);
+  return tree.release();
+}
 
 void invalid(std::string text) {
   throw Failure{{.kind = ErrorKind::invalid_argument, .text = std::move(text), .messages = {}}};

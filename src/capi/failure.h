@@ -11,6 +11,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace lemma::capi {
@@ -33,6 +34,9 @@ T unwrap(Result<T, Error>&& result) {
   if constexpr (!std::is_void_v<T>)
     return std::move(*result);
 }
+
+// An error as the caller gets it.
+const lemma_error* error_of(const Error& error, std::string_view operand = {});
 
 // The error that is the exception being handled.
 const lemma_error* caught() noexcept;

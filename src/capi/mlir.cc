@@ -49,6 +49,18 @@ static std::vector<MlirArgument> arguments_of(const lemma_mlir_run_options& opti
   return made;
 }
 
+namespace {
+
+// What its parts are trees of their own.
+struct HeldRan : Tree<lemma_mlir_ran> {
+  HeldRan() = default;
+  HeldRan(const HeldRan&) = delete;
+  ~HeldRan() { lemma_error_release(error); }
+  std::optional<HeldReport> report;
+  const lemma_error* error = nullptr;
+};
+
+} // namespace
 } // namespace lemma::capi
 
 using namespace lemma::capi;
@@ -101,7 +113,7 @@ const lemma_error* lemma_mlir_expand_memref(const lemma_mlir_parameter* paramete
 }
 
 void lemma_mlir_ran_release(const lemma_mlir_ran* ran) {
-  release(ran);
+  delete static_cast<const HeldRan*>(ran);
 }
 
 const lemma_error* lemma_mlir_run(const char* text, size_t text_bytes, const lemma_mlir_run_options* options,
@@ -116,6 +128,10 @@ const lemma_error* lemma_mlir_run(const char* text, size_t text_bytes, const lem
                               .max_memory_bytes = wanted.max_memory_bytes,
                               .arguments = arguments_of(wanted),
                               .launch = launch_config(wanted.launch)};
+    if (wanted.print)
+      how.print = [&](std::string_view text) { wanted.print(wanted.user, text.data(), text.size()); };
+    if (wanted.said)
+      how.said = [&](std::string_view lines) { wanted.said(wanted.user, std::string(lines).c_str()); };
     if (wanted.launched)
       how.launched = [&](const std::string& kernel, const lemma::Report& report) {
         const HeldReport held(report);
@@ -124,11 +140,19 @@ const lemma_error* lemma_mlir_run(const char* text, size_t text_bytes, const lem
     if (wanted.crashed)
       how.crashed = [&](const std::string& said) { wanted.crashed(wanted.user, said.c_str()); };
     const lemma::MlirRun from = unwrap(lemma::run_mlir(std::string(text_of(text, text_bytes)), how));
-    auto tree = std::make_unique<Tree<lemma_mlir_ran>>();
+    auto tree = std::make_unique<HeldRan>();
     tree->returned = from.returned;
-    if (from.stopped)
-      tree->stopped = tree->arena.make<lemma_mlir_stop>(
-          {.text = tree->arena.text(from.stopped->text), .exit_status = from.stopped->exit_status});
+    if (const auto& stop = from.stopped) {
+      if (stop->report)
+        tree->report.emplace(*stop->report);
+      if (stop->error)
+        tree->error = error_of(*stop->error);
+      tree->stopped = tree->arena.make<lemma_mlir_stop>({.text = tree->arena.text(stop->text),
+                                                         .exit_status = stop->exit_status,
+                                                         .kernel = tree->arena.text(stop->kernel),
+                                                         .report = tree->report ? &*tree->report : nullptr,
+                                                         .error = tree->error});
+    }
     out = tree.release();
   });
 }

@@ -14,6 +14,7 @@ step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CONSUMER} -B ${SCRATCH}/build -DCMAKE
 step(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 step(${SCRATCH}/build/consumer)
 step(${SCRATCH}/build/c_api)
+step(${SCRATCH}/build/programs ${PROGRAMS}/cub_radix_sort_keys/cub_radix_sort_keys.ptx)
 step(${SCRATCH}/build/mlir_api)
 
 # The example of docs/c-api.md, and a C++ program, by pkg-config.

@@ -19,9 +19,10 @@ LEMMA_API const lemma_text* lemma_schedule_text(uint64_t schedule);
 // How one schedule went, and what it has written: filled in by lemma_explore_options.run. Both functions
 // copy.
 typedef struct lemma_schedule_run lemma_schedule_run;
+// `kernel`: that the report is of, where there are several; else null.
 LEMMA_API const lemma_error* lemma_schedule_run_set_report(lemma_schedule_run* run,
-                                                           const lemma_report* report);
-// As many, and as long, in each schedule.
+                                                           const lemma_report* report, const char* kernel);
+// As many in each schedule.
 LEMMA_API const lemma_error* lemma_schedule_run_add_output(lemma_schedule_run* run, const void* data,
                                                            size_t size_bytes);
 

@@ -96,9 +96,13 @@ typedef struct lemma_mlir_run_options {
   uint64_t max_memory_bytes; // as lemma_device_options
   size_t argument_count;
   const lemma_mlir_argument* arguments; // the entry's, in order
-  // seed, deterministic, async, max_instructions, workers and stop count; the program has the rest. May be
-  // null.
+  // But for the sizes, whether it is cooperative, and callbacks: the program has the first, this struct the
+  // others. May be null.
   const lemma_launch_config* launch;
+  // What the program prints, device printf included; null: to stdout. `text` has `bytes` bytes, and no NUL.
+  void (*print)(void* user, const char* text, size_t bytes);
+  // Warnings about modules and launches: whole lines; null: to stderr.
+  void (*said)(void* user, const char* lines);
   // Called after every launch that ended well; the report is the library's.
   void (*launched)(void* user, const char* kernel, const lemma_report* report);
   // Host code got a signal: called with a message, in place of printing it, before the process ends.
@@ -108,8 +112,11 @@ typedef struct lemma_mlir_run_options {
 
 // Why a program could not go on: a kernel faulted or was stopped, or a call of the runtime was wrong.
 typedef struct lemma_mlir_stop {
-  const char* text;    // for a terminal; ends with a newline
-  int32_t exit_status; // 1; 3: something is not supported; 130: lemma_launch_config.stop
+  const char* text;           // for a terminal; ends with a newline
+  int32_t exit_status;        // 1; 3: something is not supported; 130: lemma_launch_config.stop
+  const char* kernel;         // of a launch; else empty
+  const lemma_report* report; // of a kernel that ran, and did not end well; else null
+  const lemma_error* error;   // otherwise: what was wrong; else null
 } lemma_mlir_stop;
 
 typedef struct lemma_mlir_ran {

@@ -42,7 +42,8 @@ static void check_ok(const lemma_error* error, int line) {
 
 // That it fails, and says this.
 static void check_fails(const lemma_error* error, lemma_error_kind kind, const char* says, int line) {
-  check(error && error->kind == kind && strstr(error->rendered, says), line, error ? error->rendered : "no error");
+  check(error && error->kind == kind && strstr(error->rendered, says), line,
+        error ? error->rendered : "no error");
   lemma_error_release(error);
 }
 #define FAILS(call, kind, says) check_fails(call, kind, says, __LINE__)
@@ -71,7 +72,8 @@ int main(void) {
   lemma_launch_config config = LEMMA_SIZED(lemma_launch_config);
   config.block[0] = 32;
   FAILS(lemma_launch(module, "load", &config, arguments, 2, &report), LEMMA_ERROR_INVALID_ARGUMENT, "store");
-  FAILS(lemma_launch(module, NULL, &config, arguments, 1, &report), LEMMA_ERROR_INVALID_ARGUMENT, "2 arguments");
+  FAILS(lemma_launch(module, NULL, &config, arguments, 1, &report), LEMMA_ERROR_INVALID_ARGUMENT,
+        "2 arguments");
   OK(lemma_launch(module, NULL, &config, arguments, 2, &report));
   CHECK(report->outcome == LEMMA_OUTCOME_FINISHED && report->text[0] == '\0');
   CHECK(*report->stats->lane_instructions == 9 * 32);

@@ -36,7 +36,7 @@ const lemma_error* run_last(void* user, uint64_t schedule, uint64_t share, lemma
   const lemma_bytes argument = bytes_of(data);
   const lemma_report* report = nullptr;
   EXPECT_OK(lemma_launch(module, nullptr, &config, &argument, 1, &report));
-  EXPECT_OK(lemma_schedule_run_set_report(run, report));
+  EXPECT_OK(lemma_schedule_run_set_report(run, report, "last"));
   uint32_t last = 0;
   EXPECT_OK(lemma_copy_from_device(device, &last, data, 4));
   EXPECT_OK(lemma_schedule_run_add_output(run, &last, 4));

@@ -81,5 +81,52 @@ TEST(CMlir, CompilesAndRuns) {
   lemma_mlir_ran_release(ran);
 }
 
+constexpr const char* kWrong = R"(
+func.func private @printNewline()
+func.func @main(%out: memref<4xi32>) {
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9000000 : index
+  %one = arith.constant 1 : i32
+  func.call @printNewline() : () -> ()
+  %device = gpu.alloc() : memref<4xi32>
+  %open = memref.cast %device : memref<4xi32> to memref<?xi32>
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%x, %y, %z) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    memref.store %one, %open[%c9] : memref<?xi32>
+    gpu.terminator
+  }
+  return
+}
+)";
+
+TEST(CMlir, AStopHasItsReport) {
+  int32_t out[4] = {};
+  lemma_mlir_argument argument = LEMMA_SIZED(lemma_mlir_argument);
+  argument.is_memory = 1;
+  argument.data = out;
+  argument.data_bytes = sizeof out;
+  std::string printed;
+  lemma_mlir_run_options options = LEMMA_SIZED(lemma_mlir_run_options);
+  options.arguments = &argument;
+  options.argument_count = 1;
+  options.user = &printed;
+  options.print = [](void* user, const char* text, size_t bytes) {
+    static_cast<std::string*>(user)->append(text, bytes);
+  };
+  const lemma_mlir_ran* ran = nullptr;
+  if (const auto kind = kind_of(lemma_mlir_run(kWrong, std::strlen(kWrong), &options, &ran))) {
+    ASSERT_EQ(*kind, LEMMA_ERROR_UNAVAILABLE);
+    return;
+  }
+  ASSERT_TRUE(ran->stopped);
+  EXPECT_EQ(ran->stopped->exit_status, 1);
+  EXPECT_STREQ(ran->stopped->kernel, "main_kernel");
+  ASSERT_TRUE(ran->stopped->report) << ran->stopped->text;
+  EXPECT_EQ(ran->stopped->report->fault->kind, LEMMA_FAULT_OUT_OF_BOUNDS);
+  EXPECT_EQ(ran->stopped->error, nullptr);
+  EXPECT_EQ(printed, "\n");
+  lemma_mlir_ran_release(ran);
+}
+
 } // namespace
 } // namespace lemma

@@ -247,6 +247,53 @@ TEST(Api, RefusesRangesOutsideABuffer) {
   EXPECT_EQ(buffer->address(), 0u);
 }
 
+TEST(Api, AModulesVariablesAreMemory) {
+  const Device device = open();
+  const auto module = device.load_ptx(R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .const .align 8 .v2 .u32 pair[2] = {{1, 2}, {3, 4}};
+.visible .global .align 4 .u32 sum;
+.shared .align 4 .u32 tile;
+.visible .entry add()
+{
+  .reg .b32 %r<3>;
+  ld.const.u32 %r1, [pair + 4];
+  ld.const.u32 %r2, [pair + 12];
+  add.u32 %r1, %r1, %r2;
+  st.global.u32 [sum], %r1;
+  ret;
+}
+)",
+                                      {.name = "add.ptx"});
+  ASSERT_TRUE(module) << module.error().text;
+  ASSERT_EQ(module->variables().size(), 2u); // .shared is the CTA's
+  const Variable pair = *module->variable("pair"), sum = *module->variable("sum");
+  EXPECT_EQ(pair.space, "const");
+  EXPECT_EQ(pair.type, ".v2 .u32[2]");
+  EXPECT_EQ(pair.size_bytes, 16u);
+  EXPECT_EQ(sum.space, "global");
+  std::array<uint32_t, 4> values{};
+  ASSERT_TRUE(device.read(pair.address, std::as_writable_bytes(std::span(values))));
+  EXPECT_EQ(values, (std::array<uint32_t, 4>{1, 2, 3, 4}));
+  const uint32_t last = 40;
+  ASSERT_TRUE(device.write(pair.address + 12, std::as_bytes(std::span(&last, 1))));
+  for (const uint32_t wanted : {42u, 42u}) { // it stays
+    const auto report = module->kernel()->launch({}, {});
+    ASSERT_TRUE(report && report->ok());
+    ASSERT_TRUE(device.read(sum.address, std::as_writable_bytes(std::span(values).first(1))));
+    EXPECT_EQ(values[0], wanted);
+    ASSERT_TRUE(device.fill(sum.address, 4, 0));
+  }
+  const auto beyond = device.write(pair.address + 13, std::as_bytes(std::span(&last, 1)));
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().kind, ErrorKind::invalid_argument);
+  EXPECT_NE(beyond.error().text.find("do not lie inside one allocation"), std::string::npos);
+  const auto none = module->variable("tile");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().text, "the module has no variable 'tile'; it has: pair, sum");
+}
+
 TEST(Api, LoadsForAnArchitecture) {
   const Device device = open();
   std::string text(kSaxpy);

@@ -16,6 +16,8 @@ namespace {
 constexpr const char* kText = R"(.version 8.0
 .target sm_90a
 .address_size 64
+.visible .global .align 8 .b32 kept[2];
+.global .align 8 .b32 dropped[2];
 .visible .entry two_parameters(.param .u32 a, .param .u64 b) { ret; }
 .visible .entry fault_store() { ret; }
 .visible .entry grid_wide() { .reg .b32 %r1; mov.u32 %r1, %envreg2; ret; }
@@ -97,6 +99,22 @@ TEST_F(CudaDevice, CopiesAndFillsMemory) {
   const auto huge = device.allocate(uint64_t{1} << 50);
   ASSERT_FALSE(huge);
   EXPECT_EQ(huge.error().kind, ErrorKind::out_of_memory);
+}
+
+TEST_F(CudaDevice, AsksTheDriverForVariables) {
+  const Device device = open();
+  const auto module = device.load_ptx(kText, {.name = "k.ptx"});
+  ASSERT_TRUE(module) << module.error().text;
+  ASSERT_EQ(module->variables().size(), 1u); // but for what the assembler has dropped
+  const Variable& kept = module->variables()[0];
+  EXPECT_EQ(kept.name, "kept");
+  std::array<std::byte, 8> bytes{};
+  bytes.fill(std::byte{7});
+  ASSERT_TRUE(device.write(kept.address, bytes));
+  ASSERT_TRUE(device.fill(kept.address, 4, 9));
+  ASSERT_TRUE(device.read(kept.address, bytes));
+  EXPECT_EQ(bytes[3], std::byte{9});
+  EXPECT_EQ(bytes[4], std::byte{7});
 }
 
 TEST_F(CudaDevice, RegistersHostMemoryOnce) {
