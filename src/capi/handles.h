@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 struct lemma_device {
   // What a call has found stays until it is done, though another thread frees it.
@@ -27,8 +28,12 @@ struct lemma_device {
 struct lemma_module {
   lemma_module(lemma::Module loaded, lemma::Device on);
 
+  // The kernel of that name; it may be null, or what Module::kernel() takes.
+  lemma::Kernel kernel(const char* name) const;
+
   lemma::Module module;
   lemma::Device device;
+  std::vector<lemma::Kernel> kernels;
   lemma::capi::Tree<lemma_module_info> info;
 };
 

@@ -87,8 +87,7 @@ const lemma_error* lemma_launch(lemma_module* module, const char* kernel, const 
                                 const lemma_report** report) {
   return guarded([&] {
     const lemma_report*& made = given(report, "lemma_launch: report");
-    const lemma::Kernel found =
-        unwrap(given(module, "lemma_launch: module").module.kernel(text_or(kernel, "")));
+    const lemma::Kernel found = given(module, "lemma_launch: module").kernel(kernel);
     made =
         new HeldReport(unwrap(found.launch(launch_config(config), arguments_of(arguments, argument_count))));
   });

@@ -15,7 +15,8 @@ static const lemma_parameter* to_c(Arena& arena, const Parameter& parameter) {
                                       .size_bytes = parameter.size_bytes,
                                       .align_bytes = parameter.align_bytes,
                                       .offset_bytes = parameter.offset_bytes,
-                                      .is_pointer = parameter.is_pointer});
+                                      .is_pointer = parameter.is_pointer,
+                                      .label = arena.text(parameter.label)});
 }
 
 static const lemma_kernel* to_c(Arena& arena, const Kernel& kernel) {
@@ -56,12 +57,20 @@ static Variable checked_variable(const lemma_module& module, const char* name, c
 using namespace lemma::capi;
 
 lemma_module::lemma_module(lemma::Module loaded, lemma::Device on)
-    : module(std::move(loaded)), device(std::move(on)) {
+    : module(std::move(loaded)), device(std::move(on)), kernels(module.kernels()) {
   info.target = info.arena.text(module.target());
   info.arithmetic = info.arena.text(module.arithmetic());
-  list(info.arena, module.kernels(), info.kernel_count, info.kernels);
+  list(info.arena, kernels, info.kernel_count, info.kernels);
   list(info.arena, module.variables(), info.variable_count, info.variables);
   list(info.arena, module.messages(), info.message_count, info.messages);
+}
+
+lemma::Kernel lemma_module::kernel(const char* name) const {
+  if (name)
+    for (const lemma::Kernel& each : kernels)
+      if (each.name() == name) // before the names are demangled
+        return each;
+  return unwrap(module.kernel(text_or(name, "")));
 }
 
 const lemma_error* lemma_module_load(lemma_device* device, const char* text, size_t text_bytes,
@@ -91,8 +100,7 @@ const lemma_error* lemma_module_kernel(const lemma_module* module, const char* n
                                        const lemma_kernel** kernel) {
   return guarded([&] {
     const lemma_kernel*& out = given(kernel, "lemma_module_kernel: kernel");
-    const lemma::Kernel found =
-        unwrap(given(module, "lemma_module_kernel: module").module.kernel(text_or(name, "")));
+    const lemma::Kernel found = given(module, "lemma_module_kernel: module").kernel(name);
     const std::span all(module->info.kernels, module->info.kernel_count);
     out = *std::find_if(all.begin(), all.end(),
                         [&](const lemma_kernel* each) { return each->name == found.name(); });

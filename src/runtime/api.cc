@@ -354,7 +354,7 @@ const std::vector<Variable>& Module::variables() const {
 }
 
 Result<Variable, Error> Module::variable(std::string_view name) const {
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Variable& variable : impl_->variables) {
     if (variable.name == name)
       return variable;

@@ -124,12 +124,6 @@ std::vector<std::string> shown_names(std::span<const KernelInfo> kernels) {
   return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() ? brief : whole;
 }
 
-std::string list_of(std::span<const std::string> names) {
-  const size_t shown = std::min(names.size(), kMostListed);
-  return fmt::format("{}{}", fmt::join(names.first(shown), ", "),
-                     names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
-}
-
 // The kernels whose name fits in the first form in which any does.
 std::vector<size_t> fitting(std::span<const KernelInfo> kernels, std::string_view name) {
   const std::string wanted = without_blanks(name);
@@ -161,6 +155,12 @@ std::vector<size_t> fitting(std::span<const KernelInfo> kernels, std::string_vie
 }
 
 } // namespace
+
+std::string list_of(std::span<const std::string> names) {
+  const size_t shown = std::min(names.size(), kMostListed);
+  return fmt::format("{}{}", fmt::join(names.first(shown), ", "),
+                     names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
+}
 
 std::string demangled(const std::string& name) {
   if (!name.starts_with("_Z"))

@@ -23,6 +23,9 @@ std::vector<std::string> parameter_types(std::string_view demangled_function);
 // ("k_param_0"), the type that the mangled name gives it, "float*", else "parameter 0".
 std::vector<std::string> parameter_labels(const std::string& kernel, std::span<const std::string> names);
 
+// "a, b, c and 17 more"
+std::string list_of(std::span<const std::string> names);
+
 // The index of the kernel that is meant. A name is taken for the first of these that any kernel fits: the
 // name in the PTX, it demangled (blanks do not count), that without parameters, without template arguments,
 // without namespaces, a part of it. An empty name means the only kernel. invalid_argument, with the kernels

@@ -93,6 +93,7 @@ typedef struct lemma_parameter {
   uint64_t align_bytes;
   uint64_t offset_bytes; // in the kernel's parameter space
   bool is_pointer;       // declared .ptr
+  const char* label;     // what messages call it: its name, or where a compiler only numbered it, "float*"
 } lemma_parameter;
 
 typedef struct lemma_kernel {
@@ -128,7 +129,8 @@ LEMMA_API const lemma_error* lemma_module_load(lemma_device* device, const char*
                                                const lemma_load_options* options, lemma_module** module);
 LEMMA_API void lemma_module_unload(lemma_module* module);
 LEMMA_API const lemma_module_info* lemma_module_describe(const lemma_module* module);
-// The kernel of that name; null: the only one. Error: invalid_argument, which lists them.
+// The kernel of that name, mangled, demangled or a part of one (Module::kernel()); null: the only one. Error:
+// invalid_argument, which lists them.
 LEMMA_API const lemma_error* lemma_module_kernel(const lemma_module* module, const char* name,
                                                  const lemma_kernel** kernel);
 // Error: invalid_argument, which lists them.

@@ -96,7 +96,7 @@ TEST(CModule, ListsKernelsAndParameters) {
   EXPECT_EQ(add->parameters[1]->size_bytes, 16u);
   EXPECT_EQ(add->parameters[1]->offset_bytes, 8u);
   EXPECT_EQ(kind_of(lemma_module_kernel(gpu.module, nullptr, &add)), LEMMA_ERROR_INVALID_ARGUMENT); // two
-  EXPECT_NE(said(lemma_module_kernel(gpu.module, "ad", &add)).find("add"), std::string::npos);
+  EXPECT_NE(said(lemma_module_kernel(gpu.module, "adx", &add)).find("add"), std::string::npos);
 }
 
 TEST(CModule, VariablesAreMemoryWithAName) {
