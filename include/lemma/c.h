@@ -8,6 +8,7 @@
 //   lemma/c/device.h    devices and their memory, modules, kernels, module variables, tensor maps
 //   lemma/c/launch.h    how a kernel is launched
 //   lemma/c/report.h    what a launch has to say
+//   lemma/c/observer.h  what a launch does, event by event
 //   lemma/c/findings.h  what checked launches have found, suppressions
 //   lemma/c/explore.h   one launch in many schedules
 //   lemma/c/verify.h    PTX text checked and repaired
@@ -59,6 +60,7 @@
 #include "lemma/c/mlir.h"
 #include "lemma/c/mma.h"
 #include "lemma/c/npy.h"
+#include "lemma/c/observer.h"
 #include "lemma/c/report.h"
 #include "lemma/c/verify.h"
 

@@ -45,6 +45,10 @@ const char* lemma_fidelity_name(lemma_fidelity fidelity) {
   return name_of(fidelity);
 }
 
+const char* lemma_sync_event_name(lemma_sync_event event) {
+  return name_of(event);
+}
+
 const lemma_text* lemma_printable(const char* text, size_t text_bytes, bool lines) {
   return or_null([&] {
     const std::string_view given = text_of(text, text_bytes);

@@ -11,6 +11,7 @@
 #include "lemma/layout.h"
 #include "lemma/message.h"
 #include "lemma/mlir.h"
+#include "lemma/observer.h"
 #include "lemma/report.h"
 #include "lemma/tensor_map.h"
 

@@ -5,6 +5,7 @@
 
 #include "capi/arena.h"
 #include "lemma/device.h"
+#include "lemma/observer.h"
 #include "lemma/report.h"
 
 #include <atomic>
@@ -49,6 +50,11 @@ struct HeldReport : Tree<lemma_report> {
   Report report;
 };
 
-LaunchConfig launch_config(const lemma_launch_config* given);
+// A configuration and what it points to.
+struct HeldConfig {
+  LaunchConfig config;
+  std::unique_ptr<LaunchObserver> observer;
+};
+HeldConfig launch_config(const lemma_launch_config* given);
 
 } // namespace lemma::capi

@@ -1,6 +1,7 @@
 // include/lemma/c/launch.h.
 #include "capi/handles.h"
 #include "capi/messages.h"
+#include "capi/observer.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +32,7 @@ std::vector<Argument> arguments_of(const lemma_bytes* arguments, size_t count) {
 
 } // namespace
 
-LaunchConfig launch_config(const lemma_launch_config* given) {
+HeldConfig launch_config(const lemma_launch_config* given) {
   const lemma_launch_config from = taken(given, "lemma_launch_config");
   LaunchConfig config{.grid = extents(from.grid),
                       .block = extents(from.block),
@@ -57,7 +58,9 @@ LaunchConfig launch_config(const lemma_launch_config* given) {
     config.progress = [progress = from.progress, user = from.user](uint64_t done, uint64_t total) {
       progress(user, done, total);
     };
-  return config;
+  std::unique_ptr<LaunchObserver> observer = observer_of(from.observer);
+  config.observer = observer.get();
+  return {std::move(config), std::move(observer)};
 }
 
 } // namespace lemma::capi
@@ -88,7 +91,7 @@ const lemma_error* lemma_launch(lemma_module* module, const char* kernel, const 
   return guarded([&] {
     const lemma_report*& made = given(report, "lemma_launch: report");
     const lemma::Kernel found = given(module, "lemma_launch: module").kernel(kernel);
-    made =
-        new HeldReport(unwrap(found.launch(launch_config(config), arguments_of(arguments, argument_count))));
+    const HeldConfig held = launch_config(config);
+    made = new HeldReport(unwrap(found.launch(held.config, arguments_of(arguments, argument_count))));
   });
 }

@@ -121,13 +121,14 @@ const lemma_error* lemma_mlir_run(const char* text, size_t text_bytes, const lem
   return guarded([&] {
     const lemma_mlir_ran*& out = given(ran, "lemma_mlir_run: ran");
     const lemma_mlir_run_options wanted = taken(options, "lemma_mlir_run: options");
+    const HeldConfig launch = launch_config(wanted.launch);
     lemma::MlirRunOptions how{.name = text_or(wanted.name, "<mlir>"),
                               .device = text_or(wanted.device, "cpu"),
                               .arch = text_or(wanted.arch, ""),
                               .entry = text_or(wanted.entry, "main"),
                               .max_memory_bytes = wanted.max_memory_bytes,
                               .arguments = arguments_of(wanted),
-                              .launch = launch_config(wanted.launch)};
+                              .launch = launch.config};
     if (wanted.print)
       how.print = [&](std::string_view text) { wanted.print(wanted.user, text.data(), text.size()); };
     if (wanted.said)

@@ -3,13 +3,15 @@
 
 #include "capi/enumerations.h"
 #include "capi/handles.h"
+#include "capi/messages.h"
+#include "lemma/fidelity.h"
 #include "lemma/findings.h"
 
 #include <algorithm>
 
 namespace lemma::capi {
 
-static const lemma_place* to_c(Arena& arena, const Place& place) {
+const lemma_place* to_c(Arena& arena, const Place& place) {
   return arena.make<lemma_place>({.ptx_line = place.ptx_line,
                                   .line = place.line,
                                   .instruction = arena.text(place.instruction),
@@ -144,4 +146,12 @@ HeldReport::HeldReport(Report made) : report(std::move(made)) {
 
 void lemma_report_release(const lemma_report* report) {
   delete static_cast<const lemma::capi::HeldReport*>(report);
+}
+
+const lemma_text* lemma_report_fidelity(const lemma_report* report, size_t most) {
+  using namespace lemma::capi;
+  return or_null([&] {
+    const lemma::Report& from = static_cast<const HeldReport&>(given(report, "lemma_report_fidelity")).report;
+    return text_tree(lemma::fidelity_text(from.forms, from.arithmetic, most ? most : 8));
+  });
 }

@@ -5,6 +5,7 @@
 #define LEMMA_C_LAUNCH_H
 
 #include "lemma/c/device.h"
+#include "lemma/c/observer.h"
 #include "lemma/c/report.h"
 
 #ifdef __cplusplus
@@ -53,6 +54,9 @@ typedef struct lemma_launch_config {
   // CTAs that are done, now and then.
   void (*progress)(void* user, uint64_t done, uint64_t total);
   void* user; // for the callbacks
+  // Is told what the launch does (lemma/c/observer.h); copied, what it points to must live as long as the
+  // launch.
+  const lemma_observer* observer;
 } lemma_launch_config;
 
 // Runs a kernel (null: the only one) to its end. arguments[i] are the bytes of parameter i: a number, an

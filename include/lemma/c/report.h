@@ -191,6 +191,9 @@ typedef struct lemma_report {
   const char* text;     // `rendered` and the findings that are neither notes nor suppressed
 } lemma_report;
 LEMMA_API void lemma_report_release(const lemma_report* report);
+// The forms for people, the least known first, at most so many (0: 8) of each kind: as lemma/fidelity.h. Of a
+// report that a launch returned; null if there is no memory.
+LEMMA_API const lemma_text* lemma_report_fidelity(const lemma_report* report, size_t most);
 
 #ifdef __cplusplus
 }
