@@ -10,6 +10,7 @@
 #   make bench    the benchmarks, one table
 #   make format   clang-format over the C++ files
 #   make tidy     clang-tidy over the C++ files
+#   make wheel    the Python package: dist/lemma_gpu-VERSION-py3-none-linux_x86_64.whl
 #   make install  to PREFIX (default /usr/local)
 #   make deps     only install what is missing
 #
@@ -23,7 +24,7 @@ LEMMA_NVGPU ?= AUTO
 export LEMMA_NVGPU
 BUILD := build
 
-.PHONY: build demo test test-sanitized test-long coverage bench format tidy install deps configure clean
+.PHONY: build demo test test-sanitized test-long coverage bench format tidy wheel install deps configure clean
 .DEFAULT_GOAL := build
 
 deps:
@@ -64,6 +65,9 @@ format:
 tidy: deps
 	@cmake --preset tidy -DLEMMA_NVGPU=$(LEMMA_NVGPU) >/dev/null
 	@cmake --build --preset tidy -j $(JOBS)
+
+wheel: deps
+	@JOBS=$(JOBS) python3 python/lemma_build.py dist
 
 install: build
 	@cmake --build $(BUILD) -j $(JOBS)

@@ -26,6 +26,9 @@ target_link_options(lemma_shared PRIVATE LINKER:--version-script=${lemma_exports
 if(NOT LEMMA_SANITIZE) # whose functions come from the program, and use the C++ library
   target_link_options(lemma_shared PRIVATE LINKER:--no-undefined -static-libgcc -static-libstdc++)
 endif()
+if(LEMMA_PORTABLE)
+  target_sources(lemma_shared PRIVATE ${PROJECT_SOURCE_DIR}/tools/lemma/portable.cc)
+endif()
 set_target_properties(lemma_shared PROPERTIES OUTPUT_NAME lemma VERSION ${PROJECT_VERSION} SOVERSION ${lemma_soversion}
                                               EXPORT_NAME shared LINK_DEPENDS ${lemma_exports}
                                               LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)

@@ -12,7 +12,7 @@ packages=(
   g++ cmake ninja-build make git
   libfmt-dev libcli11-dev nlohmann-json3-dev libzstd-dev
   libgtest-dev libbenchmark-dev
-  python3 python3-numpy
+  python3 python3-numpy python3-venv
 )
 mlir_packages=(libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev)
 format_packages=(clang-format-22)

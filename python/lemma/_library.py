@@ -1,0 +1,79 @@
+"""liblemma.so, loaded once, and its errors made exceptions.
+
+The library is that of the package's lib/ folder; the environment variable LEMMA_LIBRARY names another one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from typing import Any, Callable, Optional, Union
+
+from . import _abi, errors
+
+PACKAGE = pathlib.Path(__file__).absolute().parent
+
+
+def _load() -> ctypes.CDLL:
+    path = os.environ.get("LEMMA_LIBRARY") or str(PACKAGE / "lib" / "liblemma.so")
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"lemma: cannot load its library: {error}") from error
+    _abi.declare(library)
+    return library
+
+
+library: Any = _load()
+version: str = library.lemma_version().decode()
+
+
+def error_of(pointer: Any) -> errors.Error:
+    """The exception for a lemma_error that the library returned, which is released."""
+    try:
+        record = _abi._lemma_error(pointer[0])
+    finally:
+        library.lemma_error_release(pointer)
+    made = errors.BY_KIND.get(record.kind, errors.InternalError)
+    return made(record.text, record.messages, record.rendered, record.operand)
+
+
+def check(pointer: Any) -> None:
+    """Raises what a function of the library returned, unless that is null."""
+    if pointer:
+        raise error_of(pointer)
+
+
+def take(pointer: Any, convert: Callable[[Any], Any], release: Callable[[Any], None]) -> Any:
+    """A struct that is the caller's, converted and released."""
+    try:
+        return convert(pointer[0])
+    finally:
+        release(pointer)
+
+
+def sized(type: Any, /, **fields: Any) -> Any:
+    """A struct of the caller's, with its size, and with the fields that are not None."""
+    made = type()
+    made.size = ctypes.sizeof(type)
+    for name, value in fields.items():
+        if value is not None:
+            setattr(made, name, value)
+    return made
+
+
+def encoded(text: Optional[str]) -> Optional[bytes]:
+    return None if text is None else os.fsencode(text)
+
+
+def read_text(source: Union[str, os.PathLike], name: Optional[str]) -> tuple[bytes, str]:
+    """(text, its name for messages) of a path, or of a text: what has a newline is no path."""
+    if isinstance(source, str) and "\n" in source:
+        return source.encode(), name or "<text>"
+    return pathlib.Path(source).read_bytes(), name or os.fspath(source)
+
+
+def words(names: tuple[str, ...]) -> tuple[Any, int]:
+    """`const char* const* words, size_t word_count`"""
+    return (ctypes.c_char_p * len(names))(*[n.encode() for n in names]), len(names)

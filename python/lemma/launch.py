@@ -1,0 +1,261 @@
+"""Launches: options, arguments, callbacks, Ctrl-C, and what becomes of the report."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import ctypes
+import os
+import pathlib
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional, Sequence
+
+from . import _abi, errors
+from ._library import check, encoded, library, sized
+from .arguments import Encoder, borrow
+from .memory import Borrowed
+from .report import Report, report_of
+
+if TYPE_CHECKING:
+    from .device import Device, Kernel
+
+NAMES = (
+    "smem cluster cooperative check explore suppress async_ deterministic seed schedule workers max_instructions check_ctas"
+    " count_accesses fidelity print progress raises"
+).split()
+_ASYNC = {"eager": _abi.LEMMA_ASYNC_EAGER, "late": _abi.LEMMA_ASYNC_LATE, "random": _abi.LEMMA_ASYNC_RANDOM}
+
+
+class Options(dict):
+    """Options of launches, by name. Error: InvalidArgument for a name that there is not."""
+
+    def __init__(self, given: Any = ()) -> None:
+        super().__init__(given)
+        for name in self:
+            if name not in NAMES:
+                raise errors.InvalidArgument(f"no launch has the option {name!r}; there are {', '.join(NAMES)}")
+
+    def __or__(self, other: Any) -> Options:
+        return Options({**self, **other})
+
+
+_defaults: contextvars.ContextVar[Options] = contextvars.ContextVar("lemma_defaults", default=Options())
+_reports: contextvars.ContextVar[Optional[list]] = contextvars.ContextVar("lemma_reports", default=None)
+
+
+@contextlib.contextmanager
+def defaults(**options: Any) -> Iterator[None]:
+    """With it, launches have these options unless they or their Device say otherwise: with lemma.defaults(check=True): ..."""
+    token = _defaults.set(_defaults.get() | Options(options))
+    try:
+        yield
+    finally:
+        _defaults.reset(token)
+
+
+@contextlib.contextmanager
+def reports() -> Iterator[list[Report]]:
+    """A list to which all launches within add their reports: with lemma.reports() as seen: ..."""
+    outer = _reports.get()
+    seen: list[Report] = []
+    token = _reports.set(seen)
+    try:
+        yield seen
+    finally:
+        _reports.reset(token)
+        if outer is not None:
+            outer += seen
+
+
+def triple(what: str, value: Any) -> tuple[int, int, int]:
+    """Up to three numbers as three. Error: InvalidArgument."""
+    given = tuple(value) if isinstance(value, (tuple, list)) or hasattr(value, "__len__") else (value,)
+    try:
+        numbers = [int(v) for v in given]
+    except (TypeError, ValueError):
+        numbers = []
+    if not 1 <= len(numbers) <= 3 or any(n < 1 or n >= 1 << 32 for n in numbers) or numbers != list(given):
+        raise errors.InvalidArgument(f"{what} is {value!r}; one to three positive numbers are wanted")
+    return (*numbers, 1, 1)[:3]  # type: ignore[return-value]
+
+
+def _configuration(grid: Any, block: Any, options: Options) -> Any:
+    mode = options.get("async_", "eager")
+    if mode not in _ASYNC:
+        raise errors.InvalidArgument(f"async_ is {mode!r}; there are {', '.join(_ASYNC)}")
+    made = sized(
+        _abi.lemma_launch_config,
+        shared_bytes=options.get("smem"),
+        **{n: options.get(n) for n in ("cooperative", "deterministic", "check", "count_accesses", "fidelity", "workers", "seed",
+                                       "max_instructions", "schedule", "check_ctas")},
+    )  # fmt: skip
+    setattr(made, "async", _ASYNC[mode])
+    made.grid[:] = triple("grid", grid)
+    made.block[:] = triple("block", block)
+    if options.get("cluster"):
+        made.cluster[:] = triple("cluster", options["cluster"])
+    return made
+
+
+class _Callbacks:
+    """print and progress, and the first exception of theirs, which raise_() raises."""
+
+    def __init__(self, config: Any, options: Options) -> None:
+        self.raised: Optional[BaseException] = None
+        types: dict[str, Any] = dict(_abi.lemma_launch_config._fields_)  # type: ignore[arg-type]
+        write: Callable[[str], Any] = options.get("print") or sys.stdout.write
+        progress = options.get("progress")
+
+        def on_print(_: Any, text: Any, size: int) -> None:
+            self._guard(write, ctypes.string_at(text, size).decode("utf-8", "replace"))
+
+        def on_progress(_: Any, done: int, total: int) -> None:
+            self._guard(progress, done, total)
+
+        # c_char_p would end the text at a NUL.
+        print_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+        self.print = print_type(on_print)
+        config.print = ctypes.cast(self.print, types["print"])
+        if progress:
+            self.progress = types["progress"](on_progress)
+            config.progress = self.progress
+
+    def _guard(self, function: Any, *arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except BaseException as error:
+            self.raised = self.raised or error
+
+    def raise_(self) -> None:
+        if self.raised:
+            raise self.raised
+
+
+def run_in_thread(call: Callable[[], Any], stop: Any) -> Any:
+    """Runs a function of the library so that Ctrl-C ends it: in the main thread by way of another one."""
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    result: list[Any] = []
+    thread = threading.Thread(target=lambda: result.append(call()), name="lemma launch", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)  # a signal that another thread gets does not wake this one
+    except BaseException:
+        library.lemma_stop_request(stop)
+        thread.join()
+        raise
+    return result[0]
+
+
+def launch_handle(kernel: Kernel, config: Any, encoded_arguments: Sequence[bytes], options: Options, stop: Any = None) -> Any:
+    """Runs a kernel with encoded arguments; returns the library's report, to be released. Raises what kept it from running."""
+    own = None if stop else library.lemma_stop_create()
+    stop = stop or own
+    try:
+        config.stop = stop
+        callbacks = _Callbacks(config, options)
+        arguments = (_abi.lemma_bytes * len(encoded_arguments))()
+        buffers = [ctypes.create_string_buffer(data, max(len(data), 1)) for data in encoded_arguments]
+        for argument, buffer, data in zip(arguments, buffers, encoded_arguments):
+            argument.data, argument.size = ctypes.cast(buffer, ctypes.c_void_p), len(data)
+        report = ctypes.POINTER(_abi.lemma_report)()
+        error = run_in_thread(
+            lambda: library.lemma_launch(
+                kernel.module._handle, kernel.name.encode(), ctypes.byref(config), arguments, len(arguments), ctypes.byref(report)
+            ),
+            stop,
+        )
+        check(error)
+        if callbacks.raised:
+            library.lemma_report_release(report)
+            callbacks.raise_()
+        return report
+    finally:
+        library.lemma_stop_release(own)
+
+
+def suppressed(report: Any, path: Any) -> Report:
+    """A library's report whose findings a file of suppressions has gone over."""
+    text = pathlib.Path(path).read_bytes()
+    list_of, findings = ctypes.POINTER(_abi.lemma_suppressions)(), ctypes.POINTER(_abi.lemma_findings)()
+    info = ctypes.POINTER(_abi.lemma_findings_info)()
+    check(library.lemma_suppressions_parse(text, len(text), encoded(os.fspath(path)), ctypes.byref(list_of)))
+    try:
+        check(library.lemma_findings_create(ctypes.byref(findings)))
+        check(library.lemma_findings_add(findings, report))
+        check(library.lemma_findings_suppress(findings, list_of))
+        check(library.lemma_findings_describe(findings, ctypes.byref(info)))
+        left = _abi._lemma_findings_info(info[0])
+        made = vars(report_of(report[0]))
+        return Report(**{**made, "findings": left.findings, "text": made["rendered"] + left.text})
+    finally:
+        library.lemma_findings_release(findings)
+        library.lemma_suppressions_release(list_of)
+
+
+def expanded(kernel: Kernel, arguments: Sequence[Any], encoder: Encoder) -> list[bytes]:
+    """The bytes of each parameter. Error: InvalidArgument if arguments are too few, too many, or wrong."""
+    if kernel._mlir is not None:
+        return kernel._mlir.encode(kernel, arguments, encoder)
+    if len(arguments) != len(kernel.parameters):
+        listed = "\n".join(f"  {i}: {p.type} {p.label}" for i, p in enumerate(kernel.parameters))
+        raise errors.InvalidArgument(
+            f"kernel {kernel.name} has {len(kernel.parameters)} parameters, {len(arguments)} arguments given\n{listed}"
+        )
+    return [
+        encoder.parameter(value, parameter, f"argument {i} ({parameter.label})")
+        for i, (value, parameter) in enumerate(zip(arguments, kernel.parameters))
+    ]
+
+
+def finish(report: Report, options: Options) -> Report:
+    """Notes a report, and raises what it says unless that is not wanted."""
+    seen = _reports.get()
+    if seen is not None:
+        seen.append(report)
+    if options.get("raises", True):
+        if report.outcome != "finished":
+            raise errors.Fault(report)
+        if report.errors:
+            raise errors.Findings(report)
+    return report
+
+
+def launch_once(kernel: Kernel, config: Any, data: Sequence[bytes], borrowed: Borrowed, options: Options) -> Report:
+    """Runs a kernel, and copies out what it wrote if it came to its end."""
+    handle = launch_handle(kernel, config, data, options)
+    try:
+        report = suppressed(handle, options["suppress"]) if options.get("suppress") else report_of(handle[0])
+    finally:
+        library.lemma_report_release(handle)
+    if report.outcome == "finished":
+        borrowed.copy_out()
+    return finish(report, options)
+
+
+def with_defaults(options: Options) -> Options:
+    return _defaults.get() | options
+
+
+def launch(kernel: Kernel, grid: Any, block: Any, options: Options, arguments: Sequence[Any]) -> Report:
+    """One launch, as Kernel describes it."""
+    options = with_defaults(options)
+    device: Device = kernel.module.device
+    if device._handle is None:
+        raise errors.InvalidArgument("the device is closed")
+    config = _configuration(grid, block, options)
+    borrowed = Borrowed(device)
+    try:
+        given = [borrow(value, borrowed, f"argument {i}") for i, value in enumerate(arguments)]
+        borrowed.copy_in()
+        encoder = Encoder(borrowed)
+        data = expanded(kernel, given, encoder)
+        if options.get("explore", 1) > 1:
+            from .explore import explore
+
+            return explore(kernel, config, data, borrowed, encoder, given, options)
+        return launch_once(kernel, config, data, borrowed, options)
+    finally:
+        borrowed.free()

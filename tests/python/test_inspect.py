@@ -1,0 +1,116 @@
+"""Products, layouts, the catalogue, verification, types."""
+
+import pathlib
+import unittest
+
+import numpy as np
+
+import lemma
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+
+
+class Mma(unittest.TestCase):
+    def test_integers_are_exact(self):
+        r = np.random.RandomState(0)
+        a, b = r.randint(-8, 9, (16, 16)), r.randint(-8, 9, (16, 8))
+        d = lemma.mma(MMA, a.astype(np.float16), b.astype(np.float16), arch="sm_80")
+        self.assertEqual((d.dtype, d.shape), (np.float32, (16, 8)))
+        self.assertTrue((d == a @ b).all())
+        c = r.randint(-99, 99, (16, 8)).astype(np.float32)
+        self.assertTrue((lemma.mma(MMA, a.astype(float), b.astype(float), c) == a @ b + c).all())
+
+    def test_machines_round_in_their_own_ways(self):
+        a, b = np.zeros((16, 16), np.float16), np.ones((16, 8), np.float16)
+        a[0, :3] = 1, 2.0**-24, -1  # lost where products are cut to few bits
+        c = np.zeros((16, 8), np.float32)
+        c[0] = 2.0**24
+        found = {arch: lemma.mma(MMA, a, b, c, arch=arch)[0, 0] for arch in ("sm_80", "sm_90")}
+        self.assertEqual(set(found), {"sm_80", "sm_90"})
+        rules = {arch: lemma.mma_form(MMA, arch).rule for arch in found}
+        self.assertNotEqual(rules["sm_80"], rules["sm_90"])
+
+    def test_integer_and_sparse_products(self):
+        name = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"
+        a = np.arange(16 * 32).reshape(16, 32) % 7 - 3
+        b = np.arange(32 * 8).reshape(32, 8) % 5 - 2
+        self.assertTrue((lemma.mma(name, a, b) == a @ b).all())
+        form = lemma.mma_form("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "sm_90")
+        self.assertIsNotNone(form.stored_a)
+
+    def test_errors(self):
+        with self.assertRaises(lemma.InvalidArgument) as caught:
+            lemma.mma(MMA, np.zeros((16, 8), np.float16), np.zeros((16, 8), np.float16))
+        self.assertEqual(caught.exception.operand, "a")
+        with self.assertRaisesRegex(lemma.InvalidArgument, "takes no metadata"):
+            lemma.mma(MMA, np.zeros((16, 16)), np.zeros((16, 8)), metadata=np.zeros((16, 4), np.uint8))
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.mma("mma.sync.aligned.m17n8k16.row.col.f32.f16.f16.f32", np.zeros((1, 1)), np.zeros((1, 1)))
+        with self.assertRaises(lemma.Unsupported):
+            lemma.mma("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", np.zeros((64, 16)), np.zeros((16, 8)), arch="sm_80")
+
+
+class Layouts(unittest.TestCase):
+    def test_a_fragment(self):
+        layout = lemma.layout(MMA)
+        self.assertEqual(list(layout.operands), ["d", "a", "b", "c"])
+        held = layout.map("a")
+        self.assertEqual(held.shape, (16, 16))
+        for row, col, lane, reg, elem in layout["a"].elements:
+            self.assertEqual(tuple(held[row, col]), (lane, reg, elem))
+        self.assertEqual(tuple(held[1, 2]), (5, 0, 0))
+        self.assertTrue(layout._repr_html_().lstrip().startswith("<"))
+        self.assertIn("<svg", layout.svg("a"))
+        self.assertIn("m16n8k16", str(layout))
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.layout("mma.sync.aligned.m16n8k17")
+
+    def test_a_tile(self):
+        tile = lemma.tile("bf16", rows=64, cols=64, swizzle=128)
+        self.assertEqual(tile.addresses.shape, (64, 8))
+        self.assertEqual(tile.addresses[1, 0], 128 + 16)  # chunk 0 of line 1 is where chunk 1 would be
+        self.assertTrue(tile.descriptors)
+        self.assertIn("<svg", tile.svg())
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.tile("bf16", swizzle=48)
+
+
+class Isa(unittest.TestCase):
+    def test_tables(self):
+        table = lemma.isa("wgmma", "f16")
+        self.assertGreater(len(table), 3)
+        self.assertTrue(all(r.opcode.startswith("wgmma") for r in table))
+        self.assertIn("NVIDIA H200", str(table))
+        self.assertIn("<table>", table._repr_html_())
+        self.assertEqual(len(list(table[:2].rows())), 2)
+        self.assertGreater(len(lemma.isa(all=True)), len(lemma.isa()))
+        self.assertTrue(all("warpgroup" in r.operation for r in lemma.isa("warpgroup", nvgpu=True)))
+        self.assertIn("sm_90a", lemma.targets())
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.isa("sm_91")
+
+
+class Verify(unittest.TestCase):
+    TEXT = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { .reg .b32 %r; add.s33 %r, %r, %r; ret; }\n"
+
+    def test_messages(self):
+        self.assertTrue(lemma.verify(ROOT / "examples/vector_add/vector_add.ptx"))
+        found = lemma.verify(self.TEXT, name="k.ptx")
+        self.assertFalse(found)
+        self.assertEqual((found.messages[0].file, found.messages[0].line), ("k.ptx", 4))
+        self.assertIn("add.s33", str(found))
+
+    def test_types(self):
+        self.assertEqual(lemma.numpy_type(".f32"), np.float32)
+        self.assertEqual(lemma.ptx_type(np.float16), "f16")
+        self.assertEqual(lemma.numpy_type("bf16").itemsize, 2)
+        for wrong in ("f33", ""):
+            with self.assertRaises(ValueError):
+                lemma.numpy_type(wrong)
+        with self.assertRaises(ValueError):
+            lemma.ptx_type(np.complex64)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,371 @@
+"""Devices, arrays, arguments, module variables, reports and exceptions."""
+
+import os
+import pathlib
+import signal
+import threading
+import unittest
+
+import numpy as np
+
+import lemma
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.gpu = lemma.Device()
+        cls.module = cls.gpu.load(HERE / "kernels.ptx")
+
+    def axpy(self, *arguments, grid=4, block=256, **options):
+        return self.module["axpy"][grid, block](*arguments, **options)
+
+
+class Arguments(Case):
+    def test_arrays_of_the_host_are_copied_in_and_out(self):
+        x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+        report = self.axpy(2.0, x, y, 1000)
+        self.assertTrue(report)
+        self.assertEqual(report.outcome, "finished")
+        self.assertTrue((y == 2 * x + 1).all())
+        self.assertTrue((x == np.arange(1000)).all())
+
+    def test_arrays_of_the_device_stay(self):
+        x, y = self.gpu.array(np.arange(1000, dtype=np.float32)), self.gpu.zeros(1000)
+        self.axpy(2.0, x, y, 1000)
+        self.axpy(2.0, x, y, 1000)
+        self.assertTrue((y.numpy() == 4 * np.arange(1000)).all())
+        self.assertTrue((np.asarray(y[10:12]) == [40, 44]).all())
+        self.assertEqual(y.reshape(10, 100)[3].shape, (100,))
+
+    def test_views_keep_their_strides_and_what_is_between_them(self):
+        both = np.zeros((1000, 2), np.float32)
+        both[:, 1] = 7
+        x, y = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+        # Element i of both[:, 0] is at stride 8: axpy writes the first 1000 floats of that memory.
+        self.axpy(1.0, x, both[:, 0], 1000)
+        self.assertEqual(both[0, 0], 0.0)
+        self.assertEqual(both[1, 0], 2.0)
+        self.assertTrue((both[:, 1] == 7).all())  # not the view's: not written back
+        self.axpy(1.0, x, y[::-1], 1)
+        self.assertTrue((y == 0).all())
+
+    def test_arrays_that_share_memory_share_it_on_the_device(self):
+        x = np.ones(8, np.float32)
+        self.axpy(1.0, x, x, 8, grid=1, block=8)
+        self.assertTrue((x == 2).all())
+        self.axpy(1.0, x[:4], x[4:], 4, grid=1, block=4)
+        self.assertTrue((x == [2, 2, 2, 2, 4, 4, 4, 4]).all())
+
+    def test_what_may_not_be_written_is_not(self):
+        y = np.ones(8, np.float32)
+        y.flags.writeable = False
+        self.axpy(1.0, y, y, 8)
+        self.assertTrue((y == 1).all())
+
+    def test_dlpack(self):
+        class Tensor:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__()
+
+            def __dlpack_device__(self):
+                return (1, 0)
+
+        x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
+        self.axpy(1.0, Tensor(x), Tensor(y), 8)
+        self.assertTrue((y == x + 1).all())
+        on_device = self.gpu.array(Tensor(y))
+        self.assertTrue((np.from_dlpack(on_device) == y).all())
+        shared = self.gpu.shared(8)
+        shared.numpy()[:] = 3
+        self.axpy(1.0, x, shared, 8)
+        self.assertTrue((shared.numpy() == x + 3).all())
+        self.assertEqual(np.from_dlpack(shared).ctypes.data, shared.numpy().ctypes.data)
+        with self.assertRaises(BufferError):
+            on_device.__dlpack__(copy=False)
+
+    def test_scalars_take_the_parameters_type(self):
+        out = np.zeros(9)
+        half = np.float16(1.5)
+        pair = np.zeros((), [("first", "i4"), ("second", "i4")])
+        pair["first"], pair["second"] = 5, -6
+        kernel = self.module["every_type"]
+        kernel[1, 1](-3, 60000, -70000, 1 << 40, 0.1, half, True, pair[()], out)
+        self.assertEqual(out.tolist(), [-3, 60000, -70000, 1 << 40, 0.1, 1.5, 1, 5, -6])
+        kernel[1, 1](np.int8(3), np.uint16(6), np.int64(7), np.int32(8), np.float32(0.5), half, np.bool_(False), pair, out)
+        self.assertEqual(out.tolist(), [3, 6, 7, 8, 0.5, 1.5, 0, 5, -6])
+
+    def test_a_wrong_kind_is_an_error(self):
+        x, y = np.zeros(8, np.float32), np.zeros(8, np.float32)
+        for wrong, said in (
+            ((2, x, y, 8), r"argument 0 .*is \.f32: 2 is an integer; write 2\.0"),
+            ((2.0, x, y, 8.0), r"argument 3 .*is \.u32: 8\.0 is a floating-point number; write 8"),
+            ((2.0, x, y, 1 << 32), r"argument 3 .*4294967296 does not fit"),
+            ((1e300, x, y, 8), "does not fit"),
+            ((2.0, 1.5, y, 8), r"argument 1 .*is \.u64"),
+            ((x, x, y, 8), r"argument 0 .*an array is for a parameter of 8"),
+            ((2.0, x, y, "8"), "str is no number"),
+            ((2.0, x, y), r"4 parameters, 3 arguments"),
+            ((2.0, x.astype(object), y, 8), "cannot be in device memory"),
+            ((2.0, x.astype(">f4"), y, 8), "cannot be in device memory"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(lemma.InvalidArgument, said):
+                self.axpy(*wrong)
+        with self.assertRaisesRegex(lemma.InvalidArgument, "no launch has the option 'chek'"):
+            self.axpy(2.0, x, y, 8, chek=True)
+        for grid in (0, (1, 2, 3, 4), 1.5, "2"):
+            with self.subTest(grid), self.assertRaises(lemma.InvalidArgument):
+                self.axpy(2.0, x, y, 8, grid=grid)
+
+
+class Structs(Case):
+    def setUp(self):
+        self.source = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
+        self.target = np.zeros((64, 64), np.float32)
+        self.copies = lemma.struct(
+            [("source", lemma.tensor_map), ("target", lemma.tensor_map), ("done", lemma.pointer), ("columns", np.int32)]
+        )
+
+    def test_two_tensor_maps_and_a_pointer(self):
+        self.assertEqual(self.copies.itemsize, 384)
+        done = np.zeros(4, np.int32)
+        maps = {name: lemma.TensorMap(getattr(self, name), box=(32, 32)) for name in ("source", "target")}
+        self.module["copy_by_struct"][(2, 2), 32](lemma.Struct(self.copies, **maps, done=done, columns=2))
+        self.assertTrue((self.target == self.source).all())
+        self.assertTrue((done == 1).all())
+
+    def test_maps_of_device_arrays_in_a_numpy_scalar(self):
+        source, target, done = self.gpu.array(self.source), self.gpu.zeros((64, 64)), self.gpu.zeros(4, np.int32)
+        value = np.zeros((), self.copies)
+        value["source"] = self.gpu.encode(lemma.TensorMap(source, box=(32, 32))).view("V128")[0]
+        value["target"] = self.gpu.encode(lemma.TensorMap(target, box=(32, 32))).view("V128")[0]
+        value["done"], value["columns"] = done.address, 2
+        self.module["copy_by_struct"][(2, 2), 32](value)
+        self.assertTrue((target.numpy() == self.source).all())
+
+    def test_maps_in_global_memory(self):
+        self.module["copy_by_memory"][(2, 2), 32](
+            lemma.TensorMap(self.source, box=(32, 32)), lemma.TensorMap(self.target, box=(32, 32))
+        )
+        self.assertTrue((self.target == self.source).all())
+        target = self.gpu.zeros((64, 64))
+        maps = self.gpu.array(
+            np.stack([self.gpu.encode(lemma.TensorMap(a, box=(32, 32))) for a in (self.gpu.array(self.source), target)])
+        )
+        # Of an array that was freed: the map's address is no memory any more.
+        with self.assertRaises(lemma.Fault):
+            self.module["copy_by_memory"][(2, 2), 32](maps[0], maps[1])
+
+    def test_errors(self):
+        with self.assertRaisesRegex(lemma.InvalidArgument, "'rows' is given twice, or is none of"):
+            lemma.Struct(self.copies, rows=1)
+        with self.assertRaisesRegex(lemma.InvalidArgument, r"field columns: .*floating-point"):
+            self.module["copy_by_struct"][1, 32](lemma.Struct(self.copies, columns=1.5))
+        with self.assertRaisesRegex(lemma.InvalidArgument, "384 bytes, 4 given"):
+            self.module["copy_by_struct"][1, 32](b"1234")
+        with self.assertRaisesRegex(lemma.InvalidArgument, "box"):
+            self.module["copy_by_memory"][1, 32](
+                lemma.TensorMap(self.source, box=(32, 1000)), lemma.TensorMap(self.target, box=(32, 32))
+            )
+        with self.assertRaisesRegex(lemma.InvalidArgument, "swizzle is 100; there are 0, 32, 64, 128"):
+            lemma.TensorMap(self.source, box=(32, 32), swizzle=100)
+        with self.assertRaisesRegex(lemma.InvalidArgument, "a box of 1 dimensions"):
+            lemma.TensorMap(self.source, box=(32,))
+        with self.assertRaisesRegex(lemma.InvalidArgument, "not contiguous"):
+            lemma.TensorMap(self.source.T, box=(32, 32))
+
+
+class Modules(Case):
+    def test_names(self):
+        exact = self.module["_ZN6nested4fillIfEEvPT_S1_"]
+        self.assertIs(self.module["void nested::fill<float>(float*, float)"], exact)
+        self.assertIs(self.module["fill<float>"], exact)
+        self.assertEqual(self.module["copy_by_s"].name, "_Z14copy_by_struct6Copies")
+        for name in ("fill", "nonsense", None):
+            with self.subTest(name), self.assertRaises(lemma.InvalidArgument):
+                self.module.kernel(name)
+        self.assertEqual([p.type for p in self.module["axpy"].parameters], [".f32", ".u64", ".u64", ".u32"])
+
+    def test_variables(self):
+        module = self.gpu.load(HERE / "kernels.ptx")
+        self.assertEqual(module.variables["counter"].get(), 5)
+        module.variables["counter"].set(41)
+        module.variable("factors").set(np.array([2, 2, 0.5, 0.5], np.float32))
+        out = np.zeros(5, np.float32)
+        module["use_variables"][1, 4](out)
+        self.assertEqual(out.tolist(), [2, 4, 1.5, 2, 41])
+        self.assertEqual(module.variables["counter"].get(), 42)
+        self.assertEqual(module.variables["table"].get(np.float32).tolist(), [1, 2, 3, 4])
+        self.assertEqual((module.variables["table"].nbytes, module.variables["factors"].space), (16, "const"))
+        with self.assertRaisesRegex(lemma.InvalidArgument, "give a numpy array"):
+            module.variables["table"].set([1.0, 2.0])
+        with self.assertRaises(lemma.InvalidArgument):
+            module.variables["table"].set(np.zeros(5, np.float32))
+        with self.assertRaisesRegex(lemma.InvalidArgument, "counter"):
+            module.variable("missing")
+        self.assertEqual(self.module.variables["counter"].get(), 5)
+
+    def test_rejected(self):
+        text = (HERE / "kernels.ptx").read_text().replace("fma.rn.f32", "fma.ry.f32")
+        with self.assertRaises(lemma.Rejected) as caught:
+            self.gpu.load(text, name="bad.ptx")
+        self.assertEqual(caught.exception.messages[0].file, "bad.ptx")
+        self.assertGreater(caught.exception.messages[0].line, 0)
+        self.assertIn("fma.ry.f32", str(caught.exception))
+        error = self.gpu.load(text, raises=False)
+        self.assertFalse(error)
+        self.assertIsInstance(error, lemma.Rejected)
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.Device("cpu", arch="sm_1")
+        with self.assertRaises(FileNotFoundError):
+            self.gpu.load("missing.ptx")
+
+    def test_a_radix_sort_of_several_kernels(self):
+        module = self.gpu.load(ROOT / "tests/programs/cub_radix_sort_keys/cub_radix_sort_keys.ptx")
+        count, tile, nothing = 20000, 384 * 20, b"\0"
+        keys = np.random.RandomState(1).randint(0, 1 << 32, count, np.uint64).astype(np.uint32)
+        now, next = self.gpu.array(keys), self.gpu.empty(count, np.uint32)
+        bins = self.gpu.zeros((4, 256), np.uint32)
+        module["DeviceRadixSortHistogramKernel"][6, 128](bins, now, count, 0, 32, nothing)
+        module["DeviceRadixSortExclusiveSumKernel"][4, 256](bins)
+        tiles = -(-count // tile)
+        for digit in range(4):
+            lookback, counter = self.gpu.zeros(tiles * 256, np.uint32), self.gpu.zeros(1, np.uint32)
+            module["DeviceRadixSortOnesweepKernel"][tiles, 384](
+                lookback, counter, None, bins[digit], next, now, None, None, count, 8 * digit, 8, nothing
+            )
+            now, next = next, now
+        self.assertTrue((now.numpy() == np.sort(keys)).all())
+
+
+class Reports(Case):
+    def test_a_fault_has_fields(self):
+        x, y = np.ones(1000, np.float32), np.ones(1000, np.float32)
+        with self.assertRaises(lemma.Fault) as caught:
+            self.module["axpy_all"][4, 256](1.0, x, y)
+        fault = caught.exception
+        self.assertEqual((fault.kind, fault.cta, fault.warp), ("out of bounds", (3, 0, 0), 7))
+        self.assertIsNotNone(fault.address)
+        self.assertGreater(fault.line, 0)
+        self.assertEqual(fault.fault.place.file, "tests/python/kernels.cu")
+        self.assertIn("out of bounds", str(fault))
+        self.assertTrue((y == 1).all())  # nothing is copied back
+        report = self.module["axpy_all"][4, 256](1.0, x, y, raises=False)
+        self.assertFalse(report)
+        self.assertEqual((report.outcome, report.fault.kind), ("fault", "out of bounds"))
+
+    def test_findings_have_fields(self):
+        out = np.zeros(1, np.int32)
+        self.assertTrue(self.module["race"][1, 64](out))
+        with self.assertRaises(lemma.Findings) as caught:
+            self.module["race"][1, 64](out, check=True)
+        finding = caught.exception.findings[0]
+        self.assertEqual(finding.id, "race.shared")
+        self.assertEqual(finding.access.place.file, "tests/python/kernels.cu")
+        self.assertIsNotNone(finding.earlier)
+        self.assertIn("race.shared", str(caught.exception))
+        report = self.module["race"][1, 64](out, check=True, raises=False)
+        self.assertFalse(report)
+        self.assertEqual(len(report.errors), 1)
+
+    def test_suppressions(self):
+        import tempfile
+
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("race.shared kernels.cu  # the test's\n")
+            file.flush()
+            try:
+                report = self.module["race"][1, 64](np.zeros(1, np.int32), check=True, suppress=file.name)
+            except lemma.Rejected as error:
+                self.fail(str(error))
+            self.assertTrue(report)
+            self.assertTrue(report.findings[0].suppressed)
+
+    def test_options_of_device_and_block(self):
+        gpu = lemma.Device("cpu", check=True)
+        kernel = gpu.load(HERE / "kernels.ptx")["race"]
+        out = np.zeros(1, np.int32)
+        with self.assertRaises(lemma.Findings):
+            kernel[1, 64](out)
+        self.assertTrue(kernel[1, 64, dict(check=False)](out))
+        with lemma.defaults(check=True), lemma.reports() as seen:
+            with self.assertRaises(lemma.Findings):
+                self.module["race"][1, 64](out)
+            with self.assertRaises(lemma.Findings):
+                self.module["race"][1, 64](out, raises=True)
+        self.assertEqual([r.ok for r in seen], [False, False])
+
+    def test_explore(self):
+        out = np.zeros(1, np.int32)
+        with self.assertRaises(lemma.Differs) as caught:
+            self.module["last_wins"][64, 32](out, explore=4, deterministic=True)
+        exploration = caught.exception.exploration
+        self.assertEqual(len(exploration.schedules), 4)
+        self.assertTrue(exploration.differing)
+        x, y = np.arange(1000, dtype=np.float32), self.gpu.array(np.ones(1000, np.float32))
+        self.assertTrue(self.axpy(2.0, x, y, 1000, explore=4))
+        self.assertTrue((y.numpy() == 2 * x + 1).all())
+        self.assertTrue(lemma.schedule_text(1))
+
+    def test_reads_of_what_was_never_written(self):
+        y = np.zeros(8, np.float32)
+        report = self.axpy(1.0, self.gpu.empty(8), y, 8)
+        self.assertEqual(report.uninitialized_reads, 8)
+        self.assertIn("'array'", report.uninitialized[0].what)
+
+    def test_counts(self):
+        x, y = np.ones(64, np.float32), np.ones(64, np.float32)
+        report = self.axpy(1.0, x, y, 64, grid=1, block=64, count_accesses=True)
+        self.assertEqual(sum(a.bytes for a in report.stats.accesses if (a.space, a.kind) == ("global", "write")), 256)
+        self.assertGreater(report.stats.lane_instructions, 64)
+
+    def test_printing(self):
+        said = []
+        self.module["print_value"][1, 2](7, print=said.append)
+        self.assertEqual("".join(said), "value 7\nvalue 7\n")
+
+        def refuse(text):
+            raise KeyError(text)
+
+        with self.assertRaises(KeyError):
+            self.module["print_value"][1, 1](7, print=refuse)
+
+    def test_limits_and_another_thread(self):
+        flag = np.zeros(2, np.int32)
+        with self.assertRaises(lemma.Fault) as caught:
+            self.module["forever"][1, 1](flag, max_instructions=10000)
+        self.assertEqual(caught.exception.kind, "too many instructions")
+        results = []
+        x = np.ones(8, np.float32)
+        threads = [
+            threading.Thread(target=lambda: results.append(self.axpy(1.0, x, np.ones(8, np.float32), 8))) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([bool(r) for r in results], [True] * 4)
+
+    def test_interrupt(self):
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            self.module["forever"][1, 1](np.zeros(2, np.int32))
+        self.assertTrue(self.axpy(1.0, np.ones(8, np.float32), np.ones(8, np.float32), 8))
+
+    def test_a_closed_device(self):
+        with lemma.Device() as gpu:
+            array = gpu.zeros(8)
+            kernel = gpu.load(HERE / "kernels.ptx")["axpy"]
+        with self.assertRaises(lemma.InvalidArgument):
+            kernel[1, 1](1.0, array, array, 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
