@@ -113,6 +113,7 @@ void run_checked(benchmark::State& state, Kernel& kernel, double work, const std
   const auto rounds = static_cast<double>(state.iterations());
   set_value(state, work * rounds / seconds, unit);
   compare(state, work * rounds / without, "without --check", unit);
+  state.counters["remembered_bytes_a_byte"] = kernel.remembered;
 }
 
 // Sums and maxima of 2^22 values, by shuffles.

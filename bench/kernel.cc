@@ -83,6 +83,11 @@ const Stats& Kernel::run() {
     give_up(report.fault->message);
   if (checker && !checker->findings().empty())
     give_up("a benchmark's kernel has findings: " + checker->findings().front().message);
+  if (checker) {
+    check::ShadowSize size = checker->sizes().global;
+    size += checker->sizes().shared;
+    remembered = static_cast<double>(size.remembered_bytes) / static_cast<double>(size.accessed_bytes);
+  }
   if (report.uninitialized_reads)
     give_up("a benchmark's kernel reads what was never written");
   stats_ = report.stats;

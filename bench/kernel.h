@@ -32,6 +32,9 @@ public:
   uint64_t allocate(uint64_t bytes);
   uint64_t allocate(std::span<const uint32_t> words);
 
+  // Of the last run with launch.check: bytes that the checker remembers for each that was accessed, in global
+  // memory and in the shared memory of one cluster.
+  double remembered = 0;
   // Runs to the end; aborts on a fault. With launch.check by the checker, and aborts on a finding, too.
   const Stats& run();
 

@@ -59,6 +59,7 @@ Checker::~Checker() = default;
 
 void Checker::launch_begins(const vgpu::Launch& launch) {
   launch_ = &launch;
+  sizes_ = {};
   const auto& functions = launch.program->module().functions;
   provenances_.clear();
   results_.clear();
@@ -81,6 +82,9 @@ size_t Checker::function_of(const vgpu::Exec& x) const {
 // What the launch did precedes the next one.
 void Checker::launch_ends(const vgpu::Launch&) {
   check_grid_waits();
+  sizes_.global = {0, global_records_.bytes() + global_sets_.bytes()};
+  for (const auto& [allocation, shadow] : shadows_)
+    sizes_.global += shadow->size();
   clusters_.clear();
   spare_.clear();
   shadows_.clear();
@@ -122,8 +126,13 @@ void Checker::cluster_begins(const vgpu::Cluster& cluster) {
 
 void Checker::cluster_ends(const vgpu::Cluster& cluster) {
   check_leftovers(state(cluster), cluster);
+  ShadowSize size{0, state(cluster).records.bytes() + state(cluster).sets.bytes()};
+  for (const std::unique_ptr<Shadow>& shadow : state(cluster).shared)
+    size += shadow->size();
   std::unique_ptr<ClusterState> ended; // deleted when nobody waits for the lock
   const std::lock_guard lock(clusters_mutex_);
+  if (size.remembered_bytes > sizes_.shared.remembered_bytes)
+    sizes_.shared = size;
   const auto found = clusters_.find(&cluster);
   ended = std::move(found->second);
   clusters_.erase(found);

@@ -38,6 +38,12 @@ public:
 
   // Of the launches that have ended, in the order of their PTX lines.
   std::vector<Finding> findings() const;
+  // Of the launch that has ended last: its global memory, and the shared memory of the cluster of which most
+  // is remembered; accesses and sets of them included.
+  struct Sizes {
+    ShadowSize global, shared;
+  };
+  const Sizes& sizes() const { return sizes_; }
 
   void launch_begins(const vgpu::Launch& launch) override;
   void launch_ends(const vgpu::Launch& launch) override;
@@ -173,6 +179,7 @@ private:
 
   Records global_records_;
   AccessSets global_sets_{true};
+  Sizes sizes_;
   std::shared_mutex shadows_mutex_;
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
   std::unique_ptr<Shard[]> shards_;

@@ -41,6 +41,15 @@ const AccessSets::Set& AccessSets::operator[](uint32_t number) const {
   return *sets_[number];
 }
 
+uint64_t AccessSets::bytes() const {
+  const auto lock = this->lock();
+  constexpr uint64_t kNode = sizeof(Set) + sizeof(uint32_t) + 4 * sizeof(void*); // of the map
+  uint64_t bytes = sets_.size() * (kNode + sizeof(Set*));
+  for (const Set* set : sets_)
+    bytes += set->members.size() * sizeof(Member);
+  return bytes;
+}
+
 void AccessSets::clear() {
   const auto lock = this->lock();
   numbers_.clear();

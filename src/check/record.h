@@ -64,6 +64,7 @@ public:
   const Record& operator[](uint32_t number) const {
     return chunks_[number / kChunk].load(std::memory_order_acquire)[number % kChunk];
   }
+  uint64_t bytes() const { return used_.load() * uint64_t{kChunk} * sizeof(Record); }
   // Forgets all, and keeps the memory. Cursors begin anew.
   void clear() { used_.store(0); }
 
@@ -92,6 +93,7 @@ public:
   };
 
   uint32_t number_of(const Set& set);
+  uint64_t bytes() const;
   // Stays valid until clear().
   const Set& operator[](uint32_t number) const;
   void clear();

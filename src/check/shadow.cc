@@ -28,6 +28,15 @@ Page& Shadow::add_page(uint64_t index) {
   return *expected; // another thread was faster
 }
 
+ShadowSize Shadow::size() const {
+  ShadowSize size;
+  for (const std::atomic<Page*>& slot : pages_)
+    if (const Page* page = slot.load(); page && page->shadow_bytes() != 0)
+      size += {Page::kBytes, sizeof(Page) + page->shadow_bytes()};
+  size.remembered_bytes += pages_.size() * sizeof(Page*);
+  return size;
+}
+
 void Shadow::clear() {
   for (std::atomic<Page*>& page : pages_)
     if (Page* existing = page.load())

@@ -51,6 +51,16 @@ private:
   std::vector<Cell> cells_;
 };
 
+// Memory that was accessed, by whole pages, and what is remembered of it.
+struct ShadowSize {
+  uint64_t accessed_bytes = 0, remembered_bytes = 0;
+  ShadowSize& operator+=(const ShadowSize& other) {
+    accessed_bytes += other.accessed_bytes;
+    remembered_bytes += other.remembered_bytes;
+    return *this;
+  }
+};
+
 // Of one allocation, or of one CTA's shared memory.
 class Shadow {
 public:
@@ -81,6 +91,7 @@ public:
   // Nothing was accessed; the memory is kept.
   void clear();
   uint64_t bytes() const { return pages_.size() * Page::kBytes; }
+  ShadowSize size() const;
 
   bool shared_by_threads = false;
 
