@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
 
 RULES = (
-    Rule("program order", "accessor.h", "if (earlier.agent == warp.knowledge.agent())\n      return own;", ""),
+    Rule("program order", "accessor.h", "if (earlier.agent == warp.knowledge.agent())\n      return earlier.whole_warp && record.whole_warp ? vgpu::kAllLanes : own;", ""),
     Rule(
         "barriers hand on",
         "checker.cc",

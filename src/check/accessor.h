@@ -99,7 +99,7 @@ private:
       return 0;
     const LaneMask own = LaneMask{1} << lane;
     if (earlier.agent == warp.knowledge.agent())
-      return own;
+      return earlier.whole_warp && record.whole_warp ? vgpu::kAllLanes : own;
     const auto done = [&](const std::unique_ptr<LaneGroups>& groups) {
       if (!groups)
         return false;

@@ -107,6 +107,7 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   }
   const Opcode opcode = x.code->opcode_of(in);
   record.initializes = opcode == Opcode::mbarrier_init || opcode == Opcode::mbarrier_inval;
+  record.whole_warp = opcode == Opcode::wmma_load || opcode == Opcode::wmma_store;
   record.nc = opcode == Opcode::ld && x.ptx_instruction(in).has(isa::Qual::nc);
   const bool tests = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
   if (record.initializes || tests)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`lemma` with --check at every run, for the runners of tests/programs, tests/triton and examples: a program without a
-defect has no findings, and one with a known defect has those and no others.
+"""`lemma` with --check at every run, for the runners of tests/programs, tests/mlir/programs, tests/triton and examples: a
+program without a defect has no findings, and one with a known defect has those and no others.
 
 usage: LEMMA=build/bin/lemma with_check.py run FILE ...        as lemma
 """

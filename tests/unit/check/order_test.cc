@@ -127,6 +127,22 @@ TEST(Order, SaysAddressesAndValues) {
             (Texts{"writes 1 bytes at 0x401: 0x07", "writes 4 bytes at 0x400"}));
 }
 
+TEST(Order, LoadsAndStoresOfAWarp) {
+  // In place: which lane has what of a fragment is not said.
+  const std::string load = "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 "
+                           "{%e0, %e1, %e2, %e3, %e4, %e5, %e6, %e7}, [%s];\n";
+  const std::string store = "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 "
+                            "[%s], {%e0, %e1, %e2, %e3, %e4, %e5, %e6, %e7};\n";
+  const auto found = [&](const std::string& body) {
+    return findings_of(kernel(".reg .f32 %e<8>;\n" + body), 32);
+  };
+  const std::string fill = "st.shared.u32 [%a], %t;\n";
+  EXPECT_EQ(found(load + store + load), "");
+  EXPECT_NE(found(fill + load), "");
+  EXPECT_EQ(found(fill + "bar.warp.sync 0xffffffff;\n" + load), "");
+  EXPECT_NE(found(store + "ld.shared.u32 %r1, [%a];"), "");
+}
+
 TEST(Order, AtomicsDoNotRace) {
   EXPECT_EQ(findings_of(kernel("atom.shared.add.u32 %r1, [%s], 1;"), 64), "");
   EXPECT_EQ(findings_of(kernel("red.global.add.u32 [%out], 1;"), 64, 4), "");

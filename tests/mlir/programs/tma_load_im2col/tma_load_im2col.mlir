@@ -100,6 +100,8 @@ module attributes {gpu.container_module} {
           %x = memref.load %tile[%thread, %c] : !tile
           memref.store %x, %dout[%tap, %thread, %c] : memref<9x32x16xf16>
         }
+        // What was read is overwritten in the async proxy.
+        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         gpu.barrier
       }
       gpu.terminator
