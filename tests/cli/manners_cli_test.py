@@ -43,7 +43,7 @@ class Manners(Case):
     def test_entry_that_may_be_several(self):
         said = self.scale("by", status=USAGE).stderr
         self.assertIn("'by' may be 2 kernels of the module: scale::by<1>, scale::by<2>", said)
-        self.assertIn("(did you mean fill?); it has: scale::by<1>, scale::by<2>, fill, untyped", self.scale(
+        self.assertIn("(did you mean fill?); it has: scale::by<1>, scale::by<2>, fill, untyped, counted", self.scale(
             "fil1", status=USAGE).stderr)
 
     # --- kinds of numbers -------------------------------------------------------------------------------------------
@@ -142,6 +142,30 @@ class Manners(Case):
     def test_memory_that_nobody_takes(self):
         done = self.copy_box(4, "in={}", "buf=64")
         self.assertIn("lemma: arg 5 (buf=64) is memory that no parameter and no tensor map takes\n", done.stderr)
+
+    # --- variables of the module ------------------------------------------------------------------------------------
+
+    def test_module_variables(self):
+        out, counter, table = self.path("out"), self.path("counter.npy"), self.path("table")
+        self.run_mangled("counted", f"out={out}:16", f"get=counter={counter}:u32[1]", f"get=table={table}", block="4")
+        self.assertEqual(np.fromfile(out, np.uint32).tolist(), [1, 2, 3, 4])
+        self.assertEqual((np.load(counter).tolist(), np.fromfile(table, np.uint32).tolist()), ([9], [1, 2, 3, 4]))
+        values = self.save("values.npy", np.array([7, 8, 9, 10], np.uint32))
+        start = self.save("start.bin", np.uint32(100))
+        want = self.save("want.npy", np.array([104], np.uint32))
+        for options in ((), ("--explore", "3")):
+            self.run_mangled("counted", f"set=table={values}", f"out={out}:16", f"set=counter={start}",
+                             f"get=counter={counter}:4", f"expect={want}", block="4", options=options)
+            self.assertEqual(np.fromfile(out, np.uint32).tolist(), [7, 8, 9, 10])
+            self.assertEqual(np.load(counter).tolist(), [104])
+
+    def test_wrong_module_variables(self):
+        out = f"out={self.path('out')}:16"
+        values = self.save("values.npy", np.arange(3, dtype=np.uint32))
+        for spec, said in (("set=tabel=" + values, "tabel"), ("get=tabel=x", "table"), ("set=table=" + values, "it has 12 bytes, "
+                           "variable table (.u32[4]) has 16"), ("get=table=x:17", "variable table (.u32[4]) has 16 bytes"),
+                           ("set=table", "it is set=NAME=FILE"), ("get==x", "it is get=NAME=FILE")):
+            self.assertIn(said, self.run_mangled("counted", out, spec, block="4", status=USAGE).stderr, spec)
 
     # --- words and programs from elsewhere --------------------------------------------------------------------------
 

@@ -194,6 +194,32 @@ Parsed parse_expect(Spec& spec, const std::string& value) {
   return {};
 }
 
+// "NAME=REST"; false without both.
+bool split_variable(const std::string& value, Spec& spec, std::string& rest) {
+  const size_t equals = value.find('=');
+  if (equals == value.npos || equals == 0 || equals + 1 == value.size())
+    return false;
+  spec.variable = value.substr(0, equals);
+  rest = value.substr(equals + 1);
+  return true;
+}
+
+Parsed parse_set(Spec& spec, const std::string& value) {
+  if (!split_variable(value, spec, spec.path))
+    return fail(std::string("it is set=NAME=FILE, of a variable of the module"));
+  return {};
+}
+
+Parsed parse_get(Spec& spec, const std::string& value) {
+  std::string rest;
+  if (!split_variable(value, spec, rest))
+    return fail(std::string("it is get=NAME=FILE or get=NAME=FILE:BYTES, of a variable of the module"));
+  if (rest.find(':') != rest.npos)
+    return parse_out(spec, rest);
+  spec.out_path = rest;
+  return {};
+}
+
 template <size_t bits, bool is_signed>
 Parsed parse_integer(Spec& spec, const std::string& value) {
   auto bytes = integer_value(value, is_signed, bits);
@@ -240,6 +266,8 @@ constexpr KindRow kKinds[] = {
     {"out", SpecKind::out, parse_out, "out=FILE:BYTES"},
     {"inout", SpecKind::inout, parse_inout, "inout=FILE:OUTFILE"},
     {"expect", SpecKind::expect, parse_expect, "expect=FILE[:TOLERANCE]"},
+    {"set", SpecKind::set, parse_set, "set=NAME=FILE"},
+    {"get", SpecKind::get, parse_get, "get=NAME=FILE[:BYTES]"},
 };
 
 std::string all_kinds() {

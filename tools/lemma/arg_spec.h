@@ -13,7 +13,10 @@
 //   out=FILE:BYTES                      zeroed memory, written to FILE afterwards
 //   out=FILE:f32[M,N]                   the same, with size, element type and shape (of FILE.npy) as named
 //   inout=FILE:OUTFILE                  memory that holds FILE, written to OUTFILE afterwards
-//   expect=FILE[:TOLERANCE]             no argument: what the out or inout before it must hold
+//   expect=FILE[:TOLERANCE]             no argument: what the out, inout or get before it must hold
+//   set=NAME=FILE                       no argument: the module's variable NAME holds the file before the
+//   launch get=NAME=FILE[:BYTES]               no argument: the variable is written to FILE afterwards, whole
+//   or so much get=NAME=FILE:f32[M,N]              of it
 //
 // Does not open files. Tests: tests/cli/.
 #pragma once
@@ -29,7 +32,7 @@
 
 namespace lemma::cli {
 
-enum class SpecKind : uint8_t { scalar, bytes, tmap, buf, in, out, inout, expect };
+enum class SpecKind : uint8_t { scalar, bytes, tmap, buf, in, out, inout, expect, set, get };
 
 struct Spec {
   SpecKind kind = SpecKind::scalar;
@@ -37,10 +40,11 @@ struct Spec {
   std::string label;               // before the kind; may be empty
   std::string type;                // scalar: "f32"
   std::vector<std::byte> value;    // scalar: little-endian
-  std::string path;                // bytes, tmap, in, inout, expect: the file to read
-  std::string out_path;            // out, inout: the file to write
-  uint64_t size_bytes = 0;         // buf, out
-  std::string dtype;               // out, if named: as .npy has it, "<f4"
+  std::string variable;            // set, get: of the module
+  std::string path;                // bytes, tmap, in, inout, expect, set: the file to read
+  std::string out_path;            // out, inout, get: the file to write
+  uint64_t size_bytes = 0;         // buf, out, get (0: all of it)
+  std::string dtype;               // out, get, if named: as .npy has it, "<f4"
   std::vector<uint64_t> shape;     // with dtype
   std::optional<double> tolerance; // expect: largest |got - want|; none: the bits must be equal
 };

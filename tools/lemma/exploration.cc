@@ -36,7 +36,7 @@ Result<ScheduleRun, Stop> run_launch(const ScheduledLaunch& launch, uint64_t sch
   if (!kernel)
     return stop(kernel.error());
   RunArguments arguments = launch.arguments.afresh();
-  const auto passed = arguments.for_kernel(*device, *kernel, launch.mlir);
+  const auto passed = arguments.for_kernel(*device, *module, *kernel, launch.mlir);
   if (!passed)
     return fail(passed.error());
   LaunchConfig config = launch.config;

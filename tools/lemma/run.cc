@@ -58,6 +58,8 @@ An argument SPEC, in the order of the kernel's parameters:
   inout=FILE:OUTFILE    memory that holds FILE, written to OUTFILE afterwards
   expect=FILE[:TOLERANCE]
                         no argument: the out or inout before it must hold FILE, bit for bit or within TOLERANCE
+  set=NAME=FILE         no argument: the module's variable NAME (.global or .const) holds FILE before the launch
+  get=NAME=FILE[:BYTES] no argument: the variable is written to FILE afterwards, as out is; an expect may follow
   LABEL:in=FILE         a label for an argument, of any kind: tensor maps and messages call it so
 A FILE that is - is standard input, for the program too; @FILE stands for the words in FILE.
 Files that end in .npy are read and written as such; all others are raw bytes. Outputs are written after a run that ended
@@ -503,7 +505,7 @@ Result<ExitStatus, Stop> Runner::steps() {
     return function.name == kernel->name();
   });
   const MlirKernel* const mlir = lowered_from == mlir_.end() ? nullptr : &*lowered_from;
-  const auto arguments = arguments_.for_kernel(*device, *kernel, mlir);
+  const auto arguments = arguments_.for_kernel(*device, *module, *kernel, mlir);
   if (!arguments)
     return Unexpected<Stop>{arguments.error()};
   if (!json_)

@@ -19,7 +19,12 @@ Unexpected<Stop> wrong(const Spec& spec, const std::string& text) {
 }
 
 bool is_output(const Spec& spec) {
-  return spec.kind == SpecKind::out || spec.kind == SpecKind::inout;
+  return spec.kind == SpecKind::out || spec.kind == SpecKind::inout || spec.kind == SpecKind::get;
+}
+
+// Whether it is given to the kernel, or to the tensor maps.
+bool is_argument(const Spec& spec) {
+  return spec.kind != SpecKind::expect && spec.kind != SpecKind::set && spec.kind != SpecKind::get;
 }
 
 // "a.npy" of "in=data/a.npy", "a" of "a:in=data/a.npy"; empty: it has no name.
@@ -85,7 +90,8 @@ Result<void, Stop> check_kind(const Spec& spec, size_t position, const std::stri
 } // namespace
 
 bool RunArguments::State::is_memory() const {
-  return is_output(spec) || spec.kind == SpecKind::in || spec.kind == SpecKind::buf;
+  return spec.kind == SpecKind::out || spec.kind == SpecKind::inout || spec.kind == SpecKind::in ||
+         spec.kind == SpecKind::buf;
 }
 
 Result<void, Stop> RunArguments::add(const std::string& text) {
@@ -93,7 +99,7 @@ Result<void, Stop> RunArguments::add(const std::string& text) {
   if (!spec)
     return usage(std::move(spec).error());
   if (spec->kind == SpecKind::expect && (arguments_.empty() || !is_output(arguments_.back().spec)))
-    return wrong(*spec, "it must follow the out or inout that it compares with");
+    return wrong(*spec, "it must follow the out, inout or get that it compares with");
   arguments_.emplace_back().spec = *std::move(spec);
   return {};
 }
@@ -121,11 +127,11 @@ Result<void, Stop> RunArguments::read_files() {
   return {};
 }
 
-// The number that faults call an argument by: `expect` is none.
+// The number that faults call an argument by: `expect` is none, nor what is about variables.
 size_t RunArguments::position_of(size_t index) const {
-  return static_cast<size_t>(
-      std::count_if(arguments_.begin(), arguments_.begin() + static_cast<std::ptrdiff_t>(index),
-                    [](const State& state) { return state.spec.kind != SpecKind::expect; }));
+  return static_cast<size_t>(std::count_if(arguments_.begin(),
+                                           arguments_.begin() + static_cast<std::ptrdiff_t>(index),
+                                           [](const State& state) { return is_argument(state.spec); }));
 }
 
 Result<void, Stop> RunArguments::resolve_map(State& state) const {
@@ -136,7 +142,7 @@ Result<void, Stop> RunArguments::resolve_map(State& state) const {
   std::string names;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Spec& spec = arguments_[i].spec;
-    if (spec.kind == SpecKind::expect)
+    if (!is_argument(spec))
       continue;
     if (map.name.empty() ? position_of(i) == map.argument
                          : arguments_[i].is_memory() && is_called(spec, map.name))
@@ -193,7 +199,7 @@ Result<void, Stop> RunArguments::allocate_all(const Device& device, const Kernel
                                               const MlirKernel* mlir) {
   size_t position = 0;
   for (State& state : arguments_) {
-    if (state.spec.kind == SpecKind::expect)
+    if (!is_argument(state.spec))
       continue;
     std::string label;
     if (mlir && position < mlir->parameters.size())
@@ -273,8 +279,36 @@ Result<void, Stop> RunArguments::pass_to_kernel(const Device& device, const Kern
   return {};
 }
 
-Result<std::vector<Argument>, Stop> RunArguments::for_kernel(const Device& device, const Kernel& kernel,
-                                                             const MlirKernel* mlir) {
+Result<void, Stop> RunArguments::resolve_variable(const Device& device, const Module& module,
+                                                  State& state) const {
+  const auto variable = module.variable(state.spec.variable);
+  if (!variable)
+    return wrong(state.spec, variable.error().text);
+  if (state.spec.kind == SpecKind::get) {
+    state.variable_address = variable->address;
+    if (state.spec.size_bytes == 0)
+      state.spec.size_bytes = variable->size_bytes;
+    if (state.spec.size_bytes > variable->size_bytes)
+      return wrong(state.spec, fmt::format("variable {} ({}) has {} bytes", variable->name, variable->type,
+                                           variable->size_bytes));
+    return {};
+  }
+  const std::vector<std::byte>& data = state.contents().data;
+  if (data.size() != variable->size_bytes)
+    return wrong(state.spec, fmt::format("it has {} bytes, variable {} ({}) has {}", data.size(),
+                                         variable->name, variable->type, variable->size_bytes));
+  if (auto written = device.write(variable->address, data); !written)
+    return stop(std::move(written).error());
+  return {};
+}
+
+Result<std::vector<Argument>, Stop> RunArguments::for_kernel(const Device& device, const Module& module,
+                                                             const Kernel& kernel, const MlirKernel* mlir) {
+  device_ = device;
+  for (State& state : arguments_)
+    if (!state.spec.variable.empty())
+      if (auto resolved = resolve_variable(device, module, state); !resolved)
+        return Unexpected<Stop>{std::move(resolved).error()};
   // Memory first: tensor maps may name what comes after them.
   if (auto allocated = allocate_all(device, kernel, mlir); !allocated)
     return Unexpected<Stop>{std::move(allocated).error()};
@@ -283,7 +317,7 @@ Result<std::vector<Argument>, Stop> RunArguments::for_kernel(const Device& devic
   size_t passed = 0; // arguments of a gpu.func
   for (size_t i = 0; i < arguments_.size(); ++i) {
     State& state = arguments_[i];
-    if (state.spec.kind == SpecKind::expect)
+    if (!is_argument(state.spec))
       continue;
     const bool all_have_one =
         mlir ? passed >= mlir->parameters.size() : arguments.size() >= kernel.parameters().size();
@@ -318,6 +352,8 @@ Result<std::vector<MlirArgument>, Stop> RunArguments::for_host() {
   for (State& state : arguments_) {
     if (state.spec.kind == SpecKind::expect)
       continue;
+    if (!state.spec.variable.empty())
+      return wrong(state.spec, "the variables of a whole program are its own: give --grid, and a kernel");
     if (state.spec.kind == SpecKind::tmap || state.spec.kind == SpecKind::bytes)
       return wrong(state.spec, "a host function takes values and memory (in, out, inout or buf)");
     state.host = state.file ? state.file->data : state.spec.value;
@@ -383,7 +419,9 @@ Result<std::vector<std::vector<std::byte>>, Error> RunArguments::outputs() const
   return all;
 }
 
-Result<void, Error> RunArguments::copy_memory(const State& argument, std::span<std::byte> to) {
+Result<void, Error> RunArguments::copy_memory(const State& argument, std::span<std::byte> to) const {
+  if (argument.spec.kind == SpecKind::get)
+    return assert(device_), device_->read(argument.variable_address, to);
   if (argument.host.empty())
     return argument.buffer.copy_to(to);
   std::copy(argument.host.begin(), argument.host.end(), to.begin());

@@ -4,7 +4,7 @@
 //   RunArguments arguments;
 //   arguments.add("in=a.npy"); ...
 //   arguments.read_files(); arguments.check_outputs();
-//   arguments.for_kernel(device, ...) or arguments.for_host(...); the run; arguments.write_outputs()
+//   arguments.for_kernel(device, module, ...) or arguments.for_host(...); the run; arguments.write_outputs()
 //
 // Tests: tests/cli/, tests/mlir/run/.
 #pragma once
@@ -42,11 +42,12 @@ public:
   // Whether all of them could be written now.
   Result<void, Stop> check_outputs() const;
 
-  // The parameters of a kernel; of a gpu.func (`mlir`; else null) there is one option for each argument,
+  // Sets the module's variables that options name, and finds those that are outputs; the parameters of a
+  // kernel of it; of a gpu.func (`mlir`; else null) there is one option for each argument,
   // which may become several parameters. Memory after the last is there for the tensor maps that name it, or
   // for nobody.
-  Result<std::vector<Argument>, Stop> for_kernel(const Device& device, const Kernel& kernel,
-                                                 const MlirKernel* mlir);
+  Result<std::vector<Argument>, Stop> for_kernel(const Device& device, const Module& module,
+                                                 const Kernel& kernel, const MlirKernel* mlir);
   // What for_kernel() took and gave to no parameter and no tensor map: "arg 3 (in=b.npy)".
   const std::vector<std::string>& unused() const { return unused_; }
   // The arguments of a host function, in memory of this object.
@@ -68,6 +69,7 @@ private:
     std::optional<TensorMapFile> map;
     size_t mapped = 0; // of a tensor map: whose memory it is of, in arguments_
     Buffer buffer;
+    uint64_t variable_address = 0; // of get
     std::vector<std::byte> host;
 
     // Of an argument that names a file; of a tensor map.
@@ -82,6 +84,7 @@ private:
   };
 
   Result<void, Stop> resolve_map(State& state) const;
+  Result<void, Stop> resolve_variable(const Device& device, const Module& module, State& state) const;
   Result<void, Stop> allocate(const Device& device, State& state, const std::string& name) const;
   Result<void, Stop> allocate_all(const Device& device, const Kernel& kernel, const MlirKernel* mlir);
   Result<Argument, Stop> encode(const Device& device, const State& state) const;
@@ -92,10 +95,11 @@ private:
   bool is_mapped(size_t index) const;
   size_t position_of(size_t index) const;
   npy::Array output_array(size_t index) const;
-  static Result<void, Error> copy_memory(const State& argument, std::span<std::byte> to);
+  Result<void, Error> copy_memory(const State& argument, std::span<std::byte> to) const;
 
   std::vector<State> arguments_; // expect included, in the order given
   std::vector<std::string> unused_;
+  std::optional<Device> device_; // that variables are on
 };
 
 } // namespace lemma::cli
