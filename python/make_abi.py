@@ -152,7 +152,7 @@ class Api:
         flat = " ".join(code.split())
         if match := re.fullmatch(r"typedef struct (\w+) (\w+);", flat):
             self.handles[match[2]] = comment
-        elif match := re.fullmatch(r"typedef enum \w+ \{(.*)\} (\w+);", flat):
+        elif match := re.fullmatch(r"typedef enum \w+ (?:LEMMA_INT )?\{(.*)\} (\w+);", flat):
             self.enums[match[2]] = (comment, self.enumerators(lines))
         elif match := re.fullmatch(r"typedef struct \w+ \{.*\} (\w+);", flat):
             self.structs[match[1]] = (comment, self.fields(lines))

@@ -10,6 +10,14 @@
 
 #define LEMMA_API __attribute__((visibility("default")))
 
+// The type of enumerations: in C++ said, so that a value which is no enumerator may be looked at, and
+// refused.
+#ifdef __cplusplus
+#define LEMMA_INT : int
+#else
+#define LEMMA_INT
+#endif
+
 // A struct of the caller's with all defaults: `lemma_launch_config config =
 // LEMMA_SIZED(lemma_launch_config);`
 #ifdef __cplusplus
@@ -46,7 +54,7 @@ typedef struct lemma_text {
 } lemma_text;
 LEMMA_API void lemma_text_release(const lemma_text* text);
 
-typedef enum lemma_severity {
+typedef enum lemma_severity LEMMA_INT {
   LEMMA_SEVERITY_ERROR = 0, // the PTX ISA forbids it
   LEMMA_SEVERITY_WARNING = 1,
   LEMMA_SEVERITY_UNSUPPORTED = 2, // legal, not modelled yet
@@ -86,7 +94,7 @@ typedef struct lemma_message {
   const char* rendered; // the whole message for a terminal, with source line and caret; ends with a newline
 } lemma_message;
 
-typedef enum lemma_error_kind {
+typedef enum lemma_error_kind LEMMA_INT {
   LEMMA_ERROR_INVALID_ARGUMENT = 0, // the call is wrong: no such kernel, a parameter of another size, null
   LEMMA_ERROR_REJECTED = 1,         // the text is not legal; `messages` say where
   LEMMA_ERROR_UNSUPPORTED = 2,      // legal, but this device does not do it

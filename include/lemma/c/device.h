@@ -145,7 +145,7 @@ LEMMA_API const lemma_error* lemma_variable_get(const lemma_module* module, cons
 
 // --- tensor maps
 
-typedef enum lemma_tensor_type {
+typedef enum lemma_tensor_type LEMMA_INT {
   LEMMA_TENSOR_U8 = 0,
   LEMMA_TENSOR_U16 = 1,
   LEMMA_TENSOR_U32 = 2,
@@ -161,22 +161,22 @@ typedef enum lemma_tensor_type {
   LEMMA_TENSOR_TF32_FTZ = 12
 } lemma_tensor_type;
 
-typedef enum lemma_tensor_interleave {
+typedef enum lemma_tensor_interleave LEMMA_INT {
   LEMMA_INTERLEAVE_NONE = 0,
   LEMMA_INTERLEAVE_B16 = 1,
   LEMMA_INTERLEAVE_B32 = 2
 } lemma_tensor_interleave;
 
-typedef enum lemma_tensor_swizzle {
+typedef enum lemma_tensor_swizzle LEMMA_INT {
   LEMMA_SWIZZLE_NONE = 0,
   LEMMA_SWIZZLE_B32 = 1,
   LEMMA_SWIZZLE_B64 = 2,
   LEMMA_SWIZZLE_B128 = 3
 } lemma_tensor_swizzle;
 
-typedef enum lemma_tensor_fill { LEMMA_FILL_ZEROS = 0, LEMMA_FILL_NAN = 1 } lemma_tensor_fill;
+typedef enum lemma_tensor_fill LEMMA_INT { LEMMA_FILL_ZEROS = 0, LEMMA_FILL_NAN = 1 } lemma_tensor_fill;
 
-typedef enum lemma_tensor_l2 {
+typedef enum lemma_tensor_l2 LEMMA_INT {
   LEMMA_L2_NONE = 0,
   LEMMA_L2_B64 = 1,
   LEMMA_L2_B128 = 2,

@@ -18,7 +18,7 @@ extern "C" {
 // memory.
 LEMMA_API const lemma_strings* lemma_targets(void);
 
-typedef enum lemma_covers {
+typedef enum lemma_covers LEMMA_INT {
   LEMMA_COVERS_UP = 0,
   LEMMA_COVERS_FAMILY = 1,
   LEMMA_COVERS_ALONE = 2

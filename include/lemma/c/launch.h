@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 // When the virtual GPU completes asynchronous operations.
-typedef enum lemma_async_mode {
+typedef enum lemma_async_mode LEMMA_INT {
   LEMMA_ASYNC_EAGER = 0, // when they are issued
   LEMMA_ASYNC_LATE = 1,  // as late as the ISA allows, so that a missing wait or fence shows
   LEMMA_ASYNC_RANDOM = 2 // each at a time that the seed draws

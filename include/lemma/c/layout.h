@@ -19,7 +19,7 @@ typedef struct lemma_fragment_element {
   int32_t elem; // of the register; 0: lowest bits
 } lemma_fragment_element;
 
-typedef enum lemma_operand_kind {
+typedef enum lemma_operand_kind LEMMA_INT {
   LEMMA_OPERAND_MATRIX = 0,
   LEMMA_OPERAND_METADATA = 1, // of a sparse A: which of its columns are stored
   LEMMA_OPERAND_SCALES = 2    // of A or B, of block scaling

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 // How far a program is taken.
-typedef enum lemma_mlir_stage {
+typedef enum lemma_mlir_stage LEMMA_INT {
   LEMMA_MLIR_PTX = 0,
   LEMMA_MLIR_NVGPU = 1, // parsed, verified and printed, in LLVM 22's spelling
   LEMMA_MLIR_NVVM = 2,  // device and host code in the LLVM and NVVM dialects

@@ -74,7 +74,7 @@ typedef struct lemma_watched_cta {
   uint32_t id[3];
 } lemma_watched_cta;
 
-typedef enum lemma_memory_space {
+typedef enum lemma_memory_space LEMMA_INT {
   LEMMA_MEMORY_GLOBAL = 0,
   LEMMA_MEMORY_CONSTANT = 1,
   LEMMA_MEMORY_SHARED = 2,
@@ -82,7 +82,7 @@ typedef enum lemma_memory_space {
   LEMMA_MEMORY_PARAM = 4
 } lemma_memory_space;
 
-typedef enum lemma_access_type {
+typedef enum lemma_access_type LEMMA_INT {
   LEMMA_ACCESS_READ = 0,
   LEMMA_ACCESS_WRITE = 1,
   LEMMA_ACCESS_ATOMIC = 2
@@ -102,7 +102,7 @@ typedef struct lemma_watched_access {
   const char* scope;         // "gpu"; empty: none
 } lemma_watched_access;
 
-typedef enum lemma_sync_event {
+typedef enum lemma_sync_event LEMMA_INT {
   LEMMA_SYNC_FENCE = 0,
   LEMMA_SYNC_PROXY_FENCE = 1,
   LEMMA_SYNC_WARP_BARRIER = 2,
@@ -152,7 +152,7 @@ typedef struct lemma_memory_range {
   uint64_t bytes;
 } lemma_memory_range;
 
-typedef enum lemma_operation_event {
+typedef enum lemma_operation_event LEMMA_INT {
   LEMMA_OPERATION_ISSUED = 0,      // of wgmma by each of the four warps, `parts` counting up
   LEMMA_OPERATION_SOURCE_READ = 1, // its source may be written again
   LEMMA_OPERATION_COMPLETED = 2    // the destination is written

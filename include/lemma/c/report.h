@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-typedef enum lemma_outcome {
+typedef enum lemma_outcome LEMMA_INT {
   LEMMA_OUTCOME_FINISHED = 0,    // every CTA ran to its end
   LEMMA_OUTCOME_FAULT = 1,       // the kernel did what it must not do
   LEMMA_OUTCOME_UNSUPPORTED = 2, // it reached an instruction that is legal and not modelled
@@ -19,7 +19,7 @@ typedef enum lemma_outcome {
 } lemma_outcome;
 LEMMA_API const char* lemma_outcome_name(lemma_outcome outcome);
 
-typedef enum lemma_fault_kind {
+typedef enum lemma_fault_kind LEMMA_INT {
   LEMMA_FAULT_OUT_OF_BOUNDS = 0,         // no allocation holds the whole access
   LEMMA_FAULT_MISALIGNED = 1,            // the address is not a multiple of what the access needs
   LEMMA_FAULT_READ_ONLY = 2,             // store to .const or kernel parameters
@@ -42,7 +42,7 @@ typedef enum lemma_fault_kind {
 LEMMA_API const char* lemma_fault_kind_name(lemma_fault_kind kind);
 
 // How well the bits of an instruction are known.
-typedef enum lemma_fidelity {
+typedef enum lemma_fidelity LEMMA_INT {
   LEMMA_FIDELITY_EXACT = 0,      // the PTX ISA leaves no choice
   LEMMA_FIDELITY_RECORDED = 1,   // equal to what the hardware has stored, in recorded cases
   LEMMA_FIDELITY_PUBLISHED = 2,  // as papers that measured it say
