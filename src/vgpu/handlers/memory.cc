@@ -270,6 +270,15 @@ bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
 
 constexpr int kTogether = 8; // lanes in a turn of the loops, which else cost as much as what they move
 
+// Lane l's element is kStep elements after that of the lane before.
+template <size_t kStep, class T>
+void take_every(const std::byte* from, T* d) {
+  T elements[kWarpSize]; // which nobody else can see: no move waits for another
+  for (size_t lane = 0; lane < kWarpSize; ++lane)
+    std::memcpy(&elements[lane], from + lane * kStep * sizeof(T), sizeof(T));
+  std::memcpy(d, elements, sizeof elements);
+}
+
 // Element `offset` bytes into each lane's bytes, into register lanes of type R.
 template <class M, class R>
 void load_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, R* d) {
@@ -287,10 +296,14 @@ void load_element(const Exec& x, const DecodedInst& in, const Places& places, ui
     const std::byte* p = places.host + offset;
 #if !defined(__SANITIZE_THREAD__)
     if constexpr (sizeof(M) == sizeof(R)) {
-      if (in.width == sizeof(M)) {
-        // Compiles to vector moves, which read each aligned element whole.
-        std::memcpy(d, p, sizeof(R) * kWarpSize);
-        return;
+      // Compiles to vector moves, which read each aligned element whole.
+      switch (in.width / sizeof(M)) {
+      case 1:
+        return take_every<1>(p, d);
+      case 2:
+        return take_every<2>(p, d);
+      case 4:
+        return take_every<4>(p, d);
       }
     }
 #endif
