@@ -41,7 +41,8 @@ LINT = """.version 8.0
 # What ends with another status than 0, by how the command begins.
 STATUSES = {"lemma run --check exchange.ptx": FAILED, "lemma run --explore 8 ticket.ptx": FAILED, "lemma verify --lint": FAILED}
 # Who runs what is no lemma command: other tests, or nobody here (it builds, or needs what apt does not have).
-OTHERS = ("make ", "mlir-opt ", "cmake ", "ctest ", "git ", "tests/", "lemma-record ", "clang", "nvcc ", "build/bin/lemma_bench")
+OTHERS = ("make ", "mlir-opt ", "cmake ", "ctest ", "git ", "tests/", "lemma-record ", "clang", "nvcc ", "build/bin/lemma_bench",
+          "pip ", "python ")
 
 
 def blocks(page):
