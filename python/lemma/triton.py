@@ -133,7 +133,7 @@ def _compile(kernel: Any, prepared: tuple[list[Any], dict[str, Any]], arch: str)
         ptx=done.asm["ptx"],
         threads=32 * meta.num_warps,
         shared_bytes=meta.shared,
-        cluster=tuple(meta.cluster_dims),
+        cluster=tuple(getattr(meta, "cluster_dims", (meta.num_ctas, 1, 1))),  # Triton 3.6 has but the number
         cooperative=bool(meta.launch_cooperative_grid),
         signature=signature,
         scratch=(

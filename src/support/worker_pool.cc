@@ -96,7 +96,13 @@ private:
     while (idle_ < wanted_ && threads_.size() < kMostThreads)
       if (!start_thread())
         break; // the host has no more: those that there are do it
-    for (uint64_t i = std::min(helpers, idle_); i > 0; --i)
+    wake_two();
+  }
+
+  // Whoever has joined in wakes two more: so no thread wakes them all, and a job that is over soon has woken
+  // few.
+  void wake_two() {
+    for (uint64_t i = std::min({wanted_, idle_, uint64_t{2}}); i > 0; --i)
       offered_.notify_one();
   }
 
@@ -125,6 +131,7 @@ private:
         jobs_.pop_front();
       ++job.running;
       --idle_;
+      wake_two();
       lock.unlock();
       std::exception_ptr problem;
       try {
