@@ -63,8 +63,8 @@ RULES = (
     Rule(
         "scopes of what synchronizes",
         "checker.cc",
-        "const bool both = includes(writer.scope, distance) && includes(order.scope, distance);",
-        "const bool both = distance <= kSameGpu;",
+        "return includes(writer.scope, distance) && includes(order.scope, distance);",
+        "return distance <= kSameGpu;",
     ),
     Rule(
         "scopes of what races",

@@ -65,11 +65,7 @@ public:
   bool needs_fence(const Record& earlier) const {
     return record.proxy != vgpu::Proxy::generic && earlier.proxy == vgpu::Proxy::generic;
   }
-  Distance distance(const Record& earlier) const {
-    return earlier.cluster != record.cluster     ? kSameGpu
-           : earlier.cta_rank != record.cta_rank ? kSameCluster
-                                                 : kSameCta;
-  }
+  Distance distance(const Record& earlier) const { return distance_between(earlier, record); }
   // Both are strong, the scope of each includes the other's thread, and they overlap completely.
   bool morally_strong(const Record& earlier) const {
     return record.is_strong() && earlier.is_strong() && record.proxy == earlier.proxy &&

@@ -351,9 +351,7 @@ bool Checker::is_observed(const Visit& visit, uint64_t offset, const Record& ear
   };
   const auto is_known = [&](const Reader& reader) {
     const Record read{.cluster = reader.cluster, .agent = reader.agent, .epoch = reader.epoch};
-    const Distance distance = reader.cluster != earlier.cluster     ? kSameGpu
-                              : reader.cta_rank != earlier.cta_rank ? kSameCluster
-                                                                    : kSameCta;
+    const Distance distance = distance_between(reader, earlier);
     if (!includes(reader.scope, distance) || !includes(earlier.order.scope, distance))
       return false;
     for (LaneMask lanes = reader.lanes; lanes != 0; lanes &= lanes - 1)
@@ -402,13 +400,10 @@ void Checker::has_read(const vgpu::Exec& x) {
 
 void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
                     int lane, MemoryOrder order) {
-  const auto distance_of = [&](const StrongWriter& writer) {
-    return writer.cluster != cluster.id ? kSameGpu : writer.cta_rank != x.cta->rank ? kSameCluster : kSameCta;
-  };
+  const Reader reader{.cluster = cluster.id, .cta_rank = x.cta->rank};
   const auto reaches = [&](const StrongWriter& writer) {
-    const Distance distance = distance_of(writer);
-    const bool both = includes(writer.scope, distance) && includes(order.scope, distance);
-    return both;
+    const Distance distance = distance_between(writer, reader);
+    return includes(writer.scope, distance) && includes(order.scope, distance);
   };
   // What would be known by now if all of these did: it says of a race later what was amiss.
   const auto hear = [&](const StrongWriter& writer) {
@@ -428,11 +423,10 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
         hear(released);
       continue;
     }
-    const Distance distance = distance_of(released);
     if (acquires(order.semantics))
       warp.knowledge.acquire(LaneMask{1} << lane, released.knowledge);
     else
-      warp.knowledge.see(LaneMask{1} << lane, released.knowledge, distance);
+      warp.knowledge.see(LaneMask{1} << lane, released.knowledge, distance_between(released, reader));
   }
 }
 

@@ -56,6 +56,11 @@ struct Knowledge {
 // How far one thread is from another: what a scope has to include. 0: they are in one CTA, 1: in one cluster,
 // 2: on one GPU.
 enum Distance : uint8_t { kSameCta, kSameCluster, kSameGpu, kDistances };
+// Of any two that have a cluster and a CTA rank.
+template <class A, class B>
+Distance distance_between(const A& a, const B& b) {
+  return a.cluster != b.cluster ? kSameGpu : a.cta_rank != b.cta_rank ? kSameCluster : kSameCta;
+}
 inline bool includes(vgpu::MemoryScope scope, Distance distance) {
   return static_cast<int>(scope) > static_cast<int>(distance); // MemoryScope::cta is 1
 }

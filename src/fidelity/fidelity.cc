@@ -6,6 +6,7 @@
 #include "isa/machine.h"
 #include "isa/target.h"
 #include "vgpu/matrix_model.h"
+#include "vgpu/special_registers.h"
 
 #include <fmt/format.h>
 
@@ -22,19 +23,13 @@ using isa::SpecialRegister;
 // Clocks run as fast as the host, CTAs are given to SMs as the scheduler likes.
 bool is_machines_own(SpecialRegister sreg) {
   switch (sreg) {
-  case SpecialRegister::clock:
-  case SpecialRegister::clock_hi:
-  case SpecialRegister::clock64:
-  case SpecialRegister::globaltimer:
-  case SpecialRegister::globaltimer_lo:
-  case SpecialRegister::globaltimer_hi:
   case SpecialRegister::smid:
   case SpecialRegister::nsmid:
   case SpecialRegister::warpid:
   case SpecialRegister::gridid:
     return true;
   default:
-    return false;
+    return vgpu::is_clock(sreg);
   }
 }
 

@@ -171,15 +171,22 @@ Handler special_register_reader(SpecialRegister sreg) {
   case SpecialRegister::lanemask_ge:
   case SpecialRegister::lanemask_gt:
     return read_lane;
+  default:
+    return is_clock(sreg) ? run_read_clock : read_uniform;
+  }
+}
+
+bool is_clock(SpecialRegister sreg) {
+  switch (sreg) {
   case SpecialRegister::clock:
   case SpecialRegister::clock_hi:
   case SpecialRegister::clock64:
   case SpecialRegister::globaltimer:
   case SpecialRegister::globaltimer_lo:
   case SpecialRegister::globaltimer_hi:
-    return run_read_clock;
+    return true;
   default:
-    return read_uniform;
+    return false;
   }
 }
 

@@ -11,6 +11,9 @@ namespace lemma::vgpu {
 // DecodedInst::width the bytes of the destination's lanes (0: a predicate).
 Handler special_register_reader(isa::SpecialRegister sreg);
 
+// %clock and %globaltimer, and their parts.
+bool is_clock(isa::SpecialRegister sreg);
+
 // Whether it reads %clock or %globaltimer, or a part of one.
 bool reads_clock(const DecodedInst& in);
 
