@@ -353,6 +353,8 @@ class Reports(Case):
         self.assertEqual([bool(r) for r in results], [True] * 4)
 
     def test_interrupt(self):
+        # In the background of a shell that has no job control, SIGINT is ignored from the beginning.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
