@@ -5,6 +5,10 @@
 #include "numeric/no_dependence.h"
 
 #include <array>
+#include <cstring>
+#ifdef LEMMA_DOT_X86
+#include <immintrin.h>
+#endif
 
 namespace lemma::numeric {
 namespace {
@@ -13,6 +17,7 @@ using u16 = uint16_t;
 using u32 = uint32_t;
 using u64 = uint64_t;
 using i32 = int32_t;
+using f32 = float;
 using i64 = int64_t;
 
 // The coefficients by row. `rows` holds three numbers a row.
@@ -75,9 +80,11 @@ namespace avx2 {
 
 #pragma GCC push_options
 LEMMA_DOT_TARGET_AVX512
+#define LEMMA_MUFU_VECTORS
 namespace avx512 {
 #include "numeric/mufu_lanes.inc"
 }
+#undef LEMMA_MUFU_VECTORS
 #pragma GCC pop_options
 #endif
 
