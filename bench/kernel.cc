@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -55,7 +56,13 @@ Kernel::Kernel(std::string text, std::string_view name) {
   if (!program)
     give_up(program.error().message);
   program_ = std::move(*program);
-  entry_ = program_->find(name);
+  const auto& functions = program_->module().functions;
+  const auto entry = std::find_if(functions.begin(), functions.end(), [&](const ptx::Function& function) {
+    return function.is_entry && function.name.find(name) != std::string::npos;
+  });
+  if (entry == functions.end())
+    give_up(fmt::format("there is no kernel {}", name));
+  entry_ = program_->find(entry->name);
   launch.workers = 1;
 }
 

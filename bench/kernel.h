@@ -25,12 +25,17 @@ std::string header();
 
 class Kernel {
 public:
-  // The module's entry `name`. `params` is filled by the caller.
+  // The module's first entry that has `name` in its own. `params` is filled by the caller.
   Kernel(std::string text, std::string_view name);
 
   // Zeroed device memory, or a copy of `words`.
   uint64_t allocate(uint64_t bytes);
   uint64_t allocate(std::span<const uint32_t> words);
+  // What was allocated at the address, where it lies on the host.
+  template <class T>
+  std::span<T> read(uint64_t address, size_t count) {
+    return {reinterpret_cast<T*>(memory_.find(address)->host), count};
+  }
 
   // Of the last run with launch.check: bytes that the checker remembers for each that was accessed, in global
   // memory and in the shared memory of one cluster.

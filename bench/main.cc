@@ -8,6 +8,7 @@
 
 namespace lemma::bench {
 void register_scalar();
+void register_kernels();
 void register_dot();
 void register_matrix();
 void register_wgmma();
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;
   lemma::bench::register_scalar();
+  lemma::bench::register_kernels();
   lemma::bench::register_dot();
   lemma::bench::register_matrix();
   lemma::bench::register_wgmma();

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles every tests/programs/*/*.cu, tests/check/corpus/kernels/*.cu and examples/*/*.cu to the .ptx beside it, says
+# Compiles every tests/programs/*/*.cu, tests/check/corpus/kernels/*.cu, examples/*/*.cu and bench/kernels/*.cu to the .ptx beside it, says
 # which nvcc did, and has ptxas assemble each file. The .ptx files are committed, so this is needed only after a change to a source.
 #
 # usage: scripts/compile_programs.sh [--check] [NAME...]
@@ -77,7 +77,7 @@ finish() { # SOURCE TARGET ARCH
   fi
 }
 
-for source in tests/programs/*/*.cu tests/check/corpus/kernels/*.cu examples/*/*.cu; do
+for source in tests/programs/*/*.cu tests/check/corpus/kernels/*.cu examples/*/*.cu bench/kernels/*.cu; do
   name=$(basename "$source" .cu)
   wanted "$name" "$@" || continue
   read -ra options < <(sed -n 's|^// compile_programs: ||p' "$source") || true
