@@ -13,18 +13,29 @@ using isa::SpecialRegister;
 
 constexpr uint32_t kSystemSharedBytes = 288; // what the system uses of what is reserved for it
 
+// d[lane] = value(lane) for the active lanes of a destination of in.width bytes, 0: a predicate.
 template <class F>
 void fill(const Exec& x, const DecodedInst& in, F value) {
-  if (in.width == 0) {
+  const auto lanes = [&](auto unit) {
+    using T = decltype(unit);
+    T values[kWarpSize];
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      values[lane] = static_cast<T>(value(lane));
+    keep_active(x.dst<T>(in), values, x.active);
+  };
+  switch (in.width) {
+  case 0: {
     LaneMask mask = 0;
     for_lanes(x.active, [&](int lane) { mask |= static_cast<LaneMask>(value(lane) & 1) << lane; });
     x.set_pred(in, 0, mask);
-  } else if (in.width == 2) {
-    for_lanes(x.active, [&](int lane) { x.dst<uint16_t>(in)[lane] = static_cast<uint16_t>(value(lane)); });
-  } else if (in.width == 4) {
-    for_lanes(x.active, [&](int lane) { x.dst<uint32_t>(in)[lane] = static_cast<uint32_t>(value(lane)); });
-  } else {
-    for_lanes(x.active, [&](int lane) { x.dst<uint64_t>(in)[lane] = value(lane); });
+    return;
+  }
+  case 2:
+    return lanes(uint16_t{});
+  case 4:
+    return lanes(uint32_t{});
+  default:
+    return lanes(uint64_t{});
   }
 }
 
@@ -32,40 +43,43 @@ void fill(const Exec& x, const DecodedInst& in, F value) {
 Step read_tid(Exec& x, const DecodedInst& in) {
   const Dim3& block = x.launch->config.block;
   const uint32_t first = x.warp->index * kWarpSize;
-  switch (static_cast<SpecialRegister>(in.imm)) {
-  case SpecialRegister::tid_x:
-    fill(x, in, [&](int lane) -> uint64_t { return (first + lane) % block[0]; });
-    break;
-  case SpecialRegister::tid_y:
-    fill(x, in, [&](int lane) -> uint64_t { return (first + lane) / block[0] % block[1]; });
-    break;
-  default:
-    fill(x, in, [&](int lane) -> uint64_t { return (first + lane) / block[0] / block[1]; });
-    break;
+  const auto axis = static_cast<size_t>(in.imm) - static_cast<size_t>(SpecialRegister::tid_x);
+  if (block[0] >= first + kWarpSize) { // a division a lane costs as much as 20 instructions
+    fill(x, in, [&](int lane) -> uint64_t { return axis == 0 ? first + static_cast<uint32_t>(lane) : 0; });
+    return Step::next;
   }
+  std::array<uint32_t, 3> at = {first % block[0], first / block[0] % block[1], first / block[0] / block[1]};
+  uint32_t ids[kWarpSize];
+  for (uint32_t& id : ids) {
+    id = at[axis];
+    for (size_t i = 0; i < 2 && ++at[i] == block[i]; ++i)
+      at[i] = 0;
+    at[2] += at[0] == 0 && at[1] == 0;
+  }
+  fill(x, in, [&](int lane) -> uint64_t { return ids[lane]; });
   return Step::next;
 }
 
 Step read_lane(Exec& x, const DecodedInst& in) {
-  const auto sreg = static_cast<SpecialRegister>(in.imm);
-  fill(x, in, [&](int lane) -> uint64_t {
-    const LaneMask bit = LaneMask{1} << lane;
-    switch (sreg) {
-    case SpecialRegister::laneid:
-      return lane;
-    case SpecialRegister::lanemask_eq:
-      return bit;
-    case SpecialRegister::lanemask_le:
-      return bit | (bit - 1);
-    case SpecialRegister::lanemask_lt:
-      return bit - 1;
-    case SpecialRegister::lanemask_ge:
-      return ~(bit - 1);
-    default: // lanemask_gt
-      return ~(bit | (bit - 1));
-    }
-  });
-  return Step::next;
+  const auto from_bit = [&](auto f) {
+    fill(x, in, [&](int lane) -> uint64_t { return f(LaneMask{1} << lane); });
+    return Step::next;
+  };
+  switch (static_cast<SpecialRegister>(in.imm)) {
+  case SpecialRegister::laneid:
+    fill(x, in, [](int lane) -> uint64_t { return static_cast<uint64_t>(lane); });
+    return Step::next;
+  case SpecialRegister::lanemask_eq:
+    return from_bit([](LaneMask bit) { return bit; });
+  case SpecialRegister::lanemask_le:
+    return from_bit([](LaneMask bit) { return bit | (bit - 1); });
+  case SpecialRegister::lanemask_lt:
+    return from_bit([](LaneMask bit) { return bit - 1; });
+  case SpecialRegister::lanemask_ge:
+    return from_bit([](LaneMask bit) { return ~(bit - 1); });
+  default: // lanemask_gt
+    return from_bit([](LaneMask bit) { return ~(bit | (bit - 1)); });
+  }
 }
 
 Step run_read_clock(Exec& x, const DecodedInst& in) {

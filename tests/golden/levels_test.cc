@@ -77,8 +77,8 @@ TEST_F(Levels, OfLaneKernels) {
     set_host_level(level);
     set_dot_level(same_for_products(level));
     size_t ran = 0;
-    for (const char* group :
-         {"integer", "logic", "f32", "f64", "half", "compare", "convert", "carry", "video"})
+    for (const char* group : {"integer", "logic", "f32", "f64", "half", "compare", "convert", "carry",
+                              "video", "warp", "memory", "atomic", "operands", "divergence"})
       ran += replay(group, std::string(to_string(level)));
     EXPECT_GE(ran, 7000u);
   }

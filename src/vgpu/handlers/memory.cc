@@ -21,6 +21,7 @@
 #include "vgpu/decoder.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/observer.h"
 #include "vgpu/warp.h"
 
@@ -37,16 +38,6 @@ using isa::StateSpace;
 using isa::Type;
 using ptx::Operand;
 using ptx::OperandKind;
-
-// DecodedInst::flags: the state space, whether the access orders others, and whether elements are extended by
-// their sign.
-constexpr uint8_t kSpaceMask = 0x0f;
-constexpr uint8_t kOrdered = 0x10;
-constexpr uint8_t kSigned = 0x20;
-
-StateSpace space_of(const DecodedInst& in) {
-  return static_cast<StateSpace>(in.flags & kSpaceMask);
-}
 
 // Where the lanes' bytes lie on the host.
 struct Places {
@@ -316,6 +307,8 @@ void load_element(const Exec& x, const DecodedInst& in, const Places& places, ui
   for_lanes(x.active, [&](int lane) { d[lane] = resize<R>(load_relaxed<M>(places.at[lane] + offset)); });
 }
 
+} // namespace
+
 template <class M>
 Step load(Exec& x, const DecodedInst& in) {
   if (!x.frame->carried.empty())
@@ -334,6 +327,8 @@ Step load(Exec& x, const DecodedInst& in) {
     x.observer->has_read(x);
   return Step::next;
 }
+
+namespace {
 
 template <class M, class R>
 void store_element(const Exec& x, const DecodedInst& in, const Places& places, uint32_t offset, const R* s) {
@@ -386,6 +381,8 @@ void note_effect(Exec& x, const DecodedInst& in, const Places& places) {
     x.effect();
 }
 
+} // namespace
+
 template <class M>
 Step store(Exec& x, const DecodedInst& in) {
   if (in.flags & kOrdered)
@@ -404,6 +401,19 @@ Step store(Exec& x, const DecodedInst& in) {
     store_unwritten(x, in);
   return Step::next;
 }
+
+template Step load<int8_t>(Exec&, const DecodedInst&);
+template Step load<uint8_t>(Exec&, const DecodedInst&);
+template Step load<int16_t>(Exec&, const DecodedInst&);
+template Step load<uint16_t>(Exec&, const DecodedInst&);
+template Step load<uint32_t>(Exec&, const DecodedInst&);
+template Step load<uint64_t>(Exec&, const DecodedInst&);
+template Step store<uint8_t>(Exec&, const DecodedInst&);
+template Step store<uint16_t>(Exec&, const DecodedInst&);
+template Step store<uint32_t>(Exec&, const DecodedInst&);
+template Step store<uint64_t>(Exec&, const DecodedInst&);
+
+namespace {
 
 // The handler for elements of this type; null for what cannot be in memory.
 Handler load_handler(Type type) {
@@ -469,6 +479,8 @@ bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedI
   if (isa::is_signed(type))
     in.flags |= kSigned;
   decoder.set_operands(in, dsts, std::span(&address, 1));
+  if (const Handler handler = vector_load(type, in))
+    in.handler = handler;
   return true;
 }
 
@@ -485,6 +497,8 @@ bool select_store(Decoder& decoder, const ptx::Instruction& instruction, Decoded
   }
   in.width = static_cast<uint8_t>((srcs.size() - 1) * isa::bytes_of(type));
   decoder.set_operands(in, {}, srcs);
+  if (const Handler handler = vector_store(type, in))
+    in.handler = handler;
   return true;
 }
 

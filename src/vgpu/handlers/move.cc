@@ -3,6 +3,10 @@
 // PTX ISA, "Data Movement and Conversion Instructions: mov, cvta, isspacep". Tests:
 // tests/unit/vgpu/move_test.cc.
 #include "vgpu/decoder.h"
+#include "vgpu/handlers/lane_moves.h"
+
+#include <algorithm>
+#include <span>
 
 namespace lemma::vgpu {
 namespace {
@@ -17,11 +21,10 @@ struct Bits128 {
   uint64_t low, high;
 };
 
-template <class T>
-Step run_mov(Exec& x, const DecodedInst& in) {
-  T values[kWarpSize];
-  std::memcpy(values, x.src<T>(in, 0), sizeof(values));
-  keep_active(x.dst<T>(in), values, x.active);
+Step run_mov_128(Exec& x, const DecodedInst& in) {
+  Bits128 values[kWarpSize];
+  std::memcpy(values, x.src<Bits128>(in, 0), sizeof(values));
+  keep_active(x.dst<Bits128>(in), values, x.active);
   return Step::next;
 }
 
@@ -71,6 +74,22 @@ Step run_repack(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
+// Where every part has a register of its own size. Null: other shapes.
+Handler repack_handler(bool unpacks, std::span<const Slot> parts, const Slot& whole, int part_bytes) {
+  const bool exact =
+      std::all_of(parts.begin(), parts.end(), [&](const Slot& s) { return s.bytes == part_bytes; });
+  if (!exact || whole.bytes != part_bytes * static_cast<int>(parts.size()))
+    return nullptr;
+  const LaneMoves& moves = lane_moves();
+  if (part_bytes == 2 && whole.bytes == 4)
+    return unpacks ? moves.unpack_32_16 : moves.pack_32_16;
+  if (part_bytes == 4 && whole.bytes == 8)
+    return unpacks ? moves.unpack_64_32 : moves.pack_64_32;
+  if (part_bytes == 2 && whole.bytes == 8)
+    return unpacks ? moves.unpack_64_16 : moves.pack_64_16;
+  return nullptr;
+}
+
 // Packing 8-bit elements of 16-bit registers works because in.width is 1 while the register's lanes take 2
 // bytes.
 bool select_repack(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
@@ -96,7 +115,11 @@ bool select_repack(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   else
     srcs.push_back(d.src(from, instruction.type()));
   d.set_operands(in, dsts, srcs);
-  in.handler = run_repack;
+  in.handler = unpacks != (from.kind == OperandKind::vector)
+                   ? repack_handler(unpacks, unpacks ? dsts : srcs, unpacks ? srcs[0] : dsts[0], in.width)
+                   : nullptr;
+  if (!in.handler)
+    in.handler = run_repack;
   return true;
 }
 
@@ -129,16 +152,16 @@ bool select_mov(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
     in.handler = run_mov_pred;
     return true;
   case 2:
-    in.handler = run_mov<uint16_t>;
+    in.handler = lane_moves().mov_16;
     return true;
   case 4:
-    in.handler = run_mov<uint32_t>;
+    in.handler = lane_moves().mov_32;
     return true;
   case 8:
-    in.handler = run_mov<uint64_t>;
+    in.handler = lane_moves().mov_64;
     return true;
   case 16:
-    in.handler = run_mov<Bits128>;
+    in.handler = run_mov_128;
     return true;
   default:
     return false;

@@ -14,6 +14,7 @@
 // Tests: tests/unit/vgpu/warp_ops_test.cc.
 #include "numeric/arithmetic.h"
 #include "vgpu/decoder.h"
+#include "vgpu/handlers/lane_moves.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
@@ -103,8 +104,6 @@ int members_index(const DecodedInst& in) {
 // --- shfl
 // -----------------------------------------------------------------------------------------------------------
 
-enum class Shuffle : uint8_t { up, down, bfly, idx };
-
 // The lane to read from, by the ISA's formulas; beyond max_lane (below it for .up) is out of range.
 template <Shuffle mode>
 int shuffle_source(int lane, int b, int segment_mask) {
@@ -119,6 +118,8 @@ int shuffle_source(int lane, int b, int segment_mask) {
     return (lane & segment_mask) | (b & ~segment_mask);
   }
 }
+
+} // namespace
 
 // Destinations d, and p where selected; sources a, b, c, membermask.
 template <Shuffle mode>
@@ -179,6 +180,13 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     x.set_pred(in, 1, in_range);
   return Step::next;
 }
+
+template Step shuffle<Shuffle::up>(Exec&, const DecodedInst&);
+template Step shuffle<Shuffle::down>(Exec&, const DecodedInst&);
+template Step shuffle<Shuffle::bfly>(Exec&, const DecodedInst&);
+template Step shuffle<Shuffle::idx>(Exec&, const DecodedInst&);
+
+namespace {
 
 // --- vote
 // -----------------------------------------------------------------------------------------------------------
@@ -385,15 +393,16 @@ bool place_operands(Decoder& decoder, const ptx::Instruction& instruction, Type 
 }
 
 Handler shuffle_handler(Qual mode) {
+  const auto of = [](Shuffle shuffle) { return lane_moves().shuffles[static_cast<int>(shuffle)]; };
   switch (mode) {
   case Qual::up:
-    return shuffle<Shuffle::up>;
+    return of(Shuffle::up);
   case Qual::down:
-    return shuffle<Shuffle::down>;
+    return of(Shuffle::down);
   case Qual::bfly:
-    return shuffle<Shuffle::bfly>;
+    return of(Shuffle::bfly);
   case Qual::idx:
-    return shuffle<Shuffle::idx>;
+    return of(Shuffle::idx);
   default:
     return nullptr;
   }

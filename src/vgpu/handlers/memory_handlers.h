@@ -1,0 +1,32 @@
+// ld and st: the plain handlers, which take every case there is, and for hosts with AVX-512 those that take
+// the usual ones with vectors and leave the others to the plain ones. The decoder asks for what the host's
+// level has.
+//
+// Tests: tests/unit/vgpu/memory_ops_test.cc, memory_vectors_test.cc.
+#pragma once
+
+#include "vgpu/exec.h"
+
+namespace lemma::vgpu {
+
+// DecodedInst::flags of ld and st: the state space, whether the access orders others, and whether elements
+// are extended by their sign.
+inline constexpr uint8_t kSpaceMask = 0x0f;
+inline constexpr uint8_t kOrdered = 0x10;
+inline constexpr uint8_t kSigned = 0x20;
+
+inline isa::StateSpace space_of(const DecodedInst& in) {
+  return static_cast<isa::StateSpace>(in.flags & kSpaceMask);
+}
+
+// Elements of type M in memory; signed ones are extended by their sign.
+template <class M>
+Step load(Exec& x, const DecodedInst& in); // memory.cc
+template <class M>
+Step store(Exec& x, const DecodedInst& in);
+
+// What the instruction accesses; its operands, flags and width are set. Null: the plain handler it is.
+Handler vector_load(isa::Type type, const DecodedInst& in);
+Handler vector_store(isa::Type type, const DecodedInst& in);
+
+} // namespace lemma::vgpu

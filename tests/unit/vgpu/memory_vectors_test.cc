@@ -1,0 +1,246 @@
+// Loads and stores by the host's vectors against the plain ones: the same memory, report and counts at every
+// level of the host, for every element and vector, state space and way in which the lanes' addresses lie;
+// wrong ones too.
+#include "kernel.h"
+#include "vgpu/handlers/levels.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lemma::vgpu {
+namespace {
+
+struct Element {
+  std::string type;
+  int bytes;
+  std::string reg; // the registers' type
+};
+
+struct Shape {
+  Element element;
+  int count = 1;
+  int width() const { return element.bytes * count; }
+};
+
+constexpr uint32_t kTileBytes = 4096;
+
+// "{%v0, %v1}" or "%v0".
+std::string registers(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i)
+    out += fmt::format("{}%v{}", i ? ", " : "", i);
+  return count == 1 ? out : "{" + out + "}";
+}
+
+// Lane t loads from its offset, where the mask lets it, and stores what it has got in its turn; then it
+// stores numbers of its own at its offset. What is at `in` stands in shared memory first, where that is asked
+// for, but for `left_out` bytes.
+std::string kernel_text(const Shape& shape, const std::string& space, uint32_t left_out) {
+  const std::string vector = shape.count == 1 ? "" : fmt::format(".v{}", shape.count);
+  const std::string access = fmt::format("{}{}.{}", space, vector, shape.element.type);
+  const std::string list = registers(shape.count);
+  const bool shared = space == ".shared";
+  std::string text = fmt::format(R"(
+.visible .entry k(.param .u64 p_in, .param .u64 p_out, .param .u64 p_second, .param .u64 p_offsets, .param .u64 p_mask) {{
+  .reg .pred %on, %more; .reg .b32 %t, %o, %m, %i, %w, %s; .reg .b64 %in, %out, %second, %offsets, %mask, %a, %b, %d;
+  .reg .{} %v<4>;
+  .shared .align 16 .b8 tile[{}], other[{}];
+  ld.param.u64 %in, [p_in]; ld.param.u64 %out, [p_out]; ld.param.u64 %second, [p_second];
+  ld.param.u64 %offsets, [p_offsets]; ld.param.u64 %mask, [p_mask];
+  mov.u32 %t, %tid.x;
+  mad.wide.u32 %a, %t, 4, %offsets; ld.global.u32 %o, [%a];
+  cvt.u32.u64 %m, %mask; shr.u32 %m, %m, %t; and.b32 %m, %m, 1; setp.ne.u32 %on, %m, 0;
+)",
+                                 shape.element.reg, kTileBytes, kTileBytes);
+  for (int i = 0; i < shape.count; ++i)
+    text += fmt::format("  mov.b{} %v{}, 7;\n", shape.element.reg.substr(1), i);
+  if (shared)
+    text += fmt::format(R"(
+  mul.lo.u32 %i, %t, 4;
+FILL: cvt.u64.u32 %a, %i; add.u64 %a, %a, %in; ld.global.u32 %w, [%a];
+  mov.u32 %s, tile; add.u32 %s, %s, %i; st.shared.u32 [%s], %w;
+  add.u32 %i, %i, 128; setp.lt.u32 %more, %i, {}; @%more bra FILL;
+  bar.sync 0;
+  mov.u32 %s, tile; add.u32 %s, %s, %o;
+  @%on ld{} {}, [%s+16];
+)",
+                        kTileBytes - left_out, access, list);
+  else
+    text +=
+        fmt::format("  cvt.s64.s32 %a, %o; add.s64 %a, %a, %in;\n  @%on ld{} {}, [%a+16];\n", access, list);
+  text += fmt::format("  mad.wide.u32 %b, %t, {}, %out; st.global{}.{} [%b], {};\n", shape.width(), vector,
+                      shape.element.type, list);
+  for (int i = 0; i < shape.count; ++i)
+    text += fmt::format("  mad.lo.u32 %w, %t, 77, {}; cvt.u{}.u32 %v{}, %w;\n", i,
+                        shape.element.reg.substr(1), i);
+  if (shared)
+    text += fmt::format(R"(
+  mov.u32 %s, other; add.u32 %s, %s, %o;
+  @%on st{} [%s+16], {};
+  bar.sync 0;
+  mul.lo.u32 %i, %t, 4;
+BACK: mov.u32 %s, other; add.u32 %s, %s, %i; ld.shared.u32 %w, [%s];
+  cvt.u64.u32 %a, %i; add.u64 %a, %a, %second; st.global.u32 [%a], %w;
+  add.u32 %i, %i, 128; setp.lt.u32 %more, %i, {}; @%more bra BACK;
+)",
+                        access, list, kTileBytes);
+  else
+    text += fmt::format("  cvt.s64.s32 %d, %o; add.s64 %d, %d, %second;\n  @%on st{} [%d+16], {};\n", access,
+                        list);
+  return text + "  ret;\n}\n";
+}
+
+struct Place {
+  std::string name;
+  std::function<int(int lane, int width)> offset;
+  bool faults = false;
+};
+
+const std::vector<Place>& places() {
+  static const std::vector<Place> all = {
+      {"dense", [](int lane, int width) { return lane * width; }},
+      {"uniform", [](int, int width) { return 5 * width; }},
+      {"reversed", [](int lane, int width) { return (31 - lane) * width; }},
+      {"twice", [](int lane, int width) { return lane / 2 * width; }},
+      {"strided", [](int lane, int width) { return lane * width * 3; }},
+      {"shuffled", [](int lane, int width) { return (lane * 11 + 3) % 32 * width; }},
+      {"all but one", [](int lane, int width) { return lane == 17 ? 0 : lane * width; }},
+      {"misaligned", [](int lane, int width) { return lane * width + (lane == 7 ? width / 2 : 0); }, true},
+      {"beyond", [](int lane, int width) { return lane == 9 ? 1 << 20 : lane * width; }, true},
+      {"before", [](int lane, int width) { return lane == 30 ? -(1 << 16) : lane * width; }, true},
+      {"across the end", [](int lane, int width) { return 4096 - 16 - 31 * width + lane * width; }, true},
+  };
+  return all;
+}
+
+struct Outcome {
+  std::string text;
+  std::vector<uint8_t> out;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+struct Accesses {
+  Shape shape;
+  std::string space;
+  const Place& place;
+  uint32_t mask = kAllLanes;
+  uint32_t left_out = 0; // bytes of what is loaded that were never written, at the end
+  bool tracked = false;  // out
+};
+
+Outcome run_at(HostLevel level, const Accesses& run) {
+  set_host_level(level);
+  Kernel kernel(kernel_text(run.shape, run.space, run.left_out));
+  std::vector<uint8_t> in(kTileBytes);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<uint8_t>(i * 37 ^ i >> 5);
+  std::vector<int> offsets(kWarpSize);
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    offsets[static_cast<size_t>(lane)] = run.place.offset(lane, run.shape.width());
+  const auto made = [&] { return run.tracked ? kernel.uninitialized_buffer(kTileBytes) : kernel.buffer(in); };
+  const uint64_t out = kernel.buffer(std::vector<uint8_t>(kTileBytes)), second = made();
+  const uint64_t source = run.tracked && run.space != ".shared" ? made() : kernel.buffer(in);
+  const Report report = kernel.run({source, out, second, kernel.buffer(offsets), run.mask});
+  Outcome outcome{fault_text(report) + "\n" + uninitialized_text(report), {}};
+  for (const std::string& note : report.fault ? report.fault->notes : std::vector<std::string>())
+    outcome.text += "\n" + note;
+  if (report.fault)
+    outcome.text += fmt::format("\nlane {}", report.fault->lane);
+  outcome.text += fmt::format("\n{} warp instructions, {} lane instructions, {} unwritten",
+                              *report.stats.warp_instructions, *report.stats.lane_instructions,
+                              report.uninitialized_reads);
+  for (const uint64_t buffer : {out, second})
+    for (const uint8_t byte : kernel.read<uint8_t>(buffer, kTileBytes))
+      outcome.out.push_back(byte);
+  return outcome;
+}
+
+class MemoryVectors : public testing::Test {
+protected:
+  void TearDown() override { set_host_level(before_); }
+
+  // Whether the plain way faults or reports as the place says; the others must do the same.
+  void expect_same(const Accesses& run) {
+    const std::string name = fmt::format(
+        "{} v{}.{} {} mask {:#x}{}{}", run.space, run.shape.count, run.shape.element.type, run.place.name,
+        run.mask, run.left_out ? ", some unwritten" : "", run.tracked ? ", tracked" : "");
+    const Outcome plain = run_at(HostLevel::baseline, run);
+    if (!run.place.faults) {
+      EXPECT_TRUE(plain.text.starts_with("\n")) << name << ": " << plain.text;
+    }
+    for (const HostLevel level : host_levels()) {
+      if (level == HostLevel::baseline)
+        continue;
+      const Outcome got = run_at(level, run);
+      EXPECT_EQ(got.text, plain.text) << name << " at " << to_string(level);
+      EXPECT_TRUE(got.out == plain.out) << name << " at " << to_string(level) << ": other bytes";
+    }
+    ++runs_;
+  }
+
+  int runs_ = 0;
+
+private:
+  const HostLevel before_ = host_level();
+};
+
+const std::array<Shape, 13> kShapes = {{{{"u8", 1, "b16"}, 1},
+                                        {{"s8", 1, "b32"}, 1},
+                                        {{"u16", 2, "b16"}, 1},
+                                        {{"s16", 2, "b32"}, 1},
+                                        {{"u32", 4, "b32"}, 1},
+                                        {{"s32", 4, "b64"}, 1},
+                                        {{"u64", 8, "b64"}, 1},
+                                        {{"u16", 2, "b16"}, 2},
+                                        {{"u32", 4, "b32"}, 2},
+                                        {{"f32", 4, "f32"}, 4},
+                                        {{"u64", 8, "b64"}, 2},
+                                        {{"u8", 1, "b16"}, 4},
+                                        {{"u32", 4, "b64"}, 2}}};
+
+TEST_F(MemoryVectors, AreThePlainOnes) {
+  if (host_levels().size() < 2)
+    GTEST_SKIP() << "SKIPPED: the host has one level";
+  for (const Shape& shape : kShapes)
+    for (const std::string space : {".shared", ".global", ""})
+      for (const Place& place : places()) {
+        if (place.name == "misaligned" && shape.width() == 1)
+          continue;
+        Accesses run{.shape = shape, .space = space, .place = place};
+        if (shape.element.reg == "f32")
+          run.shape.element.reg = "b32";
+        expect_same(run);
+        if (place.faults)
+          continue;
+        run.mask = 0x8421f0fe;
+        expect_same(run);
+      }
+  EXPECT_GT(runs_, 600);
+}
+
+// Reads of what was never written are reported the same, and what is written then counts as written.
+TEST_F(MemoryVectors, KnowWhatWasWritten) {
+  if (host_levels().size() < 2)
+    GTEST_SKIP() << "SKIPPED: the host has one level";
+  for (const Shape& shape : {kShapes[0], kShapes[2], kShapes[4], kShapes[6], kShapes[8], kShapes[10]})
+    for (const std::string space : {".shared", ".global"})
+      for (const Place& place : places()) {
+        if (place.faults)
+          continue;
+        Accesses run{.shape = shape, .space = space, .place = place, .tracked = true};
+        expect_same(run);
+        run.left_out = kTileBytes - 128; // the tile's first 32 words are written
+        run.mask = 0xffff00ff;
+        expect_same(run);
+      }
+  EXPECT_GT(runs_, 100);
+}
+
+} // namespace
+} // namespace lemma::vgpu
