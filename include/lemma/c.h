@@ -11,7 +11,7 @@
 //   lemma/c/observer.h  what a launch does, event by event
 //   lemma/c/findings.h  what checked launches have found, suppressions
 //   lemma/c/explore.h   one launch in many schedules
-//   lemma/c/verify.h    PTX text checked and repaired
+//   lemma/c/verify.h    PTX text checked and repaired; many texts at a time
 //   lemma/c/isa.h       the instructions: which there are, where they run
 //   lemma/c/layout.h    who holds what: fragments in registers, tiles in shared memory
 //   lemma/c/mma.h       one matrix product, bit for bit

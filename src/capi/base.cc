@@ -1,6 +1,7 @@
 // include/lemma/c/base.h, but for errors; and names of enumerators.
 #include "capi/messages.h"
 #include "lemma/lemma.h"
+#include "lemma/nearest.h"
 #include "lemma/printable.h"
 
 namespace lemma::capi {
@@ -53,5 +54,16 @@ const lemma_text* lemma_printable(const char* text, size_t text_bytes, bool line
   return or_null([&] {
     const std::string_view given = text_of(text, text_bytes);
     return text_tree(lines ? lemma::printable_lines(given) : lemma::printable(given));
+  });
+}
+
+const lemma_text* lemma_did_you_mean(const char* word, const char* const* candidates,
+                                     size_t candidate_count) {
+  return or_null([&] {
+    std::vector<std::string_view> known;
+    for (size_t i = 0; i < candidate_count; ++i)
+      known.emplace_back(&given(given(candidates, "lemma_did_you_mean: candidates") ? candidates[i] : nullptr,
+                                "lemma_did_you_mean: a candidate"));
+    return text_tree(lemma::did_you_mean(&given(word, "lemma_did_you_mean: word"), known));
   });
 }

@@ -95,7 +95,7 @@ const lemma_error* lemma_schedule_run_add_output(lemma_schedule_run* run, const 
 }
 
 void lemma_exploration_release(const lemma_exploration* exploration) {
-  release(exploration);
+  delete static_cast<const HeldExploration*>(exploration);
 }
 
 const lemma_error* lemma_explore(const lemma_explore_options* options,
@@ -112,12 +112,13 @@ const lemma_error* lemma_explore(const lemma_explore_options* options,
                                     .stop = wanted.stop ? &wanted.stop->requested : nullptr};
     const lemma::ScheduleRun first = runner.take(runner(0, 1));
     const lemma::Exploration found = runner.take(lemma::explore(how, first, std::ref(runner)));
-    auto tree = std::make_unique<Tree<lemma_exploration>>();
+    auto tree = std::make_unique<HeldExploration>();
     list(tree->arena, found.schedules, tree->schedule_count, tree->schedules);
     list(tree->arena, found.findings, tree->finding_count, tree->findings);
     tree->float_atomics = found.float_atomics;
     tree->first_unlike = tree->arena.optional(found.first_unlike);
     tree->text = tree->arena.text(lemma::to_text(found.findings));
+    tree->held = found.findings;
     out = tree.release();
   });
 }

@@ -91,6 +91,15 @@ const lemma_error* lemma_findings_add(lemma_findings* findings, const lemma_repo
   });
 }
 
+const lemma_error* lemma_findings_add_explored(lemma_findings* findings,
+                                               const lemma_exploration* exploration) {
+  return guarded([&] {
+    const auto& held =
+        static_cast<const HeldExploration&>(given(exploration, "lemma_findings_add_explored: exploration"));
+    lemma::merge(given(findings, "lemma_findings_add_explored: findings").findings, held.held);
+  });
+}
+
 const lemma_error* lemma_findings_suppress(lemma_findings* findings, lemma_suppressions* suppressions) {
   return guarded([&] {
     given(suppressions, "lemma_findings_suppress: suppressions")

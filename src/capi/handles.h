@@ -50,6 +50,11 @@ struct HeldReport : Tree<lemma_report> {
   Report report;
 };
 
+// Likewise the findings of several schedules.
+struct HeldExploration : Tree<lemma_exploration> {
+  std::vector<Finding> held;
+};
+
 // A configuration and what it points to.
 struct HeldConfig {
   LaunchConfig config;

@@ -11,6 +11,10 @@ void lemma_npy_release(const lemma_npy* array) {
   release(array);
 }
 
+uint64_t lemma_npy_element_bytes(const char* dtype) {
+  return dtype ? lemma::npy::element_bytes(dtype) : 0;
+}
+
 const lemma_error* lemma_npy_parse(const void* file, size_t file_bytes, const lemma_npy** array) {
   return guarded([&] {
     const lemma_npy*& out = given(array, "lemma_npy_parse: array");

@@ -46,7 +46,8 @@ static const lemma_access* to_c(Arena& arena, const CheckedAccess& access) {
                                    .lane = access.lane,
                                    .what = arena.text(access.what),
                                    .address = arena.optional(access.address),
-                                   .value = arena.text(access.value)});
+                                   .value = arena.text(access.value),
+                                   .text = arena.text(to_text(access))});
 }
 
 static const lemma_access_count* to_c(Arena& arena, const AccessCount& count) {
@@ -68,6 +69,14 @@ static const lemma_executed_form* to_c(Arena& arena, const ExecutedForm& form) {
                                           .evidence = arena.text(form.evidence),
                                           .warp_instructions = form.warp_instructions,
                                           .lane_instructions = form.lane_instructions});
+}
+
+static ExecutedForm to_cpp(const lemma_executed_form& form) {
+  return {.form = text_or(form.form, ""),
+          .fidelity = to_cpp(form.fidelity),
+          .evidence = text_or(form.evidence, ""),
+          .warp_instructions = form.warp_instructions,
+          .lane_instructions = form.lane_instructions};
 }
 
 static const lemma_stats* to_c(Arena& arena, const Stats& stats) {
@@ -148,10 +157,24 @@ void lemma_report_release(const lemma_report* report) {
   delete static_cast<const lemma::capi::HeldReport*>(report);
 }
 
-const lemma_text* lemma_report_fidelity(const lemma_report* report, size_t most) {
+void lemma_merged_forms_release(const lemma_merged_forms* merged) {
+  lemma::capi::release(merged);
+}
+
+const lemma_error* lemma_merge_forms(const lemma_executed_form* const* forms, size_t form_count,
+                                     const char* arithmetic, size_t most, const lemma_merged_forms** merged) {
   using namespace lemma::capi;
-  return or_null([&] {
-    const lemma::Report& from = static_cast<const HeldReport&>(given(report, "lemma_report_fidelity")).report;
-    return text_tree(lemma::fidelity_text(from.forms, from.arithmetic, most ? most : 8));
+  return guarded([&] {
+    const lemma_merged_forms*& out = given(merged, "lemma_merge_forms: merged");
+    if (form_count > 0)
+      given(forms, "lemma_merge_forms: forms");
+    std::vector<lemma::ExecutedForm> more, all;
+    for (size_t i = 0; i < form_count; ++i)
+      more.push_back(to_cpp(given(forms[i], "lemma_merge_forms: a form")));
+    lemma::merge(all, more);
+    auto tree = std::make_unique<Tree<lemma_merged_forms>>();
+    list(tree->arena, all, tree->form_count, tree->forms);
+    tree->text = tree->arena.text(lemma::fidelity_text(all, text_or(arithmetic, ""), most ? most : 8));
+    out = tree.release();
   });
 }

@@ -122,6 +122,10 @@ LEMMA_API const lemma_error* lemma_error_create(lemma_error_kind kind, const cha
 // Text from outside as messages show it: nothing in it can move the cursor or turn the order of what a
 // terminal shows. `lines`: newlines and tabs stay. As lemma/printable.h. Null if there is no memory.
 LEMMA_API const lemma_text* lemma_printable(const char* text, size_t text_bytes, bool lines);
+// " (did you mean sm_90?)": the candidate nearest to the word; empty if none is near. As lemma/nearest.h.
+// Null if there is no memory, or a pointer is null.
+LEMMA_API const lemma_text* lemma_did_you_mean(const char* word, const char* const* candidates,
+                                               size_t candidate_count);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #define LEMMA_C_FINDINGS_H
 
 #include "lemma/c/base.h"
+#include "lemma/c/explore.h"
 #include "lemma/c/report.h"
 
 #ifdef __cplusplus
@@ -74,6 +75,9 @@ LEMMA_API void lemma_findings_release(lemma_findings* findings);
 // Adds those of a launch. A defect that both have - the same id between the same instructions - stays one,
 // and its counts are added.
 LEMMA_API const lemma_error* lemma_findings_add(lemma_findings* findings, const lemma_report* report);
+// Likewise those of several schedules.
+LEMMA_API const lemma_error* lemma_findings_add_explored(lemma_findings* findings,
+                                                         const lemma_exploration* exploration);
 // Sets lemma_finding.suppressed. Of several entries that fit the first counts as used.
 LEMMA_API const lemma_error* lemma_findings_suppress(lemma_findings* findings,
                                                      lemma_suppressions* suppressions);

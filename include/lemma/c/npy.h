@@ -19,6 +19,8 @@ typedef struct lemma_npy {
 } lemma_npy;
 LEMMA_API void lemma_npy_release(const lemma_npy* array);
 
+// Bytes of one element; 0 if `dtype` is none that lemma_npy_parse() takes.
+LEMMA_API uint64_t lemma_npy_element_bytes(const char* dtype);
 // A whole file's bytes. Error: rejected, saying what is wrong with it.
 LEMMA_API const lemma_error* lemma_npy_parse(const void* file, size_t file_bytes, const lemma_npy** array);
 // A whole file's bytes, to be released by lemma_text_release(). Error: invalid_argument if `data_bytes` is

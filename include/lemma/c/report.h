@@ -104,6 +104,7 @@ typedef struct lemma_access {
   const char* what;        // "writes 4 bytes"
   const uint64_t* address; // of the lane's access; null: not known
   const char* value;       // that it read or wrote: "0x3f800000"; empty: not known
+  const char* text;        // all three: "writes 4 bytes at 0x480: 0x3f800000"
 } lemma_access;
 
 // What the PTX ISA leaves undefined. One defect - an id and two instructions - is one.
@@ -191,9 +192,19 @@ typedef struct lemma_report {
   const char* text;     // `rendered` and the findings that are neither notes nor suppressed
 } lemma_report;
 LEMMA_API void lemma_report_release(const lemma_report* report);
-// The forms for people, the least known first, at most so many (0: 8) of each kind: as lemma/fidelity.h. Of a
-// report that a launch returned; null if there is no memory.
-LEMMA_API const lemma_text* lemma_report_fidelity(const lemma_report* report, size_t most);
+
+// The forms of one launch, or of several, as lemma/fidelity.h puts them together: the least known first.
+typedef struct lemma_merged_forms {
+  size_t form_count;
+  const lemma_executed_form* const* forms;
+  const char* text; // for people; ends with a newline; empty where there are no forms
+} lemma_merged_forms;
+LEMMA_API void lemma_merged_forms_release(const lemma_merged_forms* merged);
+// `forms`: lemma_report.forms, of one launch after another. `arithmetic`: the machine's that the text names;
+// may be null. `most`: of each kind in the text; 0: 8. Error: invalid_argument (null, no such fidelity).
+LEMMA_API const lemma_error* lemma_merge_forms(const lemma_executed_form* const* forms, size_t form_count,
+                                               const char* arithmetic, size_t most,
+                                               const lemma_merged_forms** merged);
 
 #ifdef __cplusplus
 }

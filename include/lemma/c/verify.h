@@ -38,6 +38,31 @@ LEMMA_API const lemma_error* lemma_verify(const char* text, size_t text_bytes,
                                           const lemma_verify_options* options,
                                           const lemma_verification** verification);
 
+// --- many texts, on many threads
+
+// A text, which lemma_verify_each_options.read sets. Copied.
+typedef struct lemma_verify_source lemma_verify_source;
+// `name`: for messages; null: "<ptx>". `lint`: as lemma_verify_options.lint.
+LEMMA_API const lemma_error* lemma_verify_source_set(lemma_verify_source* source, const char* text,
+                                                     size_t text_bytes, const char* name, bool lint);
+
+typedef struct lemma_verify_each_options {
+  size_t size;
+  size_t count;      // of texts
+  uint32_t threads;  // of the host; 0: as many as it has cores
+  uint32_t reserved; // 0
+  // Sets text `index` and returns null, or returns why there is none, an error that becomes the library's.
+  // Called from any thread, several at a time.
+  const lemma_error* (*read)(void* user, size_t index, lemma_verify_source* source);
+  // Gets what became of it: a verification, or the error of `read`; the other one is null. In the order of
+  // the index, one call at a time, from any thread. Both live as long as the call.
+  void (*take)(void* user, size_t index, const lemma_verification* verification, const lemma_error* error);
+  void* user; // for both
+} lemma_verify_each_options;
+
+// Error: invalid_argument, out_of_memory.
+LEMMA_API const lemma_error* lemma_verify_each(const lemma_verify_each_options* options);
+
 #ifdef __cplusplus
 }
 #endif

@@ -95,6 +95,16 @@ TEST(CBase, EnumeratorsHaveNames) {
   EXPECT_STREQ(lemma_fidelity_name(LEMMA_FIDELITY_RECORDED), "recorded");
 }
 
+TEST(CBase, NamesWhatIsNear) {
+  const char* candidates[] = {"sm_80", "sm_90", nullptr};
+  const lemma_text* text = lemma_did_you_mean("sm90", candidates, 2);
+  ASSERT_TRUE(text);
+  EXPECT_STREQ(text->text, " (did you mean sm_90?)");
+  lemma_text_release(text);
+  EXPECT_EQ(lemma_did_you_mean("sm90", candidates, 3), nullptr);
+  EXPECT_EQ(lemma_did_you_mean(nullptr, nullptr, 0), nullptr);
+}
+
 TEST(CBase, ErrorsAndTextsAreTheCallers) {
   const lemma_error* error = lemma_error_create(LEMMA_ERROR_UNSUPPORTED, "not here");
   EXPECT_STREQ(error->text, "not here");

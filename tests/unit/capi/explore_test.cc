@@ -65,6 +65,47 @@ TEST(CExplore, FindsWhatDependsOnOrder) {
   lemma_text_release(text);
 }
 
+// Findings of all schedules, one with a name that a suppression knows.
+TEST(CExplore, FindingsAreSuppressed) {
+  lemma_explore_options options = LEMMA_SIZED(lemma_explore_options);
+  options.schedules = 3;
+  options.kernel = "last";
+  options.run = [](void*, uint64_t schedule, uint64_t, lemma_schedule_run* run) -> const lemma_error* {
+    const Loaded gpu(kText);
+    const uint64_t data = gpu.allocate(4);
+    const lemma_bytes argument = bytes_of(data);
+    lemma_launch_config config = LEMMA_SIZED(lemma_launch_config);
+    config.grid[0] = 2;
+    config.schedule = schedule;
+    config.check = true;
+    const lemma_report* report = nullptr;
+    EXPECT_OK(lemma_launch(gpu.module, nullptr, &config, &argument, 1, &report));
+    EXPECT_OK(lemma_schedule_run_set_report(run, report, "last"));
+    lemma_report_release(report);
+    return nullptr;
+  };
+  const lemma_exploration* explored = nullptr;
+  ASSERT_OK(lemma_explore(&options, &explored));
+  ASSERT_EQ(explored->finding_count, 1u);
+  lemma_findings* findings = nullptr;
+  lemma_suppressions* known = nullptr;
+  const lemma_findings_info* info = nullptr;
+  ASSERT_OK(lemma_findings_create(&findings));
+  ASSERT_OK(lemma_findings_add_explored(findings, explored));
+  lemma_exploration_release(explored);
+  ASSERT_OK(lemma_findings_describe(findings, &info));
+  ASSERT_EQ(info->finding_count, 1u);
+  EXPECT_EQ(info->findings[0]->schedules, 3u);
+  constexpr char kKnown[] = "race.global last # the last one wins\n";
+  ASSERT_OK(lemma_suppressions_parse(kKnown, sizeof kKnown - 1, "known.txt", &known));
+  ASSERT_OK(lemma_findings_suppress(findings, known));
+  ASSERT_OK(lemma_findings_describe(findings, &info));
+  EXPECT_EQ(info->suppressed, 1u);
+  EXPECT_STREQ(info->text, "");
+  lemma_findings_release(findings);
+  lemma_suppressions_release(known);
+}
+
 TEST(CExplore, EndsWithTheErrorOfARun) {
   lemma_explore_options options = LEMMA_SIZED(lemma_explore_options);
   options.run = run_last;

@@ -31,6 +31,16 @@ TEST(CFindings, OfLaunchesArePutTogether) {
     const lemma_report* report = nullptr;
     ASSERT_OK(lemma_launch(gpu.module, nullptr, &config, &argument, 1, &report));
     EXPECT_NE(std::string(report->text).find("race.global"), std::string::npos);
+    const lemma_access& access = *report->findings[0]->access;
+    ASSERT_TRUE(access.address);
+    EXPECT_EQ(*access.address, data);
+    EXPECT_EQ(std::string(access.value).size(), 10u) << access.value;
+    char wanted[100];
+    std::snprintf(wanted, sizeof wanted, "writes 4 bytes at 0x%llx: %s",
+                  static_cast<unsigned long long>(data), access.value);
+    EXPECT_STREQ(access.text, wanted);
+    ASSERT_TRUE(report->findings[0]->earlier);
+    EXPECT_EQ(*report->findings[0]->earlier->address, data);
     EXPECT_OK(lemma_findings_add(findings, report));
     lemma_report_release(report);
     ASSERT_OK(lemma_findings_describe(findings, &info));

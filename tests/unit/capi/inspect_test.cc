@@ -128,6 +128,9 @@ TEST(CNpy, WritesAndReads) {
   EXPECT_EQ(kind_of(lemma_npy_parse(file->text, 20, &array)), LEMMA_ERROR_REJECTED);
   EXPECT_EQ(kind_of(lemma_npy_serialize("<f4", shape, 2, values, 20, &file)), LEMMA_ERROR_INVALID_ARGUMENT);
   lemma_text_release(file);
+  EXPECT_EQ(lemma_npy_element_bytes("|V2"), 2u);
+  EXPECT_EQ(lemma_npy_element_bytes("|O"), 0u);
+  EXPECT_EQ(lemma_npy_element_bytes(nullptr), 0u);
 }
 
 TEST(CVerify, ChecksAndRepairs) {
@@ -146,6 +149,45 @@ TEST(CVerify, ChecksAndRepairs) {
   ASSERT_TRUE(found->repaired);
   EXPECT_EQ(found->accepted, found->repairs == 1) << found->repaired->text;
   lemma_verification_release(found);
+}
+
+// Every fifth text is no text, and one has its name alone.
+const lemma_error* read_text(void*, size_t index, lemma_verify_source* source) {
+  if (index % 5 == 3)
+    return lemma_error_create(LEMMA_ERROR_UNAVAILABLE, "nothing there");
+  if (index == 4)
+    return nullptr;
+  const std::string text = index % 2 ? ".version 8.0\n.target sm_90\n.address_size 64\n" : "nothing";
+  EXPECT_OK(lemma_verify_source_set(source, text.data(), text.size(), std::to_string(index).c_str(), false));
+  return nullptr;
+}
+
+TEST(CVerify, ChecksManyTextsInOrder) {
+  for (const uint32_t threads : {1u, 4u}) {
+    std::string seen;
+    lemma_verify_each_options options = LEMMA_SIZED(lemma_verify_each_options);
+    options.count = 10;
+    options.threads = threads;
+    options.read = read_text;
+    options.take = [](void* user, size_t index, const lemma_verification* found, const lemma_error* error) {
+      auto& to = *static_cast<std::string*>(user);
+      EXPECT_NE(found == nullptr, error == nullptr);
+      if (error)
+        to += std::to_string(index) + ": " + lemma_error_kind_name(error->kind) + " " + error->text + "\n";
+      else
+        to += (found->message_count ? found->messages[0]->file : std::to_string(index)) +
+              (found->accepted ? "+\n" : "-\n");
+    };
+    options.user = &seen;
+    ASSERT_OK(lemma_verify_each(&options));
+    EXPECT_EQ(seen, "0-\n1+\n2-\n3: unavailable nothing there\n"
+                    "4: invalid argument lemma_verify_each: read() has set no text 4\n"
+                    "5+\n6-\n7+\n8: unavailable nothing there\n9+\n");
+  }
+  lemma_verify_each_options options = LEMMA_SIZED(lemma_verify_each_options);
+  EXPECT_EQ(said(lemma_verify_each(&options)), "lemma_verify_each: options->read is null");
+  EXPECT_EQ(said(lemma_verify_source_set(nullptr, "", 0, nullptr, false)),
+            "lemma_verify_source_set: source is null");
 }
 
 } // namespace

@@ -143,10 +143,18 @@ TEST(CObserver, IsToldWhatALaunchDoes) {
   EXPECT_STREQ(lemma_sync_event_name(LEMMA_SYNC_EXIT), "exit");
 
   EXPECT_GT(report->form_count, 5u);
-  const lemma_text* fidelity = lemma_report_fidelity(report, 0);
-  ASSERT_TRUE(fidelity);
-  EXPECT_EQ(std::string(fidelity->text).find("fidelity on sm_90: "), 0u) << fidelity->text;
-  lemma_text_release(fidelity);
+  std::vector<const lemma_executed_form*> twice(report->forms, report->forms + report->form_count);
+  twice.insert(twice.end(), report->forms, report->forms + report->form_count);
+  const lemma_merged_forms* merged = nullptr;
+  ASSERT_OK(lemma_merge_forms(twice.data(), twice.size(), report->arithmetic, 0, &merged));
+  EXPECT_EQ(std::string(merged->text).find("fidelity on sm_90: "), 0u) << merged->text;
+  ASSERT_EQ(merged->form_count, report->form_count);
+  EXPECT_STREQ(merged->forms[0]->form, report->forms[0]->form);
+  EXPECT_EQ(merged->forms[0]->warp_instructions, 2 * report->forms[0]->warp_instructions);
+  lemma_merged_forms_release(merged);
+  twice[0] = nullptr;
+  EXPECT_EQ(said(lemma_merge_forms(twice.data(), 1, nullptr, 0, &merged)),
+            "lemma_merge_forms: a form is null");
   lemma_report_release(report);
 }
 
