@@ -286,7 +286,9 @@ def record_fields(api, name):
             made = f"_{d.base}({value}[0]) if {value} else None"
             result.append((d.name, optional(camel(d.base)), made if null else f"_never_null({made})", d.doc))
         elif d.base in NUMBERS and d.stars == 1:
-            result.append((d.name, optional(PYTHON_NUMBERS.get(d.base, "int")), f"{value}[0] if {value} else None", d.doc))
+            made = f"{value}[0] if {value} else None"
+            number = PYTHON_NUMBERS.get(d.base, "int")
+            result.append((d.name, optional(number), made if null else f"_never_null({made})", d.doc))
         elif d.base in NUMBERS and d.stars == 0:
             result.append((d.name, PYTHON_NUMBERS.get(d.base, "int"), value, d.doc))
         else:

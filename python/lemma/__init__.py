@@ -37,15 +37,16 @@ from ._layout import Layout, TileLayout, layout, tile
 from .memory import Array
 from .mlir import compile_mlir, run_mlir
 from ._mma import bits_of, mma, mma_form
-from .report import Report
+from .report import Report, fidelity_text
 from .tensor_map import TensorMap, tensor_map
 from .types import numpy_type, pack, ptx_type, unpack
-from ._verify import Verification, verify
+from ._verify import Verification, verify, verify_each
 
 __all__ = [
     "Array", "Device", "DeviceLost", "Differs", "Error", "Exploration", "Fault", "Findings", "InternalError", "InvalidArgument",
     "Kernel", "LaunchError", "Layout", "Module", "OutOfMemory", "Rejected", "Report", "Struct", "Table", "TensorMap", "TileLayout",
-    "Unavailable", "Unsupported", "Variable", "Verification", "__version__", "bits_of", "compile_mlir", "defaults", "isa", "layout",
+    "Unavailable", "Unsupported", "Variable", "Verification", "__version__", "bits_of", "compile_mlir", "defaults",
+    "fidelity_text", "isa", "layout",
     "mma", "mma_form", "numpy_type", "pack", "pointer", "ptx_type", "reports", "run_mlir", "schedule_text", "struct", "targets",
-    "tensor_map", "tile", "triton", "unpack", "verify",
+    "tensor_map", "tile", "triton", "unpack", "verify", "verify_each",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Iterable, Optional, Union
 
 from . import _abi, errors
 
@@ -32,9 +32,14 @@ version: str = library.lemma_version().decode()
 def error_of(pointer: Any) -> errors.Error:
     """The exception for a lemma_error that the library returned, which is released."""
     try:
-        record = _abi._lemma_error(pointer[0])
+        return error_of_record(pointer[0])
     finally:
         library.lemma_error_release(pointer)
+
+
+def error_of_record(s: Any) -> errors.Error:
+    """The exception for a lemma_error."""
+    record = _abi._lemma_error(s)
     made = errors.BY_KIND.get(record.kind, errors.InternalError)
     return made(record.text, record.messages, record.rendered, record.operand)
 
@@ -72,6 +77,12 @@ def read_text(source: Union[str, os.PathLike], name: Optional[str]) -> tuple[byt
     if isinstance(source, str) and "\n" in source:
         return source.encode(), name or "<text>"
     return pathlib.Path(source).read_bytes(), name or os.fspath(source)
+
+
+def near(word: str, candidates: Iterable[str]) -> str:
+    """" (did you mean smem?)": the candidate that is nearest to a word; empty if none is near."""
+    text = library.lemma_did_you_mean(word.encode(), *words(tuple(candidates)))
+    return take(text, lambda s: s.text.decode(), library.lemma_text_release) if text else ""
 
 
 def words(names: tuple[str, ...]) -> tuple[Any, int]:

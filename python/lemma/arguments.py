@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import struct as _struct
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import numpy as np
 
 from . import _abi
+from ._library import near
 from .errors import InvalidArgument
 from .memory import Array, Borrowed, host_array
 from .tensor_map import BYTES, TensorMap, tensor_map
@@ -70,8 +72,12 @@ class Struct:
             raise InvalidArgument(f"Struct: {len(values)} values for {len(self.dtype.names)} fields")
         self.fields = dict(zip(self.dtype.names, values))
         for name, value in named.items():
-            if name not in self.dtype.names or name in self.fields:
-                raise InvalidArgument(f"Struct: {name!r} is given twice, or is none of {', '.join(self.dtype.names)}")
+            if name in self.fields:
+                raise InvalidArgument(f"Struct: {name!r} is given twice")
+            if name not in self.dtype.names:
+                raise InvalidArgument(
+                    f"Struct: there is no field {name!r}{near(name, self.dtype.names)}; there are {', '.join(self.dtype.names)}"
+                )
             self.fields[name] = value
 
 
@@ -89,6 +95,17 @@ def borrow(value: Any, borrowed: Borrowed, name: str) -> Any:
         borrowed.add(array, name)
         return array
     return value
+
+
+def arrays_in(value: Any) -> list[Array]:
+    """The Arrays of the device that an argument has in it, whole."""
+    if isinstance(value, Array):
+        return [value._owner or value]
+    if isinstance(value, TensorMap):
+        return arrays_in(value.array)
+    if isinstance(value, Struct):
+        return [a for field in value.fields.values() for a in arrays_in(field)]
+    return []
 
 
 class Encoder:
@@ -132,29 +149,38 @@ class Encoder:
         raw = made.reshape(1).view(np.uint8)
         for field, given in value.fields.items():
             dtype, offset = value.dtype.fields[field][:2]  # type: ignore[index]
-            if isinstance(given, Struct):
-                data = self.struct(given)
-            elif isinstance(given, TensorMap) and dtype.itemsize == BYTES:
-                data = self.map(given)
-            elif (address := self.address(given)) is not None and dtype.shape == () and dtype.itemsize == 8:
-                data = _struct.pack("<Q", address)
-            elif dtype.shape == () and not dtype.names and dtype.isbuiltin == 1 and dtype.kind in "iufb":
-                data = scalar(
-                    dtype.name, dtype.itemsize, _kind_of(dtype), given, lambda why: InvalidArgument(f"field {field}: {why}")
-                )
-            else:
-                data = np.asarray(given).astype(dtype.base).tobytes()
-            if len(data) != dtype.itemsize:
-                raise InvalidArgument(f"field {field} has {dtype.itemsize} bytes, {len(data)} given")
+            with naming(f"field {field}"):
+                data = self._field(given, dtype)
+                if len(data) != dtype.itemsize:
+                    raise InvalidArgument(f"it has {dtype.itemsize} bytes, {len(data)} given")
             raw[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
         return raw.tobytes()
+
+    def _field(self, given: Any, dtype: np.dtype) -> bytes:
+        if isinstance(given, Struct):
+            return self.struct(given)
+        if isinstance(given, (bytes, bytearray, memoryview)):
+            return bytes(given)
+        if dtype == tensor_map:
+            if isinstance(given, TensorMap):
+                return self.map(given)
+            if not isinstance(given, np.void) and getattr(given, "dtype", None) != np.uint8:
+                raise InvalidArgument(f"a tensor map is wanted: a lemma.TensorMap, or the bytes of one, not {_named(given)}")
+            return given.tobytes()
+        if dtype.shape == () and dtype.itemsize == 8 and (address := self.address(given)) is not None:
+            return _struct.pack("<Q", address)
+        if dtype.shape == () and not dtype.names and dtype.isbuiltin == 1 and dtype.kind in "iufb":
+            return scalar(dtype.name, dtype.itemsize, _kind_of(dtype), given, InvalidArgument)
+        return np.asarray(given).astype(dtype.base).tobytes()
 
     def parameter(self, value: Any, parameter: _abi.Parameter, label: str) -> bytes:
         """The bytes of a parameter. Error: InvalidArgument if the value is of the wrong kind or size."""
 
-        def wrong(why: str) -> InvalidArgument:
-            return InvalidArgument(f"{label} is {parameter.type}: {why}")
+        with naming(f"{label} is {parameter.type}"):
+            return self._parameter(value, parameter)
 
+    def _parameter(self, value: Any, parameter: _abi.Parameter) -> bytes:
+        wrong = InvalidArgument
         size = parameter.size_bytes
         kind, bits = declared(parameter.type)
         if isinstance(value, Struct):
@@ -166,6 +192,7 @@ class Encoder:
         elif isinstance(value, TensorMap) and size == BYTES:
             data = self.map(value)
         elif (address := self.address(value)) is not None:
+            _check_pointee(value, parameter.label)
             if size != 8 or kind == "f":
                 what = "a TensorMap" if isinstance(value, TensorMap) else "None" if value is None else "an array"
                 raise wrong(f"{what} is for a parameter of {'8 or 128' if what == 'a TensorMap' else '8'} bytes")
@@ -173,15 +200,61 @@ class Encoder:
         elif kind == "array":
             # A __half or a bool2 by value is bytes to PTX: the value's own type counts.
             if not isinstance(value, (np.generic, np.bool_)):
-                raise wrong(
-                    f"give bytes, a lemma.Struct, a lemma.TensorMap or a numpy scalar of {size} bytes, not {type(value).__name__}"
-                )
+                raise wrong(f"give bytes, a lemma.Struct, a lemma.TensorMap or a numpy scalar of {size} bytes, not {_named(value)}")
             data = value.tobytes()
+        elif hasattr(value, "__dlpack_device__"):
+            raise wrong(
+                f"a {type(value).__name__} of DLPack device {int(value.__dlpack_device__()[0])}; tensors of the CPU (device 1) are taken"
+            )
+        elif (parameter.is_pointer or parameter.label.endswith("*")) and not isinstance(value, (int, float, np.generic)):
+            raise wrong(f"{_named(value)} for a pointer; give a numpy array, a lemma.Array, an address or None")
         else:
             data = scalar(parameter.type, bits // 8, kind, value, wrong)
         if len(data) != size:
             raise wrong(f"it has {size} bytes, {len(data)} given")
         return data
+
+
+# ---- what is wrong
+
+
+@contextlib.contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Says in errors what they are about: an argument, a field."""
+    try:
+        yield
+    except InvalidArgument as error:
+        joined = ", " if error.text.startswith("field ") else ": "
+        raise InvalidArgument(f"{what}{joined}{error.text}") from None
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, (np.ndarray, Array)):
+        return f"an array of {value.dtype.name}"
+    name = value.__class__.__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+# By the C++ type that a pointer points to: the dtypes that an array may have, the first for messages. Bits of floats are unsigned.
+_POINTEES: dict[str, tuple[str, ...]] = {
+    "short": ("int16", "uint16"), "int": ("int32", "uint32"), "long": ("int64", "uint64"), "long long": ("int64", "uint64"),
+    "float": ("float32", "uint32", "complex64"), "double": ("float64", "uint64", "complex128"), "__half": ("float16", "uint16"),
+    "__nv_bfloat16": ("bfloat16", "uint16"),
+}  # fmt: skip
+
+
+def _check_pointee(value: Any, label: str) -> None:
+    """Whether an array's elements are what a pointer of C++ points to, if that is a number. Error: InvalidArgument."""
+    if not isinstance(value, (np.ndarray, Array)) or value.dtype.names or not label.endswith("*"):
+        return
+    pointee = label[:-1].removesuffix(" const").removeprefix("unsigned ")
+    if pointee == "CUtensorMap_st" and value.dtype not in (np.uint8, tensor_map):
+        raise InvalidArgument(f"{_named(value)} for {label}: give a lemma.TensorMap of it, or an Array with the bytes of one")
+    allowed = _POINTEES.get(pointee)
+    if allowed and value.dtype.name not in allowed:
+        raise InvalidArgument(
+            f"{_named(value)} for {label}: {allowed[0]} is wanted; array.view() in that type says that the bytes are meant"
+        )
 
 
 # ---- scalars
@@ -240,4 +313,4 @@ def scalar(type: str, bytes: int, kind: str, value: Any, wrong: Callable[[str], 
             if value == value and abs(value) < 2**64
             else f"{value!r} is no integer"
         )
-    raise wrong(f"{value.__class__.__name__} is no number")
+    raise wrong(f"{_named(value)} is no number")

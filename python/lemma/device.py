@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _abi, errors
 from ._library import check, encoded, library, read_text, sized, take
-from .arguments import declared
+from .arguments import declared, scalar
 from .launch import Options, launch
 from .memory import Array, host_array
 from .report import Report
@@ -158,7 +158,7 @@ class Module:
         self.messages = info.messages
         self.kernels: tuple[Kernel, ...] = tuple(Kernel(self, each, mlir.get(each.name)) for each in info.kernels)
         #: By name, in the order of the text.
-        self.variables: dict[str, Variable] = {each.name: Variable(self, each) for each in info.variables}
+        self.variables: dict[str, Variable] = _Variables(self, info.variables)
 
     def kernel(self, name: Optional[str] = None) -> Kernel:
         """The kernel of that name; without one the only kernel. Error: InvalidArgument, which lists them."""
@@ -189,6 +189,20 @@ class Module:
         return f"<lemma.Module {self.target}: {', '.join(k.name for k in self.kernels)}>"
 
 
+class _Variables(dict[str, "Variable"]):
+    """By name; one that there is not is an InvalidArgument, which lists them."""
+
+    def __init__(self, module: Module, infos: tuple[_abi.Variable, ...]) -> None:
+        super().__init__({each.name: Variable(module, each) for each in infos})
+        self._module = weakref.ref(module)
+
+    def __missing__(self, name: str) -> Variable:
+        module = self._module()
+        if module is None:
+            raise KeyError(name)
+        return module.variable(name)
+
+
 class Variable:
     """A variable of module scope, .global or .const: `name`, `space`, `type` (as declared, ".b8[24]"), `address`, `nbytes`.
 
@@ -210,7 +224,7 @@ class Variable:
             return np.dtype(f"u{bits // 8}")
 
     def set(self, value: Any) -> None:
-        """Writes a number or an array, converted to the declared type. What is declared as .b8, as C arrays and structs are, takes
+        """Writes a number or an array, converted to the declared type, in which it has to fit. What is declared as .b8, as C arrays and structs are, takes
         numpy arrays and scalars of any type, and bytes, as they are.
 
         Error: InvalidArgument if that is more than the variable has, or a list for bytes.
@@ -224,8 +238,26 @@ class Variable:
                 )
             data = np.ascontiguousarray(value).tobytes()
         else:
-            data = np.ascontiguousarray(np.asarray(value).astype(self._dtype())).tobytes()
+            data = self._converted(value)
         check(library.lemma_variable_set(self.module._handle, self.name.encode(), data, len(data)))
+
+    def _converted(self, value: Any) -> bytes:
+        dtype, given = self._dtype(), np.asarray(value)
+
+        def wrong(why: str) -> errors.InvalidArgument:
+            return errors.InvalidArgument(f"variable {self.name} is {self.type}: {why}")
+
+        if dtype.isbuiltin != 1:  # one of ml_dtypes'
+            return np.ascontiguousarray(given.astype(dtype)).tobytes()
+        if given.ndim == 0:
+            return scalar(self.type, dtype.itemsize, declared(self.type.split("[")[0])[0], value, wrong)
+        if dtype.kind in "iu" and given.size:
+            bits = 8 * dtype.itemsize
+            if given.dtype.kind not in "iub":
+                raise wrong(f"an array of {given.dtype.name}, not of integers")
+            if given.min() < -(1 << (bits - 1)) or given.max() >= 1 << bits:
+                raise wrong(f"{given.min()} to {given.max()} do not fit")
+        return np.ascontiguousarray(given.astype(dtype)).tobytes()
 
     def get(self, dtype: Any = None) -> Any:
         """Its value: a numpy scalar, or a vector of the declared elements (or of `dtype`). Error: DeviceLost."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _abi, errors
 from ._library import check, library, sized, take
-from .arguments import Encoder, Struct
-from .launch import Options, finish, launch_handle, run_in_thread
+from .launch import Options, finish, launch_handle, run_in_thread, suppressed
 from .memory import Array, Borrowed
-from .report import Report, report_of
-from .tensor_map import TensorMap
+from .report import Report, report_of, with_findings
 
 if TYPE_CHECKING:
     from .device import Kernel
@@ -47,35 +46,26 @@ class Exploration(_abi.Exploration):
         return "\n".join(lines + ([self.text] if self.text else []))
 
 
+def _exploration_of(s: Any, handle: Any, options: Options) -> Exploration:
+    made = Exploration(**vars(_abi._lemma_exploration(s)))
+    if not options.get("suppress"):
+        return made
+    findings, text = suppressed(options["suppress"], lambda to: library.lemma_findings_add_explored(to, handle))
+    return dataclasses.replace(made, findings=findings, text=text)
+
+
 def schedule_text(schedule: int) -> str:
     """What is unusual about a schedule: "the last warps first, asynchronous operations late"."""
     return take(library.lemma_schedule_text(schedule), lambda s: s.text.decode(), library.lemma_text_release)
 
 
-def _arrays(value: Any) -> list[Array]:
-    """The Arrays in an argument."""
-    if isinstance(value, Array):
-        return [value._owner or value]
-    if isinstance(value, TensorMap):
-        return _arrays(value.array)
-    if isinstance(value, Struct):
-        return [a for field in value.fields.values() for a in _arrays(field)]
-    return []
-
-
 def explore(
-    kernel: Kernel,
-    config: Any,
-    data: Sequence[bytes],
-    borrowed: Borrowed,
-    encoder: Encoder,
-    given: Sequence[Any],
-    options: Options,
+    kernel: Kernel, config: Any, data: Sequence[bytes], borrowed: Borrowed, arrays: Sequence[Array], options: Options
 ) -> Report:
-    """Runs the launch in options["explore"] schedules, one after the other, each with the memory as it was: what was borrowed, Arrays
-    among the arguments and module variables. Afterwards memory is what the usual schedule made of it, whose report is returned.
+    """Runs the launch in options["explore"] schedules, one after the other, each with the memory as it was: what was borrowed,
+    `arrays` and module variables. Afterwards memory is what the usual schedule made of it, whose report is returned.
     """
-    arrays = list({id(a): a for value in given for a in _arrays(value)}.values())
+    arrays = list({id(a): a for a in arrays}.values())
     before = [a.numpy().copy() for a in arrays]
     variables = [(v, v.get(dtype="u1").copy()) for v in kernel.module.variables.values()]
     made: list[Report] = []
@@ -133,7 +123,7 @@ def explore(
     finally:
         library.lemma_stop_release(stop)
     exploration: Exploration = take(
-        result, lambda s: Exploration(**vars(_abi._lemma_exploration(s))), library.lemma_exploration_release
+        result, lambda s: _exploration_of(s, result, options), library.lemma_exploration_release
     )
     # The memory of the usual schedule again: it is run once more, which is simpler than remembering all of it.
     report = made[0]
@@ -142,8 +132,7 @@ def explore(
         config.schedule = 0
         library.lemma_report_release(launch_handle(kernel, config, data, options | {"print": lambda _: None}))
         borrowed.copy_out()
-    report = Report(**{**vars(report), "findings": exploration.findings, "text": report.rendered + exploration.text})
-    finish(report, options)
+    report = finish(with_findings(report, exploration.findings, exploration.text), options)
     if options.get("raises", True) and (exploration.faulting or exploration.differing):
         raise errors.Differs(exploration, report)
     return report

@@ -12,10 +12,10 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional, Sequence
 
 from . import _abi, errors
-from ._library import check, encoded, library, sized
-from .arguments import Encoder, borrow
-from .memory import Borrowed
-from .report import Report, report_of
+from ._library import check, encoded, library, near, sized
+from .arguments import Encoder, arrays_in, borrow
+from .memory import Array, Borrowed
+from .report import Finding, Report, report_of, with_findings
 
 if TYPE_CHECKING:
     from .device import Device, Kernel
@@ -34,7 +34,9 @@ class Options(dict):
         super().__init__(given)
         for name in self:
             if name not in NAMES:
-                raise errors.InvalidArgument(f"no launch has the option {name!r}; there are {', '.join(NAMES)}")
+                raise errors.InvalidArgument(
+                    f"no launch has the option {name!r}{near(str(name), NAMES)}; there are {', '.join(NAMES)}"
+                )
 
     def __or__(self, other: Any) -> Options:
         return Options({**self, **other})
@@ -98,34 +100,37 @@ def _configuration(grid: Any, block: Any, options: Options) -> Any:
     return made
 
 
-class _Callbacks:
-    """print and progress, and the first exception of theirs, which raise_() raises."""
+class Callbacks:
+    """Functions of Python in structs of the library's, and the first exception of theirs, which raise_() raises."""
 
-    def __init__(self, config: Any, options: Options) -> None:
+    def __init__(self) -> None:
         self.raised: Optional[BaseException] = None
-        types: dict[str, Any] = dict(_abi.lemma_launch_config._fields_)  # type: ignore[arg-type]
+        self._kept: list[Any] = []
+
+    def set(self, struct: Any, field: str, function: Callable[..., Any]) -> None:
+        """Puts a function, which gets all arguments but `user`, into a field."""
+        self._kept.append(dict(struct._fields_)[field](self._guarded(function)))
+        setattr(struct, field, self._kept[-1])
+
+    def set_print(self, struct: Any, options: Options) -> None:
         write: Callable[[str], Any] = options.get("print") or sys.stdout.write
-        progress = options.get("progress")
 
-        def on_print(_: Any, text: Any, size: int) -> None:
-            self._guard(write, ctypes.string_at(text, size).decode("utf-8", "replace"))
-
-        def on_progress(_: Any, done: int, total: int) -> None:
-            self._guard(progress, done, total)
+        def on_print(text: Any, size: int) -> None:
+            write(ctypes.string_at(text, size).decode("utf-8", "replace"))
 
         # c_char_p would end the text at a NUL.
-        print_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-        self.print = print_type(on_print)
-        config.print = ctypes.cast(self.print, types["print"])
-        if progress:
-            self.progress = types["progress"](on_progress)
-            config.progress = self.progress
+        type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+        self._kept.append(type(self._guarded(on_print)))
+        struct.print = ctypes.cast(self._kept[-1], dict(struct._fields_)["print"])
 
-    def _guard(self, function: Any, *arguments: Any) -> None:
-        try:
-            function(*arguments)
-        except BaseException as error:
-            self.raised = self.raised or error
+    def _guarded(self, function: Callable[..., Any]) -> Callable[..., None]:
+        def call(_: Any, *arguments: Any) -> None:
+            try:
+                function(*arguments)
+            except BaseException as error:
+                self.raised = self.raised or error
+
+        return call
 
     def raise_(self) -> None:
         if self.raised:
@@ -155,7 +160,10 @@ def launch_handle(kernel: Kernel, config: Any, encoded_arguments: Sequence[bytes
     stop = stop or own
     try:
         config.stop = stop
-        callbacks = _Callbacks(config, options)
+        callbacks = Callbacks()
+        callbacks.set_print(config, options)
+        if options.get("progress"):
+            callbacks.set(config, "progress", options["progress"])
         arguments = (_abi.lemma_bytes * len(encoded_arguments))()
         buffers = [ctypes.create_string_buffer(data, max(len(data), 1)) for data in encoded_arguments]
         for argument, buffer, data in zip(arguments, buffers, encoded_arguments):
@@ -176,23 +184,30 @@ def launch_handle(kernel: Kernel, config: Any, encoded_arguments: Sequence[bytes
         library.lemma_stop_release(own)
 
 
-def suppressed(report: Any, path: Any) -> Report:
-    """A library's report whose findings a file of suppressions has gone over."""
+def suppressed(path: Any, add: Callable[[Any], Any]) -> tuple[tuple[Finding, ...], str]:
+    """(findings that a file of suppressions has gone over, those that are left for a terminal). add(handle) puts them there."""
     text = pathlib.Path(path).read_bytes()
     list_of, findings = ctypes.POINTER(_abi.lemma_suppressions)(), ctypes.POINTER(_abi.lemma_findings)()
     info = ctypes.POINTER(_abi.lemma_findings_info)()
     check(library.lemma_suppressions_parse(text, len(text), encoded(os.fspath(path)), ctypes.byref(list_of)))
     try:
         check(library.lemma_findings_create(ctypes.byref(findings)))
-        check(library.lemma_findings_add(findings, report))
+        check(add(findings))
         check(library.lemma_findings_suppress(findings, list_of))
         check(library.lemma_findings_describe(findings, ctypes.byref(info)))
         left = _abi._lemma_findings_info(info[0])
-        made = vars(report_of(report[0]))
-        return Report(**{**made, "findings": left.findings, "text": made["rendered"] + left.text})
+        return left.findings, left.text
     finally:
         library.lemma_findings_release(findings)
         library.lemma_suppressions_release(list_of)
+
+
+def report_for(handle: Any, options: Options) -> Report:
+    """Of a report of the library's, which stays that."""
+    report = report_of(handle[0])
+    if not options.get("suppress"):
+        return report
+    return with_findings(report, *suppressed(options["suppress"], lambda to: library.lemma_findings_add(to, handle)))
 
 
 def expanded(kernel: Kernel, arguments: Sequence[Any], encoder: Encoder) -> list[bytes]:
@@ -212,9 +227,17 @@ def expanded(kernel: Kernel, arguments: Sequence[Any], encoder: Encoder) -> list
 
 def finish(report: Report, options: Options) -> Report:
     """Notes a report, and raises what it says unless that is not wanted."""
+    note(report)
+    return raise_for(report, options)
+
+
+def note(report: Report) -> None:
     seen = _reports.get()
     if seen is not None:
         seen.append(report)
+
+
+def raise_for(report: Report, options: Options) -> Report:
     if options.get("raises", True):
         if report.outcome != "finished":
             raise errors.Fault(report)
@@ -227,12 +250,23 @@ def launch_once(kernel: Kernel, config: Any, data: Sequence[bytes], borrowed: Bo
     """Runs a kernel, and copies out what it wrote if it came to its end."""
     handle = launch_handle(kernel, config, data, options)
     try:
-        report = suppressed(handle, options["suppress"]) if options.get("suppress") else report_of(handle[0])
+        report = report_for(handle, options)
     finally:
         library.lemma_report_release(handle)
     if report.outcome == "finished":
         borrowed.copy_out()
     return finish(report, options)
+
+
+def run_kernel(
+    kernel: Kernel, config: Any, data: Sequence[bytes], borrowed: Borrowed, arrays: Sequence[Array], options: Options
+) -> Report:
+    """Runs a kernel with encoded arguments, in as many schedules as options say. `arrays`: of the device, which it may write."""
+    if options.get("explore", 1) > 1:
+        from .explore import explore
+
+        return explore(kernel, config, data, borrowed, arrays, options)
+    return launch_once(kernel, config, data, borrowed, options)
 
 
 def with_defaults(options: Options) -> Options:
@@ -252,10 +286,6 @@ def launch(kernel: Kernel, grid: Any, block: Any, options: Options, arguments: S
         borrowed.copy_in()
         encoder = Encoder(borrowed)
         data = expanded(kernel, given, encoder)
-        if options.get("explore", 1) > 1:
-            from .explore import explore
-
-            return explore(kernel, config, data, borrowed, encoder, given, options)
-        return launch_once(kernel, config, data, borrowed, options)
+        return run_kernel(kernel, config, data, borrowed, [a for value in given for a in arrays_in(value)], options)
     finally:
         borrowed.free()

@@ -34,6 +34,10 @@ def host_array(value: Any) -> Optional[np.ndarray]:
     return array
 
 
+# Whether numpy has DLPack 1.0.
+_VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+
+
 class _Exported:
     """A DLPack capsule that was made already."""
 
@@ -50,7 +54,7 @@ class _Exported:
 def _from_dlpack(value: Any, device: Any) -> np.ndarray:
     """What says that it may not be written may not; DLPack before 1.0 could not say so, and numpy then supposes the worst."""
     capsule = None
-    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+    if _VERSIONED:
         try:
             capsule = value.__dlpack__(max_version=(1, 0))
         except TypeError:
@@ -215,11 +219,17 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Optional[bool] = None) -> Any:
         """For torch.from_dlpack() and the like: shared memory itself, of other memory a copy on the host."""
-        if options.get("copy") is False and not self.shared:
+        if copy is False and not self.shared:
             raise BufferError("device memory cannot be seen without a copy; gpu.shared() makes memory that can")
-        return self.numpy().__dlpack__()
+        if dl_device is not None and tuple(map(int, dl_device)) != (1, 0):
+            raise BufferError(f"an Array is exported as memory of the CPU, not of DLPack device {tuple(dl_device)}")
+        memory = self.numpy()
+        if copy and self.shared:
+            memory = memory.copy()
+        # numpy before 2.1 knows no versions.
+        return memory.__dlpack__(max_version=max_version) if max_version and _VERSIONED else memory.__dlpack__()
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

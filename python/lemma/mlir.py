@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import struct
+import warnings
 import weakref
 from typing import Any, Optional, Sequence, Union
 
@@ -12,8 +14,8 @@ import numpy as np
 
 from . import _abi, errors
 from ._library import check, encoded, library, read_text, sized, take
-from .arguments import Encoder
-from .launch import Options, _configuration, with_defaults
+from .arguments import Encoder, naming
+from .launch import Callbacks, Options, _configuration, note, raise_for, report_for, run_in_thread, with_defaults
 from .memory import Array, host_array
 
 _STAGES = {
@@ -40,14 +42,28 @@ class Signature:
             if not parameter[0].is_memref:
                 data.append(encoder.parameter(value, kernel.parameters[len(data)], label))
                 continue
-            if not isinstance(value, (np.ndarray, Array)):
-                raise errors.InvalidArgument(f"{label} takes an array, not {type(value).__name__}")
+            _check_memref(value, types[i], parameter[0].element_bits, label)
             words = (ctypes.c_uint64 * library.lemma_mlir_memref_words(parameter))()
             shape = (ctypes.c_uint64 * value.ndim)(*value.shape)
             address = encoder.address(value)
-            check(library.lemma_mlir_expand_memref(parameter, address, value.nbytes, shape, value.ndim, words))
+            with naming(label):
+                check(library.lemma_mlir_expand_memref(parameter, address, value.nbytes, shape, value.ndim, words))
             data += [struct.pack("<Q", word) for word in words]
         return data
+
+
+def _check_memref(value: Any, type: str, element_bits: int, label: str) -> None:
+    """Whether a memref of that type may be this array's memory. Sizes are the library's to check."""
+    if not isinstance(value, (np.ndarray, Array)):
+        raise errors.InvalidArgument(f"{label} takes an array, not {value.__class__.__name__}")
+    match = re.match(r"memref<(?:[\d?]+x)*(\w+)", type)
+    element = match[1] if match else ""
+    known = {"f16": "float16", "f32": "float32", "f64": "float64", "index": "int64"}.get(element)
+    wrong = value.dtype.name != known if known else element_bits and value.dtype.itemsize * 8 != max(element_bits, 8)
+    if wrong or (re.fullmatch(r"[su]?i\d+", element) and value.dtype.kind not in "iub"):
+        raise errors.InvalidArgument(f"{label} takes elements of {element}, not {value.dtype.name}")
+    if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
+        raise errors.InvalidArgument(f"{label} takes an array in C order: numpy.ascontiguousarray() makes one")
 
 
 class Compiled:
@@ -89,10 +105,16 @@ def run_mlir(
     """Compiles a .mlir file, or text, with host code, and calls its `entry`, which launches kernels. Returns what that returns.
 
     arguments: arrays for memrefs, in C order, which the program reads and writes; numpy scalars, of the parameter's type; an int is
-    an index. options: seed, deterministic, async_, max_instructions and workers of its launches.
-    Host code runs natively, in this process, with its rights.
-    Errors: as compile_mlir(); LaunchError-like stops of kernels are an Error with the text of the fault.
+    an index.
+    options: of all its launches, as lemma.Kernel lists them, but for sizes, which the program has, explore and progress. print gets
+    what host code and kernels print (default: sys.stdout.write). What is doubtful about modules and launches is a Python warning.
+    Host code runs natively, in this process, with its rights. Ctrl-C ends the launch that runs, and the program.
+    Errors: as compile_mlir(); Fault of a kernel, which ends the program; Findings (check=True) after its end; Error, if a call of the
+    runtime was wrong.
     """
+    chosen = with_defaults(Options(options))
+    if none := [name for name in ("smem", "cluster", "cooperative", "explore", "progress") if name in options]:
+        raise errors.InvalidArgument(f"run_mlir() has no option {none[0]!r}: the program launches its kernels itself")
     text, label = read_text(source, name)
     given = (_abi.lemma_mlir_argument * len(arguments))()
     kept: list[Any] = []
@@ -113,14 +135,39 @@ def run_mlir(
             )
         argument.data, argument.data_bytes = array.ctypes.data, array.nbytes
         kept.append((array, shape))
-    config = _configuration(1, 1, with_defaults(Options(options)))
+    config = _configuration(1, 1, chosen)
+    config.stop = stop = library.lemma_stop_create()
     asked = sized(
         _abi.lemma_mlir_run_options, name=encoded(label), device=device.encode(), arch=encoded(arch), entry=entry.encode(),
         max_memory_bytes=memory, argument_count=len(arguments), arguments=given, launch=ctypes.pointer(config),
     )  # fmt: skip
+    callbacks, doubts, reports = Callbacks(), [], []
+    callbacks.set_print(asked, chosen)
+    callbacks.set(asked, "said", lambda lines: doubts.append(lines.decode("utf-8", "replace").rstrip("\n")))
+    callbacks.set(asked, "launched", lambda _, report: reports.append(report_for(report, chosen)))
     ran = ctypes.POINTER(_abi.lemma_mlir_ran)()
-    check(library.lemma_mlir_run(text, len(text), ctypes.byref(asked), ctypes.byref(ran)))
-    result = take(ran, _abi._lemma_mlir_ran, library.lemma_mlir_ran_release)
-    if result.stopped:
-        raise errors.Error(result.stopped.text.rstrip("\n"))
-    return result.returned
+
+    def ended(s: Any) -> tuple[int, Optional[str]]:
+        """(what the program returned, why it was stopped)"""
+        if not s.stopped:
+            return s.returned, None
+        if s.stopped[0].report:
+            reports.append(report_for(s.stopped[0].report, chosen))
+        return 0, s.stopped[0].text.decode("utf-8", "replace").rstrip("\n")
+
+    try:
+        call = lambda: library.lemma_mlir_run(text, len(text), ctypes.byref(asked), ctypes.byref(ran))  # noqa: E731
+        check(run_in_thread(call, stop))
+        returned, stopped = take(ran, ended, library.lemma_mlir_ran_release)
+    finally:
+        library.lemma_stop_release(stop)
+    for doubt in doubts:
+        warnings.warn(doubt, stacklevel=2)
+    callbacks.raise_()
+    for report in reports:
+        note(report)
+    for report in reversed(reports):  # the one that has ended the program first
+        raise_for(report, chosen)
+    if stopped is not None and chosen.get("raises", True):
+        raise errors.Error(stopped)
+    return returned

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any, Optional, Sequence
 
 import numpy as np
@@ -112,9 +113,8 @@ class TensorMap:
         rank = self.array.ndim
         if not 1 <= rank <= 5:
             raise InvalidArgument(f"TensorMap: an array of {rank} dimensions; there may be 1 to 5")
-        if type is None and self.array.dtype.itemsize == 1:
-            type = "u8"
-        type = type or _OF_DTYPE.get(self.array.dtype.name)
+        if type is None:
+            type = "u8" if self.array.dtype.itemsize == 1 else _OF_DTYPE.get(self.array.dtype.name)
         if type not in _TYPES:
             raise InvalidArgument(
                 f"TensorMap: no tensor type for {type or self.array.dtype.name}; type= may be {', '.join(_TYPES)}"
@@ -153,8 +153,22 @@ class TensorMap:
             for i in range(rank - 2):
                 map.lower[i], map.upper[i] = self._im2col["lower"][i], self._im2col["upper"][i]
         made = ctypes.create_string_buffer(BYTES)
-        check(library.lemma_tensor_map_encode(device._handle, ctypes.byref(map), made))
+        try:
+            check(library.lemma_tensor_map_encode(device._handle, ctypes.byref(map), made))
+        except InvalidArgument as error:
+            raise InvalidArgument(_by_axis(error.text, rank)) from None
         return made.raw
+
+
+def _by_axis(text: str, rank: int) -> str:
+    """A message about the driver's dimensions, the innermost first, in the array's axes."""
+    names = {"dims": "shape", "strides_bytes": "strides"}
+
+    def axis(match: re.Match) -> str:
+        dimension = int(match[2]) + (match[1] == "strides_bytes")
+        return f"{names.get(match[1], match[1])}[{rank - 1 - dimension}]"
+
+    return re.sub(r"\b(dims|strides_bytes|box|element_strides)\[(\d)\]", axis, text)
 
 
 #: The dtype of a tensor map's bytes, as a field of a lemma.struct().

@@ -5,7 +5,7 @@
 
     lemma.triton.run(add_kernel, (4,), x, y, out, 1000, BLOCK=256, arch="sm_90")
 
-Tried with Triton 3.5.1. What is added to a kernel's parameters behind one's back is handled: constants and integers that are 1 are left
+Tried with Triton 3.5.1 and 3.6.0. What is added to a kernel's parameters behind one's back is handled: constants and integers that are 1 are left
 out, tensor descriptors become maps, shapes and strides, and scratch memory is appended.
 """
 
@@ -24,7 +24,7 @@ from ._library import check, library, sized
 from .arguments import Encoder, scalar
 from .device import Device
 from .errors import InvalidArgument
-from .launch import Options, _configuration, launch_once, with_defaults
+from .launch import Options, _configuration, run_kernel, with_defaults
 from .memory import Array, Borrowed, as_memory, host_array
 from .report import Report
 from .tensor_map import BYTES
@@ -152,6 +152,7 @@ class _Arguments:
     def __init__(self, device: Device) -> None:
         self.borrowed = Borrowed(device)
         self.encoder = Encoder(self.borrowed)
+        self.arrays: list[Array] = []  # that were given
         self.scratch: list[Array] = []
 
     def prepared(self, value: Any, name: str) -> Any:
@@ -165,6 +166,9 @@ class _Arguments:
         if (array := host_array(value)) is not None:
             self.borrowed.add(array, name)
             return array
+        if isinstance(value, Array):
+            self.arrays.append(value._owner or value)
+            return value
         if isinstance(value, np.bool_):
             return bool(value)
         if isinstance(value, np.generic):
@@ -307,7 +311,7 @@ def run(
     lemma.Arrays stay there. Tensor descriptors that the host makes are lemma.triton.TensorDescriptor; those that the kernel makes
     (tl.make_tensor_descriptor) need nothing.
     arch: "sm_80", "sm_90", "sm_120", ...; left out, that of `device`, or sm_90. device: left out, a fresh virtual GPU.
-    launch: options of the launch, dict(check=True, async_="late"); lemma.Kernel lists them; explore is not among them here.
+    launch: options of the launch, dict(check=True, explore=8, async_="late"); lemma.Kernel lists them.
 
     Returns the lemma.Report. Errors: as a launch's; and what Triton raises.
     """
@@ -316,8 +320,6 @@ def run(
     assert device is not None
     arch = arch or (device.info.target if own is None else "sm_90")
     options = with_defaults(device.options | Options(launch or {}))
-    if options.get("explore", 1) > 1:
-        raise InvalidArgument("lemma.triton.run() runs in one schedule; launch=dict(schedule=N) says in which")
     given = _Arguments(device)
     try:
         prepared, function = _prepare(given, kernel, arguments, named)
@@ -340,4 +342,4 @@ def _launch(compiled: Compiled, bound: dict[str, Any], grid: Any, given: _Argume
         "cluster": compiled.cluster if compiled.cluster != (1, 1, 1) else None,
     })  # fmt: skip
     data = given.encode(compiled, bound, len(loaded.parameters), in_all)
-    return launch_once(loaded, config, data, given.borrowed, options)
+    return run_kernel(loaded, config, data, given.borrowed, given.arrays, options)

@@ -101,6 +101,15 @@ class Verify(unittest.TestCase):
         self.assertEqual((found.messages[0].file, found.messages[0].line), ("k.ptx", 4))
         self.assertIn("add.s33", str(found))
 
+    def test_many_texts(self):
+        good = ROOT / "examples/vector_add/vector_add.ptx"
+        found = lemma.verify_each([good, self.TEXT, str(good)] * 5, threads=3)
+        self.assertEqual([bool(f) for f in found], [True, False, True] * 5)
+        self.assertEqual(found[1].messages, lemma.verify(self.TEXT).messages)
+        self.assertEqual(lemma.verify_each([]), [])
+        with self.assertRaises(FileNotFoundError):
+            lemma.verify_each([good, "missing.ptx"])
+
     def test_types(self):
         self.assertEqual(lemma.numpy_type(".f32"), np.float32)
         self.assertEqual(lemma.ptx_type(np.float16), "f16")

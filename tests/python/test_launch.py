@@ -66,30 +66,6 @@ class Arguments(Case):
         self.axpy(1.0, y, y, 8)
         self.assertTrue((y == 1).all())
 
-    def test_dlpack(self):
-        class Tensor:
-            def __init__(self, array):
-                self.array = array
-
-            def __dlpack__(self, **options):
-                return self.array.__dlpack__()
-
-            def __dlpack_device__(self):
-                return (1, 0)
-
-        x, y = np.arange(8, dtype=np.float32), np.ones(8, np.float32)
-        self.axpy(1.0, Tensor(x), Tensor(y), 8)
-        self.assertTrue((y == x + 1).all())
-        on_device = self.gpu.array(Tensor(y))
-        self.assertTrue((np.from_dlpack(on_device) == y).all())
-        shared = self.gpu.shared(8)
-        shared.numpy()[:] = 3
-        self.axpy(1.0, x, shared, 8)
-        self.assertTrue((shared.numpy() == x + 3).all())
-        self.assertEqual(np.from_dlpack(shared).ctypes.data, shared.numpy().ctypes.data)
-        with self.assertRaises(BufferError):
-            on_device.__dlpack__(copy=False)
-
     def test_scalars_take_the_parameters_type(self):
         out = np.zeros(9)
         half = np.float16(1.5)
@@ -109,6 +85,9 @@ class Arguments(Case):
             ((2.0, x, y, 1 << 32), r"argument 3 .*4294967296 does not fit"),
             ((1e300, x, y, 8), "does not fit"),
             ((2.0, 1.5, y, 8), r"argument 1 .*is \.u64"),
+            ((2.0, [1.0], y, 8), r"argument 1 \(float const\*\) is \.u64: a list for a pointer; give a numpy array"),
+            ((2.0, x.astype(np.float64), y, 8), r"argument 1 .*: an array of float64 for float const\*: float32 is wanted"),
+            ((2.0, x, self.gpu.zeros(8, np.int32), 8), r"argument 2 .*: an array of int32 for float\*: float32 is wanted"),
             ((x, x, y, 8), r"argument 0 .*an array is for a parameter of 8"),
             ((2.0, x, y, "8"), "str is no number"),
             ((2.0, x, y), r"4 parameters, 3 arguments"),
@@ -117,7 +96,15 @@ class Arguments(Case):
         ):
             with self.subTest(said), self.assertRaisesRegex(lemma.InvalidArgument, said):
                 self.axpy(*wrong)
-        with self.assertRaisesRegex(lemma.InvalidArgument, "no launch has the option 'chek'"):
+        freed, foreign = self.gpu.zeros(8), lemma.Device().zeros(8)
+        freed.free()
+        for wrong, said in ((freed, "argument 1 .*an Array that was freed"), (foreign, "argument 1 .*an Array of another device")):
+            with self.subTest(said), self.assertRaisesRegex(lemma.InvalidArgument, said):
+                self.axpy(2.0, wrong, y, 8)
+        # Bits, and what a pointer's type says nothing of, are taken.
+        self.axpy(1.0, x.view(np.uint32), y, 8)
+        self.axpy(1.0, x.astype(np.float64).view(np.float32), y, 8)
+        with self.assertRaisesRegex(lemma.InvalidArgument, r"option 'chek' \(did you mean check\?\)"):
             self.axpy(2.0, x, y, 8, chek=True)
         for grid in (0, (1, 2, 3, 4), 1.5, "2"):
             with self.subTest(grid), self.assertRaises(lemma.InvalidArgument):
@@ -163,10 +150,21 @@ class Structs(Case):
             self.module["copy_by_memory"][(2, 2), 32](maps[0], maps[1])
 
     def test_errors(self):
-        with self.assertRaisesRegex(lemma.InvalidArgument, "'rows' is given twice, or is none of"):
+        with self.assertRaisesRegex(lemma.InvalidArgument, "there is no field 'rows'; there are source, target, done, columns"):
             lemma.Struct(self.copies, rows=1)
         with self.assertRaisesRegex(lemma.InvalidArgument, r"field columns: .*floating-point"):
             self.module["copy_by_struct"][1, 32](lemma.Struct(self.copies, columns=1.5))
+        for field, wrong, said in (
+            ("source", self.source, "field source: a tensor map is wanted.*not an array of float32"),
+            ("source", 5, "field source: a tensor map is wanted.*not an int"),
+            ("columns", np.zeros(2), "field columns: an array of float64 is no number"),
+            ("source", lemma.TensorMap(self.source, box=(32, 512)), r"field source: .*box\[1\] is 512: legal are 1 to 256"),
+            ("source", lemma.TensorMap(np.zeros((64, 65), "f4"), box=(32, 32)), r"field source: .*strides\[0\] is 260: legal"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(lemma.InvalidArgument, r"argument 0 \(Copies\).*, " + said):
+                self.module["copy_by_struct"][1, 32](lemma.Struct(self.copies, **{field: wrong}))
+        with self.assertRaisesRegex(lemma.InvalidArgument, "argument 0 .*an array of float32 for CUtensorMap_st const.*TensorMap"):
+            self.module["copy_by_memory"][1, 32](self.source, self.target)
         with self.assertRaisesRegex(lemma.InvalidArgument, "384 bytes, 4 given"):
             self.module["copy_by_struct"][1, 32](b"1234")
         with self.assertRaisesRegex(lemma.InvalidArgument, "box"):
@@ -209,6 +207,16 @@ class Modules(Case):
             module.variables["table"].set(np.zeros(5, np.float32))
         with self.assertRaisesRegex(lemma.InvalidArgument, "counter"):
             module.variable("missing")
+        with self.assertRaisesRegex(lemma.InvalidArgument, "no variable 'missing'; it has: counter"):
+            module.variables["missing"]
+        for wrong, said in (
+            (1.5, "variable counter is .u32: 1.5 is a floating-point number"), (1 << 40, "1099511627776 does not fit"),
+            (np.array([1.5]), "an array of float64, not of integers"), (np.array([1 << 40]), "do not fit"),
+        ):  # fmt: skip
+            with self.subTest(said), self.assertRaisesRegex(lemma.InvalidArgument, said):
+                module.variables["counter"].set(wrong)
+        module.variables["counter"].set([7])
+        self.assertEqual(module.variables["counter"].get(), 7)
         self.assertEqual(self.module.variables["counter"].get(), 5)
 
     def test_rejected(self):
@@ -268,7 +276,9 @@ class Reports(Case):
         finding = caught.exception.findings[0]
         self.assertEqual(finding.id, "race.shared")
         self.assertEqual(finding.access.place.file, "tests/python/kernels.cu")
-        self.assertIsNotNone(finding.earlier)
+        for access in (finding.access, finding.earlier):
+            self.assertEqual(access.text, f"{access.what} at {access.address:#x}" + (f": {access.value}" if access.value else ""))
+        self.assertRegex(finding.access.text, r"^(reads|writes) 4 bytes at 0x")
         self.assertIn("race.shared", str(caught.exception))
         report = self.module["race"][1, 64](out, check=True, raises=False)
         self.assertFalse(report)
@@ -286,6 +296,12 @@ class Reports(Case):
                 self.fail(str(error))
             self.assertTrue(report)
             self.assertTrue(report.findings[0].suppressed)
+            explored = self.module["race"][1, 64](np.zeros(1, np.int32), check=True, suppress=file.name, explore=2, raises=False)
+            self.assertTrue(explored)
+            self.assertTrue(explored.findings[0].suppressed)
+            self.assertEqual((explored.text, explored.findings[0].schedules), ("", 2))
+        with self.assertRaises(lemma.Findings):
+            self.module["race"][1, 64](np.zeros(1, np.int32), check=True, explore=2)
 
     def test_options_of_device_and_block(self):
         gpu = lemma.Device("cpu", check=True)
@@ -324,6 +340,15 @@ class Reports(Case):
         report = self.axpy(1.0, x, y, 64, grid=1, block=64, count_accesses=True)
         self.assertEqual(sum(a.bytes for a in report.stats.accesses if (a.space, a.kind) == ("global", "write")), 256)
         self.assertGreater(report.stats.lane_instructions, 64)
+
+    def test_fidelity(self):
+        x, y = np.ones(64, np.float32), np.ones(64, np.float32)
+        reports = [self.axpy(1.0, x, y, 64, grid=1, block=64, fidelity=True) for _ in range(2)]
+        self.assertRegex(reports[0].fidelity, r"^fidelity on sm_\d+: ")
+        self.assertEqual(lemma.fidelity_text(reports[:1]), reports[0].fidelity)
+        self.assertNotEqual(lemma.fidelity_text(reports), reports[0].fidelity)
+        self.assertEqual(self.axpy(1.0, x, y, 64).fidelity, "")
+        self.assertEqual(lemma.fidelity_text([]), "")
 
     def test_printing(self):
         said = []

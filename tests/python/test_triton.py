@@ -94,6 +94,28 @@ class Arguments(unittest.TestCase):
             lemma.triton.run(self.kernels.tuned, (3,), x, gpu.zeros(100), 300, device=gpu)
         self.assertIn("triton_kernels.py", caught.exception.fault.place.file)
 
+    def test_schedules(self):
+        x, y = np.arange(300, dtype=np.float32), np.zeros(300, np.float32)
+        self.assertTrue(lemma.triton.run(self.kernels.tuned, (3,), x, y, 300, launch=dict(explore=3)))
+        self.assertTrue((y == x + 1).all())
+        gpu = lemma.Device()
+        for out in (np.full(32, -1, np.int32), gpu.array(np.full(32, -1, np.int32))):
+            with self.assertRaises(lemma.Differs) as caught:
+                lemma.triton.run(self.kernels.last_wins, (64,), out, B=32, device=gpu, launch=dict(explore=4, deterministic=True))
+            self.assertEqual(len(caught.exception.exploration.schedules), 4)
+            self.assertTrue((np.asarray(out) == 63).all())  # what the usual schedule has written
+        a, b = np.ones((64, 64), np.float32), np.zeros((64, 64), np.float32)
+        self.assertTrue(lemma.triton.run(self.kernels.copy_tiles, (2, 2), a, b, 64, 64, B=32, launch=dict(explore=3)))
+        self.assertTrue((a == b).all())
+
+    def test_clusters(self):
+        x = np.arange(512, dtype=np.float32).reshape(16, 32)
+        out = np.zeros(16, np.float32)
+        done = lemma.triton.compile(self.kernels.sum_rows, x, out, M=16, N=32, num_ctas=2, arch="sm_90")
+        self.assertEqual(done.cluster, (2, 1, 1))
+        lemma.triton.run(self.kernels.sum_rows, 1, x, out, M=16, N=32, num_ctas=2, arch="sm_90", launch=dict(check=True))
+        self.assertTrue((out == x.sum(axis=1)).all())
+
     def test_errors(self):
         x = np.zeros(8, np.float32)
         with self.assertRaisesRegex(lemma.InvalidArgument, "is no @triton.jit function"):
