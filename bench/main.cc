@@ -15,6 +15,7 @@ void register_wgmma();
 void register_front_end();
 void register_gemm();
 void register_gemm_hopper();
+void register_gemm_triton();
 void register_check();
 void register_compile();
 void register_launch();
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   lemma::bench::register_launch();
   lemma::bench::register_gemm();
   lemma::bench::register_gemm_hopper();
+  lemma::bench::register_gemm_triton();
   lemma::bench::register_check();
   lemma::bench::register_compile();
   lemma::bench::TableReporter table;

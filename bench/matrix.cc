@@ -1,21 +1,14 @@
 // Matrix instructions on one core: multiply-accumulate FLOP/s (two a product), beside what the same core does
 // in f32 fused multiply-adds. Operands are random finite numbers.
+#include "elements.h"
 #include "host_peak.h"
 #include "kernel.h"
-#include "numeric/convert.h"
 #include "table.h"
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <random>
-
 namespace lemma::bench {
 namespace {
-
-using numeric::FloatFormat;
-
-enum class Element : uint8_t { f16, bf16, tf32, f64, s8 };
 
 struct MatrixForm {
   std::string name;
@@ -25,35 +18,6 @@ struct MatrixForm {
   std::string multiplicand_type; // of registers
   std::string result_type;
 };
-
-// 32-bit words that hold elements between -1 and 1; of f64, pairs of words.
-std::vector<uint32_t> random_words(Element element, size_t count) {
-  std::mt19937 generator(1);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  const auto bits_of = [&](FloatFormat format) {
-    return numeric::convert_float(format, FloatFormat::f32, std::bit_cast<uint32_t>(uniform(generator)));
-  };
-  std::vector<uint32_t> words(count);
-  for (size_t i = 0; i < count; ++i)
-    switch (element) {
-    case Element::f16:
-    case Element::bf16: {
-      const auto format = element == Element::f16 ? FloatFormat::f16 : FloatFormat::bf16;
-      words[i] = static_cast<uint32_t>(bits_of(format) | bits_of(format) << 16);
-      break;
-    }
-    case Element::tf32:
-      words[i] = static_cast<uint32_t>(bits_of(FloatFormat::tf32));
-      break;
-    case Element::f64:
-      words[i] = static_cast<uint32_t>(i % 2 ? bits_of(FloatFormat::f64) >> 32 : generator());
-      break;
-    case Element::s8:
-      words[i] = static_cast<uint32_t>(generator());
-      break;
-    }
-  return words;
-}
 
 std::string vector_of(const std::string& prefix, int count) {
   std::string out = prefix + "0";

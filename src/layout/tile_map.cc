@@ -65,6 +65,35 @@ void move_pairs(const uint16_t* offsets, Tile* tile, Lanes* even, Lanes* odd) {
   }
 }
 
+// An 8x8 matrix of 2-byte elements, its rows `from_stride` bytes apart, with rows and columns exchanged:
+// three times a perfect shuffle of the eight rows.
+template <class From, class To>
+void transpose(From* from, size_t from_stride, To* to, size_t to_stride) {
+  using Row [[gnu::vector_size(16)]] = uint16_t;
+  Row rows[8], next[8];
+  for (int i = 0; i < 8; ++i)
+    std::memcpy(&rows[i], from + i * from_stride, sizeof(Row));
+#pragma GCC unroll 3
+  for (int stage = 0; stage < 3; ++stage) {
+    for (int i = 0; i < 4; ++i) {
+      next[2 * i] = __builtin_shufflevector(rows[i], rows[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+      next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    std::copy_n(next, 8, rows);
+  }
+  for (int i = 0; i < 8; ++i)
+    std::memcpy(to + i * to_stride, &rows[i], sizeof(Row));
+}
+
+// Is it Run::transposed, `stride` bytes from a row to the next? Elements [2][kLanes].
+bool is_transposed(const uint16_t* offsets, int stride) {
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int e = 0; e < 2; ++e)
+      if (offsets[e * kLanes + lane] != offsets[0] + (2 * (lane % 4) + e) * stride + lane / 4 * 2)
+        return false;
+  return true;
+}
+
 // Do lanes 4 q to 4 q + 3 lie `stride` bytes apart, for all q?
 bool are_apart(const uint16_t* offsets, int stride) {
   for (int lane = 0; lane < kLanes; ++lane)
@@ -101,6 +130,11 @@ TileMap::TileMap(const Fragment& fragment, MajorOrder order)
         offsets_.push_back(static_cast<uint16_t>(offset({lane, r, e})));
 
   runs_.assign(static_cast<size_t>(registers_), Run::none);
+  line_bytes_ = (order == MajorOrder::row ? fragment.cols : fragment.rows) * fragment.element_bits / 8;
+  if (elems_ == 2 && element_bytes_ == 2 && register_bytes_ == 4)
+    for (int r = 0; r < registers_; ++r)
+      if (is_transposed(&offsets_[static_cast<size_t>(r) * 2 * kLanes], line_bytes_))
+        runs_[r] = Run::transposed;
   if (elems_ != 1 || element_bytes_ != 4 || register_bytes_ != 4)
     return;
   for (int r = 0; r < registers_; ++r) {
@@ -126,7 +160,9 @@ void TileMap::gather(const std::byte* const* registers, std::byte* tile) const {
         move_quads<true>(offsets, tile, registers[r]);
       else if (runs_[r] == Run::first)
         move_pairs<true>(offsets, tile, registers[r], registers[r + 1]);
-      offsets += kLanes;
+      else if (runs_[r] == Run::transposed)
+        transpose(registers[r], 16, tile + offsets[0], static_cast<size_t>(line_bytes_));
+      offsets += elems_ * kLanes;
       continue;
     }
     for (int e = 0; e < elems_; ++e, offsets += kLanes)
@@ -154,7 +190,9 @@ void TileMap::scatter(const std::byte* tile, std::byte* const* registers) const 
         move_quads<false>(offsets, tile, registers[r]);
       else if (runs_[r] == Run::first)
         move_pairs<false>(offsets, tile, registers[r], registers[r + 1]);
-      offsets += kLanes;
+      else if (runs_[r] == Run::transposed)
+        transpose(tile + offsets[0], static_cast<size_t>(line_bytes_), registers[r], 16);
+      offsets += elems_ * kLanes;
       continue;
     }
     for (int e = 0; e < elems_; ++e, offsets += kLanes)

@@ -39,6 +39,7 @@ private:
   int element_bytes_ = 0; // of one move: the register's when whole_
   int elems_ = 0;         // moves of one register: 1 when whole_
   int tile_bytes_ = 0;
+  int line_bytes_ = 0;            // from a row (of columns: a column) of the tile to the next
   std::vector<uint16_t> offsets_; // [register][elem][lane], bytes in the tile
 
   // Moves of 16 bytes, four lanes of a register of 4 bytes each, where the fragment has them.
@@ -47,6 +48,8 @@ private:
     quad,  // the four lie next to each other
     first, // with the next register's between them, which is `second`
     second,
+    // An 8x8 matrix of 2-byte elements on its side: lane l, element e is row 2 (l % 4) + e, column l / 4.
+    transposed,
   };
   std::vector<Run> runs_; // of each register
 };

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace lemma::numeric::internal {
@@ -131,6 +132,8 @@ constexpr int kRows = 4;             // of the narrow operand at a time: what re
 #include "numeric/dot_blocks.inc"
 // (the order matters)
 #include "numeric/dot_floats.inc"
+// (the order matters)
+#include "numeric/dot_floats_run.inc"
 } // namespace
 } // namespace lemma::numeric::internal::baseline
 #endif
@@ -152,6 +155,8 @@ constexpr int kRows = 4;
 #include "numeric/dot_blocks.inc"
 // (the order matters)
 #include "numeric/dot_floats.inc"
+// (the order matters)
+#include "numeric/dot_floats_run.inc"
 } // namespace
 } // namespace lemma::numeric::internal::avx2
 #pragma GCC pop_options
@@ -227,6 +232,10 @@ using Fields = __m128i;
 #include "numeric/dot_blocks.inc"
 // (the order matters)
 #include "numeric/dot_floats.inc"
+// (the order matters)
+#include "numeric/dot_floats_cells.inc"
+// (the order matters)
+#include "numeric/dot_floats_run.inc"
 #undef LEMMA_LANES_AVX512
 } // namespace
 } // namespace lemma::numeric::internal::avx512

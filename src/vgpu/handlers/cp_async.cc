@@ -7,6 +7,7 @@
 // PTX ISA: "Data Movement and Conversion Instructions: cp.async". Tests: tests/unit/vgpu/async_copy_test.cc.
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/async_operands.h"
+#include "vgpu/handlers/lane_memory.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
@@ -61,8 +62,71 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
   return copy.taken == 0 || copy.from.host;
 }
 
+// The copies of all active lanes at once, of kBytes each: those of `taken` from global memory, zeros for the
+// others. False, and nothing done, where one check for all of them does not say yes.
+template <uint32_t kBytes>
+bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMask taken) {
+  alignas(64) uint64_t to[kWarpSize], from[kWarpSize];
+  lane_addresses(x, in, 0, plan.to.offset, to);
+  const AddressRange targets = range_of(to, kWarpSize);
+  const Access target = x.find_access(in, StateSpace::shared, targets.lowest,
+                                      span_of(targets.lowest, targets.highest, kBytes), AccessKind::write);
+  if (!target || targets.any_bits % kBytes != 0)
+    return false;
+  Access source;
+  uint64_t lowest = 0;
+  if (taken != 0) {
+    lane_addresses(x, in, 1, plan.from.offset, from);
+    const uint64_t first = from[std::countr_zero(taken)]; // what the others give is no address
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      from[lane] = (taken >> lane & 1) ? from[lane] : first;
+    const AddressRange sources = range_of(from, kWarpSize);
+    lowest = sources.lowest;
+    source = x.find_access(in, StateSpace::global, lowest, span_of(lowest, sources.highest, kBytes),
+                           AccessKind::copy);
+    if (!source || sources.any_bits % kBytes != 0)
+      return false;
+    if (source.init)
+      for (int lane = 0; lane < kWarpSize; ++lane)
+        if (!source.was_written(from[lane] - lowest, kBytes))
+          return false;
+  }
+  for_lanes(x.active, [&](int lane) {
+    const uint64_t distance = to[lane] - targets.lowest;
+    if (taken >> lane & 1)
+      std::memcpy(target.host + distance, source.host + (from[lane] - lowest), kBytes);
+    else
+      std::memset(target.host + distance, 0, kBytes);
+    target.mark_written(distance, kBytes);
+  });
+  return true;
+}
+
+bool copy_together(Exec& x, const DecodedInst& in) {
+  const auto& plan = *static_cast<const CopyPlan*>(in.extra);
+  LaneMask taken = x.active;
+  if (plan.has_ignore)
+    taken &= ~x.pred(in, 2);
+  if (plan.has_source_size)
+    for (LaneMask left = x.active; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      const uint64_t bytes = x.src_lane(in, 2, lane);
+      if (bytes != 0 && bytes != plan.bytes)
+        return false;
+      if (bytes == 0)
+        taken &= ~(LaneMask{1} << lane);
+    }
+  return plan.bytes == 16  ? copy_together<16>(x, in, plan, taken)
+         : plan.bytes == 8 ? copy_together<8>(x, in, plan, taken)
+                           : copy_together<4>(x, in, plan, taken);
+}
+
 Step run_copy(Exec& x, const DecodedInst& in) {
   const bool at_once = x.launch->config.async == AsyncMode::eager && !x.observer;
+  if (at_once && copy_together(x, in)) {
+    x.effect();
+    return Step::next;
+  }
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     LaneCopy copy;

@@ -92,24 +92,42 @@ inline decltype(auto) with_register_type(int bytes, F&& f) {
   }
 }
 
-// The address operand, source 0, of the active lanes; inactive ones get that of the lowest active lane.
-// 32-bit addresses wrap.
-inline void lane_addresses(const Exec& x, const DecodedInst& in, uint64_t* at) {
-  const Slot& slot = x.src_slot(in, 0);
+// Source `index` plus an offset, an address, of the active lanes; inactive ones get that of the lowest active
+// lane. 32-bit addresses wrap.
+inline void lane_addresses(const Exec& x, const DecodedInst& in, int index, int64_t offset, uint64_t* at) {
+  const Slot& slot = x.src_slot(in, index);
   if (slot.bytes == 4) {
-    const uint32_t* base = x.src<uint32_t>(in, 0);
+    const uint32_t* base = x.src<uint32_t>(in, index);
     for (int lane = 0; lane < kWarpSize; ++lane)
-      at[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(in.imm));
+      at[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(offset));
   } else {
-    const uint64_t* base = x.src<uint64_t>(in, 0);
+    const uint64_t* base = x.src<uint64_t>(in, index);
     for (int lane = 0; lane < kWarpSize; ++lane)
-      at[lane] = base[lane] + static_cast<uint64_t>(in.imm);
+      at[lane] = base[lane] + static_cast<uint64_t>(offset);
   }
   if (x.active != kAllLanes) {
     const uint64_t first = at[std::countr_zero(x.active)];
     for (int lane = 0; lane < kWarpSize; ++lane)
       at[lane] = (x.active >> lane & 1) ? at[lane] : first;
   }
+}
+// The address operand of an instruction whose offset is `imm`: source 0.
+inline void lane_addresses(const Exec& x, const DecodedInst& in, uint64_t* at) {
+  lane_addresses(x, in, 0, in.imm, at);
+}
+
+// The lowest and the highest of the addresses, and the bits that any of them has.
+struct AddressRange {
+  uint64_t lowest, highest, any_bits;
+};
+inline AddressRange range_of(const uint64_t* at, int count) {
+  AddressRange range{at[0], at[0], at[0]};
+  for (int i = 1; i < count; ++i) {
+    range.lowest = at[i] < range.lowest ? at[i] : range.lowest;
+    range.highest = at[i] > range.highest ? at[i] : range.highest;
+    range.any_bits |= at[i];
+  }
+  return range;
 }
 
 } // namespace lemma::vgpu

@@ -241,24 +241,26 @@ struct M8n8Plan {
   int rows = 8;                   // of all the matrices together
   uint32_t row_bytes = kRowBytes; // that are read or written; a packed row is less, the rest is padding
   uint32_t packed_bits = 0;       // of an element in memory that becomes a byte; 0: elements move as they are
+  bool rows_are_quads = false;    // row i is lanes 4 (i % 8) to 4 (i % 8) + 3 of register i / 8
 };
 
 // One check for all rows: where they lie, beside the lowest address; none where each needs one of its own.
-Access rows_at_once(Exec& x, const DecodedInst& in, const M8n8Plan& plan, const uint64_t* at, uint64_t lowest,
-                    AccessKind kind) {
-  const uint64_t highest = *std::max_element(at, at + plan.rows);
+Access rows_at_once(Exec& x, const DecodedInst& in, const M8n8Plan& plan, const uint64_t* at,
+                    const AddressRange& all, AccessKind kind) {
+  const auto [lowest, highest, any_bits] = all;
   const bool in_shared = plan.space != StateSpace::generic || (lowest - kSharedWindow < kSharedWindowBytes &&
                                                                highest - kSharedWindow < kSharedWindowBytes);
-  if (plan.row_bytes != kRowBytes || !in_shared)
+  if (plan.row_bytes != kRowBytes || !in_shared || any_bits % kRowBytes != 0)
     return {};
   const Access range = x.find_access(in, plan.space, lowest, span_of(lowest, highest, kRowBytes), kind);
   if (!range)
     return {};
+  if (kind != AccessKind::read)
+    return range;
+  bool all_written = true;
   for (int row = 0; row < plan.rows; ++row)
-    if (at[row] % kRowBytes != 0 ||
-        (kind == AccessKind::read && !range.was_written(at[row] - lowest, kRowBytes)))
-      return {};
-  return range;
+    all_written &= range.was_written(at[row] - lowest, kRowBytes);
+  return all_written ? range : Access{};
 }
 
 // Lane i gives the address of row i, the matrices' rows counted through. Calls f(row's host bytes, row
@@ -269,12 +271,12 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
     x.check_written(in, 0, plan.rows == kWarpSize ? kAllLanes : (LaneMask{1} << plan.rows) - 1);
   alignas(64) uint64_t at[kWarpSize];
   lane_addresses(x, in, at);
-  const uint64_t lowest = *std::min_element(at, at + plan.rows);
-  if (const Access range = rows_at_once(x, in, plan, at, lowest, kind)) {
+  const AddressRange all = range_of(at, plan.rows);
+  const uint64_t lowest = all.lowest;
+  if (const Access range = rows_at_once(x, in, plan, at, all, kind)) {
     if (x.observer) [[unlikely]] { // looked up again: so the range above stays in registers
-      const uint64_t highest = *std::max_element(at, at + plan.rows);
       x.observer->accesses(
-          x, {.access = x.find(in, plan.space, lowest, span_of(lowest, highest, kRowBytes), kind),
+          x, {.access = x.find(in, plan.space, lowest, span_of(lowest, all.highest, kRowBytes), kind),
               .pieces = static_cast<LaneMask>((uint64_t{1} << plan.rows) - 1),
               .piece_bytes = kRowBytes,
               .addresses = at,
@@ -327,6 +329,16 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   if (!whole_warp(x, in, step))
     return step;
   const auto& plan = *static_cast<const M8n8Plan*>(in.extra);
+  std::byte* destinations[kMaxFragmentRegisters];
+  destination_lanes(x, in, plan.map.registers(), destinations);
+  if (plan.rows_are_quads) { // and the address is in no register that is written: it has been read
+    return for_rows(x, in, plan, AccessKind::read,
+                    [&](const std::byte* host, int row) {
+                      std::memcpy(destinations[row / 8] + row % 8 * kRowBytes, host, kRowBytes);
+                    })
+               ? Step::next
+               : Step::stopped;
+  }
   Tile tile;
   const bool ok = for_rows(x, in, plan, AccessKind::read, [&](const std::byte* host, int row) {
     std::byte* const to = tile.bytes + static_cast<size_t>(row) * kRowBytes;
@@ -337,8 +349,6 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   });
   if (!ok)
     return Step::stopped;
-  std::byte* destinations[kMaxFragmentRegisters];
-  destination_lanes(x, in, plan.map.registers(), destinations);
   plan.map.scatter(tile.bytes, destinations);
   return Step::next;
 }
@@ -393,6 +403,7 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
     plan.packed_bits = row.packing == Qual::b6x16_p32 ? 6 : 4;
     plan.row_bytes = kRowBytes * plan.packed_bits / 8;
   }
+  plan.rows_are_quads = !trans && row.packing == Qual::none && plan.rows == 8 * plan.map.registers();
   const bool load = instruction.opcode == Opcode::ldmatrix;
   const auto registers = elements(operands[load ? 0 : 1]);
   if (registers.size() != static_cast<size_t>(plan.map.registers()))

@@ -1,0 +1,15 @@
+// Random elements of matrices, the same in every run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lemma::bench {
+
+enum class Element : uint8_t { f16, bf16, tf32, f64, s8 };
+
+// 32-bit words that hold elements between -1 and 1, s8 any; of f64, pairs of words.
+std::vector<uint32_t> random_words(Element element, size_t count);
+
+} // namespace lemma::bench
