@@ -80,9 +80,12 @@ std::string unwritten_index(const Exec& x, const DecodedInst& in) {
     const DecodedInst& at = *followed[i];
     if (const auto found = known.find(&at); found != known.end()) {
       const auto& reads = x.launch->report.uninitialized;
-      return fmt::format("index: may come from line {}, which reads {}, which was never written",
-                         place_of(code, at).ptx_line,
-                         found->second < reads.size() ? reads[found->second].what : "memory or a register");
+      const std::string what =
+          found->second < reads.size() ? reads[found->second].what : "memory or a register";
+      // What the access itself has read from memory made no address; of other lanes, or before.
+      if (i > 0 || what.starts_with("register "))
+        return fmt::format("index: may come from line {}, which reads {}, which was never written",
+                           place_of(code, at).ptx_line, what);
     }
     if (i > 0 && is_load(code, at))
       continue;

@@ -74,6 +74,18 @@ TEST(WrongAddress, NamesAnIndexThatWasNeverWritten) {
   EXPECT_EQ(report.fault->notes.back(),
             "index: may come from line 10, which reads register %r5, which was never written");
 
+  Kernel direct(reading("  mov.b64 %c, %d;\n  ld.global.u32 %r1, [%c];"));
+  report = direct.run({direct.buffer(std::vector<uint8_t>(64), "x"), 0});
+  ASSERT_TRUE(report.fault);
+  ASSERT_FALSE(report.fault->notes.empty());
+
+  // What the access has read, before, is not its address.
+  Kernel again(reading("LOOP:\n  ld.global.u32 %r1, [%a];\n  add.u64 %a, %a, 4096;\n  bra LOOP;"));
+  report = again.run({again.uninitialized_buffer(64, "x"), 0});
+  ASSERT_TRUE(report.fault);
+  EXPECT_EQ(report.uninitialized_reads, 32u);
+  EXPECT_TRUE(report.fault->notes.empty());
+
   // What was written says nothing, and neither does another value that was not.
   Kernel other(reading("  ld.global.u32 %r2, [%b];\n  mad.wide.u32 %c, %r0, 4, %a;\n  add.u32 %r3, %r2, 1;\n"
                        "  ld.global.u32 %r1, [%c+4096];"));
