@@ -61,7 +61,7 @@ struct LowerCopy : Lowering<DeviceAsyncCopyOp> {
 
 private:
   // PTX leaves undefined what more source bytes than destination bytes do. At the end of a row a program
-  // computes such numbers, and negative ones, so they are clamped.
+  // computes such numbers, and negative ones, so they are clamped. An odd number of nibbles ends in a byte.
   static Value source_bytes(ConversionPatternRewriter& rewriter, Location where, Value elements, int64_t most,
                             int64_t bits) {
     const Type type = elements.getType();
@@ -71,6 +71,8 @@ private:
     Value value = LLVM::SMaxOp::create(rewriter, where, elements, constant(0));
     value = LLVM::SMinOp::create(rewriter, where, value, constant(most));
     value = LLVM::MulOp::create(rewriter, where, value, constant(bits));
+    if (bits % 8 != 0)
+      value = LLVM::AddOp::create(rewriter, where, value, constant(8 - bits));
     value = LLVM::LShrOp::create(rewriter, where, value, constant(3));
     return as_i32(rewriter, where, value);
   }

@@ -7,6 +7,7 @@
 #include "lemma/nearest.h"
 #include "nvgpu/dialect.h"
 #include "nvgpu/lower.h"
+#include "nvgpu/matrix_type.h"
 #include "nvgpu/passes.h"
 #include "nvgpu/shared_memory.h"
 
@@ -71,7 +72,8 @@ public:
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
     const auto target = target_of(module);
-    if (failed(target) || failed(check_math(module)) || failed(check_wmma(module)))
+    if (failed(target) || failed(check_math(module)) || failed(check_wmma(module)) ||
+        failed(check_packed(module)))
       return signalPassFailure();
     PtxTarget ptx{*target, {}};
     const uint64_t alignment = align_shared_memory(module);
@@ -137,6 +139,31 @@ private:
              "ctlz, ctpop, cttz, floor, fma, round, roundeven, sqrt, trunc), and of f16 and f32 the "
              "functions "
              "that expand to polynomials (exp, log, sin, cos, tan, tanh, erf, atan, powf, rsqrt, ...)";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  // LLVM loads and stores an i4 as a byte of its own: not what the dialect's operations have copied.
+  static LogicalResult check_packed(gpu::GPUModuleOp module) {
+    const auto packs = [](Operation* op) {
+      return llvm::any_of(op->getOperandTypes(), [](Type type) {
+        const auto memref = dyn_cast<MemRefType>(type);
+        return memref && is_packed(memref.getElementType());
+      });
+    };
+    bool has_packed = false;
+    module.walk(
+        [&](Operation* op) { has_packed |= llvm::isa<DeviceAsyncCopyOp, LdMatrixOp>(op) && packs(op); });
+    if (!has_packed)
+      return success();
+    const WalkResult result = module.walk([&](Operation* op) {
+      if (!llvm::isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp>(op) || !packs(op))
+        return WalkResult::advance();
+      op->emitError()
+          << op->getName()
+          << " takes elements of 4 bits one to a byte, nvgpu.device_async_copy and nvgpu.ldmatrix two; "
+             "legal here: a memref of i8 over the same bytes (memref.view), and vector.bitcast";
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());

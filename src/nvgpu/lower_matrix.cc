@@ -6,6 +6,7 @@
 #include "nvgpu/lower.h"
 #include "nvgpu/matrix_type.h"
 
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 #include <fmt/format.h>
@@ -105,8 +106,38 @@ struct LowerRcp : Lowering<RcpOp> {
 
 } // namespace
 
+// LLVM gives an i4 a byte of its own, so the address is computed here. An odd index stands in the middle of a
+// byte: its address is made odd, so that the access is misaligned rather than another one.
+static Value packed_pointer(ConversionPatternRewriter& rewriter, Location where,
+                            const LLVMTypeConverter& converter, MemRefType type, Value converted,
+                            ValueRange indices) {
+  MemRefDescriptor memref(converted);
+  const Type word = converter.getIndexType();
+  const auto constant = [&](int64_t value) -> Value {
+    return LLVM::ConstantOp::create(rewriter, where, word, rewriter.getIntegerAttr(word, value));
+  };
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  (void)type.getStridesAndOffset(strides, offset); // the verifier refuses memrefs without
+  Value element = ShapedType::isDynamic(offset) ? memref.offset(rewriter, where) : constant(offset);
+  for (const auto [i, index] : llvm::enumerate(indices)) {
+    const Value stride = ShapedType::isDynamic(strides[i])
+                             ? memref.stride(rewriter, where, static_cast<unsigned>(i))
+                             : constant(strides[i]);
+    element =
+        LLVM::AddOp::create(rewriter, where, element, LLVM::MulOp::create(rewriter, where, index, stride));
+  }
+  const Value byte =
+      LLVM::OrOp::create(rewriter, where, LLVM::AShrOp::create(rewriter, where, element, constant(1)),
+                         LLVM::AndOp::create(rewriter, where, element, constant(1)));
+  const Value start = memref.alignedPtr(rewriter, where);
+  return LLVM::GEPOp::create(rewriter, where, start.getType(), rewriter.getI8Type(), start, byte);
+}
+
 Value element_pointer(ConversionPatternRewriter& rewriter, Location where, const LLVMTypeConverter& converter,
                       MemRefType type, Value converted, ValueRange indices) {
+  if (is_packed(type.getElementType()))
+    return packed_pointer(rewriter, where, converter, type, converted, indices);
   return LLVM::getStridedElementPtr(rewriter, where, converter, type, converted, indices);
 }
 

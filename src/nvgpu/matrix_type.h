@@ -16,6 +16,9 @@ isa::Type ptx_type(mlir::Type element, bool multiplicand);
 
 // Bits of an element in memory and in registers: tf32 takes 32.
 unsigned storage_bits(mlir::Type element);
+// Whether the dialect's operations take elements of this type two to a byte, the first in the low four bits:
+// i4 and floats of 4 bits, as memref's narrow type emulation packs them.
+bool is_packed(mlir::Type element);
 
 using ErrorSink = std::function<mlir::InFlightDiagnostic()>;
 

@@ -43,7 +43,10 @@ Result<std::vector<uint64_t>, Error> expand_memref(const MlirParameter& paramete
                    __builtin_add_overflow(elements, reach, &elements);
   if (std::find(extents.begin(), extents.end(), 0) != extents.end())
     elements = 0;
-  too_large |= __builtin_mul_overflow(elements, int64_t{(parameter.element_bits + 7) / 8}, &bytes);
+  if (parameter.element_bits == 4) // two to a byte
+    bytes = elements / 2 + elements % 2;
+  else
+    too_large |= __builtin_mul_overflow(elements, int64_t{(parameter.element_bits + 7) / 8}, &bytes);
   if (too_large || static_cast<uint64_t>(bytes) > size_bytes)
     return wrong(fmt::format("it has {} bytes, but {} of extents [{}] has {}", size_bytes, parameter.type,
                              fmt::join(extents, ", "),

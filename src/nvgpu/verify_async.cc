@@ -75,9 +75,10 @@ LogicalResult DeviceAsyncCopyOp::verify() {
     return failure();
 
   const int64_t bits = element_bits(to.getElementType());
-  if (bits == 0 || bits % 8 != 0) // smaller elements have no address
+  if (bits == 0 || (bits % 8 != 0 && !is_packed(to.getElementType())))
     return emitOpError("does not copy elements of ")
-           << to.getElementType() << "; legal: integers, floats and vectors of them, of whole bytes";
+           << to.getElementType()
+           << "; legal: integers, floats and vectors of them, of whole bytes or of 4 bits";
   const int64_t elements = getDstElements().getSExtValue();
   const int64_t copied = elements < 0 || elements > 128 ? 0 : elements * bits;
   const bool bypasses = getBypassL1().value_or(false);

@@ -50,6 +50,10 @@ unsigned storage_bits(Type element) {
   return element.isTF32() ? 32 : element.getIntOrFloatBitWidth();
 }
 
+bool is_packed(Type element) {
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 4;
+}
+
 namespace {
 
 std::string to_text(Type type) {
@@ -130,9 +134,10 @@ FailureOr<Instruction> find_product(const Product& product, const ErrorSink& err
   }
   const bool f32_multiplicands = product.a.getElementType().isF32() && product.b.getElementType().isF32();
   if (f32_multiplicands && !product.tf32_enabled)
-    return error()
-           << "f32 multiplicands need the attribute tf32Enabled: tensor cores round them to tf32 (or use "
-              "vectors of tf32)";
+    return error() << "f32 multiplicands need the attribute tf32Enabled: no tensor core multiplies f32, and "
+                      "as tf32 they "
+                      "lose 13 bits of their significands; legal: {tf32Enabled}, which mlir-opt's "
+                      "--test-nvgpu-mmasync-f32-to-tf32-patterns=precision=tf32 sets, or vectors of tf32";
   if (product.tf32_enabled && types[1] != isa::Type::tf32)
     return error() << "tf32Enabled is for f32 multiplicands; matrix A is " << to_text(product.a);
 

@@ -97,8 +97,16 @@ func.func @indices_of_the_machine(%src: memref<16xindex>, %dst: memref<16xindex,
 // -----
 
 func.func @nibbles(%src: memref<64xi4>, %dst: memref<64xi4, 3>, %i: index) {
-  // expected-error@+1 {{does not copy elements of 'i4'; legal: integers, floats and vectors of them, of whole bytes}}
-  %0 = nvgpu.device_async_copy %src[%i], %dst[%i], 32 : memref<64xi4> to memref<64xi4, 3>
+  // expected-error@+1 {{copies 4 elements of 4 bits, 2 bytes; legal: 4, 8 and 16 bytes, dstElements of 8, 16, 32}}
+  %0 = nvgpu.device_async_copy %src[%i], %dst[%i], 4 : memref<64xi4> to memref<64xi4, 3>
+  return
+}
+
+// -----
+
+func.func @odd(%src: memref<64xi2>, %dst: memref<64xi2, 3>, %i: index) {
+  // expected-error@+1 {{does not copy elements of 'i2'; legal: integers, floats and vectors of them, of whole bytes or of 4 bits}}
+  %0 = nvgpu.device_async_copy %src[%i], %dst[%i], 32 : memref<64xi2> to memref<64xi2, 3>
   return
 }
 

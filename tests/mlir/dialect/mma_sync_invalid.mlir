@@ -20,7 +20,7 @@ func.func @fragment(%a: vector<2x2xf16>, %b: vector<2x2xf16>, %c: vector<2x2xf32
 // -----
 
 func.func @f32(%a: vector<4x1xf32>, %b: vector<2x1xf32>, %c: vector<2x2xf32>) {
-  // expected-error @+1 {{f32 multiplicands need the attribute tf32Enabled}}
+  // expected-error @+1 {{f32 multiplicands need the attribute tf32Enabled: no tensor core multiplies f32, and as tf32 they lose 13 bits of their significands; legal: {tf32Enabled}, which mlir-opt's --test-nvgpu-mmasync-f32-to-tf32-patterns=precision=tf32 sets, or vectors of tf32}}
   %d = nvgpu.mma.sync (%a, %b, %c) {mmaShape = [16, 8, 8]} :
     (vector<4x1xf32>, vector<2x1xf32>, vector<2x2xf32>) -> vector<2x2xf32>
   return

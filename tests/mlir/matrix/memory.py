@@ -10,7 +10,7 @@ from harness import Batch, Row
 SHARED = "#gpu.address_space<workgroup>"
 SLOT_BYTES = 16  # of shared memory a lane
 # Element types in memory: (MLIR, bits).
-ELEMENTS = {"i8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "i16": 16, "f16": 16, "bf16": 16, "i32": 32, "f32": 32, "tf32": 32, "i64": 64, "f64": 64}
+ELEMENTS = {"i4": 4, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8, "i16": 16, "f16": 16, "bf16": 16, "i32": 32, "f32": 32, "tf32": 32, "i64": 64, "f64": 64}
 
 
 class Reciprocal(Row):
@@ -249,7 +249,7 @@ def copies(forms):
                 form = by_spelling[f"cp.async.{cache}.shared.global"]
                 rows.append(Copy(form, element, bytes_))
                 count = bytes_ * 8 // bits
-                if element in ("i8", "f16", "f32", "f64"):
+                if element in ("i4", "i8", "f16", "f32", "f64"):
                     rows += [Copy(form, element, bytes_, source) for source in sorted({0, count // 2, count})]
     return rows
 
@@ -268,7 +268,7 @@ class Slots(Batch):
     def words_of_mlir(self):
         found = {"slots": str(self.threads), "slots_type": f"memref<{self.threads}x4xi32, {SHARED}>",
                  "shared_type": f"memref<?xi8, {SHARED}>"}
-        return found | {f"in_bytes_{bits}": str(self.total_in * 32 // bits) for bits in (8, 16, 32, 64)}
+        return found | {f"in_bytes_{bits}": str(self.total_in * 32 // bits) for bits in (4, 8, 16, 32, 64)}
 
     def parameters(self):
         return "".join(f", %in_{element}: memref<{self.total_in * 32 // ELEMENTS[element]}x{element}>"
