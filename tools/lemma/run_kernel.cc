@@ -1,0 +1,144 @@
+// One launch: the text is loaded, the --arg become the kernel's parameters, it runs - with --explore in every
+// schedule - and its outputs are written. See run_steps.h.
+#include "run_steps.h"
+
+#include "application.h"
+#include "progress.h"
+#include "run_report.h"
+#include "say.h"
+#include "terminal.h"
+
+#include "lemma/mlir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace lemma::cli {
+namespace {
+
+// FILE.mlir to PTX, with the arguments of its gpu.funcs.
+Result<CompiledMlir, Stop> compile(const Run& run, const std::string& text) {
+  auto compiled = compile_mlir(text, {.name = run.file, .arch = run.options.arch});
+  if (!compiled)
+    return stop(std::move(compiled).error());
+  for (const Message& message : compiled->messages)
+    print_messages(stderr, message.rendered);
+  return *std::move(compiled);
+}
+
+uint64_t ctas_of(const LaunchConfig& config) {
+  return uint64_t{config.grid[0]} * config.grid[1] * config.grid[2];
+}
+
+Result<Report, Stop> launch(Run& run, const Kernel& kernel, const std::vector<Argument>& arguments) {
+  Progress progress(kernel.name(), ctas_of(run.config));
+  run.config.progress = [&](uint64_t done, uint64_t) { progress.update(done); };
+  catch_interrupts(run);
+  auto report = kernel.launch(run.config, arguments);
+  progress.finish();
+  if (!report)
+    return stop(std::move(report).error());
+  std::fflush(stdout); // device printf before what is said about the run
+  if (run.config.check_ctas != 0)
+    run.found.limit_to(report->checked_ctas, ctas_of(run.config));
+  return *std::move(report);
+}
+
+// The other schedules, each a launch on a device of its own.
+Result<void, Stop> explore_launch(Run& run, const ScheduledLaunch& launch, const Report& usual) {
+  auto outputs = run.arguments.outputs();
+  if (!outputs)
+    return stop(std::move(outputs).error());
+  return explore(run,
+                 {{.kernel = launch.kernel,
+                   .ptx = launch.load.name,
+                   .schedules = run.options.schedules,
+                   .stop = run.config.stop},
+                  [&](uint64_t schedule, uint64_t share) { return run_launch(launch, schedule, share); }},
+                 {usual, *std::move(outputs)}, run.arguments.output_names());
+}
+
+// Outputs, words, SARIF, JSON.
+Result<ExitStatus, Stop> finish(Run& run, const Launched& launched) {
+  const Report& report = launched.report;
+  ExitStatus status = judge(run, report);
+  if (report.ok()) {
+    const auto compared = write_outputs(run);
+    if (!compared)
+      return compared;
+    if (status == kSuccess)
+      status = *compared;
+  }
+  if (!run.json)
+    show_launch(run, launched);
+  if (!report.ok())
+    leave_outputs(run);
+  std::vector<Fault> faults;
+  if (report.fault && report.outcome != Outcome::stopped)
+    faults.push_back(*report.fault);
+  status = write_sarif(run, status, faults, launched.kernel.name());
+  if (run.json)
+    print_launch(run, launched, status);
+  return status;
+}
+
+} // namespace
+
+Result<ExitStatus, Stop> run_kernel(Run& run, std::string text) {
+  std::vector<MlirKernel> functions; // the gpu.funcs of FILE.mlir
+  if (run.is_mlir) {
+    auto compiled = compile(run, text);
+    if (!compiled)
+      return Unexpected<Stop>{std::move(compiled).error()};
+    text = std::move(compiled->text);
+    functions = std::move(compiled->kernels);
+  }
+  if (!run.options.has_grid || !run.options.has_block)
+    return usage("--grid and --block are required: CTAs, and threads of a CTA");
+  const LoadOptions load{.name = run.ptx_name(), .arch = run.options.arch};
+  const DeviceOptions device_options{.arch = run.options.arch,
+                                     .max_memory_bytes = run.options.max_memory_bytes};
+  const auto device = Device::open(run.options.device, device_options);
+  if (!device)
+    return stop(device.error());
+  const auto module = device->load_ptx(text, load);
+  if (!module)
+    return stop(module.error());
+  const auto kernel = module->kernel(run.options.entry);
+  if (!kernel)
+    return stop(kernel.error());
+  const auto lowered_from = std::find_if(functions.begin(), functions.end(), [&](const MlirKernel& function) {
+    return function.name == kernel->name();
+  });
+  const MlirKernel* const mlir = lowered_from == functions.end() ? nullptr : &*lowered_from;
+  const auto arguments = run.arguments.for_kernel(*device, *module, *kernel, mlir);
+  if (!arguments)
+    return Unexpected<Stop>{arguments.error()};
+  if (!run.json)
+    for (const std::string& unused : run.arguments.unused())
+      say(fmt::format("{} is memory that no parameter and no tensor map takes", unused));
+
+  const auto report = launch(run, *kernel, *arguments);
+  if (!report)
+    return Unexpected<Stop>{report.error()};
+  const bool is_whole = report->outcome != Outcome::stopped && report->outcome != Outcome::unsupported;
+  if (run.options.schedules == 0 || !is_whole)
+    run.found.add(report->findings);
+  else if (auto explored = explore_launch(run,
+                                          {.text = std::move(text),
+                                           .load = load,
+                                           .device = device_options,
+                                           .kernel = kernel->name(),
+                                           .config = run.config,
+                                           .arguments = run.arguments,
+                                           .mlir = mlir},
+                                          *report);
+           !explored)
+    return Unexpected<Stop>{std::move(explored).error()};
+  return finish(run, {*device, *module, *kernel, *report});
+}
+
+} // namespace lemma::cli
