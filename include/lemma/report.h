@@ -30,16 +30,34 @@ enum class Outcome : uint8_t {
 // "finished", "fault", "unsupported", "internal", "stopped".
 std::string_view to_string(Outcome outcome);
 
+// A line of the source, and the function that it stands in.
+struct SourceFrame {
+  std::string file;
+  uint32_t line = 0;            // 1-based
+  std::string function;         // as the PTX spells it: "_ZN3cub..."; empty: it does not name it
+  std::string source_text = {}; // of the line, without its indentation; empty: it cannot be read
+};
+
 // A place in the program: the PTX line and, where .loc says so, the line of the source it was compiled from.
 struct Place {
   uint32_t ptx_line = 0;   // 1-based; 0: unknown
   std::string instruction; // the PTX statement, one line
   std::string file;        // of the source; empty: the PTX has no .loc there
   uint32_t line = 0;
-  std::vector<std::string> inlined_at = {}; // inlined code: "file:line" of the calls, innermost first
-  std::string function;
-  std::string source_text = {}; // of that line of `file`, without its indentation; empty: it cannot be read
+  std::string function;         // of the PTX
+  std::string source_text = {}; // as SourceFrame's
+  // Where an inlined function was called, innermost first: the last call stands in `function`. `file` and
+  // `line` are in `inlined_function`, which is empty where nothing was inlined, or the PTX does not name it.
+  std::vector<SourceFrame> inlined_at = {};
+  std::string inlined_function = {};
 };
+
+// The lines of the source behind a place, the innermost first; none if the PTX has no .loc there.
+std::vector<SourceFrame> frames_of(const Place& place);
+
+// Which of frames_of() is the user's own line: the innermost that is in no header of the system, of a CUDA
+// toolkit or of a Python package, else the outermost. 0 if there are none.
+size_t users_frame(const Place& place);
 
 enum class FaultKind : uint8_t {
   out_of_bounds,         // no allocation holds the whole access

@@ -9,7 +9,8 @@ from typing import Any, Iterable, Union
 from . import _abi
 from ._library import check, library, take
 from ._abi import (  # noqa: F401
-    Access, ExecutedForm, ExploredSchedule, Fault, Finding, Message, OutputDifference, Place, Stats, UninitializedRead, Waiting,
+    Access, ExecutedForm, ExploredSchedule, Fault, Finding, Message, OutputDifference, Place, SourceFrame, Stats, UninitializedRead,
+    Waiting,
 )  # fmt: skip
 
 

@@ -11,14 +11,27 @@
 
 namespace lemma::capi {
 
+static const lemma_source_frame* to_c(Arena& arena, const SourceFrame& frame) {
+  return arena.make<lemma_source_frame>({.file = arena.text(frame.file),
+                                         .line = frame.line,
+                                         .function = arena.text(frame.function),
+                                         .source_text = arena.text(frame.source_text)});
+}
+
 const lemma_place* to_c(Arena& arena, const Place& place) {
-  return arena.make<lemma_place>({.ptx_line = place.ptx_line,
-                                  .line = place.line,
-                                  .instruction = arena.text(place.instruction),
-                                  .file = arena.text(place.file),
-                                  .function = arena.text(place.function),
-                                  .source_text = arena.text(place.source_text),
-                                  .inlined_at = arena.strings(place.inlined_at)});
+  const std::vector<SourceFrame> frames = frames_of(place);
+  lemma_place made = {.ptx_line = place.ptx_line,
+                      .line = place.line,
+                      .instruction = arena.text(place.instruction),
+                      .file = arena.text(place.file),
+                      .function = arena.text(place.function),
+                      .source_text = arena.text(place.source_text),
+                      .inlined_at_count = 0,
+                      .inlined_at = nullptr,
+                      .inlined_function = arena.text(place.inlined_function),
+                      .users_frame = frames.empty() ? nullptr : to_c(arena, frames[users_frame(place)])};
+  list(arena, place.inlined_at, made.inlined_at_count, made.inlined_at);
+  return arena.make<lemma_place>(made);
 }
 
 static const lemma_waiting* to_c(Arena& arena, const Waiting& waiting) {

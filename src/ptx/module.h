@@ -102,8 +102,8 @@ struct LineLocation {
   uint32_t file = 0; // key of Module::files
   uint32_t line = 0;
   uint32_t column = 0;
-  uint32_t inlined_at = kNone; // index into Module::locations
-  std::string inlined_function;
+  uint32_t inlined_at = kNone;  // index into Module::locations
+  std::string inlined_function; // "label" or "label+n" of .debug_str: debug_strings.h
 };
 
 struct Instruction {
@@ -244,7 +244,6 @@ struct FileEntry {
   uint64_t size_bytes = 0;
 };
 
-// .section name { ... }: kept as text, debug information that nothing here reads.
 // A directive, attribute or pragma of which isa::directives() knows since when, on which targets and where it
 // may stand.
 struct DirectiveUse {
@@ -263,9 +262,13 @@ struct Alias {
   }
 };
 
+// .section name { ... }: debug information, kept as text. Of .debug_str, which has the names of inlined
+// functions, what the text says: debug_strings.h.
 struct DebugSection {
   std::string name;
   std::string text;
+  std::string bytes = {};
+  std::map<std::string, size_t, std::less<>> labels = {}; // each label's place in `bytes`
 };
 
 struct Module {

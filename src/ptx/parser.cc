@@ -3,6 +3,7 @@
 // recover_in_module() (for bodies recover_in_body(), parse_function.cc) skips to what can begin a statement.
 //
 // PTX ISA: "PTX Module Directives", "Debugging Directives", "Linking Directives".
+#include "ptx/debug_strings.h"
 #include "ptx/foreign.h"
 #include "ptx/parser_impl.h"
 
@@ -383,7 +384,8 @@ bool Parser::parse_file() {
   return true;
 }
 
-// .section .debug_info { label: .b8 1, 2 .b32 .debug_line .b64 label+4 }: checked, and kept as text.
+// .section .debug_info { label: .b8 1, 2 .b32 .debug_line .b64 label+4 }: checked, and kept as text;
+// .debug_str as bytes, too.
 bool Parser::parse_section() {
   advance();
   if (!at(TokenKind::dot_word))
@@ -400,7 +402,7 @@ bool Parser::parse_section() {
       error("syntax", brace, "this '{' has no '}'");
       return false;
     }
-    if (!parse_section_item())
+    if (!parse_section_item(section))
       return false;
   }
   section.text = text_.substr(brace.end, token_.begin - brace.end);
@@ -409,9 +411,14 @@ bool Parser::parse_section() {
   return true;
 }
 
-bool Parser::parse_section_item() {
+bool Parser::parse_section_item(DebugSection& section) {
   if (at(TokenKind::identifier)) {
     section_labels_.insert(text(token_));
+    if (section.name == kDebugStrings) {
+      section.labels.emplace(text(token_), section.bytes.size());
+      if (!take_memory(kBytesOfName))
+        return false;
+    }
     use(isa::Directive::Kind::part, "a label in a section", isa::kModule, token_.range());
     advance();
     return expect(TokenKind::colon, "after the label");
@@ -419,12 +426,12 @@ bool Parser::parse_section_item() {
   constexpr std::pair<std::string_view, int> types[] = {{".b8", 8}, {".b16", 16}, {".b32", 32}, {".b64", 64}};
   for (const auto& [word, bits] : types)
     if (accept_word(word))
-      return parse_section_data(bits);
+      return parse_section_data(section, bits);
   return unexpected("'.b8', '.b16', '.b32', '.b64', a label or '}'", "in a section");
 }
 
 // Integers, or one label, section, label+n, section+n or difference of labels.
-bool Parser::parse_section_data(int bits) {
+bool Parser::parse_section_data(DebugSection& section, int bits) {
   if ((at(TokenKind::identifier) && text(token_) != "WARP_SZ") || at(TokenKind::dot_word)) {
     if (bits < 32) {
       error("section", token_.range(), "a label stands in .b32 or .b64 data");
@@ -452,6 +459,9 @@ bool Parser::parse_section_data(int bits) {
       error("number", range, fmt::format("the number does not fit .b{}", bits));
       return false;
     }
+    if (section.name == kDebugStrings)
+      for (int bit = 0; bit < bits; bit += 8)
+        section.bytes += static_cast<char>((negative ? -value : value) >> bit);
   } while (accept(TokenKind::comma));
   return true;
 }

@@ -113,8 +113,8 @@ private:
   bool parse_address_size();
   bool parse_file();
   bool parse_section();
-  bool parse_section_item();
-  bool parse_section_data(int bits);
+  bool parse_section_item(DebugSection& section);
+  bool parse_section_data(DebugSection& section, int bits);
   void check_inlined_names();
   bool parse_pragma(std::vector<std::string>& pragmas, isa::DirectivePlace place);
   bool parse_alias();

@@ -4,6 +4,7 @@
 #include "ptx/parser.h"
 #include "runtime/callers_code.h"
 #include "runtime/device_impl.h"
+#include "runtime/inlined_comments.h"
 #include "runtime/kernel_info.h"
 #include "runtime/kernel_names.h"
 #include "runtime/report_text.h"
@@ -409,6 +410,7 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
     Result<Report, Error> report = module->launch(kernel, normal, *std::move(params));
     if (report) {
       report->arithmetic = module->arithmetic;
+      runtime::add_inlined_calls(*report, *module->ptx);
       runtime::show_sources(*report, module->ptx->source->name());
       for (Finding& finding : report->findings) {
         finding.kernel = kernel.name;

@@ -5,6 +5,7 @@
 
 #include "isa/machine.h"
 #include "lemma/nearest.h"
+#include "ptx/debug_info.h"
 #include "ptx/parameters.h"
 #include "runtime/kernel_names.h"
 
@@ -67,7 +68,9 @@ std::vector<bool> reading_envreg(const ptx::Module& module) {
   return reads;
 }
 
-KernelInfo kernel_info(const ptx::Function& entry, bool reads_envreg) {
+// `source_names`: of the parameters, if debug information has them.
+KernelInfo kernel_info(const ptx::Function& entry, std::span<const std::string> source_names,
+                       bool reads_envreg) {
   KernelInfo info;
   info.name = entry.name;
   const ptx::ParameterLayout layout = ptx::lay_out_parameters(entry);
@@ -84,7 +87,7 @@ KernelInfo kernel_info(const ptx::Function& entry, bool reads_envreg) {
   std::vector<std::string> names;
   for (const Parameter& parameter : info.parameters)
     names.push_back(parameter.name);
-  const std::vector<std::string> labels = parameter_labels(info.name, names);
+  const std::vector<std::string> labels = parameter_labels(info.name, names, source_names);
   for (size_t i = 0; i < labels.size(); ++i)
     info.parameters[i].label = labels[i];
   info.parameter_bytes = layout.bytes;
@@ -97,10 +100,12 @@ KernelInfo kernel_info(const ptx::Function& entry, bool reads_envreg) {
 
 std::vector<KernelInfo> kernel_infos(const ptx::Module& module) {
   const std::vector<bool> reads = reading_envreg(module);
+  const auto source_names = ptx::source_parameters(module);
   std::vector<KernelInfo> infos;
   for (size_t i = 0; i < module.functions.size(); ++i)
     if (const ptx::Function& function = module.functions[i]; function.is_entry && function.has_body)
-      infos.push_back(kernel_info(function, reads[i]));
+      infos.push_back(kernel_info(
+          function, source_names.contains(i) ? source_names.at(i) : std::vector<std::string>{}, reads[i]));
   return infos;
 }
 

@@ -18,6 +18,7 @@ namespace lemma::runtime {
 namespace {
 
 constexpr size_t kMostListed = 20, kMostCompared = 1000;
+constexpr size_t kLongestBrief = 80;
 // Each reference of a mangled name to a part of itself may double the demangled one.
 constexpr size_t kLongestDemangled = 4096, kMostReferences = 24;
 
@@ -86,8 +87,10 @@ size_t last_outside_brackets(std::string_view text, std::string_view what) {
   return text.npos;
 }
 
-// "void ns::k<4>(int)" -> "ns::k<4>"
+// "void ns::k<4>(int)" -> "ns::k<4>", "int f::g(int) const" -> "f::g"
 std::string_view without_parameters(std::string_view name) {
+  if (name.ends_with(") const"))
+    name.remove_suffix(std::string_view(" const").size());
   if (name.ends_with(')'))
     name = name.substr(0, opening_of_last(name));
   const size_t result = last_outside_brackets(name, " ");
@@ -109,6 +112,19 @@ std::string_view without_namespaces(std::string_view name) {
 std::string without_blanks(std::string_view text) {
   std::string out(text);
   std::erase(out, ' ');
+  return out;
+}
+
+// "_INTERNAL_9752fa3f_4_a_cu_k::f" -> "f"
+std::string without_internal_namespace(std::string_view name) {
+  constexpr std::string_view kInternal = "_INTERNAL_";
+  std::string out(name);
+  for (size_t at = out.find(kInternal); at != out.npos; at = out.find(kInternal, at)) {
+    const size_t end = out.find("::", at);
+    if (end == out.npos)
+      break;
+    out.erase(at, end + 2 - at);
+  }
   return out;
 }
 
@@ -173,6 +189,24 @@ std::string demangled(const std::string& name) {
   return status == 0 && text ? std::string(text.get()) : name;
 }
 
+std::string brief_name(const std::string& name) {
+  const std::string whole = demangled(name);
+  const std::string_view called = without_parameters(whole);
+  if (called.size() <= kLongestBrief)
+    return without_internal_namespace(called);
+  std::string brief;
+  int depth = 0;
+  for (const char c : called) {
+    if (c == '<' && depth++ == 0)
+      brief += "<...>";
+    if (depth == 0)
+      brief += c;
+    if (c == '>' && depth > 0)
+      --depth;
+  }
+  return without_internal_namespace(brief);
+}
+
 std::vector<std::string> parameter_types(std::string_view function) {
   std::vector<std::string> types;
   if (!function.ends_with(')'))
@@ -195,12 +229,15 @@ std::vector<std::string> parameter_types(std::string_view function) {
   return types;
 }
 
-std::vector<std::string> parameter_labels(const std::string& kernel, std::span<const std::string> names) {
+std::vector<std::string> parameter_labels(const std::string& kernel, std::span<const std::string> names,
+                                          std::span<const std::string> source_names) {
   const std::vector<std::string> types = parameter_types(demangled(kernel));
   std::vector<std::string> labels;
   for (size_t i = 0; i < names.size(); ++i)
     if (names[i] != fmt::format("{}_param_{}", kernel, i))
       labels.push_back(names[i]);
+    else if (source_names.size() == names.size() && !source_names[i].empty())
+      labels.push_back(source_names[i]);
     else
       labels.push_back(types.size() == names.size() ? types[i] : fmt::format("parameter {}", i));
   return labels;

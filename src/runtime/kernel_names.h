@@ -16,12 +16,18 @@ namespace lemma::runtime {
 // "_Z5saxpyPffi" -> "saxpy(float*, float, int)"; any other name as it is.
 std::string demangled(const std::string& name);
 
+// What a message calls a function: demangled, without its result, parameters and the namespace that nvcc puts
+// around what is static; where that is long, without template arguments: "cub::BlockScan<...>::Sum".
+std::string brief_name(const std::string& name);
+
 // The types between the parentheses of a demangled function: {"float*", "float", "int"}; none if it has none.
 std::vector<std::string> parameter_types(std::string_view demangled_function);
 
 // What people call each parameter of a kernel: its name in the PTX; where a compiler has only numbered them
-// ("k_param_0"), the type that the mangled name gives it, "float*", else "parameter 0".
-std::vector<std::string> parameter_labels(const std::string& kernel, std::span<const std::string> names);
+// ("k_param_0"), its name in the source, if `source_names` are as many, the type that the mangled name gives
+// it, "float*", else "parameter 0".
+std::vector<std::string> parameter_labels(const std::string& kernel, std::span<const std::string> names,
+                                          std::span<const std::string> source_names = {});
 
 // "a, b, c and 17 more"
 std::string list_of(std::span<const std::string> names);

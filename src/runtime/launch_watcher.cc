@@ -5,6 +5,7 @@
 
 #include "isa/binding.h"
 #include "runtime/callers_code.h"
+#include "runtime/inlined_comments.h"
 #include "vgpu/place.h"
 
 #include <algorithm>
@@ -132,7 +133,8 @@ Place LaunchWatcher::View::place(uint32_t instruction) const {
   const uint32_t source = instruction - numbers_.first_of(function);
   Place place = vgpu::place_of(code, code.insts[code.inst_to_pc[source]]);
   const std::lock_guard lock(mutex_);
-  place.source_text = sources_.line(place.file, place.line);
+  add_inlined_calls(place, *code.module);
+  sources_.show(place);
   return place;
 }
 

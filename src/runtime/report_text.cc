@@ -5,6 +5,7 @@
 
 #include "lemma/findings.h"
 
+#include "runtime/kernel_names.h"
 #include "support/printable.h"
 
 #include <fmt/format.h>
@@ -34,15 +35,10 @@ std::string where(const Dim3& cta, uint32_t warp, int32_t lane = -1) {
          (lane >= 0 ? fmt::format(", lane {}", lane) : "");
 }
 
-std::string source_place(const Place& place) {
-  if (place.file.empty())
-    return {}; // no .loc: the PTX line says it all
-  std::string text = fmt::format("{}:{}", place.file, place.line);
-  for (const std::string& call : place.inlined_at)
-    text += fmt::format(", inlined at {}", call);
-  if (!place.function.empty())
-    text += fmt::format(", in {}", place.function);
-  return text;
+// "sort.cu:12, in cub::BlockScan<...>::ExclusiveSum"
+std::string source_place(const SourceFrame& frame) {
+  const std::string text = fmt::format("{}:{}", frame.file, frame.line);
+  return frame.function.empty() ? text : fmt::format("{}, in {}", text, brief_name(frame.function));
 }
 
 // The PTX line with its statement marked; the statement alone if the line is unknown.
@@ -72,11 +68,15 @@ public:
     if (!text.empty())
       notes_.emplace_back(std::move(label) + ":", std::move(text));
   }
-  // Where the source is, and what stands there.
+  // Where the source is, and what stands there; of inlined code all calls, and the line of the user's own.
   void add_source(const Place& place) {
-    add("source", source_place(place));
-    if (!place.source_text.empty())
-      notes_.emplace_back("", shortened(place.source_text, kLongestSourceLine));
+    const std::vector<SourceFrame> frames = frames_of(place);
+    const size_t users = users_frame(place);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      add(i == 0 ? "source" : "inlined at", source_place(frames[i]));
+      if ((i == 0 || i == users) && !frames[i].source_text.empty())
+        notes_.emplace_back("", shortened(frames[i].source_text, kLongestSourceLine));
+    }
   }
   std::string text() const {
     size_t width = 0;

@@ -1,6 +1,8 @@
 // Files are read once a report, and only if a place names one. See source_lines.h.
 #include "runtime/source_lines.h"
 
+#include "runtime/places.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -55,20 +57,15 @@ std::string SourceLines::line(const std::string& file, uint32_t line) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
+void SourceLines::show(Place& place) {
+  place.source_text = line(place.file, place.line);
+  for (SourceFrame& call : place.inlined_at)
+    call.source_text = line(call.file, call.line);
+}
+
 void show_sources(Report& report, std::string_view ptx) {
   SourceLines sources(ptx);
-  const auto show = [&](Place& place) { place.source_text = sources.line(place.file, place.line); };
-  if (report.fault)
-    show(report.fault->place);
-  for (Waiting& waiting : report.waiting)
-    show(waiting.place);
-  for (UninitializedRead& read : report.uninitialized)
-    show(read.place);
-  for (Finding& finding : report.findings) {
-    show(finding.access.place);
-    if (finding.earlier)
-      show(finding.earlier->place);
-  }
+  for_each_place(report, [&](Place& place) { sources.show(place); });
 }
 
 } // namespace lemma::runtime

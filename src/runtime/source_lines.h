@@ -25,6 +25,9 @@ public:
   // Without the blanks at its ends; empty if there is none, or it is not known. `line` is 1-based.
   std::string line(const std::string& file, uint32_t line);
 
+  // Fills in the source_text of the place and of the calls that inlined it.
+  void show(Place& place);
+
 private:
   const std::vector<std::string>& lines_of(const std::string& file);
 
@@ -32,7 +35,7 @@ private:
   std::map<std::string, std::vector<std::string>, std::less<>> files_;
 };
 
-// Fills in Place::source_text wherever a report has a place.
+// SourceLines::show() wherever a report has a place.
 void show_sources(Report& report, std::string_view ptx);
 
 } // namespace lemma::runtime

@@ -72,12 +72,8 @@ bool fits_place(const Suppression& entry, const Place& place, std::string_view p
     return true;
   if (!place.file.empty() && fits_file(entry.file, place.file) && fits_line(entry, place.line))
     return true;
-  return std::any_of(place.inlined_at.begin(), place.inlined_at.end(), [&](std::string_view call) {
-    const size_t colon = call.rfind(':');
-    if (colon == call.npos)
-      return false;
-    const std::optional<uint32_t> line = line_number(call.substr(colon + 1));
-    return line && fits_file(entry.file, call.substr(0, colon)) && fits_line(entry, *line);
+  return std::any_of(place.inlined_at.begin(), place.inlined_at.end(), [&](const SourceFrame& call) {
+    return !call.file.empty() && fits_file(entry.file, call.file) && fits_line(entry, call.line);
   });
 }
 

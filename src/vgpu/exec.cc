@@ -1,6 +1,7 @@
 // Faults and the places they name. Memory access is in access.cc, waiting for lanes in warp.cc.
 #include "vgpu/exec.h"
 
+#include "ptx/debug_strings.h"
 #include "support/diagnostic.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
@@ -44,8 +45,17 @@ Place place_of(const Code& code, const DecodedInst& in) {
   const ptx::LineLocation& location = locations[instruction.location];
   place.line = location.line;
   place.file = file_of(location);
+  const auto function_of = [&](const ptx::LineLocation& location) {
+    return location.inlined_at == ptx::kNone
+               ? place.function
+               : shortened(ptx::debug_string(*code.module, location.inlined_function), kLongestName);
+  };
+  if (location.inlined_at != ptx::kNone)
+    place.inlined_function = function_of(location);
   for (uint32_t outer = location.inlined_at; outer != ptx::kNone; outer = locations[outer].inlined_at)
-    place.inlined_at.push_back(file_of(locations[outer]) + ":" + std::to_string(locations[outer].line));
+    place.inlined_at.push_back({.file = file_of(locations[outer]),
+                                .line = locations[outer].line,
+                                .function = function_of(locations[outer])});
   return place;
 }
 

@@ -268,6 +268,17 @@ class Reports(Case):
         self.assertFalse(report)
         self.assertEqual((report.outcome, report.fault.kind), ("fault", "out of bounds"))
 
+    def test_places_have_the_calls_of_inlined_code(self):
+        module = self.gpu.load(ROOT / "tests/cli/inlined.ptx")
+        with self.assertRaises(lemma.Fault) as caught:
+            module["shift"][1, 8](np.zeros(8, np.uint32), np.zeros(8, np.uint32))
+        place = caught.exception.fault.place
+        self.assertEqual(place.file, "cuda/include/cuda_fp16.hpp")
+        self.assertEqual([call.file for call in place.inlined_at], ["inlined.cuh", "inlined.cu"])
+        self.assertEqual(place.inlined_at[1].function, place.function)
+        self.assertEqual((place.users_frame.file, place.users_frame.line), ("inlined.cuh", place.inlined_at[0].line))
+        self.assertEqual(place.users_frame.source_text, "return __ldcg(in + i + 1);")
+
     def test_findings_have_fields(self):
         out = np.zeros(1, np.int32)
         self.assertTrue(self.module["race"][1, 64](out))

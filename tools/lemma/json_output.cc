@@ -21,12 +21,25 @@ using nlohmann::json;
 
 namespace {
 
+json to_json(const SourceFrame& frame) {
+  json out = {{"file", frame.file}, {"line", frame.line}, {"function", frame.function}};
+  if (!frame.source_text.empty())
+    out["source_text"] = frame.source_text;
+  return out;
+}
+
 json to_json(const Place& place) {
   json out = {{"ptx_line", place.ptx_line}, {"instruction", place.instruction}, {"function", place.function}};
   if (!place.file.empty()) {
     out["file"] = place.file;
     out["line"] = place.line;
-    out["inlined_at"] = place.inlined_at;
+    out["inlined_at"] = json::array();
+    for (const SourceFrame& call : place.inlined_at)
+      out["inlined_at"].push_back(to_json(call));
+    if (!place.inlined_at.empty()) {
+      out["inlined_function"] = place.inlined_function;
+      out["users_frame"] = to_json(frames_of(place)[users_frame(place)]);
+    }
     if (!place.source_text.empty())
       out["source_text"] = place.source_text;
   }

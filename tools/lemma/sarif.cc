@@ -46,11 +46,15 @@ json location(const std::string& file, uint32_t line, const std::string& text) {
       {"physicalLocation", {{"artifactLocation", {{"uri", to_uri(file)}}}, {"region", std::move(region)}}}};
 }
 
+// The user's own line, else the PTX.
 json location_of(const Place& place, const std::string& ptx) {
-  json at = place.file.empty() ? location(ptx, place.ptx_line, place.instruction)
-                               : location(place.file, place.line, place.source_text);
-  if (!place.function.empty())
-    at["logicalLocations"] = {{{"name", place.function}, {"kind", "function"}}};
+  const std::vector<SourceFrame> frames = frames_of(place);
+  const SourceFrame own = frames.empty() ? SourceFrame{ptx, place.ptx_line, place.function, place.instruction}
+                                         : frames[users_frame(place)];
+  json at = location(own.file, own.line, own.source_text);
+  const std::string& function = own.function.empty() ? place.function : own.function;
+  if (!function.empty())
+    at["logicalLocations"] = {{{"name", function}, {"kind", "function"}}};
   return at;
 }
 
@@ -63,18 +67,16 @@ public:
     all_.push_back(std::move(location));
     return count_;
   }
-  // What is behind a place in the source.
+  // What is behind the user's line: the PTX, the library's lines that it inlines, and who inlines it.
   void add_behind(const Place& place, const std::string& ptx, const std::string& whose) {
-    if (place.file.empty())
+    const std::vector<SourceFrame> frames = frames_of(place);
+    if (frames.empty())
       return;
     add(location(ptx, place.ptx_line, place.instruction), whose + " in the PTX");
-    for (const std::string& call : place.inlined_at) {
-      const size_t colon = call.rfind(':');
-      if (colon == call.npos)
-        continue;
-      const auto line = static_cast<uint32_t>(std::strtoul(call.c_str() + colon + 1, nullptr, 10));
-      add(location(call.substr(0, colon), line, ""), whose + " is inlined here");
-    }
+    for (size_t i = 0; i < frames.size(); ++i)
+      if (i != users_frame(place) && !frames[i].file.empty())
+        add(location(frames[i].file, frames[i].line, frames[i].source_text),
+            whose + (i == 0 ? " itself, in inlined code" : " is inlined here"));
   }
   json take() { return std::move(all_); }
 
@@ -94,8 +96,10 @@ std::string deed(const CheckedAccess& access) {
 
 // What of a place stays if lines are added elsewhere.
 std::string text_of(const Place& place) {
-  const std::string name = place.file.substr(place.file.rfind('/') + 1);
-  return fmt::format("{}|{}|{}|{}", place.function, name, place.source_text, place.instruction);
+  const std::vector<SourceFrame> frames = frames_of(place);
+  const SourceFrame own = frames.empty() ? SourceFrame{} : frames[users_frame(place)];
+  return fmt::format("{}|{}|{}|{}", place.function, own.file.substr(own.file.rfind('/') + 1), own.source_text,
+                     place.instruction);
 }
 
 uint64_t fnv1a(std::string_view text) {

@@ -1,8 +1,10 @@
 // The findings of a run, and its fault, as SARIF 2.1.0: what GitHub's code scanning and editors read.
 //
-// A result's place is the line of the source if the PTX has .loc, else of the PTX; the earlier access, the
-// PTX behind a source line and the calls that inlined it are related places. A suppressed finding is a result
-// with a suppression. Fingerprints follow from ids and text, not from line numbers.
+// A result's place is the line of the source if the PTX has .loc, else of the PTX; of inlined code the user's
+// own line (users_frame() in lemma/report.h): an alert in a header of CUDA would be in no file of the
+// repository. The earlier access, the PTX behind a source line and the other lines of inlined code are
+// related places. A suppressed finding is a result with a suppression. Fingerprints follow from ids and text,
+// not from line numbers.
 //
 // SARIF 2.1.0, OASIS; "SARIF support for code scanning", GitHub. Tests: tests/cli/check_cli_test.py.
 #pragma once

@@ -51,15 +51,29 @@ typedef enum lemma_fidelity LEMMA_INT {
 } lemma_fidelity;
 LEMMA_API const char* lemma_fidelity_name(lemma_fidelity fidelity);
 
+// A line of the source, and the function that it stands in.
+typedef struct lemma_source_frame {
+  const char* file;
+  uint32_t line;           // 1-based
+  const char* function;    // as the PTX spells it: "_ZN3cub..."; empty: it does not name it
+  const char* source_text; // of the line, without its indentation; empty: it cannot be read
+} lemma_source_frame;
+
 // A place in the program: the PTX line and, where .loc says so, the line of the source it was compiled from.
 typedef struct lemma_place {
   uint32_t ptx_line;       // 1-based; 0: unknown
   uint32_t line;           // of the source
   const char* instruction; // the PTX statement, one line
   const char* file;        // of the source; empty: the PTX has no .loc there
-  const char* function;
-  const char* source_text;  // of that line of `file`; empty: it cannot be read
-  lemma_strings inlined_at; // "file:line" of the calls, innermost first
+  const char* function;    // of the PTX
+  const char* source_text; // as lemma_source_frame's
+  // Where an inlined function was called, innermost first: the last call stands in `function`. `file` and
+  // `line` are in `inlined_function`, which is empty where nothing was inlined, or the PTX does not name it.
+  size_t inlined_at_count;
+  const lemma_source_frame* const* inlined_at;
+  const char* inlined_function;
+  // Of these the user's own, see users_frame() in lemma/report.h; null: the PTX has no .loc there.
+  const lemma_source_frame* users_frame;
 } lemma_place;
 
 typedef struct lemma_fault {

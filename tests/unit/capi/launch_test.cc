@@ -31,6 +31,18 @@ constexpr const char* kText = R"(.version 8.0
   call (r), vprintf, (f, a);
   ret;
 }
+.file 1 "a.cu"
+.file 2 "/usr/include/b.h"
+.visible .entry calls()
+{
+  .loc 1 3 1
+  .loc 2 5 1, function_name label, inlined_at 1 3 1
+  trap;
+}
+.section .debug_str
+{
+label: .b8 102, 0
+}
 .visible .entry waits()
 {
   .reg .pred %p; .reg .b32 %r;
@@ -119,6 +131,22 @@ TEST_F(CLaunch, ReportsAFault) {
   ASSERT_TRUE(fault.address);
   EXPECT_EQ(*fault.address, data_ + 128);
   EXPECT_NE(std::string(report->text).find("out of bounds"), std::string::npos);
+}
+
+TEST_F(CLaunch, ReportsTheCallsOfInlinedCode) {
+  config_.block[0] = 64;
+  const auto report = launch("calls", {});
+  ASSERT_TRUE(report->fault);
+  const lemma_place& place = *report->fault->place;
+  EXPECT_STREQ(place.file, "/usr/include/b.h");
+  EXPECT_STREQ(place.inlined_function, "f");
+  ASSERT_EQ(place.inlined_at_count, 1u);
+  EXPECT_STREQ(place.inlined_at[0]->file, "a.cu");
+  EXPECT_EQ(place.inlined_at[0]->line, 3u);
+  EXPECT_STREQ(place.inlined_at[0]->function, "calls");
+  ASSERT_TRUE(place.users_frame);
+  EXPECT_STREQ(place.users_frame->file, "a.cu");
+  EXPECT_EQ(launch("waits", {})->fault->place->users_frame, nullptr);
 }
 
 TEST_F(CLaunch, ReportsWhoWaits) {

@@ -1,5 +1,6 @@
 // Module-level syntax: header, files, sections, pragmas, aliases, variables.
 #include "parse_text.h"
+#include "ptx/debug_strings.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,28 @@ $L__label:
   EXPECT_EQ(module->sections[0].name, ".debug_abbrev");
   EXPECT_NE(module->sections[0].text.find("$L__label:"), std::string::npos);
   EXPECT_EQ(module->sections[1].text, " .b8 0 ");
+}
+
+TEST(Module, NamesOfInlinedFunctions) {
+  const auto module = parse_well(with_header(R"(
+.section .debug_str {
+first:
+.b8 102, 111, 111, 0
+second:
+.b16 0x6261 .b8 -1, 99, 0
+.b8 100
+}
+)"));
+  EXPECT_EQ(debug_string(*module, "first"), "foo");
+  EXPECT_EQ(debug_string(*module, "first+1"), "oo");
+  EXPECT_EQ(debug_string(*module, "first+4"), "ab\xff"
+                                              "c");
+  EXPECT_EQ(debug_string(*module, "second"), "ab\xff"
+                                             "c");
+  EXPECT_EQ(debug_string(*module, "second+5"), "d");
+  EXPECT_EQ(debug_string(*module, "second+6"), "");
+  EXPECT_EQ(debug_string(*module, "second+7000"), "");
+  EXPECT_EQ(debug_string(*module, "third"), "");
 }
 
 TEST(Module, Alias) {

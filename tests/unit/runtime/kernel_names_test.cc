@@ -36,6 +36,17 @@ TEST(KernelNames, Demangles) {
   EXPECT_EQ(demangled("_Z!"), "_Z!");
 }
 
+TEST(KernelNames, AreBriefInMessages) {
+  EXPECT_EQ(brief_name("_Z5saxpyPffi"), "saxpy");
+  EXPECT_EQ(brief_name("_ZN2ns4gemmILi64EEEvPf"), "ns::gemm<64>");
+  EXPECT_EQ(brief_name("_ZNK1S1gEv"), "S::g");
+  EXPECT_EQ(brief_name("_ZN34_INTERNAL_2f0bd2b6_4_k_cu_b2a4c8e16__ldcgEPK7__half2"), "__ldcg");
+  EXPECT_EQ(brief_name("_ZN3cub9BlockScanI" + std::string(20, 'i') + "E3SumILi3EEEvv"),
+            "cub::BlockScan<...>::Sum<...>");
+  EXPECT_EQ(brief_name("row_sums"), "row_sums");
+  EXPECT_EQ(brief_name(""), "");
+}
+
 // Each argument is twice as long as the one before it: such a name is not written out.
 TEST(KernelNames, OutlinesNamesThatWouldGrow) {
   std::string name = "_ZN2ns1kI1AIiiE";
@@ -81,6 +92,9 @@ TEST(KernelNames, LabelsNumberedParameters) {
             (Texts{"float*", "float", "int"}));
   EXPECT_EQ(parameter_labels(k, Texts{k + "_param_0", "x"}), (Texts{"parameter 0", "x"}));
   EXPECT_EQ(parameter_labels("k", Texts{"k_param_0"}), Texts{"parameter 0"});
+  EXPECT_EQ(parameter_labels("k", Texts{"k_param_0", "y", "k_param_2"}, Texts{"a", "b", ""}),
+            (Texts{"a", "y", "parameter 2"}));
+  EXPECT_EQ(parameter_labels("k", Texts{"k_param_0"}, Texts{"a", "b"}), Texts{"parameter 0"});
 }
 
 } // namespace

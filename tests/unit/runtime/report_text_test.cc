@@ -50,9 +50,22 @@ TEST(ReportText, NamesTheCallsThatInlinedCodeCameInBy) {
   Report report;
   report.outcome = Outcome::fault;
   report.fault = Fault{.kind = FaultKind::trap, .message = "the kernel executed trap", .place = store()};
-  report.fault->place.inlined_at = {"k.cu:30", "main.cu:9"};
-  EXPECT_NE(render_report(report, source()).find("k.cu:17, inlined at k.cu:30, inlined at main.cu:9, in k\n"),
-            std::string::npos);
+  Place& place = report.fault->place;
+  place.file = "/usr/local/cuda/include/cub/scan.cuh";
+  place.source_text = "in[i] += x;";
+  place.inlined_function = "_ZN3cub4Scan3sumEPi";
+  place.inlined_at = {{"/usr/local/cuda/include/cub/block.cuh", 30, "_ZN4BodyIiE3runEv", "scan.sum(in);"},
+                      {"lib/body.cuh", 7, "_ZL4bodyPi", "Body<int>().run();"},
+                      {"main.cu", 9, "_Z1kPi", "body(in);"}};
+  const std::string text = render_report(report, source());
+  EXPECT_NE(text.find("  source:     /usr/local/cuda/include/cub/scan.cuh:17, in cub::Scan::sum\n"
+                      "              in[i] += x;\n"
+                      "  inlined at: /usr/local/cuda/include/cub/block.cuh:30, in Body<int>::run\n"
+                      "  inlined at: lib/body.cuh:7, in body\n"
+                      "              Body<int>().run();\n"
+                      "  inlined at: main.cu:9, in k\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(ReportText, NamesWhatIsUnsupportedAsSuch) {

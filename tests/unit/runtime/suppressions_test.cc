@@ -18,7 +18,7 @@ Finding finding() {
   earlier.ptx_line = 20;
   earlier.file = "b.cuh";
   earlier.line = 9;
-  earlier.inlined_at = {"c.cu:11", "/src/d.cu:12"};
+  earlier.inlined_at = {{"c.cu", 11, "", ""}, {"/src/d.cu", 12, "top", ""}};
   earlier.function = "top";
   made.kernel = "top";
   made.ptx = "build/k.ptx";

@@ -470,7 +470,7 @@ TEST(Faults, inlined_code_names_its_calls) {
   mov.u32 %r, 1;
   .loc 2 7 0, function_name $L__info_string0, inlined_at 1 20 0
   mov.u32 %r, 2;
-  .loc 2 3 0, function_name $L__info_string0, inlined_at 2 7 0
+  .loc 2 3 0, function_name $L__info_string1+1, inlined_at 2 7 0
   trap;
 }
 .file 1 "kernel.cu"
@@ -478,11 +478,19 @@ TEST(Faults, inlined_code_names_its_calls) {
 .section .debug_str {
 $L__info_string0:
 .b8 102, 0
+$L__info_string1:
+.b8 103, 103, 0
 })");
   const Place place = fault_in(kernel.run({})).place;
   EXPECT_EQ(place.file, "header.h");
   EXPECT_EQ(place.line, 3u);
-  EXPECT_EQ(place.inlined_at, (std::vector<std::string>{"header.h:7", "kernel.cu:20"}));
+  EXPECT_EQ(place.inlined_function, "g");
+  ASSERT_EQ(place.inlined_at.size(), 2u);
+  const auto text = [](const SourceFrame& f) {
+    return f.file + ":" + std::to_string(f.line) + " " + f.function;
+  };
+  EXPECT_EQ(text(place.inlined_at[0]), "header.h:7 f");
+  EXPECT_EQ(text(place.inlined_at[1]), "kernel.cu:20 k");
 }
 
 // .alias plus, add_one: whoever calls it, passes its address or stores it in a table reaches the function.
