@@ -14,9 +14,9 @@
 namespace lemma::ptx {
 namespace {
 
-// What a compiler's output stays below; a hostile text would take a while, or memory.
-constexpr size_t kMostUnits = 1000, kMostAttributes = 256, kMostEntries = size_t{1} << 18,
-                 kMostAbbreviations = 4096;
+// What a compiler's output stays below: a hostile text would take a while, or memory.
+constexpr size_t kMostUnits = 64, kMostAbbreviations = 1024, kMostAttributes = 256,
+                 kMostEntries = size_t{1} << 18, kLongestName = 256;
 
 // --- bytes
 
@@ -115,9 +115,9 @@ public:
     }
     return value;
   }
-  std::string string() {
+  std::string_view string() {
     const size_t end = ok_ ? data_.find('\0', at_) : data_.npos;
-    std::string text(end == data_.npos ? "" : data_.substr(at_, end - at_));
+    const std::string_view text = end == data_.npos ? "" : data_.substr(at_, end - at_);
     skip(end == data_.npos ? data_.size() : end + 1 - at_);
     return text;
   }
@@ -247,8 +247,8 @@ private:
       in.skip(8);
       break;
     case 0x08: // string
-      if (std::string text = in.string(); attribute == kName)
-        entry.name = std::move(text);
+      if (const std::string_view text = in.string(); attribute == kName)
+        entry.name = text.substr(0, kLongestName);
       break;
     case 0x09: // block
     case 0x18: // exprloc
@@ -268,7 +268,7 @@ private:
     case 0x0e: // strp
       in.skip(4);
       if (const auto label = info_.labels.find(at); attribute == kName && label != info_.labels.end())
-        entry.name = debug_string(module_, label->second);
+        entry.name = debug_string(module_, label->second).substr(0, kLongestName);
       break;
     case 0x11: // ref1, ref2, ref4, ref8
     case 0x12:

@@ -6,7 +6,7 @@
 
 namespace lemma::ptx {
 
-std::string debug_string(const Module& module, std::string_view place) {
+std::string_view debug_string(const Module& module, std::string_view place) {
   const size_t plus = std::min(place.find('+'), place.size());
   size_t offset = 0;
   if (plus < place.size())
@@ -17,7 +17,7 @@ std::string debug_string(const Module& module, std::string_view place) {
       continue;
     std::string_view text = std::string_view(section.bytes).substr(label->second);
     text.remove_prefix(std::min(offset, text.size()));
-    return std::string(text.substr(0, text.find('\0')));
+    return text.substr(0, text.find('\0'));
   }
   return {};
 }

@@ -8,15 +8,14 @@
 
 #include "ptx/module.h"
 
-#include <string>
 #include <string_view>
 
 namespace lemma::ptx {
 
 inline constexpr std::string_view kDebugStrings = ".debug_str";
 
-// The text at a place of .debug_str, "label" or "label+bytes", up to its NUL; empty if the module has no
-// such place.
-std::string debug_string(const Module& module, std::string_view place);
+// The text at a place of .debug_str, "label" or "label+bytes", up to its NUL, as long as the module lives;
+// empty if it has no such place.
+std::string_view debug_string(const Module& module, std::string_view place);
 
 } // namespace lemma::ptx

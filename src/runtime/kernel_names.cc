@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -115,16 +116,16 @@ std::string without_blanks(std::string_view text) {
   return out;
 }
 
-// "_INTERNAL_9752fa3f_4_a_cu_k::f" -> "f"
-std::string without_internal_namespace(std::string_view name) {
-  constexpr std::string_view kInternal = "_INTERNAL_";
+// "_INTERNAL_9752fa3f_4_a_cu_k::f" -> "f", "cub::CUB_300001_SM_900::Sum" -> "cub::Sum"
+std::string without_made_up_namespaces(std::string_view name) {
   std::string out(name);
-  for (size_t at = out.find(kInternal); at != out.npos; at = out.find(kInternal, at)) {
-    const size_t end = out.find("::", at);
-    if (end == out.npos)
-      break;
-    out.erase(at, end + 2 - at);
-  }
+  for (const std::string_view begin : {"_INTERNAL_", "CUB_"})
+    for (size_t at = out.find(begin); at != out.npos; at = out.find(begin, at + 1)) {
+      const size_t end = out.find("::", at);
+      const size_t after = at + begin.size();
+      if (end != out.npos && after < end && std::isxdigit(static_cast<unsigned char>(out[after])))
+        out.erase(at, end + 2 - at);
+    }
   return out;
 }
 
@@ -191,9 +192,9 @@ std::string demangled(const std::string& name) {
 
 std::string brief_name(const std::string& name) {
   const std::string whole = demangled(name);
-  const std::string_view called = without_parameters(whole);
+  const std::string called = without_made_up_namespaces(without_parameters(whole));
   if (called.size() <= kLongestBrief)
-    return without_internal_namespace(called);
+    return called;
   std::string brief;
   int depth = 0;
   for (const char c : called) {
@@ -204,7 +205,7 @@ std::string brief_name(const std::string& name) {
     if (c == '>' && depth > 0)
       --depth;
   }
-  return without_internal_namespace(brief);
+  return brief;
 }
 
 std::vector<std::string> parameter_types(std::string_view function) {

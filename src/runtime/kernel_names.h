@@ -16,8 +16,9 @@ namespace lemma::runtime {
 // "_Z5saxpyPffi" -> "saxpy(float*, float, int)"; any other name as it is.
 std::string demangled(const std::string& name);
 
-// What a message calls a function: demangled, without its result, parameters and the namespace that nvcc puts
-// around what is static; where that is long, without template arguments: "cub::BlockScan<...>::Sum".
+// What a message calls a function: demangled, without its result, parameters and the namespaces that nvcc
+// puts around what is static and CUB around all it has; where that is long, without template arguments:
+// "cub::BlockScan<...>::Sum".
 std::string brief_name(const std::string& name);
 
 // The types between the parentheses of a demangled function: {"float*", "float", "int"}; none if it has none.

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kShownWaiting = 16;
 constexpr size_t kLongestLabel = 12;
 constexpr size_t kLongestSourceLine = 200;
+constexpr size_t kLongestFunction = 200;
 
 // "nearest: 64 bytes ..." is a label and its text; any other line is a note.
 std::pair<std::string, std::string> split_note(const std::string& note) {
@@ -38,7 +39,9 @@ std::string where(const Dim3& cta, uint32_t warp, int32_t lane = -1) {
 // "sort.cu:12, in cub::BlockScan<...>::ExclusiveSum"
 std::string source_place(const SourceFrame& frame) {
   const std::string text = fmt::format("{}:{}", frame.file, frame.line);
-  return frame.function.empty() ? text : fmt::format("{}, in {}", text, brief_name(frame.function));
+  return frame.function.empty()
+             ? text
+             : fmt::format("{}, in {}", text, shortened(brief_name(frame.function), kLongestFunction));
 }
 
 // The PTX line with its statement marked; the statement alone if the line is unknown.

@@ -18,7 +18,8 @@ std::pair<FaultKind, std::string> describe(const std::exception& problem) {
 }
 
 Place place_of(const Code& code, const DecodedInst& in) {
-  constexpr size_t kLongestName = 500;
+  constexpr size_t kLongestName = 4096; // a mangled one that is cut names nothing
+  constexpr size_t kLongestFile = 500;
   constexpr size_t kLongestStatement = 1000;
   Place place;
   place.function = shortened(code.function->name, kLongestName);
@@ -40,7 +41,7 @@ Place place_of(const Code& code, const DecodedInst& in) {
   const auto& locations = code.module->locations;
   const auto file_of = [&](const ptx::LineLocation& location) {
     const auto file = code.module->files.find(location.file);
-    return file != code.module->files.end() ? shortened(file->second.name, kLongestName) : std::string();
+    return file != code.module->files.end() ? shortened(file->second.name, kLongestFile) : std::string();
   };
   const ptx::LineLocation& location = locations[instruction.location];
   place.line = location.line;
@@ -48,7 +49,8 @@ Place place_of(const Code& code, const DecodedInst& in) {
   const auto function_of = [&](const ptx::LineLocation& location) {
     return location.inlined_at == ptx::kNone
                ? place.function
-               : shortened(ptx::debug_string(*code.module, location.inlined_function), kLongestName);
+               : std::string(
+                     ptx::debug_string(*code.module, location.inlined_function).substr(0, kLongestName));
   };
   if (location.inlined_at != ptx::kNone)
     place.inlined_function = function_of(location);

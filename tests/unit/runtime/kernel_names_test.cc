@@ -43,6 +43,8 @@ TEST(KernelNames, AreBriefInMessages) {
   EXPECT_EQ(brief_name("_ZN34_INTERNAL_2f0bd2b6_4_k_cu_b2a4c8e16__ldcgEPK7__half2"), "__ldcg");
   EXPECT_EQ(brief_name("_ZN3cub9BlockScanI" + std::string(20, 'i') + "E3SumILi3EEEvv"),
             "cub::BlockScan<...>::Sum<...>");
+  EXPECT_EQ(brief_name("_ZN3cub17CUB_300001_SM_90010ThreadLoadIiEEvv"), "cub::ThreadLoad<int>");
+  EXPECT_EQ(brief_name("_ZN3cub4CUB_3SumEv"), "cub::CUB_::Sum");
   EXPECT_EQ(brief_name("row_sums"), "row_sums");
   EXPECT_EQ(brief_name(""), "");
 }
