@@ -112,32 +112,36 @@ def add_information(wheel: Wheel, about: dict, dist_info: str, tag: str) -> None
     wheel.add(f"{dist_info}/LICENSE", (ROOT / "LICENSE").read_bytes())
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+def write_wheel(folder, add) -> str:
+    """Builds, and writes the wheel that add(wheel, folder of the package, name of the distribution) fills; returns its name."""
     package, about = build(), project()
     name = about["name"].replace("-", "_")
     dist_info = f"{name}-{version()}.dist-info"
     file = f"{name}-{version()}-{TAG}.whl"
-    wheel = Wheel(pathlib.Path(wheel_directory) / file)
-    for path in sorted(package.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            inside = path.relative_to(package.parent).as_posix()
-            wheel.add(inside, path.read_bytes(), 0o755 if os.access(path, os.X_OK) else 0o644)
+    wheel = Wheel(pathlib.Path(folder) / file)
+    add(wheel, package, name)
     add_information(wheel, about, dist_info, TAG)
     wheel.close(dist_info)
     return file
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    def add(wheel: Wheel, package: pathlib.Path, name: str) -> None:
+        for path in sorted(package.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                inside = path.relative_to(package.parent).as_posix()
+                wheel.add(inside, path.read_bytes(), 0o755 if os.access(path, os.X_OK) else 0o644)
+
+    return write_wheel(wheel_directory, add)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """A wheel that points to the build folder, where the build makes the package of links to python/lemma."""
-    package, about = build(), project()
-    name = about["name"].replace("-", "_")
-    dist_info = f"{name}-{version()}.dist-info"
-    file = f"{name}-{version()}-{TAG}.whl"
-    wheel = Wheel(pathlib.Path(wheel_directory) / file)
-    wheel.add(f"{name}.pth", f"{package.parent}\n".encode())
-    add_information(wheel, about, dist_info, TAG)
-    wheel.close(dist_info)
-    return file
+
+    def add(wheel: Wheel, package: pathlib.Path, name: str) -> None:
+        wheel.add(f"{name}.pth", f"{package.parent}\n".encode())
+
+    return write_wheel(wheel_directory, add)
 
 
 def get_requires_for_build_wheel(config_settings=None):

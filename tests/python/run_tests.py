@@ -13,10 +13,11 @@ def main():
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
     suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:])
+    tests = suite.countTestCases()  # testsRun of Python 3.12.1 leaves skipped ones out
     result = unittest.TextTestRunner(verbosity=2).run(suite)
-    if not result.wasSuccessful() or result.testsRun == 0:
+    if not result.wasSuccessful() or tests == 0:
         return 1
-    if len(result.skipped) == result.testsRun:
+    if len(result.skipped) >= tests:
         print("SKIPPED:", result.skipped[0][1])
         return 77
     return 0

@@ -27,6 +27,20 @@ inline std::optional<lemma_error_kind> kind_of(const lemma_error* error) {
 #define EXPECT_OK(call) EXPECT_EQ(said(call), "")
 #define ASSERT_OK(call) ASSERT_EQ(said(call), "")
 
+// Each CTA stores its number at one address, so that what is left is who ran last.
+inline constexpr const char* kLastWins = R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry last(.param .u64 data)
+{
+  .reg .b32 %r; .reg .b64 %rd;
+  ld.param.u64 %rd, [data];
+  mov.u32 %r, %ctaid.x;
+  st.global.u32 [%rd], %r;
+  ret;
+}
+)";
+
 // A device with a module.
 struct Loaded {
   explicit Loaded(const char* text) {

@@ -4,20 +4,6 @@
 namespace lemma {
 namespace {
 
-// What CTA 0 or CTA 1 stores is left: who runs last.
-constexpr const char* kText = R"(.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry last(.param .u64 data)
-{
-  .reg .b32 %r; .reg .b64 %rd;
-  ld.param.u64 %rd, [data];
-  mov.u32 %r, %ctaid.x;
-  st.global.u32 [%rd], %r;
-  ret;
-}
-)";
-
 const lemma_error* run_last(void* user, uint64_t schedule, uint64_t share, lemma_schedule_run* run) {
   if (user && schedule == 3)
     return lemma_error_create(LEMMA_ERROR_UNSUPPORTED, "not schedule 3");
@@ -27,7 +13,7 @@ const lemma_error* run_last(void* user, uint64_t schedule, uint64_t share, lemma
   lemma_module* module = nullptr;
   uint64_t data = 0;
   EXPECT_OK(lemma_device_open("cpu", &options, &device));
-  EXPECT_OK(lemma_module_load(device, kText, std::strlen(kText), nullptr, &module));
+  EXPECT_OK(lemma_module_load(device, kLastWins, std::strlen(kLastWins), nullptr, &module));
   EXPECT_OK(lemma_allocate(device, 4, nullptr, &data));
   lemma_launch_config config = LEMMA_SIZED(lemma_launch_config);
   config.grid[0] = 4;
@@ -71,7 +57,7 @@ TEST(CExplore, FindingsAreSuppressed) {
   options.schedules = 3;
   options.kernel = "last";
   options.run = [](void*, uint64_t schedule, uint64_t, lemma_schedule_run* run) -> const lemma_error* {
-    const Loaded gpu(kText);
+    const Loaded gpu(kLastWins);
     const uint64_t data = gpu.allocate(4);
     const lemma_bytes argument = bytes_of(data);
     lemma_launch_config config = LEMMA_SIZED(lemma_launch_config);

@@ -4,21 +4,8 @@
 namespace lemma {
 namespace {
 
-constexpr const char* kText = R"(.version 8.0
-.target sm_90a
-.address_size 64
-.visible .entry race(.param .u64 data)
-{
-  .reg .b32 %r; .reg .b64 %rd;
-  ld.param.u64 %rd, [data];
-  mov.u32 %r, %ctaid.x;
-  st.global.u32 [%rd], %r;
-  ret;
-}
-)";
-
 TEST(CFindings, OfLaunchesArePutTogether) {
-  const Loaded gpu(kText);
+  const Loaded gpu(kLastWins);
   const uint64_t data = gpu.allocate(4);
   const lemma_bytes argument = bytes_of(data);
   lemma_launch_config config = LEMMA_SIZED(lemma_launch_config);
@@ -51,7 +38,7 @@ TEST(CFindings, OfLaunchesArePutTogether) {
   }
 
   lemma_suppressions* suppressions = nullptr;
-  constexpr char kSuppressions[] = "race.global race  # the last one wins\nasync.* # never\n";
+  constexpr char kSuppressions[] = "race.global last  # the last one wins\nasync.* # never\n";
   ASSERT_OK(lemma_suppressions_parse(kSuppressions, sizeof kSuppressions - 1, "known.txt", &suppressions));
   EXPECT_OK(lemma_findings_suppress(findings, suppressions));
   ASSERT_OK(lemma_findings_describe(findings, &info));
@@ -64,7 +51,7 @@ TEST(CFindings, OfLaunchesArePutTogether) {
   EXPECT_STREQ(known->name, "known.txt");
   ASSERT_EQ(known->entry_count, 2u);
   EXPECT_EQ(known->entries[0]->used, 1u);
-  EXPECT_STREQ(known->entries[0]->function, "race");
+  EXPECT_STREQ(known->entries[0]->function, "last");
   ASSERT_EQ(known->unused_count, 1u);
   EXPECT_EQ(known->unused[0]->line, 2u);
   lemma_findings_release(findings);

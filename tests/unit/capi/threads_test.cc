@@ -1,6 +1,7 @@
 // The C API from several threads, calls in any order. Under -DLEMMA_SANITIZE=thread or address, and as
 // sanitized.capi, these tests say most.
 #include "c_test.h"
+#include "threads_kernels.h"
 
 #include <atomic>
 #include <random>
@@ -9,39 +10,6 @@
 
 namespace lemma {
 namespace {
-
-// says: prints, then stores to out[0] `rounds` times. spin: endless. fault: a null pointer. takes: 25 MB of
-// registers a warp. counts: adds to a variable of the module.
-constexpr const char* kText = R"(.version 8.0
-.target sm_90a
-.address_size 64
-.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
-.global .align 1 .b8 text[3] = {104, 105, 0};
-.global .align 8 .u64 counter;
-.visible .entry says(.param .u64 out, .param .u32 rounds)
-{
-  .reg .pred %p;
-  .reg .b32 %r<3>;
-  .reg .b64 %rd<3>;
-  .param .b64 f; .param .b64 a; .param .b32 r;
-  mov.u64 %rd1, text;
-  st.param.b64 [f], %rd1;
-  st.param.b64 [a], 0;
-  call (r), vprintf, (f, a);
-  ld.param.u64 %rd2, [out];
-  ld.param.u32 %r1, [rounds];
-LOOP:
-  st.global.u32 [%rd2], %r1;
-  sub.u32 %r1, %r1, 1;
-  setp.ne.u32 %p, %r1, 0;
-  @%p bra LOOP;
-  ret;
-}
-.visible .entry spin() { .reg .b64 %rd; LOOP: atom.global.add.u64 %rd, [counter], 1; bra LOOP; }
-.visible .entry fault() { .reg .b64 %rd; mov.u64 %rd, 0; st.global.u64 [%rd], %rd; ret; }
-.visible .entry takes() { .reg .b64 %rd<100000>; ret; }
-.visible .entry counts() { .reg .b64 %rd; atom.global.add.u64 %rd, [counter], 1; ret; }
-)";
 
 constexpr const char* kKernels[] = {"says", "spin", "fault", "takes", "counts", "none"};
 
@@ -81,7 +49,7 @@ void call(lemma_device* device, uint32_t seed, int calls, std::string& printed) 
       options.arch = below(2) ? "sm_90a" : nullptr;
       // A launch of another thread may be using all memory up.
       if (const auto kind =
-              kind_of(lemma_module_load(device, kText, std::strlen(kText), &options, &module))) {
+              kind_of(lemma_module_load(device, kThreadsPtx, std::strlen(kThreadsPtx), &options, &module))) {
         EXPECT_EQ(*kind, LEMMA_ERROR_OUT_OF_MEMORY);
       }
       break;
@@ -133,7 +101,7 @@ TEST(CThreads, CallsInAnyOrder) {
 
 // One module: every launch counts once, whoever asks for it; the module is described meanwhile.
 TEST(CThreads, LaunchesOfOneModuleAllCount) {
-  const Loaded gpu(kText);
+  const Loaded gpu(kThreadsPtx);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
@@ -142,7 +110,7 @@ TEST(CThreads, LaunchesOfOneModuleAllCount) {
         EXPECT_OK(lemma_launch(gpu.module, "counts", nullptr, nullptr, 0, &report));
         EXPECT_EQ(report->outcome, LEMMA_OUTCOME_FINISHED);
         lemma_report_release(report);
-        EXPECT_EQ(lemma_module_describe(gpu.module)->kernel_count, 5u);
+        EXPECT_EQ(lemma_module_describe(gpu.module)->kernel_count, 6u);
         EXPECT_NE(said(lemma_free(gpu.device, 0)), "");
       }
     });
@@ -155,7 +123,7 @@ TEST(CThreads, LaunchesOfOneModuleAllCount) {
 
 // A launch ends when another thread asks for it.
 TEST(CThreads, AnotherThreadStopsALaunch) {
-  const Loaded gpu(kText);
+  const Loaded gpu(kThreadsPtx);
   lemma_stop* stop = lemma_stop_create();
   lemma_launch_config config = LEMMA_SIZED(lemma_launch_config);
   config.stop = stop;

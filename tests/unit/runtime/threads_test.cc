@@ -1,6 +1,7 @@
 // The API from several threads: what waits for a launch, what a callback may do, calls in any order. Under
 // -DLEMMA_SANITIZE=thread or address these tests say most.
 #include "lemma/lemma.h"
+#include "threads_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -18,46 +19,6 @@
 namespace lemma {
 namespace {
 
-// says: prints, then stores to out[0] `rounds` times, last of all 42. spin: endless. fault: a null pointer.
-// takes: 25 MB of registers a warp. address: of a variable of the module.
-constexpr const char* kText = R"(.version 8.0
-.target sm_90a
-.address_size 64
-.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
-.global .align 1 .b8 text[3] = {104, 105, 0};
-.global .align 8 .b8 variable[8];
-.visible .entry says(.param .u64 out, .param .u32 rounds)
-{
-  .reg .pred %p;
-  .reg .b32 %r<3>;
-  .reg .b64 %rd<3>;
-  .param .b64 f; .param .b64 a; .param .b32 r;
-  mov.u64 %rd1, text;
-  st.param.b64 [f], %rd1;
-  st.param.b64 [a], 0;
-  call (r), vprintf, (f, a);
-  ld.param.u64 %rd2, [out];
-  ld.param.u32 %r1, [rounds];
-LOOP:
-  st.global.u32 [%rd2], %r1;
-  sub.u32 %r1, %r1, 1;
-  setp.ne.u32 %p, %r1, 0;
-  @%p bra LOOP;
-  st.global.u32 [%rd2], 42;
-  ret;
-}
-.visible .entry spin() { .reg .b64 %rd; LOOP: st.global.u64 [variable], %rd; bra LOOP; }
-.visible .entry fault() { .reg .b64 %rd; mov.u64 %rd, 0; st.global.u64 [%rd], %rd; ret; }
-.visible .entry takes() { .reg .b64 %rd<100000>; ret; }
-.visible .entry address(.param .u64 out)
-{
-  .reg .b64 %rd<3>;
-  mov.u64 %rd1, variable;
-  ld.param.u64 %rd2, [out];
-  st.global.u64 [%rd2], %rd1;
-  ret;
-}
-)";
 constexpr uint32_t kRounds = 300'000; // long enough for another thread to come in between
 
 Device open(uint64_t max_memory_bytes = 0) {
@@ -67,7 +28,7 @@ Device open(uint64_t max_memory_bytes = 0) {
 }
 
 Kernel kernel(const Device& device, std::string_view name) {
-  const auto module = device.load_ptx(kText, {.name = "threads.ptx"});
+  const auto module = device.load_ptx(kThreadsPtx, {.name = "threads.ptx"});
   EXPECT_TRUE(module) << module.error().text;
   return *module->kernel(name);
 }
@@ -278,7 +239,7 @@ private:
   void call() {
     switch (below(10)) {
     case 0:
-      if (auto module = device_.load_ptx(below(4) ? kText : ".version 8.0 .target sm_90a .entry k( {"))
+      if (auto module = device_.load_ptx(below(4) ? kThreadsPtx : ".version 8.0 .target sm_90a .entry k( {"))
         modules_.push_back(*std::move(module));
       break;
     case 1:
