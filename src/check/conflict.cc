@@ -4,6 +4,7 @@
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
 #include "vgpu/program.h"
+#include "vgpu/racing_copy.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +17,13 @@ using vgpu::AsyncKind;
 using vgpu::Proxy;
 
 namespace {
+
+// What is there now.
+std::vector<std::byte> bytes_of(const vgpu::MemoryPlace& place, size_t bytes) {
+  std::vector<std::byte> found(bytes);
+  vgpu::copy_racing(found.data(), place.host, bytes);
+  return found;
+}
 
 // "stores 4 bytes", "atomically updates 4 bytes (relaxed.gpu)", "tensor load writes, in the async proxy".
 std::string deed(const Record& record) {
@@ -233,7 +241,7 @@ CheckedAccess Checker::describe_later(const Visit& visit, int lane) const {
   if (record.writes && !record.atomic)
     value = written_value(*visit.x, *visit.access, visit.piece);
   else if (is_written(visit.place, visit.bytes))
-    value.assign(visit.place.host, visit.place.host + visit.bytes);
+    value = bytes_of(visit.place, visit.bytes);
   if (!value.empty())
     access.value = value_text(value, *record.code, *record.instruction);
   return access;
@@ -268,7 +276,7 @@ CheckedAccess Checker::describe_earlier(const Visit& visit, const Cell& cell, ui
                            : !record.writes && !writes_since(visit, cell) &&
                                  (!cell.write || !records[Records::record_of(cell.write)].asynchronous);
   if (is_done && is_last && visit.shadow->granule(offset) == record.bytes && is_written(place, record.bytes))
-    access.value = value_text({place.host, record.bytes}, *record.code, *record.instruction);
+    access.value = value_text(bytes_of(place, record.bytes), *record.code, *record.instruction);
   return access;
 }
 
@@ -292,7 +300,7 @@ bool Checker::writes_the_same(const Visit& visit, uint64_t offset, const Record&
   if (const std::optional<int> piece = earlier_piece(visit, offset))
     return visit.access->offset(*piece) == visit.place.offset &&
            written_value(*visit.x, *visit.access, *piece) == now;
-  return std::equal(now.begin(), now.end(), visit.place.host);
+  return now == bytes_of(visit.place, now.size());
 }
 
 void Checker::conflict(const Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier_id,

@@ -144,8 +144,7 @@ std::string LaunchWatcher::View::form(uint32_t instruction) const {
 
 LaunchWatcher::LaunchWatcher(LaunchObserver& observer, const vgpu::Program& program,
                              std::string_view arithmetic)
-    : observer_(observer), program_(program), numbers_(program.module()), view_(program, numbers_),
-      id_(next_id()) {
+    : observer_(observer), numbers_(program.module()), view_(program, numbers_), id_(next_id()) {
   view_.arithmetic = arithmetic;
 }
 

@@ -67,7 +67,6 @@ private:
   void operates(const vgpu::AsyncOperation& operation, OperationEvent event);
 
   LaunchObserver& observer_;
-  const vgpu::Program& program_;
   const InstructionNumbers numbers_;
   View view_;
   Watch watch_;

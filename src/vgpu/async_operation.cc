@@ -5,6 +5,7 @@
 #include "numeric/arithmetic.h"
 #include "vgpu/mbarrier.h"
 #include "vgpu/observer.h"
+#include "vgpu/racing_copy.h"
 
 #include <fmt/format.h>
 
@@ -82,7 +83,7 @@ void write_global(const AsyncOperation& operation) {
   if (operation.reduce)
     reduce_elements(operation.destination.host, operation);
   else
-    std::memcpy(operation.destination.host, operation.data.data(), operation.bytes);
+    copy_racing(operation.destination.host, operation.data.data(), operation.bytes);
   write_marks(operation.destination, operation.bytes);
 }
 
@@ -102,7 +103,7 @@ void write_shared(const SharedPlace& to, const AsyncOperation& operation) {
 void copy_out(const TensorBox& box, std::byte* data) {
   for (size_t i = 0; i < box.runs.size(); ++i)
     if (box.places[i].host)
-      std::memcpy(data + box.runs[i].box_offset, box.places[i].host, box.runs[i].bytes);
+      copy_racing(data + box.runs[i].box_offset, box.places[i].host, box.runs[i].bytes);
 }
 
 void fill_outside(const TensorBox& box, std::byte* data) {
@@ -163,7 +164,7 @@ void write_tensor(const AsyncOperation& operation) {
     if (!to.host)
       continue;
     if (!operation.reduce)
-      std::memcpy(to.host, source, run.bytes);
+      copy_racing(to.host, source, run.bytes);
     else
       for (uint32_t at = 0; at < run.bytes; at += operation.element_bytes)
         operation.reduce(to.host + at, source + at, flush);
@@ -297,7 +298,8 @@ void read_source(AsyncOperation& operation) {
   case AsyncKind::bulk_reduce: {
     const MemoryPlace& from = operation.source;
     const std::byte* bytes = from.cta ? from.cta->async_read(static_cast<uint32_t>(from.offset)) : from.host;
-    operation.data.assign(bytes, bytes + operation.source_bytes);
+    operation.data.resize(operation.source_bytes);
+    copy_racing(operation.data.data(), bytes, operation.source_bytes);
     break;
   }
   case AsyncKind::tensor_load:
@@ -351,7 +353,7 @@ void complete(AsyncOperation& operation) {
 void copy_cp_async(const MemoryPlace& to, const MemoryPlace& from, uint32_t bytes, uint32_t taken) {
   std::array<std::byte, 16> value{};
   if (taken)
-    std::memcpy(value.data(), from.host, taken);
+    copy_racing(value.data(), from.host, taken);
   std::memcpy(to.host, value.data(), bytes);
   uint8_t* written = to.cta->shared_written.data() + to.offset;
   std::memset(written, 1, bytes);

@@ -9,6 +9,7 @@
 #include "vgpu/handlers/async_operands.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/observer.h"
+#include "vgpu/racing_copy.h"
 
 #include <fmt/format.h>
 
@@ -94,7 +95,7 @@ bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMas
   for_lanes(x.active, [&](int lane) {
     const uint64_t distance = to[lane] - targets.lowest;
     if (taken >> lane & 1)
-      std::memcpy(target.host + distance, source.host + (from[lane] - lowest), kBytes);
+      copy_racing(target.host + distance, source.host + (from[lane] - lowest), kBytes);
     else
       std::memset(target.host + distance, 0, kBytes);
     target.mark_written(distance, kBytes);
