@@ -71,13 +71,13 @@ public:
     if (!text.empty())
       notes_.emplace_back(std::move(label) + ":", std::move(text));
   }
-  // Where the source is, and what stands there; of inlined code all calls, and the line of the user's own.
+  // Where the source is, and what stands there; of inlined code all calls, with the user's own lines.
   void add_source(const Place& place) {
     const std::vector<SourceFrame> frames = frames_of(place);
     const size_t users = users_frame(place);
     for (size_t i = 0; i < frames.size(); ++i) {
       add(i == 0 ? "source" : "inlined at", source_place(frames[i]));
-      if ((i == 0 || i == users) && !frames[i].source_text.empty())
+      if ((i == 0 || i >= users) && !frames[i].source_text.empty())
         notes_.emplace_back("", shortened(frames[i].source_text, kLongestSourceLine));
     }
   }

@@ -46,13 +46,15 @@ class Lines(Case):
             rf"  inlined at: inlined.cuh:{AFTER}, in after\n"
             r"              return __ldcg\(in \+ i \+ 1\);\n"
             rf"  inlined at: inlined.cu:{SHIFT}, in shift\n"
+            r"              out\[threadIdx.x\] = after\(in, threadIdx.x\);\n"
             r"  where:      CTA 0,0,0, warp 0, lane 7\n")
 
     def test_a_finding_in_a_header_names_the_users_lines(self):
         said = self.publish().stderr
         calls = (rf"  inlined at: inlined.cuh:{STCG}, in Publisher::publish\n"
                  r"              __stcg\(out, value\);\n"
-                 rf"  inlined at: inlined.cu:{PUBLISH}, in publish_all\n")
+                 rf"  inlined at: inlined.cu:{PUBLISH}, in publish_all\n"
+                 r"              Publisher{out}.publish\(.*\);\n")
         self.assertEqual(len(re.findall(rf"  source:     {HEADER}:\d+, in __stcg\n{calls}", said)), 2, said)
 
     def test_json_has_the_calls(self):
@@ -107,6 +109,7 @@ class Lines(Case):
         self.assertIn(f"  source:     lines.py:{load}\n"
                       "              return tl.load(rows + index * n + tl.arange(0, n))\n"
                       f"  inlined at: lines.py:{call}, in row_sums\n"
+                      "              total = tl.sum(load_row(rows, row, n))\n"
                       "  where:      CTA 3,0,0, warp 0, lane 26\n", done.stderr)
 
     def test_a_line_in_tritons_own_functions(self):

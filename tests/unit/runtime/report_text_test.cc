@@ -63,7 +63,8 @@ TEST(ReportText, NamesTheCallsThatInlinedCodeCameInBy) {
                       "  inlined at: /usr/local/cuda/include/cub/block.cuh:30, in Body<int>::run\n"
                       "  inlined at: lib/body.cuh:7, in body\n"
                       "              Body<int>().run();\n"
-                      "  inlined at: main.cu:9, in k\n"),
+                      "  inlined at: main.cu:9, in k\n"
+                      "              body(in);\n"),
             std::string::npos)
       << text;
 }
