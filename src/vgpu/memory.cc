@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <thread>
 
 namespace lemma::vgpu {
 namespace {
@@ -228,6 +229,12 @@ bool GlobalMemory::unregister_host(uint64_t base) {
   if (--found->second->registrations == 0 && !found->second->storage)
     host_.erase(found);
   return true;
+}
+
+GlobalMemory::Users::Users(GlobalMemory& memory, uint32_t threads) : memory_(memory), threads_(threads) {
+  memory.threads_.fetch_add(threads);
+  while (memory.alone_.load()) // for no longer than an instruction takes
+    std::this_thread::yield();
 }
 
 // The one that holds the address and reaches furthest: ranges may overlap.

@@ -137,6 +137,30 @@ public:
   Allocation* heap_allocate(uint64_t size_bytes);
   HeapFree heap_free(uint64_t base);
 
+  // Host threads that run kernels on this memory, from its constructor to its destructor.
+  class Users {
+  public:
+    Users(GlobalMemory& memory, uint32_t threads);
+    ~Users() { memory_.threads_.fetch_sub(threads_); }
+    Users(const Users&) = delete;
+
+  private:
+    GlobalMemory& memory_;
+    const uint32_t threads_;
+  };
+  // For one of them. True: it is the only one, and none comes before it says end_alone(); until then no other
+  // thread changes what kernels see but in memory whose address the host has.
+  bool begin_alone() {
+    if (threads_.load(std::memory_order_relaxed) != 1)
+      return false;
+    alone_.store(true); // before the count is looked at again: Users does it the other way round
+    if (threads_.load() == 1)
+      return true;
+    alone_.store(false);
+    return false;
+  }
+  void end_alone() { alone_.store(false, std::memory_order_release); }
+
   // The live allocation that holds the address, or null.
   Allocation* find(uint64_t address) const;
   // For messages: the allocation (freed ones too) whose range is nearest; null if there is none.
@@ -156,6 +180,8 @@ private:
   uint64_t next_ = kGlobalBase;
   uint64_t seed_ = 0;
   mutable std::mutex mutex_;
+  std::atomic<uint32_t> threads_{0};
+  std::atomic<bool> alone_{false};
 
   // Registered and host-shared memory. Changes only while no launch runs, so a launch reads it without a
   // lock.

@@ -210,7 +210,10 @@ public:
     workers = std::min(workers, cluster_count_);
     launch_.workers = static_cast<uint32_t>(std::min(workers, kMostWorkers));
     tell(&Observer::launch_begins);
-    run_on_workers(launch_.workers - 1, [this] { work(); });
+    {
+      const GlobalMemory::Users users(*launch_.memory, launch_.workers);
+      run_on_workers(launch_.workers - 1, [this] { work(); });
+    }
     if (deadlocked_)
       report();
     else if (!launch_.report.fault && finished_ < cluster_count_)

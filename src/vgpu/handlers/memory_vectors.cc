@@ -4,6 +4,7 @@
 #include "vgpu/handlers/levels.h"
 #include "vgpu/handlers/memory_handlers.h"
 
+#include <array>
 #include <immintrin.h>
 
 namespace lemma::vgpu {

@@ -2,6 +2,7 @@
 // uses the host's own arithmetic; what happens between CTAs; what counts as progress.
 #include "kernel.h"
 #include "numeric/arithmetic.h"
+#include "vgpu/handlers/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,7 +11,9 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <random>
+#include <thread>
 
 namespace lemma::vgpu {
 namespace {
@@ -261,12 +264,12 @@ struct Scene {
   std::vector<uint64_t> operands; // by lane: b, c, 16 bytes each
 };
 
-Scene make_scene(const Case& c, std::mt19937_64& random) {
+Scene make_scene(const Case& c, std::mt19937_64& random, bool one_cell) {
   Scene scene;
   scene.memory = operand_bits(c, random, 64);
   scene.operands = operand_bits(c, random, 128);
   for (int lane = 0; lane < 32; ++lane)
-    scene.cells.push_back(random() % 5 * 3);
+    scene.cells.push_back(one_cell ? 6 : random() % 5 * 3);
   // Half of all compare-and-swaps meet what they compare with.
   for (int lane = 0; lane < 32; lane += 2) {
     scene.operands[lane * 4] = scene.memory[scene.cells[lane] * 2];
@@ -297,7 +300,23 @@ std::vector<uint64_t> expected(const Case& c, const Scene& scene, bool global,
   return old;
 }
 
-TEST(Atomic, EveryOperationTypeAndSpace) {
+// Sets the host's level for a test, and what it was afterwards.
+class AtLevel {
+public:
+  explicit AtLevel(HostLevel level) { set_host_level(level); }
+  ~AtLevel() { set_host_level(before_); }
+  AtLevel(const AtLevel&) = delete;
+
+private:
+  const HostLevel before_ = host_level();
+};
+
+// As if another thread of the host ran kernels on the memory: nobody is alone with it.
+std::unique_ptr<GlobalMemory::Users> another_user(Kernel& kernel) {
+  return std::make_unique<GlobalMemory::Users>(kernel.memory(), 1);
+}
+
+void try_every_operation_type_and_space() {
   std::mt19937_64 random(7);
   for (const Case& c : cases())
     for (const bool shared : {false, true})
@@ -317,7 +336,8 @@ TEST(Atomic, EveryOperationTypeAndSpace) {
                                      c.op, c.type, returns ? r + "0, " : "", r, is_cas ? ", " + r + "2" : "");
           Kernel kernel(kernel_text(instruction, c.bytes, shared, returns));
           for (int repeat = 0; repeat < 20; ++repeat) {
-            const Scene scene = make_scene(c, random);
+            const auto other = repeat % 3 == 2 ? another_user(kernel) : nullptr;
+            const Scene scene = make_scene(c, random, repeat % 4 == 3);
             std::vector<uint64_t> memory;
             const std::vector<uint64_t> old = expected(c, scene, !shared, memory);
             const uint64_t cells = kernel.buffer(scene.memory);
@@ -331,6 +351,101 @@ TEST(Atomic, EveryOperationTypeAndSpace) {
             }
           }
         }
+}
+
+TEST(Atomic, EveryOperationTypeAndSpace) {
+  for (const HostLevel level : {HostLevel::baseline, host_levels().back()}) {
+    const AtLevel at(level);
+    try_every_operation_type_and_space();
+  }
+}
+
+// Lanes that have neighbouring elements, some of them or all.
+TEST(Atomic, LanesSideBySide) {
+  struct Operation {
+    std::string text; // of 32 bits
+    uint32_t (*apply)(uint32_t old, uint32_t b);
+  };
+  const Operation operations[] = {
+      {"add.u32", [](uint32_t old, uint32_t b) { return old + b; }},
+      {"min.s32",
+       [](uint32_t old, uint32_t b) {
+         return static_cast<uint32_t>(std::min(static_cast<int32_t>(old), static_cast<int32_t>(b)));
+       }},
+      {"exch.b32", [](uint32_t, uint32_t b) { return b; }},
+      {"inc.u32", [](uint32_t old, uint32_t b) { return old >= b ? 0 : old + 1; }},
+      {"and.b32", [](uint32_t old, uint32_t b) { return old & b; }}};
+  for (const HostLevel level : {HostLevel::baseline, host_levels().back()})
+    for (const Operation& operation : operations)
+      for (const bool shared : {false, true})
+        for (const uint32_t mask : {kAllLanes, 0x0ff0a5c1u}) {
+          const AtLevel at(level);
+          Kernel kernel(fmt::format(R"(
+.visible .entry k(.param .u64 p_cells, .param .u64 p_old, .param .u64 p_mask) {{
+  .reg .b64 %cells, %old, %at, %back, %wide; .reg .b32 %t, %b, %r, %m, %s; .reg .pred %p;
+  .shared .align 4 .b8 tile[128];
+  ld.param.u64 %cells, [p_cells]; ld.param.u64 %old, [p_old]; ld.param.u64 %wide, [p_mask];
+  mov.u32 %t, %tid.x;
+  cvt.u32.u64 %m, %wide; shr.u32 %m, %m, %t; and.b32 %m, %m, 1; setp.ne.u32 %p, %m, 0;
+  mad.wide.u32 %at, %t, 4, %cells; mad.wide.u32 %back, %t, 4, %old;
+  mov.u32 %s, tile; mad.lo.u32 %s, %t, 4, %s;
+  ld.global.u32 %r, [%at]; st.shared.u32 [%s], %r;
+  mul.lo.u32 %b, %t, 0x08000f11; mov.u32 %r, 99;
+  @%p atom.{}.{} %r, [{}], %b;
+  st.global.u32 [%back], %r;
+  {}
+  ret;
+}})",
+                                    shared ? "shared" : "global", operation.text, shared ? "%s" : "%at",
+                                    shared ? "ld.shared.u32 %r, [%s]; st.global.u32 [%at], %r;" : ""));
+          for (const bool beside : {false, true}) {
+            const auto other = beside ? another_user(kernel) : nullptr;
+            std::vector<uint32_t> cells(32), old(32, 99);
+            for (uint32_t i = 0; i < 32; ++i)
+              cells[i] = i % 3 == 0 ? i * 0x08000f11 : i * 0x12345679;
+            const uint64_t memory = kernel.buffer(cells), out = kernel.buffer(std::vector<uint32_t>(32));
+            ASSERT_EQ(fault_text(kernel.run({memory, out, mask})), "");
+            for (uint32_t i = 0; i < 32; ++i)
+              if (mask >> i & 1) {
+                old[i] = cells[i];
+                cells[i] = operation.apply(cells[i], i * 0x08000f11);
+              }
+            EXPECT_EQ(kernel.read<uint32_t>(memory, 32), cells)
+                << operation.text << " at " << to_string(level);
+            EXPECT_EQ(kernel.read<uint32_t>(out, 32), old) << operation.text << " at " << to_string(level);
+          }
+        }
+}
+
+// A launch that begins while another is alone with the memory: neither loses what the other adds.
+TEST(Atomic, NoUpdateIsLostBetweenLaunches) {
+  Kernel kernel(R"(
+.visible .entry k(.param .u64 memory) {
+  .reg .b64 %memory, %mine; .reg .b32 %t, %n; .reg .pred %p;
+  ld.param.u64 %memory, [memory];
+  mov.u32 %t, %tid.x; mad.wide.u32 %mine, %t, 4, %memory;
+  mov.b32 %n, 0;
+again:
+  red.global.add.u32 [%mine], 1;
+  red.global.add.u32 [%memory+128], 1;
+  add.u32 %n, %n, 1;
+  setp.lt.u32 %p, %n, 300;
+  @%p bra again;
+  ret;
+})");
+  kernel.config().workers = 1;
+  constexpr uint32_t kLaunches = 30, kTimes = 300;
+  const uint64_t memory = kernel.buffer(std::vector<uint32_t>(33));
+  const auto launch_often = [&] {
+    for (uint32_t i = 0; i < kLaunches; ++i)
+      EXPECT_EQ(fault_text(kernel.run_beside({memory})), "");
+  };
+  std::thread beside(launch_often);
+  launch_often();
+  beside.join();
+  std::vector<uint32_t> want(33, 2 * kLaunches * kTimes);
+  want.back() *= kWarpSize;
+  EXPECT_EQ(kernel.read<uint32_t>(memory, 33), want);
 }
 
 TEST(Atomic, VectorsElementByElement) {

@@ -73,6 +73,12 @@ Report Kernel::run(std::initializer_list<uint64_t> arguments) {
                          : Report{};
 }
 
+Report Kernel::run_beside(std::initializer_list<uint64_t> arguments) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(arguments.begin());
+  return run_launch(*program_, *entry_, memory_, config_,
+                    {bytes, bytes + arguments.size() * sizeof(uint64_t)}, limits_);
+}
+
 Fault fault_in(const Report& report) {
   return report.fault.value_or(Fault{.kind = FaultKind::internal, .message = "no fault", .place = {}});
 }

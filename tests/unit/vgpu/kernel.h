@@ -46,6 +46,8 @@ public:
   std::string check();
   // Launches with 64-bit parameters.
   Report run(std::initializer_list<uint64_t> arguments);
+  // The same while others run on the same memory: from several threads at once.
+  Report run_beside(std::initializer_list<uint64_t> arguments);
 
 private:
   GlobalMemory memory_;
