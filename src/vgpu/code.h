@@ -64,6 +64,8 @@ struct DecodedInst {
   const Slot* ops = nullptr; // destinations first
   uint8_t dst_count = 0;
   uint8_t op_count = 0;
+  uint16_t run = 0; // this instruction and those after it that execute for all lanes of a split and ask
+                    // nothing of the loop
   bool guarded = false;
   bool guard_negated = false;
   bool always_run = false;     // handler runs even when no lane is active (control flow)

@@ -93,6 +93,7 @@ public:
     find_loop_state(code_);
     find_constant_divisors(code_);
     find_mma_runs(code_, ranges);
+    find_runs();
     if (code_.has_wgmma) {
       find_deferred_wgmma(code_, ranges);
       find_wgmma_registers(code_);
@@ -102,6 +103,18 @@ public:
 
 private:
   uint32_t pc() const { return static_cast<uint32_t>(code_.insts.size()); }
+
+  // DecodedInst::run. Whether an instruction jumps or waits is seen when it does.
+  void find_runs() {
+    uint16_t run = 0;
+    for (size_t i = code_.insts.size(); i-- > 0;) {
+      DecodedInst& in = code_.insts[i];
+      const bool asks =
+          in.guarded || in.always_run || in.checks_init || in.marks_written || in.source == ptx::kNone;
+      run = asks ? uint16_t{0} : static_cast<uint16_t>(std::min(run + 1, int{UINT16_MAX}));
+      in.run = run;
+    }
+  }
 
   // Predicates first, then by falling alignment need: none, since every lane array is a multiple of 64 bytes.
   void place_registers() {

@@ -391,6 +391,23 @@ void WarpRunner::mark_written(const DecodedInst& in) {
   }
 }
 
+// Executes `count` instructions of a run, or fewer if one does not go on to the next or lanes come or go;
+// what the last one did.
+Step WarpRunner::execute_run(const DecodedInst* in, uint64_t count) {
+  Exec& x = exec_;
+  const LaneMask mask = x.mask;
+  for (const DecodedInst* end = in + count;;) {
+    ++x.executed;
+    x.active = mask;
+    const Step step = in->handler(x, *in);
+    if (step != Step::next) [[unlikely]]
+      return step;
+    ++x.pc;
+    if (++in == end || x.mask != mask)
+      return step;
+  }
+}
+
 template <WarpRunner::Tells tells>
 void WarpRunner::execute(uint64_t budget) {
   constexpr bool watched = tells != Tells::nothing;
@@ -407,6 +424,17 @@ void WarpRunner::execute(uint64_t budget) {
   while (x.executed < end) {
     const DecodedInst& in = insts[x.pc];
     LaneMask active = x.mask;
+    if (!watched && in.run > 1) {
+      const uint64_t most = std::min<uint64_t>(end - x.executed, meeting - x.pc);
+      const uint64_t before = x.executed;
+      step = execute_run(&in, std::min<uint64_t>(in.run, most));
+      lanes += (x.executed - before) * (active == kAllLanes ? kWarpSize : std::popcount(active));
+      if (step != Step::next && step != Step::jumped)
+        break;
+      if (x.pc >= meeting)
+        break;
+      continue;
+    }
     if (in.guarded) {
       const LaneMask guard = *reinterpret_cast<const LaneMask*>(x.bases[0] + in.guard_offset);
       active &= in.guard_negated ? ~guard : guard;

@@ -42,6 +42,7 @@ private:
   // Executes the loaded split; Exec::executed counts.
   template <Tells tells>
   void execute(uint64_t budget);
+  Step execute_run(const DecodedInst* in, uint64_t count);
   void check_written(const DecodedInst& in);
   void mark_written(const DecodedInst& in);
   void note_waiting(Warp& warp);

@@ -8,6 +8,7 @@
 
 #include <immintrin.h>
 #include <optional>
+#include <type_traits>
 
 namespace lemma::vgpu {
 
