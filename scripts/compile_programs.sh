@@ -55,9 +55,10 @@ libdevice_to_ptx() { # SOURCE OUTPUT
     sed 's/.*assembly = "//; s/\\0A/\n/g; s/\\09/\t/g; s/\\22/"/g' | sed -n '/^\/\//,/^}/ p' >"$2"
 }
 
-# A PTX text without the names of what was inlined, in which nvcc has a hash of the folder; they come last.
+# A PTX text without the names in which nvcc has a hash of the folder: of what was inlined, which come last, and
+# of what relocatable code keeps to itself.
 without_names() {
-  sed '/^[[:space:]]*\.section[[:space:]]*\.debug_str/,$d' "$1"
+  sed -E '/^[[:space:]]*\.section[[:space:]]*\.debug_str/,$d; s/_INTERNAL_[0-9a-f]{8}_/_INTERNAL_/g' "$1"
 }
 
 # Has ptxas assemble scratch/NAME.ptx, and puts it where it belongs or compares it with what is there.

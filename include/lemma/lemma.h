@@ -9,6 +9,7 @@
 //   lemma/observer.h  what a launch does, event by event
 //   lemma/fidelity.h  how well the bits of what ran are known
 //   lemma/verify.h   PTX text checked
+//   lemma/link.h     several PTX texts as one
 //   lemma/isa.h      the instructions: which there are, where they run
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
 //   lemma/mma.h      one matrix product, bit for bit
@@ -27,6 +28,7 @@
 #include "lemma/findings.h"
 #include "lemma/isa.h"
 #include "lemma/layout.h"
+#include "lemma/link.h"
 #include "lemma/message.h"
 #include "lemma/mma.h"
 #include "lemma/npy.h"

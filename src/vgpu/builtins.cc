@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace lemma::vgpu {
@@ -195,6 +196,16 @@ int find_builtin(std::string_view name) {
     if (kSignatures[i].name == name)
       return static_cast<int>(i);
   return -1;
+}
+
+std::span<const std::string_view> builtin_names() {
+  static const auto names = [] {
+    std::array<std::string_view, std::size(kSignatures)> out;
+    std::transform(std::begin(kSignatures), std::end(kSignatures), out.begin(),
+                   [](const Signature& signature) { return signature.name; });
+    return out;
+  }();
+  return names;
 }
 
 bool fits_builtin(int builtin, std::span<const uint32_t> argument_bytes,

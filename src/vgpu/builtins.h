@@ -14,6 +14,9 @@ namespace lemma::vgpu {
 // Which builtin a name means; -1: none.
 int find_builtin(std::string_view name);
 
+// All of them.
+std::span<const std::string_view> builtin_names();
+
 // May a call pass .param variables of these sizes? Each must hold what the function takes or gives there.
 bool fits_builtin(int builtin, std::span<const uint32_t> argument_bytes,
                   std::span<const uint32_t> result_bytes);

@@ -344,7 +344,8 @@ class Cli(Case):
         call = "{ .param .b32 y; call.uni (y), helper, (); }"
         extern = ".extern .func (.param .b32 r) helper ();"
         said = self.module_fault(f"{extern}\n.visible .entry k() {{\n{call}\nret; }}", status=FAILED)
-        self.assertIn("m.ptx:6: fault[bad call target]: helper is declared but has no body: ", said)
+        self.assertIn("m.ptx:6: fault[bad call target]: helper is declared but has no body: relocatable code ", said)
+        self.assertIn("lemma link THIS.ptx OTHER.ptx", said)
         self.assertNotIn("unsupported", said)
         self.module_fault(f"{extern}\n.visible .entry k() {{\nret;\n{call}\n}}", status=OK)  # never reached
 

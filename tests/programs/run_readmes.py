@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the `lemma run` commands that the READMEs of a folder tree print, so that what they say stays true.
+"""Runs the `lemma run` and `lemma link` commands that the READMEs of a folder tree print, so that what they say stays true.
 
-A command starts in an indented or fenced line with "lemma run" (or "$ lemma run"), goes on while lines end in a
+A command starts in an indented or fenced line with "lemma run" (or "$ lemma run"; link likewise), goes on while lines end in a
 backslash, and must succeed in a copy of the README's folder. What the README says it prints is not compared. A lemma
 without MLIR leaves programs in MLIR out, and says so.
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-COMMAND = re.compile(r"^[ \t]*(?:\$ )?(lemma run (?:.*\\\n)*.*)$", re.MULTILINE)
+COMMAND = re.compile(r"^[ \t]*(?:\$ )?(lemma (?:run|link) (?:.*\\\n)*.*)$", re.MULTILINE)
 
 
 def main():

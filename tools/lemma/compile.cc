@@ -49,12 +49,10 @@ struct CompileOptions {
 };
 
 int run_compile(const CompileOptions& options) {
-  const bool to_file = !options.output.empty() && options.output != "-";
-  if (to_file)
-    if (const auto writable = check_writable(options.output); !writable) {
-      say(writable.error());
-      return kUsage;
-    }
+  if (const auto writable = check_text_output(options.output); !writable) {
+    say(writable.error());
+    return kUsage;
+  }
   auto text = read_text(options.file);
   if (!text) {
     say(text.error());
@@ -73,11 +71,7 @@ int run_compile(const CompileOptions& options) {
            : compiled.error().kind == ErrorKind::invalid_argument ? kUsage
                                                                   : kFailed;
   }
-  if (!to_file) {
-    fmt::print("{}", compiled->text);
-    return kSuccess;
-  }
-  if (const auto written = write_file(options.output, std::as_bytes(std::span(compiled->text))); !written) {
+  if (const auto written = write_text(options.output, compiled->text); !written) {
     say(written.error());
     return kUsage;
   }

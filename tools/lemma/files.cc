@@ -244,6 +244,23 @@ Result<void, std::string> write_file(const std::string& path, std::span<const st
   return writer.commit();
 }
 
+namespace {
+bool is_standard_output(const std::string& path) {
+  return path.empty() || path == "-";
+}
+} // namespace
+
+Result<void, std::string> write_text(const std::string& path, std::string_view text) {
+  if (!is_standard_output(path))
+    return write_file(path, std::as_bytes(std::span(text)));
+  fmt::print("{}", text);
+  return {};
+}
+
+Result<void, std::string> check_text_output(const std::string& path) {
+  return is_standard_output(path) ? Result<void, std::string>() : check_writable(path);
+}
+
 Result<void, std::string> flush_standard_output() {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout))
     return {};

@@ -69,6 +69,11 @@ private:
 // One file.
 Result<void, std::string> write_file(const std::string& path, std::span<const std::byte> bytes);
 
+// A text that a command gives: to a file, or to standard output where the path is empty or "-". And, before
+// the work, whether it could be written there.
+Result<void, std::string> write_text(const std::string& path, std::string_view text);
+Result<void, std::string> check_text_output(const std::string& path);
+
 // What was printed to standard output, to the last byte: a full disk shows only here.
 Result<void, std::string> flush_standard_output();
 

@@ -39,11 +39,7 @@ const std::map<std::string, TensorSwizzle> kSwizzles = {{"none", TensorSwizzle::
                                                         {"128B", TensorSwizzle::b128}};
 
 int write_text(const LayoutOptions& options, const std::string& text) {
-  if (options.output.empty() || options.output == "-") {
-    fmt::print("{}", text);
-    return kSuccess;
-  }
-  const auto written = write_file(options.output, std::as_bytes(std::span(text)));
+  const auto written = cli::write_text(options.output, text);
   return written ? kSuccess : refuse(options.json, written.error());
 }
 

@@ -258,10 +258,12 @@ Step run_builtin(Exec& x, const DecodedInst& in, const CallSite& site) {
 // A module that is not linked yet: a driver refuses it as a whole, here all else of it runs.
 Step run_undefined_call(Exec& x, const DecodedInst& in) {
   const auto& site = *static_cast<const CallSite*>(in.extra);
-  return x.fault(in, FaultKind::bad_call,
-                 fmt::format("{} is declared but has no body: this file must define it (nvcc does so without "
-                             "-rdc=true, with all sources in one)",
-                             site.name));
+  return x.fault(
+      in, FaultKind::bad_call,
+      fmt::format("{} is declared but has no body: relocatable code (nvcc -rdc=true) is to be linked "
+                  "with the file that defines it",
+                  site.name),
+      -1, {"fix: lemma link THIS.ptx OTHER.ptx -o PROGRAM.ptx"});
 }
 
 Step run_call(Exec& x, const DecodedInst& in) {
