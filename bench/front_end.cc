@@ -2,7 +2,8 @@
 //
 // Two texts: the GEMM example as nvcc wrote it, its kernel many times under many names; and one kernel of
 // many instructions and basic blocks, which shows what is not linear in a function's size. And both with 10^6
-// instructions, as `lemma verify` reads them: CPU time and the most memory of the process.
+// instructions, as `lemma verify` reads them, and as `lemma run` takes them to launch a kernel that is over
+// at once: time and the most memory of the process.
 #include "kernel.h"
 #include "process.h"
 #include "ptx/parser.h"
@@ -80,24 +81,31 @@ void add(const std::string& what, const std::string& text) {
   });
 }
 
-// Of three runs of `lemma verify` the median time and memory.
-void add_process(const std::string& what, std::string (*text)()) {
-  const auto measure = [what, text](benchmark::State& state, double ProcessCost::* cost, const char* unit) {
+// Of three runs the median time and memory.
+void add_process(const std::string& what, const std::string& command, std::string (*text)()) {
+  const auto measure = [=](benchmark::State& state, double ProcessCost::* cost, const char* unit) {
     const std::string path =
         std::filesystem::temp_directory_path() / fmt::format("lemma_bench.{}.ptx", getpid());
-    std::ofstream(path) << text();
+    std::ofstream(path) << text() << ".visible .entry at_once() {\n  ret;\n}\n";
+    Command words{LEMMA_CLI, command, path};
+    if (command == "run")
+      words.insert(words.end(), {"--entry", "at_once", "--grid", "1", "--block", "1"});
     std::vector<double> costs;
     for (auto _ : state)
       for (int i = 0; i < 3; ++i)
-        if (const auto run_cost = run({LEMMA_CLI, "verify", path}))
+        if (const auto run_cost = run(words))
           costs.push_back(*run_cost.*cost);
     std::filesystem::remove(path);
     if (costs.size() != 3)
-      return state.SkipWithError("FAILED: lemma verify refuses the text");
+      return state.SkipWithError("FAILED: lemma refuses the text");
     std::sort(costs.begin(), costs.end());
     set_amount(state, costs[1], unit);
   };
-  const std::string name = fmt::format("front end/lemma verify, 10^6, {}", what);
+  const std::string name = fmt::format("front end/lemma {}, 10^6, {}", command, what);
+  if (command == "run")
+    benchmark::RegisterBenchmark((name + ", wall").c_str(), [measure](benchmark::State& state) {
+      measure(state, &ProcessCost::wall_ms, "ms");
+    })->Iterations(1);
   benchmark::RegisterBenchmark((name + ", CPU").c_str(), [measure](benchmark::State& state) {
     measure(state, &ProcessCost::cpu_ms, "ms");
   })->Iterations(1);
@@ -112,8 +120,10 @@ void register_front_end() {
   add("50 kernels of nvcc", many_kernels(50));
   add(fmt::format("one of {} instructions", kBlockInstructions * kBlocks), one_kernel(kBlocks));
   constexpr int kMillion = 1'000'000;
-  add_process("nvcc", [] { return many_kernels(kMillion / kKernelInstructions + 1); });
-  add_process("one", [] { return one_kernel(kMillion / kBlockInstructions); });
+  for (const char* command : {"verify", "run"}) {
+    add_process("nvcc", command, [] { return many_kernels(kMillion / kKernelInstructions + 1); });
+    add_process("one", command, [] { return one_kernel(kMillion / kBlockInstructions); });
+  }
 }
 
 } // namespace lemma::bench

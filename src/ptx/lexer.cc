@@ -126,14 +126,28 @@ std::string_view describe(TokenKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
+void Lexer::skip_identifier() {
+  const char* const text = text_.data();
+  const auto size = static_cast<uint32_t>(text_.size());
+  uint32_t at = at_;
+  while (at < size && is(text[at], kIdentifier))
+    ++at;
+  at_ = at;
+}
+
 bool Lexer::skip_blank() {
+  const char* const text = text_.data();
+  const auto size = static_cast<uint32_t>(text_.size());
   bool line_start = at_ == 0;
   for (;;) {
+    uint32_t at = at_;
+    for (; at < size && is(text[at], kSpace); ++at)
+      line_start |= text[at] == '\n';
+    at_ = at;
     const char c = peek();
-    if (is(c, kSpace)) {
-      line_start |= c == '\n';
-      ++at_;
-    } else if (c == '/' && peek(1) == '/') {
+    if (c != '/' && c != '#')
+      return line_start;
+    if (c == '/' && peek(1) == '/') {
       const size_t newline = text_.find('\n', at_);
       at_ = static_cast<uint32_t>(newline == std::string_view::npos ? text_.size() : newline);
     } else if (c == '/' && peek(1) == '*') {
@@ -174,9 +188,8 @@ TokenKind Lexer::scan() {
   if (is(c, kDigit))
     return scan_number();
   if (is(c, kIdentifier) || (c == '%' && is(peek(1), kIdentifier))) {
-    do
-      ++at_;
-    while (is(peek(), kIdentifier));
+    ++at_;
+    skip_identifier();
     return TokenKind::identifier;
   }
   if (c == '.')
@@ -256,8 +269,7 @@ TokenKind Lexer::scan_dot_word() {
   if (!is(peek(), kIdentifier))
     return TokenKind::bad_character;
   for (;;) {
-    while (is(peek(), kIdentifier))
-      ++at_;
+    skip_identifier();
     if (peek() != ':' || peek(1) != ':' || !is(peek(2), kIdentifier))
       return TokenKind::dot_word;
     at_ += 2;

@@ -92,6 +92,7 @@ private:
   // Skips white space, comments and preprocessor lines; true if a line began. Stops at an unterminated
   // comment.
   bool skip_blank();
+  void skip_identifier();
   TokenKind scan();
   TokenKind scan_number();
   TokenKind scan_hex_float(uint32_t digits, TokenKind kind);

@@ -5,6 +5,8 @@
 #include "ptx/names.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 
 namespace lemma::ptx {
 namespace {
@@ -36,6 +38,57 @@ size_t trailing_digits(std::string_view name) {
 
 } // namespace
 
+uint32_t ScopedNames::Index::hash_of(std::string_view name) {
+  return static_cast<uint32_t>(std::hash<std::string_view>()(name));
+}
+
+size_t ScopedNames::Index::place_of(std::string_view name, uint32_t hash,
+                                    const std::vector<Entry>& entries) const {
+  for (size_t at = hash;; ++at) {
+    at &= slots_.size() - 1;
+    const Slot& slot = slots_[at];
+    if (slot.entry == 0 ||
+        (slot.hash == hash && slot.entry != kRemoved && entries[slot.entry - 1].name == name))
+      return at;
+  }
+}
+
+// Registers are looked up here too, and seldom begin as anything else does: %r, .L, $L.
+uint32_t ScopedNames::Index::find(std::string_view name, const std::vector<Entry>& entries) const {
+  if (slots_.empty() || (name.size() > 1 && !begins_[static_cast<uint8_t>(name[1])]))
+    return 0;
+  return slots_[place_of(name, hash_of(name), entries)].entry;
+}
+
+void ScopedNames::Index::set(std::string_view name, uint32_t entry, const std::vector<Entry>& entries) {
+  if (2 * used_ >= slots_.size())
+    grow();
+  if (name.size() > 1)
+    begins_[static_cast<uint8_t>(name[1])] = true;
+  const uint32_t hash = hash_of(name);
+  Slot& slot = slots_[place_of(name, hash, entries)];
+  used_ += slot.entry == 0;
+  slot = {hash, entry == 0 ? kRemoved : entry};
+}
+
+// Twice the names that there are, at least; those that were taken out go.
+void ScopedNames::Index::grow() {
+  constexpr size_t kSmallest = 32;
+  const auto names = static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.entry != 0 && slot.entry != kRemoved;
+  }));
+  std::vector<Slot> old(std::max(kSmallest, 4 * std::bit_ceil(names)));
+  old.swap(slots_);
+  used_ = names;
+  for (const Slot& slot : old)
+    if (slot.entry != 0 && slot.entry != kRemoved) {
+      size_t at = slot.hash & (slots_.size() - 1);
+      while (slots_[at].entry != 0)
+        at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+}
+
 void ScopedNames::open_scope(uint32_t scope) {
   marks_.push_back({scope, static_cast<uint32_t>(entries_.size())});
 }
@@ -44,11 +97,7 @@ void ScopedNames::close_scope() {
   const uint32_t first = marks_.back().first_entry;
   for (size_t i = entries_.size(); i-- > first;) {
     Index& index = entry_is_range_[i] ? ranges_ : exact_;
-    const auto it = index.find(entries_[i].name);
-    if (entries_[i].outer == 0)
-      index.erase(it);
-    else
-      it->second = entries_[i].outer;
+    index.set(entries_[i].name, entries_[i].outer, entries_);
   }
   entries_.resize(first);
   entry_is_range_.resize(first);
@@ -56,11 +105,10 @@ void ScopedNames::close_scope() {
 }
 
 void ScopedNames::push(Index& index, Entry entry) {
-  uint32_t& newest = index[entry.name];
-  entry.outer = newest;
+  entry.outer = index.find(entry.name, entries_);
   entries_.push_back(entry);
   entry_is_range_.push_back(&index == &ranges_);
-  newest = static_cast<uint32_t>(entries_.size());
+  index.set(entry.name, static_cast<uint32_t>(entries_.size()), entries_);
 }
 
 bool ScopedNames::declare(std::string_view name, Binding::Kind kind, uint32_t index) {
@@ -101,8 +149,7 @@ bool ScopedNames::range_clashes(std::string_view prefix, uint32_t count, bool di
 
 bool ScopedNames::declare_range(std::string_view prefix, uint32_t count, uint32_t first) {
   const uint32_t scope = marks_.back().scope;
-  if (const auto it = ranges_.find(prefix);
-      it != ranges_.end() && entries_[it->second - 1].binding.scope == scope)
+  if (const uint32_t at = ranges_.find(prefix, entries_); at && entries_[at - 1].binding.scope == scope)
     return false;
   const bool digits = is_digit(prefix.back());
   if (range_clashes(prefix, count, digits || digit_prefixes_))
@@ -120,8 +167,7 @@ bool ScopedNames::find_in_ranges(std::string_view name, Binding& out) const {
     std::string_view prefix;
     uint32_t number = 0;
     if (split(name, n, prefix, number)) {
-      const auto it = ranges_.find(prefix);
-      for (uint32_t at = it == ranges_.end() ? 0 : it->second; at != 0; at = entries_[at - 1].outer) {
+      for (uint32_t at = ranges_.find(prefix, entries_); at != 0; at = entries_[at - 1].outer) {
         const Entry& entry = entries_[at - 1];
         if (number < entry.count) {
           if (!found || at > best) {
@@ -142,20 +188,20 @@ bool ScopedNames::find_in_ranges(std::string_view name, Binding& out) const {
 
 bool ScopedNames::find(std::string_view name, Binding& out) const {
   const bool in_range = find_in_ranges(name, out);
-  const auto it = exact_.find(name);
-  if (it == exact_.end())
+  const uint32_t at = exact_.find(name, entries_);
+  if (at == 0)
     return in_range;
-  const Binding& exact = entries_[it->second - 1].binding;
+  const Binding& exact = entries_[at - 1].binding;
   if (!in_range || exact.scope >= out.scope) // inner scopes have higher numbers
     out = exact;
   return true;
 }
 
 const Binding* ScopedNames::find_here(std::string_view name) const {
-  const auto it = exact_.find(name);
-  if (it == exact_.end() || entries_[it->second - 1].binding.scope != marks_.back().scope)
+  const uint32_t at = exact_.find(name, entries_);
+  if (at == 0 || entries_[at - 1].binding.scope != marks_.back().scope)
     return nullptr;
-  return &entries_[it->second - 1].binding;
+  return &entries_[at - 1].binding;
 }
 
 std::vector<std::string_view> ScopedNames::some_names(size_t at_most) const {
@@ -168,10 +214,10 @@ std::vector<std::string_view> ScopedNames::some_names(size_t at_most) const {
 
 std::string ScopedNames::range_like(std::string_view name) const {
   const size_t digits = trailing_digits(name);
-  const auto it = ranges_.find(name.substr(0, name.size() - digits));
-  if (digits == 0 || it == ranges_.end() || entries_[it->second - 1].count == 0)
+  const uint32_t at = ranges_.find(name.substr(0, name.size() - digits), entries_);
+  if (digits == 0 || at == 0 || entries_[at - 1].count == 0)
     return {};
-  const Entry& entry = entries_[it->second - 1];
+  const Entry& entry = entries_[at - 1];
   return std::string(entry.name) + "0 .. " + std::string(entry.name) + std::to_string(entry.count - 1);
 }
 

@@ -6,10 +6,10 @@
 // Tests: tests/unit/ptx/names_test.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace lemma::ptx {
@@ -49,7 +49,30 @@ private:
     uint32_t count = 0; // ranges only
     uint32_t outer = 0; // 1 + index of the entry that this one hides; 0: none
   };
-  using Index = std::unordered_map<std::string_view, uint32_t>; // name -> 1 + index of its innermost entry
+  // From a name to its innermost entry: a table with open addressing, which looks at a name only if the hash
+  // is its own; half a million labels are looked up as often as they are declared.
+  class Index {
+  public:
+    // 1 + the index of the entry; 0: there is none.
+    uint32_t find(std::string_view name, const std::vector<Entry>& entries) const;
+    // Sets what find() says; 0 takes the name out. `entries` has it, at `entry` or where it was until now.
+    void set(std::string_view name, uint32_t entry, const std::vector<Entry>& entries);
+
+  private:
+    struct Slot {
+      uint32_t hash = 0;
+      uint32_t entry = 0; // 0: free; kRemoved: was one, and what it pushed away lies behind it
+    };
+    static constexpr uint32_t kRemoved = UINT32_MAX;
+    static uint32_t hash_of(std::string_view name);
+    // Where the name is, or the free slot where it belongs.
+    size_t place_of(std::string_view name, uint32_t hash, const std::vector<Entry>& entries) const;
+    void grow();
+
+    std::vector<Slot> slots_;        // a power of two of them, or none
+    size_t used_ = 0;                // not free
+    std::array<bool, 256> begins_{}; // by the second character: there is or was a name with that
+  };
 
   void push(Index& index, Entry entry);
   bool range_clashes(std::string_view prefix, uint32_t count, bool digits) const;

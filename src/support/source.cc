@@ -8,9 +8,8 @@ namespace lemma {
 SourceText::SourceText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
   line_begins_.reserve(1 + static_cast<size_t>(std::count(text_.begin(), text_.end(), '\n')));
   line_begins_.push_back(0);
-  for (size_t i = 0; i < text_.size(); ++i)
-    if (text_[i] == '\n')
-      line_begins_.push_back(static_cast<uint32_t>(i + 1));
+  for (size_t at = 0; (at = text_.find('\n', at)) != text_.npos;)
+    line_begins_.push_back(static_cast<uint32_t>(++at));
 }
 
 std::string_view SourceText::slice(SourceRange range) const {
