@@ -13,6 +13,7 @@ void register_dot();
 void register_matrix();
 void register_wgmma();
 void register_front_end();
+void register_start();
 void register_gemm();
 void register_gemm_hopper();
 void register_gemm_triton();
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
   lemma::bench::register_matrix();
   lemma::bench::register_wgmma();
   lemma::bench::register_front_end();
+  lemma::bench::register_start();
   lemma::bench::register_launch();
   lemma::bench::register_gemm();
   lemma::bench::register_gemm_hopper();

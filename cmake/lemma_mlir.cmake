@@ -54,6 +54,24 @@ else()
   target_link_libraries(lemma_mlir INTERFACE ${LEMMA_MLIR_LIBRARY} ${LEMMA_LLVM_LIBRARY})
 endif()
 
+# lemma_start_without_mlir(<target>): the initializers of the archives run when MLIR is first used, not when the process
+# starts: src/nvgpu/late_init.h. Where the linker does not take the script, nothing changes.
+set(LEMMA_LATE_INIT_SCRIPT ${PROJECT_SOURCE_DIR}/src/nvgpu/late_init.ld)
+if(archives AND NOT LEMMA_SANITIZE)
+  include(CheckCXXSourceRuns)
+  set(CMAKE_REQUIRED_LINK_OPTIONS LINKER:-T,${LEMMA_LATE_INIT_SCRIPT})
+  check_cxx_source_runs("extern \"C\" { [[gnu::weak]] extern const char lemma_late_init_begin[]; }
+                         static int one = [] { static int count; return ++count; }();
+                         int main() { return lemma_late_init_begin && one == 1 ? 0 : 1; }" LEMMA_LATE_INIT)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+endif()
+function(lemma_start_without_mlir target)
+  if(LEMMA_LATE_INIT)
+    target_link_options(${target} PRIVATE LINKER:-T,${LEMMA_LATE_INIT_SCRIPT})
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${LEMMA_LATE_INIT_SCRIPT})
+  endif()
+endfunction()
+
 # lemma_tablegen(<output> <input.td> <mlir-tblgen option>...): adds the generated file's path to LEMMA_TABLEGEN_OUTPUTS.
 function(lemma_tablegen output input)
   file(GLOB tds CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.td)

@@ -32,6 +32,9 @@ endif()
 set_target_properties(lemma_shared PROPERTIES OUTPUT_NAME lemma VERSION ${PROJECT_VERSION} SOVERSION ${lemma_soversion}
                                               EXPORT_NAME shared LINK_DEPENDS ${lemma_exports}
                                               LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+if(LEMMA_NVGPU_FOUND)
+  lemma_start_without_mlir(lemma_shared)
+endif()
 
 get_property(lemma_libraries GLOBAL PROPERTY LEMMA_LIBRARIES)
 set(lemma_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lemma)

@@ -2,13 +2,24 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+lemma_precompile(test HEADERS ${LEMMA_STD_HEADERS} <fstream> <filesystem> <random> <sstream> <thread> <fmt/ranges.h>
+                              <gtest/gtest.h>
+                      LINK GTest::gtest OPTIONS ${LEMMA_LESS_OPTIMIZED})
+
+# lemma_test_executable(<target> <file>...): GoogleTest sources, with their main().
+function(lemma_test_executable target)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE lemma_flags lemma_fmt GTest::gtest_main)
+  target_compile_options(${target} PRIVATE ${LEMMA_LESS_OPTIMIZED})
+  lemma_use_precompiled(${target} test)
+endfunction()
+
 # lemma_unit_test(<name> SOURCES <file>... [DEPS <folder>...])
 # Builds bin/<name>_test from GoogleTest sources against lemma::<folder> and registers each of its tests.
 function(lemma_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   set(target ${name}_test)
-  add_executable(${target} ${ARG_SOURCES})
-  target_link_libraries(${target} PRIVATE lemma_flags lemma_fmt GTest::gtest_main)
+  lemma_test_executable(${target} ${ARG_SOURCES})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${target} PRIVATE lemma::${dep})
   endforeach()

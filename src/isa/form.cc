@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <mutex>
 
 namespace lemma::isa {
@@ -587,14 +588,13 @@ private:
 class Tables {
 public:
   Tables() : opcodes_(kOpcodeCount) {
-    size_t count = 0;
     for (const FormRow& row : kRows)
-      opcodes_[static_cast<size_t>(opcode_of(head_of(row.syntax)))].rows.push_back({&row, nullptr, count++});
+      opcodes_[static_cast<size_t>(opcode_of(head_of(row.syntax)))].rows.push_back({&row, nullptr, count_++});
     for (const MatrixRow& row : matrix_rows()) {
-      opcodes_[static_cast<size_t>(row.opcode)].rows.push_back({nullptr, &row, count});
-      count += static_cast<size_t>(forms_of_row(row));
+      opcodes_[static_cast<size_t>(row.opcode)].rows.push_back({nullptr, &row, count_});
+      count_ += static_cast<size_t>(forms_of_row(row));
     }
-    forms_.resize(count);
+    forms_ = std::allocator<Form>().allocate(count_);
   }
 
   std::span<const Form* const> of(Opcode opcode) {
@@ -604,10 +604,10 @@ public:
       for (const RowOf& row : of.rows) {
         size_t at = row.first_form;
         if (row.scalar)
-          forms_[at++] = read_form(*row.scalar, errors);
+          std::construct_at(&forms_[at++], read_form(*row.scalar, errors));
         else
-          for (Form& form : matrix_forms(*row.matrix, errors))
-            forms_[at++] = std::move(form);
+          for (Form& form : matrix_forms(*row.matrix, errors)) // forms_of_row() of them
+            std::construct_at(&forms_[at++], std::move(form));
         for (size_t i = row.first_form; i < at; ++i)
           of.forms.push_back(&forms_[i]);
       }
@@ -620,7 +620,7 @@ public:
   std::span<const Form> all() {
     for (int i = 0; i < kOpcodeCount; ++i)
       of(static_cast<Opcode>(i));
-    return forms_;
+    return {forms_, count_};
   }
 
   std::span<const std::string> errors() {
@@ -640,7 +640,8 @@ private:
     std::vector<const Form*> forms;
   };
 
-  std::vector<Form> forms_;
+  size_t count_ = 0;
+  Form* forms_ = nullptr; // made when their opcode is asked for: until then their memory is not touched
   std::vector<PerOpcode> opcodes_;
   std::mutex errors_mutex_;
   std::vector<std::string> errors_;

@@ -448,7 +448,7 @@ std::optional<Match> match_forms(const Parsed& parsed, std::span<const Word> wor
   match.opcode = parsed.opcode;
   match.bindings.reserve(4);
   for (const Form* form : forms_of(parsed.opcode))
-    if (auto binding = bind(*form, parsed.quals, parsed.types);
+    if (auto binding = isa::bind(*form, parsed.quals, parsed.types);
         binding && fixed_words_stand(*binding, words.subspan(parsed.opcode_words)))
       match.bindings.push_back(std::move(*binding));
   if (match.bindings.empty())
@@ -538,7 +538,7 @@ std::optional<Match> match_without_idle_words(const Parsed& parsed, std::span<co
 // The words would fit but that one stands in the wrong place: mul.u32.wide.
 std::optional<Diagnostic> misplaced_word(const Parsed& parsed, std::span<const Word> words) {
   for (const Form* form : forms_of(parsed.opcode)) {
-    const auto binding = bind(*form, parsed.quals, parsed.types);
+    const auto binding = isa::bind(*form, parsed.quals, parsed.types);
     if (!binding)
       continue;
     const auto order = canonical(*binding);

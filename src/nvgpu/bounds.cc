@@ -1,6 +1,8 @@
 // Bounds of programs. See bounds.h.
 #include "nvgpu/bounds.h"
 
+#include "nvgpu/late_init.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -194,7 +196,7 @@ std::string wrong_with(Type type) {
     return {};
   if (shaped.getRank() > kMaxRank)
     return fmt::format("{} dimensions; legal: at most {}", shaped.getRank(), kMaxRank);
-  if (isa<VectorType>(type))
+  if (mlir::isa<VectorType>(type))
     return product(shaped.getShape()) <= kMaxVectorElements
                ? ""
                : fmt::format("a vector, accumulator or fragment of more than {} elements is not compiled",
@@ -258,6 +260,7 @@ LogicalResult check_sizes(ModuleOp program) {
 Result<void, Error> run_guarded(const std::string& program, const std::function<void()>& f) {
   static std::mutex one_at_a_time; // LLVM's targets and options are the process's
   const std::scoped_lock lock(one_at_a_time);
+  initialize_llvm();
   // For good: handlers of signals are the process's, and another thread's HostGuard may stand on these. A
   // signal that no thread of ours recovers from does what it did before.
   llvm::CrashRecoveryContext::Enable();

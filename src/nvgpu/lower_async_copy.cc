@@ -23,12 +23,6 @@ Value token(ConversionPatternRewriter& rewriter, Location where) {
   return LLVM::ConstantOp::create(rewriter, where, rewriter.getI32Type(), rewriter.getI32IntegerAttr(0));
 }
 
-int64_t element_bits(Type element) {
-  if (const auto vector = dyn_cast<VectorType>(element))
-    return vector.getNumElements() * element_bits(vector.getElementType());
-  return storage_bits(element);
-}
-
 struct LowerCopy : Lowering<DeviceAsyncCopyOp> {
   using Lowering::Lowering;
   LogicalResult matchAndRewrite(DeviceAsyncCopyOp op, OpAdaptor adaptor,

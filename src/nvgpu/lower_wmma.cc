@@ -35,7 +35,7 @@ layout::Matrix matrix_of(gpu::MMAMatrixType type) {
                                       : layout::Matrix::c;
 }
 
-isa::Type ptx_type(gpu::MMAMatrixType type) {
+isa::Type wmma_type(gpu::MMAMatrixType type) {
   const Type element = type.getElementType();
   if (element.isF16())
     return isa::Type::f16;
@@ -88,7 +88,7 @@ LogicalResult check_moved(Operation* op, isa::Opcode opcode, gpu::MMAMatrixType 
                                                               : row.types.c;
     const int rows = matrix == layout::Matrix::b ? row.shape.k : row.shape.m;
     const int columns = matrix == layout::Matrix::a ? row.shape.k : row.shape.n;
-    if ((!stores || matrix == layout::Matrix::c) && types.has(ptx_type(type)) &&
+    if ((!stores || matrix == layout::Matrix::c) && types.has(wmma_type(type)) &&
         type.getShape() == ArrayRef<int64_t>{rows, columns})
       return success();
     for (const isa::Type word : types)
@@ -114,7 +114,7 @@ LogicalResult check_product(gpu::SubgroupMmaComputeOp op) {
       for (const isa::Type sum : row.types.c) {
         if (!row.types.d.has(sum) || mlir_word(type).empty())
           continue;
-        if (type == ptx_type(a) && type == ptx_type(b) && sum == ptx_type(c) && row.shape.m == m &&
+        if (type == wmma_type(a) && type == wmma_type(b) && sum == wmma_type(c) && row.shape.m == m &&
             row.shape.n == n && row.shape.k == k)
           return success();
         add_once(legal, fmt::format("m{}n{}k{} {} -> {}", row.shape.m, row.shape.n, row.shape.k,
@@ -256,7 +256,7 @@ struct LowerLoadOfOneRegister : FragmentLowering<gpu::SubgroupMmaLoadMatrixOp> {
     const auto intrinsic = rewriter.getStringAttr(
         fmt::format("llvm.nvvm.wmma.{}.{}.stride.{}",
                     matrix_of(type) == layout::Matrix::a ? "m8n32k16.load.a" : "m32n8k16.load.b",
-                    op.getTranspose() ? "col" : "row", isa::to_string(ptx_type(type))));
+                    op.getTranspose() ? "col" : "row", isa::to_string(wmma_type(type))));
     const Value loaded = LLVM::CallIntrinsicOp::create(rewriter, where, rewriter.getI32Type(), intrinsic,
                                                        ValueRange{address, stride})
                              .getResult(0);

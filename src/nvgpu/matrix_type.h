@@ -20,6 +20,9 @@ unsigned storage_bits(mlir::Type element);
 // i4 and floats of 4 bits, as memref's narrow type emulation packs them.
 bool is_packed(mlir::Type element);
 
+// Bits of an element of a memref, be it a number or a vector of them; 0: no size that is known here.
+int64_t element_bits(mlir::Type element);
+
 using ErrorSink = std::function<mlir::InFlightDiagnostic()>;
 
 // The instruction of an nvgpu.mma.sync or mma.sp.sync; an error through `error` if the catalogue has none,

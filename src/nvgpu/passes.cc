@@ -3,7 +3,9 @@
 // Tests: tests/mlir/.
 #include "nvgpu/passes.h"
 
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -152,9 +154,9 @@ void register_passes() {
   math::registerMathPasses();
   memref::registerMemRefPasses();
   registerSCFPasses();
-  registerSCFToControlFlowPass();
-  registerConvertVectorToSCFPass();
-  registerLowerAffinePass();
+  registerPass([] { return createSCFToControlFlowPass(); });
+  registerPass([] { return createConvertVectorToSCFPass(); });
+  registerPass([] { return createLowerAffinePass(); });
   PassPipelineRegistration<>("nvgpu-to-llvm", "Device and host code to the LLVM dialect",
                              [](OpPassManager& manager) {
                                add_prepare_passes(manager);

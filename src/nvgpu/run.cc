@@ -205,7 +205,8 @@ Result<void, Error> make_engine(Compiled& compiled) {
   return {};
 }
 
-Result<std::unique_ptr<Compiled>, Error> compile(const std::string& text, const MlirRunOptions& options) {
+Result<std::unique_ptr<Compiled>, Error> compile_whole(const std::string& text,
+                                                       const MlirRunOptions& options) {
   auto compiled = std::make_unique<Compiled>();
   auto program = Program::parse(text, options.name);
   if (!program)
@@ -291,7 +292,8 @@ Result<MlirRun, Error> run(std::unique_ptr<Compiled> compiled, const MlirRunOpti
 
 Result<MlirRun, Error> run_mlir(const std::string& text, const MlirRunOptions& options) {
   std::optional<Result<std::unique_ptr<nvgpu::Compiled>, Error>> compiled;
-  if (auto ran = nvgpu::run_guarded(options.name, [&] { compiled = nvgpu::compile(text, options); }); !ran)
+  if (auto ran = nvgpu::run_guarded(options.name, [&] { compiled = nvgpu::compile_whole(text, options); });
+      !ran)
     return Unexpected<Error>{std::move(ran).error()};
   if (!*compiled)
     return Unexpected<Error>{std::move(*compiled).error()};

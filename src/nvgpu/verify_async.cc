@@ -49,14 +49,13 @@ LogicalResult check_contiguous(Operation* op, StringRef name, MemRefType type) {
   return error << "stride " << strides.back() << "; legal: 1";
 }
 
-// Of an element in memory; 0: no size that is known here.
+} // namespace
+
 int64_t element_bits(Type element) {
   if (const auto vector = dyn_cast<VectorType>(element))
     return vector.isScalable() ? 0 : vector.getNumElements() * element_bits(vector.getElementType());
   return element.isIntOrFloat() ? storage_bits(element) : 0;
 }
-
-} // namespace
 
 LogicalResult DeviceAsyncCopyOp::verify() {
   const auto from = cast<MemRefType>(getSrc().getType());

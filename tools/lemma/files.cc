@@ -132,23 +132,27 @@ Result<Bytes, std::string> read_whole(const std::string& path, uint64_t most_byt
   if (!has_size)
     most_bytes = std::min(most_bytes, kMostPipedBytes);
   Bytes bytes;
-  size_t size = 0, got = 0;
+  size_t size = 0;
   const auto too_long = [&] {
     return fail(fmt::format("cannot read {}: it has more than {} bytes{}", shown_path(path), most_bytes,
                             has_size ? "" : ", and is no regular file"));
   };
   if (has_size && static_cast<uint64_t>(about.st_size) > most_bytes)
     return too_long();
-  if (has_size)
+  size_t asked = kChunkBytes; // a byte more than a file says that it has, which shows its end
+  if (has_size) {
     bytes.reserve(static_cast<size_t>(about.st_size) + kChunkBytes);
-  do {
+    asked = static_cast<size_t>(std::min<uint64_t>(about.st_size + 1, kChunkBytes));
+  }
+  for (bool more = true; more; asked = kChunkBytes) {
     if (size > most_bytes)
       return too_long();
-    bytes.resize(size + kChunkBytes);
+    bytes.resize(size + asked);
     errno = 0;
-    got = std::fread(bytes.data() + size, 1, kChunkBytes, file.get());
+    const size_t got = std::fread(bytes.data() + size, 1, asked, file.get());
     size += got;
-  } while (got == kChunkBytes);
+    more = got == asked;
+  }
   if (size > most_bytes)
     return too_long();
   if (std::ferror(file.get()))

@@ -107,7 +107,8 @@ Result<ExitStatus, Stop> run_kernel(Run& run, std::string text) {
   const auto module = device->load_ptx(text, load);
   if (!module)
     return stop(module.error());
-  if (run.options.device == "cpu") { // the process ends sooner than a module of 10^6 instructions is taken apart
+  // The process ends sooner than a module of a million instructions is taken apart.
+  if (run.options.device == "cpu") {
     [[maybe_unused]] static const Module* const kept = new Module(*module);
   }
   const auto kernel = module->kernel(run.options.entry);

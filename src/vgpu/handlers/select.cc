@@ -123,10 +123,11 @@ void RowTable::add_to(SelectorTable& selectors) const {
       selectors.add(static_cast<Opcode>(opcode), select_arithmetic);
 }
 
-LeveledTables::LeveledTables(Fill baseline, Fill avx2, Fill avx512) {
-  const std::array<Fill, kHostLevels> fills{baseline, avx2, avx512};
-  for (const HostLevel level : host_levels()) // only what the host can run
-    fills[static_cast<size_t>(level)](tables_[static_cast<size_t>(level)]);
+const RowTable& LeveledTables::now() const {
+  const auto level = static_cast<size_t>(host_level());
+  Table& table = tables_[level];
+  std::call_once(table.filled, fills_[level], table.rows);
+  return table.rows;
 }
 
 bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection) {

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -88,15 +89,21 @@ private:
   std::vector<std::vector<Row>> rows_; // by opcode
 };
 
-// Builds a family's table at the host level in force, once a level.
+// A family's table of each host level, made when it is first asked for.
 class LeveledTables {
 public:
   using Fill = void (*)(RowTable& table);
-  LeveledTables(Fill baseline, Fill avx2, Fill avx512);
-  const RowTable& now() const { return tables_[static_cast<size_t>(host_level())]; }
+  LeveledTables(Fill baseline, Fill avx2, Fill avx512) : fills_{baseline, avx2, avx512} {}
+  // Of the level in force.
+  const RowTable& now() const;
 
 private:
-  std::array<RowTable, kHostLevels> tables_;
+  struct Table {
+    std::once_flag filled;
+    RowTable rows;
+  };
+  std::array<Fill, kHostLevels> fills_;
+  mutable std::array<Table, kHostLevels> tables_;
 };
 
 // One a family; false if it has no row for the instruction.

@@ -1,0 +1,73 @@
+# What makes a build from nothing short: the headers of the C++ library, fmt, GoogleTest, CLI11 and nlohmann-json are
+# precompiled, files that include MLIR are compiled together, and tests and tools are optimized less than the library, since
+# that is what their compile time goes into. Headers of this repository are not precompiled, so that a change of one compiles
+# what it did before.
+#
+# Off by default where there is ccache, which has most files already and remembers them one by one; with clang, clang-tidy
+# and sanitizers, whose builds so show which file has forgotten an include.
+set(quick OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT LEMMA_CCACHE AND NOT CMAKE_CXX_CLANG_TIDY AND NOT LEMMA_SANITIZE)
+  set(quick ON)
+endif()
+option(LEMMA_QUICK_BUILD "Take less time to build from nothing: precompiled headers, files compiled together" ${quick})
+
+if(LEMMA_QUICK_BUILD)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # g++ 12 warns falsely about std::string (as in bug 105651), which it keeps to itself unless the header is precompiled.
+    # No such warning ends this build; all others are without -Wno-error.
+    target_compile_options(lemma_flags INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-error)
+  endif()
+  # g++ takes a precompiled header only for the -fpic or -fpie that it was made with: programs are compiled as libraries are.
+  set(CMAKE_CXX_COMPILE_OPTIONS_PIE ${CMAKE_CXX_COMPILE_OPTIONS_PIC})
+  if(LEMMA_CCACHE) # keeps what used precompiled headers only if it is told that macros set before them do not matter
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${LEMMA_CCACHE})
+  endif()
+endif()
+
+# Of tests, and of tools but for what is hot in them.
+set(LEMMA_LESS_OPTIMIZED $<$<BOOL:${LEMMA_QUICK_BUILD}>:-O1>)
+
+set(LEMMA_STD_HEADERS
+    <algorithm> <array> <atomic> <bit> <cassert> <charconv> <cmath> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring>
+    <deque> <functional> <initializer_list> <iterator> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span>
+    <string> <string_view> <tuple> <type_traits> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
+
+# A set of headers is compiled once for each set of options, which lemma_precompile() names; targets that have the same
+# options take it by lemma_use_precompiled().
+#
+# lemma_precompile(<name> HEADERS <header>... [LINK <target>...] [OPTIONS <option>...])
+function(lemma_precompile name)
+  if(NOT LEMMA_QUICK_BUILD OR TARGET lemma_pch_${name})
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "HEADERS;LINK;OPTIONS" ${ARGN})
+  set(source ${CMAKE_BINARY_DIR}/precompiled/${name}.cc)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Nothing: the headers before it are what is compiled.\n")
+  add_library(lemma_pch_${name} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(lemma_pch_${name} PRIVATE lemma_flags lemma_fmt ${ARG_LINK})
+  target_compile_options(lemma_pch_${name} PRIVATE ${ARG_OPTIONS})
+  target_precompile_headers(lemma_pch_${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+
+# lemma_use_precompiled(<target> <name>)
+function(lemma_use_precompiled target name)
+  if(LEMMA_QUICK_BUILD AND NOT name STREQUAL none)
+    target_precompile_headers(${target} REUSE_FROM lemma_pch_${name})
+  endif()
+endfunction()
+
+# lemma_together(<target> <source>...): these sources of the target are compiled as one file.
+function(lemma_together target)
+  if(LEMMA_QUICK_BUILD)
+    list(GET ARGN 0 first)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP ${first})
+  endif()
+endfunction()
+
+# Files with options of their own.
+function(lemma_not_precompiled)
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+lemma_precompile(core HEADERS ${LEMMA_STD_HEADERS})
