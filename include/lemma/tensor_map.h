@@ -19,7 +19,29 @@ namespace lemma {
 
 // tf32 elements are f32 in memory, and loads round them. The _ftz ones flush subnormal numbers to zero in
 // reductions, not in copies.
-enum class TensorType : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32_ftz, tf32, tf32_ftz };
+//
+// The last three are elements of 4 and 6 bits, of sm_100 and up. In global memory they are packed, the first
+// in the lowest bits. In shared memory b4x16 is too; b4x16_p64 and b6x16_p32 have 16 elements in each 16
+// bytes, packed at the front, and what follows them is not initialized; stores of b6x16_p32 (b6p2x16 to the
+// PTX ISA) take them from a byte each. Dimensions and boxes count elements.
+enum class TensorType : uint8_t {
+  u8,
+  u16,
+  u32,
+  s32,
+  u64,
+  s64,
+  f16,
+  f32,
+  f64,
+  bf16,
+  f32_ftz,
+  tf32,
+  tf32_ftz,
+  b4x16,     // CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B
+  b4x16_p64, // CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B: loads only
+  b6x16_p32  // CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B
+};
 enum class TensorInterleave : uint8_t { none, b16, b32 };
 enum class TensorSwizzle : uint8_t { none, b32, b64, b128 };
 enum class TensorFill : uint8_t { zeros, nan }; // elements outside the tensor

@@ -11,6 +11,7 @@ import numpy as np
 from . import _abi
 from ._library import check, library, sized
 from .errors import InvalidArgument
+from .types import NARROW_BITS
 
 BYTES = 128
 
@@ -18,8 +19,10 @@ _TYPES = {
     "u8": _abi.LEMMA_TENSOR_U8, "u16": _abi.LEMMA_TENSOR_U16, "u32": _abi.LEMMA_TENSOR_U32, "s32": _abi.LEMMA_TENSOR_S32,
     "u64": _abi.LEMMA_TENSOR_U64, "s64": _abi.LEMMA_TENSOR_S64, "f16": _abi.LEMMA_TENSOR_F16, "f32": _abi.LEMMA_TENSOR_F32,
     "f64": _abi.LEMMA_TENSOR_F64, "bf16": _abi.LEMMA_TENSOR_BF16, "f32_ftz": _abi.LEMMA_TENSOR_F32_FTZ,
-    "tf32": _abi.LEMMA_TENSOR_TF32, "tf32_ftz": _abi.LEMMA_TENSOR_TF32_FTZ,
+    "tf32": _abi.LEMMA_TENSOR_TF32, "tf32_ftz": _abi.LEMMA_TENSOR_TF32_FTZ, "b4x16": _abi.LEMMA_TENSOR_B4X16,
+    "b4x16_p64": _abi.LEMMA_TENSOR_B4X16_P64, "b6x16_p32": _abi.LEMMA_TENSOR_B6X16_P32,
 }  # fmt: skip
+_PACKED_BITS = {"b4x16": 4, "b4x16_p64": 4, "b6x16_p32": 6}
 _OF_DTYPE = {
     "uint8": "u8", "int8": "u8", "bool": "u8", "uint16": "u16", "int16": "u16", "uint32": "u32", "int32": "s32", "uint64": "u64",
     "int64": "s64", "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16",
@@ -47,7 +50,9 @@ class TensorMap:
     other way round.)
     box: elements by dimension. swizzle: 0, 32, 64 or 128 bytes. interleave: 0, 16 or 32 bytes. fill: "zeros" or "nan", for elements
     outside the array. l2: 0, 64, 128 or 256 bytes. element_strides: by dimension; all 1 if left out.
-    type: of the elements, if the dtype does not say it: "tf32", "f32_ftz", ...; elements of one byte are u8.
+    type: of the elements, if the dtype does not say it: "tf32", "f32_ftz", ...; elements of one byte are u8. "b4x16", "b4x16_p64"
+    (padded in shared memory) and "b6x16_p32" are elements of 4 and 6 bits, of sm_100 and up: the array is of bytes, in which
+    lemma.pack() has put them, and its last axis counts bytes; the box counts elements.
 
     Errors: InvalidArgument; the launch, or Device.encode(), names the rule of cuTensorMapEncodeTiled that the map breaks.
     """
@@ -113,12 +118,21 @@ class TensorMap:
         rank = self.array.ndim
         if not 1 <= rank <= 5:
             raise InvalidArgument(f"TensorMap: an array of {rank} dimensions; there may be 1 to 5")
+        if bits := NARROW_BITS.get(self.array.dtype.name):
+            raise InvalidArgument(
+                f"TensorMap: numpy keeps {self.array.dtype.name} in a byte each, a tensor map takes elements of {bits} bits packed:"
+                f" lemma.TensorMap(lemma.pack(x).reshape(rows, -1), ..., type={'b6x16_p32' if bits == 6 else 'b4x16'!r})"
+            )
         if type is None:
             type = "u8" if self.array.dtype.itemsize == 1 else _OF_DTYPE.get(self.array.dtype.name)
         if type not in _TYPES:
             raise InvalidArgument(
                 f"TensorMap: no tensor type for {type or self.array.dtype.name}; type= may be {', '.join(_TYPES)}"
             )
+        if type in _PACKED_BITS and self.array.dtype.itemsize != 1:
+            raise InvalidArgument(f"TensorMap: {type} takes an array of bytes, not of {self.array.dtype.name}")
+        if type in _PACKED_BITS and self.array.shape[-1] * 8 % _PACKED_BITS[type]:
+            raise InvalidArgument(f"TensorMap: the {self.array.shape[-1]} bytes of the last axis are no whole elements of 6 bits")
         self.type = type
         self.swizzle = _choice("swizzle", swizzle, _SWIZZLES)
         self.interleave = _choice("interleave", interleave, _INTERLEAVES)
@@ -141,6 +155,8 @@ class TensorMap:
         )  # fmt: skip
         for i, extent in enumerate(reversed(self.array.shape)):
             map.dims[i] = extent
+        if self.type in _PACKED_BITS:
+            map.dims[0] = self.array.shape[-1] * 8 // _PACKED_BITS[self.type]
         for i, stride in enumerate(list(reversed(self.array.strides))[1:]):
             map.strides_bytes[i] = stride
         for i, extent in enumerate(reversed(self.box)):

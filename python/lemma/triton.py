@@ -242,8 +242,6 @@ class _Arguments:
     def _map(self, value: Any, meta: dict[str, Any], shape: list[int], strides: list[int]) -> bytes:
         # The driver's numbers for types are those of lemma_tensor_type; a kernel's own are others for f64 and bf16.
         type = {8: 10, 9: 8, 10: 9}.get(meta["elem_type"], meta["elem_type"])
-        if type > _abi.LEMMA_TENSOR_TF32_FTZ:
-            raise InvalidArgument("tensor maps of packed 4-bit elements are not modelled")
         map = sized(
             _abi.lemma_tensor_map, address=value.base.address, rank=len(shape), type=type, swizzle=meta["swizzle"],
             oob_fill=int(value.padding == "nan"),

@@ -32,8 +32,6 @@
 
 namespace lemma::layout {
 
-inline constexpr uint32_t kChunkBytes = 16;
-
 struct SmemDescriptor {
   uint32_t start = 0;   // bytes; a multiple of 16 below 2^18
   uint32_t leading = 0; // bytes

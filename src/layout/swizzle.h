@@ -16,6 +16,8 @@
 
 namespace lemma::layout {
 
+inline constexpr uint32_t kChunkBytes = 16;
+
 enum class Swizzle : uint8_t { none, b32, b64, b128 };
 
 // Bytes of a line: 16, 32, 64, 128.

@@ -10,9 +10,13 @@ bool is_interleaved(const EncodedTensorMap& map) {
   return map.interleave != TensorInterleave::none;
 }
 
-// Bytes of what the innermost dimension counts: an element, or the 16 or 32 bytes of channels of one pixel.
-uint32_t unit_bytes(const EncodedTensorMap& map) {
-  return is_interleaved(map) ? 16u << (map.interleave == TensorInterleave::b32) : element_bytes(map.type);
+// Bits of what the innermost dimension counts: an element, or the 16 or 32 bytes of channels of one pixel.
+uint32_t unit_bits(const EncodedTensorMap& map) {
+  return is_interleaved(map) ? 128u << (map.interleave == TensorInterleave::b32) : element_bits(map.type);
+}
+
+bool is_padded(const EncodedTensorMap& map) {
+  return chunk_payload_bytes(map.type) != kChunkBytes;
 }
 
 // Elements that a box has along a dimension. Without interleave the hardware ignores the element stride of
@@ -29,11 +33,12 @@ uint32_t steps_of(const EncodedTensorMap& map, int d) {
 class Rows {
 public:
   Rows(const EncodedTensorMap& map, uint32_t row_elements, BoxUse use) : map_(map), elements_(row_elements) {
-    bytes_ = unit_bytes(map);
+    bits_ = unit_bits(map);
     step_ = is_interleaved(map) && !map.is_im2col() ? map.element_strides[0] : 1;
-    constexpr int64_t kStored = 16;
+    constexpr int64_t kStoredBits = 128;
     size_ = end_ = static_cast<int64_t>(map.dims[0]);
-    if (const int64_t in_unit = kStored / bytes_; use == BoxUse::store && in_unit > 1)
+    // Rows of padded types are whole units.
+    if (const int64_t in_unit = kStoredBits / bits_; use == BoxUse::store && in_unit > 1 && !is_padded(map))
       end_ = (size_ + in_unit - 1) / in_unit * in_unit;
     runs_.reserve(box_bytes(map) / row_bytes(map));
   }
@@ -71,20 +76,22 @@ private:
   }
 
   uint64_t offset_of(uint64_t base, int64_t element) const {
-    return multiply_add(base, static_cast<uint64_t>(element), bytes_);
+    // Of packed elements runs begin and end at whole bytes: see coordinate_multiple() and the rules of dims.
+    return bits_ < 8 ? multiply_add(base, static_cast<uint64_t>(element) * bits_ / 8, 1)
+                     : multiply_add(base, static_cast<uint64_t>(element), bits_ / 8);
   }
 
   void run(int64_t elements, BoxRun run) {
     if (elements <= 0)
       return;
-    run.bytes = static_cast<uint32_t>(elements) * bytes_;
+    run.bytes = static_cast<uint32_t>(elements) * bits_ / 8;
     run.box_offset = offset_;
     runs_.push_back(run);
     offset_ += run.bytes;
   }
 
   const EncodedTensorMap& map_;
-  uint32_t elements_, bytes_ = 0, step_ = 1, offset_ = 0;
+  uint32_t elements_, bits_ = 0, step_ = 1, offset_ = 0;
   int64_t size_ = 0; // elements of the tensor's rows
   int64_t end_ = 0;  // ... rounded up to what is moved
   std::vector<BoxRun> runs_;
@@ -145,16 +152,18 @@ uint64_t box_bytes(const EncodedTensorMap& map) {
   uint64_t units = 1;
   for (int d = 0; d < map.rank; ++d)
     units *= steps_of(map, d);
-  return units * unit_bytes(map);
+  return units * unit_bits(map) / 8;
 }
 
 uint32_t row_bytes(const EncodedTensorMap& map) {
   if (map.is_im2col())
-    return is_interleaved(map) ? unit_bytes(map) : element_bytes(map.type) * map.channels;
-  return unit_bytes(map) * steps_of(map, 0);
+    return unit_bits(map) * (is_interleaved(map) ? 1 : map.channels) / 8;
+  return unit_bits(map) * steps_of(map, 0) / 8;
 }
 
 uint32_t row_pitch(const EncodedTensorMap& map) {
+  if (is_padded(map))
+    return row_bytes(map) / chunk_payload_bytes(map.type) * kChunkBytes;
   if (map.swizzle == TensorSwizzle::none || is_interleaved(map))
     return row_bytes(map);
   return line_bytes(swizzle_of(map.swizzle));

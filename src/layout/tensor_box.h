@@ -2,9 +2,11 @@
 //
 // In shared memory the box has its innermost dimension first. It is dense without a swizzle; with one, each
 // row takes a whole line of the swizzle, and what a shorter row leaves of it is not touched (measured on an
-// H200). A row is the run of the innermost dimension; the parts of it that lie outside the tensor are filled
-// when loading and left out when storing - but a store or a reduction works on units of 16 bytes, and writes
-// all of the unit in which a row of the tensor ends (measured on an H200).
+// H200). Chunks of 16 bytes are filled in full, but of types that are padded in shared memory; what an
+// mbarrier counts are the bytes of elements alone (CUTLASS's and Triton's expectations; not in the PTX ISA).
+// A row is the run of the innermost dimension; the parts of it that lie outside the tensor are filled when
+// loading and left out when storing - but a store or a reduction works on units of 16 bytes, and writes all
+// of the unit in which a row of the tensor ends (measured on an H200).
 //
 // Maps here are right (wrong_with() of tensor_map.h). Sizes are still as large as 2^45 bytes, and
 // box_runs() makes a run for each row: whoever calls it has seen that the box fits into shared memory.
@@ -21,7 +23,7 @@ namespace lemma::layout {
 
 // A run of bytes of the box, in the order of shared memory.
 struct BoxRun {
-  uint32_t box_offset = 0; // in the box, dense and before the swizzle
+  uint32_t box_offset = 0; // in the box, dense and before the swizzle and padding
   uint32_t bytes = 0;
   bool inside = false;        // the tensor has these elements, or past_end
   bool past_end = false;      // of a store: what follows the last element of the tensor's row in its unit
@@ -35,9 +37,10 @@ struct BoxRequest {
   std::array<uint16_t, 3> im2col_offsets{}; // loads in im2col mode, by spatial dimension
 };
 
-// Bytes of the whole box, what lies outside the tensor too. They are what an mbarrier counts.
+// Bytes of the whole box, what lies outside the tensor too, without padding. They are what an mbarrier
+// counts.
 uint64_t box_bytes(const EncodedTensorMap& map);
-// Bytes of one row, and the distance between rows in shared memory.
+// Bytes of one row, likewise, and the distance between rows in shared memory.
 uint32_t row_bytes(const EncodedTensorMap& map);
 uint32_t row_pitch(const EncodedTensorMap& map);
 // Shared memory from the first row to the end of the last line of the swizzle that the box has a chunk in.

@@ -9,8 +9,20 @@
 namespace lemma::layout {
 namespace {
 
-constexpr const char* kTypeNames[] = {"u8",  "u16", "u32",  "s32",     "u64",  "s64",     "f16",
-                                      "f32", "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz"};
+constexpr const char* kTypeNames[] = {"u8",       "u16",   "u32",       "s32",      "u64",     "s64",
+                                      "f16",      "f32",   "f64",       "bf16",     "f32_ftz", "tf32",
+                                      "tf32_ftz", "b4x16", "b4x16_p64", "b6x16_p32"};
+
+// Of a type that is padded in shared memory, rows and boxes have so many elements, or a multiple.
+constexpr uint32_t kPaddedElements = 128;
+
+const char* name_of(TensorType type) {
+  return kTypeNames[static_cast<size_t>(type)];
+}
+
+bool is_padded(TensorType type) {
+  return chunk_payload_bytes(type) != kChunkBytes;
+}
 
 uint32_t element_stride(const TensorMap& map, size_t i) {
   return map.element_strides.empty() ? 1 : map.element_strides[i];
@@ -26,8 +38,8 @@ std::string wrong_modes(const TensorMap& map) {
   const auto wrong = [](const char* field, auto value, const char* legal) {
     return fmt::format("{} is {}: legal are {}", field, static_cast<unsigned>(value), legal);
   };
-  if (map.type > TensorType::tf32_ftz)
-    return wrong("the element type", map.type, "0 (u8) to 12 (tf32_ftz)");
+  if (map.type > TensorType::b6x16_p32)
+    return wrong("the element type", map.type, "0 (u8) to 15 (b6x16_p32)");
   if (map.interleave > TensorInterleave::b32)
     return wrong("interleave", map.interleave, "0 (none), 1 (16B) and 2 (32B)");
   if (map.swizzle > TensorSwizzle::b128)
@@ -60,12 +72,18 @@ std::string wrong_sizes(const TensorMap& map) {
 }
 
 std::string wrong_memory(const TensorMap& map) {
-  const uint64_t align = map.interleave == TensorInterleave::b32 ? 32 : 16;
+  const uint64_t align = map.interleave == TensorInterleave::b32 || is_padded(map.type) ? 32 : 16;
   if (map.address % align)
     return fmt::format("the tensor's address {:#x} is not a multiple of {}", map.address, align);
   for (size_t i = 0; i < map.dims.size(); ++i)
     if (map.dims[i] == 0 || map.dims[i] > uint64_t{1} << 32)
       return fmt::format("dims[{}] is {}: legal are 1 to 2^32", i, map.dims[i]);
+  if (const uint32_t multiple = is_padded(map.type)   ? kPaddedElements
+                                : is_packed(map.type) ? 2
+                                                      : 1;
+      map.dims[0] % multiple)
+    return fmt::format("dims[0] is {}: legal with {} are multiples of {}", map.dims[0], name_of(map.type),
+                       multiple);
   for (size_t i = 0; i < map.strides_bytes.size(); ++i)
     if (map.strides_bytes[i] % align || map.strides_bytes[i] >= uint64_t{1} << 40)
       return fmt::format("strides_bytes[{}] is {}: legal are multiples of {} below 2^40", i,
@@ -102,11 +120,24 @@ std::string wrong_box(const TensorMap& map) {
     if (element_stride(map, i) == 0 || element_stride(map, i) > 8)
       return fmt::format("element_strides[{}] is {}: legal are 1 to 8", i,
                          number(element_stride(map, i), UINT8_MAX));
-  const uint32_t inner = (map.im2col ? map.im2col->channels_per_pixel : map.box[0]) * element_bytes(map.type);
+  const uint32_t inner_elements = map.im2col ? map.im2col->channels_per_pixel : map.box[0];
+  const uint32_t inner = inner_elements * element_bits(map.type) / 8;
   const char* what = map.im2col ? "channels_per_pixel" : "box[0]";
+  if (is_padded(map.type)) {
+    if (inner_elements != kPaddedElements)
+      return fmt::format("{} is {}: legal with {} is {}", what, inner_elements, name_of(map.type),
+                         kPaddedElements);
+    if (map.interleave != TensorInterleave::none)
+      return fmt::format("{} takes no interleave", name_of(map.type));
+    if (map.swizzle != TensorSwizzle::none && map.swizzle != TensorSwizzle::b128)
+      return fmt::format("{} takes swizzle none or 128B", name_of(map.type));
+  }
   // The driver asks it of the tiles of interleaved tensors too.
-  if ((map.interleave == TensorInterleave::none || !map.im2col) && inner % 16)
-    return fmt::format("{} takes {} bytes: legal are multiples of 16", what, inner);
+  else if ((map.interleave == TensorInterleave::none || !map.im2col) &&
+           inner_elements * element_bits(map.type) % 128)
+    return is_packed(map.type) ? fmt::format("{} is {}: legal with {} are multiples of 32", what,
+                                             inner_elements, name_of(map.type))
+                               : fmt::format("{} takes {} bytes: legal are multiples of 16", what, inner);
   if (map.interleave == TensorInterleave::none) {
     const uint32_t span = line_bytes(swizzle_of(map.swizzle));
     if (map.swizzle != TensorSwizzle::none && inner > span)
@@ -115,8 +146,7 @@ std::string wrong_box(const TensorMap& map) {
   if (map.interleave == TensorInterleave::b32 && map.swizzle != TensorSwizzle::b32)
     return "interleave 32B needs swizzle 32B";
   if (map.oob_fill == TensorFill::nan && !is_floating(map.type))
-    return fmt::format("oob_fill nan needs a floating-point type, not {}",
-                       kTypeNames[static_cast<size_t>(map.type)]);
+    return fmt::format("oob_fill nan needs a floating-point type, not {}", name_of(map.type));
   return {};
 }
 
@@ -146,25 +176,42 @@ TensorMap decode(const EncodedTensorMap& e) {
 
 } // namespace
 
-uint32_t element_bytes(TensorType type) {
+uint32_t element_bits(TensorType type) {
   switch (type) {
   case TensorType::u8:
-    return 1;
+    return 8;
   case TensorType::u16:
   case TensorType::f16:
   case TensorType::bf16:
-    return 2;
+    return 16;
   case TensorType::u64:
   case TensorType::s64:
   case TensorType::f64:
-    return 8;
-  default:
+    return 64;
+  case TensorType::b4x16:
+  case TensorType::b4x16_p64:
     return 4;
+  case TensorType::b6x16_p32:
+    return 6;
+  default:
+    return 32;
   }
 }
 
 bool is_floating(TensorType type) {
-  return type >= TensorType::f16;
+  return type >= TensorType::f16 && !is_packed(type);
+}
+
+bool is_packed(TensorType type) {
+  return type >= TensorType::b4x16;
+}
+
+uint32_t chunk_payload_bytes(TensorType type) {
+  return type == TensorType::b4x16_p64 ? 8 : type == TensorType::b6x16_p32 ? 12 : kChunkBytes;
+}
+
+uint32_t coordinate_multiple(TensorType packed) {
+  return is_padded(packed) ? kPaddedElements : 8 * kChunkBytes / element_bits(packed);
 }
 
 std::string wrong_with(const TensorMap& map) {

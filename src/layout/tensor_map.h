@@ -22,8 +22,18 @@ inline constexpr int kMaxTensorRank = 5;
 inline constexpr size_t kTensorMapBytes = 128;
 inline constexpr size_t kTensorMapAlign = 64;
 
-uint32_t element_bytes(TensorType type);
+uint32_t element_bits(TensorType type);
 bool is_floating(TensorType type);
+// Elements narrower than a byte.
+bool is_packed(TensorType type);
+// Of those that are not.
+inline uint32_t element_bytes(TensorType type) {
+  return element_bits(type) / 8;
+}
+// Bytes of elements in each chunk of shared memory, at its front: all 16, but of a type that is padded there.
+uint32_t chunk_payload_bytes(TensorType type);
+// What the innermost coordinate of a packed type is a multiple of: 16 bytes, or a row of a padded type.
+uint32_t coordinate_multiple(TensorType packed);
 
 // The first rule that the map breaks, with the values and what is legal; empty: none.
 std::string wrong_with(const TensorMap& map);

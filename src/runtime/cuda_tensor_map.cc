@@ -9,7 +9,8 @@ namespace lemma::runtime::cuda {
 namespace {
 
 // CUtensorMapDataType, in the order of TensorType.
-static_assert(static_cast<int>(TensorType::u8) == 0 && static_cast<int>(TensorType::tf32_ftz) == 12);
+static_assert(static_cast<int>(TensorType::u8) == 0 && static_cast<int>(TensorType::tf32_ftz) == 12 &&
+              static_cast<int>(TensorType::b6x16_p32) == 15);
 
 std::vector<uint32_t> ones_if_empty(const std::vector<uint32_t>& values, size_t count) {
   return values.empty() ? std::vector<uint32_t>(count, 1) : values;

@@ -130,26 +130,47 @@ void round_to_tf32(const TensorBox& box, std::byte* data) {
     }
 }
 
+// Whether the box lies in shared memory as it is.
+bool is_dense(const layout::EncodedTensorMap& map) {
+  return map.swizzle == TensorSwizzle::none && layout::chunk_payload_bytes(map.type) == layout::kChunkBytes;
+}
+
 // Calls f(offset in the box, shared address of the same bytes, bytes).
 template <class F>
 void each_chunk(const AsyncOperation& operation, uint32_t shared, F&& f) {
   const layout::EncodedTensorMap& map = operation.box->map;
-  const layout::Swizzle swizzle = layout::swizzle_of(map.swizzle);
-  if (swizzle == layout::Swizzle::none) {
+  if (is_dense(map)) {
     f(0u, shared, operation.bytes);
     return;
   }
-  constexpr uint32_t kChunk = 16;
-  const uint32_t row = row_bytes(map), pitch = row_pitch(map);
+  const layout::Swizzle swizzle = layout::swizzle_of(map.swizzle);
+  const uint32_t row = row_bytes(map), pitch = row_pitch(map),
+                 payload = layout::chunk_payload_bytes(map.type);
   for (uint32_t begin = 0, line = shared; begin < operation.bytes; begin += row, line += pitch)
-    for (uint32_t at = 0; at < row; at += kChunk)
-      f(begin + at, layout::swizzle_address(line + at, swizzle), kChunk);
+    for (uint32_t at = 0, chunk = line; at < row; at += payload, chunk += layout::kChunkBytes)
+      f(begin + at, layout::swizzle_address(chunk, swizzle), payload);
 }
 
 void write_box(const AsyncOperation& operation, const SharedPlace& to) {
+  const uint32_t padding = layout::kChunkBytes - layout::chunk_payload_bytes(operation.box->map.type);
   each_chunk(operation, to.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
     to.cta->async_write(address, operation.data.data() + at, bytes);
+    if (padding != 0) // it is not initialized
+      std::memset(to.cta->shared_written.data() + address + bytes, 0, padding);
   });
+}
+
+// What a store takes from a chunk of shared memory: its elements; of 6 bits, those of a byte each.
+void take_chunk(const std::byte* chunk, uint32_t bytes, std::byte* to) {
+  if (bytes == layout::kChunkBytes * 6 / 8)
+    for (uint32_t i = 0; i < layout::kChunkBytes; i += 4, to += 3) {
+      uint32_t four = 0;
+      for (uint32_t j = 0; j < 4; ++j)
+        four |= (std::to_integer<uint32_t>(chunk[i + j]) & 0x3f) << 6 * j;
+      std::memcpy(to, &four, 3);
+    }
+  else
+    std::memcpy(to, chunk, bytes);
 }
 
 // What a store or a reduction does to the tensor.
@@ -218,7 +239,7 @@ void visit_matrix(const SharedMatrix& matrix, Cta* cta, const AsyncOperation::Vi
 
 // What a tensor operation accesses in shared memory, from `at` on.
 void visit_box(const AsyncOperation& operation, const SharedPlace& at, const AsyncOperation::Visit& visit) {
-  if (layout::swizzle_of(operation.box->map.swizzle) == layout::Swizzle::none)
+  if (is_dense(operation.box->map))
     return visit(place_of(at), operation.bytes);
   ChunkVisits visits(at.cta, visit);
   each_chunk(operation, at.offset, [&](uint32_t, uint32_t address, uint32_t) { visits.add(address); });
@@ -313,7 +334,7 @@ void read_source(AsyncOperation& operation) {
     operation.data.resize(operation.bytes);
     each_chunk(operation, static_cast<uint32_t>(operation.source.offset),
                [&](uint32_t at, uint32_t address, uint32_t bytes) {
-                 std::memcpy(operation.data.data() + at, operation.source.cta->async_read(address), bytes);
+                 take_chunk(operation.source.cta->async_read(address), bytes, operation.data.data() + at);
                });
     break;
   default: // moves at once, has its data, or has none

@@ -3,7 +3,8 @@
 //
 //   {"arg": 0,                          which --arg its tensor is: from 0, as faults count (expect is
 //                                       none), or by its label or file, "a.npy"
-//    "type": "bf16",                    u8 u16 u32 s32 u64 s64 f16 bf16 f32 f64 tf32 f32_ftz tf32_ftz
+//    "type": "bf16",                    u8 u16 u32 s32 u64 s64 f16 bf16 f32 f64 tf32 f32_ftz tf32_ftz, and
+//                                       of sm_100 b4x16 b4x16_p64 b6x16_p32
 //    "dims": [1024, 512], "strides_bytes": [2048], "box": [64, 128],
 //    "element_strides": [1, 1],         may be left out, like all that follow
 //    "interleave": "none",              none 16B 32B

@@ -158,7 +158,10 @@ typedef enum lemma_tensor_type LEMMA_INT {
   LEMMA_TENSOR_BF16 = 9,
   LEMMA_TENSOR_F32_FTZ = 10,
   LEMMA_TENSOR_TF32 = 11,
-  LEMMA_TENSOR_TF32_FTZ = 12
+  LEMMA_TENSOR_TF32_FTZ = 12,
+  LEMMA_TENSOR_B4X16 = 13,     // elements of 4 bits, packed (CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B)
+  LEMMA_TENSOR_B4X16_P64 = 14, // in shared memory 16 of them in 16 bytes (16U4_ALIGN16B); loads only
+  LEMMA_TENSOR_B6X16_P32 = 15  // likewise of 6 bits (16U6_ALIGN16B); stores take them from a byte each
 } lemma_tensor_type;
 
 typedef enum lemma_tensor_interleave LEMMA_INT {

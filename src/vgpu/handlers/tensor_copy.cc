@@ -58,6 +58,7 @@ struct TensorPlan {
   StateSpace shared_space = StateSpace::shared, mbarrier_space = StateSpace::shared,
              map_space = StateSpace::generic;
   int rank = 0;
+  int sm = 0; // the machine
   bool im2col = false;
   Qual reduction = Qual::none; // none: a copy
   int shared_source = -1, mbarrier_source = -1, offsets_source = -1, mask_source = -1;
@@ -104,6 +105,25 @@ bool check_map(Exec& x, const DecodedInst& in, int lane, uint64_t address, const
   return true;
 }
 
+// PTX ISA, "Restriction on Tensor Copy instructions", for elements narrower than a byte. False after a fault.
+bool check_packed(Exec& x, const DecodedInst& in, int lane, const EncodedTensorMap& map) {
+  const TensorPlan& plan = plan_of(in);
+  constexpr int kFirst = 100, kConsumer = 120;
+  if (plan.sm < kFirst) {
+    illegal(
+        x, in, lane,
+        fmt::format("the tensor map has elements of {} bits: sm_100 and up have them, the machine is sm_{}",
+                    layout::element_bits(map.type), plan.sm));
+    return false;
+  }
+  if (plan.sm >= kConsumer && plan.shared_space == StateSpace::shared_cluster)
+    warn(x, in,
+         fmt::format("on sm_{} the PTX ISA has no tensor loads of elements of {} bits to .shared::cluster "
+                     "(CUTLASS uses them); to .shared::cta it has",
+                     plan.sm, layout::element_bits(map.type)));
+  return true;
+}
+
 bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
@@ -135,7 +155,7 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
                         map.is_im2col() ? "im2col" : "tiles", plan.im2col ? "im2col" : "tiles"));
     return false;
   }
-  return true;
+  return !layout::is_packed(map.type) || check_packed(x, in, lane, map);
 }
 
 // PTX ISA, cp.async.bulk.tensor: "restrictions on the .global.shared::cta direction". False after a fault.
@@ -159,13 +179,43 @@ bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& cop
                       copy.map().lower[i], copy.map().upper[i], i));
       return false;
     }
+  if (copy.map().type == TensorType::b4x16_p64) {
+    illegal(x, in, lane,
+            "the tensor map has elements of type b4x16_p64: stores do not take them, b4x16 they do");
+    return false;
+  }
   return true;
+}
+
+// False after a fault.
+bool check_innermost(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
+  const EncodedTensorMap& map = copy.map();
+  const int32_t at = copy.request.coordinates[0];
+  if (map.interleave != TensorInterleave::none)
+    return true;
+  if (layout::is_packed(map.type)) {
+    const auto multiple = static_cast<int32_t>(layout::coordinate_multiple(map.type));
+    if (at % multiple == 0)
+      return true;
+    illegal(x, in, lane,
+            fmt::format("the innermost coordinate is {}: with elements of {} bits it is a multiple of {}", at,
+                        layout::element_bits(map.type), multiple));
+    return false;
+  }
+  const int64_t inner = int64_t{at} * layout::element_bytes(map.type);
+  if (map.is_im2col() || inner % 16 == 0)
+    return true;
+  illegal(
+      x, in, lane,
+      fmt::format("the innermost coordinate {} is at byte {} of its row, which is not a multiple of 16 (an "
+                  "H200 faults too: illegal instruction)",
+                  at, inner));
+  return false;
 }
 
 // The map and the coordinates. False after a fault.
 bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, TensorCopy& copy) {
   const TensorPlan& plan = plan_of(in);
-  const EncodedTensorMap& map = copy.map();
   if (!read_map(x, in, lane, copy.box->map))
     return false;
   for (int i = 0; i < plan.rank; ++i)
@@ -175,26 +225,17 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, Tenso
         static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + i, lane));
   if (use == layout::BoxUse::store && !check_store(x, in, lane, copy))
     return false;
-  const bool interleaved = map.interleave != TensorInterleave::none;
-  const int64_t inner = int64_t{copy.request.coordinates[0]} * layout::element_bytes(map.type);
-  if (!plan.im2col && !interleaved && inner % 16 != 0) {
-    illegal(
-        x, in, lane,
-        fmt::format("the innermost coordinate {} is at byte {} of its row, which is not a multiple of 16 (an "
-                    "H200 faults too: illegal instruction)",
-                    copy.request.coordinates[0], inner));
-    return false;
-  }
-  return true;
+  return check_innermost(x, in, lane, copy);
 }
 
 // "the tensor's rows of 77 elements of 1 byte end inside a unit of 16 bytes, and a store writes whole units"
 std::string whole_units(const DecodedInst& in, const EncodedTensorMap& map) {
-  const uint32_t element = layout::element_bytes(map.type);
-  return fmt::format("the tensor's rows of {} elements of {} byte{} end inside a unit of 16 bytes, and a {} "
+  const uint32_t bits = layout::element_bits(map.type);
+  const std::string size =
+      bits < 8 ? fmt::format("{} bits", bits) : fmt::format("{} byte{}", bits / 8, bits == 8 ? "" : "s");
+  return fmt::format("the tensor's rows of {} elements of {} end inside a unit of 16 bytes, and a {} "
                      "writes whole units",
-                     map.dims[0], element, element == 1 ? "" : "s",
-                     plan_of(in).reduction == Qual::none ? "store" : "reduction");
+                     map.dims[0], size, plan_of(in).reduction == Qual::none ? "store" : "reduction");
 }
 
 // The rest of a unit, after the tensor's last element. The hardware asks only whether there is memory; here
@@ -282,7 +323,8 @@ AsyncOperation new_operation(const Exec& x, const DecodedInst& in, int lane, Asy
   operation.kind = kind;
   operation.issuer = x.issuer(in, lane);
   operation.bytes = static_cast<uint32_t>(box_bytes(copy.map()));
-  operation.element_bytes = layout::element_bytes(copy.map().type);
+  if (!layout::is_packed(copy.map().type)) // no reductions
+    operation.element_bytes = layout::element_bytes(copy.map().type);
   operation.box = std::move(copy.box);
   return operation;
 }
@@ -350,7 +392,7 @@ Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const EncodedTensor
                     ".add is for integers of 32 and 64 bits, f16, bf16, f32 and f64, .min and .max for "
                     "those integers, f16 and bf16, .inc and .dec for u32, .and, .or and .xor for those "
                     "integers",
-                    isa::to_string(operation), 8 * layout::element_bytes(map.type),
+                    isa::to_string(operation), layout::element_bits(map.type),
                     layout::is_floating(map.type) ? "a floating-point" : "an integer"));
   return reduce;
 }
@@ -431,6 +473,7 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
     plan.reduction = instruction.one_of(
         {Qual::add, Qual::min, Qual::max, Qual::inc, Qual::dec, Qual::and_, Qual::or_, Qual::xor_});
   plan.im2col = instruction.has(Qual::im2col) || instruction.has(Qual::im2col_no_offs);
+  plan.sm = d.program().arch().sm;
   const StateSpace space =
       instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::shared;
   const size_t map_at = store || prefetch ? 0 : 1;
@@ -505,9 +548,10 @@ struct ReplacePlan {
 };
 
 constexpr TensorType kReplaceTypes[] = {
-    TensorType::u8,   TensorType::u16,  TensorType::u32,     TensorType::s32,     TensorType::u64,
-    TensorType::s64,  TensorType::f16,  TensorType::f32,     TensorType::f32_ftz, TensorType::f64,
-    TensorType::bf16, TensorType::tf32, TensorType::tf32_ftz};
+    TensorType::u8,       TensorType::u16,   TensorType::u32,       TensorType::s32,
+    TensorType::u64,      TensorType::s64,   TensorType::f16,       TensorType::f32,
+    TensorType::f32_ftz,  TensorType::f64,   TensorType::bf16,      TensorType::tf32,
+    TensorType::tf32_ftz, TensorType::b4x16, TensorType::b4x16_p64, TensorType::b6x16_p32};
 
 // The largest number that the field holds stands for all that are larger; neither is legal.
 template <class T>

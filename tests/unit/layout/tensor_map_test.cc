@@ -165,14 +165,60 @@ TEST(TensorMap, SaysWhichRuleOfIm2colIsBroken) {
   }
 }
 
+// Of elements narrower than a byte: cuTensorMapEncodeTiled.
+TEST(TensorMap, SaysWhichRuleOfPackedTypesIsBroken) {
+  const auto packed = [](TensorType type) {
+    return TensorMap{.type = type,
+                     .address = 0x1000,
+                     .dims = {256, 10, 3},
+                     .strides_bytes = {192, 4096},
+                     .box = {128, 4, 2}};
+  };
+  struct Case {
+    TensorType type;
+    std::function<void(TensorMap&)> change;
+    const char* message;
+  };
+  constexpr auto b4x16 = TensorType::b4x16, b4x16_p64 = TensorType::b4x16_p64,
+                 b6x16_p32 = TensorType::b6x16_p32;
+  const Case cases[] = {
+      {b4x16, [](TensorMap&) {}, ""},
+      {b4x16, [](TensorMap& m) { m.address = 0x1010; }, ""},
+      {b4x16_p64, [](TensorMap&) {}, ""},
+      {b6x16_p32, [](TensorMap& m) { m.swizzle = TensorSwizzle::b128; }, ""},
+      {b4x16, [](TensorMap& m) { m.dims[0] = 255; }, "dims[0] is 255: legal with b4x16 are multiples of 2"},
+      {b4x16, [](TensorMap& m) { m.box[0] = 48; }, "box[0] is 48: legal with b4x16 are multiples of 32"},
+      {b4x16, [](TensorMap& m) { m.swizzle = TensorSwizzle::b32; },
+       "box[0] takes 64 bytes, more than the 32 of the swizzle"},
+      {b4x16_p64, [](TensorMap& m) { m.dims[0] = 192; },
+       "dims[0] is 192: legal with b4x16_p64 are multiples of 128"},
+      {b4x16_p64, [](TensorMap& m) { m.box[0] = 64; }, "box[0] is 64: legal with b4x16_p64 is 128"},
+      {b4x16_p64, [](TensorMap& m) { m.address = 0x1010; },
+       "the tensor's address 0x1010 is not a multiple of 32"},
+      {b6x16_p32, [](TensorMap& m) { m.strides_bytes[0] = 208; },
+       "strides_bytes[0] is 208: legal are multiples of 32 below 2^40"},
+      {b6x16_p32, [](TensorMap& m) { m.swizzle = TensorSwizzle::b64; },
+       "b6x16_p32 takes swizzle none or 128B"},
+      {b6x16_p32, [](TensorMap& m) { m.interleave = TensorInterleave::b16; },
+       "b6x16_p32 takes no interleave"},
+      {b4x16, [](TensorMap& m) { m.oob_fill = TensorFill::nan; },
+       "oob_fill nan needs a floating-point type, not b4x16"},
+  };
+  for (const Case& c : cases) {
+    TensorMap map = packed(c.type);
+    c.change(map);
+    EXPECT_EQ(wrong_with(map), c.message);
+  }
+}
+
 TEST(TensorMap, SaysWhichModeIsNone) {
   struct Case {
     std::function<void(TensorMap&)> change;
     const char* message;
   };
   const Case cases[] = {
-      {[](TensorMap& m) { m.type = static_cast<TensorType>(13); },
-       "the element type is 13: legal are 0 (u8) to 12 (tf32_ftz)"},
+      {[](TensorMap& m) { m.type = static_cast<TensorType>(16); },
+       "the element type is 16: legal are 0 (u8) to 15 (b6x16_p32)"},
       {[](TensorMap& m) { m.interleave = static_cast<TensorInterleave>(3); },
        "interleave is 3: legal are 0 (none), 1 (16B) and 2 (32B)"},
       {[](TensorMap& m) { m.swizzle = static_cast<TensorSwizzle>(4); },
@@ -349,6 +395,32 @@ TEST(TensorBox, StoresTakeWholeUnits) {
   };
   EXPECT_EQ(text(BoxUse::load), "0+29 at 240; 29+19 outside; ");
   EXPECT_EQ(text(BoxUse::store), "0+29 at 240; 29+3 past the end at 269; 32+16 outside; ");
+}
+
+// The sizes of packed types: of the elements, and of shared memory.
+TEST(TensorBox, PaddingCountsInSharedMemoryAlone) {
+  struct Case {
+    TensorType type;
+    TensorSwizzle swizzle;
+    uint32_t row, pitch;
+  };
+  const Case cases[] = {{TensorType::b4x16, TensorSwizzle::none, 64, 64},
+                        {TensorType::b4x16, TensorSwizzle::b128, 64, 128},
+                        {TensorType::b4x16_p64, TensorSwizzle::none, 64, 128},
+                        {TensorType::b4x16_p64, TensorSwizzle::b128, 64, 128},
+                        {TensorType::b6x16_p32, TensorSwizzle::none, 96, 128}};
+  for (const Case& c : cases) {
+    const EncodedTensorMap map = encoded(
+        {.type = c.type, .dims = {256, 3}, .strides_bytes = {192}, .box = {128, 4}, .swizzle = c.swizzle});
+    EXPECT_EQ(row_bytes(map), c.row);
+    EXPECT_EQ(row_pitch(map), c.pitch);
+    EXPECT_EQ(box_bytes(map), 4 * c.row);
+    EXPECT_EQ(shared_bytes(map), 4 * c.pitch);
+    const auto runs = box_runs(map, {.coordinates = {128, 2}}, BoxUse::store);
+    ASSERT_EQ(runs.size(), 4u);
+    EXPECT_TRUE(runs[0].inside && !runs[0].past_end && !runs[1].inside);
+    EXPECT_EQ(runs[0].global_offset, 2 * 192 + c.row);
+  }
 }
 
 // Pixel i of the traversal that begins at (w, h, n): all positions of the bounding box, W first.
