@@ -143,6 +143,7 @@ TEST(Schedules, ShowWhatFollowsFromOrder) {
   std::set<uint32_t> last_ctas, last_warps, last_lanes;
   for (uint64_t schedule = 0; schedule < 8; ++schedule) {
     LaunchConfig config = config_of(schedule);
+    config.deterministic = true; // else CTAs of the usual schedule run at the same time, in any order
     config.grid = {3, 1, 1};
     config.block = {96, 1, 1};
     const char* const body = R"(
