@@ -28,16 +28,8 @@ using VectorAtomics = std::unordered_map<Handler, VectorAtomic>;
 namespace lemma::vgpu {
 
 Handler vector_atomic(const DecodedInst& in) {
-  using Fill = void (*)(VectorAtomics&);
-  static const std::array<VectorAtomics, kHostLevels> levels = [] {
-    std::array<VectorAtomics, kHostLevels> out;
-    const Fill fills[kHostLevels] = {LEMMA_FILLS};
-    for (size_t i = 0; i < out.size(); ++i)
-      if (fills[i])
-        fills[i](out[i]);
-    return out;
-  }();
-  const VectorAtomics& handlers = levels[static_cast<size_t>(host_level())];
+  static const LeveledTables<VectorAtomics> tables(LEMMA_FILLS);
+  const VectorAtomics& handlers = tables.now();
   const auto found = handlers.find(in.handler);
   if (found == handlers.end() || in.width != found->second.element_bytes)
     return nullptr;

@@ -28,7 +28,7 @@ namespace lemma::vgpu {
 namespace {
 
 const RowTable& table() {
-  static const LeveledTables tables(LEMMA_FILLS);
+  static const LeveledTables<RowTable> tables(LEMMA_FILLS);
   return tables.now();
 }
 

@@ -4,7 +4,10 @@
 // Tests: tests/unit/vgpu/ (every family runs at every level the host has).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -25,5 +28,32 @@ const std::vector<HostLevel>& host_levels();
 // The level in force: the highest, unless set. Setting affects what is decoded afterwards; for tests.
 HostLevel host_level();
 void set_host_level(HostLevel level);
+
+// A table of each host level, made when it is first asked for; where nothing fills it, as it is without.
+template <class Table>
+class LeveledTables {
+public:
+  using Fill = void (*)(Table& table);
+  LeveledTables(Fill baseline, Fill avx2, Fill avx512) : fills_{baseline, avx2, avx512} {}
+
+  // Of the level in force.
+  const Table& now() const {
+    const auto level = static_cast<size_t>(host_level());
+    Made& made = tables_[level];
+    std::call_once(made.filled, [&] {
+      if (fills_[level])
+        fills_[level](made.table);
+    });
+    return made.table;
+  }
+
+private:
+  struct Made {
+    std::once_flag filled;
+    Table table{};
+  };
+  std::array<Fill, kHostLevels> fills_;
+  mutable std::array<Made, kHostLevels> tables_;
+};
 
 } // namespace lemma::vgpu

@@ -24,24 +24,20 @@ struct VectorHandlers {
 namespace lemma::vgpu {
 namespace {
 
-VectorHandlers at_level() {
-  using Fill = void (*)(VectorHandlers&);
-  const Fill fills[kHostLevels] = {LEMMA_FILLS};
-  VectorHandlers handlers;
-  if (const Fill fill = fills[static_cast<size_t>(host_level())])
-    fill(handlers);
-  return handlers;
+const VectorHandlers& at_level() {
+  static const LeveledTables<VectorHandlers> tables(LEMMA_FILLS);
+  return tables.now();
 }
 
 } // namespace
 
 Handler vector_load(isa::Type type, const DecodedInst& in) {
-  const VectorHandlers handlers = at_level();
+  const VectorHandlers& handlers = at_level();
   return handlers.load ? handlers.load(type, in) : nullptr;
 }
 
 Handler vector_store(isa::Type type, const DecodedInst& in) {
-  const VectorHandlers handlers = at_level();
+  const VectorHandlers& handlers = at_level();
   return handlers.store ? handlers.store(type, in) : nullptr;
 }
 

@@ -123,13 +123,6 @@ void RowTable::add_to(SelectorTable& selectors) const {
       selectors.add(static_cast<Opcode>(opcode), select_arithmetic);
 }
 
-const RowTable& LeveledTables::now() const {
-  const auto level = static_cast<size_t>(host_level());
-  Table& table = tables_[level];
-  std::call_once(table.filled, fills_[level], table.rows);
-  return table.rows;
-}
-
 bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection) {
   return pick_integer(instruction, selection) || pick_logic(instruction, selection) ||
          pick_float(instruction, selection) || pick_approximate(instruction, selection) ||

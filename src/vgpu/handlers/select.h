@@ -14,7 +14,6 @@
 
 #include <array>
 #include <initializer_list>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -87,23 +86,6 @@ public:
 
 private:
   std::vector<std::vector<Row>> rows_; // by opcode
-};
-
-// A family's table of each host level, made when it is first asked for.
-class LeveledTables {
-public:
-  using Fill = void (*)(RowTable& table);
-  LeveledTables(Fill baseline, Fill avx2, Fill avx512) : fills_{baseline, avx2, avx512} {}
-  // Of the level in force.
-  const RowTable& now() const;
-
-private:
-  struct Table {
-    std::once_flag filled;
-    RowTable rows;
-  };
-  std::array<Fill, kHostLevels> fills_;
-  mutable std::array<Table, kHostLevels> tables_;
 };
 
 // One a family; false if it has no row for the instruction.
