@@ -7,23 +7,17 @@
 --check writes nothing and fails if a committed file is not what this Triton makes.
 """
 
-import os
 import pathlib
-import re
 import sys
 
-os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # no paths of this machine in the files
-os.environ["TRITON_ALWAYS_COMPILE"] = "1"
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(FOLDER.parent.parent / "tests/triton"))
 
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+import to_ptx
 
 import kernels
 
-VERSION = "3.5.1"
-FOLDER = pathlib.Path(__file__).resolve().parent
-# Name, target, types of A, B and C, block, warps, stages. bench/triton.cc has the launches.
+# Name, target, types of A, B and C, block, warps, stages. bench/gemm_triton.cc has the launches.
 FILES = [
     ("matmul_f16", 80, "fp16", "fp32", (128, 128, 32), 4, 3),
     ("matmul_tf32", 80, "fp32", "fp32", (128, 128, 32), 8, 3),
@@ -33,35 +27,12 @@ FILES = [
 
 
 def compile(sm, of_ab, of_c, block, warps, stages):
-    names = [p.name for p in kernels.matmul_kernel.params]
     types = dict(a="*" + of_ab, b="*" + of_ab, c="*" + of_c, m="i32", n="i32", k="i32")
-    signature = {p: types.get(p, "constexpr") for p in names}
-    divisible = {(i,): [["tt.divisibility", 16]] for i, p in enumerate(names) if p in types}
-    constants = {(names.index(p),): size for p, size in zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block)}
-    done = triton.compile(
-        ASTSource(kernels.matmul_kernel, signature, constants, divisible),
-        target=GPUTarget("cuda", sm, 32),
-        options={"num_warps": warps, "num_stages": stages},
-    )
-    ptx = re.sub(r"\n//[^\n]*", "", done.asm["ptx"]).strip() + "\n"
-    return f"// Triton {VERSION}, bench/triton/kernels.py; {done.metadata.shared} bytes of shared memory\n" + ptx
-
-
-def main():
-    if triton.__version__ != VERSION:
-        sys.exit(f"compile.py: Triton {VERSION} makes these files, this is {triton.__version__}")
-    check, wrong = "--check" in sys.argv[1:], 0
-    for name, sm, *how in FILES:
-        path, text = FOLDER / f"ptx/{name}.sm_{sm}.ptx", compile(sm, *how)
-        if not check:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            wrong += 1
-            print(f"{path.name}: not what Triton {VERSION} makes of kernels.py")
-    print(f"{len(FILES)} files, {wrong} differ" if check else f"{len(FILES)} files written")
-    return 1 if wrong else 0
+    constants = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), block))
+    options = {"num_warps": warps, "num_stages": stages}
+    ptx, meta = to_ptx.compile(kernels.matmul_kernel, types, constants, types, sm, options)
+    return f"// Triton {to_ptx.VERSION}, bench/triton/kernels.py; {meta.shared} bytes of shared memory\n" + ptx
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(to_ptx.main(__doc__, FOLDER, lambda: {f"ptx/{name}.sm_{sm}.ptx": compile(sm, *how) for name, sm, *how in FILES}))

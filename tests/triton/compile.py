@@ -7,84 +7,44 @@
 --check writes nothing and fails if a committed file is not what this Triton makes.
 """
 
-import argparse
 import json
-import os
 import pathlib
-import re
 import sys
 
-os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # no paths of this machine in the files
-os.environ["TRITON_ALWAYS_COMPILE"] = "1"
-
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+import to_ptx
 
 import kernels
 import small_kernels
 
-VERSION = "3.5.1"
-FOLDER = pathlib.Path(__file__).resolve().parent
 
-
-def compile(name, variant, sm):
+def compile(variant, sm):
     """(PTX, how it is launched)"""
-    names = [p.name for p in variant.kernel.params]
-    signature = {p: variant.signature.get(p, "constexpr") for p in names}
+    signature = variant.signature
     # Pointers come aligned to 16 bytes, as a framework allocates them, and sizes are multiples of 16.
-    attrs = {
-        (i,): [["tt.divisibility", 16]]
-        for i, p in enumerate(names)
-        if signature[p].startswith("*") or p in ("m", "n", "k", "stride", "length")
-    }
-    constants = {(names.index(p),): value for p, value in variant.constants.items()}
-    done = triton.compile(
-        ASTSource(variant.kernel, signature, constants, attrs),
-        target=GPUTarget("cuda", sm, 32),
-        options={
-            "num_warps": variant.num_warps,
-            "num_stages": variant.num_stages,
-            "enable_fp_fusion": variant.fusion,
-        },
-    )
-    meta = done.metadata
-    ptx = re.sub(r"\n//[^\n]*", "", done.asm["ptx"]).strip() + "\n"
+    divisible = {p for p in signature if signature[p].startswith("*") or p in ("m", "n", "k", "stride", "length")}
+    options = {"num_warps": variant.num_warps, "num_stages": variant.num_stages, "enable_fp_fusion": variant.fusion}
+    ptx, meta = to_ptx.compile(variant.kernel, signature, variant.constants, divisible, sm, options)
+    names = [p.name for p in variant.kernel.params]
     return ptx, {
         "entry": meta.name,
         "threads": 32 * variant.num_warps,
         "cluster": meta.num_ctas,
         "shared_bytes": meta.shared,
         "scratch_bytes": meta.global_scratch_size,  # of a CTA
-        "parameters": [p for p in names if signature[p] != "constexpr"] + ["scratch", "profile"],
+        "parameters": [p for p in names if signature.get(p, "constexpr") != "constexpr"] + ["scratch", "profile"],
     }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    if triton.__version__ != VERSION:
-        sys.exit(f"compile.py: Triton {VERSION} makes these files, this is {triton.__version__}")
-    files, launches = {}, {"triton": VERSION}
+def make_files():
+    files, launches = {}, {"triton": to_ptx.VERSION}
     for name, variant in {**kernels.VARIANTS, **small_kernels.VARIANTS}.items():
         for sm in variant.targets:
-            ptx, launch = compile(name, variant, sm)
-            files[f"ptx/{name}.sm_{sm}.ptx"] = f"// Triton {VERSION}, tests/triton/kernels.py\n" + ptx
+            ptx, launch = compile(variant, sm)
+            files[f"ptx/{name}.sm_{sm}.ptx"] = f"// Triton {to_ptx.VERSION}, tests/triton/kernels.py\n" + ptx
             launches[f"{name}.sm_{sm}"] = launch
     files["launches.json"] = json.dumps(launches, indent=1) + "\n"
-    wrong = 0
-    for file, text in files.items():
-        path = FOLDER / file
-        if not check:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
-            wrong += 1
-            print(f"{file}: not what Triton {VERSION} makes of kernels.py")
-    print(f"{len(files)} files, {wrong} differ" if check else f"{len(files)} files written")
-    return 1 if wrong else 0
+    return files
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(to_ptx.main(__doc__, pathlib.Path(__file__).resolve().parent, make_files))
