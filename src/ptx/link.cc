@@ -92,11 +92,7 @@ private:
   }
 
   void error(const Member& at, std::string id, std::string message, std::vector<Diagnostic::Note> notes) {
-    out_.diagnostics.push_back({at.module, Diagnostic{.severity = Severity::error,
-                                                      .id = std::move(id),
-                                                      .message = std::move(message),
-                                                      .range = range(at),
-                                                      .notes = std::move(notes)}});
+    error(at.module, range(at), std::move(id), std::move(message), std::move(notes));
   }
   void error(size_t module, SourceRange range, std::string id, std::string message,
              std::vector<Diagnostic::Note> notes) {
