@@ -12,6 +12,7 @@
 //   lemma/c/findings.h  what checked launches have found, suppressions
 //   lemma/c/explore.h   one launch in many schedules
 //   lemma/c/verify.h    PTX text checked and repaired; many texts at a time
+//   lemma/c/link.h     several PTX texts as one
 //   lemma/c/isa.h       the instructions: which there are, where they run
 //   lemma/c/layout.h    who holds what: fragments in registers, tiles in shared memory
 //   lemma/c/mma.h       one matrix product, bit for bit
@@ -57,6 +58,7 @@
 #include "lemma/c/isa.h"
 #include "lemma/c/launch.h"
 #include "lemma/c/layout.h"
+#include "lemma/c/link.h"
 #include "lemma/c/mlir.h"
 #include "lemma/c/mma.h"
 #include "lemma/c/npy.h"

@@ -86,5 +86,14 @@ T taken(const T* from, const char* name) {
     take(&known, sizeof known, from, from->size, name);
   return known;
 }
+// Of an array of the caller's, whose elements all have the size of the first.
+template <class T, class F>
+void for_each_taken(const T* array, size_t count, const char* name, F&& f) {
+  if (count > 0)
+    given(array, name);
+  const char* at = reinterpret_cast<const char*>(array);
+  for (size_t i = 0; i < count; ++i, at += array->size)
+    f(taken(reinterpret_cast<const T*>(at), name));
+}
 
 } // namespace lemma::capi

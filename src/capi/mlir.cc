@@ -34,18 +34,14 @@ static MlirParameter to_cpp(const lemma_mlir_parameter& parameter) {
 
 static std::vector<MlirArgument> arguments_of(const lemma_mlir_run_options& options) {
   std::vector<MlirArgument> made;
-  if (options.argument_count > 0)
-    given(options.arguments, "lemma_mlir_run: arguments");
-  const auto* bytes = reinterpret_cast<const char*>(options.arguments);
-  for (size_t i = 0; i < options.argument_count; ++i) {
-    const auto* at = reinterpret_cast<const lemma_mlir_argument*>(bytes + i * options.arguments->size);
-    const lemma_mlir_argument each = taken(at, "lemma_mlir_run: an argument");
+  const auto take_one = [&](const lemma_mlir_argument& each) {
     if ((!each.data && each.data_bytes > 0) || (!each.shape && each.rank > 0))
-      invalid("lemma_mlir_run: argument " + std::to_string(i) + " is null");
+      invalid("lemma_mlir_run: argument " + std::to_string(made.size()) + " is null");
     made.push_back({.is_memory = each.is_memory != 0,
                     .bytes = {static_cast<std::byte*>(each.data), each.data_bytes},
                     .shape = {each.shape, each.shape + each.rank}});
-  }
+  };
+  for_each_taken(options.arguments, options.argument_count, "lemma_mlir_run: an argument", take_one);
   return made;
 }
 

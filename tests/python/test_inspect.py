@@ -110,6 +110,28 @@ class Verify(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             lemma.verify_each([good, "missing.ptx"])
 
+    def test_linking(self):
+        parts = [ROOT / "examples/separate_compilation" / name for name in ("main.ptx", "helper.ptx")]
+        linked = lemma.link(parts)
+        self.assertIsInstance(linked, str)
+        self.assertTrue(lemma.verify(linked))
+        self.assertEqual(linked, lemma.link([part.read_text() for part in parts]))
+        gpu = lemma.Device("cpu")
+        self.assertTrue(gpu.load(linked).kernels)
+        with self.assertRaises(lemma.Rejected) as caught:
+            lemma.link([parts[0].read_text(), linked])
+        self.assertRegex(str(caught.exception), "<text [01]>:.*define")
+        self.assertTrue(caught.exception.messages)
+        odd = "{ .reg .b32 %r; .reg .b64 %a; ld.global.gpu.acquire.u32 %r, [%a]; ret; }\n"
+        warned = lemma.link([".version 8.0\n.target sm_90\n.address_size 64\n.visible .func f() " + odd])
+        self.assertEqual([(m.file, m.id) for m in warned.messages], [("<text 0>", "qualifier-order")])
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.link([])
+        with self.assertRaises(TypeError):
+            lemma.link(parts[0])
+        with self.assertRaises(FileNotFoundError):
+            lemma.link(["missing.ptx"])
+
     def test_types(self):
         self.assertEqual(lemma.numpy_type(".f32"), np.float32)
         self.assertEqual(lemma.ptx_type(np.float16), "f16")

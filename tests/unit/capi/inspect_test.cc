@@ -1,5 +1,5 @@
-// Instructions, layouts, products, .npy files, verifying: include/lemma/c/isa.h, layout.h, mma.h, npy.h,
-// verify.h.
+// Instructions, layouts, products, .npy files, verifying, linking: include/lemma/c/isa.h, layout.h, link.h,
+// mma.h, npy.h, verify.h.
 #include "c_test.h"
 
 #include <array>
@@ -149,6 +149,40 @@ TEST(CVerify, ChecksAndRepairs) {
   ASSERT_TRUE(found->repaired);
   EXPECT_EQ(found->accepted, found->repairs == 1) << found->repaired->text;
   lemma_verification_release(found);
+}
+
+TEST(CLink, LinksAndSaysWhatDoesNotFit) {
+  const std::string head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+  const std::string main_text = head + ".extern .func f();\n.visible .entry k() { call f; ret; }\n";
+  const std::string helper = head + ".visible .func f() { ret; }\n";
+  lemma_ptx_text texts[2] = {LEMMA_SIZED(lemma_ptx_text), LEMMA_SIZED(lemma_ptx_text)};
+  texts[0].text = main_text.data();
+  texts[0].text_bytes = main_text.size();
+  texts[0].name = "main.ptx";
+  texts[1].text = helper.data();
+  texts[1].text_bytes = helper.size();
+  const lemma_linked_ptx* linked = nullptr;
+  ASSERT_OK(lemma_link_ptx(texts, 2, &linked));
+  const std::string_view made(linked->text->text, linked->text->size);
+  EXPECT_EQ(made.find(".extern"), std::string_view::npos) << made;
+  EXPECT_NE(made.find(".entry k"), std::string_view::npos) << made;
+  EXPECT_EQ(linked->message_count, 0u);
+  const lemma_verification* found = nullptr;
+  ASSERT_OK(lemma_verify(made.data(), made.size(), nullptr, &found));
+  EXPECT_TRUE(found->accepted);
+  lemma_verification_release(found);
+  lemma_linked_ptx_release(linked);
+
+  const lemma_error* error = lemma_link_ptx(texts, 1, &linked);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->kind, LEMMA_ERROR_REJECTED);
+  EXPECT_STREQ(error->text, "main.ptx:4:9: no module defines the function 'f'");
+  EXPECT_EQ(error->message_count, 1u);
+  lemma_error_release(error);
+  EXPECT_EQ(kind_of(lemma_link_ptx(nullptr, 0, &linked)), LEMMA_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(said(lemma_link_ptx(nullptr, 1, &linked)), "lemma_link_ptx: a text is null");
+  texts[1].text = nullptr;
+  EXPECT_EQ(said(lemma_link_ptx(texts, 2, &linked)), "the text is null");
 }
 
 // Every fifth text is no text, and one has its name alone.
