@@ -1,0 +1,39 @@
+// The CUDA driver API as programs see it: every symbol of entry_points.def, declared, and the constants that
+// cuda.h has as macros. Programs in tests/driver are compiled against this where there is no toolkit; a
+// symbol is called by its own name (cuMemAlloc_v2), as cuda.h's macros do it behind the scenes.
+//
+// Functions take and give what "CUDA Driver API" 13.0 says; what Lemma's do differently: docs/driver.md.
+#pragma once
+
+#include "types.h"
+
+inline const CUstream CU_STREAM_LEGACY = reinterpret_cast<CUstream>(1);
+inline const CUstream CU_STREAM_PER_THREAD = reinterpret_cast<CUstream>(2);
+inline void* const CU_LAUNCH_PARAM_END = nullptr;
+inline void* const CU_LAUNCH_PARAM_BUFFER_POINTER = reinterpret_cast<void*>(1);
+inline void* const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void*>(2);
+inline constexpr CUdevice CU_DEVICE_CPU = -1;
+inline constexpr CUdevice CU_DEVICE_INVALID = -2;
+inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
+inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
+inline constexpr unsigned CU_MEMHOSTALLOC_WRITECOMBINED = 4;
+inline constexpr unsigned CU_MEMHOSTREGISTER_PORTABLE = 1;
+inline constexpr unsigned CU_MEMHOSTREGISTER_DEVICEMAP = 2;
+inline constexpr unsigned CU_MEMHOSTREGISTER_IOMEMORY = 4;
+inline constexpr unsigned CU_MEMHOSTREGISTER_READ_ONLY = 8;
+
+// Visible, and not to be bound to another library's symbol of the name.
+#define LEMMA_DRIVER_DECLARE(symbol, parameters)                                                             \
+  extern "C" __attribute__((visibility("default"))) CUresult symbol parameters;
+#define IMPLEMENTED(name, version, symbol, parameters) LEMMA_DRIVER_DECLARE(symbol, parameters)
+#define REFUSED(name, version, symbol, parameters, error) LEMMA_DRIVER_DECLARE(symbol, parameters)
+#define PER_THREAD(name, version, variant, symbol, parameters, arguments, base)                              \
+  LEMMA_DRIVER_DECLARE(symbol, parameters)
+#include "entry_points.def"
+#undef IMPLEMENTED
+#undef REFUSED
+#undef PER_THREAD
+#undef LEMMA_DRIVER_DECLARE
+
+// What tells this library from NVIDIA's: nothing else exports it. Lemma's version, as text.
+extern "C" __attribute__((visibility("default"))) const char* cuLemmaVersion();

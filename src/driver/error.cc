@@ -1,0 +1,100 @@
+// Names and texts of errors, from errors.def.
+#include "driver/error.h"
+#include "driver/api.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace lemma::driver {
+namespace {
+
+struct ErrorRow {
+  CUresult error;
+  const char* name;
+  const char* text;
+};
+#define ERROR(name, text) {name, #name, text},
+const ErrorRow kErrors[] = {
+#include "driver/errors.def"
+};
+#undef ERROR
+
+const ErrorRow* row_of(CUresult error) {
+  const auto* row = std::find_if(std::begin(kErrors), std::end(kErrors),
+                                 [&](const ErrorRow& each) { return each.error == error; });
+  return row == std::end(kErrors) ? nullptr : row;
+}
+
+} // namespace
+
+CUresult status_of(FaultKind kind) {
+  switch (kind) {
+  case FaultKind::out_of_bounds:
+  case FaultKind::read_only:
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case FaultKind::misaligned:
+    return CUDA_ERROR_MISALIGNED_ADDRESS;
+  case FaultKind::wrong_space:
+    return CUDA_ERROR_INVALID_ADDRESS_SPACE;
+  case FaultKind::assertion:
+    return CUDA_ERROR_ASSERT;
+  case FaultKind::call_too_deep:
+    return CUDA_ERROR_HARDWARE_STACK_ERROR;
+  case FaultKind::bad_call:
+    return CUDA_ERROR_INVALID_PC;
+  case FaultKind::illegal_instruction:
+    return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+  case FaultKind::deadlock: // a GPU would hang until its watchdog comes
+  case FaultKind::timeout:
+  case FaultKind::too_many_instructions:
+    return CUDA_ERROR_LAUNCH_TIMEOUT;
+  case FaultKind::trap: // measured on an H200
+  case FaultKind::breakpoint:
+  case FaultKind::launch_failed:
+  case FaultKind::out_of_memory:
+  case FaultKind::stopped:
+  case FaultKind::unsupported:
+  case FaultKind::internal:
+    return CUDA_ERROR_LAUNCH_FAILED;
+  }
+  return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+CUresult status_of(const Error& error) {
+  switch (error.kind) {
+  case ErrorKind::rejected:
+    return CUDA_ERROR_INVALID_PTX;
+  case ErrorKind::out_of_memory:
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  case ErrorKind::unsupported:
+    return CUDA_ERROR_NOT_SUPPORTED;
+  case ErrorKind::unavailable:
+    return CUDA_ERROR_NO_DEVICE;
+  case ErrorKind::invalid_argument:
+    return CUDA_ERROR_INVALID_VALUE;
+  case ErrorKind::device_lost:
+  case ErrorKind::internal:
+    return CUDA_ERROR_UNKNOWN;
+  }
+  return CUDA_ERROR_UNKNOWN;
+}
+
+} // namespace lemma::driver
+
+using namespace lemma::driver;
+
+CUresult cuGetErrorName(CUresult error, const char** name) {
+  if (!name)
+    return CUDA_ERROR_INVALID_VALUE;
+  const ErrorRow* row = row_of(error);
+  *name = row ? row->name : nullptr;
+  return row ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  if (!text)
+    return CUDA_ERROR_INVALID_VALUE;
+  const ErrorRow* row = row_of(error);
+  *text = row ? row->text : nullptr;
+  return row ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

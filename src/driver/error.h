@@ -1,0 +1,19 @@
+// What Lemma's faults and errors are as CUresult.
+//
+// A fault's number is what an H200 gives for the same kernel where that was measured
+// (src/runtime/cuda_device.cc reads them the other way round), else the nearest in meaning.
+//
+
+#pragma once
+
+#include "driver/types.h"
+#include "lemma/message.h"
+#include "lemma/report.h"
+
+namespace lemma::driver {
+
+CUresult status_of(FaultKind kind);
+// Of a call of Lemma's API that did not do what it was asked for.
+CUresult status_of(const Error& error);
+
+} // namespace lemma::driver

@@ -1,0 +1,73 @@
+// The machine from the environment, and its attributes from attributes.def.
+#include "driver/machine.h"
+
+#include "isa/machine.h"
+#include "lemma/device.h"
+#include "runtime/device_impl.h"
+#include "runtime/kernel_info.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace lemma::driver {
+namespace {
+
+// "65536", "512M", "8G"; none if it is no size.
+std::optional<uint64_t> size_from(std::string_view text) {
+  uint64_t value = 0;
+  size_t digits = 0;
+  for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits)
+    value = value * 10 + static_cast<uint64_t>(text[digits] - '0');
+  const std::string_view unit = text.substr(digits);
+  const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
+  if (digits == 0 || digits > 18 || (shift == 0 && !unit.empty()) || value > (UINT64_MAX >> shift))
+    return std::nullopt;
+  return value << shift;
+}
+
+} // namespace
+
+Result<Machine, Error> machine_from_environment() {
+  Machine machine;
+  if (const char* arch = std::getenv("LEMMA_ARCH"); arch && *arch) {
+    machine.sm = runtime::arch_number(arch);
+    if (machine.sm == 0)
+      return runtime::no_such_arch(arch);
+  }
+  const isa::Machine* row = isa::find_machine(machine.sm);
+  if (!row || !row->arithmetic)
+    return runtime::failure(ErrorKind::unsupported,
+                            fmt::format("LEMMA_ARCH: sm_{} is not modelled", machine.sm));
+  machine.name = row->card.empty() ? "Lemma virtual GPU" : fmt::format("Lemma virtual {}", row->card);
+  machine.memory_bytes = default_max_memory_bytes();
+  if (const char* size = std::getenv("LEMMA_MAX_MEMORY"); size && *size) {
+    const std::optional<uint64_t> bytes = size_from(size);
+    if (!bytes || *bytes == 0)
+      return runtime::failure(
+          ErrorKind::invalid_argument,
+          fmt::format("LEMMA_MAX_MEMORY is '{}': legal are bytes, or a number with K, M or G", size));
+    machine.memory_bytes = *bytes;
+  }
+  machine.limits = vgpu::limits_of(vgpu::Arch{machine.sm});
+  return machine;
+}
+
+CUresult attribute_of(const Machine& m, CUdevice_attribute attribute, int& value) {
+  const vgpu::MachineLimits& l = m.limits;
+  switch (attribute) {
+#define ATTRIBUTE(name, expression)                                                                          \
+  case CU_DEVICE_ATTRIBUTE_##name:                                                                           \
+    value = static_cast<int>(expression);                                                                    \
+    return CUDA_SUCCESS;
+#include "driver/attributes.def"
+#undef ATTRIBUTE
+  default:
+    value = 0;
+    return attribute > 0 && attribute < CU_DEVICE_ATTRIBUTE_MAX ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+} // namespace lemma::driver

@@ -1,0 +1,41 @@
+// What the virtual GPU says it is: an H200, or the card of the machine that LEMMA_ARCH names.
+//
+// Sizes that the virtual GPU has are those of its model (isa/machines.def, vgpu/machine.h); the rest -
+// clocks, bus, caches, textures - are what documents give for an H200, whatever the machine is, and mean
+// nothing here.
+//
+
+#pragma once
+
+#include "driver/types.h"
+#include "lemma/message.h"
+#include "lemma/result.h"
+#include "vgpu/machine.h"
+
+#include <cstdint>
+#include <string>
+
+namespace lemma::driver {
+
+inline constexpr int kDriverVersion = 13000; // CUDA 13.0
+inline constexpr uint32_t kRegistersPerSm = 65536;
+inline constexpr uint32_t kSharedBytesWithoutOptIn = 48 * 1024;
+inline constexpr uint32_t kWarpThreads = 32;
+inline constexpr uint32_t kPortableClusterCtas = 8;
+inline constexpr uint64_t kGranularityBytes = uint64_t{2} << 20; // of cuMemCreate
+inline constexpr uint64_t kPitchBytes = 512;                     // a multiple of which cuMemAllocPitch gives
+
+struct Machine {
+  int sm = 90;
+  std::string name;
+  uint64_t memory_bytes = 0;
+  vgpu::MachineLimits limits;
+};
+
+// From LEMMA_ARCH and LEMMA_MAX_MEMORY (bytes, or with K, M, G). Error: the variable's value is none.
+Result<Machine, Error> machine_from_environment();
+
+// Error: CUDA_ERROR_INVALID_VALUE, there is no such attribute.
+CUresult attribute_of(const Machine& machine, CUdevice_attribute attribute, int& value);
+
+} // namespace lemma::driver
