@@ -5,7 +5,7 @@ add_library(lemma::lemma ALIAS lemma)
 target_include_directories(lemma INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(lemma INTERFACE cxx_std_20)
-target_link_libraries(lemma INTERFACE lemma::runtime lemma::inspect)
+target_link_libraries(lemma INTERFACE lemma::runtime lemma::image lemma::inspect)
 
 # lemma::shared, the C API as one shared library that needs nothing but glibc (and the libraries that MLIR needs, where
 # it is inside): its objects, and of the archives what they use. It exports the functions of include/lemma/c.h and no
@@ -21,7 +21,7 @@ add_library(lemma_shared SHARED $<TARGET_OBJECTS:lemma_capi>)
 add_library(lemma::shared ALIAS lemma_shared)
 target_include_directories(lemma_shared INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(lemma_shared PRIVATE lemma_flags lemma::nvgpu lemma::inspect lemma::runtime)
+target_link_libraries(lemma_shared PRIVATE lemma_flags lemma::nvgpu lemma::image lemma::inspect lemma::runtime)
 target_link_options(lemma_shared PRIVATE LINKER:--version-script=${lemma_exports} LINKER:--gc-sections)
 if(NOT LEMMA_SANITIZE) # whose functions come from the program, and use the C++ library
   target_link_options(lemma_shared PRIVATE LINKER:--no-undefined -static-libgcc -static-libstdc++)

@@ -10,7 +10,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build make git
-  libfmt-dev libcli11-dev nlohmann-json3-dev libzstd-dev
+  libfmt-dev libcli11-dev nlohmann-json3-dev libzstd-dev liblz4-dev
   libgtest-dev libbenchmark-dev
   python3 python3-numpy python3-venv
 )

@@ -10,6 +10,7 @@
 //   lemma/fidelity.h  how well the bits of what ran are known
 //   lemma/verify.h   PTX text checked
 //   lemma/link.h     several PTX texts as one
+//   lemma/image.h    fatbins, cubins, executables: the PTX in them
 //   lemma/isa.h      the instructions: which there are, where they run
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
 //   lemma/mma.h      one matrix product, bit for bit
@@ -26,6 +27,7 @@
 #include "lemma/device.h"
 #include "lemma/fidelity.h"
 #include "lemma/findings.h"
+#include "lemma/image.h"
 #include "lemma/isa.h"
 #include "lemma/layout.h"
 #include "lemma/link.h"

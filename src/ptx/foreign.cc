@@ -14,7 +14,8 @@ using namespace std::string_view_literals;
 constexpr size_t kMostLooked = size_t{1} << 16; // bytes
 constexpr int kMostLines = 200;
 
-constexpr std::string_view kUnpack = "cuobjdump -xptx all FILE writes the PTX in it, if it has any, to files";
+constexpr std::string_view kUnpack =
+    "lemma link FILE -o kernel.ptx writes the PTX in it, if it has any; in a program: ptx_of_image()";
 constexpr std::string_view kCompile = "compile it: nvcc -ptx -arch=compute_90a FILE -o kernel.ptx";
 
 struct Magic {
@@ -22,7 +23,8 @@ struct Magic {
 };
 constexpr Magic kMagics[] = {
     {"\x50\xed\x55\xba"sv, "a fat binary of CUDA", kUnpack},
-    {"!<arch>\n"sv, "a library of object files", kUnpack},
+    {"!<arch>\n"sv, "a library of object files",
+     "ar x FILE writes them to files, of which lemma takes the PTX"},
     {"BC\xc0\xde"sv, "LLVM bitcode", "compile it: llc -mcpu=sm_90a FILE -o kernel.ptx"},
     {"\xde\xc0\x17\x0b"sv, "LLVM bitcode", "compile it: llc -mcpu=sm_90a FILE -o kernel.ptx"},
     {"ML\xefR"sv, "MLIR bytecode",
@@ -45,9 +47,7 @@ std::optional<Foreign> recognise_binary(std::string_view text) {
   if (text.starts_with("\x7f"
                        "ELF"sv))
     return text.size() > kMachine && text[kMachine] == kCuda
-               ? Foreign{"a cubin, machine code of a GPU", "no PTX comes of machine code: nvcc -ptx of its "
-                                                           "source, or cuobjdump -xptx all of the program "
-                                                           "that it was in"}
+               ? Foreign{"a cubin, machine code of a GPU", std::string(kUnpack)}
                : Foreign{"a program or an object file (ELF)", std::string(kUnpack)};
   for (const Magic& magic : kMagics)
     if (text.starts_with(magic.bytes))

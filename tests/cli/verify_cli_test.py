@@ -10,7 +10,6 @@ import json
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
 
@@ -220,11 +219,9 @@ class VerifyCli(Case):
     # --- what is no PTX -------------------------------------------------------------------------------------------------
 
     def test_other_kinds_of_file(self):
-        elf = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 2, 190) + bytes(44)
         for name, text, what, fix in [
             ("a.cu", "// adds\n__global__ void add(float* x) {}\n", "CUDA C++", "nvcc -ptx"),
-            ("b.cubin", elf, "a cubin, machine code of a GPU", "cuobjdump"),
-            ("c.fatbin", b"\x50\xed\x55\xba" + bytes(60), "a fat binary of CUDA", "cuobjdump -xptx all"),
+            ("b.a", b"!<arch>\n" + bytes(60), "a library of object files", "ar x"),
             ("d.ll", '; ModuleID = "k"\ndefine void @k() {\n', "LLVM IR", "llc -mcpu"),
             ("e.bc", b"BC\xc0\xde" + bytes(60), "LLVM bitcode", "llc -mcpu"),
             ("f.ptx", (ROOT / "examples/gemm_nvgpu/gemm.mlir").read_bytes(), "MLIR", "lemma compile"),

@@ -1,47 +1,15 @@
 // mutate_front_end [--inputs N] [--seed N] FILE_OR_FOLDER...
-// Mutates the seeds N times, the same way for the same seed, and checks the front end on each. Every seed
-// must be accepted as it is. An input that fails is written to failed.ptx. Not a substitute for libFuzzer:
-// nothing is learned from one input to the next.
+// Mutates texts and checks the front end on each (mutations.h).
 #include "front_end.h"
-
-#include <fmt/format.h>
+#include "mutations.h"
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
-#include <cstdint>
-#include <cstdlib>
-#include <fcntl.h>
-#include <filesystem>
-#include <fstream>
-#include <random>
-#include <sstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 namespace {
 
-using lemma::fuzz::Verdict;
-
 constexpr size_t kLongestInput = 1 << 14;
-constexpr double kSlowestInput = 10; // seconds: more is a hang
-
-std::string current; // what is being checked, for the handler below
-
-void save_current() {
-  const int file = open("failed.ptx", O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (file >= 0) {
-    [[maybe_unused]] const auto written = write(file, current.data(), current.size());
-    close(file);
-  }
-}
-
-extern "C" void on_crash(int signal) {
-  save_current();
-  std::signal(signal, SIG_DFL);
-  raise(signal);
-}
 
 constexpr const char* kPieces[] = {"{",
                                    "}",
@@ -114,9 +82,7 @@ constexpr const char* kPieces[] = {"{",
 
 class Mutator {
 public:
-  Mutator(std::vector<std::string> seeds, uint64_t seed) : seeds_(std::move(seeds)), random_(seed) {}
-
-  const std::vector<std::string>& seeds() const { return seeds_; }
+  Mutator(const std::vector<std::string>& seeds, std::mt19937_64& random) : seeds_(seeds), random_(random) {}
 
   std::string next() {
     std::string text = seeds_[below(seeds_.size())];
@@ -208,71 +174,15 @@ private:
     }
   }
 
-  std::vector<std::string> seeds_;
-  std::mt19937_64 random_;
+  const std::vector<std::string>& seeds_;
+  std::mt19937_64& random_;
 };
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-int fail(const std::string& why) {
-  save_current();
-  fmt::print(stderr, "{}\nthe input is in failed.ptx\n", why);
-  return 1;
-}
 
 } // namespace
 
 int main(int argc, char** argv) {
-  uint64_t inputs = 20000, seed = 1;
-  std::vector<std::filesystem::path> files;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--inputs" && i + 1 < argc)
-      inputs = std::strtoull(argv[++i], nullptr, 10);
-    else if (argument == "--seed" && i + 1 < argc)
-      seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (std::filesystem::is_directory(argument))
-      for (const auto& entry : std::filesystem::directory_iterator(argument))
-        files.push_back(entry.path());
-    else
-      files.emplace_back(argument);
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> seeds;
-  for (const auto& file : files)
-    seeds.push_back(read(file));
-  if (seeds.empty())
-    return fail("no seeds");
-  for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
-    std::signal(signal, on_crash);
-
-  Mutator mutator(std::move(seeds), seed);
-  for (size_t i = 0; i < mutator.seeds().size(); ++i) {
-    current = mutator.seeds()[i];
-    const Verdict verdict = lemma::fuzz::check_front_end(current);
-    if (!verdict.accepted || !verdict.failure.empty())
-      return fail(fmt::format("the seed {} is not accepted: {}", files[i].string(), verdict.failure));
-  }
-  uint64_t accepted = 0;
-  double slowest = 0;
-  for (uint64_t i = 0; i < inputs; ++i) {
-    current = mutator.next();
-    const auto begin = std::chrono::steady_clock::now();
-    const Verdict verdict = lemma::fuzz::check_front_end(current);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    slowest = std::max(slowest, seconds);
-    accepted += verdict.accepted;
-    if (!verdict.failure.empty())
-      return fail(fmt::format("input {} of seed {}: {}", i, seed, verdict.failure));
-    if (seconds > kSlowestInput)
-      return fail(fmt::format("input {} of seed {} took {} s", i, seed, seconds));
-  }
-  fmt::print("{} inputs from {} seeds: {} accepted, {} refused; slowest {:.3f} s\n", inputs,
-             mutator.seeds().size(), accepted, inputs - accepted, slowest);
-  return accepted > 0 && accepted < inputs ? 0 : fail("every input met the same fate");
+  return lemma::fuzz::run_mutations(argc, argv, lemma::fuzz::check_front_end,
+                                    [](const std::vector<std::string>& seeds, std::mt19937_64& random) {
+                                      return Mutator(seeds, random).next();
+                                    });
 }

@@ -311,7 +311,48 @@ def record_calls():
         yield Call(CHECK, {"carry.json": RECORD, "carry.bin.zst": body}, "1", "carry.bin.zst")
 
 
+# --- Fatbins, cubins, executables ---
+
+
+def fatbin(payload, unpacked_bytes, flags=0x8011, count=1):
+    entry = struct.pack("<HHIQIIHHIIIQQQ", 1, 0x101, 64, len(payload), len(payload), 0, 0, 9, 90, 0, 0, flags, 0, unpacked_bytes) + payload
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, count * len(entry)) + count * entry
+
+
+def zstd_of_one_byte(byte, blocks):
+    """A frame of blocks of 128 KiB, four bytes each."""
+    block = lambda last: ((1 << 17) << 3 | 1 << 1 | last).to_bytes(3, "little") + byte
+    return b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", blocks << 17) + block(0) * (blocks - 1) + block(1)
+
+
+def elf(machine, section_offset, sections, section_bytes=64):
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, 0, 0, section_offset, 90, 64, 0, 0, section_bytes, sections, 1)
+    return head + bytes(256)
+
+
+def image_calls():
+    for byte in (b" ", b"x", b"{"):
+        yield Call("verify %d/x.fatbin", {"x.fatbin": fatbin(zstd_of_one_byte(byte, 2000), 2000 << 17)}, "1", "x.fatbin")
+    for body in (
+        fatbin(zstd_of_one_byte(b" ", 3000), 3000 << 17),
+        fatbin(zstd_of_one_byte(b" ", 2), 1 << 62),
+        fatbin(b"\xff" * 1000, 250_000, flags=0x2011),
+        fatbin(b"\x10\x00\xff\xff" * 100, 1000, flags=0x2011),  # LZ4 that goes back before its beginning
+        fatbin(zstd_of_one_byte(b" ", 2), 1 << 18, flags=0x11),
+        fatbin(b"", 0, count=100_000)[:-1],
+        elf(190, 64, 0xFFFF),
+        elf(190, 1 << 63, 4),
+        elf(62, 64, 0),
+        elf(62, 64, 2, 40),
+    ):
+        for command in ("verify %d/x.fatbin", "link %d/x.fatbin", "run %d/x.fatbin --grid 1 --block 1"):
+            yield Call(command, {"x.fatbin": body}, "nonzero", "x.fatbin: ")
+    yield Call("verify %d/x.fatbin", {"x.fatbin": fatbin(b".version 9.0\n.target sm_90\n.address_size 64\n\x1b[31m", 0)}, "nonzero", "x.fatbin")
+    yield Call("run %d/x.fatbin --grid 1 --block 1", {"x.fatbin": HUGE_BYTES}, "nonzero", "x.fatbin")
+
+
 CASES = {
+    "files_images": image_calls,
     "files_json": json_calls,
     "files_forged_map": forged_map_calls,
     "files_npy": npy_calls,

@@ -1,5 +1,5 @@
 // `lemma link A.ptx B.ptx`: relocatable PTX (nvcc -rdc=true -ptx) as one text, for `lemma run`, ptxas or the
-// CUDA driver.
+// CUDA driver; of object files and programs, the PTX that is in them.
 //
 // Exit status 0 if they link, 1 if a text is rejected or they do not fit together, 2 if the command line is
 // wrong or a file cannot be read or written.
@@ -7,12 +7,15 @@
 // Tests: tests/cli/link_cli_test.py.
 #include "command.h"
 #include "files.h"
+#include "ptx_file.h"
 #include "say.h"
 #include "terminal.h"
 
 #include "lemma/link.h"
 
+#include <iterator>
 #include <memory>
+#include <utility>
 
 namespace lemma::cli {
 namespace {
@@ -26,6 +29,7 @@ constexpr const char* kFooter = R"(What a name stands for that several files hav
 Examples:
   nvcc -rdc=true -ptx -arch=sm_90 main.cu helper.cu
   lemma link main.ptx helper.ptx -o program.ptx
+  lemma link a.out -o program.ptx           the PTX in a program
 Exit status: 0 success; 1 a file is rejected, or they do not fit; 2 wrong command line or unreadable file.)";
 
 struct LinkOptions {
@@ -40,12 +44,15 @@ int run_link(const LinkOptions& options) {
   }
   std::vector<PtxText> texts;
   for (const std::string& file : options.files) {
-    auto text = read_text(file);
-    if (!text) {
-      say(text.error());
-      return kUsage;
+    auto read = read_ptx_texts(file);
+    if (!read) {
+      for (const Message& message : read.error().messages)
+        print_messages(stderr, message.rendered);
+      if (read.error().messages.empty())
+        say(read.error().text);
+      return read.error().kind == ErrorKind::invalid_argument ? kUsage : kFailed;
     }
-    texts.push_back({.text = *std::move(text), .name = shown_path(file)});
+    std::move(read->begin(), read->end(), std::back_inserter(texts));
   }
   const auto linked = link_ptx(texts);
   for (const Message& message : linked ? linked->messages : linked.error().messages)
@@ -64,7 +71,9 @@ int run_link(const LinkOptions& options) {
 Command add_link(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("link", "link several PTX texts into one");
   const auto o = std::make_shared<LinkOptions>();
-  app->add_option("FILE.ptx", o->files, "PTX texts; - is standard input")->required();
+  app->add_option("FILE", o->files,
+                  "PTX texts, or fatbins, cubins, object files and executables with PTX; - is standard input")
+      ->required();
   app->add_option("-o,--output", o->output, "where the text goes (default: standard output)")
       ->type_name("FILE");
   app->footer(kFooter);

@@ -1,6 +1,7 @@
 // `lemma run FILE`: launches one kernel with arguments from files and the command line, writes its outputs,
-// compares them, and says how it went. FILE.mlir is compiled to PTX first; with host code, and without
-// --grid, the program runs whole: it launches its kernels itself.
+// compares them, and says how it went. Of a fatbin, a cubin or an executable the PTX in it is taken
+// (ptx_file.h). FILE.mlir is compiled to PTX first; with host code, and without --grid, the program runs
+// whole: it launches its kernels itself.
 //
 //   the words  ->  options, --arg         run_options.h, run_arguments.h
 //   the files are read, the outputs tried
@@ -14,6 +15,7 @@
 // Tests: tests/cli/.
 #include "command.h"
 #include "files.h"
+#include "ptx_file.h"
 #include "run_options.h"
 #include "run_report.h"
 #include "run_steps.h"
@@ -46,6 +48,16 @@ Result<std::string, Stop> read_program(Run& run) {
     return usage(text.error());
   const bool is_standard_input = run.file == kStandardInput;
   run.file = shown_path(run.file);
+  if (is_image_text(*text)) {
+    auto modules = texts_of_image(*text, run.file, run.options.arch);
+    if (!modules)
+      return stop(std::move(modules).error());
+    auto chosen = module_with_kernel(*std::move(modules), run.file, run.options.entry);
+    if (!chosen)
+      return Unexpected<Stop>{std::move(chosen).error()};
+    run.file = chosen->name;
+    return std::move(chosen->text);
+  }
   run.is_mlir = is_standard_input ? !is_ptx(*text) : run.file.ends_with(".mlir");
   return *std::move(text);
 }
@@ -82,7 +94,8 @@ int run(const RunCommandLine& words) {
 } // namespace
 
 Command add_run(CLI::App& parent) {
-  CLI::App* app = parent.add_subcommand("run", "run a kernel of a PTX file, or an MLIR program");
+  CLI::App* app =
+      parent.add_subcommand("run", "run a kernel of a PTX file or of a CUDA program, or an MLIR program");
   const auto words = std::make_shared<RunCommandLine>(*app);
   return {app, [words] { return run(*words); }};
 }

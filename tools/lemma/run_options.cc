@@ -93,7 +93,9 @@ Result<uint64_t, Stop> parse_bytes(const char* option, const std::string& text) 
 
 RunCommandLine::RunCommandLine(CLI::App& app) {
   Words& w = words_;
-  app.add_option("FILE", w.file, "PTX text, or MLIR (FILE.mlir)");
+  app.add_option("FILE", w.file,
+                 "PTX text, or MLIR (FILE.mlir); or a fatbin, cubin, object file, library or executable of "
+                 "nvcc, of which the PTX is taken");
   app.add_option("--device", w.device, "cpu: the virtual GPU; cuda: a real one")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();

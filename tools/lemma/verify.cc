@@ -10,6 +10,7 @@
 #include "command.h"
 #include "files.h"
 #include "json_output.h"
+#include "ptx_file.h"
 #include "say.h"
 #include "terminal.h"
 
@@ -22,6 +23,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +63,16 @@ Result<std::vector<std::string>, std::string> files_below(const std::string& dir
     return fail(fmt::format("{} has no .ptx file", directory));
   std::sort(files.begin(), files.end());
   return files;
+}
+
+// Without reading what can be read but once.
+bool begins_as_image(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    return false;
+  std::string magic(4, '\0');
+  std::ifstream(path, std::ios::binary).read(magic.data(), static_cast<std::streamsize>(magic.size()));
+  return is_image_text(magic);
 }
 
 void show(const std::string& path, const Verification& verification, bool verbose, bool lint = false) {
@@ -116,13 +128,14 @@ public:
 private:
   struct Input {
     std::string path;
-    std::string problem = {}; // why there is no such file
+    std::string problem = {};             // why there is no such file
+    std::optional<std::string> text = {}; // of an image's module
   };
 
   void add(const std::string& path) {
     std::error_code ignored;
     if (!std::filesystem::is_directory(path, ignored))
-      return inputs_.push_back({path});
+      return begins_as_image(path) ? add_image(path) : inputs_.push_back({path});
     has_directory_ = true;
     auto below = files_below(path);
     if (!below)
@@ -131,7 +144,18 @@ private:
       inputs_.push_back({std::move(file)});
   }
 
+  // A module is an input.
+  void add_image(const std::string& path) {
+    auto modules = read_ptx_texts(path);
+    if (!modules)
+      return inputs_.push_back({path, modules.error().text});
+    for (PtxText& each : *modules)
+      inputs_.push_back({.path = std::move(each.name), .text = std::move(each.text)});
+  }
+
   Result<PtxText, Error> read(const Input& input) const {
+    if (input.text)
+      return PtxText{*input.text, input.path, options_.lint};
     Result<std::string, std::string> text =
         input.problem.empty() ? read_text(input.path) : fail(std::string(input.problem));
     if (!text)
@@ -204,7 +228,9 @@ int run_fix(const VerifyOptions& options) {
 Command add_verify(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("verify", "check PTX files against the PTX ISA");
   const auto options = std::make_shared<VerifyOptions>();
-  app->add_option("FILE", options->files, "PTX files; a directory stands for the .ptx files below it")
+  app->add_option("FILE", options->files,
+                  "PTX files, or fatbins, cubins and executables with PTX; a directory stands for the .ptx "
+                  "files below it")
       ->required();
   app->add_option("-j,--jobs", options->jobs, "files read at a time (default: as many as there are cores)");
   app->add_flag("--verbose", options->verbose, "list every mul and add that ptxas may fuse");

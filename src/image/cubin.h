@@ -1,0 +1,33 @@
+// A cubin: the GPU's code in an ELF file, and with -lineinfo or -G (ptxas, NVRTC, nvJitLink) the PTX that it
+// was made of, which is all that is read here.
+//
+// The section .nv_debug_ptx_txt has the lines of the PTX, each with a NUL in place of its newline: numbers of
+// lines are those of the PTX that ptxas got. The .loc and .file of the text are gone.
+//
+// Not in any document; seen in what ptxas 12.8, 12.9 and 13.0 make. Tests: tests/unit/image/cubin_test.cc.
+#pragma once
+
+#include "image/bytes.h"
+#include "image/elf.h"
+#include "isa/target.h"
+#include "lemma/result.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lemma::image {
+
+inline constexpr uint16_t kCudaMachine = 190; // EM_CUDA: the e_machine of a cubin
+
+struct Cubin {
+  isa::Target target;             // sm 0: not known. Whether it is sm_90a, the PTX alone says
+  std::optional<std::string> ptx; // none: it was made without -lineinfo
+};
+
+Cubin read_cubin(const Elf& elf);
+
+// The .target of a PTX text, which stands behind nothing but comments and .version; none: not there.
+std::optional<isa::Target> target_of(std::string_view ptx);
+
+} // namespace lemma::image

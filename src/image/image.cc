@@ -1,0 +1,350 @@
+// Which of an image's parts is run. A fatbin gives one text; a file, and the wrapper of relocatable code,
+// have several fatbins. Whatever is looked at and not taken is noted in Held, for the message of an image
+// that has nothing.
+#include "lemma/image.h"
+
+#include "image/bytes.h"
+#include "image/cubin.h"
+#include "image/elf.h"
+#include "image/fatbin.h"
+#include "isa/machine.h"
+#include "isa/target.h"
+#include "lemma/link.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace lemma {
+namespace image {
+namespace {
+
+using isa::Target;
+
+// What an image holds: for messages.
+class Held {
+public:
+  void add(std::string what, Target target) {
+    if (std::find(what_.begin(), what_.end(), what) == what_.end())
+      what_.push_back(std::move(what));
+    targets_.push_back(target);
+  }
+
+  // Why there is nothing to run, and which option makes something.
+  std::string nothing_for(const std::optional<Target>& machine, const std::string& name) const {
+    const std::string runs = machine ? fmt::format(" that sm_{} runs", machine->sm) : "";
+    const std::string holds =
+        what_.empty() ? "it has no code for a GPU" : fmt::format("it holds {}", fmt::join(what_, ", "));
+    return fmt::format("{}: there is no PTX{}; {}\n"
+                       "nvcc -gencode arch=compute_{},code=compute_{} puts PTX into a program or fatbin, and "
+                       "-lineinfo (nvcc, ptxas, NVRTC, nvJitLink) into a cubin",
+                       name, runs, holds, wanted(machine), wanted(machine));
+  }
+
+private:
+  // "90a": what is to be compiled for. That a machine's own target is wanted shows in what there is.
+  std::string wanted(const std::optional<Target>& machine) const {
+    const auto own = std::find_if(targets_.begin(), targets_.end(), [&](Target each) {
+      return each.suffix == 'a' && (!machine || each.sm == machine->sm);
+    });
+    Target target = machine.value_or(Target{90, 'a'});
+    if (own != targets_.end())
+      target = *own;
+    else if (!machine && !targets_.empty())
+      target =
+          *std::max_element(targets_.begin(), targets_.end(), [](Target a, Target b) { return a.sm < b.sm; });
+    return isa::to_string(target).substr(3);
+  }
+
+  std::vector<std::string> what_;
+  std::vector<Target> targets_;
+};
+
+Unexpected<Error> damaged(const std::string& name, const std::string& why) {
+  return fail(Error{ErrorKind::invalid_argument, fmt::format("{}: {}", name, why), {}});
+}
+
+class Reader {
+public:
+  Reader(const ImageOptions& options, std::optional<Target> machine) : options_(options), machine_(machine) {}
+
+  // The text of a fatbin; none if it has none that the machine runs.
+  Result<std::optional<std::string>, Error> choose(const Fatbin& fatbin) {
+    std::vector<const Entry*> entries;
+    for (const Entry& each : fatbin.entries) {
+      note(each);
+      const bool may_run = each.kind == EntryKind::ptx
+                               ? ptx_runs(each.target)
+                               : each.kind == EntryKind::cubin && cubin_runs(each.target);
+      if (may_run)
+        entries.push_back(&each);
+    }
+    const auto rank = [](const Entry* each) {
+      return std::tuple(each->target.sm,
+                        each->target.suffix == 'a'   ? 2
+                        : each->target.suffix == 'f' ? 1
+                                                     : 0,
+                        each->kind == EntryKind::ptx);
+    };
+    std::stable_sort(entries.begin(), entries.end(),
+                     [&](const Entry* a, const Entry* b) { return rank(a) > rank(b); });
+    for (const Entry* each : entries) {
+      auto text = text_of(*each);
+      if (!text || *text)
+        return text;
+    }
+    return std::optional<std::string>();
+  }
+
+  // All fatbins of a section, or of a file that begins as one.
+  Result<std::vector<std::string>, Error> choose_all(Bytes bytes) {
+    std::vector<std::string> texts;
+    for (size_t index = 0; !bytes.empty(); ++index) {
+      const auto fatbin = read_fatbin(bytes);
+      if (!fatbin)
+        return damaged(options_.name, fmt::format("fatbin {}: {}", index, fatbin.error()));
+      auto text = choose(*fatbin);
+      if (!text)
+        return Unexpected<Error>{std::move(text).error()};
+      if (*text)
+        texts.push_back(**std::move(text));
+      bytes = bytes.subspan(fatbin->size_bytes);
+      // Sections of several objects are aligned.
+      const auto next =
+          std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte(0); });
+      bytes = bytes.subspan(static_cast<size_t>(next - bytes.begin()));
+    }
+    return texts;
+  }
+
+  std::optional<std::string> choose(const Elf& elf) {
+    Cubin cubin = read_cubin(elf);
+    note_cubin(cubin.target, cubin.ptx.has_value());
+    return cubin_runs(cubin.target) && (!cubin.ptx || ptx_runs(cubin.target)) ? std::move(cubin.ptx)
+                                                                              : std::nullopt;
+  }
+
+  Unexpected<Error> nothing() const {
+    return fail(Error{ErrorKind::unsupported, held_.nothing_for(machine_, options_.name), {}});
+  }
+
+  // Relocatable texts as one; one that is alone is left as it is.
+  Result<ImagePtx, Error> link(std::vector<std::string> texts) const {
+    if (texts.size() == 1)
+      return ImagePtx{std::move(texts.front()), options_.name, {}};
+    std::vector<PtxText> parts;
+    for (std::string& text : texts)
+      parts.push_back(
+          {.text = std::move(text), .name = fmt::format("{}({})", options_.name, parts.size() + 1)});
+    auto linked = link_ptx(parts);
+    if (!linked)
+      return Unexpected<Error>{std::move(linked).error()};
+    return ImagePtx{std::move(linked->text), options_.name, std::move(linked->messages)};
+  }
+
+private:
+  bool ptx_runs(Target target) const { return !machine_ || isa::runs_on(target, machine_->sm); }
+  // Machine code is for the machines of one major number, from its own on.
+  bool cubin_runs(Target target) const {
+    return !machine_ || (target.sm / 10 == machine_->sm / 10 && ptx_runs(target));
+  }
+
+  void note_cubin(Target target, bool has_ptx) {
+    const std::string whose = target.sm == 0 ? "" : " for " + isa::to_string(target);
+    held_.add(fmt::format("a cubin{}{}", whose, has_ptx ? " with PTX" : ""), target);
+  }
+  void note(const Entry& entry) {
+    const std::string target = isa::to_string(entry.target);
+    switch (entry.kind) {
+    case EntryKind::ptx:
+      return held_.add("PTX for " + target, entry.target);
+    case EntryKind::cubin:
+      return held_.add("a cubin for " + target, entry.target);
+    case EntryKind::lto_ir:
+      return held_.add("LTO IR for " + target, entry.target);
+    case EntryKind::other:
+      return held_.add("an entry of a kind that is not known", entry.target);
+    }
+  }
+
+  // None: a cubin without PTX, or PTX whose own .target is for other machines.
+  Result<std::optional<std::string>, Error> text_of(const Entry& entry) const {
+    auto unpacked = unpack(entry);
+    if (!unpacked && entry.unpacked_bytes > kMostUnpackedBytes)
+      return fail(Error{ErrorKind::out_of_memory,
+                        fmt::format("{}: {}", options_.name, what_of(entry) + unpacked.error()),
+                        {}});
+    if (!unpacked)
+      return damaged(options_.name, what_of(entry) + unpacked.error());
+    if (entry.kind == EntryKind::ptx) {
+      const auto target = target_of(*unpacked);
+      return target && !ptx_runs(*target) ? std::nullopt : std::optional(*std::move(unpacked));
+    }
+    const auto elf = read_elf(std::as_bytes(std::span(*unpacked)));
+    if (!elf)
+      return damaged(options_.name, what_of(entry) + elf.error());
+    Cubin cubin = read_cubin(*elf);
+    return cubin.ptx && ptx_runs(cubin.target) ? std::move(cubin.ptx) : std::nullopt;
+  }
+
+  static std::string what_of(const Entry& entry) {
+    return fmt::format("its {} for {} ", entry.kind == EntryKind::ptx ? "PTX" : "cubin",
+                       isa::to_string(entry.target));
+  }
+
+  const ImageOptions& options_;
+  std::optional<Target> machine_;
+  Held held_;
+};
+
+// Empty: any machine.
+Result<std::optional<Target>, Error> machine_of(const std::string& arch) {
+  if (arch.empty())
+    return std::optional<Target>();
+  const auto target = isa::parse_target(arch);
+  if (!target || !isa::find_machine(target->sm))
+    return fail(
+        Error{ErrorKind::invalid_argument, fmt::format("there is no machine '{}'; sm_90a is one", arch), {}});
+  return target;
+}
+
+// nvcc's wrapper, of __cudaRegisterFatBinary: its structs and theirs are the process's own, and trusted.
+struct Wrapper {
+  uint32_t magic, version;
+  const void* fatbin;
+  const void* const* parts; // version 2: the fatbins that were linked, and null
+};
+constexpr unsigned char kWrapperMagic[] = {0xb1, 0x43, 0x62, 0x46};
+constexpr unsigned char kFatbinMagic[] = {0x50, 0xed, 0x55, 0xba};
+constexpr unsigned char kElfMagic[] = {0x7f, 'E', 'L', 'F'};
+
+Result<ImagePtx, Error> text_at(Reader& reader, const std::vector<const void*>& fatbins,
+                                const ImageOptions& options) {
+  std::vector<std::string> texts;
+  for (const void* each : fatbins) {
+    if (!each || !begins_with(static_cast<const std::byte*>(each), kFatbinMagic))
+      return damaged(options.name, "its wrapper points to what is no fatbin");
+    auto found = reader.choose_all(fatbin_at(each));
+    if (!found)
+      return Unexpected<Error>{std::move(found).error()};
+    std::move(found->begin(), found->end(), std::back_inserter(texts));
+  }
+  return texts.empty() ? reader.nothing() : reader.link(std::move(texts));
+}
+
+Result<ImagePtx, Error> text_of_wrapper(Reader& reader, const Wrapper& wrapper, const ImageOptions& options) {
+  if (wrapper.version != 1 && wrapper.version != 2)
+    return damaged(options.name,
+                   fmt::format("its wrapper has version {}; known are 1 and 2", wrapper.version));
+  auto whole = text_at(reader, {wrapper.fatbin}, options);
+  if (whole || whole.error().kind != ErrorKind::unsupported || wrapper.version == 1 || !wrapper.parts)
+    return whole;
+  std::vector<const void*> parts;
+  for (const void* const* each = wrapper.parts; *each; ++each)
+    parts.push_back(*each);
+  return parts.empty() ? std::move(whole) : text_at(reader, parts, options);
+}
+
+// The fatbins of a host's file: whole ones in .nv_fatbin, those of relocatable code in __nv_relfatbin.
+Result<std::vector<ImagePtx>, Error> modules_of_host_file(Reader& reader, const Elf& elf) {
+  std::vector<ImagePtx> modules;
+  auto whole = reader.choose_all(elf.section(".nv_fatbin"));
+  if (!whole)
+    return Unexpected<Error>{std::move(whole).error()};
+  for (std::string& text : *whole)
+    modules.push_back({.text = std::move(text), .name = {}, .messages = {}});
+  auto parts = reader.choose_all(elf.section("__nv_relfatbin"));
+  if (!parts)
+    return Unexpected<Error>{std::move(parts).error()};
+  if (parts->empty())
+    return modules;
+  auto linked = reader.link(*std::move(parts));
+  if (!linked)
+    return Unexpected<Error>{std::move(linked).error()};
+  modules.push_back(*std::move(linked));
+  return modules;
+}
+
+} // namespace
+} // namespace image
+
+bool is_image(std::span<const std::byte> bytes) {
+  return image::is_fatbin(bytes) || image::is_elf(bytes);
+}
+
+Result<std::vector<ImagePtx>, Error> ptx_of_image(std::span<const std::byte> bytes,
+                                                  const ImageOptions& options) {
+  const auto machine = image::machine_of(options.arch);
+  if (!machine)
+    return Unexpected<Error>{machine.error()};
+  image::Reader reader(options, *machine);
+  std::vector<ImagePtx> modules;
+  if (image::is_fatbin(bytes)) {
+    auto texts = reader.choose_all(bytes);
+    if (!texts)
+      return Unexpected<Error>{std::move(texts).error()};
+    for (std::string& text : *texts)
+      modules.push_back({.text = std::move(text), .name = {}, .messages = {}});
+  } else if (image::is_elf(bytes)) {
+    const auto elf = image::read_elf(bytes);
+    if (!elf)
+      return image::damaged(options.name, elf.error());
+    if (elf->machine != image::kCudaMachine) {
+      auto found = image::modules_of_host_file(reader, *elf);
+      if (!found)
+        return found;
+      modules = *std::move(found);
+    } else if (auto text = reader.choose(*elf)) {
+      modules.push_back({.text = *std::move(text), .name = {}, .messages = {}});
+    }
+  } else {
+    modules.push_back(
+        {.text = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, .name = {}, .messages = {}});
+  }
+  if (modules.empty())
+    return reader.nothing();
+  for (size_t i = 0; i < modules.size(); ++i)
+    modules[i].name = modules.size() == 1 ? options.name : fmt::format("{}({})", options.name, i + 1);
+  return modules;
+}
+
+Result<ImagePtx, Error> ptx_of_module_data(const void* image, const ImageOptions& options) {
+  const auto machine = image::machine_of(options.arch);
+  if (!machine)
+    return Unexpected<Error>{machine.error()};
+  if (!image)
+    return image::damaged(options.name, "it is null");
+  image::Reader reader(options, *machine);
+  const auto* bytes = static_cast<const std::byte*>(image);
+  if (image::begins_with(bytes, image::kWrapperMagic)) {
+    image::Wrapper wrapper;
+    std::memcpy(&wrapper, image, offsetof(image::Wrapper, parts));
+    wrapper.parts = nullptr;
+    if (wrapper.version == 2)
+      std::memcpy(&wrapper.parts, bytes + offsetof(image::Wrapper, parts), sizeof wrapper.parts);
+    return image::text_of_wrapper(reader, wrapper, options);
+  }
+  if (image::begins_with(bytes, image::kFatbinMagic))
+    return image::text_at(reader, {image}, options);
+  if (!image::begins_with(bytes, image::kElfMagic))
+    return ImagePtx{static_cast<const char*>(image), options.name, {}};
+  const auto all = image::elf_at(image);
+  const auto elf = all ? image::read_elf(*all)
+                       : Result<image::Elf, std::string>(fail(std::string("its headers are of no cubin")));
+  if (!elf)
+    return image::damaged(options.name, elf.error());
+  if (elf->machine != image::kCudaMachine)
+    return image::damaged(options.name, "it is an ELF file of another machine than a GPU");
+  auto text = reader.choose(*elf);
+  if (!text)
+    return reader.nothing();
+  return ImagePtx{*std::move(text), options.name, {}};
+}
+
+} // namespace lemma
