@@ -13,6 +13,7 @@
 //   lemma/c/explore.h   one launch in many schedules
 //   lemma/c/verify.h    PTX text checked and repaired; many texts at a time
 //   lemma/c/link.h     several PTX texts as one
+//   lemma/c/image.h    fatbins, cubins, executables: the PTX in them
 //   lemma/c/isa.h       the instructions: which there are, where they run
 //   lemma/c/layout.h    who holds what: fragments in registers, tiles in shared memory
 //   lemma/c/mma.h       one matrix product, bit for bit
@@ -55,6 +56,7 @@
 #include "lemma/c/device.h"
 #include "lemma/c/explore.h"
 #include "lemma/c/findings.h"
+#include "lemma/c/image.h"
 #include "lemma/c/isa.h"
 #include "lemma/c/launch.h"
 #include "lemma/c/layout.h"

@@ -75,7 +75,7 @@ def encoded(text: Optional[str]) -> Optional[bytes]:
 def read_text(source: Union[str, os.PathLike], name: Optional[str]) -> tuple[bytes, str]:
     """(text, its name for messages) of a path, or of a text: what has a newline is no path."""
     if isinstance(source, str) and "\n" in source:
-        return source.encode(), name or "<text>"
+        return source.encode(), name or getattr(source, "name", "") or "<text>"
     return pathlib.Path(source).read_bytes(), name or os.fspath(source)
 
 

@@ -14,6 +14,7 @@ from ._library import check, encoded, library, read_text, sized, take
 from .arguments import declared, scalar
 from .launch import Options, launch
 from .memory import Array, host_array
+from ._ptx import is_image, modules_of
 from .report import Report
 from .tensor_map import BYTES, TensorMap, tensor_map
 from .types import numpy_type
@@ -45,6 +46,8 @@ class Device:
         self._closing = weakref.finalize(self, _close, self._open)
         #: kind, name, driver, target.
         self.info: _abi.DeviceInfo = _abi._lemma_device_info(library.lemma_device_describe(handle)[0])
+        # What an image must have PTX for; None: the virtual GPU becomes what it has PTX for.
+        self._machine = arch if kind == "cpu" else self.info.target
 
     def close(self) -> None:
         """Frees the device and what was allocated on it; its Arrays and modules are of no use then."""
@@ -106,7 +109,9 @@ class Device:
         optimization: Optional[int] = None,
         raises: bool = True,
     ) -> Module:
-        """A module of a .ptx file, a .mlir file (its gpu.module; `module` says which if there are several), or of PTX or MLIR text.
+        """A module of a .ptx file, a .mlir file (its gpu.module; `module` says which if there are several), or of PTX or MLIR text;
+        or of an executable, library, object file, fatbin or cubin of nvcc with PTX that the
+        machine runs (of several modules lemma.ptx_of_image() gives each).
 
         name: for messages, in place of the path. arch: what the virtual GPU is for this module. optimization: of a real GPU's
         driver, 0 to 4.
@@ -125,6 +130,13 @@ def _is_mlir(text: bytes, name: str) -> bool:
     return name.endswith(".mlir") or (not name.endswith(".ptx") and b"gpu.module" in text and b".visible" not in text)
 
 
+def _module_of_image(content: bytes, name: str, arch: Optional[str]) -> tuple[bytes, str]:
+    modules = modules_of(content, name, arch)
+    if len(modules) > 1:
+        raise errors.InvalidArgument(f"{name} has {len(modules)} modules: load one of lemma.ptx_of_image({name!r})")
+    return modules[0].encode(), modules[0].name
+
+
 class Module:
     """Kernels and variables: module["name"] is a Kernel, by its name in the PTX, demangled, or a part of it that fits one alone.
 
@@ -137,6 +149,8 @@ class Module:
     ) -> None:  # fmt: skip
         self.device = device
         text, label = read_text(source, name)
+        if is_image(text):
+            text, label = _module_of_image(text, label, arch or device._machine)
         self._compiled: Any = None
         mlir: dict[str, Any] = {}
         if _is_mlir(text, label):

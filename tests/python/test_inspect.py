@@ -132,6 +132,32 @@ class Verify(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             lemma.link(["missing.ptx"])
 
+    def test_images(self):
+        images = ROOT / "tests/unit/image/images"
+        x = np.arange(32, dtype=np.float32)
+        for arch in (None, "sm_90a", "sm_100a", "sm_120"):
+            gpu = lemma.Device("cpu", arch=arch)
+            out = x.copy()
+            gpu.load(images / "several.fatbin")["scale"][1, 32](out, 3.0)
+            self.assertTrue((out == 3 * x).all(), arch)
+        gpu = lemma.Device("cpu", arch="sm_90a")
+        out = x.copy()
+        gpu.load(images / "relocatable.elf")["doubles"][1, 32](out)
+        self.assertTrue((out == 2 * x).all())
+        modules = lemma.ptx_of_image(images / "modules.elf", arch="sm_90a")
+        self.assertEqual([m.name for m in modules], [f"{images / 'modules.elf'}({i})" for i in (1, 2)])
+        self.assertIn("second", str(gpu.load(modules[1]).kernels))
+        self.assertTrue(lemma.verify(lemma.link([images / "relocatable.elf"])))
+        self.assertEqual(lemma.ptx_of_image((images / "zstd.fatbin").read_bytes()), lemma.ptx_of_image(images / "plain.fatbin"))
+        with self.assertRaisesRegex(lemma.InvalidArgument, "modules.elf has 2 modules"):
+            gpu.load(images / "modules.elf")
+        with self.assertRaisesRegex(lemma.Unsupported, "holds a cubin for sm_90a.*\n.*compute_90a"):
+            gpu.load(images / "no_ptx.fatbin")
+        with self.assertRaisesRegex(lemma.Unsupported, "no PTX that sm_80 runs"):
+            lemma.Device("cpu", arch="sm_80").load(images / "zstd.fatbin")
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.ptx_of_image(b"\x50\xed\x55\xba")
+
     def test_types(self):
         self.assertEqual(lemma.numpy_type(".f32"), np.float32)
         self.assertEqual(lemma.ptx_type(np.float16), "f16")

@@ -34,6 +34,8 @@ int main() {
 
   if (const auto mma = lemma::describe_matrix("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"); !mma)
     return complain(mma.error().text);
+  if (const auto modules = lemma::ptx_of_image(std::as_bytes(std::span(kText, 8))); !modules)
+    return complain(modules.error().text);
   const auto device = lemma::Device::open("cpu");
   if (!device)
     return complain(device.error().text);
