@@ -85,7 +85,7 @@ const Stats& Kernel::run() {
   if (launch.check)
     observers.push_back(&checker.emplace());
   const Report report =
-      vgpu::run_launch(*program_, *entry_, memory_, launch, params, vgpu::limits_of(), std::move(observers));
+      vgpu::run_launch(*program_, *entry_, memory_, launch, params, {.observers = std::move(observers)});
   if (!report.ok())
     give_up(report.fault->message);
   if (checker && !checker->findings().empty())

@@ -11,10 +11,10 @@
 // "cpu" is the virtual GPU; "cuda" is a real GPU, through libcuda.so.1, which is opened at run time. Both
 // take the same PTX and the same arguments. Device, Module and Kernel are cheap handles that may be copied
 // and outlive each other; a Buffer owns its memory. Handles may be used from several threads, one object (a
-// Buffer above all) by one thread at a time. Two launches of one device run one after the other; a copy or a
-// free waits for the launch that runs, as cuMemcpy and cuMemFree do. A launch's own callbacks cannot wait for
-// it: a copy, or a launch on whatever device, is an error in one, and what one frees goes when the launch has
-// ended.
+// Buffer above all) by one thread at a time. Two launches of one device run one after the other, unless they
+// are given to streams (lemma/stream.h); a copy or a free waits for the launch that runs, as cuMemcpy and
+// cuMemFree do. A launch's own callbacks cannot wait for it: a copy, or a launch on whatever device, is an
+// error in one, and what one frees goes when the launch has ended.
 //
 // What returns a Result does not throw; the others throw nothing but std::bad_alloc.
 //
@@ -53,6 +53,9 @@ struct DeviceOptions {
   // that is an error of the call, or a fault of the launch, that says what for. 0:
   // default_max_memory_bytes().
   uint64_t max_memory_bytes = 0;
+  // cpu: a kernel that can only go on if somebody else acts, another kernel or the host, is a deadlock when
+  // nothing has happened for so long. One that nobody is beside is one at once.
+  double patience_seconds = 10;
 };
 
 // Half of the memory that this process may use: the machine's, or its control group's if that is less.
@@ -70,8 +73,9 @@ struct AllocateOptions {
   // Not zeros: 0xCB on "cuda"; on "cpu" bytes that LaunchConfig::seed changes, and their use before the first
   // write is reported.
   bool poisoned = false;
-  // The address is a pointer for the host too, which may read and write there while no kernel runs ("cuda":
-  // managed memory). Not with `poisoned`: nobody sees what the host writes.
+  // The address is a pointer for the host too, which may read and write there ("cuda": managed memory), while
+  // a kernel runs as far as their accesses do not race. Not with `poisoned`: nobody sees what the host
+  // writes.
   bool host_shared = false;
 };
 
@@ -147,6 +151,8 @@ struct Parameter {
   std::string label = {};
 };
 
+class Stream;
+
 class Kernel {
 public:
   const std::string& name() const;
@@ -162,6 +168,7 @@ public:
 
 private:
   friend class Module;
+  friend class Stream;
   Kernel(std::shared_ptr<runtime::ModuleImpl> module, size_t index)
       : module_(std::move(module)), index_(index) {}
   std::shared_ptr<runtime::ModuleImpl> module_;
@@ -215,6 +222,10 @@ private:
   std::shared_ptr<runtime::ModuleImpl> impl_;
 };
 
+struct StreamOptions {
+  bool non_blocking = false; // does not wait for the legacy default stream, nor that for it
+};
+
 class Device {
 public:
   // kind: "cpu" or "cuda". Errors: invalid_argument (another kind), unavailable (no driver, no such GPU).
@@ -233,14 +244,24 @@ public:
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) const;
   Result<void, Error> fill(uint64_t address, uint64_t size_bytes, uint8_t value) const;
 
-  // Lets kernels use host memory by its own address: what they read and write is that memory, and the host
-  // sees the writes once launch() returns. Until unregister_host(), as often as it was registered, the memory
-  // must stay. Ranges may lie within one another. `name` is for messages. Errors: invalid_argument (null, or
-  // 0 bytes); unavailable if the driver refuses, as it does for a range that overlaps another in part.
+  // Lets kernels use host memory by its own address: what they read and write is that memory. Until
+  // unregister_host(), as often as it was registered, the memory must stay. Ranges may lie within one
+  // another. `name` is for messages. Errors: invalid_argument (null, or 0 bytes); unavailable if the driver
+  // refuses, as it does for a range that overlaps another in part.
   Result<void, Error> register_host(void* memory, uint64_t size_bytes,
                                     std::string name = "host memory") const;
   // Error: invalid_argument if nothing is registered at that address.
   Result<void, Error> unregister_host(void* memory) const;
+
+  // See lemma/stream.h. Streams of one priority, as the virtual GPU has them all.
+  Stream create_stream(const StreamOptions& options = {}) const;
+  // The legacy default stream.
+  Stream default_stream() const;
+  // The calling thread's own default stream.
+  Stream thread_default_stream() const;
+  // Waits until all streams have done what they were given. Errors: the first of theirs; invalid_argument in
+  // a callback.
+  Result<void, Error> synchronize() const;
 
   // The 128 bytes of a tensor map, for a kernel parameter that takes it by value (__grid_constant__ const
   // CUtensorMap). They are good on this device only. Errors: invalid_argument names the rule that the map

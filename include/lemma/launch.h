@@ -32,6 +32,9 @@ struct LaunchConfig {
   // All CTAs are resident at once, as grid-wide barriers need; a grid too large for that is refused. Kernels
   // that read %envreg (this_grid().sync() of CUDA C++) are launched so anyway.
   bool cooperative = false;
+  // In a stream (lemma/stream.h), behind a kernel: may begin when every CTA of that one has executed
+  // griddepcontrol.launch_dependents or ended; griddepcontrol.wait waits for its end. "cpu" only.
+  bool programmatic = false;
 
   // cpu only; a GPU does as it likes.
   uint64_t seed = 0;          // moves every choice that the schedule has; changes what was never written

@@ -37,6 +37,7 @@
 #include "lemma/observer.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
+#include "lemma/stream.h"
 #include "lemma/suppressions.h"
 #include "lemma/verify.h"
 

@@ -54,8 +54,9 @@ enum class ErrorKind : uint8_t {
   unsupported,      // legal, but this device does not do it
   unavailable,      // no such device, no driver, or the device refused the text or the call
   out_of_memory,
-  device_lost, // a fault of an earlier launch took the device's context, and this object with it
-  internal,    // a bug of Lemma
+  device_lost,   // a fault of an earlier launch took the device's context, and this object with it
+  internal,      // a bug of Lemma
+  kernel_failed, // of a stream: a kernel of its has faulted
 };
 
 // "invalid argument", "rejected", ...

@@ -75,8 +75,15 @@ class InternalError(Error):
     kind = "internal"
 
 
+class KernelFailed(Error):
+    """Of a stream: a kernel of its has faulted; the text is its report."""
+
+    kind = "kernel failed"
+
+
 BY_KIND: dict[str, type[Error]] = {
-    each.kind: each for each in (InvalidArgument, Rejected, Unsupported, Unavailable, OutOfMemory, DeviceLost, InternalError)
+    each.kind: each
+    for each in (InvalidArgument, Rejected, Unsupported, Unavailable, OutOfMemory, DeviceLost, InternalError, KernelFailed)
 }
 
 

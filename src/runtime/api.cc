@@ -2,14 +2,13 @@
 #include "layout/tensor_map.h"
 #include "lemma/lemma.h"
 #include "ptx/parser.h"
-#include "runtime/callers_code.h"
 #include "runtime/check_text.h"
 #include "runtime/device_impl.h"
-#include "runtime/inlined_comments.h"
+#include "runtime/guarded.h"
 #include "runtime/kernel_info.h"
 #include "runtime/kernel_names.h"
 #include "runtime/report_text.h"
-#include "runtime/source_lines.h"
+#include "runtime/run_kernel.h"
 #include "support/worker_pool.h"
 #include "verify/fusion.h"
 #include "verify/lint.h"
@@ -52,51 +51,21 @@ Unexpected<Error> failure_in_callback() {
 
 namespace {
 
-// What the function returns; an exception as the error that it is. Nothing throws in the way of things but
-// allocations.
+// f() when it is the turn of what has been called, see Timeline.
 template <class F>
-auto guarded(F f) -> decltype(f()) {
-  try {
+auto in_turn(DeviceImpl& device, F f) -> decltype(f()) {
+  return guarded([&]() -> decltype(f()) {
+    const Timeline::Turn turn = device.timeline->enter();
+    if (!turn)
+      return failure_in_callback();
+    if (turn.error())
+      return Unexpected<Error>{*turn.error()};
     return f();
-  } catch (const OverBudget& problem) {
-    return failure(ErrorKind::out_of_memory, problem.what());
-  } catch (const std::bad_alloc&) {
-    return failure(ErrorKind::out_of_memory, "the host has no memory left");
-  } catch (const std::exception& problem) {
-    return failure(ErrorKind::internal, problem.what());
-  }
-}
-
-// A callback of a launch as the device calls it.
-template <class... Arguments>
-std::function<void(Arguments...)> marked(const std::function<void(Arguments...)>& callback,
-                                         const char* name) {
-  if (!callback)
-    return nullptr;
-  return [&callback, name](Arguments... arguments) { call_callers(name, [&] { callback(arguments...); }); };
+  });
 }
 
 bool is_error(const Message& message) {
   return message.severity == Severity::error;
-}
-
-// Sizes as they are meant: y and z of 0 are 1. A cluster that neither the launch nor the kernel names stays
-// 0.
-Dim3 normalized(Dim3 size) {
-  size[1] = std::max(size[1], 1u);
-  size[2] = std::max(size[2], 1u);
-  return size;
-}
-
-LaunchConfig normalized(LaunchConfig config, const KernelInfo& kernel) {
-  config.grid = normalized(config.grid);
-  config.block = normalized(config.block);
-  config.cooperative |= kernel.reads_envreg;
-  if (config.cluster == Dim3{0, 0, 0})
-    config.cluster = kernel.required_cluster;
-  if (config.cluster != Dim3{0, 0, 0})
-    config.cluster = normalized(config.cluster);
-  return config;
 }
 
 } // namespace
@@ -139,36 +108,30 @@ Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOption
 
 Result<void, Error> Device::write(uint64_t address, std::span<const std::byte> source) const {
   return source.empty() ? Result<void, Error>()
-                        : runtime::guarded([&] { return impl_->write(address, source); });
+                        : runtime::in_turn(*impl_, [&] { return impl_->write(address, source); });
 }
 
 Result<void, Error> Device::read(uint64_t address, std::span<std::byte> destination) const {
   return destination.empty() ? Result<void, Error>()
-                             : runtime::guarded([&] { return impl_->read(address, destination); });
+                             : runtime::in_turn(*impl_, [&] { return impl_->read(address, destination); });
 }
 
 Result<void, Error> Device::fill(uint64_t address, uint64_t size_bytes, uint8_t value) const {
   return size_bytes == 0 ? Result<void, Error>()
-                         : runtime::guarded([&] { return impl_->fill(address, size_bytes, value); });
+                         : runtime::in_turn(*impl_, [&] { return impl_->fill(address, size_bytes, value); });
 }
 
 Result<void, Error> Device::register_host(void* memory, uint64_t size_bytes, std::string name) const {
   if (!memory || size_bytes == 0)
     return failure(ErrorKind::invalid_argument, fmt::format("cannot register {} bytes of host memory at {}",
                                                             size_bytes, fmt::ptr(memory)));
-  const runtime::LaunchGate::Pass pass = impl_->gate.enter();
-  if (!pass)
-    return runtime::failure_in_callback();
   return runtime::guarded(
       [&] { return impl_->register_host(static_cast<std::byte*>(memory), size_bytes, std::move(name)); });
 }
 
 Result<void, Error> Device::unregister_host(void* memory) const {
-  const runtime::LaunchGate::Pass pass = impl_->gate.enter();
-  if (!pass)
-    return runtime::failure_in_callback();
   const Result<bool, Error> found =
-      runtime::guarded([&] { return impl_->unregister_host(static_cast<std::byte*>(memory)); });
+      runtime::in_turn(*impl_, [&] { return impl_->unregister_host(static_cast<std::byte*>(memory)); });
   if (!found)
     return Unexpected<Error>{found.error()};
   if (!*found)
@@ -226,7 +189,7 @@ Buffer::~Buffer() {
 void Buffer::free() {
   if (device_ && epoch_ == device_->epoch())
     try {
-      device_->free(address_);
+      device_->timeline->when_free([device = device_, address = address_] { device->free(address); });
     } catch (
         const std::bad_alloc&) { // in a callback, no room to remember it: the memory goes with the device
     }
@@ -249,19 +212,19 @@ Result<void, Error> Buffer::check(uint64_t offset_bytes, uint64_t bytes) const {
 Result<void, Error> Buffer::copy_from(std::span<const std::byte> source, uint64_t offset_bytes) {
   if (Result<void, Error> checked = check(offset_bytes, source.size()); !checked || source.empty())
     return checked;
-  return runtime::guarded([&] { return device_->write(address_ + offset_bytes, source); });
+  return runtime::in_turn(*device_, [&] { return device_->write(address_ + offset_bytes, source); });
 }
 
 Result<void, Error> Buffer::copy_to(std::span<std::byte> destination, uint64_t offset_bytes) const {
   if (Result<void, Error> checked = check(offset_bytes, destination.size()); !checked || destination.empty())
     return checked;
-  return runtime::guarded([&] { return device_->read(address_ + offset_bytes, destination); });
+  return runtime::in_turn(*device_, [&] { return device_->read(address_ + offset_bytes, destination); });
 }
 
 Result<void, Error> Buffer::fill(uint8_t value) {
   if (Result<void, Error> checked = check(0, size_bytes_); !checked || size_bytes_ == 0)
     return checked;
-  return runtime::guarded([&] { return device_->fill(address_, size_bytes_, value); });
+  return runtime::in_turn(*device_, [&] { return device_->fill(address_, size_bytes_, value); });
 }
 
 // --- Module
@@ -322,36 +285,29 @@ const std::vector<Parameter>& Kernel::parameters() const {
 }
 
 Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) const {
-  const std::shared_ptr<runtime::ModuleImpl> module = module_; // a callback may let go of this object
-  const runtime::KernelInfo& kernel = module->kernels[index_];
-  if (runtime::LaunchGate::in_callback())
+  if (runtime::Timeline::in_callback())
     return failure(
         ErrorKind::invalid_argument,
         fmt::format("kernel {} cannot be launched from a callback (print, progress, observer) of a launch: "
                     "launch it when that has ended",
-                    kernel.name));
+                    name()));
   return runtime::guarded([&]() -> Result<Report, Error> {
-    Result<std::vector<std::byte>, Error> params = runtime::lay_out_arguments(kernel, arguments);
-    if (!params)
-      return Unexpected<Error>{std::move(params).error()};
-    LaunchConfig normal = runtime::normalized(config, kernel);
-    normal.print = runtime::marked(config.print, "print function");
-    normal.progress = runtime::marked(config.progress, "progress function");
-    const runtime::LaunchGate::Pass pass = module->device->gate.enter();
-    Result<Report, Error> report = module->launch(kernel, normal, *std::move(params));
-    if (report) {
-      report->arithmetic = module->arithmetic;
-      runtime::add_inlined_calls(*report, *module->ptx);
-      runtime::show_sources(*report, module->ptx->source->name());
-      for (Finding& finding : report->findings) {
-        finding.kernel = kernel.name;
-        finding.ptx = module->ptx->source->name();
-        finding.rendered = runtime::render_finding(finding, *module->ptx->source);
-      }
-      report->rendered = runtime::render_report(*report, *module->ptx->source);
-    }
-    return report;
+    Result<runtime::PreparedLaunch, Error> launch = runtime::prepare(module_, index_, config, arguments);
+    if (!launch)
+      return Unexpected<Error>{std::move(launch).error()};
+    runtime::Timeline& timeline = *launch->module->device->timeline;
+    const runtime::Timeline::Turn turn = timeline.enter();
+    if (turn.error())
+      return Unexpected<Error>{*turn.error()};
+    return runtime::run(*std::move(launch), {.others_may_act = [&] { return timeline.others_run(); }});
   });
+}
+
+// --- streams
+// -----------------------------------------------------------------------------------------------------------
+
+Result<void, Error> Device::synchronize() const {
+  return runtime::guarded([&] { return impl_->timeline->synchronize_all(); });
 }
 
 // --- tensor maps

@@ -1,10 +1,10 @@
-// How code of the caller's is called during a launch: it knows that it is in a callback (launch_gate.h), and
+// How code of the caller's is called during a launch: it knows that it is in a callback (timeline.h), and
 // what it throws becomes the message of a fault.
 //
 // Tests: tests/unit/runtime/threads_test.cc, observer_test.cc.
 #pragma once
 
-#include "runtime/launch_gate.h"
+#include "runtime/timeline.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace lemma::runtime {
 // `name`: "print function".
 template <class F>
 void call_callers(const char* name, F&& f) {
-  const LaunchGate::InCallback mark;
+  const Timeline::InCallback mark;
   try {
     f();
   } catch (const std::exception& problem) {

@@ -12,13 +12,16 @@
 #include "verify/verify.h"
 #include "vgpu/memory.h"
 #include "vgpu/program.h"
+#include "vgpu/racing_copy.h"
 #include "vgpu/scheduler.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
+#include <chrono>
+#include <type_traits>
+#include <utility>
 
 namespace lemma::runtime {
 namespace {
@@ -32,7 +35,7 @@ public:
   ~CpuModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                               std::vector<std::byte> params) override;
+                               std::vector<std::byte> params, Beside beside) override;
   std::optional<uint64_t> address_of(const ptx::Variable& variable) override {
     const vgpu::Allocation* allocation = program_->allocation_of(variable);
     return allocation ? std::optional(allocation->base) : std::nullopt;
@@ -45,26 +48,19 @@ private:
 
 class CpuDevice final : public DeviceImpl {
 public:
-  explicit CpuDevice(uint64_t max_memory_bytes) : memory(max_memory_bytes) {}
+  CpuDevice(uint64_t max_memory_bytes, std::chrono::nanoseconds patience)
+      : memory(max_memory_bytes), patience(patience) {}
 
   Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override {
-    const vgpu::Allocation* allocation = nullptr;
-    if (options.host_shared) {
-      const LaunchGate::Pass pass = gate.enter(); // a launch looks host memory up without a lock
-      if (!pass)
-        return failure_in_callback();
-      allocation = memory.allocate_host_shared(size_bytes, options.name);
-    } else {
-      allocation = memory.allocate(size_bytes, options.name, options.poisoned);
-    }
+    const vgpu::Allocation* allocation = options.host_shared
+                                             ? memory.allocate_host_shared(size_bytes, options.name)
+                                             : memory.allocate(size_bytes, options.name, options.poisoned);
     if (!allocation)
       return failure(ErrorKind::out_of_memory,
                      fmt::format("the host has no memory for {} bytes", size_bytes));
     return allocation->base;
   }
-  void free(uint64_t address) override {
-    gate.when_free([this, address] { memory.free(address); });
-  }
+  void free(uint64_t address) override { memory.free(address); }
   Result<void, Error> register_host(std::byte* host, uint64_t size_bytes, std::string name) override {
     memory.register_host(host, size_bytes, std::move(name));
     return {};
@@ -74,23 +70,30 @@ public:
   }
 
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override {
-    return between_launches(address, source.size(), [&](vgpu::Allocation& allocation, uint64_t offset) {
-      std::memcpy(allocation.host + offset, source.data(), source.size());
+    return with(address, source.size(), [&](vgpu::Allocation& allocation, uint64_t offset) {
+      vgpu::copy_racing(allocation.host + offset, source.data(), source.size());
       if (allocation.init)
         allocation.init->set(offset, source.size());
     });
   }
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override {
-    return between_launches(address, destination.size(),
-                            [&](const vgpu::Allocation& allocation, uint64_t offset) {
-                              std::memcpy(destination.data(), allocation.host + offset, destination.size());
-                            });
+    return with(address, destination.size(), [&](const vgpu::Allocation& allocation, uint64_t offset) {
+      vgpu::copy_racing(destination.data(), allocation.host + offset, destination.size());
+    });
   }
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
-    return between_launches(address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
-      std::memset(allocation.host + offset, value, bytes);
+    return with(address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
+      vgpu::fill_racing(allocation.host + offset, value, bytes);
       if (allocation.init)
         allocation.init->set(offset, bytes);
+    });
+  }
+  Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t bytes) override {
+    return with(to, bytes, [&](vgpu::Allocation& target, uint64_t to_offset) {
+      return with(from, bytes, [&](vgpu::Allocation& source, uint64_t from_offset) {
+        vgpu::copy_racing(target.host + to_offset, source.host + from_offset, bytes);
+        copy_what_is_written(target, to_offset, source, from_offset, bytes);
+      });
     });
   }
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override {
@@ -104,26 +107,48 @@ public:
   vgpu::GlobalMemory memory;
   int chosen_arch = 0; // DeviceOptions::arch; 0: it was empty
 
+  void note_activity() override { memory.note_activity(); }
+
+  const std::chrono::nanoseconds patience; // DeviceOptions::patience_seconds
+
 private:
-  // f(the allocation that the range lies in, the offset there), while no launch runs.
+  // f(the allocation that the range lies in, the offset there).
   template <class F>
-  Result<void, Error> between_launches(uint64_t address, uint64_t bytes, F&& f) {
-    const LaunchGate::Pass pass = gate.enter();
-    if (!pass)
-      return failure_in_callback();
+  Result<void, Error> with(uint64_t address, uint64_t bytes, F&& f) {
+    const vgpu::GlobalMemory::Users user(memory, 1);
     vgpu::Allocation* allocation = memory.find(address);
     if (!allocation || !allocation->holds(address, bytes))
       return failure(ErrorKind::invalid_argument,
                      fmt::format("{} bytes at {:#x} do not lie inside one allocation", bytes, address));
-    f(*allocation, address - allocation->base);
-    return {};
+    if constexpr (std::is_void_v<decltype(f(*allocation, uint64_t{}))>) {
+      f(*allocation, address - allocation->base);
+      return {};
+    } else {
+      return f(*allocation, address - allocation->base);
+    }
+  }
+
+  // What was never written stays so where it is copied to.
+  static void copy_what_is_written(vgpu::Allocation& to, uint64_t to_offset, const vgpu::Allocation& from,
+                                   uint64_t from_offset, uint64_t bytes) {
+    if (!to.init)
+      return;
+    to.init->set(to_offset, bytes);
+    if (!from.init)
+      return;
+    for (uint64_t begin = 0; begin < bytes;) {
+      const uint64_t first = from.init->first_unset(from_offset + begin, bytes - begin) - from_offset;
+      const uint64_t end = from.init->first_set(from_offset + first, bytes - first) - from_offset;
+      to.init->unset_range(to_offset + first, end - first);
+      begin = end;
+    }
   }
 };
 
 // The module's variables go with it: a launch of another module may be using them.
 CpuModule::~CpuModule() {
   try {
-    device_->gate.when_free(
+    device_->timeline->when_free(
         [program = std::exchange(program_, nullptr), device = device_]() mutable { program.reset(); });
   } catch (const std::bad_alloc&) { // no room to remember it: `program_` goes now
   }
@@ -200,27 +225,30 @@ void doubt_between_clusters(std::vector<Finding>& findings, const LaunchConfig& 
 }
 
 Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                        std::vector<std::byte> params) {
+                                        std::vector<std::byte> params, Beside beside) {
   const vgpu::Code* entry = program_->find(kernel.name);
   if (!entry)
     return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
-  const vgpu::MachineLimits limits = vgpu::limits_of(program_->arch());
-  if (std::string wrong = vgpu::check_launch(*program_, *entry, config, params.size(), limits);
+  vgpu::LaunchSurroundings surroundings{.limits = vgpu::limits_of(program_->arch()),
+                                        .others_may_act = std::move(beside.others_may_act),
+                                        .patience = device_->patience,
+                                        .prerequisites_done = beside.prerequisites_done,
+                                        .dependents_may_start = std::move(beside.dependents_may_start)};
+  if (std::string wrong = vgpu::check_launch(*program_, *entry, config, params.size(), surroundings.limits);
       !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
   std::optional<check::Checker> checker;
-  std::vector<vgpu::Observer*> observers;
   if (config.check)
-    observers.push_back(&checker.emplace());
+    surroundings.observers.push_back(&checker.emplace());
   std::optional<LaunchWatcher> watcher;
-  std::vector<vgpu::Observer*> observers_of_all;
+  std::vector<vgpu::Observer*>& observers_of_all = surroundings.observers_of_all;
   if (config.observer)
     observers_of_all.push_back(&watcher.emplace(*config.observer, *program_, arithmetic));
   std::optional<ExecutedForms> forms;
   if (config.fidelity)
     observers_of_all.push_back(&forms.emplace(*program_));
-  Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params), limits,
-                                   std::move(observers), std::move(observers_of_all));
+  Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params),
+                                   std::move(surroundings));
   if (checker)
     report.findings = checker->findings();
   if (forms)
@@ -240,8 +268,14 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& 
   const int arch = arch_number(options.arch);
   if (arch == 0 && !options.arch.empty())
     return no_such_arch(options.arch);
-  auto device = std::make_shared<CpuDevice>(options.max_memory_bytes ? options.max_memory_bytes
-                                                                     : default_max_memory_bytes());
+  if (!(options.patience_seconds >= 0))
+    return failure(ErrorKind::invalid_argument,
+                   fmt::format("a patience of {} s: it is 0 or more", options.patience_seconds));
+  constexpr double kLongestSeconds = 1e9; // 30 years
+  const auto patience = std::chrono::nanoseconds(
+      static_cast<int64_t>(std::min(options.patience_seconds, kLongestSeconds) * 1e9));
+  auto device = std::make_shared<CpuDevice>(
+      options.max_memory_bytes ? options.max_memory_bytes : default_max_memory_bytes(), patience);
   device->info = {.kind = "cpu",
                   .name = "virtual GPU",
                   .driver = "",

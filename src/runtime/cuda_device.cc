@@ -83,7 +83,7 @@ public:
   ~CudaModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                               std::vector<std::byte> params) override;
+                               std::vector<std::byte> params, Beside beside) override;
   std::optional<uint64_t> address_of(const ptx::Variable& variable) override;
 
 private:
@@ -114,6 +114,7 @@ public:
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override;
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override;
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
+  Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t bytes) override;
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override;
   Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
                                                   unsigned optimization) override;
@@ -295,6 +296,11 @@ Result<void, Error> CudaDevice::fill(uint64_t address, uint64_t bytes, uint8_t v
                 [&] { return driver->memory_set(address, value, bytes); });
 }
 
+Result<void, Error> CudaDevice::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  return access("cannot copy on the device", to, bytes,
+                [&] { return driver->copy_on_device(to, from, bytes); });
+}
+
 Result<std::array<std::byte, 128>, Error> CudaDevice::encode(const TensorMap& map) {
   struct alignas(64) {
     std::array<std::byte, 128> bytes{};
@@ -416,7 +422,7 @@ std::string CudaModule::fusion_warning(const KernelInfo& kernel) const {
 }
 
 Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                         std::vector<std::byte> params) {
+                                         std::vector<std::byte> params, Beside) {
   if (epoch_ != device_->epoch())
     return failure(ErrorKind::device_lost,
                    "the module was lost with its context, by a fault of an earlier launch");

@@ -117,6 +117,7 @@ struct LaunchConfiguration {
     (Pointer * address, void* memory, unsigned flags))                                                       \
   X(copy_to_device, cuMemcpyHtoD_v2, (Pointer destination, const void* source, size_t bytes))                \
   X(copy_from_device, cuMemcpyDtoH_v2, (void* destination, Pointer source, size_t bytes))                    \
+  X(copy_on_device, cuMemcpyDtoD_v2, (Pointer destination, Pointer source, size_t bytes))                    \
   X(memory_set, cuMemsetD8_v2, (Pointer destination, unsigned char value, size_t count))                     \
   X(tensor_map_encode_tiled, cuTensorMapEncodeTiled,                                                         \
     (void* map, int type, unsigned rank, void* address, const uint64_t* dims, const uint64_t* strides,       \

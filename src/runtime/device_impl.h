@@ -7,7 +7,7 @@
 
 #include "lemma/device.h"
 #include "ptx/module.h"
-#include "runtime/launch_gate.h"
+#include "runtime/timeline.h"
 #include "support/memory_budget.h"
 
 #include <array>
@@ -28,6 +28,15 @@ struct KernelInfo {
 
 class DeviceImpl;
 
+// What goes on beside a launch.
+struct Beside {
+  // Whether the host, or another kernel, may yet do what this one waits for.
+  std::function<bool()> others_may_act;
+  // Of a programmatic launch: what griddepcontrol.wait waits for; null: nothing.
+  const std::atomic<bool>* prerequisites_done = nullptr;
+  std::function<void()> dependents_may_start = {}; // called when griddepcontrol.launch_dependents says so
+};
+
 class ModuleImpl {
 public:
   virtual ~ModuleImpl() = default;
@@ -35,7 +44,7 @@ public:
   // No size of the configuration is zero, but for a cluster that neither the launch nor the kernel names.
   // `params` are parameter_bytes laid out by offset.
   virtual Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
-                                       std::vector<std::byte> params) = 0;
+                                       std::vector<std::byte> params, Beside beside) = 0;
   // Where a variable of the module's lies; none: the driver's assembler has dropped it.
   virtual std::optional<uint64_t> address_of(const ptx::Variable& variable) = 0;
 
@@ -55,14 +64,16 @@ public:
 
   virtual Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) = 0;
   virtual void free(uint64_t address) = 0;
-  // Not null, not empty; no launch runs.
+  // Not null, not empty.
   virtual Result<void, Error> register_host(std::byte* memory, uint64_t size_bytes, std::string name) = 0;
-  // False: nothing is registered there. No launch runs.
+  // False: nothing is registered there.
   virtual Result<bool, Error> unregister_host(std::byte* memory) = 0;
   // Error: invalid_argument if the range, which is not empty, does not lie inside one live allocation.
   virtual Result<void, Error> write(uint64_t address, std::span<const std::byte> source) = 0;
   virtual Result<void, Error> read(uint64_t address, std::span<std::byte> destination) = 0;
   virtual Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;
+  // From device memory to device memory; the ranges do not overlap.
+  virtual Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t bytes) = 0;
   // A map that breaks no rule.
   virtual Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) = 0;
   // `arch` is the number of LoadOptions::arch, 0 if it was empty; `optimization` is LoadOptions'.
@@ -70,11 +81,13 @@ public:
                                                           unsigned optimization) = 0;
   // Grows when a fault takes the context: what was made before is lost then.
   virtual uint64_t epoch() const { return 0; }
+  // Something has been done that a kernel may be waiting for.
+  virtual void note_activity() {}
   // What it may take of the host's memory; null: it takes none to speak of.
   virtual MemoryBudget* budget() { return nullptr; }
 
   DeviceInfo info;
-  LaunchGate gate;
+  const std::shared_ptr<Timeline> timeline = std::make_shared<Timeline>([this] { note_activity(); });
 };
 
 Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& options);

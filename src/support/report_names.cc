@@ -20,6 +20,8 @@ std::string_view to_string(ErrorKind kind) {
     return "device lost";
   case ErrorKind::internal:
     return "internal";
+  case ErrorKind::kernel_failed:
+    return "kernel failed";
   }
   return "internal";
 }

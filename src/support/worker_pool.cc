@@ -1,5 +1,6 @@
 // A job lies on the stack of whoever runs it and is in the list while it wants helpers. When its own thread
 // is done, it is taken from the list and waits for those that have joined in, not for those that might have.
+// A call that nobody waits for is a job of one helper that owns itself.
 #include "support/worker_pool.h"
 
 #include <pthread.h>
@@ -10,18 +11,22 @@
 #include <deque>
 #include <exception>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace lemma {
 namespace {
 
 constexpr uint64_t kMostThreads = 1024;
 
-// A call of run_on_workers().
+// A call of run_on_workers() or call_on_worker().
 struct Job {
-  const std::function<void()>& f;
+  const std::function<void()>* f = nullptr; // its caller's; null: `own`
+  std::function<void()> own = {};
+  bool is_waited_for = true;
   uint64_t wanted = 0;  // helpers that may still join in
   uint64_t running = 0; // that have
   std::condition_variable ended = {};
@@ -49,7 +54,7 @@ private:
 class Pool {
 public:
   void run(uint64_t helpers, const std::function<void()>& f) {
-    Job job{.f = f};
+    Job job{.f = &f};
     {
       const std::lock_guard lock(mutex_);
       if (!closed_)
@@ -67,6 +72,23 @@ public:
     job.ended.wait(lock, [&] { return job.running == 0; });
     if (problem || job.problem)
       std::rethrow_exception(problem ? problem : job.problem);
+  }
+
+  bool call(std::function<void()> f) {
+    auto job = std::make_unique<Job>();
+    job->own = std::move(f);
+    job->is_waited_for = false;
+    const std::lock_guard lock(mutex_);
+    if (closed_)
+      return false;
+    offer(*job, 1);
+    if (threads_.empty()) {
+      --wanted_;
+      std::erase(jobs_, job.get());
+      return false;
+    }
+    (void)job.release(); // it is its thread's
+    return true;
   }
 
   // At exit.
@@ -133,9 +155,15 @@ private:
       --idle_;
       wake_two();
       lock.unlock();
+      if (!job.is_waited_for) {
+        std::unique_ptr<Job>(&job)->own();
+        lock.lock();
+        ++idle_;
+        continue;
+      }
       std::exception_ptr problem;
       try {
-        job.f();
+        (*job.f)();
       } catch (...) {
         problem = std::current_exception();
       }
@@ -187,6 +215,10 @@ void run_on_workers(uint64_t helpers, const std::function<void()>& f) {
     f();
   else
     pool().run(helpers, f);
+}
+
+bool call_on_worker(std::function<void()> f) {
+  return pool().call(std::move(f));
 }
 
 } // namespace lemma

@@ -21,4 +21,8 @@ namespace lemma {
 // that does) comes out when all have returned.
 void run_on_workers(uint64_t helpers, const std::function<void()>& f);
 
+// Calls f(), which must not throw, on another thread, and does not wait for it: at once, unless as many
+// threads as there may be are at work. False: the host has no thread, and nobody will.
+bool call_on_worker(std::function<void()> f);
+
 } // namespace lemma

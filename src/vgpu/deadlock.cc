@@ -179,6 +179,9 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   case SplitState::at_collective:
     explain_lanes(warp, split, waiting);
     break;
+  case SplitState::at_grid_wait:
+    waiting.reason = "for the grids before this one to end";
+    break;
   case SplitState::polling:
     waiting.reason = "its loop only polls memory that nobody changes";
     break;

@@ -31,6 +31,7 @@ namespace lemma::vgpu {
 class Observer;
 class Program;
 class Schedule;
+struct LaunchSurroundings;
 
 // The registers of one function activation, all lanes. Two splits in the same function at the same call depth
 // use disjoint lanes of the same frame.
@@ -78,6 +79,7 @@ enum class SplitState : uint8_t {
   at_cluster_barrier,
   at_mbarrier,  // a try_wait waits for a phase to complete
   at_warpgroup, // waits at a wgmma instruction for the other warps of its warpgroup
+  at_grid_wait, // griddepcontrol.wait: a grid before this one has not ended
   polling,      // its loop came round with nothing changed but, perhaps, the clock
   sleeping,     // nanosleep
 };
@@ -172,6 +174,7 @@ struct Cta {
   std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
   uint32_t next_warp = 0;                 // round robin
   std::vector<Warpgroup> warpgroups;      // the complete ones
+  bool launched_dependents = false;       // a thread has executed griddepcontrol.launch_dependents
   WgmmaChecks wgmma_checks;
   MemoryShare taken; // for shared memory and what is kept beside it
 
@@ -249,8 +252,10 @@ struct Launch {
   uint32_t sm_count = 0;
   uint32_t warps_per_sm = 0;
   uint64_t grid_id = 1;
-  uint64_t workspace = 0;       // cooperative: its address
-  uint32_t workers = 1;         // host threads
+  uint64_t workspace = 0;                           // cooperative: its address
+  uint32_t workers = 1;                             // host threads
+  const LaunchSurroundings* surroundings = nullptr; // see scheduler.h
+  std::atomic<uint64_t> ctas_that_launched_dependents{0};
   Schedule* schedule = nullptr; // see schedule.h
   Observer* observer = nullptr; // see observer.h; null: nobody watches
   // The same for clusters that LaunchConfig::check_ctas leaves out.
@@ -262,6 +267,9 @@ struct Launch {
   std::unordered_map<const DecodedInst*, uint64_t>
       uninitialized_at; // index in report.uninitialized or past it
   CallbackQueue callbacks;
+
+  // A CTA has executed griddepcontrol.launch_dependents, or has ended.
+  void dependents_launched_by(Cta& cta);
 };
 
 } // namespace lemma::vgpu

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace lemma::vgpu {
 namespace {
@@ -91,6 +92,12 @@ void InitMap::unset(uint64_t offset, uint32_t bytes) {
   }
 }
 
+void InitMap::unset_range(uint64_t offset, uint64_t bytes) {
+  const uint64_t end = offset + bytes;
+  for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word)
+    words_[word].fetch_and(~covered(word, offset, end), std::memory_order_relaxed);
+}
+
 uint32_t InitMap::unset_among(uint64_t offset, uint32_t bytes) const {
   uint32_t unset = 0;
   for (uint32_t i = 0; i < bytes; ++i) {
@@ -122,12 +129,67 @@ struct GlobalMemory::Table {
   }
 };
 
-GlobalMemory::GlobalMemory(uint64_t limit_bytes) : budget_(limit_bytes), heap_taken_(budget_) {
+// Registered and host-shared memory, by ascending base. Ranges may overlap.
+struct GlobalMemory::HostTable {
+  struct Entry {
+    uint64_t base = 0;
+    uint64_t furthest_end = 0; // of this entry's range and those before it
+    Allocation* allocation = nullptr;
+  };
+  std::vector<Entry> entries;
+
+  // The first entry whose base is above the address.
+  std::vector<Entry>::const_iterator after(uint64_t address) const {
+    return std::upper_bound(entries.begin(), entries.end(), address,
+                            [](uint64_t a, const Entry& e) { return a < e.base; });
+  }
+};
+
+// What nobody finds any more.
+struct GlobalMemory::Retired {
+  uint64_t generation = 0;                     // users of earlier ones may have found it
+  Allocation* emptied = nullptr;               // an allocation that stays known, whose bytes go; or
+  std::unique_ptr<Allocation> allocation = {}; // one that goes as a whole; or
+  std::unique_ptr<const HostTable> table = {};
+};
+
+GlobalMemory::GlobalMemory(uint64_t limit_bytes)
+    : budget_(limit_bytes), host_table_(std::make_unique<HostTable>()), heap_taken_(budget_) {
   tables_.push_back(std::make_unique<Table>(64));
   table_.store(tables_.back().get(), std::memory_order_release);
+  published_host_table_.store(host_table_.get(), std::memory_order_release);
 }
 
 GlobalMemory::~GlobalMemory() = default;
+
+void GlobalMemory::retire(Retired what) {
+  what.generation = ++generation_;
+  retired_.push_back(std::move(what));
+  let_go_of_retired();
+}
+
+void GlobalMemory::let_go_of_retired() {
+  const uint64_t oldest_user = user_generations_.empty() ? UINT64_MAX : *user_generations_.begin();
+  for (; !retired_.empty() && retired_.front().generation < oldest_user; retired_.pop_front())
+    if (Allocation* allocation = retired_.front().emptied) {
+      allocation->host = nullptr;
+      allocation->storage.reset();
+      allocation->init.reset();
+      allocation->taken = {};
+    }
+}
+
+void GlobalMemory::publish_host_table() {
+  auto table = std::make_unique<HostTable>();
+  table->entries.reserve(host_.size());
+  uint64_t furthest_end = 0;
+  for (const auto& [base, allocation] : host_) {
+    furthest_end = std::max(furthest_end, base + allocation->size_bytes);
+    table->entries.push_back({.base = base, .furthest_end = furthest_end, .allocation = allocation.get()});
+  }
+  published_host_table_.store(table.get(), std::memory_order_release);
+  retire({.table = std::exchange(host_table_, std::move(table))});
+}
 
 Allocation* GlobalMemory::append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes) {
   allocation->base = next_;
@@ -182,7 +244,7 @@ void GlobalMemory::poison_unwritten(const Allocation& allocation, uint64_t seed)
 
 void GlobalMemory::set_seed(uint64_t seed) {
   const std::scoped_lock lock(mutex_);
-  if (seed == seed_)
+  if (seed == seed_ || !user_generations_.empty())
     return;
   seed_ = seed;
   for (const auto& allocation : allocations_)
@@ -200,25 +262,32 @@ Allocation* GlobalMemory::allocate_host_shared(uint64_t size_bytes, std::string 
     return nullptr;
   allocation->base = reinterpret_cast<uintptr_t>(allocation->host);
   const std::scoped_lock lock(mutex_);
-  longest_host_ = std::max(longest_host_, size_bytes);
-  // Registered memory at this address was given back to the host without being unregistered.
-  return (host_[allocation->base] = std::move(allocation)).get();
+  std::unique_ptr<Allocation>& known = host_[allocation->base];
+  if (known) // registered memory that was given back to the host without being unregistered
+    retire_host(std::move(known));
+  Allocation* made = (known = std::move(allocation)).get();
+  publish_host_table();
+  return made;
 }
 
 void GlobalMemory::register_host(std::byte* host, uint64_t size_bytes, std::string name) {
   const std::scoped_lock lock(mutex_);
   const auto base = reinterpret_cast<uintptr_t>(host);
-  std::unique_ptr<Allocation>& allocation = host_[base];
-  if (!allocation) {
-    allocation = std::make_unique<Allocation>();
-    allocation->base = base;
-    allocation->host = host;
-    allocation->name = std::move(name);
+  std::unique_ptr<Allocation>& known = host_[base];
+  if (known && (known->storage || known->size_bytes >= size_bytes)) {
+    ++known->registrations;
+    return;
   }
-  ++allocation->registrations;
-  if (!allocation->storage)
-    allocation->size_bytes = std::max(allocation->size_bytes, size_bytes);
-  longest_host_ = std::max(longest_host_, size_bytes);
+  auto allocation = std::make_unique<Allocation>();
+  allocation->base = base;
+  allocation->host = host;
+  allocation->size_bytes = size_bytes;
+  allocation->name = known ? known->name : std::move(name);
+  allocation->registrations = known ? known->registrations + 1 : 1;
+  if (known)
+    retire_host(std::move(known));
+  known = std::move(allocation);
+  publish_host_table();
 }
 
 bool GlobalMemory::unregister_host(uint64_t base) {
@@ -227,24 +296,49 @@ bool GlobalMemory::unregister_host(uint64_t base) {
   if (found == host_.end() || found->second->registrations == 0)
     return false;
   if (--found->second->registrations == 0 && !found->second->storage)
-    host_.erase(found);
+    remove_host(found);
   return true;
+}
+
+void GlobalMemory::retire_host(std::unique_ptr<Allocation> allocation) {
+  allocation->freed.store(true, std::memory_order_release);
+  retire({.allocation = std::move(allocation)});
+}
+
+void GlobalMemory::remove_host(HostAllocations::iterator which) {
+  std::unique_ptr<Allocation> allocation = std::move(which->second);
+  host_.erase(which);
+  publish_host_table();
+  retire_host(std::move(allocation));
 }
 
 GlobalMemory::Users::Users(GlobalMemory& memory, uint32_t threads) : memory_(memory), threads_(threads) {
   memory.threads_.fetch_add(threads);
   while (memory.alone_.load()) // for no longer than an instruction takes
     std::this_thread::yield();
+  const std::scoped_lock lock(memory.mutex_);
+  generation_ = ++memory.generation_;
+  memory.user_generations_.insert(generation_);
+}
+
+GlobalMemory::Users::~Users() {
+  {
+    const std::scoped_lock lock(memory_.mutex_);
+    memory_.user_generations_.erase(generation_);
+    memory_.let_go_of_retired();
+  }
+  memory_.threads_.fetch_sub(threads_);
 }
 
 // The one that holds the address and reaches furthest: ranges may overlap.
 Allocation* GlobalMemory::find_host(uint64_t address) const {
+  const HostTable* table = published_host_table_.load(std::memory_order_acquire);
   Allocation* best = nullptr;
-  for (auto after = host_.upper_bound(address); after != host_.begin();) {
+  for (auto after = table->after(address); after != table->entries.begin();) {
     --after;
-    Allocation* allocation = after->second.get();
-    if (address - allocation->base >= longest_host_)
+    if (after->furthest_end <= address)
       break;
+    Allocation* allocation = after->allocation;
     if (allocation->holds(address, 1) &&
         (!best || allocation->base + allocation->size_bytes > best->base + best->size_bytes))
       best = allocation;
@@ -262,17 +356,14 @@ Allocation* GlobalMemory::at_base(uint64_t base) const {
 bool GlobalMemory::free(uint64_t base) {
   const std::scoped_lock lock(mutex_);
   if (const auto shared = host_.find(base); shared != host_.end() && shared->second->storage) {
-    host_.erase(shared);
+    remove_host(shared);
     return true;
   }
   Allocation* allocation = at_base(base);
   if (!allocation || allocation->freed || !allocation->storage)
     return false;
-  allocation->freed = true;
-  allocation->host = nullptr;
-  allocation->storage.reset();
-  allocation->init.reset();
-  allocation->taken = {};
+  allocation->freed.store(true, std::memory_order_release);
+  retire({.emptied = allocation});
   return true;
 }
 
@@ -365,7 +456,8 @@ const Allocation* GlobalMemory::nearest(uint64_t address) const {
   const size_t after = table->after(address);
   const Allocation* below = after == 0 ? nullptr : table->entries[after - 1];
   const Allocation* above = after < count ? table->entries[after] : nullptr;
-  const auto host_after = host_.upper_bound(address);
+  const HostTable* hosts = published_host_table_.load(std::memory_order_acquire);
+  const auto host_after = hosts->after(address);
   const Allocation* nearest = nullptr;
   uint64_t least = 0;
   const auto consider = [&](const Allocation* allocation) {
@@ -382,8 +474,8 @@ const Allocation* GlobalMemory::nearest(uint64_t address) const {
   };
   consider(below);
   consider(above);
-  consider(host_after == host_.begin() ? nullptr : std::prev(host_after)->second.get());
-  consider(host_after == host_.end() ? nullptr : host_after->second.get());
+  consider(host_after == hosts->entries.begin() ? nullptr : std::prev(host_after)->allocation);
+  consider(host_after == hosts->entries.end() ? nullptr : host_after->allocation);
   return nearest;
 }
 

@@ -18,7 +18,11 @@
 //
 // Addresses (but for host memory's) are the same in every run, so that a program that prints or hashes a
 // pointer repeats. An address is used once: after free() it stays known as freed, except that a device malloc
-// of the same size may get it again later. Allocation is thread-safe; find() is lock-free.
+// of the same size may get it again later.
+//
+// Launches run beside one another and beside the host, and memory comes and goes meanwhile. All is
+// thread-safe; find() takes no lock. What is freed or unregistered is not found from then on; its bytes go
+// back to the host when all have ended that might have found it before (Users).
 //
 // Tests: tests/unit/vgpu/memory_test.cc.
 #pragma once
@@ -33,6 +37,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -66,6 +71,8 @@ public:
   uint64_t first_set(uint64_t offset, uint64_t bytes) const;
   // Byte offset + i counts as never written again where bit i is set.
   void unset(uint64_t offset, uint32_t bytes);
+  // The same for a whole range.
+  void unset_range(uint64_t offset, uint64_t bytes);
   // Bit i: byte offset + i was never written, i < bytes <= 32.
   uint32_t unset_among(uint64_t offset, uint32_t bytes) const;
   void clear();
@@ -117,18 +124,17 @@ public:
   Allocation* allocate(uint64_t size_bytes, std::string name, bool poisoned = false);
   // The same, but zeroed and at an address that is also the host's pointer to it.
   Allocation* allocate_host_shared(uint64_t size_bytes, std::string name);
-  // False if `base` is not the base of a live allocation of one of these two. Only while no launch runs: the
-  // host memory goes back at once.
+  // False if `base` is not the base of a live allocation of one of these two.
   bool free(uint64_t base);
 
   // Makes host memory an allocation at its own address, until it was unregistered as often as registered.
-  // Ranges may overlap; a second one at the same base widens the first. Only while no launch runs.
+  // Ranges may overlap; a second one at the same base widens the first.
   void register_host(std::byte* host, uint64_t size_bytes, std::string name);
-  // False if nothing is registered at that base. Only while no launch runs.
+  // False if nothing is registered at that base. A launch that runs may use the memory until it ends.
   bool unregister_host(uint64_t base);
 
   // What was never written in poisoned memory takes the values that belong to the seed (0 until it is set),
-  // and keeps them until another is set. Only while no launch runs.
+  // and keeps them until another is set. Without effect while a kernel runs that may be looking at them.
   void set_seed(uint64_t seed);
 
   // malloc and free in a kernel, any thread. Poisoned memory, aligned to 16 bytes; null when the heap is used
@@ -137,16 +143,18 @@ public:
   Allocation* heap_allocate(uint64_t size_bytes);
   HeapFree heap_free(uint64_t base);
 
-  // Host threads that run kernels on this memory, from its constructor to its destructor.
+  // Host threads that run a kernel on this memory, or copy there, from its constructor to its destructor:
+  // what they find with find() stays as long.
   class Users {
   public:
     Users(GlobalMemory& memory, uint32_t threads);
-    ~Users() { memory_.threads_.fetch_sub(threads_); }
+    ~Users();
     Users(const Users&) = delete;
 
   private:
     GlobalMemory& memory_;
     const uint32_t threads_;
+    uint64_t generation_ = 0;
   };
   // For one of them. True: it is the only one, and none comes before it says end_alone(); until then no other
   // thread changes what kernels see but in memory whose address the host has.
@@ -161,16 +169,30 @@ public:
   }
   void end_alone() { alone_.store(false, std::memory_order_release); }
 
-  // The live allocation that holds the address, or null.
+  // Grows whenever somebody has done what a kernel may be waiting for: another kernel, a copy, the host.
+  uint64_t activity() const { return activity_.load(); }
+  void note_activity() { activity_.fetch_add(1); }
+
+  // The live allocation that holds the address, or null. For one of the users.
   Allocation* find(uint64_t address) const;
-  // For messages: the allocation (freed ones too) whose range is nearest; null if there is none.
+  // For messages: the allocation (freed ones too) whose range is nearest; null if there is none. For one of
+  // the users.
   const Allocation* nearest(uint64_t address) const;
 
 private:
   struct Table;
+  struct HostTable;
+  struct Retired;
+  using HostAllocations = std::map<uint64_t, std::unique_ptr<Allocation>>;          // by base
   Allocation* append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes); // under mutex_
   Allocation* at_base(uint64_t base) const;
   Allocation* find_host(uint64_t address) const;
+  // These under mutex_.
+  void publish_host_table();
+  void remove_host(HostAllocations::iterator which);
+  void retire_host(std::unique_ptr<Allocation> allocation);
+  void retire(Retired what);
+  void let_go_of_retired();
 
   MemoryBudget budget_; // first: what others have taken is given back to it
   std::atomic<const Table*> table_;
@@ -183,10 +205,17 @@ private:
   std::atomic<uint32_t> threads_{0};
   std::atomic<bool> alone_{false};
 
-  // Registered and host-shared memory. Changes only while no launch runs, so a launch reads it without a
-  // lock.
-  std::map<uint64_t, std::unique_ptr<Allocation>> host_; // by base
-  uint64_t longest_host_ = 0;                            // no allocation in host_ has more bytes
+  std::atomic<uint64_t> activity_{0};
+
+  // Registered and host-shared memory; find() reads the table that is made of it anew at every change.
+  HostAllocations host_;
+  std::unique_ptr<const HostTable> host_table_;
+  std::atomic<const HostTable*> published_host_table_;
+
+  // Who uses the memory, by the time of their coming, and what waits for them to go.
+  uint64_t generation_ = 0;
+  std::set<uint64_t> user_generations_;
+  std::deque<Retired> retired_; // by ascending generation
 
   std::unique_ptr<std::byte[], FreeDeleter> heap_; // made by the first heap_allocate()
   MemoryShare heap_taken_;                         // for it, and for what is kept of every block

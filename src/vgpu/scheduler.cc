@@ -11,7 +11,8 @@
 // `epoch_` counts turns in which something moved. A cluster that had an idle turn within the current epoch
 // stays idle until the epoch changes. When every resident cluster is idle in the same epoch and no further
 // one may start, only time can move: the clocks jump to where the first part of a warp goes on that waits for
-// one (waiting.h). If none does, it is a deadlock.
+// one (waiting.h). If none does, somebody else may still do what is waited for (LaunchSurroundings): the
+// clusters look again, ever more seldom, for as long as that may be. Then it is a deadlock.
 #include "vgpu/scheduler.h"
 
 #include "isa/machine.h"
@@ -96,6 +97,8 @@ public:
       if (cluster_.is_finished()) {
         forget_shared_memory();
         cluster_.async.drain();
+        for (const auto& cta : cluster_.ctas)
+          launch_.dependents_launched_by(*cta);
         if (Observer* observer = cluster_.async.observer())
           observer->cluster_ends(cluster_);
         return Turn::finished;
@@ -192,13 +195,57 @@ private:
   uint64_t looked_at_ = 0;        // total_effects() when polling loops last looked
 };
 
+// How long a launch in which nothing can move waits for others, and in which steps.
+class Patience {
+public:
+  Patience(const LaunchSurroundings& surroundings, const GlobalMemory& memory)
+      : surroundings_(surroundings), memory_(memory) {}
+
+  bool others_may_act() const { return surroundings_.others_may_act && surroundings_.others_may_act(); }
+
+  // How long until the next look at what others have done; none: there is nothing to wait for any more.
+  // Called again when that look has shown nothing.
+  std::optional<std::chrono::nanoseconds> next_pause() {
+    if (!surroundings_.others_may_act)
+      return std::nullopt;
+    const bool may = others_may_act(); // before the look at what they have done
+    const auto now = std::chrono::steady_clock::now();
+    if (const uint64_t activity = memory_.activity(); activity != activity_) {
+      activity_ = activity;
+      since_ = now;
+      looks_ = 0;
+      was_last_ = false;
+    }
+    if (was_last_)
+      return std::nullopt;
+    was_last_ = !may || now - since_ > surroundings_.patience;
+    if (was_last_ || looks_++ < kLooksAtOnce)
+      return std::chrono::nanoseconds(0);
+    return std::min(kLongestPause, kFirstPause * (1 << std::min<uint64_t>(looks_ - kLooksAtOnce, 16)));
+  }
+
+  static constexpr std::chrono::nanoseconds kLongestPause = std::chrono::milliseconds(1);
+
+private:
+  static constexpr uint64_t kLooksAtOnce = 64;
+  static constexpr std::chrono::nanoseconds kFirstPause = std::chrono::microseconds(2);
+
+  const LaunchSurroundings& surroundings_;
+  const GlobalMemory& memory_;
+  std::optional<uint64_t> activity_;            // when it was last seen to change
+  std::chrono::steady_clock::time_point since_; // nobody has done anything
+  uint64_t looks_ = 0;                          // ... and so often was that seen
+  bool was_last_ = false;                       // the look that follows is the last
+};
+
 class Scheduler {
 public:
   // `resident_limit`: clusters at a time.
   Scheduler(Launch& launch, uint64_t resident_limit)
       : launch_(launch), resident_limit_(resident_limit),
         cluster_count_(launch.cta_count / product(launch.config.cluster)),
-        schedule_(make_schedule(launch.config, cluster_count_)) {
+        schedule_(make_schedule(launch.config, cluster_count_)),
+        patience_(*launch.surroundings, *launch.memory) {
     launch.schedule = schedule_.get();
   }
 
@@ -304,8 +351,12 @@ private:
       }
       if (finished_ == cluster_count_)
         return nullptr;
-      if (running_ == 0) { // all resident clusters are idle, none may start
-        if (jump_clock())
+      if (running_ == 0) {       // all resident clusters are idle, none may start
+        if (waits_for_others_) { // another worker does
+          changed_.wait(lock);
+          continue;
+        }
+        if (jump_clock(lock) || look_at_others(lock))
           continue;
         deadlocked_ = true;
         launch_.stop.store(true);
@@ -322,10 +373,8 @@ private:
       return;
     }
     if (turn != Turn::idle) {
-      ++epoch_;
-      for (auto& sleeper : idle_)
-        resume(std::move(sleeper));
-      idle_.clear();
+      launch_.memory->note_activity();
+      resume_all();
     }
     if (turn == Turn::finished) {
       ++finished_;
@@ -346,19 +395,57 @@ private:
     ready_.push_back(std::move(cluster));
   }
 
-  // All wait: does one wait for time? The clock moves there.
-  bool jump_clock() {
+  void resume_all() {
+    ++epoch_;
+    for (auto& sleeper : idle_)
+      resume(std::move(sleeper));
+    idle_.clear();
+  }
+
+  // All wait: does one wait for time? The clock moves there. Where others may act, they get some time to do
+  // it in: a kernel that waits for the host does so with a time limit.
+  bool jump_clock(std::unique_lock<std::mutex>& lock) {
     uint64_t wake = kNever;
     for (const auto& cluster : idle_)
       wake = std::min(wake, cluster->next_wake);
     if (wake == kNever)
       return false;
+    if (patience_.others_may_act()) {
+      const uint64_t now = launch_.clock.load();
+      const uint64_t most = static_cast<uint64_t>(Patience::kLongestPause.count());
+      pause(lock, std::chrono::nanoseconds(wake > now ? std::min(most, (wake - now) / kTicksPerNs) : 0));
+    }
     move_clock(wake);
     for (auto& cluster : idle_)
       if (cluster->next_wake <= launch_.clock.load())
         resume(std::move(cluster));
     std::erase(idle_, nullptr);
     return true;
+  }
+
+  // All wait, and not for time: does somebody else do what they wait for? True: they may look.
+  bool look_at_others(std::unique_lock<std::mutex>& lock) {
+    const std::optional<std::chrono::nanoseconds> next = patience_.next_pause();
+    if (!next)
+      return false;
+    pause(lock, *next);
+    resume_all();
+    return true;
+  }
+
+  // All wait, this thread too.
+  void pause(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time) {
+    waits_for_others_ = true;
+    lock.unlock();
+    if (time.count() == 0)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(time);
+    if (launch_.config.stop && launch_.config.stop->load(std::memory_order_relaxed))
+      launch_.stop.store(true);
+    lock.lock();
+    waits_for_others_ = false;
+    changed_.notify_all();
   }
 
   // Null: others are resident, and there is no memory for one more beside them.
@@ -447,6 +534,7 @@ private:
     cta.warpgroups.clear();
     cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
     cta.wgmma_checks = {};
+    cta.launched_dependents = false;
     cta.next_warp = schedule_->first_warp(cta.linear_id, static_cast<uint32_t>(warps));
     const uint64_t warps_key = poison_key(launch_.config.seed, Poisoned::warp, cta.linear_id);
     for (uint32_t w = 0; w < cta.warps.size(); ++w) {
@@ -508,6 +596,8 @@ private:
   bool start_more_ = false;
   bool deadlocked_ = false;
   bool progress_is_due_ = false;
+  bool waits_for_others_ = false;
+  Patience patience_;
   std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
 };
 
@@ -666,8 +756,7 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
 }
 
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& asked,
-                  std::vector<std::byte> params, const MachineLimits& limits,
-                  std::vector<Observer*> observers, std::vector<Observer*> observers_of_all) {
+                  std::vector<std::byte> params, LaunchSurroundings surroundings) {
   static std::atomic<uint64_t> grids{0};
   Launch launch;
   launch.program = &program;
@@ -680,6 +769,9 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.params = std::move(params);
   launch.report.stats = {
       .warp_instructions = 0, .lane_instructions = 0, .matrix_flops = 0, .matrix_outputs = MatrixOutputs{}};
+  launch.surroundings = &surroundings;
+  std::vector<Observer*>& observers = surroundings.observers;
+  std::vector<Observer*>& observers_of_all = surroundings.observers_of_all;
   std::optional<AccessCounter> counter;
   if (config.count_accesses)
     observers_of_all.push_back(&counter.emplace());
@@ -691,6 +783,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
   launch.dynamic_shared_offset = launch.shared_bytes - config.shared_bytes;
+  const MachineLimits& limits = surroundings.limits;
   launch.sm_count = limits.sm_count;
   launch.warps_per_sm = limits.threads_per_sm / kWarpSize;
   launch.grid_id = ++grids;
@@ -712,6 +805,12 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);
+}
+
+void Launch::dependents_launched_by(Cta& cta) {
+  if (!std::exchange(cta.launched_dependents, true) &&
+      ctas_that_launched_dependents.fetch_add(1) + 1 == cta_count && surroundings->dependents_may_start)
+    surroundings->dependents_may_start();
 }
 
 } // namespace lemma::vgpu

@@ -1,5 +1,5 @@
 // Runs a launch: clusters of CTAs on all cores, as many resident as the modelled GPU would hold, preempted
-// after a quantum.
+// after a quantum. Several launches may run on one memory at the same time.
 //
 // Tests: tests/unit/vgpu/scheduler_test.cc, tests/programs/grid_barrier.
 #pragma once
@@ -8,6 +8,13 @@
 #include "vgpu/machine.h"
 #include "vgpu/program.h"
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace lemma::vgpu {
 
 // Checks the configuration, and how many bytes of parameters there are, against the kernel and the machine.
@@ -15,13 +22,32 @@ namespace lemma::vgpu {
 std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
                          size_t param_bytes, const MachineLimits& limits = limits_of());
 
+// What a launch runs in: the machine, who watches, and what goes on around it.
+struct LaunchSurroundings {
+  MachineLimits limits = limits_of();
+  // They are told what happens (observer.h), each before those after it: `observers` of the clusters that
+  // LaunchConfig::check_ctas lets be followed, `observers_of_all` of every one.
+  std::vector<Observer*> observers = {};
+  std::vector<Observer*> observers_of_all = {};
+
+  // Whether anyone, the host or another kernel, may yet do what the kernel waits for; null: nobody. A launch
+  // in which nothing can move is a deadlock when that is false, or nobody has done anything
+  // (GlobalMemory::activity()) for `patience`.
+  std::function<bool()> others_may_act = {};
+  std::chrono::nanoseconds patience{0};
+
+  // Programmatic dependent launch. What griddepcontrol.wait waits for: all that the grids before this one
+  // have done is there. Null: it is.
+  const std::atomic<bool>* prerequisites_done = nullptr;
+  // Called once, when every CTA has executed griddepcontrol.launch_dependents or ended; null: nobody wants
+  // that.
+  std::function<void()> dependents_may_start = {};
+};
+
 // Runs to the end, to the first fault, to a deadlock, or until LaunchConfig::stop is set. The configuration
 // must have passed check_launch(); `params` are laid out by ptx::lay_out_parameters(). The report lacks what
-// the device and the module say (Report::arithmetic, device, rendered, forms). Observers are told what
-// happens (observer.h), each before those after it: `observers` of the clusters that LaunchConfig::check_ctas
-// lets be followed, `observers_of_all` of every one.
+// the device and the module say (Report::arithmetic, device, rendered, forms).
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& config,
-                  std::vector<std::byte> params, const MachineLimits& limits = limits_of(),
-                  std::vector<Observer*> observers = {}, std::vector<Observer*> observers_of_all = {});
+                  std::vector<std::byte> params, LaunchSurroundings surroundings = {});
 
 } // namespace lemma::vgpu

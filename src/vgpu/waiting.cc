@@ -125,6 +125,8 @@ void wake_polling(Warp& warp) {
   for (Split& split : warp.splits)
     if (split.state == SplitState::polling)
       poll_again(warp, split);
+    else if (split.state == SplitState::at_grid_wait)
+      make_ready(split);
 }
 
 // --- mbarriers

@@ -29,7 +29,8 @@ namespace lemma::vgpu {
 // A backward jump of the current split to x.pc. True if its loop only polls: the handler returns
 // Step::reschedule.
 bool notice_backward_jump(Exec& x);
-// Lets polling splits look again; their next round is compared with the last.
+// Lets splits that poll look again, and those that wait for the grids before; a loop's next round is compared
+// with the last.
 void wake_polling(Warp& warp);
 
 // --- mbarriers

@@ -205,7 +205,7 @@ std::string run(const vgpu::Program& program, vgpu::GlobalMemory& memory, const 
     ++counts.outcomes[not_launched];
     return {};
   }
-  const Report report = vgpu::run_launch(program, *entry, memory, config, made.params, limits);
+  const Report report = vgpu::run_launch(program, *entry, memory, config, made.params, {.limits = limits});
   ++counts.launches;
   counts.warp_instructions += report.stats.warp_instructions.value_or(0);
   ++counts.outcomes[report.ok() ? finished : first_fault + static_cast<size_t>(report.fault->kind)];

@@ -100,8 +100,9 @@ typedef enum lemma_error_kind LEMMA_INT {
   LEMMA_ERROR_UNSUPPORTED = 2,      // legal, but this device does not do it
   LEMMA_ERROR_UNAVAILABLE = 3,      // no such device, no driver, or it refused; built without MLIR
   LEMMA_ERROR_OUT_OF_MEMORY = 4,
-  LEMMA_ERROR_DEVICE_LOST = 5, // a fault of an earlier launch took the device's context
-  LEMMA_ERROR_INTERNAL = 6     // a bug of Lemma
+  LEMMA_ERROR_DEVICE_LOST = 5,  // a fault of an earlier launch took the device's context
+  LEMMA_ERROR_INTERNAL = 6,     // a bug of Lemma
+  LEMMA_ERROR_KERNEL_FAILED = 7 // of a stream: a kernel of its has faulted
 } lemma_error_kind;
 // "invalid argument", "rejected", ...
 LEMMA_API const char* lemma_error_kind_name(lemma_error_kind kind);

@@ -8,8 +8,8 @@
 // ask.
 //
 // Registers are not a resource here, so setmaxnreg has no effect; warps of a warpgroup that are seen to
-// disagree about it are a fault. There is one grid at a time, so
-// griddepcontrol.wait has nothing to wait for.
+// disagree about it are a fault. griddepcontrol waits where the launch was a programmatic one, and lets the
+// next start where that was (LaunchSurroundings).
 //
 // Loads, stores and atomics on shared::cluster are those of memory.cc and atomic.cc; access.cc finds the CTA.
 //
@@ -19,6 +19,7 @@
 #include "vgpu/decoder.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
+#include "vgpu/scheduler.h"
 #include "vgpu/warp.h"
 
 #include <fmt/format.h>
@@ -191,14 +192,31 @@ void leave_cluster_barrier(Cluster& cluster, Warp& warp, LaneMask lanes) {
   complete_if_all_arrived(cluster);
 }
 
+namespace {
+
+Step run_launch_dependents(Exec& x, const DecodedInst&) {
+  x.launch->dependents_launched_by(*x.cta);
+  return Step::next;
+}
+
+Step run_grid_wait(Exec& x, const DecodedInst&) {
+  const std::atomic<bool>* done = x.launch->surroundings->prerequisites_done;
+  if (done && !done->load(std::memory_order_acquire)) {
+    leave_inactive_behind(x);
+    Split& split = x.warp->splits[x.split];
+    split.pc = split.wait_pc = x.pc;
+    split.state = SplitState::at_grid_wait;
+    return Step::reschedule;
+  }
+  if (x.observer)
+    x.observer->synchronizes(x, {.kind = SyncKind::grid_wait, .lanes = x.active});
+  return Step::next;
+}
+
+} // namespace
+
 bool select_griddepcontrol(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  if (!instruction.has(isa::Qual::wait))
-    return select_nothing(d, instruction, in);
-  in.handler = [](Exec& x, const DecodedInst&) {
-    if (x.observer)
-      x.observer->synchronizes(x, {.kind = SyncKind::grid_wait, .lanes = x.active});
-    return Step::next;
-  };
+  in.handler = instruction.has(isa::Qual::wait) ? run_grid_wait : run_launch_dependents;
   d.set_operands(in, {}, {});
   return true;
 }

@@ -213,6 +213,11 @@ Status cuMemcpyDtoH_v2(void* destination, Pointer source, size_t bytes) {
     std::memcpy(destination, reinterpret_cast<void*>(source), bytes);
   return alive();
 }
+Status cuMemcpyDtoD_v2(Pointer destination, Pointer source, size_t bytes) {
+  if (alive() == kSuccess)
+    std::memcpy(reinterpret_cast<void*>(destination), reinterpret_cast<void*>(source), bytes);
+  return alive();
+}
 Status cuMemsetD8_v2(Pointer destination, unsigned char value, size_t count) {
   if (alive() == kSuccess)
     std::memset(reinterpret_cast<void*>(destination), value, count);

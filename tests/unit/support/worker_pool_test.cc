@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csignal>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -115,6 +116,30 @@ TEST(WorkerPool, AChildOfForkHasItsOwn) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(run_with_all(3).size(), 4u);
+}
+
+// Each call waits for all the others, so all must run at once.
+TEST(WorkerPool, CallsRunAtTheSameTime) {
+  constexpr int kCalls = 20;
+  std::atomic<int> begun{0}, ended{0};
+  for (int i = 0; i < kCalls; ++i)
+    ASSERT_TRUE(call_on_worker([&] {
+      ++begun;
+      while (begun < kCalls)
+        std::this_thread::yield();
+      ++ended;
+    }));
+  while (ended < kCalls)
+    std::this_thread::yield();
+  EXPECT_EQ(run_with_all(3).size(), 4u);
+}
+
+TEST(WorkerPool, ACallIsGoneWhenItHasEnded) {
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = held;
+  ASSERT_TRUE(call_on_worker([held = std::move(held)] {}));
+  while (!watched.expired())
+    std::this_thread::yield();
 }
 
 TEST(WorkerPool, MayBeBusyAndBeUsedAtExit) {

@@ -69,14 +69,15 @@ Report Kernel::run(std::initializer_list<uint64_t> arguments) {
   params_.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
   const std::string refused = check();
   EXPECT_EQ(refused, "");
-  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, params_, limits_, observers_)
+  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, params_,
+                                      {.limits = limits_, .observers = observers_})
                          : Report{};
 }
 
 Report Kernel::run_beside(std::initializer_list<uint64_t> arguments) {
   const auto* bytes = reinterpret_cast<const std::byte*>(arguments.begin());
   return run_launch(*program_, *entry_, memory_, config_,
-                    {bytes, bytes + arguments.size() * sizeof(uint64_t)}, limits_);
+                    {bytes, bytes + arguments.size() * sizeof(uint64_t)}, {.limits = limits_});
 }
 
 Fault fault_in(const Report& report) {

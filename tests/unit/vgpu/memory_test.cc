@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <thread>
+#include <vector>
 
 namespace lemma::vgpu {
 namespace {
@@ -161,6 +163,61 @@ TEST(GlobalMemory, AFreedAllocationIsKnownButNotFound) {
   EXPECT_EQ(memory.nearest(base + 8), a);
   EXPECT_TRUE(a->freed);
   EXPECT_NE(memory.allocate(64, "b")->base, base);
+}
+
+TEST(GlobalMemory, WhatIsFreedStaysForThoseWhoFoundIt) {
+  GlobalMemory memory;
+  const Allocation* device = memory.allocate(64, "device");
+  const Allocation* shared = memory.allocate_host_shared(64, "shared");
+  std::vector<std::byte> host(64);
+  memory.register_host(host.data(), host.size(), "host");
+  const auto host_base = reinterpret_cast<uintptr_t>(host.data());
+  const uint64_t taken = memory.budget().in_use();
+  {
+    const GlobalMemory::Users before(memory, 1);
+    const Allocation* registered = memory.find(host_base);
+    ASSERT_TRUE(registered);
+    std::byte* bytes[] = {device->host, shared->host};
+    const uint64_t bases[] = {device->base, shared->base};
+    EXPECT_TRUE(memory.free(bases[0]));
+    EXPECT_TRUE(memory.free(bases[1]));
+    EXPECT_TRUE(memory.unregister_host(host_base));
+    for (const uint64_t base : {bases[0], bases[1], host_base})
+      EXPECT_FALSE(memory.find(base));
+    EXPECT_FALSE(memory.free(bases[0]));
+    EXPECT_TRUE(device->freed && shared->freed && registered->freed);
+    for (std::byte* each : bytes)
+      *each = std::byte{1}; // under -DLEMMA_SANITIZE=address a use after free if it is gone
+    EXPECT_EQ(memory.budget().in_use(), taken);
+    const GlobalMemory::Users after(memory, 1);
+  }
+  EXPECT_LT(memory.budget().in_use(), taken);
+  EXPECT_EQ(device->host, nullptr);
+}
+
+TEST(GlobalMemory, FindWhileOthersRegister) {
+  GlobalMemory memory;
+  std::vector<std::byte> host(1000);
+  memory.register_host(host.data(), 10, "stays");
+  const auto base = reinterpret_cast<uintptr_t>(host.data());
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    for (int round = 0; round < 300; ++round) {
+      for (size_t i = 100; i < 1000; i += 100)
+        memory.register_host(&host[i], 10, "comes and goes");
+      for (size_t i = 100; i < 1000; i += 100)
+        EXPECT_TRUE(memory.unregister_host(base + i));
+    }
+    over = true;
+  });
+  while (!over) {
+    const GlobalMemory::Users user(memory, 1);
+    EXPECT_TRUE(memory.find(base + 9));
+    EXPECT_FALSE(memory.find(base + 10));
+    const Allocation* found = memory.find(base + 505);
+    EXPECT_TRUE(!found || found->base == base + 500);
+  }
+  other.join();
 }
 
 TEST(GlobalMemory, HeapBlocksAreApartAndComeBack) {

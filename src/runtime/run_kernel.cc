@@ -1,0 +1,80 @@
+// The report of a device is completed with what only the module's text says: sources, inlined calls, the
+// rendered messages.
+#include "runtime/run_kernel.h"
+
+#include "runtime/callers_code.h"
+#include "runtime/inlined_comments.h"
+#include "runtime/kernel_info.h"
+#include "runtime/report_text.h"
+#include "runtime/source_lines.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lemma::runtime {
+namespace {
+
+// A callback of a launch as the device calls it.
+template <class... Arguments>
+std::function<void(Arguments...)> marked(const std::function<void(Arguments...)>& callback,
+                                         const char* name) {
+  if (!callback)
+    return nullptr;
+  return [&callback, name](Arguments... arguments) { call_callers(name, [&] { callback(arguments...); }); };
+}
+
+// Sizes as they are meant: y and z of 0 are 1. A cluster that neither the launch nor the kernel names stays
+// 0.
+Dim3 normalized(Dim3 size) {
+  size[1] = std::max(size[1], 1u);
+  size[2] = std::max(size[2], 1u);
+  return size;
+}
+
+LaunchConfig normalized(LaunchConfig config, const KernelInfo& kernel) {
+  config.grid = normalized(config.grid);
+  config.block = normalized(config.block);
+  config.cooperative |= kernel.reads_envreg;
+  if (config.cluster == Dim3{0, 0, 0})
+    config.cluster = kernel.required_cluster;
+  if (config.cluster != Dim3{0, 0, 0})
+    config.cluster = normalized(config.cluster);
+  return config;
+}
+
+} // namespace
+
+Result<PreparedLaunch, Error> prepare(std::shared_ptr<ModuleImpl> module, size_t kernel,
+                                      const LaunchConfig& config, std::span<const Argument> arguments) {
+  const KernelInfo& info = module->kernels[kernel];
+  Result<std::vector<std::byte>, Error> params = lay_out_arguments(info, arguments);
+  if (!params)
+    return Unexpected<Error>{std::move(params).error()};
+  PreparedLaunch launch{.module = std::move(module),
+                        .kernel = &info,
+                        .config = normalized(config, info),
+                        .params = *std::move(params)};
+  launch.config.print = marked(config.print, "print function");
+  launch.config.progress = marked(config.progress, "progress function");
+  return launch;
+}
+
+Result<Report, Error> run(PreparedLaunch launch, Beside beside) {
+  const ModuleImpl& module = *launch.module;
+  Result<Report, Error> report =
+      launch.module->launch(*launch.kernel, launch.config, std::move(launch.params), std::move(beside));
+  if (!report)
+    return report;
+  report->arithmetic = module.arithmetic;
+  add_inlined_calls(*report, *module.ptx);
+  show_sources(*report, module.ptx->source->name());
+  for (Finding& finding : report->findings) {
+    finding.kernel = launch.kernel->name;
+    finding.ptx = module.ptx->source->name();
+    finding.rendered = render_finding(finding, *module.ptx->source);
+  }
+  report->rendered = render_report(*report, *module.ptx->source);
+  return report;
+}
+
+} // namespace lemma::runtime

@@ -1,0 +1,190 @@
+// Streams and events of the public API: each call is an operation of the device's timeline.
+#include "lemma/stream.h"
+
+#include "runtime/callers_code.h"
+#include "runtime/device_impl.h"
+#include "runtime/guarded.h"
+#include "runtime/run_kernel.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace lemma {
+
+using runtime::failure;
+using runtime::Timeline;
+
+namespace runtime {
+struct EventImpl {
+  std::shared_ptr<Timeline> timeline;
+  Timeline::OperationPtr mark;
+};
+} // namespace runtime
+
+struct Stream::Impl {
+  std::shared_ptr<runtime::DeviceImpl> device;
+  Timeline::StreamPtr queue;
+
+  Result<void, Error> enqueue(Timeline::Work work) const {
+    return runtime::guarded([&]() -> Result<void, Error> {
+      device->timeline->enqueue(queue, std::move(work));
+      return {};
+    });
+  }
+};
+
+// --- Device
+
+namespace {
+
+using Kind = Timeline::Stream::Kind;
+
+} // namespace
+
+Stream Device::create_stream(const StreamOptions& options) const {
+  return Stream(std::make_shared<const Stream::Impl>(Stream::Impl{
+      .device = impl_,
+      .queue = impl_->timeline->make_stream(options.non_blocking ? Kind::non_blocking : Kind::blocking)}));
+}
+
+Stream Device::default_stream() const {
+  return Stream(std::make_shared<const Stream::Impl>(
+      Stream::Impl{.device = impl_, .queue = impl_->timeline->legacy_default()}));
+}
+
+Stream Device::thread_default_stream() const {
+  return Stream(std::make_shared<const Stream::Impl>(
+      Stream::Impl{.device = impl_, .queue = impl_->timeline->per_thread_default()}));
+}
+
+// --- Stream
+
+Result<void, Error> Stream::launch(const Kernel& kernel, const LaunchConfig& config,
+                                   std::span<const Argument> arguments, Done done) const {
+  return runtime::guarded([&]() -> Result<void, Error> {
+    Result<runtime::PreparedLaunch, Error> prepared =
+        runtime::prepare(kernel.module_, kernel.index_, config, arguments);
+    if (!prepared)
+      return Unexpected<Error>{std::move(prepared).error()};
+    if (prepared->module->device != impl_->device)
+      return failure(ErrorKind::invalid_argument,
+                     fmt::format("kernel {} is of another device than the stream", kernel.name()));
+    const auto tell = [done = std::move(done)](Result<Report, Error> report) {
+      if (done)
+        runtime::call_callers("function for the end of a launch", [&] { done(std::move(report)); });
+    };
+    Timeline::Given given{.is_kernel = true, .programmatic = config.programmatic};
+    given.not_run = [tell](const Error& error) { tell(Unexpected<Error>{error}); };
+    Timeline& timeline = *impl_->device->timeline;
+    const auto work = [launch = *std::move(prepared), tell,
+                       &timeline](Timeline::Operation& operation) -> Result<void, Error> {
+      Result<Report, Error> report = runtime::guarded([&] {
+        return runtime::run(launch,
+                            {.others_may_act = [] { return true; },
+                             .prerequisites_done = &operation.prerequisites_done(),
+                             .dependents_may_start = [&] { timeline.let_dependents_start(operation); }});
+      });
+      Result<void, Error> outcome;
+      if (!report)
+        outcome = Unexpected<Error>{report.error()};
+      else if (!report->ok())
+        outcome = failure(ErrorKind::kernel_failed, report->rendered);
+      tell(std::move(report));
+      return outcome;
+    };
+    timeline.enqueue(impl_->queue, work, std::move(given));
+    return {};
+  });
+}
+
+Result<void, Error> Stream::write(uint64_t address, std::span<const std::byte> source) const {
+  return impl_->enqueue([device = impl_->device, address, source](Timeline::Operation&) {
+    return source.empty() ? Result<void, Error>() : device->write(address, source);
+  });
+}
+
+Result<void, Error> Stream::read(uint64_t address, std::span<std::byte> destination) const {
+  return impl_->enqueue([device = impl_->device, address, destination](Timeline::Operation&) {
+    return destination.empty() ? Result<void, Error>() : device->read(address, destination);
+  });
+}
+
+Result<void, Error> Stream::fill(uint64_t address, uint64_t size_bytes, uint8_t value) const {
+  return impl_->enqueue([device = impl_->device, address, size_bytes, value](Timeline::Operation&) {
+    return size_bytes == 0 ? Result<void, Error>() : device->fill(address, size_bytes, value);
+  });
+}
+
+Result<void, Error> Stream::copy(uint64_t to, uint64_t from, uint64_t size_bytes) const {
+  return impl_->enqueue([device = impl_->device, to, from, size_bytes](Timeline::Operation&) {
+    if (to < from + size_bytes && from < to + size_bytes)
+      return size_bytes == 0
+                 ? Result<void, Error>()
+                 : failure(ErrorKind::invalid_argument,
+                           fmt::format("the {} bytes at {:#x} and at {:#x} overlap: a copy's do not",
+                                       size_bytes, from, to));
+    return device->copy(to, from, size_bytes);
+  });
+}
+
+Result<void, Error> Stream::call(std::function<void()> function) const {
+  return impl_->enqueue([function = std::move(function)](Timeline::Operation&) -> Result<void, Error> {
+    runtime::call_callers("host function", function);
+    return {};
+  });
+}
+
+Result<Event, Error> Stream::record() const {
+  return runtime::guarded([&]() -> Result<Event, Error> {
+    Event event;
+    event.impl_ = std::make_shared<const runtime::EventImpl>(
+        runtime::EventImpl{.timeline = impl_->device->timeline,
+                           .mark = impl_->device->timeline->enqueue(impl_->queue, nullptr)});
+    return event;
+  });
+}
+
+Result<void, Error> Stream::wait(const Event& event) const {
+  if (!event.impl_)
+    return {};
+  if (event.impl_->timeline != impl_->device->timeline)
+    return failure(ErrorKind::invalid_argument,
+                   "the event is of another device than the stream that is to wait");
+  return runtime::guarded([&]() -> Result<void, Error> {
+    impl_->device->timeline->enqueue(impl_->queue, nullptr, {.after = {event.impl_->mark}});
+    return {};
+  });
+}
+
+bool Stream::is_done() const {
+  return impl_->device->timeline->has_ended(*impl_->queue);
+}
+
+Result<void, Error> Stream::synchronize() const {
+  return runtime::guarded([&] { return impl_->device->timeline->synchronize(impl_->queue); });
+}
+
+// --- Event
+
+bool Event::is_done() const {
+  return !impl_ || impl_->timeline->has_ended(*impl_->mark);
+}
+
+Result<void, Error> Event::synchronize() const {
+  if (!impl_)
+    return {};
+  return runtime::guarded([&] { return impl_->timeline->synchronize(impl_->mark); });
+}
+
+Result<double, Error> Event::elapsed_seconds(const Event& begin, const Event& end) {
+  const auto from = begin.impl_ ? begin.impl_->timeline->end_of(*begin.impl_->mark) : std::nullopt;
+  const auto to = end.impl_ ? end.impl_->timeline->end_of(*end.impl_->mark) : std::nullopt;
+  if (!from || !to)
+    return failure(
+        ErrorKind::invalid_argument,
+        fmt::format("the event at the {} is not done: synchronize with it first", from ? "end" : "begin"));
+  return std::chrono::duration<double>(*to - *from).count();
+}
+
+} // namespace lemma
