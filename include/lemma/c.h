@@ -17,6 +17,7 @@
 //   lemma/c/isa.h       the instructions: which there are, where they run
 //   lemma/c/layout.h    who holds what: fragments in registers, tiles in shared memory
 //   lemma/c/mma.h       one matrix product, bit for bit
+//   lemma/c/occupancy.h  how many CTAs an SM holds
 //   lemma/c/npy.h       .npy files
 //   lemma/c/mlir.h      MLIR programs
 //
@@ -65,6 +66,7 @@
 #include "lemma/c/mma.h"
 #include "lemma/c/npy.h"
 #include "lemma/c/observer.h"
+#include "lemma/c/occupancy.h"
 #include "lemma/c/report.h"
 #include "lemma/c/verify.h"
 

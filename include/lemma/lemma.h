@@ -13,6 +13,7 @@
 //   lemma/image.h    fatbins, cubins, executables: the PTX in them
 //   lemma/isa.h      the instructions: which there are, where they run
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
+//   lemma/occupancy.h  how many CTAs an SM holds
 //   lemma/mma.h      one matrix product, bit for bit
 //   lemma/mlir.h     MLIR programs (not included here)
 //   lemma/message.h  messages about PTX text, errors
@@ -35,6 +36,7 @@
 #include "lemma/mma.h"
 #include "lemma/npy.h"
 #include "lemma/observer.h"
+#include "lemma/occupancy.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
 #include "lemma/stream.h"

@@ -37,6 +37,7 @@ from ._layout import Layout, TileLayout, layout, tile
 from .memory import Array
 from .mlir import compile_mlir, run_mlir
 from ._mma import bits_of, mma, mma_form
+from ._occupancy import Occupancy, active_clusters, best_block_size, occupancy
 from ._ptx import PtxText, link, ptx_of_image
 from .report import Report, fidelity_text
 from .tensor_map import TensorMap, tensor_map
@@ -45,9 +46,9 @@ from ._verify import Verification, verify, verify_each
 
 __all__ = [
     "Array", "Device", "DeviceLost", "Differs", "Error", "Exploration", "Fault", "Findings", "InternalError", "InvalidArgument",
-    "Kernel", "LaunchError", "Layout", "Module", "OutOfMemory", "PtxText", "Rejected", "Report", "Struct", "Table", "TensorMap", "TileLayout",
-    "Unavailable", "Unsupported", "Variable", "Verification", "__version__", "bits_of", "compile_mlir", "defaults",
+    "Kernel", "LaunchError", "Layout", "Module", "Occupancy", "OutOfMemory", "PtxText", "Rejected", "Report", "Struct", "Table", "TensorMap", "TileLayout",
+    "Unavailable", "Unsupported", "Variable", "Verification", "__version__", "active_clusters", "best_block_size", "bits_of", "compile_mlir", "defaults",
     "fidelity_text", "isa", "layout", "link",
-    "mma", "mma_form", "numpy_type", "pack", "pointer", "ptx_of_image", "ptx_type", "reports", "run_mlir", "schedule_text", "struct", "targets",
+    "mma", "mma_form", "numpy_type", "occupancy", "pack", "pointer", "ptx_of_image", "ptx_type", "reports", "run_mlir", "schedule_text", "struct", "targets",
     "tensor_map", "tile", "triton", "unpack", "verify", "verify_each",
 ]  # fmt: skip

@@ -20,6 +20,7 @@
 #include "support/worker_pool.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/observer.h"
+#include "vgpu/occupancy.h"
 #include "vgpu/poison.h"
 #include "vgpu/schedule.h"
 #include "vgpu/waiting.h"
@@ -610,12 +611,9 @@ Outcome outcome_of(FaultKind kind) {
 
 // `shared_bytes`: with those that are the system's here, whether they are the machine's too or not.
 uint64_t resident_ctas(const MachineLimits& limits, uint64_t threads, uint64_t shared_bytes) {
-  const uint64_t by_threads = limits.threads_per_sm / align_up(threads, kWarpSize);
-  const uint64_t taken =
-      align_up(shared_bytes - kSharedReservedBytes + limits.reserved_shared_bytes, limits.shared_unit_bytes);
-  const uint64_t by_shared = taken ? limits.shared_bytes_per_sm / taken : UINT64_MAX;
-  const uint64_t per_sm = std::min({by_threads, by_shared, uint64_t{limits.ctas_per_sm}});
-  return std::max<uint64_t>(1, per_sm) * limits.sm_count;
+  const Occupancy found = occupancy_of(limits, {.threads = static_cast<uint32_t>(threads),
+                                                .shared_bytes = shared_bytes - kSharedReservedBytes});
+  return uint64_t{std::max(1u, found.ctas_per_sm)} * limits.sm_count;
 }
 
 uint64_t shared_bytes_of(const Program& program, const Code& entry, const LaunchConfig& config) {

@@ -51,6 +51,21 @@ class Mma(unittest.TestCase):
             lemma.mma("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", np.zeros((64, 16)), np.zeros((16, 8)), arch="sm_80")
 
 
+class Occupancy(unittest.TestCase):
+    def test_what_limits(self):
+        found = lemma.occupancy(384, smem=196672, registers=168)
+        self.assertEqual((found.ctas_per_sm, found.warps_per_sm, found.sm_count), (1, 12, 132))
+        self.assertEqual(found.limited_by, "shared memory, registers")
+        self.assertEqual(lemma.active_clusters(384, 2, smem=196672), 66)
+        self.assertEqual(lemma.best_block_size(arch="sm_89"), 768)
+        self.assertEqual(lemma.best_block_size(lambda threads: 1 << 30), 0)
+        self.assertEqual(lemma.best_block_size(lambda threads: 227 * threads * 4, most=300), 256)
+        with self.assertRaises(lemma.InvalidArgument):
+            lemma.occupancy(1025)
+        with self.assertRaises(ZeroDivisionError):
+            lemma.best_block_size(lambda threads: 1 // 0)
+
+
 class Layouts(unittest.TestCase):
     def test_a_fragment(self):
         layout = lemma.layout(MMA)

@@ -1,5 +1,5 @@
-// Instructions, layouts, products, .npy files, verifying, linking: include/lemma/c/isa.h, layout.h, link.h,
-// mma.h, npy.h, verify.h.
+// Instructions, layouts, products, .npy files, occupancy, verifying, linking: include/lemma/c/isa.h,
+// layout.h, link.h, mma.h, npy.h, occupancy.h, verify.h.
 #include "c_test.h"
 
 #include <array>
@@ -149,6 +149,46 @@ TEST(CVerify, ChecksAndRepairs) {
   ASSERT_TRUE(found->repaired);
   EXPECT_EQ(found->accepted, found->repairs == 1) << found->repaired->text;
   lemma_verification_release(found);
+}
+
+TEST(COccupancy, CountsCtas) {
+  lemma_cta_demand cta = LEMMA_SIZED(lemma_cta_demand);
+  cta.threads = 384;
+  cta.shared_bytes = 196672;
+  cta.registers = 168;
+  const lemma_occupancy* found = nullptr;
+  ASSERT_OK(lemma_occupancy_of(&cta, "sm_90a", &found));
+  EXPECT_EQ(found->ctas_per_sm, 1u);
+  EXPECT_EQ(found->warps_per_sm, 12u);
+  EXPECT_EQ(found->most_warps_per_sm, 64u);
+  EXPECT_EQ(found->sm_count, 132u);
+  EXPECT_EQ(found->by_warps, 5u);
+  EXPECT_EQ(found->by_ctas, 32u);
+  EXPECT_EQ(found->by_shared, 1u);
+  EXPECT_EQ(found->by_registers, 1u);
+  EXPECT_STREQ(found->limited_by, "shared memory, registers");
+  lemma_occupancy_release(found);
+  uint32_t number = 0;
+  ASSERT_OK(lemma_active_clusters(&cta, 2, "sm_90a", &number));
+  EXPECT_EQ(number, 66u);
+  lemma_block_size_options options = LEMMA_SIZED(lemma_block_size_options);
+  options.arch = "sm_89";
+  ASSERT_OK(lemma_best_block_size(&options, &number));
+  EXPECT_EQ(number, 768u);
+  options.demand = [](void* user, uint32_t threads, lemma_cta_demand* of) {
+    of->shared_bytes = uint64_t{threads} * *static_cast<uint32_t*>(user);
+  };
+  uint32_t bytes_of_a_thread = 1024;
+  options.user = &bytes_of_a_thread;
+  ASSERT_OK(lemma_best_block_size(&options, &number));
+  EXPECT_EQ(number, 96u);
+  uint64_t bytes = 0;
+  cta.shared_bytes = 1024;
+  ASSERT_OK(lemma_available_dynamic_shared_bytes(&cta, 1, "sm_90a", &bytes));
+  EXPECT_EQ(bytes, 226u * 1024);
+  EXPECT_EQ(kind_of(lemma_occupancy_of(&cta, "sm_91", &found)), LEMMA_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(said(lemma_occupancy_of(nullptr, "sm_90", &found)), "lemma_occupancy_of: cta is null");
+  EXPECT_EQ(kind_of(lemma_best_block_size(nullptr, &number)), LEMMA_ERROR_INVALID_ARGUMENT); // no arch
 }
 
 TEST(CLink, LinksAndSaysWhatDoesNotFit) {
