@@ -112,24 +112,14 @@ void InitMap::clear() {
     word.store(0, std::memory_order_relaxed);
 }
 
-// Every allocation ever made, by ascending base: bases only grow, so an entry is appended, never moved.
-struct GlobalMemory::Table {
-  explicit Table(size_t capacity) : capacity(capacity), entries(std::make_unique<Allocation*[]>(capacity)) {}
-  size_t capacity;
-  std::atomic<size_t> count{0}; // entries below it are complete
-  std::unique_ptr<Allocation*[]> entries;
+void FreeDeleter::operator()(std::byte* memory) const {
+  if (arena_bytes)
+    HostArena::give_back(memory, arena_bytes);
+  else
+    std::free(memory);
+}
 
-  // Index of the first entry whose base is above the address.
-  size_t after(uint64_t address) const {
-    Allocation* const* begin = entries.get();
-    Allocation* const* end = begin + count.load(std::memory_order_acquire);
-    return static_cast<size_t>(
-        std::upper_bound(begin, end, address, [](uint64_t a, const Allocation* e) { return a < e->base; }) -
-        begin);
-  }
-};
-
-// Registered and host-shared memory, by ascending base. Ranges may overlap.
+// Registered memory, by ascending base. Ranges may overlap.
 struct GlobalMemory::HostTable {
   struct Entry {
     uint64_t base = 0;
@@ -155,8 +145,6 @@ struct GlobalMemory::Retired {
 
 GlobalMemory::GlobalMemory(uint64_t limit_bytes)
     : budget_(limit_bytes), host_table_(std::make_unique<HostTable>()), heap_taken_(budget_) {
-  tables_.push_back(std::make_unique<Table>(64));
-  table_.store(tables_.back().get(), std::memory_order_release);
   published_host_table_.store(host_table_.get(), std::memory_order_release);
 }
 
@@ -194,19 +182,8 @@ void GlobalMemory::publish_host_table() {
 Allocation* GlobalMemory::append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes) {
   allocation->base = next_;
   next_ += align_up(allocation->size_bytes, kAlignBytes) + guard_bytes;
-  Table* table = tables_.back().get();
-  const size_t count = table->count.load(std::memory_order_relaxed);
-  if (count == table->capacity) {
-    auto larger = std::make_unique<Table>(2 * table->capacity);
-    std::copy_n(table->entries.get(), count, larger->entries.get());
-    larger->count.store(count, std::memory_order_relaxed);
-    tables_.push_back(std::move(larger));
-    table = tables_.back().get();
-    table_.store(table, std::memory_order_release);
-  }
   allocations_.push_back(std::move(allocation));
-  table->entries[count] = allocations_.back().get();
-  table->count.store(count + 1, std::memory_order_release);
+  device_.append(allocations_.back().get());
   return allocations_.back().get();
 }
 
@@ -258,23 +235,39 @@ Allocation* GlobalMemory::allocate_host_shared(uint64_t size_bytes, std::string 
   auto allocation = std::make_unique<Allocation>();
   allocation->size_bytes = size_bytes;
   allocation->name = std::move(name);
-  if (!take_storage(*allocation, budget_, false))
-    return nullptr;
-  allocation->base = reinterpret_cast<uintptr_t>(allocation->host);
+  allocation->taken = MemoryShare(budget_);
+  allocation->taken.take(size_bytes, allocation->name.empty() ? "a buffer" : allocation->name);
   const std::scoped_lock lock(mutex_);
-  std::unique_ptr<Allocation>& known = host_[allocation->base];
-  if (known) // registered memory that was given back to the host without being unregistered
-    retire_host(std::move(known));
-  Allocation* made = (known = std::move(allocation)).get();
-  publish_host_table();
-  return made;
+  return take_in_arena(std::move(allocation));
+}
+
+Allocation* GlobalMemory::take_in_arena(std::unique_ptr<Allocation> allocation) {
+  const size_t count = arena_count_.load(std::memory_order_relaxed);
+  std::byte* memory = count ? arenas_[count - 1]->space->take(allocation->size_bytes) : nullptr;
+  if (!memory) {
+    std::unique_ptr<HostArena> space =
+        count < kMostArenas ? HostArena::reserve(allocation->size_bytes) : nullptr;
+    memory = space ? space->take(allocation->size_bytes) : nullptr;
+    if (!memory)
+      return nullptr;
+    arenas_[count] = std::make_unique<Arena>();
+    arenas_[count]->space = std::move(space);
+    arena_count_.store(count + 1, std::memory_order_release);
+  }
+  allocation->storage = {memory, FreeDeleter{.arena_bytes = std::max<uint64_t>(allocation->size_bytes, 1)}};
+  allocation->host = memory;
+  allocation->base = reinterpret_cast<uintptr_t>(memory);
+  allocations_.push_back(std::move(allocation));
+  Arena& arena = *arenas_[arena_count_.load(std::memory_order_relaxed) - 1];
+  arena.allocations.append(allocations_.back().get());
+  return allocations_.back().get();
 }
 
 void GlobalMemory::register_host(std::byte* host, uint64_t size_bytes, std::string name) {
   const std::scoped_lock lock(mutex_);
   const auto base = reinterpret_cast<uintptr_t>(host);
   std::unique_ptr<Allocation>& known = host_[base];
-  if (known && (known->storage || known->size_bytes >= size_bytes)) {
+  if (known && known->size_bytes >= size_bytes) {
     ++known->registrations;
     return;
   }
@@ -295,7 +288,7 @@ bool GlobalMemory::unregister_host(uint64_t base) {
   const auto found = host_.find(base);
   if (found == host_.end() || found->second->registrations == 0)
     return false;
-  if (--found->second->registrations == 0 && !found->second->storage)
+  if (--found->second->registrations == 0)
     remove_host(found);
   return true;
 }
@@ -346,19 +339,24 @@ Allocation* GlobalMemory::find_host(uint64_t address) const {
   return best;
 }
 
+// Of the allocations among which one at the address would be; null: it would be registered memory.
+const AllocationTable* GlobalMemory::table_of(uint64_t address) const {
+  if (address >= kGlobalBase && address < kGlobalEnd)
+    return &device_;
+  for (size_t i = arena_count_.load(std::memory_order_acquire); i-- > 0;)
+    if (arenas_[i]->space->holds(address))
+      return &arenas_[i]->allocations;
+  return nullptr;
+}
+
 Allocation* GlobalMemory::at_base(uint64_t base) const {
-  const Table* table = table_.load(std::memory_order_acquire);
-  const size_t after = table->after(base);
-  Allocation* allocation = after == 0 ? nullptr : table->entries[after - 1];
+  const AllocationTable* table = table_of(base);
+  Allocation* allocation = table ? table->around(base).first : nullptr;
   return allocation && allocation->base == base ? allocation : nullptr;
 }
 
 bool GlobalMemory::free(uint64_t base) {
   const std::scoped_lock lock(mutex_);
-  if (const auto shared = host_.find(base); shared != host_.end() && shared->second->storage) {
-    remove_host(shared);
-    return true;
-  }
   Allocation* allocation = at_base(base);
   if (!allocation || allocation->freed || !allocation->storage)
     return false;
@@ -442,20 +440,16 @@ HeapFree GlobalMemory::heap_free(uint64_t base) {
 }
 
 Allocation* GlobalMemory::find(uint64_t address) const {
-  const Table* table = table_.load(std::memory_order_acquire);
-  const size_t after = table->after(address);
-  Allocation* allocation = after == 0 ? nullptr : table->entries[after - 1];
-  if (allocation && allocation->holds(address, 1))
-    return allocation->freed.load(std::memory_order_acquire) ? nullptr : allocation;
-  return find_host(address);
+  const AllocationTable* table = table_of(address);
+  if (!table)
+    return find_host(address);
+  Allocation* allocation = table->around(address).first;
+  return allocation && allocation->holds(address, 1) && !allocation->freed.load(std::memory_order_acquire)
+             ? allocation
+             : nullptr;
 }
 
 const Allocation* GlobalMemory::nearest(uint64_t address) const {
-  const Table* table = table_.load(std::memory_order_acquire);
-  const size_t count = table->count.load(std::memory_order_acquire);
-  const size_t after = table->after(address);
-  const Allocation* below = after == 0 ? nullptr : table->entries[after - 1];
-  const Allocation* above = after < count ? table->entries[after] : nullptr;
   const HostTable* hosts = published_host_table_.load(std::memory_order_acquire);
   const auto host_after = hosts->after(address);
   const Allocation* nearest = nullptr;
@@ -472,6 +466,8 @@ const Allocation* GlobalMemory::nearest(uint64_t address) const {
       least = distance;
     }
   };
+  const AllocationTable* table = table_of(address);
+  const auto [below, above] = (table ? table : &device_)->around(address);
   consider(below);
   consider(above);
   consider(host_after == hosts->entries.begin() ? nullptr : std::prev(host_after)->allocation);

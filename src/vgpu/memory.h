@@ -6,6 +6,7 @@
 //   0x0000'0200'0000'0000 + (0 .. 2^24)     local window, the same for every lane
 //   0x0000'0300'0000'0000 + (0 .. 2^16)     kernel parameters (cvta.param)
 //   0x0000'1f00'0000'0000 and up            global and const: one range an allocation, guard gaps between
+//   arenas of the process's addresses       memory that the host sees too, with guard gaps (host_arena.h)
 //   everything else                         host memory that was registered, under its own address
 //
 // No system that Lemma runs on places a process's memory in these ranges, so a registered host address is
@@ -28,7 +29,10 @@
 #pragma once
 
 #include "support/memory_budget.h"
+#include "vgpu/allocation_table.h"
+#include "vgpu/host_arena.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +86,8 @@ private:
 };
 
 struct FreeDeleter {
-  void operator()(std::byte* memory) const { std::free(memory); }
+  uint64_t arena_bytes = 0; // of a HostArena; 0: of malloc
+  void operator()(std::byte* memory) const;
 };
 
 struct Allocation {
@@ -122,7 +127,8 @@ public:
   // first write are reported, and the bytes are those of poison.h. Returns null if the host has no memory
   // left; throws OverBudget if the device may not take so much.
   Allocation* allocate(uint64_t size_bytes, std::string name, bool poisoned = false);
-  // The same, but zeroed and at an address that is also the host's pointer to it.
+  // The same, but zeroed and at an address that is also the host's pointer to it. There too no address is
+  // used twice, and a use after free is a fault of the host's program.
   Allocation* allocate_host_shared(uint64_t size_bytes, std::string name);
   // False if `base` is not the base of a live allocation of one of these two.
   bool free(uint64_t base);
@@ -180,14 +186,19 @@ public:
   const Allocation* nearest(uint64_t address) const;
 
 private:
-  struct Table;
   struct HostTable;
   struct Retired;
-  using HostAllocations = std::map<uint64_t, std::unique_ptr<Allocation>>;          // by base
-  Allocation* append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes); // under mutex_
+  using HostAllocations = std::map<uint64_t, std::unique_ptr<Allocation>>; // by base
+  struct Arena {
+    std::unique_ptr<HostArena> space;
+    AllocationTable allocations = {};
+  };
+  const AllocationTable* table_of(uint64_t address) const;
   Allocation* at_base(uint64_t base) const;
   Allocation* find_host(uint64_t address) const;
   // These under mutex_.
+  Allocation* append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes);
+  Allocation* take_in_arena(std::unique_ptr<Allocation> allocation);
   void publish_host_table();
   void remove_host(HostAllocations::iterator which);
   void retire_host(std::unique_ptr<Allocation> allocation);
@@ -195,8 +206,10 @@ private:
   void let_go_of_retired();
 
   MemoryBudget budget_; // first: what others have taken is given back to it
-  std::atomic<const Table*> table_;
-  std::vector<std::unique_ptr<Table>> tables_; // outgrown ones are kept: a reader may still look at one
+  static constexpr size_t kMostArenas = 256;
+  AllocationTable device_; // from kGlobalBase on
+  std::array<std::unique_ptr<Arena>, kMostArenas> arenas_;
+  std::atomic<size_t> arena_count_{0}; // those below it are complete
   std::vector<std::unique_ptr<Allocation>> allocations_;
   static void poison_unwritten(const Allocation& allocation, uint64_t seed);
   uint64_t next_ = kGlobalBase;
@@ -207,7 +220,7 @@ private:
 
   std::atomic<uint64_t> activity_{0};
 
-  // Registered and host-shared memory; find() reads the table that is made of it anew at every change.
+  // Registered memory; find() reads the table that is made of it anew at every change.
   HostAllocations host_;
   std::unique_ptr<const HostTable> host_table_;
   std::atomic<const HostTable*> published_host_table_;

@@ -122,6 +122,40 @@ TEST(GlobalMemory, HostSharedMemoryIsAHostPointer) {
   EXPECT_EQ(memory.find(base), nullptr);
 }
 
+TEST(GlobalMemory, HostSharedMemoryIsUsedOnce) {
+  GlobalMemory memory;
+  const Allocation* a = memory.allocate_host_shared(5000, "a");
+  const Allocation* b = memory.allocate_host_shared(0, "b");
+  const Allocation* huge = memory.allocate_host_shared(uint64_t{100} << 30, "huge"); // more than an arena has
+  ASSERT_TRUE(a && b && huge);
+  EXPECT_GE(b->base - (a->base + 5000), uint64_t{1} << 20);
+  EXPECT_FALSE(memory.find(a->base + 5000));
+  EXPECT_EQ(memory.nearest(a->base + 5010), a);
+  EXPECT_EQ(memory.find(huge->base + (uint64_t{100} << 30) - 1), huge);
+  const uint64_t base = a->base;
+  EXPECT_TRUE(memory.free(base));
+  EXPECT_FALSE(memory.free(base));
+  EXPECT_FALSE(memory.find(base));
+  EXPECT_EQ(memory.nearest(base), a);
+  EXPECT_TRUE(a->freed);
+  EXPECT_TRUE(memory.free(huge->base));
+  for (int i = 0; i < 100; ++i) {
+    const Allocation* next = memory.allocate_host_shared(5000, "next");
+    EXPECT_NE(next->base, base);
+    EXPECT_TRUE(memory.free(next->base));
+  }
+}
+
+#ifndef __SANITIZE_THREAD__
+TEST(GlobalMemoryDeath, TheHostFindsFreedSharedMemoryGone) {
+  GlobalMemory memory;
+  volatile std::byte* bytes = memory.allocate_host_shared(100, "shared")->host;
+  bytes[99] = std::byte{1};
+  memory.free(reinterpret_cast<uintptr_t>(bytes));
+  EXPECT_DEATH(bytes[99] = std::byte{2}, "");
+}
+#endif
+
 TEST(GlobalMemory, ZeroedOrPoisoned) {
   GlobalMemory memory;
   const Allocation* plain = memory.allocate(1000, "plain");
