@@ -56,6 +56,9 @@ struct DeviceOptions {
   // cpu: a kernel that can only go on if somebody else acts, another kernel or the host, is a deadlock when
   // nothing has happened for so long. One that nobody is beside is one at once.
   double patience_seconds = 10;
+  // cpu: Device::stream_findings() says which operations of streams use the same memory without being
+  // ordered. Takes some times as long.
+  bool check_streams = false;
 };
 
 // Half of the memory that this process may use: the machine's, or its control group's if that is less.
@@ -262,6 +265,9 @@ public:
   // Waits until all streams have done what they were given. Errors: the first of theirs; invalid_argument in
   // a callback.
   Result<void, Error> synchronize() const;
+  // DeviceOptions::check_streams: findings of the id "stream.race" (docs/checks.md) that were made since the
+  // last call, between operations that have ended: kernels, and copies and fills of this API.
+  std::vector<Finding> stream_findings() const;
 
   // The 128 bytes of a tensor map, for a kernel parameter that takes it by value (__grid_constant__ const
   // CUtensorMap). They are good on this device only. Errors: invalid_argument names the rule that the map

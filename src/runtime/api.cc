@@ -5,6 +5,7 @@
 #include "runtime/check_text.h"
 #include "runtime/device_impl.h"
 #include "runtime/guarded.h"
+#include "runtime/host_access.h"
 #include "runtime/kernel_info.h"
 #include "runtime/kernel_names.h"
 #include "runtime/report_text.h"
@@ -53,14 +54,17 @@ namespace {
 
 // f() when it is the turn of what has been called, see Timeline.
 template <class F>
-auto in_turn(DeviceImpl& device, F f) -> decltype(f()) {
+auto in_turn(DeviceImpl& device, F f, const HostAccess& access = {}) -> decltype(f()) {
   return guarded([&]() -> decltype(f()) {
     const Timeline::Turn turn = device.timeline->enter();
     if (!turn)
       return failure_in_callback();
     if (turn.error())
       return Unexpected<Error>{*turn.error()};
-    return f();
+    auto done = f();
+    if (done)
+      note_access(device, turn.operation(), access);
+    return done;
   });
 }
 
@@ -108,17 +112,23 @@ Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOption
 
 Result<void, Error> Device::write(uint64_t address, std::span<const std::byte> source) const {
   return source.empty() ? Result<void, Error>()
-                        : runtime::in_turn(*impl_, [&] { return impl_->write(address, source); });
+                        : runtime::in_turn(
+                              *impl_, [&] { return impl_->write(address, source); },
+                              runtime::writing(address, source.size()));
 }
 
 Result<void, Error> Device::read(uint64_t address, std::span<std::byte> destination) const {
   return destination.empty() ? Result<void, Error>()
-                             : runtime::in_turn(*impl_, [&] { return impl_->read(address, destination); });
+                             : runtime::in_turn(
+                                   *impl_, [&] { return impl_->read(address, destination); },
+                                   runtime::reading(address, destination.size()));
 }
 
 Result<void, Error> Device::fill(uint64_t address, uint64_t size_bytes, uint8_t value) const {
   return size_bytes == 0 ? Result<void, Error>()
-                         : runtime::in_turn(*impl_, [&] { return impl_->fill(address, size_bytes, value); });
+                         : runtime::in_turn(
+                               *impl_, [&] { return impl_->fill(address, size_bytes, value); },
+                               runtime::writing(address, size_bytes));
 }
 
 Result<void, Error> Device::register_host(void* memory, uint64_t size_bytes, std::string name) const {
@@ -212,19 +222,25 @@ Result<void, Error> Buffer::check(uint64_t offset_bytes, uint64_t bytes) const {
 Result<void, Error> Buffer::copy_from(std::span<const std::byte> source, uint64_t offset_bytes) {
   if (Result<void, Error> checked = check(offset_bytes, source.size()); !checked || source.empty())
     return checked;
-  return runtime::in_turn(*device_, [&] { return device_->write(address_ + offset_bytes, source); });
+  return runtime::in_turn(
+      *device_, [&] { return device_->write(address_ + offset_bytes, source); },
+      runtime::writing(address_ + offset_bytes, source.size()));
 }
 
 Result<void, Error> Buffer::copy_to(std::span<std::byte> destination, uint64_t offset_bytes) const {
   if (Result<void, Error> checked = check(offset_bytes, destination.size()); !checked || destination.empty())
     return checked;
-  return runtime::in_turn(*device_, [&] { return device_->read(address_ + offset_bytes, destination); });
+  return runtime::in_turn(
+      *device_, [&] { return device_->read(address_ + offset_bytes, destination); },
+      runtime::reading(address_ + offset_bytes, destination.size()));
 }
 
 Result<void, Error> Buffer::fill(uint8_t value) {
   if (Result<void, Error> checked = check(0, size_bytes_); !checked || size_bytes_ == 0)
     return checked;
-  return runtime::in_turn(*device_, [&] { return device_->fill(address_, size_bytes_, value); });
+  return runtime::in_turn(
+      *device_, [&] { return device_->fill(address_, size_bytes_, value); },
+      runtime::writing(address_, size_bytes_));
 }
 
 // --- Module
@@ -299,7 +315,8 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
     const runtime::Timeline::Turn turn = timeline.enter();
     if (turn.error())
       return Unexpected<Error>{*turn.error()};
-    return runtime::run(*std::move(launch), {.others_may_act = [&] { return timeline.others_run(); }});
+    return runtime::run_noted(*std::move(launch), {.others_may_act = [&] { return timeline.others_run(); }},
+                              turn.operation());
   });
 }
 
@@ -308,6 +325,10 @@ Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const
 
 Result<void, Error> Device::synchronize() const {
   return runtime::guarded([&] { return impl_->timeline->synchronize_all(); });
+}
+
+std::vector<Finding> Device::stream_findings() const {
+  return impl_->stream_checks ? impl_->stream_checks->take() : std::vector<Finding>();
 }
 
 // --- tensor maps

@@ -2,6 +2,7 @@
 //
 // Tests: tests/unit/runtime/api_test.cc, tests/cli/.
 #include "check/checker.h"
+#include "check/footprint.h"
 #include "isa/machine.h"
 #include "layout/tensor_map.h"
 #include "runtime/device_impl.h"
@@ -244,6 +245,9 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   std::vector<vgpu::Observer*>& observers_of_all = surroundings.observers_of_all;
   if (config.observer)
     observers_of_all.push_back(&watcher.emplace(*config.observer, *program_, arithmetic));
+  std::optional<check::FootprintObserver> footprint;
+  if (beside.footprint)
+    observers_of_all.push_back(&footprint.emplace(*beside.footprint));
   std::optional<ExecutedForms> forms;
   if (config.fidelity)
     observers_of_all.push_back(&forms.emplace(*program_));
@@ -260,6 +264,18 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
     doubt_between_clusters(report.findings, config);
   report.device = device_->info.name;
   return report;
+}
+
+// "buf + 0x40", for messages.
+std::string name_of_memory(vgpu::GlobalMemory& memory, uint64_t address) {
+  const vgpu::GlobalMemory::Users user(memory, 1);
+  const vgpu::Allocation* allocation = memory.find(address);
+  if (!allocation)
+    allocation = memory.nearest(address); // freed since
+  if (!allocation || !allocation->holds(address, 1))
+    return fmt::format("{:#x}", address);
+  return fmt::format("{} + {:#x}", allocation->name.empty() ? "a buffer" : allocation->name,
+                     address - allocation->base);
 }
 
 } // namespace
@@ -281,6 +297,11 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& 
                   .driver = "",
                   .target = fmt::format("sm_{}", arch ? arch : vgpu::Arch{}.sm)};
   device->chosen_arch = arch;
+  if (options.check_streams) {
+    device->timeline->keep_order();
+    device->stream_checks = std::make_unique<StreamChecks>(
+        [&memory = device->memory](uint64_t address) { return name_of_memory(memory, address); });
+  }
   return std::shared_ptr<DeviceImpl>(std::move(device));
 }
 

@@ -7,6 +7,7 @@
 
 #include "lemma/device.h"
 #include "ptx/module.h"
+#include "runtime/stream_checks.h"
 #include "runtime/timeline.h"
 #include "support/memory_budget.h"
 
@@ -35,6 +36,7 @@ struct Beside {
   // Of a programmatic launch: what griddepcontrol.wait waits for; null: nothing.
   const std::atomic<bool>* prerequisites_done = nullptr;
   std::function<void()> dependents_may_start = {}; // called when griddepcontrol.launch_dependents says so
+  check::Footprint* footprint = nullptr;           // to be filled; null: nobody asks
 };
 
 class ModuleImpl {
@@ -87,6 +89,7 @@ public:
   virtual MemoryBudget* budget() { return nullptr; }
 
   DeviceInfo info;
+  std::unique_ptr<StreamChecks> stream_checks; // DeviceOptions::check_streams; null: nobody asks
   const std::shared_ptr<Timeline> timeline = std::make_shared<Timeline>([this] { note_activity(); });
 };
 

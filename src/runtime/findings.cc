@@ -11,7 +11,9 @@ namespace {
 
 constexpr FindingKind kKinds[] = {
 #define FINDING(id, summary) {id, summary},
+#define STREAM_FINDING FINDING
 #include "check/ids.def"
+#undef STREAM_FINDING
 #undef FINDING
 };
 

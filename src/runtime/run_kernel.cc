@@ -8,6 +8,8 @@
 #include "runtime/report_text.h"
 #include "runtime/source_lines.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -74,6 +76,24 @@ Result<Report, Error> run(PreparedLaunch launch, Beside beside) {
     finding.rendered = render_finding(finding, *module.ptx->source);
   }
   report->rendered = render_report(*report, *module.ptx->source);
+  return report;
+}
+
+Result<Report, Error> run_noted(PreparedLaunch launch, Beside beside, const Timeline::Operation& operation) {
+  const std::shared_ptr<ModuleImpl> module = launch.module;
+  StreamChecks* checks = module->device->stream_checks.get();
+  if (!checks)
+    return run(std::move(launch), std::move(beside));
+  const std::string& kernel = launch.kernel->name;
+  auto footprint = std::make_shared<check::Footprint>();
+  beside.footprint = footprint.get();
+  Result<Report, Error> report = run(std::move(launch), std::move(beside));
+  checks->add({.position = operation.position(),
+               .what = fmt::format("kernel {}", kernel),
+               .kernel = kernel,
+               .footprint = std::move(footprint),
+               .kept = module},
+              *module->device->timeline);
   return report;
 }
 

@@ -27,4 +27,7 @@ Result<PreparedLaunch, Error> prepare(std::shared_ptr<ModuleImpl> module, size_t
 // Runs it on this thread. See Kernel::launch().
 Result<Report, Error> run(PreparedLaunch launch, Beside beside);
 
+// The same for the launch of an operation: what it uses is compared with what others do (StreamChecks).
+Result<Report, Error> run_noted(PreparedLaunch launch, Beside beside, const Timeline::Operation& operation);
+
 } // namespace lemma::runtime

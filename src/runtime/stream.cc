@@ -4,6 +4,7 @@
 #include "runtime/callers_code.h"
 #include "runtime/device_impl.h"
 #include "runtime/guarded.h"
+#include "runtime/host_access.h"
 #include "runtime/run_kernel.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,20 @@ struct EventImpl {
 struct Stream::Impl {
   std::shared_ptr<runtime::DeviceImpl> device;
   Timeline::StreamPtr queue;
+
+  // An operation that uses device memory so; none of 0 bytes.
+  template <class F>
+  Result<void, Error> access(runtime::HostAccess access, F f) const {
+    return enqueue([device = device, access = std::move(access),
+                    f = std::move(f)](Timeline::Operation& operation) -> Result<void, Error> {
+      if (access.ranges.front().bytes == 0)
+        return {};
+      Result<void, Error> done = runtime::guarded([&] { return f(*device); });
+      if (done)
+        runtime::note_access(*device, operation, access);
+      return done;
+    });
+  }
 
   Result<void, Error> enqueue(Timeline::Work work) const {
     return runtime::guarded([&]() -> Result<void, Error> {
@@ -80,10 +95,11 @@ Result<void, Error> Stream::launch(const Kernel& kernel, const LaunchConfig& con
     const auto work = [launch = *std::move(prepared), tell,
                        &timeline](Timeline::Operation& operation) -> Result<void, Error> {
       Result<Report, Error> report = runtime::guarded([&] {
-        return runtime::run(launch,
-                            {.others_may_act = [] { return true; },
-                             .prerequisites_done = &operation.prerequisites_done(),
-                             .dependents_may_start = [&] { timeline.let_dependents_start(operation); }});
+        return runtime::run_noted(launch,
+                                  {.others_may_act = [] { return true; },
+                                   .prerequisites_done = &operation.prerequisites_done(),
+                                   .dependents_may_start = [&] { timeline.let_dependents_start(operation); }},
+                                  operation);
       });
       Result<void, Error> outcome;
       if (!report)
@@ -99,33 +115,29 @@ Result<void, Error> Stream::launch(const Kernel& kernel, const LaunchConfig& con
 }
 
 Result<void, Error> Stream::write(uint64_t address, std::span<const std::byte> source) const {
-  return impl_->enqueue([device = impl_->device, address, source](Timeline::Operation&) {
-    return source.empty() ? Result<void, Error>() : device->write(address, source);
-  });
+  return impl_->access(runtime::writing(address, source.size()),
+                       [=](runtime::DeviceImpl& device) { return device.write(address, source); });
 }
 
 Result<void, Error> Stream::read(uint64_t address, std::span<std::byte> destination) const {
-  return impl_->enqueue([device = impl_->device, address, destination](Timeline::Operation&) {
-    return destination.empty() ? Result<void, Error>() : device->read(address, destination);
-  });
+  return impl_->access(runtime::reading(address, destination.size()),
+                       [=](runtime::DeviceImpl& device) { return device.read(address, destination); });
 }
 
 Result<void, Error> Stream::fill(uint64_t address, uint64_t size_bytes, uint8_t value) const {
-  return impl_->enqueue([device = impl_->device, address, size_bytes, value](Timeline::Operation&) {
-    return size_bytes == 0 ? Result<void, Error>() : device->fill(address, size_bytes, value);
-  });
+  return impl_->access(runtime::writing(address, size_bytes),
+                       [=](runtime::DeviceImpl& device) { return device.fill(address, size_bytes, value); });
 }
 
 Result<void, Error> Stream::copy(uint64_t to, uint64_t from, uint64_t size_bytes) const {
-  return impl_->enqueue([device = impl_->device, to, from, size_bytes](Timeline::Operation&) {
+  const auto make = [=](runtime::DeviceImpl& device) -> Result<void, Error> {
     if (to < from + size_bytes && from < to + size_bytes)
-      return size_bytes == 0
-                 ? Result<void, Error>()
-                 : failure(ErrorKind::invalid_argument,
-                           fmt::format("the {} bytes at {:#x} and at {:#x} overlap: a copy's do not",
-                                       size_bytes, from, to));
-    return device->copy(to, from, size_bytes);
-  });
+      return failure(
+          ErrorKind::invalid_argument,
+          fmt::format("the {} bytes at {:#x} and at {:#x} overlap: a copy's do not", size_bytes, from, to));
+    return device.copy(to, from, size_bytes);
+  };
+  return impl_->access(runtime::copying(to, from, size_bytes), make);
 }
 
 Result<void, Error> Stream::call(std::function<void()> function) const {

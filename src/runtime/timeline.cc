@@ -7,10 +7,8 @@
 #include "runtime/device_impl.h"
 #include "support/worker_pool.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <exception>
-#include <map>
 #include <thread>
 #include <utility>
 
@@ -19,6 +17,11 @@ namespace lemma::runtime {
 thread_local bool Timeline::in_callback_ = false;
 
 namespace {
+
+void join(Position::Before& into, const Position::Before& more) {
+  for (const auto& [stream, number] : more)
+    into[stream] = std::max(into[stream], number);
+}
 
 Result<void, Error> outcome(const std::shared_ptr<const Error>& error) {
   if (error)
@@ -63,9 +66,11 @@ std::vector<Timeline::StreamPtr> Timeline::live_streams() {
 
 // --- which operation waits for which
 
-void Timeline::wait_for(const OperationPtr& operation, const OperationPtr& before, bool fails_too) {
+void Timeline::wait_for(const OperationPtr& operation, const OperationPtr& before, bool fails_too) const {
   if (!before)
     return;
+  if (keeps_order_)
+    join(operation->position_.before_begin, before->position_.before_next);
   if (!before->ended_) {
     before->then_.push_back({.operation = operation, .fails_too = fails_too});
     ++operation->waits_for_;
@@ -79,17 +84,12 @@ void Timeline::add(const OperationPtr& operation, Given given, Ready& ready) {
   operation->is_kernel_ = given.is_kernel;
   operation->not_run_ = std::move(given.not_run);
   operation->waits_for_ = 1; // until all are known
-  if (given.programmatic && stream.last_ && stream.last_->is_kernel_ && !stream.last_->ended_) {
-    operation->ends_after_ = stream.last_;
-    operation->prerequisites_done_ = false;
-    stream.last_->dependents_.push_back(operation);
-    if (!stream.last_->dependents_may_start_) {
-      stream.last_->after_dependents_.push_back(operation);
-      ++operation->waits_for_;
-    }
-  } else {
+  if (keeps_order_)
+    give_position(*operation);
+  if (given.programmatic && stream.last_ && stream.last_->is_kernel_)
+    follow_programmatically(operation, *stream.last_);
+  else
     wait_for(operation, stream.last_, true);
-  }
   for (const OperationPtr& before : given.after)
     wait_for(operation, before, true);
   if (stream.kind == Stream::Kind::blocking)
@@ -98,8 +98,56 @@ void Timeline::add(const OperationPtr& operation, Given given, Ready& ready) {
     for (const StreamPtr& other : live_streams())
       if (other->kind == Stream::Kind::blocking)
         wait_for(operation, other->last_, false);
+  if (keeps_order_) {
+    Position& position = operation->position_;
+    join(position.before_wait, position.before_begin);
+    position.before_next = position.before_wait;
+    position.before_next[position.stream] = position.number;
+  }
   stream.last_ = operation;
   one_less(operation, ready);
+}
+
+// `operation` is a launch that may begin before the one ahead of it ends.
+void Timeline::follow_programmatically(const OperationPtr& operation, Operation& ahead) const {
+  if (keeps_order_) {
+    join(operation->position_.before_begin, ahead.position_.before_begin);
+    operation->position_.before_wait = ahead.position_.before_next;
+  }
+  if (ahead.ended_) {
+    operation->error_ = ahead.error_;
+    return;
+  }
+  operation->ends_after_ = operation->stream_->last_;
+  operation->prerequisites_done_ = false;
+  ahead.dependents_.push_back(operation);
+  if (!ahead.dependents_may_start_) {
+    ahead.after_dependents_.push_back(operation);
+    ++operation->waits_for_;
+  }
+}
+
+void Timeline::give_position(Operation& operation) {
+  Stream& stream = *operation.stream_;
+  if (stream.number_ == 0)
+    stream.number_ = ++stream_numbers_;
+  operation.position_.stream = stream.number_;
+  operation.position_.number = ++stream.operations_;
+  operation.position_.before_begin = before_host_;
+  open_.insert(&operation);
+}
+
+void Timeline::host_has_waited_for(const Operation& operation) {
+  if (keeps_order_)
+    join(before_host_, operation.position_.before_next);
+}
+
+bool Timeline::is_behind_all(const Position& position) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = before_host_.find(position.stream);
+  return found != before_host_.end() && found->second >= position.number &&
+         std::ranges::all_of(open_,
+                             [&](const Operation* each) { return each->position_.follows(position, false); });
 }
 
 void Timeline::one_less(const OperationPtr& operation, Ready& ready) {
@@ -131,6 +179,7 @@ void Timeline::end(const OperationPtr& first, Ready& ready) {
         before && before->error_ && !operation->error_)
       operation->error_ = before->error_;
     operation->ended_ = true;
+    open_.erase(operation.get());
     operation->ended_at_ = std::chrono::steady_clock::now();
     operation->stream_ = nullptr;
     for (const OperationPtr& dependent : std::exchange(operation->dependents_, {})) {
@@ -208,13 +257,17 @@ void Timeline::let_dependents_start(Operation& operation) {
 
 // --- waiting for them
 
-bool Timeline::has_ended(const Operation& operation) const {
+bool Timeline::has_ended(const Operation& operation) {
   const std::lock_guard lock(mutex_);
+  if (operation.ended_)
+    host_has_waited_for(operation);
   return operation.ended_;
 }
 
-bool Timeline::has_ended(const Stream& stream) const {
+bool Timeline::has_ended(const Stream& stream) {
   const std::lock_guard lock(mutex_);
+  if (stream.last_ && stream.last_->ended_)
+    host_has_waited_for(*stream.last_);
   return !stream.last_ || stream.last_->ended_;
 }
 
@@ -228,6 +281,7 @@ Result<void, Error> Timeline::wait_until_ended(std::unique_lock<std::mutex>& loc
   if (!operation.ended_ && in_callback_)
     return failure_in_callback();
   changed_.wait(lock, [&] { return operation.ended_; });
+  host_has_waited_for(operation);
   return outcome(operation.error_);
 }
 
@@ -290,6 +344,7 @@ void Timeline::leave(const OperationPtr& operation) {
     const std::lock_guard lock(mutex_);
     --running_;
     end(operation, ready);
+    host_has_waited_for(*operation);
   }
   acted_();
   start(ready);

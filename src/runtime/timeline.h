@@ -17,6 +17,9 @@
 // An operation that fails takes with it what comes after it in its stream and what waits for it by an event;
 // these do not run. synchronize() says so, once, and the stream works again.
 //
+// Where streams are checked, each operation has a Position: what it comes after. The host is taken for one
+// thread of control: what it gives a stream comes after all that it has waited for.
+//
 // Callbacks (of launches, and the host functions of streams) must not wait: whoever asks for that is told.
 //
 // Tests: tests/unit/runtime/stream_test.cc, timeline_test.cc, threads_test.cc.
@@ -30,13 +33,31 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 namespace lemma::runtime {
+
+// Where an operation stands in the order of a device's operations.
+struct Position {
+  using Before =
+      std::map<uint64_t, uint64_t>; // stream -> number of the last operation there that comes before
+  uint64_t stream = 0, number = 0;
+  Before before_begin = {};
+  Before before_wait = {}; // of a programmatic launch: before what follows its griddepcontrol.wait
+  Before before_next = {}; // before what waits for the operation: itself too
+
+  bool follows(const Position& other, bool waited) const {
+    const Before& before = waited ? before_wait : before_begin;
+    const auto found = before.find(other.stream);
+    return found != before.end() && found->second >= other.number;
+  }
+};
 
 class Timeline : public std::enable_shared_from_this<Timeline> {
 public:
@@ -52,7 +73,9 @@ public:
 
   private:
     friend class Timeline;
-    OperationPtr last_; // that it was given; null: none, or its error has been told
+    uint64_t number_ = 0;     // where streams are checked
+    uint64_t operations_ = 0; // that it was given
+    OperationPtr last_;       // that it was given; null: none, or its error has been told
   };
   using StreamPtr = std::shared_ptr<Stream>;
 
@@ -60,6 +83,8 @@ public:
   public:
     // A launch: what its griddepcontrol.wait waits for.
     const std::atomic<bool>& prerequisites_done() const { return prerequisites_done_; }
+    // Only where streams are checked.
+    const Position& position() const { return position_; }
 
   private:
     friend class Timeline;
@@ -71,6 +96,7 @@ public:
     Work work_;                      // else null: a mark
     std::function<void(const Error&)> not_run_;
     StreamPtr stream_;
+    Position position_;
     bool is_kernel_ = false;
     uint64_t waits_for_ = 0;                     // so many have not ended
     std::vector<Waiting> then_;                  // they wait for the end of this one
@@ -87,6 +113,11 @@ public:
 
   // `acted`: called whenever something has been done that a kernel may be waiting for; from any thread.
   explicit Timeline(std::function<void()> acted);
+
+  // From now on operations have positions. Before the first.
+  void keep_order() { keeps_order_ = true; }
+  // Whether all that is not done, and all that is yet to come, comes after.
+  bool is_behind_all(const Position& position) const;
 
   const StreamPtr& legacy_default() const { return legacy_; }
   // The calling thread's default stream: a blocking one.
@@ -106,8 +137,8 @@ public:
   }
   OperationPtr enqueue(const StreamPtr& stream, Work work, Given given);
 
-  bool has_ended(const Operation& operation) const;
-  bool has_ended(const Stream& stream) const;
+  bool has_ended(const Operation& operation);
+  bool has_ended(const Stream& stream);
   // Wait for the end. Errors: the operation's own, or that of one before it; invalid_argument in a callback.
   Result<void, Error> synchronize(const OperationPtr& operation);
   Result<void, Error> synchronize(const StreamPtr& stream);
@@ -137,6 +168,7 @@ public:
     explicit operator bool() const { return timeline_ != nullptr; }
     // That of an operation before it in the stream; null: none.
     const Error* error() const { return error_.get(); }
+    const Operation& operation() const { return *operation_; }
 
   private:
     friend class Timeline;
@@ -165,7 +197,10 @@ private:
 
   // These under mutex_, but start() and run(). What has become ready is added to `ready`, for start().
   void add(const OperationPtr& operation, Given given, Ready& ready);
-  static void wait_for(const OperationPtr& operation, const OperationPtr& before, bool fails_too);
+  void wait_for(const OperationPtr& operation, const OperationPtr& before, bool fails_too) const;
+  void follow_programmatically(const OperationPtr& operation, Operation& ahead) const;
+  void give_position(Operation& operation);
+  void host_has_waited_for(const Operation& operation);
   void one_less(const OperationPtr& operation, Ready& ready);
   void end(const OperationPtr& operation, Ready& ready);
   void start(const Ready& ready);
@@ -183,6 +218,10 @@ private:
       mutex_; // of what follows, and of all streams' and operations' own; held for moments only
   std::condition_variable changed_;
   std::vector<std::weak_ptr<Stream>> streams_; // but the legacy one
+  bool keeps_order_ = false;
+  Position::Before before_host_;
+  uint64_t stream_numbers_ = 0;
+  std::set<const Operation*> open_; // given, and not ended
 };
 
 } // namespace lemma::runtime

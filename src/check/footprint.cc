@@ -1,0 +1,160 @@
+// A bit a byte for each use, in pages that were touched. Shards by page, each under a mutex of its own:
+// workers of a launch rarely meet there.
+#include "check/footprint.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <mutex>
+#include <unordered_map>
+
+namespace lemma::check {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr size_t kShards = 64;
+constexpr size_t kWords = kPageBytes / 64;
+
+using Bytes = std::array<uint64_t, kWords>; // bit i % 64 of word i / 64: byte i
+
+void set(Bytes& bytes, uint64_t begin, uint64_t count) {
+  for (const uint64_t end = begin + count; begin < end;) {
+    const uint64_t bit = begin % 64, here = std::min(end - begin, 64 - bit);
+    bytes[begin / 64] |= (here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1) << bit;
+    begin += here;
+  }
+}
+
+constexpr size_t index(Use use) {
+  return static_cast<size_t>(use);
+}
+
+} // namespace
+
+struct Footprint::Page {
+  std::array<Bytes, kUses> bytes{};
+  std::array<Statement, kUses> first{};
+
+  uint64_t at(Use use, size_t word) const { return bytes[index(use)][word]; }
+  uint64_t written(size_t word) const { return at(Use::weak_write, word) | at(Use::strong_write, word); }
+  uint64_t weak(size_t word) const { return at(Use::weak_read, word) | at(Use::weak_write, word); }
+  uint64_t used(size_t word) const {
+    return weak(word) | at(Use::strong_read, word) | at(Use::strong_write, word);
+  }
+  // How the byte is used: a write is worse than a read.
+  Use use_of(uint64_t byte) const {
+    for (const Use use : {Use::weak_write, Use::strong_write, Use::weak_read})
+      if (at(use, byte / 64) >> byte % 64 & 1)
+        return use;
+    return Use::strong_read;
+  }
+};
+
+struct Footprint::Shard {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, Page> pages; // by address / kPageBytes
+};
+
+Footprint::Footprint() : shards_(std::make_unique<Shard[]>(kShards)) {}
+Footprint::~Footprint() = default;
+
+void Footprint::add(uint64_t address, uint64_t bytes, Use use, const Statement& who) {
+  while (bytes > 0) {
+    const uint64_t number = address / kPageBytes, begin = address % kPageBytes;
+    const uint64_t here = std::min(bytes, kPageBytes - begin);
+    Shard& shard = shards_[number % kShards];
+    const std::lock_guard lock(shard.mutex);
+    Page& page = shard.pages[number];
+    Bytes& used = page.bytes[index(use)];
+    if (std::ranges::all_of(used, [](uint64_t word) { return word == 0; }))
+      page.first[index(use)] = who;
+    set(used, begin, here);
+    address += here;
+    bytes -= here;
+  }
+}
+
+bool Footprint::is_empty() const {
+  return std::all_of(&shards_[0], &shards_[kShards], [](const Shard& shard) { return shard.pages.empty(); });
+}
+
+std::optional<Meeting> first_meeting(const Footprint& a, const Footprint& b) {
+  Meeting meeting;
+  for (size_t s = 0; s < kShards; ++s)
+    for (const auto& [number, ours] : a.shards_[s].pages) {
+      const auto found = b.shards_[s].pages.find(number);
+      if (found == b.shards_[s].pages.end())
+        continue;
+      const Footprint::Page& theirs = found->second;
+      for (size_t word = 0; word < kWords; ++word) {
+        meeting.may_be_ordered |=
+            (ours.at(Use::strong_write, word) & theirs.at(Use::strong_read, word)) != 0 ||
+            (theirs.at(Use::strong_write, word) & ours.at(Use::strong_read, word)) != 0;
+        const uint64_t both =
+            ((ours.written(word) & theirs.used(word)) | (theirs.written(word) & ours.used(word))) &
+            (ours.weak(word) | theirs.weak(word));
+        if (both == 0)
+          continue;
+        const uint64_t byte = word * 64 + static_cast<uint64_t>(std::countr_zero(both));
+        const uint64_t address = number * kPageBytes + byte;
+        if (meeting.bytes == 0 || address < meeting.address) {
+          meeting.address = address;
+          meeting.use_of_a = ours.use_of(byte);
+          meeting.use_of_b = theirs.use_of(byte);
+          meeting.a = ours.first[index(meeting.use_of_a)];
+          meeting.b = theirs.first[index(meeting.use_of_b)];
+        }
+        meeting.bytes += static_cast<uint64_t>(std::popcount(both));
+      }
+    }
+  return meeting.bytes ? std::optional(meeting) : std::nullopt;
+}
+
+// --- a launch's
+
+namespace {
+
+bool is_strong(const vgpu::MemoryOrder& order) {
+  return order.semantics != vgpu::Semantics::weak &&
+         (order.scope == vgpu::MemoryScope::gpu || order.scope == vgpu::MemoryScope::sys);
+}
+
+} // namespace
+
+void FootprintObserver::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
+  const vgpu::Access& what = access.access;
+  if (!what.allocation)
+    return;
+  const bool strong = is_strong(what.order);
+  const bool reads = what.kind != vgpu::AccessKind::write, writes = vgpu::writes(what.kind);
+  access.each([&](int piece, uint64_t offset) {
+    const Statement who = Statement::at(x, access.by_lane ? vgpu::LaneMask{1} << piece : what.lanes);
+    const uint64_t address = what.allocation->base + offset;
+    if (reads)
+      footprint_.add(address, access.piece_bytes, strong ? Use::strong_read : Use::weak_read, who);
+    if (writes)
+      footprint_.add(address, access.piece_bytes, strong ? Use::strong_write : Use::weak_write, who);
+  });
+}
+
+void FootprintObserver::issues(const vgpu::Exec&, const vgpu::AsyncOperation& operation) {
+  const Statement who = Statement::of(operation.issuer);
+  const auto add = [&](const vgpu::MemoryPlace& place, uint64_t bytes, Use use) {
+    if (place.allocation)
+      footprint_.add(place.allocation->base + place.offset, bytes, use, who);
+  };
+  operation.each_source(
+      [&](const vgpu::MemoryPlace& place, uint64_t bytes) { add(place, bytes, Use::weak_read); });
+  operation.each_destination([&](const vgpu::MemoryPlace& place, uint64_t bytes) {
+    if (operation.reduce)
+      add(place, bytes, Use::strong_read);
+    add(place, bytes, operation.reduce ? Use::strong_write : Use::weak_write);
+  });
+}
+
+void FootprintObserver::synchronizes(const vgpu::Exec&, const vgpu::Synchronization& sync) {
+  if (sync.kind == vgpu::SyncKind::grid_wait)
+    footprint_.note_grid_wait();
+}
+
+} // namespace lemma::check

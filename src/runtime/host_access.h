@@ -1,0 +1,49 @@
+// What copies and fills use, for StreamChecks.
+//
+// Tests: tests/unit/runtime/stream_checks_test.cc.
+#pragma once
+
+#include "runtime/device_impl.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace lemma::runtime {
+
+struct HostAccess {
+  const char* what = ""; // "a copy to the device"
+  struct Range {
+    uint64_t address = 0, bytes = 0;
+    check::Use use = check::Use::weak_read;
+  };
+  std::vector<Range> ranges = {};
+};
+
+inline HostAccess writing(uint64_t address, uint64_t bytes) {
+  return {.what = "a copy to the device, or a fill,", .ranges = {{address, bytes, check::Use::weak_write}}};
+}
+inline HostAccess reading(uint64_t address, uint64_t bytes) {
+  return {.what = "a copy from the device", .ranges = {{address, bytes, check::Use::weak_read}}};
+}
+inline HostAccess copying(uint64_t to, uint64_t from, uint64_t bytes) {
+  return {.what = "a copy on the device",
+          .ranges = {{from, bytes, check::Use::weak_read}, {to, bytes, check::Use::weak_write}}};
+}
+
+// The operation has made it.
+inline void note_access(DeviceImpl& device, const Timeline::Operation& operation, const HostAccess& access) {
+  if (!device.stream_checks)
+    return;
+  auto footprint = std::make_shared<check::Footprint>();
+  for (const HostAccess::Range& range : access.ranges)
+    footprint->add(range.address, range.bytes, range.use);
+  device.stream_checks->add({.position = operation.position(),
+                             .what = access.what,
+                             .kernel = "",
+                             .footprint = std::move(footprint),
+                             .kept = nullptr},
+                            *device.timeline);
+}
+
+} // namespace lemma::runtime
