@@ -99,6 +99,8 @@ std::vector<Mix> arithmetic_mixes() {
        .body = four_times("fma.rn.f16x2 %h#, %h#, %h4, %h5;\n add.rn.f16x2 %h6, %h#, %h4;\n"
                           "mul.rn.f16x2 %h#, %h#, %h6;\n")},
       {.name = "ex2.approx", .body = four_times("ex2.approx.ftz.f32 %f4, %f#;\n")},
+      {.name = "rsqrt.approx", .body = four_times("rsqrt.approx.f32 %f4, %f1#;\n")},
+      {.name = "div.full", .body = four_times("div.full.f32 %f4, %f#, %f1#;\n")},
       {.name = "convert",
        .body = four_times("cvt.rn.f32.s32 %f4, %r#;\n cvt.rzi.s32.f32 %r#, %f4;\n"
                           "cvt.rn.f16x2.f32 %h0, %f4, %f5;\n")},

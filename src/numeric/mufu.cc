@@ -4,8 +4,11 @@
 #include "numeric/dot_levels.h"
 #include "numeric/no_dependence.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 #ifdef LEMMA_DOT_X86
 #include <immintrin.h>
 #endif

@@ -19,10 +19,13 @@
 #include "ptx/module.h"
 #include "vgpu/memory_order.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,10 +65,18 @@ struct Slot {
 struct DecodedInst {
   Handler handler = nullptr;
   const Slot* ops = nullptr; // destinations first
+  // What `ops` says of the first destination and the first sources, in one place.
+  static constexpr int kNearSources = 4;
+  uint32_t dst_offset = 0;
+  std::array<uint32_t, kNearSources> src_offsets{};
+  std::array<uint8_t, kNearSources> src_bases{};
   uint8_t dst_count = 0;
   uint8_t op_count = 0;
-  uint16_t run = 0; // this instruction and those after it that execute for all lanes of a split and ask
-                    // nothing of the loop
+  uint16_t run = 0;      // this instruction and those after it that execute for all lanes of a split and ask
+                         // nothing of the loop
+  uint16_t plain = 0;    // ... and of those, it and those after it that are `computes`
+  bool computes = false; // the handler reads and writes registers of the active lanes alone, and always goes
+                         // on to the next
   bool guarded = false;
   bool guard_negated = false;
   bool always_run = false;     // handler runs even when no lane is active (control flow)
@@ -85,6 +96,19 @@ struct DecodedInst {
       ptx::kNone;             // index in ptx::Function::instructions; kNone: made by the decoder, not counted
   MemoryOrder order;          // of its memory operation
   bool touches_wgmma = false; // names a register that Code::wgmma_numbers has, and is no wgmma itself
+
+  // `operands`, destinations first, stay where they are.
+  void set_operands(std::span<const Slot> operands, size_t destinations) {
+    ops = operands.data();
+    dst_count = static_cast<uint8_t>(destinations);
+    op_count = static_cast<uint8_t>(operands.size());
+    if (destinations > 0)
+      dst_offset = operands[0].offset;
+    for (size_t i = destinations; i < std::min(operands.size(), destinations + kNearSources); ++i) {
+      src_offsets[i - destinations] = operands[i].offset;
+      src_bases[i - destinations] = operands[i].base;
+    }
+  }
 };
 
 struct FrameRange {

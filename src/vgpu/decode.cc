@@ -104,15 +104,20 @@ public:
 private:
   uint32_t pc() const { return static_cast<uint32_t>(code_.insts.size()); }
 
-  // DecodedInst::run. Whether an instruction jumps or waits is seen when it does.
+  // DecodedInst::run and ::plain. Whether an instruction jumps or waits is seen when it does.
   void find_runs() {
-    uint16_t run = 0;
+    uint16_t run = 0, plain = 0;
+    const auto longer = [](uint16_t length) {
+      return static_cast<uint16_t>(std::min(length + 1, int{UINT16_MAX}));
+    };
     for (size_t i = code_.insts.size(); i-- > 0;) {
       DecodedInst& in = code_.insts[i];
       const bool asks =
           in.guarded || in.always_run || in.checks_init || in.marks_written || in.source == ptx::kNone;
-      run = asks ? uint16_t{0} : static_cast<uint16_t>(std::min(run + 1, int{UINT16_MAX}));
+      run = asks ? uint16_t{0} : longer(run);
+      plain = asks || !in.computes ? uint16_t{0} : longer(plain);
       in.run = run;
+      in.plain = plain;
     }
   }
 

@@ -382,9 +382,7 @@ void Decoder::set_operands(DecodedInst& in, std::span<const Slot> dsts, std::spa
   assert(dsts.size() + srcs.size() <= 255);
   std::vector<Slot>& ops = code_.slots.emplace_back(dsts.begin(), dsts.end());
   ops.insert(ops.end(), srcs.begin(), srcs.end());
-  in.ops = ops.data();
-  in.dst_count = static_cast<uint8_t>(dsts.size());
-  in.op_count = static_cast<uint8_t>(ops.size());
+  in.set_operands(ops, dsts.size());
 }
 
 void Decoder::set_simple_operands(DecodedInst& in, const ptx::Instruction& instruction, Type dst_type,

@@ -40,10 +40,12 @@ public:
   // 0 is the first destination, respectively the first source.
   template <class T>
   T* dst(const DecodedInst& in, int index = 0) const {
-    return reinterpret_cast<T*>(bases[0] + in.ops[index].offset);
+    return reinterpret_cast<T*>(bases[0] + (index == 0 ? in.dst_offset : in.ops[index].offset));
   }
   template <class T>
   const T* src(const DecodedInst& in, int index) const {
+    if (__builtin_constant_p(index) && index < DecodedInst::kNearSources)
+      return reinterpret_cast<const T*>(bases[in.src_bases[index]] + in.src_offsets[index]);
     const Slot& slot = in.ops[in.dst_count + index];
     return reinterpret_cast<const T*>(bases[slot.base] + slot.offset);
   }

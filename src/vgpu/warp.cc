@@ -15,6 +15,15 @@ namespace {
 
 constexpr uint64_t kGiveWayAfter = 1024; // instructions while other parts are ready
 
+// The host's own instruction for it is none that every host has, and a call elsewhere.
+uint64_t lanes_of(LaneMask mask) {
+  if (mask == kAllLanes)
+    return kWarpSize;
+  mask -= mask >> 1 & 0x55555555;
+  mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+  return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
 bool same_place(const Split& a, const Split& b) {
   return a.pc == b.pc && a.stack == b.stack;
 }
@@ -393,19 +402,59 @@ void WarpRunner::mark_written(const DecodedInst& in) {
 
 // Executes `count` instructions of a run, or fewer if one does not go on to the next or lanes come or go;
 // what the last one did.
-Step WarpRunner::execute_run(const DecodedInst* in, uint64_t count) {
+[[gnu::always_inline]] inline Step WarpRunner::execute_run(const DecodedInst* in, uint64_t count) {
   Exec& x = exec_;
   const LaneMask mask = x.mask;
-  for (const DecodedInst* end = in + count;;) {
-    ++x.executed;
-    x.active = mask;
-    const Step step = in->handler(x, *in);
-    if (step != Step::next) [[unlikely]]
-      return step;
-    ++x.pc;
-    if (++in == end || x.mask != mask)
-      return step;
+  uint64_t executed = x.executed;
+  uint32_t pc = x.pc;
+  x.active = mask;
+  for (;;) {
+    if (in->plain > 1) { // nothing of the state changes but registers
+      const uint64_t plain = std::min<uint64_t>(in->plain, count);
+      count -= plain;
+      x.executed = executed += plain;
+      x.pc = pc += static_cast<uint32_t>(plain);
+      for (uint64_t i = plain; i != 0; --i, ++in)
+        in->handler(x, *in);
+    } else {
+      x.executed = ++executed;
+      const Step step = in->handler(x, *in);
+      if (step != Step::next) [[unlikely]]
+        return step;
+      --count;
+      ++in;
+      x.pc = ++pc;
+      x.active = mask;
+    }
+    if (count == 0 || x.mask != mask)
+      return Step::next;
   }
+}
+
+// What else the loop does for an instruction, where somebody watches or the instruction asks for it.
+template <WarpRunner::Tells tells>
+Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
+  Exec& x = exec_;
+  if constexpr (tells == Tells::instructions)
+    if (in.source != ptx::kNone)
+      x.observer->executes(x, in);
+  if (in.checks_init)
+    check_written(in);
+  if (!runs)
+    return Step::next;
+  if constexpr (tells != Tells::nothing) {
+    if (in.touches_wgmma && x.active)
+      x.observer->touches_wgmma_registers(x);
+    if (x.warp->follows_values)
+      x.observer->begins(x);
+  }
+  const Step step = in.handler(x, in);
+  if constexpr (tells != Tells::nothing)
+    if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::waits))
+      x.observer->ends(x, in);
+  if (in.marks_written && (step == Step::next || step == Step::waits))
+    mark_written(in);
+  return step;
 }
 
 template <WarpRunner::Tells tells>
@@ -419,57 +468,48 @@ void WarpRunner::execute(uint64_t budget) {
     budget = std::min(budget, kGiveWayAfter);
   const DecodedInst* insts = x.code->insts.data();
   const uint64_t begin = x.executed, end = begin + budget;
-  uint64_t lanes = 0;
+  LaneMask mask = x.mask;
+  uint64_t mask_lanes = lanes_of(mask), lanes = 0;
   Step step = Step::next;
   while (x.executed < end) {
     const DecodedInst& in = insts[x.pc];
-    LaneMask active = x.mask;
     if (!watched && in.run > 1) {
-      const uint64_t most = std::min<uint64_t>(end - x.executed, meeting - x.pc);
-      const uint64_t before = x.executed;
+      const uint64_t before = x.executed, most = std::min<uint64_t>(end - before, meeting - x.pc);
       step = execute_run(&in, std::min<uint64_t>(in.run, most));
-      lanes += (x.executed - before) * (active == kAllLanes ? kWarpSize : std::popcount(active));
-      if (step != Step::next && step != Step::jumped)
+      lanes += (x.executed - before) * mask_lanes;
+      if ((step != Step::next && step != Step::jumped) || x.pc >= meeting)
         break;
-      if (x.pc >= meeting)
-        break;
+      if (x.mask != mask) [[unlikely]] {
+        mask = x.mask;
+        mask_lanes = lanes_of(mask);
+      }
       continue;
     }
+    LaneMask active = mask;
     if (in.guarded) {
       const LaneMask guard = *reinterpret_cast<const LaneMask*>(x.bases[0] + in.guard_offset);
       active &= in.guard_negated ? ~guard : guard;
     }
     x.active = active;
-    const bool counted = in.source != ptx::kNone;
-    x.executed += counted;
-    if (counted)
-      lanes += active == kAllLanes ? kWarpSize : std::popcount(active);
-    if constexpr (tells == Tells::instructions)
-      if (counted)
-        x.observer->executes(x, in);
-    if (in.checks_init)
-      check_written(in);
-    step = Step::next;
-    if (active || in.always_run) {
-      if constexpr (watched)
-        if (in.touches_wgmma && active)
-          x.observer->touches_wgmma_registers(x);
-      if constexpr (watched)
-        if (x.warp->follows_values)
-          x.observer->begins(x);
-      step = in.handler(x, in);
-      if constexpr (watched)
-        if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::waits))
-          x.observer->ends(x, in);
-      if (in.marks_written && (step == Step::next || step == Step::waits))
-        mark_written(in);
+    const bool runs = active || in.always_run;
+    if (in.source != ptx::kNone) {
+      ++x.executed;
+      lanes += active == mask ? mask_lanes : active == 0 ? 0 : lanes_of(active);
     }
+    if (watched || in.checks_init || in.marks_written)
+      step = execute_with_care<tells>(in, runs);
+    else
+      step = runs ? in.handler(x, in) : Step::next;
     if (step == Step::next)
       ++x.pc;
     else if (step != Step::jumped)
       break;
     if (x.pc >= meeting)
       break;
+    if (x.mask != mask) [[unlikely]] {
+      mask = x.mask;
+      mask_lanes = lanes_of(mask);
+    }
   }
   // A handler that rescheduled has left the splits as they must be; otherwise the split goes on from here.
   const uint64_t executed = x.executed - begin;

@@ -42,6 +42,8 @@ private:
   // Executes the loaded split; Exec::executed counts.
   template <Tells tells>
   void execute(uint64_t budget);
+  template <Tells tells>
+  Step execute_with_care(const DecodedInst& in, bool runs);
   Step execute_run(const DecodedInst* in, uint64_t count);
   void check_written(const DecodedInst& in);
   void mark_written(const DecodedInst& in);

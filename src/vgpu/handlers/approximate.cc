@@ -24,10 +24,14 @@ template <Mufu kForm, class Lane, size_t kElements>
 Step run(Exec& x, const DecodedInst& in) {
   const Lane* a = x.src<Lane>(in, 0);
   const Lane* b = in.op_count - in.dst_count > 1 ? x.src<Lane>(in, 1) : nullptr;
+  x.note_approximate();
+  if (x.active == kAllLanes) { // the destination may be a source: each lane is read before it is written
+    numeric::mufu(kForm, a, b, x.dst<Lane>(in), kElements * kWarpSize);
+    return Step::next;
+  }
   alignas(64) Lane results[kWarpSize];
   numeric::mufu(kForm, a, b, results, kElements * kWarpSize);
   keep_active(x.dst<Lane>(in), results, x.active);
-  x.note_approximate();
   return Step::next;
 }
 

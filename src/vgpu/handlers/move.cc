@@ -32,10 +32,11 @@ Step run_mov_128(Exec& x, const DecodedInst& in) {
 template <class T>
 Step run_mov_vector(Exec& x, const DecodedInst& in) {
   constexpr int kMostElements = 4;
+  const int count = std::min<int>(in.dst_count, kMostElements);
   T values[kMostElements][kWarpSize];
-  for (int i = 0; i < in.dst_count; ++i)
+  for (int i = 0; i < count; ++i)
     std::memcpy(values[i], x.src<T>(in, i), sizeof(values[i]));
-  for (int i = 0; i < in.dst_count; ++i)
+  for (int i = 0; i < count; ++i)
     keep_active(x.dst<T>(in, i), values[i], x.active);
   return Step::next;
 }
@@ -143,6 +144,7 @@ bool select_mov(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   const Type type = instruction.type();
   if (instruction.has(Qual::v2) || instruction.has(Qual::v4))
     return select_mov_vector(d, instruction, in);
+  in.computes = true;
   if (instruction.operands[0].kind == OperandKind::vector ||
       instruction.operands[1].kind == OperandKind::vector)
     return select_repack(d, instruction, in);
@@ -197,7 +199,10 @@ bool select_cvta(Decoder& d, const ptx::Instruction& instruction, DecodedInst& i
   const bool to_space = instruction.opcode == isa::Opcode::cvta_to;
   in.imm = static_cast<int64_t>(to_space ? -window : window);
   in.width = static_cast<uint8_t>(register_bytes(type));
-  in.handler = run_cvta;
+  in.handler = in.imm != 0     ? run_cvta
+               : in.width == 8 ? lane_moves().mov_64
+                               : lane_moves().mov_32; // global and const addresses are generic ones
+  in.computes = true;
   // `cvta.space d, var+4` takes the variable's address in its space.
   d.set_simple_operands(in, instruction, type, type);
   return true;

@@ -167,6 +167,7 @@ bool select_arithmetic(Decoder& decoder, const ptx::Instruction& instruction, De
     dsts.push_back(decoder.dst(*operands.dsts[i], selection.dst[i]));
   decoder.set_operands(in, dsts, srcs);
   in.handler = selection.handler;
+  in.computes = true;
   in.flags = selection.flags;
   in.width = selection.width;
   in.imm = selection.imm;

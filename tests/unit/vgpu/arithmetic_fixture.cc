@@ -106,9 +106,7 @@ public:
       place(selection.dst[i], i == 0 ? options.dst_bytes : 0);
     for (int i = 0; i < selection.src_count; ++i)
       place(selection.src[i], i < int(options.src_bytes.size()) ? options.src_bytes[i] : 0);
-    in_.dst_count = static_cast<uint8_t>(dsts);
-    in_.op_count = static_cast<uint8_t>(slots_.size());
-    in_.ops = slots_.data();
+    in_.set_operands(slots_, static_cast<size_t>(dsts));
   }
   // Source 0 in the register of destination 0, if they are of one size.
   bool share() {
@@ -116,6 +114,7 @@ public:
     if (source.bytes != slots_[0].bytes || selection_.src_count == 0)
       return false;
     source = slots_[0];
+    in_.set_operands(slots_, in_.dst_count);
     return true;
   }
 
