@@ -22,6 +22,15 @@ std::optional<T> read_at(Bytes bytes, size_t offset) {
   return value;
 }
 
+// One that a pointer of the caller's says lies there.
+template <class T>
+T trusted_at(const void* pointer) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T value;
+  std::memcpy(&value, pointer, sizeof value);
+  return value;
+}
+
 // `size` bytes from there on; none unless all are there.
 inline std::optional<Bytes> part_of(Bytes bytes, size_t offset, size_t size) {
   if (offset > bytes.size() || bytes.size() - offset < size)

@@ -97,13 +97,12 @@ Result<Elf, std::string> read_elf(Bytes bytes) {
 
 std::optional<Bytes> elf_at(const void* image) {
   const auto* begin = static_cast<const std::byte*>(image);
-  const FileHeader header = *read_at<FileHeader>({begin, sizeof(FileHeader)}, 0);
+  const auto header = trusted_at<FileHeader>(begin);
   if (!is_read(header) || header.section_offset > kMostBytes)
     return std::nullopt;
   uint64_t end = std::max(sizeof(FileHeader), header.section_offset);
   const auto section = [&](uint64_t i) {
-    return *read_at<SectionHeader>({begin + header.section_offset, (i + 1) * sizeof(SectionHeader)},
-                                   i * sizeof(SectionHeader));
+    return trusted_at<SectionHeader>(begin + header.section_offset + i * sizeof(SectionHeader));
   };
   if (header.section_offset != 0) {
     const uint64_t count = header.sections != 0 ? header.sections : section(0).size;

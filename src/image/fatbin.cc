@@ -96,7 +96,7 @@ bool is_fatbin(Bytes bytes) {
 
 Bytes fatbin_at(const void* image) {
   const auto* begin = static_cast<const std::byte*>(image);
-  const FatbinHeader header = *read_at<FatbinHeader>({begin, sizeof(FatbinHeader)}, 0);
+  const auto header = trusted_at<FatbinHeader>(begin);
   const uint64_t all = header.header_bytes + header.entries_bytes;
   constexpr uint64_t kMost = SIZE_MAX / 4; // what comes round is refused for its size
   return {begin,

@@ -15,7 +15,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <tuple>
@@ -112,8 +111,8 @@ public:
       auto text = choose(*fatbin);
       if (!text)
         return Unexpected<Error>{std::move(text).error()};
-      if (*text)
-        texts.push_back(**std::move(text));
+      if (std::optional<std::string> chosen = *std::move(text))
+        texts.push_back(*std::move(chosen));
       bytes = bytes.subspan(fatbin->size_bytes);
       // Sections of several objects are aligned.
       const auto next =
@@ -322,14 +321,8 @@ Result<ImagePtx, Error> ptx_of_module_data(const void* image, const ImageOptions
     return image::damaged(options.name, "it is null");
   image::Reader reader(options, *machine);
   const auto* bytes = static_cast<const std::byte*>(image);
-  if (image::begins_with(bytes, image::kWrapperMagic)) {
-    image::Wrapper wrapper;
-    std::memcpy(&wrapper, image, offsetof(image::Wrapper, parts));
-    wrapper.parts = nullptr;
-    if (wrapper.version == 2)
-      std::memcpy(&wrapper.parts, bytes + offsetof(image::Wrapper, parts), sizeof wrapper.parts);
-    return image::text_of_wrapper(reader, wrapper, options);
-  }
+  if (image::begins_with(bytes, image::kWrapperMagic))
+    return image::text_of_wrapper(reader, image::trusted_at<image::Wrapper>(image), options);
   if (image::begins_with(bytes, image::kFatbinMagic))
     return image::text_at(reader, {image}, options);
   if (!image::begins_with(bytes, image::kElfMagic))
