@@ -52,7 +52,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # For pkg-config: lemma is liblemma.so, lemma-static the archives of lemma::lemma, whose order does not matter so.
 file(RELATIVE_PATH lemma_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 set(lemma_archives ${lemma_libraries})
-list(REMOVE_ITEM lemma_archives lemma_mgpu lemma_nvgpu lemma_capi)
+list(REMOVE_ITEM lemma_archives lemma_driver lemma_mgpu lemma_nvgpu lemma_capi)
 list(TRANSFORM lemma_archives PREPEND -l)
 list(JOIN lemma_archives " " lemma_archives)
 foreach(name lemma lemma-static)

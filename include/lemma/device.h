@@ -156,10 +156,22 @@ struct Parameter {
 
 class Stream;
 
+// What a kernel takes of the machine, and what it asks of a launch.
+struct KernelResources {
+  uint64_t static_shared_bytes = 0; // of a CTA
+  uint64_t local_bytes = 0;         // of a thread: its .local variables; cuda: with spilled registers
+  uint32_t registers = 0;           // of a thread; cpu: 0, nothing is allocated there
+  uint32_t max_threads = 0;         // of a CTA
+  Dim3 required_block{};            // .reqntid; zeros: not given
+  Dim3 required_cluster{};          // .reqnctapercluster; zeros: not given
+};
+
 class Kernel {
 public:
   const std::string& name() const;
   const std::vector<Parameter>& parameters() const;
+  // Errors: device_lost; unavailable (the driver does not say).
+  Result<KernelResources, Error> resources() const;
 
   // Runs the kernel to its end. The value says how it went, faults included; an error means that nothing ran:
   // invalid_argument (arguments or configuration do not fit the kernel; a callback of a launch asks),
@@ -198,6 +210,7 @@ struct Variable {
   uint64_t address = 0;
   uint64_t size_bytes = 0;
   uint64_t align_bytes = 0;
+  bool is_managed = false; // .attribute(.managed): `address` is a pointer for the host too
 };
 
 class Module {

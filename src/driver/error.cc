@@ -72,6 +72,8 @@ CUresult status_of(const Error& error) {
     return CUDA_ERROR_NO_DEVICE;
   case ErrorKind::invalid_argument:
     return CUDA_ERROR_INVALID_VALUE;
+  case ErrorKind::kernel_failed:
+    return CUDA_ERROR_LAUNCH_FAILED;
   case ErrorKind::device_lost:
   case ErrorKind::internal:
     return CUDA_ERROR_UNKNOWN;

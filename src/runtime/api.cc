@@ -300,6 +300,18 @@ const std::vector<Parameter>& Kernel::parameters() const {
   return module_->kernels[index_].parameters;
 }
 
+Result<KernelResources, Error> Kernel::resources() const {
+  const runtime::KernelInfo& kernel = module_->kernels[index_];
+  return runtime::guarded([&] {
+    Result<KernelResources, Error> resources = module_->resources_of(kernel);
+    if (resources) {
+      resources->required_block = kernel.required_block;
+      resources->required_cluster = kernel.required_cluster;
+    }
+    return resources;
+  });
+}
+
 Result<Report, Error> Kernel::launch(const LaunchConfig& config, std::span<const Argument> arguments) const {
   if (runtime::Timeline::in_callback())
     return failure(

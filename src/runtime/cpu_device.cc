@@ -37,6 +37,7 @@ public:
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                std::vector<std::byte> params, Beside beside) override;
+  Result<KernelResources, Error> resources_of(const KernelInfo& kernel) override;
   std::optional<uint64_t> address_of(const ptx::Variable& variable) override {
     const vgpu::Allocation* allocation = program_->allocation_of(variable);
     return allocation ? std::optional(allocation->base) : std::nullopt;
@@ -208,6 +209,22 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
   assert(machine); // or it is not modelled
   loaded->arithmetic = numeric::to_string(*machine);
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
+}
+
+Result<KernelResources, Error> CpuModule::resources_of(const KernelInfo& kernel) {
+  const vgpu::Code* entry = program_->find(kernel.name);
+  if (!entry)
+    return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
+  KernelResources resources;
+  resources.static_shared_bytes = program_->static_shared_bytes(*entry) - vgpu::kSharedReservedBytes;
+  resources.local_bytes = entry->local_bytes;
+  resources.max_threads = vgpu::limits_of(program_->arch()).max_threads_per_cta;
+  const ptx::LaunchBounds& bounds = entry->function->bounds;
+  for (const std::array<uint32_t, 3>& declared : {bounds.maxntid, bounds.reqntid})
+    if (declared[0] != 0)
+      resources.max_threads = std::min(resources.max_threads,
+                                       declared[0] * std::max(declared[1], 1u) * std::max(declared[2], 1u));
+  return resources;
 }
 
 // Where not all CTAs were watched, what orders two clusters may have gone through one that was not.

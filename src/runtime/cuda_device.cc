@@ -84,6 +84,7 @@ public:
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                std::vector<std::byte> params, Beside beside) override;
+  Result<KernelResources, Error> resources_of(const KernelInfo& kernel) override;
   std::optional<uint64_t> address_of(const ptx::Variable& variable) override;
 
 private:
@@ -358,6 +359,27 @@ std::optional<uint64_t> CudaModule::address_of(const ptx::Variable& variable) {
     return device_->driver->module_get_global(&address, &bytes, handle_, variable.name.c_str());
   });
   return found ? std::optional<uint64_t>(address) : std::nullopt;
+}
+
+Result<KernelResources, Error> CudaModule::resources_of(const KernelInfo& kernel) {
+  const Driver& driver = *device_->driver;
+  cuda::Function function = nullptr;
+  int threads = 0, shared = 0, local = 0, registers = 0;
+  const Result<void, Error> asked = device_->call("cannot ask for a kernel's resources", [&] {
+    Status status = driver.module_get_function(&function, handle_, kernel.name.c_str());
+    for (const auto& [attribute, value] :
+         {std::pair(cuda::kFunctionMaxThreads, &threads), std::pair(cuda::kFunctionSharedBytes, &shared),
+          std::pair(cuda::kFunctionLocalBytes, &local), std::pair(cuda::kFunctionRegisters, &registers)})
+      if (status == cuda::kSuccess)
+        status = driver.function_get_attribute(value, attribute, function);
+    return status;
+  });
+  if (!asked)
+    return Unexpected<Error>{asked.error()};
+  return KernelResources{.static_shared_bytes = static_cast<uint64_t>(shared),
+                         .local_bytes = static_cast<uint64_t>(local),
+                         .registers = static_cast<uint32_t>(registers),
+                         .max_threads = static_cast<uint32_t>(threads)};
 }
 
 Status CudaModule::start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,

@@ -20,6 +20,11 @@ Result<std::shared_ptr<const Driver>, Error> load_driver() {
     return failure(ErrorKind::unavailable,
                    fmt::format("no CUDA driver: {}", why ? why : "libcuda.so.1 not found"));
   }
+  if (dlsym(library, "cuLemmaVersion"))
+    return failure(
+        ErrorKind::unavailable,
+        "no CUDA driver: the libcuda.so.1 found first is Lemma's own, which has no GPU (take its folder "
+        "out of LD_LIBRARY_PATH, or use the device cpu)");
   auto driver = std::make_shared<Driver>();
 #define X(name, symbol, parameters)                                                                          \
   driver->name = reinterpret_cast<Status(*) parameters>(dlsym(library, #symbol));                            \

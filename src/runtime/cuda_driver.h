@@ -48,7 +48,11 @@ inline constexpr Status kInvalidClusterSize = 912;
 inline constexpr int kAttributeComputeCapabilityMajor = 75; // CUdevice_attribute
 inline constexpr int kAttributeComputeCapabilityMinor = 76;
 
-inline constexpr int kFunctionMaxDynamicSharedBytes = 8; // CUfunction_attribute
+inline constexpr int kFunctionMaxThreads = 0; // CUfunction_attribute
+inline constexpr int kFunctionSharedBytes = 1;
+inline constexpr int kFunctionLocalBytes = 3;
+inline constexpr int kFunctionRegisters = 4;
+inline constexpr int kFunctionMaxDynamicSharedBytes = 8;
 inline constexpr int kFunctionNonPortableClusterSize = 14;
 
 inline constexpr int kJitErrorLogBuffer = 5; // CUjit_option
@@ -105,6 +109,7 @@ struct LaunchConfiguration {
   X(module_get_function, cuModuleGetFunction, (Function * function, ModuleHandle module, const char* name))  \
   X(module_get_global, cuModuleGetGlobal_v2,                                                                 \
     (Pointer * address, size_t* bytes, ModuleHandle module, const char* name))                               \
+  X(function_get_attribute, cuFuncGetAttribute, (int* value, int attribute, Function function))              \
   X(function_set_attribute, cuFuncSetAttribute, (Function function, int attribute, int value))               \
   X(launch_kernel_ex, cuLaunchKernelEx,                                                                      \
     (const LaunchConfiguration* config, Function function, void** parameters, void** extra))                 \

@@ -23,6 +23,7 @@ struct KernelInfo {
   std::string name;
   std::vector<Parameter> parameters;
   uint64_t parameter_bytes = 0; // up to the end of the last parameter
+  Dim3 required_block{};        // .reqntid; 0: not given
   Dim3 required_cluster{};      // .reqnctapercluster; 0: not given
   bool reads_envreg = false;    // it, or what it calls: needs a cooperative launch on a GPU
 };
@@ -47,6 +48,8 @@ public:
   // `params` are parameter_bytes laid out by offset.
   virtual Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                        std::vector<std::byte> params, Beside beside) = 0;
+  // But for what KernelInfo says.
+  virtual Result<KernelResources, Error> resources_of(const KernelInfo& kernel) = 0;
   // Where a variable of the module's lies; none: the driver's assembler has dropped it.
   virtual std::optional<uint64_t> address_of(const ptx::Variable& variable) = 0;
 

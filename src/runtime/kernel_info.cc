@@ -5,6 +5,7 @@
 
 #include "isa/machine.h"
 #include "lemma/nearest.h"
+#include "ptx/attributes.h"
 #include "ptx/debug_info.h"
 #include "ptx/parameters.h"
 #include "runtime/kernel_names.h"
@@ -91,6 +92,7 @@ KernelInfo kernel_info(const ptx::Function& entry, std::span<const std::string> 
   for (size_t i = 0; i < labels.size(); ++i)
     info.parameters[i].label = labels[i];
   info.parameter_bytes = layout.bytes;
+  info.required_block = entry.bounds.reqntid;
   info.required_cluster = entry.bounds.reqnctapercluster;
   info.reads_envreg = reads_envreg;
   return info;
@@ -118,7 +120,8 @@ std::vector<ModuleVariable> module_variables(const ptx::Module& module) {
                         .space = std::string(isa::to_string(variable.space)),
                         .type = type_text(variable),
                         .size_bytes = variable.size_bytes,
-                        .align_bytes = std::max<uint64_t>(variable.align, 1)}});
+                        .align_bytes = std::max<uint64_t>(variable.align, 1),
+                        .is_managed = ptx::is_managed(variable)}});
   return found;
 }
 

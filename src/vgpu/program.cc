@@ -4,6 +4,7 @@
 // of kernels that share nothing may lie at the same offset.
 #include "vgpu/program.h"
 
+#include "ptx/attributes.h"
 #include "support/align.h"
 #include "vgpu/decode.h"
 #include "vgpu/machine.h"
@@ -98,9 +99,11 @@ private:
       program_.dynamic_shared_align_ = std::max(program_.dynamic_shared_align_, variable.align);
     if (!in_device_memory(variable))
       return std::nullopt;
-    Allocation* allocation =
-        program_.memory_->allocate(std::max<uint64_t>(variable.size_bytes, 1),
-                                   fmt::format(".{} {}", isa::to_string(variable.space), variable.name));
+    const uint64_t bytes = std::max<uint64_t>(variable.size_bytes, 1);
+    std::string name = fmt::format(".{} {}", isa::to_string(variable.space), variable.name);
+    GlobalMemory& memory = *program_.memory_;
+    Allocation* allocation = ptx::is_managed(variable) ? memory.allocate_host_shared(bytes, std::move(name))
+                                                       : memory.allocate(bytes, std::move(name));
     if (!allocation)
       return Diagnostic{Severity::error,
                         "memory",

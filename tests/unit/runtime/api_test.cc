@@ -110,6 +110,63 @@ TEST(Api, HostSharedMemoryIsTheHostsToo) {
   EXPECT_FALSE(device.allocate(16, {.poisoned = true, .host_shared = true}));
 }
 
+TEST(Api, ManagedVariablesAreTheHostsToo) {
+  const Device device = open();
+  const auto module = device.load_ptx(R"(.version 8.0
+.target sm_90a
+.address_size 64
+.visible .global .attribute(.managed) .align 4 .u32 shared_with_host = 5;
+.visible .global .align 4 .u32 own = 6;
+.visible .entry increment() {
+  .reg .b32 %r<2>;
+  ld.global.u32 %r1, [shared_with_host];
+  add.u32 %r1, %r1, 1;
+  st.global.u32 [shared_with_host], %r1;
+  ret;
+}
+)");
+  ASSERT_TRUE(module) << module.error().text;
+  const auto variable = module->variable("shared_with_host");
+  ASSERT_TRUE(variable);
+  EXPECT_TRUE(variable->is_managed);
+  EXPECT_FALSE(module->variable("own")->is_managed);
+  auto* value = reinterpret_cast<uint32_t*>(variable->address);
+  EXPECT_EQ(*value, 5u);
+  *value = 40;
+  ASSERT_TRUE(module->kernel("increment")->launch({}, {})->ok());
+  EXPECT_EQ(*value, 41u);
+}
+
+TEST(Api, SaysWhatAKernelTakes) {
+  const Device device = open();
+  const auto module = device.load_ptx(R"(.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[96];
+.visible .entry limited() .reqntid 32, 4, 1 .reqnctapercluster 2, 1, 1 {
+  .local .align 16 .b8 spill[32];
+  .reg .b32 %r<2>;
+  mov.u32 %r1, tile;
+  st.shared.u32 [%r1], %r1;
+  ret;
+}
+.visible .entry plain() .maxntid 256 { ret; }
+)");
+  ASSERT_TRUE(module) << module.error().text;
+  const auto limited = module->kernel("limited")->resources();
+  ASSERT_TRUE(limited);
+  EXPECT_EQ(limited->static_shared_bytes, 96u);
+  EXPECT_EQ(limited->local_bytes, 32u);
+  EXPECT_EQ(limited->max_threads, 128u);
+  EXPECT_EQ(limited->required_block, (Dim3{32, 4, 1}));
+  EXPECT_EQ(limited->required_cluster, (Dim3{2, 1, 1}));
+  const auto plain = module->kernel("plain")->resources();
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->static_shared_bytes, 0u);
+  EXPECT_EQ(plain->max_threads, 256u);
+  EXPECT_EQ(plain->required_block, (Dim3{}));
+}
+
 TEST(Api, RunsAKernelSeveralTimes) {
   const Device device = open();
   const Kernel kernel = saxpy(device);

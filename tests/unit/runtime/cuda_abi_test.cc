@@ -29,6 +29,10 @@ static_assert(kSuccess == CUDA_SUCCESS && kInvalidValue == CUDA_ERROR_INVALID_VA
               kInvalidClusterSize == CUDA_ERROR_INVALID_CLUSTER_SIZE);
 static_assert(kAttributeComputeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
               kAttributeComputeCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR &&
+              kFunctionMaxThreads == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
+              kFunctionSharedBytes == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
+              kFunctionLocalBytes == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
+              kFunctionRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS &&
               kFunctionMaxDynamicSharedBytes == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
               kFunctionNonPortableClusterSize == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED &&
               kJitErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER &&

@@ -77,6 +77,16 @@ TEST(CudaDriver, ReleaseIsInTheNameOfItsFile) {
   EXPECT_EQ(runtime::cuda::release_of(""), "");
 }
 
+TEST_F(CudaDevice, AsksTheDriverForAKernelsResources) {
+  const Device device = open();
+  const auto resources = kernel(device, "clustered").resources();
+  ASSERT_TRUE(resources);
+  EXPECT_EQ(resources->max_threads, 896u);
+  EXPECT_EQ(resources->registers, 40u);
+  EXPECT_EQ(resources->static_shared_bytes, 16u);
+  EXPECT_EQ(resources->required_cluster, (Dim3{2, 1, 1}));
+}
+
 TEST_F(CudaDevice, CopiesAndFillsMemory) {
   const Device device = open();
   auto buffer = device.allocate(8);

@@ -128,6 +128,10 @@ Status cuModuleGetGlobal_v2(Pointer* address, size_t* bytes, ModuleHandle, const
   *bytes = sizeof g_variable;
   return kSuccess;
 }
+Status cuFuncGetAttribute(int* value, int attribute, Function) {
+  *value = attribute == kFunctionMaxThreads ? 896 : attribute == kFunctionRegisters ? 40 : 16;
+  return kSuccess;
+}
 Status cuFuncSetAttribute(Function function, int attribute, int value) {
   if (attribute == kFunctionMaxDynamicSharedBytes) {
     if (value > 227 * 1024)

@@ -1,0 +1,490 @@
+// The contexts of the process and each thread's stack of them, and the functions that deal in both.
+//
+// The stack is a plain thread-local array: nothing to destroy at a thread's end, and cuCtxGetCurrent, which
+// programs call more often than anything else, is two reads.
+#include "driver/context.h"
+
+#include "driver/api.h"
+#include "driver/call.h"
+
+#include <vector>
+
+namespace lemma::driver {
+namespace {
+
+constexpr size_t kDeepest = 128;
+
+struct ContextStack {
+  Context* contexts[kDeepest];
+  size_t depth;
+};
+thread_local ContextStack stack; // zeros
+
+struct Contexts {
+  std::mutex mutex;
+  std::vector<Context*> all; // never freed
+  Context* primary = nullptr;
+  uint64_t retained = 0;
+  unsigned primary_flags = 0;
+  uint64_t next_id = 1;
+};
+Contexts& contexts() {
+  static Contexts* all = new Contexts; // calls may come after static objects are gone
+  return *all;
+}
+
+// All that CUDA 13.0 knows.
+constexpr unsigned kKnownFlags = CU_CTX_FLAGS_MASK;
+
+bool are_context_flags(unsigned flags) {
+  const unsigned schedule = flags & CU_CTX_SCHED_MASK;
+  return (flags & ~kKnownFlags) == 0 &&
+         (schedule == 0 || schedule == CU_CTX_SCHED_SPIN || schedule == CU_CTX_SCHED_YIELD ||
+          schedule == CU_CTX_SCHED_BLOCKING_SYNC);
+}
+
+Context* make_context(bool primary, unsigned flags) {
+  Contexts& all = contexts();
+  auto* context = new Context(all.next_id++, primary, flags);
+  all.all.push_back(context);
+  return context;
+}
+
+void set_current(Context* context) {
+  if (stack.depth == 0 && !context)
+    return;
+  if (stack.depth == 0)
+    stack.depth = 1;
+  stack.contexts[stack.depth - 1] = context;
+}
+
+CUresult push(Context* context) {
+  if (stack.depth == kDeepest)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  stack.contexts[stack.depth++] = context;
+  return CUDA_SUCCESS;
+}
+
+CUresult check_device(CUdevice device) {
+  return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+} // namespace
+
+Context* current_context() {
+  return stack.depth == 0 ? nullptr : stack.contexts[stack.depth - 1];
+}
+
+Context* find_context(CUcontext handle) {
+  Contexts& all = contexts();
+  const std::scoped_lock lock(all.mutex);
+  for (Context* context : all.all)
+    if (context->handle() == handle)
+      return context;
+  return nullptr;
+}
+
+Context::Context(uint64_t id, bool primary, unsigned flags)
+    : id(id), is_primary(primary), flags(flags), limits{} {
+  revive(flags);
+}
+
+void Context::revive(unsigned new_flags) {
+  flags = new_flags;
+  limits[CU_LIMIT_STACK_SIZE] = 1024;
+  limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20;
+  limits[CU_LIMIT_MALLOC_HEAP_SIZE] = vgpu::GlobalMemory::kHeapBytes;
+  limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
+  limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
+  limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+  cache_config = CU_FUNC_CACHE_PREFER_NONE;
+  shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
+  fault_ = CUDA_SUCCESS;
+  alive_ = true;
+}
+
+void Context::fail(CUresult fault) {
+  unsigned none = CUDA_SUCCESS;
+  fault_.compare_exchange_strong(none, fault);
+}
+
+void Context::destroy() {
+  synchronize();
+  alive_ = false;
+  State& all = state();
+  const auto mine = [this](const auto& object) { return object.context == this; };
+  all.graph_execs.take_if(mine);
+  all.functions.take_if(mine);
+  all.modules.take_if(mine);
+  all.streams.take_if(mine);
+  all.events.take_if(mine);
+  all.memory.free_all_of(*this);
+  const std::scoped_lock lock(mutex_);
+  legacy_ = nullptr;
+  per_thread_.clear();
+}
+
+std::shared_ptr<Stream> Context::legacy_stream() {
+  const std::scoped_lock lock(mutex_);
+  if (!legacy_)
+    legacy_ = std::make_shared<Stream>(*this, 0, 0, CU_STREAM_LEGACY);
+  return legacy_;
+}
+
+std::shared_ptr<Stream> Context::per_thread_stream() {
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<Stream>& stream = per_thread_[std::this_thread::get_id()];
+  if (!stream)
+    stream = std::make_shared<Stream>(*this, 0, 0, CU_STREAM_PER_THREAD);
+  return stream;
+}
+
+CUresult Context::synchronize() {
+  return status(); // every operation has run when its call returned
+}
+
+} // namespace lemma::driver
+
+using namespace lemma::driver;
+
+// --- the primary context
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  return initialized([&]() -> CUresult {
+    if (!context)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS)
+      return wrong;
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    if (!all.primary)
+      all.primary = make_context(true, all.primary_flags);
+    else if (!all.primary->is_alive())
+      all.primary->revive(all.primary_flags);
+    ++all.retained;
+    *context = all.primary->handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return initialized([&]() -> CUresult {
+    if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS)
+      return wrong;
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    if (all.retained == 0)
+      return CUDA_ERROR_INVALID_CONTEXT;
+    if (--all.retained == 0 && all.primary->is_alive())
+      all.primary->destroy();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  return cuDevicePrimaryCtxRelease_v2(device);
+}
+
+// What was retained stays so: the context is alive again, empty and without its fault, with the next retain.
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  return initialized([&]() -> CUresult {
+    if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS)
+      return wrong;
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    if (all.primary && all.primary->is_alive())
+      all.primary->destroy();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+  return cuDevicePrimaryCtxReset_v2(device);
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  return initialized([&]() -> CUresult {
+    if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS)
+      return wrong;
+    if (!flags || !active)
+      return CUDA_ERROR_INVALID_VALUE;
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    *flags = all.primary_flags;
+    *active = all.primary && all.primary->is_alive();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  return initialized([&]() -> CUresult {
+    if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS)
+      return wrong;
+    if (!are_context_flags(flags))
+      return CUDA_ERROR_INVALID_VALUE;
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    all.primary_flags = flags;
+    if (all.primary)
+      all.primary->flags = flags;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
+  return cuDevicePrimaryCtxSetFlags_v2(device, flags);
+}
+
+// --- contexts of the program's own
+
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsigned flags, CUdevice device) {
+  return initialized([&]() -> CUresult {
+    if (!context || !are_context_flags(flags))
+      return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult wrong = check_device(device); wrong != CUDA_SUCCESS)
+      return wrong;
+    if (parameters && parameters->cigParams)
+      return CUDA_ERROR_NOT_SUPPORTED;
+    if (parameters && parameters->numExecAffinityParams > 0)
+      return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    Context* made = make_context(false, flags);
+    *context = made->handle();
+    return push(made);
+  });
+}
+
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
+  return cuCtxCreate_v4(context, nullptr, flags, device);
+}
+
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam* affinity, int count, unsigned flags,
+                        CUdevice device) {
+  CUctxCreateParams parameters = {
+      .execAffinityParams = affinity, .numExecAffinityParams = count, .cigParams = nullptr};
+  return cuCtxCreate_v4(context, &parameters, flags, device);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle) {
+  return initialized([&]() -> CUresult {
+    Context* context = handle ? find_context(handle) : nullptr;
+    if (!context || context->is_primary)
+      return handle ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
+    if (!context->is_alive())
+      return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    context->destroy();
+    if (current_context() == context)
+      --stack.depth;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxDestroy(CUcontext context) {
+  return cuCtxDestroy_v2(context);
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext handle) {
+  return initialized([&]() -> CUresult {
+    Context* context = handle ? find_context(handle) : nullptr;
+    if (!context)
+      return CUDA_ERROR_INVALID_CONTEXT;
+    if (!context->is_alive())
+      return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    return push(context);
+  });
+}
+
+CUresult cuCtxPushCurrent(CUcontext context) {
+  return cuCtxPushCurrent_v2(context);
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  return initialized([&]() -> CUresult {
+    if (stack.depth == 0)
+      return CUDA_ERROR_INVALID_CONTEXT;
+    Context* popped = stack.contexts[--stack.depth];
+    if (context)
+      *context = popped ? popped->handle() : nullptr;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxPopCurrent(CUcontext* context) {
+  return cuCtxPopCurrent_v2(context);
+}
+
+CUresult cuCtxSetCurrent(CUcontext handle) {
+  return initialized([&]() -> CUresult {
+    Context* context = handle ? find_context(handle) : nullptr;
+    if (handle && !context)
+      return CUDA_ERROR_INVALID_CONTEXT;
+    if (context && !context->is_alive())
+      return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    set_current(context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  if (const CUresult status = why_not_initialized(); status != CUDA_SUCCESS)
+    return status;
+  if (!context)
+    return CUDA_ERROR_INVALID_VALUE;
+  Context* current = current_context();
+  *context = current ? current->handle() : nullptr;
+  return CUDA_SUCCESS;
+}
+
+// --- what a context says of itself
+
+namespace {
+
+// body(the context of that handle, or the current one if it is null)
+template <class Body>
+CUresult in_named_context(CUcontext handle, Body&& body) {
+  if (!handle)
+    return in_context(body);
+  return initialized([&]() -> CUresult {
+    Context* context = find_context(handle);
+    if (!context)
+      return CUDA_ERROR_INVALID_CONTEXT;
+    if (const CUresult status = context->status(); status != CUDA_SUCCESS)
+      return status;
+    return body(*context);
+  });
+}
+
+} // namespace
+
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  return in_named_context(context, [&](Context&) -> CUresult {
+    if (!device)
+      return CUDA_ERROR_INVALID_VALUE;
+    *device = 0;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  return cuCtxGetDevice_v2(device, nullptr);
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext handle) {
+  return in_named_context(handle, [](Context& context) -> CUresult {
+    if (Stream::any_captures_globally(context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return context.synchronize();
+  });
+}
+
+CUresult cuCtxSynchronize() {
+  return cuCtxSynchronize_v2(nullptr);
+}
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
+  return in_named_context(handle, [&](Context& context) -> CUresult {
+    if (!id)
+      return CUDA_ERROR_INVALID_VALUE;
+    *id = context.id;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
+  return in_named_context(handle, [&](Context&) -> CUresult {
+    if (!version)
+      return CUDA_ERROR_INVALID_VALUE;
+    *version = 3020; // of contexts, not of the driver: it has not changed since
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetFlags(unsigned* flags) {
+  return in_context([&](Context& context) -> CUresult {
+    if (!flags)
+      return CUDA_ERROR_INVALID_VALUE;
+    *flags = context.flags;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSetFlags(unsigned flags) {
+  return in_context([&](Context& context) -> CUresult {
+    if (!are_context_flags(flags))
+      return CUDA_ERROR_INVALID_VALUE;
+    context.flags = flags;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  return in_context([&](Context& context) -> CUresult {
+    if (!value)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (limit >= CU_LIMIT_MAX)
+      return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *value = context.limits[limit];
+    return CUDA_SUCCESS;
+  });
+}
+
+// Kept and given back; the virtual GPU's stack and heap are as large as they are.
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  return in_context([&](Context& context) -> CUresult {
+    if (limit >= CU_LIMIT_SHMEM_SIZE)
+      return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128)
+      return CUDA_ERROR_INVALID_VALUE;
+    context.limits[limit] = value;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+  return in_context([&](Context& context) -> CUresult {
+    if (!config)
+      return CUDA_ERROR_INVALID_VALUE;
+    *config = context.cache_config;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+  return in_context([&](Context& context) -> CUresult {
+    if (config > CU_FUNC_CACHE_PREFER_EQUAL)
+      return CUDA_ERROR_INVALID_VALUE;
+    context.cache_config = config;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
+  return in_context([&](Context& context) -> CUresult {
+    if (!config)
+      return CUDA_ERROR_INVALID_VALUE;
+    *config = context.shared_config;
+    return CUDA_SUCCESS;
+  });
+}
+
+// Nothing on any machine since sm_50.
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+  return in_context([&](Context&) -> CUresult {
+    return config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return in_context([&](Context&) -> CUresult {
+    if (least)
+      *least = kLeastPriority;
+    if (greatest)
+      *greatest = kGreatestPriority;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuCtxResetPersistingL2Cache() {
+  return in_context([](Context&) { return CUDA_SUCCESS; });
+}

@@ -1,0 +1,125 @@
+// The rows of entry_points.def as functions: what is refused, what stands for another with the thread's own
+// default stream, and the look-up by name. What is implemented is in the files of its subject; the linker
+// says if a row's function is missing, or is there twice.
+#include "driver/entry_points.h"
+
+#include "driver/api.h"
+#include "driver/call.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace lemma::driver {
+namespace {
+
+thread_local int per_thread_default = 0;
+
+#define IMPLEMENTED(name, version, symbol, parameters)                                                       \
+  {#name, version, false, #symbol, reinterpret_cast<void*>(static_cast<CUresult(*) parameters>(symbol))},
+#define REFUSED(name, version, symbol, parameters, error) IMPLEMENTED(name, version, symbol, parameters)
+#define PER_THREAD(name, version, variant, symbol, parameters, arguments, base)                              \
+  {#name, version, true, #symbol, reinterpret_cast<void*>(static_cast<CUresult(*) parameters>(symbol))},
+const EntryPoint kRows[] = {
+#include "driver/entry_points.def"
+};
+#undef IMPLEMENTED
+#undef REFUSED
+#undef PER_THREAD
+
+} // namespace
+
+PerThreadDefault::PerThreadDefault() {
+  ++per_thread_default;
+}
+PerThreadDefault::~PerThreadDefault() {
+  --per_thread_default;
+}
+bool PerThreadDefault::is_on() {
+  return per_thread_default > 0;
+}
+
+std::span<const EntryPoint> entry_points() {
+  return kRows;
+}
+
+const EntryPoint* find_entry_point(std::string_view name, int version, bool per_thread,
+                                   CUdriverProcAddressQueryResult& query) {
+  // The table is in the order of its generator: by name.
+  const auto [begin, end] =
+      std::equal_range(std::begin(kRows), std::end(kRows), EntryPoint{name, 0, false, {}, nullptr},
+                       [](const EntryPoint& a, const EntryPoint& b) { return a.name < b.name; });
+  query = begin == end ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+  const EntryPoint* found = nullptr;
+  for (const EntryPoint* row = begin; row != end; ++row) {
+    if (row->version > version || (row->per_thread && !per_thread))
+      continue;
+    if (!found || std::pair(row->per_thread, row->version) > std::pair(found->per_thread, found->version))
+      found = row;
+  }
+  if (found)
+    query = CU_GET_PROC_ADDRESS_SUCCESS;
+  return found;
+}
+
+CUresult refuse(std::string_view symbol, CUresult error) {
+  if (verbose())
+    std::fprintf(stderr, "lemma: %.*s is not implemented (docs/driver.md)\n", static_cast<int>(symbol.size()),
+                 symbol.data());
+  return error;
+}
+
+} // namespace lemma::driver
+
+using namespace lemma::driver;
+
+#define IMPLEMENTED(name, version, symbol, parameters)
+#define REFUSED(name, version, symbol, parameters, error)                                                    \
+  extern "C" CUresult symbol parameters {                                                                    \
+    return refuse(#symbol, error);                                                                           \
+  }
+#define PER_THREAD(name, version, variant, symbol, parameters, arguments, base)                              \
+  extern "C" CUresult symbol parameters {                                                                    \
+    const PerThreadDefault own;                                                                              \
+    return base arguments;                                                                                   \
+  }
+#include "driver/entry_points.def"
+
+// Before cuInit, too. `driver_version` is the CUDA version that the caller was made for.
+CUresult cuGetProcAddress_v2(const char* name, void** function, int driver_version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+  constexpr cuuint64_t kKnown =
+      CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  if (!name || !function || (flags & ~kKnown) || flags == kKnown)
+    return CUDA_ERROR_INVALID_VALUE;
+  CUdriverProcAddressQueryResult query = CU_GET_PROC_ADDRESS_SUCCESS;
+  const EntryPoint* row =
+      find_entry_point(name, driver_version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, query);
+  if (status)
+    *status = query;
+  *function = row ? row->function : nullptr;
+  return row ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetProcAddress(const char* name, void** function, int driver_version, cuuint64_t flags) {
+  return cuGetProcAddress_v2(name, function, driver_version, flags, nullptr);
+}
+
+// The undocumented tables are nobody's business but NVIDIA's: none is known here.
+CUresult cuGetExportTable(const void** table, const CUuuid* id) {
+  if (!table || !id)
+    return CUDA_ERROR_INVALID_VALUE;
+  *table = nullptr;
+  if (verbose())
+    std::fprintf(
+        stderr,
+        "lemma: a program asks for an undocumented table of the driver (cuGetExportTable), which Lemma does "
+        "not "
+        "have. NVIDIA's CUDA runtime needs it: build the program against the shared runtime and use Lemma's, "
+        "or call the driver API\n");
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+const char* cuLemmaVersion() {
+  return LEMMA_VERSION;
+}

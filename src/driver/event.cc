@@ -1,0 +1,147 @@
+// Events and their functions.
+#include "driver/event.h"
+
+#include "driver/api.h"
+#include "driver/call.h"
+
+#include <algorithm>
+
+namespace lemma::driver {
+
+void Event::reach() {
+  const std::scoped_lock lock(mutex);
+  reached = std::chrono::steady_clock::now();
+}
+
+namespace {
+
+template <class Body>
+CUresult in_event(CUevent handle, Body&& body) {
+  return in_context([&](Context&) -> CUresult {
+    const std::shared_ptr<Event> event = state().events.find(handle);
+    return event ? body(event) : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
+// The capture that it was last recorded in goes on.
+std::shared_ptr<Capture> capture_of(Event& event) {
+  const std::scoped_lock lock(event.mutex);
+  return event.capture.lock();
+}
+
+} // namespace
+} // namespace lemma::driver
+
+using namespace lemma::driver;
+
+CUresult cuEventCreate(CUevent* event, unsigned flags) {
+  return in_context([&](Context& context) -> CUresult {
+    constexpr unsigned kKnown = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    if (!event || (flags & ~kKnown))
+      return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_INTERPROCESS)
+      return flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    *event = state().events.add(std::make_shared<Event>(context, flags))->handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventDestroy_v2(CUevent handle) {
+  return in_context([&](Context&) -> CUresult {
+    return state().events.take(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  });
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  return cuEventDestroy_v2(event);
+}
+
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned flags) {
+  return in_context([&](Context& context) -> CUresult {
+    const std::shared_ptr<Event> event = state().events.find(handle);
+    if (!event || event->context != &context)
+      return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL})
+      return CUDA_ERROR_INVALID_VALUE;
+    std::shared_ptr<Stream> stream;
+    if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
+      return wrong;
+    if (stream->capture() && !(flags & CU_EVENT_RECORD_EXTERNAL)) { // stands for a place in the graph
+      const std::scoped_lock lock(event->mutex);
+      event->capture = stream->capture();
+      event->captured = stream->capture_tail();
+      return CUDA_SUCCESS;
+    }
+    {
+      const std::scoped_lock lock(event->mutex);
+      event->capture.reset();
+      event->captured.clear();
+    }
+    return stream->submit(RecordEvent{event});
+  });
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  return cuEventRecordWithFlags(event, stream, 0);
+}
+
+CUresult cuEventQuery(CUevent handle) {
+  return in_event(handle, [](const std::shared_ptr<Event>& event) -> CUresult {
+    return capture_of(*event) ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  return cuEventQuery(event);
+}
+
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent begin_handle, CUevent end_handle) {
+  return in_context([&](Context&) -> CUresult {
+    const std::shared_ptr<Event> begin = state().events.find(begin_handle),
+                                 end = state().events.find(end_handle);
+    if (!begin || !end)
+      return CUDA_ERROR_INVALID_HANDLE;
+    if (!milliseconds)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (capture_of(*begin) || capture_of(*end))
+      return CUDA_ERROR_CAPTURED_EVENT;
+    if (!begin->has_time() || !end->has_time() || !begin->reached || !end->reached)
+      return CUDA_ERROR_INVALID_HANDLE;
+    *milliseconds = std::chrono::duration<float, std::milli>(*end->reached - *begin->reached).count();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  return cuEventElapsedTime_v2(milliseconds, begin, end);
+}
+
+CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned flags) {
+  return in_context([&](Context& context) -> CUresult {
+    const std::shared_ptr<Event> event = state().events.find(handle);
+    if (!event)
+      return CUDA_ERROR_INVALID_HANDLE;
+    if (flags & ~unsigned{CU_EVENT_WAIT_EXTERNAL})
+      return CUDA_ERROR_INVALID_VALUE;
+    std::shared_ptr<Stream> stream;
+    if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
+      return wrong;
+    const std::shared_ptr<Capture> captured = capture_of(*event);
+    if (!captured || (flags & CU_EVENT_WAIT_EXTERNAL)) {
+      if (stream->capture() && !(flags & CU_EVENT_WAIT_EXTERNAL))
+        return CUDA_ERROR_STREAM_CAPTURE_ISOLATION; // it would wait for something outside of the graph
+      return stream->submit(WaitEvent{event});
+    }
+    if (stream->is_legacy_default())
+      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (stream->capture() && stream->capture() != captured)
+      return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    if (!stream->capture())
+      stream->join_capture(captured);
+    for (Node* node : event->captured)
+      if (std::find(stream->capture_tail().begin(), stream->capture_tail().end(), node) ==
+          stream->capture_tail().end())
+        stream->capture_tail().push_back(node);
+    return CUDA_SUCCESS;
+  });
+}

@@ -1,0 +1,261 @@
+// Launches. What an H200 refuses at the call - sizes, attributes, shared memory - is refused here; what a
+// kernel does wrong is the context's fault afterwards.
+#include "driver/launch.h"
+
+#include "driver/api.h"
+#include "driver/call.h"
+#include "driver/error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+
+namespace lemma::driver {
+namespace {
+
+uint64_t product(const Dim3& size) {
+  return uint64_t{size[0]} * size[1] * size[2];
+}
+
+uint64_t parameter_bytes(const Kernel& kernel) {
+  const std::vector<Parameter>& parameters = kernel.parameters();
+  return parameters.empty() ? 0 : parameters.back().offset_bytes + parameters.back().size_bytes;
+}
+
+// `extra`: a list of tags and values.
+CUresult arguments_from_extra(void** extra, std::vector<std::byte>& arguments) {
+  const void* buffer = nullptr;
+  size_t bytes = 0;
+  for (; extra[0] != CU_LAUNCH_PARAM_END; extra += 2)
+    if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      buffer = extra[1];
+    else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      bytes = *static_cast<const size_t*>(extra[1]);
+    else
+      return CUDA_ERROR_INVALID_VALUE;
+  if (bytes < arguments.size() || (!buffer && !arguments.empty()))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!arguments.empty())
+    std::memcpy(arguments.data(), buffer, arguments.size());
+  return CUDA_SUCCESS;
+}
+
+// What the environment asks of every launch: docs/driver.md.
+LaunchConfig config_from_environment() {
+  LaunchConfig config;
+  const auto value = [](const char* name) -> std::string_view {
+    const char* text = std::getenv(name);
+    return text ? text : "";
+  };
+  const auto number = [](const char* name) -> uint64_t {
+    const char* text = std::getenv(name);
+    return text ? std::strtoull(text, nullptr, 10) : 0;
+  };
+  config.seed = number("LEMMA_SEED");
+  config.workers = static_cast<unsigned>(number("LEMMA_WORKERS"));
+  config.schedule = number("LEMMA_SCHEDULE");
+  config.max_instructions = number("LEMMA_MAX_INSTRUCTIONS");
+  config.deterministic = number("LEMMA_DETERMINISTIC") != 0;
+  config.check = number("LEMMA_CHECK") != 0;
+  if (value("LEMMA_ASYNC") == "late")
+    config.async = AsyncMode::late;
+  if (value("LEMMA_ASYNC") == "random")
+    config.async = AsyncMode::random;
+  return config;
+}
+
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+} // namespace
+
+CUresult make_launch(Context& context, const CUDA_KERNEL_NODE_PARAMS& parameters, KernelLaunch& launch) {
+  const CUfunction handle = parameters.func ? parameters.func : reinterpret_cast<CUfunction>(parameters.kern);
+  if (const CUresult wrong = find_function(context, handle, launch.function); wrong != CUDA_SUCCESS)
+    return wrong;
+  launch.parameters = parameters;
+  launch.parameters.kernelParams = launch.parameters.extra = nullptr;
+  if (parameters.kernelParams && parameters.extra)
+    return CUDA_ERROR_INVALID_VALUE;
+  const Kernel& kernel = launch.function->kernel;
+  launch.arguments.assign(parameter_bytes(kernel), std::byte{});
+  if (parameters.extra)
+    return arguments_from_extra(parameters.extra, launch.arguments);
+  for (size_t i = 0; i < kernel.parameters().size(); ++i) {
+    const Parameter& parameter = kernel.parameters()[i];
+    if (!parameters.kernelParams || !parameters.kernelParams[i])
+      return CUDA_ERROR_INVALID_VALUE;
+    std::memcpy(launch.arguments.data() + parameter.offset_bytes, parameters.kernelParams[i],
+                parameter.size_bytes);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult add_attribute(KernelLaunch& launch, const CUlaunchAttribute& attribute) {
+  if (attribute.id >= CU_LAUNCH_ATTRIBUTE_MAX)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+    launch.cooperative = attribute.value.cooperative != 0;
+  if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+    launch.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                      attribute.value.clusterDim.z};
+    if (product(launch.cluster) == 0)
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto same = std::find_if(launch.attributes.begin(), launch.attributes.end(),
+                                 [&](const CUlaunchAttribute& each) { return each.id == attribute.id; });
+  if (same != launch.attributes.end())
+    *same = attribute;
+  else if (attribute.id != CU_LAUNCH_ATTRIBUTE_IGNORE)
+    launch.attributes.push_back(attribute);
+  return CUDA_SUCCESS;
+}
+
+CUresult check_launch(const KernelLaunch& launch) {
+  const vgpu::MachineLimits& limits = state().machine.limits;
+  const Function& function = *launch.function;
+  const CUDA_KERNEL_NODE_PARAMS& p = launch.parameters;
+  const Dim3 grid{p.gridDimX, p.gridDimY, p.gridDimZ}, block{p.blockDimX, p.blockDimY, p.blockDimZ};
+  for (size_t i = 0; i < 3; ++i)
+    if (grid[i] == 0 || grid[i] > limits.max_grid[i] || block[i] == 0 || block[i] > limits.max_block[i])
+      return CUDA_ERROR_INVALID_VALUE;
+  if (product(block) > function.resources.max_threads)
+    return CUDA_ERROR_INVALID_VALUE;
+  Dim3 required = function.resources.required_block;
+  if (required[0] != 0 && (required[0] != block[0] || std::max(required[1], 1u) != block[1] ||
+                           std::max(required[2], 1u) != block[2]))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (p.sharedMemBytes > static_cast<unsigned>(function.max_dynamic_shared_bytes.load()))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (launch.cluster[0] != 0) {
+    const uint64_t ctas = product(launch.cluster);
+    if (ctas > limits.max_cluster_ctas || (ctas > kPortableClusterCtas && !function.non_portable_cluster))
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    for (size_t i = 0; i < 3; ++i)
+      if (grid[i] % launch.cluster[i] != 0)
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
+  if (launch.cooperative) {
+    const uint64_t per_sm = function.ctas_per_sm(static_cast<uint32_t>(product(block)), p.sharedMemBytes);
+    if (product(grid) > per_sm * limits.sm_count)
+      return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult run_launch(const KernelLaunch& launch, Context& context) {
+  const CUDA_KERNEL_NODE_PARAMS& p = launch.parameters;
+  LaunchConfig config = config_from_environment();
+  config.grid = {p.gridDimX, p.gridDimY, p.gridDimZ};
+  config.block = {p.blockDimX, p.blockDimY, p.blockDimZ};
+  config.cluster = launch.cluster;
+  config.shared_bytes = p.sharedMemBytes;
+  config.cooperative = launch.cooperative;
+  const Kernel& kernel = launch.function->kernel;
+  std::vector<Argument> arguments;
+  for (const Parameter& parameter : kernel.parameters())
+    arguments.push_back(Argument::from_bytes(
+        std::span(launch.arguments).subspan(parameter.offset_bytes, parameter.size_bytes)));
+  const Result<Report, Error> report = kernel.launch(config, arguments);
+  if (!report) {
+    if (verbose())
+      print("lemma: " + report.error().text + "\n");
+    return status_of(report.error());
+  }
+  for (const Finding& finding : report->findings)
+    print(finding.rendered);
+  if (!report->ok()) {
+    context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
+    print(report->rendered);
+  } else if (verbose()) {
+    print(report->rendered);
+  }
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult launch(const CUDA_KERNEL_NODE_PARAMS& parameters, CUstream stream_handle, bool cooperative,
+                std::span<const CUlaunchAttribute> attributes) {
+  return in_context([&](Context& context) -> CUresult {
+    KernelLaunch launch;
+    if (const CUresult wrong = make_launch(context, parameters, launch); wrong != CUDA_SUCCESS)
+      return wrong;
+    launch.parameters.func = launch.function->handle();
+    for (size_t i = 0; i < 3; ++i)
+      launch.cluster[i] = static_cast<uint32_t>(launch.function->cluster[i].load());
+    if (launch.cluster[0] != 0)
+      for (uint32_t& size : launch.cluster)
+        size = std::max(size, 1u);
+    launch.cooperative = cooperative;
+    for (const CUlaunchAttribute& attribute : attributes)
+      if (const CUresult wrong = add_attribute(launch, attribute); wrong != CUDA_SUCCESS)
+        return wrong;
+    std::shared_ptr<Stream> stream;
+    if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
+      return wrong;
+    return stream->submit(std::move(launch));
+  });
+}
+
+CUDA_KERNEL_NODE_PARAMS parameters_of(CUfunction function, const Dim3& grid, const Dim3& block,
+                                      unsigned shared_bytes, void** kernel_parameters, void** extra) {
+  return {.func = function,
+          .gridDimX = grid[0],
+          .gridDimY = grid[1],
+          .gridDimZ = grid[2],
+          .blockDimX = block[0],
+          .blockDimY = block[1],
+          .blockDimZ = block[2],
+          .sharedMemBytes = shared_bytes,
+          .kernelParams = kernel_parameters,
+          .extra = extra,
+          .kern = nullptr,
+          .ctx = nullptr};
+}
+
+} // namespace
+} // namespace lemma::driver
+
+using namespace lemma::driver;
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** parameters, void** extra) {
+  return launch(parameters_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                              parameters, extra),
+                stream, false, {});
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z,
+                                   unsigned shared_bytes, CUstream stream, void** parameters) {
+  return launch(parameters_of(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
+                              parameters, nullptr),
+                stream, true, {});
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra) {
+  if (!config || (config->numAttrs && !config->attrs))
+    return CUDA_ERROR_INVALID_VALUE;
+  return launch(parameters_of(function, {config->gridDimX, config->gridDimY, config->gridDimZ},
+                              {config->blockDimX, config->blockDimY, config->blockDimZ},
+                              config->sharedMemBytes, parameters, extra),
+                config->hStream, false, {config->attrs, config->numAttrs});
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  return in_context([&](Context& context) -> CUresult {
+    if (!function)
+      return CUDA_ERROR_INVALID_VALUE;
+    std::shared_ptr<Stream> stream;
+    if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
+      return wrong;
+    return stream->submit(HostCall{{.fn = function, .userData = data}});
+  });
+}

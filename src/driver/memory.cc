@@ -1,0 +1,201 @@
+// The table of allocations and how bytes are reached. The functions that allocate: allocate.cc; that copy:
+// copy.cc.
+#include "driver/memory.h"
+
+#include "driver/error.h"
+#include "driver/state.h"
+#include "vgpu/memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lemma::driver {
+namespace {
+
+constexpr uint64_t kChunkBytes = uint64_t{1} << 20; // of a copy from device memory to device memory
+
+const char* name_of(MemoryKind kind) {
+  switch (kind) {
+  case MemoryKind::device:
+    return "cuMemAlloc";
+  case MemoryKind::pinned:
+    return "cuMemHostAlloc";
+  case MemoryKind::managed:
+    return "cuMemAllocManaged";
+  case MemoryKind::registered:
+    return "cuMemHostRegister";
+  case MemoryKind::mapped:
+    return "cuMemMap";
+  }
+  return "";
+}
+
+bool is_of_the_gpu(CUdeviceptr address) {
+  return address >= vgpu::kGlobalBase && address < vgpu::kGlobalEnd;
+}
+
+CUresult status_of(const Result<void, Error>& result) {
+  return result ? CUDA_SUCCESS : lemma::driver::status_of(result.error());
+}
+
+} // namespace
+
+Memory::~Memory() = default;
+
+void Memory::put(std::shared_ptr<Allocation> allocation) {
+  allocation->id = next_id_++;
+  if (allocation->buffer.address() != 0)
+    allocated_bytes_ += allocation->size_bytes;
+  allocations_.emplace(allocation->base, std::move(allocation));
+}
+
+Result<std::shared_ptr<Allocation>, Error> Memory::allocate(MemoryKind kind, uint64_t size_bytes,
+                                                            Context& context) {
+  Result<Buffer, Error> buffer =
+      state().device.allocate(size_bytes, {.name = name_of(kind), .host_shared = kind != MemoryKind::device});
+  if (!buffer)
+    return Unexpected<Error>{std::move(buffer).error()};
+  auto allocation = std::make_shared<Allocation>();
+  allocation->kind = kind;
+  allocation->base = buffer->address();
+  allocation->size_bytes = size_bytes;
+  allocation->context = &context;
+  allocation->buffer = *std::move(buffer);
+  const std::scoped_lock lock(mutex_);
+  put(allocation);
+  return allocation;
+}
+
+CUresult Memory::add_host(MemoryKind kind, void* memory, uint64_t size_bytes, Context* context,
+                          unsigned flags) {
+  auto allocation = std::make_shared<Allocation>();
+  allocation->kind = kind;
+  allocation->base = reinterpret_cast<uintptr_t>(memory);
+  allocation->size_bytes = size_bytes;
+  allocation->context = context;
+  allocation->flags = flags;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto next = allocations_.lower_bound(allocation->base);
+    if (next != allocations_.end() && next->first - allocation->base < size_bytes)
+      return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (next != allocations_.begin() && std::prev(next)->second->holds(allocation->base, 1))
+      return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    put(allocation);
+  }
+  const CUresult status = status_of(state().device.register_host(memory, size_bytes, name_of(kind)));
+  if (status != CUDA_SUCCESS) {
+    const std::scoped_lock lock(mutex_);
+    allocations_.erase(allocation->base);
+  }
+  return status;
+}
+
+std::shared_ptr<Allocation> Memory::find(CUdeviceptr address) const {
+  const std::scoped_lock lock(mutex_);
+  const auto next = allocations_.upper_bound(address);
+  if (next == allocations_.begin() || !std::prev(next)->second->holds(address, 1))
+    return nullptr;
+  return std::prev(next)->second;
+}
+
+std::shared_ptr<Allocation> Memory::take(CUdeviceptr base, MemoryKind kind) {
+  std::shared_ptr<Allocation> taken;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = allocations_.find(base);
+    if (found == allocations_.end() || found->second->kind != kind)
+      return nullptr;
+    taken = std::move(found->second);
+    allocations_.erase(found);
+    if (taken->buffer.address() != 0)
+      allocated_bytes_ -= taken->size_bytes;
+  }
+  if (kind == MemoryKind::registered || kind == MemoryKind::mapped)
+    (void)state().device.unregister_host(reinterpret_cast<void*>(base));
+  return taken;
+}
+
+void Memory::free_all_of(const Context& context) {
+  std::vector<std::pair<CUdeviceptr, MemoryKind>> mine;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [base, allocation] : allocations_)
+      if (allocation->context == &context)
+        mine.emplace_back(base, allocation->kind);
+  }
+  for (const auto& [base, kind] : mine)
+    take(base, kind);
+}
+
+uint64_t Memory::allocated_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return allocated_bytes_;
+}
+
+Place place_of_host(const void* memory) {
+  return {.host = static_cast<std::byte*>(const_cast<void*>(memory)), .device = 0};
+}
+
+CUresult place_of(CUdeviceptr address, uint64_t bytes, bool device_only, Place& place) {
+  const std::shared_ptr<Allocation> allocation = state().memory.find(address);
+  if (allocation && !allocation->holds(address, bytes))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (allocation ? !allocation->host_sees_it() : is_of_the_gpu(address)) {
+    place = {.host = nullptr, .device = address};
+    return CUDA_SUCCESS;
+  }
+  if (!allocation && (device_only || address == 0))
+    return CUDA_ERROR_INVALID_VALUE;
+  place = place_of_host(reinterpret_cast<const void*>(address));
+  return CUDA_SUCCESS;
+}
+
+CUresult copy_bytes(Place destination, Place source, uint64_t bytes) {
+  if (bytes == 0)
+    return CUDA_SUCCESS;
+  if (destination.host && source.host) {
+    std::memmove(destination.host, source.host, bytes);
+    return CUDA_SUCCESS;
+  }
+  const Device& device = state().device;
+  if (destination.host)
+    return status_of(device.read(source.device, {destination.host, bytes}));
+  if (source.host)
+    return status_of(device.write(destination.device, {source.host, bytes}));
+  // Ranges that overlap are the program's fault; a GPU's result is undefined, too.
+  std::vector<std::byte> chunk(std::min(bytes, kChunkBytes));
+  for (uint64_t done = 0; done < bytes; done += chunk.size()) {
+    const std::span<std::byte> part(chunk.data(), std::min<uint64_t>(chunk.size(), bytes - done));
+    if (const CUresult status = status_of(device.read(source.device + done, part)); status != CUDA_SUCCESS)
+      return status;
+    if (const CUresult status = status_of(device.write(destination.device + done, part));
+        status != CUDA_SUCCESS)
+      return status;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult fill_elements(Place destination, unsigned value, unsigned element_bytes, uint64_t count) {
+  const uint64_t bytes = count * element_bytes;
+  if (bytes == 0)
+    return CUDA_SUCCESS;
+  if (element_bytes == 1) {
+    if (destination.host) {
+      std::memset(destination.host, static_cast<int>(value), bytes);
+      return CUDA_SUCCESS;
+    }
+    return status_of(state().device.fill(destination.device, bytes, static_cast<uint8_t>(value)));
+  }
+  std::vector<std::byte> chunk(std::min(bytes, kChunkBytes));
+  for (uint64_t i = 0; i < chunk.size(); i += element_bytes)
+    std::memcpy(chunk.data() + i, &value, element_bytes); // little endian
+  for (uint64_t done = 0; done < bytes; done += chunk.size())
+    if (const CUresult status = copy_bytes(destination.at(done), place_of_host(chunk.data()),
+                                           std::min<uint64_t>(chunk.size(), bytes - done));
+        status != CUDA_SUCCESS)
+      return status;
+  return CUDA_SUCCESS;
+}
+
+} // namespace lemma::driver

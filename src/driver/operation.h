@@ -1,0 +1,83 @@
+// What streams and graphs are made of: an operation is what an asynchronous function has been asked for. A
+// stream runs it, or, while it captures, keeps it as a node of a graph, which runs it as often as it is
+// launched.
+//
+// Tests: tests/driver/.
+#pragma once
+
+#include "driver/types.h"
+#include "lemma/launch.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace lemma::driver {
+
+class Context;
+class Event;
+class Function;
+class Graph;
+class MemoryPool;
+
+struct KernelLaunch {
+  std::shared_ptr<Function> function;
+  CUDA_KERNEL_NODE_PARAMS parameters{}; // as given; the pointers are not followed again
+  Dim3 cluster{};
+  bool cooperative = false;
+  std::vector<CUlaunchAttribute> attributes = {};
+  std::vector<std::byte> arguments = {}; // laid out as the kernel's parameters
+  std::vector<void*> pointers = {};      // to each of them, for a program that asks
+};
+struct Copy {
+  CUDA_MEMCPY3D parameters{};
+};
+struct Fill {
+  CUDA_MEMSET_NODE_PARAMS parameters{};
+};
+struct HostCall {
+  CUDA_HOST_NODE_PARAMS parameters{};
+};
+// cuStreamAddCallback's: cannot be captured.
+struct Callback {
+  std::function<void(CUresult)> function;
+};
+struct Nothing {};
+struct ChildGraph {
+  std::shared_ptr<Graph> graph;
+};
+struct RecordEvent {
+  std::shared_ptr<Event> event;
+};
+struct WaitEvent {
+  std::shared_ptr<Event> event;
+};
+// The memory is there before the operation runs, since its address is. A graph's stays, at that address, as
+// long as the graph and what was made from it: what frees it has no effect.
+struct AllocateMemory {
+  CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
+  std::shared_ptr<MemoryPool> pool = {};
+  std::shared_ptr<void> keeper = {}; // of a graph's memory
+};
+struct FreeMemory {
+  CUdeviceptr address = 0;
+};
+
+using Operation = std::variant<KernelLaunch, Copy, Fill, HostCall, Callback, Nothing, ChildGraph, RecordEvent,
+                               WaitEvent, AllocateMemory, FreeMemory>;
+
+CUgraphNodeType node_type_of(const Operation& operation);
+
+// What the function that asks for it returns at once: an operation that is refused does not become one.
+CUresult check(const Operation& operation);
+// Runs it to its end. A kernel's fault is the context's from then on; the status says what else went wrong.
+CUresult run(const Operation& operation, Context& context);
+
+// The memory at once; its address is in the operation then.
+CUresult allocate_now(AllocateMemory& operation, Context& context, bool of_graph);
+// CUDA_ERROR_INVALID_VALUE: nothing was allocated there.
+CUresult free_now(CUdeviceptr address);
+
+} // namespace lemma::driver

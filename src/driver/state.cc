@@ -1,0 +1,104 @@
+// The one State, and the threads' marks.
+#include "driver/state.h"
+
+#include "driver/api.h"
+#include "driver/call.h"
+#include "driver/error.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+namespace lemma::driver {
+namespace {
+
+std::atomic<State*> the_state{nullptr};
+std::atomic<bool> forked{false};
+thread_local int host_functions = 0;
+
+void print_error(const Error& error) {
+  std::fprintf(stderr, "lemma: %s\n", error.text.c_str());
+}
+
+} // namespace
+
+State::State(Machine machine, Device device) : machine(std::move(machine)), device(std::move(device)) {
+  default_pool = std::make_shared<MemoryPool>(true);
+  current_pool = default_pool;
+  pools.add(default_pool);
+}
+
+State& state() {
+  return *the_state.load(std::memory_order_acquire);
+}
+
+CUresult initialize() {
+  static std::mutex* mutex = new std::mutex;
+  const std::scoped_lock lock(*mutex);
+  if (forked)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  if (the_state.load())
+    return CUDA_SUCCESS;
+  Result<Machine, Error> machine = machine_from_environment();
+  if (!machine) {
+    print_error(machine.error());
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  Result<Device, Error> device = Device::open(
+      "cpu", {.arch = "sm_" + std::to_string(machine->sm), .max_memory_bytes = machine->memory_bytes});
+  if (!device) {
+    print_error(device.error());
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  pthread_atfork(nullptr, nullptr, [] { forked = the_state.load() != nullptr; });
+  the_state.store(new State(*std::move(machine), *std::move(device)), std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+CUresult why_not_initialized() {
+  return the_state.load(std::memory_order_acquire) && !forked.load(std::memory_order_relaxed)
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+bool in_host_function() {
+  return host_functions > 0;
+}
+InHostFunction::InHostFunction() {
+  ++host_functions;
+}
+InHostFunction::~InHostFunction() {
+  --host_functions;
+}
+
+bool verbose() {
+  const char* value = std::getenv("LEMMA_VERBOSE");
+  return value && *value && std::string_view(value) != "0";
+}
+
+} // namespace lemma::driver
+
+using namespace lemma::driver;
+
+CUresult cuInit(unsigned flags) {
+  if (flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  try {
+    return initialize();
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (...) {
+    return CUDA_ERROR_UNKNOWN;
+  }
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  if (!version)
+    return CUDA_ERROR_INVALID_VALUE;
+  *version = kDriverVersion;
+  return CUDA_SUCCESS;
+}

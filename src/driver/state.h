@@ -1,0 +1,62 @@
+// The library's state: one object a process, made by cuInit and never destroyed, since programs call from
+// atexit handlers and destructors of their own.
+//
+// A child of fork() that has not called exec is not initialized, as with NVIDIA's driver: the threads that
+// would run its kernels are its parent's.
+#pragma once
+
+#include "driver/context.h"
+#include "driver/event.h"
+#include "driver/graph.h"
+#include "driver/live.h"
+#include "driver/machine.h"
+#include "driver/memory.h"
+#include "driver/module.h"
+#include "driver/pool.h"
+#include "driver/stream.h"
+#include "driver/vmm.h"
+#include "lemma/device.h"
+
+#include <atomic>
+#include <memory>
+
+namespace lemma::driver {
+
+struct State {
+  explicit State(Machine machine, Device device);
+
+  const Machine machine;
+  const Device device; // the virtual GPU that every context shares
+  Memory memory;       // what programs have allocated or registered
+  AddressSpace address_space;
+  // Streams, events and functions of every context.
+  Live<Stream> streams;
+  Live<Event> events;
+  Live<Module> modules;
+  Live<Function> functions; // of modules
+  Live<Library> libraries;
+  Live<LibraryKernel> kernels; // of libraries
+  Live<Linker> linkers;
+  Live<MemoryPool> pools;
+  Live<Graph> graphs;
+  Live<GraphExec> graph_execs;
+  std::shared_ptr<MemoryPool> default_pool;
+  std::atomic<std::shared_ptr<MemoryPool>> current_pool; // cuDeviceSetMemPool
+};
+
+// Only after why_not_initialized() has said CUDA_SUCCESS.
+State& state();
+
+CUresult initialize();
+CUresult why_not_initialized();
+
+// This thread runs a function that a stream called: it may not call the driver.
+bool in_host_function();
+class InHostFunction {
+public:
+  InHostFunction();
+  ~InHostFunction();
+  InHostFunction(const InHostFunction&) = delete;
+};
+
+} // namespace lemma::driver

@@ -1,0 +1,83 @@
+// Streams: where operations go. Today each runs to its end before the call that asked for it returns, in the
+// order of the calls: one of the schedules that CUDA allows, and the simplest. All that a stream does with an
+// operation is behind Stream::submit().
+//
+// Tests: tests/driver/streams.cc, capture.cc.
+#pragma once
+
+#include "driver/operation.h"
+#include "driver/types.h"
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace lemma::driver {
+
+class Context;
+class Graph;
+struct Node;
+
+inline constexpr int kLeastPriority = 0;
+inline constexpr int kGreatestPriority = -5;
+
+// A capture under way, shared by the streams that have joined it.
+struct Capture {
+  uint64_t id = 0;
+  std::shared_ptr<Graph> graph;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::thread::id thread; // that began it
+  const void* origin = nullptr;
+  bool is_invalid = false;
+  std::vector<std::weak_ptr<class Stream>> joined = {}; // with the origin
+};
+
+class Stream : public std::enable_shared_from_this<Stream> {
+public:
+  // `handle`: of the default streams, the number that stands for them; else null.
+  Stream(Context& context, unsigned flags, int priority, CUstream number = nullptr);
+
+  CUstream handle() { return number_ ? number_ : reinterpret_cast<CUstream>(this); }
+  bool is_legacy_default() const { return number_ == reinterpret_cast<CUstream>(1); }
+
+  // Runs the operation, or captures it. The status is what the asynchronous function returns.
+  CUresult submit(Operation operation);
+  // Until all that was submitted has run: the context's status.
+  CUresult synchronize();
+  // CUDA_ERROR_NOT_READY while something runs.
+  CUresult query();
+
+  // --- capture
+  // Null: it captures nothing.
+  const std::shared_ptr<Capture>& capture() const { return capture_; }
+  std::vector<Node*>& capture_tail() { return tail_; }
+  CUresult begin_capture(CUstreamCaptureMode mode, std::shared_ptr<Graph> graph,
+                         std::vector<Node*> dependencies);
+  CUresult end_capture(std::shared_ptr<Graph>& graph);
+  void join_capture(std::shared_ptr<Capture> capture);
+  void add_to_capture(Operation operation);
+
+  // While some stream captures in this way, calls that would wait or could touch other streams are not
+  // allowed.
+  static bool any_captures_globally(const Context& context);
+
+  Context* const context;
+  const uint64_t id; // of the process, never used again
+  const unsigned flags;
+  int priority;
+  std::array<std::optional<CUstreamAttrValue>, CU_LAUNCH_ATTRIBUTE_MAX> attributes = {};
+
+private:
+  std::recursive_mutex running_; // one operation at a time
+  const CUstream number_;
+  std::shared_ptr<Capture> capture_;
+  std::vector<Node*> tail_; // the nodes that the next one depends on
+};
+
+// The stream of that handle, or the default stream that its number stands for. CUDA_ERROR_INVALID_HANDLE.
+CUresult find_stream(Context& context, CUstream handle, std::shared_ptr<Stream>& stream);
+
+} // namespace lemma::driver

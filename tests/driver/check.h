@@ -1,0 +1,119 @@
+// What a program of this folder is made of: it checks itself, says where it went wrong, and exits with 1
+// then.
+//
+// OK(call) wants CUDA_SUCCESS and FAILS(error, call) that error; CHECK(condition) and EQUAL(wanted, got) what
+// they say. All go on, so that one run says all that is wrong. The last statement of main is `return
+// result();`.
+#pragma once
+
+#ifdef LEMMA_TEST_WITH_TOOLKIT
+#include <cuda.h>
+#else
+#include "driver/api.h"
+#endif
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+inline int failures = 0;
+
+inline const char* name_of(CUresult status) {
+  const char* name = nullptr;
+  cuGetErrorName(status, &name);
+  return name ? name : "an unknown error";
+}
+
+inline void expect_status(CUresult wanted, CUresult got, const char* call, const char* file, int line) {
+  if (wanted == got)
+    return;
+  std::fprintf(stderr, "%s:%d: %s: %s, and not %s\n", file, line, call, name_of(got), name_of(wanted));
+  ++failures;
+}
+
+inline void expect(bool condition, const char* text, const char* file, int line) {
+  if (condition)
+    return;
+  std::fprintf(stderr, "%s:%d: not so: %s\n", file, line, text);
+  ++failures;
+}
+
+template <class A, class B>
+void expect_equal(const A& wanted, const B& got, const char* text, const char* file, int line) {
+  if (wanted == static_cast<A>(got))
+    return;
+  std::ostringstream values;
+  values << got << ", and not " << wanted;
+  std::fprintf(stderr, "%s:%d: %s: %s\n", file, line, text, values.str().c_str());
+  ++failures;
+}
+
+#define OK(...) expect_status(CUDA_SUCCESS, (__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+#define FAILS(error, ...) expect_status(error, (__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+#define CHECK(...) expect((__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+#define EQUAL(wanted, ...) expect_equal(wanted, (__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+
+inline int result() {
+  if (failures)
+    std::fprintf(stderr, "%d failures\n", failures);
+  return failures ? 1 : 0;
+}
+
+// The primary context of device 0, current.
+inline CUcontext begin() {
+  CUcontext context = nullptr;
+  OK(cuInit(0));
+  OK(cuDevicePrimaryCtxRetain(&context, 0));
+  OK(cuCtxSetCurrent(context));
+  return context;
+}
+
+// kernels.ptx, which nvcc made of kernels.cu.
+inline std::string kernels_text() {
+  std::ifstream file(KERNELS);
+  std::ostringstream text;
+  text << file.rdbuf();
+  CHECK(!text.str().empty());
+  return text.str();
+}
+
+inline CUmodule load_kernels() {
+  CUmodule module = nullptr;
+  OK(cuModuleLoadData(&module, kernels_text().c_str()));
+  return module;
+}
+
+inline CUfunction function(CUmodule module, const char* name) {
+  CUfunction found = nullptr;
+  OK(cuModuleGetFunction(&found, module, name));
+  return found;
+}
+
+// Device memory of so many ints.
+inline CUdeviceptr allocate_ints(size_t count) {
+  CUdeviceptr address = 0;
+  OK(cuMemAlloc_v2(&address, count * sizeof(int)));
+  return address;
+}
+
+inline std::vector<int> read_ints(CUdeviceptr address, size_t count) {
+  std::vector<int> values(count, -1);
+  OK(cuMemcpyDtoH_v2(values.data(), address, count * sizeof(int)));
+  return values;
+}
+
+inline void write_ints(CUdeviceptr address, const std::vector<int>& values) {
+  OK(cuMemcpyHtoD_v2(address, values.data(), values.size() * sizeof(int)));
+}
+
+// One block of so many threads, with these arguments.
+template <class... Arguments>
+CUresult launch(CUfunction function, unsigned blocks, unsigned threads, CUstream stream,
+                Arguments... arguments) {
+  void* pointers[] = {&arguments..., nullptr};
+  return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, pointers, nullptr);
+}

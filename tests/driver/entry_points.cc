@@ -1,0 +1,76 @@
+// Functions by name: the version that is asked for decides, as does the default stream; the status may be
+// left out. Tables that nobody has documented are refused.
+#include "check.h"
+
+namespace {
+
+void* address_of(const char* name, int version, cuuint64_t flags, CUdriverProcAddressQueryResult wanted) {
+  void* found = reinterpret_cast<void*>(1);
+  CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+  const bool is_there = wanted == CU_GET_PROC_ADDRESS_SUCCESS;
+  FAILS(is_there ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND,
+        cuGetProcAddress_v2(name, &found, version, flags, &status));
+  EQUAL(wanted, status);
+  CHECK(is_there == (found != nullptr));
+  return found;
+}
+
+constexpr auto kFound = CU_GET_PROC_ADDRESS_SUCCESS;
+constexpr auto kTooOld = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+constexpr auto kUnknown = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+
+template <class F>
+void* symbol(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+} // namespace
+
+int main() {
+  // Before cuInit, as the runtime does it.
+  void* none = nullptr;
+  FAILS(CUDA_ERROR_NOT_FOUND, cuGetProcAddress_v2("", &none, 0, 0, nullptr));
+  CHECK(address_of("cuMemAlloc", 3020, 0, kFound) == symbol(&cuMemAlloc_v2));
+  CHECK(address_of("cuMemAlloc", 2000, 0, kFound) == symbol(&cuMemAlloc));
+  CHECK(address_of("cuMemAlloc", 13000, 0, kFound) == symbol(&cuMemAlloc_v2));
+  CHECK(address_of("cuCtxCreate", 11040, 0, kFound) == symbol(&cuCtxCreate_v3));
+  CHECK(address_of("cuCtxCreate", 12040, 0, kFound) == symbol(&cuCtxCreate_v3));
+  CHECK(address_of("cuCtxCreate", 14000, 0, kFound) == symbol(&cuCtxCreate_v4));
+  address_of("cuGraphCreate", 9000, 0, kTooOld);
+  address_of("cuNoSuchFunction", 13000, 0, kUnknown);
+  address_of("cuMemAlloc_v2", 13000, 0, kUnknown); // a symbol, and no name
+  address_of("cuDeviceGetUuid", 9020, 0, kFound);
+  // Default streams.
+  constexpr auto kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  CHECK(address_of("cuMemcpyHtoD", 7000, kPerThread, kFound) == symbol(&cuMemcpyHtoD_v2_ptds));
+  CHECK(address_of("cuMemcpyHtoD", 3020, kPerThread, kFound) == symbol(&cuMemcpyHtoD_v2));
+  CHECK(address_of("cuMemcpyHtoD", 7000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, kFound) ==
+        symbol(&cuMemcpyHtoD_v2));
+  CHECK(address_of("cuLaunchKernel", 7000, kPerThread, kFound) == symbol(&cuLaunchKernel_ptsz));
+  CHECK(address_of("cuMemAlloc", 7000, kPerThread, kFound) == symbol(&cuMemAlloc_v2)); // there is but one
+  // Itself.
+  CHECK(address_of("cuGetProcAddress", 11030, 0, kFound) == symbol(&cuGetProcAddress));
+  CHECK(address_of("cuGetProcAddress", 12000, 0, kFound) == symbol(&cuGetProcAddress_v2));
+  void* old = nullptr;
+  OK(cuGetProcAddress("cuInit", &old, 12000, 0));
+  CHECK(old == symbol(&cuInit));
+  FAILS(CUDA_ERROR_NOT_FOUND, cuGetProcAddress("cuNoSuchFunction", &old, 12000, 0));
+  // What is wrong.
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2(nullptr, &none, 12000, 0, nullptr));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", nullptr, 12000, 0, nullptr));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", &none, 12000, 4, nullptr));
+
+  CUuuid id = {};
+  id.bytes[0] = 0x6b;
+  const void* table = &id;
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&table, &id));
+  CHECK(table == nullptr);
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&table, nullptr));
+  OK(cuInit(0));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&table, &id));
+
+  // What is not implemented says so.
+  CUarray array = nullptr;
+  FAILS(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate_v2(&array, nullptr));
+  return result();
+}

@@ -1,0 +1,29 @@
+// Memory that is allocated and freed in the order of a stream.
+#include "check.h"
+
+int main() {
+  begin();
+  const CUfunction add = function(load_kernels(), "add");
+  CUstream stream = nullptr;
+  OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  std::vector<int> got(64, 0);
+  for (int round = 0; round < 5; ++round) {
+    CUdeviceptr x = 0;
+    OK(cuMemAllocAsync(&x, 64 * sizeof(int), stream));
+    OK(cuMemsetD32Async(x, 1, 64, stream));
+    OK(launch(add, 2, 32, stream, x, round, 64));
+    OK(cuMemcpyDtoHAsync_v2(got.data(), x, 64 * sizeof(int), stream));
+    OK(cuMemFreeAsync(x, stream));
+    OK(cuStreamSynchronize(stream));
+    EQUAL(1 + round, got[63]);
+    FAILS(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(x, stream)); // it is free
+  }
+  CUdeviceptr x = 0;
+  OK(cuMemAllocAsync(&x, 16, stream));
+  OK(cuMemFree_v2(x)); // the other way to free it
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(&x, 0, stream));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(nullptr, 16, stream));
+  FAILS(CUDA_ERROR_INVALID_HANDLE, cuMemAllocAsync(&x, 16, reinterpret_cast<CUstream>(&x)));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(0, stream));
+  return result();
+}

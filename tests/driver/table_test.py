@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The table of entry points against the programs and docs/driver.md.
+
+Every row that says IMPLEMENTED is called by a program of this folder, and the page's table is what the rows and the
+programs give. With a library: it exports the rows' symbols and cuLemmaVersion, nothing else, and needs no C++ library.
+
+usage: table_test.py [--write] [LIBRARY]   --write makes the page's table anew. 77: there is no nm or readelf.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs/driver.md"
+BEGIN, END = "<!-- table of entry points: tests/driver/table_test.py --write -->", "<!-- end of table -->"
+
+
+def rows():
+    """(name, version, symbol, kind, what it says beyond: the error, or the symbol that it stands for)"""
+    for line in (ROOT / "src/driver/entry_points.def").read_text().splitlines():
+        if found := re.match(r"IMPLEMENTED\((\w+), (\d+), (\w+), \(.*\)\)$", line):
+            yield *found.groups(), "implemented", ""
+        elif found := re.match(r"REFUSED\((\w+), (\d+), (\w+), \(.*\), CUDA_ERROR_(\w+)\)$", line):
+            yield *found.groups()[:3], "refused", found[4]
+        elif found := re.match(r"PER_THREAD\((\w+), (\d+), \w+, (\w+), .*, (\w+)\)$", line):
+            yield *found.groups()[:3], "per thread", found[4]
+        elif line and not line.startswith("//"):
+            sys.exit(f"entry_points.def: what is this? {line}")
+
+
+def programs_by_symbol():
+    callers = {}
+    for program in sorted(HERE.glob("*.cc")) + [HERE / "check.h"]:
+        text = re.sub(r"//[^\n]*", "", program.read_text())
+        for symbol in set(re.findall(r"\b(cu[A-Z]\w*)\s*[(,]", text)) | set(re.findall(r"&(cu[A-Z]\w*)\b", text)):
+            callers.setdefault(symbol, []).append(program.stem)
+    return callers
+
+
+def table(all_rows, callers):
+    per_thread = {base: symbol for _, _, symbol, kind, base in all_rows if kind == "per thread"}
+    lines = ["| symbol | CUDA | here | tested by |", "|---|---|---|---|"]
+    for _, version, symbol, kind, more in all_rows:
+        if kind == "per thread":
+            continue
+        number = f"{int(version) // 1000}.{int(version) % 1000 // 10}"
+        shown = symbol + (f", {per_thread[symbol].removeprefix(symbol)}" if symbol in per_thread else "")
+        if kind == "implemented":
+            by = [name for name in callers.get(symbol, []) if name != "check"][:3] or ["all"]
+            lines.append(f"| {shown} | {number} | yes | {', '.join(by)} |")
+    refused = {}
+    for _, _, symbol, kind, error in all_rows:
+        if kind == "refused":
+            refused.setdefault(error, []).append(symbol)
+    for error, symbols in sorted(refused.items()):
+        lines += ["", f"Refused with CUDA_ERROR_{error}: {', '.join(symbols)}."]
+    return "\n".join(lines)
+
+
+def exported(library):
+    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+
+
+def main():
+    arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
+    all_rows = list(rows())
+    callers = programs_by_symbol()
+    wrong = [f"no program calls {symbol}" for _, _, symbol, kind, _ in all_rows
+             if kind == "implemented" and symbol not in callers]
+    page = PAGE.read_text()
+    head, rest = page.split(BEGIN)
+    made = f"{head}{BEGIN}\n\n{table(all_rows, callers)}\n\n{END}{rest.split(END)[1]}"
+    if made != page:
+        if "--write" in sys.argv:
+            PAGE.write_text(made)
+        else:
+            wrong.append("docs/driver.md: the table is not that of the rows; run tests/driver/table_test.py --write")
+    if arguments:
+        if not shutil.which("nm") or not shutil.which("readelf"):
+            print("SKIPPED: no nm, or no readelf")
+            return 77
+        symbols = {symbol for _, _, symbol, _, _ in all_rows} | {"cuLemmaVersion"}
+        there = exported(arguments[0])
+        wrong += [f"{symbol} is not exported" for symbol in sorted(symbols - there)]
+        wrong += [f"{symbol} is exported and is no row" for symbol in sorted(there - symbols)]
+        dynamic = subprocess.run(["readelf", "-d", "-W", arguments[0]], check=True, capture_output=True, text=True).stdout
+        if "[libcuda.so.1]" not in dynamic:
+            wrong.append("the SONAME is not libcuda.so.1")
+        wrong += [f"it needs {library}" for library in re.findall(r"NEEDED.*\[(.*)\]", dynamic)
+                  if not re.fullmatch(r"(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so.*", library)]
+    print("\n".join(wrong) if wrong else f"{len(all_rows)} rows, and none without a program")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
