@@ -119,6 +119,20 @@ int shuffle_source(int lane, int b, int segment_mask) {
   }
 }
 
+// What a lane reads for its operands b and c.
+struct ReadLane {
+  int source;
+  bool reaches; // in range; else it is the lane itself
+};
+template <Shuffle mode>
+ReadLane read_by_shuffle(int lane, uint32_t b, uint32_t c) {
+  const int segment_mask = static_cast<int>(c >> 8 & 31);
+  const int max_lane = (lane & segment_mask) | (static_cast<int>(c & 31) & ~segment_mask);
+  const int source = shuffle_source<mode>(lane, static_cast<int>(b & 31), segment_mask);
+  const bool reaches = mode == Shuffle::up ? source >= max_lane : source <= max_lane;
+  return {reaches ? source : lane, reaches};
+}
+
 } // namespace
 
 // Destinations d, and p where selected; sources a, b, c, membermask.
@@ -133,11 +147,9 @@ Step shuffle(Exec& x, const DecodedInst& in) {
     int sources[kWarpSize]; // of all lanes, the group's or not, so that this is a plain loop
     int reaches[kWarpSize];
     for (int lane = 0; lane < kWarpSize; ++lane) {
-      const int segment_mask = static_cast<int>(c[lane] >> 8 & 31);
-      const int max_lane = (lane & segment_mask) | (static_cast<int>(c[lane] & 31) & ~segment_mask);
-      const int source = shuffle_source<mode>(lane, static_cast<int>(b[lane] & 31), segment_mask);
-      reaches[lane] = mode == Shuffle::up ? source >= max_lane : source <= max_lane;
-      sources[lane] = reaches[lane] ? source : lane;
+      const ReadLane read = read_by_shuffle<mode>(lane, b[lane], c[lane]);
+      reaches[lane] = read.reaches;
+      sources[lane] = read.source;
     }
     const auto tell = [&] {
       if (x.observer && x.warp->follows_values) [[unlikely]]
@@ -186,12 +198,8 @@ template Step shuffle<Shuffle::down>(Exec&, const DecodedInst&);
 template Step shuffle<Shuffle::bfly>(Exec&, const DecodedInst&);
 template Step shuffle<Shuffle::idx>(Exec&, const DecodedInst&);
 
-namespace {
-
 // --- vote
 // -----------------------------------------------------------------------------------------------------------
-
-enum class Vote : uint8_t { all, any, uni, ballot };
 
 // Destination a predicate, or for ballot 32 bits; sources a predicate and the membermask.
 Step vote(Exec& x, const DecodedInst& in) {
@@ -213,6 +221,8 @@ Step vote(Exec& x, const DecodedInst& in) {
     x.set_pred(in, 0, result);
   return Step::next;
 }
+
+namespace {
 
 // --- match
 // ----------------------------------------------------------------------------------------------------------
@@ -392,36 +402,69 @@ bool place_operands(Decoder& decoder, const ptx::Instruction& instruction, Type 
   return true;
 }
 
-Handler shuffle_handler(Qual mode) {
-  const auto of = [](Shuffle shuffle) { return lane_moves().shuffles[static_cast<int>(shuffle)]; };
+// The handler of a mode, and what its lanes read.
+struct Selected {
+  Handler handler = nullptr;
+  ReadLane (*read_by)(int lane, uint32_t b, uint32_t c) = nullptr;
+};
+template <Shuffle mode>
+Selected selected_shuffle() {
+  return {lane_moves().shuffles[static_cast<int>(mode)], read_by_shuffle<mode>};
+}
+Selected shuffle_of(Qual mode) {
   switch (mode) {
   case Qual::up:
-    return of(Shuffle::up);
+    return selected_shuffle<Shuffle::up>();
   case Qual::down:
-    return of(Shuffle::down);
+    return selected_shuffle<Shuffle::down>();
   case Qual::bfly:
-    return of(Shuffle::bfly);
+    return selected_shuffle<Shuffle::bfly>();
   case Qual::idx:
-    return of(Shuffle::idx);
+    return selected_shuffle<Shuffle::idx>();
   default:
-    return nullptr;
+    return {};
   }
 }
 
+// Its operands from b on are constants, the membermask all lanes.
+bool is_fixed(const ptx::Instruction& instruction) {
+  const auto& operands = instruction.operands;
+  const auto is_constant = [](const Operand& operand) {
+    return operand.kind == OperandKind::imm && !operand.negated;
+  };
+  return std::all_of(operands.begin() + 2, operands.end(), is_constant) &&
+         (operands.size() < 5 || static_cast<uint32_t>(operands[4].bits) == kAllLanes);
+}
+
 bool select_shuffle(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
-  in.handler = shuffle_handler(instruction.one_of({Qual::up, Qual::down, Qual::bfly, Qual::idx}));
+  const Selected shuffle = shuffle_of(instruction.one_of({Qual::up, Qual::down, Qual::bfly, Qual::idx}));
+  in.handler = shuffle.handler;
   in.asks_itself = 0; // the value: of the lanes that are read from
-  return in.handler && place_operands(decoder, instruction, Type::b32, {Type::b32, Type::b32, Type::b32},
-                                      instruction.opcode == Opcode::shfl_sync, in);
+  if (!in.handler || !place_operands(decoder, instruction, Type::b32, {Type::b32, Type::b32, Type::b32},
+                                     instruction.opcode == Opcode::shfl_sync, in))
+    return false;
+  if (lane_moves().fixed_shuffle && is_fixed(instruction)) {
+    auto& fixed = *decoder.make_extra<FixedShuffle>(in);
+    fixed.otherwise = in.handler;
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+      const auto [source, reaches] =
+          shuffle.read_by(lane, static_cast<uint32_t>(instruction.operands[2].bits),
+                          static_cast<uint32_t>(instruction.operands[3].bits));
+      fixed.sources[lane] = static_cast<uint32_t>(source);
+      fixed.in_range |= LaneMask{reaches} << lane;
+    }
+    in.handler = lane_moves().fixed_shuffle;
+  }
+  return true;
 }
 
 bool select_vote(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   const Qual mode = instruction.one_of({Qual::all, Qual::any, Qual::uni, Qual::ballot});
-  in.handler = vote;
   in.flags = static_cast<uint8_t>(mode == Qual::all   ? Vote::all
                                   : mode == Qual::any ? Vote::any
                                   : mode == Qual::uni ? Vote::uni
                                                       : Vote::ballot);
+  in.handler = lane_moves().votes[in.flags];
   return mode != Qual::none &&
          place_operands(decoder, instruction, mode == Qual::ballot ? Type::b32 : Type::pred, {Type::pred},
                         instruction.opcode == Opcode::vote_sync, in);

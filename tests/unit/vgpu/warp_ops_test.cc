@@ -2,6 +2,7 @@
 // sets of lanes, not of the ISA's bit formulas; several groups in one execution; lanes that come late or
 // never.
 #include "kernel.h"
+#include "vgpu/handlers/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -106,6 +107,33 @@ TEST(Shuffle, EveryModeWidthAndOperand) {
   }
 }
 
+// The same with constants, at every level of the host; all lanes, and those that have not exited.
+TEST(Shuffle, ConstantOperands) {
+  const HostLevel before = host_level();
+  for (const HostLevel level : host_levels())
+    for (const std::string mode : {"up", "down", "bfly", "idx"})
+      for (const int width : {4, 32})
+        for (const int operand : {0, 1, 2, 16, 31}) {
+          set_host_level(level);
+          const int c = (32 - width) << 8 | (mode == "up" ? 0 : 31);
+          Lanes kernel(
+              fmt::format("  @%q exit;\n  shfl.sync.{}.b32 %d|%p, %a, {}, {:#x}, -1;", mode, operand, c));
+          for (const int lanes : {32, 16}) {
+            std::vector<Row> rows(32);
+            for (int lane = 0; lane < 32; ++lane)
+              rows[lane] = {.a = 1000u + lane, .e = lane >= lanes};
+            const std::vector<Result> result = kernel.run(rows);
+            for (int lane = 0; lane < lanes; ++lane) {
+              const int source = source_in_segment(mode, lane, operand, width);
+              ASSERT_EQ(result[lane].d, 1000u + (source < 0 ? lane : source))
+                  << mode << width << "," << operand;
+              ASSERT_EQ(result[lane].p, source < 0 ? 0u : 1u);
+            }
+          }
+        }
+  set_host_level(before);
+}
+
 TEST(Shuffle, OperandsDifferByLane) {
   Lanes kernel("  shfl.sync.idx.b32 %d|_, %a, %b, 31, -1;");
   std::mt19937 random(3);
@@ -174,7 +202,7 @@ std::vector<int> lanes_of(uint32_t mask) {
   return lanes;
 }
 
-TEST(Vote, OfGroups) {
+void expect_votes_of_groups() {
   std::mt19937 random(11);
   Lanes all("  vote.sync.all.pred %p, %q, %m;"), any("  vote.sync.any.pred %p, %q, %m;"),
       uni("  vote.sync.uni.pred %p, %q, %m;"), not_all("  vote.sync.all.pred %p, !%q, %m;"),
@@ -202,6 +230,15 @@ TEST(Vote, OfGroups) {
       EXPECT_EQ(r_not_ballot[lane].d, no);
     }
   }
+}
+
+TEST(Vote, OfGroups) {
+  const HostLevel before = host_level();
+  for (const HostLevel level : host_levels()) {
+    set_host_level(level);
+    expect_votes_of_groups();
+  }
+  set_host_level(before);
 }
 
 TEST(Match, OfGroups) {
