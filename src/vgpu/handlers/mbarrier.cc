@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cassert>
 
 namespace lemma::vgpu {
@@ -250,12 +251,18 @@ Step run_wait(Exec& x, const DecodedInst& in) {
   LaneMask done = 0;
   SharedPlace first;
   bool first_parity = false, same = true;
+  const int first_lane = std::countr_zero(x.active);
   Watched watched(x, in, AccessKind::read);
   const Step step = each_lane(x, [&](int lane) {
+    const uint64_t operand = x.src_lane(in, 1, lane);
+    if (first.cta && !x.observer && operand == x.src_lane(in, 1, first_lane) &&
+        x.src_lane(in, 0, lane) == x.src_lane(in, 0, first_lane)) { // asks what the first one did
+      done |= (done >> first_lane & 1) << lane;
+      return true;
+    }
     const SharedPlace at = find(x, in, lane);
     if (!at.cta)
       return false;
-    const uint64_t operand = x.src_lane(in, 1, lane);
     if (plan.parity && operand > 1) {
       x.fault(in, FaultKind::illegal_instruction,
               fmt::format("the phase parity is {}: legal are 0 and 1 (undefined behaviour)", operand), lane);

@@ -114,7 +114,10 @@ void take_sources(const Exec& x, WgmmaOperation& operation, uint32_t warp) {
 bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint64_t& value) {
   const auto* lanes = x.src<uint64_t>(in, source);
   value = lanes[0];
+  uint64_t difference = 0;
   for (int lane = 1; lane < kWarpSize; ++lane)
+    difference |= lanes[lane] ^ value;
+  for (int lane = 1; difference != 0 && lane < kWarpSize; ++lane)
     if (lanes[lane] != value) {
       x.misuse(
           in, "wgmma.warps",
