@@ -1,14 +1,17 @@
 // What a launch costs beside the work of its CTAs: launches of next to nothing, one after the other, by the
-// public API, of C++ and of C.
+// public API, of C++ and of C; and in streams, with copies and events.
 #include "table.h"
 
 #include "lemma/c.h"
 #include "lemma/device.h"
+#include "lemma/stream.h"
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace lemma::bench {
 namespace {
@@ -81,6 +84,61 @@ void run_c_launches(benchmark::State& state, uint32_t ctas, uint32_t threads, ui
   set_rate(state, static_cast<double>(state.iterations()) * 2e-3, "k launches");
 }
 
+// What is given to streams: so many launches to each of several, then a wait for them all.
+void run_stream_launches(benchmark::State& state, size_t streams, int launches) {
+  const auto device = Device::open("cpu");
+  const auto module = device->load_ptx(kText);
+  const auto kernel = module->kernel();
+  std::vector<Stream> all;
+  std::vector<Buffer> out;
+  for (size_t i = 0; i < streams; ++i) {
+    all.push_back(device->create_stream());
+    out.push_back(*device->allocate(4));
+  }
+  for (auto _ : state) {
+    for (int launch = 0; launch < launches; ++launch)
+      for (size_t i = 0; i < streams; ++i)
+        if (!all[i].launch(*kernel, {.block = {32}}, {out[i]}))
+          std::abort();
+    if (!device->synchronize())
+      std::abort();
+  }
+  set_rate(state, static_cast<double>(state.iterations()) * 1e-3 * launches * static_cast<double>(streams),
+           "k launches");
+}
+
+void run_stream_copies(benchmark::State& state, size_t bytes) {
+  constexpr int kCopies = 16;
+  const auto device = Device::open("cpu");
+  const auto memory = device->allocate(bytes);
+  const Stream stream = device->create_stream();
+  const std::vector<std::byte> source(bytes);
+  for (auto _ : state) {
+    for (int i = 0; i < kCopies; ++i)
+      if (!stream.write(memory->address(), source))
+        std::abort();
+    if (!stream.synchronize())
+      std::abort();
+  }
+  set_rate(state, static_cast<double>(state.iterations()) * kCopies * static_cast<double>(bytes) * 1e-9,
+           "GB");
+}
+
+// Two streams that wait for each other's events in turns.
+void run_stream_events(benchmark::State& state) {
+  constexpr int kRounds = 1000;
+  const auto device = Device::open("cpu");
+  const Stream a = device->create_stream(), b = device->create_stream();
+  for (auto _ : state) {
+    for (int i = 0; i < kRounds; ++i)
+      if (!b.wait(*a.record()) || !a.wait(*b.record()))
+        std::abort();
+    if (!device->synchronize())
+      std::abort();
+  }
+  set_rate(state, static_cast<double>(state.iterations()) * 2e-3 * kRounds, "k events");
+}
+
 } // namespace
 
 void register_launch() {
@@ -88,6 +146,14 @@ void register_launch() {
     benchmark::RegisterBenchmark(fmt::format("launch/{} CTA{} of a warp", ctas, ctas == 1 ? "" : "s").c_str(),
                                  [ctas](benchmark::State& state) { run_launches(state, ctas); })
         ->UseRealTime();
+  benchmark::RegisterBenchmark("stream/a launch, then a wait", run_stream_launches, 1, 1)->UseRealTime();
+  benchmark::RegisterBenchmark("stream/1000 launches, then a wait", run_stream_launches, 1, 1000)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("stream/250 launches in each of 4, then a wait", run_stream_launches, 4, 250)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("stream/copies of 4 KiB", run_stream_copies, 4096)->UseRealTime();
+  benchmark::RegisterBenchmark("stream/copies of 16 MiB", run_stream_copies, 16 << 20)->UseRealTime();
+  benchmark::RegisterBenchmark("stream/events that two wait for in turns", run_stream_events)->UseRealTime();
   benchmark::RegisterBenchmark("launch/C API: 1 CTA of a warp", run_c_launches, 1, 32, 0)->UseRealTime();
   benchmark::RegisterBenchmark("launch/C API: 8 CTAs of 256 threads, 48 KiB", run_c_launches, 8, 256,
                                48 << 10)

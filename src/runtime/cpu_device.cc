@@ -147,11 +147,11 @@ private:
   }
 };
 
-// The module's variables go with it: a launch of another module may be using them.
+// The module's variables go with it: a launch of another module may be using them. What the task holds stays
+// until it has run.
 CpuModule::~CpuModule() {
   try {
-    device_->timeline->when_free(
-        [program = std::exchange(program_, nullptr), device = device_]() mutable { program.reset(); });
+    device_->timeline->after_all([program = program_, device = device_] {});
   } catch (const std::bad_alloc&) { // no room to remember it: `program_` goes now
   }
 }

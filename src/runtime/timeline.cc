@@ -351,14 +351,32 @@ void Timeline::leave(const OperationPtr& operation) {
 }
 
 void Timeline::when_free(std::function<void()> task) {
-  if (const Turn turn = enter()) {
+  if (const Turn turn = enter())
+    task();
+  else
+    after_all(std::move(task));
+}
+
+void Timeline::after_all(std::function<void()> task) {
+  Given given;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<StreamPtr> all = live_streams();
+    all.push_back(legacy_);
+    for (const StreamPtr& stream : all)
+      if (stream->last_ && !stream->last_->ended_)
+        given.after.push_back(stream->last_);
+  }
+  if (given.after.empty()) {
     task();
     return;
   }
-  enqueue(legacy_, [task = std::move(task)](Operation&) -> Result<void, Error> {
+  given.not_run = [task](const Error&) { task(); };
+  const Work work = [task = std::move(task)](Operation&) -> Result<void, Error> {
     task();
     return {};
-  });
+  };
+  enqueue(std::make_shared<Stream>(Stream::Kind::non_blocking), work, std::move(given));
 }
 
 } // namespace lemma::runtime

@@ -180,8 +180,11 @@ public:
   };
   // Waits for it. In a callback it does not wait.
   Turn enter();
-  // Runs the task as such an operation: waits, or in a callback leaves it to whoever comes next.
+  // Runs the task as such an operation: waits, or in a callback leaves it to after_all().
   void when_free(std::function<void()> task);
+  // Runs the task when all that streams were given until now has ended: at once, or on another thread.
+  // Nothing waits for it.
+  void after_all(std::function<void()> task);
 
   // This thread is in a callback, of any device, for as long as this lives.
   class InCallback {

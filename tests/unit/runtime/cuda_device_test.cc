@@ -111,6 +111,22 @@ TEST_F(CudaDevice, CopiesAndFillsMemory) {
   EXPECT_EQ(huge.error().kind, ErrorKind::out_of_memory);
 }
 
+TEST_F(CudaDevice, StreamsDoTheirWorkInOrder) {
+  const Device device = open();
+  auto a = device.allocate(8), b = device.allocate(8);
+  const Stream stream = device.create_stream();
+  std::array<std::byte, 8> bytes{};
+  const std::array source{std::byte{5}};
+  ASSERT_TRUE(stream.fill(a->address(), 8, 3));
+  ASSERT_TRUE(stream.write(a->address() + 1, source));
+  ASSERT_TRUE(stream.copy(b->address() + 4, a->address(), 4));
+  ASSERT_TRUE(stream.read(b->address(), bytes));
+  ASSERT_TRUE(stream.synchronize());
+  EXPECT_EQ(bytes[3], std::byte{0});
+  EXPECT_EQ(bytes[4], std::byte{3});
+  EXPECT_EQ(bytes[5], std::byte{5});
+}
+
 TEST_F(CudaDevice, AsksTheDriverForVariables) {
   const Device device = open();
   const auto module = device.load_ptx(kText, {.name = "k.ptx"});

@@ -421,6 +421,21 @@ TEST_F(Streams, ModulesAndStreamsStayUntilTheirWorkIsDone) {
   EXPECT_EQ(w[1].load(), 5u);
 }
 
+// The last handle to a's module goes on a thread of the stream's, between two kernels that b's waits for:
+// nothing waits for that.
+TEST_F(Streams, AModuleThatGoesStopsNobody) {
+  const Words w = words(3);
+  const Stream a = device_.create_stream(), b = device_.create_stream();
+  expect(b.launch(kernel("wait_and_write"), {}, {w.at(0), w.at(1), 5u}));
+  for (int i = 0; i < 20; ++i) {
+    const auto other = device_.load_ptx(kPtx, {.name = "other.ptx"});
+    expect(a.launch(*other->kernel("waits_a_little"), {}, {w.at(2)}));
+  }
+  expect(a.fill(w.at(0), 1, 1));
+  expect_done(a);
+  expect_done(b);
+}
+
 class ImpatientStreams : public Streams {
 protected:
   ImpatientStreams() : Streams(0.05) {}
