@@ -2,6 +2,8 @@
 // workers of a launch rarely meet there.
 #include "check/footprint.h"
 
+#include "vgpu/place.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -76,6 +78,14 @@ void Footprint::add(uint64_t address, uint64_t bytes, Use use, const Statement& 
 
 bool Footprint::is_empty() const {
   return std::all_of(&shards_[0], &shards_[kShards], [](const Shard& shard) { return shard.pages.empty(); });
+}
+
+void Footprint::finish() {
+  for (size_t s = 0; s < kShards; ++s)
+    for (const auto& [number, page] : shards_[s].pages)
+      for (const Statement& who : page.first)
+        if (who.instruction && !places_.contains(who.instruction))
+          places_.emplace(who.instruction, vgpu::place_of(*who.code, *who.instruction));
 }
 
 std::optional<Meeting> first_meeting(const Footprint& a, const Footprint& b) {

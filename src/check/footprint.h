@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 namespace lemma::check {
 
@@ -39,12 +40,19 @@ public:
 
   bool is_empty() const;
 
+  // The operation has ended: from now on the footprint needs nothing of its program's.
+  void finish();
+  // Once it is finished: where the instruction of one of its statements stands. The statement's pointers may
+  // be of what is gone.
+  const Place& place_of(const Statement& who) const { return places_.at(who.instruction); }
+
 private:
   friend std::optional<struct Meeting> first_meeting(const Footprint&, const Footprint&);
   struct Page;
   struct Shard;
   std::unique_ptr<Shard[]> shards_;
   std::atomic<bool> waited_for_grids_{false};
+  std::unordered_map<const vgpu::DecodedInst*, Place> places_;
 };
 
 // Bytes that both use, at least one writing, and not both strongly.

@@ -151,7 +151,8 @@ private:
 // until it has run.
 CpuModule::~CpuModule() {
   try {
-    device_->timeline->after_all([program = program_, device = device_] {});
+    using Kept = std::pair<std::shared_ptr<CpuDevice>, std::shared_ptr<vgpu::Program>>; // which goes first
+    device_->timeline->after_all([kept = std::make_shared<const Kept>(device_, program_)] {});
   } catch (const std::bad_alloc&) { // no room to remember it: `program_` goes now
   }
 }

@@ -41,8 +41,7 @@ inline void note_access(DeviceImpl& device, const Timeline::Operation& operation
   device.stream_checks->add({.position = operation.position(),
                              .what = access.what,
                              .kernel = "",
-                             .footprint = std::move(footprint),
-                             .kept = nullptr},
+                             .footprint = std::move(footprint)},
                             *device.timeline);
 }
 

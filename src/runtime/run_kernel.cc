@@ -88,11 +88,11 @@ Result<Report, Error> run_noted(PreparedLaunch launch, Beside beside, const Time
   auto footprint = std::make_shared<check::Footprint>();
   beside.footprint = footprint.get();
   Result<Report, Error> report = run(std::move(launch), std::move(beside));
+  footprint->finish();
   checks->add({.position = operation.position(),
                .what = fmt::format("kernel {}", kernel),
                .kernel = kernel,
-               .footprint = std::move(footprint),
-               .kept = module},
+               .footprint = std::move(footprint)},
               *module->device->timeline);
   return report;
 }

@@ -14,12 +14,16 @@ bool are_ordered(const StreamChecks::Done& a, const StreamChecks::Done& b) {
          b.position.follows(a.position, b.footprint->waited_for_grids());
 }
 
-// By the host where `who` has no instruction.
-CheckedAccess described(const check::Statement& who, const std::string& operation, check::Use use) {
-  std::string what = fmt::format("{} {}", operation, check::writes(use) ? "writes" : "reads");
-  if (who.instruction)
-    return check::described(who, std::move(what));
-  return {.place = {}, .what = std::move(what)};
+CheckedAccess described(const StreamChecks::Done& done, const check::Statement& who, check::Use use) {
+  CheckedAccess access{.place = {},
+                       .what = fmt::format("{} {}", done.what, check::writes(use) ? "writes" : "reads")};
+  if (who.instruction) { // else it is the host's
+    access.place = done.footprint->place_of(who);
+    access.cta = who.cta;
+    access.warp = who.warp;
+    access.lane = who.lane;
+  }
+  return access;
 }
 
 std::string missing(const StreamChecks::Done& earlier, const StreamChecks::Done& later) {
@@ -62,7 +66,9 @@ void StreamChecks::compare(const Done& earlier, const Done& later) {
   const std::optional<check::Meeting> meeting = check::first_meeting(*earlier.footprint, *later.footprint);
   if (!meeting)
     return;
-  Finding& finding = found_[{earlier.what, later.what, meeting->a.instruction, meeting->b.instruction}];
+  CheckedAccess first = described(earlier, meeting->a, meeting->use_of_a);
+  CheckedAccess second = described(later, meeting->b, meeting->use_of_b);
+  Finding& finding = found_[{earlier.what, later.what, first.place.ptx_line, second.place.ptx_line}];
   if (finding.count++ > 0)
     return;
   const bool both_write = check::writes(meeting->use_of_a) && check::writes(meeting->use_of_b);
@@ -73,8 +79,8 @@ void StreamChecks::compare(const Done& earlier, const Done& later) {
       meeting->bytes, meeting->bytes == 1 ? "byte" : "bytes", both_write ? "both write" : "one writes",
       finding.is_note ? ", but perhaps a flag that one sets and the other reads" : "");
   finding.memory = memory_at_(meeting->address);
-  finding.access = described(meeting->b, later.what, meeting->use_of_b);
-  finding.earlier = described(meeting->a, earlier.what, meeting->use_of_a);
+  finding.access = std::move(second);
+  finding.earlier = std::move(first);
   finding.fix = missing(earlier, later);
   finding.kernel = later.kernel.empty() ? earlier.kernel : later.kernel;
   finding.rendered = rendered(finding);

@@ -29,10 +29,9 @@ public:
 
   struct Done {
     Position position;
-    std::string what;   // "kernel `scale`", "a copy to the device"
-    std::string kernel; // of a launch
-    std::shared_ptr<check::Footprint> footprint;
-    std::shared_ptr<const void> kept; // what the footprint points to
+    std::string what;                                  // "kernel `scale`", "a copy to the device"
+    std::string kernel;                                // of a launch
+    std::shared_ptr<const check::Footprint> footprint; // finished
   };
   // An operation has ended.
   void add(Done done, const Timeline& timeline);
@@ -47,7 +46,7 @@ private:
   std::mutex mutex_; // of what follows
   std::list<Done> remembered_;
   // One defect is one finding: by the two operations' words and instructions.
-  using Key = std::tuple<std::string, std::string, const void*, const void*>;
+  using Key = std::tuple<std::string, std::string, size_t, size_t>;
   std::map<Key, Finding> found_;
 };
 

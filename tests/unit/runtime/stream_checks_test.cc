@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -103,14 +104,21 @@ again:
 
 constexpr uint32_t kThreads = 32;
 
+template <class T>
+T must(Result<T, Error> result) {
+  if (!result)
+    throw std::runtime_error(result.error().text);
+  return *std::move(result);
+}
+
 // What the programs below are made of.
 struct Program {
-  Device device = *Device::open("cpu", {.check_streams = true});
-  Module module = *device.load_ptx(kPtx, {.name = "streams.ptx"});
+  Device device = must(Device::open("cpu", {.check_streams = true}));
+  Module module = must(device.load_ptx(kPtx, {.name = "streams.ptx"}));
   Stream a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
   Stream aside = device.create_stream({.non_blocking = true});
-  Buffer x = *device.allocate(1024, {.name = "x"}), y = *device.allocate(1024, {.name = "y"}),
-         z = *device.allocate(1024, {.name = "z"});
+  Buffer x = must(device.allocate(1024, {.name = "x"})), y = must(device.allocate(1024, {.name = "y"})),
+         z = must(device.allocate(1024, {.name = "z"}));
   std::array<std::byte, 4 * kThreads> host{};
 
   void launch(const Stream& stream, const std::string& name, const std::vector<Argument>& arguments,
@@ -291,7 +299,7 @@ const Case kCases[] = {
      }},
     {"MemoryThatTheHostSees",
      [](Program& p, bool fixed) {
-       p.x = *p.device.allocate(1024, {.name = "shared", .host_shared = true});
+       p.x = must(p.device.allocate(1024, {.name = "shared", .host_shared = true}));
        p.add_one(p.a, p.x.address(), p.y.address());
        if (fixed)
          p.after(p.b, p.a);
