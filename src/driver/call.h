@@ -33,13 +33,13 @@ CUresult initialized(Body&& body) noexcept {
 template <class Body>
 CUresult in_context(Body&& body) noexcept {
   return initialized([&]() -> CUresult {
+    if (in_host_function())
+      return CUDA_ERROR_NOT_PERMITTED;
     Context* context = current_context();
     if (!context)
       return CUDA_ERROR_INVALID_CONTEXT;
     if (const CUresult status = context->status(); status != CUDA_SUCCESS)
       return status;
-    if (in_host_function())
-      return CUDA_ERROR_NOT_PERMITTED;
     return body(*context);
   });
 }

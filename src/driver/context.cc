@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kDeepest = 128;
 
+std::atomic<bool> any_failed{false};
+
 struct ContextStack {
   Context* contexts[kDeepest];
   size_t depth;
@@ -106,6 +108,11 @@ void Context::revive(unsigned new_flags) {
 void Context::fail(CUresult fault) {
   unsigned none = CUDA_SUCCESS;
   fault_.compare_exchange_strong(none, fault);
+  any_failed = true;
+}
+
+bool Context::take_failed() {
+  return any_failed.exchange(false);
 }
 
 void Context::destroy() {
@@ -127,7 +134,7 @@ void Context::destroy() {
 std::shared_ptr<Stream> Context::legacy_stream() {
   const std::scoped_lock lock(mutex_);
   if (!legacy_)
-    legacy_ = std::make_shared<Stream>(*this, 0, 0, CU_STREAM_LEGACY);
+    legacy_ = std::make_shared<Stream>(*this, state().device.default_stream(), 0, 0, CU_STREAM_LEGACY);
   return legacy_;
 }
 
@@ -135,12 +142,14 @@ std::shared_ptr<Stream> Context::per_thread_stream() {
   const std::scoped_lock lock(mutex_);
   std::shared_ptr<Stream>& stream = per_thread_[std::this_thread::get_id()];
   if (!stream)
-    stream = std::make_shared<Stream>(*this, 0, 0, CU_STREAM_PER_THREAD);
+    stream =
+        std::make_shared<Stream>(*this, state().device.thread_default_stream(), 0, 0, CU_STREAM_PER_THREAD);
   return stream;
 }
 
 CUresult Context::synchronize() {
-  return status(); // every operation has run when its call returned
+  (void)state().device.synchronize(); // what a kernel has failed with is known from the launch itself
+  return status();
 }
 
 } // namespace lemma::driver

@@ -33,6 +33,8 @@ public:
   }
   // The first one stays.
   void fail(CUresult fault);
+  // Whether some context has failed since this was asked last.
+  static bool take_failed();
 
   // Frees what lives in it. A primary context can be revived.
   void destroy();

@@ -82,25 +82,56 @@ CUresult check_copy(const CUDA_MEMCPY3D& copy) {
   return settle(copy, source, destination);
 }
 
-CUresult run_copy(const CUDA_MEMCPY3D& copy) {
+namespace {
+
+bool is_plain_host_memory(const Place& place) {
+  return place.host && !state().memory.find(reinterpret_cast<uintptr_t>(place.host));
+}
+
+// A source of the host's own as it is now, without gaps.
+std::shared_ptr<std::vector<std::byte>> read_now(const CUDA_MEMCPY3D& copy, Side& source) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(copy.WidthInBytes * copy.Height * copy.Depth);
+  std::byte* to = bytes->data();
+  for (uint64_t plane = 0; plane < copy.Depth; ++plane)
+    for (uint64_t i = 0; i < copy.Height; ++i, to += copy.WidthInBytes)
+      std::memcpy(to, source.place.at(source.row(i, plane)).host, copy.WidthInBytes);
+  source.x = source.y = source.z = 0;
+  source.pitch = copy.WidthInBytes;
+  source.height = copy.Height;
+  source.place = place_of_host(bytes->data());
+  return bytes;
+}
+
+} // namespace
+
+bool writes_plain_host_memory(const CUDA_MEMCPY3D& copy) {
+  Side source = source_of(copy), destination = destination_of(copy);
+  return !is_empty(copy) && settle(copy, source, destination) == CUDA_SUCCESS &&
+         is_plain_host_memory(destination.place);
+}
+
+CUresult enqueue_copy(const CUDA_MEMCPY3D& copy, const lemma::Stream& queue) {
   if (is_empty(copy))
     return CUDA_SUCCESS;
   Side source = source_of(copy), destination = destination_of(copy);
   if (const CUresult wrong = settle(copy, source, destination); wrong != CUDA_SUCCESS)
     return wrong;
+  std::shared_ptr<std::vector<std::byte>> staged;
+  if (is_plain_host_memory(source.place) && !destination.place.host)
+    staged = read_now(copy, source);
   const auto has_no_gaps = [&](const Side& side) {
     return side.pitch == copy.WidthInBytes && (copy.Depth == 1 || side.height == copy.Height);
   };
-  if (has_no_gaps(source) && has_no_gaps(destination))
-    return copy_bytes(destination.place.at(destination.row(0, 0)), source.place.at(source.row(0, 0)),
-                      copy.WidthInBytes * copy.Height * copy.Depth);
-  for (uint64_t plane = 0; plane < copy.Depth; ++plane)
-    for (uint64_t i = 0; i < copy.Height; ++i)
-      if (const CUresult status = copy_bytes(destination.place.at(destination.row(i, plane)),
-                                             source.place.at(source.row(i, plane)), copy.WidthInBytes);
+  const bool at_once = has_no_gaps(source) && has_no_gaps(destination);
+  const uint64_t rows = at_once ? 1 : copy.Height, planes = at_once ? 1 : copy.Depth;
+  const uint64_t bytes = at_once ? copy.WidthInBytes * copy.Height * copy.Depth : copy.WidthInBytes;
+  for (uint64_t plane = 0; plane < planes; ++plane)
+    for (uint64_t i = 0; i < rows; ++i)
+      if (const CUresult status = enqueue_bytes(queue, destination.place.at(destination.row(i, plane)),
+                                                source.place.at(source.row(i, plane)), bytes);
           status != CUDA_SUCCESS)
         return status;
-  return CUDA_SUCCESS;
+  return staged ? keep_until_here(queue, std::move(staged)) : CUDA_SUCCESS;
 }
 
 namespace {
@@ -126,7 +157,7 @@ CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& fill) {
   return settle(fill, place);
 }
 
-CUresult run_fill(const CUDA_MEMSET_NODE_PARAMS& fill) {
+CUresult enqueue_fill(const CUDA_MEMSET_NODE_PARAMS& fill, const lemma::Stream& queue) {
   if (fill.width == 0 || fill.height == 0)
     return CUDA_SUCCESS;
   Place place;
@@ -134,7 +165,7 @@ CUresult run_fill(const CUDA_MEMSET_NODE_PARAMS& fill) {
     return wrong;
   for (uint64_t i = 0; i < fill.height; ++i)
     if (const CUresult status =
-            fill_elements(place.at(i * fill.pitch), fill.value, fill.elementSize, fill.width);
+            enqueue_elements(queue, place.at(i * fill.pitch), fill.value, fill.elementSize, fill.width);
         status != CUDA_SUCCESS)
       return status;
   return CUDA_SUCCESS;
@@ -150,6 +181,8 @@ CUresult submit(Operation operation, CUstream handle, bool and_wait) {
       return wrong;
     if (and_wait && Stream::any_captures_globally(context))
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    const auto* copy = std::get_if<Copy>(&operation);
+    and_wait |= copy && !stream->capture() && writes_plain_host_memory(copy->parameters);
     if (const CUresult status = stream->submit(std::move(operation)); status != CUDA_SUCCESS)
       return status;
     return and_wait ? stream->synchronize() : CUDA_SUCCESS;

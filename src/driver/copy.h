@@ -8,8 +8,13 @@
 namespace lemma::driver {
 
 CUresult check_copy(const CUDA_MEMCPY3D& copy);
-CUresult run_copy(const CUDA_MEMCPY3D& copy);
+// What the program may change as soon as the function has returned - a source
+// that is neither pinned nor managed - is read at once.
+CUresult enqueue_copy(const CUDA_MEMCPY3D& copy, const lemma::Stream& queue);
+// Whether it writes memory that the program expects to be written when the
+// function returns: the host's own.
+bool writes_plain_host_memory(const CUDA_MEMCPY3D& copy);
 CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& fill);
-CUresult run_fill(const CUDA_MEMSET_NODE_PARAMS& fill);
+CUresult enqueue_fill(const CUDA_MEMSET_NODE_PARAMS& fill, const lemma::Stream& queue);
 
 } // namespace lemma::driver

@@ -111,12 +111,12 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
     return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
   if (verbose())
-    std::fprintf(
-        stderr,
-        "lemma: a program asks for an undocumented table of the driver (cuGetExportTable), which Lemma does "
-        "not "
-        "have. NVIDIA's CUDA runtime needs it: build the program against the shared runtime and use Lemma's, "
-        "or call the driver API\n");
+    std::fprintf(stderr, "lemma: a program asks for an undocumented table of "
+                         "the driver (cuGetExportTable), which Lemma does "
+                         "not "
+                         "have. NVIDIA's CUDA runtime needs it: build the "
+                         "program against the shared runtime and use Lemma's, "
+                         "or call the driver API\n");
   return CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -60,6 +60,10 @@ CUresult status_of(FaultKind kind) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
+CUresult status_of(const Result<void, Error>& result) {
+  return result ? CUDA_SUCCESS : status_of(result.error());
+}
+
 CUresult status_of(const Error& error) {
   switch (error.kind) {
   case ErrorKind::rejected:

@@ -9,11 +9,13 @@
 #include "driver/types.h"
 #include "lemma/message.h"
 #include "lemma/report.h"
+#include "lemma/result.h"
 
 namespace lemma::driver {
 
 CUresult status_of(FaultKind kind);
 // Of a call of Lemma's API that did not do what it was asked for.
 CUresult status_of(const Error& error);
+CUresult status_of(const Result<void, Error>& result);
 
 } // namespace lemma::driver

@@ -3,14 +3,29 @@
 
 #include "driver/api.h"
 #include "driver/call.h"
+#include "driver/error.h"
 
 #include <algorithm>
 
 namespace lemma::driver {
 
-void Event::reach() {
+CUresult Event::record(const lemma::Stream& queue) {
+  Result<lemma::Event, Error> made = queue.record();
+  if (!made)
+    return status_of(made.error());
   const std::scoped_lock lock(mutex);
-  reached = std::chrono::steady_clock::now();
+  point = *std::move(made);
+  return CUDA_SUCCESS;
+}
+
+CUresult Event::make_wait(const lemma::Stream& queue) {
+  const std::optional<lemma::Event> at = last();
+  return at ? status_of(queue.wait(*at)) : CUDA_SUCCESS;
+}
+
+std::optional<lemma::Event> Event::last() {
+  const std::scoped_lock lock(mutex);
+  return point;
 }
 
 namespace {
@@ -87,12 +102,21 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventQuery(CUevent handle) {
   return in_event(handle, [](const std::shared_ptr<Event>& event) -> CUresult {
-    return capture_of(*event) ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+    if (capture_of(*event))
+      return CUDA_ERROR_CAPTURED_EVENT;
+    const std::optional<lemma::Event> last = event->last();
+    return !last || last->is_done() ? event->context->status() : CUDA_ERROR_NOT_READY;
   });
 }
 
-CUresult cuEventSynchronize(CUevent event) {
-  return cuEventQuery(event);
+CUresult cuEventSynchronize(CUevent handle) {
+  return in_event(handle, [](const std::shared_ptr<Event>& event) -> CUresult {
+    if (capture_of(*event))
+      return CUDA_ERROR_CAPTURED_EVENT;
+    if (const std::optional<lemma::Event> last = event->last())
+      (void)last->synchronize(); // what failed before it is the context's fault
+    return event->context->status();
+  });
 }
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent begin_handle, CUevent end_handle) {
@@ -105,9 +129,13 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent begin_handle, CUeven
       return CUDA_ERROR_INVALID_VALUE;
     if (capture_of(*begin) || capture_of(*end))
       return CUDA_ERROR_CAPTURED_EVENT;
-    if (!begin->has_time() || !end->has_time() || !begin->reached || !end->reached)
+    const std::optional<lemma::Event> from = begin->last(), to = end->last();
+    if (!begin->has_time() || !end->has_time() || !from || !to)
       return CUDA_ERROR_INVALID_HANDLE;
-    *milliseconds = std::chrono::duration<float, std::milli>(*end->reached - *begin->reached).count();
+    const lemma::Result<double, lemma::Error> seconds = lemma::Event::elapsed_seconds(*from, *to);
+    if (!seconds)
+      return CUDA_ERROR_NOT_READY;
+    *milliseconds = static_cast<float>(*seconds * 1e3);
     return CUDA_SUCCESS;
   });
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "driver/types.h"
+#include "lemma/stream.h"
 
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,14 +21,19 @@ public:
 
   CUevent handle() { return reinterpret_cast<CUevent>(this); }
   bool has_time() const { return !(flags & CU_EVENT_DISABLE_TIMING); }
-  // All that its stream was given before it is done.
-  void reach();
+  // Stands for all that the queue was given so far.
+  CUresult record(const lemma::Stream& queue);
+  // What the queue is given from now on waits for the last record; for nothing
+  // if there was none.
+  CUresult make_wait(const lemma::Stream& queue);
+  // The last record; empty: there was none.
+  std::optional<lemma::Event> last();
 
   Context* const context;
   const unsigned flags;
 
-  std::mutex mutex;                                             // guards what follows
-  std::optional<std::chrono::steady_clock::time_point> reached; // the last record
+  std::mutex mutex;                  // guards what follows
+  std::optional<lemma::Event> point; // the last record
   // Recorded in a stream that captured: what it stands for there.
   std::weak_ptr<Capture> capture;
   std::vector<Node*> captured;

@@ -166,15 +166,11 @@ Node* GraphExec::copy_of(const Node* node) const {
   return found == copies_.end() ? nullptr : found->second;
 }
 
-CUresult run_graph(const Graph& graph, Context& context) {
-  for (const Node* node : graph.in_order()) {
-    if (!node->is_enabled)
-      continue;
-    if (const CUresult status = run(node->operation, context); status != CUDA_SUCCESS)
-      return status;
-    if (context.status() != CUDA_SUCCESS) // a fault: nothing runs behind it
-      break;
-  }
+CUresult enqueue_graph(const Graph& graph, const lemma::Stream& queue, Context& context) {
+  for (const Node* node : graph.in_order())
+    if (node->is_enabled)
+      if (const CUresult status = enqueue(node->operation, queue, context); status != CUDA_SUCCESS)
+        return status;
   return CUDA_SUCCESS;
 }
 

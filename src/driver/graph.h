@@ -73,8 +73,8 @@ private:
   std::map<const Node*, Node*> copies_; // by the original
 };
 
-// All of its operations.
-CUresult run_graph(const Graph& graph, Context& context);
+// All of its operations, in a legal order.
+CUresult enqueue_graph(const Graph& graph, const lemma::Stream& queue, Context& context);
 
 // The program's own graph, or a child's that it has asked for; null: it is none.
 std::shared_ptr<Graph> find_graph(CUgraph handle);

@@ -71,6 +71,26 @@ void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+// What becomes of a launch that has ended, or never began.
+void end_launch(const Result<Report, Error>& report, Context& context) {
+  if (!report) {
+    // Behind a fault nothing runs, and the fault has been told.
+    if (context.status() == CUDA_SUCCESS) {
+      print("lemma: " + report.error().text + "\n");
+      context.fail(status_of(report.error()));
+    }
+    return;
+  }
+  for (const Finding& finding : report->findings)
+    print(finding.rendered);
+  if (!report->ok()) {
+    context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
+    print(report->rendered);
+  } else if (verbose()) {
+    print(report->rendered);
+  }
+}
+
 } // namespace
 
 CUresult make_launch(Context& context, const CUDA_KERNEL_NODE_PARAMS& parameters, KernelLaunch& launch) {
@@ -147,7 +167,7 @@ CUresult check_launch(const KernelLaunch& launch) {
   return CUDA_SUCCESS;
 }
 
-CUresult run_launch(const KernelLaunch& launch, Context& context) {
+CUresult enqueue_launch(const KernelLaunch& launch, const lemma::Stream& queue, Context& context) {
   const CUDA_KERNEL_NODE_PARAMS& p = launch.parameters;
   LaunchConfig config = config_from_environment();
   config.grid = {p.gridDimX, p.gridDimY, p.gridDimZ};
@@ -160,21 +180,12 @@ CUresult run_launch(const KernelLaunch& launch, Context& context) {
   for (const Parameter& parameter : kernel.parameters())
     arguments.push_back(Argument::from_bytes(
         std::span(launch.arguments).subspan(parameter.offset_bytes, parameter.size_bytes)));
-  const Result<Report, Error> report = kernel.launch(config, arguments);
-  if (!report) {
-    if (verbose())
-      print("lemma: " + report.error().text + "\n");
-    return status_of(report.error());
-  }
-  for (const Finding& finding : report->findings)
-    print(finding.rendered);
-  if (!report->ok()) {
-    context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
-    print(report->rendered);
-  } else if (verbose()) {
-    print(report->rendered);
-  }
-  return CUDA_SUCCESS;
+  for (const CUlaunchAttribute& attribute : launch.attributes)
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      config.programmatic = attribute.value.programmaticStreamSerializationAllowed != 0;
+  return status_of(queue.launch(kernel, config, arguments, [&context](const Result<Report, Error>& report) {
+    end_launch(report, context);
+  }));
 }
 
 namespace {

@@ -14,6 +14,6 @@ CUresult make_launch(Context& context, const CUDA_KERNEL_NODE_PARAMS& parameters
 CUresult add_attribute(KernelLaunch& launch, const CUlaunchAttribute& attribute);
 
 CUresult check_launch(const KernelLaunch& launch);
-CUresult run_launch(const KernelLaunch& launch, Context& context);
+CUresult enqueue_launch(const KernelLaunch& launch, const lemma::Stream& queue, Context& context);
 
 } // namespace lemma::driver

@@ -34,10 +34,8 @@ CUresult Library::module_in(Context& context, std::shared_ptr<Module>& module) {
 void Library::unload() {
   const std::scoped_lock lock(mutex_);
   for (const auto& [context, loaded] : modules_)
-    if (const std::shared_ptr<Module> module = loaded.lock()) {
-      state().modules.take(module.get());
-      state().functions.take_if([&](const Function& function) { return function.module == module.get(); });
-    }
+    if (const std::shared_ptr<Module> module = loaded.lock())
+      module->forget();
   modules_.clear();
 }
 

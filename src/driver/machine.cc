@@ -46,11 +46,13 @@ Result<Machine, Error> machine_from_environment() {
   if (const char* size = std::getenv("LEMMA_MAX_MEMORY"); size && *size) {
     const std::optional<uint64_t> bytes = size_from(size);
     if (!bytes || *bytes == 0)
-      return runtime::failure(
-          ErrorKind::invalid_argument,
-          fmt::format("LEMMA_MAX_MEMORY is '{}': legal are bytes, or a number with K, M or G", size));
+      return runtime::failure(ErrorKind::invalid_argument, fmt::format("LEMMA_MAX_MEMORY is '{}': legal are "
+                                                                       "bytes, or a number with K, M or G",
+                                                                       size));
     machine.memory_bytes = *bytes;
   }
+  if (const char* patience = std::getenv("LEMMA_PATIENCE"); patience && *patience)
+    machine.patience_seconds = std::strtod(patience, nullptr);
   machine.limits = vgpu::limits_of(vgpu::Arch{machine.sm});
   return machine;
 }

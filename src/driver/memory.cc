@@ -12,7 +12,7 @@
 namespace lemma::driver {
 namespace {
 
-constexpr uint64_t kChunkBytes = uint64_t{1} << 20; // of a copy from device memory to device memory
+constexpr uint64_t kChunkBytes = uint64_t{1} << 20; // a multiple of every element
 
 const char* name_of(MemoryKind kind) {
   switch (kind) {
@@ -26,16 +26,15 @@ const char* name_of(MemoryKind kind) {
     return "cuMemHostRegister";
   case MemoryKind::mapped:
     return "cuMemMap";
+  case MemoryKind::variable:
+  case MemoryKind::managed_variable:
+    return "variable";
   }
   return "";
 }
 
 bool is_of_the_gpu(CUdeviceptr address) {
   return address >= vgpu::kGlobalBase && address < vgpu::kGlobalEnd;
-}
-
-CUresult status_of(const Result<void, Error>& result) {
-  return result ? CUDA_SUCCESS : lemma::driver::status_of(result.error());
 }
 
 } // namespace
@@ -91,6 +90,16 @@ CUresult Memory::add_host(MemoryKind kind, void* memory, uint64_t size_bytes, Co
   return status;
 }
 
+void Memory::add_variable(const Variable& variable, Context& context) {
+  auto allocation = std::make_shared<Allocation>();
+  allocation->kind = variable.is_managed ? MemoryKind::managed_variable : MemoryKind::variable;
+  allocation->base = variable.address;
+  allocation->size_bytes = variable.size_bytes;
+  allocation->context = &context;
+  const std::scoped_lock lock(mutex_);
+  put(std::move(allocation));
+}
+
 std::shared_ptr<Allocation> Memory::find(CUdeviceptr address) const {
   const std::scoped_lock lock(mutex_);
   const auto next = allocations_.upper_bound(address);
@@ -141,7 +150,9 @@ CUresult place_of(CUdeviceptr address, uint64_t bytes, bool device_only, Place& 
   const std::shared_ptr<Allocation> allocation = state().memory.find(address);
   if (allocation && !allocation->holds(address, bytes))
     return CUDA_ERROR_INVALID_VALUE;
-  if (allocation ? !allocation->host_sees_it() : is_of_the_gpu(address)) {
+  if (!allocation && is_of_the_gpu(address)) // freed, or a kernel's own
+    return CUDA_ERROR_INVALID_VALUE;
+  if (allocation && !allocation->host_sees_it()) {
     place = {.host = nullptr, .device = address};
     return CUDA_SUCCESS;
   }
@@ -151,51 +162,44 @@ CUresult place_of(CUdeviceptr address, uint64_t bytes, bool device_only, Place& 
   return CUDA_SUCCESS;
 }
 
-CUresult copy_bytes(Place destination, Place source, uint64_t bytes) {
+CUresult enqueue_bytes(const lemma::Stream& queue, Place destination, Place source, uint64_t bytes) {
   if (bytes == 0)
     return CUDA_SUCCESS;
-  if (destination.host && source.host) {
-    std::memmove(destination.host, source.host, bytes);
-    return CUDA_SUCCESS;
-  }
-  const Device& device = state().device;
+  if (destination.host && source.host)
+    return status_of(queue.call([=] { std::memmove(destination.host, source.host, bytes); }));
   if (destination.host)
-    return status_of(device.read(source.device, {destination.host, bytes}));
+    return status_of(queue.read(source.device, {destination.host, bytes}));
   if (source.host)
-    return status_of(device.write(destination.device, {source.host, bytes}));
-  // Ranges that overlap are the program's fault; a GPU's result is undefined, too.
-  std::vector<std::byte> chunk(std::min(bytes, kChunkBytes));
-  for (uint64_t done = 0; done < bytes; done += chunk.size()) {
-    const std::span<std::byte> part(chunk.data(), std::min<uint64_t>(chunk.size(), bytes - done));
-    if (const CUresult status = status_of(device.read(source.device + done, part)); status != CUDA_SUCCESS)
-      return status;
-    if (const CUresult status = status_of(device.write(destination.device + done, part));
-        status != CUDA_SUCCESS)
-      return status;
-  }
-  return CUDA_SUCCESS;
+    return status_of(queue.write(destination.device, {source.host, bytes}));
+  return status_of(queue.copy(destination.device, source.device, bytes));
 }
 
-CUresult fill_elements(Place destination, unsigned value, unsigned element_bytes, uint64_t count) {
+CUresult keep_until_here(const lemma::Stream& queue, std::shared_ptr<const std::vector<std::byte>> bytes) {
+  return status_of(queue.call([bytes = std::move(bytes)] {}));
+}
+
+CUresult enqueue_elements(const lemma::Stream& queue, Place destination, unsigned value,
+                          unsigned element_bytes, uint64_t count) {
   const uint64_t bytes = count * element_bytes;
   if (bytes == 0)
     return CUDA_SUCCESS;
-  if (element_bytes == 1) {
-    if (destination.host) {
-      std::memset(destination.host, static_cast<int>(value), bytes);
-      return CUDA_SUCCESS;
-    }
-    return status_of(state().device.fill(destination.device, bytes, static_cast<uint8_t>(value)));
-  }
-  std::vector<std::byte> chunk(std::min(bytes, kChunkBytes));
-  for (uint64_t i = 0; i < chunk.size(); i += element_bytes)
-    std::memcpy(chunk.data() + i, &value, element_bytes); // little endian
-  for (uint64_t done = 0; done < bytes; done += chunk.size())
-    if (const CUresult status = copy_bytes(destination.at(done), place_of_host(chunk.data()),
-                                           std::min<uint64_t>(chunk.size(), bytes - done));
+  std::byte element[4];
+  std::memcpy(element, &value, sizeof element); // little endian
+  const bool all_same =
+      std::all_of(element, element + element_bytes, [&](std::byte each) { return each == element[0]; });
+  if (all_same && destination.host)
+    return status_of(queue.call([=] { std::memset(destination.host, static_cast<int>(element[0]), bytes); }));
+  if (all_same)
+    return status_of(queue.fill(destination.device, bytes, static_cast<uint8_t>(element[0])));
+  auto chunk = std::make_shared<std::vector<std::byte>>(std::min(bytes, kChunkBytes));
+  for (uint64_t i = 0; i < chunk->size(); i += element_bytes)
+    std::memcpy(chunk->data() + i, element, element_bytes);
+  for (uint64_t done = 0; done < bytes; done += chunk->size())
+    if (const CUresult status = enqueue_bytes(queue, destination.at(done), place_of_host(chunk->data()),
+                                              std::min<uint64_t>(chunk->size(), bytes - done));
         status != CUDA_SUCCESS)
       return status;
-  return CUDA_SUCCESS;
+  return keep_until_here(queue, std::move(chunk));
 }
 
 } // namespace lemma::driver

@@ -1,15 +1,15 @@
 // Memory that programs know by addresses: what they have allocated, mapped or registered, and the bytes
 // there.
 //
-// Device memory is Lemma's own, at addresses that the host cannot use; pinned, managed, registered and mapped
-// memory has one address for both. An address that is neither - a module's variable, a kernel's malloc - is
-// the virtual GPU's, or the host's own.
+// Device memory and module variables are Lemma's own, at addresses that the host cannot use; pinned, managed,
+// registered and mapped memory has one address for both. Any other address is the host's own.
 //
 // Tests: tests/driver/memory*.cc, copies*.cc.
 #pragma once
 
 #include "driver/types.h"
 #include "lemma/device.h"
+#include "lemma/stream.h"
 
 #include <cstddef>
 #include <map>
@@ -29,6 +29,8 @@ enum class MemoryKind : uint8_t {
   managed,    // cuMemAllocManaged
   registered, // cuMemHostRegister: the program's own
   mapped,     // cuMemMap
+  variable,   // a module's
+  managed_variable,
 };
 
 struct Allocation {
@@ -43,7 +45,7 @@ struct Allocation {
   bool sync_memops = false;
   bool of_graph = false; // freed with the graph alone
 
-  bool host_sees_it() const { return kind != MemoryKind::device; }
+  bool host_sees_it() const { return kind != MemoryKind::device && kind != MemoryKind::variable; }
   bool holds(CUdeviceptr address, uint64_t bytes) const {
     return address - base < size_bytes && bytes <= size_bytes - (address - base);
   }
@@ -58,6 +60,9 @@ public:
   // Memory of the host's own, or mapped: kernels may use it from now on.
   // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED if it overlaps with what is there.
   CUresult add_host(MemoryKind kind, void* memory, uint64_t size_bytes, Context* context, unsigned flags);
+
+  // A module's variable, which the module has.
+  void add_variable(const Variable& variable, Context& context);
 
   // The allocation that holds the address; null if none does.
   std::shared_ptr<Allocation> find(CUdeviceptr address) const;
@@ -88,9 +93,12 @@ struct Place {
 CUresult place_of(CUdeviceptr address, uint64_t bytes, bool device_only, Place& place);
 Place place_of_host(const void* memory);
 
-// CUDA_ERROR_INVALID_VALUE if a range is no memory.
-CUresult copy_bytes(Place destination, Place source, uint64_t bytes);
+// Copies: both ranges must stay until it has been made.
+CUresult enqueue_bytes(const lemma::Stream& queue, Place destination, Place source, uint64_t bytes);
 // `count` times the low `element_bytes` (1, 2, 4) of the value.
-CUresult fill_elements(Place destination, unsigned value, unsigned element_bytes, uint64_t count);
+CUresult enqueue_elements(const lemma::Stream& queue, Place destination, unsigned value,
+                          unsigned element_bytes, uint64_t count);
+// The bytes stay until what the queue was given so far is done.
+CUresult keep_until_here(const lemma::Stream& queue, std::shared_ptr<const std::vector<std::byte>> bytes);
 
 } // namespace lemma::driver

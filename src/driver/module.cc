@@ -155,9 +155,7 @@ CUresult load_module(Context& context, std::string text, const std::string& name
   module = std::make_shared<Module>(context, *std::move(loaded), status);
   if (status != CUDA_SUCCESS)
     return status;
-  for (const std::shared_ptr<Function>& function : module->functions())
-    state().functions.add(function);
-  state().modules.add(module);
+  module->announce(module);
   return CUDA_SUCCESS;
 }
 
@@ -171,6 +169,22 @@ Module::Module(Context& context, lemma::Module from, CUresult& status)
     }
     functions_.push_back(std::make_shared<Function>(context, *this, kernel, *resources));
   }
+}
+
+void Module::announce(const std::shared_ptr<Module>& self) {
+  for (const std::shared_ptr<Function>& function : functions_)
+    state().functions.add(function);
+  for (const Variable& variable : loaded.variables())
+    state().memory.add_variable(variable, *context);
+  state().modules.add(self);
+}
+
+void Module::forget() {
+  state().modules.take(this);
+  state().functions.take_if([this](const Function& function) { return function.module == this; });
+  for (const Variable& variable : loaded.variables())
+    state().memory.take(variable.address,
+                        variable.is_managed ? MemoryKind::managed_variable : MemoryKind::variable);
 }
 
 std::shared_ptr<Function> Module::function(std::string_view name) const {
@@ -245,10 +259,10 @@ CUresult cuModuleLoad(CUmodule* module, const char* file) {
 
 CUresult cuModuleUnload(CUmodule handle) {
   return in_context([&](Context&) -> CUresult {
-    const std::shared_ptr<Module> module = state().modules.take(handle);
+    const std::shared_ptr<Module> module = state().modules.find(handle);
     if (!module)
       return CUDA_ERROR_INVALID_HANDLE;
-    state().functions.take_if([&](const Function& function) { return function.module == module.get(); });
+    module->forget();
     return CUDA_SUCCESS;
   });
 }

@@ -55,6 +55,9 @@ public:
   const std::vector<std::shared_ptr<Function>>& functions() const { return functions_; }
   const Variable* variable(std::string_view name) const; // null: there is none
   uint64_t constant_bytes() const;
+  // Its functions and variables are known by their handles and addresses, or no more.
+  void announce(const std::shared_ptr<Module>& self);
+  void forget();
 
   Context* const context;
   const lemma::Module loaded;

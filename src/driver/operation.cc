@@ -2,6 +2,7 @@
 #include "driver/operation.h"
 
 #include "driver/copy.h"
+#include "driver/error.h"
 #include "driver/launch.h"
 #include "driver/state.h"
 
@@ -15,10 +16,11 @@ struct Overloaded : Cases... {
 template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-CUresult call_host(const CUDA_HOST_NODE_PARAMS& call) {
-  const InHostFunction mark;
-  call.fn(call.userData);
-  return CUDA_SUCCESS;
+CUresult call(const lemma::Stream& queue, std::function<void()> function) {
+  return status_of(queue.call([function = std::move(function)] {
+    const InHostFunction mark;
+    function();
+  }));
 }
 
 } // namespace
@@ -57,27 +59,24 @@ CUresult check(const Operation& operation) {
                     operation);
 }
 
-CUresult run(const Operation& operation, Context& context) {
+CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context& context) {
   return std::visit(
       Overloaded{
-          [&](const KernelLaunch& launch) { return run_launch(launch, context); },
-          [](const Copy& copy) { return run_copy(copy.parameters); },
-          [](const Fill& fill) { return run_fill(fill.parameters); },
-          [](const HostCall& call) { return call_host(call.parameters); },
-          [&](const Callback& call) {
-            const InHostFunction mark;
-            call.function(context.status());
-            return CUDA_SUCCESS;
+          [&](const KernelLaunch& launch) { return enqueue_launch(launch, queue, context); },
+          [&](const Copy& copy) { return enqueue_copy(copy.parameters, queue); },
+          [&](const Fill& fill) { return enqueue_fill(fill.parameters, queue); },
+          [&](const HostCall& host) { return call(queue, [p = host.parameters] { p.fn(p.userData); }); },
+          [&](const Callback& callback) {
+            return call(queue, [f = callback.function, &context] { f(context.status()); });
           },
           [](const Nothing&) { return CUDA_SUCCESS; },
-          [&](const ChildGraph& child) { return run_graph(*child.graph, context); },
-          [](const RecordEvent& record) {
-            record.event->reach();
-            return CUDA_SUCCESS;
-          },
-          [](const WaitEvent&) { return CUDA_SUCCESS; }, // it has been reached: all is done in order
+          [&](const ChildGraph& child) { return enqueue_graph(*child.graph, queue, context); },
+          [&](const RecordEvent& record) { return record.event->record(queue); },
+          [&](const WaitEvent& wait) { return wait.event->make_wait(queue); },
           [](const AllocateMemory&) { return CUDA_SUCCESS; },
-          [](const FreeMemory& free) { return free_now(free.address); },
+          [&](const FreeMemory& free) {
+            return call(queue, [address = free.address] { (void)free_now(address); });
+          },
       },
       operation);
 }

@@ -7,6 +7,7 @@
 
 #include "driver/types.h"
 #include "lemma/launch.h"
+#include "lemma/stream.h"
 
 #include <cstddef>
 #include <functional>
@@ -24,7 +25,8 @@ class MemoryPool;
 
 struct KernelLaunch {
   std::shared_ptr<Function> function;
-  CUDA_KERNEL_NODE_PARAMS parameters{}; // as given; the pointers are not followed again
+  CUDA_KERNEL_NODE_PARAMS
+  parameters{}; // as given; the pointers are not followed again
   Dim3 cluster{};
   bool cooperative = false;
   std::vector<CUlaunchAttribute> attributes = {};
@@ -72,8 +74,9 @@ CUgraphNodeType node_type_of(const Operation& operation);
 
 // What the function that asks for it returns at once: an operation that is refused does not become one.
 CUresult check(const Operation& operation);
-// Runs it to its end. A kernel's fault is the context's from then on; the status says what else went wrong.
-CUresult run(const Operation& operation, Context& context);
+// Puts it into the queue. A fault is the context's from when it happens; the
+// status is what the function that asks for it returns.
+CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context& context);
 
 // The memory at once; its address is in the operation then.
 CUresult allocate_now(AllocateMemory& operation, Context& context, bool of_graph);

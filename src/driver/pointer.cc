@@ -1,7 +1,6 @@
 // What is known of an address.
 #include "driver/api.h"
 #include "driver/call.h"
-#include "vgpu/memory.h"
 
 #include <cstring>
 
@@ -36,7 +35,8 @@ CUresult attribute_of(const Allocation& allocation, CUdeviceptr address, CUpoint
   case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     return give<unsigned long long>(data, allocation.id);
   case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-    return give<unsigned>(data, allocation.kind == MemoryKind::managed);
+    return give<unsigned>(data, allocation.kind == MemoryKind::managed ||
+                                    allocation.kind == MemoryKind::managed_variable);
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     return give<int>(data, 0);
   case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -64,15 +64,6 @@ CUresult get_attribute(CUdeviceptr address, CUpointer_attribute attribute, void*
   const std::shared_ptr<Allocation> allocation = state().memory.find(address);
   if (allocation)
     return attribute_of(*allocation, address, attribute, data);
-  // A module's variable.
-  if (address >= vgpu::kGlobalBase && address < vgpu::kGlobalEnd) {
-    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
-      return give<unsigned>(data, CU_MEMORYTYPE_DEVICE);
-    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
-      return give<CUdeviceptr>(data, address);
-    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
-      return give<int>(data, 0);
-  }
   return CUDA_ERROR_INVALID_VALUE;
 }
 

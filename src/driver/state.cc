@@ -48,8 +48,9 @@ CUresult initialize() {
     print_error(machine.error());
     return CUDA_ERROR_NO_DEVICE;
   }
-  Result<Device, Error> device = Device::open(
-      "cpu", {.arch = "sm_" + std::to_string(machine->sm), .max_memory_bytes = machine->memory_bytes});
+  Result<Device, Error> device = Device::open("cpu", {.arch = "sm_" + std::to_string(machine->sm),
+                                                      .max_memory_bytes = machine->memory_bytes,
+                                                      .patience_seconds = machine->patience_seconds});
   if (!device) {
     print_error(device.error());
     return CUDA_ERROR_NO_DEVICE;

@@ -27,8 +27,9 @@ OpenCaptures& open_captures() {
 
 } // namespace
 
-Stream::Stream(Context& context, unsigned flags, int priority, CUstream number)
-    : context(&context), id(++streams_made), flags(flags), priority(priority), number_(number) {}
+Stream::Stream(Context& context, lemma::Stream queue, unsigned flags, int priority, CUstream number)
+    : context(&context), id(++streams_made), flags(flags), priority(priority), queue_(std::move(queue)),
+      number_(number) {}
 
 CUresult find_stream(Context& context, CUstream handle, std::shared_ptr<Stream>& stream) {
   if (!handle)
@@ -57,8 +58,11 @@ CUresult Stream::submit(Operation operation) {
   }
   if (is_legacy_default() && any_captures_globally(*context))
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-  const std::scoped_lock lock(running_);
-  return run(operation, *context);
+  // A default stream is that of other contexts, too: what one of them has
+  // failed with is not this one's.
+  if (number_ && context->status() == CUDA_SUCCESS && Context::take_failed())
+    (void)queue_.synchronize();
+  return enqueue(operation, queue_, *context);
 }
 
 CUresult Stream::synchronize() {
@@ -66,7 +70,9 @@ CUresult Stream::synchronize() {
     capture_->is_invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  const std::scoped_lock lock(running_);
+  if (const Result<void, Error> done = queue_.synchronize();
+      !done && done.error().kind != ErrorKind::kernel_failed)
+    context->fail(CUDA_ERROR_ILLEGAL_ADDRESS); // a copy or fill of memory that had gone
   return context->status();
 }
 
@@ -75,10 +81,7 @@ CUresult Stream::query() {
     capture_->is_invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  if (!running_.try_lock())
-    return CUDA_ERROR_NOT_READY;
-  running_.unlock();
-  return context->status();
+  return queue_.is_done() ? context->status() : CUDA_ERROR_NOT_READY;
 }
 
 void Stream::add_to_capture(Operation operation) {
@@ -194,8 +197,10 @@ CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priori
   return in_context([&](Context& context) -> CUresult {
     if (!stream || (flags & ~unsigned{CU_STREAM_NON_BLOCKING}))
       return CUDA_ERROR_INVALID_VALUE;
+    const bool non_blocking = (flags & CU_STREAM_NON_BLOCKING) != 0;
     auto made =
-        std::make_shared<Stream>(context, flags, std::clamp(priority, kGreatestPriority, kLeastPriority));
+        std::make_shared<Stream>(context, state().device.create_stream({.non_blocking = non_blocking}), flags,
+                                 std::clamp(priority, kGreatestPriority, kLeastPriority));
     *stream = state().streams.add(std::move(made))->handle();
     return CUDA_SUCCESS;
   });

@@ -1,16 +1,15 @@
-// Streams: where operations go. Today each runs to its end before the call that asked for it returns, in the
-// order of the calls: one of the schedules that CUDA allows, and the simplest. All that a stream does with an
-// operation is behind Stream::submit().
+// Streams: where operations go. Each is a stream of Lemma's (lemma/stream.h), in which they run while the
+// program goes on; while it captures they become nodes of a graph instead.
 //
 // Tests: tests/driver/streams.cc, capture.cc.
 #pragma once
 
 #include "driver/operation.h"
 #include "driver/types.h"
+#include "lemma/stream.h"
 
 #include <array>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -19,6 +18,7 @@ namespace lemma::driver {
 
 class Context;
 class Graph;
+class Stream;
 struct Node;
 
 inline constexpr int kLeastPriority = 0;
@@ -32,18 +32,18 @@ struct Capture {
   std::thread::id thread; // that began it
   const void* origin = nullptr;
   bool is_invalid = false;
-  std::vector<std::weak_ptr<class Stream>> joined = {}; // with the origin
+  std::vector<std::weak_ptr<Stream>> joined = {}; // with the origin
 };
 
 class Stream : public std::enable_shared_from_this<Stream> {
 public:
   // `handle`: of the default streams, the number that stands for them; else null.
-  Stream(Context& context, unsigned flags, int priority, CUstream number = nullptr);
+  Stream(Context& context, lemma::Stream queue, unsigned flags, int priority, CUstream number = nullptr);
 
   CUstream handle() { return number_ ? number_ : reinterpret_cast<CUstream>(this); }
   bool is_legacy_default() const { return number_ == reinterpret_cast<CUstream>(1); }
 
-  // Runs the operation, or captures it. The status is what the asynchronous function returns.
+  // Gives it to the queue, or captures it. The status is what the asynchronous function returns.
   CUresult submit(Operation operation);
   // Until all that was submitted has run: the context's status.
   CUresult synchronize();
@@ -71,7 +71,7 @@ public:
   std::array<std::optional<CUstreamAttrValue>, CU_LAUNCH_ATTRIBUTE_MAX> attributes = {};
 
 private:
-  std::recursive_mutex running_; // one operation at a time
+  const lemma::Stream queue_;
   const CUstream number_;
   std::shared_ptr<Capture> capture_;
   std::vector<Node*> tail_; // the nodes that the next one depends on

@@ -103,6 +103,15 @@ __global__ void __cluster_dims__(2, 1, 1) declared_cluster(int* out) {
   out[blockIdx.x] = cooperative_groups::this_cluster().block_rank();
 }
 
+// Waits until *from is not 0, then *to is one more.
+__global__ void relay(int* from, int* to) {
+  int value = 0;
+  while ((value = *static_cast<volatile int*>(from)) == 0)
+    ;
+  __threadfence_system();
+  *static_cast<volatile int*>(to) = value + 1;
+}
+
 __global__ void out_of_bounds(int* x) {
   x[1 << 22] = 1;
 }
