@@ -7,6 +7,7 @@
 //   lemma/c/base.h      the version, errors, messages
 //   lemma/c/device.h    devices and their memory, modules, kernels, module variables, tensor maps
 //   lemma/c/launch.h    how a kernel is launched
+//   lemma/c/stream.h    streams, events and asynchronous copies
 //   lemma/c/report.h    what a launch has to say
 //   lemma/c/observer.h  what a launch does, event by event
 //   lemma/c/findings.h  what checked launches have found, suppressions
@@ -45,9 +46,9 @@
 // Threads. Every function may be called from any thread, and for the same device, module or other handle from
 // several at a time, except that nobody may use what another thread releases. What lemma_findings and
 // lemma_suppressions have collected changes by one thread at a time. Launches on one device run one after the
-// other, and a copy or a free waits for the launch that runs. Callbacks come from any thread, one at a time
-// and in order; one that uses the device of its launch gets an error, because the launch waits for it. They
-// must not throw, nor jump out.
+// other, but for those of streams, and a copy or a free waits for the launch that runs. Callbacks come from
+// any thread, one at a time and in order; one that uses the device of its launch gets an error, because the
+// launch waits for it. They must not throw, nor jump out.
 //
 // Tests: tests/unit/capi/, tests/package/.
 #ifndef LEMMA_C_H
@@ -68,6 +69,7 @@
 #include "lemma/c/observer.h"
 #include "lemma/c/occupancy.h"
 #include "lemma/c/report.h"
+#include "lemma/c/stream.h"
 #include "lemma/c/verify.h"
 
 #endif

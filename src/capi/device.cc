@@ -61,6 +61,11 @@ TensorMap tensor_map(const lemma_tensor_map& given) {
   return map;
 }
 
+// Zero is the default.
+double patience(double given) {
+  return given == 0 ? DeviceOptions().patience_seconds : given < 0 ? 0 : given;
+}
+
 std::span<const std::byte> bytes_of(const void* data, uint64_t bytes, const char* name) {
   if (!data && bytes > 0)
     invalid(std::string(name) + " is null");
@@ -82,7 +87,9 @@ const lemma_error* lemma_device_open(const char* kind, const lemma_device_option
     made = new lemma_device(unwrap(lemma::Device::open(&given(kind, "lemma_device_open: kind"),
                                                        {.ordinal = wanted.ordinal,
                                                         .arch = text_or(wanted.arch, ""),
-                                                        .max_memory_bytes = wanted.max_memory_bytes})));
+                                                        .max_memory_bytes = wanted.max_memory_bytes,
+                                                        .patience_seconds = patience(wanted.patience_seconds),
+                                                        .check_streams = wanted.check_streams})));
   });
 }
 

@@ -100,6 +100,16 @@ const lemma_error* lemma_findings_add_explored(lemma_findings* findings,
   });
 }
 
+const lemma_error* lemma_findings_add_streams(lemma_findings* findings, lemma_device* device) {
+  return guarded([&] {
+    std::vector<lemma::Finding>& into = given(findings, "lemma_findings_add_streams: findings").findings;
+    // Not merged: accesses of copies and fills have no instruction to know a defect by.
+    for (lemma::Finding& finding :
+         given(device, "lemma_findings_add_streams: device").device.stream_findings())
+      into.push_back(std::move(finding));
+  });
+}
+
 const lemma_error* lemma_findings_suppress(lemma_findings* findings, lemma_suppressions* suppressions) {
   return guarded([&] {
     given(suppressions, "lemma_findings_suppress: suppressions")

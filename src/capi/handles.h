@@ -61,5 +61,7 @@ struct HeldConfig {
   std::unique_ptr<LaunchObserver> observer;
 };
 HeldConfig launch_config(const lemma_launch_config* given);
+// `function`: of the C API, for messages.
+std::vector<Argument> arguments_of(const lemma_bytes* arguments, size_t count, const char* function);
 
 } // namespace lemma::capi

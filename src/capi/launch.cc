@@ -16,21 +16,21 @@ Dim3 extents(const uint32_t given[3]) {
   return {std::max(given[0], 1u), std::max(given[1], 1u), std::max(given[2], 1u)};
 }
 
-std::vector<Argument> arguments_of(const lemma_bytes* arguments, size_t count) {
-  if (count > 0)
-    given(arguments, "lemma_launch: arguments");
+} // namespace
+
+std::vector<Argument> arguments_of(const lemma_bytes* arguments, size_t count, const char* function) {
+  if (count > 0 && !arguments)
+    invalid(fmt::format("{}: arguments is null", function));
   std::vector<Argument> made;
   made.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     if (!arguments[i].data && arguments[i].size > 0)
-      invalid(fmt::format("lemma_launch: argument {} is null", i));
+      invalid(fmt::format("{}: argument {} is null", function, i));
     made.push_back(
         Argument::from_bytes({static_cast<const std::byte*>(arguments[i].data), arguments[i].size}));
   }
   return made;
 }
-
-} // namespace
 
 HeldConfig launch_config(const lemma_launch_config* given) {
   const lemma_launch_config from = taken(given, "lemma_launch_config");
@@ -39,6 +39,7 @@ HeldConfig launch_config(const lemma_launch_config* given) {
                       .cluster = {from.cluster[0], from.cluster[1], from.cluster[2]},
                       .shared_bytes = from.shared_bytes,
                       .cooperative = from.cooperative,
+                      .programmatic = from.programmatic,
                       .seed = from.seed,
                       .deterministic = from.deterministic,
                       .async = to_cpp(from.async),
@@ -92,6 +93,7 @@ const lemma_error* lemma_launch(lemma_module* module, const char* kernel, const 
     const lemma_report*& made = given(report, "lemma_launch: report");
     const lemma::Kernel found = given(module, "lemma_launch: module").kernel(kernel);
     const HeldConfig held = launch_config(config);
-    made = new HeldReport(unwrap(found.launch(held.config, arguments_of(arguments, argument_count))));
+    made = new HeldReport(
+        unwrap(found.launch(held.config, arguments_of(arguments, argument_count, "lemma_launch"))));
   });
 }

@@ -16,13 +16,13 @@
 namespace lemma::runtime {
 namespace {
 
-// A callback of a launch as the device calls it.
+// A callback of a launch as the device calls it: a copy, since a stream outlives the configuration.
 template <class... Arguments>
 std::function<void(Arguments...)> marked(const std::function<void(Arguments...)>& callback,
                                          const char* name) {
   if (!callback)
     return nullptr;
-  return [&callback, name](Arguments... arguments) { call_callers(name, [&] { callback(arguments...); }); };
+  return [callback, name](Arguments... arguments) { call_callers(name, [&] { callback(arguments...); }); };
 }
 
 // Sizes as they are meant: y and z of 0 are 1. A cluster that neither the launch nor the kernel names stays

@@ -22,6 +22,11 @@ typedef struct lemma_device_options {
   uint64_t max_memory_bytes; // cpu: of the host's memory, what the device may take; 0: the default
   int32_t ordinal;           // cuda: which GPU
   uint32_t reserved;         // 0
+  // cpu: a kernel that can only go on if another kernel or the host acts is a deadlock when nothing has
+  // happened for so long. 0: 10; negative: none (0).
+  double patience_seconds;
+  bool check_streams; // cpu: lemma_findings_add_streams(); takes some times as long
+  uint8_t reserved_too[7];
 } lemma_device_options;
 
 typedef struct lemma_device_info {
@@ -38,7 +43,8 @@ LEMMA_API uint64_t lemma_default_max_memory_bytes(void);
 // (no driver, no such GPU).
 LEMMA_API const lemma_error* lemma_device_open(const char* kind, const lemma_device_options* options,
                                                lemma_device** device);
-// Frees what was allocated with it, too.
+// Frees what was allocated with it, too. Does not wait for streams: what they still do then has faults, and
+// host memory that it uses must stay; lemma_device_synchronize() first.
 LEMMA_API void lemma_device_close(lemma_device* device);
 LEMMA_API const lemma_device_info* lemma_device_describe(const lemma_device* device);
 
@@ -48,7 +54,8 @@ typedef struct lemma_allocate_options {
   size_t size;
   const char* name; // for messages: "x"
   bool poisoned;    // not zeros; on "cpu" a read before the first write is reported
-  bool host_shared; // the address is a pointer for the host too, which may use it while no kernel runs
+  bool
+      host_shared; // the address is a pointer for the host too, as far as its accesses do not race a kernel's
   uint8_t reserved[6];
 } lemma_allocate_options;
 

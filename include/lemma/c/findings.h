@@ -6,6 +6,7 @@
 #define LEMMA_C_FINDINGS_H
 
 #include "lemma/c/base.h"
+#include "lemma/c/device.h"
 #include "lemma/c/explore.h"
 #include "lemma/c/report.h"
 
@@ -78,6 +79,9 @@ LEMMA_API const lemma_error* lemma_findings_add(lemma_findings* findings, const 
 // Likewise those of several schedules.
 LEMMA_API const lemma_error* lemma_findings_add_explored(lemma_findings* findings,
                                                          const lemma_exploration* exploration);
+// Adds those of the id "stream.race" that a device has made since the last call
+// (lemma_device_options.check_streams), between operations of streams that have ended.
+LEMMA_API const lemma_error* lemma_findings_add_streams(lemma_findings* findings, lemma_device* device);
 // Sets lemma_finding.suppressed. Of several entries that fit the first counts as used.
 LEMMA_API const lemma_error* lemma_findings_suppress(lemma_findings* findings,
                                                      lemma_suppressions* suppressions);

@@ -57,6 +57,10 @@ typedef struct lemma_launch_config {
   // Is told what the launch does (lemma/c/observer.h); copied, what it points to must live as long as the
   // launch.
   const lemma_observer* observer;
+  // In a stream (lemma/c/stream.h), behind a kernel: may begin when every CTA of that one has executed
+  // griddepcontrol.launch_dependents or ended. "cpu" only.
+  bool programmatic;
+  uint8_t reserved[7];
 } lemma_launch_config;
 
 // Runs a kernel (null: the only one) to its end. arguments[i] are the bytes of parameter i: a number, an
