@@ -24,6 +24,7 @@ from .errors import (  # noqa: F401
     Findings,
     InternalError,
     InvalidArgument,
+    KernelFailed,
     LaunchError,
     OutOfMemory,
     Rejected,
@@ -40,13 +41,14 @@ from ._mma import bits_of, mma, mma_form
 from ._occupancy import Occupancy, active_clusters, best_block_size, occupancy
 from ._ptx import PtxText, link, ptx_of_image
 from .report import Report, fidelity_text
+from .stream import Event, Stream
 from .tensor_map import TensorMap, tensor_map
 from .types import numpy_type, pack, ptx_type, unpack
 from ._verify import Verification, verify, verify_each
 
 __all__ = [
-    "Array", "Device", "DeviceLost", "Differs", "Error", "Exploration", "Fault", "Findings", "InternalError", "InvalidArgument",
-    "Kernel", "LaunchError", "Layout", "Module", "Occupancy", "OutOfMemory", "PtxText", "Rejected", "Report", "Struct", "Table", "TensorMap", "TileLayout",
+    "Array", "Device", "DeviceLost", "Differs", "Error", "Event", "Exploration", "Fault", "Findings", "InternalError", "InvalidArgument",
+    "Kernel", "KernelFailed", "LaunchError", "Layout", "Module", "Occupancy", "OutOfMemory", "PtxText", "Rejected", "Report", "Stream", "Struct", "Table", "TensorMap", "TileLayout",
     "Unavailable", "Unsupported", "Variable", "Verification", "__version__", "active_clusters", "best_block_size", "bits_of", "compile_mlir", "defaults",
     "fidelity_text", "isa", "layout", "link",
     "mma", "mma_form", "numpy_type", "occupancy", "pack", "pointer", "ptx_of_image", "ptx_type", "reports", "run_mlir", "schedule_text", "struct", "targets",

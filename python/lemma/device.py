@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import weakref
 from typing import Any, Iterator, Optional, Union
 
@@ -15,13 +16,15 @@ from .arguments import declared, scalar
 from .launch import Options, launch
 from .memory import Array, host_array
 from ._ptx import is_image, modules_of
-from .report import Report
+from .report import Finding, Report
+from .stream import Stream, Work
 from .tensor_map import BYTES, TensorMap, tensor_map
 from .types import numpy_type
 
 
-def _close(open: list) -> None:
+def _close(open: list, work: Work) -> None:
     if open:
+        work.finish(open[0])
         library.lemma_device_close(open.pop())
 
 
@@ -30,20 +33,27 @@ class Device:
 
     arch: what the virtual GPU is, "sm_90a"; left out, each module's own target. ordinal: which real GPU. memory: bytes of the
     host's memory that the virtual GPU may take; left out, half of it.
+    patience: seconds without anything happening after which a kernel that waits for another one, or for the host, is a deadlock.
+    check_streams: stream_findings() has what streams do with the same memory without order.
     options: of all launches on this device, unless they say otherwise: check=True, ... (see Kernel).
 
-    With `with`, or close(), its memory is freed at a known time. Errors: InvalidArgument (another kind, no such arch), Unavailable.
+    With `with`, or close(), its memory is freed at a known time, when its streams have ended. Errors: InvalidArgument (another kind, no such arch), Unavailable.
     """
 
     def __init__(
-        self, kind: str = "cpu", arch: Optional[str] = None, *, ordinal: int = 0, memory: int = 0, **options: Any
-    ) -> None:
+        self, kind: str = "cpu", arch: Optional[str] = None, *, ordinal: int = 0, memory: int = 0,
+        patience: float = 10, check_streams: bool = False, **options: Any,
+    ) -> None:  # fmt: skip
         self.options = Options(options)
-        given = sized(_abi.lemma_device_options, arch=encoded(arch), ordinal=ordinal, max_memory_bytes=memory)
+        given = sized(
+            _abi.lemma_device_options, arch=encoded(arch), ordinal=ordinal, max_memory_bytes=memory,
+            patience_seconds=patience or -1, check_streams=check_streams,
+        )  # fmt: skip
         handle = ctypes.POINTER(_abi.lemma_device)()
         check(library.lemma_device_open(kind.encode(), ctypes.byref(given), ctypes.byref(handle)))
         self._open = [handle]  # empty when it is closed, also for Arrays that outlive it at the interpreter's end
-        self._closing = weakref.finalize(self, _close, self._open)
+        self._work = Work(check_streams)
+        self._closing = weakref.finalize(self, _close, self._open, self._work)
         #: kind, name, driver, target.
         self.info: _abi.DeviceInfo = _abi._lemma_device_info(library.lemma_device_describe(handle)[0])
         # What an image must have PTX for; None: the virtual GPU becomes what it has PTX for.
@@ -83,7 +93,8 @@ class Device:
         return Array(self, source.shape, dtype or source.dtype, name=name).copy_from(source)
 
     def shared(self, shape: Any, dtype: Any = np.float32, *, name: Optional[str] = None) -> Array:
-        """An Array of zeros in memory of host and device: its numpy() is that memory itself, to be used while no kernel runs."""
+        """An Array of zeros in memory of host and device: its numpy() is that memory itself. While a kernel
+        runs, what it waits for there with volatile or system-wide accesses may be written."""
         return Array(self, shape, dtype, shared=True, name=name)
 
     def encode(self, map: TensorMap) -> np.ndarray:
@@ -96,6 +107,38 @@ class Device:
                 "encode() is for a map of a lemma.Array; one of a numpy array has no address before the launch"
             )
         return np.frombuffer(map.encode(self, map.array.address), np.uint8).copy()
+
+    # ---- streams
+
+    def stream(self, *, non_blocking: bool = False) -> Stream:
+        """A Stream. non_blocking: it does not wait for the legacy default stream, nor that for it."""
+        options = sized(_abi.lemma_stream_options, non_blocking=non_blocking)
+        return Stream(self, lambda handle, made: library.lemma_stream_create(handle, ctypes.byref(options), made))
+
+    def default_stream(self) -> Stream:
+        """The legacy default stream, that of launches and copies which return when all is done."""
+        return Stream(self, library.lemma_stream_default, "default")
+
+    def thread_default_stream(self) -> Stream:
+        """The calling thread's own default stream."""
+        return Stream(self, library.lemma_stream_thread_default, ("thread", threading.get_ident()))
+
+    def synchronize(self) -> None:
+        """Waits until all streams have done what they were given. Errors: as Stream.synchronize()."""
+        handle = self._handle
+        self._work.wait(lambda: library.lemma_device_synchronize(handle), None)
+
+    def stream_findings(self) -> tuple[Finding, ...]:
+        """Of check_streams=True: operations of streams that use the same memory, at least one writing, and that nothing orders; those that were
+        found since the last call."""
+        findings, info = ctypes.POINTER(_abi.lemma_findings)(), ctypes.POINTER(_abi.lemma_findings_info)()
+        check(library.lemma_findings_create(ctypes.byref(findings)))
+        try:
+            check(library.lemma_findings_add_streams(findings, self._handle))
+            check(library.lemma_findings_describe(findings, ctypes.byref(info)))
+            return _abi._lemma_findings_info(info[0]).findings
+        finally:
+            library.lemma_findings_release(findings)
 
     # ---- modules
 

@@ -76,9 +76,10 @@ class InternalError(Error):
 
 
 class KernelFailed(Error):
-    """Of a stream: a kernel of its has faulted; the text is its report."""
+    """Of a stream: a kernel of its has faulted; the text is its report's. `report` has all of it; None: another call has it."""
 
     kind = "kernel failed"
+    report: Optional[Report] = None
 
 
 BY_KIND: dict[str, type[Error]] = {

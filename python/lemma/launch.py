@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     "smem cluster cooperative check explore suppress async_ deterministic seed schedule workers max_instructions check_ctas"
-    " count_accesses fidelity print progress raises"
+    " count_accesses fidelity print progress raises programmatic"
 ).split()
 _ASYNC = {"eager": _abi.LEMMA_ASYNC_EAGER, "late": _abi.LEMMA_ASYNC_LATE, "random": _abi.LEMMA_ASYNC_RANDOM}
 
@@ -82,14 +82,14 @@ def triple(what: str, value: Any) -> tuple[int, int, int]:
     return (*numbers, 1, 1)[:3]  # type: ignore[return-value]
 
 
-def _configuration(grid: Any, block: Any, options: Options) -> Any:
+def configuration(grid: Any, block: Any, options: Options) -> Any:
     mode = options.get("async_", "eager")
     if mode not in _ASYNC:
         raise errors.InvalidArgument(f"async_ is {mode!r}; there are {', '.join(_ASYNC)}")
     made = sized(
         _abi.lemma_launch_config,
         shared_bytes=options.get("smem"),
-        **{n: options.get(n) for n in ("cooperative", "deterministic", "check", "count_accesses", "fidelity", "workers", "seed",
+        **{n: options.get(n) for n in ("cooperative", "programmatic", "deterministic", "check", "count_accesses", "fidelity", "workers", "seed",
                                        "max_instructions", "schedule", "check_ctas")},
     )  # fmt: skip
     setattr(made, "async", _ASYNC[mode])
@@ -154,6 +154,15 @@ def run_in_thread(call: Callable[[], Any], stop: Any) -> Any:
     return result[0]
 
 
+def encoded_bytes(values: Sequence[bytes]) -> Any:
+    """An array of lemma_bytes."""
+    made = (_abi.lemma_bytes * len(values))()
+    made._keep = [ctypes.create_string_buffer(data, max(len(data), 1)) for data in values]
+    for each, buffer, data in zip(made, made._keep, values):
+        each.data, each.size = ctypes.cast(buffer, ctypes.c_void_p), len(data)
+    return made
+
+
 def launch_handle(kernel: Kernel, config: Any, encoded_arguments: Sequence[bytes], options: Options, stop: Any = None) -> Any:
     """Runs a kernel with encoded arguments; returns the library's report, to be released. Raises what kept it from running."""
     own = None if stop else library.lemma_stop_create()
@@ -164,10 +173,7 @@ def launch_handle(kernel: Kernel, config: Any, encoded_arguments: Sequence[bytes
         callbacks.set_print(config, options)
         if options.get("progress"):
             callbacks.set(config, "progress", options["progress"])
-        arguments = (_abi.lemma_bytes * len(encoded_arguments))()
-        buffers = [ctypes.create_string_buffer(data, max(len(data), 1)) for data in encoded_arguments]
-        for argument, buffer, data in zip(arguments, buffers, encoded_arguments):
-            argument.data, argument.size = ctypes.cast(buffer, ctypes.c_void_p), len(data)
+        arguments = encoded_bytes(encoded_arguments)
         report = ctypes.POINTER(_abi.lemma_report)()
         error = run_in_thread(
             lambda: library.lemma_launch(
@@ -232,9 +238,14 @@ def finish(report: Report, options: Options) -> Report:
 
 
 def note(report: Report) -> None:
-    seen = _reports.get()
+    seen = seen_reports()
     if seen is not None:
         seen.append(report)
+
+
+def seen_reports() -> Optional[list]:
+    """Where reports() collects them; None: nowhere."""
+    return _reports.get()
 
 
 def raise_for(report: Report, options: Options) -> Report:
@@ -279,7 +290,7 @@ def launch(kernel: Kernel, grid: Any, block: Any, options: Options, arguments: S
     device: Device = kernel.module.device
     if device._handle is None:
         raise errors.InvalidArgument("the device is closed")
-    config = _configuration(grid, block, options)
+    config = configuration(grid, block, options)
     borrowed = Borrowed(device)
     try:
         given = [borrow(value, borrowed, f"argument {i}") for i, value in enumerate(arguments)]

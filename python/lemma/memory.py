@@ -138,6 +138,8 @@ class Array:
 
     def __del__(self) -> None:
         try:
+            if self._owner is None and self.address and self.device._work.free_later(self.address):
+                self.address = 0
             self.free()
         except Exception:  # of a device that is lost, or at the interpreter's end
             pass

@@ -15,7 +15,7 @@ import numpy as np
 from . import _abi, errors
 from ._library import check, encoded, library, read_text, sized, take
 from .arguments import Encoder, naming
-from .launch import Callbacks, Options, _configuration, note, raise_for, report_for, run_in_thread, with_defaults
+from .launch import Callbacks, Options, configuration, note, raise_for, report_for, run_in_thread, with_defaults
 from .memory import Array, host_array
 
 _STAGES = {
@@ -135,7 +135,7 @@ def run_mlir(
             )
         argument.data, argument.data_bytes = array.ctypes.data, array.nbytes
         kept.append((array, shape))
-    config = _configuration(1, 1, chosen)
+    config = configuration(1, 1, chosen)
     config.stop = stop = library.lemma_stop_create()
     asked = sized(
         _abi.lemma_mlir_run_options, name=encoded(label), device=device.encode(), arch=encoded(arch), entry=entry.encode(),

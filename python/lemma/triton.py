@@ -24,7 +24,7 @@ from ._library import check, library, sized
 from .arguments import Encoder, scalar
 from .device import Device
 from .errors import InvalidArgument
-from .launch import Options, _configuration, run_kernel, with_defaults
+from .launch import Options, configuration, run_kernel, with_defaults
 from .memory import Array, Borrowed, as_memory, host_array
 from .report import Report
 from .tensor_map import BYTES
@@ -335,7 +335,7 @@ def _launch(compiled: Compiled, bound: dict[str, Any], grid: Any, given: _Argume
     ctas = tuple(int(p) * c for p, c in zip(programs, compiled.cluster))
     in_all = int(np.prod(ctas))
     loaded = device.load(compiled.ptx, name=f"{compiled.name}.{compiled.arch}.ptx")[compiled.name]
-    config = _configuration(ctas, compiled.threads, options | {
+    config = configuration(ctas, compiled.threads, options | {
         "smem": compiled.shared_bytes, "cooperative": compiled.cooperative or options.get("cooperative"),
         "cluster": compiled.cluster if compiled.cluster != (1, 1, 1) else None,
     })  # fmt: skip
