@@ -85,7 +85,7 @@ public:
   Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t size_bytes) const;
 
   // Calls a function of the host. It must not wait for the device: a copy, a synchronize() or a launch that
-  // would have to is an error in it. One that throws fails.
+  // would have to is an error in it. One that throws fails: invalid_argument.
   Result<void, Error> call(std::function<void()> function) const;
 
   // The point behind all that the stream was given so far.

@@ -149,6 +149,7 @@ std::shared_ptr<Stream> Context::per_thread_stream() {
 
 CUresult Context::synchronize() {
   (void)state().device.synchronize(); // what a kernel has failed with is known from the launch itself
+  tell_stream_findings();
   return status();
 }
 

@@ -3,6 +3,7 @@
 #include "driver/api.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 namespace lemma::driver {
@@ -83,6 +84,12 @@ CUresult status_of(const Error& error) {
     return CUDA_ERROR_UNKNOWN;
   }
   return CUDA_ERROR_UNKNOWN;
+}
+
+void print_findings(std::span<const Finding> findings) {
+  for (const Finding& finding : findings)
+    if (!finding.is_note)
+      std::fwrite(finding.rendered.data(), 1, finding.rendered.size(), stderr);
 }
 
 } // namespace lemma::driver

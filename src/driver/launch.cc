@@ -59,7 +59,7 @@ LaunchConfig config_from_environment() {
   config.schedule = number("LEMMA_SCHEDULE");
   config.max_instructions = number("LEMMA_MAX_INSTRUCTIONS");
   config.deterministic = number("LEMMA_DETERMINISTIC") != 0;
-  config.check = number("LEMMA_CHECK") != 0;
+  config.check = state().machine.check;
   if (value("LEMMA_ASYNC") == "late")
     config.async = AsyncMode::late;
   if (value("LEMMA_ASYNC") == "random")
@@ -81,8 +81,7 @@ void end_launch(const Result<Report, Error>& report, Context& context) {
     }
     return;
   }
-  for (const Finding& finding : report->findings)
-    print(finding.rendered);
+  print_findings(report->findings);
   if (!report->ok()) {
     context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
     print(report->rendered);

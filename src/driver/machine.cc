@@ -51,8 +51,15 @@ Result<Machine, Error> machine_from_environment() {
                                                                        size));
     machine.memory_bytes = *bytes;
   }
-  if (const char* patience = std::getenv("LEMMA_PATIENCE"); patience && *patience)
-    machine.patience_seconds = std::strtod(patience, nullptr);
+  if (const char* patience = std::getenv("LEMMA_PATIENCE"); patience && *patience) {
+    char* end = nullptr;
+    machine.patience_seconds = std::strtod(patience, &end);
+    if (*end != '\0' || !(machine.patience_seconds >= 0))
+      return runtime::failure(ErrorKind::invalid_argument,
+                              fmt::format("LEMMA_PATIENCE is '{}': legal are seconds, 0 or more", patience));
+  }
+  const char* check = std::getenv("LEMMA_CHECK");
+  machine.check = check && std::strtoull(check, nullptr, 10) != 0;
   machine.limits = vgpu::limits_of(vgpu::Arch{machine.sm});
   return machine;
 }

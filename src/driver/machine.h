@@ -30,11 +30,12 @@ struct Machine {
   std::string name;
   uint64_t memory_bytes = 0;
   double patience_seconds = 10; // DeviceOptions
+  bool check = false;           // launches, and the order of streams
   vgpu::MachineLimits limits;
 };
 
-// From LEMMA_ARCH, LEMMA_MAX_MEMORY (bytes, or with K, M, G) and LEMMA_PATIENCE
-// (seconds). Error: the variable's value is none.
+// From LEMMA_ARCH, LEMMA_MAX_MEMORY (bytes, or with K, M, G), LEMMA_PATIENCE (seconds) and LEMMA_CHECK (1).
+// Error: the variable's value is none.
 Result<Machine, Error> machine_from_environment();
 
 // Error: CUDA_ERROR_INVALID_VALUE, there is no such attribute.

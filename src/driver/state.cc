@@ -50,14 +50,22 @@ CUresult initialize() {
   }
   Result<Device, Error> device = Device::open("cpu", {.arch = "sm_" + std::to_string(machine->sm),
                                                       .max_memory_bytes = machine->memory_bytes,
-                                                      .patience_seconds = machine->patience_seconds});
+                                                      .patience_seconds = machine->patience_seconds,
+                                                      .check_streams = machine->check});
   if (!device) {
     print_error(device.error());
     return CUDA_ERROR_NO_DEVICE;
   }
+  if (machine->check)
+    std::atexit(tell_stream_findings);
   pthread_atfork(nullptr, nullptr, [] { forked = the_state.load() != nullptr; });
   the_state.store(new State(*std::move(machine), *std::move(device)), std::memory_order_release);
   return CUDA_SUCCESS;
+}
+
+void tell_stream_findings() {
+  if (why_not_initialized() == CUDA_SUCCESS && state().machine.check)
+    print_findings(state().device.stream_findings());
 }
 
 CUresult why_not_initialized() {

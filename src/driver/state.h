@@ -50,6 +50,9 @@ State& state();
 CUresult initialize();
 CUresult why_not_initialized();
 
+// LEMMA_CHECK: prints what operations of streams did that nothing orders, since the last call.
+void tell_stream_findings();
+
 // This thread runs a function that a stream called: it may not call the driver.
 bool in_host_function();
 class InHostFunction {

@@ -73,6 +73,7 @@ CUresult Stream::synchronize() {
   if (const Result<void, Error> done = queue_.synchronize();
       !done && done.error().kind != ErrorKind::kernel_failed)
     context->fail(CUDA_ERROR_ILLEGAL_ADDRESS); // a copy or fill of memory that had gone
+  tell_stream_findings();
   return context->status();
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <utility>
 
 namespace lemma {
@@ -142,7 +143,11 @@ Result<void, Error> Stream::copy(uint64_t to, uint64_t from, uint64_t size_bytes
 
 Result<void, Error> Stream::call(std::function<void()> function) const {
   return impl_->enqueue([function = std::move(function)](Timeline::Operation&) -> Result<void, Error> {
-    runtime::call_callers("host function", function);
+    try {
+      runtime::call_callers("host function", function);
+    } catch (const std::exception& problem) { // the caller's, not ours
+      return failure(ErrorKind::invalid_argument, problem.what());
+    }
     return {};
   });
 }

@@ -12,6 +12,8 @@
 #include "driver/api.h"
 #endif
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -61,6 +63,23 @@ inline int result() {
   if (failures)
     std::fprintf(stderr, "%d failures\n", failures);
   return failures ? 1 : 0;
+}
+
+// What a function writes to standard error.
+template <class F>
+std::string stderr_of(F f) {
+  char name[] = "/tmp/lemma_stderr_XXXXXX";
+  const int file = mkstemp(name), kept = dup(2);
+  dup2(file, 2);
+  f();
+  std::fflush(stderr);
+  dup2(kept, 2);
+  close(kept);
+  std::string text(static_cast<size_t>(lseek(file, 0, SEEK_END)), '\0');
+  CHECK(pread(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  close(file);
+  unlink(name);
+  return text;
 }
 
 // The primary context of device 0, current.

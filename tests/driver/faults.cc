@@ -2,27 +2,7 @@
 // once.
 #include "check.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 namespace {
-
-// What a function writes to standard error.
-template <class F>
-std::string stderr_of(F f) {
-  char name[] = "/tmp/lemma_faults_XXXXXX";
-  const int file = mkstemp(name), kept = dup(2);
-  dup2(file, 2);
-  f();
-  std::fflush(stderr);
-  dup2(kept, 2);
-  close(kept);
-  std::string text(static_cast<size_t>(lseek(file, 0, SEEK_END)), '\0');
-  CHECK(pread(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
-  close(file);
-  unlink(name);
-  return text;
-}
 
 void fails_with(CUresult wanted, const char* kernel, const char* in_report) {
   CUcontext context = nullptr;

@@ -384,6 +384,7 @@ TEST_F(Streams, AHostFunctionCannotWaitForTheDevice) {
   expect(stream.call([] { throw std::runtime_error("no"); }));
   const auto thrown = stream.synchronize();
   ASSERT_FALSE(thrown);
+  EXPECT_EQ(thrown.error().kind, ErrorKind::invalid_argument);
   EXPECT_NE(thrown.error().text.find("the caller's host function threw: no"), std::string::npos)
       << thrown.error().text;
 }
