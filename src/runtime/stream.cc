@@ -142,14 +142,15 @@ Result<void, Error> Stream::copy(uint64_t to, uint64_t from, uint64_t size_bytes
 }
 
 Result<void, Error> Stream::call(std::function<void()> function) const {
-  return impl_->enqueue([function = std::move(function)](Timeline::Operation&) -> Result<void, Error> {
-    try {
-      runtime::call_callers("host function", function);
-    } catch (const std::exception& problem) { // the caller's, not ours
-      return failure(ErrorKind::invalid_argument, problem.what());
-    }
-    return {};
-  });
+  return impl_->enqueue(
+      [device = impl_->device, function = std::move(function)](Timeline::Operation&) -> Result<void, Error> {
+        try {
+          runtime::call_callers("host function", function);
+        } catch (const std::exception& problem) { // the caller's, not ours
+          return failure(ErrorKind::invalid_argument, problem.what());
+        }
+        return {};
+      });
 }
 
 Result<Event, Error> Stream::record() const {

@@ -218,30 +218,42 @@ void Timeline::start(const Ready& ready) {
       run(operation); // the host has no more threads
 }
 
-void Timeline::run(const OperationPtr& operation) {
-  const Work work = std::move(operation->work_);
-  const auto not_run = std::move(operation->not_run_);
-  std::shared_ptr<const Error> error = operation->error_;
-  try {
-    if (!error) {
-      if (const Result<void, Error> done = work(*operation); !done)
-        error = std::make_shared<const Error>(done.error());
-    } else if (not_run) {
-      not_run(*error);
+void Timeline::run(OperationPtr operation) {
+  while (operation) {
+    Ready ready = run_one(operation);
+    operation = nullptr;
+    if (!ready.empty()) { // one of those that wait goes on here
+      operation = std::move(ready.back());
+      ready.pop_back();
     }
-  } catch (const std::exception& problem) {
-    error = std::make_shared<const Error>(
-        Error{.kind = ErrorKind::internal, .text = problem.what(), .messages = {}});
+    start(ready);
+  }
+}
+
+Timeline::Ready Timeline::run_one(const OperationPtr& operation) {
+  std::shared_ptr<const Error> error = operation->error_;
+  { // what the work holds, the device perhaps, goes before the operation has ended
+    const Work work = std::move(operation->work_);
+    const auto not_run = std::move(operation->not_run_);
+    try {
+      if (!error) {
+        if (const Result<void, Error> done = work(*operation); !done)
+          error = std::make_shared<const Error>(done.error());
+      } else if (not_run) {
+        not_run(*error);
+      }
+    } catch (const std::exception& problem) {
+      error = std::make_shared<const Error>(
+          Error{.kind = ErrorKind::internal, .text = problem.what(), .messages = {}});
+    }
+    acted_();
   }
   Ready ready;
-  {
-    const std::lock_guard lock(mutex_);
-    operation->error_ = std::move(error);
-    --running_;
-    end(operation, ready);
-  }
-  acted_();
-  start(ready);
+  const std::lock_guard lock(mutex_);
+  operation->error_ = std::move(error);
+  --running_;
+  end(operation, ready);
+  return ready;
 }
 
 void Timeline::let_dependents_start(Operation& operation) {
@@ -376,7 +388,7 @@ void Timeline::after_all(std::function<void()> task) {
     task();
     return {};
   };
-  enqueue(std::make_shared<Stream>(Stream::Kind::non_blocking), work, std::move(given));
+  enqueue(make_stream(Stream::Kind::non_blocking), work, std::move(given));
 }
 
 } // namespace lemma::runtime

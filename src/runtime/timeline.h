@@ -183,7 +183,7 @@ public:
   // Runs the task as such an operation: waits, or in a callback leaves it to after_all().
   void when_free(std::function<void()> task);
   // Runs the task when all that streams were given until now has ended: at once, or on another thread.
-  // Nothing waits for it.
+  // Nothing waits for it but synchronize_all().
   void after_all(std::function<void()> task);
 
   // This thread is in a callback, of any device, for as long as this lives.
@@ -207,7 +207,8 @@ private:
   void one_less(const OperationPtr& operation, Ready& ready);
   void end(const OperationPtr& operation, Ready& ready);
   void start(const Ready& ready);
-  void run(const OperationPtr& operation);
+  void run(OperationPtr operation); // and those that become ready by it, one after the other
+  Ready run_one(const OperationPtr& operation);
   Result<void, Error> wait_until_ended(std::unique_lock<std::mutex>& lock, const Operation& operation);
   bool would_wait(); // an operation of the legacy default stream; under mutex_
   void leave(const OperationPtr& operation);
