@@ -144,7 +144,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file, CUjit_optio
     std::ostringstream contents;
     contents << stream.rdbuf();
     std::string text;
-    if (const CUresult wrong = text_of_image((contents.str() + std::string(4, '\0')).data(), jit, text);
+    const std::string image = contents.str();
+    if (const CUresult wrong = text_of_image(std::as_bytes(std::span(image)), jit, text);
         wrong != CUDA_SUCCESS)
       return wrong;
     return load_library(library, std::move(text), file, jit);
@@ -278,8 +279,8 @@ CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, s
     if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY && type != CU_JIT_INPUT_CUBIN)
       return CUDA_ERROR_NO_BINARY_FOR_GPU;
     std::string text;
-    const std::string image = std::string(static_cast<const char*>(data), bytes) + std::string(4, '\0');
-    if (const CUresult wrong = text_of_image(image.data(), linker->jit, text); wrong != CUDA_SUCCESS)
+    const std::span image(static_cast<const std::byte*>(data), bytes);
+    if (const CUresult wrong = text_of_image(image, linker->jit, text); wrong != CUDA_SUCCESS)
       return wrong;
     linker->inputs.push_back(
         {std::move(text), name ? name : "<input " + std::to_string(linker->inputs.size() + 1) + ">"});

@@ -119,28 +119,51 @@ void JitOptions::report_nothing() const {
   write_log(info_log, info_log_bytes, info_log_bytes_used, "");
 }
 
-CUresult text_of_image(const void* image, const JitOptions& jit, std::string& text) {
-  std::byte begin[4];
-  std::memcpy(begin, image, sizeof begin);
-  const bool is_text = begin[0] >= std::byte{' '} || begin[0] == std::byte{'\n'} ||
-                       begin[0] == std::byte{'\t'} || begin[0] == std::byte{'\r'};
-  if (!is_text && !is_image(begin))
-    return CUDA_ERROR_INVALID_IMAGE;
-  const std::string arch = "sm_" + std::to_string(state().machine.sm);
-  Result<ImagePtx, Error> found = ptx_of_module_data(image, {.arch = arch, .name = "<image>"});
-  if (found) {
-    text = std::move(found->text);
-    return CUDA_SUCCESS;
-  }
-  jit.report(found.error());
-  switch (found.error().kind) {
+namespace {
+
+// Whether a text or a magic number has it as its first byte.
+bool may_begin_with(std::byte first) {
+  return first >= std::byte{' '} || first == std::byte{'\n'} || first == std::byte{'\t'} ||
+         first == std::byte{'\r'};
+}
+
+ImageOptions image_options() {
+  return {.arch = "sm_" + std::to_string(state().machine.sm), .name = "<image>"};
+}
+
+CUresult refused(const Error& error, const JitOptions& jit) {
+  jit.report(error);
+  switch (error.kind) {
   case ErrorKind::unsupported:
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   case ErrorKind::invalid_argument:
     return CUDA_ERROR_INVALID_IMAGE;
   default:
-    return status_of(found.error());
+    return status_of(error);
   }
+}
+
+} // namespace
+
+CUresult text_of_image(const void* image, const JitOptions& jit, std::string& text) {
+  if (!may_begin_with(*static_cast<const std::byte*>(image)))
+    return CUDA_ERROR_INVALID_IMAGE;
+  Result<ImagePtx, Error> found = ptx_of_module_data(image, image_options());
+  if (!found)
+    return refused(found.error(), jit);
+  text = std::move(found->text);
+  return CUDA_SUCCESS;
+}
+
+CUresult text_of_image(std::span<const std::byte> image, const JitOptions& jit, std::string& text) {
+  if (image.empty() || !may_begin_with(image.front()))
+    return CUDA_ERROR_INVALID_IMAGE;
+  Result<std::vector<ImagePtx>, Error> found = ptx_of_image(image, image_options());
+  if (!found)
+    return refused(found.error(), jit);
+  text = std::move(found->front().text);
+  text.resize(std::min(text.find('\0'), text.size())); // of a text whose size counts its end
+  return CUDA_SUCCESS;
 }
 
 CUresult load_module(Context& context, std::string text, const std::string& name, const JitOptions& jit,
@@ -246,8 +269,8 @@ CUresult cuModuleLoad(CUmodule* module, const char* file) {
     std::string image, text;
     if (!read_file(file, image))
       return CUDA_ERROR_FILE_NOT_FOUND;
-    image.append(4, '\0');
-    if (const CUresult wrong = text_of_image(image.data(), {}, text); wrong != CUDA_SUCCESS)
+    if (const CUresult wrong = text_of_image(std::as_bytes(std::span(image)), {}, text);
+        wrong != CUDA_SUCCESS)
       return wrong;
     std::shared_ptr<Module> made;
     const CUresult status = load_module(context, std::move(text), file, {}, made);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -122,6 +123,8 @@ struct Linker {
 
 // The PTX text that the image is, or has inside. CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU.
 CUresult text_of_image(const void* image, const JitOptions& jit, std::string& text);
+// The same where its size is known: nothing beyond is read.
+CUresult text_of_image(std::span<const std::byte> image, const JitOptions& jit, std::string& text);
 // Makes it known by its handle.
 CUresult load_module(Context& context, std::string text, const std::string& name, const JitOptions& jit,
                      std::shared_ptr<Module>& module);

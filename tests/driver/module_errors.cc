@@ -29,6 +29,17 @@ int main() {
   CUmodule module = nullptr;
   const unsigned char bytes[16] = {1, 2, 3};
   FAILS(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadData(&module, bytes));
+  // A fatbin's header that says 4 GiB, with nothing behind it: in a file the size is known.
+  const unsigned char truncated[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 1, 0, 0, 0};
+  char name[] = "/tmp/lemma_truncated_XXXXXX";
+  const int file = mkstemp(name);
+  CHECK(write(file, truncated, sizeof truncated) == sizeof truncated);
+  close(file);
+  CUlibrary library = nullptr;
+  FAILS(CUDA_ERROR_INVALID_IMAGE, cuModuleLoad(&module, name));
+  FAILS(CUDA_ERROR_INVALID_IMAGE,
+        cuLibraryLoadFromFile(&library, name, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  unlink(name);
   CUjit_option wrong[] = {static_cast<CUjit_option>(999)};
   void* values[] = {nullptr};
   FAILS(CUDA_ERROR_INVALID_VALUE, cuModuleLoadDataEx(&module, kernels_text().c_str(), 1, wrong, values));
