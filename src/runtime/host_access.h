@@ -5,9 +5,9 @@
 
 #include "runtime/device_impl.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace lemma::runtime {
 
@@ -17,18 +17,19 @@ struct HostAccess {
     uint64_t address = 0, bytes = 0;
     check::Use use = check::Use::weak_read;
   };
-  std::vector<Range> ranges = {};
+  std::array<Range, 2> ranges = {}; // one of 0 bytes is none
 };
 
 inline HostAccess writing(uint64_t address, uint64_t bytes) {
-  return {.what = "a copy to the device, or a fill,", .ranges = {{address, bytes, check::Use::weak_write}}};
+  return {.what = "a copy to the device, or a fill,",
+          .ranges = {{{address, bytes, check::Use::weak_write}, {}}}};
 }
 inline HostAccess reading(uint64_t address, uint64_t bytes) {
-  return {.what = "a copy from the device", .ranges = {{address, bytes, check::Use::weak_read}}};
+  return {.what = "a copy from the device", .ranges = {{{address, bytes, check::Use::weak_read}, {}}}};
 }
 inline HostAccess copying(uint64_t to, uint64_t from, uint64_t bytes) {
   return {.what = "a copy on the device",
-          .ranges = {{from, bytes, check::Use::weak_read}, {to, bytes, check::Use::weak_write}}};
+          .ranges = {{{from, bytes, check::Use::weak_read}, {to, bytes, check::Use::weak_write}}}};
 }
 
 // The operation has made it.
