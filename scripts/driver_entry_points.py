@@ -138,24 +138,31 @@ def table(toolkit):
 
 def enumerations(toolkit, rows):
     """Those whose types `rows` or types.h name, as C++."""
-    text = preprocessed(toolkit, ["cuda.h", "cudaProfiler.h"])
-    names = {}
-    for body, alias in re.findall(r"typedef enum\s*\w*\s*\{([^}]*)\}\s*(\w+);", text):
-        names[alias] = [e.split("=")[0].strip() for e in re.sub(r"__attribute__\(\(.*?\)\)", "", body).split(",") if e.strip()]
+    headers = ["cuda.h", "cudaProfiler.h"]
+    text = preprocessed(toolkit, headers)
+    names = {alias: body for body, alias in re.findall(r"typedef enum\s*\w*\s*\{([^}]*)\}\s*(\w+);", text)}
     named = set(re.findall(r"\w+", rows + (DRIVER / "types.h").read_text())) | set(FLAGS)
     aliases = aliases_of(text)
-    wanted = sorted(n for n in names if aliases.get(n, n) in named)
-    program = ["#define __CUDA_API_VERSION_INTERNAL", "#include <cuda.h>", "#include <cudaProfiler.h>", "#include <cstdio>", "int main() {"]
-    for name in wanted:
-        program += [f'std::printf("%lld\\n", (long long){e});' for e in names[name]]
+    wanted = {n: names[n] for n in sorted(names) if aliases.get(n, n) in named}
+    head = "// The driver API's enumerations, for types.h. Made by scripts/driver_entry_points.py from cuda.h of CUDA 13.0."
+    return head + "\n" + enumerations_text(toolkit, headers, wanted, aliases)
+
+
+def enumerations_text(toolkit, headers, bodies, aliases):
+    """{name: the text between its braces} as C++, under the names that `aliases` gives them."""
+    names = {name: [e.split("=")[0].strip() for e in re.sub(r"__attribute__\(\(.*?\)\)", "", body).split(",") if e.strip()]
+             for name, body in bodies.items()}
+    program = ["#define __CUDA_API_VERSION_INTERNAL", *(f"#include <{header}>" for header in headers), "#include <cstdio>", "int main() {"]
+    for each in names.values():
+        program += [f'std::printf("%lld\\n", (long long){e});' for e in each]
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "values.cc"
         source.write_text("\n".join(program + ["}"]))
         run("g++", "-w", f"-I{toolkit}/include", str(source), "-o", folder + "/values")
         values = iter(run(folder + "/values").split())
-    out = ["// The driver API's enumerations, for types.h. Made by scripts/driver_entry_points.py from cuda.h of CUDA 13.0."]
-    for name in wanted:
-        numbered = [(e, int(next(values))) for e in names[name]]
+    out = []
+    for name, enumerators in names.items():
+        numbered = [(e, int(next(values))) for e in enumerators]
         kind = "int" if any(value < 0 for _, value in numbered) else "unsigned"
         # The blanks around = are put in when the lines are broken.
         body = ", ".join(f"{e}~=~{value}" if value < 2**31 else f"{e}~=~{value:#x}" for e, value in numbered)
@@ -190,4 +197,5 @@ def main():
     return wrong
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

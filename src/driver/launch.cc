@@ -98,6 +98,8 @@ CUresult make_launch(Context& context, const CUDA_KERNEL_NODE_PARAMS& parameters
     return wrong;
   launch.parameters = parameters;
   launch.parameters.kernelParams = launch.parameters.extra = nullptr;
+  if (handle != launch.function->handle()) // a library's kernel, which nodes of graphs give back
+    launch.parameters.kern = reinterpret_cast<CUkernel>(handle);
   if (parameters.kernelParams && parameters.extra)
     return CUDA_ERROR_INVALID_VALUE;
   const Kernel& kernel = launch.function->kernel;

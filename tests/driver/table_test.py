@@ -32,13 +32,31 @@ def rows():
             sys.exit(f"entry_points.def: what is this? {line}")
 
 
-def programs_by_symbol():
+def programs_by_symbol(folder, symbols):
+    """{symbol: the programs of the folder that call it}; `symbols` is what one looks like."""
     callers = {}
-    for program in sorted(HERE.glob("*.cc")) + [HERE / "check.h"]:
+    for program in sorted(folder.glob("*.cc")) + [folder / "check.h"]:
         text = re.sub(r"//[^\n]*", "", program.read_text())
-        for symbol in set(re.findall(r"\b(cu[A-Z]\w*)\s*[(,]", text)) | set(re.findall(r"&(cu[A-Z]\w*)\b", text)):
+        for symbol in set(re.findall(rf"\b({symbols})\s*[(,]", text)) | set(re.findall(rf"&({symbols})\b", text)):
             callers.setdefault(symbol, []).append(program.stem)
     return callers
+
+
+def tested_by(callers, symbol):
+    return ", ".join([name for name in callers.get(symbol, []) if name != "check"][:3] or ["all"])
+
+
+def wrong_page(page, begin, end, table):
+    """Whether the page's table is not this one; with --write it is made so."""
+    text = page.read_text()
+    head, rest = text.split(begin)
+    made = f"{head}{begin}\n\n{table}\n\n{end}{rest.split(end)[1]}"
+    if made == text:
+        return []
+    if "--write" in sys.argv:
+        page.write_text(made)
+        return []
+    return [f"{page.relative_to(ROOT)}: the table is not that of the rows; run {sys.argv[0]} --write"]
 
 
 def table(all_rows, callers):
@@ -50,8 +68,7 @@ def table(all_rows, callers):
         number = f"{int(version) // 1000}.{int(version) % 1000 // 10}"
         shown = symbol + (f", {per_thread[symbol].removeprefix(symbol)}" if symbol in per_thread else "")
         if kind == "implemented":
-            by = [name for name in callers.get(symbol, []) if name != "check"][:3] or ["all"]
-            lines.append(f"| {shown} | {number} | yes | {', '.join(by)} |")
+            lines.append(f"| {shown} | {number} | yes | {tested_by(callers, symbol)} |")
     refused = {}
     for _, _, symbol, kind, error in all_rows:
         if kind == "refused":
@@ -61,40 +78,35 @@ def table(all_rows, callers):
     return "\n".join(lines)
 
 
-def exported(library):
+def wrong_library(library, symbols, soname):
+    """What is wrong with a library that is to export these symbols and bring its C++ library with it."""
     listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    return {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    there = {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    wrong = [f"{symbol} is not exported" for symbol in sorted(symbols - there)]
+    wrong += [f"{symbol} is exported and is no row" for symbol in sorted(there - symbols)]
+    dynamic = subprocess.run(["readelf", "-d", "-W", library], check=True, capture_output=True, text=True).stdout
+    if f"[{soname}]" not in dynamic:
+        wrong.append(f"the SONAME is not {soname}")
+    return wrong + [f"it needs {needed}" for needed in re.findall(r"NEEDED.*\[(.*)\]", dynamic)
+                    if not re.fullmatch(r"(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so.*", needed)]
 
 
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
     all_rows = list(rows())
-    callers = programs_by_symbol()
+    callers = programs_by_symbol(HERE, r"cu[A-Z]\w*")
     wrong = [f"no program calls {symbol}" for _, _, symbol, kind, _ in all_rows
              if kind == "implemented" and symbol not in callers]
-    page = PAGE.read_text()
-    head, rest = page.split(BEGIN)
-    made = f"{head}{BEGIN}\n\n{table(all_rows, callers)}\n\n{END}{rest.split(END)[1]}"
-    if made != page:
-        if "--write" in sys.argv:
-            PAGE.write_text(made)
-        else:
-            wrong.append("docs/driver.md: the table is not that of the rows; run tests/driver/table_test.py --write")
+    wrong += wrong_page(PAGE, BEGIN, END, table(all_rows, callers))
     if arguments:
         if not shutil.which("nm") or not shutil.which("readelf"):
             print("SKIPPED: no nm, or no readelf")
             return 77
         symbols = {symbol for _, _, symbol, _, _ in all_rows} | {"cuLemmaVersion"}
-        there = exported(arguments[0])
-        wrong += [f"{symbol} is not exported" for symbol in sorted(symbols - there)]
-        wrong += [f"{symbol} is exported and is no row" for symbol in sorted(there - symbols)]
-        dynamic = subprocess.run(["readelf", "-d", "-W", arguments[0]], check=True, capture_output=True, text=True).stdout
-        if "[libcuda.so.1]" not in dynamic:
-            wrong.append("the SONAME is not libcuda.so.1")
-        wrong += [f"it needs {library}" for library in re.findall(r"NEEDED.*\[(.*)\]", dynamic)
-                  if not re.fullmatch(r"(libc|libm|libdl|libpthread|ld-linux-x86-64)\.so.*", library)]
+        wrong += wrong_library(arguments[0], symbols, "libcuda.so.1")
     print("\n".join(wrong) if wrong else f"{len(all_rows)} rows, and none without a program")
     return 1 if wrong else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

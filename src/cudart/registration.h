@@ -1,0 +1,31 @@
+// What nvcc's host code registers before main, or when a library is loaded: images, and which host addresses
+// stand for their kernels and variables. An image is loaded when something of it is first used.
+//
+// Tests: tests/cudart/registration.cc, variables.cc, managed.cc.
+#pragma once
+
+#include "cudart/runtime.h"
+
+#include <string>
+
+namespace lemma::cudart {
+
+// What a host address stands for as a kernel: of a registered function its kernel, loaded now if it was not
+// yet; any other pointer is taken for a cudaKernel_t or cudaFunction_t, which the driver checks.
+// cudaErrorInvalidDeviceFunction: it is null; else what loading the image says.
+cudaError_t find_kernel(const Driver& driver, const void* address, CUfunction& function);
+// The host address that stands for the kernel; the handle itself if there is none.
+void* host_function_of(void* kernel);
+// The name of a registered function, or null.
+const char* name_of_function(const void* address);
+// What __cudaGetKernel gave for a function whose image does not load: why not. cudaSuccess: it is none of
+// these.
+cudaError_t why_not_loaded(const void* handle);
+
+// Of a variable in the current context. cudaErrorInvalidSymbol.
+cudaError_t find_variable(const Driver& driver, const void* symbol, CUdeviceptr& address, size_t& bytes);
+
+// After a reset of the device: the program's pointers to managed variables that it has used before.
+void restore_managed_variables(const Driver& driver);
+
+} // namespace lemma::cudart
