@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string_view>
@@ -41,30 +40,6 @@ CUresult arguments_from_extra(void** extra, std::vector<std::byte>& arguments) {
   if (!arguments.empty())
     std::memcpy(arguments.data(), buffer, arguments.size());
   return CUDA_SUCCESS;
-}
-
-// What the environment asks of every launch: docs/driver.md.
-LaunchConfig config_from_environment() {
-  LaunchConfig config;
-  const auto value = [](const char* name) -> std::string_view {
-    const char* text = std::getenv(name);
-    return text ? text : "";
-  };
-  const auto number = [](const char* name) -> uint64_t {
-    const char* text = std::getenv(name);
-    return text ? std::strtoull(text, nullptr, 10) : 0;
-  };
-  config.seed = number("LEMMA_SEED");
-  config.workers = static_cast<unsigned>(number("LEMMA_WORKERS"));
-  config.schedule = number("LEMMA_SCHEDULE");
-  config.max_instructions = number("LEMMA_MAX_INSTRUCTIONS");
-  config.deterministic = number("LEMMA_DETERMINISTIC") != 0;
-  config.check = state().machine.check;
-  if (value("LEMMA_ASYNC") == "late")
-    config.async = AsyncMode::late;
-  if (value("LEMMA_ASYNC") == "random")
-    config.async = AsyncMode::random;
-  return config;
 }
 
 void print(std::string_view text) {
@@ -170,7 +145,7 @@ CUresult check_launch(const KernelLaunch& launch) {
 
 CUresult enqueue_launch(const KernelLaunch& launch, const lemma::Stream& queue, Context& context) {
   const CUDA_KERNEL_NODE_PARAMS& p = launch.parameters;
-  LaunchConfig config = config_from_environment();
+  LaunchConfig config = state().machine.launch;
   config.grid = {p.gridDimX, p.gridDimY, p.gridDimZ};
   config.block = {p.blockDimX, p.blockDimY, p.blockDimZ};
   config.cluster = launch.cluster;

@@ -7,8 +7,6 @@
 #include "lemma/link.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 namespace lemma::driver {
 
@@ -138,13 +136,9 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file, CUjit_optio
     JitOptions jit;
     if (const CUresult wrong = JitOptions::from(count, options, values, jit); wrong != CUDA_SUCCESS)
       return wrong;
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream)
-      return CUDA_ERROR_FILE_NOT_FOUND;
-    std::ostringstream contents;
-    contents << stream.rdbuf();
-    std::string text;
-    const std::string image = contents.str();
+    std::string image, text;
+    if (const CUresult wrong = read_file(file, image); wrong != CUDA_SUCCESS)
+      return wrong;
     if (const CUresult wrong = text_of_image(std::as_bytes(std::span(image)), jit, text);
         wrong != CUDA_SUCCESS)
       return wrong;
@@ -297,12 +291,9 @@ CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char* f
                           CUjit_option* options, void** values) {
   if (!file)
     return CUDA_ERROR_INVALID_VALUE;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream)
-    return CUDA_ERROR_FILE_NOT_FOUND;
-  std::ostringstream contents;
-  contents << stream.rdbuf();
-  std::string image = contents.str();
+  std::string image;
+  if (const CUresult wrong = read_file(file, image); wrong != CUDA_SUCCESS)
+    return wrong;
   return cuLinkAddData_v2(handle, type, image.data(), image.size(), file, count, options, values);
 }
 

@@ -28,6 +28,28 @@ std::optional<uint64_t> size_from(std::string_view text) {
   return value << shift;
 }
 
+std::string_view variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text ? text : "";
+}
+uint64_t number_in(const char* name) {
+  return std::strtoull(std::string(variable(name)).c_str(), nullptr, 10);
+}
+
+LaunchConfig launch_from_environment() {
+  LaunchConfig config;
+  config.seed = number_in("LEMMA_SEED");
+  config.workers = static_cast<unsigned>(number_in("LEMMA_WORKERS"));
+  config.schedule = number_in("LEMMA_SCHEDULE");
+  config.max_instructions = number_in("LEMMA_MAX_INSTRUCTIONS");
+  config.deterministic = number_in("LEMMA_DETERMINISTIC") != 0;
+  if (variable("LEMMA_ASYNC") == "late")
+    config.async = AsyncMode::late;
+  if (variable("LEMMA_ASYNC") == "random")
+    config.async = AsyncMode::random;
+  return config;
+}
+
 } // namespace
 
 Result<Machine, Error> machine_from_environment() {
@@ -58,8 +80,9 @@ Result<Machine, Error> machine_from_environment() {
       return runtime::failure(ErrorKind::invalid_argument,
                               fmt::format("LEMMA_PATIENCE is '{}': legal are seconds, 0 or more", patience));
   }
-  const char* check = std::getenv("LEMMA_CHECK");
-  machine.check = check && std::strtoull(check, nullptr, 10) != 0;
+  machine.check = number_in("LEMMA_CHECK") != 0;
+  machine.launch = launch_from_environment();
+  machine.launch.check = machine.check;
   machine.limits = vgpu::limits_of(vgpu::Arch{machine.sm});
   return machine;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "driver/types.h"
+#include "lemma/launch.h"
 #include "lemma/message.h"
 #include "lemma/result.h"
 #include "vgpu/machine.h"
@@ -31,11 +32,11 @@ struct Machine {
   uint64_t memory_bytes = 0;
   double patience_seconds = 10; // DeviceOptions
   bool check = false;           // launches, and the order of streams
+  LaunchConfig launch;          // what every launch begins with
   vgpu::MachineLimits limits;
 };
 
-// From LEMMA_ARCH, LEMMA_MAX_MEMORY (bytes, or with K, M, G), LEMMA_PATIENCE (seconds) and LEMMA_CHECK (1).
-// Error: the variable's value is none.
+// From the variables of docs/driver.md, as they are now. Error: a variable's value is none.
 Result<Machine, Error> machine_from_environment();
 
 // Error: CUDA_ERROR_INVALID_VALUE, there is no such attribute.

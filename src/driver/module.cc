@@ -46,16 +46,6 @@ void write_log(char* log, size_t bytes, void** used, std::string_view text) {
     *used = reinterpret_cast<void*>(length ? length + 1 : 0);
 }
 
-bool read_file(const char* name, std::string& contents) {
-  std::ifstream file(name, std::ios::binary);
-  if (!file)
-    return false;
-  std::ostringstream all;
-  all << file.rdbuf();
-  contents = all.str();
-  return true;
-}
-
 std::atomic<uint64_t> modules_named{0};
 std::string next_module_name() {
   return "<module " + std::to_string(++modules_named) + ">";
@@ -71,6 +61,16 @@ CUresult in_module(CUmodule handle, Body&& body) {
 }
 
 } // namespace
+
+CUresult read_file(const char* name, std::string& contents) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file)
+    return CUDA_ERROR_FILE_NOT_FOUND;
+  std::ostringstream all;
+  all << file.rdbuf();
+  contents = all.str();
+  return CUDA_SUCCESS;
+}
 
 CUresult JitOptions::from(unsigned count, const CUjit_option* options, void** values, JitOptions& jit) {
   if (count > 0 && (!options || !values))
@@ -267,8 +267,8 @@ CUresult cuModuleLoad(CUmodule* module, const char* file) {
     if (!module || !file)
       return CUDA_ERROR_INVALID_VALUE;
     std::string image, text;
-    if (!read_file(file, image))
-      return CUDA_ERROR_FILE_NOT_FOUND;
+    if (const CUresult wrong = read_file(file, image); wrong != CUDA_SUCCESS)
+      return wrong;
     if (const CUresult wrong = text_of_image(std::as_bytes(std::span(image)), {}, text);
         wrong != CUDA_SUCCESS)
       return wrong;

@@ -96,6 +96,9 @@ private:
   std::vector<std::shared_ptr<LibraryKernel>> kernels_;
 };
 
+// A file as it is. CUDA_ERROR_FILE_NOT_FOUND.
+CUresult read_file(const char* name, std::string& contents);
+
 // The options of cuModuleLoadDataEx and its kin, as far as they mean anything here.
 struct JitOptions {
   char* error_log = nullptr;
