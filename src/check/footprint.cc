@@ -9,6 +9,7 @@
 #include <bit>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 namespace lemma::check {
 namespace {
@@ -35,6 +36,7 @@ constexpr size_t index(Use use) {
 
 struct Footprint::Page {
   std::array<Bytes, kUses> bytes{};
+  std::array<bool, kUses> is_used{};
   std::array<Statement, kUses> first{};
 
   uint64_t at(Use use, size_t word) const { return bytes[index(use)][word]; }
@@ -60,20 +62,45 @@ struct Footprint::Shard {
 Footprint::Footprint() : shards_(std::make_unique<Shard[]>(kShards)) {}
 Footprint::~Footprint() = default;
 
-void Footprint::add(uint64_t address, uint64_t bytes, Use use, const Statement& who) {
-  while (bytes > 0) {
-    const uint64_t number = address / kPageBytes, begin = address % kPageBytes;
-    const uint64_t here = std::min(bytes, kPageBytes - begin);
-    Shard& shard = shards_[number % kShards];
-    const std::lock_guard lock(shard.mutex);
-    Page& page = shard.pages[number];
-    Bytes& used = page.bytes[index(use)];
-    if (std::ranges::all_of(used, [](uint64_t word) { return word == 0; }))
-      page.first[index(use)] = who;
-    set(used, begin, here);
-    address += here;
-    bytes -= here;
+class Footprint::Adder {
+public:
+  explicit Adder(Footprint& footprint) : footprint_(footprint) {}
+
+  // who(): the Statement, asked for where it is the first in its page.
+  template <class Who>
+  void add(uint64_t address, uint64_t bytes, Use use, const Who& who) {
+    while (bytes > 0) {
+      const uint64_t number = address / kPageBytes, begin = address % kPageBytes;
+      const uint64_t here = std::min(bytes, kPageBytes - begin);
+      Page& page = page_of(number);
+      if (!std::exchange(page.is_used[index(use)], true))
+        page.first[index(use)] = who();
+      set(page.bytes[index(use)], begin, here);
+      address += here;
+      bytes -= here;
+    }
   }
+
+private:
+  Page& page_of(uint64_t number) {
+    if (page_ && number == number_)
+      return *page_;
+    lock_ = {}; // before the next: two threads may want each other's
+    Shard& shard = footprint_.shards_[number % kShards];
+    lock_ = std::unique_lock(shard.mutex);
+    number_ = number;
+    page_ = &shard.pages[number];
+    return *page_;
+  }
+
+  Footprint& footprint_;
+  std::unique_lock<std::mutex> lock_; // of the page's shard
+  uint64_t number_ = 0;
+  Page* page_ = nullptr; // null: none yet
+};
+
+void Footprint::add(uint64_t address, uint64_t bytes, Use use, const Statement& who) {
+  Adder(*this).add(address, bytes, use, [&] { return who; });
 }
 
 bool Footprint::is_empty() const {
@@ -124,6 +151,11 @@ std::optional<Meeting> first_meeting(const Footprint& a, const Footprint& b) {
 
 namespace {
 
+// No pointer of the host's.
+bool is_of_the_device_alone(uint64_t address) {
+  return address >= vgpu::kGlobalBase && address < vgpu::kGlobalEnd;
+}
+
 bool is_strong(const vgpu::MemoryOrder& order) {
   return order.semantics != vgpu::Semantics::weak &&
          (order.scope == vgpu::MemoryScope::gpu || order.scope == vgpu::MemoryScope::sys);
@@ -137,13 +169,18 @@ void FootprintObserver::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& ac
     return;
   const bool strong = is_strong(what.order);
   const bool reads = what.kind != vgpu::AccessKind::write, writes = vgpu::writes(what.kind);
+  if (strong && !is_of_the_device_alone(what.allocation->base))
+    footprint_.note_talk_to_host();
+  Footprint::Adder footprint(footprint_);
   access.each([&](int piece, uint64_t offset) {
-    const Statement who = Statement::at(x, access.by_lane ? vgpu::LaneMask{1} << piece : what.lanes);
+    const auto who = [&] {
+      return Statement::at(x, access.by_lane ? vgpu::LaneMask{1} << piece : what.lanes);
+    };
     const uint64_t address = what.allocation->base + offset;
     if (reads)
-      footprint_.add(address, access.piece_bytes, strong ? Use::strong_read : Use::weak_read, who);
+      footprint.add(address, access.piece_bytes, strong ? Use::strong_read : Use::weak_read, who);
     if (writes)
-      footprint_.add(address, access.piece_bytes, strong ? Use::strong_write : Use::weak_write, who);
+      footprint.add(address, access.piece_bytes, strong ? Use::strong_write : Use::weak_write, who);
   });
 }
 

@@ -33,10 +33,17 @@ public:
 
   // Any thread. `who` has no instruction where the host does it.
   void add(uint64_t address, uint64_t bytes, Use use, const Statement& who = {});
+  // Several, one after the other, for as long as this lives: those that lie in one page in turn take one lock
+  // and one look-up. Others add meanwhile, so a thread has one at a time.
+  class Adder;
 
   // griddepcontrol.wait was executed.
   bool waited_for_grids() const { return waited_for_grids_; }
   void note_grid_wait() { waited_for_grids_ = true; }
+
+  // Memory that the host sees too was used strongly: it may have been told of what came before, or have told.
+  bool may_talk_to_host() const { return may_talk_to_host_; }
+  void note_talk_to_host() { may_talk_to_host_ = true; }
 
   bool is_empty() const;
 
@@ -52,6 +59,7 @@ private:
   struct Shard;
   std::unique_ptr<Shard[]> shards_;
   std::atomic<bool> waited_for_grids_{false};
+  std::atomic<bool> may_talk_to_host_{false};
   std::unordered_map<const vgpu::DecodedInst*, Place> places_;
 };
 

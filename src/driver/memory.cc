@@ -4,6 +4,7 @@
 
 #include "driver/error.h"
 #include "driver/state.h"
+#include "runtime/host_watch.h"
 #include "vgpu/memory.h"
 
 #include <algorithm>
@@ -54,6 +55,8 @@ Result<std::shared_ptr<Allocation>, Error> Memory::allocate(MemoryKind kind, uin
       state().device.allocate(size_bytes, {.name = name_of(kind), .host_shared = kind != MemoryKind::device});
   if (!buffer)
     return Unexpected<Error>{std::move(buffer).error()};
+  if (kind == MemoryKind::pinned) // the system may write there, for read(), while a kernel runs
+    runtime::leave_host_accesses_alone(buffer->address());
   auto allocation = std::make_shared<Allocation>();
   allocation->kind = kind;
   allocation->base = buffer->address();
@@ -152,7 +155,11 @@ CUresult place_of(CUdeviceptr address, uint64_t bytes, bool device_only, Place& 
     return CUDA_ERROR_INVALID_VALUE;
   if (!allocation && is_of_the_gpu(address)) // freed, or a kernel's own
     return CUDA_ERROR_INVALID_VALUE;
-  if (allocation && !allocation->host_sees_it()) {
+  // Copies of managed memory are the device's where somebody looks at what uses it.
+  const bool looked_at =
+      allocation && state().machine.check &&
+      (allocation->kind == MemoryKind::managed || allocation->kind == MemoryKind::managed_variable);
+  if (allocation && (looked_at || !allocation->host_sees_it())) {
     place = {.host = nullptr, .device = address};
     return CUDA_SUCCESS;
   }

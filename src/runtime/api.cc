@@ -181,6 +181,8 @@ Result<Module, Error> Device::load_checked(std::string text, const LoadOptions& 
   for (runtime::ModuleVariable& each : runtime::module_variables(*checked.module))
     if (const std::optional<uint64_t> address = impl.address_of(*each.declared)) {
       each.variable.address = *address;
+      if (each.variable.is_managed)
+        impl_->watch_host(*address);
       impl.variables.push_back(std::move(each.variable));
     }
   impl.messages = std::move(checked.messages);
@@ -340,7 +342,7 @@ Result<void, Error> Device::synchronize() const {
 }
 
 std::vector<Finding> Device::stream_findings() const {
-  return impl_->stream_checks ? impl_->stream_checks->take() : std::vector<Finding>();
+  return impl_->stream_checks ? impl_->stream_checks->take(*impl_->timeline) : std::vector<Finding>();
 }
 
 // --- tensor maps

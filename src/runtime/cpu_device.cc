@@ -52,6 +52,10 @@ class CpuDevice final : public DeviceImpl {
 public:
   CpuDevice(uint64_t max_memory_bytes, std::chrono::nanoseconds patience)
       : memory(max_memory_bytes), patience(patience) {}
+  ~CpuDevice() override {
+    if (host_watch)
+      host_watch->forget_all();
+  }
 
   Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override {
     const vgpu::Allocation* allocation = options.host_shared
@@ -60,9 +64,21 @@ public:
     if (!allocation)
       return failure(ErrorKind::out_of_memory,
                      fmt::format("the host has no memory for {} bytes", size_bytes));
+    if (options.host_shared)
+      watch_host(allocation->base);
     return allocation->base;
   }
-  void free(uint64_t address) override { memory.free(address); }
+  void watch_host(uint64_t base) override {
+    const vgpu::GlobalMemory::Users user(memory, 1);
+    if (vgpu::Allocation* allocation = host_watch ? memory.find(base) : nullptr)
+      host_watch->watch(*allocation);
+  }
+  void free(uint64_t address) override {
+    const HostWatch::Ended watched = host_watch ? host_watch->forget(address) : HostWatch::Ended();
+    memory.free(address);
+    if (watched.alias)
+      timeline->after_all([self = shared_from_this(), watched] { watched.let_go(); });
+  }
   Result<void, Error> register_host(std::byte* host, uint64_t size_bytes, std::string name) override {
     memory.register_host(host, size_bytes, std::move(name));
     return {};
@@ -151,8 +167,15 @@ private:
 // until it has run.
 CpuModule::~CpuModule() {
   try {
+    std::vector<HostWatch::Ended> watched;
+    for (const Variable& variable : variables)
+      if (device_->host_watch && variable.is_managed)
+        watched.push_back(device_->host_watch->forget(variable.address));
     using Kept = std::pair<std::shared_ptr<CpuDevice>, std::shared_ptr<vgpu::Program>>; // which goes first
-    device_->timeline->after_all([kept = std::make_shared<const Kept>(device_, program_)] {});
+    device_->timeline->after_all([kept = std::make_shared<const Kept>(device_, program_), watched] {
+      for (const HostWatch::Ended& each : watched)
+        each.let_go();
+    });
   } catch (const std::bad_alloc&) { // no room to remember it: `program_` goes now
   }
 }
@@ -316,7 +339,8 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& 
                   .target = fmt::format("sm_{}", arch ? arch : vgpu::Arch{}.sm)};
   device->chosen_arch = arch;
   if (options.check_streams) {
-    device->timeline->keep_order();
+    device->host_watch = std::make_shared<HostWatch>();
+    device->timeline->keep_order(device->host_watch);
     device->stream_checks = std::make_unique<StreamChecks>(
         [&memory = device->memory](uint64_t address) { return name_of_memory(memory, address); });
   }

@@ -86,6 +86,8 @@ public:
                                                           unsigned optimization) = 0;
   // Grows when a fault takes the context: what was made before is lost then.
   virtual uint64_t epoch() const { return 0; }
+  // The host sees memory that has been made there: what it does with it is noted, if anybody asks.
+  virtual void watch_host(uint64_t /*base*/) {}
   // Something has been done that a kernel may be waiting for.
   virtual void note_activity() {}
   // What it may take of the host's memory; null: it takes none to speak of.
@@ -93,6 +95,7 @@ public:
 
   DeviceInfo info;
   std::unique_ptr<StreamChecks> stream_checks; // DeviceOptions::check_streams; null: nobody asks
+  std::shared_ptr<HostWatch> host_watch;       // the same
   const std::shared_ptr<Timeline> timeline = std::make_shared<Timeline>([this] { note_activity(); });
 };
 

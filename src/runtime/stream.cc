@@ -42,9 +42,9 @@ struct Stream::Impl {
     });
   }
 
-  Result<void, Error> enqueue(Timeline::Work work) const {
+  Result<void, Error> enqueue(Timeline::Work work, bool is_host_call = false) const {
     return runtime::guarded([&]() -> Result<void, Error> {
-      device->timeline->enqueue(queue, std::move(work));
+      device->timeline->enqueue(queue, std::move(work), {.is_host_call = is_host_call});
       return {};
     });
   }
@@ -150,7 +150,8 @@ Result<void, Error> Stream::call(std::function<void()> function) const {
           return failure(ErrorKind::invalid_argument, problem.what());
         }
         return {};
-      });
+      },
+      true);
 }
 
 Result<Event, Error> Stream::record() const {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
+#include <algorithm>
 #include <utility>
 
 namespace lemma::runtime {
@@ -50,16 +50,65 @@ std::string rendered(const Finding& finding) {
 
 } // namespace
 
-void StreamChecks::add(Done done, const Timeline& timeline) {
+void StreamChecks::add(Done done, Timeline& timeline) {
   if (done.footprint->is_empty())
     return;
   const std::lock_guard lock(mutex_);
-  for (auto each = remembered_.begin(); each != remembered_.end();) {
-    if (!are_ordered(*each, done))
-      compare(*each, done);
-    each = timeline.is_behind_all(each->position) ? remembered_.erase(each) : std::next(each);
-  }
+  // First, what is behind all: an access of the host's that was made ahead of that has been noted then.
+  std::vector<std::list<Done>::iterator> behind;
+  for (auto each = remembered_.begin(); each != remembered_.end(); ++each)
+    if (timeline.is_behind_all(each->position))
+      behind.push_back(each);
+  fetch_host_accesses(timeline);
+  for (const Done& each : remembered_)
+    if (!are_ordered(each, done))
+      compare(each, done);
+  for (const Timeline::HostAccess& access : host_accesses_)
+    compare_host(access, done);
+  for (const auto& each : behind)
+    remembered_.erase(each);
+  std::erase_if(host_accesses_, [&](const auto& each) { return timeline.is_behind_all(each.position); });
+  if (host_found_.empty())
+    std::erase_if(talkers_, [&](const Position& each) { return timeline.is_behind_all(each); });
+  if (done.footprint->may_talk_to_host())
+    talkers_.push_back(done.position);
   remembered_.push_back(std::move(done));
+}
+
+void StreamChecks::fetch_host_accesses(Timeline& timeline) {
+  for (Timeline::HostAccess& access : timeline.take_host_accesses()) {
+    for (const Done& each : remembered_)
+      compare_host(access, each);
+    host_accesses_.push_back(std::move(access));
+  }
+}
+
+void StreamChecks::compare_host(const Timeline::HostAccess& access, const Done& done) {
+  if (access.position.follows(done.position, false) || done.position.follows(access.position, false))
+    return;
+  check::Footprint host;
+  host.add(access.touch.address, 1, access.touch.writes ? check::Use::strong_write : check::Use::strong_read);
+  const std::optional<check::Meeting> meeting = check::first_meeting(*done.footprint, host);
+  if (!meeting)
+    return;
+  CheckedAccess its = described(done, meeting->a, meeting->use_of_a);
+  const std::string code = name_of_code(access.touch.code);
+  const Key key{code, done.what, its.place.ptx_line, access.touch.writes};
+  HostFinding& found = host_found_[key];
+  if (found.finding.count++ > 0)
+    return;
+  found.access = access;
+  found.finding.id = "stream.race";
+  found.finding.message =
+      fmt::format("the host and {} use the same memory ({}), and the host has not waited for it", done.what,
+                  access.touch.writes ? "the host writes" : "one writes");
+  found.finding.memory = memory_at_(access.touch.address);
+  found.finding.access.what =
+      fmt::format("the host {} at {}", access.touch.writes ? "writes" : "reads", code);
+  found.finding.earlier = std::move(its);
+  found.finding.fix =
+      "a wait of the host (for the stream, an event behind it, or all) before it uses that memory";
+  found.finding.kernel = done.kernel;
 }
 
 void StreamChecks::compare(const Done& earlier, const Done& later) {
@@ -86,9 +135,25 @@ void StreamChecks::compare(const Done& earlier, const Done& later) {
   finding.rendered = rendered(finding);
 }
 
-std::vector<Finding> StreamChecks::take() {
+std::vector<Finding> StreamChecks::take(Timeline& timeline) {
   const std::lock_guard lock(mutex_);
+  fetch_host_accesses(timeline);
   std::vector<Finding> all;
+  for (auto each = host_found_.begin(); each != host_found_.end();) {
+    auto& [access, finding] = each->second;
+    if (timeline.is_open_before(access)) {
+      ++each;
+      continue;
+    }
+    finding.is_note = std::ranges::any_of(talkers_, [&](const Position& talker) {
+      return !access.position.follows(talker, false) && !talker.follows(access.position, false);
+    });
+    if (finding.is_note)
+      finding.message += ", but perhaps for a flag that a kernel sets";
+    finding.rendered = rendered(finding);
+    all.push_back(std::move(finding));
+    each = host_found_.erase(each);
+  }
   for (auto& [key, finding] : std::exchange(found_, {}))
     all.push_back(std::move(finding));
   return all;

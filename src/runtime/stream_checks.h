@@ -2,9 +2,11 @@
 // operation leaves its footprint when it ends; it is compared with those that it neither follows nor
 // precedes. A footprint goes when all that is to come follows it.
 //
-// Not seen: what the host does by itself with memory that it shares.
+// What the host does by itself with memory that it shares (HostWatch) is compared with them too. It is taken
+// for strong: nobody knows whether it was an atomic. And it is a note while a kernel that the host has not
+// waited for may talk to the host, by strong operations on memory that both see: that may be the order.
 //
-// Tests: tests/unit/runtime/stream_checks_test.cc.
+// Tests: tests/unit/runtime/stream_checks_test.cc, host_watch_test.cc.
 #pragma once
 
 #include "check/footprint.h"
@@ -34,20 +36,31 @@ public:
     std::shared_ptr<const check::Footprint> footprint; // finished
   };
   // An operation has ended.
-  void add(Done done, const Timeline& timeline);
+  void add(Done done, Timeline& timeline);
 
   // What was found since the last call.
-  std::vector<Finding> take();
+  std::vector<Finding> take(Timeline& timeline);
 
 private:
   void compare(const Done& earlier, const Done& later);
+  // These with what the host did.
+  void fetch_host_accesses(Timeline& timeline);
+  void compare_host(const Timeline::HostAccess& access, const Done& done);
 
   const std::function<std::string(uint64_t)> memory_at_;
   std::mutex mutex_; // of what follows
   std::list<Done> remembered_;
+  std::list<Timeline::HostAccess> host_accesses_;
+  std::list<Position> talkers_; // operations that may talk to the host
   // One defect is one finding: by the two operations' words and instructions.
   using Key = std::tuple<std::string, std::string, size_t, size_t>;
   std::map<Key, Finding> found_;
+  // With the host's accesses: whether it is a note is known when all have ended that may have talked to it.
+  struct HostFinding {
+    Timeline::HostAccess access;
+    Finding finding;
+  };
+  std::map<Key, HostFinding> host_found_;
 };
 
 } // namespace lemma::runtime

@@ -18,6 +18,8 @@ thread_local bool Timeline::in_callback_ = false;
 
 namespace {
 
+constexpr uint64_t kHostStream = 0;
+
 void join(Position::Before& into, const Position::Before& more) {
   for (const auto& [stream, number] : more)
     into[stream] = std::max(into[stream], number);
@@ -82,6 +84,7 @@ void Timeline::wait_for(const OperationPtr& operation, const OperationPtr& befor
 void Timeline::add(const OperationPtr& operation, Given given, Ready& ready) {
   Stream& stream = *operation->stream_;
   operation->is_kernel_ = given.is_kernel;
+  operation->is_host_call_ = given.is_host_call;
   operation->not_run_ = std::move(given.not_run);
   operation->waits_for_ = 1; // until all are known
   if (keeps_order_)
@@ -133,13 +136,51 @@ void Timeline::give_position(Operation& operation) {
     stream.number_ = ++stream_numbers_;
   operation.position_.stream = stream.number_;
   operation.position_.number = ++stream.operations_;
+  note_host_accesses();
+  ++before_host_[kHostStream]; // what it has done so far
   operation.position_.before_begin = before_host_;
   open_.insert(&operation);
+  if (!watch_ || !operation.work_)
+    return;
+  not_waited_for_[stream.number_] = operation.position_.number;
+  watch_->begin();
 }
 
 void Timeline::host_has_waited_for(const Operation& operation) {
-  if (keeps_order_)
-    join(before_host_, operation.position_.before_next);
+  if (!keeps_order_)
+    return;
+  note_host_accesses();
+  join(before_host_, operation.position_.before_next);
+  std::erase_if(not_waited_for_, [&](const auto& each) {
+    const auto found = before_host_.find(each.first);
+    return found != before_host_.end() && found->second >= each.second;
+  });
+  if (watch_ && not_waited_for_.empty())
+    watch_->end();
+}
+
+// The order has not changed since they were made.
+void Timeline::note_host_accesses() {
+  if (!watch_)
+    return;
+  Position position{
+      .stream = kHostStream, .number = before_host_[kHostStream] + 1, .before_begin = before_host_};
+  join(position.before_begin, before_host_accesses_);
+  position.before_wait = position.before_begin;
+  for (const HostWatch::Touch& touch : watch_->take())
+    host_accesses_.push_back({.position = position, .touch = touch});
+}
+
+std::vector<Timeline::HostAccess> Timeline::take_host_accesses() {
+  const std::lock_guard lock(mutex_);
+  note_host_accesses();
+  return std::exchange(host_accesses_, {});
+}
+
+bool Timeline::is_open_before(const HostAccess& access) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(
+      open_, [&](const Operation* each) { return !each->position_.follows(access.position, false); });
 }
 
 bool Timeline::is_behind_all(const Position& position) const {
@@ -232,9 +273,17 @@ void Timeline::run(OperationPtr operation) {
 
 Timeline::Ready Timeline::run_one(const OperationPtr& operation) {
   std::shared_ptr<const Error> error = operation->error_;
+  if (watch_ && operation->is_host_call_) {
+    const std::lock_guard lock(mutex_);
+    note_host_accesses();
+    join(before_host_accesses_, operation->position_.before_begin);
+  }
   { // what the work holds, the device perhaps, goes before the operation has ended
     const Work work = std::move(operation->work_);
     const auto not_run = std::move(operation->not_run_);
+    std::optional<HostWatch::Aside> aside;
+    if (watch_)
+      aside.emplace();
     try {
       if (!error) {
         if (const Result<void, Error> done = work(*operation); !done)

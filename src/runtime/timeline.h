@@ -18,7 +18,8 @@
 // these do not run. synchronize() says so, once, and the stream works again.
 //
 // Where streams are checked, each operation has a Position: what it comes after. The host is taken for one
-// thread of control: what it gives a stream comes after all that it has waited for.
+// thread of control: what it gives a stream comes after all that it has waited for. What it does itself with
+// memory that the device has (HostWatch) has a position in a stream of its own, number 0.
 //
 // Callbacks (of launches, and the host functions of streams) must not wait: whoever asks for that is told.
 //
@@ -27,6 +28,7 @@
 
 #include "lemma/message.h"
 #include "lemma/result.h"
+#include "runtime/host_watch.h"
 
 #include <atomic>
 #include <chrono>
@@ -97,7 +99,7 @@ public:
     std::function<void(const Error&)> not_run_;
     StreamPtr stream_;
     Position position_;
-    bool is_kernel_ = false;
+    bool is_kernel_ = false, is_host_call_ = false;
     uint64_t waits_for_ = 0;                     // so many have not ended
     std::vector<Waiting> then_;                  // they wait for the end of this one
     std::vector<OperationPtr> after_dependents_; // ... or for its letting them start
@@ -114,10 +116,22 @@ public:
   // `acted`: called whenever something has been done that a kernel may be waiting for; from any thread.
   explicit Timeline(std::function<void()> acted);
 
-  // From now on operations have positions. Before the first.
-  void keep_order() { keeps_order_ = true; }
+  // From now on operations have positions, and `watch` notes what the host does while there is work that it
+  // has not waited for. Before the first.
+  void keep_order(std::shared_ptr<HostWatch> watch) {
+    keeps_order_ = true;
+    watch_ = std::move(watch);
+  }
   // Whether all that is not done, and all that is yet to come, comes after.
   bool is_behind_all(const Position& position) const;
+  struct HostAccess {
+    Position position;
+    HostWatch::Touch touch;
+  };
+  // What was noted since the last call.
+  std::vector<HostAccess> take_host_accesses();
+  // Whether an operation has not ended that was given before that access of the host's.
+  bool is_open_before(const HostAccess& access) const;
 
   const StreamPtr& legacy_default() const { return legacy_; }
   // The calling thread's default stream: a blocking one.
@@ -127,6 +141,7 @@ public:
   struct Given {
     bool is_kernel = false;
     bool programmatic = false;            // a launch: starts when the kernel before it lets it
+    bool is_host_call = false;            // a function of the host's, which may tell it of what came before
     std::vector<OperationPtr> after = {}; // more that it waits for
     // Called instead of its work where that does not run, with the error of the one it came after.
     std::function<void(const Error&)> not_run = {};
@@ -204,6 +219,7 @@ private:
   void follow_programmatically(const OperationPtr& operation, Operation& ahead) const;
   void give_position(Operation& operation);
   void host_has_waited_for(const Operation& operation);
+  void note_host_accesses();
   void one_less(const OperationPtr& operation, Ready& ready);
   void end(const OperationPtr& operation, Ready& ready);
   void start(const Ready& ready);
@@ -224,6 +240,11 @@ private:
   std::vector<std::weak_ptr<Stream>> streams_; // but the legacy one
   bool keeps_order_ = false;
   Position::Before before_host_;
+  // More: what functions of the host's, called by streams, may have told it.
+  Position::Before before_host_accesses_;
+  std::shared_ptr<HostWatch> watch_;            // null: nobody asks
+  std::map<uint64_t, uint64_t> not_waited_for_; // stream -> number of the last operation with work there
+  std::vector<HostAccess> host_accesses_;
   uint64_t stream_numbers_ = 0;
   std::set<const Operation*> open_; // given, and not ended
 };

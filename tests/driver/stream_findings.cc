@@ -29,6 +29,23 @@ std::string said_of(CUfunction add, bool ordered) {
   return said;
 }
 
+// The host uses what a kernel writes; the result, once it has waited.
+std::string said_of_host(CUfunction add, CUdeviceptr x, bool waits) {
+  CUstream stream = nullptr;
+  OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const int before = *reinterpret_cast<volatile int*>(x);
+  const std::string said = stderr_of([&] {
+    OK(launch(add, 1, 1, stream, x, 1, 1));
+    if (waits)
+      OK(cuStreamSynchronize(stream));
+    (void)*reinterpret_cast<volatile int*>(x);
+    OK(cuCtxSynchronize());
+  });
+  EQUAL(before + 1, *reinterpret_cast<volatile int*>(x));
+  OK(cuStreamDestroy_v2(stream));
+  return said;
+}
+
 } // namespace
 
 int main() {
@@ -40,5 +57,31 @@ int main() {
   CHECK(said.find("error[stream.race]: kernel add and kernel add use the same memory") != said.npos);
   CHECK(said.find("missing: an event") != said.npos);
   EQUAL(std::string(), said_of(add, true));
+
+  // Managed memory, of the program's and of the module's; pinned memory is the host's own business.
+  CUdeviceptr managed = 0, variable = 0;
+  void* pinned = nullptr;
+  OK(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
+  OK(cuModuleGetGlobal_v2(&variable, nullptr, module, "managed"));
+  OK(cuMemHostAlloc(&pinned, 4096, 0));
+  for (const CUdeviceptr x : {managed, variable}) {
+    const std::string of_host = said_of_host(add, x, false);
+    CHECK(of_host.find("error[stream.race]: the host and kernel add use the same memory") != of_host.npos);
+    CHECK(of_host.find("the host reads at") != of_host.npos);
+    EQUAL(std::string(), said_of_host(add, x, true));
+  }
+  EQUAL(std::string(), said_of_host(add, reinterpret_cast<CUdeviceptr>(pinned), false));
+  // A copy to it is an operation, which the kernel of another stream meets.
+  CUstream a = nullptr, b = nullptr;
+  OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+  OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+  const CUdeviceptr source = allocate_ints(32);
+  const std::string of_copy = stderr_of([&] {
+    OK(cuMemcpyAsync(managed, source, 128, a));
+    OK(launch(add, 1, 32, b, managed, 1, 32));
+    OK(cuCtxSynchronize());
+  });
+  CHECK(of_copy.find("a copy on the device") != of_copy.npos);
+  OK(cuMemFree_v2(managed));
   return result();
 }
