@@ -166,14 +166,6 @@ Node* GraphExec::copy_of(const Node* node) const {
   return found == copies_.end() ? nullptr : found->second;
 }
 
-CUresult enqueue_graph(const Graph& graph, const lemma::Stream& queue, Context& context) {
-  for (const Node* node : graph.in_order())
-    if (node->is_enabled)
-      if (const CUresult status = enqueue(node->operation, queue, context); status != CUDA_SUCCESS)
-        return status;
-  return CUDA_SUCCESS;
-}
-
 // Nodes are matched by the order of their making.
 CUresult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info) {
   info = {.result = CU_GRAPH_EXEC_UPDATE_SUCCESS, .errorNode = nullptr, .errorFromNode = nullptr};

@@ -49,6 +49,10 @@ public:
 
   Graph* const parent; // of a child graph's, the graph it is a node of; null: the program's own
 
+  // What is launched is not launched beside itself.
+  mutable std::mutex launching;
+  mutable lemma::Event last_launch; // under `launching`
+
 private:
   std::vector<std::unique_ptr<Node>> nodes_; // in the order of making
   uint64_t next_number_ = 0;
@@ -73,7 +77,7 @@ private:
   std::map<const Node*, Node*> copies_; // by the original
 };
 
-// All of its operations, in a legal order.
+// All of its operations; branches run at the same time.
 CUresult enqueue_graph(const Graph& graph, const lemma::Stream& queue, Context& context);
 
 // The program's own graph, or a child's that it has asked for; null: it is none.

@@ -304,7 +304,92 @@ struct CUgraphExecUpdateResultInfo {
   CUgraphNode errorNode;
   CUgraphNode errorFromNode;
 };
-struct CUgraphNodeParams;
+// One of these, by its first word. 48 bytes each.
+union CUstreamBatchMemOpParams {
+  CUstreamBatchMemOpType operation;
+  struct {
+    CUstreamBatchMemOpType operation;
+    CUdeviceptr address;
+    union {
+      cuuint32_t value;
+      cuuint64_t value64;
+    };
+    unsigned int flags; // CUstreamWaitValue_flags
+    CUdeviceptr alias;
+  } waitValue;
+  struct {
+    CUstreamBatchMemOpType operation;
+    CUdeviceptr address;
+    union {
+      cuuint32_t value;
+      cuuint64_t value64;
+    };
+    unsigned int flags; // CUstreamWriteValue_flags
+    CUdeviceptr alias;
+  } writeValue;
+  struct {
+    CUstreamBatchMemOpType operation;
+    unsigned int flags;
+  } flushRemoteWrites;
+  struct {
+    CUstreamBatchMemOpType operation;
+    unsigned int flags; // CUstreamMemoryBarrier_flags
+  } memoryBarrier;
+  cuuint64_t pad[6];
+};
+struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
+  CUcontext ctx;
+  unsigned int count;
+  CUstreamBatchMemOpParams* paramArray;
+  unsigned int flags;
+};
+struct CUDA_MEMCPY_NODE_PARAMS {
+  int flags;
+  int reserved;
+  CUcontext copyCtx;
+  CUDA_MEMCPY3D copyParams;
+};
+struct CUDA_MEMSET_NODE_PARAMS_v2 {
+  CUdeviceptr dst;
+  size_t pitch;
+  unsigned int value;
+  unsigned int elementSize;
+  size_t width;
+  size_t height;
+  CUcontext ctx;
+};
+struct CUDA_CHILD_GRAPH_NODE_PARAMS {
+  CUgraph graph;
+  CUgraphChildGraphNodeOwnership ownership;
+};
+struct CUDA_EVENT_RECORD_NODE_PARAMS {
+  CUevent event;
+};
+struct CUDA_EVENT_WAIT_NODE_PARAMS {
+  CUevent event;
+};
+struct CUDA_MEM_FREE_NODE_PARAMS {
+  CUdeviceptr dptr;
+};
+// A node of any type: cuGraphAddNode. Of external semaphores and conditions there is no more than the room.
+struct CUgraphNodeParams {
+  CUgraphNodeType type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    CUDA_MEMCPY_NODE_PARAMS memcpy;
+    CUDA_MEMSET_NODE_PARAMS_v2 memset;
+    CUDA_HOST_NODE_PARAMS host;
+    CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+    CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
+    CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+    CUDA_MEM_FREE_NODE_PARAMS free;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
+  };
+  long long reserved2;
+};
 
 struct alignas(128) CUtensorMap {
   cuuint64_t opaque[16];
@@ -318,7 +403,6 @@ struct CUDA_ARRAY3D_DESCRIPTOR;
 struct CUDA_ARRAY3D_DESCRIPTOR_v1;
 struct CUDA_ARRAY_MEMORY_REQUIREMENTS;
 struct CUDA_ARRAY_SPARSE_PROPERTIES;
-struct CUDA_BATCH_MEM_OP_NODE_PARAMS;
 struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
 struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC;
 struct CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC;
@@ -343,4 +427,3 @@ struct CUdevResource;
 struct CUmemDecompressParams;
 struct CUmemPoolPtrExportData;
 struct CUmulticastObjectProp;
-union CUstreamBatchMemOpParams;

@@ -14,6 +14,8 @@
 
 #include "expect.h"
 
+#include <dlfcn.h>
+
 inline const char* name_of(CUresult status) {
   const char* name = nullptr;
   cuGetErrorName(status, &name);
@@ -22,6 +24,13 @@ inline const char* name_of(CUresult status) {
 
 #define OK(...) expect_status(CUDA_SUCCESS, (__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 #define FAILS(error, ...) expect_status(error, (__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+
+// NVIDIA's driver, on a real GPU. What only Lemma promises - its reports, errors where the other one crashes
+// - is not asked of it.
+inline bool on_gpu() {
+  static const bool is_there = dlsym(RTLD_DEFAULT, "cuLemmaVersion") == nullptr;
+  return is_there;
+}
 
 // The primary context of device 0, current.
 inline CUcontext begin() {
