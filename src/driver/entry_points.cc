@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
+#include <cstring>
 
 namespace lemma::driver {
 namespace {
@@ -105,19 +107,42 @@ CUresult cuGetProcAddress(const char* name, void** function, int driver_version,
   return cuGetProcAddress_v2(name, function, driver_version, flags, nullptr);
 }
 
+namespace {
+
+// What NVRTC asks for; it is content with a refusal, and a program that uses it need not be told.
+constexpr std::array<unsigned char, 16> kTableOfNvrtc = {0xda, 0x91, 0x51, 0xd3, 0x3a, 0xe6, 0xcc, 0x41,
+                                                         0xa5, 0xc0, 0x4f, 0x26, 0xd5, 0x33, 0xe3, 0x28};
+
+// Once a process.
+void tell_how_to_build() {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true))
+    return;
+  std::fputs(
+      "lemma: NVIDIA's CUDA runtime is in this program - linked in, as nvcc does unless told otherwise, or "
+      "found before Lemma's libcudart.so.13 -\n"
+      "  and asks the driver for an undocumented table, which Lemma does not have. Build the program with "
+      "the "
+      "shared runtime, which Lemma has a\n"
+      "  library for, beside this driver:\n"
+      "    nvcc -cudart shared ...\n"
+      "    NVCC_APPEND_FLAGS=\"-cudart shared\" make\n"
+      "    cmake -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared ...\n"
+      "  see docs/cudart.md\n",
+      stderr);
+}
+
+} // namespace
+
 // The undocumented tables are nobody's business but NVIDIA's: none is known here.
 CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   if (!table || !id)
     return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
-  if (verbose())
-    std::fprintf(stderr, "lemma: a program asks for an undocumented table of "
-                         "the driver (cuGetExportTable), which Lemma does "
-                         "not "
-                         "have. NVIDIA's CUDA runtime needs it: build the "
-                         "program against the shared runtime and use Lemma's, "
-                         "or call the driver API\n");
-  return CUDA_ERROR_INVALID_VALUE;
+  if (std::memcmp(id->bytes, kTableOfNvrtc.data(), sizeof id->bytes) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  tell_how_to_build();
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 const char* cuLemmaVersion() {

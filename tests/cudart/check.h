@@ -28,15 +28,19 @@ inline const char* name_of(cudaError_t error) {
 
 // A fatbin with one entry, PTX for sm_90: src/image/fatbin.h draws it.
 inline std::vector<uint64_t> fatbin_of(const std::string& text) {
+  constexpr size_t kHeaderWords = 10;                 // of the entry: 64 bytes, and options, which are empty
   const uint64_t payload = (text.size() + 8) / 8 * 8; // the NUL counts
-  std::vector<uint64_t> words(2 + 8 + payload / 8, 0);
+  std::vector<uint64_t> words(2 + kHeaderWords + payload / 8, 0);
   words[0] = 0x00100001ba55ed50; // magic, version, size of this header
-  words[1] = 64 + payload;
-  words[2] = 64ull << 32 | 0x01010001; // PTX; the entry's header
-  words[3] = payload;
-  words[5] = 90ull << 32 | 9 << 16; // PTX 9.0, sm_90
-  words[7] = 0x11;                  // 64-bit, Linux
-  std::memcpy(&words[10], text.data(), text.size());
+  words[1] = 8 * kHeaderWords + payload;
+  uint64_t* entry = &words[2];
+  entry[0] = 8 * kHeaderWords << 32 | 0x01010001; // PTX
+  entry[1] = payload;
+  entry[2] = 64ull << 32;           // where the options are
+  entry[3] = 90ull << 32 | 9 << 16; // PTX 9.0, sm_90
+  entry[5] = 0x11;                  // 64-bit, Linux
+  entry[8] = 72;
+  std::memcpy(entry + kHeaderWords, text.data(), text.size());
   return words;
 }
 

@@ -60,14 +60,23 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", nullptr, 12000, 0, nullptr));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", &none, 12000, 4, nullptr));
 
+  // No undocumented table: one message says how to build, and none to NVRTC, which can do without.
   CUuuid id = {};
   id.bytes[0] = 0x6b;
   const void* table = &id;
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&table, &id));
+  const std::string said = stderr_of([&] { FAILS(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id)); });
+  CHECK(said.find("nvcc -cudart shared") != said.npos);
   CHECK(table == nullptr);
+  CUuuid nvrtc = {"\xda\x91\x51\xd3\x3a\xe6\xcc\x41\xa5\xc0\x4f\x26\xd5\x33\xe3"};
+  nvrtc.bytes[15] = 0x28;
+  const std::string silence = stderr_of([&] {
+    FAILS(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id));
+    FAILS(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&table, &nvrtc));
+  });
+  EQUAL(std::string(), silence);
   FAILS(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&table, nullptr));
   OK(cuInit(0));
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuGetExportTable(&table, &id));
+  FAILS(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id));
 
   // What is not implemented says so.
   CUarray array = nullptr;

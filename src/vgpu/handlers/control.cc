@@ -258,6 +258,13 @@ Step run_builtin(Exec& x, const DecodedInst& in, const CallSite& site) {
 // A module that is not linked yet: a driver refuses it as a whole, here all else of it runs.
 Step run_undefined_call(Exec& x, const DecodedInst& in) {
   const auto& site = *static_cast<const CallSite*>(in.extra);
+  if (site.name.starts_with("__cudaCDP2")) // of the device's part of the CUDA runtime
+    return x.fault(
+        in, FaultKind::unsupported,
+        fmt::format("{} launches kernels from a kernel (dynamic parallelism), or asks what only that needs: "
+                    "Lemma does not execute it",
+                    site.name),
+        -1, {"fix: launch from the host"});
   return x.fault(
       in, FaultKind::bad_call,
       fmt::format("{} is declared but has no body: relocatable code (nvcc -rdc=true) is to be linked "
