@@ -15,7 +15,7 @@ constexpr uint32_t kSize = 512; // of the square matrices
 constexpr uint32_t kTile = 64;  // of a CTA
 constexpr double kGigaflops = 2e-9 * kSize * kSize * kSize;
 
-void run_once(const std::string& text, unsigned workers) {
+MatrixOutputs run_once(const std::string& text, unsigned workers) {
   Kernel kernel(text, "gemm_mma");
   const std::vector<uint32_t> ones(kSize * kSize / 2, 0x3c003c00); // f16
   const uint64_t a = kernel.allocate(ones), b = kernel.allocate(ones);
@@ -24,7 +24,7 @@ void run_once(const std::string& text, unsigned workers) {
   kernel.launch.block = {128, 1, 1};
   kernel.launch.workers = workers;
   kernel.params = pack_params(a, b, d, kSize, kSize, kSize);
-  kernel.run();
+  return kernel.run().matrix_outputs.value();
 }
 
 double wall_seconds(const std::string& text, unsigned workers) {
@@ -39,8 +39,10 @@ std::string example() {
 
 void run_gemm(benchmark::State& state, unsigned workers) {
   const std::string text = example();
+  MatrixOutputs outputs;
   for (auto _ : state)
-    run_once(text, workers);
+    outputs = run_once(text, workers);
+  require_vector_paths(state, outputs);
   set_rate(state, kGigaflops * static_cast<double>(state.iterations()), "GFLOP");
 }
 

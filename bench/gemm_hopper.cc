@@ -1,7 +1,7 @@
 // The bf16 GEMM of examples/gemm_bf16 as a whole - TMA, mbarriers, wgmma, clusters - at 1024 x 1024 x 1024:
 // FLOP/s by the clock with one worker, beside the arithmetic alone, numeric::dot() on dense tiles of the same
 // shape measured in the same run; what part the one is of the other is the share of the time that goes into
-// the matrix units. And with all cores.
+// the matrix units. And with all cores beside one worker, there and at 4096 x 4096 x 4096.
 #include "dot_form.h"
 #include "kernel.h"
 #include "layout/tensor_map.h"
@@ -17,10 +17,13 @@
 namespace lemma::bench {
 namespace {
 
-constexpr uint32_t kSize = 1024;
+constexpr uint32_t kSize = 1024, kLargeSize = 4096;
 constexpr uint32_t kTileM = 128, kTileN = 128, kTileK = 64;
-constexpr double kGigaflops = 2e-9 * kSize * kSize * kSize;
 constexpr uint32_t kSharedBytes = 196672, kThreads = 384; // as examples/gemm_bf16/README.md has it
+
+double gigaflops(double size) {
+  return 2e-9 * size * size * size;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -35,12 +38,12 @@ std::vector<uint32_t> random_elements(size_t elements) {
   return words;
 }
 
-std::array<std::byte, layout::kTensorMapBytes> make_map(uint64_t address, TensorType type,
+std::array<std::byte, layout::kTensorMapBytes> make_map(uint32_t size, uint64_t address, TensorType type,
                                                         std::vector<uint32_t> box) {
   return layout::encode({.type = type,
                          .address = address,
-                         .dims = {kSize, kSize},
-                         .strides_bytes = {uint64_t{kSize} * layout::element_bytes(type)},
+                         .dims = {size, size},
+                         .strides_bytes = {uint64_t{size} * layout::element_bytes(type)},
                          .box = std::move(box),
                          .swizzle = TensorSwizzle::b128});
 }
@@ -65,39 +68,58 @@ double dot_gigaflops() {
 
 constexpr const char* kFile = LEMMA_EXAMPLES "/gemm_bf16/gemm_bf16.ptx";
 
-void give_arguments(Kernel& kernel, unsigned workers) {
-  const std::vector<uint32_t> elements = random_elements(size_t{kSize} * kSize);
+void give_arguments(Kernel& kernel, uint32_t size, unsigned workers) {
+  const std::vector<uint32_t> elements = random_elements(size_t{size} * size);
   const uint64_t a = kernel.allocate(elements), b = kernel.allocate(elements);
-  const uint64_t d = kernel.allocate(uint64_t{kSize} * kSize * 4);
-  const std::array maps = {make_map(a, TensorType::bf16, {kTileK, kTileM}),
-                           make_map(b, TensorType::bf16, {kTileK, kTileN / 2}),
-                           make_map(d, TensorType::f32, {32, kTileM / 2})};
+  const uint64_t d = kernel.allocate(uint64_t{size} * size * 4);
+  const std::array maps = {make_map(size, a, TensorType::bf16, {kTileK, kTileM}),
+                           make_map(size, b, TensorType::bf16, {kTileK, kTileN / 2}),
+                           make_map(size, d, TensorType::f32, {32, kTileM / 2})};
   kernel.params.resize(sizeof maps + sizeof(uint32_t));
   std::memcpy(kernel.params.data(), maps.data(), sizeof maps);
-  const uint32_t steps = kSize / kTileK;
+  const uint32_t steps = size / kTileK;
   std::memcpy(kernel.params.data() + sizeof maps, &steps, sizeof steps);
-  kernel.launch.grid = {kSize / kTileM, kSize / kTileN, 1};
+  kernel.launch.grid = {size / kTileM, size / kTileN, 1};
   kernel.launch.block = {kThreads, 1, 1};
   kernel.launch.cluster = {2, 1, 1};
   kernel.launch.shared_bytes = kSharedBytes;
   kernel.launch.workers = workers;
 }
 
-void run_gemm(benchmark::State& state, unsigned workers) {
+double seconds_of(Kernel& kernel) {
+  const auto begin = std::chrono::steady_clock::now();
+  kernel.run();
+  return seconds_since(begin);
+}
+
+void run_on_one(benchmark::State& state) {
   Kernel kernel(read_file(kFile), "gemm_bf16");
-  give_arguments(kernel, workers);
+  give_arguments(kernel, kSize, 1);
   double alone = 0, seconds = 0;
   for (auto _ : state) {
     alone += dot_gigaflops(); // in turns, so that both see the same load of the machine
-    const auto begin = std::chrono::steady_clock::now();
-    kernel.run();
-    seconds += seconds_since(begin);
+    seconds += seconds_of(kernel);
   }
   require_vector_paths(state, kernel.stats().matrix_outputs.value());
   const auto rounds = static_cast<double>(state.iterations());
-  set_value(state, kGigaflops * rounds / seconds, "GFLOP");
-  if (workers == 1)
-    compare(state, alone / rounds, "the arithmetic alone", "GFLOP");
+  set_value(state, gigaflops(kSize) * rounds / seconds, "GFLOP");
+  compare(state, alone / rounds, "the arithmetic alone", "GFLOP");
+}
+
+// In turns with one worker.
+void run_on_all(benchmark::State& state, uint32_t size) {
+  Kernel kernel(read_file(kFile), "gemm_bf16");
+  give_arguments(kernel, size, 1);
+  double of_one = 0, of_all = 0;
+  for (auto _ : state)
+    for (const unsigned workers : {1u, 0u}) {
+      kernel.launch.workers = workers;
+      (workers == 1 ? of_one : of_all) += seconds_of(kernel);
+    }
+  require_vector_paths(state, kernel.stats().matrix_outputs.value());
+  const double work = gigaflops(size) * static_cast<double>(state.iterations());
+  set_value(state, work / of_all, "GFLOP");
+  compare(state, work / of_one, "one worker", "GFLOP");
 }
 
 // In turns with and without the checker.
@@ -136,8 +158,8 @@ void register_check() {
         fmt::format("check/bf16 GEMM on Hopper, {0}x{0}x{0}, {1}", kSize, name).c_str(),
         [workers = workers](benchmark::State& state) {
           Kernel kernel(read_file(kFile), "gemm_bf16");
-          give_arguments(kernel, workers);
-          run_checked(state, kernel, kGigaflops, "GFLOP");
+          give_arguments(kernel, kSize, workers);
+          run_checked(state, kernel, gigaflops(kSize), "GFLOP");
         })
         ->UseRealTime();
     benchmark::RegisterBenchmark(
@@ -153,11 +175,17 @@ void register_check() {
 }
 
 void register_gemm_hopper() {
-  for (const auto& [workers, name] : {std::pair{1u, "1 worker"}, std::pair{0u, "all cores"}})
-    benchmark::RegisterBenchmark(
-        fmt::format("gemm/bf16 on Hopper, {0}x{0}x{0}, wall time, {1}", kSize, name).c_str(),
-        [workers = workers](benchmark::State& state) { run_gemm(state, workers); })
-        ->UseRealTime();
+  const auto name = [](uint32_t size, const char* workers) {
+    return fmt::format("gemm/bf16 on Hopper, {0}x{0}x{0}, wall time, {1}", size, workers);
+  };
+  benchmark::RegisterBenchmark(name(kSize, "1 worker").c_str(), run_on_one)->UseRealTime();
+  benchmark::RegisterBenchmark(name(kSize, "all cores").c_str(), [](benchmark::State& state) {
+    run_on_all(state, kSize);
+  })->UseRealTime();
+  benchmark::RegisterBenchmark(name(kLargeSize, "all cores").c_str(),
+                               [](benchmark::State& state) { run_on_all(state, kLargeSize); })
+      ->UseRealTime()
+      ->Iterations(1); // which takes many seconds
 }
 
 } // namespace lemma::bench

@@ -367,6 +367,22 @@ void ArrangedB::arrange(const DotModel& model, const DotTile& tile) {
     internal::arrange_floats(model, dense, tile.k, *content_);
 }
 
+DotModel chainable(const DotModel& model, int k) {
+  DotModel out = model;
+  if (model.scheme == DotScheme::fused && model.scale_block == 0 && model.c == model.d &&
+      model.max_fused_k == 0)
+    out.max_fused_k = k;
+  return out;
+}
+
+int longest_chain(const DotModel& model, int k) {
+  if (model.scheme == DotScheme::integer)
+    return model.satfinite ? 1 : std::max(1, internal::kMaxIntegerK / k);
+  const bool is_chain = model.scheme == DotScheme::fused && model.scale_block == 0 && model.c == model.d &&
+                        model.max_fused_k != 0 && k % model.max_fused_k == 0;
+  return is_chain ? std::max(1, internal::kMaxFloatK / k) : 1;
+}
+
 MatrixOutputs dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
   const MatrixOutputs by_vector{.vector = outputs}, by_scalar{.scalar = outputs};

@@ -110,6 +110,14 @@ DotModel dot_model_integer(IntegerFormat a, IntegerFormat b, bool satfinite);
 // b1 operands, s32 accumulator: `.xor.popc` or `.and.popc`.
 DotModel dot_model_bits(DotScheme xor_or_and);
 
+// Several products one after the other, each of the depth k and with the result of the one before as its C,
+// are one product of their depths together where the model says so; its results are the same bits. Such a
+// model of the one of depth k; the same model where there is none.
+DotModel chainable(const DotModel& model, int k);
+// Up to how many products dot() takes together by such a model for all of its outputs to take the vector
+// loops that those of one do; 1 where it is not such a model.
+int longest_chain(const DotModel& model, int k);
+
 class ArrangedB;
 
 // A tile. All arrays are row-major and dense, but for row_stride:

@@ -20,7 +20,7 @@ namespace {
 constexpr int kLanes = 16;
 constexpr int kBlockLanes = 64;
 [[maybe_unused]] constexpr int kPackedLanes = 16; // of blocks that put rows side by side
-constexpr int kMaxK = 64;
+constexpr int kMaxK = kMaxFloatK;
 constexpr int kScaleBias = 127; // of ue8m0
 
 // How an element becomes an f32.

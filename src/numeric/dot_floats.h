@@ -12,6 +12,8 @@
 
 namespace lemma::numeric::internal {
 
+inline constexpr int kMaxFloatK = 64;
+
 // `dense` is `tile`, with zeros in A where it is sparse. Writes the whole tile, `fallback` doing the blocks
 // that are left; or returns false, having written nothing, where the model, the tile or the host's level rule
 // the fast way out altogether.

@@ -15,7 +15,7 @@ namespace lemma::numeric::internal {
 namespace {
 
 constexpr int kLanes = 16;
-constexpr int kMaxK = 32;
+constexpr int kMaxK = 64;
 constexpr int kMaxWide = 32;   // rows of the operand whose rows are lanes
 constexpr int kMaxNarrow = 32; // rows of the operand whose elements are broadcast
 

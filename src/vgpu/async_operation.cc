@@ -151,7 +151,26 @@ void each_chunk(const AsyncOperation& operation, uint32_t shared, F&& f) {
       f(begin + at, layout::swizzle_address(chunk, swizzle), payload);
 }
 
+// A box whose rows are whole chunks, to where both proxies see them.
+template <layout::Swizzle kSwizzle>
+void write_chunks(const AsyncOperation& operation, Cta& cta, uint32_t shared) {
+  const uint32_t row = row_bytes(operation.box->map), pitch = row_pitch(operation.box->map);
+  for (uint32_t begin = 0, line = shared; begin < operation.bytes; begin += row, line += pitch)
+    for (uint32_t at = 0; at < row; at += layout::kChunkBytes) {
+      const uint32_t address = layout::swizzle_address(line + at, kSwizzle);
+      std::memcpy(cta.shared.data() + address, operation.data.data() + begin + at, layout::kChunkBytes);
+      std::memset(cta.shared_written.data() + address, 1, layout::kChunkBytes);
+    }
+}
+
 void write_box(const AsyncOperation& operation, const SharedPlace& to) {
+  const layout::EncodedTensorMap& map = operation.box->map;
+  const bool is_simple =
+      to.cta->async_view.empty() && layout::chunk_payload_bytes(map.type) == layout::kChunkBytes;
+  if (is_simple && map.swizzle == TensorSwizzle::b128)
+    return write_chunks<layout::Swizzle::b128>(operation, *to.cta, to.offset);
+  if (is_simple && map.swizzle == TensorSwizzle::b64)
+    return write_chunks<layout::Swizzle::b64>(operation, *to.cta, to.offset);
   const uint32_t padding = layout::kChunkBytes - layout::chunk_payload_bytes(operation.box->map.type);
   each_chunk(operation, to.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
     to.cta->async_write(address, operation.data.data() + at, bytes);

@@ -6,6 +6,7 @@
 
 #include "support/align.h"
 #include "vgpu/poison.h"
+#include "vgpu/spare_clusters.h"
 
 #include <algorithm>
 #include <bit>
@@ -144,7 +145,8 @@ struct GlobalMemory::Retired {
 };
 
 GlobalMemory::GlobalMemory(uint64_t limit_bytes)
-    : budget_(limit_bytes), host_table_(std::make_unique<HostTable>()), heap_taken_(budget_) {
+    : budget_(limit_bytes), spare_clusters_(std::make_unique<SpareClusters>()),
+      host_table_(std::make_unique<HostTable>()), heap_taken_(budget_) {
   published_host_table_.store(host_table_.get(), std::memory_order_release);
 }
 

@@ -48,6 +48,8 @@
 
 namespace lemma::vgpu {
 
+class SpareClusters;
+
 inline constexpr uint64_t kWindowBytes = uint64_t{1} << 24;
 inline constexpr uint64_t kSharedWindow = 0x0000'0100'0000'0000;
 inline constexpr uint64_t kSharedWindowBytes = uint64_t{1} << 32;
@@ -122,6 +124,8 @@ public:
   explicit GlobalMemory(uint64_t limit_bytes = UINT64_MAX);
   ~GlobalMemory();
   MemoryBudget& budget() { return budget_; }
+  // What launches leave for later ones.
+  SpareClusters& spare_clusters() { return *spare_clusters_; }
 
   // Zeroed memory, aligned to 256 bytes, never adjacent to another allocation. `poisoned`: reads before the
   // first write are reported, and the bytes are those of poison.h. Returns null if the host has no memory
@@ -206,6 +210,7 @@ private:
   void let_go_of_retired();
 
   MemoryBudget budget_; // first: what others have taken is given back to it
+  std::unique_ptr<SpareClusters> spare_clusters_;
   static constexpr size_t kMostArenas = 256;
   AllocationTable device_; // from kGlobalBase on
   std::array<std::unique_ptr<Arena>, kMostArenas> arenas_;

@@ -8,6 +8,7 @@
 #include "support/align.h"
 #include "vgpu/decode.h"
 #include "vgpu/machine.h"
+#include "vgpu/spare_clusters.h"
 
 #include <fmt/format.h>
 
@@ -356,6 +357,8 @@ Result<std::unique_ptr<Program>, Diagnostic> Program::load(std::shared_ptr<const
 }
 
 Program::~Program() {
+  if (memory_)
+    memory_->spare_clusters().forget(*this);
   for (const auto& [variable, allocation] : allocations_)
     memory_->free(allocation->base);
 }

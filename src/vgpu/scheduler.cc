@@ -18,11 +18,12 @@
 #include "isa/machine.h"
 #include "support/align.h"
 #include "support/worker_pool.h"
+#include "vgpu/cluster_start.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/observer.h"
 #include "vgpu/occupancy.h"
-#include "vgpu/poison.h"
 #include "vgpu/schedule.h"
+#include "vgpu/spare_clusters.h"
 #include "vgpu/waiting.h"
 #include "vgpu/warp.h"
 
@@ -43,10 +44,6 @@ namespace {
 constexpr uint64_t kMostWorkers = 1024;
 
 enum class Turn { finished, idle, preempted };
-
-uint64_t product(const Dim3& d) {
-  return uint64_t{d[0]} * d[1] * d[2];
-}
 
 template <class T>
 void add(std::optional<T>& total, const T& counts) {
@@ -246,6 +243,11 @@ public:
       : launch_(launch), resident_limit_(resident_limit),
         cluster_count_(launch.cta_count / product(launch.config.cluster)),
         schedule_(make_schedule(launch.config, cluster_count_)),
+        use_{.program = launch.program,
+             .entry = launch.entry,
+             .shared_bytes = launch.shared_bytes,
+             .threads = static_cast<uint32_t>(product(launch.config.block)),
+             .ctas = product(launch.config.cluster)},
         patience_(*launch.surroundings, *launch.memory) {
     launch.schedule = schedule_.get();
   }
@@ -267,6 +269,9 @@ public:
     else if (!launch_.report.fault && finished_ < cluster_count_)
       report_stop();
     tell(&Observer::launch_ends);
+    // Views of the asynchronous modes and what observers have attached are not worth keeping.
+    if (finished_ == cluster_count_ && launch_.config.async == AsyncMode::eager && !launch_.observer)
+      launch_.memory->spare_clusters().keep(use_, std::move(spare_));
   }
 
 private:
@@ -339,10 +344,12 @@ private:
     for (;;) {
       if (launch_.stop.load())
         return nullptr;
-      if (started_ < cluster_count_ && resident_ < resident_limit_ && (start_more_ || ready_.empty())) {
+      if ((next_ < cluster_count_ || !put_off_.empty()) && resident_ < resident_limit_ &&
+          (start_more_ || ready_.empty())) {
         start_more_ = false;
-        if (auto cluster = start_if_memory_lasts())
+        if (auto cluster = start_next(lock))
           return cluster;
+        continue; // much may have happened
       }
       if (!ready_.empty()) {
         const size_t pick = schedule_->cluster_to_run(ready_.size());
@@ -449,10 +456,46 @@ private:
     changed_.notify_all();
   }
 
-  // Null: others are resident, and there is no memory for one more beside them.
-  std::unique_ptr<Cluster> start_if_memory_lasts() {
+  // The next cluster in order begins, without the lock: others do at the same time. Null: there is no memory
+  // for one more beside those that are resident.
+  std::unique_ptr<Cluster> start_next(std::unique_lock<std::mutex>& lock) {
+    const uint64_t nth = put_off_.empty() ? next_++ : put_off_.back();
+    if (!put_off_.empty())
+      put_off_.pop_back();
+    const uint64_t id = schedule_->cluster_to_start(nth);
+    const uint64_t clock = nth < resident_limit_ ? 0 : launch_.clock.load(); // in the place of an ended one
+    std::unique_ptr<Cluster> spare;
+    if (!spare_.empty()) {
+      spare = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    ++resident_;
+    ++running_;
+    lock.unlock();
+    std::unique_ptr<Cluster> cluster;
     try {
-      return start_cluster();
+      cluster = begin(std::move(spare), id);
+    } catch (const OverBudget&) {
+    }
+    lock.lock();
+    --running_;
+    --resident_;
+    if (!cluster && !(cluster = begin_if_memory_lasts(id))) {
+      put_off_.push_back(nth);
+      return nullptr;
+    }
+    ++started_;
+    ++resident_;
+    cluster->clock = clock;
+    if (Observer* observer = cluster->async.observer())
+      observer->cluster_begins(*cluster);
+    return cluster;
+  }
+
+  // Under the lock: what failed because others took memory too, only to fail themselves, does not fail now.
+  std::unique_ptr<Cluster> begin_if_memory_lasts(uint64_t id) {
+    try {
+      return begin(nullptr, id);
     } catch (const OverBudget&) {
       if (resident_ == 0)
         throw;
@@ -462,87 +505,18 @@ private:
     }
   }
 
-  std::unique_ptr<Cluster> start_cluster() {
-    const uint64_t id = schedule_->cluster_to_start(started_);
-    std::unique_ptr<Cluster> cluster;
-    if (!spare_.empty()) { // a finished one: its frames and memory are used again
-      cluster = std::move(spare_.back());
-      spare_.pop_back();
-    } else {
+  // `spare`: one of this launch's that has ended, or null. Throws OverBudget.
+  std::unique_ptr<Cluster> begin(std::unique_ptr<Cluster> spare, uint64_t id) {
+    std::unique_ptr<Cluster> cluster = std::move(spare);
+    if (!cluster)
+      cluster = launch_.memory->spare_clusters().take(use_);
+    if (!cluster)
       cluster = std::make_unique<Cluster>();
-    }
-    const Dim3& grid = launch_.config.grid;
-    const Dim3& size = launch_.config.cluster;
-    cluster->linear_id = id;
-    cluster->id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
     cluster->async.reset(launch_.config.async, schedule_->async_seed(id), &launch_.memory->budget(),
                          is_watched(id, launch_.config, cluster_count_) ? launch_.observer
                                                                         : launch_.observer_of_others);
-    cluster->scheduled = {};
-    cluster->clock = started_ < resident_limit_ ? 0 : launch_.clock.load(); // in the place of one that ended
-    cluster->next_wake = kNever;
-    cluster->barrier = {.expected = static_cast<uint32_t>(product(launch_.config.block) * product(size))};
-    cluster->ctas.resize(product(size));
-    for (uint32_t rank = 0; rank < cluster->ctas.size(); ++rank) {
-      auto& cta = cluster->ctas[rank];
-      if (!cta)
-        cta = std::make_unique<Cta>();
-      const Dim3 within = coordinates(rank, size);
-      for (int i = 0; i < 3; ++i)
-        cta->id[i] = cluster->id[i] * size[i] + within[i];
-      cta->cluster = cluster.get();
-      cta->rank = rank;
-      start_cta(*cta);
-    }
-    ++started_;
-    ++resident_;
-    if (Observer* observer = cluster->async.observer())
-      observer->cluster_begins(*cluster);
+    start_cluster(launch_, *cluster, id);
     return cluster;
-  }
-
-  static Dim3 coordinates(uint64_t linear, const Dim3& size) {
-    return {static_cast<uint32_t>(linear % size[0]), static_cast<uint32_t>(linear / size[0] % size[1]),
-            static_cast<uint32_t>(linear / size[0] / size[1])};
-  }
-
-  // A CTA whose id and place in its cluster are known.
-  void start_cta(Cta& cta) {
-    const Dim3& grid = launch_.config.grid;
-    cta.linear_id = cta.id[0] + uint64_t{grid[0]} * (cta.id[1] + uint64_t{grid[1]} * cta.id[2]);
-    cta.sm = static_cast<uint32_t>(cta.linear_id % launch_.sm_count);
-    cta.threads = static_cast<uint32_t>(product(launch_.config.block));
-    const size_t warps = (cta.threads + kWarpSize - 1) / kWarpSize;
-    if (cta.taken.bytes() == 0) { // else its memory is used again
-      const uint64_t bytes_for_each = launch_.config.async != AsyncMode::eager ? 4 : 2; // what follows
-      cta.taken = MemoryShare(launch_.memory->budget());
-      cta.taken.take(launch_.shared_bytes * bytes_for_each + sizeof(Cta) +
-                         warps * (sizeof(Warp) + sizeof(Split)),
-                     "shared memory");
-    }
-    cta.shared.resize(launch_.shared_bytes);
-    poison(cta.shared.data(), poison_key(launch_.config.seed, Poisoned::shared, cta.linear_id), 0,
-           cta.shared.size());
-    cta.shared_written.assign(launch_.shared_bytes, 0);
-    if (launch_.config.async != AsyncMode::eager) {
-      cta.async_view = cta.shared;
-      cta.unpublished.assign(launch_.shared_bytes, 0);
-    }
-    for (; cta.used_barriers; cta.used_barriers &= cta.used_barriers - 1)
-      cta.barriers[std::countr_zero(cta.used_barriers)] = {};
-    cta.mbarriers.clear();
-    cta.warps.resize(warps);
-    cta.warpgroups.clear();
-    cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
-    cta.wgmma_checks = {};
-    cta.launched_dependents = false;
-    cta.next_warp = schedule_->first_warp(cta.linear_id, static_cast<uint32_t>(warps));
-    const uint64_t warps_key = poison_key(launch_.config.seed, Poisoned::warp, cta.linear_id);
-    for (uint32_t w = 0; w < cta.warps.size(); ++w) {
-      const uint32_t lanes = std::min<uint32_t>(cta.threads - w * kWarpSize, kWarpSize);
-      start_warp(cta.warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1, *launch_.entry,
-                 poison_key(warps_key, Poisoned::warp, w), launch_.memory->budget());
-    }
   }
 
   // Whoever holds the lock calls the callback when it has let go of it.
@@ -586,12 +560,16 @@ private:
   bool limited_by_memory_ = false;
   const uint64_t cluster_count_;
   const std::unique_ptr<Schedule> schedule_;
+  const SpareClusters::Use use_;
   std::atomic<uint32_t> workers_begun_{0};
 
   std::mutex mutex_; // guards everything below
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Cluster>> ready_;
   std::vector<std::unique_ptr<Cluster>> idle_, spare_;
+  uint64_t next_ = 0;             // cluster in the order of the schedule
+  std::vector<uint64_t> put_off_; // earlier ones for which there was no memory
+  // `resident_` and `running_` with those that begin.
   uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
   uint64_t epoch_ = 0;
   bool start_more_ = false;

@@ -7,10 +7,13 @@
 // at the fence, the operation or the commit_group holds the others at their commit_group until it has come
 // there.
 //
-// AsyncMode::eager: an operation executes when the fourth warp issues it, on the registers themselves; A from
-// registers is taken when each warp issues its part. A warp that could touch its accumulators before it meets
-// the others at the commit_group meets them at the operation already (deferred_wgmma.h), and so no warp ever
-// finds an operation of its own that has not executed, nor leaves the function whose registers one works on.
+// AsyncMode::eager: operations execute when the four warps meet, on the registers themselves; A from
+// registers is taken when each warp issues its part. Several in a row on the same accumulators are one
+// product, several times as deep: accumulators are read and written once. The warps meet at the commit_group,
+// but a warp that could touch its accumulators before meets the others at the operation already
+// (deferred_wgmma.h), and so no warp ever finds an operation of its own that has not executed, nor leaves the
+// function whose registers one works on. An observer is told of each operation by itself, when the fourth
+// warp issues it: it executes then.
 //
 // AsyncMode::late: an operation executes when the first warp waits for its group. Until a warp waits itself,
 // its accumulators, and A in registers, are in flight: what the operation works on is a view, the registers

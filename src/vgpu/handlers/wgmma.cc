@@ -30,6 +30,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace lemma::vgpu {
 namespace {
@@ -47,6 +48,7 @@ constexpr int kRows = 64;          // ... and a warpgroup
 constexpr uint32_t kRowBytes = 32; // of A as it is stored, and of B: K elements
 constexpr int kMaxColumns = 256;
 constexpr int kARegisters = 4;
+constexpr uint64_t kMaxChain = 4; // operations on the same accumulators that are one product
 
 struct WgmmaPlan {
   numeric::DotModel model;
@@ -55,6 +57,7 @@ struct WgmmaPlan {
   WgmmaMatrix a, b; // but for their descriptors
   bool a_in_registers = false;
   std::optional<SparseIndex> sparse; // A is; its metadata is the source between B's descriptor and scale-d
+  uint64_t longest_chain = 1;        // at most kMaxChain
   // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
   int b_source = 1, scale_source = 2;
   uint64_t flops = 0;
@@ -130,6 +133,23 @@ bool uniform(Exec& x, const DecodedInst& in, int source, const char* what, uint6
   return true;
 }
 
+// Is all of the CTA's shared memory written from the first of the matrix's chunks to the last? Looked at
+// where that is soon found: eights of rows lie whole patterns of the swizzle apart.
+bool lies_in_written(const Cta& cta, const SmemDescriptor& descriptor, const WgmmaMatrix& matrix,
+                     uint32_t rows) {
+  if (matrix.mn_major || descriptor.stride % (8 * line_bytes(descriptor.swizzle)) != 0)
+    return false;
+  uint32_t lowest = UINT32_MAX, highest = 0;
+  for (uint32_t i = 0; i < 8 * matrix.row_chunks; ++i) {
+    const uint32_t at = descriptor.k_major_chunk(i / matrix.row_chunks, i % matrix.row_chunks);
+    lowest = std::min(lowest, at);
+    highest = std::max(highest, at);
+  }
+  const uint64_t end = highest + layout::kChunkBytes + uint64_t{rows / 8 - 1} * descriptor.stride;
+  return lowest >= kSharedReservedBytes && end <= cta.shared.size() &&
+         std::memchr(cta.shared_written.data() + lowest, 0, end - lowest) == nullptr;
+}
+
 // Are all chunks of the matrix's rows in the CTA's shared memory, and written? False after a fault.
 bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int rows_of_matrix,
                   const char* name) {
@@ -141,6 +161,10 @@ bool check_matrix(Exec& x, const DecodedInst& in, const WgmmaMatrix& matrix, int
   if (x.cta->wgmma_checks.contains(rows))
     return true;
   const SmemDescriptor descriptor = SmemDescriptor::decode(bits);
+  if (lies_in_written(*x.cta, descriptor, matrix, count)) {
+    x.cta->wgmma_checks.insert(rows);
+    return true;
+  }
   const uint64_t size = x.cta->shared.size();
   const Access shared = x.find(in, isa::StateSpace::shared, kSharedReservedBytes, size - kSharedReservedBytes,
                                AccessKind::read);
@@ -237,14 +261,6 @@ bool agrees(Exec& x, const DecodedInst& in, const WgmmaOperation& request, const
   return false;
 }
 
-// The group's oldest operation: eager ones execute in the order in which the fourth warp issues them.
-void execute_now(Exec& x) {
-  Warpgroup& group = warpgroup_of(x);
-  execute_operation(x, group.operations.front());
-  group.operations.pop_front();
-  group.executed = ++group.first;
-}
-
 // AsyncMode::random: is the operation executed when it is issued, with those before it, and not when it is
 // waited for?
 bool runs_early(const Exec& x, uint64_t number) {
@@ -322,8 +338,8 @@ Step run_mma(Exec& x, const DecodedInst& in) {
       return Step::stopped;
     if (!check_matrix(x, in, plan.b.at(request.b_descriptor), plan.n, "B"))
       return Step::stopped;
-    if (!is_late)
-      execute_now(x);
+    if (x.observer && !is_late) // is told of each by itself
+      execute_operations(x, number + 1);
     else if (x.launch->config.async == AsyncMode::random && runs_early(x, number))
       execute_operations(x, number + 1);
   }
@@ -333,6 +349,36 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   if (!ends_run && (is_late || in.flags == kWgmmaDeferred))
     return Step::next;
   return meet(x, in);
+}
+
+// --- executing ---
+
+// Is `next`, the one after `operation`, on the same accumulators, and else alike, so that both are one
+// product that is twice as deep?
+bool continues(const WgmmaOperation& operation, const WgmmaOperation& next) {
+  const DecodedInst &a = *operation.instruction, &b = *next.instruction;
+  const WgmmaPlan &of_a = plan_of(a), &of_b = plan_of(b);
+  if (operation.watched || !next.accumulates || operation.code != next.code)
+    return false;
+  for (uint32_t warp = 0; warp < kWarpsInGroup; ++warp) {
+    const WgmmaOperation::Part &part = operation.parts[warp], &other = next.parts[warp];
+    // A of a view is taken when the operation executes, and not before.
+    if (part.registers() != other.registers() || (part.view && of_a.a_in_registers))
+      return false;
+  }
+  return &a == &b || (of_a.n == of_b.n && of_a.k == of_b.k && of_a.model == of_b.model && !of_b.sparse &&
+                      of_a.a_in_registers == of_b.a_in_registers && of_a.b == of_b.b &&
+                      std::equal(a.ops, a.ops + a.dst_count, b.ops, b.ops + b.dst_count,
+                                 [](const Slot& x, const Slot& y) { return x.offset == y.offset; }));
+}
+
+// The operation's A, 64 rows of 32 bytes, `stride` apart.
+void put_a(const WgmmaOperation& operation, const std::byte* shared, std::byte* rows, size_t stride) {
+  const WgmmaPlan& plan = plan_of(*operation.instruction);
+  if (!plan.a_in_registers)
+    return gather_rows(plan.a.at(operation.a_descriptor), shared, rows, stride);
+  for (size_t row = 0; row < kRows; ++row)
+    std::memcpy(rows + row * stride, &operation.a[row * kRowBytes], kRowBytes);
 }
 
 // --- decoding ---
@@ -375,6 +421,11 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   if (!model)
     return false;
   plan.model = model->dot;
+  if (!sparse) {
+    plan.model = numeric::chainable(plan.model, plan.k);
+    plan.longest_chain =
+        std::min<uint64_t>(kMaxChain, static_cast<uint64_t>(numeric::longest_chain(plan.model, plan.k)));
+  }
   plan.d_bytes = instruction.type(0) == Type::f16 ? 2 : 4;
   plan.a_in_registers = operands[1].kind == OperandKind::vector;
   std::vector<Slot> dsts, srcs;
@@ -422,7 +473,17 @@ bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedIn
 
 } // namespace
 
-void execute_operation(Exec& x, WgmmaOperation& operation) {
+uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end) {
+  const WgmmaOperation& operation = group.operation(first);
+  const uint64_t longest = plan_of(*operation.instruction).longest_chain;
+  uint64_t length = 1;
+  while (length < longest && first + length < end && continues(operation, group.operation(first + length)))
+    ++length;
+  return length;
+}
+
+void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
+  WgmmaOperation& operation = group.operation(first);
   const DecodedInst& in = *operation.instruction;
   const WgmmaPlan& plan = plan_of(in);
   const std::byte* shared = x.cta->async_read(0);
@@ -433,13 +494,18 @@ void execute_operation(Exec& x, WgmmaOperation& operation) {
     std::byte* const bases[2] = {operation.parts[warp].registers(), x.bases[1]};
     find_blocks(in.ops, in.dst_count, plan.d_bytes == 4 ? 2 : 1, bases, blocks + warp * in.dst_count);
   }
-  alignas(64) std::byte a[kRows * kRowBytes];
-  if (!plan.a_in_registers)
-    gather_rows(plan.a.at(operation.a_descriptor), shared, a);
+  alignas(64) std::byte a[kRows * kRowBytes * kMaxChain];
+  uint64_t b_descriptors[kMaxChain];
+  for (uint64_t i = 0; i < length; ++i) {
+    const WgmmaOperation& part = group.operation(first + i);
+    b_descriptors[i] = part.b_descriptor;
+    put_a(part, shared, a + i * kRowBytes, length * kRowBytes);
+  }
+  const int steps = static_cast<int>(length);
   numeric::DotTile tile{.m = kRows,
                         .n = plan.n,
-                        .k = plan.k,
-                        .a = plan.a_in_registers ? operation.a.data() : a,
+                        .k = plan.k * steps,
+                        .a = a,
                         .blocks = blocks,
                         .blocks_hold_c = operation.accumulates};
   if (plan.sparse) {
@@ -448,12 +514,14 @@ void execute_operation(Exec& x, WgmmaOperation& operation) {
     tile.a_index = operation.a_index.data();
   }
   const WgmmaColumns b =
-      columns_of(plan.b.at(operation.b_descriptor), shared,
+      columns_of(plan.b, {b_descriptors, length}, shared,
                  plan.d_bytes == 4 ? ColumnOrder::even_first : ColumnOrder::as_is, plan.model, tile);
   tile.b = b.tile;
   tile.arranged_b = b.arranged;
-  x.stats.matrix_outputs += numeric::dot(plan.model, tile);
-  x.stats.matrix_flops += plan.flops;
+  const MatrixOutputs outputs = numeric::dot(plan.model, tile);
+  for (uint64_t i = 0; i < length; ++i)
+    x.stats.matrix_outputs += outputs;
+  x.stats.matrix_flops += length * plan.flops;
   if (operation.watched) [[unlikely]] {
     operation.watched->state = AsyncState::source_read;
     x.observer->reads_source(*operation.watched);

@@ -156,6 +156,8 @@ Step meet(Exec& x, const DecodedInst& in) {
     return Step::waits;
   }
   meeting = {};
+  if (!is_late(x))
+    execute_operations(x, x.warp->wgmma.issued);
   Warp* warps = &x.cta->warps[x.warp->index - place_in_group(x)];
   for (uint32_t i = 0; i < kWarpsInGroup; ++i)
     for (Split& split : warps[i].splits)
@@ -176,8 +178,14 @@ std::shared_ptr<WgmmaView> view_of_frame(Exec& x) {
 
 void execute_operations(Exec& x, uint64_t end) {
   Warpgroup& group = warpgroup_of(x);
-  for (; group.executed < end; ++group.executed)
-    execute_operation(x, group.operation(group.executed));
+  while (group.executed < end) {
+    const uint64_t length = chain_from(group, group.executed, end);
+    execute_chain(x, group, group.executed, length);
+    group.executed += length;
+  }
+  if (!is_late(x)) // nobody asks for them again
+    for (; group.first < group.executed; ++group.first)
+      group.operations.pop_front();
 }
 
 bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {

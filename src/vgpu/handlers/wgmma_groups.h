@@ -22,8 +22,9 @@ bool whole_warpgroup(Exec& x, const DecodedInst& in, Step& step);
 Warpgroup& warpgroup_of(Exec& x);
 uint32_t place_in_group(const Exec& x);
 
-// Waits for the other warps of the group to come to where this one is. Returns what the handler returns:
-// Step::next for the last one, a fault if one of them has come with other operations behind it.
+// Waits for the other warps of the group to come to where this one is; AsyncMode::eager: the last one
+// executes what they have issued. Returns what the handler returns: Step::next for the last one, a fault if
+// one of them has come with other operations behind it.
 Step meet(Exec& x, const DecodedInst& in);
 
 // The running function's registers as they were at the last wgmma.fence; poison if there was none.
@@ -37,8 +38,11 @@ Step run_wgmma_fence(Exec& x, const DecodedInst& in);
 Step run_wgmma_commit(Exec& x, const DecodedInst& in);
 Step run_wgmma_wait(Exec& x, const DecodedInst& in);
 
-// Computes an operation that all four warps have issued. `x`: of any of them. In wgmma.cc.
-void execute_operation(Exec& x, WgmmaOperation& operation);
+// Of the operations from `first` on, below `end`, how many are one product: they have the same accumulators.
+// At least one. In wgmma.cc.
+uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end);
+// Computes so many, which all four warps have issued. `x`: of any of them. In wgmma.cc.
+void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length);
 // Those of the warpgroup with numbers below `end` that have not been executed. All four warps have issued
 // them.
 void execute_operations(Exec& x, uint64_t end);

@@ -4,6 +4,7 @@
 // every chunk is still the same.
 #include "vgpu/handlers/wgmma_matrices.h"
 
+#include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <vector>
@@ -100,14 +101,14 @@ uint32_t place_of(uint32_t row, ColumnOrder order) {
   return order == ColumnOrder::as_is ? row : (row / 2 + row % 2 * 4);
 }
 
-// Chunks as copied to a tile with K along its rows.
+// Chunks as copied to a tile with K along its rows, which are `stride` bytes apart.
 template <uint32_t kChunks>
 void rows_of_chunks(const std::byte* chunks, bool mn_major, uint32_t count, ColumnOrder order,
-                    std::byte* tile) {
+                    std::byte* tile, size_t stride) {
   constexpr uint32_t kBytes = kChunks * layout::kChunkBytes, kDepth = kBytes / 2;
   const auto* elements = reinterpret_cast<const uint16_t*>(chunks);
   for (uint32_t row = 0; row < count; ++row) {
-    std::byte* to = tile + (row / 8 * 8 + place_of(row % 8, order)) * kBytes;
+    std::byte* to = tile + (row / 8 * 8 + place_of(row % 8, order)) * stride;
     if (!mn_major) {
       std::memcpy(to, chunks + row * kBytes, kBytes);
       continue;
@@ -132,6 +133,7 @@ struct PlaceHash {
 // What was last seen there, and as what.
 struct Seen {
   WgmmaMatrix matrix;
+  std::vector<uint64_t> descriptors; // of its parts along K
   ColumnOrder order = ColumnOrder::as_is;
   numeric::DotModel model;
   int n = 0;
@@ -148,23 +150,36 @@ Seen& seen_at(const Place& place) {
 }
 
 template <uint32_t kChunks>
-WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, ColumnOrder order,
-                        const numeric::DotModel& model, numeric::DotTile product) {
-  Seen& seen = seen_at({shared, matrix.descriptor});
-  const WgmmaColumns columns{seen.tile.data(), &seen.arranged};
-  const SmemDescriptor descriptor = SmemDescriptor::decode(matrix.descriptor);
+WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> descriptors,
+                        const std::byte* shared, ColumnOrder order, const numeric::DotModel& model,
+                        numeric::DotTile product) {
+  constexpr size_t kRowBytes = kChunks * layout::kChunkBytes;
+  Seen& seen = seen_at({shared, descriptors[0]});
   const auto count = static_cast<uint32_t>(product.n);
-  if (seen.matrix == matrix && seen.order == order && seen.n == product.n && seen.model == model &&
-      are_chunks<kChunks>(descriptor, matrix.mn_major, shared, count, seen.chunks.data()))
-    return columns;
+  const size_t part_bytes = count * kRowBytes;
+  const auto is_same = [&](size_t part) {
+    return are_chunks<kChunks>(SmemDescriptor::decode(descriptors[part]), matrix.mn_major, shared, count,
+                               seen.chunks.data() + part * part_bytes);
+  };
+  bool same = seen.matrix == matrix && std::ranges::equal(seen.descriptors, descriptors) &&
+              seen.order == order && seen.n == product.n && seen.model == model;
+  for (size_t part = 0; same && part < descriptors.size(); ++part)
+    same = is_same(part);
+  if (same)
+    return {seen.tile.data(), &seen.arranged};
   seen.matrix = matrix;
+  seen.descriptors.assign(descriptors.begin(), descriptors.end());
   seen.order = order;
   seen.n = product.n;
   seen.model = model;
-  seen.chunks.resize(count * kChunks * layout::kChunkBytes);
+  seen.chunks.resize(descriptors.size() * part_bytes);
   seen.tile.resize(seen.chunks.size());
-  copy_chunks<kChunks>(descriptor, matrix.mn_major, shared, count, seen.chunks.data());
-  rows_of_chunks<kChunks>(seen.chunks.data(), matrix.mn_major, count, order, seen.tile.data());
+  for (size_t part = 0; part < descriptors.size(); ++part) {
+    std::byte* chunks = seen.chunks.data() + part * part_bytes;
+    copy_chunks<kChunks>(SmemDescriptor::decode(descriptors[part]), matrix.mn_major, shared, count, chunks);
+    rows_of_chunks<kChunks>(chunks, matrix.mn_major, count, order, seen.tile.data() + part * kRowBytes,
+                            descriptors.size() * kRowBytes);
+  }
   negate(seen.tile.data(), seen.tile.size(), matrix.negate);
   product.b = seen.tile.data();
   seen.arranged.arrange(model, product);
@@ -173,13 +188,13 @@ WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, Colu
 
 } // namespace
 
-void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, std::byte* tile) {
-  constexpr uint32_t kRows = 64, kBytes = kRows * kWgmmaRowChunks * layout::kChunkBytes;
-  std::byte chunks[kBytes];
+void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, std::byte* rows, size_t stride) {
+  constexpr uint32_t kRows = 64, kRowBytes = kWgmmaRowChunks * layout::kChunkBytes;
+  alignas(64) std::byte chunks[kRows * kRowBytes];
   copy_chunks<kWgmmaRowChunks>(SmemDescriptor::decode(matrix.descriptor), matrix.mn_major, shared, kRows,
                                chunks);
-  rows_of_chunks<kWgmmaRowChunks>(chunks, matrix.mn_major, kRows, ColumnOrder::as_is, tile);
-  negate(tile, kBytes, matrix.negate);
+  negate(chunks, sizeof chunks, matrix.negate); // as the elements lie in words in either order
+  rows_of_chunks<kWgmmaRowChunks>(chunks, matrix.mn_major, kRows, ColumnOrder::as_is, rows, stride);
 }
 
 void negate(std::byte* tile, size_t bytes, uint32_t sign_bits) {
@@ -193,11 +208,12 @@ void negate(std::byte* tile, size_t bytes, uint32_t sign_bits) {
   }
 }
 
-WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, ColumnOrder order,
-                        const numeric::DotModel& model, const numeric::DotTile& product) {
+WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> descriptors,
+                        const std::byte* shared, ColumnOrder order, const numeric::DotModel& model,
+                        const numeric::DotTile& product) {
   return matrix.row_chunks == kWgmmaSparseRowChunks
-             ? columns_of<kWgmmaSparseRowChunks>(matrix, shared, order, model, product)
-             : columns_of<kWgmmaRowChunks>(matrix, shared, order, model, product);
+             ? columns_of<kWgmmaSparseRowChunks>(matrix, descriptors, shared, order, model, product)
+             : columns_of<kWgmmaRowChunks>(matrix, descriptors, shared, order, model, product);
 }
 
 } // namespace lemma::vgpu

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace lemma::vgpu {
 
@@ -35,8 +36,8 @@ struct WgmmaMatrix {
   friend bool operator==(const WgmmaMatrix&, const WgmmaMatrix&) = default;
 };
 
-// The 64 rows of A, to `tile`. `shared`: the CTA's shared memory.
-void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, std::byte* tile);
+// The 64 rows of A, 32 bytes each, `stride` bytes apart. `shared`: the CTA's shared memory.
+void gather_rows(const WgmmaMatrix& matrix, const std::byte* shared, std::byte* rows, size_t stride);
 
 // Flips the sign bits in each word of so many bytes.
 void negate(std::byte* tile, size_t bytes, uint32_t sign_bits);
@@ -50,10 +51,11 @@ struct WgmmaColumns {
   const numeric::ArrangedB* arranged;
 };
 
-// All of B, for a product that is otherwise as `product`. The result stays until the thread's next call. What
-// was last seen at the place is remembered: the four warps of a warpgroup multiply by the same B one after
-// the other, and so do often other warpgroups.
-WgmmaColumns columns_of(const WgmmaMatrix& matrix, const std::byte* shared, ColumnOrder order,
-                        const numeric::DotModel& model, const numeric::DotTile& product);
+// All of B, for a product that is otherwise as `product`: along K one part after the other, each at its
+// descriptor (that of `matrix` is not looked at). The result stays until the thread's next call. What was
+// last seen at the place is remembered: warpgroups that have the same B multiply by it one after the other.
+WgmmaColumns columns_of(const WgmmaMatrix& matrix, std::span<const uint64_t> descriptors,
+                        const std::byte* shared, ColumnOrder order, const numeric::DotModel& model,
+                        const numeric::DotTile& product);
 
 } // namespace lemma::vgpu

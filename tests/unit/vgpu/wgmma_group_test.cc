@@ -274,6 +274,32 @@ TEST(WgmmaGroup, ManyOperationsInFlight) {
   expect_both(text({kPublish, delay(2, "A"), kFence, straight, kCommit, kWait, kStoreOther}), 1 + 150 * 16);
 }
 
+// Operations in a row on the same accumulators are one product, but where one does not go on: with other
+// accumulators, A from elsewhere, scale-d false.
+TEST(WgmmaGroup, ChainsEndWhereAnOperationDoesNotGoOn) {
+  const std::string four = mma() + mma() + mma("%rd2", "1", kD, "%rd1") + mma();
+  expect_both(text({kPublish, kFence, four, kCommit, kWait, kStore}), 1 + 4 * 16);
+  expect_both(text({kPublish, kFence, four, mma(), four, kCommit, kWait, kStore}), 1 + 9 * 16);
+  expect_both(
+      text({kPublish, kFence, mma(), mma(kRegistersOfA), mma(kRegistersOfA), four, kCommit, kWait, kStore}),
+      1 + 7 * 16);
+  expect_both(text({kPublish, kFence, four, mma("%rd1", "0"), mma(), mma(), kCommit, kWait, kStore}), 3 * 16);
+  expect_both(
+      text({kPublish, kFence, mma(), mma(), mma("%rd1", "1", kOtherD), mma(), kCommit, kWait, kStore}),
+      1 + 3 * 16);
+  expect_both(
+      text({kPublish, kFence, mma(), mma(), mma("%rd1", "1", kOtherD), mma(), kCommit, kWait, kStoreOther}),
+      17);
+}
+
+// What is counted is counted for each operation.
+TEST(WgmmaGroup, ChainsCountAsManyOperations) {
+  const KernelRun done =
+      run(text({kPublish, kFence, mma(), mma(), mma(), kCommit, kWait, kStore}), AsyncMode::eager);
+  EXPECT_EQ(done.report.stats.matrix_flops, 3u * 2 * 64 * 8 * 16);
+  EXPECT_EQ(done.report.stats.matrix_outputs->total(), 3u * 64 * 8);
+}
+
 TEST(WgmmaGroup, TwoWarpgroupsAreTwo) {
   LaunchConfig config;
   config.block = {2 * kGroup, 1, 1};

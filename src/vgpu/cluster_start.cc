@@ -1,0 +1,83 @@
+// What a CTA was before - the cluster's last one in the grid, or an earlier launch's - must not be seen: all
+// that a program can ask for is set here. See cluster_start.h.
+#include "vgpu/cluster_start.h"
+
+#include "vgpu/poison.h"
+#include "vgpu/schedule.h"
+#include "vgpu/warp.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace lemma::vgpu {
+namespace {
+
+Dim3 coordinates(uint64_t linear, const Dim3& size) {
+  return {static_cast<uint32_t>(linear % size[0]), static_cast<uint32_t>(linear / size[0] % size[1]),
+          static_cast<uint32_t>(linear / size[0] / size[1])};
+}
+
+// A CTA whose id and place in its cluster are known.
+void start_cta(const Launch& launch, Cta& cta) {
+  const Dim3& grid = launch.config.grid;
+  cta.linear_id = cta.id[0] + uint64_t{grid[0]} * (cta.id[1] + uint64_t{grid[1]} * cta.id[2]);
+  cta.sm = static_cast<uint32_t>(cta.linear_id % launch.sm_count);
+  cta.threads = static_cast<uint32_t>(product(launch.config.block));
+  const size_t warps = (cta.threads + kWarpSize - 1) / kWarpSize;
+  if (cta.taken.bytes() == 0) { // else its memory is used again
+    const uint64_t bytes_for_each = launch.config.async != AsyncMode::eager ? 4 : 2; // what follows
+    cta.taken = MemoryShare(launch.memory->budget());
+    cta.taken.take(launch.shared_bytes * bytes_for_each + sizeof(Cta) +
+                       warps * (sizeof(Warp) + sizeof(Split)),
+                   "shared memory");
+  }
+  cta.shared.resize(launch.shared_bytes);
+  poison(cta.shared.data(), poison_key(launch.config.seed, Poisoned::shared, cta.linear_id), 0,
+         cta.shared.size());
+  cta.shared_written.assign(launch.shared_bytes, 0);
+  if (launch.config.async != AsyncMode::eager) {
+    cta.async_view = cta.shared;
+    cta.unpublished.assign(launch.shared_bytes, 0);
+  }
+  for (; cta.used_barriers; cta.used_barriers &= cta.used_barriers - 1)
+    cta.barriers[std::countr_zero(cta.used_barriers)] = {};
+  cta.mbarriers.clear();
+  cta.warps.resize(warps);
+  cta.warpgroups.clear();
+  cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
+  cta.wgmma_checks = {};
+  cta.launched_dependents = false;
+  cta.next_warp = launch.schedule->first_warp(cta.linear_id, static_cast<uint32_t>(warps));
+  const uint64_t warps_key = poison_key(launch.config.seed, Poisoned::warp, cta.linear_id);
+  for (uint32_t w = 0; w < cta.warps.size(); ++w) {
+    const uint32_t lanes = std::min<uint32_t>(cta.threads - w * kWarpSize, kWarpSize);
+    start_warp(cta.warps[w], w, lanes == kWarpSize ? kAllLanes : (LaneMask{1} << lanes) - 1, *launch.entry,
+               poison_key(warps_key, Poisoned::warp, w), launch.memory->budget());
+  }
+}
+
+} // namespace
+
+void start_cluster(const Launch& launch, Cluster& cluster, uint64_t id) {
+  const Dim3& grid = launch.config.grid;
+  const Dim3& size = launch.config.cluster;
+  cluster.linear_id = id;
+  cluster.id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
+  cluster.scheduled = {};
+  cluster.next_wake = kNever;
+  cluster.barrier = {.expected = static_cast<uint32_t>(product(launch.config.block) * product(size))};
+  cluster.ctas.resize(product(size));
+  for (uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) {
+    auto& cta = cluster.ctas[rank];
+    if (!cta)
+      cta = std::make_unique<Cta>();
+    const Dim3 within = coordinates(rank, size);
+    for (int i = 0; i < 3; ++i)
+      cta->id[i] = cluster.id[i] * size[i] + within[i];
+    cta->cluster = &cluster;
+    cta->rank = rank;
+    start_cta(launch, *cta);
+  }
+}
+
+} // namespace lemma::vgpu

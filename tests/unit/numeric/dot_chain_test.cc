@@ -1,0 +1,165 @@
+// Several products on the same accumulators as one that is deeper (chainable(), longest_chain()): the same
+// bits as one after the other by the scalar code, at every level of the host's vector instructions, for every
+// class of operands, C and D in rows and in the registers' blocks.
+#include "numeric/dot.h"
+#include "numeric/dot_levels.h"
+#include "numeric/hash.h"
+#include "register_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace lemma::numeric {
+namespace {
+
+using enum FloatFormat;
+using internal::DotLevel;
+using Bytes = std::vector<std::byte>;
+
+constexpr int kRows = 64, kColumns = 32, kRowBytes = 32; // of A and B in one product
+
+// A and B of one product after the other, each [row][32 bytes]; C.
+struct Chain {
+  DotModel model; // of one product
+  int k = 0;      // of one
+  std::vector<Bytes> a, b;
+  Bytes c;
+
+  size_t d_bytes() const { return c.size() / (kRows * kColumns); }
+
+  // One after the other, by the scalar code.
+  Bytes expected() const {
+    internal::set_dot_level(DotLevel::scalar);
+    Bytes d = c;
+    for (size_t i = 0; i < a.size(); ++i) {
+      const Bytes before = d;
+      dot(model, {.m = kRows,
+                  .n = kColumns,
+                  .k = k,
+                  .a = a[i].data(),
+                  .b = b[i].data(),
+                  .c = before.data(),
+                  .d = d.data()});
+    }
+    return d;
+  }
+
+  Bytes together(DotLevel level, bool in_blocks, bool arranges_b) const {
+    internal::set_dot_level(level);
+    const auto joined = [&](const std::vector<Bytes>& parts, int rows) {
+      Bytes out;
+      for (int row = 0; row < rows; ++row)
+        for (const Bytes& part : parts)
+          out.insert(out.end(), part.begin() + row * kRowBytes, part.begin() + (row + 1) * kRowBytes);
+      return out;
+    };
+    const Bytes whole_a = joined(a, kRows), whole_b = joined(b, kColumns);
+    Bytes d(c.size());
+    RegisterBlocks blocks(kRows, kColumns * d_bytes());
+    blocks.load(c.data());
+    DotTile tile{.m = kRows,
+                 .n = kColumns,
+                 .k = k * static_cast<int>(a.size()),
+                 .a = whole_a.data(),
+                 .b = whole_b.data()};
+    if (in_blocks) {
+      tile.blocks = blocks.blocks();
+      tile.blocks_hold_c = true;
+    } else {
+      tile.c = c.data();
+      tile.d = d.data();
+    }
+    ArrangedB arranged;
+    if (arranges_b) {
+      arranged.arrange(chainable(model, k), tile);
+      tile.arranged_b = &arranged;
+    }
+    const MatrixOutputs paths = dot(chainable(model, k), tile);
+    EXPECT_EQ(paths.total(), static_cast<uint64_t>(kRows * kColumns));
+    if (in_blocks)
+      blocks.store(d.data());
+    return d;
+  }
+
+  void check(const std::string& what) const {
+    const Bytes wanted = expected();
+    for (const DotLevel level : internal::dot_levels())
+      for (const bool in_blocks : {false, true})
+        for (const bool arranges_b : {false, true})
+          EXPECT_EQ(together(level, in_blocks, arranges_b), wanted)
+              << what << ", " << a.size() << " products, level " << to_string(level)
+              << (in_blocks ? ", in blocks" : "") << (arranges_b ? ", B arranged" : "");
+    internal::set_dot_level(internal::dot_levels().back());
+  }
+};
+
+Bytes packed(FloatFormat format, OperandClass operand_class, Random& random, size_t bytes) {
+  const auto element = static_cast<size_t>(std::max(traits(format).storage_bits / 8, 1));
+  Bytes out(bytes);
+  const std::vector<uint64_t> values = operands(format, operand_class, random, bytes / element);
+  for (size_t i = 0; i < values.size(); ++i)
+    std::memcpy(&out[i * element], &values[i], element);
+  return out;
+}
+
+TEST(DotChain, FloatsAreTheSameBits) {
+  Random random(21);
+  size_t chains = 0;
+  for (const FloatFormat format : {f16, bf16, tf32, FloatFormat::e4m3, FloatFormat::e5m2})
+    for (const FloatFormat d : {f32, f16}) {
+      const int k = kRowBytes / std::max(traits(format).storage_bits / 8, 1);
+      const auto model = dot_model(Arch::sm_90, DotUnit::wgmma, format, format, d, d, k);
+      if (!model)
+        continue;
+      const int longest = longest_chain(chainable(*model, k), k);
+      ASSERT_GE(longest, 2) << to_string(format) << " " << to_string(d);
+      for (const OperandClass operand_class : kAllOperandClasses)
+        for (const int length : {2, std::min(longest, 4)}) {
+          Chain chain{.model = *model, .k = k, .a = {}, .b = {}, .c = {}};
+          for (int i = 0; i < length; ++i) {
+            chain.a.push_back(packed(format, operand_class, random, kRows * kRowBytes));
+            chain.b.push_back(packed(format, operand_class, random, kColumns * kRowBytes));
+          }
+          const size_t d_bytes = d == f32 ? 4 : 2;
+          chain.c = packed(d, operand_class, random, kRows * kColumns * d_bytes);
+          chain.check(std::string(to_string(format)) + " to " + std::string(to_string(d)) + " " +
+                      std::string(to_string(operand_class)));
+          ++chains;
+        }
+    }
+  EXPECT_GT(chains, 50u);
+}
+
+TEST(DotChain, IntegersAreTheSameBits) {
+  Random random(22);
+  for (const IntegerFormat a : {IntegerFormat::u8, IntegerFormat::s8})
+    for (const IntegerFormat b : {IntegerFormat::u8, IntegerFormat::s8})
+      for (const int length : {2, 3, 4}) {
+        Chain chain{.model = dot_model_integer(a, b, false), .k = kRowBytes, .a = {}, .b = {}, .c = {}};
+        ASSERT_EQ(longest_chain(chainable(chain.model, chain.k), chain.k), 4);
+        const auto bytes = [&](size_t count) {
+          Bytes out(count);
+          for (std::byte& byte : out)
+            byte = static_cast<std::byte>(random.next());
+          return out;
+        };
+        for (int i = 0; i < length; ++i) {
+          chain.a.push_back(bytes(kRows * kRowBytes));
+          chain.b.push_back(bytes(kColumns * kRowBytes));
+        }
+        chain.c = bytes(kRows * kColumns * sizeof(int32_t)); // sums wrap
+        chain.check(std::string(to_string(a)) + " by " + std::string(to_string(b)));
+      }
+}
+
+// Saturated sums, C wider or narrower than D, scales and two-step rules do not go on where another ended.
+TEST(DotChain, OtherModelsAreNone) {
+  EXPECT_EQ(longest_chain(dot_model_integer(IntegerFormat::s8, IntegerFormat::s8, true), 32), 1);
+  const auto widening = *dot_model(Arch::sm_90, DotUnit::mma, f16, f16, f16, f32, 16);
+  EXPECT_EQ(longest_chain(chainable(widening, 16), 16), 1);
+  EXPECT_EQ(longest_chain(dot_model_bits(DotScheme::xor_popc), 128), 1);
+}
+
+} // namespace
+} // namespace lemma::numeric
