@@ -35,8 +35,10 @@ constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 64;
 constexpr int kMaxRows = 64;              // of a call
 constexpr int kMaxBlocksInRegisters = 16; // of columns
 
-// Registers: of D and B three each, in turn, so that one block of columns need not wait for the one before.
-constexpr int kD = 0, kB = 3, kA = 6, kTurns = 3;
+// Registers: of D and B three each, in turn, so that one block of columns need not wait for the one before;
+// of A one for each step along K.
+constexpr int kD = 0, kB = 3, kA = 6, kTurns = 3, kMaxSteps = 2;
+static_assert(kMaxIntegerK <= kMaxSteps * kTileK);
 
 struct alignas(64) TileConfig { // as LDTILECFG and STTILECFG have it
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -118,87 +120,104 @@ template <int kTile>
 [[gnu::always_inline]] inline void clear_tile() {
   asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
 }
-// kTile += kA * kColumnsTile. In AT&T order the last source comes first.
-template <int kTile, int kColumnsTile>
+// kTile += kRowsTile * kColumnsTile. In AT&T order the last source comes first.
+template <int kTile, int kRowsTile, int kColumnsTile>
 [[gnu::always_inline]] inline void multiply(bool signed_a, bool signed_b) {
   if (signed_a && signed_b)
-    asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kA), "i"(kColumnsTile));
+    asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kRowsTile), "i"(kColumnsTile));
   else if (signed_a)
-    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kA), "i"(kColumnsTile));
+    asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kRowsTile), "i"(kColumnsTile));
   else if (signed_b)
-    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kA), "i"(kColumnsTile));
+    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kRowsTile), "i"(kColumnsTile));
   else
-    asm volatile("tdpbuud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kA), "i"(kColumnsTile));
+    asm volatile("tdpbuud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kTile), "i"(kRowsTile), "i"(kColumnsTile));
 }
 
-// So many rows of A, and how to multiply by them.
-struct RowBlock {
-  const int8_t* a;
+// What all tiles of a product have in common.
+struct Steps {
   int k, step_k;
   bool signed_a, signed_b;
 };
 
-// One tile of D: C, if any, plus the products. A of a single step is loaded already.
+// So many rows of A: to its registers.
+[[gnu::always_inline]] inline void load_rows_of_a(const Steps& steps, const int8_t* a) {
+  load_tile<kA>(a, static_cast<size_t>(steps.k));
+  if (steps.step_k < steps.k)
+    load_tile<kA + 1>(a + steps.step_k, static_cast<size_t>(steps.k));
+}
+
+// One tile of D: C, if any, plus the products of the rows of A that are loaded.
 template <int kTurn>
-[[gnu::always_inline]] inline void run_tile(const RowBlock& rows, const ColumnWords* b, const int32_t* c,
+[[gnu::always_inline]] inline void run_tile(const Steps& steps, const ColumnWords* b, const int32_t* c,
                                             int32_t* d, size_t stride) {
   if (c)
     load_tile<kD + kTurn>(c, stride * 4);
   else
     clear_tile<kD + kTurn>();
-  for (int first = 0; first < rows.k; first += rows.step_k) {
-    if (rows.step_k < rows.k)
-      load_tile<kA>(rows.a + first, static_cast<size_t>(rows.k));
-    load_tile<kB + kTurn>(b[first / 4], sizeof(ColumnWords));
-    multiply<kD + kTurn, kB + kTurn>(rows.signed_a, rows.signed_b);
+  load_tile<kB + kTurn>(b[0], sizeof(ColumnWords));
+  multiply<kD + kTurn, kA, kB + kTurn>(steps.signed_a, steps.signed_b);
+  if (steps.step_k < steps.k) {
+    load_tile<kB + kTurn>(b[steps.step_k / 4], sizeof(ColumnWords));
+    multiply<kD + kTurn, kA + 1, kB + kTurn>(steps.signed_a, steps.signed_b);
   }
   store_tile<kD + kTurn>(d, stride * 4);
 }
 
-// C and D of columns side by side, 16 by 16.
-struct Accumulators {
-  const int32_t* c; // may be null
-  int32_t* d;
-  size_t stride; // from a row to the next
-  size_t step;   // from 16 columns to the next
-};
-
-// All columns.
-void run_blocks(const RowBlock& rows, const ColumnWords* b, int blocks, const Accumulators& to) {
-  const auto run = [&]<int kTurn>(int block) __attribute__((always_inline)) {
-    const size_t at = static_cast<size_t>(block) * to.step;
-    run_tile<kTurn>(rows, b + block * rows.k / 4, to.c ? to.c + at : nullptr, to.d + at, to.stride);
-  };
-  int block = 0;
-  for (; block + kTurns <= blocks; block += kTurns) {
-    run.operator()<0>(block);
-    run.operator()<1>(block + 1);
-    run.operator()<2>(block + 2);
+// The same by the registers whose turn it is.
+[[gnu::always_inline]] inline void run_tile(int number, const Steps& steps, const ColumnWords* b,
+                                            const int32_t* c, int32_t* d, size_t stride) {
+  switch (number % kTurns) {
+  case 0:
+    return run_tile<0>(steps, b, c, d, stride);
+  case 1:
+    return run_tile<1>(steps, b, c, d, stride);
+  default:
+    return run_tile<2>(steps, b, c, d, stride);
   }
-  for (; block < blocks; ++block)
-    run.operator()<0>(block);
 }
 
-// The same where C and D are 16 rows in a warp's registers. Tiles wait long for what vectors have just
-// stored, and the other way round: so first all of C, then the products, then all of D.
-void run_in_registers(const RowBlock& rows, const ColumnWords* b, const DotTile& tile) {
-  constexpr int kHalf = 8;
-  alignas(64) static thread_local Ints sums[kMaxBlocksInRegisters][kTileRows];
-  const auto each_half = [&](auto visit) {
-    for (int block = 0; block < tile.n / kTileColumns; ++block)
-      for (int row = 0; row < kTileRows; row += kHalf)
-        visit(Window{block * kTileColumns, kTileColumns, row, kHalf}, sums[block] + row);
+// All columns of the rows of A that are loaded, of C and D in rows.
+void run_in_rows(const Steps& steps, const ColumnWords* b, int blocks, const int32_t* c, int32_t* d,
+                 size_t stride) {
+  for (int block = 0; block < blocks; ++block) {
+    const int at = block * kTileColumns;
+    run_tile(block, steps, b + block * steps.k / 4, c ? c + at : nullptr, d + at, stride);
+  }
+}
+
+// All rows and columns where C and D are in warps' registers. Tiles wait long for what vectors have just
+// stored, and the other way round: so what is copied here, rows of 16 after the other, is C of the rows that
+// come next and D of those that came before.
+void run_in_registers(const Steps& steps, const int8_t* a, const ColumnWords* b, const DotTile& tile) {
+  constexpr int kHalf = 8, kStages = 3;
+  alignas(64) static thread_local Ints sums[kStages][kMaxBlocksInRegisters][kTileRows];
+  const int blocks = tile.n / kTileColumns, row_blocks = tile.m / kTileRows;
+  const auto halves = [&](int rows, int block, auto visit) __attribute__((always_inline)) {
+    for (int row = 0; row < kTileRows; row += kHalf)
+      visit(Window{block * kTileColumns, kTileColumns, rows * kTileRows + row, kHalf},
+            sums[rows % kStages][block] + row);
   };
-  if (tile.blocks_hold_c)
-    each_half([&](const Window& at, Ints* half) { load_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
-  auto* words = reinterpret_cast<int32_t*>(sums);
-  run_blocks(rows, b, tile.n / kTileColumns,
-             {.c = tile.blocks_hold_c ? words : nullptr,
-              .d = words,
-              .stride = kTileColumns,
-              .step = kTileRows * kTileColumns});
-  each_half(
-      [&](const Window& at, const Ints* half) { store_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
+  for (int turn = 0; turn < row_blocks + 2; ++turn) {
+    const int next = turn, now = turn - 1, before = turn - 2;
+    const bool multiplies = now >= 0 && now < row_blocks;
+    if (multiplies)
+      load_rows_of_a(steps, a + static_cast<size_t>(now) * kTileRows * static_cast<size_t>(steps.k));
+    for (int block = 0; block < blocks; ++block) {
+      if (multiplies) {
+        auto* words = reinterpret_cast<int32_t*>(sums[now % kStages][block]);
+        run_tile(block, steps, b + block * steps.k / 4, tile.blocks_hold_c ? words : nullptr, words,
+                 kTileColumns);
+      }
+      if (next < row_blocks && tile.blocks_hold_c)
+        halves(next, block, [&](const Window& at, Ints* half) __attribute__((always_inline)) {
+          load_blocks<kHalf>(tile.blocks, tile.n, 4, at, half);
+        });
+      if (before >= 0)
+        halves(before, block, [&](const Window& at, const Ints* half) __attribute__((always_inline)) {
+          store_blocks<kHalf>(tile.blocks, tile.n, 4, at, half);
+        });
+    }
+  }
 }
 
 // Tiles as they are taken: rows, and bytes along K, of one. None where they are not whole or sums saturate.
@@ -211,7 +230,7 @@ std::optional<TileShape> shape_of(const DotModel& model, const DotTile& tile) {
   if (model.satfinite || tile.a_index || tile.n % kTileColumns != 0 || tile.m > kMaxRows ||
       tile.m % shape.rows != 0 || tile.k % 4 != 0 || tile.k > kMaxIntegerK || tile.k % shape.step_k != 0)
     return std::nullopt;
-  if (tile.blocks && (tile.m != kTileRows || tile.n > kMaxBlocksInRegisters * kTileColumns))
+  if (tile.blocks && (tile.m % kTileRows != 0 || tile.n > kMaxBlocksInRegisters * kTileColumns))
     return std::nullopt;
   return shape;
 }
@@ -244,26 +263,24 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
     config.set(kD + turn, shape->rows, kTileColumns * 4);
     config.set(kB + turn, shape->step_k / 4, kTileColumns * 4);
   }
-  config.set(kA, shape->rows, shape->step_k);
+  for (int step = 0; step < kMaxSteps; ++step)
+    config.set(kA + step, shape->rows, shape->step_k);
   alignas(64) int8_t widened_rows[kMaxRows * kMaxIntegerK];
   const int8_t* a = widened_a(model, tile, widened_rows);
   config.put_in_force();
+  const Steps steps{.k = tile.k,
+                    .step_k = shape->step_k,
+                    .signed_a = is_signed(model.integer_a),
+                    .signed_b = is_signed(model.integer_b)};
+  if (tile.blocks) {
+    run_in_registers(steps, a, b, tile);
+    return true;
+  }
   for (int i = 0; i < tile.m; i += shape->rows) {
     const size_t at = static_cast<size_t>(i) * row_stride(tile);
-    const auto* c = tile.c ? static_cast<const int32_t*>(tile.c) + at : nullptr;
-    auto* d = static_cast<int32_t*>(tile.d) + at;
-    const RowBlock rows{.a = a + static_cast<size_t>(i) * tile.k,
-                        .k = tile.k,
-                        .step_k = shape->step_k,
-                        .signed_a = is_signed(model.integer_a),
-                        .signed_b = is_signed(model.integer_b)};
-    if (rows.step_k == rows.k)
-      load_tile<kA>(rows.a, static_cast<size_t>(rows.k));
-    if (tile.blocks)
-      run_in_registers(rows, b, tile);
-    else
-      run_blocks(rows, b, tile.n / kTileColumns,
-                 {.c = c, .d = d, .stride = row_stride(tile), .step = kTileColumns});
+    load_rows_of_a(steps, a + static_cast<size_t>(i) * tile.k);
+    run_in_rows(steps, b, tile.n / kTileColumns, tile.c ? static_cast<const int32_t*>(tile.c) + at : nullptr,
+                static_cast<int32_t*>(tile.d) + at, row_stride(tile));
   }
   return true;
 }

@@ -61,6 +61,7 @@ struct WgmmaPlan {
   // Sources: A (a descriptor, or the four registers), B's descriptor, scale-d.
   int b_source = 1, scale_source = 2;
   uint64_t flops = 0;
+  std::vector<uint32_t> d_offsets; // where D's blocks lie in a frame, as numeric::DotTile has them
 };
 
 const WgmmaPlan& plan_of(const DecodedInst& in) {
@@ -72,18 +73,20 @@ const WgmmaPlan& plan_of(const DecodedInst& in) {
 // A register has 8 rows of 16 bytes: lane l has 4 bytes of row l / 4. Registers come in pairs, for rows 0-7
 // and 8-15 of one or two (`in_turn`) times 16 bytes; pair after pair along the rows.
 
-// blocks [row / 8][16 bytes of a row], as numeric::DotTile has them. `bases`: the frame, and constants.
-void find_blocks(const Slot* slots, int count, int in_turn, std::byte* const* bases, std::byte** blocks) {
+// Calls visit(register, its place in [row / 8][16 bytes of a row], as numeric::DotTile has blocks).
+template <class Visit>
+void visit_blocks(int count, int in_turn, Visit visit) {
   for (int i = 0; i < count; ++i) {
     const int half = i / in_turn % 2, column = i / (2 * in_turn) * in_turn + i % in_turn;
-    blocks[half * count / 2 + column] = bases[slots[i].base] + slots[i].offset;
+    visit(i, half * count / 2 + column);
   }
 }
 
 // A, to rows.
 void gather_a_registers(const Slot* slots, std::byte* const* bases, std::byte* tile) {
   std::byte* blocks[kARegisters];
-  find_blocks(slots, kARegisters, 1, bases, blocks);
+  visit_blocks(kARegisters, 1,
+               [&](int i, int place) { blocks[place] = bases[slots[i].base] + slots[i].offset; });
   for (size_t row = 0; row < kWarpRows; ++row)
     for (size_t chunk = 0; chunk < kWgmmaRowChunks; ++chunk, tile += layout::kChunkBytes)
       std::memcpy(tile, blocks[row / 8 * kWgmmaRowChunks + chunk] + row % 8 * layout::kChunkBytes,
@@ -366,10 +369,9 @@ bool continues(const WgmmaOperation& operation, const WgmmaOperation& next) {
     if (part.registers() != other.registers() || (part.view && of_a.a_in_registers))
       return false;
   }
-  return &a == &b || (of_a.n == of_b.n && of_a.k == of_b.k && of_a.model == of_b.model && !of_b.sparse &&
-                      of_a.a_in_registers == of_b.a_in_registers && of_a.b == of_b.b &&
-                      std::equal(a.ops, a.ops + a.dst_count, b.ops, b.ops + b.dst_count,
-                                 [](const Slot& x, const Slot& y) { return x.offset == y.offset; }));
+  return &a == &b ||
+         (of_a.n == of_b.n && of_a.k == of_b.k && of_a.model == of_b.model && !of_b.sparse &&
+          of_a.a_in_registers == of_b.a_in_registers && of_a.b == of_b.b && of_a.d_offsets == of_b.d_offsets);
 }
 
 // The operation's A, 64 rows of 32 bytes, `stride` apart.
@@ -458,6 +460,10 @@ bool select_mma(Decoder& decoder, const Instruction& instruction, DecodedInst& i
   in.updates = true;
   decoder.code().has_wgmma = true;
   decoder.set_operands(in, dsts, srcs);
+  plan.d_offsets.resize(dsts.size());
+  visit_blocks(static_cast<int>(dsts.size()), plan.d_bytes == 4 ? 2 : 1, [&](int i, int place) {
+    plan.d_offsets[static_cast<size_t>(place)] = dsts[static_cast<size_t>(i)].offset;
+  });
   return true;
 }
 
@@ -491,8 +497,10 @@ void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
   for (uint32_t warp = 0; warp < kWarpsInGroup; ++warp) {
     if (operation.parts[warp].view)
       take_sources(x, operation, warp);
-    std::byte* const bases[2] = {operation.parts[warp].registers(), x.bases[1]};
-    find_blocks(in.ops, in.dst_count, plan.d_bytes == 4 ? 2 : 1, bases, blocks + warp * in.dst_count);
+    std::byte* frame = operation.parts[warp].registers();
+    std::byte** of_warp = blocks + warp * plan.d_offsets.size();
+    for (size_t i = 0; i < plan.d_offsets.size(); ++i)
+      of_warp[i] = frame + plan.d_offsets[i];
   }
   alignas(64) std::byte a[kRows * kRowBytes * kMaxChain];
   uint64_t b_descriptors[kMaxChain];
