@@ -185,37 +185,46 @@ void run_in_rows(const Steps& steps, const ColumnWords* b, int blocks, const int
   }
 }
 
-// All rows and columns where C and D are in warps' registers. Tiles wait long for what vectors have just
-// stored, and the other way round: so what is copied here, rows of 16 after the other, is C of the rows that
-// come next and D of those that came before.
+// All rows and columns where C and D are in warps' registers, a tile of 16 by 16 after the other. Tiles wait
+// long for what vectors have just stored, and the other way round: so what is copied here is C of the tile
+// that comes a little later and D of the one that came as long before.
 void run_in_registers(const Steps& steps, const int8_t* a, const ColumnWords* b, const DotTile& tile) {
-  constexpr int kHalf = 8, kStages = 3;
-  alignas(64) static thread_local Ints sums[kStages][kMaxBlocksInRegisters][kTileRows];
-  const int blocks = tile.n / kTileColumns, row_blocks = tile.m / kTileRows;
-  const auto halves = [&](int rows, int block, auto visit) __attribute__((always_inline)) {
-    for (int row = 0; row < kTileRows; row += kHalf)
-      visit(Window{block * kTileColumns, kTileColumns, rows * kTileRows + row, kHalf},
-            sums[rows % kStages][block] + row);
+  constexpr int kHalf = 8, kAhead = 3, kHeld = 8; // a power of two above 2 * kAhead
+  static_assert(kHeld > 2 * kAhead && (kHeld & (kHeld - 1)) == 0);
+  alignas(64) static thread_local Ints held[kHeld][kTileRows];
+  const int in_row = tile.n / kTileColumns, tiles = tile.m / kTileRows * in_row;
+  struct Place {
+    int rows = 0, block = 0; // sixteens
+    void advance(int in_row) {
+      if (++block == in_row)
+        block = 0, ++rows;
+    }
   };
-  for (int turn = 0; turn < row_blocks + 2; ++turn) {
-    const int next = turn, now = turn - 1, before = turn - 2;
-    const bool multiplies = now >= 0 && now < row_blocks;
-    if (multiplies)
-      load_rows_of_a(steps, a + static_cast<size_t>(now) * kTileRows * static_cast<size_t>(steps.k));
-    for (int block = 0; block < blocks; ++block) {
-      if (multiplies) {
-        auto* words = reinterpret_cast<int32_t*>(sums[now % kStages][block]);
-        run_tile(block, steps, b + block * steps.k / 4, tile.blocks_hold_c ? words : nullptr, words,
-                 kTileColumns);
-      }
-      if (next < row_blocks && tile.blocks_hold_c)
-        halves(next, block, [&](const Window& at, Ints* half) __attribute__((always_inline)) {
-          load_blocks<kHalf>(tile.blocks, tile.n, 4, at, half);
-        });
-      if (before >= 0)
-        halves(before, block, [&](const Window& at, const Ints* half) __attribute__((always_inline)) {
-          store_blocks<kHalf>(tile.blocks, tile.n, 4, at, half);
-        });
+  Place next, now, before;
+  const auto halves = [&](const Place& at, Ints* rows, auto visit) __attribute__((always_inline)) {
+    for (int row = 0; row < kTileRows; row += kHalf)
+      visit(Window{at.block * kTileColumns, kTileColumns, at.rows * kTileRows + row, kHalf}, rows + row);
+  };
+  for (int i = -kAhead; i < tiles + kAhead; ++i) {
+    if (i >= 0 && i < tiles) {
+      if (now.block == 0)
+        load_rows_of_a(steps, a + static_cast<size_t>(now.rows) * kTileRows * static_cast<size_t>(steps.k));
+      auto* words = reinterpret_cast<int32_t*>(held[i & (kHeld - 1)]);
+      run_tile(i, steps, b + now.block * steps.k / 4, tile.blocks_hold_c ? words : nullptr, words,
+               kTileColumns);
+      now.advance(in_row);
+    }
+    if (i + kAhead < tiles && tile.blocks_hold_c) {
+      halves(next, held[(i + kAhead) & (kHeld - 1)],
+             [&](const Window& at, Ints* half)
+                 __attribute__((always_inline)) { load_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
+      next.advance(in_row);
+    }
+    if (i >= kAhead) {
+      halves(before, held[(i - kAhead) & (kHeld - 1)],
+             [&](const Window& at, const Ints* half)
+                 __attribute__((always_inline)) { store_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
+      before.advance(in_row);
     }
   }
 }
