@@ -18,7 +18,7 @@ import re
 import shutil
 import sys
 
-from driver_entry_points import enumerations_text, parameter_types, preprocessed, run
+from driver_entry_points import enumerations_text, parameter_types, preprocessed, run, write_or_check
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TABLE = ROOT / "src/cudart/functions.def"
@@ -129,16 +129,8 @@ def main():
     if options.check and version != "13000":
         print(f"SKIPPED: the table is that of CUDA 13.0, and this is {version}")
         return 77
-    wrong = 0
-    for path, text in ((TABLE, table(options.toolkit)), (ENUMERATIONS, enumerations(options.toolkit))):
-        if path.exists() and path.read_text() == text:
-            continue
-        if options.check:
-            print(f"{path.relative_to(ROOT)} is not what {options.toolkit} gives: run {sys.argv[0]}")
-            wrong = 1
-        else:
-            path.write_text(text)
-    return wrong
+    files = {TABLE: table(options.toolkit), ENUMERATIONS: enumerations(options.toolkit)}
+    return write_or_check(files, options.check, options.toolkit)
 
 
 if __name__ == "__main__":

@@ -171,6 +171,17 @@ def enumerations_text(toolkit, headers, bodies, aliases):
     return "\n".join(out) + "\n"
 
 
+def write_or_check(files, check, toolkit):
+    """Writes {path: text}; with `check` says which would change. The exit status."""
+    changed = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    for path in changed:
+        if check:
+            print(f"{path.relative_to(DRIVER.parents[1])} is not what {toolkit} gives: run {sys.argv[0]}")
+        else:
+            path.write_text(files[path])
+    return 1 if check and changed else 0
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     arguments.add_argument("--check", action="store_true")
@@ -185,16 +196,7 @@ def main():
         print(f"SKIPPED: the table is that of CUDA 13.0, and this is {version}")
         return 77
     rows = table(options.toolkit)
-    wrong = 0
-    for path, text in ((TABLE, rows), (ENUMERATIONS, enumerations(options.toolkit, rows))):
-        if path.exists() and path.read_text() == text:
-            continue
-        if options.check:
-            print(f"{path.relative_to(DRIVER.parents[1])} is not what {options.toolkit} gives: run {sys.argv[0]}")
-            wrong = 1
-        else:
-            path.write_text(text)
-    return wrong
+    return write_or_check({TABLE: rows, ENUMERATIONS: enumerations(options.toolkit, rows)}, options.check, options.toolkit)
 
 
 if __name__ == "__main__":

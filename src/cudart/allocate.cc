@@ -75,7 +75,13 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 }
 
 cudaError_t cudaMallocManaged(void** address, size_t bytes, unsigned flags) {
-  return pass(&Driver::cuMemAllocManaged, address, bytes, flags);
+  return in_context([&](const Driver& driver) -> cudaError_t {
+    if (!address)
+      return cudaErrorInvalidValue;
+    *address = nullptr;
+    return bytes == 0 ? cudaSuccess
+                      : error_of(call(driver, &Driver::cuMemAllocManaged, address, bytes, flags));
+  });
 }
 cudaError_t cudaMemAdvise(const void* address, size_t bytes, cudaMemoryAdvise advice,
                           cudaMemLocation location) {

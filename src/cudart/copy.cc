@@ -44,9 +44,11 @@ CUdeviceptr number(const void* address) {
 }
 
 cudaError_t check(const void* destination, const void* source, size_t bytes, cudaMemcpyKind kind) {
+  if (bytes == 0)
+    return cudaSuccess;
   if (!is_kind(kind))
     return cudaErrorInvalidMemcpyDirection;
-  return bytes > 0 && (!destination || !source) ? cudaErrorInvalidValue : cudaSuccess;
+  return destination && source ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 // 2D is 3D of one plane.

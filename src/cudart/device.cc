@@ -122,11 +122,7 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaDeviceReset() {
-  return started([](const Driver& driver) -> cudaError_t {
-    const cudaError_t error = reset_primary_context(driver);
-    clear_last_error();
-    return error;
-  });
+  return started(reset_primary_context);
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
@@ -174,6 +170,8 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   return pass(&Driver::cuCtxGetLimit, value, limit);
 }
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  if (limit > cudaLimitPersistingL2CacheSize)
+    return record(cudaErrorInvalidValue);
   return pass(&Driver::cuCtxSetLimit, limit, value);
 }
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
@@ -207,14 +205,15 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
                                              unsigned long long flags,
                                              cudaDriverEntryPointQueryResult* result) {
   return started([&](const Driver& driver) -> cudaError_t {
-    if (!symbol || !*symbol || !function)
+    if (!symbol || !function)
       return cudaErrorInvalidValue;
     CUdriverProcAddressQueryResult query = CU_GET_PROC_ADDRESS_SUCCESS;
     const CUresult status =
         driver.cuGetProcAddress_v2(symbol, function, static_cast<int>(version), flags, &query);
     if (result)
-      *result = static_cast<cudaDriverEntryPointQueryResult>(query);
-    return status == CUDA_ERROR_NOT_FOUND && result ? cudaSuccess : error_of(status);
+      *result =
+          *symbol ? static_cast<cudaDriverEntryPointQueryResult>(query) : cudaDriverEntryPointSymbolNotFound;
+    return status == CUDA_ERROR_NOT_FOUND ? cudaSuccess : error_of(status); // measured on an H200
   });
 }
 

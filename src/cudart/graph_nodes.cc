@@ -5,6 +5,8 @@
 #include "cudart/copy.h"
 #include "cudart/registration.h"
 
+#include <cstring>
+
 namespace lemma::cudart {
 namespace {
 
@@ -21,28 +23,33 @@ CUcontext current(const Driver& driver) {
   return context;
 }
 
-// Body: cudaError_t(const Driver&, CUDA_KERNEL_NODE_PARAMS&).
+cudaError_t kernel_to_driver(const Driver& driver, const cudaKernelNodeParams& from,
+                             CUDA_KERNEL_NODE_PARAMS& to) {
+  CUfunction function = nullptr;
+  if (const cudaError_t error = find_kernel(driver, from.func, function); error != cudaSuccess)
+    return error == cudaErrorSymbolNotFound ? cudaErrorInvalidResourceHandle : error; // as on an H200
+  to = {.func = function,
+        .gridDimX = from.gridDim.x,
+        .gridDimY = from.gridDim.y,
+        .gridDimZ = from.gridDim.z,
+        .blockDimX = from.blockDim.x,
+        .blockDimY = from.blockDim.y,
+        .blockDimZ = from.blockDim.z,
+        .sharedMemBytes = from.sharedMemBytes,
+        .kernelParams = from.kernelParams,
+        .extra = from.extra,
+        .kern = nullptr,
+        .ctx = nullptr};
+  return cudaSuccess;
+}
+
+// Body: CUresult(const Driver&, const CUDA_KERNEL_NODE_PARAMS&).
 template <class Body>
 cudaError_t with_kernel(const cudaKernelNodeParams* from, Body&& body) {
   return in_context([&](const Driver& driver) -> cudaError_t {
-    if (!from)
-      return cudaErrorInvalidValue;
-    CUfunction function = nullptr;
-    if (const cudaError_t error = find_kernel(driver, from->func, function); error != cudaSuccess)
-      return error;
-    const CUDA_KERNEL_NODE_PARAMS parameters = {.func = function,
-                                                .gridDimX = from->gridDim.x,
-                                                .gridDimY = from->gridDim.y,
-                                                .gridDimZ = from->gridDim.z,
-                                                .blockDimX = from->blockDim.x,
-                                                .blockDimY = from->blockDim.y,
-                                                .blockDimZ = from->blockDim.z,
-                                                .sharedMemBytes = from->sharedMemBytes,
-                                                .kernelParams = from->kernelParams,
-                                                .extra = from->extra,
-                                                .kern = nullptr,
-                                                .ctx = nullptr};
-    return error_of(body(driver, parameters));
+    CUDA_KERNEL_NODE_PARAMS parameters;
+    const cudaError_t error = from ? kernel_to_driver(driver, *from, parameters) : cudaErrorInvalidValue;
+    return error == cudaSuccess ? error_of(body(driver, parameters)) : error;
   });
 }
 
@@ -91,33 +98,34 @@ cudaError_t set_row(cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const 
   return set_copy(exec, node, &parameters);
 }
 
-cudaError_t set_params(cudaGraphExec_t exec, cudaGraphNode_t node, const cudaGraphNodeParams* p) {
-  if (!p)
-    return record(cudaErrorInvalidValue);
-  switch (p->type) {
+// Parameters of any kind: kernels, copies and fills say more to the driver, the rest lies the same.
+cudaError_t node_to_driver(const Driver& driver, const cudaGraphNodeParams& from, CUgraphNodeParams& to) {
+  static_assert(sizeof from == sizeof to);
+  std::memcpy(&to, &from, sizeof to);
+  switch (from.type) {
   case cudaGraphNodeTypeKernel:
-    return exec ? cudaGraphExecKernelNodeSetParams(exec, node, &p->kernel)
-                : cudaGraphKernelNodeSetParams(node, &p->kernel);
+    return kernel_to_driver(driver, from.kernel, to.kernel);
   case cudaGraphNodeTypeMemcpy:
-    return set_copy(exec, node, &p->memcpy.copyParams);
+    to.memcpy = {};
+    to.memcpy.flags = from.memcpy.flags;
+    to.memcpy.copyCtx = current(driver);
+    return to_driver(from.memcpy.copyParams, to.memcpy.copyParams);
   case cudaGraphNodeTypeMemset:
-    return exec ? cudaGraphExecMemsetNodeSetParams(exec, node, &p->memset)
-                : cudaGraphMemsetNodeSetParams(node, &p->memset);
-  case cudaGraphNodeTypeHost:
-    return exec ? cudaGraphExecHostNodeSetParams(exec, node, &p->host)
-                : cudaGraphHostNodeSetParams(node, &p->host);
-  case cudaGraphNodeTypeGraph:
-    return exec ? cudaGraphExecChildGraphNodeSetParams(exec, node, p->graph.graph)
-                : record(cudaErrorInvalidValue);
-  case cudaGraphNodeTypeWaitEvent:
-    return exec ? cudaGraphExecEventWaitNodeSetEvent(exec, node, p->eventWait.event)
-                : cudaGraphEventWaitNodeSetEvent(node, p->eventWait.event);
-  case cudaGraphNodeTypeEventRecord:
-    return exec ? cudaGraphExecEventRecordNodeSetEvent(exec, node, p->eventRecord.event)
-                : cudaGraphEventRecordNodeSetEvent(node, p->eventRecord.event);
+    to.memset.ctx = current(driver);
+    return cudaSuccess;
   default:
-    return record(cudaErrorNotSupported);
+    return cudaSuccess;
   }
+}
+
+// Body: CUresult(const Driver&, CUgraphNodeParams&).
+template <class Body>
+cudaError_t with_parameters(const cudaGraphNodeParams* from, Body&& body) {
+  return in_context([&](const Driver& driver) -> cudaError_t {
+    CUgraphNodeParams parameters;
+    const cudaError_t error = from ? node_to_driver(driver, *from, parameters) : cudaErrorInvalidValue;
+    return error == cudaSuccess ? error_of(body(driver, parameters)) : error;
+  });
 }
 
 } // namespace
@@ -363,41 +371,23 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* address) {
 // --- of any kind
 
 cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                             const cudaGraphEdgeData* edges, size_t count, cudaGraphNodeParams* p) {
-  if (!p)
-    return record(cudaErrorInvalidValue);
-  for (size_t i = 0; edges && i < count; ++i)
-    if (edges[i].from_port != 0 || edges[i].to_port != 0 || edges[i].type != 0)
-      return record(cudaErrorNotSupported);
-  switch (p->type) {
-  case cudaGraphNodeTypeKernel:
-    return cudaGraphAddKernelNode(node, graph, dependencies, count, &p->kernel);
-  case cudaGraphNodeTypeMemcpy:
-    return cudaGraphAddMemcpyNode(node, graph, dependencies, count, &p->memcpy.copyParams);
-  case cudaGraphNodeTypeMemset:
-    return cudaGraphAddMemsetNode(node, graph, dependencies, count, &p->memset);
-  case cudaGraphNodeTypeHost:
-    return cudaGraphAddHostNode(node, graph, dependencies, count, &p->host);
-  case cudaGraphNodeTypeGraph:
-    return cudaGraphAddChildGraphNode(node, graph, dependencies, count, p->graph.graph);
-  case cudaGraphNodeTypeEmpty:
-    return cudaGraphAddEmptyNode(node, graph, dependencies, count);
-  case cudaGraphNodeTypeWaitEvent:
-    return cudaGraphAddEventWaitNode(node, graph, dependencies, count, p->eventWait.event);
-  case cudaGraphNodeTypeEventRecord:
-    return cudaGraphAddEventRecordNode(node, graph, dependencies, count, p->eventRecord.event);
-  case cudaGraphNodeTypeMemAlloc:
-    return cudaGraphAddMemAllocNode(node, graph, dependencies, count, &p->alloc);
-  case cudaGraphNodeTypeMemFree:
-    return cudaGraphAddMemFreeNode(node, graph, dependencies, count, p->free.dptr);
-  default:
-    return record(cudaErrorNotSupported);
-  }
+                             const cudaGraphEdgeData* edges, size_t count, cudaGraphNodeParams* parameters) {
+  return with_parameters(parameters, [&](const Driver& driver, CUgraphNodeParams& p) {
+    const CUresult status =
+        call(driver, &Driver::cuGraphAddNode_v2, node, graph, dependencies, edges, count, &p);
+    if (status == CUDA_SUCCESS && parameters->type == cudaGraphNodeTypeMemAlloc)
+      parameters->alloc.dptr = reinterpret_cast<void*>(p.alloc.dptr);
+    return status;
+  });
 }
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* parameters) {
-  return set_params(nullptr, node, parameters);
+  return with_parameters(parameters, [&](const Driver& driver, CUgraphNodeParams& p) {
+    return driver.cuGraphNodeSetParams(node, &p);
+  });
 }
 cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                        cudaGraphNodeParams* parameters) {
-  return exec ? set_params(exec, node, parameters) : record(cudaErrorInvalidValue);
+  return with_parameters(parameters, [&](const Driver& driver, CUgraphNodeParams& p) {
+    return driver.cuGraphExecNodeSetParams(exec, node, &p);
+  });
 }

@@ -5,6 +5,8 @@
 #include "cudart/api.h"
 #include "cudart/call.h"
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +20,8 @@ namespace {
 struct Managed {
   std::string name;
   void** pointer; // the program's
+  size_t bytes;
+  std::vector<std::byte> kept; // over a reset of the device
 };
 
 // A fatbin wrapper of nvcc's.
@@ -48,14 +52,23 @@ public:
       return error;
     const std::scoped_lock lock(mutex_);
     placed_ = true;
-    for (const Managed& each : managed_) {
+    for (Managed& each : managed_) {
       CUdeviceptr address = 0;
       if (const CUresult status = driver.cuLibraryGetManaged(&address, nullptr, library, each.name.c_str());
           status != CUDA_SUCCESS)
         return error_of(status);
       *each.pointer = reinterpret_cast<void*>(address);
+      std::copy(each.kept.begin(), each.kept.end(), static_cast<std::byte*>(*each.pointer));
+      each.kept.clear();
     }
     return cudaSuccess;
+  }
+  void keep_managed() {
+    const std::scoped_lock lock(mutex_);
+    for (Managed& each : managed_) {
+      const auto* from = static_cast<const std::byte*>(*each.pointer);
+      each.kept.assign(from, from + each.bytes);
+    }
   }
   bool is_placed() const { return placed_; }
   // The name of the managed variable whose address that is, or nothing.
@@ -70,7 +83,8 @@ public:
 private:
   const void* const wrapper_;
   std::mutex mutex_;
-  bool loaded_ = false, placed_ = false;
+  bool loaded_ = false;
+  std::atomic<bool> placed_{false};
   CUlibrary library_ = nullptr;
   cudaError_t error_ = cudaSuccess;
   std::vector<Managed> managed_;
@@ -133,11 +147,21 @@ cudaError_t kernel_of(const Driver& driver, Function& function, CUkernel& kernel
     return error;
   if (const CUresult status = driver.cuLibraryGetKernel(&kernel, library, function.name.c_str());
       status != CUDA_SUCCESS)
-    return status == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidDeviceFunction : error_of(status);
+    return error_of(status);
   const std::scoped_lock lock(registry().mutex);
   function.kernel = kernel;
   registry().host_functions[kernel] = const_cast<void*>(function.address);
   return cudaSuccess;
+}
+
+// Whose managed variables the program has used.
+std::vector<std::shared_ptr<Image>> images_with_managed() {
+  std::vector<std::shared_ptr<Image>> placed;
+  const std::shared_lock lock(registry().mutex);
+  for (const auto& [handle, image] : registry().images)
+    if (image->is_placed())
+      placed.push_back(image);
+  return placed;
 }
 
 std::shared_ptr<Image> image_of(void** handle) {
@@ -205,15 +229,13 @@ cudaError_t find_variable(const Driver& driver, const void* symbol, CUdeviceptr&
   return status == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : error_of(status);
 }
 
+void keep_managed_variables() {
+  for (const std::shared_ptr<Image>& image : images_with_managed())
+    image->keep_managed();
+}
+
 void restore_managed_variables(const Driver& driver) {
-  std::vector<std::shared_ptr<Image>> placed;
-  {
-    const std::shared_lock lock(registry().mutex);
-    for (const auto& [handle, image] : registry().images)
-      if (image->is_placed())
-        placed.push_back(image);
-  }
-  for (const std::shared_ptr<Image>& image : placed)
+  for (const std::shared_ptr<Image>& image : images_with_managed())
     image->place_managed(driver);
 }
 
@@ -261,11 +283,12 @@ void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, 
   registry().variables.emplace(host, Variable{image, name, false});
 }
 
-void __cudaRegisterManagedVar(void** handle, void** pointer, char*, const char* name, int, size_t, int, int) {
+void __cudaRegisterManagedVar(void** handle, void** pointer, char*, const char* name, int, size_t bytes, int,
+                              int) {
   const std::shared_ptr<Image> image = image_of(handle);
   if (!image)
     return;
-  image->add({name, pointer});
+  image->add({name, pointer, bytes, {}});
   const std::scoped_lock lock(registry().mutex);
   registry().variables.emplace(pointer, Variable{image, name, true});
 }

@@ -25,7 +25,10 @@ cudaError_t why_not_loaded(const void* handle);
 // Of a variable in the current context. cudaErrorInvalidSymbol.
 cudaError_t find_variable(const Driver& driver, const void* symbol, CUdeviceptr& address, size_t& bytes);
 
-// After a reset of the device: the program's pointers to managed variables that it has used before.
+// Managed variables that the program has used outlive a reset of the device, with what is in them (measured
+// on an H200; their addresses, which are others here, too): kept before it, and given back, with the
+// program's pointers to them, after it.
+void keep_managed_variables();
 void restore_managed_variables(const Driver& driver);
 
 } // namespace lemma::cudart

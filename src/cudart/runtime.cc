@@ -154,8 +154,10 @@ cudaError_t use_primary_context(const Driver& driver) {
 cudaError_t reset_primary_context(const Driver& driver) {
   Primary& all = primary();
   const std::scoped_lock lock(all.mutex);
-  if (all.retained)
+  if (all.retained) {
+    keep_managed_variables();
     driver.cuDevicePrimaryCtxRelease_v2(0);
+  }
   all.retained = false;
   return static_cast<cudaError_t>(driver.cuDevicePrimaryCtxReset_v2(0));
 }
@@ -168,7 +170,7 @@ PerThreadDefault::~PerThreadDefault() {
 }
 
 cudaError_t record(cudaError_t error) {
-  if (error != cudaSuccess)
+  if (error != cudaSuccess && error != cudaErrorNotReady)
     error_of_thread = error;
   return error;
 }

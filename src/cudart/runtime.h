@@ -41,7 +41,8 @@ public:
   PerThreadDefault(const PerThreadDefault&) = delete;
 };
 
-// Remembers it for cudaGetLastError, unless it is cudaSuccess; gives it back.
+// Remembers it for cudaGetLastError, unless it is cudaSuccess or, as on an H200, cudaErrorNotReady; gives it
+// back.
 cudaError_t record(cudaError_t error);
 cudaError_t last_error();
 void clear_last_error();

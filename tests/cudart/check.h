@@ -26,8 +26,8 @@ inline const char* name_of(cudaError_t error) {
 
 // --- registration, as nvcc's host code does it
 
-// A fatbin with one entry, PTX for sm_90: src/image/fatbin.h draws it.
-inline std::vector<uint64_t> fatbin_of(const std::string& text) {
+// A fatbin with one entry, PTX: src/image/fatbin.h draws it.
+inline std::vector<uint64_t> fatbin_of(const std::string& text, uint64_t sm = 90) {
   constexpr size_t kHeaderWords = 10;                 // of the entry: 64 bytes, and options, which are empty
   const uint64_t payload = (text.size() + 8) / 8 * 8; // the NUL counts
   std::vector<uint64_t> words(2 + kHeaderWords + payload / 8, 0);
@@ -36,9 +36,9 @@ inline std::vector<uint64_t> fatbin_of(const std::string& text) {
   uint64_t* entry = &words[2];
   entry[0] = 8 * kHeaderWords << 32 | 0x01010001; // PTX
   entry[1] = payload;
-  entry[2] = 64ull << 32;           // where the options are
-  entry[3] = 90ull << 32 | 9 << 16; // PTX 9.0, sm_90
-  entry[5] = 0x11;                  // 64-bit, Linux
+  entry[2] = 64ull << 32;        // where the options are
+  entry[3] = sm << 32 | 9 << 16; // PTX 9.0
+  entry[5] = 0x11;               // 64-bit, Linux
   entry[8] = 72;
   std::memcpy(entry + kHeaderWords, text.data(), text.size());
   return words;
@@ -64,7 +64,7 @@ inline const Kernel indices{"indices"}, add{"add"}, twice{"twice"}, mixed{"mixed
 // One translation unit's device code: what its constructor and atexit handler do.
 class DeviceCode {
 public:
-  explicit DeviceCode(const std::string& text) : fatbin_(fatbin_of(text)) {
+  explicit DeviceCode(const std::string& text, uint64_t sm = 90) : fatbin_(fatbin_of(text, sm)) {
     wrapper_.fatbin = fatbin_.data();
     handle = __cudaRegisterFatBinary(&wrapper_);
   }

@@ -38,7 +38,9 @@ void rows() {
   OK(cudaMemcpyAsync(b, to.data(), 1000, cudaMemcpyHostToDevice, cudaStreamLegacy));
   OK(cudaMemcpyAsync(a, b, 1000, cudaMemcpyDeviceToDevice, nullptr));
   OK(cudaMemcpyAsync(a, b, 1000, cudaMemcpyDefault, nullptr));
-  OK(cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyHostToDevice));
+  OK(cudaMemcpy(nullptr, nullptr, 0, static_cast<cudaMemcpyKind>(9)));
+  FAILS(cudaErrorInvalidValue, cudaMemcpy(to.data(), from.data(), 8, cudaMemcpyDeviceToDevice));
+  FAILS(cudaErrorInvalidValue, cudaMemset(to.data(), 0, 8));
   FAILS(cudaErrorInvalidValue, cudaMemcpy(a, from.data(), 1001, cudaMemcpyHostToDevice));
   FAILS(cudaErrorInvalidValue, cudaMemcpy(nullptr, from.data(), 8, cudaMemcpyHostToDevice));
   FAILS(cudaErrorInvalidMemcpyDirection, cudaMemcpy(a, b, 8, static_cast<cudaMemcpyKind>(9)));

@@ -77,6 +77,11 @@ int main() {
   EQUAL(version, value);
   OK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &function, 13000, cudaEnableDefault, &query));
   CHECK(!function && query == cudaDriverEntryPointSymbolNotFound);
+  OK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &function, 13000, cudaEnableDefault, nullptr));
+  OK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 11000, cudaEnableDefault, &query));
+  EQUAL(cudaDriverEntryPointVersionNotSufficent, query);
+  OK(cudaGetDriverEntryPointByVersion("", &function, 13000, cudaEnableDefault, &query));
+  EQUAL(cudaDriverEntryPointSymbolNotFound, query);
   const cudaUUID_t id = {};
   const void* table_of = &id;
   FAILS(cudaErrorInvalidValue, cudaGetExportTable(&table_of, &id));

@@ -38,8 +38,9 @@ void fails_with(cudaError_t wanted, const Kernel& kernel, const char* in_report)
     FAILS(wanted, cudaGetLastError());
   });
   EQUAL(std::string(), silence);
+  FAILS(wanted, cudaFree(x));
   OK(cudaDeviceReset());
-  OK(cudaGetLastError());
+  FAILS(wanted, cudaGetLastError()); // it is the thread's
   x = allocate(32);
   OK(launch(indices, 1, 32, 0, nullptr, x));
   EQUAL(31, read_ints(x, 32)[31]);

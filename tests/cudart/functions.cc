@@ -9,7 +9,7 @@ int main() {
   EQUAL(90, a.binaryVersion);
   OK(cudaFuncGetAttributes(&a, &indices));
   EQUAL(1024, a.maxThreadsPerBlock);
-  FAILS(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&a, &no_such_kernel));
+  FAILS(cudaErrorSymbolNotFound, cudaFuncGetAttributes(&a, &no_such_kernel));
 
   // More dynamic shared memory than without asking.
   int* x = allocate(64);

@@ -140,7 +140,7 @@ void kernel_nodes(int* x) {
   OK(cudaGraphNodeSetParams(second, &any));
   EQUAL(11, run(graph, x));
   parameters.func = const_cast<Kernel*>(&no_such_kernel);
-  FAILS(cudaErrorInvalidDeviceFunction, cudaGraphAddKernelNode(&first, graph, nullptr, 0, &parameters));
+  FAILS(cudaErrorInvalidResourceHandle, cudaGraphAddKernelNode(&first, graph, nullptr, 0, &parameters));
   OK(cudaGraphDestroy(graph));
 }
 

@@ -57,6 +57,7 @@ void of_the_host() {
 
 void managed_memory() {
   int* shared = nullptr;
+  OK(cudaMallocManaged(reinterpret_cast<void**>(&shared), 0, cudaMemAttachGlobal));
   OK(cudaMallocManaged(reinterpret_cast<void**>(&shared), 4096, cudaMemAttachGlobal));
   shared[7] = 70;
   const cudaMemLocation device = {cudaMemLocationTypeDevice, 0};

@@ -9,6 +9,8 @@ int main() {
   OK(cudaHostAlloc(reinterpret_cast<void**>(&flag), 8, cudaHostAllocMapped));
   flag[0] = flag[1] = 0;
   int* x = allocate(256);
+  OK(launch(add, 1, 256, 0, nullptr, x, 0, 256)); // a GPU loads a kernel when nothing runs
+  OK(cudaDeviceSynchronize());
   // This thread's stream waits for the host; another thread's goes on meanwhile.
   OK(launch(relay, 1, 1, 0, nullptr, flag, flag + 1));
   std::thread([&] {

@@ -21,7 +21,8 @@ void relocatable() {
 
 // The launch says why, each time, and the message that names the option of nvcc comes once.
 void no_code_for_the_machine() {
-  DeviceCode code(".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry indices() { ret; }\n");
+  DeviceCode code(".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry indices() { ret; }\n",
+                  100);
   code.kernel(other_indices);
   code.end();
   const std::string said = stderr_of([&] {

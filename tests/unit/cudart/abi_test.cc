@@ -4,6 +4,8 @@
 // enumerators: scripts/cudart_functions.py --check (cudart.headers).
 #include <gtest/gtest.h>
 
+#include "../same_call.h"
+
 #ifdef LEMMA_HAVE_CUDA_RUNTIME
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -24,10 +26,8 @@ void __cudaUnregisterFatBinary(void**);
 }
 #endif
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace ours {
 
@@ -78,36 +78,11 @@ SAME_AS(cudaUUID_t, CUuuid)
 
 #ifdef LEMMA_HAVE_CUDA_RUNTIME
 
-    // Two types are alike if they are passed alike: enums as int, pointers as pointers, structs by their
-    // bytes.
-    template <class T>
-    struct Passed {
-  using type = std::conditional_t<std::is_pointer_v<T>, void*, T>;
-};
-template <class T>
-  requires std::is_enum_v<T> || std::is_class_v<T>
-struct Passed<T> {
-  using type = std::array<char, sizeof(T)>;
-};
-template <class A, class B>
-struct SameCall : std::false_type {};
-template <class R, class... A, class S, class... B>
-struct SameCall<R (*)(A...), S (*)(B...)> {
-  static constexpr bool same() {
-    if constexpr (sizeof...(A) != sizeof...(B))
-      return false;
-    else
-      return std::is_same_v<typename Passed<R>::type, typename Passed<S>::type> &&
-             (std::is_same_v<typename Passed<A>::type, typename Passed<B>::type> && ...);
-  }
-  static constexpr bool value = same();
-};
-
 #define STRUCT(S) static_assert(sizeof(S) == sizeof(::S) && alignof(S) == alignof(::S), #S);
 #define FIELD(S, field)                                                                                      \
   static_assert(offsetof(S, field) == offsetof(::S, field) && sizeof(S::field) == sizeof(::S::field),        \
                 #S "::" #field);
-// clang-format off
+    // clang-format off
 STRUCT(cudaUUID_t)
 STRUCT(cudaIpcEventHandle_t)
 FIELD(cudaIpcEventHandle_t, reserved)

@@ -3,49 +3,19 @@
 // whether that happened. Numbers of enumerators: scripts/driver_entry_points.py --check (driver.headers).
 #include <gtest/gtest.h>
 
+#include "../same_call.h"
+
 #ifdef LEMMA_HAVE_CUDA_H
 #define __CUDA_API_VERSION_INTERNAL // signatures of older versions, too
 #include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace ours {
 
 #include "driver/types.h"
-
-// Two parameter types are alike if they are passed alike: enums as int, pointers as pointers, structs by
-// their bytes.
-template <class T>
-struct Passed {
-  using type = std::conditional_t<std::is_pointer_v<T>, void*, T>;
-};
-template <class T>
-  requires std::is_enum_v<T>
-struct Passed<T> {
-  using type = std::array<char, sizeof(T)>;
-};
-template <class T>
-  requires std::is_class_v<T>
-struct Passed<T> {
-  using type = std::array<char, sizeof(T)>;
-};
-template <class A, class B>
-struct SameCall : std::false_type {};
-template <class R, class... A, class S, class... B>
-struct SameCall<R (*)(A...), S (*)(B...)> {
-  static constexpr bool same() {
-    if constexpr (sizeof...(A) != sizeof...(B))
-      return false;
-    else
-      return sizeof(R) == sizeof(S) &&
-             (std::is_same_v<typename Passed<A>::type, typename Passed<B>::type> && ...);
-  }
-  static constexpr bool value = same();
-};
 
 #define IMPLEMENTED(name, version, symbol, parameters)                                                       \
   static_assert(SameCall<CUresult(*) parameters, PFN_##name##_v##version>::value, #symbol);
