@@ -97,6 +97,10 @@ static Result<CompiledMlir, Error> compile(Program& program, const MlirOptions& 
     compiled.text = to_text(program.module());
     return compiled;
   }
+  PassManager matmul(&program.context());
+  matmul.addPass(create_matmul_pass(options.schedule));
+  if (!program.run(matmul))
+    return program.fail();
   PassManager prepare(&program.context());
   add_outline_passes(prepare);
   if (options.stage != MlirStage::nvvm)

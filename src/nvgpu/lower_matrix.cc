@@ -41,6 +41,26 @@ struct LowerLdMatrix : Lowering<LdMatrixOp> {
   }
 };
 
+struct LowerStMatrix : Lowering<StMatrixOp> {
+  using Lowering::Lowering;
+  LogicalResult matchAndRewrite(StMatrixOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter& rewriter) const override {
+    const Location where = op.getLoc();
+    const Value address =
+        shared_address(rewriter, where, *getTypeConverter(), cast<MemRefType>(op.getDstMemref().getType()),
+                       adaptor.getDstMemref(), adaptor.getIndices());
+    const auto type = cast<VectorType>(op.getValue().getType());
+    return replace(
+        op, rewriter,
+        ptx(rewriter, where)
+            .spelled(fmt::format("stmatrix.sync.aligned.m8n8.x{}{}.shared.b16", type.getDimSize(0),
+                                 op.getTranspose() ? ".trans" : ""))
+            .address(address)
+            .reads(ValueRange(to_registers(rewriter, where, adaptor.getValue(), type, rewriter.getI32Type())))
+            .emit());
+  }
+};
+
 // A, B and C as registers, the instruction, D as a vector.
 template <class Op>
 struct LowerProduct : Lowering<Op> {
@@ -149,8 +169,9 @@ Value shared_address(ConversionPatternRewriter& rewriter, Location where, const 
 
 void populate_matrix_lowering(const LLVMTypeConverter& converter, PtxTarget& target,
                               RewritePatternSet& patterns) {
-  patterns.add<LowerLdMatrix, LowerProduct<MmaSyncOp>, LowerProduct<MmaSparseSyncOp>, LowerRcp>(converter,
-                                                                                                target);
+  patterns
+      .add<LowerLdMatrix, LowerStMatrix, LowerProduct<MmaSyncOp>, LowerProduct<MmaSparseSyncOp>, LowerRcp>(
+          converter, target);
 }
 
 } // namespace lemma::nvgpu

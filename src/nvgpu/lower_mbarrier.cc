@@ -137,6 +137,31 @@ struct LowerArriveExpectTx : Lowering<MBarrierArriveExpectTxOp> {
   }
 };
 
+// mapa says where the other CTA has the mbarrier.
+struct LowerArriveCluster : Lowering<MBarrierArriveClusterOp> {
+  using Lowering::Lowering;
+  LogicalResult matchAndRewrite(MBarrierArriveClusterOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter& rewriter) const override {
+    const Location where = op.getLoc();
+    const IdAndPredicate last(adaptor.getIdAndPredicate());
+    const auto there = ptx(rewriter, where)
+                           .spelled("mapa.shared::cluster.u32")
+                           .writes(rewriter.getI32Type())
+                           .reads(barrier_address(rewriter, where, adaptor.getBarriers(), last.id))
+                           .reads(as_i32(rewriter, where, adaptor.getRank()))
+                           .emit(/*touches_memory=*/false);
+    if (failed(there))
+      return failure();
+    return replace(op, rewriter,
+                   ptx(rewriter, where)
+                       .spelled("mbarrier.arrive.release.cluster.shared::cluster.b64")
+                       .only_if(last.predicate)
+                       .text("_")
+                       .address(there->front())
+                       .emit());
+  }
+};
+
 // One try ends after `ticks` or some time of the machine's choice, with the phase complete or not: the
 // operation goes on trying.
 struct LowerTryWaitParity : Lowering<MBarrierTryWaitParityOp> {
@@ -151,7 +176,8 @@ struct LowerTryWaitParity : Lowering<MBarrierTryWaitParityOp> {
           LLVM::ConstantOp::create(rewriter, where, parity.getType(), rewriter.getI32IntegerAttr(1)));
     return replace(op, rewriter,
                    ptx(rewriter, where)
-                       .spelled("mbarrier.try_wait.parity.shared.b64")
+                       .spelled(op.getCluster() ? "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64"
+                                                : "mbarrier.try_wait.parity.shared.b64")
                        .until_true()
                        .address(barrier_address(rewriter, where, adaptor.getBarriers(), adaptor.getMbarId()))
                        .reads(parity)
@@ -170,7 +196,7 @@ Value barrier_address(ConversionPatternRewriter& rewriter, Location where, Value
 void populate_mbarrier_lowering(const LLVMTypeConverter& converter, PtxTarget& target,
                                 RewritePatternSet& patterns) {
   patterns.add<LowerCreate, LowerGet, LowerInit, LowerTestWait, LowerArrive, LowerArriveNoComplete,
-               LowerArriveExpectTx, LowerTryWaitParity>(converter, target);
+               LowerArriveExpectTx, LowerArriveCluster, LowerTryWaitParity>(converter, target);
 }
 
 } // namespace lemma::nvgpu

@@ -279,6 +279,45 @@ private:
   bool is_static_ = false;
 };
 
+// At most `groups` groups of products are pending afterwards; the registers as they are then.
+FailureOr<SmallVector<Value>> wait(PtxCall call, int64_t groups, ValueRange registers) {
+  return call.spelled("wgmma.wait_group.sync.aligned").text(std::to_string(groups)).pins(registers).emit();
+}
+
+struct LowerWait : Lowering<WarpgroupMmaWaitOp> {
+  using Lowering::Lowering;
+  LogicalResult matchAndRewrite(WarpgroupMmaWaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter& rewriter) const override {
+    const Location where = op.getLoc();
+    const auto registers =
+        wait(ptx(rewriter, where), pending_groups(op), unpack(rewriter, where, adaptor.getAccumulator()));
+    if (failed(registers))
+      return failure();
+    rewriter.replaceOp(op, pack(rewriter, where, adaptor.getAccumulator().getType(), *registers));
+    return success();
+  }
+};
+
+struct LowerExtract : Lowering<WarpgroupMmaExtractOp> {
+  using Lowering::Lowering;
+  LogicalResult matchAndRewrite(WarpgroupMmaExtractOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter& rewriter) const override {
+    const Location where = op.getLoc();
+    const VectorType matrix = cast<WarpgroupAccumulatorType>(op.getMatrixD().getType()).getFragmented();
+    const auto type = cast<VectorType>(op.getRegisters().getType());
+    // For each 64 rows, all columns: two registers of one element, or one of two, for each row of the vector.
+    const int64_t per_row = matrix.getElementType().isF16() ? 1 : 2;
+    const int64_t first = (op.getRow() / 64 * matrix.getDimSize(1) + op.getColumn()) / 4 * per_row;
+    const SmallVector<Value> all = unpack(rewriter, where, adaptor.getMatrixD());
+    rewriter.replaceOp(op,
+                       from_registers(rewriter, where,
+                                      ArrayRef(all).slice(static_cast<size_t>(first),
+                                                          static_cast<size_t>(type.getDimSize(0) * per_row)),
+                                      type, getTypeConverter()->convertType(type)));
+    return success();
+  }
+};
+
 struct LowerStore : Lowering<WarpgroupMmaStoreOp> {
   using Lowering::Lowering;
   LogicalResult matchAndRewrite(WarpgroupMmaStoreOp op, OpAdaptor adaptor,
@@ -291,8 +330,7 @@ struct LowerStore : Lowering<WarpgroupMmaStoreOp> {
                                static_cast<int>(storage_bits(element)));
     SmallVector<Value> registers = unpack(rewriter, where, adaptor.getMatrixD());
     if (may_be_pending(op.getMatrixD())) {
-      auto complete =
-          ptx(rewriter, where).spelled("wgmma.wait_group.sync.aligned").text("0").pins(registers).emit();
+      auto complete = wait(ptx(rewriter, where), 0, registers);
       if (failed(complete))
         return failure();
       registers = *complete;
@@ -318,14 +356,6 @@ struct LowerStore : Lowering<WarpgroupMmaStoreOp> {
   }
 
 private:
-  // An accumulator from elsewhere, such as a loop's, may be one that products are still added to.
-  static bool may_be_pending(Value accumulator) {
-    Operation* made = accumulator.getDefiningOp();
-    if (auto product = dyn_cast_or_null<WarpgroupMmaOp>(made))
-      return pending_groups(product) > 0;
-    return !isa_and_nonnull<WarpgroupMmaInitAccumulatorOp>(made);
-  }
-
   static Value element_of(OpBuilder& builder, Location where, Value packed, Type element, int per_register,
                           int index) {
     if (per_register == 1)
@@ -351,7 +381,8 @@ struct LowerInitAccumulator : Lowering<WarpgroupMmaInitAccumulatorOp> {
 
 void populate_warpgroup_lowering(const LLVMTypeConverter& converter, PtxTarget& target,
                                  RewritePatternSet& patterns) {
-  patterns.add<LowerGenerateDescriptor, LowerMma, LowerStore, LowerInitAccumulator>(converter, target);
+  patterns.add<LowerGenerateDescriptor, LowerMma, LowerWait, LowerExtract, LowerStore, LowerInitAccumulator>(
+      converter, target);
 }
 
 } // namespace lemma::nvgpu

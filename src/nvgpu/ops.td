@@ -32,6 +32,17 @@ def NVGPU_LdMatrixOp : NVGPU_CheckedOp<"ldmatrix", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = "$srcMemref `[` $indices `]` attr-dict `:` type($srcMemref) `->` type($res)";
 }
 
+def NVGPU_StMatrixOp : NVGPU_CheckedOp<"stmatrix"> {
+  let summary = "stores 8x8 matrices of 16-bit units to shared memory, one row a lane";
+  let description = [{
+    The other way round than `ldmatrix`: lane i gives the address of row i % 8 of matrix i / 8, and the vector has 1, 2
+    or 4 matrices, a row for each. `transpose` needs 16-bit elements.
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value, Arg<AnyMemRef, "", [MemWriteAt<0, FullEffect>]>:$dstMemref,
+                       Variadic<Index>:$indices, UnitAttr:$transpose);
+  let assemblyFormat = "$value `,` $dstMemref `[` $indices `]` attr-dict `:` type($value) `,` type($dstMemref)";
+}
+
 class NVGPU_MmaOp<string mnemonic> : NVGPU_CheckedOp<mnemonic, [Pure]> {
   let results = (outs AnyVectorOfNonZeroRank:$res);
 }
@@ -179,11 +190,23 @@ def NVGPU_MBarrierArriveExpectTxOp : NVGPU_MBarrierCountOp<"mbarrier.arrive.expe
   }];
 }
 
+def NVGPU_MBarrierArriveClusterOp : NVGPU_MBarrierCountOp<"mbarrier.arrive.cluster"> {
+  let summary = "arrives at the mbarrier that the CTA of that rank in the cluster has in the same place";
+  let description = [{ Releases at the scope of the cluster. Who waits there needs `{cluster}`. }];
+  let arguments = (ins NVGPU_MBarrierGroup:$barriers, Index:$rank, Variadic<NVGPU_I1OrIndex>:$idAndPredicate);
+  let assemblyFormat = [{
+    custom<CountOfBarrier>($barriers, $rank, $idAndPredicate, type($idAndPredicate)) attr-dict `:` type($barriers)
+  }];
+}
+
 def NVGPU_MBarrierTryWaitParityOp : NVGPU_CheckedOp<"mbarrier.try_wait.parity"> {
   let summary = "waits until the phase of that parity is complete";
-  let description = [{ `phaseParity` is an i1, or an index of which bit 0 counts. `ticks` is the time of one try. }];
+  let description = [{
+    `phaseParity` is an i1, or an index of which bit 0 counts. `ticks` is the time of one try. With `cluster` it acquires
+    what threads of the whole cluster have released.
+  }];
   let arguments = (ins NVGPU_MBarrierGroup:$barriers, NVGPU_I1OrIndex:$phaseParity, Index:$ticks,
-                       Optional<Index>:$mbarId);
+                       Optional<Index>:$mbarId, UnitAttr:$cluster);
   let hasCustomAssemblyFormat = 1; // the text does not say the parity's type
 }
 
@@ -288,6 +311,26 @@ def NVGPU_WarpgroupMmaOp : NVGPU_CheckedOp<"warpgroup.mma"> {
     `:` custom<MultiplicandA>(type($descriptorA)) `,` type($descriptorB) `,` custom<Accumulators>(type($matrixC))
     `->` custom<Accumulators>(type($matrixD))
   }];
+}
+
+def NVGPU_WarpgroupMmaWaitOp : NVGPU_CheckedOp<"warpgroup.mma.wait", [AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "waits until at most `waitGroup` (default 0) groups of products are pending";
+  let description = [{ What comes after it sees the accumulator's new value: uses are of the result. }];
+  let arguments = (ins NVGPU_WarpgroupAccumulator:$accumulator, OptionalAttr<NVGPU_IntegerAttr>:$waitGroup);
+  let results = (outs NVGPU_WarpgroupAccumulator:$result);
+  let assemblyFormat = "$accumulator attr-dict `:` type($accumulator)";
+}
+
+def NVGPU_WarpgroupMmaExtractOp : NVGPU_CheckedOp<"warpgroup.mma.extract", [Pure]> {
+  let summary = "a thread's elements of 64 rows and some columns of an accumulator";
+  let description = [{
+    A row of the vector has two neighbours of one row of the matrix. Of each 8 columns there are two rows: the first of the
+    matrix's row l / 4 of the warp's 16, and columns 2 * (l % 4) and the next, l the lane; the second 8 rows further down.
+    A vector of four rows, of 16 columns, is what `stmatrix` stores as four 8x8 matrices.
+  }];
+  let arguments = (ins NVGPU_WarpgroupAccumulator:$matrixD, I64Attr:$row, I64Attr:$column);
+  let results = (outs AnyVectorOfNonZeroRank:$registers);
+  let assemblyFormat = "$matrixD `[` $row `,` $column `]` attr-dict `:` type($matrixD) `->` type($registers)";
 }
 
 def NVGPU_WarpgroupMmaStoreOp : NVGPU_CheckedOp<"warpgroup.mma.store"> {

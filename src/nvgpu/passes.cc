@@ -143,6 +143,7 @@ void register_passes() {
   registerPass([] { return create_prepare_device_pass(); });
   registerPass([]() -> std::unique_ptr<Pass> { return std::make_unique<LowerVectors>(); });
   registerPass([] { return create_drop_host_pass(); });
+  registerPass([] { return create_matmul_pass(); });
   registerPass([] { return create_inline_async_pass(); });
   registerPass([] { return create_lower_device_pass(); });
   registerPass([] { return create_lower_host_pass(); });

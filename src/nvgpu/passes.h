@@ -1,5 +1,6 @@
 // The passes from MLIR as written to the LLVM dialect, device and host, and their order.
 //
+//   matmul    linalg.matmul of host code becomes a gpu.launch of nvgpu operations (matmul/)
 //   outline   gpu.launch becomes a gpu.module and a launch of its kernel
 //   prepare   lowers linalg, affine, scf, vectors of many dimensions, math, all_reduce
 //   device    each gpu.module becomes the LLVM dialect (lower_device.cc); emit_module.h makes PTX of it
@@ -29,6 +30,8 @@ inline constexpr const char* kPtxVersionAttr = "nvgpu.ptx_version";
 // kDefaultArch.
 std::string arch_of(mlir::gpu::GPUModuleOp module, const std::string& otherwise);
 
+// `schedule`: what kernels of matrix products look like (matmul/schedule.h); empty: as their sizes suggest.
+std::unique_ptr<mlir::Pass> create_matmul_pass(std::string schedule = {});
 void add_outline_passes(mlir::OpPassManager& manager);
 void add_prepare_passes(mlir::OpPassManager& manager);
 // Leaves only the gpu.modules: for those who want PTX, host code is work for nothing.

@@ -160,6 +160,10 @@ Unexpected<Error> internal(llvm::Error error) {
 
 // Device code to PTX in the program, host code to the LLVM dialect.
 Result<void, Error> lower(Program& program, const MlirRunOptions& options) {
+  PassManager matmul(&program.context());
+  matmul.addPass(create_matmul_pass(options.schedule));
+  if (!program.run(matmul))
+    return program.fail();
   PassManager device(&program.context());
   add_outline_passes(device);
   add_prepare_passes(device);

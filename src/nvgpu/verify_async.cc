@@ -166,6 +166,9 @@ LogicalResult MBarrierArriveExpectTxOp::verify() {
 LogicalResult MBarrierTryWaitParityOp::verify() {
   return check_barrier(*this, getBarriers().getType(), getMbarId());
 }
+LogicalResult MBarrierArriveClusterOp::verify() {
+  return check_barrier(*this, getBarriers().getType(), getIdAndPredicate());
+}
 
 // Tensor maps
 

@@ -205,29 +205,48 @@ LogicalResult MmaSparseSyncOp::verify() {
   return instruction_of(*this, [&] { return emitOpError(); });
 }
 
-LogicalResult LdMatrixOp::verify() {
-  const auto memref = cast<MemRefType>(getSrcMemref().getType());
-  const auto vector = cast<VectorType>(getRes().getType());
+namespace {
+
+// 8x8 matrices on their way from shared memory ("loads") or to it ("stores"): `vector` has `tiles` of them.
+LogicalResult check_8x8(Operation* op, StringRef does, MemRefType memref, size_t indices, VectorType vector,
+                        int64_t tiles, bool transpose) {
   const Type element = memref.getElementType();
   if (!is_shared_memory(memref.getMemorySpace()))
-    return emitOpError("reads shared memory (#gpu.address_space<workgroup> or 3); the memref is ") << memref;
+    return op->emitOpError() << does << " shared memory (#gpu.address_space<workgroup> or 3); the memref is "
+                             << memref;
   if (element != vector.getElementType())
-    return emitOpError("element types differ: ")
-           << element << " in memory, " << vector.getElementType() << " in the result";
-  if (static_cast<int64_t>(getIndices().size()) != memref.getRank())
-    return emitOpError("has ") << getIndices().size() << " indices for a memref of rank " << memref.getRank();
+    return op->emitOpError("element types differ: ")
+           << element << " in memory, " << vector.getElementType() << " in the vector";
+  if (static_cast<int64_t>(indices) != memref.getRank())
+    return op->emitOpError("has ") << indices << " indices for a memref of rank " << memref.getRank();
+  if (!element.isIntOrFloat() || 32 % storage_bits(element) != 0)
+    return op->emitOpError() << does << " no elements of " << element << "; legal: 4, 8, 16 and 32 bits";
+  if (transpose && element.getIntOrFloatBitWidth() != 16)
+    return op->emitOpError("transposes elements of 16 bits only; these are ") << element;
+  const int64_t columns = 32 / storage_bits(element);
+  if (vector.getRank() != 2 || vector.getDimSize(0) != tiles || vector.getDimSize(1) != columns)
+    return op->emitOpError("the vector is ") << vector << "; " << tiles << " matrices of " << element
+                                             << " are " << VectorType::get({tiles, columns}, element);
+  return success();
+}
+
+} // namespace
+
+LogicalResult LdMatrixOp::verify() {
   const int32_t tiles = getNumTiles();
   if (tiles != 1 && tiles != 2 && tiles != 4)
     return emitOpError("numTiles is ") << tiles << "; legal: 1, 2, 4";
-  if (!element.isIntOrFloat() || 32 % storage_bits(element) != 0)
-    return emitOpError("does not load elements of ") << element << "; legal: 4, 8, 16 and 32 bits";
-  if (getTranspose() && element.getIntOrFloatBitWidth() != 16)
-    return emitOpError("transposes elements of 16 bits only; these are ") << element;
-  const int64_t columns = 32 / storage_bits(element);
-  if (vector.getRank() != 2 || vector.getDimSize(0) != tiles || vector.getDimSize(1) != columns)
-    return emitOpError("result is ") << vector << "; " << tiles << " matrices of " << element << " are "
-                                     << VectorType::get({tiles, columns}, element);
-  return success();
+  return check_8x8(*this, "reads", cast<MemRefType>(getSrcMemref().getType()), getIndices().size(),
+                   cast<VectorType>(getRes().getType()), tiles, getTranspose());
+}
+
+LogicalResult StMatrixOp::verify() {
+  const auto vector = cast<VectorType>(getValue().getType());
+  const int64_t tiles = vector.getDimSize(0);
+  if (tiles != 1 && tiles != 2 && tiles != 4)
+    return emitOpError("the vector has ") << tiles << " rows, one for each matrix; legal: 1, 2, 4";
+  return check_8x8(*this, "writes", cast<MemRefType>(getDstMemref().getType()), getIndices().size(), vector,
+                   tiles, getTranspose());
 }
 
 } // namespace lemma::nvgpu

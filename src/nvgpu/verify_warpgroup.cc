@@ -275,6 +275,19 @@ int64_t pending_groups(WarpgroupMmaOp op) {
   return op.getWaitGroup() ? op.getWaitGroup()->getInt() : 0;
 }
 
+int64_t pending_groups(WarpgroupMmaWaitOp op) {
+  return op.getWaitGroup() ? op.getWaitGroup()->getInt() : 0;
+}
+
+bool may_be_pending(Value accumulator) {
+  Operation* made = accumulator.getDefiningOp();
+  if (auto product = dyn_cast_or_null<WarpgroupMmaOp>(made))
+    return pending_groups(product) > 0;
+  if (auto wait = dyn_cast_or_null<WarpgroupMmaWaitOp>(made))
+    return pending_groups(wait) > 0;
+  return !isa_and_nonnull<WarpgroupMmaInitAccumulatorOp>(made);
+}
+
 LogicalResult WarpgroupGenerateDescriptorOp::verify() {
   const ErrorSink error = [&] { return emitOpError(); };
   const auto source = cast<MemRefType>(getTensor().getType());
@@ -329,6 +342,40 @@ LogicalResult WarpgroupMmaStoreOp::verify() {
   if (memref.getRank() != 2 || !fits(0) || !fits(1))
     return emitOpError("stores an accumulator of ")
            << matrix.getDimSize(0) << "x" << matrix.getDimSize(1) << "; the memref is " << memref;
+  return success();
+}
+
+LogicalResult WarpgroupMmaWaitOp::verify() {
+  if (failed(check_accumulator(cast<WarpgroupAccumulatorType>(getAccumulator().getType()),
+                               [&] { return emitOpError(); })))
+    return failure();
+  if (pending_groups(*this) < 0)
+    return emitOpError("waitGroup is ") << pending_groups(*this) << "; it is 0 or more";
+  return success();
+}
+
+LogicalResult WarpgroupMmaExtractOp::verify() {
+  const auto type = cast<WarpgroupAccumulatorType>(getMatrixD().getType());
+  if (failed(check_accumulator(type, [&] { return emitOpError(); })))
+    return failure();
+  if (may_be_pending(getMatrixD()))
+    return emitOpError(
+        "takes elements out of an accumulator to which products may still be added; legal: the "
+        "result of nvgpu.warpgroup.mma.wait, or of a warpgroup.mma without waitGroup");
+  const VectorType matrix = type.getFragmented();
+  const auto vector = cast<VectorType>(getRegisters().getType());
+  if (vector.getRank() != 2 || vector.getDimSize(0) % 2 != 0 || vector.getDimSize(1) != 2 ||
+      vector.getElementType() != matrix.getElementType())
+    return emitOpError("yields two rows of two elements for each 8 columns, such as ")
+           << VectorType::get({4, 2}, matrix.getElementType()) << " of 16 columns, not " << vector;
+  const int64_t columns = vector.getDimSize(0) / 2 * 8;
+  const auto row = static_cast<int64_t>(getRow()), column = static_cast<int64_t>(getColumn());
+  if (row < 0 || row % 64 != 0 || row >= matrix.getDimSize(0))
+    return emitOpError("begins at row ") << row << "; legal: multiples of 64 below " << matrix.getDimSize(0);
+  if (column < 0 || column % 8 != 0 || column + columns > matrix.getDimSize(1))
+    return emitOpError("takes ") << columns << " columns from " << column
+                                 << " on; legal: from a multiple of 8 on, of an accumulator of "
+                                 << matrix.getDimSize(1) << " columns";
   return success();
 }
 

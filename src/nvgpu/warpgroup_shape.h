@@ -78,6 +78,9 @@ bool knows_swizzle(mlir::Value descriptor);
 
 // The most groups of products that may be pending after the operation.
 int64_t pending_groups(WarpgroupMmaOp op);
+int64_t pending_groups(WarpgroupMmaWaitOp op);
+// Whether products may still be added to it. One from elsewhere, such as a loop's, may be such.
+bool may_be_pending(mlir::Value accumulator);
 
 // An accumulator is M x N, M a multiple of 64, of f32, f16 or i32.
 mlir::LogicalResult check_accumulator(WarpgroupAccumulatorType type, const ErrorSink& error);

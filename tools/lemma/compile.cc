@@ -44,7 +44,7 @@ std::string check_stage(const std::string& word) {
 }
 
 struct CompileOptions {
-  std::string file, output, arch, module;
+  std::string file, output, arch, module, schedule;
   MlirStage stage = MlirStage::ptx;
 };
 
@@ -61,7 +61,8 @@ int run_compile(const CompileOptions& options) {
   const auto compiled = compile_mlir(*std::move(text), {.name = shown_path(options.file),
                                                         .arch = options.arch,
                                                         .module = options.module,
-                                                        .stage = options.stage});
+                                                        .stage = options.stage,
+                                                        .schedule = options.schedule});
   for (const Message& message : compiled ? compiled->messages : compiled.error().messages)
     print_messages(stderr, message.rendered);
   if (!compiled) {
@@ -93,6 +94,9 @@ Command add_compile(CLI::App& parent) {
   app->add_option("--arch", o->arch, "target (default: the gpu.module's #nvvm.target, else sm_90a)")
       ->type_name("sm_90a");
   app->add_option("--module", o->module, "which gpu.module; may be left out if there is one")
+      ->type_name("NAME");
+  app->add_option("--matmul-schedule,--schedule", o->schedule,
+                  "how kernels of linalg.matmul are cut (docs/matmul.md)")
       ->type_name("NAME");
   app->footer(kFooter);
   return {app, [o] { return run_compile(*o); }};

@@ -106,6 +106,9 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
                  "one; of a whole "
                  "program the host function (main)")
       ->type_name("NAME");
+  app.add_option("--matmul-schedule", w.matmul_schedule,
+                 "of a whole program: how kernels of linalg.matmul are cut (docs/matmul.md)")
+      ->type_name("NAME");
   app.add_option("--grid", w.grid, "CTAs")->type_name("X[,Y[,Z]]");
   app.add_option("--block", w.block, "threads of a CTA")->type_name("X[,Y[,Z]]");
   app.add_option("--cluster", w.cluster, "CTAs of a cluster (default: as the kernel declares)")
@@ -168,6 +171,7 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   options.device = words_.device;
   options.arch = words_.arch;
   options.entry = words_.entry;
+  options.matmul_schedule = words_.matmul_schedule;
   options.suppress = words_.suppress;
   options.sarif = words_.sarif;
   options.stats = words_.stats;

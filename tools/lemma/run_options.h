@@ -21,6 +21,7 @@ namespace lemma::cli {
 struct RunOptions {
   std::string file;                // as given: "-" is standard input
   std::string device, arch, entry; // arch, entry: empty where they are left out
+  std::string matmul_schedule;     // empty: as the products' sizes suggest
   bool has_grid = false, has_block = false;
   LaunchConfig config;           // but for its callbacks
   uint64_t schedules = 0;        // --explore; 0: the one run
@@ -43,9 +44,9 @@ private:
   Result<void, Stop> check_together(const RunOptions& options) const;
 
   struct Words {
-    std::string file, device = "cpu", arch, entry, grid, block, cluster, smem = "0", async = "eager",
-                      seed = "0", schedule = "0", explore = "0", check_ctas = "0", max_instructions = "0",
-                      max_memory = "0";
+    std::string file, device = "cpu", arch, entry, matmul_schedule, grid, block, cluster, smem = "0",
+                      async = "eager", seed = "0", schedule = "0", explore = "0", check_ctas = "0",
+                      max_instructions = "0", max_memory = "0";
     std::string suppress, sarif;
     bool deterministic = false, stats = false, coverage = false, fidelity = false, check = false,
          notes = false, json = false, keep_outputs = false;

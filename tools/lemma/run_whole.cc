@@ -58,6 +58,7 @@ Result<ExitStatus, Stop> run_whole(Run& run, const std::string& text) {
                          .device = run.options.device,
                          .arch = run.options.arch,
                          .entry = run.options.entry.empty() ? "main" : run.options.entry,
+                         .schedule = run.options.matmul_schedule,
                          .max_memory_bytes = run.options.max_memory_bytes,
                          .launch = run.config}};
   ProgramRun ran;

@@ -407,3 +407,67 @@ func.func @zeros() {
   %c = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<16x8xf32>>
   return
 }
+
+// -----
+
+!sum = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @extract_pending(%c: !sum) {
+  // expected-error@+1 {{takes elements out of an accumulator to which products may still be added; legal: the result of nvgpu.warpgroup.mma.wait}}
+  %v = nvgpu.warpgroup.mma.extract %c[0, 0] : !sum -> vector<4x2xf32>
+  return
+}
+
+// -----
+
+!sum = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @extract_too_far(%c: !sum) {
+  %d = nvgpu.warpgroup.mma.wait %c : !sum
+  // expected-error@+1 {{takes 16 columns from 56 on; legal: from a multiple of 8 on, of an accumulator of 64 columns}}
+  %v = nvgpu.warpgroup.mma.extract %d[0, 56] : !sum -> vector<4x2xf32>
+  return
+}
+
+// -----
+
+!sum = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @extract_row(%c: !sum) {
+  %d = nvgpu.warpgroup.mma.wait %c : !sum
+  // expected-error@+1 {{begins at row 16; legal: multiples of 64 below 64}}
+  %v = nvgpu.warpgroup.mma.extract %d[16, 0] : !sum -> vector<4x2xf32>
+  return
+}
+
+// -----
+
+!sum = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @extract_vector(%c: !sum) {
+  %d = nvgpu.warpgroup.mma.wait %c : !sum
+  // expected-error@+1 {{yields two rows of two elements for each 8 columns, such as 'vector<4x2xf32>' of 16 columns, not 'vector<8xf32>'}}
+  %v = nvgpu.warpgroup.mma.extract %d[0, 0] : !sum -> vector<8xf32>
+  return
+}
+
+// -----
+
+!sum = !nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>
+func.func @wait_groups(%c: !sum) {
+  // expected-error@+1 {{waitGroup is -1; it is 0 or more}}
+  %d = nvgpu.warpgroup.mma.wait %c {waitGroup = -1 : i64} : !sum
+  return
+}
+
+// -----
+
+func.func @stmatrix_rows(%v: vector<3x2xf16>, %m: memref<16x64xf16, 3>, %i: index) {
+  // expected-error@+1 {{the vector has 3 rows, one for each matrix; legal: 1, 2, 4}}
+  nvgpu.stmatrix %v, %m[%i, %i] : vector<3x2xf16>, memref<16x64xf16, 3>
+  return
+}
+
+// -----
+
+func.func @stmatrix_global(%v: vector<4x2xf16>, %m: memref<16x64xf16>, %i: index) {
+  // expected-error@+1 {{writes shared memory (#gpu.address_space<workgroup> or 3); the memref is 'memref<16x64xf16>'}}
+  nvgpu.stmatrix %v, %m[%i, %i] : vector<4x2xf16>, memref<16x64xf16>
+  return
+}

@@ -1,0 +1,784 @@
+// Text of a product's function, piece by piece; `$word` stands for a value that the kernel's description has.
+//
+// Why it is fast, as measured on H200s (docs/matmul.md): wgmma of 64x256 reads the fewest bytes of shared
+// memory for a product; two consumers share each tile of B; one product is always pending, so that the tensor
+// cores never wait for an mbarrier; the accumulators' registers come from the producer's warpgroup
+// (setmaxnreg); multicast halves what a cluster reads from the L2; each warp stores its own rows, so that the
+// epilogue needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
+#include "nvgpu/matmul/kernel.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <cctype>
+#include <map>
+
+namespace lemma::nvgpu {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+// `text` with each $word replaced.
+std::string fill(std::string_view text, const Words& words) {
+  std::string filled;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] != '$') {
+      filled += text[at++];
+      continue;
+    }
+    size_t end = at + 1;
+    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+      ++end;
+    const auto word = words.find(std::string(text.substr(at + 1, end - at - 1)));
+    assert(word != words.end() && "the text has a word that nothing stands for");
+    filled += word->second;
+    at = end;
+  }
+  return filled;
+}
+
+constexpr int64_t kSliceRows = 16; // of C, that a warp stores at a time: rows of one wgmma that it has
+
+class Text {
+public:
+  explicit Text(const MatmulKernel& kernel) : kernel_(kernel), s_(kernel.schedule) { set_words(); }
+
+  std::string make() {
+    add(R"(
+!shared = memref<?xi8, #gpu.address_space<workgroup>>
+!a_box = memref<$a_box, #gpu.address_space<workgroup>>
+!b_box = memref<$b_box, #gpu.address_space<workgroup>>
+!a_tile = memref<$a_tile, #gpu.address_space<workgroup>>
+!b_tile = memref<$b_tile, #gpu.address_space<workgroup>>
+!c_box = memref<$c_box, #gpu.address_space<workgroup>>
+!a_map = !nvgpu.tensormap.descriptor<tensor = !a_box, swizzle = swizzle_128b, l2promo = l2promo_256b, oob = zero, interleave = none>
+!b_map = !nvgpu.tensormap.descriptor<tensor = !b_box, swizzle = swizzle_128b, l2promo = l2promo_256b, oob = zero, interleave = none>
+!c_map = !nvgpu.tensormap.descriptor<tensor = !c_box, swizzle = swizzle_128b, l2promo = l2promo_256b, oob = zero, interleave = none>
+!barriers = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = $stages>
+!a_descriptor = !nvgpu.warpgroup.descriptor<tensor = !a_tile>
+!b_descriptor = !nvgpu.warpgroup.descriptor<tensor = !b_tile>
+!sum = !nvgpu.warpgroup.accumulator<fragmented = vector<$sum_shape>>
+)");
+    add("func.func private @$name(%a: $a_type, %b: $b_type, %c: $c_type$operand_list) {\n");
+    host();
+    launch();
+    add("  return\n}\n");
+    return std::move(text_);
+  }
+
+private:
+  // Which dimension of the memrefs is which: of a batch's the first is the batch.
+  void set_words() {
+    const auto put = [&](const char* word, const auto& value) { words_[word] = fmt::format("{}", value); };
+    const int64_t bytes = kernel_.a.element_bytes, tile_k = kLineBytes / bytes;
+    put("name", kernel_.name);
+    put("a_type", kernel_.a.type);
+    put("a_any", kernel_.a.any_type);
+    put("b_any", kernel_.b.any_type);
+    put("c_any", kernel_.c.any_type);
+    put("b_type", kernel_.b.type);
+    put("c_type", kernel_.c.type);
+    put("ab", kernel_.a.element);
+    put("b_element", kernel_.b.element);
+    put("c_element", kernel_.c.element);
+    put("sum_element", kernel_.sum);
+    put("tile_m", s_.tile_m);
+    put("tile_n", s_.tile_n);
+    put("tile_k", tile_k);
+    put("stages", s_.stages);
+    put("cluster_m", s_.cluster_m);
+    put("cluster_n", s_.cluster_n);
+    put("cluster", s_.cluster());
+    put("group", s_.group);
+    put("threads", s_.threads());
+    put("rows_of_consumer", s_.rows_of_consumer());
+    put("sum_shape", fmt::format("{}x{}x{}", s_.rows_of_consumer(), s_.tile_n, kernel_.sum));
+    put("arrivals", s_.consumers * (s_.cluster_m + s_.cluster_n - 1));
+    put("most_clusters", kMultiprocessors / s_.cluster());
+    put("producer_registers", s_.producer_registers);
+    put("consumer_registers", s_.consumer_registers);
+
+    a_bytes_ = s_.tile_m * kLineBytes;
+    b_bytes_ = s_.tile_n * kLineBytes;
+    put("a_bytes", a_bytes_);
+    put("stage_bytes", a_bytes_ + b_bytes_);
+    put("ring_bytes", s_.stages * (a_bytes_ + b_bytes_));
+    slice_columns_ = kLineBytes / kernel_.c.element_bytes;
+    slice_bytes_ = kSliceRows * kLineBytes;
+    put("slice_bytes", slice_bytes_);
+    const int64_t slices = kernel_.store == MatmulStore::tma ? s_.consumers * 4 * 2 * slice_bytes_ : 0;
+    put("shared_bytes", s_.stages * (a_bytes_ + b_bytes_) + slices);
+
+    // Rows of a box: what one copy brings. MN-major tiles are boxes of a line's columns side by side.
+    a_box_rows_ = kernel_.a.transposed ? tile_k : s_.tile_m / s_.cluster_n;
+    b_box_rows_ = kernel_.b.transposed ? s_.tile_n / s_.cluster_m : tile_k;
+    put("a_box_rows", a_box_rows_);
+    put("b_box_rows", b_box_rows_);
+    put("a_box", fmt::format("{}x{}x{}", a_box_rows_, tile_k, kernel_.a.element));
+    put("b_box", fmt::format("{}x{}x{}", b_box_rows_, tile_k, kernel_.b.element));
+    put("c_box", fmt::format("{}x{}x{}", kSliceRows, slice_columns_, kernel_.c.element));
+    put("slice_columns", slice_columns_);
+    const auto tile = [](bool swapped, int64_t rows, int64_t columns, const std::string& element) {
+      return fmt::format("{}x{}x{}", swapped ? columns : rows, swapped ? rows : columns, element);
+    };
+    put("a_tile", tile(kernel_.a.transposed, s_.rows_of_consumer(), tile_k, kernel_.a.element));
+    put("b_tile", tile(kernel_.b.transposed, tile_k, s_.tile_n, kernel_.b.element));
+    put("transposes", std::string(kernel_.a.transposed ? "transposeA, " : "") +
+                          (kernel_.b.transposed           ? ""
+                           : kernel_.b.element_bytes == 2 ? "transposeB, "
+                                                          : ""));
+    put("m_dim", "c0");
+    std::string list, names, types;
+    for (size_t i = 0; i < kernel_.operands.size(); ++i) {
+      list += fmt::format(", %operand{}: {}", i, kernel_.operands[i]);
+      names += fmt::format(", %operand{}", i);
+      types += ", " + kernel_.operands[i];
+    }
+    put("operand_list", list);
+    put("operand_names", names);
+    put("operand_types", types);
+    put("epilogue", kernel_.epilogue);
+    put("cluster_scope", s_.cluster() > 1 ? " {cluster}" : "");
+  }
+
+  void add(std::string_view text, const Words& more = {}) {
+    if (more.empty()) {
+      text_ += fill(text, words_);
+      return;
+    }
+    Words all = words_;
+    for (const auto& [word, value] : more)
+      all[word] = value;
+    text_ += fill(text, all);
+  }
+
+  // Sizes, tensor maps and the grid.
+  void host() {
+    add(R"(  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %tile_m = arith.constant $tile_m : index
+  %tile_n = arith.constant $tile_n : index
+  %tile_k = arith.constant $tile_k : index
+  %m = memref.dim %c, %c0 : $c_type
+  %n = memref.dim %c, %c1 : $c_type
+  %k = memref.dim %a, %$k_dim : $a_type
+  %a_any = memref.cast %a : $a_type to $a_any
+  %b_any = memref.cast %b : $b_type to $b_any
+  %a_box_rows = arith.constant $a_box_rows : index
+  %b_box_rows = arith.constant $b_box_rows : index
+  %a_map = nvgpu.tma.create.descriptor %a_any box[%a_box_rows, %tile_k] : $a_any -> !a_map
+  %b_map = nvgpu.tma.create.descriptor %b_any box[%b_box_rows, %tile_k] : $b_any -> !b_map
+)",
+        {{"k_dim", kernel_.a.transposed ? "c0" : "c1"}});
+    if (kernel_.store == MatmulStore::tma)
+      add(R"(  %c_any = memref.cast %c : $c_type to $c_any
+  %slice_rows = arith.constant 16 : index
+  %slice_columns = arith.constant $slice_columns : index
+  %c_map = nvgpu.tma.create.descriptor %c_any box[%slice_rows, %slice_columns] : $c_any -> !c_map
+)");
+    add(R"(  // Tiles of C that a cluster makes at a time, and how many of those there are.
+  %cluster_m = arith.constant $cluster_m : index
+  %cluster_n = arith.constant $cluster_n : index
+  %cluster = arith.constant $cluster : index
+  %cluster_rows = arith.muli %tile_m, %cluster_m : index
+  %cluster_columns = arith.muli %tile_n, %cluster_n : index
+  %tiles_m = arith.ceildivui %m, %cluster_rows : index
+  %tiles_n = arith.ceildivui %n, %cluster_columns : index
+  %tiles = arith.muli %tiles_m, %tiles_n : index
+  %steps = arith.ceildivui %k, %tile_k : index
+  %tiles_m32 = arith.index_cast %tiles_m : index to i32
+  %tiles_n32 = arith.index_cast %tiles_n : index to i32
+  %tiles32 = arith.index_cast %tiles : index to i32
+  %most = arith.constant $most_clusters : index
+  %clusters = arith.minui %tiles, %most : index
+  %ctas = arith.muli %clusters, %cluster : index
+  %threads = arith.constant $threads : index
+  %shared_bytes = arith.constant $shared_bytes : i32
+)");
+  }
+
+  void launch() {
+    if (s_.cluster() > 1)
+      add("  gpu.launch clusters(%kx, %ky, %kz) in (%nkx = %cluster, %nky = %c1, %nkz = %c1)\n"
+          "             blocks(%bx, %by, %bz) in (%nbx = %ctas, %nby = %c1, %nbz = %c1)\n");
+    else
+      add("  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %ctas, %nby = %c1, %nbz = %c1)\n");
+    add("             threads(%tx, %ty, %tz) in (%ntx = %threads, %nty = %c1, %ntz = %c1)\n"
+        "             dynamic_shared_memory_size %shared_bytes {\n");
+    begin_kernel();
+    add("    scf.if %is_producer {\n");
+    produce();
+    add("    } else {\n");
+    consume();
+    add("    }\n");
+    // A CTA's mbarriers must be there as long as others arrive at them.
+    if (s_.cluster() > 1)
+      add("    nvvm.cluster.arrive\n    nvvm.cluster.wait\n");
+    add("    gpu.terminator\n  }\n");
+  }
+
+  // Who a thread is, and the mbarriers.
+  void begin_kernel() {
+    add(R"(    %ticks = arith.constant 10000000 : index
+    %false = arith.constant false
+    %true = arith.constant true
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %warp_threads = arith.constant 32 : i32
+    %stage_bytes = arith.constant $stage_bytes : index
+    %a_bytes = arith.constant $a_bytes : index
+    %stages = arith.constant $stages : index
+    %cluster_m32 = arith.constant $cluster_m : i32
+    %cluster_n32 = arith.constant $cluster_n : i32
+    %cluster32 = arith.constant $cluster : i32
+    %tile_m32 = arith.constant $tile_m : i32
+    %tile_n32 = arith.constant $tile_n : i32
+    %group = arith.constant $group : i32
+    %thread = arith.index_cast %tx : index to i32
+    %block = arith.index_cast %bx : index to i32
+    %blocks = arith.index_cast %nbx : index to i32
+    // The same in all lanes, and known to be so.
+    %own_warp = arith.divui %thread, %warp_threads : i32
+    %warp, %valid = gpu.shuffle idx %own_warp, %zero, %warp_threads : i32
+    %lane = arith.remui %thread, %warp_threads : i32
+    %is_first = arith.cmpi eq, %thread, %zero : i32
+    %four = arith.constant 4 : i32
+    %warpgroup = arith.divui %warp, %four : i32
+    %is_producer = arith.cmpi eq, %warpgroup, %zero : i32
+    %first_tile = arith.divui %block, %cluster32 : i32
+    %tile_step = arith.divui %blocks, %cluster32 : i32
+    %group_tiles = arith.muli %group, %tiles_n32 : i32
+    %shared = gpu.dynamic_shared_memory : !shared
+    %full = nvgpu.mbarrier.create -> !barriers
+    %empty = nvgpu.mbarrier.create -> !barriers
+)");
+    if (s_.cluster() > 1)
+      add(R"(    %rank_index = gpu.cluster_block_id x
+    %rank = arith.index_cast %rank_index : index to i32
+    %rank_m = arith.remui %rank, %cluster_m32 : i32
+    %rank_n = arith.divui %rank, %cluster_m32 : i32
+)");
+    else
+      add("    %rank_m = arith.constant 0 : i32\n    %rank_n = arith.constant 0 : i32\n");
+    add(R"(    scf.if %is_first {
+      // Consumers of all CTAs that a tile goes to say that it is empty.
+      %arrivals = arith.constant $arrivals : index
+      scf.for %stage = %c0 to %stages step %c1 {
+        nvgpu.mbarrier.init %full[%stage], %c1 : !barriers
+        nvgpu.mbarrier.init %empty[%stage], %arrivals : !barriers
+      }
+      nvvm.fence.mbarrier.init
+    }
+    nvgpu.tma.prefetch.descriptor %a_map, predicate = %is_first : !a_map
+    nvgpu.tma.prefetch.descriptor %b_map, predicate = %is_first : !b_map
+)");
+    add(s_.cluster() > 1 ? "    nvvm.cluster.arrive\n    nvvm.cluster.wait\n" : "    gpu.barrier\n");
+  }
+
+  // Row and column of C where tile `%tile` begins: groups of `group` rows of clusters, column by column.
+  void place() {
+    add(R"(        %which = arith.divui %tile, %group_tiles : i32
+        %in_group = arith.remui %tile, %group_tiles : i32
+        %group_row = arith.muli %which, %group : i32
+        %rows_left = arith.subi %tiles_m32, %group_row : i32
+        %group_rows = arith.minui %rows_left, %group : i32
+        %cluster_column = arith.divui %in_group, %group_rows : i32
+        %row_in_group = arith.remui %in_group, %group_rows : i32
+        %cluster_row = arith.addi %group_row, %row_in_group : i32
+        %row_of_cluster = arith.muli %cluster_row, %cluster_m32 : i32
+        %tile_row = arith.addi %row_of_cluster, %rank_m : i32
+        %row32 = arith.muli %tile_row, %tile_m32 : i32
+        %column_of_cluster = arith.muli %cluster_column, %cluster_n32 : i32
+        %tile_column = arith.addi %column_of_cluster, %rank_n : i32
+        %column32 = arith.muli %tile_column, %tile_n32 : i32
+        %row = arith.index_cast %row32 : i32 to index
+        %column = arith.index_cast %column32 : i32 to index
+)");
+  }
+
+  // The stage after `stage`, and the parity of its phase.
+  void advance(const char* stage, const char* parity, const char* next) {
+    add(R"(          %$next_raw = arith.addi %$stage, %c1 : index
+          %$next_wraps = arith.cmpi eq, %$next_raw, %stages : index
+          %$next_stage = arith.select %$next_wraps, %c0, %$next_raw : index
+          %$next_parity = arith.xori %$parity, %$next_wraps : i1
+)",
+        {{"stage", stage},
+         {"parity", parity},
+         {"next", next},
+         {"next_raw", std::string(next) + "_raw"},
+         {"next_wraps", std::string(next) + "_wraps"},
+         {"next_stage", std::string(next) + "_stage"},
+         {"next_parity", std::string(next) + "_parity"}});
+  }
+
+  void produce() {
+    add(R"(      nvvm.setmaxregister decrease $producer_registers
+      scf.if %is_first {
+)");
+    masks();
+    add(R"(        %ended:2 = scf.for %tile = %first_tile to %tiles32 step %tile_step
+            iter_args(%tile_stage = %c0, %tile_parity = %true) -> (index, i1) : i32 {
+)");
+    place();
+    add(R"(        %brought:2 = scf.for %step = %c0 to %steps step %c1
+            iter_args(%stage = %tile_stage, %parity = %tile_parity) -> (index, i1) {
+          nvgpu.mbarrier.try_wait.parity %empty[%stage], %parity, %ticks$cluster_scope : !barriers
+          nvgpu.mbarrier.arrive.expect_tx %full[%stage], %stage_bytes : !barriers
+          %depth = arith.muli %step, %tile_k : index
+          %at_a = arith.muli %stage, %stage_bytes : index
+          %at_b = arith.addi %at_a, %a_bytes : index
+)");
+    load("a", kernel_.a.transposed, s_.tile_m, s_.cluster_n);
+    load("b", !kernel_.b.transposed && kernel_.b.element_bytes == 2, s_.tile_n, s_.cluster_m);
+    advance("stage", "parity", "next");
+    add(R"(          scf.yield %next_stage, %next_parity : index, i1
+        }
+        scf.yield %brought#0, %brought#1 : index, i1
+        }
+      }
+)");
+  }
+
+  // Which CTAs a tile goes to: those of the same rows (A), of the same columns (B).
+  void masks() {
+    if (s_.cluster_n > 1)
+      add(R"(        %a_ranks = arith.constant $every_row_mask : i32
+        %a_mask32 = arith.shli %a_ranks, %rank_m : i32
+        %a_mask = arith.trunci %a_mask32 : i32 to i16
+)",
+          {{"every_row_mask", std::to_string(mask(s_.cluster_n, s_.cluster_m))}});
+    if (s_.cluster_m > 1)
+      add(R"(        %b_ranks = arith.constant $column_mask : i32
+        %b_shift = arith.muli %rank_n, %cluster_m32 : i32
+        %b_mask32 = arith.shli %b_ranks, %b_shift : i32
+        %b_mask = arith.trunci %b_mask32 : i32 to i16
+)",
+          {{"column_mask", std::to_string(mask(s_.cluster_m, 1))}});
+  }
+
+  static int64_t mask(int64_t count, int64_t step) {
+    int64_t bits = 0;
+    for (int64_t i = 0; i < count; ++i)
+      bits |= int64_t{1} << (i * step);
+    return bits;
+  }
+
+  // This CTA's part of the tile of A or B, of `extent` rows of A or columns of B; `sharing` CTAs bring a part
+  // each, and every part goes to all of them.
+  void load(const char* matrix, bool mn_major, int64_t extent, int64_t sharing) {
+    const bool is_a = *matrix == 'a';
+    const int64_t line = kLineBytes / kernel_.a.element_bytes, part = extent / sharing;
+    const int64_t boxes = mn_major ? part / line : 1, step = mn_major ? line : part;
+    Words words{{"x", matrix},
+                {"x_map", fmt::format("%{}_map", matrix)},
+                {"x_at", fmt::format("at_{}", matrix)},
+                {"base", is_a ? "row" : "column"},
+                {"rank", is_a ? "rank_n" : "rank_m"},
+                {"part", std::to_string(part)},
+                {"part_bytes", std::to_string(part * kLineBytes)},
+                {"part_n", fmt::format("{}_part", matrix)},
+                {"to_mask", sharing > 1 ? fmt::format(" multicast_mask = %{}_mask", matrix) : ""}};
+    if (sharing > 1)
+      add(R"(          %$x_rank = arith.index_cast %$rank : i32 to index
+          %$x_part = arith.constant $part : index
+          %$x_part_bytes = arith.constant $part_bytes : index
+          %$x_skip = arith.muli %$x_rank, %$x_part : index
+          %$x_skip_bytes = arith.muli %$x_rank, %$x_part_bytes : index
+          %$x_from = arith.addi %$base, %$x_skip : index
+          %$x_to = arith.addi %$x_at, %$x_skip_bytes : index
+)",
+          with_prefix(words, matrix));
+    for (int64_t box = 0; box < boxes; ++box) {
+      Words here = with_prefix(words, matrix);
+      const std::string n = fmt::format("{}{}", matrix, box);
+      here["n"] = n;
+      here["n_at"] = n + "_at";
+      here["n_from"] = n + "_from";
+      here["n_offset"] = n + "_offset";
+      here["n_skip"] = n + "_skip";
+      here["start"] = sharing > 1 ? fmt::format("{}_from", matrix) : is_a ? "row" : "column";
+      here["place"] = sharing > 1 ? fmt::format("{}_to", matrix) : fmt::format("at_{}", matrix);
+      here["skip"] = std::to_string(box * step);
+      here["offset"] = std::to_string(box * line * kLineBytes);
+      here["coordinates"] =
+          mn_major ? fmt::format("%{}_from, %depth", n) : fmt::format("%depth, %{}_from", n);
+      add(R"(          %$n_skip = arith.constant $skip : index
+          %$n_offset = arith.constant $offset : index
+          %$n_from = arith.addi %$start, %$n_skip : index
+          %$n_at = arith.addi %$place, %$n_offset : index
+          %$n = memref.view %shared[%$n_at][] : !shared to !$x_box
+          nvgpu.tma.async.load $x_map[$coordinates], %full[%stage] to %$n$to_mask : !$x_map_type, !barriers -> !$x_box
+)",
+          here);
+    }
+  }
+
+  static Words with_prefix(Words words, const std::string& matrix) {
+    for (const char* word : {"rank", "part", "part_bytes", "skip", "skip_bytes", "from", "to", "box"})
+      words[fmt::format("x_{}", word)] = fmt::format("{}_{}", matrix, word);
+    words["x_map_type"] = matrix + "_map";
+    return words;
+  }
+
+  void consume() {
+    add(R"(      nvvm.setmaxregister increase $consumer_registers
+      %consumer = arith.subi %warpgroup, %one : i32
+      %consumer_index = arith.index_cast %consumer : i32 to index
+      %consumer_bytes = arith.constant $consumer_bytes : index
+      %at_rows = arith.muli %consumer_index, %consumer_bytes : index
+      %warpgroup_threads = arith.constant 128 : i32
+      %in_warpgroup = arith.remui %thread, %warpgroup_threads : i32
+)",
+        {{"consumer_bytes",
+          std::to_string(kernel_.a.transposed ? s_.rows_of_consumer() / line() * a_box_rows_ * kLineBytes
+                                              : s_.rows_of_consumer() * kLineBytes)}});
+    releaser();
+    before_stores();
+    add(R"(      %last:2 = scf.for %tile = %first_tile to %tiles32 step %tile_step
+          iter_args(%tile_stage = %c0, %tile_parity = %false) -> (index, i1) : i32 {
+)");
+    place();
+    // The first product of a tile needs no zeros to add to.
+    add("        %no_sum = nvgpu.warpgroup.mma.init.accumulator -> !sum\n");
+    product("tile_stage", "tile_parity", "first", "no_sum", "scaleD = false, ");
+    advance("tile_stage", "tile_parity", "second");
+    add(R"(        %products:4 = scf.for %step = %c1 to %steps step %c1
+            iter_args(%sum = %first_sum, %stage = %second_stage, %parity = %second_parity, %before = %tile_stage)
+            -> (!sum, index, i1, index) {
+)");
+    product("stage", "parity", "next", "sum", "");
+    release("before");
+    advance("stage", "parity", "next");
+    add(R"(          scf.yield %next_sum, %next_stage, %next_parity, %stage : !sum, index, i1, index
+        }
+        %total = nvgpu.warpgroup.mma.wait %products#0 : !sum
+)");
+    release("products#3");
+    store();
+    add(R"(        scf.yield %products#1, %products#2 : index, i1
+      }
+)");
+    if (kernel_.store == MatmulStore::tma)
+      add(R"(      // Shared memory is read until the stores are done.
+      nvvm.cp.async.bulk.wait_group 0
+)");
+  }
+
+  // Threads that tell the CTAs of this row and this column of the cluster that a stage is empty: one for
+  // each.
+  void releaser() {
+    if (s_.cluster() == 1) {
+      add("      %releases = arith.cmpi eq, %in_warpgroup, %zero : i32\n");
+      return;
+    }
+    add(R"(      %told = arith.constant $told : i32
+      %releases = arith.cmpi ult, %in_warpgroup, %told : i32
+      // Thread i tells rank i of its column first, then the others of its row.
+      %column_rank0 = arith.muli %rank_n, %cluster_m32 : i32
+      %peer_in_column = arith.addi %column_rank0, %in_warpgroup : i32
+      %other = arith.subi %in_warpgroup, %cluster_m32 : i32
+      %is_past = arith.cmpi uge, %other, %rank_n : i32
+      %past = arith.extui %is_past : i1 to i32
+      %peer_n = arith.addi %other, %past : i32
+      %peer_row0 = arith.muli %peer_n, %cluster_m32 : i32
+      %peer_in_row = arith.addi %peer_row0, %rank_m : i32
+      %is_in_column = arith.cmpi ult, %in_warpgroup, %cluster_m32 : i32
+      %peer32 = arith.select %is_in_column, %peer_in_column, %peer_in_row : i32
+      %own_or_peer = arith.select %releases, %peer32, %zero : i32
+      %peer = arith.index_cast %own_or_peer : i32 to index
+)",
+        {{"told", std::to_string(s_.cluster_m + s_.cluster_n - 1)}});
+  }
+
+  void release(const std::string& stage) {
+    if (s_.cluster() > 1)
+      add("          nvgpu.mbarrier.arrive.cluster %empty[%$stage], %peer, predicate = %releases : "
+          "!barriers\n",
+          {{"stage", stage}});
+    else
+      add(R"(          scf.if %releases {
+            %token = nvgpu.mbarrier.arrive %empty[%$stage] : !barriers -> !nvgpu.mbarrier.token
+          }
+)",
+          {{"stage", stage}});
+  }
+
+  // One stage's product, which stays pending.
+  void product(const char* stage, const char* parity, const char* name, const char* sum,
+               const char* attributes) {
+    Words words{{"stage", stage},
+                {"parity", parity},
+                {"sum", sum},
+                {"options", words_["transposes"] + attributes + "waitGroup = 1 : i64"}};
+    for (const char* word : {"at_a0", "at_a", "at_b", "a", "b", "da", "db", "sum"})
+      words[fmt::format("n_{}", word)] = fmt::format("{}_{}", name, word);
+    add(R"(          nvgpu.mbarrier.try_wait.parity %full[%$stage], %$parity, %ticks$cluster_scope : !barriers
+          %$n_at_a0 = arith.muli %$stage, %stage_bytes : index
+          %$n_at_a = arith.addi %$n_at_a0, %at_rows : index
+          %$n_at_b = arith.addi %$n_at_a0, %a_bytes : index
+          %$n_a = memref.view %shared[%$n_at_a][] : !shared to !a_tile
+          %$n_b = memref.view %shared[%$n_at_b][] : !shared to !b_tile
+          %$n_da = nvgpu.warpgroup.generate.descriptor %$n_a, %a_map : !a_tile, !a_map -> !a_descriptor
+          %$n_db = nvgpu.warpgroup.generate.descriptor %$n_b, %b_map : !b_tile, !b_map -> !b_descriptor
+          %$n_sum = nvgpu.warpgroup.mma %$n_da, %$n_db, %$sum {$options} : !a_descriptor, !b_descriptor, !sum -> !sum
+)",
+        words);
+  }
+
+  int64_t line() const { return kLineBytes / kernel_.a.element_bytes; }
+
+  // What a lane needs for its stores, the same for all tiles.
+  void before_stores() {
+    add(R"(      %in_consumer = arith.remui %warp, %four : i32
+      %in_consumer_index = arith.index_cast %in_consumer : i32 to index
+      %slice_rows_of_warp = arith.constant 16 : index
+      %warp_row = arith.muli %in_consumer_index, %slice_rows_of_warp : index
+      %rows_of_consumer = arith.constant $rows_of_consumer : index
+      %consumer_row = arith.muli %consumer_index, %rows_of_consumer : index
+      %first_row = arith.addi %consumer_row, %warp_row : index
+      %is_lane0 = arith.cmpi eq, %lane, %zero : i32
+      %all_lanes = arith.constant -1 : i32
+      %quad = arith.divui %lane, %four : i32
+      %in_quad = arith.remui %lane, %four : i32
+      %quad_row = arith.index_cast %quad : i32 to index
+      %two = arith.constant 2 : i32
+      %pair32 = arith.muli %in_quad, %two : i32
+      %pair = arith.index_cast %pair32 : i32 to index
+)");
+    if (kernel_.store != MatmulStore::tma)
+      return;
+    add(R"(      // Two slices of C for each warp, in turns: one is filled while the tensor memory accelerator reads the other.
+      %ring_bytes = arith.constant $ring_bytes : index
+      %slice_bytes = arith.constant $slice_bytes : index
+      %warp_slices = arith.constant 2 : index
+      %consumer_warps = arith.constant 4 : index
+      %warp0 = arith.muli %consumer_index, %consumer_warps : index
+      %consumer_warp = arith.addi %warp0, %in_consumer_index : index
+      %slice = arith.muli %consumer_warp, %warp_slices : index
+      %slice_at = arith.muli %slice, %slice_bytes : index
+      %at_slice0 = arith.addi %ring_bytes, %slice_at : index
+      %at_slice1 = arith.addi %at_slice0, %slice_bytes : index
+      %slice0 = memref.view %shared[%at_slice0][] : !shared to !c_box
+      %slice1 = memref.view %shared[%at_slice1][] : !shared to !c_box
+)");
+    kernel_.c.element_bytes == 2 ? swizzled_matrices() : swizzled_pairs();
+  }
+
+  // Column of a slice where a lane stores its row of the four 8x8 matrices of 16 columns: chunks of 16 bytes,
+  // the number exclusive or the row's.
+  void swizzled_matrices() {
+    add(R"(      %sixteen = arith.constant 16 : i32
+      %eight = arith.constant 8 : i32
+      %slice_row32 = arith.remui %lane, %sixteen : i32
+      %slice_row = arith.index_cast %slice_row32 : i32 to index
+      %swizzle = arith.remui %lane, %eight : i32
+      %right = arith.divui %lane, %sixteen : i32
+)");
+    for (int64_t q = 0; q < 4; ++q)
+      add(R"(      %chunk_base$q = arith.constant $chunk : i32
+      %chunk_own$q = arith.addi %chunk_base$q, %right : i32
+      %chunk$q = arith.xori %chunk_own$q, %swizzle : i32
+      %chunk_elements$q = arith.muli %chunk$q, %eight : i32
+      %slice_column$q = arith.index_cast %chunk_elements$q : i32 to index
+)",
+          {{"q", std::to_string(q)}, {"chunk", std::to_string(2 * q)}});
+  }
+
+  // The same for pairs of 32-bit elements, which each lane has: 8 columns are two chunks.
+  void swizzled_pairs() {
+    add(R"(      %eight_rows = arith.constant 8 : index
+      %quad_row_below = arith.addi %quad_row, %eight_rows : index
+      %half32 = arith.divui %in_quad, %two : i32
+      %in_half = arith.remui %in_quad, %two : i32
+      %in_chunk = arith.muli %in_half, %two : i32
+)");
+    for (int64_t q = 0; q < 4; ++q)
+      add(R"(      %chunk_base$q = arith.constant $chunk : i32
+      %chunk_own$q = arith.addi %chunk_base$q, %half32 : i32
+      %chunk$q = arith.xori %chunk_own$q, %quad : i32
+      %chunk_elements$q = arith.muli %chunk$q, %four : i32
+      %chunk_column$q = arith.addi %chunk_elements$q, %in_chunk : i32
+      %slice_column$q = arith.index_cast %chunk_column$q : i32 to index
+)",
+          {{"q", std::to_string(q)}, {"chunk", std::to_string(2 * q)}});
+  }
+
+  // Elements of 16 columns, `columns` from the tile's first and 64 * `block` rows down, as C has them.
+  std::string convert(int64_t block, int64_t columns, const std::string& id) {
+    Words words{{"id", id}, {"block_row", std::to_string(block * 64)}, {"columns", std::to_string(columns)}};
+    for (const char* word : {"raw", "ready", "skip", "down", "r", "c", "r0", "c0"})
+      words[fmt::format("{}_", word)] = fmt::format("{}_{}", word, id);
+    add("        %$raw_ = nvgpu.warpgroup.mma.extract %total[$block_row, $columns] : !sum -> "
+        "vector<4x2x$sum_element>\n",
+        words);
+    if (!kernel_.epilogue.empty()) {
+      add(R"(        %$skip_ = arith.constant $columns : index
+        %$down_ = arith.constant $block_row : index
+        %$r0_ = arith.addi %row, %first_row : index
+        %$c0_ = arith.addi %column, %pair : index
+        %$c_ = arith.addi %$c0_, %$skip_ : index
+        %below_$id = arith.addi %$r0_, %$down_ : index
+        %$r_ = arith.addi %below_$id, %quad_row : index
+        %$ready_ = func.call @$epilogue(%$raw_, %$r_, %$c_$operand_names) : (vector<4x2x$sum_element>, index, index$operand_types) -> vector<4x2x$c_element>
+)",
+          words);
+      return "%ready_" + id;
+    }
+    if (kernel_.sum == kernel_.c.element || kernel_.accumulates)
+      return "%raw_" + id;
+    add("        %$ready_ = arith.truncf %$raw_ : vector<4x2x$sum_element> to vector<4x2x$c_element>\n",
+        words);
+    return "%ready_" + id;
+  }
+
+  void store() { kernel_.store == MatmulStore::tma ? store_slices() : store_elements(); }
+
+  // Each element where C has it; on top of what is there if the product is added to it.
+  void store_elements() {
+    add("        %e_row = arith.addi %row, %first_row : index\n        %e_quad_row = arith.addi %e_row, "
+        "%quad_row : index\n"
+        "        %e_column = arith.addi %column, %pair : index\n");
+    for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block) {
+      for (int64_t half = 0; half < 2; ++half)
+        add(R"(        %down_$id = arith.constant $down : index
+        %to_row_$id = arith.addi %e_quad_row, %down_$id : index
+        %has_row_$id = arith.cmpi ult, %to_row_$id, %m : index
+)",
+            {{"id", fmt::format("{}_{}", block, half)}, {"down", std::to_string(block * 64 + half * 8)}});
+      for (int64_t column = 0; column < s_.tile_n; column += 16) {
+        const std::string values = convert(block, column, fmt::format("{}_{}", block, column));
+        for (int64_t i = 0; i < 8; ++i)
+          store_element(values, block, column, i / 2, i % 2);
+      }
+    }
+  }
+
+  // Element `j` of row `i` of the vector.
+  void store_element(const std::string& values, int64_t block, int64_t column, int64_t i, int64_t j) {
+    const std::string id = fmt::format("{}_{}_{}_{}", block, column, i, j);
+    Words words{{"id", id},
+                {"row_id", fmt::format("{}_{}", block, i % 2)},
+                {"skip", std::to_string(column + i / 2 * 8 + j)},
+                {"values", values},
+                {"i", std::to_string(i)},
+                {"j", std::to_string(j)},
+                {"value", "value_" + id},
+                {"value_element", kernel_.accumulates ? kernel_.sum : kernel_.c.element}};
+    add(R"(        %skip_$id = arith.constant $skip : index
+        %to_column_$id = arith.addi %e_column, %skip_$id : index
+        %has_column_$id = arith.cmpi ult, %to_column_$id, %n : index
+        %has_$id = arith.andi %has_row_$row_id, %has_column_$id : i1
+        %value_$id = vector.extract $values[$i, $j] : $value_element from vector<4x2x$value_element>
+        scf.if %has_$id {
+)",
+        words);
+    if (kernel_.accumulates) {
+      add("          %old_$id = memref.load %c[%to_row_$row_id, %to_column_$id] : $c_type\n", words);
+      const bool widens = kernel_.sum != kernel_.c.element;
+      if (widens)
+        add("          %wide_$id = arith.extf %old_$id : $c_element to $sum_element\n", words);
+      words["old"] = widens ? "wide_" + id : "old_" + id;
+      words["adds"] = kernel_.sum == "i32" ? "arith.addi" : "arith.addf";
+      add("          %new_$id = $adds %value_$id, %$old : $sum_element\n", words);
+      words["value"] = "new_" + id;
+      if (widens) {
+        add("          %narrow_$id = arith.truncf %new_$id : $sum_element to $c_element\n", words);
+        words["value"] = "narrow_" + id;
+      }
+    }
+    add("          memref.store %$value, %c[%to_row_$row_id, %to_column_$id] : $c_type\n        }\n", words);
+  }
+
+  void store_slices() {
+    add("        %c_row = arith.addi %row, %first_row : index\n");
+    int64_t turn = 0;
+    for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block)
+      for (int64_t column = 0; column < s_.tile_n; column += slice_columns_, ++turn) {
+        const std::string id = fmt::format("{}_{}", block, column);
+        Words words{{"id", id},
+                    {"skip", std::to_string(column)},
+                    {"down", std::to_string(block * 64)},
+                    {"slice", fmt::format("%slice{}", turn % 2)}};
+        add(R"(        nvvm.cp.async.bulk.wait_group 1 {read}
+        nvvm.bar.warp.sync %all_lanes : i32
+)");
+        fill_slice(block, column, fmt::format("%slice{}", turn % 2));
+        add(R"(        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+        nvvm.bar.warp.sync %all_lanes : i32
+        %skip_of_$id = arith.constant $skip : index
+        %down_of_$id = arith.constant $down : index
+        %to_column_$id = arith.addi %column, %skip_of_$id : index
+        %to_row_$id = arith.addi %c_row, %down_of_$id : index
+        nvgpu.tma.async.store $slice to %c_map[%to_column_$id, %to_row_$id], predicate = %is_lane0 : !c_box -> !c_map
+        nvvm.cp.async.bulk.commit.group
+)",
+            words);
+      }
+  }
+
+  void fill_slice(int64_t block, int64_t column, const std::string& slice) {
+    for (int64_t at = 0; at < slice_columns_; at += 16) {
+      const std::string id = fmt::format("{}_{}", block, column + at);
+      const std::string ready = convert(block, column + at, id);
+      Words words{{"id", id}, {"ready", ready}, {"slice", slice}};
+      if (kernel_.c.element_bytes == 2) {
+        words["q"] = std::to_string(at / 16);
+        add("        nvgpu.stmatrix $ready, $slice[%slice_row, %slice_column$q] : vector<4x2x$c_element>, "
+            "!c_box\n",
+            words);
+        continue;
+      }
+      for (int64_t i = 0; i < 4; ++i) {
+        words["i"] = std::to_string(i);
+        words["q"] = std::to_string(at / 8 + i / 2);
+        words["at_row"] = i % 2 ? "quad_row_below" : "quad_row";
+        words["pair_i"] = fmt::format("pair_{}_{}", id, i);
+        add(R"(        %$pair_i = vector.extract $ready[$i] : vector<2x$c_element> from vector<4x2x$c_element>
+        vector.store %$pair_i, $slice[%$at_row, %slice_column$q] : !c_box, vector<2x$c_element>
+)",
+            words);
+      }
+    }
+  }
+
+  const MatmulKernel& kernel_;
+  const Schedule& s_;
+  Words words_;
+  std::string text_;
+  int64_t a_bytes_ = 0, b_bytes_ = 0, a_box_rows_ = 0, b_box_rows_ = 0, slice_columns_ = 0, slice_bytes_ = 0;
+};
+
+} // namespace
+
+std::string matmul_text(const MatmulKernel& kernel) {
+  return Text(kernel).make();
+}
+
+std::string copy_text(const std::string& name, const std::string& from, const std::string& to,
+                      bool transposes) {
+  return fill(R"(
+func.func private @$name(%from: $from, %to: $to) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %threads = arith.constant 256 : index
+  %rows = memref.dim %from, %c0 : $from
+  %columns = memref.dim %from, %c1 : $from
+  gpu.launch blocks(%row, %by, %bz) in (%nbx = %rows, %nby = %c1, %nbz = %c1)
+             threads(%thread, %ty, %tz) in (%ntx = %threads, %nty = %c1, %ntz = %c1) {
+    scf.for %column = %thread to %columns step %threads {
+      %value = memref.load %from[%row, %column] : $from
+      memref.store %value, %to[$place] : $to
+    }
+    gpu.terminator
+  }
+  return
+}
+)",
+              {{"name", name},
+               {"from", from},
+               {"to", to},
+               {"place", transposes ? "%column, %row" : "%row, %column"}});
+}
+
+} // namespace lemma::nvgpu

@@ -1,0 +1,57 @@
+// The host function that multiplies two matrices in device memory, and in it the kernel, as MLIR text: what a
+// hand would write in operations of nvgpu, gpu, nvvm, arith, scf and memref.
+//
+//   func.func private @NAME(%a: A, %b: B, %c: C, %operands...)
+//
+// A CTA has a warpgroup that brings tiles (one thread of it: the producer) and others that multiply
+// (consumers). Tiles of A and B go through a ring of stages in shared memory; of each stage one mbarrier says
+// that it is full, one that it is empty. CTAs stay: each takes one tile of C after the other, and the
+// producer brings the next tile's first stages while the consumers still store the last one's results.
+//
+// Text, and not a builder: a kernel reads as it will be printed, and the verifiers look at it as at any
+// program's. Tests: tests/mlir/matmul/.
+#pragma once
+
+#include "nvgpu/matmul/schedule.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lemma::nvgpu {
+
+// A matrix of a product. Its two last dimensions, if it has three, are the matrix, the first the batch.
+struct MatmulOperand {
+  std::string type;     // its memref, as MLIR writes it
+  std::string any_type; // the same of any rank
+  std::string element;  // "bf16"
+  int64_t element_bytes = 2;
+  bool transposed = false; // A lies as K x M, B as N x K
+};
+
+// What is done with the sums on their way to C.
+enum class MatmulStore : uint8_t {
+  tma,      // whole boxes, from shared memory: C's rows are multiples of 16 bytes
+  elements, // each thread its elements, those that C has
+};
+
+struct MatmulKernel {
+  std::string name = {};
+  Schedule schedule;
+  MatmulOperand a, b, c;
+  std::string sum = "f32";  // element of the accumulators: f32 or i32
+  bool accumulates = false; // C += A * B
+  MatmulStore store = MatmulStore::tma;
+  // A function (vector<4x2xSUM>, index, index, further operands) -> vector<4x2xC>: a thread's elements of 16
+  // columns, the row and the column of the first. Empty: a conversion, or nothing.
+  std::string epilogue = {};
+  std::vector<std::string> operands = {}; // types of further arguments, which the epilogue takes
+};
+
+std::string matmul_text(const MatmulKernel& kernel);
+
+// func.func private @NAME(%from: FROM, %to: TO): copies a matrix in device memory, or its transpose.
+std::string copy_text(const std::string& name, const std::string& from, const std::string& to,
+                      bool transposes);
+
+} // namespace lemma::nvgpu

@@ -1,0 +1,6 @@
+// REQUIRES: numpy
+// RUN: %python %S/../run/run_page.py lemma %S/../../../docs/matmul.md | FileCheck %s
+//
+// The program and commands of docs/matmul.md.
+
+// CHECK: 5 commands, 0 failed

@@ -1,0 +1,144 @@
+"""linalg.matmul through the whole compiler, on the virtual GPU: matmul.py LEMMA CASE; --list prints the cases.
+
+Entries are whole numbers so small that every sum is exact in every order, so that numpy owes the same bits. Sizes are
+mostly such that tiles stick out of the matrices. A product's program is written here, run by `lemma run`, and its result
+compared by it.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ELEMENT = {"f16": "f2", "bf16": "u2", "f32": "f4", "i32": "i4", "i8": "i1", "f8E4M3FN": "u1", "f8E5M2": "u1"}
+FILE_TYPE = {"bf16": "u16", "i32": "s32", "f16": "f16", "f32": "f32"}
+
+
+def stored(values, element):
+    """Whole numbers as elements lie in memory."""
+    if element == "bf16":
+        return (values.astype("f4").view("u4") >> 16).astype("u2")
+    if element.startswith("f8"):  # the upper byte of a f16 is an e5m2; e4m3 has one bit of the exponent less
+        half = values.astype("f2").view("u2")
+        if element == "f8E5M2":
+            return (half >> 8).astype("u1")
+        sign, rest = half >> 8 & 0x80, half & 0x7FFF
+        return (sign | np.where(rest == 0, 0, (rest >> 7) - (8 << 3))).astype("u1")
+    return values.astype(ELEMENT[element])
+
+
+def program(shape, ab, c, order, adds):
+    m, n, k = shape
+    a_type = f"memref<{k}x{m}x{ab}>" if order[0] == "T" else f"memref<{m}x{k}x{ab}>"
+    b_type = f"memref<{n}x{k}x{ab}>" if order[1] == "T" else f"memref<{k}x{n}x{ab}>"
+    c_type = f"memref<{m}x{n}x{c}>"
+    a_map, b_map = "k, m" if order[0] == "T" else "m, k", "n, k" if order[1] == "T" else "k, n"
+    zero = "0" if c.startswith("i") else "0.0"
+    fill = f"linalg.fill ins(%zero : {c}) outs(%c : {c_type})" if not adds else ""
+    return f"""func.func @main(%a: {a_type}, %b: {b_type}, %c: {c_type}) {{
+  %zero = arith.constant {zero} : {c}
+  {fill}
+  linalg.matmul indexing_maps = [affine_map<(m, n, k) -> ({a_map})>, affine_map<(m, n, k) -> ({b_map})>,
+                                 affine_map<(m, n, k) -> (m, n)>]
+                ins(%a, %b : {a_type}, {b_type}) outs(%c : {c_type})
+  return
+}}
+"""
+
+
+def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=()):
+    """One product; True if all is as it should be."""
+    c = c or ab
+    m, n, k = shape
+    entries = np.random.default_rng(m * 7919 + n * 31 + k)
+    a, b = entries.integers(-3, 4, (m, k)), entries.integers(-3, 4, (k, n))
+    before = entries.integers(-9, 10, (m, n)) if adds else np.zeros((m, n), int)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        source = folder / "matmul.mlir"
+        source.write_text(program(shape, ab, c, order, adds))
+        arrays = {
+            "a": stored(a.T if order[0] == "T" else a, ab),
+            "b": stored(b.T if order[1] == "T" else b, ab),
+            "c": stored(before, c),
+            "want": stored(a @ b + before, c),
+        }
+        for name, array in arrays.items():
+            np.save(folder / name, np.ascontiguousarray(array))
+        result = f"inout={folder}/c.npy:{folder}/d.npy" if adds else f"out={folder}/d.npy:{FILE_TYPE[c]}[{m},{n}]"
+        words = [f"in={folder}/a.npy", f"in={folder}/b.npy", result, f"expect={folder}/want.npy"]
+        command = [lemma, "run", source, *flags] + [word for argument in words for word in ("--arg", argument)]
+        done = subprocess.run(command, capture_output=True, text=True)
+    what = f"{m}x{n}x{k} {ab} -> {c} {order}{' added' if adds else ''} {' '.join(flags)}"
+    if done.returncode != 0:
+        print(f"{what}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        return False
+    # A program that the compiler leaves to the host has no launch.
+    if not re.search(r"[1-9][0-9]* launch", done.stdout + done.stderr):
+        print(f"{what}: nothing was launched\n{done.stdout}{done.stderr}")
+        return False
+    return True
+
+
+def schedules(lemma):
+    """Their names, as the message about one that is not there has them."""
+    with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
+        source.write(program((64, 64, 64), "f16", "f16", "NN", False))
+        source.flush()
+        wrong = subprocess.run([lemma, "compile", source.name, "--schedule", "none"], capture_output=True, text=True)
+    return re.search(r"there are (.*)", wrong.stderr).group(1).split(", ")
+
+
+def each_schedule(lemma, flags=()):
+    names = schedules(lemma)
+    assert len(names) >= 4, names
+    return all([run(lemma, (300, 520, 200), flags=("--matmul-schedule", name, *flags)) for name in names])
+
+
+CASES = {
+    "types": lambda lemma: all(
+        [
+            run(lemma, (200, 136, 72), "f16", "f16"),
+            run(lemma, (200, 136, 72), "f16", "f32"),
+            run(lemma, (136, 264, 200), "bf16", "bf16"),
+            run(lemma, (136, 264, 200), "bf16", "f32"),
+            run(lemma, (72, 300, 176), "i8", "i32"),
+            run(lemma, (72, 296, 144), "f8E4M3FN", "f32", "NT"),
+            run(lemma, (72, 296, 144), "f8E5M2", "bf16", "NT"),
+        ]
+    ),
+    "orders": lambda lemma: all(
+        [
+            run(lemma, (152, 280, 104), ab, c, order)
+            for ab, c in (("bf16", "bf16"), ("i8", "i32"))
+            for order in ("NN", "NT", "TN", "TT")
+        ]
+    ),
+    # Rows that no tensor map takes, fewer than a tile, and none to spare.
+    "edges": lambda lemma: all(
+        [run(lemma, shape, ab, c) for shape in ((1, 1, 1), (7, 5, 3), (129, 257, 65)) for ab, c in (("f16", "f16"), ("i8", "i32"))]
+    ),
+    "added": lambda lemma: all(
+        [run(lemma, (130, 51, 33), "f16", "f32", adds=True), run(lemma, (64, 64, 64), "i8", "i32", adds=True)]
+    ),
+    "schedules": each_schedule,
+    "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late")),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("lemma", nargs="?")
+    parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(CASES))
+        return 0
+    return 0 if CASES[options.case](options.lemma) else 1
+
+
+sys.exit(main())
