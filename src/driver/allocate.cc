@@ -4,6 +4,9 @@
 #include "driver/error.h"
 #include "support/align.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -19,6 +22,20 @@ CUresult allocate(MemoryKind kind, uint64_t bytes, unsigned flags, Context& cont
   return CUDA_SUCCESS;
 }
 
+// What is not allocated has no address: NVIDIA's driver says so in every case.
+void clear(CUdeviceptr* address) {
+  if (address)
+    *address = 0;
+}
+
+// Whether the process has something at all of its pages.
+bool is_mapped(const void* memory, size_t bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory) / page * page;
+  const size_t all = reinterpret_cast<uintptr_t>(memory) + bytes - begin;
+  return msync(reinterpret_cast<void*>(begin), all, MS_ASYNC) == 0;
+}
+
 } // namespace
 } // namespace lemma::driver
 
@@ -28,15 +45,19 @@ using lemma::align_up;
 // --- device memory
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+  clear(address);
   return in_context([&](Context& context) -> CUresult {
     if (!address || bytes == 0)
       return CUDA_ERROR_INVALID_VALUE;
+    if (Stream::any_captures_strictly(context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return allocate(MemoryKind::device, bytes, 0, context, *address);
   });
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width_bytes, size_t height,
                             unsigned element_bytes) {
+  clear(address);
   return in_context([&](Context& context) -> CUresult {
     if (!address || !pitch || width_bytes == 0 || height == 0 ||
         (element_bytes != 4 && element_bytes != 8 && element_bytes != 16))
@@ -46,8 +67,12 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width_by
   });
 }
 
-CUresult cuMemFree_v2(CUdeviceptr address) {
+namespace {
+
+CUresult free_in_context(CUdeviceptr address) {
   return in_context([&](Context& context) -> CUresult {
+    if (Stream::any_captures_strictly(context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (address == 0)
       return CUDA_SUCCESS;
     context.synchronize();
@@ -63,6 +88,17 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   });
 }
 
+} // namespace
+
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  return initialized([&]() -> CUresult {
+    // Without a context too: memory knows its own.
+    if (!current_context() && (address == 0 || !state().memory.find(address)))
+      return address == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return free_in_context(address);
+  });
+}
+
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   return in_context([&](Context&) -> CUresult {
     const uint64_t all = state().machine.memory_bytes;
@@ -70,7 +106,7 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
       *free = all - std::min(all, state().memory.allocated_bytes());
     if (total)
       *total = all;
-    return free || total ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
   });
 }
 
@@ -78,19 +114,26 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr a
   return in_context([&](Context&) -> CUresult {
     const std::shared_ptr<Allocation> allocation = state().memory.find(address);
     if (!allocation)
-      return address ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
+      return CUDA_ERROR_NOT_FOUND;
+    CUdeviceptr begin = allocation->base;
+    uint64_t size = allocation->size_bytes;
+    if (allocation->kind == MemoryKind::mapped) // several next to each other are one for kernels
+      (void)state().address_space.mapping_at(address, begin, size);
     if (base)
-      *base = allocation->base;
+      *base = begin;
     if (bytes)
-      *bytes = allocation->size_bytes;
+      *bytes = size;
     return CUDA_SUCCESS;
   });
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
+  clear(address);
   return in_context([&](Context& context) -> CUresult {
     if (!address || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
       return CUDA_ERROR_INVALID_VALUE;
+    if (Stream::any_captures_strictly(context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return allocate(MemoryKind::managed, bytes, flags, context, *address);
   });
 }
@@ -104,8 +147,10 @@ CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
     if (!memory || (flags & ~kKnown))
       return CUDA_ERROR_INVALID_VALUE;
     *memory = nullptr;
-    if (bytes == 0)
-      return CUDA_ERROR_INVALID_VALUE;
+    if (bytes == 0) // nothing, and no error
+      return CUDA_SUCCESS;
+    if (Stream::any_captures_strictly(context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     CUdeviceptr address = 0;
     const CUresult status =
         allocate(MemoryKind::pinned, bytes, flags | CU_MEMHOSTALLOC_DEVICEMAP, context, address);
@@ -121,6 +166,8 @@ CUresult cuMemAllocHost_v2(void** memory, size_t bytes) {
 
 CUresult cuMemFreeHost(void* memory) {
   return in_context([&](Context& context) -> CUresult {
+    if (Stream::any_captures_strictly(context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (!memory)
       return CUDA_SUCCESS;
     context.synchronize();
@@ -138,6 +185,9 @@ CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
       return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
       return CUDA_ERROR_NOT_SUPPORTED;
+    const std::shared_ptr<Allocation> known = state().memory.find(reinterpret_cast<uintptr_t>(memory));
+    if ((known && known->kind != MemoryKind::registered) || !is_mapped(memory, bytes))
+      return CUDA_ERROR_INVALID_VALUE;
     return state().memory.add_host(MemoryKind::registered, memory, bytes, &context, flags);
   });
 }
@@ -151,9 +201,11 @@ CUresult cuMemHostUnregister(void* memory) {
     if (!memory)
       return CUDA_ERROR_INVALID_VALUE;
     context.synchronize();
-    return state().memory.take(reinterpret_cast<uintptr_t>(memory), MemoryKind::registered)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    if (state().memory.take(reinterpret_cast<uintptr_t>(memory), MemoryKind::registered))
+      return CUDA_SUCCESS;
+    // In the middle of it, or of another kind.
+    return state().memory.find(reinterpret_cast<uintptr_t>(memory)) ? CUDA_ERROR_INVALID_VALUE
+                                                                    : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   });
 }
 
@@ -173,9 +225,10 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* memory, unsign
 CUresult cuMemHostGetFlags(unsigned* flags, void* memory) {
   return in_context([&](Context&) -> CUresult {
     const std::shared_ptr<Allocation> allocation = state().memory.find(reinterpret_cast<uintptr_t>(memory));
-    if (!flags || !allocation || allocation->kind != MemoryKind::pinned)
+    if (!flags || !allocation ||
+        (allocation->kind != MemoryKind::pinned && allocation->kind != MemoryKind::registered))
       return CUDA_ERROR_INVALID_VALUE;
-    *flags = allocation->flags;
+    *flags = allocation->kind == MemoryKind::pinned ? allocation->flags : CU_MEMHOSTALLOC_DEVICEMAP;
     return CUDA_SUCCESS;
   });
 }
@@ -205,6 +258,18 @@ bool is_place(const CUmemLocation& location) {
   }
 }
 
+// As attributes give it: the device's number, or that of the host.
+int number_of(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id : CU_DEVICE_CPU;
+}
+
+// Captures and cannot take this.
+bool spoils_capture(const Stream& stream) {
+  if (stream.capture())
+    stream.capture()->is_invalid = true;
+  return stream.capture() != nullptr;
+}
+
 CUmemLocation location_of(CUdevice device) {
   CUmemLocation location{};
   location.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
@@ -223,7 +288,16 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice, 
     if (names_place && !is_place(location))
       return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_INVALID_DEVICE
                                                           : CUDA_ERROR_INVALID_VALUE;
-    return check_managed(address, bytes);
+    if (const CUresult wrong = check_managed(address, bytes); wrong != CUDA_SUCCESS)
+      return wrong;
+    Allocation& allocation = *state().memory.find(address);
+    if (advice == CU_MEM_ADVISE_SET_READ_MOSTLY || advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY)
+      allocation.read_mostly = advice == CU_MEM_ADVISE_SET_READ_MOSTLY;
+    if (advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION)
+      allocation.preferred = number_of(location);
+    if (advice == CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
+      allocation.preferred = CU_DEVICE_INVALID;
+    return CUDA_SUCCESS;
   });
 }
 
@@ -234,13 +308,20 @@ CUresult cuMemAdvise(CUdeviceptr address, size_t bytes, CUmem_advise advice, CUd
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned flags,
                                CUstream handle) {
   return in_context([&](Context& context) -> CUresult {
-    if (flags != 0 || !is_place(location))
+    if (flags != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    if (!is_place(location))
       return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? CUDA_ERROR_INVALID_DEVICE
                                                           : CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<Stream> stream;
     if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
-    return check_managed(address, bytes);
+    if (spoils_capture(*stream))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    const CUresult wrong = check_managed(address, bytes);
+    if (wrong == CUDA_SUCCESS)
+      state().memory.find(address)->last_prefetch = number_of(location);
+    return wrong;
   });
 }
 
@@ -251,24 +332,38 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice device, 
 CUresult cuMemRangeGetAttribute(void* data, size_t data_bytes, CUmem_range_attribute attribute,
                                 CUdeviceptr address, size_t bytes) {
   return in_context([&](Context&) -> CUresult {
-    if (!data || data_bytes < 4)
+    const bool is_list = attribute == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY;
+    if (!data || data_bytes < 4 || (!is_list && data_bytes != 4))
       return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult wrong = check_managed(address, bytes); wrong != CUDA_SUCCESS)
       return wrong;
-    const int32_t value = attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ? 0 : CU_DEVICE_INVALID;
+    const Allocation& allocation = *state().memory.find(address);
+    const int32_t value = attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY          ? allocation.read_mostly
+                          : attribute == CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION ? allocation.preferred
+                          : attribute == CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION
+                              ? allocation.last_prefetch
+                              : CU_DEVICE_INVALID;
     for (size_t i = 0; i + sizeof value <= data_bytes; i += sizeof value)
       std::memcpy(static_cast<char*>(data) + i, &value, sizeof value);
     return CUDA_SUCCESS;
   });
 }
 
-CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, unsigned flags) {
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t bytes, unsigned flags) {
   return in_context([&](Context& context) -> CUresult {
     std::shared_ptr<Stream> stream;
     if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
+    if (spoils_capture(*stream))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
       return CUDA_ERROR_INVALID_VALUE;
-    return check_managed(address, 1);
+    if (flags == CU_MEM_ATTACH_SINGLE && stream->is_legacy_default())
+      return CUDA_ERROR_INVALID_VALUE;
+    if (const CUresult wrong = check_managed(address, 1); wrong != CUDA_SUCCESS)
+      return wrong;
+    const std::shared_ptr<Allocation> whole = state().memory.find(address);
+    return whole->base == address && (bytes == 0 || bytes == whole->size_bytes) ? CUDA_SUCCESS
+                                                                                : CUDA_ERROR_INVALID_VALUE;
   });
 }

@@ -15,11 +15,13 @@ namespace lemma::driver {
 // LEMMA_VERBOSE is set, and not to 0.
 bool verbose();
 
-// Body: CUresult(). Needs cuInit.
+// Body: CUresult(). Needs cuInit, and not to be called by a function of the host that a stream has called.
 template <class Body>
 CUresult initialized(Body&& body) noexcept {
   if (const CUresult status = why_not_initialized(); status != CUDA_SUCCESS)
     return status;
+  if (in_host_function())
+    return CUDA_ERROR_NOT_PERMITTED;
   try {
     return body();
   } catch (const std::bad_alloc&) {
@@ -33,8 +35,6 @@ CUresult initialized(Body&& body) noexcept {
 template <class Body>
 CUresult in_context(Body&& body) noexcept {
   return initialized([&]() -> CUresult {
-    if (in_host_function())
-      return CUDA_ERROR_NOT_PERMITTED;
     Context* context = current_context();
     if (!context)
       return CUDA_ERROR_INVALID_CONTEXT;

@@ -6,7 +6,9 @@
 
 #include "driver/api.h"
 #include "driver/call.h"
+#include "support/align.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace lemma::driver {
@@ -14,7 +16,13 @@ namespace {
 
 constexpr size_t kDeepest = 128;
 
+// The least of some limits, and in what steps they go: an H200's.
+constexpr size_t kStackStep = 16, kMostStack = size_t{512} << 10;
+constexpr size_t kLeastFifo = 512 << 10, kLeastHeap = 4 << 20, kLeastPendingLaunches = 32;
+constexpr size_t kPersistingL2Unit = 3932160, kMostPersistingL2 = 10 * kPersistingL2Unit;
+
 std::atomic<bool> any_failed{false};
+std::atomic<unsigned> first_fault{CUDA_SUCCESS};
 
 struct ContextStack {
   Context* contexts[kDeepest];
@@ -94,11 +102,12 @@ Context::Context(uint64_t id, bool primary, unsigned flags)
 void Context::revive(unsigned new_flags) {
   flags = new_flags;
   limits[CU_LIMIT_STACK_SIZE] = 1024;
-  limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 7 << 20;
+  limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 8650752;
   limits[CU_LIMIT_MALLOC_HEAP_SIZE] = vgpu::GlobalMemory::kHeapBytes;
-  limits[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
   limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
   limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
+  limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = 3 * kPersistingL2Unit;
+  limits[CU_LIMIT_SHMEM_SIZE] = state().machine.limits.max_shared_bytes_per_cta;
   cache_config = CU_FUNC_CACHE_PREFER_NONE;
   shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
   fault_ = CUDA_SUCCESS;
@@ -108,7 +117,14 @@ void Context::revive(unsigned new_flags) {
 void Context::fail(CUresult fault) {
   unsigned none = CUDA_SUCCESS;
   fault_.compare_exchange_strong(none, fault);
+  none = CUDA_SUCCESS;
+  if (!state().machine.reset_cures)
+    first_fault.compare_exchange_strong(none, fault);
   any_failed = true;
+}
+
+CUresult Context::process_fault() {
+  return static_cast<CUresult>(first_fault.load());
 }
 
 bool Context::take_failed() {
@@ -156,6 +172,7 @@ CUresult Context::synchronize() {
 } // namespace lemma::driver
 
 using namespace lemma::driver;
+using lemma::align_up;
 
 // --- the primary context
 
@@ -167,6 +184,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
       return wrong;
     Contexts& all = contexts();
     const std::scoped_lock lock(all.mutex);
+    if (!all.primary || !all.primary->is_alive())
+      if (const CUresult fault = Context::process_fault(); fault != CUDA_SUCCESS)
+        return fault;
     if (!all.primary)
       all.primary = make_context(true, all.primary_flags);
     else if (!all.primary->is_alive())
@@ -204,6 +224,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
     const std::scoped_lock lock(all.mutex);
     if (all.primary && all.primary->is_alive())
       all.primary->destroy();
+    all.primary_flags = 0;
     return CUDA_SUCCESS;
   });
 }
@@ -257,6 +278,8 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsig
       return CUDA_ERROR_NOT_SUPPORTED;
     if (parameters && parameters->numExecAffinityParams > 0)
       return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    if (const CUresult fault = Context::process_fault(); fault != CUDA_SUCCESS)
+      return fault;
     Contexts& all = contexts();
     const std::scoped_lock lock(all.mutex);
     Context* made = make_context(false, flags);
@@ -296,12 +319,11 @@ CUresult cuCtxDestroy(CUcontext context) {
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle) {
   return initialized([&]() -> CUresult {
-    Context* context = handle ? find_context(handle) : nullptr;
-    if (!context)
-      return CUDA_ERROR_INVALID_CONTEXT;
-    if (!context->is_alive())
-      return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    return push(context);
+    if (!handle)
+      return CUDA_ERROR_INVALID_VALUE;
+    Context* context =
+        find_context(handle); // one that is destroyed can be current, and nothing can be done in it
+    return context ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
   });
 }
 
@@ -329,8 +351,6 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
     Context* context = handle ? find_context(handle) : nullptr;
     if (handle && !context)
       return CUDA_ERROR_INVALID_CONTEXT;
-    if (context && !context->is_alive())
-      return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     set_current(context);
     return CUDA_SUCCESS;
   });
@@ -339,6 +359,8 @@ CUresult cuCtxSetCurrent(CUcontext handle) {
 CUresult cuCtxGetCurrent(CUcontext* context) {
   if (const CUresult status = why_not_initialized(); status != CUDA_SUCCESS)
     return status;
+  if (in_host_function())
+    return CUDA_ERROR_NOT_PERMITTED;
   if (!context)
     return CUDA_ERROR_INVALID_VALUE;
   Context* current = current_context();
@@ -349,6 +371,14 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 // --- what a context says of itself
 
 namespace {
+
+// What is known of a context that a kernel has failed in, too.
+template <class Body>
+CUresult in_living_context(Context* context, Body&& body) {
+  if (!context)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  return context->is_alive() ? body(*context) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
 
 // body(the context of that handle, or the current one if it is null)
 template <class Body>
@@ -367,12 +397,14 @@ CUresult in_named_context(CUcontext handle, Body&& body) {
 
 } // namespace
 
-CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
-  return in_named_context(context, [&](Context&) -> CUresult {
-    if (!device)
-      return CUDA_ERROR_INVALID_VALUE;
-    *device = 0;
-    return CUDA_SUCCESS;
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
+  return initialized([&]() -> CUresult {
+    return in_living_context(handle ? find_context(handle) : current_context(), [&](Context&) -> CUresult {
+      if (!device)
+        return CUDA_ERROR_INVALID_VALUE;
+      *device = 0;
+      return CUDA_SUCCESS;
+    });
   });
 }
 
@@ -382,7 +414,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
   return in_named_context(handle, [](Context& context) -> CUresult {
-    if (Stream::any_captures_globally(context))
+    if (Stream::any_captures(context))
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return context.synchronize();
   });
@@ -402,20 +434,27 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
 }
 
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
-  return in_named_context(handle, [&](Context&) -> CUresult {
-    if (!version)
-      return CUDA_ERROR_INVALID_VALUE;
-    *version = 3020; // of contexts, not of the driver: it has not changed since
-    return CUDA_SUCCESS;
+  return initialized([&]() -> CUresult {
+    Context* context = handle ? find_context(handle) : current_context();
+    if (handle && context && !context->is_alive())
+      return CUDA_ERROR_INVALID_CONTEXT;
+    return in_living_context(context, [&](Context&) -> CUresult {
+      if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+      *version = 3020; // of contexts, not of the driver: it has not changed since
+      return CUDA_SUCCESS;
+    });
   });
 }
 
 CUresult cuCtxGetFlags(unsigned* flags) {
-  return in_context([&](Context& context) -> CUresult {
-    if (!flags)
-      return CUDA_ERROR_INVALID_VALUE;
-    *flags = context.flags;
-    return CUDA_SUCCESS;
+  return initialized([&]() -> CUresult {
+    return in_living_context(current_context(), [&](Context& context) -> CUresult {
+      if (!flags)
+        return CUDA_ERROR_INVALID_VALUE;
+      *flags = context.flags | (context.is_primary ? unsigned{CU_CTX_MAP_HOST} : 0);
+      return CUDA_SUCCESS;
+    });
   });
 }
 
@@ -430,9 +469,9 @@ CUresult cuCtxSetFlags(unsigned flags) {
 
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
   return in_context([&](Context& context) -> CUresult {
-    if (!value)
+    if (!value || limit >= CU_LIMIT_MAX)
       return CUDA_ERROR_INVALID_VALUE;
-    if (limit >= CU_LIMIT_MAX)
+    if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || limit == CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED)
       return CUDA_ERROR_UNSUPPORTED_LIMIT;
     *value = context.limits[limit];
     return CUDA_SUCCESS;
@@ -442,10 +481,38 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 // Kept and given back; the virtual GPU's stack and heap are as large as they are.
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   return in_context([&](Context& context) -> CUresult {
-    if (limit >= CU_LIMIT_SHMEM_SIZE)
+    switch (limit) {
+    case CU_LIMIT_STACK_SIZE:
+      if (value > kMostStack)
+        return CUDA_ERROR_INVALID_VALUE;
+      value = align_up(value, kStackStep);
+      break;
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+      value = std::max(value, kLeastFifo);
+      break;
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+      value = std::max(value, kLeastHeap);
+      break;
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+      value = std::max(value, kLeastPendingLaunches);
+      break;
+    case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
+      if (value > 128)
+        return CUDA_ERROR_INVALID_VALUE;
+      break;
+    case CU_LIMIT_PERSISTING_L2_CACHE_SIZE:
+      value = std::min((value + kPersistingL2Unit - 1) / kPersistingL2Unit * kPersistingL2Unit,
+                       kMostPersistingL2);
+      break;
+    case CU_LIMIT_SHMEM_SIZE:
+    case CU_LIMIT_CIG_ENABLED:
+      return CUDA_ERROR_NOT_PERMITTED;
+    case CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH:
+    case CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED:
       return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    if (limit == CU_LIMIT_MAX_L2_FETCH_GRANULARITY && value > 128)
+    default:
       return CUDA_ERROR_INVALID_VALUE;
+    }
     context.limits[limit] = value;
     return CUDA_SUCCESS;
   });

@@ -49,7 +49,7 @@ Side destination_of(const CUDA_MEMCPY3D& c) {
 CUresult settle(Side& side, const CUDA_MEMCPY3D& copy) {
   if (side.type == CU_MEMORYTYPE_ARRAY)
     return CUDA_ERROR_NOT_SUPPORTED;
-  if (side.type < CU_MEMORYTYPE_HOST || side.type > CU_MEMORYTYPE_UNIFIED || side.level != 0)
+  if (side.type < CU_MEMORYTYPE_HOST || side.type > CU_MEMORYTYPE_UNIFIED)
     return CUDA_ERROR_INVALID_VALUE;
   if (side.pitch == 0)
     side.pitch = side.x + copy.WidthInBytes;
@@ -179,8 +179,6 @@ CUresult submit(Operation operation, CUstream handle, bool and_wait) {
     std::shared_ptr<Stream> stream;
     if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
-    if (and_wait && Stream::any_captures_globally(context))
-      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     const auto* copy = std::get_if<Copy>(&operation);
     and_wait |= copy && !stream->capture() && writes_plain_host_memory(copy->parameters);
     if (const CUresult status = stream->submit(std::move(operation)); status != CUDA_SUCCESS)
@@ -252,7 +250,7 @@ Copy box(const CUDA_MEMCPY3D_PEER& c) {
 
 CUresult check_peers(CUcontext destination, CUcontext source) {
   for (const CUcontext handle : {destination, source})
-    if (!find_context(handle))
+    if (handle && !find_context(handle)) // none: the current one
       return CUDA_ERROR_INVALID_CONTEXT;
   return CUDA_SUCCESS;
 }

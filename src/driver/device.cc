@@ -120,7 +120,7 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 
 CUresult cuDeviceGetPCIBusId(char* id, int length, CUdevice device) {
   return of_device(device, [&](State&) -> CUresult {
-    if (!id || length <= 0)
+    if (!id || length <= static_cast<int>(std::strlen(kPciBusId)))
       return CUDA_ERROR_INVALID_VALUE;
     std::snprintf(id, static_cast<size_t>(length), "%s", kPciBusId);
     return CUDA_SUCCESS;

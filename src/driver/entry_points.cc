@@ -53,8 +53,11 @@ const EntryPoint* find_entry_point(std::string_view name, int version, bool per_
                        [](const EntryPoint& a, const EntryPoint& b) { return a.name < b.name; });
   query = begin == end ? CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND : CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
   const EntryPoint* found = nullptr;
+  // One that is there with the thread's own default stream is not given without it.
+  const bool own =
+      per_thread && std::any_of(begin, end, [](const EntryPoint& row) { return row.per_thread; });
   for (const EntryPoint* row = begin; row != end; ++row) {
-    if (row->version > version || (row->per_thread && !per_thread))
+    if (row->version > version || row->per_thread != own)
       continue;
     if (!found || std::pair(row->per_thread, row->version) > std::pair(found->per_thread, found->version))
       found = row;
@@ -92,19 +95,20 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int driver_versi
                              CUdriverProcAddressQueryResult* status) {
   constexpr cuuint64_t kKnown =
       CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-  if (!name || !function || (flags & ~kKnown) || flags == kKnown)
+  if (!name || !function || (flags & ~kKnown))
     return CUDA_ERROR_INVALID_VALUE;
   CUdriverProcAddressQueryResult query = CU_GET_PROC_ADDRESS_SUCCESS;
-  const EntryPoint* row =
-      find_entry_point(name, driver_version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, query);
+  const EntryPoint* row = find_entry_point(
+      name, driver_version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0, query);
   if (status)
     *status = query;
   *function = row ? row->function : nullptr;
-  return row ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return CUDA_SUCCESS; // what is not there has no address, and is no error: measured on an H200
 }
 
 CUresult cuGetProcAddress(const char* name, void** function, int driver_version, cuuint64_t flags) {
-  return cuGetProcAddress_v2(name, function, driver_version, flags, nullptr);
+  const CUresult status = cuGetProcAddress_v2(name, function, driver_version, flags, nullptr);
+  return status == CUDA_SUCCESS && !*function ? CUDA_ERROR_NOT_FOUND : status;
 }
 
 namespace {

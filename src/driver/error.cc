@@ -32,6 +32,7 @@ CUresult status_of(FaultKind kind) {
   switch (kind) {
   case FaultKind::out_of_bounds:
   case FaultKind::read_only:
+  case FaultKind::call_too_deep: // measured on an H200: its stack ends where nothing is
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   case FaultKind::misaligned:
     return CUDA_ERROR_MISALIGNED_ADDRESS;
@@ -39,10 +40,7 @@ CUresult status_of(FaultKind kind) {
     return CUDA_ERROR_INVALID_ADDRESS_SPACE;
   case FaultKind::assertion:
     return CUDA_ERROR_ASSERT;
-  case FaultKind::call_too_deep:
-    return CUDA_ERROR_HARDWARE_STACK_ERROR;
-  case FaultKind::bad_call:
-    return CUDA_ERROR_INVALID_PC;
+  case FaultKind::bad_call: // measured on an H200
   case FaultKind::illegal_instruction:
     return CUDA_ERROR_ILLEGAL_INSTRUCTION;
   case FaultKind::deadlock: // a GPU would hang until its watchdog comes

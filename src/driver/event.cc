@@ -44,6 +44,25 @@ std::shared_ptr<Capture> capture_of(Event& event) {
   return event.capture.lock();
 }
 
+// It stood for a place in a graph, and the capture is over.
+bool was_lost(Event& event) {
+  const std::scoped_lock lock(event.mutex);
+  return event.was_lost || (event.was_captured && event.capture.expired());
+}
+
+// Why the host cannot ask for it: it stands for a place in a graph, and asking spoils the capture.
+CUresult why_not_to_be_asked(Event& event) {
+  if (was_lost(event))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (const std::shared_ptr<Capture> capture = capture_of(event)) {
+    capture->is_invalid = true;
+    const std::scoped_lock lock(event.mutex);
+    event.was_lost = true;
+    return CUDA_ERROR_CAPTURED_EVENT;
+  }
+  return Stream::any_captures_strictly(*event.context) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
 } // namespace
 } // namespace lemma::driver
 
@@ -74,23 +93,30 @@ CUresult cuEventDestroy(CUevent event) {
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned flags) {
   return in_context([&](Context& context) -> CUresult {
     const std::shared_ptr<Event> event = state().events.find(handle);
-    if (!event || event->context != &context)
+    if (!event)
       return CUDA_ERROR_INVALID_HANDLE;
     if (flags & ~unsigned{CU_EVENT_RECORD_EXTERNAL})
       return CUDA_ERROR_INVALID_VALUE;
     std::shared_ptr<Stream> stream;
     if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
+    if (event->context != stream->context)
+      return CUDA_ERROR_INVALID_HANDLE;
+    if ((flags & CU_EVENT_RECORD_EXTERNAL) && !stream->capture())
+      return CUDA_ERROR_ILLEGAL_STATE;
     if (stream->capture() && !(flags & CU_EVENT_RECORD_EXTERNAL)) { // stands for a place in the graph
       const std::scoped_lock lock(event->mutex);
       event->capture = stream->capture();
       event->captured = stream->capture_tail();
+      event->was_captured = true;
+      event->was_lost = false;
       return CUDA_SUCCESS;
     }
     {
       const std::scoped_lock lock(event->mutex);
       event->capture.reset();
       event->captured.clear();
+      event->was_captured = event->was_lost = false;
     }
     return stream->submit(RecordEvent{event});
   });
@@ -102,8 +128,8 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
 
 CUresult cuEventQuery(CUevent handle) {
   return in_event(handle, [](const std::shared_ptr<Event>& event) -> CUresult {
-    if (capture_of(*event))
-      return CUDA_ERROR_CAPTURED_EVENT;
+    if (const CUresult wrong = why_not_to_be_asked(*event); wrong != CUDA_SUCCESS)
+      return wrong;
     const std::optional<lemma::Event> last = event->last();
     return !last || last->is_done() ? event->context->status() : CUDA_ERROR_NOT_READY;
   });
@@ -111,8 +137,8 @@ CUresult cuEventQuery(CUevent handle) {
 
 CUresult cuEventSynchronize(CUevent handle) {
   return in_event(handle, [](const std::shared_ptr<Event>& event) -> CUresult {
-    if (capture_of(*event))
-      return CUDA_ERROR_CAPTURED_EVENT;
+    if (const CUresult wrong = why_not_to_be_asked(*event); wrong != CUDA_SUCCESS)
+      return wrong;
     if (const std::optional<lemma::Event> last = event->last())
       (void)last->synchronize(); // what failed before it is the context's fault
     return event->context->status();
@@ -123,10 +149,8 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent begin_handle, CUeven
   return in_context([&](Context&) -> CUresult {
     const std::shared_ptr<Event> begin = state().events.find(begin_handle),
                                  end = state().events.find(end_handle);
-    if (!begin || !end)
+    if (!begin || !end || !milliseconds)
       return CUDA_ERROR_INVALID_HANDLE;
-    if (!milliseconds)
-      return CUDA_ERROR_INVALID_VALUE;
     if (capture_of(*begin) || capture_of(*end))
       return CUDA_ERROR_CAPTURED_EVENT;
     const std::optional<lemma::Event> from = begin->last(), to = end->last();
@@ -154,16 +178,22 @@ CUresult cuStreamWaitEvent(CUstream stream_handle, CUevent handle, unsigned flag
     std::shared_ptr<Stream> stream;
     if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
+    if (was_lost(*event))
+      return CUDA_ERROR_INVALID_VALUE;
     const std::shared_ptr<Capture> captured = capture_of(*event);
     if (!captured || (flags & CU_EVENT_WAIT_EXTERNAL)) {
-      if (stream->capture() && !(flags & CU_EVENT_WAIT_EXTERNAL))
+      if (stream->capture() && !(flags & CU_EVENT_WAIT_EXTERNAL)) {
+        stream->capture()->is_invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION; // it would wait for something outside of the graph
+      }
       return stream->submit(WaitEvent{event});
     }
     if (stream->is_legacy_default())
       return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (stream->capture() && stream->capture() != captured)
+    if (stream->capture() && stream->capture() != captured) {
+      stream->capture()->is_invalid = captured->is_invalid = true;
       return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+    }
     if (!stream->capture())
       stream->join_capture(captured);
     for (Node* node : event->captured)

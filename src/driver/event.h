@@ -37,6 +37,8 @@ public:
   // Recorded in a stream that captured: what it stands for there.
   std::weak_ptr<Capture> capture;
   std::vector<Node*> captured;
+  bool was_captured = false; // by the last record
+  bool was_lost = false;     // its capture was made invalid by a question for it
 };
 
 } // namespace lemma::driver

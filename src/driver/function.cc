@@ -128,7 +128,9 @@ CUresult Function::set_attribute(CUfunction_attribute attribute, int value) {
   case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
   case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
   case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    if (value < 0 || resources.required_cluster[0] != 0)
+    if (value < 0 || (resources.required_cluster[0] != 0 &&
+                      static_cast<uint32_t>(value) !=
+                          resources.required_cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH]))
       return CUDA_ERROR_INVALID_VALUE;
     cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
     return CUDA_SUCCESS;
@@ -148,7 +150,7 @@ CUresult Function::set_attribute(CUfunction_attribute attribute, int value) {
 uint32_t Function::ctas_per_sm(uint32_t threads, uint64_t dynamic_shared_bytes) const {
   const vgpu::MachineLimits& limits = state().machine.limits;
   const uint64_t shared_bytes = resources.static_shared_bytes + dynamic_shared_bytes;
-  if (threads == 0 || threads > resources.max_threads || shared_bytes > limits.max_shared_bytes_per_cta)
+  if (threads == 0 || threads > limits.max_threads_per_cta || shared_bytes > limits.max_shared_bytes_per_cta)
     return 0;
   return vgpu::occupancy_of(limits, {.threads = threads, .shared_bytes = shared_bytes}).ctas_per_sm;
 }
@@ -215,6 +217,8 @@ CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config) {
 }
 
 CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
+  if (!handle)
+    return CUDA_ERROR_INVALID_VALUE;
   return with_function(handle, [&](Function& function) -> CUresult {
     if (!module)
       return CUDA_ERROR_INVALID_VALUE;
@@ -224,6 +228,8 @@ CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
 }
 
 CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  if (!handle)
+    return CUDA_ERROR_INVALID_VALUE;
   return with_function(handle, [&](Function& function) -> CUresult {
     if (!name)
       return CUDA_ERROR_INVALID_VALUE;
@@ -282,7 +288,10 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfun
   return with_function(handle, [&](Function& function) -> CUresult {
     if (!blocks || threads <= 0 || (flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}))
       return CUDA_ERROR_INVALID_VALUE;
-    *blocks = static_cast<int>(function.ctas_per_sm(static_cast<uint32_t>(threads), dynamic_shared_bytes));
+    *blocks =
+        dynamic_shared_bytes > static_cast<size_t>(function.max_dynamic_shared_bytes.load())
+            ? 0 // the kernel has not asked for so much
+            : static_cast<int>(function.ctas_per_sm(static_cast<uint32_t>(threads), dynamic_shared_bytes));
     return CUDA_SUCCESS;
   });
 }
@@ -299,7 +308,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunc
                                                    size_t dynamic_shared_bytes, int most_threads,
                                                    unsigned flags) {
   return with_function(handle, [&](Function& function) -> CUresult {
-    if (!grid || !block || (flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}))
+    if (!grid || !block || most_threads < 0 || (flags & ~unsigned{CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE}))
       return CUDA_ERROR_INVALID_VALUE;
     int most = static_cast<int>(function.resources.max_threads);
     if (most_threads > 0)
@@ -335,8 +344,11 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handl
       return CUDA_ERROR_INVALID_VALUE;
     if (function.ctas_per_sm(static_cast<uint32_t>(threads), 0) < static_cast<uint32_t>(blocks))
       return CUDA_ERROR_INVALID_VALUE;
-    *bytes = vgpu::shared_bytes_of_each(state().machine.limits, static_cast<uint32_t>(blocks)) -
-             function.resources.static_shared_bytes;
+    // Measured on an H200: the system's share of each block does not count, the function's own limit does.
+    const vgpu::MachineLimits& limits = state().machine.limits;
+    const uint64_t share = vgpu::shared_bytes_of_each(limits, static_cast<uint32_t>(blocks)) +
+                           limits.reserved_shared_bytes - function.resources.static_shared_bytes;
+    *bytes = std::min(share, static_cast<uint64_t>(function.max_dynamic_shared_bytes.load()));
     return CUDA_SUCCESS;
   });
 }
@@ -348,9 +360,14 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CU
       return CUDA_ERROR_INVALID_VALUE;
     const vgpu::MachineLimits& limits = state().machine.limits;
     const Dim3 cluster = cluster_of(function, *config);
-    const uint64_t ctas = product(cluster[0], cluster[1], cluster[2]);
-    if (ctas > (function.non_portable_cluster ? limits.max_cluster_ctas : kPortableClusterCtas))
+    const uint64_t ctas = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+    if (ctas == 0 || config->gridDimX % cluster[0] != 0 || config->gridDimY % cluster[1] != 0 ||
+        config->gridDimZ % cluster[2] != 0 || (!function.non_portable_cluster && ctas > kPortableClusterCtas))
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (ctas > limits.max_cluster_ctas) {
+      *clusters = 0;
+      return CUDA_SUCCESS;
+    }
     const uint64_t threads = product(config->blockDimX, config->blockDimY, config->blockDimZ);
     const uint64_t per_sm = function.ctas_per_sm(static_cast<uint32_t>(threads), config->sharedMemBytes);
     *clusters = static_cast<int>(per_sm * limits.sm_count / ctas);
@@ -360,9 +377,13 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CU
 
 CUresult cuOccupancyMaxPotentialClusterSize(int* ctas, CUfunction handle, const CUlaunchConfig* config) {
   return with_function(handle, [&](Function& function) -> CUresult {
-    if (!ctas || !config)
+    if (!ctas || !config || (config->numAttrs && !config->attrs))
       return CUDA_ERROR_INVALID_VALUE;
     const vgpu::MachineLimits& limits = state().machine.limits;
+    if (const Dim3 cluster = cluster_of(function, *config);
+        product(cluster[0], cluster[1], cluster[2]) >
+        (function.non_portable_cluster ? limits.max_cluster_ctas : kPortableClusterCtas))
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     const uint64_t threads = product(config->blockDimX, config->blockDimY, config->blockDimZ);
     if (function.ctas_per_sm(static_cast<uint32_t>(threads), config->sharedMemBytes) == 0)
       return CUDA_ERROR_INVALID_VALUE;

@@ -115,6 +115,10 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph handle) {
   return in_graph(handle, [&](Graph& graph) -> CUresult {
     if (!clone)
       return CUDA_ERROR_INVALID_VALUE;
+    for (const std::unique_ptr<Node>& node : graph.nodes())
+      if (std::holds_alternative<AllocateMemory>(node->operation) ||
+          std::holds_alternative<FreeMemory>(node->operation))
+        return CUDA_ERROR_NOT_SUPPORTED; // memory is of one graph
     *clone = state().graphs.add(graph.clone())->handle();
     return CUDA_SUCCESS;
   });
@@ -221,7 +225,7 @@ CUresult cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode* from, cons
         find_nodes(graph, to, count, ends) != CUDA_SUCCESS)
       return CUDA_ERROR_INVALID_VALUE;
     if (!are_plain(edges, count))
-      return CUDA_ERROR_NOT_SUPPORTED;
+      return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; ++i)
       if (ends[i]->depends_on(begins[i]) || begins[i] == ends[i])
         return CUDA_ERROR_INVALID_VALUE;
@@ -338,7 +342,8 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, cuuint64_t* flags) {
 CUresult cuGraphExecUpdate_v2(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResultInfo* info) {
   return of_exec(handle, [&](GraphExec& exec, Context&) -> CUresult {
     const std::shared_ptr<Graph> graph = find_graph(graph_handle);
-    return graph && info ? exec.update(*graph, *info) : CUDA_ERROR_INVALID_VALUE;
+    CUgraphExecUpdateResultInfo unwanted{};
+    return graph ? exec.update(*graph, info ? *info : unwanted) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

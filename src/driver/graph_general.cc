@@ -102,7 +102,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dep
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                            const CUgraphEdgeData* edges, size_t count, CUgraphNodeParams* parameters) {
   if (edges && !is_zero(edges, count * sizeof *edges)) // programmatic ones
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_ERROR_INVALID_VALUE;
   return cuGraphAddNode(node, graph, dependencies, count, parameters);
 }
 

@@ -5,6 +5,7 @@
 #include "driver/graph.h"
 #include "driver/launch.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lemma::driver {
@@ -21,6 +22,9 @@ CUresult add_node(CUgraphNode* node, CUgraph handle, const CUgraphNode* dependen
     std::vector<Node*> before;
     if (const CUresult wrong = find_nodes(*graph, dependencies, count, before); wrong != CUDA_SUCCESS)
       return wrong;
+    for (size_t i = 0; i < count; ++i)
+      if (std::count(before.begin(), before.end(), before[i]) != 1)
+        return CUDA_ERROR_INVALID_VALUE;
     Operation operation;
     if (const CUresult wrong = make(context, operation); wrong != CUDA_SUCCESS)
       return wrong;
@@ -76,6 +80,23 @@ CUresult make_again(Context& context, const CUDA_KERNEL_NODE_PARAMS* parameters,
     return CUDA_ERROR_INVALID_VALUE;
   launch.pointers.clear();
   return make_launch(context, *parameters, launch);
+}
+
+bool is_node_attribute(CUkernelNodeAttrID attribute) {
+  switch (attribute) {
+  case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+  case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+  case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+  case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+  case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+  case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+  case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+  case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+  case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    return true;
+  default:
+    return false;
+  }
 }
 
 CUresult event_of(CUevent handle, std::shared_ptr<Event>& event) {
@@ -179,7 +200,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID attr
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attribute,
                                        CUkernelNodeAttrValue* value) {
   return of_node<KernelLaunch>(node, [&](KernelLaunch& launch) -> CUresult {
-    if (!value || attribute >= CU_LAUNCH_ATTRIBUTE_MAX)
+    if (!value || !is_node_attribute(attribute))
       return CUDA_ERROR_INVALID_VALUE;
     *value = {};
     for (const CUlaunchAttribute& each : launch.attributes)
@@ -205,7 +226,7 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                               const CUDA_MEMCPY3D* copy, CUcontext) {
   return add_node(node, graph, dependencies, count, [&](Context&, Operation& operation) -> CUresult {
-    if (!copy)
+    if (!copy || copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0)
       return CUDA_ERROR_INVALID_VALUE;
     operation = Copy{*copy};
     return CUDA_SUCCESS;
@@ -247,7 +268,7 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, cons
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext) {
   return add_node(node, graph, dependencies, count, [&](Context&, Operation& operation) -> CUresult {
-    if (!fill)
+    if (!fill || fill->width == 0 || fill->height == 0)
       return CUDA_ERROR_INVALID_VALUE;
     operation = Fill{*fill};
     return CUDA_SUCCESS;
@@ -427,7 +448,16 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARA
 
 CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
                                size_t count, CUdeviceptr address) {
-  return add_node(node, graph, dependencies, count, [&](Context&, Operation& operation) {
+  return add_node(node, graph, dependencies, count, [&](Context&, Operation& operation) -> CUresult {
+    const std::shared_ptr<Allocation> allocation = state().memory.find(address);
+    const std::shared_ptr<Graph> all = find_graph(graph);
+    const bool is_freed =
+        std::any_of(all->nodes().begin(), all->nodes().end(), [&](const std::unique_ptr<Node>& each) {
+          const auto* free = std::get_if<FreeMemory>(&each->operation);
+          return free && free->address == address;
+        });
+    if (!allocation || !allocation->of_graph || is_freed)
+      return CUDA_ERROR_INVALID_VALUE;
     operation = FreeMemory{address};
     return CUDA_SUCCESS;
   });

@@ -15,6 +15,8 @@
 namespace lemma::driver {
 namespace {
 
+constexpr int kUnusedAttribute = 15; // a number between those of the enumeration
+
 uint64_t product(const Dim3& size) {
   return uint64_t{size[0]} * size[1] * size[2];
 }
@@ -35,10 +37,12 @@ CUresult arguments_from_extra(void** extra, std::vector<std::byte>& arguments) {
       bytes = *static_cast<const size_t*>(extra[1]);
     else
       return CUDA_ERROR_INVALID_VALUE;
-  if (bytes < arguments.size() || (!buffer && !arguments.empty()))
+  if (bytes > arguments.size())
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if ((bytes == 0 || !buffer) && !arguments.empty())
     return CUDA_ERROR_INVALID_VALUE;
-  if (!arguments.empty())
-    std::memcpy(arguments.data(), buffer, arguments.size());
+  if (bytes != 0) // an H200 takes fewer than the kernel has, too: the rest is zeros here
+    std::memcpy(arguments.data(), buffer, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -92,15 +96,20 @@ CUresult make_launch(Context& context, const CUDA_KERNEL_NODE_PARAMS& parameters
 }
 
 CUresult add_attribute(KernelLaunch& launch, const CUlaunchAttribute& attribute) {
-  if (attribute.id >= CU_LAUNCH_ATTRIBUTE_MAX)
+  if (attribute.id >= CU_LAUNCH_ATTRIBUTE_MAX || attribute.id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||
+      attribute.id == kUnusedAttribute)
     return CUDA_ERROR_INVALID_VALUE;
+  if (attribute.id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+    return CUDA_ERROR_NOT_SUPPORTED;
   if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
     launch.cooperative = attribute.value.cooperative != 0;
   if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-    launch.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
-                      attribute.value.clusterDim.z};
-    if (product(launch.cluster) == 0)
-      return CUDA_ERROR_INVALID_VALUE;
+    const Dim3 wanted = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                         attribute.value.clusterDim.z};
+    if (wanted != Dim3{0, 0, 0}) { // which is none
+      launch.cluster = wanted;
+      launch.names_cluster = true;
+    }
   }
   const auto same = std::find_if(launch.attributes.begin(), launch.attributes.end(),
                                  [&](const CUlaunchAttribute& each) { return each.id == attribute.id; });
@@ -110,6 +119,35 @@ CUresult add_attribute(KernelLaunch& launch, const CUlaunchAttribute& attribute)
     launch.attributes.push_back(attribute);
   return CUDA_SUCCESS;
 }
+
+namespace {
+
+// By the text, or by attributes of the function; zeros: it is not.
+Dim3 declared_cluster(const Function& function) {
+  if (function.resources.required_cluster[0] != 0)
+    return function.resources.required_cluster;
+  return {static_cast<uint32_t>(function.cluster[0].load()),
+          static_cast<uint32_t>(function.cluster[1].load()),
+          static_cast<uint32_t>(function.cluster[2].load())};
+}
+
+CUresult check_cluster(const KernelLaunch& launch, const Dim3& grid) {
+  const Function& function = *launch.function;
+  const Dim3 declared = declared_cluster(function);
+  if (!launch.names_cluster && declared == Dim3{0, 0, 0})
+    return CUDA_SUCCESS;
+  const Dim3 cluster = launch.names_cluster ? launch.cluster : declared;
+  const uint64_t ctas = product(cluster);
+  if (ctas == 0 || ctas > state().machine.limits.max_cluster_ctas ||
+      (ctas > kPortableClusterCtas && !function.non_portable_cluster))
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  for (size_t i = 0; i < 3; ++i)
+    if (grid[i] % cluster[i] != 0 || (declared[i] != 0 && declared[i] != cluster[i]))
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  return CUDA_SUCCESS;
+}
+
+} // namespace
 
 CUresult check_launch(const KernelLaunch& launch) {
   const vgpu::MachineLimits& limits = state().machine.limits;
@@ -127,14 +165,8 @@ CUresult check_launch(const KernelLaunch& launch) {
     return CUDA_ERROR_INVALID_VALUE;
   if (p.sharedMemBytes > static_cast<unsigned>(function.max_dynamic_shared_bytes.load()))
     return CUDA_ERROR_INVALID_VALUE;
-  if (launch.cluster[0] != 0) {
-    const uint64_t ctas = product(launch.cluster);
-    if (ctas > limits.max_cluster_ctas || (ctas > kPortableClusterCtas && !function.non_portable_cluster))
-      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    for (size_t i = 0; i < 3; ++i)
-      if (grid[i] % launch.cluster[i] != 0)
-        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-  }
+  if (const CUresult wrong = check_cluster(launch, grid); wrong != CUDA_SUCCESS)
+    return wrong;
   if (launch.cooperative) {
     const uint64_t per_sm = function.ctas_per_sm(static_cast<uint32_t>(product(block)), p.sharedMemBytes);
     if (product(grid) > per_sm * limits.sm_count)
@@ -169,22 +201,21 @@ namespace {
 CUresult launch(const CUDA_KERNEL_NODE_PARAMS& parameters, CUstream stream_handle, bool cooperative,
                 std::span<const CUlaunchAttribute> attributes) {
   return in_context([&](Context& context) -> CUresult {
-    KernelLaunch launch;
-    if (const CUresult wrong = make_launch(context, parameters, launch); wrong != CUDA_SUCCESS)
+    std::shared_ptr<Stream> stream;
+    if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
+    KernelLaunch launch;
+    if (const CUresult wrong = make_launch(*stream->context, parameters, launch); wrong != CUDA_SUCCESS)
+      return wrong;
+    if (launch.function->context != stream->context)
+      return CUDA_ERROR_INVALID_HANDLE;
     launch.parameters.func = launch.function->handle();
     for (size_t i = 0; i < 3; ++i)
       launch.cluster[i] = static_cast<uint32_t>(launch.function->cluster[i].load());
-    if (launch.cluster[0] != 0)
-      for (uint32_t& size : launch.cluster)
-        size = std::max(size, 1u);
     launch.cooperative = cooperative;
     for (const CUlaunchAttribute& attribute : attributes)
       if (const CUresult wrong = add_attribute(launch, attribute); wrong != CUDA_SUCCESS)
         return wrong;
-    std::shared_ptr<Stream> stream;
-    if (const CUresult wrong = find_stream(context, stream_handle, stream); wrong != CUDA_SUCCESS)
-      return wrong;
     return stream->submit(std::move(launch));
   });
 }

@@ -24,8 +24,10 @@ CUresult Library::module_in(Context& context, std::shared_ptr<Module>& module) {
   if (module && state().modules.find(module.get()))
     return CUDA_SUCCESS;
   const CUresult status = load_module(context, text_, name_, {}, module);
-  if (status == CUDA_SUCCESS)
+  if (status == CUDA_SUCCESS) {
+    module->of_library = true;
     modules_[&context] = module;
+  }
   return status;
 }
 
@@ -266,7 +268,7 @@ CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, s
     if (!linker)
       return CUDA_ERROR_INVALID_HANDLE;
     JitOptions jit;
-    if (!data || bytes == 0 || type >= CU_JIT_NUM_INPUT_TYPES)
+    if (!data || bytes == 0 || type >= CU_JIT_NUM_INPUT_TYPES || linker->is_complete)
       return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult wrong = JitOptions::from(count, options, values, jit); wrong != CUDA_SUCCESS)
       return wrong;
@@ -276,6 +278,8 @@ CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, s
     const std::span image(static_cast<const std::byte*>(data), bytes);
     if (const CUresult wrong = text_of_image(image, linker->jit, text); wrong != CUDA_SUCCESS)
       return wrong;
+    if (text.find(".version") == text.npos)
+      return CUDA_ERROR_INVALID_IMAGE;
     linker->inputs.push_back(
         {std::move(text), name ? name : "<input " + std::to_string(linker->inputs.size() + 1) + ">"});
     return CUDA_SUCCESS;
@@ -305,18 +309,19 @@ CUresult cuLinkAddFile(CUlinkState linker, CUjitInputType type, const char* file
 CUresult cuLinkComplete(CUlinkState handle, void** image, size_t* bytes) {
   return in_context([&](Context&) -> CUresult {
     const std::shared_ptr<Linker> linker = state().linkers.find(handle);
-    if (!linker)
+    if (!linker || linker->is_complete)
       return CUDA_ERROR_INVALID_HANDLE;
     if (!image)
       return CUDA_ERROR_INVALID_VALUE;
+    linker->is_complete = true;
     std::vector<PtxText> texts;
     for (const Linker::Input& input : linker->inputs)
       texts.push_back({.text = input.text, .name = input.name});
     Result<LinkedPtx, Error> linked = link_ptx(texts);
     if (!linked) {
       linker->jit.report(linked.error());
-      return linked.error().kind == ErrorKind::invalid_argument ? CUDA_ERROR_INVALID_VALUE
-                                                                : status_of(linked.error());
+      return linked.error().kind == ErrorKind::rejected ? CUDA_ERROR_INVALID_SOURCE
+                                                        : status_of(linked.error());
     }
     linker->jit.report_nothing();
     linker->linked = std::move(linked->text);

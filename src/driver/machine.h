@@ -33,6 +33,7 @@ struct Machine {
   double patience_seconds = 10; // DeviceOptions
   bool check = false;           // launches, and the order of streams
   LaunchConfig launch;          // what every launch begins with
+  bool reset_cures = false;     // of a fault: else it is the process's
   vgpu::MachineLimits limits;
 };
 

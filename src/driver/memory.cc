@@ -178,7 +178,17 @@ CUresult enqueue_bytes(const lemma::Stream& queue, Place destination, Place sour
     return status_of(queue.read(source.device, {destination.host, bytes}));
   if (source.host)
     return status_of(queue.write(destination.device, {source.host, bytes}));
-  return status_of(queue.copy(destination.device, source.device, bytes));
+  const CUdeviceptr to = destination.device, from = source.device;
+  if (to >= from + bytes || from >= to + bytes)
+    return status_of(queue.copy(to, from, bytes));
+  if (to == from)
+    return CUDA_SUCCESS;
+  auto between = std::make_shared<std::vector<std::byte>>(bytes); // they overlap
+  if (const CUresult status = status_of(queue.read(from, *between)); status != CUDA_SUCCESS)
+    return status;
+  if (const CUresult status = status_of(queue.write(to, *between)); status != CUDA_SUCCESS)
+    return status;
+  return keep_until_here(queue, std::move(between));
 }
 
 CUresult keep_until_here(const lemma::Stream& queue, std::shared_ptr<const std::vector<std::byte>> bytes) {

@@ -11,6 +11,7 @@
 #include "lemma/device.h"
 #include "lemma/stream.h"
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -43,7 +44,10 @@ struct Allocation {
   Buffer buffer;              // device, pinned, managed
   std::shared_ptr<MemoryPool> pool;
   bool sync_memops = false;
-  bool of_graph = false; // freed with the graph alone
+  // Advice for managed memory, given back when it is asked for.
+  int read_mostly = 0, preferred = -2, last_prefetch = -2; // CU_DEVICE_INVALID: none
+  bool of_graph = false;                                   // freed with the graph alone
+  std::atomic<bool> is_freed{false}; // by cuMemFreeAsync: it goes in the order of the stream
 
   bool host_sees_it() const { return kind != MemoryKind::device && kind != MemoryKind::variable; }
   bool holds(CUdeviceptr address, uint64_t bytes) const {

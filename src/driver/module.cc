@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -17,7 +18,9 @@
 namespace lemma::driver {
 namespace {
 
-// The first target and the version of a text, if they can be seen without a parser.
+constexpr double kFirstUnknownPtx = 10; // .version 9.x of a later toolkit loads here
+
+// What stands behind a directive of a text, if it can be seen without a parser.
 std::string word_after(std::string_view text, std::string_view directive) {
   size_t at = text.find(directive);
   if (at == text.npos)
@@ -28,12 +31,23 @@ std::string word_after(std::string_view text, std::string_view directive) {
   return std::string(text.substr(at, text.find_first_of(" \t\r\n,;/", at) - at));
 }
 
-// What the driver's compiler says of a text that did not load.
+// What the driver's compiler says of a text that did not load: of one for another machine, too, that it is
+// not valid. Measured on an H200.
 CUresult status_of_text(const std::string& text, const Error& error) {
   if (const std::optional<isa::Target> target = isa::parse_target(word_after(text, ".target"));
       target && !isa::runs_on(*target, state().machine.sm))
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    return CUDA_ERROR_INVALID_PTX;
   return status_of(error);
+}
+
+// Of a text that is none.
+bool has_version(std::string_view text) {
+  return text.find(".version") != text.npos;
+}
+
+// Newer than a compiler of CUDA 13 may know.
+bool is_too_new(const std::string& text) {
+  return std::strtod(word_after(text, ".version").c_str(), nullptr) >= kFirstUnknownPtx;
 }
 
 void write_log(char* log, size_t bytes, void** used, std::string_view text) {
@@ -43,7 +57,7 @@ void write_log(char* log, size_t bytes, void** used, std::string_view text) {
     log[length] = '\0';
   }
   if (used)
-    *used = reinterpret_cast<void*>(length ? length + 1 : 0);
+    *used = reinterpret_cast<void*>(log ? std::min(text.size(), bytes) : 0);
 }
 
 std::atomic<uint64_t> modules_named{0};
@@ -168,6 +182,10 @@ CUresult text_of_image(std::span<const std::byte> image, const JitOptions& jit, 
 
 CUresult load_module(Context& context, std::string text, const std::string& name, const JitOptions& jit,
                      std::shared_ptr<Module>& module) {
+  if (!has_version(text))
+    return CUDA_ERROR_INVALID_IMAGE;
+  if (is_too_new(text))
+    return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   Result<lemma::Module, Error> loaded = state().device.load_ptx(text, {.name = name});
   if (!loaded) {
     jit.report(loaded.error());
@@ -285,6 +303,10 @@ CUresult cuModuleUnload(CUmodule handle) {
     const std::shared_ptr<Module> module = state().modules.find(handle);
     if (!module)
       return CUDA_ERROR_INVALID_HANDLE;
+    if (module->of_library)
+      return CUDA_ERROR_NOT_PERMITTED;
+    if (Stream::any_captures_strictly(*module->context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     module->forget();
     return CUDA_SUCCESS;
   });
@@ -325,9 +347,13 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule hand
   return in_module(handle, [&](Context&, Module& module) -> CUresult {
     if (!name || (!address && !bytes))
       return CUDA_ERROR_INVALID_VALUE;
+    if (address)
+      *address = 0;
+    if (bytes)
+      *bytes = 0;
     const lemma::Variable* variable = module.variable(name);
     if (!variable)
-      return CUDA_ERROR_NOT_FOUND;
+      return !*name || module.function(name) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
     if (address)
       *address = variable->address;
     if (bytes)
@@ -340,7 +366,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return initialized([&]() -> CUresult {
     if (!mode)
       return CUDA_ERROR_INVALID_VALUE;
-    *mode = CU_MODULE_EAGER_LOADING;
+    *mode = CU_MODULE_LAZY_LOADING; // what a program sees of it is the same
     return CUDA_SUCCESS;
   });
 }

@@ -62,6 +62,7 @@ public:
 
   Context* const context;
   const lemma::Module loaded;
+  std::atomic<bool> of_library{false}; // goes with that alone
 
 private:
   std::vector<std::shared_ptr<Function>> functions_; // in the order of the text
@@ -121,7 +122,8 @@ struct Linker {
   Context* context = nullptr;
   JitOptions jit;
   std::vector<Input> inputs;
-  std::string linked; // the result of cuLinkComplete
+  std::string linked;       // the result of cuLinkComplete
+  bool is_complete = false; // that was called, with whichever result
 };
 
 // The PTX text that the image is, or has inside. CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU.

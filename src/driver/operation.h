@@ -28,6 +28,7 @@ struct KernelLaunch {
   CUDA_KERNEL_NODE_PARAMS
   parameters{}; // as given; the pointers are not followed again
   Dim3 cluster{};
+  bool names_cluster = false; // by an attribute of the launch
   bool cooperative = false;
   std::vector<CUlaunchAttribute> attributes = {};
   std::vector<std::byte> arguments = {}; // laid out as the kernel's parameters

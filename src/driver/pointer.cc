@@ -1,11 +1,20 @@
 // What is known of an address.
 #include "driver/api.h"
 #include "driver/call.h"
+#include "support/align.h"
 
 #include <cstring>
 
 namespace lemma::driver {
 namespace {
+
+// In what sizes an H200 maps memory.
+uint64_t mapping_unit(const Allocation& allocation) {
+  constexpr uint64_t kHostPageBytes = 4096, kPoolBytes = uint64_t{32} << 20;
+  if (allocation.pool)
+    return kPoolBytes;
+  return allocation.kind == MemoryKind::registered ? kHostPageBytes : kGranularityBytes;
+}
 
 template <class T>
 CUresult give(void* data, T value) {
@@ -31,7 +40,7 @@ CUresult attribute_of(const Allocation& allocation, CUdeviceptr address, CUpoint
       return CUDA_ERROR_INVALID_VALUE;
     return give(data, reinterpret_cast<void*>(address));
   case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-    return give<unsigned>(data, allocation.sync_memops);
+    return give<unsigned>(data, allocation.sync_memops || allocation.kind == MemoryKind::managed);
   case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     return give<unsigned long long>(data, allocation.id);
   case CU_POINTER_ATTRIBUTE_IS_MANAGED:
@@ -51,6 +60,12 @@ CUresult attribute_of(const Allocation& allocation, CUdeviceptr address, CUpoint
     return give<unsigned>(data, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
     return give(data, reinterpret_cast<CUmemoryPool>(allocation.pool.get()));
+  case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+    return give<size_t>(data, align_up(allocation.size_bytes, mapping_unit(allocation)));
+  case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+    return give<CUdeviceptr>(data, allocation.base);
+  case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+    return give<unsigned long long>(data, allocation.id);
   case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
   case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
   case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
@@ -68,8 +83,12 @@ CUresult get_attribute(CUdeviceptr address, CUpointer_attribute attribute, void*
 }
 
 // What cuPointerGetAttributes gives where cuPointerGetAttribute has an error: memory of the host's own.
-void give_nothing(CUpointer_attribute attribute, void* data) {
+// Its address is that of the host; of memory that the host does not see there is none (`address` is 0).
+void give_nothing(CUpointer_attribute attribute, CUdeviceptr address, void* data) {
   switch (attribute) {
+  case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    give<CUdeviceptr>(data, address);
+    break;
   case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
     give<int>(data, -2); // CU_DEVICE_INVALID
     break;
@@ -100,8 +119,9 @@ bool is_attribute(CUpointer_attribute attribute) {
 
 using namespace lemma::driver;
 
+// In a context that a kernel has failed in, too.
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
-  return in_context([&](Context&) -> CUresult {
+  return initialized([&]() -> CUresult {
     return data && is_attribute(attribute) ? get_attribute(address, attribute, data)
                                            : CUDA_ERROR_INVALID_VALUE;
   });
@@ -116,7 +136,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
       if (!data[i] || !is_attribute(attributes[i]))
         return CUDA_ERROR_INVALID_VALUE;
       if (get_attribute(address, attributes[i], data[i]) != CUDA_SUCCESS)
-        give_nothing(attributes[i], data[i]);
+        give_nothing(attributes[i], state().memory.find(address) ? 0 : address, data[i]);
     }
     return CUDA_SUCCESS;
   });

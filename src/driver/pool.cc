@@ -4,12 +4,15 @@
 #include "driver/api.h"
 #include "driver/call.h"
 #include "driver/error.h"
+#include "support/align.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace lemma::driver {
 namespace {
+
+constexpr uint64_t kPoolStepBytes = uint64_t{32} << 20; // in which an H200's pools grow
 
 // Of whichever kind, with what its pool has of it.
 void free_memory(CUdeviceptr address) {
@@ -32,11 +35,16 @@ CUresult in_pool(CUmemoryPool handle, Body&& body) {
 
 CUresult allocate(CUdeviceptr* address, size_t bytes, const std::shared_ptr<MemoryPool>& pool,
                   CUstream handle, Context& context) {
-  if (!address || bytes == 0)
+  if (!address)
     return CUDA_ERROR_INVALID_VALUE;
+  *address = 0;
   std::shared_ptr<Stream> stream;
   if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
     return wrong;
+  if (bytes == 0) // nothing, and no error
+    return CUDA_SUCCESS;
+  if (!stream->capture() && Stream::any_captures_strictly(context))
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   AllocateMemory operation;
   operation.pool = pool;
   operation.parameters.bytesize = bytes;
@@ -83,7 +91,7 @@ CUresult free_now(CUdeviceptr address) {
 CUresult MemoryPool::take(uint64_t bytes) {
   const std::scoped_lock lock(mutex_);
   uint64_t& used = attributes_[CU_MEMPOOL_ATTR_USED_MEM_CURRENT];
-  if (most_bytes_ && used + bytes > most_bytes_)
+  if (most_bytes_ && used + bytes > align_up(most_bytes_, kPoolStepBytes))
     return CUDA_ERROR_OUT_OF_MEMORY;
   used += bytes;
   attributes_[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] = used;
@@ -154,7 +162,7 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
   return in_pool(handle, [&](const std::shared_ptr<MemoryPool>& pool) -> CUresult {
     if (device != 0)
-      return CUDA_ERROR_INVALID_DEVICE;
+      return CUDA_ERROR_INVALID_VALUE;
     state().current_pool = pool;
     return CUDA_SUCCESS;
   });
@@ -164,11 +172,12 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   return initialized([&]() -> CUresult {
     if (!pool || !properties || properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
       return CUDA_ERROR_INVALID_VALUE;
+    if (properties->location.type == CU_MEM_LOCATION_TYPE_INVALID ||
+        (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties->location.id != 0))
+      return CUDA_ERROR_INVALID_VALUE;
     if (properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
         properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
       return CUDA_ERROR_NOT_SUPPORTED;
-    if (properties->location.id != 0)
-      return CUDA_ERROR_INVALID_DEVICE;
     *pool = state().pools.add(std::make_shared<MemoryPool>(false, properties->maxSize))->handle();
     return CUDA_SUCCESS;
   });
@@ -210,8 +219,10 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* descript
       const CUmemAccessDesc& description = descriptions[i];
       if (description.location.type != CU_MEM_LOCATION_TYPE_DEVICE || description.location.id != 0)
         return CUDA_ERROR_INVALID_DEVICE;
-      if (description.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) // the device's own access cannot be taken
-        return CUDA_ERROR_INVALID_VALUE;
+      if (description.flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) // the device's own access cannot be taken
+        return CUDA_ERROR_INVALID_DEVICE;
+      if (description.flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+        return CUDA_ERROR_NOT_SUPPORTED;
     }
     return CUDA_SUCCESS;
   });
@@ -246,6 +257,11 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
     std::shared_ptr<Stream> stream;
     if (const CUresult wrong = find_stream(context, handle, stream); wrong != CUDA_SUCCESS)
       return wrong;
+    if (address == 0)
+      return CUDA_SUCCESS;
+    if (const std::shared_ptr<Allocation> allocation = state().memory.find(address);
+        allocation && !stream->capture() && allocation->is_freed.exchange(true))
+      return CUDA_ERROR_INVALID_VALUE; // in the order of a stream: it has only not gone yet
     return stream->submit(FreeMemory{address});
   });
 }

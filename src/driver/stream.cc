@@ -11,6 +11,12 @@
 namespace lemma::driver {
 namespace {
 
+// What a graph may free: not what the program has by cuMemAlloc.
+bool is_of_pool(CUdeviceptr address) {
+  const std::shared_ptr<Allocation> allocation = state().memory.find(address);
+  return allocation && (allocation->pool || allocation->of_graph);
+}
+
 std::atomic<uint64_t> streams_made{0};
 std::atomic<uint64_t> captures_made{0};
 std::atomic<uint64_t> captures_open{0};
@@ -40,15 +46,20 @@ CUresult find_stream(Context& context, CUstream handle, std::shared_ptr<Stream>&
     stream = context.per_thread_stream();
   else
     stream = state().streams.find(handle);
-  return stream && stream->context == &context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  return stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; // other contexts' too
 }
 
 CUresult Stream::submit(Operation operation) {
-  if (const CUresult wrong = check(operation); wrong != CUDA_SUCCESS)
+  if (capture_ && capture_->is_invalid)
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (const CUresult wrong = check(operation); wrong != CUDA_SUCCESS) {
+    if (capture_ && !std::holds_alternative<FreeMemory>(operation))
+      capture_->is_invalid = true;
     return wrong;
+  }
   if (capture_) {
-    if (capture_->is_invalid)
-      return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (const auto* free = std::get_if<FreeMemory>(&operation); free && !is_of_pool(free->address))
+      return CUDA_ERROR_INVALID_VALUE;
     if (std::holds_alternative<Callback>(operation)) {
       capture_->is_invalid = true;
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -56,7 +67,7 @@ CUresult Stream::submit(Operation operation) {
     add_to_capture(std::move(operation));
     return CUDA_SUCCESS;
   }
-  if (is_legacy_default() && any_captures_globally(*context))
+  if (is_kept_by_capture())
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   // A default stream is that of other contexts, too: what one of them has
   // failed with is not this one's.
@@ -123,10 +134,12 @@ CUresult Stream::end_capture(std::shared_ptr<Graph>& graph) {
   if (!capture_)
     return CUDA_ERROR_ILLEGAL_STATE;
   const std::shared_ptr<Capture> capture = capture_;
-  if (capture->origin != this)
+  if (capture->origin != this) {
+    capture->is_invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-  if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id())
-    return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+  }
+  const bool by_another =
+      capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id();
   // What other streams have last must be something that this one has waited for.
   std::vector<Node*> reached = tail_;
   for (size_t i = 0; i < reached.size(); ++i)
@@ -146,29 +159,55 @@ CUresult Stream::end_capture(std::shared_ptr<Graph>& graph) {
   capture_ = nullptr;
   tail_.clear();
   --captures_open;
-  graph = capture->is_invalid || unjoined ? nullptr : capture->graph;
-  return capture->is_invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-         : unjoined          ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
-                             : CUDA_SUCCESS;
+  graph = capture->is_invalid || unjoined || by_another ? nullptr : capture->graph;
+  return by_another            ? CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD // and over all the same
+         : capture->is_invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+         : unjoined            ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
+                               : CUDA_SUCCESS;
 }
 
-bool Stream::any_captures_globally(const Context&) {
-  if (captures_open == 0 || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+namespace {
+
+// Makes those captures invalid that are `meant`; whether there are any.
+template <class Meant>
+bool invalidate_captures(Meant&& meant) {
+  if (captures_open == 0)
     return false;
   OpenCaptures& open = open_captures();
   const std::scoped_lock lock(open.mutex);
   bool any = false;
   std::erase_if(open.all, [](const std::weak_ptr<Capture>& each) { return each.expired(); });
   for (const std::weak_ptr<Capture>& each : open.all)
-    if (const std::shared_ptr<Capture> capture = each.lock()) {
-      const bool of_this_thread = capture->thread == std::this_thread::get_id();
-      if ((capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL) ||
-          (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && of_this_thread)) {
-        capture->is_invalid = true;
-        any = true;
-      }
+    if (const std::shared_ptr<Capture> capture = each.lock(); capture && meant(*capture)) {
+      capture->is_invalid = true;
+      any = true;
     }
   return any;
+}
+
+} // namespace
+
+bool Stream::any_captures(const Context&) {
+  return invalidate_captures([](const Capture&) { return true; });
+}
+
+bool Stream::any_captures_strictly(const Context&) {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+    return false;
+  return invalidate_captures([](const Capture& capture) {
+    const bool of_this_thread = capture.thread == std::this_thread::get_id();
+    return (capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL) ||
+           (capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED && of_this_thread);
+  });
+}
+
+bool Stream::is_kept_by_capture() const {
+  return is_legacy_default() && invalidate_captures([](const Capture& capture) {
+           return std::ranges::any_of(capture.joined, [](const std::weak_ptr<Stream>& each) {
+             const std::shared_ptr<Stream> stream = each.lock();
+             return stream && !(stream->flags & CU_STREAM_NON_BLOCKING);
+           });
+         });
 }
 
 namespace {
@@ -225,14 +264,22 @@ CUresult cuStreamDestroy(CUstream stream) {
 
 CUresult cuStreamSynchronize(CUstream handle) {
   return in_stream(handle, [](Stream& stream) -> CUresult {
-    if (stream.is_legacy_default() && Stream::any_captures_globally(*stream.context))
+    if (stream.is_kept_by_capture())
       return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (Stream::any_captures_strictly(*stream.context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return stream.synchronize();
   });
 }
 
 CUresult cuStreamQuery(CUstream handle) {
-  return in_stream(handle, [](Stream& stream) { return stream.query(); });
+  return in_stream(handle, [](Stream& stream) -> CUresult {
+    if (stream.is_kept_by_capture())
+      return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (Stream::any_captures_strictly(*stream.context))
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return stream.query();
+  });
 }
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned flags) {
@@ -309,6 +356,9 @@ CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute, const C
   return in_stream(handle, [&](Stream& stream) -> CUresult {
     if (!value || !is_stream_attribute(attribute))
       return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY &&
+        (value->syncPolicy < CU_SYNC_POLICY_AUTO || value->syncPolicy > CU_SYNC_POLICY_BLOCKING_SYNC))
+      return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY)
       stream.priority = std::clamp(value->priority, kGreatestPriority, kLeastPriority);
     stream.attributes[attribute] = *value;
@@ -360,7 +410,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle, cons
     if (!graph)
       return CUDA_ERROR_INVALID_VALUE;
     if (!are_edges_plain(edges, count))
-      return CUDA_ERROR_NOT_SUPPORTED;
+      return CUDA_ERROR_INVALID_VALUE;
     std::vector<Node*> nodes;
     if (const CUresult wrong = find_nodes(*graph, dependencies, count, nodes); wrong != CUDA_SUCCESS)
       return wrong;
@@ -370,12 +420,11 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle, cons
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   return in_stream(handle, [&](Stream& stream) -> CUresult {
-    if (!graph)
-      return CUDA_ERROR_INVALID_VALUE;
-    *graph = nullptr;
+    if (graph)
+      *graph = nullptr;
     std::shared_ptr<Graph> captured;
     const CUresult status = stream.end_capture(captured);
-    if (captured) {
+    if (captured && graph) {
       *graph = captured->handle();
       if (!state().graphs.find(captured.get())) // else the program has it already
         state().graphs.add(std::move(captured));
@@ -388,7 +437,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   return in_stream(handle, [&](Stream& stream) -> CUresult {
     if (!status)
       return CUDA_ERROR_INVALID_VALUE;
-    if (stream.is_legacy_default() && Stream::any_captures_globally(*stream.context))
+    if (stream.is_kept_by_capture())
       return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     *status = !stream.capture()              ? CU_STREAM_CAPTURE_STATUS_NONE
               : stream.capture()->is_invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
@@ -439,7 +488,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* depe
     if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
       return CUDA_ERROR_INVALID_VALUE;
     if (!are_edges_plain(edges, count))
-      return CUDA_ERROR_NOT_SUPPORTED;
+      return CUDA_ERROR_INVALID_VALUE;
     std::vector<Node*> nodes;
     if (const CUresult wrong = find_nodes(*stream.capture()->graph, dependencies, count, nodes);
         wrong != CUDA_SUCCESS)
@@ -461,7 +510,7 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* depende
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return initialized([&]() -> CUresult {
-    if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (!mode)
       return CUDA_ERROR_INVALID_VALUE;
     std::swap(*mode, thread_mode);
     return CUDA_SUCCESS;

@@ -60,9 +60,12 @@ public:
   void join_capture(std::shared_ptr<Capture> capture);
   void add_to_capture(Operation operation);
 
-  // While some stream captures in this way, calls that would wait or could touch other streams are not
-  // allowed.
-  static bool any_captures_globally(const Context& context);
+  // While some stream captures, calls that wait, or touch what other streams may be using, are not allowed:
+  // any for cuCtxSynchronize, for the others those whose mode says so. True: the captures are invalid now.
+  static bool any_captures(const Context& context);
+  static bool any_captures_strictly(const Context& context);
+  // Whether it is the legacy stream, and would wait for a blocking stream that captures; that is invalid now.
+  bool is_kept_by_capture() const;
 
   Context* const context;
   const uint64_t id; // of the process, never used again

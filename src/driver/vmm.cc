@@ -76,6 +76,8 @@ CUresult AddressSpace::create(uint64_t size_bytes, const CUmemAllocationProp& pr
                               CUmemGenericAllocationHandle& handle) {
   if (!is_granular(size_bytes))
     return CUDA_ERROR_INVALID_VALUE;
+  if (size_bytes > state().machine.memory_bytes)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   const int file = memfd_create("cuMemCreate", MFD_CLOEXEC);
   if (file < 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -123,10 +125,11 @@ CUresult AddressSpace::map(CUdeviceptr address, uint64_t size_bytes, uint64_t of
                            CUmemGenericAllocationHandle handle) {
   const std::scoped_lock lock(mutex_);
   const auto found = handles_.find(handle);
-  // Memory is mapped as a whole.
-  if (found == handles_.end() || offset != 0 || size_bytes != found->second.memory->size_bytes ||
-      address % kGranularityBytes != 0)
+  if (found == handles_.end() || address % kGranularityBytes != 0)
     return CUDA_ERROR_INVALID_VALUE;
+  // Memory is mapped as a whole.
+  if (offset != 0 || size_bytes != found->second.memory->size_bytes)
+    return CUDA_ERROR_NOT_SUPPORTED;
   const auto reservation = holder(reservations_, address, [](uint64_t bytes) { return bytes; });
   if (reservation == reservations_.end() || size_bytes > reservation->second - (address - reservation->first))
     return CUDA_ERROR_INVALID_VALUE;
@@ -191,8 +194,16 @@ CUresult AddressSpace::open_again(CUdeviceptr address) {
 CUresult AddressSpace::unmap(CUdeviceptr address, uint64_t size_bytes) {
   const std::scoped_lock lock(mutex_);
   const std::vector<CUdeviceptr> whole = mappings_in(address, size_bytes);
-  if (whole.empty())
-    return CUDA_ERROR_INVALID_VALUE;
+  if (whole.empty()) {
+    const auto reservation = holder(reservations_, address, [](uint64_t bytes) { return bytes; });
+    const auto next = mappings_.lower_bound(address);
+    const bool is_free =
+        reservation != reservations_.end() && is_granular(size_bytes) && address % kGranularityBytes == 0 &&
+        size_bytes <= reservation->second - (address - reservation->first) &&
+        (next == mappings_.end() || next->first >= address + size_bytes) &&
+        holder(mappings_, address, [](const Mapping& each) { return each.size_bytes; }) == mappings_.end();
+    return is_free ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; // nothing is there to be unmapped
+  }
   for (const CUdeviceptr base : whole)
     mappings_.erase(base);
   const CUresult status = open_again(address);
@@ -212,6 +223,16 @@ CUresult AddressSpace::set_access(CUdeviceptr address, uint64_t size_bytes, CUme
   for (const CUdeviceptr base : whole)
     mappings_[base].access = flags;
   return open_again(address);
+}
+
+bool AddressSpace::mapping_at(CUdeviceptr address, CUdeviceptr& base, uint64_t& size_bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto mapping = holder(mappings_, address, [](const Mapping& each) { return each.size_bytes; });
+  if (mapping == mappings_.end())
+    return false;
+  base = mapping->first;
+  size_bytes = mapping->second.size_bytes;
+  return true;
 }
 
 CUresult AddressSpace::access_of(CUdeviceptr address, CUmemAccess_flags& flags) {

@@ -44,6 +44,8 @@ public:
   // Whole mappings.
   CUresult unmap(CUdeviceptr address, uint64_t size_bytes);
   CUresult set_access(CUdeviceptr address, uint64_t size_bytes, CUmemAccess_flags flags);
+  // What was mapped there at a time. False: nothing is.
+  bool mapping_at(CUdeviceptr address, CUdeviceptr& base, uint64_t& size_bytes);
   CUresult access_of(CUdeviceptr address, CUmemAccess_flags& flags);
 
 private:

@@ -49,6 +49,7 @@ void fails_with(cudaError_t wanted, const Kernel& kernel, const char* in_report)
 } // namespace
 
 int main() {
+  setenv("LEMMA_RESET_CURES", "1", 1); // several faults in one process
   EQUAL(std::string("cudaErrorInvalidValue"), cudaGetErrorName(cudaErrorInvalidValue));
   EQUAL(std::string("cudaErrorInvalidConfiguration"), cudaGetErrorName(cudaErrorInvalidConfiguration));
   EQUAL(std::string("invalid configuration argument"), cudaGetErrorString(cudaErrorInvalidConfiguration));

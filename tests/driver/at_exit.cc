@@ -7,6 +7,8 @@ CUdeviceptr memory = 0;
 CUmodule module = nullptr;
 
 void last_calls() {
+  if (on_gpu()) // NVIDIA's driver has ended by then, and every call says so
+    return;
   OK(launch(function(module, "indices"), 1, 32, nullptr, memory));
   EQUAL(31, read_ints(memory, 32)[31]);
   OK(cuMemFree_v2(memory));
@@ -18,6 +20,8 @@ void last_calls() {
 struct AtTheEnd {
   ~AtTheEnd() {
     int count = 0;
+    if (on_gpu())
+      return;
     if (cuDeviceGetCount(&count) != CUDA_SUCCESS || cuDevicePrimaryCtxRelease_v2(0) != CUDA_SUCCESS)
       _Exit(1);
   }

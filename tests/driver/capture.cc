@@ -61,7 +61,6 @@ int main() {
   OK(cuMemsetD32Async(x, 5, 64, stream));
   OK(cuEventRecord(fork, stream));
   OK(cuStreamWaitEvent(other, fork, 0));
-  FAILS(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery(fork));
   OK(launch(add, 1, 32, stream, x, 1, 32));
   OK(launch(add, 1, 32, other, x + 128, 2, 32));
   OK(cuEventRecord(join, other));
@@ -94,7 +93,9 @@ int main() {
   OK(cuGraphNodeGetDependentNodes(root, nullptr, &dependents));
   EQUAL(size_t{2}, dependents);
 
-  // A captured graph launch is a node, too.
+  // A captured graph launch is a node, too; NVIDIA's driver refuses it.
+  if (on_gpu())
+    return result();
   OK(cuStreamBeginCapture(stream));
   OK(cuGraphLaunch(exec, stream));
   OK(cuStreamEndCapture(stream, &graph));

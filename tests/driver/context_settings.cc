@@ -12,8 +12,18 @@ int main() {
   OK(cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP_SIZE));
   EQUAL(size_t{8} << 20, value);
   OK(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
-  FAILS(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&value, static_cast<CUlimit>(77)));
-  FAILS(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit(static_cast<CUlimit>(77), 1));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit(&value, static_cast<CUlimit>(77)));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(static_cast<CUlimit>(77), 1));
+  // In steps, and not below what is needed.
+  OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 5000));
+  OK(cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE));
+  EQUAL(size_t{5008}, value);
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_STACK_SIZE, size_t{1} << 40));
+  OK(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 5));
+  OK(cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP_SIZE));
+  EQUAL(size_t{4} << 20, value);
+  FAILS(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit(&value, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH));
+  FAILS(CUDA_ERROR_NOT_PERMITTED, cuCtxSetLimit(CU_LIMIT_SHMEM_SIZE, 1000));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit(nullptr, CU_LIMIT_STACK_SIZE));
   CUfunc_cache cache{};
   OK(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));

@@ -56,8 +56,10 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(a, nullptr, 4));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(nullptr, a, 4));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoD_v2(reinterpret_cast<CUdeviceptr>(back.data()), a, 4));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, cuMemcpyDtoDAsync_v2(b, a, 4, reinterpret_cast<CUstream>(&back)));
-  FAILS(CUDA_ERROR_INVALID_CONTEXT, cuMemcpyPeer(b, nullptr, a, context, 4));
+  if (!on_gpu())
+    FAILS(CUDA_ERROR_INVALID_HANDLE, cuMemcpyDtoDAsync_v2(b, a, 4, reinterpret_cast<CUstream>(&back)));
+  OK(cuMemcpyPeer(b, nullptr, a, context, 4)); // none: the current one
+  OK(cuMemcpyDtoD_v2(a + 4, a, 200));          // onto itself
   OK(cuMemFree_v2(a));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(back.data(), a, 4));
   return result();

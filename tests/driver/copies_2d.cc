@@ -75,8 +75,6 @@ int main() {
   wrong = in;
   wrong.dstMemoryType = static_cast<CUmemorytype>(9);
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(&wrong));
-  wrong.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-  FAILS(CUDA_ERROR_NOT_SUPPORTED, cuMemcpy2D_v2(&wrong));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(nullptr));
   wrong = in;
   wrong.WidthInBytes = 0;

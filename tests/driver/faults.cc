@@ -1,6 +1,8 @@
-// A kernel's fault: the context has it until it goes, everything else goes on, and the report is printed
-// once.
+// A kernel's fault: every context of the process has it until that ends, and the report is printed once. Each
+// kind in a process of its own.
 #include "check.h"
+
+#include <sys/wait.h>
 
 namespace {
 
@@ -20,7 +22,7 @@ void fails_with(CUresult wanted, const char* kernel, const char* in_report) {
       EQUAL(wanted, launched);
   });
   EQUAL(wanted, first);
-  if (report.find(kernel) == report.npos || report.find(in_report) == report.npos)
+  if (!on_gpu() && (report.find(kernel) == report.npos || report.find(in_report) == report.npos))
     FAILS(CUDA_SUCCESS, CUDA_ERROR_UNKNOWN),
         std::fprintf(stderr, "the report of %s: %s\n", kernel, report.c_str());
   // From then on everything that needs the context says the same, and says it silently.
@@ -38,23 +40,39 @@ void fails_with(CUresult wanted, const char* kernel, const char* in_report) {
   CUcontext current = nullptr;
   OK(cuCtxGetCurrent(&current));
   CHECK(current == context);
+  unsigned flags = 0;
+  CUdevice device = -1;
+  OK(cuCtxGetFlags(&flags)); // ... that needs it
+  OK(cuCtxGetDevice(&device));
+  OK(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, x));
+  // Another context is of no help, nor is the primary one.
   OK(cuCtxDestroy_v2(context));
+  FAILS(wanted, cuCtxCreate_v4(&context, nullptr, 0, 0));
+  FAILS(wanted, cuDevicePrimaryCtxRetain(&context, 0));
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  FAILS(wanted, cuDevicePrimaryCtxRetain(&context, 0));
 }
 
-} // namespace
+struct Fault {
+  CUresult error;
+  const char *kernel, *in_report;
+};
+const Fault kFaults[] = {
+    {CUDA_ERROR_ILLEGAL_ADDRESS, "out_of_bounds", "out of bounds"},
+    {CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned", "misaligned"},
+    {CUDA_ERROR_LAUNCH_FAILED, "trap", "trap"},
+    {CUDA_ERROR_ASSERT, "asserts", "kernels.cu"},
+};
 
-int main() {
-  OK(cuInit(0));
-  fails_with(CUDA_ERROR_ILLEGAL_ADDRESS, "out_of_bounds", "out of bounds");
-  fails_with(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned", "misaligned");
-  fails_with(CUDA_ERROR_LAUNCH_FAILED, "trap", "trap");
-  fails_with(CUDA_ERROR_ASSERT, "asserts", "kernels.cu");
-
-  // The primary context is good again after a reset.
+// Where the program wants it so, a reset cures.
+void is_cured() {
+  setenv("LEMMA_RESET_CURES", "1", 1);
   const CUcontext primary = begin();
   const CUdeviceptr x = allocate_ints(32);
-  OK(launch(function(load_kernels(), "trap"), 1, 1, nullptr, x));
-  FAILS(CUDA_ERROR_LAUNCH_FAILED, cuCtxSynchronize());
+  (void)stderr_of([&] {
+    OK(launch(function(load_kernels(), "trap"), 1, 1, nullptr, x));
+    FAILS(CUDA_ERROR_LAUNCH_FAILED, cuCtxSynchronize());
+  });
   OK(cuDevicePrimaryCtxReset_v2(0));
   CUcontext again = nullptr;
   OK(cuDevicePrimaryCtxRetain(&again, 0));
@@ -64,5 +82,28 @@ int main() {
   OK(cuMemsetD32_v2(y, 1, 32));
   OK(launch(function(load_kernels(), "add"), 1, 32, nullptr, y, 1, 32));
   EQUAL(2, read_ints(y, 32)[31]);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    OK(cuInit(0));
+    const Fault& fault = kFaults[std::atoi(argv[1])];
+    fails_with(fault.error, fault.kernel, fault.in_report);
+    return result();
+  }
+  for (const char* number : {"0", "1", "2", "3"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      execl(argv[0], argv[0], number, nullptr);
+      _exit(2);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    EQUAL(0, status);
+  }
+  if (!on_gpu())
+    is_cured();
   return result();
 }

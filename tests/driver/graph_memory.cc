@@ -2,7 +2,7 @@
 #include "check.h"
 
 int main() {
-  begin();
+  const CUcontext context = begin();
   const CUfunction add = function(load_kernels(), "add");
   CUgraph graph = nullptr, child = nullptr, found = nullptr;
   OK(cuGraphCreate(&graph, 0));
@@ -21,7 +21,7 @@ int main() {
   fill.elementSize = 4;
   fill.width = 32;
   fill.height = 1;
-  OK(cuGraphAddMemsetNode(&fills, graph, &allocates, 1, &fill, nullptr));
+  OK(cuGraphAddMemsetNode(&fills, graph, &allocates, 1, &fill, context));
 
   // A child does the addition.
   int by = 3, n = 32;
@@ -49,7 +49,7 @@ int main() {
   copy.dstHost = back.data();
   copy.WidthInBytes = 128;
   copy.Height = copy.Depth = 1;
-  OK(cuGraphAddMemcpyNode(&copies, graph, &adds, 1, &copy, nullptr));
+  OK(cuGraphAddMemcpyNode(&copies, graph, &adds, 1, &copy, context));
   OK(cuGraphAddMemFreeNode(&frees, graph, &copies, 1, allocate.dptr));
   CUdeviceptr freed = 0;
   OK(cuGraphMemFreeNodeGetParams(frees, &freed));

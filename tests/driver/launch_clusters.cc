@@ -35,7 +35,12 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, start(ranks, out, 5, 4));
   OK(launch(declared, 4, 32, nullptr, out));
   CHECK(read_ints(out, 4) == std::vector<int>{0, 1, 0, 1});
+  FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, start(declared, out, 8, 4)); // it says 2
+  FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(declared, 3, 32, nullptr, out));
   OK(cuFuncSetAttribute(ranks, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
+  FAILS(CUDA_ERROR_INVALID_CLUSTER_SIZE, launch(ranks, 4, 32, nullptr, out)); // all three, or none
+  OK(cuFuncSetAttribute(ranks, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1));
+  OK(cuFuncSetAttribute(ranks, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1));
   OK(launch(ranks, 4, 32, nullptr, out));
   CHECK(read_ints(out, 8) == std::vector<int>{0, 2, 1, 2, 0, 2, 1, 2});
   FAILS(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(declared, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4));

@@ -78,8 +78,9 @@ int main() {
   // What is too little, or both.
   FAILS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(mixed, 1, 1, 1, 1, 1, 1, 0, nullptr, pointers, extra));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(mixed, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
-  bytes = 8;
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(mixed, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
+  bytes = sizeof buffer + 8;
+  FAILS(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+        cuLaunchKernel(mixed, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra));
   OK(cuLaunchKernel(function(module, "nothing"), 3, 2, 1, 4, 2, 2, 0, nullptr, nullptr, nullptr));
   OK(cuCtxSynchronize());
   return result();

@@ -42,6 +42,7 @@ int main() {
   OK(cuLibraryGetModule(&module, library));
   OK(cuLibraryGetModule(&again, library));
   CHECK(module == again);
+  FAILS(CUDA_ERROR_NOT_PERMITTED, cuModuleUnload(module)); // it goes with the library
   CUfunction in_here = nullptr, in_there = nullptr;
   OK(cuKernelGetFunction(&in_here, kernel));
   CHECK(in_here == function(module, "add"));
@@ -72,9 +73,11 @@ int main() {
   EQUAL(size_t{8}, offset);
 
   OK(cuLibraryUnload(library));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, cuLibraryUnload(library));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, cuKernelGetFunction(&in_here, kernel));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, launch(reinterpret_cast<CUfunction>(kernel), 1, 32, nullptr, x, 4, 32));
+  if (!on_gpu()) { // where these crash
+    FAILS(CUDA_ERROR_INVALID_HANDLE, cuLibraryUnload(library));
+    FAILS(CUDA_ERROR_INVALID_HANDLE, cuKernelGetFunction(&in_here, kernel));
+    FAILS(CUDA_ERROR_INVALID_HANDLE, launch(reinterpret_cast<CUfunction>(kernel), 1, 32, nullptr, x, 4, 32));
+  }
   OK(cuLibraryUnload(from_file));
   return result();
 }

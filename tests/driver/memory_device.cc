@@ -18,16 +18,18 @@ int main() {
   EQUAL(size_t{1000}, bytes);
   FAILS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange_v2(&base, &bytes, a + 1000));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAlloc_v2(&base, 0));
+  EQUAL(0ull, base); // what is not allocated has no address
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAlloc_v2(nullptr, 16));
   FAILS(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&base, total * 2));
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemGetInfo_v2(nullptr, nullptr));
+  OK(cuMemGetInfo_v2(nullptr, nullptr));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(a + 4));
   OK(cuMemFree_v2(a));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(a));
   OK(cuMemFree_v2(b));
   OK(cuMemFree_v2(0));
   OK(cuMemGetInfo_v2(&free_now, &total));
-  EQUAL(free_before, free_now);
+  if (!on_gpu()) // which others use, too
+    EQUAL(free_before, free_now);
 
   size_t pitch = 0;
   OK(cuMemAllocPitch_v2(&a, &pitch, 100, 7, 4));

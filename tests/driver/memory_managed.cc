@@ -12,8 +12,9 @@ int main() {
   OK(launch(add, 1, 64, nullptr, address, 100, 64));
   OK(cuCtxSynchronize());
   EQUAL(163, values[63]);
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&address, 0, CU_MEM_ATTACH_GLOBAL));
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&address, 4, CU_MEM_ATTACH_SINGLE));
+  CUdeviceptr none = 0;
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&none, 0, CU_MEM_ATTACH_GLOBAL));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&none, 4, CU_MEM_ATTACH_SINGLE));
 
   CUmemLocation device{}, host{};
   device.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -31,6 +32,7 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchAsync(plain, 16, 0, nullptr));
   int attribute = 5;
   OK(cuMemRangeGetAttribute(&attribute, sizeof attribute, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, address, 256));
+  EQUAL(1, attribute);
   CUstream stream = nullptr;
   OK(cuStreamCreate(&stream, 0));
   OK(cuStreamAttachMemAsync(stream, address, 0, CU_MEM_ATTACH_SINGLE));

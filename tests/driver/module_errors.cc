@@ -9,8 +9,9 @@ CUresult load(const char* text, std::string& log) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {buffer.data(), reinterpret_cast<void*>(buffer.size())};
   const CUresult status = cuModuleLoadDataEx(&module, text, 2, options, values);
-  log = buffer.data();
-  EQUAL(log.size() + 1, reinterpret_cast<size_t>(values[1]));
+  log = buffer[0] == '?' ? "" : buffer.data();
+  if (!log.empty())
+    EQUAL(log.size(), reinterpret_cast<size_t>(values[1]));
   return status;
 }
 
@@ -22,8 +23,11 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_PTX,
         load(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { nonsense; }\n", log));
   CHECK(log.find("nonsense") != log.npos);
-  CHECK(log.find(":4:") != log.npos); // its place
-  FAILS(CUDA_ERROR_NO_BINARY_FOR_GPU,
+  CHECK(on_gpu() || log.find(":4:") != log.npos); // its place
+  FAILS(CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+        load(".version 99.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n", log));
+  FAILS(CUDA_ERROR_INVALID_IMAGE, load("hello", log));
+  FAILS(CUDA_ERROR_INVALID_PTX, // of another machine
         load(".version 9.0\n.target sm_120\n.address_size 64\n.visible .entry k() { ret; }\n", log));
   CHECK(!log.empty());
   CUmodule module = nullptr;
@@ -36,9 +40,11 @@ int main() {
   CHECK(write(file, truncated, sizeof truncated) == sizeof truncated);
   close(file);
   CUlibrary library = nullptr;
-  FAILS(CUDA_ERROR_INVALID_IMAGE, cuModuleLoad(&module, name));
-  FAILS(CUDA_ERROR_INVALID_IMAGE,
-        cuLibraryLoadFromFile(&library, name, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  if (!on_gpu()) {
+    FAILS(CUDA_ERROR_INVALID_IMAGE, cuModuleLoad(&module, name));
+    FAILS(CUDA_ERROR_INVALID_IMAGE,
+          cuLibraryLoadFromFile(&library, name, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  }
   unlink(name);
   CUjit_option wrong[] = {static_cast<CUjit_option>(999)};
   void* values[] = {nullptr};

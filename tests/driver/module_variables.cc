@@ -13,9 +13,11 @@ int main() {
   EQUAL(size_t{16}, bytes);
   OK(cuModuleGetGlobal_v2(nullptr, &bytes, module, "counter"));
   OK(cuModuleGetGlobal_v2(&counter, nullptr, module, "counter"));
-  FAILS(CUDA_ERROR_NOT_FOUND, cuModuleGetGlobal_v2(&counter, &bytes, module, "no_such_variable"));
+  CUdeviceptr none = 1;
+  FAILS(CUDA_ERROR_NOT_FOUND, cuModuleGetGlobal_v2(&none, &bytes, module, "no_such_variable"));
+  EQUAL(0ull, none);
   FAILS(CUDA_ERROR_INVALID_VALUE, cuModuleGetGlobal_v2(nullptr, nullptr, module, "counter"));
-  FAILS(CUDA_ERROR_INVALID_HANDLE, cuModuleGetGlobal_v2(&counter, &bytes, nullptr, "counter"));
+  FAILS(CUDA_ERROR_INVALID_HANDLE, cuModuleGetGlobal_v2(&none, &bytes, nullptr, "counter"));
 
   const CUfunction variables = function(module, "variables");
   const CUdeviceptr out = allocate_ints(3);

@@ -5,8 +5,10 @@ namespace {
 
 template <class T>
 T attribute(CUpointer_attribute which, CUdeviceptr address) {
+  unsigned long long wide = 0; // a bool takes more than one byte on an H200
+  OK(cuPointerGetAttribute(&wide, which, address));
   T value{};
-  OK(cuPointerGetAttribute(&value, which, address));
+  std::memcpy(&value, &wide, sizeof value);
   return value;
 }
 

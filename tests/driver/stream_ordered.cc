@@ -20,10 +20,14 @@ int main() {
   }
   CUdeviceptr x = 0;
   OK(cuMemAllocAsync(&x, 16, stream));
-  OK(cuMemFree_v2(x)); // the other way to free it
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(&x, 0, stream));
+  OK(cuMemFree_v2(x));                // the other way to free it
+  OK(cuMemAllocAsync(&x, 0, stream)); // nothing
+  EQUAL(0ull, x);
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemAllocAsync(nullptr, 16, stream));
   FAILS(CUDA_ERROR_INVALID_HANDLE, cuMemAllocAsync(&x, 16, reinterpret_cast<CUstream>(&x)));
-  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(0, stream));
+  OK(cuMemFreeAsync(0, stream));
+  OK(cuMemAllocAsync(&x, 16, stream));
+  OK(cuMemFreeAsync(x, stream));
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync(x, stream));
   return result();
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The table of entry points against the programs and docs/driver.md.
 
-Every row that says IMPLEMENTED is called by a program of this folder, and the page's table is what the rows and the
-programs give. With a library: it exports the rows' symbols and cuLemmaVersion, nothing else, and needs no C++ library.
+Every row that says IMPLEMENTED is called by a program of this folder, and the page's tables are what the rows and the
+programs give, and hardware/programs.txt. With a library: it exports the rows' symbols and cuLemmaVersion, nothing else, and needs no C++ library.
 
 usage: table_test.py [--write] [LIBRARY]   --write makes the page's table anew. 77: there is no nm or readelf.
 """
@@ -16,6 +16,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs/driver.md"
+BEGIN_PROGRAMS, END_PROGRAMS = "<!-- table of programs: tests/driver/table_test.py --write -->", "<!-- end of programs -->"
 BEGIN, END = "<!-- table of entry points: tests/driver/table_test.py --write -->", "<!-- end of table -->"
 
 
@@ -78,6 +79,20 @@ def table(all_rows, callers):
     return "\n".join(lines)
 
 
+def table_of_programs():
+    """What each program is about, and how it ended on the GPU that hardware/programs.txt names; and what is wrong there."""
+    recorded = dict(line.split() for line in (HERE / "hardware/programs.txt").read_text().splitlines() if not line.startswith("#"))
+    lines = ["| program | | on an H200 |", "|---|---|---|"]
+    for program in sorted(HERE.glob("*.cc")):
+        about = []
+        for line in program.read_text().splitlines():
+            if not line.startswith("// "):
+                break
+            about.append(line[3:])
+        lines.append(f"| {program.stem} | {' '.join(about).rstrip('.')} | {recorded.pop(program.stem, 'not run')} |")
+    return "\n".join(lines), [f"hardware/programs.txt: {name} is no program" for name in recorded]
+
+
 def wrong_library(library, symbols, soname):
     """What is wrong with a library that is to export these symbols and bring its C++ library with it."""
     listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
@@ -98,6 +113,8 @@ def main():
     wrong = [f"no program calls {symbol}" for _, _, symbol, kind, _ in all_rows
              if kind == "implemented" and symbol not in callers]
     wrong += wrong_page(PAGE, BEGIN, END, table(all_rows, callers))
+    of_programs, unknown = table_of_programs()
+    wrong += wrong_page(PAGE, BEGIN_PROGRAMS, END_PROGRAMS, of_programs) + unknown
     if arguments:
         if not shutil.which("nm") or not shutil.which("readelf"):
             print("SKIPPED: no nm, or no readelf")
