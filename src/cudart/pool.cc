@@ -2,6 +2,17 @@
 #include "cudart/api.h"
 #include "cudart/call.h"
 
+namespace lemma::cudart {
+namespace {
+
+// Pools are the device's: there is none of the host's memory.
+bool is_of_device(const cudaMemLocation* location, cudaMemAllocationType type) {
+  return location && location->type == cudaMemLocationTypeDevice && type == cudaMemAllocationTypePinned;
+}
+
+} // namespace
+} // namespace lemma::cudart
+
 using namespace lemma::cudart;
 
 cudaError_t cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
@@ -57,4 +68,17 @@ cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, 
 }
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions, size_t count) {
   return pass(&Driver::cuMemPoolSetAccess, pool, descriptions, count);
+}
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t* pool, cudaMemLocation* location,
+                                     cudaMemAllocationType type) {
+  return is_of_device(location, type) ? cudaDeviceGetDefaultMemPool(pool, location->id)
+                                      : record(location ? cudaErrorNotSupported : cudaErrorInvalidValue);
+}
+cudaError_t cudaMemGetMemPool(cudaMemPool_t* pool, cudaMemLocation* location, cudaMemAllocationType type) {
+  return is_of_device(location, type) ? cudaDeviceGetMemPool(pool, location->id)
+                                      : record(location ? cudaErrorNotSupported : cudaErrorInvalidValue);
+}
+cudaError_t cudaMemSetMemPool(cudaMemLocation* location, cudaMemAllocationType type, cudaMemPool_t pool) {
+  return is_of_device(location, type) ? cudaDeviceSetMemPool(location->id, pool)
+                                      : record(location ? cudaErrorNotSupported : cudaErrorInvalidValue);
 }

@@ -313,7 +313,7 @@ void of_any_kind(int* x) {
   p.kernel.blockDim = 256;
   p.kernel.kernelParams = arguments;
   const cudaGraphEdgeData plain{}, programmatic = {1, 0, cudaGraphDependencyTypeProgrammatic, {}};
-  FAILS(cudaErrorNotSupported, cudaGraphAddNode(&kernel, graph, &fill, &programmatic, 1, &p));
+  FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&kernel, graph, &fill, &programmatic, 1, &p));
   OK(cudaGraphAddNode(&kernel, graph, &fill, &plain, 1, &p));
   int back = 0, one = 1;
   p = {};

@@ -44,6 +44,11 @@ int main() {
   OK(cudaDeviceSetMemPool(0, own));
   OK(cudaDeviceGetMemPool(&current, 0));
   CHECK(current == own);
+  OK(cudaMemGetMemPool(&current, &here, cudaMemAllocationTypePinned));
+  CHECK(current == own);
+  OK(cudaMemSetMemPool(&here, cudaMemAllocationTypePinned, standard));
+  OK(cudaMemGetDefaultMemPool(&current, &here, cudaMemAllocationTypePinned));
+  CHECK(current == standard);
   OK(cudaDeviceSetMemPool(0, standard));
   OK(cudaMemPoolDestroy(own));
   OK(cudaStreamDestroy(stream));
