@@ -93,22 +93,32 @@ bool takes(AffineMap map, unsigned first, unsigned second) {
 }
 
 // Rows that begin at multiples of 16 bytes: what a tensor map takes.
-bool has_map(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
-    return false;
+bool has_map(Value memref) {
+  const MemRefType type = type_of(memref);
   const int64_t bytes = type.getElementTypeBitWidth() / 8;
-  return !ShapedType::isDynamic(strides[0]) && strides[0] * bytes % 16 == 0 &&
-         !ShapedType::isDynamic(offset) && offset * bytes % 16 == 0;
+  const auto is_aligned = [&](int64_t elems) {
+    return !ShapedType::isDynamic(elems) && elems * bytes % 16 == 0;
+  };
+  SmallVector<int64_t> strides, batch_strides;
+  int64_t offset = 0, batch_offset = 0;
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1 || !is_aligned(strides[0]))
+    return false;
+  if (!ShapedType::isDynamic(offset))
+    return is_aligned(offset);
+  // One of a batch, which one only a run knows.
+  auto view = memref.getDefiningOp<memref::SubViewOp>();
+  return view && succeeded(view.getSourceType().getStridesAndOffset(batch_strides, batch_offset)) &&
+         is_aligned(batch_offset) && is_aligned(batch_strides[0]) &&
+         llvm::all_of(view.getStaticOffsets().drop_front(), [](int64_t at) { return at == 0; });
 }
 
 // A copy to such a matrix writes 16 bytes at a time: its rows end there, or what follows them would change.
-bool takes_stores(MemRefType type) {
-  return has_map(type) && type.getDimSize(1) * type.getElementTypeBitWidth() % (16 * 8) == 0;
+bool takes_stores(Value memref) {
+  const MemRefType type = type_of(memref);
+  return has_map(memref) && type.getDimSize(1) * type.getElementTypeBitWidth() % (16 * 8) == 0;
 }
 
-bool are_types_of_a_kernel(linalg::MatmulOp op, MemRefType a, MemRefType b, MemRefType c) {
+bool are_types_of_a_kernel(linalg::TypeFn cast, MemRefType a, MemRefType b, MemRefType c) {
   const Type element = a.getElementType(), result = c.getElementType();
   if (b.getElementType() != element)
     return false;
@@ -116,8 +126,7 @@ bool are_types_of_a_kernel(linalg::MatmulOp op, MemRefType a, MemRefType b, MemR
     return result.isF32() || result == element;
   if (llvm::isa<Float8E4M3FNType, Float8E5M2Type>(element))
     return result.isF32() || result.isF16() || result.isBF16();
-  return element.isSignlessInteger(8) && result.isSignlessInteger(32) &&
-         op.getCast() == linalg::TypeFn::cast_signed;
+  return element.isSignlessInteger(8) && result.isSignlessInteger(32) && cast == linalg::TypeFn::cast_signed;
 }
 
 std::optional<Product> product_of(Operation* op) {
@@ -139,7 +148,7 @@ std::optional<Product> product_of(Operation* op) {
   for (const Value operand : {product.a, product.b, product.c})
     if (!type_of(operand).hasStaticShape() || type_of(operand).getNumElements() == 0)
       return std::nullopt;
-  if (!are_types_of_a_kernel(matmul, type_of(product.a), type_of(product.b), type_of(product.c)))
+  if (!are_types_of_a_kernel(matmul.getCast(), type_of(product.a), type_of(product.b), type_of(product.c)))
     return std::nullopt;
   product.fill = fill_before(op, product.c);
   return product;
@@ -177,13 +186,14 @@ public:
     return copy;
   }
 
-  // Of a memref without gaps.
-  Value copy_of(Value memref) {
+  // Of a memref without gaps: itself if it is the device's.
+  Value copy_of(Value memref, bool filled = true) {
     if (is_device_memory(memref))
       return memref;
     const Value copy =
         on_device(MemRefType::get(type_of(memref).getShape(), type_of(memref).getElementType()));
-    gpu::MemcpyOp::create(builder, where, TypeRange(), ValueRange{copy, memref});
+    if (filled)
+      gpu::MemcpyOp::create(builder, where, TypeRange(), ValueRange{copy, memref});
     return copy;
   }
 
@@ -237,6 +247,61 @@ private:
   SmallVector<Value> device_, host_;
 };
 
+// A batch as products of matrices, one after the other, in device memory.
+void split(linalg::BatchMatmulOp op) {
+  const Value a = op.getDpsInputs()[0], b = op.getDpsInputs()[1], c = op.getDpsInits()[0];
+  for (const Value operand : {a, b, c})
+    if (!type_of(operand).hasStaticShape() || type_of(operand).getNumElements() == 0 ||
+        !type_of(operand).getLayout().isIdentity())
+      return;
+  if (!are_types_of_a_kernel(op.getCast(), type_of(a), type_of(b), type_of(c)))
+    return;
+  SmallVector<AffineMap> maps;
+  for (const AffineMap map : op.getIndexingMapsArray()) {
+    if (map.getNumResults() != 3 || map.getResult(0) != getAffineDimExpr(0, op.getContext()))
+      return;
+    SmallVector<AffineExpr> matrix;
+    for (const AffineExpr result : map.getResults().drop_front())
+      matrix.push_back(getAffineDimExpr(cast<AffineDimExpr>(result).getPosition() - 1, op.getContext()));
+    maps.push_back(AffineMap::get(3, 0, matrix, op.getContext()));
+  }
+
+  OpBuilder builder(op);
+  const Location where = op.getLoc();
+  Memory memory(builder, where);
+  linalg::FillOp fill = fill_before(op, c);
+  const Value there[] = {memory.copy_of(a), memory.copy_of(b), memory.copy_of(c, !fill)};
+  const auto index = [&](int64_t value) { return arith::ConstantIndexOp::create(builder, where, value); };
+  auto loop = scf::ForOp::create(builder, where, index(0), index(type_of(c).getDimSize(0)), index(1));
+  {
+    const OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> slices;
+    for (const Value memref : there) {
+      const ArrayRef<int64_t> shape = type_of(memref).getShape();
+      const auto attribute = [&](int64_t value) { return OpFoldResult(builder.getIndexAttr(value)); };
+      const SmallVector<OpFoldResult> offsets{OpFoldResult(loop.getInductionVar()), attribute(0),
+                                              attribute(0)},
+          sizes{attribute(1), attribute(shape[1]), attribute(shape[2])}, steps(3, attribute(1));
+      const auto type = cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+          shape.drop_front(), type_of(memref), offsets, sizes, steps));
+      slices.push_back(memref::SubViewOp::create(builder, where, type, memref, offsets, sizes, steps));
+    }
+    if (fill)
+      linalg::FillOp::create(builder, where, fill.getDpsInputs()[0], slices[2]);
+    auto product =
+        linalg::MatmulOp::create(builder, where, ValueRange{slices[0], slices[1]}, ValueRange(slices[2]));
+    product.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+    product.setCast(op.getCast());
+  }
+  if (there[2] != c)
+    gpu::MemcpyOp::create(builder, where, TypeRange(), ValueRange{c, there[2]});
+  memory.free();
+  op.erase();
+  if (fill)
+    fill.erase();
+}
+
 class MatmulToNvgpu : public PassWrapper<MatmulToNvgpu, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatmulToNvgpu)
@@ -263,11 +328,16 @@ public:
     if (has_device_code(getOperation()))
       return;
     SmallVector<Product> products;
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      function.walk([](linalg::BatchMatmulOp op) {
+        if (op.hasPureBufferSemantics())
+          split(op);
+      });
       function.walk([&](Operation* op) {
         if (const auto product = product_of(op))
           products.push_back(*product);
       });
+    }
     functions_.clear();
     for (Product& product : products)
       if (failed(replace(product, chosen)))
@@ -335,7 +405,7 @@ private:
   FailureOr<Value> multiplicand(Memory& memory, Value matrix, bool turns) {
     if (!is_device_memory(matrix))
       matrix = memory.to_device(matrix, /*filled=*/true).device;
-    if (has_map(type_of(matrix)) && !turns)
+    if (has_map(matrix) && !turns)
       return matrix;
     const MemRefType type = type_of(matrix);
     const Value copy = memory.padded(
@@ -371,7 +441,8 @@ private:
                         .c = operand(c, false),
                         .sum = type_of(product.c).getElementType().isInteger(32) ? "i32" : "f32",
                         .accumulates = !product.fill,
-                        .store = product.fill && takes_stores(c) ? MatmulStore::tma : MatmulStore::elements};
+                        .store = product.fill && takes_stores(arguments[2]) ? MatmulStore::tma
+                                                                            : MatmulStore::elements};
     if (epilogue)
       return function_with(*epilogue, std::move(kernel), type_of(product.c).getElementType(),
                            arguments.drop_front(3));

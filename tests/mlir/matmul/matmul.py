@@ -30,6 +30,23 @@ def stored(values, element):
     return values.astype(ELEMENT[element])
 
 
+def batch_program(batch, shape, ab, c, order):
+    m, n, k = shape
+    a_type = f"memref<{batch}x{k}x{m}x{ab}>" if order[0] == "T" else f"memref<{batch}x{m}x{k}x{ab}>"
+    b_type = f"memref<{batch}x{n}x{k}x{ab}>" if order[1] == "T" else f"memref<{batch}x{k}x{n}x{ab}>"
+    c_type = f"memref<{batch}x{m}x{n}x{c}>"
+    a_map, b_map = "k, m" if order[0] == "T" else "m, k", "n, k" if order[1] == "T" else "k, n"
+    return f"""func.func @main(%a: {a_type}, %b: {b_type}, %c: {c_type}) {{
+  %zero = arith.constant 0.0 : {c}
+  linalg.fill ins(%zero : {c}) outs(%c : {c_type})
+  linalg.batch_matmul indexing_maps = [affine_map<(i, m, n, k) -> (i, {a_map})>, affine_map<(i, m, n, k) -> (i, {b_map})>,
+                                       affine_map<(i, m, n, k) -> (i, m, n)>]
+                      ins(%a, %b : {a_type}, {b_type}) outs(%c : {c_type})
+  return
+}}
+"""
+
+
 def program(shape, ab, c, order, adds):
     m, n, k = shape
     a_type = f"memref<{k}x{m}x{ab}>" if order[0] == "T" else f"memref<{m}x{k}x{ab}>"
@@ -49,30 +66,31 @@ def program(shape, ab, c, order, adds):
 """
 
 
-def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=()):
+def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=None):
     """One product; True if all is as it should be."""
     c = c or ab
     m, n, k = shape
     entries = np.random.default_rng(m * 7919 + n * 31 + k)
-    a, b = entries.integers(-3, 4, (m, k)), entries.integers(-3, 4, (k, n))
-    before = entries.integers(-9, 10, (m, n)) if adds else np.zeros((m, n), int)
+    outer = () if batch is None else (batch,)
+    a, b = entries.integers(-3, 4, (*outer, m, k)), entries.integers(-3, 4, (*outer, k, n))
+    before = entries.integers(-9, 10, (m, n)) if adds else np.zeros((*outer, m, n), int)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         source = folder / "matmul.mlir"
-        source.write_text(program(shape, ab, c, order, adds))
+        source.write_text(program(shape, ab, c, order, adds) if batch is None else batch_program(batch, shape, ab, c, order))
         arrays = {
-            "a": stored(a.T if order[0] == "T" else a, ab),
-            "b": stored(b.T if order[1] == "T" else b, ab),
+            "a": stored(a.swapaxes(-1, -2) if order[0] == "T" else a, ab),
+            "b": stored(b.swapaxes(-1, -2) if order[1] == "T" else b, ab),
             "c": stored(before, c),
             "want": stored(a @ b + before, c),
         }
         for name, array in arrays.items():
             np.save(folder / name, np.ascontiguousarray(array))
-        result = f"inout={folder}/c.npy:{folder}/d.npy" if adds else f"out={folder}/d.npy:{FILE_TYPE[c]}[{m},{n}]"
+        result = f"inout={folder}/c.npy:{folder}/d.npy" if adds else f"out={folder}/d.npy:{FILE_TYPE[c]}[{','.join(map(str, (*outer, m, n)))}]"
         words = [f"in={folder}/a.npy", f"in={folder}/b.npy", result, f"expect={folder}/want.npy"]
         command = [lemma, "run", source, *flags] + [word for argument in words for word in ("--arg", argument)]
         done = subprocess.run(command, capture_output=True, text=True)
-    what = f"{m}x{n}x{k} {ab} -> {c} {order}{' added' if adds else ''} {' '.join(flags)}"
+    what = f"{'' if batch is None else f'{batch} of '}{m}x{n}x{k} {ab} -> {c} {order}{' added' if adds else ''} {' '.join(flags)}"
     if done.returncode != 0:
         print(f"{what}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return False
@@ -123,6 +141,13 @@ CASES = {
     ),
     "added": lambda lemma: all(
         [run(lemma, (130, 51, 33), "f16", "f32", adds=True), run(lemma, (64, 64, 64), "i8", "i32", adds=True)]
+    ),
+    # With and without a tensor map for each matrix of the batch.
+    "batch": lambda lemma: all(
+        [
+            run(lemma, (72, 40, 24), "bf16", "bf16", batch=3),
+            run(lemma, (30, 21, 17), "f16", "f32", "TT", batch=2, flags=("--check",)),
+        ]
     ),
     "schedules": each_schedule,
     "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late")),
