@@ -6,6 +6,7 @@
 //   lemma/report.h   what a launch has to say
 //   lemma/findings.h, suppressions.h  what a checked launch has found
 //   lemma/explore.h  one launch in many schedules (not included here)
+//   lemma/process_reports.h  what processes under `lemma exec` leave (not included here)
 //   lemma/observer.h  what a launch does, event by event
 //   lemma/fidelity.h  how well the bits of what ran are known
 //   lemma/verify.h   PTX text checked

@@ -84,12 +84,6 @@ CUresult status_of(const Error& error) {
   return CUDA_ERROR_UNKNOWN;
 }
 
-void print_findings(std::span<const Finding> findings) {
-  for (const Finding& finding : findings)
-    if (!finding.is_note)
-      std::fwrite(finding.rendered.data(), 1, finding.rendered.size(), stderr);
-}
-
 } // namespace lemma::driver
 
 using namespace lemma::driver;

@@ -11,16 +11,11 @@
 #include "lemma/report.h"
 #include "lemma/result.h"
 
-#include <span>
-
 namespace lemma::driver {
 
 CUresult status_of(FaultKind kind);
 // Of a call of Lemma's API that did not do what it was asked for.
 CUresult status_of(const Error& error);
 CUresult status_of(const Result<void, Error>& result);
-
-// To standard error, but for notes.
-void print_findings(std::span<const Finding> findings);
 
 } // namespace lemma::driver

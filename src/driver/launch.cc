@@ -51,7 +51,8 @@ void print(std::string_view text) {
 }
 
 // What becomes of a launch that has ended, or never began.
-void end_launch(const Result<Report, Error>& report, Context& context) {
+void end_launch(const Result<Report, Error>& report, const Kernel& kernel, bool is_programmatic,
+                Context& context) {
   if (!report) {
     // Behind a fault nothing runs, and the fault has been told.
     if (context.status() == CUDA_SUCCESS) {
@@ -60,7 +61,15 @@ void end_launch(const Result<Report, Error>& report, Context& context) {
     }
     return;
   }
-  print_findings(report->findings);
+  std::vector<Finding> findings = report->findings;
+  if (!is_programmatic) // begins when the grids before it have ended
+    std::erase_if(findings, [](const Finding& each) { return each.id == "warp.griddepcontrol"; });
+  tell_findings(findings);
+  if (state().reporter) {
+    state().reporter->count(kernel.name(), *report);
+    if (report->fault)
+      state().reporter->add({.fault = *report->fault, .kernel = kernel.name()});
+  }
   if (!report->ok()) {
     context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
     print(report->rendered);
@@ -191,9 +200,11 @@ CUresult enqueue_launch(const KernelLaunch& launch, const lemma::Stream& queue, 
   for (const CUlaunchAttribute& attribute : launch.attributes)
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
       config.programmatic = attribute.value.programmaticStreamSerializationAllowed != 0;
-  return status_of(queue.launch(kernel, config, arguments, [&context](const Result<Report, Error>& report) {
-    end_launch(report, context);
-  }));
+  return status_of(queue.launch(
+      kernel, config, arguments,
+      [&context, kernel, is_programmatic = config.programmatic](const Result<Report, Error>& report) {
+        end_launch(report, kernel, is_programmatic, context);
+      }));
 }
 
 namespace {

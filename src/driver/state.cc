@@ -30,6 +30,13 @@ State::State(Machine machine, Device device) : machine(std::move(machine)), devi
   default_pool = std::make_shared<MemoryPool>(true);
   current_pool = default_pool;
   pools.add(default_pool);
+  if (const char* folder = std::getenv("LEMMA_REPORTS"); folder && *folder) {
+    Result<ProcessReporter, Error> opened = ProcessReporter::open(folder);
+    if (opened)
+      reporter.emplace(*std::move(opened));
+    else
+      print_error(opened.error());
+  }
 }
 
 State& state() {
@@ -65,7 +72,15 @@ CUresult initialize() {
 
 void tell_stream_findings() {
   if (why_not_initialized() == CUDA_SUCCESS && state().machine.check)
-    print_findings(state().device.stream_findings());
+    tell_findings(state().device.stream_findings());
+}
+
+void tell_findings(const std::vector<Finding>& findings) {
+  if (state().reporter)
+    return state().reporter->add(findings);
+  for (const Finding& finding : findings)
+    if (!finding.is_note)
+      std::fwrite(finding.rendered.data(), 1, finding.rendered.size(), stderr);
 }
 
 CUresult why_not_initialized() {

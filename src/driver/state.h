@@ -16,9 +16,12 @@
 #include "driver/stream.h"
 #include "driver/vmm.h"
 #include "lemma/device.h"
+#include "lemma/process_reports.h"
 
 #include <atomic>
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace lemma::driver {
 
@@ -42,6 +45,7 @@ struct State {
   Live<GraphExec> graph_execs;
   std::shared_ptr<MemoryPool> default_pool;
   std::atomic<std::shared_ptr<MemoryPool>> current_pool; // cuDeviceSetMemPool
+  std::optional<ProcessReporter> reporter;               // LEMMA_REPORTS
 };
 
 // Only after why_not_initialized() has said CUDA_SUCCESS.
@@ -50,7 +54,10 @@ State& state();
 CUresult initialize();
 CUresult why_not_initialized();
 
-// LEMMA_CHECK: prints what operations of streams did that nothing orders, since the last call.
+// To whoever started the process (LEMMA_REPORTS), else to standard error, but for notes.
+void tell_findings(const std::vector<Finding>& findings);
+
+// LEMMA_CHECK: tells what operations of streams did that nothing orders, since the last call.
 void tell_stream_findings();
 
 // This thread runs a function that a stream called: it may not call the driver.

@@ -23,7 +23,7 @@ std::string counted(size_t count, std::string_view what) {
 }
 
 bool same_place(const Place& a, const Place& b) {
-  return a.ptx_line == b.ptx_line && a.instruction == b.instruction;
+  return a.ptx_line == b.ptx_line && a.instruction == b.instruction && a.line == b.line && a.file == b.file;
 }
 
 // Which of the two accesses comes first is up to the schedule.

@@ -54,6 +54,8 @@ std::string name_of(const CLI::App& app) {
 
 // Of words that no command and no option is: the first, and what is meant perhaps. Empty: there are none.
 std::string about_unknown(const CLI::App& app, const CLI::App& used) {
+  if (used.get_prefix_command()) // the rest is another program's
+    return {};
   std::vector<std::string> names;
   if (&used == &app) {
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -119,6 +121,8 @@ Result<std::vector<std::string>, std::string> with_files(const std::vector<std::
                                                          int depth = 0) {
   constexpr int kDeepest = 8;
   constexpr size_t kMostWords = 100'000;
+  if (depth == 0 && !line.empty() && line.front() == "exec")
+    return line; // another program's words
   std::vector<std::string> words;
   for (const std::string& word : line) {
     if (!word.starts_with('@') || word.size() == 1) {

@@ -39,6 +39,7 @@ public:
   // Of how many CTAs, if not of all.
   void limit_to(uint64_t checked_ctas, uint64_t ctas);
 
+  bool is_checking() const { return options_.check; }
   const std::vector<Finding>& findings() const { return findings_; }
   // Is there one that is neither a note nor suppressed?
   bool has_errors() const { return count(findings_).errors > 0; }

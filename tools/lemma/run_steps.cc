@@ -80,10 +80,12 @@ ExitStatus write_sarif(const Run& run, ExitStatus status, std::span<const Fault>
                        const std::string& kernel) {
   if (run.options.sarif.empty())
     return status;
+  std::vector<KernelFault> of_kernel;
+  for (const Fault& fault : faults)
+    of_kernel.push_back({fault, kernel});
   const nlohmann::json sarif = to_sarif({.findings = run.found.findings(),
-                                         .faults = faults,
+                                         .faults = of_kernel,
                                          .file = run.ptx_name(),
-                                         .kernel = kernel,
                                          .command = repeating_command(),
                                          .exit_status = status});
   const std::string text = sarif.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";

@@ -216,8 +216,8 @@ json to_sarif(const SarifRun& run) {
   Results results;
   for (const Finding& finding : run.findings)
     results.add(finding);
-  for (const Fault& fault : run.faults)
-    results.add(fault, run.file, run.kernel);
+  for (const KernelFault& fault : run.faults)
+    results.add(fault.fault, run.file, fault.kernel);
   const json driver = {
       {"name", "Lemma"}, {"version", version()}, {"semanticVersion", version()}, {"rules", results.rules()}};
   const json invocation = {{"commandLine", run.command},

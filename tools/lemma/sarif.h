@@ -10,6 +10,7 @@
 #pragma once
 
 #include "lemma/findings.h"
+#include "lemma/process_reports.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,9 +21,8 @@ namespace lemma::cli {
 
 struct SarifRun {
   std::span<const Finding> findings; // notes and suppressed ones too
-  std::span<const Fault> faults = {};
-  std::string file = {};   // that was run: the PTX that faults' places are in
-  std::string kernel = {}; // of the faults
+  std::span<const KernelFault> faults = {};
+  std::string file = {}; // that was run: the PTX that faults' places are in
   std::string command = {};
   int exit_status = 0;
 };

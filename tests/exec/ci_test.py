@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""The recipes of docs/ci.md: its files in a folder, its commands there.
+
+A block behind "`NAME`:" is the file NAME; one that is marked `sh RECIPE` is what the recipe runs. The program lacks a
+barrier, which is found each time.
+
+usage: ci_test.py --lemma build/bin/lemma [NAME ...]    LEMMA_NVCC, LEMMA_CMAKE: nvcc 13 (else skipped), cmake
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from cli_case import ROOT, Case, main  # noqa: E402
+
+PAGE = (ROOT / "docs" / "ci.md").read_text()
+FILE = re.compile(r"`([\w./]+)`(?: as it is)?:\n\n```(?:\w+)\n(.*?)^```", re.M | re.S)
+RECIPE = re.compile(r"^```sh (\w+)\n(.*?)^```", re.M | re.S)
+NVCC, CMAKE = os.environ.get("LEMMA_NVCC", ""), os.environ.get("LEMMA_CMAKE", "cmake")
+
+
+class Ci(Case):
+    def follow(self, recipe):
+        """The end of the recipe, whose last command finds the defect."""
+        if not NVCC or "NOTFOUND" in NVCC:
+            self.skipTest("no nvcc")
+        for name, text in FILE.findall(PAGE):
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        commands = dict(RECIPE.findall(PAGE))[recipe]
+        folders = [os.path.dirname(p) for p in (os.path.abspath(self.lemma), CMAKE, NVCC)]
+        env = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ["PATH"]]), "CUDACXX": NVCC}
+        done = subprocess.run(["sh", "-ec", commands], cwd=self.folder, env=env, capture_output=True, text=True, timeout=110)
+        said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, 1, said)
+        self.assertRegex(said, r"checked: \d+ finding")
+        self.assertIn("race.shared", said)
+        return said
+
+    def test_cmake(self):
+        said = self.follow("cmake")
+        self.assertIn("100% tests passed", said)
+        results = json.loads((self.folder / "findings.sarif").read_text())["runs"][0]["results"]
+        place = results[0]["locations"][0]["physicalLocation"]
+        self.assertEqual(place["artifactLocation"]["uri"], "test_sums.cu")
+        self.assertIn(place["region"]["startLine"], (9, 12))
+
+    def test_make(self):
+        self.follow("make")
+
+    def test_pytest(self):
+        if not importlib.util.find_spec("pytest"):
+            self.skipTest("no pytest")
+        self.assertIn("1 passed", self.follow("pytest"))
+        self.assertTrue(json.loads((self.folder / "report.json").read_text())["findings"])
+
+    def test_workflow_has_the_recipes_commands(self):
+        workflow = dict(FILE.findall(PAGE))[".github/workflows/cuda.yml"]
+        for line in dict(RECIPE.findall(PAGE))["cmake"].splitlines():
+            self.assertIn(f"- run: {line}\n", workflow)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Ci, __doc__))

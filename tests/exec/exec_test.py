@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""`lemma exec`: environment, statuses, findings and counts of many processes, files.
+
+usage: exec_test.py --lemma build/bin/lemma [NAME ...]    LAUNCHER names the program made of launcher.cc
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from cli_case import FAILED, OK, USAGE, Case, main  # noqa: E402
+
+LAUNCHER = os.environ.get("LAUNCHER", "")
+
+
+class Exec(Case):
+    def exec(self, *words, status=OK, env=None):
+        return self.call("exec", *words, status=status, env=env)
+
+    def report(self, *words, status=OK, env=None):
+        self.exec("--report", self.path("r.json"), *words, status=status, env=env)
+        return json.loads((self.folder / "r.json").read_text())
+
+    def test_a_program_runs(self):
+        done = self.exec(LAUNCHER, "scale")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+
+    def test_the_status_is_the_programs(self):
+        self.exec(LAUNCHER, "status=7", status=7)
+        self.exec("--stats", LAUNCHER, "scale", "status=7", status=7)
+        self.exec("--check", LAUNCHER, "exchange", "status=7", status=7)
+        self.exec("--stats", LAUNCHER, "scale", "abort", status=128 + signal.SIGABRT)
+        self.exec("--stats", LAUNCHER, "scale", "kill", status=128 + signal.SIGKILL)
+
+    def test_findings_fail_a_program_that_succeeds(self):
+        done = self.exec("--check", LAUNCHER, "exchange", status=FAILED)
+        self.assertEqual(done.stderr.count("error[race.shared]"), 1)
+        self.assertIn("exchange.cu:7", done.stderr)
+        self.assertIn("1 process, 1 launch; checked: 1 finding", done.stderr)
+        self.exec(LAUNCHER, "exchange")
+        self.assertIn("checked: no findings", self.exec("--check", LAUNCHER, "scale").stderr)
+
+    def test_a_defect_is_told_once(self):
+        report = self.report("--check", LAUNCHER, *["exchange"] * 3, status=FAILED)
+        self.assertEqual(len(report["findings"]), 1)
+        self.assertEqual(report["findings"][0]["count"], 3 * 64)
+
+    def test_kernels_are_counted(self):
+        done = self.exec("--stats", LAUNCHER, "scale", "exchange", "scale")
+        rows = [line.split(None, 4) for line in done.stderr.splitlines() if "(unsigned int*, int)" in line]
+        self.assertEqual([(r[0], r[3], r[4]) for r in rows],
+                         [("2", "0", "scale(unsigned int*, int)"), ("1", "0", "exchange(unsigned int*, int)")])
+        kernel = self.report(LAUNCHER, "scale", "scale")["kernels"][0]
+        self.assertEqual((kernel["kernel"], kernel["launches"], kernel["warp_instructions"]), ("_Z5scalePji", 2, 2 * 2 * 8))
+
+    def test_nothing_is_lost_when_a_process_ends_at_once(self):
+        for end in ("_exit", "kill", "abort"):
+            report = self.report("--check", LAUNCHER, "exchange", "scale", end, status=None)
+            self.assertEqual(report["finding_counts"]["errors"], 1, end)
+            self.assertEqual([k["launches"] for k in report["kernels"]], [1, 1], end)
+
+    def test_children_are_heard(self):
+        script = f"'{LAUNCHER}' scale & '{LAUNCHER}' exchange & wait; '{LAUNCHER}' fork exchange"
+        report = self.report("--check", "sh", "-c", script, status=FAILED)
+        self.assertEqual(len(report["processes"]), 3)
+        self.assertEqual([f["id"] for f in report["findings"]], ["race.shared"])
+        self.assertEqual(report["findings"][0]["count"], 2 * 64)
+        self.assertEqual({k["name"].split("(")[0]: k["launches"] for k in report["kernels"]}, {"scale": 1, "exchange": 2})
+
+    def test_faults_are_in_the_report(self):
+        report = self.report("--check", "--sarif", self.path("f.sarif"), LAUNCHER, "trap")
+        self.assertEqual([(f["kind"], f["kernel"]) for f in report["faults"]], [("trap", "_Z4trapPji")])
+        results = json.loads((self.folder / "f.sarif").read_text())["runs"][0]["results"]
+        self.assertEqual([r["ruleId"] for r in results], ["fault.trap"])
+
+    def test_sarif_has_the_lines_of_the_source(self):
+        self.exec("--check", "--sarif", self.path("f.sarif"), LAUNCHER, "exchange", status=FAILED)
+        result = json.loads((self.folder / "f.sarif").read_text())["runs"][0]["results"][0]
+        place = result["locations"][0]["physicalLocation"]
+        self.assertEqual(result["ruleId"], "race.shared")
+        self.assertTrue(place["artifactLocation"]["uri"].endswith("exchange.cu"))
+        self.assertIn(place["region"]["startLine"], (6, 7))
+
+    def test_findings_are_suppressed(self):
+        (self.folder / "known").write_text("race.shared exchange.cu:6-7  # on purpose\n")
+        done = self.exec("--check", "--suppress", self.path("known"), LAUNCHER, "exchange")
+        self.assertIn("no findings, 1 suppressed", done.stderr)
+        self.assertIn("needs --check", self.exec("--notes", LAUNCHER, status=USAGE).stderr)
+
+    def test_schedules(self):
+        report = self.report("--explore", 3, "--check", LAUNCHER, "exchange", "schedule", status=5)
+        self.assertEqual([(r["schedule"], r["exit_status"]) for r in report["runs"]], [(0, 0), (1, 5), (2, 5)])
+        self.assertEqual(report["findings"][0]["schedules"], 3)
+        done = self.exec("--explore", 2, LAUNCHER, "schedule", status=5)
+        self.assertIn("2 schedules", done.stderr)
+        self.assertIn("LEMMA_SCHEDULE=1", done.stderr)
+
+    def test_the_gpu_can_be_another_one(self):
+        script = ["--arch", "sm_80", LAUNCHER, "scale"]
+        self.assertIn("sm_90", self.exec(*script, status=99).stderr)
+
+    def test_words_behind_the_program_are_its_own(self):
+        self.assertEqual(self.exec("echo", "--check", "@x", "--help").stdout, "--check @x --help\n")
+        self.assertEqual(self.exec("--stats", "echo", "--stats").stdout, "--stats\n")
+
+    def test_wrong_command_lines(self):
+        for words, says in {
+            (): "which program",
+            ("--chek", LAUNCHER): "no option --chek",
+            ("no-such-program",): "PATH",
+            ("/no/such/program",): "No such file",
+            (str(self.folder),): "Permission denied",
+            ("--report", "/no/folder/r.json", LAUNCHER): "/no/folder",
+            ("--async", "soon", LAUNCHER): "soon",
+        }.items():
+            self.assertIn(says, self.exec(*words, status=USAGE).stderr, words)
+
+    def test_libraries_come_first_and_the_rest_stays(self):
+        done = self.exec("sh", "-c", "echo $LD_LIBRARY_PATH; echo $LD_PRELOAD", env={"LD_LIBRARY_PATH": "/a:/b", "LD_PRELOAD": ""})
+        paths, preloaded = done.stdout.splitlines()
+        self.assertTrue(paths.endswith(":/a:/b"))
+        self.assertTrue((pathlib.Path(paths.split(":")[0]) / "libcuda.so.1").exists())
+        self.assertTrue(preloaded.endswith("/liblemma_preload.so"))
+        again = self.exec("sh", "-c", f"'{self.lemma}' exec printenv LD_LIBRARY_PATH", env={"LD_LIBRARY_PATH": "/a:/b"})
+        self.assertEqual(again.stdout.strip(), paths)
+
+    def test_no_folder_stays(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        self.exec("--check", LAUNCHER, "scale", env={"TMPDIR": str(temporary)})
+        self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_signals_reach_the_program(self):
+        words = self.command("exec", "--stats", "sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done")
+        running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(running.stdout.readline(), "ready\n")
+        time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        self.assertIn("exit status 9", running.communicate(timeout=30)[1])
+        self.assertEqual(running.returncode, 9)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Exec, __doc__))
