@@ -155,6 +155,7 @@ struct Parameter {
 };
 
 class Stream;
+class Texture;
 
 // What a kernel takes of the machine, and what it asks of a launch.
 struct KernelResources {
@@ -292,6 +293,7 @@ public:
   Result<Module, Error> load_ptx(std::string text, const LoadOptions& options = {}) const;
 
 private:
+  friend class Texture;
   explicit Device(std::shared_ptr<runtime::DeviceImpl> impl) : impl_(std::move(impl)) {}
   Result<Module, Error> load_checked(std::string text, const LoadOptions& options, int arch) const;
   std::shared_ptr<runtime::DeviceImpl> impl_;

@@ -1,10 +1,11 @@
-// Copies and fills of every shape but those of arrays.
+// Copies and fills; the functions of arrays: array.cc.
 //
 // The driver's functions are told by the kind which side is the host's: a host address on the device's side
 // is an error there, as it is on an H200.
 #include "cudart/copy.h"
 
 #include "cudart/api.h"
+#include "cudart/array.h"
 #include "cudart/call.h"
 
 namespace lemma::cudart {
@@ -12,31 +13,6 @@ namespace {
 
 bool is_kind(cudaMemcpyKind kind) {
   return kind <= cudaMemcpyDefault;
-}
-
-CUmemorytype source_type(cudaMemcpyKind kind) {
-  switch (kind) {
-  case cudaMemcpyHostToHost:
-  case cudaMemcpyHostToDevice:
-    return CU_MEMORYTYPE_HOST;
-  case cudaMemcpyDeviceToHost:
-  case cudaMemcpyDeviceToDevice:
-    return CU_MEMORYTYPE_DEVICE;
-  default:
-    return CU_MEMORYTYPE_UNIFIED;
-  }
-}
-CUmemorytype destination_type(cudaMemcpyKind kind) {
-  switch (kind) {
-  case cudaMemcpyHostToHost:
-  case cudaMemcpyDeviceToHost:
-    return CU_MEMORYTYPE_HOST;
-  case cudaMemcpyHostToDevice:
-  case cudaMemcpyDeviceToDevice:
-    return CU_MEMORYTYPE_DEVICE;
-  default:
-    return CU_MEMORYTYPE_UNIFIED;
-  }
 }
 
 CUdeviceptr number(const void* address) {
@@ -74,6 +50,31 @@ cudaError_t plane(void* destination, size_t destination_pitch, const void* sourc
 
 } // namespace
 
+CUmemorytype source_type(cudaMemcpyKind kind) {
+  switch (kind) {
+  case cudaMemcpyHostToHost:
+  case cudaMemcpyHostToDevice:
+    return CU_MEMORYTYPE_HOST;
+  case cudaMemcpyDeviceToHost:
+  case cudaMemcpyDeviceToDevice:
+    return CU_MEMORYTYPE_DEVICE;
+  default:
+    return CU_MEMORYTYPE_UNIFIED;
+  }
+}
+CUmemorytype destination_type(cudaMemcpyKind kind) {
+  switch (kind) {
+  case cudaMemcpyHostToHost:
+  case cudaMemcpyDeviceToHost:
+    return CU_MEMORYTYPE_HOST;
+  case cudaMemcpyHostToDevice:
+  case cudaMemcpyDeviceToDevice:
+    return CU_MEMORYTYPE_DEVICE;
+  default:
+    return CU_MEMORYTYPE_UNIFIED;
+  }
+}
+
 cudaError_t copy(const Driver& driver, void* destination, const void* source, size_t bytes,
                  cudaMemcpyKind kind) {
   if (const cudaError_t error = check(destination, source, bytes, kind); error != cudaSuccess || bytes == 0)
@@ -106,13 +107,36 @@ cudaError_t copy_async(const Driver& driver, void* destination, const void* sour
   }
 }
 
-cudaError_t to_driver(const cudaMemcpy3DParms& p, CUDA_MEMCPY3D& copy) {
+namespace {
+
+// With an array the copy's width, and places in it, are in its elements.
+cudaError_t add_arrays(const Driver& driver, const cudaMemcpy3DParms& p, CUDA_MEMCPY3D& copy) {
+  size_t element = 1;
+  for (const cudaArray_const_t array : {p.srcArray, p.dstArray})
+    if (array)
+      if (const cudaError_t error = element_bytes_of(driver, array, element); error != cudaSuccess)
+        return error;
+  copy.WidthInBytes *= element;
+  if (p.srcArray) {
+    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.srcArray = as_driver<CUarray>(p.srcArray);
+    copy.srcXInBytes *= element;
+  }
+  if (p.dstArray) {
+    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    copy.dstArray = as_driver<CUarray>(p.dstArray);
+    copy.dstXInBytes *= element;
+  }
+  return cudaSuccess;
+}
+
+} // namespace
+
+cudaError_t to_driver(const Driver& driver, const cudaMemcpy3DParms& p, CUDA_MEMCPY3D& copy) {
   if (!is_kind(p.kind))
     return cudaErrorInvalidMemcpyDirection;
   if ((p.srcArray && p.srcPtr.ptr) || (p.dstArray && p.dstPtr.ptr))
     return cudaErrorInvalidValue;
-  if (p.srcArray || p.dstArray)
-    return cudaErrorNotSupported;
   copy = {};
   copy.srcMemoryType = source_type(p.kind);
   copy.srcHost = p.srcPtr.ptr;
@@ -133,10 +157,10 @@ cudaError_t to_driver(const cudaMemcpy3DParms& p, CUDA_MEMCPY3D& copy) {
   copy.WidthInBytes = p.extent.width;
   copy.Height = p.extent.height;
   copy.Depth = p.extent.depth;
-  return cudaSuccess;
+  return p.srcArray || p.dstArray ? add_arrays(driver, p, copy) : cudaSuccess;
 }
 
-cudaMemcpy3DParms from_driver(const CUDA_MEMCPY3D& copy) {
+cudaMemcpy3DParms from_driver(const Driver& driver, const CUDA_MEMCPY3D& copy) {
   cudaMemcpy3DParms p{};
   const auto is_host = [](CUmemorytype type) { return type == CU_MEMORYTYPE_HOST; };
   const auto address = [&](CUmemorytype type, const void* host, CUdeviceptr device) {
@@ -155,6 +179,19 @@ cudaMemcpy3DParms from_driver(const CUDA_MEMCPY3D& copy) {
     p.kind = is_host(copy.srcMemoryType)
                  ? (is_host(copy.dstMemoryType) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice)
                  : (is_host(copy.dstMemoryType) ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice);
+  size_t element = 1;
+  const auto add_array = [&](CUmemorytype type, CUarray from, cudaArray_t& array, cudaPos& at,
+                             cudaPitchedPtr& memory) {
+    if (type != CU_MEMORYTYPE_ARRAY)
+      return;
+    array = as_driver<cudaArray_t>(from);
+    memory = {};
+    if (element_bytes_of(driver, array, element) == cudaSuccess)
+      at.x /= element;
+  };
+  add_array(copy.srcMemoryType, copy.srcArray, p.srcArray, p.srcPos, p.srcPtr);
+  add_array(copy.dstMemoryType, copy.dstArray, p.dstArray, p.dstPos, p.dstPtr);
+  p.extent.width /= element;
   return p;
 }
 
@@ -260,7 +297,7 @@ cudaError_t cudaMemcpy2DAsync(void* destination, size_t destination_pitch, const
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
   return in_context([&](const Driver& driver) -> cudaError_t {
     CUDA_MEMCPY3D p;
-    const cudaError_t error = parameters ? to_driver(*parameters, p) : cudaErrorInvalidValue;
+    const cudaError_t error = parameters ? to_driver(driver, *parameters, p) : cudaErrorInvalidValue;
     return error == cudaSuccess ? error_of(driver.cuMemcpy3D_v2(&p)) : error;
   });
 }
@@ -268,7 +305,7 @@ cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   return in_context([&](const Driver& driver) -> cudaError_t {
     CUDA_MEMCPY3D p;
-    const cudaError_t error = parameters ? to_driver(*parameters, p) : cudaErrorInvalidValue;
+    const cudaError_t error = parameters ? to_driver(driver, *parameters, p) : cudaErrorInvalidValue;
     return error == cudaSuccess ? error_of(driver.cuMemcpy3DAsync_v2(&p, stream)) : error;
   });
 }

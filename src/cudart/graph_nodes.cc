@@ -58,7 +58,7 @@ template <class Body>
 cudaError_t with_copy(const cudaMemcpy3DParms* from, Body&& body) {
   return in_context([&](const Driver& driver) -> cudaError_t {
     CUDA_MEMCPY3D parameters;
-    const cudaError_t error = from ? to_driver(*from, parameters) : cudaErrorInvalidValue;
+    const cudaError_t error = from ? to_driver(driver, *from, parameters) : cudaErrorInvalidValue;
     return error == cudaSuccess ? error_of(body(driver, parameters)) : error;
   });
 }
@@ -109,7 +109,7 @@ cudaError_t node_to_driver(const Driver& driver, const cudaGraphNodeParams& from
     to.memcpy = {};
     to.memcpy.flags = from.memcpy.flags;
     to.memcpy.copyCtx = current(driver);
-    return to_driver(from.memcpy.copyParams, to.memcpy.copyParams);
+    return to_driver(driver, from.memcpy.copyParams, to.memcpy.copyParams);
   case cudaGraphNodeTypeMemset:
     to.memset.ctx = current(driver);
     return cudaSuccess;
@@ -218,7 +218,7 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms
       return cudaErrorInvalidValue;
     const CUresult status = driver.cuGraphMemcpyNodeGetParams(node, &p);
     if (status == CUDA_SUCCESS)
-      *parameters = from_driver(p);
+      *parameters = from_driver(driver, p);
     return error_of(status);
   });
 }

@@ -21,6 +21,15 @@ inline constexpr unsigned CU_MEMHOSTREGISTER_PORTABLE = 1;
 inline constexpr unsigned CU_MEMHOSTREGISTER_DEVICEMAP = 2;
 inline constexpr unsigned CU_MEMHOSTREGISTER_IOMEMORY = 4;
 inline constexpr unsigned CU_MEMHOSTREGISTER_READ_ONLY = 8;
+inline constexpr unsigned CUDA_ARRAY3D_LAYERED = 0x01;
+inline constexpr unsigned CUDA_ARRAY3D_SURFACE_LDST = 0x02;
+inline constexpr unsigned CUDA_ARRAY3D_CUBEMAP = 0x04;
+inline constexpr unsigned CUDA_ARRAY3D_TEXTURE_GATHER = 0x08;
+inline constexpr unsigned CU_TRSF_READ_AS_INTEGER = 0x01;
+inline constexpr unsigned CU_TRSF_NORMALIZED_COORDINATES = 0x02;
+inline constexpr unsigned CU_TRSF_SRGB = 0x10;
+inline constexpr unsigned CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION = 0x20;
+inline constexpr unsigned CU_TRSF_SEAMLESS_CUBEMAP = 0x40;
 
 // Visible, and not to be bound to another library's symbol of the name.
 #define LEMMA_DRIVER_DECLARE(symbol, parameters)                                                             \

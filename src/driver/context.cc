@@ -141,6 +141,8 @@ void Context::destroy() {
   all.modules.take_if(mine);
   all.streams.take_if(mine);
   all.events.take_if(mine);
+  all.textures.destroy_all_of(*this);
+  all.arrays.take_if(mine);
   all.memory.free_all_of(*this);
   const std::scoped_lock lock(mutex_);
   legacy_ = nullptr;

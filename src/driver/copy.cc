@@ -5,6 +5,7 @@
 #include "driver/api.h"
 #include "driver/call.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lemma::driver {
@@ -17,7 +18,8 @@ struct Side {
   CUmemorytype type;
   CUdeviceptr address; // of the host's memory, too
   uint64_t x, y, z, level;
-  uint64_t pitch, height; // 0: no gap
+  uint64_t pitch, height;  // 0: no gap
+  CUarray array = nullptr; // CU_MEMORYTYPE_ARRAY: pitch, height and place are its
   Place place = {};
   uint64_t row(uint64_t i, uint64_t plane) const { return ((z + plane) * height + y + i) * pitch + x; }
 };
@@ -31,7 +33,8 @@ Side source_of(const CUDA_MEMCPY3D& c) {
           .z = c.srcZ,
           .level = c.srcLOD,
           .pitch = c.srcPitch,
-          .height = c.srcHeight};
+          .height = c.srcHeight,
+          .array = c.srcArray};
 }
 
 Side destination_of(const CUDA_MEMCPY3D& c) {
@@ -43,12 +46,29 @@ Side destination_of(const CUDA_MEMCPY3D& c) {
           .z = c.dstZ,
           .level = c.dstLOD,
           .pitch = c.dstPitch,
-          .height = c.dstHeight};
+          .height = c.dstHeight,
+          .array = c.dstArray};
+}
+
+CUresult settle_array(Side& side, const CUDA_MEMCPY3D& copy) {
+  const std::shared_ptr<Array> array = find_array(side.array);
+  if (!array)
+    return CUDA_ERROR_INVALID_VALUE;
+  const auto fits = [](uint64_t first, uint64_t count, uint64_t size) {
+    return count <= size && first <= size - count;
+  };
+  if (side.level != 0 || !fits(side.x, copy.WidthInBytes, array->row_bytes()) ||
+      !fits(side.y, copy.Height, array->memory.height) || !fits(side.z, copy.Depth, array->memory.depth))
+    return CUDA_ERROR_INVALID_VALUE;
+  side.pitch = array->row_bytes();
+  side.height = array->memory.height;
+  side.place = {nullptr, array->memory.address};
+  return CUDA_SUCCESS;
 }
 
 CUresult settle(Side& side, const CUDA_MEMCPY3D& copy) {
   if (side.type == CU_MEMORYTYPE_ARRAY)
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return settle_array(side, copy);
   if (side.type < CU_MEMORYTYPE_HOST || side.type > CU_MEMORYTYPE_UNIFIED)
     return CUDA_ERROR_INVALID_VALUE;
   if (side.pitch == 0)
@@ -214,6 +234,22 @@ Copy inside_device(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return row(CU_MEMORYTYPE_DEVICE, to, CU_MEMORYTYPE_DEVICE, from, bytes);
 }
 
+// The array's first row takes the place of a side.
+Copy from_array(CUarray array, uint64_t offset, Copy copy) {
+  CUDA_MEMCPY3D& p = copy.parameters;
+  p.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  p.srcArray = array;
+  p.srcXInBytes = offset;
+  return copy;
+}
+Copy to_array(CUarray array, uint64_t offset, Copy copy) {
+  CUDA_MEMCPY3D& p = copy.parameters;
+  p.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  p.dstArray = array;
+  p.dstXInBytes = offset;
+  return copy;
+}
+
 Copy rectangle(const CUDA_MEMCPY2D& c) {
   Copy copy;
   CUDA_MEMCPY3D& p = copy.parameters;
@@ -293,6 +329,29 @@ CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return submit(inside_device(to, from, bytes), stream, false);
+}
+
+CUresult cuMemcpyHtoA_v2(CUarray to, size_t offset, const void* from, size_t bytes) {
+  return submit(to_array(to, offset, to_device(0, from, bytes)), nullptr, true);
+}
+CUresult cuMemcpyHtoAAsync_v2(CUarray to, size_t offset, const void* from, size_t bytes, CUstream stream) {
+  return submit(to_array(to, offset, to_device(0, from, bytes)), stream, false);
+}
+CUresult cuMemcpyDtoA_v2(CUarray to, size_t offset, CUdeviceptr from, size_t bytes) {
+  return submit(to_array(to, offset, inside_device(0, from, bytes)), nullptr, true);
+}
+CUresult cuMemcpyAtoH_v2(void* to, CUarray from, size_t offset, size_t bytes) {
+  return submit(from_array(from, offset, to_host(to, 0, bytes)), nullptr, true);
+}
+CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, size_t offset, size_t bytes, CUstream stream) {
+  return submit(from_array(from, offset, to_host(to, 0, bytes)), stream, false);
+}
+CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, size_t offset, size_t bytes) {
+  return submit(from_array(from, offset, inside_device(to, 0, bytes)), nullptr, true);
+}
+CUresult cuMemcpyAtoA_v2(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes) {
+  return submit(to_array(to, to_offset, from_array(from, from_offset, inside_device(0, 0, bytes))), nullptr,
+                true);
 }
 
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,

@@ -1,6 +1,7 @@
 // The functions of the one device: its number is 0.
 #include "driver/api.h"
 #include "driver/call.h"
+#include "texture/object.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -64,6 +65,18 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
 
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   return cuDeviceGetUuid_v2(uuid, device);
+}
+
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format format, unsigned channels,
+                                            CUdevice device) {
+  return of_device(device, [&](State&) -> CUresult {
+    const std::optional<Texels> texels = texels_of(format, channels);
+    if (!width || !texels)
+      return CUDA_ERROR_INVALID_VALUE;
+    *width = (size_t{1} << 32) /
+             (lemma::texture::bytes_of(texels->type) * channels); // 4 GiB, as an H200's driver says
+    return CUDA_SUCCESS;
+  });
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {

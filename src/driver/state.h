@@ -5,6 +5,7 @@
 // would run its kernels are its parent's.
 #pragma once
 
+#include "driver/array.h"
 #include "driver/context.h"
 #include "driver/event.h"
 #include "driver/graph.h"
@@ -14,6 +15,7 @@
 #include "driver/module.h"
 #include "driver/pool.h"
 #include "driver/stream.h"
+#include "driver/texture.h"
 #include "driver/vmm.h"
 #include "lemma/device.h"
 #include "lemma/process_reports.h"
@@ -41,6 +43,8 @@ struct State {
   Live<LibraryKernel> kernels; // of libraries
   Live<Linker> linkers;
   Live<MemoryPool> pools;
+  Live<Array> arrays;
+  TextureObjects textures; // and surfaces
   Live<Graph> graphs;
   Live<GraphExec> graph_execs;
   std::shared_ptr<MemoryPool> default_pool;

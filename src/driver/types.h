@@ -395,11 +395,75 @@ struct alignas(128) CUtensorMap {
   cuuint64_t opaque[16];
 };
 
+// --- arrays, textures and surfaces
+
+struct CUDA_ARRAY_DESCRIPTOR {
+  size_t Width, Height;
+  CUarray_format Format;
+  unsigned int NumChannels;
+};
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  size_t Width, Height, Depth;
+  CUarray_format Format;
+  unsigned int NumChannels;
+  unsigned int Flags;
+};
+struct CUDA_RESOURCE_DESC {
+  CUresourcetype resType;
+  union {
+    struct {
+      CUarray hArray;
+    } array;
+    struct {
+      CUmipmappedArray hMipmappedArray;
+    } mipmap;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned int numChannels;
+      size_t sizeInBytes;
+    } linear;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned int numChannels;
+      size_t width;
+      size_t height;
+      size_t pitchInBytes;
+    } pitch2D;
+    struct {
+      int reserved[32];
+    } reserved;
+  } res;
+  unsigned int flags;
+};
+struct CUDA_TEXTURE_DESC {
+  CUaddress_mode addressMode[3];
+  CUfilter_mode filterMode;
+  unsigned int flags;
+  unsigned int maxAnisotropy;
+  CUfilter_mode mipmapFilterMode;
+  float mipmapLevelBias;
+  float minMipmapLevelClamp;
+  float maxMipmapLevelClamp;
+  float borderColor[4];
+  int reserved[12];
+};
+struct CUDA_RESOURCE_VIEW_DESC {
+  CUresourceViewFormat format;
+  size_t width;
+  size_t height;
+  size_t depth;
+  unsigned int firstMipmapLevel;
+  unsigned int lastMipmapLevel;
+  unsigned int firstLayer;
+  unsigned int lastLayer;
+  unsigned int reserved[16];
+};
+
 // --- what only refused functions take
 
-struct CUDA_ARRAY_DESCRIPTOR;
 struct CUDA_ARRAY_DESCRIPTOR_v1;
-struct CUDA_ARRAY3D_DESCRIPTOR;
 struct CUDA_ARRAY3D_DESCRIPTOR_v1;
 struct CUDA_ARRAY_MEMORY_REQUIREMENTS;
 struct CUDA_ARRAY_SPARSE_PROPERTIES;
@@ -415,9 +479,6 @@ struct CUDA_LAUNCH_PARAMS;
 struct CUDA_MEMCPY2D_v1;
 struct CUDA_MEMCPY3D_v1;
 struct CUDA_MEMCPY3D_BATCH_OP;
-struct CUDA_RESOURCE_DESC;
-struct CUDA_RESOURCE_VIEW_DESC;
-struct CUDA_TEXTURE_DESC;
 struct CUarrayMapInfo;
 struct CUcheckpointCheckpointArgs;
 struct CUcheckpointLockArgs;

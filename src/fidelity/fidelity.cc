@@ -55,6 +55,11 @@ bool adds_floats(const ptx::Instruction& instruction) {
   }
 }
 
+// What a fetch gives follows from a recording alone; surfaces move bits.
+bool is_fetch(Opcode opcode) {
+  return opcode == Opcode::tex || opcode == Opcode::tld4;
+}
+
 // Was the machine's arithmetic what the records were made with?
 bool is_of(const HardwareCheck& check, numeric::Arch machine) {
   return std::any_of(check.records.begin(), check.records.end(), [&](const std::string& record) {
@@ -124,7 +129,10 @@ Known how_known(const ptx::Instruction& instruction, int sm) {
     return known;
   }
   known.evidence = checked_on_hardware(*form).gpu;
-  if (instruction.opcode == Opcode::activemask) {
+  if (is_fetch(instruction.opcode)) {
+    known.fidelity = sm == 90 ? Fidelity::recorded : Fidelity::assumed;
+    known.evidence = sm == 90 ? "NVIDIA H200" : "as on sm_90";
+  } else if (instruction.opcode == Opcode::activemask) {
     known.fidelity = Fidelity::approximate;
     known.evidence = "which lanes run together is the machine's own";
   } else if (adds_floats(instruction)) {

@@ -10,11 +10,13 @@
 #include "runtime/kernel_info.h"
 #include "runtime/launch_watcher.h"
 #include "runtime/report_text.h"
+#include "runtime/texture_maker.h"
 #include "verify/verify.h"
 #include "vgpu/memory.h"
 #include "vgpu/program.h"
 #include "vgpu/racing_copy.h"
 #include "vgpu/scheduler.h"
+#include "vgpu/texture_objects.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +50,7 @@ private:
   std::shared_ptr<vgpu::Program> program_;
 };
 
-class CpuDevice final : public DeviceImpl {
+class CpuDevice final : public DeviceImpl, public TextureMaker {
 public:
   CpuDevice(uint64_t max_memory_bytes, std::chrono::nanoseconds patience)
       : memory(max_memory_bytes), patience(patience) {}
@@ -116,6 +118,16 @@ public:
   }
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override {
     return layout::encode(map);
+  }
+  Result<uint64_t, Error> add_texture(const texture::Object& object) override {
+    const uint64_t handle = vgpu::add_texture_object(memory, object);
+    if (handle == 0)
+      return failure(ErrorKind::out_of_memory, "the host has no memory for a texture or surface object");
+    return handle;
+  }
+  void remove_texture(uint64_t handle) override {
+    const vgpu::GlobalMemory::Users user(memory, 1);
+    vgpu::remove_texture_object(memory, handle);
   }
   Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
                                                   unsigned) override;

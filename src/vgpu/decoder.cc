@@ -1,6 +1,8 @@
 // Operands: from what the text names to where 32 lane values lie.
 #include "vgpu/decoder.h"
 
+#include "vgpu/handlers/texture_operands.h"
+
 #include "isa/form.h"
 #include "support/align.h"
 #include "vgpu/special_registers.h"
@@ -60,6 +62,8 @@ const SelectorTable& selectors() {
     add_mbarrier_selectors(t);
     add_wgmma_selectors(t);
     add_tensor_copy_selectors(t);
+    add_surface_selectors(t);
+    add_texture_selectors(t);
     add_bulk_copy_selectors(t);
     add_cp_async_selectors(t);
     return t;

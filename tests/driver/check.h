@@ -52,6 +52,13 @@ inline CUmodule load_kernels() {
   return module;
 }
 
+// textures.ptx, which nvcc made of textures.cu.
+inline CUmodule load_textures() {
+  CUmodule module = nullptr;
+  OK(cuModuleLoadData(&module, text_of_file(FOLDER "textures.ptx").c_str()));
+  return module;
+}
+
 inline CUfunction function(CUmodule module, const char* name) {
   CUfunction found = nullptr;
   OK(cuModuleGetFunction(&found, module, name));
