@@ -76,7 +76,7 @@ std::optional<TextureOperands> place_texture_operands(Decoder& decoder, const In
                                                       DecodedInst& in, const Operand& operand,
                                                       std::vector<Slot>& sources) {
   const std::optional<TextureGeometry> geometry = geometry_of(instruction);
-  if (!geometry || operand.kind != OperandKind::address)
+  if (!geometry || geometry->cube || operand.kind != OperandKind::address)
     return std::nullopt;
   if (operand.elems.size() != 2) {
     refuse(decoder, in, "a sampler of its own");
