@@ -1,6 +1,5 @@
 // Surfaces: what a kernel writes into an array another one reads, as surface and as texture, in two dimensions and in
 // layers.
-// not yet: the virtual GPU executes no textures and surfaces
 #include "check.h"
 
 __global__ void write(cudaSurfaceObject_t surface) {

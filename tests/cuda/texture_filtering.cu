@@ -1,5 +1,4 @@
 // Textures with linear filtering, where the weights are such that the result is exact; and gathers of four.
-// not yet: the virtual GPU executes no textures and surfaces
 #include "check.h"
 
 __global__ void between(cudaTextureObject_t texture, float* out, float4* gathered, int width) {

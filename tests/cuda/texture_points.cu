@@ -1,6 +1,5 @@
 // Textures read at points: linear memory, a 1D and a 2D array, addressing modes, integers read as they are and as
 // fractions.
-// not yet: the virtual GPU executes no textures and surfaces
 #include "check.h"
 
 __global__ void fetch(cudaTextureObject_t texture, const int* where, float* out, int count) {

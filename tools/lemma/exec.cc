@@ -79,13 +79,11 @@ private:
   std::string path_;
 };
 
+// A runtime linked in is the driver's to name, in whichever process it asks.
 void warn_about(const std::string& name, const ProgramFile& program) {
-  constexpr const char* kHow = "build with -cudart shared (NVCC_APPEND_FLAGS=\"-cudart shared\"; CMake: "
-                               "-DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)";
-  if (program.has_static_runtime())
-    say(fmt::format("{} has NVIDIA's runtime linked in, which needs NVIDIA's driver: {}", name, kHow));
-  else if (!program.other_runtime.empty())
-    say(fmt::format("{} needs {}, and Lemma has libcudart.so.13: build with CUDA 13, and -cudart shared",
+  if (!program.other_runtime.empty())
+    say(fmt::format("{} needs {}, and Lemma has libcudart.so.13: build with CUDA 13, and -cudart shared "
+                    "(NVCC_APPEND_FLAGS=\"-cudart shared\"; CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)",
                     name, program.other_runtime));
 }
 

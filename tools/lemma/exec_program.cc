@@ -53,10 +53,7 @@ void look_at_dynamic_section(std::span<const std::byte> file, const Elf64_Shdr& 
     if (entry.d_tag != DT_NEEDED)
       continue;
     const std::string_view name = text_at(file, strings + entry.d_un.d_val);
-    if (!name.starts_with("libcudart.so"))
-      continue;
-    program.needs_cuda_runtime = true;
-    if (name != "libcudart.so.13")
+    if (name.starts_with("libcudart.so") && name != "libcudart.so.13")
       program.other_runtime = name;
   }
 }
@@ -173,14 +170,9 @@ ProgramFile look_at_program(const std::string& path) {
       header[0].e_ident[EI_CLASS] != ELFCLASS64)
     return program;
   const auto sections = things_at<Elf64_Shdr>(file, header[0].e_shoff, header[0].e_shnum);
-  if (header[0].e_shstrndx >= sections.size())
-    return program;
-  const uint64_t names = sections[header[0].e_shstrndx].sh_offset;
-  for (const Elf64_Shdr& section : sections) {
-    program.has_kernels |= text_at(file, names + section.sh_name) == ".nvFatBinSegment";
+  for (const Elf64_Shdr& section : sections)
     if (section.sh_type == SHT_DYNAMIC && section.sh_link < sections.size())
       look_at_dynamic_section(file, section, sections[section.sh_link].sh_offset, program);
-  }
   return program;
 }
 

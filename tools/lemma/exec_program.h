@@ -18,15 +18,10 @@ Result<std::string, std::string> libraries_folder();
 // The file that a program's name stands for, as a shell finds it. Error: there is none that can be executed.
 Result<std::string, std::string> find_program(const std::string& name);
 
-// What an executable says about how it will find its libraries. All false of what is no ELF file: a script.
+// What an executable says about how it will find its libraries. Nothing of what is no ELF file: a script.
 struct ProgramFile {
-  bool has_kernels = false;        // nvcc's section of fatbins
-  bool needs_cuda_runtime = false; // a libcudart.so of whatever version
-  std::string other_runtime;       // "libcudart.so.12": one that Lemma has none for; empty: none
-  bool has_rpath = false;          // DT_RPATH, which comes before LD_LIBRARY_PATH
-
-  // NVIDIA's runtime is linked in, which Lemma's driver refuses.
-  bool has_static_runtime() const { return has_kernels && !needs_cuda_runtime; }
+  std::string other_runtime; // "libcudart.so.12": one that Lemma has none for; empty: none
+  bool has_rpath = false;    // DT_RPATH, which comes before LD_LIBRARY_PATH
 };
 ProgramFile look_at_program(const std::string& path);
 
