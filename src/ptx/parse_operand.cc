@@ -278,7 +278,7 @@ bool Parser::parse_operand(Operand& out, int depth) {
   const uint32_t begin = token_.begin;
   bool good = false;
   if (at(TokenKind::lbrace)) {
-    good = parse_vector(out, depth);
+    good = parse_vector(out, depth) && (!at(TokenKind::pipe) || parse_pair(out));
   } else if (at(TokenKind::lbracket)) {
     good = parse_address(out, depth);
   } else if (at(TokenKind::exclaim)) {
@@ -315,9 +315,9 @@ bool Parser::next_is_register() const {
   return next.kind == TokenKind::identifier && text(next) != "WARP_SZ";
 }
 
-// d|p behind d.
+// d|p behind d, a vector of tex and its kin.
 bool Parser::parse_pair(Operand& out) {
-  if (out.kind != OperandKind::reg && out.kind != OperandKind::sink)
+  if (out.kind != OperandKind::reg && out.kind != OperandKind::sink && out.kind != OperandKind::vector)
     return unexpected("','", "after the operand");
   advance();
   Operand second;

@@ -91,7 +91,7 @@ class Manners(Case):
 
     def test_misspelt_words(self):
         for words, said in (
-            (["rnu"], "lemma: there is no command 'rnu' (did you mean run?); there are run, verify, "),
+            (["rnu"], "lemma: there is no command 'rnu' (did you mean run?); there are run, exec, verify, "),
             (["frobnicate"], "lemma: there is no command 'frobnicate'; there are run, "),
             (["--versoin"], "lemma: there is no option '--versoin'"),
             (["run", KERNELS, "--gird", "1"], "lemma: lemma run has no option --gird (did you mean --grid?)\n"

@@ -168,17 +168,25 @@ class Terminal(Case):
         self.matrices()
         self.run_page("docs/looking.md", least=9)
 
-    def test_terminal_nvgpu(self):
+    def programs_of(self, page, marks):
+        """The page's MLIR programs as files, told apart by a word that only one has."""
         if not self.has_mlir():
             self.skipTest("this lemma has no MLIR")
-        programs = re.findall(r"^```mlir\n(.*?)^```$", (ROOT / "docs/nvgpu.md").read_text(), re.MULTILINE | re.DOTALL)
-        for name, mark in (("tile", "@tile("), ("hello", "@main()")):
+        programs = re.findall(r"^```mlir\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+        for name, mark in marks.items():
             (self.root / f"{name}.mlir").write_text(next(p for p in programs if mark in p))
+
+    def test_terminal_nvgpu(self):
+        self.programs_of("docs/nvgpu.md", {"tile": "@tile(", "hello": "@main()"})
         self.run_page("docs/nvgpu.md", least=6)
+
+    def test_terminal_matmul(self):
+        self.programs_of("docs/matmul.md", {"product": "memref<200x96xf16>", "fused": "%bias: "})
+        self.run_page("docs/matmul.md", least=4)
 
     def test_terminal_other_pages(self):
         """They have few commands of lemma, of examples."""
-        known = {"checks.md", "looking.md", "nvgpu.md"}
+        known = {"checks.md", "looking.md", "matmul.md", "nvgpu.md"}
         shutil.copytree(ROOT / "examples", self.root / "examples")
         for page in sorted((ROOT / "docs").glob("*.md")):
             if page.name not in known:

@@ -84,6 +84,6 @@ int main() {
 
   // What is not implemented says so.
   CUarray array = nullptr;
-  FAILS(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate_v2(&array, nullptr));
+  FAILS(CUDA_ERROR_NOT_SUPPORTED, cuArrayGetPlane(&array, nullptr, 0));
   return result();
 }
