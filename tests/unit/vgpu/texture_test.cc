@@ -61,7 +61,7 @@ TEST(Texture, FetchesByHandle) {
   EXPECT_EQ(got[4 * 5], 21.0f);
   EXPECT_EQ(got[4 * 5 + 1], 0.0f);
   EXPECT_EQ(got[4 * 5 + 3], 0.0f); // what a texel has not, alpha too
-  EXPECT_EQ(got[4 * 31], 23.0f); // clamped
+  EXPECT_EQ(got[4 * 31], 23.0f);   // clamped
 }
 
 TEST(Texture, HandlesThatMeanNothingAreFaults) {
