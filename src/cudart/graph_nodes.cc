@@ -63,20 +63,6 @@ cudaError_t with_copy(const cudaMemcpy3DParms* from, Body&& body) {
   });
 }
 
-// Body: cudaError_t(void*), with the address of the part of the variable.
-template <class Body>
-cudaError_t with_variable(const void* symbol, size_t bytes, size_t offset, Body&& body) {
-  return in_context([&](const Driver& driver) -> cudaError_t {
-    CUdeviceptr address = 0;
-    size_t size = 0;
-    if (const cudaError_t error = find_variable(driver, symbol, address, size); error != cudaSuccess)
-      return error;
-    if (offset > size || bytes > size - offset)
-      return cudaErrorInvalidValue;
-    return body(reinterpret_cast<void*>(address + offset));
-  });
-}
-
 cudaError_t add_copy(cudaGraphNode_t* node, const Before& before, const cudaMemcpy3DParms* parameters) {
   return with_copy(parameters, [&](const Driver& driver, const CUDA_MEMCPY3D& p) {
     return driver.cuGraphAddMemcpyNode(node, before.graph, before.dependencies, before.count, &p,
@@ -199,7 +185,7 @@ cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t gr
                                            const cudaGraphNode_t* dependencies, size_t count,
                                            const void* symbol, const void* from, size_t bytes, size_t offset,
                                            cudaMemcpyKind kind) {
-  return with_variable(symbol, bytes, offset, [&](void* at) {
+  return in_variable(symbol, bytes, offset, [&](const Driver&, void* at) {
     return cudaGraphAddMemcpyNode1D(node, graph, dependencies, count, at, from, bytes, kind);
   });
 }
@@ -207,7 +193,7 @@ cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t* node, cudaGraph_t 
                                              const cudaGraphNode_t* dependencies, size_t count, void* to,
                                              const void* symbol, size_t bytes, size_t offset,
                                              cudaMemcpyKind kind) {
-  return with_variable(symbol, bytes, offset, [&](void* at) {
+  return in_variable(symbol, bytes, offset, [&](const Driver&, void* at) {
     return cudaGraphAddMemcpyNode1D(node, graph, dependencies, count, to, at, bytes, kind);
   });
 }
@@ -231,13 +217,13 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void* to, const
 }
 cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void* symbol, const void* from,
                                                  size_t bytes, size_t offset, cudaMemcpyKind kind) {
-  return with_variable(symbol, bytes, offset,
-                       [&](void* at) { return set_row(nullptr, node, at, from, bytes, kind); });
+  return in_variable(symbol, bytes, offset,
+                     [&](const Driver&, void* at) { return set_row(nullptr, node, at, from, bytes, kind); });
 }
 cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void* to, const void* symbol,
                                                    size_t bytes, size_t offset, cudaMemcpyKind kind) {
-  return with_variable(symbol, bytes, offset,
-                       [&](void* at) { return set_row(nullptr, node, to, at, bytes, kind); });
+  return in_variable(symbol, bytes, offset,
+                     [&](const Driver&, void* at) { return set_row(nullptr, node, to, at, bytes, kind); });
 }
 cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                              const cudaMemcpy3DParms* parameters) {
@@ -250,14 +236,14 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNo
 cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t exec, cudaGraphNode_t node,
                                                      const void* symbol, const void* from, size_t bytes,
                                                      size_t offset, cudaMemcpyKind kind) {
-  return with_variable(symbol, bytes, offset, [&](void* at) {
+  return in_variable(symbol, bytes, offset, [&](const Driver&, void* at) {
     return cudaGraphExecMemcpyNodeSetParams1D(exec, node, at, from, bytes, kind);
   });
 }
 cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t exec, cudaGraphNode_t node, void* to,
                                                        const void* symbol, size_t bytes, size_t offset,
                                                        cudaMemcpyKind kind) {
-  return with_variable(symbol, bytes, offset, [&](void* at) {
+  return in_variable(symbol, bytes, offset, [&](const Driver&, void* at) {
     return cudaGraphExecMemcpyNodeSetParams1D(exec, node, to, at, bytes, kind);
   });
 }

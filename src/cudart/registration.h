@@ -4,6 +4,7 @@
 // Tests: tests/cudart/registration.cc, variables.cc, managed.cc.
 #pragma once
 
+#include "cudart/call.h"
 #include "cudart/runtime.h"
 
 #include <string>
@@ -24,6 +25,20 @@ cudaError_t why_not_loaded(const void* handle);
 
 // Of a variable in the current context. cudaErrorInvalidSymbol.
 cudaError_t find_variable(const Driver& driver, const void* symbol, CUdeviceptr& address, size_t& bytes);
+// `bytes` of it from `offset`, in the context. Body: cudaError_t(const Driver&, void*), with their address.
+// cudaErrorInvalidValue: the variable has fewer.
+template <class Body>
+cudaError_t in_variable(const void* symbol, size_t bytes, size_t offset, Body&& body) {
+  return in_context([&](const Driver& driver) -> cudaError_t {
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    if (const cudaError_t error = find_variable(driver, symbol, address, size); error != cudaSuccess)
+      return error;
+    if (offset > size || bytes > size - offset)
+      return cudaErrorInvalidValue;
+    return body(driver, reinterpret_cast<void*>(address + offset));
+  });
+}
 
 // Managed variables that the program has used outlive a reset of the device, with what is in them (measured
 // on an H200; their addresses, which are others here, too): kept before it, and given back, with the

@@ -7,20 +7,6 @@
 namespace lemma::cudart {
 namespace {
 
-// Body: cudaError_t(const Driver&, void*), with the address of the part of the variable.
-template <class Body>
-cudaError_t in_variable(const void* symbol, size_t bytes, size_t offset, Body&& body) {
-  return in_context([&](const Driver& driver) -> cudaError_t {
-    CUdeviceptr address = 0;
-    size_t size = 0;
-    if (const cudaError_t error = find_variable(driver, symbol, address, size); error != cudaSuccess)
-      return error;
-    if (offset > size || bytes > size - offset)
-      return cudaErrorInvalidValue;
-    return body(driver, reinterpret_cast<void*>(address + offset));
-  });
-}
-
 bool may_go_to_device(cudaMemcpyKind kind) {
   return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
 }
