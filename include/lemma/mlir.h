@@ -41,6 +41,7 @@ struct MlirOptions {
   std::string module = {};     // llvm, ptx: which gpu.module; may be left out if there is one
   MlirStage stage = MlirStage::ptx;
   std::string schedule = {}; // of matrix products: a row of docs/matmul.md; empty: as their sizes suggest
+  bool allow_tf32 = false;   // products of f32 may be multiplied as tf32
 };
 
 // An argument of a gpu.func or of a host function. A memref becomes several parameters: see expand_memref().
@@ -104,6 +105,7 @@ struct MlirRunOptions {
   std::string arch = {};
   std::string entry = "main";               // a func.func that returns nothing, or an i32
   std::string schedule = {};                // as in MlirOptions
+  bool allow_tf32 = false;                  // as in MlirOptions
   uint64_t max_memory_bytes = 0;            // DeviceOptions::max_memory_bytes
   std::vector<MlirArgument> arguments = {}; // the entry's, in order
   LaunchConfig launch = {}; // but for the sizes and whether it is cooperative, which the program has

@@ -30,8 +30,13 @@ inline constexpr const char* kPtxVersionAttr = "nvgpu.ptx_version";
 // kDefaultArch.
 std::string arch_of(mlir::gpu::GPUModuleOp module, const std::string& otherwise);
 
-// `schedule`: what kernels of matrix products look like (matmul/schedule.h); empty: as their sizes suggest.
-std::unique_ptr<mlir::Pass> create_matmul_pass(std::string schedule = {});
+// Of matrix products (matmul/).
+struct MatmulOptions {
+  std::string schedule = {}; // what kernels look like (matmul/schedule.h); empty: as their sizes suggest
+  std::string arch = {};     // what they are for; empty: kDefaultArch
+  bool allow_tf32 = false;   // f32 is multiplied as tf32
+};
+std::unique_ptr<mlir::Pass> create_matmul_pass(const MatmulOptions& options = {});
 void add_outline_passes(mlir::OpPassManager& manager);
 void add_prepare_passes(mlir::OpPassManager& manager);
 // Leaves only the gpu.modules: for those who want PTX, host code is work for nothing.

@@ -161,7 +161,8 @@ Unexpected<Error> internal(llvm::Error error) {
 // Device code to PTX in the program, host code to the LLVM dialect.
 Result<void, Error> lower(Program& program, const MlirRunOptions& options) {
   PassManager matmul(&program.context());
-  matmul.addPass(create_matmul_pass(options.schedule));
+  matmul.addPass(create_matmul_pass(
+      {.schedule = options.schedule, .arch = options.arch, .allow_tf32 = options.allow_tf32}));
   if (!program.run(matmul))
     return program.fail();
   PassManager device(&program.context());

@@ -46,6 +46,7 @@ std::string check_stage(const std::string& word) {
 struct CompileOptions {
   std::string file, output, arch, module, schedule;
   MlirStage stage = MlirStage::ptx;
+  bool allow_tf32 = false;
 };
 
 int run_compile(const CompileOptions& options) {
@@ -62,7 +63,8 @@ int run_compile(const CompileOptions& options) {
                                                         .arch = options.arch,
                                                         .module = options.module,
                                                         .stage = options.stage,
-                                                        .schedule = options.schedule});
+                                                        .schedule = options.schedule,
+                                                        .allow_tf32 = options.allow_tf32});
   for (const Message& message : compiled ? compiled->messages : compiled.error().messages)
     print_messages(stderr, message.rendered);
   if (!compiled) {
@@ -98,6 +100,7 @@ Command add_compile(CLI::App& parent) {
   app->add_option("--matmul-schedule,--schedule", o->schedule,
                   "how kernels of linalg.matmul are cut (docs/matmul.md)")
       ->type_name("NAME");
+  app->add_flag("--allow-tf32", o->allow_tf32, "multiply matrices of f32 as tf32 (docs/matmul.md)");
   app->footer(kFooter);
   return {app, [o] { return run_compile(*o); }};
 }

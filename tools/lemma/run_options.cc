@@ -109,6 +109,8 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
   app.add_option("--matmul-schedule", w.matmul_schedule,
                  "of a whole program: how kernels of linalg.matmul are cut (docs/matmul.md)")
       ->type_name("NAME");
+  app.add_flag("--allow-tf32", w.allow_tf32,
+               "of a whole program: multiply matrices of f32 as tf32 (docs/matmul.md)");
   app.add_option("--grid", w.grid, "CTAs")->type_name("X[,Y[,Z]]");
   app.add_option("--block", w.block, "threads of a CTA")->type_name("X[,Y[,Z]]");
   app.add_option("--cluster", w.cluster, "CTAs of a cluster (default: as the kernel declares)")
@@ -172,6 +174,7 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   options.arch = words_.arch;
   options.entry = words_.entry;
   options.matmul_schedule = words_.matmul_schedule;
+  options.allow_tf32 = words_.allow_tf32;
   options.suppress = words_.suppress;
   options.sarif = words_.sarif;
   options.stats = words_.stats;

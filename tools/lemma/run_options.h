@@ -22,6 +22,7 @@ struct RunOptions {
   std::string file;                // as given: "-" is standard input
   std::string device, arch, entry; // arch, entry: empty where they are left out
   std::string matmul_schedule;     // empty: as the products' sizes suggest
+  bool allow_tf32 = false;         // products of f32 may be tf32's
   bool has_grid = false, has_block = false;
   LaunchConfig config;           // but for its callbacks
   uint64_t schedules = 0;        // --explore; 0: the one run
@@ -49,7 +50,7 @@ private:
                       max_instructions = "0", max_memory = "0";
     std::string suppress, sarif;
     bool deterministic = false, stats = false, coverage = false, fidelity = false, check = false,
-         notes = false, json = false, keep_outputs = false;
+         notes = false, json = false, keep_outputs = false, allow_tf32 = false;
     std::vector<std::string> args;
   } words_;
 };

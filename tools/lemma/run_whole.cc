@@ -59,6 +59,7 @@ Result<ExitStatus, Stop> run_whole(Run& run, const std::string& text) {
                          .arch = run.options.arch,
                          .entry = run.options.entry.empty() ? "main" : run.options.entry,
                          .schedule = run.options.matmul_schedule,
+                         .allow_tf32 = run.options.allow_tf32,
                          .max_memory_bytes = run.options.max_memory_bytes,
                          .launch = run.config}};
   ProgramRun ran;

@@ -7,35 +7,12 @@
 // epilogue needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/kernel.h"
 
-#include <fmt/format.h>
+#include "nvgpu/matmul/text.h"
 
-#include <cassert>
-#include <cctype>
-#include <map>
+#include <fmt/format.h>
 
 namespace lemma::nvgpu {
 namespace {
-
-using Words = std::map<std::string, std::string>;
-
-// `text` with each $word replaced.
-std::string fill(std::string_view text, const Words& words) {
-  std::string filled;
-  for (size_t at = 0; at < text.size();) {
-    if (text[at] != '$') {
-      filled += text[at++];
-      continue;
-    }
-    size_t end = at + 1;
-    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
-      ++end;
-    const auto word = words.find(std::string(text.substr(at + 1, end - at - 1)));
-    assert(word != words.end() && "the text has a word that nothing stands for");
-    filled += word->second;
-    at = end;
-  }
-  return filled;
-}
 
 constexpr int64_t kSliceRows = 16; // of C, that a warp stores at a time: rows of one wgmma that it has
 

@@ -8,6 +8,7 @@
 #include "nvgpu/dialect.h"
 #include "nvgpu/matmul/epilogue.h"
 #include "nvgpu/matmul/kernel.h"
+#include "nvgpu/matmul/kernel_choice.h"
 #include "nvgpu/passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -52,6 +53,13 @@ struct Product {
   linalg::FillOp fill = {}; // with zero, before it: the sums begin there
   Value a, b, c;
   bool a_transposed = false, b_transposed = false;
+  MatmulFamily family = MatmulFamily::wgmma;
+};
+
+// What products are compiled for.
+struct Target {
+  isa::Target machine;
+  bool allow_tf32 = false;
 };
 
 // What a view is of.
@@ -118,18 +126,20 @@ bool takes_stores(Value memref) {
   return has_map(memref) && type.getDimSize(1) * type.getElementTypeBitWidth() % (16 * 8) == 0;
 }
 
-bool are_types_of_a_kernel(linalg::TypeFn cast, MemRefType a, MemRefType b, MemRefType c) {
-  const Type element = a.getElementType(), result = c.getElementType();
-  if (b.getElementType() != element)
-    return false;
-  if (element.isF16() || element.isBF16())
-    return result.isF32() || result == element;
-  if (llvm::isa<Float8E4M3FNType, Float8E5M2Type>(element))
-    return result.isF32() || result.isF16() || result.isBF16();
-  return element.isSignlessInteger(8) && result.isSignlessInteger(32) && cast == linalg::TypeFn::cast_signed;
+// On a product of f32: it may be multiplied as tf32, as nvgpu.mma.sync says it.
+constexpr const char* kTf32Attr = "nvgpu.tf32Enabled";
+
+template <class Op>
+std::optional<MatmulFamily> kernel_of(Op op, const Target& target) {
+  const auto element = [](Value memref) { return type_of(memref).getElementType(); };
+  return kernel_for(target.machine, {.a = element(op.getDpsInputs()[0]),
+                                     .b = element(op.getDpsInputs()[1]),
+                                     .c = element(op.getDpsInits()[0]),
+                                     .is_unsigned = op.getCast() == linalg::TypeFn::cast_unsigned,
+                                     .allows_tf32 = target.allow_tf32 || op->hasAttr(kTf32Attr)});
 }
 
-std::optional<Product> product_of(Operation* op) {
+std::optional<Product> product_of(Operation* op, const Target& target) {
   auto matmul = dyn_cast<linalg::MatmulOp>(op);
   if (!matmul || !matmul.hasPureBufferSemantics())
     return std::nullopt;
@@ -148,8 +158,10 @@ std::optional<Product> product_of(Operation* op) {
   for (const Value operand : {product.a, product.b, product.c})
     if (!type_of(operand).hasStaticShape() || type_of(operand).getNumElements() == 0)
       return std::nullopt;
-  if (!are_types_of_a_kernel(matmul.getCast(), type_of(product.a), type_of(product.b), type_of(product.c)))
+  const auto family = kernel_of(matmul, target);
+  if (!family)
     return std::nullopt;
+  product.family = *family;
   product.fill = fill_before(op, product.c);
   return product;
 }
@@ -248,13 +260,13 @@ private:
 };
 
 // A batch as products of matrices, one after the other, in device memory.
-void split(linalg::BatchMatmulOp op) {
+void split(linalg::BatchMatmulOp op, const Target& target) {
   const Value a = op.getDpsInputs()[0], b = op.getDpsInputs()[1], c = op.getDpsInits()[0];
   for (const Value operand : {a, b, c})
     if (!type_of(operand).hasStaticShape() || type_of(operand).getNumElements() == 0 ||
         !type_of(operand).getLayout().isIdentity())
       return;
-  if (!are_types_of_a_kernel(op.getCast(), type_of(a), type_of(b), type_of(c)))
+  if (!kernel_of(op, target))
     return;
   SmallVector<AffineMap> maps;
   for (const AffineMap map : op.getIndexingMapsArray()) {
@@ -293,6 +305,7 @@ void split(linalg::BatchMatmulOp op) {
         linalg::MatmulOp::create(builder, where, ValueRange{slices[0], slices[1]}, ValueRange(slices[2]));
     product.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
     product.setCast(op.getCast());
+    product->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   }
   if (there[2] != c)
     gpu::MemcpyOp::create(builder, where, TypeRange(), ValueRange{c, there[2]});
@@ -306,7 +319,11 @@ class MatmulToNvgpu : public PassWrapper<MatmulToNvgpu, OperationPass<ModuleOp>>
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatmulToNvgpu)
   MatmulToNvgpu() = default;
-  explicit MatmulToNvgpu(std::string schedule) { this->schedule = std::move(schedule); }
+  explicit MatmulToNvgpu(const MatmulOptions& options) {
+    schedule = options.schedule;
+    arch = options.arch;
+    allow_tf32 = options.allow_tf32;
+  }
   MatmulToNvgpu(const MatmulToNvgpu& other) : PassWrapper(other) {}
 
   StringRef getArgument() const override { return "lemma-matmul-to-nvgpu"; }
@@ -327,14 +344,18 @@ public:
     }
     if (has_device_code(getOperation()))
       return;
+    const auto machine = isa::parse_target(arch.empty() ? kDefaultArch : std::string(arch));
+    if (!machine)
+      return; // who makes PTX says so
+    const Target target{*machine, allow_tf32};
     SmallVector<Product> products;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      function.walk([](linalg::BatchMatmulOp op) {
+      function.walk([&](linalg::BatchMatmulOp op) {
         if (op.hasPureBufferSemantics())
-          split(op);
+          split(op, target);
       });
       function.walk([&](Operation* op) {
-        if (const auto product = product_of(op))
+        if (const auto product = product_of(op, target))
           products.push_back(*product);
       });
     }
@@ -346,6 +367,9 @@ public:
 
   Option<std::string> schedule{*this, "schedule", llvm::cl::desc("Which schedule kernels have, by its name"),
                                llvm::cl::init("")};
+  Option<std::string> arch{*this, "arch", llvm::cl::desc("What kernels are for (default: sm_90a)"),
+                           llvm::cl::init("")};
+  Option<bool> allow_tf32{*this, "allow-tf32", llvm::cl::desc("Multiply f32 as tf32"), llvm::cl::init(false)};
 
 private:
   // Who writes kernels says what runs on the device: there, a product is one of the host's.
@@ -444,23 +468,31 @@ private:
                         .store = product.fill && takes_stores(arguments[2]) ? MatmulStore::tma
                                                                             : MatmulStore::elements};
     if (epilogue)
-      return function_with(*epilogue, std::move(kernel), type_of(product.c).getElementType(),
+      return function_with(*epilogue, product.family, std::move(kernel), type_of(product.c).getElementType(),
                            arguments.drop_front(3));
     return function_of(
         [&](const std::string& name) {
           kernel.name = name;
-          return matmul_text(kernel);
+          return kernel_text(product.family, kernel);
         },
         "matmul");
   }
 
-  FailureOr<func::FuncOp> function_with(const Epilogue& epilogue, MatmulKernel kernel, Type element,
-                                        ArrayRef<Value> operands) {
+  static std::string kernel_text(MatmulFamily family, const MatmulKernel& kernel) {
+    switch (family) {
+    case MatmulFamily::wgmma:
+      return matmul_text(kernel);
+    }
+    llvm_unreachable("a family without a kernel");
+  }
+
+  FailureOr<func::FuncOp> function_with(const Epilogue& epilogue, MatmulFamily family, MatmulKernel kernel,
+                                        Type element, ArrayRef<Value> operands) {
     kernel.name = unused_name("matmul");
     kernel.epilogue = kernel.name + "_epilogue";
     for (const Value operand : operands)
       kernel.operands.push_back(text_of(operand.getType()));
-    return parse(matmul_text(kernel), kernel.schedule.name, [&](OpBuilder& builder) {
+    return parse(kernel_text(family, kernel), kernel.schedule.name, [&](OpBuilder& builder) {
       const Type sum = kernel.sum == "i32" ? Type(builder.getI32Type()) : Type(builder.getF32Type());
       make_epilogue(builder, kernel.epilogue, epilogue, sum, element, ValueRange(operands).getTypes());
     });
@@ -515,8 +547,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> create_matmul_pass(std::string schedule) {
-  return std::make_unique<MatmulToNvgpu>(std::move(schedule));
+std::unique_ptr<Pass> create_matmul_pass(const MatmulOptions& options) {
+  return std::make_unique<MatmulToNvgpu>(options);
 }
 
 } // namespace lemma::nvgpu
