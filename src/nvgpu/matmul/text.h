@@ -1,9 +1,12 @@
 // MLIR text with words to be filled in: `$word` stands for a value.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace lemma::nvgpu {
 
@@ -11,5 +14,19 @@ using Words = std::map<std::string, std::string>;
 
 // `text` with each $word replaced. A word is letters, digits and `_`; all must be in `words`.
 std::string fill(std::string_view text, const Words& words);
+
+// Text that is made piece by piece.
+class TemplateText {
+public:
+  // What `$word` stands for in all pieces that follow.
+  void put(const std::string& word, const auto& value) { words_[word] = fmt::format("{}", value); }
+  // One more piece; `more`: words of it alone.
+  void add(std::string_view text, const Words& more = {});
+  std::string take() { return std::move(text_); }
+
+private:
+  Words words_;
+  std::string text_;
+};
 
 } // namespace lemma::nvgpu

@@ -1,0 +1,255 @@
+// From the accumulator's registers to C: through slices of shared memory, each warp its own, and by TMA; or
+// each thread its elements, where C's rows are no multiples of 16 bytes or the product is added to what C
+// has.
+//
+// Tests: tests/mlir/matmul/.
+#include "nvgpu/matmul/store_text.h"
+
+#include <fmt/format.h>
+
+namespace lemma::nvgpu {
+namespace {
+
+constexpr int64_t kSliceRows = 16; // of C, that a warp stores at a time: rows of one wgmma that it has
+constexpr int64_t kSliceBytes = kSliceRows * kLineBytes;
+
+} // namespace
+
+StoreText::StoreText(const MatmulKernel& kernel, TemplateText& text)
+    : kernel_(kernel), s_(kernel.schedule), text_(text), slice_columns_(kLineBytes / kernel.c.element_bytes) {
+  std::string names, types;
+  for (size_t i = 0; i < kernel_.operands.size(); ++i) {
+    names += fmt::format(", %operand{}", i);
+    types += ", " + kernel_.operands[i];
+  }
+  text_.put("operand_names", names);
+  text_.put("operand_types", types);
+  text_.put("epilogue", kernel_.epilogue);
+  text_.put("c_box", fmt::format("{}x{}x{}", kSliceRows, slice_columns_, kernel_.c.element));
+  text_.put("slice_columns", slice_columns_);
+  text_.put("slice_bytes", kSliceBytes);
+}
+
+int64_t StoreText::shared_bytes() const {
+  return kernel_.store == MatmulStore::tma ? s_.consumers * 4 * 2 * kSliceBytes : 0;
+}
+
+// What a lane needs for its stores, the same for all tiles.
+void StoreText::before_tiles() {
+  add(R"(      %in_consumer = arith.remui %warp, %four : i32
+      %in_consumer_index = arith.index_cast %in_consumer : i32 to index
+      %slice_rows_of_warp = arith.constant 16 : index
+      %warp_row = arith.muli %in_consumer_index, %slice_rows_of_warp : index
+      %rows_of_consumer = arith.constant $rows_of_consumer : index
+      %consumer_row = arith.muli %consumer_index, %rows_of_consumer : index
+      %first_row = arith.addi %consumer_row, %warp_row : index
+      %is_lane0 = arith.cmpi eq, %lane, %zero : i32
+      %all_lanes = arith.constant -1 : i32
+      %quad = arith.divui %lane, %four : i32
+      %in_quad = arith.remui %lane, %four : i32
+      %quad_row = arith.index_cast %quad : i32 to index
+      %two = arith.constant 2 : i32
+      %pair32 = arith.muli %in_quad, %two : i32
+      %pair = arith.index_cast %pair32 : i32 to index
+)");
+  if (kernel_.store != MatmulStore::tma)
+    return;
+  add(R"(      // Two slices of C for each warp, in turns: one is filled while the tensor memory accelerator reads the other.
+      %ring_bytes = arith.constant $ring_bytes : index
+      %slice_bytes = arith.constant $slice_bytes : index
+      %warp_slices = arith.constant 2 : index
+      %consumer_warps = arith.constant 4 : index
+      %warp0 = arith.muli %consumer_index, %consumer_warps : index
+      %consumer_warp = arith.addi %warp0, %in_consumer_index : index
+      %slice = arith.muli %consumer_warp, %warp_slices : index
+      %slice_at = arith.muli %slice, %slice_bytes : index
+      %at_slice0 = arith.addi %ring_bytes, %slice_at : index
+      %at_slice1 = arith.addi %at_slice0, %slice_bytes : index
+      %slice0 = memref.view %shared[%at_slice0][] : !shared to !c_box
+      %slice1 = memref.view %shared[%at_slice1][] : !shared to !c_box
+)");
+  swizzled_columns();
+}
+
+// Columns of a slice where a lane stores, for each 16 columns: chunks of 16 bytes, the number exclusive or
+// the row's. Of 16-bit elements it is the chunk of the lane's row of the four 8x8 matrices of stmatrix; of
+// 32-bit ones the pair that the lane has, 8 columns being two chunks.
+void StoreText::swizzled_columns() {
+  if (kernel_.c.element_bytes == 2)
+    add(R"(      %sixteen = arith.constant 16 : i32
+      %chunk_elements = arith.constant 8 : i32
+      %slice_row32 = arith.remui %lane, %sixteen : i32
+      %slice_row = arith.index_cast %slice_row32 : i32 to index
+      %swizzle = arith.remui %lane, %chunk_elements : i32
+      %half = arith.divui %lane, %sixteen : i32
+      %in_chunk = arith.constant 0 : i32
+)");
+  else
+    add(R"(      %eight_rows = arith.constant 8 : index
+      %chunk_elements = arith.constant 4 : i32
+      %quad_row_below = arith.addi %quad_row, %eight_rows : index
+      %half = arith.divui %in_quad, %two : i32
+      %in_half = arith.remui %in_quad, %two : i32
+      %in_chunk = arith.muli %in_half, %two : i32
+)");
+  for (int64_t q = 0; q < 4; ++q)
+    add(R"(      %chunk_base$q = arith.constant $chunk : i32
+      %chunk_own$q = arith.addi %chunk_base$q, %half : i32
+      %chunk$q = arith.xori %chunk_own$q, %$swizzle : i32
+      %chunk_at$q = arith.muli %chunk$q, %chunk_elements : i32
+      %chunk_column$q = arith.addi %chunk_at$q, %in_chunk : i32
+      %slice_column$q = arith.index_cast %chunk_column$q : i32 to index
+)",
+        {{"q", std::to_string(q)},
+         {"chunk", std::to_string(2 * q)},
+         {"swizzle", kernel_.c.element_bytes == 2 ? "swizzle" : "quad"}});
+}
+
+// Elements of 16 columns, `columns` from the tile's first and 64 * `block` rows down, as C has them.
+std::string StoreText::convert(int64_t block, int64_t columns, const std::string& id) {
+  Words words{{"id", id}, {"block_row", std::to_string(block * 64)}, {"columns", std::to_string(columns)}};
+  for (const char* word : {"raw", "ready", "skip", "down", "r", "c", "r0", "c0"})
+    words[fmt::format("{}_", word)] = fmt::format("{}_{}", word, id);
+  add("        %$raw_ = nvgpu.warpgroup.mma.extract %total[$block_row, $columns] : !sum -> "
+      "vector<4x2x$sum_element>\n",
+      words);
+  if (!kernel_.epilogue.empty()) {
+    add(R"(        %$skip_ = arith.constant $columns : index
+        %$down_ = arith.constant $block_row : index
+        %$r0_ = arith.addi %row, %first_row : index
+        %$c0_ = arith.addi %column, %pair : index
+        %$c_ = arith.addi %$c0_, %$skip_ : index
+        %below_$id = arith.addi %$r0_, %$down_ : index
+        %$r_ = arith.addi %below_$id, %quad_row : index
+        %$ready_ = func.call @$epilogue(%$raw_, %$r_, %$c_$operand_names) : (vector<4x2x$sum_element>, index, index$operand_types) -> vector<4x2x$c_element>
+)",
+        words);
+    return "%ready_" + id;
+  }
+  if (kernel_.sum == kernel_.c.element || kernel_.accumulates)
+    return "%raw_" + id;
+  add("        %$ready_ = arith.truncf %$raw_ : vector<4x2x$sum_element> to vector<4x2x$c_element>\n", words);
+  return "%ready_" + id;
+}
+
+void StoreText::tile() {
+  kernel_.store == MatmulStore::tma ? store_slices() : store_elements();
+}
+
+// Each element where C has it; on top of what is there if the product is added to it.
+void StoreText::store_elements() {
+  add("        %e_row = arith.addi %row, %first_row : index\n        %e_quad_row = arith.addi %e_row, "
+      "%quad_row : index\n"
+      "        %e_column = arith.addi %column, %pair : index\n");
+  for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block) {
+    for (int64_t half = 0; half < 2; ++half)
+      add(R"(        %down_$id = arith.constant $down : index
+        %to_row_$id = arith.addi %e_quad_row, %down_$id : index
+        %has_row_$id = arith.cmpi ult, %to_row_$id, %m : index
+)",
+          {{"id", fmt::format("{}_{}", block, half)}, {"down", std::to_string(block * 64 + half * 8)}});
+    for (int64_t column = 0; column < s_.tile_n; column += 16) {
+      const std::string values = convert(block, column, fmt::format("{}_{}", block, column));
+      for (int64_t i = 0; i < 8; ++i)
+        store_element(values, block, column, i / 2, i % 2);
+    }
+  }
+}
+
+// Element `j` of row `i` of the vector.
+void StoreText::store_element(const std::string& values, int64_t block, int64_t column, int64_t i,
+                              int64_t j) {
+  const std::string id = fmt::format("{}_{}_{}_{}", block, column, i, j);
+  Words words{{"id", id},
+              {"row_id", fmt::format("{}_{}", block, i % 2)},
+              {"skip", std::to_string(column + i / 2 * 8 + j)},
+              {"values", values},
+              {"i", std::to_string(i)},
+              {"j", std::to_string(j)},
+              {"value", "value_" + id},
+              {"value_element", kernel_.accumulates ? kernel_.sum : kernel_.c.element}};
+  add(R"(        %skip_$id = arith.constant $skip : index
+        %to_column_$id = arith.addi %e_column, %skip_$id : index
+        %has_column_$id = arith.cmpi ult, %to_column_$id, %n : index
+        %has_$id = arith.andi %has_row_$row_id, %has_column_$id : i1
+        %value_$id = vector.extract $values[$i, $j] : $value_element from vector<4x2x$value_element>
+        scf.if %has_$id {
+)",
+      words);
+  if (kernel_.accumulates) {
+    add("          %old_$id = memref.load %c[%to_row_$row_id, %to_column_$id] : $c_type\n", words);
+    const bool widens = kernel_.sum != kernel_.c.element;
+    if (widens)
+      add("          %wide_$id = arith.extf %old_$id : $c_element to $sum_element\n", words);
+    words["old"] = widens ? "wide_" + id : "old_" + id;
+    words["adds"] = kernel_.sum == "i32" ? "arith.addi" : "arith.addf";
+    add("          %new_$id = $adds %value_$id, %$old : $sum_element\n", words);
+    words["value"] = "new_" + id;
+    if (widens) {
+      add("          %narrow_$id = arith.truncf %new_$id : $sum_element to $c_element\n", words);
+      words["value"] = "narrow_" + id;
+    }
+  }
+  add("          memref.store %$value, %c[%to_row_$row_id, %to_column_$id] : $c_type\n        }\n", words);
+}
+
+void StoreText::store_slices() {
+  add("        %c_row = arith.addi %row, %first_row : index\n");
+  int64_t turn = 0;
+  for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block)
+    for (int64_t column = 0; column < s_.tile_n; column += slice_columns_, ++turn) {
+      const std::string id = fmt::format("{}_{}", block, column);
+      Words words{{"id", id},
+                  {"skip", std::to_string(column)},
+                  {"down", std::to_string(block * 64)},
+                  {"slice", fmt::format("%slice{}", turn % 2)}};
+      add(R"(        nvvm.cp.async.bulk.wait_group 1 {read}
+        nvvm.bar.warp.sync %all_lanes : i32
+)");
+      fill_slice(block, column, fmt::format("%slice{}", turn % 2));
+      add(R"(        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+        nvvm.bar.warp.sync %all_lanes : i32
+        %skip_of_$id = arith.constant $skip : index
+        %down_of_$id = arith.constant $down : index
+        %to_column_$id = arith.addi %column, %skip_of_$id : index
+        %to_row_$id = arith.addi %c_row, %down_of_$id : index
+        nvgpu.tma.async.store $slice to %c_map[%to_column_$id, %to_row_$id], predicate = %is_lane0 : !c_box -> !c_map
+        nvvm.cp.async.bulk.commit.group
+)",
+          words);
+    }
+}
+
+void StoreText::fill_slice(int64_t block, int64_t column, const std::string& slice) {
+  for (int64_t at = 0; at < slice_columns_; at += 16) {
+    const std::string id = fmt::format("{}_{}", block, column + at);
+    const std::string ready = convert(block, column + at, id);
+    Words words{{"id", id}, {"ready", ready}, {"slice", slice}};
+    if (kernel_.c.element_bytes == 2) {
+      words["q"] = std::to_string(at / 16);
+      add("        nvgpu.stmatrix $ready, $slice[%slice_row, %slice_column$q] : vector<4x2x$c_element>, "
+          "!c_box\n",
+          words);
+      continue;
+    }
+    for (int64_t i = 0; i < 4; ++i) {
+      words["i"] = std::to_string(i);
+      words["q"] = std::to_string(at / 8 + i / 2);
+      words["at_row"] = i % 2 ? "quad_row_below" : "quad_row";
+      words["pair_i"] = fmt::format("pair_{}_{}", id, i);
+      add(R"(        %$pair_i = vector.extract $ready[$i] : vector<2x$c_element> from vector<4x2x$c_element>
+        vector.store %$pair_i, $slice[%$at_row, %slice_column$q] : !c_box, vector<2x$c_element>
+)",
+          words);
+    }
+  }
+}
+
+void StoreText::end() {
+  if (kernel_.store == MatmulStore::tma)
+    add(R"(      // Shared memory is read until the stores are done.
+      nvvm.cp.async.bulk.wait_group 0
+)");
+}
+
+} // namespace lemma::nvgpu
