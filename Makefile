@@ -5,7 +5,8 @@
 #   make demo     the main job: a tensor-core GEMM on the virtual GPU, its bits compared with an H200's
 #   make test     every test; the last line counts them
 #   make test-sanitized  of these, what runs under AddressSanitizer and UndefinedBehaviorSanitizer
-#   make test-long       what takes longer: approximate functions on all inputs, hostile programs and texts by the million
+#   make test-long       what takes longer: approximate functions on all inputs, hostile programs and texts by the million,
+#                 programs with threads under ThreadSanitizer
 #   make coverage        line coverage of src/vgpu by the tests
 #   make bench    the benchmarks, one table
 #   make format   clang-format over the C++ files

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
-# the sanitizers, defined programs on the virtual GPU twice, all recorded cases under the memory model's checker.
+# the sanitizers, defined programs on the virtual GPU twice, all recorded cases under the memory model's checker, and under
+# ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver or runtime.
 # docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
 # 1 then.
 #
@@ -12,7 +13,7 @@ programs=${2:-100000}
 inputs=${3:-2000000}
 build=build-asan
 keep=$PWD/$build/findings
-mkdir -p "$build" "$keep" build
+mkdir -p "$build" "$keep" build build-tsan
 cmake --preset asan >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }
 cmake --build "$build" -j "$jobs" --target fuzz_programs mutate_front_end
 cmake --preset default >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
@@ -51,8 +52,14 @@ front_end() {
   return $status
 }
 
+threads() {
+  cmake --preset tsan >build-tsan/configure.log 2>&1 || { cat build-tsan/configure.log; return 1; }
+  cmake --build build-tsan -j "$jobs" --target sanitized || return 1
+  scripts/test.sh build-tsan "$jobs" -R '^sanitized\.'
+}
+
 failed=()
-for part in approximate_functions hostile_programs defined_programs recorded_cases front_end; do
+for part in approximate_functions hostile_programs defined_programs recorded_cases front_end threads; do
   echo "== $part"
   $part || failed+=("$part")
 done

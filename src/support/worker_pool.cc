@@ -99,7 +99,8 @@ public:
     left_.wait(lock, [&] { return idle_ == 0; });
     for (Thread& thread : threads_)
       thread.has_left ? thread.handle.join() : thread.handle.detach();
-    threads_.clear();
+    // One that is still at work looks at its own later.
+    std::erase_if(threads_, [](const Thread& thread) { return thread.has_left; });
   }
 
   std::mutex& mutex() { return mutex_; }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <latch>
 #include <memory>
@@ -155,6 +156,28 @@ TEST(WorkerPool, MayBeBusyAndBeUsedAtExit) {
           pause();
       });
     }).detach();
+    while (!begun)
+      std::this_thread::yield();
+    std::exit(7);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
+}
+
+// What it looks at then is there: a sanitizer says so.
+TEST(WorkerPool, AThreadMayEndItsWorkWhileTheProcessEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // in a process that has no threads yet
+  static std::atomic<bool> may_end{false};
+  const auto end = [] {
+    std::atexit([] { // registered before the pool is there: called when that is closed
+      may_end = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    });
+    std::atomic<bool> begun{false};
+    ASSERT_TRUE(call_on_worker([&] {
+      begun = true;
+      while (!may_end)
+        std::this_thread::yield();
+    }));
     while (!begun)
       std::this_thread::yield();
     std::exit(7);
