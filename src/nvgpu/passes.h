@@ -30,6 +30,10 @@ inline constexpr const char* kPtxVersionAttr = "nvgpu.ptx_version";
 // kDefaultArch.
 std::string arch_of(mlir::gpu::GPUModuleOp module, const std::string& otherwise);
 
+// Whether the program has kernels of its own. Who writes kernels says what runs on the device: there, tensors
+// and matrix products of host code stay what they are.
+bool has_device_code(mlir::ModuleOp module);
+
 // Of matrix products (matmul/).
 struct MatmulOptions {
   std::string schedule = {}; // what kernels look like (matmul/schedule.h); empty: as their sizes suggest

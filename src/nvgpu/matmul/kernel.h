@@ -50,8 +50,8 @@ struct MatmulKernel {
 
 std::string matmul_text(const MatmulKernel& kernel);
 
-// func.func private @NAME(%from: FROM, %to: TO): copies a matrix in device memory, or its transpose.
-std::string copy_text(const std::string& name, const std::string& from, const std::string& to,
-                      bool transposes);
+// func.func private @NAME(%from, %to) of any matrices of such an element in device memory: copies the one,
+// or its transpose; zeros where the other is larger.
+std::string copy_text(const std::string& name, const std::string& element, bool transposes);
 
 } // namespace lemma::nvgpu

@@ -32,7 +32,7 @@ func.func private @number(%i: index, %j: index, %times: index) -> f32 {
 }
 
 // CHECK-LABEL: func.func @main
-// CHECK: call @matmul{{.*}} : ({{.*}}, memref<72x24xbf16>, memref<20xf32>, memref<72xf32>)
+// CHECK: call @multiply{{.*}} : ({{.*}}, memref<72x20xbf16>, memref<20xf32>, memref<72xf32>)
 // CHECK: iterator_types = ["parallel", "parallel"]} ins(%{{.*}} : memref<72x20xf32>, memref<20xf32>, memref<72xf32>)
 // CHECK-NOT: iterator_types = ["parallel", "parallel"]} ins(%{{.*}} : memref<72x20xf32>, memref<20xf32>, memref<72xf32>)
 // CHECK: return

@@ -30,54 +30,41 @@ def stored(values, element):
     return values.astype(ELEMENT[element])
 
 
-def batch_program(batch, shape, ab, c, order):
-    m, n, k = shape
-    a_type = f"memref<{batch}x{k}x{m}x{ab}>" if order[0] == "T" else f"memref<{batch}x{m}x{k}x{ab}>"
-    b_type = f"memref<{batch}x{n}x{k}x{ab}>" if order[1] == "T" else f"memref<{batch}x{k}x{n}x{ab}>"
-    c_type = f"memref<{batch}x{m}x{n}x{c}>"
-    a_map, b_map = "k, m" if order[0] == "T" else "m, k", "n, k" if order[1] == "T" else "k, n"
-    return f"""func.func @main(%a: {a_type}, %b: {b_type}, %c: {c_type}) {{
-  %zero = arith.constant 0.0 : {c}
-  linalg.fill ins(%zero : {c}) outs(%c : {c_type})
-  linalg.batch_matmul indexing_maps = [affine_map<(i, m, n, k) -> (i, {a_map})>, affine_map<(i, m, n, k) -> (i, {b_map})>,
-                                       affine_map<(i, m, n, k) -> (i, m, n)>]
-                      ins(%a, %b : {a_type}, {b_type}) outs(%c : {c_type})
-  return
-}}
-"""
-
-
-def program(shape, ab, c, order, adds):
-    m, n, k = shape
-    a_type = f"memref<{k}x{m}x{ab}>" if order[0] == "T" else f"memref<{m}x{k}x{ab}>"
-    b_type = f"memref<{n}x{k}x{ab}>" if order[1] == "T" else f"memref<{k}x{n}x{ab}>"
-    c_type = f"memref<{m}x{n}x{c}>"
+def program(shape, ab, c, order, adds=False, batch=None, dynamic=False, unsigned=False):
+    m, n, k = (("?",) * 3) if dynamic else shape
+    outer = "" if batch is None else "?x" if dynamic else f"{batch}x"
+    a_type = f"memref<{outer}{k}x{m}x{ab}>" if order[0] == "T" else f"memref<{outer}{m}x{k}x{ab}>"
+    b_type = f"memref<{outer}{n}x{k}x{ab}>" if order[1] == "T" else f"memref<{outer}{k}x{n}x{ab}>"
+    c_type = f"memref<{outer}{m}x{n}x{c}>"
+    i = "" if batch is None else "i, "
     a_map, b_map = "k, m" if order[0] == "T" else "m, k", "n, k" if order[1] == "T" else "k, n"
     zero = "0" if c.startswith("i") else "0.0"
     fill = f"linalg.fill ins(%zero : {c}) outs(%c : {c_type})" if not adds else ""
     return f"""func.func @main(%a: {a_type}, %b: {b_type}, %c: {c_type}) {{
   %zero = arith.constant {zero} : {c}
   {fill}
-  linalg.matmul indexing_maps = [affine_map<(m, n, k) -> ({a_map})>, affine_map<(m, n, k) -> ({b_map})>,
-                                 affine_map<(m, n, k) -> (m, n)>]
-                ins(%a, %b : {a_type}, {b_type}) outs(%c : {c_type})
+  linalg.{"matmul" if batch is None else "batch_matmul"}
+      indexing_maps = [affine_map<({i}m, n, k) -> ({i}{a_map})>, affine_map<({i}m, n, k) -> ({i}{b_map})>,
+                       affine_map<({i}m, n, k) -> ({i}m, n)>]
+      {"{cast = #linalg.type_fn<cast_unsigned>}" if unsigned else ""} ins(%a, %b : {a_type}, {b_type}) outs(%c : {c_type})
   return
 }}
 """
 
 
-def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=None):
+def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=None, dynamic=False, unsigned=False):
     """One product; True if all is as it should be."""
     c = c or ab
     m, n, k = shape
     entries = np.random.default_rng(m * 7919 + n * 31 + k)
     outer = () if batch is None else (batch,)
-    a, b = entries.integers(-3, 4, (*outer, m, k)), entries.integers(-3, 4, (*outer, k, n))
-    before = entries.integers(-9, 10, (m, n)) if adds else np.zeros((*outer, m, n), int)
+    low, high = (0, 256) if unsigned else (-3, 4)
+    a, b = entries.integers(low, high, (*outer, m, k)), entries.integers(low, high, (*outer, k, n))
+    before = entries.integers(-9, 10, (*outer, m, n)) if adds else np.zeros((*outer, m, n), int)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         source = folder / "matmul.mlir"
-        source.write_text(program(shape, ab, c, order, adds) if batch is None else batch_program(batch, shape, ab, c, order))
+        source.write_text(program(shape, ab, c, order, adds, batch, dynamic, unsigned))
         arrays = {
             "a": stored(a.swapaxes(-1, -2) if order[0] == "T" else a, ab),
             "b": stored(b.swapaxes(-1, -2) if order[1] == "T" else b, ab),
@@ -90,7 +77,7 @@ def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=
         words = [f"in={folder}/a.npy", f"in={folder}/b.npy", result, f"expect={folder}/want.npy"]
         command = [lemma, "run", source, *flags] + [word for argument in words for word in ("--arg", argument)]
         done = subprocess.run(command, capture_output=True, text=True)
-    what = f"{'' if batch is None else f'{batch} of '}{m}x{n}x{k} {ab} -> {c} {order}{' added' if adds else ''} {' '.join(flags)}"
+    what = f"{'' if batch is None else f'{batch} of '}{m}x{n}x{k} {ab} -> {c} {order}{' added' if adds else ''}{' dynamic' if dynamic else ''} {' '.join(flags)}"
     if done.returncode != 0:
         print(f"{what}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return False
@@ -101,10 +88,73 @@ def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=
     return True
 
 
+def chain(batch, m, n, k):
+    """A batch, scaled by a number, with a bias in place, a residual by an operation with a name, and a relu to f16."""
+    x = "" if batch is None else "?x"
+    a, c, d, bias = f"memref<{x}?x?xf16>", f"memref<{x}?x?xf32>", f"memref<{x}?x?xf16>", "memref<?xf32>"
+    dims = "i, j" if batch is None else "b, i, j"
+    same, column = f"affine_map<({dims}) -> ({dims})>", f"affine_map<({dims}) -> (j)>"
+    loops = ", ".join(['"parallel"'] * len(dims.split(", ")))
+    op, first = ("matmul", 0) if batch is None else ("batch_matmul", 1)
+    sizes = "%m, %n" if batch is None else "%batch, %m, %n"
+    return f"""func.func @main(%a: {a}, %b: {a}, %bias: {bias}, %residual: {c}, %scale: f32, %d: {d}) {{
+  %c0 = arith.constant 0 : index
+  %row = arith.constant {first} : index
+  %column = arith.constant {first + 1} : index
+  %batch = memref.dim %a, %c0 : {a}
+  %m = memref.dim %a, %row : {a}
+  %n = memref.dim %b, %column : {a}
+  %zero = arith.constant 0.0 : f32
+  %sums = memref.alloc({sizes}) : {c}
+  linalg.fill ins(%zero : f32) outs(%sums : {c})
+  linalg.{op} ins(%a, %b : {a}, {a}) outs(%sums : {c})
+  linalg.generic {{indexing_maps = [{column}, {same}], iterator_types = [{loops}]}} ins(%bias : {bias}) outs(%sums : {c}) {{
+  ^bb0(%y: f32, %x: f32):
+    %scaled = arith.mulf %x, %scale : f32
+    %z = arith.addf %scaled, %y : f32
+    linalg.yield %z : f32
+  }}
+  %more = memref.alloc({sizes}) : {c}
+  linalg.add ins(%sums, %residual : {c}, {c}) outs(%more : {c})
+  memref.dealloc %sums : {c}
+  linalg.generic {{indexing_maps = [{same}, {same}], iterator_types = [{loops}]}} ins(%more : {c}) outs(%d : {d}) {{
+  ^bb0(%x: f32, %old: f16):
+    %y = arith.maximumf %x, %zero : f32
+    %z = arith.truncf %y : f32 to f16
+    linalg.yield %z : f16
+  }}
+  memref.dealloc %more : {c}
+  return
+}}
+"""
+
+
+def fused(lemma, batch, m, n, k, flags=()):
+    entries = np.random.default_rng(n)
+    outer = () if batch is None else (batch,)
+    a, b = entries.integers(-2, 3, (*outer, m, k)), entries.integers(-2, 3, (*outer, k, n))
+    bias, residual = entries.integers(-2, 3, n), entries.integers(-9, 10, (*outer, m, n))
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "chain.mlir").write_text(chain(batch, m, n, k))
+        for name, array in {"a": a.astype("f2"), "b": b.astype("f2"), "bias": bias.astype("f4"), "residual": residual.astype("f4")}.items():
+            np.save(folder / name, array)
+        np.save(folder / "want", np.maximum(a @ b * 2.5 + bias + residual, 0).astype("f4").astype("f2"))
+        words = [f"in={folder}/{name}.npy" for name in ("a", "b", "bias", "residual")] + ["f32=2.5"]
+        words += [f"out={folder}/d.npy:f16[{','.join(map(str, (*outer, m, n)))}]", f"expect={folder}/want.npy"]
+        command = [lemma, "run", folder / "chain.mlir", *flags] + [word for argument in words for word in ("--arg", argument)]
+        done = subprocess.run(command, capture_output=True, text=True)
+    launches = f"{batch} launches" if batch else "1 launch"
+    if done.returncode != 0 or launches not in done.stdout + done.stderr:
+        print(f"fused {batch} of {m}x{n}x{k}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        return False
+    return True
+
+
 def schedules(lemma):
     """Their names, as the message about one that is not there has them."""
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
-        source.write(program((64, 64, 64), "f16", "f16", "NN", False))
+        source.write(program((64, 64, 64), "f16", "f16", "NN"))
         source.flush()
         wrong = subprocess.run([lemma, "compile", source.name, "--schedule", "none"], capture_output=True, text=True)
     return re.search(r"there are (.*)", wrong.stderr).group(1).split(", ")
@@ -147,8 +197,22 @@ CASES = {
         [
             run(lemma, (72, 40, 24), "bf16", "bf16", batch=3),
             run(lemma, (30, 21, 17), "f16", "f32", "TT", batch=2, flags=("--check",)),
+            run(lemma, (30, 21, 17), "i8", "i32", "NN", batch=2),
         ]
     ),
+    # Sizes that the run brings, in both orders; rows with and without a tensor map.
+    "dynamic": lambda lemma: all(
+        [
+            run(lemma, (72, 136, 40), "bf16", "bf16", "NT", dynamic=True, flags=("--check", "--async=late")),
+            run(lemma, (7, 5, 3), "f16", "f32", "TN", dynamic=True),
+            run(lemma, (31, 17, 67), "i8", "i32", "NN", dynamic=True),
+            run(lemma, (31, 17, 0), "f16", "f32", "TT", dynamic=True),
+            run(lemma, (30, 21, 17), "f16", "f32", dynamic=True, adds=True),
+            run(lemma, (30, 21, 17), "f16", "f32", "NT", dynamic=True, batch=3, flags=("--check", "--async=late")),
+            run(lemma, (16, 8, 24), "f16", "f16", dynamic=True, batch=2, adds=True),
+        ]
+    ),
+    "fused": lambda lemma: fused(lemma, None, 39, 23, 17, ("--check", "--async=late")) and fused(lemma, 2, 18, 24, 9),
     "schedules": each_schedule,
     "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late")),
 }

@@ -2,7 +2,7 @@
 // RUN: lemma compile %s -o %t.ptx && lemma verify %t.ptx && %ptxas -arch=sm_90a %t.ptx && FileCheck %s --check-prefix=PTX < %t.ptx
 // RUN: %not lemma compile %s --schedule=fastest 2>&1 | FileCheck %s --check-prefix=NAMES
 //
-// What becomes of a product of the host's matrices: copies, and the call of a function with the kernel.
+// What becomes of a product of the host's matrices: the call of a function that copies them and calls one with the kernel.
 // NAMES: error: there is no schedule fastest; there are 128x256_s4_g16, 128x256_s4_c2x1_g8
 
 // CHECK-LABEL: func.func private @matmul(
@@ -17,12 +17,16 @@
 // CHECK: nvgpu.stmatrix
 // CHECK: nvgpu.tma.async.store
 
-// CHECK-LABEL: func.func @main
-// CHECK-NOT: linalg
-// CHECK: gpu.memcpy
+// CHECK-LABEL: func.func private @multiply(
+// CHECK-COUNT-2: gpu.memcpy
 // CHECK: call @matmul(
-// CHECK: call @matmul(
+// CHECK-NEXT: gpu.memcpy
 // CHECK: return
+
+// CHECK-LABEL: func.func @main
+// CHECK: call @multiply(
+// CHECK-NEXT: call @multiply(
+// CHECK-NEXT: return
 
 // PTX-DAG: setmaxnreg.inc
 // PTX-DAG: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.bf16.bf16

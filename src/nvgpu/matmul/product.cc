@@ -1,0 +1,140 @@
+// Finding products and the fill before them.
+//
+// Tests: tests/mlir/matmul/.
+#include "nvgpu/matmul/product.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+namespace lemma::nvgpu {
+
+using namespace mlir;
+
+namespace {
+
+// On a product of f32: it may be multiplied as tf32, as nvgpu.mma.sync says it.
+constexpr const char* kTf32Attr = "nvgpu.tf32Enabled";
+
+// Whether the operation, or one inside it, has the memref as operand.
+bool uses(Operation* op, Value memref) {
+  return op
+      ->walk([&](Operation* inner) {
+        return llvm::is_contained(inner->getOperands(), memref) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+// The fill with zero that the product adds to, if nothing between them can see the memory.
+linalg::FillOp fill_before(Operation* product, Value c) {
+  for (Operation* before = product->getPrevNode(); before; before = before->getPrevNode()) {
+    if (auto fill = dyn_cast<linalg::FillOp>(before)) {
+      if (fill.getDpsInits()[0] != c)
+        continue;
+      const Value value = fill.getDpsInputs()[0];
+      return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()) ? fill : linalg::FillOp();
+    }
+    if (isMemoryEffectFree(before) || llvm::isa<memref::AllocOp>(before))
+      continue;
+    if (!is_local(c) || uses(before, c))
+      return {};
+  }
+  return {};
+}
+
+// Whether `map` of a product's dimensions takes these two last, in that order; before them the batch's, or,
+// if `may_lack` it, nothing.
+bool takes(AffineMap map, bool is_batch, bool may_lack, unsigned first, unsigned second) {
+  const auto is = [&](unsigned at, unsigned dimension) {
+    return map.getResult(at) == getAffineDimExpr(dimension, map.getContext());
+  };
+  const unsigned results = map.getNumResults();
+  if (is_batch && results == 3)
+    return is(0, 0) && is(1, first + 1) && is(2, second + 1);
+  return results == 2 && (!is_batch || may_lack) && is(0, first + is_batch) && is(1, second + is_batch);
+}
+
+template <class Op>
+std::optional<MatmulFamily> kernel_of(Op op, const MatmulTarget& target) {
+  const auto element = [](Value memref) { return type_of(memref).getElementType(); };
+  return kernel_for(target.machine, {.a = element(op.getDpsInputs()[0]),
+                                     .b = element(op.getDpsInputs()[1]),
+                                     .c = element(op.getDpsInits()[0]),
+                                     .is_unsigned = op.getCast() == linalg::TypeFn::cast_unsigned,
+                                     .allows_tf32 = target.allow_tf32 || op->hasAttr(kTf32Attr)});
+}
+
+// Strided, and not known to be empty, which loops of the host do best.
+bool is_taken(Value memref) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  return succeeded(type_of(memref).getStridesAndOffset(strides, offset)) &&
+         !llvm::is_contained(type_of(memref).getShape(), 0);
+}
+
+template <class Op>
+std::optional<Product> product_of(Op op, bool is_batch, const MatmulTarget& target) {
+  if (!op.hasPureBufferSemantics())
+    return std::nullopt;
+  Product product{.op = op,
+                  .a = op.getDpsInputs()[0],
+                  .b = op.getDpsInputs()[1],
+                  .c = op.getDpsInits()[0],
+                  .is_batch = is_batch};
+  const SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  constexpr unsigned m = 0, n = 1, k = 2;
+  product.a_transposed = takes(maps[0], is_batch, true, k, m);
+  product.b_transposed = takes(maps[1], is_batch, true, n, k);
+  if ((!product.a_transposed && !takes(maps[0], is_batch, true, m, k)) ||
+      (!product.b_transposed && !takes(maps[1], is_batch, true, k, n)) ||
+      !takes(maps[2], is_batch, false, m, n) || !llvm::all_of(op->getOperands(), is_taken))
+    return std::nullopt;
+  const auto family = kernel_of(op, target);
+  if (!family)
+    return std::nullopt;
+  product.family = *family;
+  product.is_unsigned = op.getCast() == linalg::TypeFn::cast_unsigned;
+  product.fill = fill_before(op, product.c);
+  return product;
+}
+
+} // namespace
+
+MemRefType type_of(Value memref) {
+  return cast<MemRefType>(memref.getType());
+}
+
+Value root_of(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  return memref;
+}
+
+bool is_device_memory(Value memref) {
+  if (root_of(memref).getDefiningOp<gpu::AllocOp>())
+    return true;
+  const Attribute space = type_of(memref).getMemorySpace();
+  if (const auto number = dyn_cast_or_null<IntegerAttr>(space))
+    return number.getInt() == 1;
+  const auto address_space = dyn_cast_or_null<gpu::AddressSpaceAttr>(space);
+  return address_space && address_space.getValue() == gpu::AddressSpace::Global;
+}
+
+bool is_local(Value memref) {
+  return isa_and_nonnull<memref::AllocOp, gpu::AllocOp>(memref.getDefiningOp()) &&
+         llvm::all_of(memref.getUsers(), [](Operation* user) {
+           return llvm::isa<linalg::LinalgOp, memref::DeallocOp, gpu::DeallocOp, memref::CopyOp,
+                            gpu::MemcpyOp, memref::LoadOp, memref::StoreOp, memref::DimOp>(user);
+         });
+}
+
+std::optional<Product> product_of(Operation* op, const MatmulTarget& target) {
+  if (auto matmul = dyn_cast<linalg::MatmulOp>(op))
+    return product_of(matmul, false, target);
+  if (auto matmul = dyn_cast<linalg::BatchMatmulOp>(op))
+    return product_of(matmul, true, target);
+  return std::nullopt;
+}
+
+} // namespace lemma::nvgpu
