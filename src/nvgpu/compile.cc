@@ -98,6 +98,7 @@ static Result<CompiledMlir, Error> compile(Program& program, const MlirOptions& 
     return compiled;
   }
   PassManager matmul(&program.context());
+  matmul.addPass(create_tensors_pass());
   matmul.addPass(create_matmul_pass(
       {.schedule = options.schedule, .arch = options.arch, .allow_tf32 = options.allow_tf32}));
   if (!program.run(matmul))

@@ -6,6 +6,7 @@
 #include "nvgpu/lower.h"
 #include "nvgpu/passes.h"
 
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -74,6 +75,7 @@ public:
     RewritePatternSet patterns(&getContext());
     populate_common_lowering(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
+    cf::populateAssertToLLVMConversionPattern(converter, patterns);
     populateGpuToLLVMConversionPatterns(converter, patterns);
     populate_host_lowering(converter, patterns);
 

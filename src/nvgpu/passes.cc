@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -143,6 +144,7 @@ void register_passes() {
   registerPass([] { return create_prepare_device_pass(); });
   registerPass([]() -> std::unique_ptr<Pass> { return std::make_unique<LowerVectors>(); });
   registerPass([] { return create_drop_host_pass(); });
+  registerPass([] { return create_tensors_pass(); });
   registerPass([] { return create_matmul_pass(); });
   registerPass([] { return create_inline_async_pass(); });
   registerPass([] { return create_lower_device_pass(); });
@@ -150,6 +152,7 @@ void register_passes() {
   registerTransformsPasses();
   affine::registerAffinePasses();
   arith::registerArithPasses();
+  bufferization::registerBufferizationPasses();
   registerGPUPasses();
   registerLinalgPasses();
   math::registerMathPasses();

@@ -1,5 +1,6 @@
 // The passes from MLIR as written to the LLVM dialect, device and host, and their order.
 //
+//   tensors   host code on tensors becomes host code on memrefs (tensors.cc)
 //   matmul    linalg.matmul of host code becomes a gpu.launch of nvgpu operations (matmul/)
 //   outline   gpu.launch becomes a gpu.module and a launch of its kernel
 //   prepare   lowers linalg, affine, scf, vectors of many dimensions, math, all_reduce
@@ -33,6 +34,7 @@ std::string arch_of(mlir::gpu::GPUModuleOp module, const std::string& otherwise)
 // Whether the program has kernels of its own. Who writes kernels says what runs on the device: there, tensors
 // and matrix products of host code stay what they are.
 bool has_device_code(mlir::ModuleOp module);
+std::unique_ptr<mlir::Pass> create_tensors_pass();
 
 // Of matrix products (matmul/).
 struct MatmulOptions {

@@ -217,6 +217,10 @@ Result<std::unique_ptr<Compiled>, Error> compile_whole(const std::string& text,
   if (!program)
     return Unexpected<Error>{std::move(program).error()};
   compiled->program = *std::move(program);
+  PassManager tensors(&compiled->program->context());
+  tensors.addPass(create_tensors_pass());
+  if (!compiled->program->run(tensors))
+    return compiled->program->fail();
   auto entry = find_entry(compiled->program->module(), options.entry);
   if (!entry)
     return Unexpected<Error>{entry.error()};

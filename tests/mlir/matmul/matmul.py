@@ -151,6 +151,63 @@ def fused(lemma, batch, m, n, k, flags=()):
     return True
 
 
+def layer(m, n, k, dynamic):
+    """Two layers on tensors, the first with bias and relu by operations that have names; what is added to is kept."""
+    a, b, c, v = (f"tensor<{'?x?' if dynamic else shape}x{t}>" for shape, t in ((f"{m}x{k}", "f16"), (f"{k}x{n}", "f16"), (f"{m}x{n}", "f32"), (f"{n}x{n}", "f16")))
+    h = c.replace("f32", "f16")
+    bias = f"tensor<{'?' if dynamic else n}xf32>"
+    sizes = "(%m, %n)" if dynamic else "()"
+    return f"""func.func @main(%a: {a}, %b: {b}, %bias: {bias}, %v: {v}, %sums: {c}) -> ({c}, {h}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = tensor.dim %a, %c0 : {a}
+  %n = tensor.dim %b, %c1 : {b}
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty{sizes} : {c}
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : {c}) -> {c}
+  %product = linalg.matmul ins(%a, %b : {a}, {b}) outs(%zeros : {c}) -> {c}
+  %rows = linalg.broadcast ins(%bias : {bias}) outs(%empty : {c}) dimensions = [0]
+  %biased = linalg.add ins(%product, %rows : {c}, {c}) outs(%empty : {c}) -> {c}
+  %positive = linalg.max ins(%biased, %zeros : {c}, {c}) outs(%empty : {c}) -> {c}
+  %narrow_empty = tensor.empty{sizes} : {h}
+  %narrow = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                            iterator_types = ["parallel", "parallel"]}} ins(%positive : {c}) outs(%narrow_empty : {h}) {{
+  ^bb0(%x: f32, %old: f16):
+    %y = arith.truncf %x : f32 to f16
+    linalg.yield %y : f16
+  }} -> {h}
+  %result = linalg.matmul ins(%narrow, %v : {h}, {v}) outs(%sums : {c}) -> {c}
+  return %result, %narrow : {c}, {h}
+}}
+"""
+
+
+def tensors(lemma, m, n, k, dynamic, flags=()):
+    entries = np.random.default_rng(m)
+    a, b, v = entries.integers(-2, 3, (m, k)), entries.integers(-2, 3, (k, n)), entries.integers(-2, 3, (n, n))
+    bias, sums = entries.integers(-2, 3, n), entries.integers(-9, 10, (m, n))
+    hidden = np.maximum(a @ b + bias, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "layer.mlir").write_text(layer(m, n, k, dynamic))
+        arrays = {"a": a.astype("f2"), "b": b.astype("f2"), "bias": bias.astype("f4"), "v": v.astype("f2"), "sums": sums.astype("f4")}
+        for name, array in arrays.items():
+            np.save(folder / name, array)
+        np.save(folder / "want", (hidden @ v + sums).astype("f4"))
+        np.save(folder / "hidden", hidden.astype("f2"))
+        words = [f"in={folder}/{name}.npy" for name in ("a", "b", "bias", "v")]
+        words += [f"inout={folder}/sums.npy:{folder}/kept.npy", f"expect={folder}/sums.npy"]
+        words += [f"out={folder}/d.npy:f32[{m},{n}]", f"expect={folder}/want.npy"]
+        words += [f"out={folder}/h.npy:f16[{m},{n}]", f"expect={folder}/hidden.npy"]
+        command = [lemma, "run", folder / "layer.mlir", *flags] + [word for argument in words for word in ("--arg", argument)]
+        done = subprocess.run(command, capture_output=True, text=True)
+    # Two products and no more kernels: whatever is elementwise is in the first.
+    if done.returncode != 0 or "2 launches" not in done.stdout + done.stderr:
+        print(f"tensors {m}x{n}x{k}{' dynamic' if dynamic else ''}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        return False
+    return True
+
+
 def schedules(lemma):
     """Their names, as the message about one that is not there has them."""
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
@@ -213,6 +270,8 @@ CASES = {
         ]
     ),
     "fused": lambda lemma: fused(lemma, None, 39, 23, 17, ("--check", "--async=late")) and fused(lemma, 2, 18, 24, 9),
+    "tensors": lambda lemma: tensors(lemma, 40, 21, 19, False)
+    and tensors(lemma, 21, 24, 17, True, ("--check", "--async=late")),
     "schedules": each_schedule,
     "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late")),
 }
