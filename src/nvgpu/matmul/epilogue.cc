@@ -78,13 +78,13 @@ linalg::GenericOp generic_of(Operation* op) {
 // The next operation that does something with memory which lives on.
 Operation* next_after(Operation* op, const Members& finished) {
   for (Operation* next = op->getNextNode(); next; next = next->getNextNode()) {
-    if (isMemoryEffectFree(next) || llvm::isa<memref::AllocOp>(next))
+    if (isMemoryEffectFree(next) || is_allocation(next))
       continue;
     // Of what lies between the chain's operations, and will not be used.
-    if (auto dealloc = dyn_cast<memref::DeallocOp>(next);
-        dealloc && llvm::all_of(dealloc.getMemref().getUsers(), [&](Operation* user) {
-          return user == dealloc || finished.contains(user) || llvm::isa<linalg::FillOp, memref::DimOp>(user);
-        }))
+    if (const Value freed = freed_by(next); freed && llvm::all_of(freed.getUsers(), [&](Operation* user) {
+                                              return user == next || finished.contains(user) ||
+                                                     llvm::isa<linalg::FillOp, memref::DimOp>(user);
+                                            }))
       continue;
     return next;
   }

@@ -31,8 +31,8 @@ public:
 !b_map = !nvgpu.tensormap.descriptor<tensor = !b_box, swizzle = swizzle_128b, l2promo = l2promo_256b, oob = zero, interleave = none>
 !c_map = !nvgpu.tensormap.descriptor<tensor = !c_box, swizzle = swizzle_128b, l2promo = l2promo_256b, oob = zero, interleave = none>
 !barriers = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = $stages>
-!a_descriptor = !nvgpu.warpgroup.descriptor<tensor = !a_tile>
-!b_descriptor = !nvgpu.warpgroup.descriptor<tensor = !b_tile>
+!a_descriptor = !nvgpu.warpgroup.descriptor<tensor = memref<$a_operand, #gpu.address_space<workgroup>>>
+!b_descriptor = !nvgpu.warpgroup.descriptor<tensor = memref<$b_operand, #gpu.address_space<workgroup>>>
 !sum = !nvgpu.warpgroup.accumulator<fragmented = vector<$sum_shape>>
 )");
     add("func.func private @$name(%a: $a_type, %b: $b_type, %c: $c_type$operand_list) {\n");
@@ -97,6 +97,10 @@ private:
     };
     put("a_tile", tile(kernel_.a.transposed, s_.rows_of_consumer(), tile_k, kernel_.a.element));
     put("b_tile", tile(kernel_.b.transposed, tile_k, s_.tile_n, kernel_.b.element));
+    // As the instruction takes them.
+    const std::string sign = kernel_.a.is_unsigned ? "u" : "";
+    put("a_operand", tile(kernel_.a.transposed, s_.rows_of_consumer(), tile_k, sign + kernel_.a.element));
+    put("b_operand", tile(kernel_.b.transposed, tile_k, s_.tile_n, sign + kernel_.b.element));
     transposes_ = std::string(kernel_.a.transposed ? "transposeA, " : "") + (kernel_.b.transposed ? ""
                                                                              : kernel_.b.element_bytes == 2
                                                                                  ? "transposeB, "

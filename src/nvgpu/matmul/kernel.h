@@ -26,7 +26,8 @@ struct MatmulOperand {
   std::string any_type; // the same of any rank
   std::string element;  // "bf16"
   int64_t element_bytes = 2;
-  bool transposed = false; // A lies as K x M, B as N x K
+  bool transposed = false;  // A lies as K x M, B as N x K
+  bool is_unsigned = false; // integers
 };
 
 // What is done with the sums on their way to C.

@@ -18,7 +18,7 @@ bool has_wgmma(const ProductTypes& types) {
     return types.c.isF32() || types.c == types.a;
   if (llvm::isa<Float8E4M3FNType, Float8E5M2Type>(types.a))
     return types.c.isF32() || types.c.isF16() || types.c.isBF16();
-  return types.a.isSignlessInteger(8) && types.c.isSignlessInteger(32) && !types.is_unsigned;
+  return types.a.isSignlessInteger(8) && types.c.isSignlessInteger(32);
 }
 
 } // namespace

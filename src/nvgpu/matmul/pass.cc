@@ -8,6 +8,7 @@
 #include "nvgpu/matmul/host_part.h"
 #include "nvgpu/matmul/kernel.h"
 #include "nvgpu/matmul/product.h"
+#include "nvgpu/matmul/resident.h"
 #include "nvgpu/passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -76,15 +77,10 @@ public:
     if (!machine)
       return; // who makes PTX says so
     const MatmulTarget target{*machine, allow_tf32};
-    SmallVector<Product> products;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      function.walk([&](Operation* op) {
-        if (const auto product = product_of(op, target))
-          products.push_back(*product);
-      });
+    keep_on_device(products(target));
     functions_.clear();
     host_functions_.clear();
-    for (const Product& product : products)
+    for (const Product& product : products(target))
       if (failed(replace(product, chosen)))
         return signalPassFailure();
   }
@@ -96,6 +92,16 @@ public:
   Option<bool> allow_tf32{*this, "allow-tf32", llvm::cl::desc("Multiply f32 as tf32"), llvm::cl::init(false)};
 
 private:
+  SmallVector<Product> products(const MatmulTarget& target) {
+    SmallVector<Product> products;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([&](Operation* op) {
+        if (const auto product = product_of(op, target))
+          products.push_back(*product);
+      });
+    return products;
+  }
+
   // The product, and what is fused with it, as a call.
   LogicalResult replace(const Product& product, const Schedule* chosen) {
     const auto epilogue = epilogue_after(product);
@@ -171,6 +177,8 @@ private:
                         .sum = element.isInteger(32) ? "i32" : "f32",
                         .accumulates = !product.fill,
                         .store = arguments.store};
+    kernel.a.is_unsigned = kernel.b.is_unsigned =
+        product.is_unsigned && arguments.a.getElementType().isInteger();
     if (epilogue)
       return kernel_with(*epilogue, product.family, std::move(kernel), element, arguments.operands);
     return function_of(

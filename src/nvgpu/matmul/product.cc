@@ -35,7 +35,7 @@ linalg::FillOp fill_before(Operation* product, Value c) {
       const Value value = fill.getDpsInputs()[0];
       return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()) ? fill : linalg::FillOp();
     }
-    if (isMemoryEffectFree(before) || llvm::isa<memref::AllocOp>(before))
+    if (isMemoryEffectFree(before) || is_allocation(before))
       continue;
     if (!is_local(c) || uses(before, c))
       return {};
@@ -121,9 +121,21 @@ bool is_device_memory(Value memref) {
   return address_space && address_space.getValue() == gpu::AddressSpace::Global;
 }
 
+bool is_allocation(Operation* op) {
+  auto on_device = dyn_cast_or_null<gpu::AllocOp>(op);
+  return isa_and_nonnull<memref::AllocOp>(op) ||
+         (on_device && !on_device.getAsyncToken() && on_device.getAsyncDependencies().empty());
+}
+
+Value freed_by(Operation* op) {
+  if (auto free = dyn_cast<memref::DeallocOp>(op))
+    return free.getMemref();
+  auto free = dyn_cast<gpu::DeallocOp>(op);
+  return free && !free.getAsyncToken() && free.getAsyncDependencies().empty() ? free.getMemref() : Value();
+}
+
 bool is_local(Value memref) {
-  return isa_and_nonnull<memref::AllocOp, gpu::AllocOp>(memref.getDefiningOp()) &&
-         llvm::all_of(memref.getUsers(), [](Operation* user) {
+  return is_allocation(memref.getDefiningOp()) && llvm::all_of(memref.getUsers(), [](Operation* user) {
            return llvm::isa<linalg::LinalgOp, memref::DeallocOp, gpu::DeallocOp, memref::CopyOp,
                             gpu::MemcpyOp, memref::LoadOp, memref::StoreOp, memref::DimOp>(user);
          });

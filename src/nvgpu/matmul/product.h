@@ -36,6 +36,9 @@ mlir::MemRefType type_of(mlir::Value memref);
 mlir::Value root_of(mlir::Value memref);
 // It comes from gpu.alloc, or its memory space is #gpu.address_space<global> or 1.
 bool is_device_memory(mlir::Value memref);
+// An allocation on the host or, synchronously, on the device; such a deallocation, and of what.
+bool is_allocation(mlir::Operation* op);
+mlir::Value freed_by(mlir::Operation* op); // null: it frees nothing
 // Allocated in this function, and used by the operations alone that have it as operand: no views, no calls.
 bool is_local(mlir::Value memref);
 

@@ -30,11 +30,12 @@ def stored(values, element):
     return values.astype(ELEMENT[element])
 
 
-def program(shape, ab, c, order, adds=False, batch=None, dynamic=False, unsigned=False):
+def program(shape, ab, c, order, adds=False, batch=None, dynamic=False, unsigned=False, shared=False):
     m, n, k = (("?",) * 3) if dynamic else shape
     outer = "" if batch is None else "?x" if dynamic else f"{batch}x"
     a_type = f"memref<{outer}{k}x{m}x{ab}>" if order[0] == "T" else f"memref<{outer}{m}x{k}x{ab}>"
-    b_type = f"memref<{outer}{n}x{k}x{ab}>" if order[1] == "T" else f"memref<{outer}{k}x{n}x{ab}>"
+    b_outer = "" if shared else outer
+    b_type = f"memref<{b_outer}{n}x{k}x{ab}>" if order[1] == "T" else f"memref<{b_outer}{k}x{n}x{ab}>"
     c_type = f"memref<{outer}{m}x{n}x{c}>"
     i = "" if batch is None else "i, "
     a_map, b_map = "k, m" if order[0] == "T" else "m, k", "n, k" if order[1] == "T" else "k, n"
@@ -44,7 +45,7 @@ def program(shape, ab, c, order, adds=False, batch=None, dynamic=False, unsigned
   %zero = arith.constant {zero} : {c}
   {fill}
   linalg.{"matmul" if batch is None else "batch_matmul"}
-      indexing_maps = [affine_map<({i}m, n, k) -> ({i}{a_map})>, affine_map<({i}m, n, k) -> ({i}{b_map})>,
+      indexing_maps = [affine_map<({i}m, n, k) -> ({i}{a_map})>, affine_map<({i}m, n, k) -> ({"" if shared else i}{b_map})>,
                        affine_map<({i}m, n, k) -> ({i}m, n)>]
       {"{cast = #linalg.type_fn<cast_unsigned>}" if unsigned else ""} ins(%a, %b : {a_type}, {b_type}) outs(%c : {c_type})
   return
@@ -52,19 +53,19 @@ def program(shape, ab, c, order, adds=False, batch=None, dynamic=False, unsigned
 """
 
 
-def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=None, dynamic=False, unsigned=False):
+def run(lemma, shape, ab="f16", c=None, order="NN", adds=False, flags=(), batch=None, dynamic=False, unsigned=False, shared=False):
     """One product; True if all is as it should be."""
     c = c or ab
     m, n, k = shape
     entries = np.random.default_rng(m * 7919 + n * 31 + k)
     outer = () if batch is None else (batch,)
     low, high = (0, 256) if unsigned else (-3, 4)
-    a, b = entries.integers(low, high, (*outer, m, k)), entries.integers(low, high, (*outer, k, n))
+    a, b = entries.integers(low, high, (*outer, m, k)), entries.integers(low, high, (k, n) if shared else (*outer, k, n))
     before = entries.integers(-9, 10, (*outer, m, n)) if adds else np.zeros((*outer, m, n), int)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         source = folder / "matmul.mlir"
-        source.write_text(program(shape, ab, c, order, adds, batch, dynamic, unsigned))
+        source.write_text(program(shape, ab, c, order, adds, batch, dynamic, unsigned, shared))
         arrays = {
             "a": stored(a.swapaxes(-1, -2) if order[0] == "T" else a, ab),
             "b": stored(b.swapaxes(-1, -2) if order[1] == "T" else b, ab),
@@ -231,6 +232,7 @@ CASES = {
             run(lemma, (136, 264, 200), "bf16", "bf16"),
             run(lemma, (136, 264, 200), "bf16", "f32"),
             run(lemma, (72, 300, 176), "i8", "i32"),
+            run(lemma, (72, 300, 176), "i8", "i32", unsigned=True),
             run(lemma, (72, 296, 144), "f8E4M3FN", "f32", "NT"),
             run(lemma, (72, 296, 144), "f8E5M2", "bf16", "NT"),
         ]
@@ -267,6 +269,7 @@ CASES = {
             run(lemma, (30, 21, 17), "f16", "f32", dynamic=True, adds=True),
             run(lemma, (30, 21, 17), "f16", "f32", "NT", dynamic=True, batch=3, flags=("--check", "--async=late")),
             run(lemma, (16, 8, 24), "f16", "f16", dynamic=True, batch=2, adds=True),
+            run(lemma, (9, 13, 10), "f16", "f32", dynamic=True, batch=3, shared=True),
         ]
     ),
     "fused": lambda lemma: fused(lemma, None, 39, 23, 17, ("--check", "--async=late")) and fused(lemma, 2, 18, 24, 9),
