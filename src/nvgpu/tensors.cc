@@ -24,6 +24,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -47,6 +48,52 @@ bool has_tensors(func::FuncOp function) {
              .wasInterrupted();
 }
 
+// A or B of a product that is a matrix, or matrices of a batch, transposed: read as it was before.
+void fold_transposes(linalg::LinalgOp product) {
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  for (unsigned i = 0; i < 2; ++i) {
+    auto transpose = product->getOperand(i).getDefiningOp<linalg::TransposeOp>();
+    const int64_t rank = transpose ? transpose.getInit().getType().getRank() : 0;
+    if (rank < 2 || maps[i].getNumResults() != rank || (rank == 3 && transpose.getPermutation()[0] != 0))
+      continue;
+    SmallVector<AffineExpr> results(maps[i].getResults());
+    for (const auto& [to, from] : llvm::enumerate(transpose.getPermutation()))
+      results[static_cast<size_t>(from)] = maps[i].getResult(static_cast<unsigned>(to));
+    maps[i] = AffineMap::get(maps[i].getNumDims(), 0, results, product.getContext());
+    product->setOperand(i, transpose.getInput());
+  }
+  const ArrayAttr attribute = Builder(product.getContext()).getAffineMapArrayAttr(maps);
+  if (auto matmul = dyn_cast<linalg::MatmulOp>(product.getOperation()))
+    matmul.setIndexingMapsAttr(attribute);
+  else
+    cast<linalg::BatchMatmulOp>(product.getOperation()).setIndexingMapsAttr(attribute);
+}
+
+// What a product is added to - rows of biases, say - is added elementwise after it, which its kernel does:
+// where that rounds alike, as sums are of C's type.
+void add_after(linalg::LinalgOp product) {
+  const Value init = product.getDpsInits()[0];
+  const Type sum = getElementTypeOrSelf(init);
+  const unsigned bits = getElementTypeOrSelf(product->getOperand(0)).getIntOrFloatBitWidth();
+  if ((!sum.isF32() && !sum.isInteger(32)) || bits > 16)
+    return;
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    if (matchPattern(fill.getDpsInputs()[0], m_AnyZeroFloat()) ||
+        matchPattern(fill.getDpsInputs()[0], m_Zero()))
+      return;
+  OpBuilder builder(product);
+  const Location where = product.getLoc();
+  const Value empty =
+      tensor::EmptyOp::create(builder, where, tensor::getMixedSizes(builder, where, init), sum);
+  const Value zero = arith::ConstantOp::create(builder, where, builder.getZeroAttr(sum));
+  const Value zeros = linalg::FillOp::create(builder, where, zero, empty).getResult(0);
+  product.setDpsInitOperand(0, zeros);
+  builder.setInsertionPointAfter(product);
+  Value made = product->getResult(0);
+  auto added = linalg::AddOp::create(builder, where, ValueRange{made, init}, ValueRange(empty));
+  made.replaceAllUsesExcept(added.getResult(0), added);
+}
+
 class TensorsToMemrefs : public PassWrapper<TensorsToMemrefs, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TensorsToMemrefs)
@@ -62,6 +109,16 @@ public:
     ModuleOp module = getOperation();
     if (has_device_code(module) || llvm::none_of(module.getOps<func::FuncOp>(), has_tensors))
       return;
+    SmallVector<linalg::LinalgOp> products;
+    module.walk([&](linalg::LinalgOp op) {
+      if (llvm::isa<linalg::MatmulOp, linalg::BatchMatmulOp>(op.getOperation()) &&
+          op.hasPureTensorSemantics())
+        products.push_back(op);
+    });
+    for (linalg::LinalgOp product : products) {
+      fold_transposes(product);
+      add_after(product);
+    }
     if (failed(fuse_elementwise(module)))
       return signalPassFailure();
     SmallVector<func::FuncOp> entries;
