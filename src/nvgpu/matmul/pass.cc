@@ -25,6 +25,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <fmt/format.h>
 
@@ -114,13 +115,31 @@ private:
     if (failed(function))
       return failure();
     func::CallOp::create(builder, product.op->getLoc(), *function, arguments);
+    llvm::SetVector<Value> written;
+    written.insert(product.c);
+    if (epilogue)
+      for (const Elementwise& step : epilogue->chain)
+        written.insert(step.from);
     if (epilogue)
       for (const Elementwise& step : llvm::reverse(epilogue->chain))
         linalg::GenericOp(step.op).erase();
     product.op->erase();
     if (product.fill)
       linalg::FillOp(product.fill).erase();
+    for (const Value memref : written)
+      drop_unused(memref);
     return success();
+  }
+
+  // Memory that was for what the kernel has in registers.
+  static void drop_unused(Value memref) {
+    Operation* made = memref.getDefiningOp();
+    if (!is_allocation(made) ||
+        !llvm::all_of(memref.getUsers(), [&](Operation* user) { return freed_by(user) == memref; }))
+      return;
+    for (Operation* user : llvm::make_early_inc_range(memref.getUsers()))
+      user->erase();
+    made->erase();
   }
 
   // Products of the same types, in the same memory, have one; what is fused is one product's alone.
