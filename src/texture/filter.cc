@@ -219,7 +219,7 @@ struct FloatRules {
 };
 constexpr FloatRules kF32{23, -126, 0x7fffffff, true}, kF16{10, -14, 0x7fffe000, false};
 constexpr int kGuardBits = 4; // that a texel keeps when it is aligned to the largest of its plane
-constexpr int kPlaneBits = 2; // that the lesser plane keeps, beyond those of the larger one's sum
+constexpr int kPlaneStep = 4; // powers of two, of what planes are aligned to
 
 // sum * 2^unit
 struct Sum {
@@ -254,24 +254,29 @@ Sum sum_of_plane(const std::array<float, 8>& values, const std::array<int, 8>& w
   return result;
 }
 
-// The lesser is cut, towards minus infinity, below a few bits of the larger.
-Sum add_planes(Sum a, Sum b) {
+// Planes are added in steps of four powers of two: the lesser is cut, towards minus infinity, below the last
+// bit that the larger one's largest texel would have if its exponent, as the format stores it, were a
+// multiple of four.
+Sum add_planes(Sum a, Sum b, const FloatRules& rules) {
   if (!a.any || !b.any)
     return a.any ? a : b;
   if (a.unit < b.unit)
     std::swap(a, b);
+  const int exponent =
+      a.unit + rules.mantissa_bits + kGuardBits - rules.least_exponent + 1; // as it is stored
+  const int unit = a.unit - exponent % kPlaneStep;
   constexpr int kFarthest = 100;
-  const int distance = std::min(a.unit - b.unit - kPlaneBits, kFarthest);
+  const int distance = std::min(unit - b.unit, kFarthest);
   const __int128 lesser = distance >= 0 ? b.sum >> distance : b.sum * (1 << -distance);
-  return {a.sum * (1 << kPlaneBits) + lesser, a.unit - kPlaneBits, true};
+  return {a.sum * (1 << (a.unit - unit)) + lesser, unit, true};
 }
 
-// To the format, halves away from zero. The weights' 8 bits are taken out.
-uint32_t rounded(const Sum& sum, const FloatRules& rules) {
+// To the format, halves away from zero. The weights' 8 bits are taken out. `zero`: what no sum becomes.
+uint32_t rounded(const Sum& sum, const FloatRules& rules, uint32_t zero) {
   const bool negative = sum.sum < 0;
   auto magnitude = static_cast<unsigned __int128>(negative ? -sum.sum : sum.sum);
   if (magnitude == 0)
-    return 0;
+    return zero;
   const int unit = sum.unit - kFractionBits;
   int top = 0;
   while (magnitude >> top > 1)
@@ -293,15 +298,24 @@ bool takes_part(const Taps& taps, int tap) {
   return true;
 }
 
+// The part that a texel would have in its plane alone: an infinity with none is a NaN.
+bool counts_in_plane(const Taps& taps, size_t tap) {
+  Taps plane = taps;
+  plane.axes = std::min(taps.axes, 2);
+  return weights_of(plane)[tap % 4] != 0;
+}
+
 uint32_t combine_floats(const Taps& taps, const std::array<int, 8>& weights,
                         const std::array<Texel, 8>& texels, size_t channel, const FloatRules& rules) {
   std::array<float, 8> values{};
   bool nan = false, infinity = false, negative_infinity = false;
+  uint32_t signs = 0x80000000;
   for (size_t i = 0; i < static_cast<size_t>(taps.count); ++i) {
     const auto value = std::bit_cast<float>(texels[i][channel]);
     if (!takes_part(taps, static_cast<int>(i)))
       continue;
-    nan |= std::isnan(value) || (std::isinf(value) && weights[i] == 0);
+    nan |= std::isnan(value) || (std::isinf(value) && !counts_in_plane(taps, i));
+    signs &= texels[i][channel];
     if (std::isinf(value))
       (value < 0 ? negative_infinity : infinity) = true;
     values[i] = std::isfinite(value) ? value : 0;
@@ -312,9 +326,10 @@ uint32_t combine_floats(const Taps& taps, const std::array<int, 8>& weights,
     return infinity ? 0x7f800000 : 0xff800000;
   const auto count = static_cast<size_t>(taps.count);
   const size_t plane = std::min<size_t>(count, 4);
-  const Sum first = sum_of_plane(values, weights, 0, plane, rules);
-  return rounded(
-      count > plane ? add_planes(first, sum_of_plane(values, weights, plane, count, rules)) : first, rules);
+  Sum sum = sum_of_plane(values, weights, 0, plane, rules);
+  if (count > plane)
+    sum = add_planes(sum, sum_of_plane(values, weights, plane, count, rules), rules);
+  return rounded(sum, rules, signs);
 }
 
 uint32_t number_of(int64_t parts, int largest) {
@@ -325,9 +340,19 @@ int64_t parts_of(uint32_t number, int largest) {
   return std::llround(static_cast<double>(std::bit_cast<float>(number)) * largest);
 }
 
-// A part of 127 as parts of 32767: 258 and 1/128 of them, the nearest, halves upwards.
-int64_t parts_of_s8(int64_t value) {
-  return value * 258 + ((value + 64) >> 7);
+// 256 parts of parts of 127 - what weights make of them - as parts of 32767: a 1/128 more, and for the rest
+// of 32767/32512 an eighth of a part for each 4096; the nearest, halves upwards.
+int64_t parts_of_s8(int64_t sum) {
+  const int64_t parts = sum + ((sum + 64 + 16 * (sum >> 12)) >> 7);
+  return std::clamp<int64_t>(parts, -32767, 32767);
+}
+
+uint32_t combine_s8(const Taps& taps, const std::array<int, 8>& weights, const std::array<Texel, 8>& texels,
+                    size_t channel) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < static_cast<size_t>(taps.count); ++i)
+    sum += parts_of(texels[i][channel], 127) * weights[i];
+  return number_of(parts_of_s8(sum), 32767);
 }
 
 // Of integers of 8 and 16 bits: whole parts of the largest of 16 bits.
@@ -342,9 +367,14 @@ uint32_t combine_parts(const Taps& taps, const std::array<int, 8>& weights,
 } // namespace
 
 Texel combine(const Object& object, const Taps& taps, const std::array<Texel, 8>& texels) {
-  if (taps.axes == 0)
-    return texels[0];
   Texel result{};
+  if (taps.axes == 0) {
+    result = texels[0];
+    if (object.memory.type == TexelType::s8 && object.reads_floats())
+      for (uint32_t& number : result) // -128, which load_texel() keeps for the filter
+        number = std::bit_cast<uint32_t>(std::max(std::bit_cast<float>(number), -1.0f));
+    return result;
+  }
   const std::array<int, 8> weights = weights_of(taps);
   for (size_t channel = 0; channel < object.memory.channels; ++channel)
     switch (object.memory.type) {
@@ -354,6 +384,9 @@ Texel combine(const Object& object, const Taps& taps, const std::array<Texel, 8>
       break;
     case TexelType::s16:
       result[channel] = combine_parts(taps, weights, texels, channel, 32767);
+      break;
+    case TexelType::s8:
+      result[channel] = combine_s8(taps, weights, texels, channel);
       break;
     case TexelType::f16:
       result[channel] = combine_floats(taps, weights, texels, channel, kF16);
@@ -368,7 +401,7 @@ uint32_t gathered(const Object& object, uint32_t word) {
   if (!object.reads_floats())
     return word;
   if (object.memory.type == TexelType::s8)
-    return number_of(parts_of_s8(parts_of(word, 127)), 32767);
+    return number_of(parts_of_s8(parts_of(word, 127) * kWhole), 32767);
   const FloatRules& rules = object.memory.type == TexelType::f16 ? kF16 : kF32;
   const auto value = std::bit_cast<float>(word);
   if (std::isnan(value))

@@ -144,8 +144,6 @@ std::string not_modelled(const Object& object) {
     return "cubes";
   const bool linear =
       object.descriptor.filter == TextureFilter::linear && object.reads_floats() && !object.is_surface;
-  if (linear && object.memory.type == TexelType::s8)
-    return "the linear filter of s8 texels, whose last bit is not known";
   if (linear && object.descriptor.srgb)
     return "the linear filter of sRGB texels, whose bits are not known";
   return {};

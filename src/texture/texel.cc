@@ -85,6 +85,11 @@ uint32_t widened(uint16_t half) {
   return uint32_t{half & 0x8000u} << 16 | 0x7f800000 | uint32_t{half & 0x3ffu} << 13;
 }
 
+// A linear filter takes -128 of s8 as it is.
+bool filters(const Object& object) {
+  return object.descriptor.filter == TextureFilter::linear && !object.is_surface;
+}
+
 uint32_t load_channel(const Object& object, const std::byte* bytes, uint32_t channel) {
   const bool as_float = object.reads_floats();
   const std::byte* at = bytes + channel * bytes_of(object.memory.type);
@@ -97,7 +102,10 @@ uint32_t load_channel(const Object& object, const std::byte* bytes, uint32_t cha
   }
   case TexelType::s8: {
     const auto value = load<int8_t>(at);
-    return as_float ? normalized(value, 127) : static_cast<uint32_t>(value);
+    if (!as_float)
+      return static_cast<uint32_t>(value);
+    return filters(object) ? std::bit_cast<uint32_t>(static_cast<float>(value) / 127)
+                           : normalized(value, 127);
   }
   case TexelType::u16: {
     const auto value = load<uint16_t>(at);

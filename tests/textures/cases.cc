@@ -179,20 +179,16 @@ void add_filtering(std::vector<Case>& cases) {
     for (const Format& format : kFormats) {
       const bool whole =
           format.format == CU_AD_FORMAT_UNSIGNED_INT32 || format.format == CU_AD_FORMAT_SIGNED_INT32;
-      if (whole || format.format == CU_AD_FORMAT_SIGNED_INT8) // the linear filter of these is refused
+      if (whole) // the linear filter of these is refused
         continue;
-      const bool sums_of_planes =
-          shape == Shape::d3 && is_float(format); // their last bits are not known: docs/textures.md
-      if (!sums_of_planes)
-        add(shape, format, Fill::bits, "bits", 0);
+      add(shape, format, Fill::bits, "bits", 0);
       if (is_float(format)) {
         add(shape, format, Fill::one_hot, "one_hot", 0);
         if (shape == Shape::a1d || shape == Shape::a2d || shape == Shape::pitch)
           continue;
         add(shape, format, Fill::unit, "unit", 0);
         add(shape, format, Fill::mixed, "mixed", 0);
-        if (!sums_of_planes)
-          add(shape, format, Fill::wide, "wide", 0);
+        add(shape, format, Fill::wide, "wide", 0);
       }
     }
   }
@@ -212,8 +208,6 @@ void add_formats(std::vector<Case>& cases) {
               continue;
             const bool linear =
                 std::string(type).starts_with("f16") && (!whole || (format.bytes < 4 && !integer));
-            if (linear && format.format == CU_AD_FORMAT_SIGNED_INT8)
-              continue;
             Case c{.instruction = tex(Shape::d1, type),
                    .format = format.format,
                    .channels = channels,

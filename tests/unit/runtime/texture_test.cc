@@ -72,7 +72,9 @@ TEST(Texture, WrongOnesAreRefused) {
   EXPECT_NE(error_of({.address = 257}).find("no multiple"), std::string::npos);
   EXPECT_NE(error_of({.shape = TextureShape::cube, .address = 256, .depth = 6}).find("cubes"),
             std::string::npos);
-  EXPECT_NE(error_of({.type = TexelType::s8, .address = 256}, {.filter = TextureFilter::linear}).find("s8"),
+  EXPECT_EQ(error_of({.type = TexelType::s8, .address = 256}, {.filter = TextureFilter::linear}), "");
+  EXPECT_NE(error_of({.type = TexelType::u8, .address = 256}, {.filter = TextureFilter::linear, .srgb = true})
+                .find("sRGB"),
             std::string::npos);
   EXPECT_FALSE(Texture::create_surface(*device, {.shape = TextureShape::linear, .address = 256}));
 }

@@ -112,6 +112,37 @@ TEST(Filter, HalvesGoAwayFromZero) {
 
 TEST(Filter, PartsOfIntegers) {
   EXPECT_EQ(filtered(0, 1, 128, TexelType::u8), 32768.0f / 65535);
+  EXPECT_EQ(filtered(0, 1, 128, TexelType::s8), 16383.0f / 32767);
+  EXPECT_EQ(filtered(64.0f / 127, 0, 0, TexelType::s8), 16513.0f / 32767);
+  EXPECT_EQ(filtered(-64.0f / 127, 0, 0, TexelType::s8), -16512.0f / 32767);
+  EXPECT_EQ(filtered(0, -128.0f / 127, 64, TexelType::s8), -8256.0f / 32767);
+}
+
+// One texel of each of two planes: `below` is far below `above`, and counts in steps that depend on the
+// exponent of `above`, as it is stored, modulo four. As an H100 has them.
+TEST(Filter, PlanesAreAlignedInStepsOfFour) {
+  Object object = row(4, TextureFilter::linear, false);
+  object.memory.shape = TextureShape::d3;
+  Taps taps;
+  taps.axes = 3;
+  taps.count = 8;
+  const auto sum = [&](float above, float below, uint32_t part_of_above) {
+    taps.fractions[2] = part_of_above;
+    std::array<Texel, 8> texels{};
+    texels[0][0] = bits(below);
+    texels[4][0] = bits(above);
+    return bits(std::bit_cast<float>(combine(object, taps, texels)[0]));
+  };
+  EXPECT_EQ(sum(-0x1.fp+30f, -1.0f, 3), 0xcbba0001u);
+  EXPECT_EQ(sum(-0x1.ecee74p+34f, 0x1.651e2p-1f, 192), 0xd0b8d96cu);
+  EXPECT_EQ(sum(-0x1.d2a95cp+0f, 0x1.b17084p-35f, 192), 0xbfaeff82u);
+  EXPECT_EQ(sum(-0x1.d8f24p+36f, 0x1.a0f3b6p-1f, 94), 0xd12da8f3u);
+}
+
+TEST(Filter, NegativeZerosStay) {
+  EXPECT_EQ(bits(filtered(-0.0f, -0.0f, 128, TexelType::f16)), 0x80000000u);
+  EXPECT_EQ(bits(filtered(-0.0f, 0.0f, 128, TexelType::f16)), 0u);
+  EXPECT_EQ(bits(filtered(1.0f, -1.0f, 128, TexelType::f16)), 0u);
 }
 
 } // namespace
