@@ -234,7 +234,7 @@ void Exec::fault_shared(const Wrong& r) {
   fault_at(
       r.in, FaultKind::out_of_bounds,
       fmt::format("{} is out of bounds: {}", describe(r.kind, r.bytes, r.space, r.written),
-                  relation(r.address & kSharedOffsetMask, r.bytes, kSharedReservedBytes, owner->shared.size(),
+                  relation(r.address & kSharedOffsetMask, r.bytes, owner->shared_begin, owner->shared.size(),
                            owner == cta ? "the CTA's shared memory"
                                         : fmt::format("CTA rank {}'s shared memory", owner->rank))),
       r.lane, r.written);

@@ -250,6 +250,8 @@ Slot Decoder::negated_predicate(Slot slot) {
 Slot Decoder::read_special_register(isa::SpecialRegister sreg, Type type) {
   DecodedInst in;
   in.handler = special_register_reader(sreg);
+  if (finds_reserved_shared(sreg))
+    program_.set_uses_reserved_shared();
   const Type own = isa::type_of(sreg);
   const Slot value = temporary(isa::bits_of(type) > isa::bits_of(own) ? type : own);
   in.width = value.bytes;

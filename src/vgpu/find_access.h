@@ -85,7 +85,7 @@ inline Cta* Exec::shared_owner(isa::StateSpace space, uint64_t address) const {
     Cta* owner = shared_owner(place.space, place.address);
     a.space = isa::StateSpace::shared;
     a.offset = place.address & kSharedOffsetMask;
-    if (!owner || !within(a.offset, bytes, kSharedReservedBytes, owner->shared.size()))
+    if (!owner || !within(a.offset, bytes, owner->shared_begin, owner->shared.size()))
       return a;
     a.cta = owner;
     a.written = owner->shared_written.data() + a.offset;

@@ -167,8 +167,9 @@ struct Cta {
   uint32_t threads = 0;
   uint32_t sm = 0;
   std::vector<Warp> warps;
-  std::vector<std::byte> shared;       // [0, kSharedReservedBytes) belongs to the system
-  std::vector<uint8_t> shared_written; // 1: written; beside `shared`
+  std::vector<std::byte> shared;                // [0, kSharedReservedBytes) belongs to the system
+  std::vector<uint8_t> shared_written;          // 1: written; beside `shared`
+  uint32_t shared_begin = kSharedReservedBytes; // what threads may use; 0: the system's too
   std::array<Barrier, 16> barriers{};
   uint32_t used_barriers = 0;             // bit i: barriers[i] is not as it was made
   std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
@@ -246,8 +247,9 @@ struct Launch {
   bool explicit_cluster = false; // the launch, or the kernel, names a cluster, be it of one CTA
   std::vector<std::byte> params; // the kernel's, laid out by ptx::lay_out_parameters()
   uint64_t cta_count = 0;
-  uint32_t shared_bytes = 0;        // of one CTA, reserved bytes included
-  uint32_t static_shared_bytes = 0; // of one CTA, reserved bytes not included
+  uint32_t shared_bytes = 0;                    // of one CTA, reserved bytes included
+  uint32_t static_shared_bytes = 0;             // of one CTA, reserved bytes not included
+  uint32_t shared_begin = kSharedReservedBytes; // Cta::shared_begin
   uint32_t dynamic_shared_offset = 0;
   uint32_t sm_count = 0;
   uint32_t warps_per_sm = 0;

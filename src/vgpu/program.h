@@ -56,6 +56,9 @@ public:
   // needs.
   uint32_t static_shared_bytes(const Code& entry) const { return entry.shared_bytes; }
   uint32_t dynamic_shared_align() const { return dynamic_shared_align_; }
+  // A function asks for a place in what the system keeps of shared memory: its threads may use that.
+  bool uses_reserved_shared() const { return uses_reserved_shared_; }
+  void set_uses_reserved_shared() { uses_reserved_shared_ = true; }
 
   Slot intern_constant(uint64_t low, uint64_t high, int bytes);
 
@@ -73,6 +76,7 @@ private:
   std::unordered_map<const ptx::Variable*, Allocation*> allocations_;
   std::unordered_map<const ptx::Variable*, uint32_t> shared_offsets_;
   uint32_t dynamic_shared_align_ = 16;
+  bool uses_reserved_shared_ = false;
   std::vector<std::byte> pool_; // while decoding; the base moves, offsets stay
   std::map<std::tuple<uint64_t, uint64_t, int>, uint32_t>
       pool_index_; // low, high, bytes of a lane value -> offset

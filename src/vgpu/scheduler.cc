@@ -758,6 +758,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.cta_count = product(config.grid);
   launch.shared_bytes = static_cast<uint32_t>(shared_bytes_of(program, entry, config)); // check_launch()
   launch.static_shared_bytes = entry.shared_bytes - kSharedReservedBytes;
+  launch.shared_begin = program.uses_reserved_shared() ? 0 : kSharedReservedBytes;
   launch.dynamic_shared_offset = launch.shared_bytes - config.shared_bytes;
   const MachineLimits& limits = surroundings.limits;
   launch.sm_count = limits.sm_count;

@@ -190,6 +190,10 @@ Handler special_register_reader(SpecialRegister sreg) {
   }
 }
 
+bool finds_reserved_shared(SpecialRegister sreg) {
+  return sreg == SpecialRegister::reserved_smem_offset_0 || sreg == SpecialRegister::reserved_smem_offset_1;
+}
+
 bool is_clock(SpecialRegister sreg) {
   switch (sreg) {
   case SpecialRegister::clock:

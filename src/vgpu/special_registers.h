@@ -14,6 +14,9 @@ Handler special_register_reader(isa::SpecialRegister sreg);
 // %clock and %globaltimer, and their parts.
 bool is_clock(isa::SpecialRegister sreg);
 
+// %reserved_smem_offset_0 and _1: where cooperative groups keep what tiles of several warps share.
+bool finds_reserved_shared(isa::SpecialRegister sreg);
+
 // Whether it reads %clock or %globaltimer, or a part of one.
 bool reads_clock(const DecodedInst& in);
 

@@ -1,5 +1,4 @@
 // cooperative_groups::memcpy_async, and tiles of more than a warp.
-// not yet: tiles of several warps use the shared memory that is reserved for the system
 #include "check.h"
 
 #include <cooperative_groups.h>

@@ -120,6 +120,20 @@ TEST_F(Clusters, SpecialRegisters) {
   EXPECT_EQ(values("reserved_smem_offset_begin")[1], 0u);
   EXPECT_EQ(values("reserved_smem_offset_end")[1], 0x120u);
   EXPECT_EQ(values("reserved_smem_offset_cap")[1], 0x400u);
+  EXPECT_EQ(values("reserved_smem_offset_0")[1], 0u);
+  EXPECT_EQ(values("reserved_smem_offset_1")[1], 0u);
+}
+
+// The system's part of shared memory, which cooperative groups find by %reserved_smem_offset_1: zeros at
+// first, as on an H100. Kernels that do not ask for it have no business there.
+TEST_F(Clusters, ReservedSharedMemory) {
+  const std::string use =
+      "  ld.shared.u32 %r0, [%r1+284];\n  add.u32 %r0, %r0, 7;\n  st.shared.u32 [%r1+284], %r0;\n"
+      "  ld.shared.u32 %r0, [%r1+284];\n  st.global.u32 [%out], %r0;";
+  ASSERT_EQ(fault_text(run(kernel("  mov.u32 %r1, %reserved_smem_offset_1;\n" + use), 2, 4, 1)), "");
+  EXPECT_EQ(out, (std::vector<uint32_t>{7, 7, 7, 7}));
+  EXPECT_NE(fault_text(run(kernel("  mov.u32 %r1, 0;\n" + use), 2, 4, 1)).find("out of bounds"),
+            std::string::npos);
 }
 
 TEST(Cluster, RanksCountXFirst) {
