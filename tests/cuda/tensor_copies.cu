@@ -1,7 +1,6 @@
 // Tensor copies (TMA): a map that the driver encodes, boxes in with an mbarrier, out again transposed by the program.
-#include "check.h"
+#include "tensor_map.h"
 
-#include <cuda.h>
 #include <cuda/barrier>
 #include <cuda/ptx>
 
@@ -42,27 +41,12 @@ __global__ void transpose(const __grid_constant__ CUtensorMap in, const __grid_c
   }
 }
 
-CUtensorMap map_of(int* memory, cuuint64_t columns, cuuint64_t rows) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found;
-  ok(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
-  equal(cudaDriverEntryPointSuccess, found);
-  CUtensorMap map;
-  const cuuint64_t size[] = {columns, rows}, stride[] = {columns * sizeof(int)};
-  const cuuint32_t box[] = {kBox, kBox}, step[] = {1, 1};
-  const CUresult status = reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function)(
-      &map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, memory, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  equal(CUDA_SUCCESS, status);
-  return map;
-}
-
 int main() {
   const int rows = 60, columns = 100; // boxes reach over the edges
   const auto values = small_numbers<int>(rows * columns, -1000, 1000);
   DeviceArray<int> in(values), out(values.size());
   transpose<<<dim3((columns + kBox - 1) / kBox, (rows + kBox - 1) / kBox), 128>>>(
-      map_of(in.data(), columns, rows), map_of(out.data(), rows, columns));
+      map_of(in.data(), columns, rows, kBox), map_of(out.data(), rows, columns, kBox));
   ok(cudaGetLastError());
   std::vector<int> wanted(values.size());
   for (int y = 0; y < rows; ++y)
