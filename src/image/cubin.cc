@@ -1,7 +1,10 @@
 // What of a cubin is read.
 #include "image/cubin.h"
 
+#include "image/cubin_lines.h"
+
 #include <algorithm>
+#include <utility>
 
 namespace lemma::image {
 namespace {
@@ -46,6 +49,7 @@ Cubin read_cubin(const Elf& elf) {
   std::replace(cubin.ptx->begin(), cubin.ptx->end(), '\0', '\n');
   if (const auto target = target_of(*cubin.ptx))
     cubin.target = *target;
+  cubin.ptx = with_source_lines(elf, std::move(*cubin.ptx));
   return cubin;
 }
 

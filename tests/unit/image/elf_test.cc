@@ -88,7 +88,32 @@ TEST(Cubin, ItsMachine) {
   EXPECT_EQ(isa::to_string(read_cubin(elf).target), "sm_90");
 }
 
-TEST(Cubin, LinesKeepTheirNumbers) {
+// The .loc and .file that ptxas took out of the text, of the line tables.
+TEST(Cubin, LinesOfTheSource) {
+  const std::string ptx = read_cubin(*read_elf(image_file("lineinfo.cubin"))).ptx.value_or("");
+  EXPECT_NE(ptx.find("\n.loc 1 2 0\n"), ptx.npos) << ptx;
+  EXPECT_NE(ptx.find("/scale.cu\"\n"), ptx.npos) << ptx;
+}
+
+TEST(Cubin, LineTablesOfAnyBytes) {
+  const Contents bytes = image_file("lineinfo.cubin");
+  const auto elf = *read_elf(bytes);
+  for (const char* name : {".debug_line", ".nv_debug_line_sass", ".rela.debug_line", ".symtab"}) {
+    const Bytes section = elf.section(name);
+    ASSERT_FALSE(section.empty()) << name;
+    const auto begin = static_cast<size_t>(section.data() - std::as_bytes(std::span(bytes)).data());
+    for (size_t at = begin; at < begin + section.size(); ++at)
+      for (const uint8_t value : {0x00, 0x01, 0x7f, 0xff}) {
+        Contents changed = bytes;
+        put(changed, at, value);
+        const auto read = read_elf(changed);
+        ASSERT_TRUE(read);
+        EXPECT_NE(read_cubin(*read).ptx.value_or("").find(".entry"), std::string::npos);
+      }
+  }
+}
+
+TEST(Cubin, TextHasNewlines) {
   const Cubin cubin = read_cubin(*read_elf(image_file("lineinfo.cubin")));
   ASSERT_TRUE(cubin.ptx);
   EXPECT_EQ(cubin.ptx->find('\0'), std::string::npos);
