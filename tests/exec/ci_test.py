@@ -4,10 +4,10 @@
 A block behind "`NAME`:" is the file NAME; one that is marked `sh RECIPE` is what the recipe runs. The program lacks a
 barrier, which is found each time.
 
-usage: ci_test.py --lemma build/bin/lemma [NAME ...]    LEMMA_NVCC, LEMMA_CMAKE: nvcc 13 (else skipped), cmake
+usage: ci_test.py --lemma build/bin/lemma [NAME ...]    LEMMA_NVCC, LEMMA_CMAKE: nvcc 13 (else skipped), cmake;
+                                                        LEMMA_CLIENTS_PYTHON: a Python that may have pytest; else python3
 """
 
-import importlib.util
 import json
 import os
 import pathlib
@@ -22,10 +22,15 @@ PAGE = (ROOT / "docs" / "ci.md").read_text()
 FILE = re.compile(r"`([\w./]+)`(?: as it is)?:\n\n```(?:\w+)\n(.*?)^```", re.M | re.S)
 RECIPE = re.compile(r"^```sh (\w+)\n(.*?)^```", re.M | re.S)
 NVCC, CMAKE = os.environ.get("LEMMA_NVCC", ""), os.environ.get("LEMMA_CMAKE", "cmake")
+PYTHON = os.environ.get("LEMMA_CLIENTS_PYTHON", "") or "python3"
+
+
+def has_module(name):
+    return subprocess.run([PYTHON, "-c", f"import {name}"], capture_output=True).returncode == 0
 
 
 class Ci(Case):
-    def follow(self, recipe):
+    def follow(self, recipe, commands=""):
         """The end of the recipe, whose last command finds the defect."""
         if not NVCC or "NOTFOUND" in NVCC:
             self.skipTest("no nvcc")
@@ -33,8 +38,8 @@ class Ci(Case):
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        commands = dict(RECIPE.findall(PAGE))[recipe]
-        folders = [os.path.dirname(p) for p in (os.path.abspath(self.lemma), CMAKE, NVCC)]
+        commands = commands or dict(RECIPE.findall(PAGE))[recipe]
+        folders = [os.path.dirname(p) for p in (PYTHON, os.path.abspath(self.lemma), CMAKE, NVCC) if os.path.dirname(p)]
         env = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ["PATH"]]), "CUDACXX": NVCC}
         done = subprocess.run(["sh", "-ec", commands], cwd=self.folder, env=env, capture_output=True, text=True, timeout=110)
         said = done.stdout + done.stderr
@@ -55,10 +60,23 @@ class Ci(Case):
         self.follow("make")
 
     def test_pytest(self):
-        if not importlib.util.find_spec("pytest"):
+        if not has_module("pytest"):
             self.skipTest("no pytest")
         self.assertIn("1 passed", self.follow("pytest"))
         self.assertTrue(json.loads((self.folder / "report.json").read_text())["findings"])
+
+    def test_pytest_workers(self):
+        if not has_module("xdist"):
+            self.skipTest("no pytest-xdist")
+        (self.folder / "test_more.py").write_text("from test_sums import test_sum as test_again\n")
+        commands = dict(RECIPE.findall(PAGE))["pytest"].replace("pytest test_sums.py", "pytest -n 2 test_sums.py test_more.py")
+        self.assertIn("-n 2", commands)
+        said = self.follow("pytest", commands)
+        self.assertIn("2 workers", said)
+        self.assertIn("2 passed", said)
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertGreater(len(report["processes"]), 1)
+        self.assertTrue(report["findings"])
 
     def test_workflow_has_the_recipes_commands(self):
         workflow = dict(FILE.findall(PAGE))[".github/workflows/cuda.yml"]

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Python packages of PyPI's under `lemma exec --check`, unmodified: the programs of tests/driver/clients, and two that have a race,
+which is found in the line of their own source: the package compiles to a cubin, whose line tables are read.
+
+usage: clients_test.py --lemma build/bin/lemma [NAME ...]    LEMMA_CLIENTS_PYTHON: a Python that may have the packages; else python3
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from cli_case import ROOT, Case, main  # noqa: E402
+
+PYTHON = os.environ.get("LEMMA_CLIENTS_PYTHON", "") or "python3"
+SKIPPED = 77
+
+NVRTC_RACE = '''
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+SOURCE = """extern "C" __global__ void reverse(int* data) {
+  __shared__ int tile[64];
+  tile[threadIdx.x] = data[threadIdx.x];
+  data[threadIdx.x] = tile[63 - threadIdx.x];
+}
+"""
+device = Device()
+device.set_current()
+stream = device.create_stream()
+kernel = Program(SOURCE, "c++", ProgramOptions(arch="sm_90", name="reverse.cu")).compile("cubin").get_kernel("reverse")
+memory = device.memory_resource.allocate(256, stream=stream)
+launch(stream, LaunchConfig(grid=1, block=64), kernel, memory)
+stream.sync()
+'''
+
+NUMBA_RACE = '''import numpy as np
+from numba import cuda
+
+
+@cuda.jit(lineinfo=True)
+def count(values, total):
+    i = cuda.grid(1)
+    if i < values.size and values[i] > 0.5:
+        total[0] += 1
+
+
+values, total = cuda.to_device(np.ones(256, np.float32)), cuda.to_device(np.zeros(1, np.int32))
+count[4, 64](values, total)
+cuda.synchronize()
+'''
+
+
+class Clients(Case):
+    def run_client(self, path, *options):
+        words = [os.path.abspath(self.lemma), "exec", "--check", *options, PYTHON, str(path)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=240, cwd=self.folder)
+
+    def is_right(self, name):
+        done = self.run_client(ROOT / "tests" / "driver" / "clients" / f"{name}.py")
+        if done.returncode == SKIPPED:
+            self.skipTest(done.stdout.strip())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"1 process, \d+ launch.*; checked: no findings")
+
+    def finds(self, module, text, finding, file, lines):
+        """The lines of the finding's accesses are among `lines`, and some is."""
+        if subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True).returncode != 0:
+            self.skipTest(f"no {module}")
+        (self.folder / "program.py").write_text(text)
+        done = self.run_client("program.py", "--report", self.path("report.json"))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        found = json.loads((self.folder / "report.json").read_text())["findings"]
+        self.assertEqual({each["id"] for each in found}, {finding})
+        for each in found:
+            place = each["access"]["place"]
+            self.assertEqual(os.path.basename(place["file"]), file, place)
+            self.assertIn(place["line"], lines)
+
+    def test_cuda_python(self):
+        self.is_right("cuda_python")
+
+    def test_cuda_core(self):
+        self.is_right("cuda_core")
+
+    def test_numba(self):
+        self.is_right("numba_kernels")
+
+    def test_triton(self):
+        self.is_right("triton_launcher")
+
+    def test_race_by_nvrtc(self):
+        self.finds("cuda.core", NVRTC_RACE, "race.shared", "reverse.cu", (3, 4))
+
+    def test_race_by_numba(self):
+        self.finds("numba.cuda", NUMBA_RACE, "race.global", "program.py", (9,))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Clients, __doc__))
