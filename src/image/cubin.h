@@ -1,8 +1,8 @@
 // A cubin: the GPU's code in an ELF file, and with -lineinfo or -G (ptxas, NVRTC, nvJitLink) the PTX that it
 // was made of, which is all that is read here.
 //
-// The section .nv_debug_ptx_txt has the lines of the PTX, each with a NUL in place of its newline. Its .loc and .file are gone;
-// cubin_lines.h brings them back.
+// The section .nv_debug_ptx_txt has the lines of the PTX, each with a NUL in place of its newline. Its .loc
+// and .file are gone; cubin_lines.h brings them back.
 //
 // Not in any document; seen in what ptxas 12.8, 12.9 and 13.0 make. Tests: tests/unit/image/cubin_test.cc.
 #pragma once

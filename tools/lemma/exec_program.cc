@@ -132,9 +132,10 @@ Result<std::string, std::string> libraries_folder() {
       return folder.string();
     error.clear();
   }
-  return fail(fmt::format("there is no libcuda.so.1 of Lemma's beside {}: this build has no driver "
-                          "(cmake -DLEMMA_DRIVER=ON), or it was moved",
-                          tool.string()));
+  return fail(fmt::format(
+      "there is no libcuda.so.1 of Lemma's beside {}: this build has no driver "
+      "(cmake -DLEMMA_DRIVER=ON), only a part of it was made (cmake --build makes all), or it was moved",
+      tool.string()));
 }
 
 Result<std::string, std::string> find_program(const std::string& name) {

@@ -3,6 +3,7 @@
 #include "sarif.h"
 
 #include "lemma/lemma.h"
+#include "lemma/process_reports.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -54,7 +55,8 @@ json location_of(const Place& place, const std::string& ptx) {
   json at = location(own.file, own.line, own.source_text);
   const std::string& function = own.function.empty() ? place.function : own.function;
   if (!function.empty())
-    at["logicalLocations"] = {{{"name", function}, {"kind", "function"}}};
+    at["logicalLocations"] = {
+        {{"name", demangled_kernel(function)}, {"decoratedName", function}, {"kind", "function"}}};
   return at;
 }
 
@@ -200,7 +202,6 @@ private:
             {"shortDescription", {{"text", summary}}},
             {"fullDescription", {{"text", summary + "."}}},
             {"help", {{"text", fmt::format("{}. {} of Lemma says more.", summary, uri)}}},
-            {"helpUri", uri},
             {"defaultConfiguration", {{"level", "error"}}},
             {"properties", {{"tags", {"correctness", "gpu"}}, {"precision", "very-high"}}}};
   }
