@@ -28,6 +28,7 @@ struct MatmulOperand {
   int64_t element_bytes = 2;
   bool transposed = false;  // A lies as K x M, B as N x K
   bool is_unsigned = false; // integers
+  int64_t alignment = 16;   // of mma_kernel.h: bytes that the matrix and its rows begin at multiples of
 };
 
 // What is done with the sums on their way to C.
@@ -40,7 +41,11 @@ struct MatmulKernel {
   std::string name = {};
   Schedule schedule;
   MatmulOperand a, b, c;
-  std::string sum = "f32";  // element of the accumulators: f32 or i32
+  // Sizes of A and B, where they are known before it runs: no checks in the text, where they are multiples of
+  // a tile's. C may be larger, and what is there has any value in the end.
+  int64_t m = -1, n = -1, k = -1;
+  std::string sum = "f32";  // element of the accumulators: f32, i32 or f64
+  bool has_wide_f64 = true; // mma.sync of f64 has m16n8k8, and not m8n8k4 alone
   bool accumulates = false; // C += A * B
   MatmulStore store = MatmulStore::tma;
   // A function (vector<4x2xSUM>, index, index, further operands) -> vector<4x2xC>: a thread's elements of 16

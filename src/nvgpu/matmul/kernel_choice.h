@@ -5,18 +5,13 @@
 #pragma once
 
 #include "isa/target.h"
+#include "nvgpu/matmul/schedule.h"
 
 #include "mlir/IR/Types.h"
 
-#include <cstdint>
 #include <optional>
 
 namespace lemma::nvgpu {
-
-// By the instruction that multiplies.
-enum class MatmulFamily : uint8_t {
-  wgmma, // kernel.h
-};
 
 struct ProductTypes {
   mlir::Type a, b, c;       // elements, as memory has them
@@ -24,7 +19,9 @@ struct ProductTypes {
   bool allows_tf32 = false; // f32 may be multiplied as tf32: the operation or --allow-tf32 says so
 };
 
-// None: no kernel has these types there, and the product stays the host's.
+// Whether kernels of a family take these types there.
+bool takes(MatmulFamily family, isa::Target target, const ProductTypes& types);
+// The fastest that does. None: no kernel has these types there, and the product stays the host's.
 std::optional<MatmulFamily> kernel_for(isa::Target target, const ProductTypes& types);
 
 } // namespace lemma::nvgpu

@@ -3,14 +3,17 @@
 // (kernel.h). Products of the same types, sizes and schedule share that.
 //
 // Not here: tensors, which are memrefs by then. Tests: tests/mlir/matmul/.
+#include "isa/machine.h"
 #include "nvgpu/dialect.h"
 #include "nvgpu/matmul/epilogue.h"
 #include "nvgpu/matmul/host_part.h"
 #include "nvgpu/matmul/kernel.h"
+#include "nvgpu/matmul/mma_kernel.h"
 #include "nvgpu/matmul/product.h"
 #include "nvgpu/matmul/resident.h"
 #include "nvgpu/passes.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -77,7 +80,12 @@ public:
     const auto machine = isa::parse_target(arch.empty() ? kDefaultArch : std::string(arch));
     if (!machine)
       return; // who makes PTX says so
-    const MatmulTarget target{*machine, allow_tf32};
+    const MatmulTarget target{*machine, allow_tf32, chosen};
+    has_wide_f64_ = machine->sm >= 90;
+    if (const isa::Machine* found = isa::find_machine(machine->sm))
+      shared_bytes_ = int64_t{1024} * (found->shared_kib_per_sm - found->reserved_kib);
+    if (chosen && failed(check_fits(*chosen, *machine)))
+      return signalPassFailure();
     keep_on_device(products(target));
     functions_.clear();
     host_functions_.clear();
@@ -101,6 +109,21 @@ private:
           products.push_back(*product);
       });
     return products;
+  }
+
+  LogicalResult check_fits(const Schedule& chosen, isa::Target machine) {
+    const auto fits = [&](const Schedule& row) {
+      return row.family == chosen.family && row.ring_bytes() <= shared_bytes_;
+    };
+    if (chosen.family == MatmulFamily::wgmma || fits(chosen))
+      return success();
+    auto error = getOperation().emitError()
+                 << "schedule " << chosen.name << " needs " << chosen.ring_bytes()
+                 << " bytes of shared memory for a CTA, of which " << isa::to_string(machine) << " has "
+                 << shared_bytes_ << "; there are others that need less: ";
+    llvm::interleaveComma(llvm::make_filter_range(schedules(), fits), error,
+                          [&](const Schedule& row) { error << row.name; });
+    return error;
   }
 
   // The product, and what is fused with it, as a call.
@@ -145,8 +168,8 @@ private:
   // Products of the same types, in the same memory, have one; what is fused is one product's alone.
   FailureOr<func::FuncOp> host_function(const Product& product, const std::optional<Epilogue>& epilogue,
                                         ArrayRef<Value> arguments, const Schedule* chosen) {
-    std::string key = fmt::format("{}{}{}{}", product.a_transposed, product.b_transposed, product.is_unsigned,
-                                  bool(product.fill));
+    std::string key = fmt::format("{}{}{}{}{}", product.a_transposed, product.b_transposed,
+                                  product.is_unsigned, bool(product.fill), static_cast<int>(product.family));
     for (const Value argument : arguments)
       key += fmt::format(" {} {}", text_of(argument.getType()), is_device_memory(argument));
     func::FuncOp& function = host_functions_[key];
@@ -189,11 +212,18 @@ private:
     };
     const Type element = type_of(product.c).getElementType();
     MatmulKernel kernel{.name = "matmul",
-                        .schedule = chosen ? *chosen : schedule_for(arguments),
+                        .schedule = chosen && chosen->family == product.family
+                                        ? *chosen
+                                        : schedule_for(product.family, arguments),
                         .a = operand(arguments.a, arguments.a_transposed),
                         .b = operand(arguments.b, arguments.b_transposed),
                         .c = operand(arguments.c, false),
-                        .sum = element.isInteger(32) ? "i32" : "f32",
+                        .m = size_of(arguments.a, arguments.a_transposed ? 1 : 0),
+                        .n = size_of(arguments.b, arguments.b_transposed ? 0 : 1),
+                        .k = size_of(arguments.a, arguments.a_transposed ? 0 : 1),
+                        // C's, if they are as wide as accumulators.
+                        .sum = element.getIntOrFloatBitWidth() < 32 ? "f32" : text_of(element),
+                        .has_wide_f64 = has_wide_f64_,
                         .accumulates = !product.fill,
                         .store = arguments.store};
     kernel.a.is_unsigned = kernel.b.is_unsigned =
@@ -208,20 +238,31 @@ private:
         "matmul");
   }
 
+  static int64_t size_of(MemRefType type, unsigned dimension, int64_t unknown = -1) {
+    return type.isDynamicDim(dimension) ? unknown : type.getDimSize(dimension);
+  }
+
   // Sizes that only a run knows are taken to be large.
-  static const Schedule& schedule_for(const KernelArguments& arguments) {
+  const Schedule& schedule_for(MatmulFamily family, const KernelArguments& arguments) const {
     constexpr int64_t kLarge = 8192;
-    const auto extent = [](MemRefType type, unsigned dimension) {
-      return type.isDynamicDim(dimension) ? kLarge : type.getDimSize(dimension);
-    };
-    return choose_schedule(extent(arguments.c, 0), extent(arguments.c, 1),
-                           extent(arguments.a, arguments.a_transposed ? 0 : 1));
+    const int64_t m = size_of(arguments.c, 0, kLarge), n = size_of(arguments.c, 1, kLarge);
+    if (family == MatmulFamily::wgmma)
+      return choose_schedule(m, n, size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge));
+    return choose_mma_schedule({.family = family,
+                                .element_bytes = arguments.a.getElementTypeBitWidth() / 8,
+                                .m = m,
+                                .n = n,
+                                .b_transposed = arguments.b_transposed,
+                                .shared_bytes = shared_bytes_});
   }
 
   static std::string kernel_text(MatmulFamily family, const MatmulKernel& kernel) {
     switch (family) {
     case MatmulFamily::wgmma:
       return matmul_text(kernel);
+    case MatmulFamily::mma:
+    case MatmulFamily::fma:
+      return mma_text(kernel);
     }
     llvm_unreachable("a family without a kernel");
   }
@@ -233,7 +274,7 @@ private:
     for (const Type operand : operands)
       kernel.operands.push_back(text_of(operand));
     return parse(kernel_text(family, kernel), kernel.schedule.name, [&](OpBuilder& builder) {
-      const Type sum = kernel.sum == "i32" ? Type(builder.getI32Type()) : Type(builder.getF32Type());
+      const Type sum = parseType(kernel.sum, &getContext());
       make_epilogue(builder, kernel.epilogue, epilogue, sum, element, operands);
     });
   }
@@ -283,6 +324,9 @@ private:
   }
 
   std::map<std::string, func::FuncOp> functions_, host_functions_;
+  // Of the target.
+  bool has_wide_f64_ = true;
+  int64_t shared_bytes_ = 0;
 };
 
 } // namespace

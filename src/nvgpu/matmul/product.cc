@@ -58,11 +58,14 @@ bool takes(AffineMap map, bool is_batch, bool may_lack, unsigned first, unsigned
 template <class Op>
 std::optional<MatmulFamily> kernel_of(Op op, const MatmulTarget& target) {
   const auto element = [](Value memref) { return type_of(memref).getElementType(); };
-  return kernel_for(target.machine, {.a = element(op.getDpsInputs()[0]),
-                                     .b = element(op.getDpsInputs()[1]),
-                                     .c = element(op.getDpsInits()[0]),
-                                     .is_unsigned = op.getCast() == linalg::TypeFn::cast_unsigned,
-                                     .allows_tf32 = target.allow_tf32 || op->hasAttr(kTf32Attr)});
+  const ProductTypes types{.a = element(op.getDpsInputs()[0]),
+                           .b = element(op.getDpsInputs()[1]),
+                           .c = element(op.getDpsInits()[0]),
+                           .is_unsigned = op.getCast() == linalg::TypeFn::cast_unsigned,
+                           .allows_tf32 = target.allow_tf32 || op->hasAttr(kTf32Attr)};
+  if (target.schedule && takes(target.schedule->family, target.machine, types))
+    return target.schedule->family;
+  return kernel_for(target.machine, types);
 }
 
 // Strided, and not known to be empty, which loops of the host do best.

@@ -16,6 +16,7 @@ namespace lemma::nvgpu {
 struct MatmulTarget {
   isa::Target machine;
   bool allow_tf32 = false;
+  const Schedule* schedule = nullptr; // that was asked for: its family, if that takes the types
 };
 
 struct Product {

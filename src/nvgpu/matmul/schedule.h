@@ -11,6 +11,13 @@
 
 namespace lemma::nvgpu {
 
+// Kernels by the instruction that multiplies: kernel.h is of wgmma, mma_kernel.h of the others.
+enum class MatmulFamily : uint8_t {
+  wgmma,
+  mma, // mma.sync
+  fma, // a fused multiply-add for each product, in f32
+};
+
 struct Schedule {
   const char* name;
   int64_t tile_m = 128, tile_n = 256;   // of a CTA; its K is a swizzle line: 128 bytes
@@ -20,14 +27,29 @@ struct Schedule {
   int64_t group = 8;                    // rows of clusters that are walked together, column by column
   int64_t producer_registers = 24, consumer_registers = 240;
   const char* why = "";
+  // Of mma and fma: warps of a CTA, which have equal parts of the tile. consumers, cluster and registers are
+  // wgmma's alone; group counts rows of tiles.
+  MatmulFamily family = MatmulFamily::wgmma;
+  int64_t warps_m = 0, warps_n = 0;
 
   int64_t cluster() const { return cluster_m * cluster_n; }
   int64_t rows_of_consumer() const { return tile_m / consumers; }
-  int64_t threads() const { return 128 * (consumers + 1); }
+  int64_t threads() const {
+    return family == MatmulFamily::wgmma ? 128 * (consumers + 1) : 32 * warps_m * warps_n;
+  }
+  int64_t stage_bytes() const;
+  int64_t ring_bytes() const { return stages * stage_bytes(); }
+  // Of C that tiles cover.
+  int64_t tiles(int64_t m, int64_t n) const {
+    return (m + tile_m - 1) / tile_m * ((n + tile_n - 1) / tile_n);
+  }
 };
 
 // Bytes of a row of a stage's tile: a line of the 128-byte swizzle.
 inline constexpr int64_t kLineBytes = 128;
+inline int64_t Schedule::stage_bytes() const {
+  return (tile_m + tile_n) * kLineBytes;
+}
 // Of an H200; a grid of more CTAs than fit at a time would be right, too.
 inline constexpr int64_t kMultiprocessors = 132;
 
@@ -36,5 +58,14 @@ std::span<const Schedule> schedules();
 const Schedule* find_schedule(std::string_view name);
 // The fastest that was measured for such sizes.
 const Schedule& choose_schedule(int64_t m, int64_t n, int64_t k);
+
+// The same of mma and fma.
+struct MmaProduct {
+  MatmulFamily family = MatmulFamily::mma;
+  int64_t element_bytes = 2, m = 0, n = 0;
+  bool b_transposed = false; // B lies as N x K
+  int64_t shared_bytes = 0;  // that a CTA may have
+};
+const Schedule& choose_mma_schedule(const MmaProduct& product);
 
 } // namespace lemma::nvgpu

@@ -1,6 +1,6 @@
 // RUN: lemma-opt --lemma-matmul-to-nvgpu %s | FileCheck %s
 //
-// Products that stay the host's: of types that no kernel is made of, and in programs with kernels of their own.
+// Products that stay the host's: in programs with kernels of their own.
 
 module {
   // CHECK-LABEL: func.func @exact

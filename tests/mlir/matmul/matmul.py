@@ -13,8 +13,8 @@ import tempfile
 
 import numpy as np
 
-ELEMENT = {"f16": "f2", "bf16": "u2", "f32": "f4", "i32": "i4", "i8": "i1", "f8E4M3FN": "u1", "f8E5M2": "u1"}
-FILE_TYPE = {"bf16": "u16", "i32": "s32", "f16": "f16", "f32": "f32"}
+ELEMENT = {"f16": "f2", "bf16": "u2", "f32": "f4", "f64": "f8", "i32": "i4", "i8": "i1", "f8E4M3FN": "u1", "f8E5M2": "u1"}
+FILE_TYPE = {"bf16": "u16", "i32": "s32", "f16": "f16", "f32": "f32", "f64": "f64"}
 
 
 def stored(values, element):
@@ -292,4 +292,5 @@ def main():
     return 0 if CASES[options.case](options.lemma) else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
