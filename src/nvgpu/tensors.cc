@@ -19,6 +19,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -119,7 +120,9 @@ public:
       fold_transposes(product);
       add_after(product);
     }
-    if (failed(fuse_elementwise(module)))
+    OpPassManager generalize(ModuleOp::getOperationName());
+    generalize.addPass(createConvertElementwiseToLinalgPass()); // arith and math on tensors
+    if (failed(runPipeline(generalize, module)) || failed(fuse_elementwise(module)))
       return signalPassFailure();
     SmallVector<func::FuncOp> entries;
     for (auto function : module.getOps<func::FuncOp>())

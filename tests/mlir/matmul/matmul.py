@@ -170,13 +170,7 @@ def layer(m, n, k, dynamic):
   %rows = linalg.broadcast ins(%bias : {bias}) outs(%empty : {c}) dimensions = [0]
   %biased = linalg.add ins(%product, %rows : {c}, {c}) outs(%empty : {c}) -> {c}
   %positive = linalg.max ins(%biased, %zeros : {c}, {c}) outs(%empty : {c}) -> {c}
-  %narrow_empty = tensor.empty{sizes} : {h}
-  %narrow = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
-                            iterator_types = ["parallel", "parallel"]}} ins(%positive : {c}) outs(%narrow_empty : {h}) {{
-  ^bb0(%x: f32, %old: f16):
-    %y = arith.truncf %x : f32 to f16
-    linalg.yield %y : f16
-  }} -> {h}
+  %narrow = arith.truncf %positive : {c} to {h}
   %result = linalg.matmul ins(%narrow, %v : {h}, {v}) outs(%sums : {c}) -> {c}
   return %result, %narrow : {c}, {h}
 }}
