@@ -8,6 +8,7 @@
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/async_operands.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/handlers/lane_places.h"
 #include "vgpu/observer.h"
 #include "vgpu/racing_copy.h"
 
@@ -31,6 +32,7 @@ struct CopyPlan {
   PlacedAddress to, from;
   uint32_t bytes = 0;
   bool has_source_size = false, has_ignore = false;
+  LanePlaces lanes;
 };
 
 // One lane's copy.
@@ -63,42 +65,62 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, LaneCopy& copy) {
   return copy.taken == 0 || copy.from.host;
 }
 
+// Where the lanes of `taken` find their bytes, all of them written: `from` and the range of it; no host where
+// one check for all does not say yes.
+template <uint32_t kBytes>
+Access find_sources(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMask taken, uint64_t* from,
+                    uint64_t& lowest) {
+  AddressRange range = plan.lanes.place(x, in, 1, plan.from.offset, from);
+  if (taken != x.active) { // what the others give is no address
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      from[lane] = (taken >> lane & 1) ? from[lane] : from[std::countr_zero(taken)];
+    range = range_of(from, kWarpSize);
+  }
+  lowest = range.lowest;
+  const Access source = x.find_access(in, StateSpace::global, range.lowest,
+                                      span_of(range.lowest, range.highest, kBytes), AccessKind::copy);
+  if (!source || range.any_bits % kBytes != 0)
+    return {};
+  // Lines of a matrix are far apart: so all are on their way, not one after the other.
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    __builtin_prefetch(source.host + (from[lane] - range.lowest));
+  if (source.init)
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      if (!source.was_written(from[lane] - range.lowest, kBytes))
+        return {};
+  return source;
+}
+
 // The copies of all active lanes at once, of kBytes each: those of `taken` from global memory, zeros for the
 // others. False, and nothing done, where one check for all of them does not say yes.
 template <uint32_t kBytes>
 bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMask taken) {
   alignas(64) uint64_t to[kWarpSize], from[kWarpSize];
-  lane_addresses(x, in, 0, plan.to.offset, to);
-  const AddressRange targets = range_of(to, kWarpSize);
-  const Access target = x.find_access(in, StateSpace::shared, targets.lowest,
-                                      span_of(targets.lowest, targets.highest, kBytes), AccessKind::write);
-  if (!target || targets.any_bits % kBytes != 0)
-    return false;
   Access source;
   uint64_t lowest = 0;
   if (taken != 0) {
-    lane_addresses(x, in, 1, plan.from.offset, from);
-    const uint64_t first = from[std::countr_zero(taken)]; // what the others give is no address
-    for (int lane = 0; lane < kWarpSize; ++lane)
-      from[lane] = (taken >> lane & 1) ? from[lane] : first;
-    const AddressRange sources = range_of(from, kWarpSize);
-    lowest = sources.lowest;
-    source = x.find_access(in, StateSpace::global, lowest, span_of(lowest, sources.highest, kBytes),
-                           AccessKind::copy);
-    if (!source || sources.any_bits % kBytes != 0)
+    source = find_sources<kBytes>(x, in, plan, taken, from, lowest);
+    if (!source)
       return false;
-    if (source.init)
-      for (int lane = 0; lane < kWarpSize; ++lane)
-        if (!source.was_written(from[lane] - lowest, kBytes))
-          return false;
+  }
+  const AddressRange targets = plan.lanes.place(x, in, 0, plan.to.offset, to);
+  const uint64_t span = span_of(targets.lowest, targets.highest, kBytes);
+  const Access target = x.find_access(in, StateSpace::shared, targets.lowest, span, AccessKind::write);
+  if (!target || targets.any_bits % kBytes != 0)
+    return false;
+  for (int lane = 0; lane < kWarpSize; ++lane) // those that are not active have another's
+    target.mark_written(to[lane] - targets.lowest, kBytes);
+  if (taken == kAllLanes) {
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      copy_racing(target.host + (to[lane] - targets.lowest), source.host + (from[lane] - lowest), kBytes);
+    return true;
   }
   for_lanes(x.active, [&](int lane) {
-    const uint64_t distance = to[lane] - targets.lowest;
+    std::byte* const host = target.host + (to[lane] - targets.lowest);
     if (taken >> lane & 1)
-      copy_racing(target.host + distance, source.host + (from[lane] - lowest), kBytes);
+      copy_racing(host, source.host + (from[lane] - lowest), kBytes);
     else
-      std::memset(target.host + distance, 0, kBytes);
-    target.mark_written(distance, kBytes);
+      std::memset(host, 0, kBytes);
   });
   return true;
 }
@@ -108,15 +130,15 @@ bool copy_together(Exec& x, const DecodedInst& in) {
   LaneMask taken = x.active;
   if (plan.has_ignore)
     taken &= ~x.pred(in, 2);
-  if (plan.has_source_size)
-    for (LaneMask left = x.active; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
-      const uint64_t bytes = x.src_lane(in, 2, lane);
-      if (bytes != 0 && bytes != plan.bytes)
-        return false;
-      if (bytes == 0)
-        taken &= ~(LaneMask{1} << lane);
-    }
+  if (plan.has_source_size) {
+    if (x.src_slot(in, 2).bytes != sizeof(uint32_t))
+      return false;
+    const auto* bytes = x.src<uint32_t>(in, 2);
+    const LaneMask whole = plan.lanes.equal(bytes, plan.bytes), none = plan.lanes.equal(bytes, 0);
+    if ((x.active & ~(whole | none)) != 0)
+      return false;
+    taken &= whole;
+  }
   return plan.bytes == 16  ? copy_together<16>(x, in, plan, taken)
          : plan.bytes == 8 ? copy_together<8>(x, in, plan, taken)
                            : copy_together<4>(x, in, plan, taken);
@@ -237,6 +259,7 @@ bool select_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
     plan.has_source_size = !plan.has_ignore;
     srcs.push_back(d.src(operand, plan.has_ignore ? Type::pred : Type::u32));
   }
+  plan.lanes = lane_places();
   in.handler = run_copy;
   d.set_operands(in, {}, srcs);
   return true;

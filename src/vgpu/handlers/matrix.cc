@@ -17,6 +17,7 @@
 #include "vgpu/decoder.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
+#include "vgpu/handlers/lane_places.h"
 #include "vgpu/handlers/matrix_operands.h"
 #include "vgpu/matrix_moves.h"
 #include "vgpu/observer.h"
@@ -241,7 +242,8 @@ struct M8n8Plan {
   int rows = 8;                   // of all the matrices together
   uint32_t row_bytes = kRowBytes; // that are read or written; a packed row is less, the rest is padding
   uint32_t packed_bits = 0;       // of an element in memory that becomes a byte; 0: elements move as they are
-  bool rows_are_quads = false;    // row i is lanes 4 (i % 8) to 4 (i % 8) + 3 of register i / 8
+  LanePlaces lanes;
+  bool rows_are_quads = false; // row i is lanes 4 (i % 8) to 4 (i % 8) + 3 of register i / 8
 };
 
 // One check for all rows: where they lie, beside the lowest address; none where each needs one of its own.
@@ -252,10 +254,9 @@ Access rows_at_once(Exec& x, const DecodedInst& in, const M8n8Plan& plan, const 
                                                                highest - kSharedWindow < kSharedWindowBytes);
   if (plan.row_bytes != kRowBytes || !in_shared || any_bits % kRowBytes != 0)
     return {};
-  const Access range = x.find_access(in, plan.space, lowest, span_of(lowest, highest, kRowBytes), kind);
-  if (!range)
-    return {};
-  if (kind != AccessKind::read)
+  const uint64_t span = span_of(lowest, highest, kRowBytes);
+  const Access range = x.find_access(in, plan.space, lowest, span, kind);
+  if (!range || kind != AccessKind::read)
     return range;
   bool all_written = true;
   for (int row = 0; row < plan.rows; ++row)
@@ -270,8 +271,9 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
   if (in.checks_init) // lanes of which no row is asked may leave the address unwritten
     x.check_written(in, 0, plan.rows == kWarpSize ? kAllLanes : (LaneMask{1} << plan.rows) - 1);
   alignas(64) uint64_t at[kWarpSize];
-  lane_addresses(x, in, at);
-  const AddressRange all = range_of(at, plan.rows);
+  AddressRange all = plan.lanes.place(x, in, 0, in.imm, at);
+  if (plan.rows != kWarpSize)
+    all = range_of(at, plan.rows);
   const uint64_t lowest = all.lowest;
   if (const Access range = rows_at_once(x, in, plan, at, all, kind)) {
     if (x.observer) [[unlikely]] { // looked up again: so the range above stays in registers
@@ -399,6 +401,7 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
   const layout::Fragment fragment = isa::memory_fragment(row, num, trans);
   plan.map = TileMap(fragment, MajorOrder::row);
   plan.rows = fragment.rows;
+  plan.lanes = lane_places();
   if (row.packing != Qual::none) {
     plan.packed_bits = row.packing == Qual::b6x16_p32 ? 6 : 4;
     plan.row_bytes = kRowBytes * plan.packed_bits / 8;
