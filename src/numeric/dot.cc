@@ -136,6 +136,7 @@ void dot_integer(const DotModel& model, const DotTile& tile) {
   const std::vector<int16_t> a = decode_integers(model.integer_a, tile.a, m * k_count);
   const std::vector<int16_t> b = decode_integers(model.integer_b, tile.b, n * k_b);
   std::vector<int16_t> gathered(tile.a_index != nullptr ? k_count : 0);
+  const size_t step = model.max_fused_k != 0 ? static_cast<size_t>(model.max_fused_k) : k_count;
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < n; ++j) {
       const int16_t* b_row = &b[j * k_b];
@@ -145,11 +146,14 @@ void dot_integer(const DotModel& model, const DotTile& tile) {
         b_row = gathered.data();
       }
       const int16_t* a_row = &a[i * k_count];
-      int32_t sum = 0; // 32768 products of at most 255 * 255 fit
-      for (size_t k = 0; k < k_count; ++k)
-        sum += a_row[k] * b_row[k];
-      const int32_t c = load_s32(tile.c, i * stride + j);
-      store_element(tile.d, i * stride + j, 4, static_cast<uint32_t>(accumulate(sum, c, model.satfinite)));
+      int32_t result = load_s32(tile.c, i * stride + j);
+      for (size_t first = 0; first < k_count; first += step) {
+        int32_t sum = 0; // 32768 products of at most 255 * 255 fit
+        for (size_t k = first; k < std::min(first + step, k_count); ++k)
+          sum += a_row[k] * b_row[k];
+        result = accumulate(sum, result, model.satfinite);
+      }
+      store_element(tile.d, i * stride + j, 4, static_cast<uint32_t>(result));
     }
 }
 
@@ -272,6 +276,37 @@ void visit_blocks(const DotModel& model, const DotTile& tile, int i, int m, int 
 
 } // namespace
 
+namespace {
+
+// Rows that lie in blocks, one after the other.
+void copy_rows(const std::byte* const* blocks, size_t rows, size_t row_bytes, bool even_first,
+               std::byte* to) {
+  const size_t in_row = row_bytes / kBlockBytes;
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t in_block = row % kBlockRows;
+    const size_t from = even_first ? in_block % 4 * 2 + in_block / 4 : in_block;
+    for (size_t block = 0; block < in_row; ++block, to += kBlockBytes)
+      std::memcpy(to, blocks[row / kBlockRows * in_row + block] + from * kBlockBytes, kBlockBytes);
+  }
+}
+
+} // namespace
+
+DotTile dense_operands(const DotModel& model, const DotTile& tile) {
+  static thread_local std::vector<std::byte> rows;
+  const auto m = static_cast<size_t>(tile.m), n = static_cast<size_t>(tile.n);
+  const size_t a_bytes = bytes_of_a_row(model, tile), b_bytes = bytes_of_b_column(model, tile);
+  rows.resize(m * a_bytes + n * b_bytes);
+  std::byte* const b = rows.data() + m * a_bytes;
+  copy_rows(tile.a_blocks, m, a_bytes, false, rows.data());
+  copy_rows(tile.b_blocks, n, b_bytes, tile.even_columns_first, b);
+  DotTile dense = tile;
+  dense.a = rows.data();
+  dense.b = b;
+  dense.a_blocks = dense.b_blocks = nullptr;
+  return dense;
+}
+
 MatrixOutputs run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
                           DotRun run) {
   static thread_local std::vector<std::byte> rows;
@@ -372,12 +407,14 @@ DotModel chainable(const DotModel& model, int k) {
   if (model.scheme == DotScheme::fused && model.scale_block == 0 && model.c == model.d &&
       model.max_fused_k == 0)
     out.max_fused_k = k;
+  if (model.scheme == DotScheme::integer && model.satfinite)
+    out.max_fused_k = k;
   return out;
 }
 
 int longest_chain(const DotModel& model, int k) {
   if (model.scheme == DotScheme::integer)
-    return model.satfinite ? 1 : std::max(1, internal::kMaxIntegerK / k);
+    return model.satfinite && model.max_fused_k != k ? 1 : std::max(1, internal::kMaxIntegerK / k);
   const bool is_chain = model.scheme == DotScheme::fused && model.scale_block == 0 && model.c == model.d &&
                         model.max_fused_k != 0 && k % model.max_fused_k == 0;
   return is_chain ? std::max(1, internal::kMaxFloatK / k) : 1;
@@ -387,7 +424,8 @@ MatrixOutputs dot(const DotModel& model, const DotTile& tile) {
   const uint64_t outputs = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n);
   const MatrixOutputs by_vector{.vector = outputs}, by_scalar{.scalar = outputs};
   MatrixOutputs paths;
-  if (model.scheme == DotScheme::block_sums && internal::dot_block_sums_lanes(model, tile, paths))
+  if (model.scheme == DotScheme::block_sums && !tile.a_blocks &&
+      internal::dot_block_sums_lanes(model, tile, paths))
     return paths;
   const std::optional<DotTile> dense = internal::dense_tile(model, tile);
   const bool is_fused = model.scheme == DotScheme::fused || model.scheme == DotScheme::split_quad;
@@ -395,6 +433,8 @@ MatrixOutputs dot(const DotModel& model, const DotTile& tile) {
     return paths;
   if (model.scheme == DotScheme::integer && dense && internal::dot_integer_lanes(model, *dense))
     return by_vector;
+  if (tile.a_blocks)
+    return dot(model, internal::dense_operands(model, tile));
   if (tile.blocks)
     return internal::run_as_rows(model, tile, 0, tile.m, 0, tile.n, dot);
   switch (model.scheme) {

@@ -50,7 +50,7 @@ struct DotModel {
   FloatFormat c = FloatFormat::f32;
   FloatFormat d = FloatFormat::f32;
   int fraction_bits = 25;                 // F; at most 40
-  int max_fused_k = 0;                    // products of one fused step; 0: all of them
+  int max_fused_k = 0;                    // products of one fused step, or before a sum saturates; 0: all
   int kept_fraction_bits = 23;            // of an f32 result; the bits below are zero
   Rounding rounding = Rounding::rz;       // of a step's result; of each fma of a chain
   FloatFormat scale = FloatFormat::ue8m0; // block-scaled forms: format of the scales
@@ -148,6 +148,13 @@ struct DotTile {
   // m is a multiple of 8, the bytes of a row of 16.
   std::byte* const* blocks = nullptr;
   bool blocks_hold_c = false; // else C is +0
+  // With `blocks`, A and B in place of a and b, both or none, dense: blocks of 8 rows by 16 bytes along K as
+  // those are, of which the one at row i and byte y of A is a_blocks[i / 8 * (bytes of a row / 16) + y / 16].
+  // Rows of B are columns of D, in order; of every eight, those of D's blocks may be the even ones and then
+  // the odd ones, as in the fragments of mma.sync with results of 4 bytes.
+  const std::byte* const* a_blocks = nullptr;
+  const std::byte* const* b_blocks = nullptr;
+  bool even_columns_first = false;
 };
 
 // The B of several products, brought once into the form in which the vector loops take it: that costs them as

@@ -75,9 +75,19 @@ bool is_four_bits(IntegerFormat format) {
   return width_bits(format) == 4;
 }
 
-// The whole of A, widened; null where A is as it should be.
-const int8_t* widened_a(const DotModel& model, const DotTile& tile, int8_t* buffer) {
+// A as it should be: its rows one after the other, of bytes.
+const int8_t* rows_of_a(const DotModel& model, const DotTile& tile, int8_t* buffer) {
   const auto* a = static_cast<const int8_t*>(tile.a);
+  if (tile.a_blocks) {
+    constexpr int kBlockRows = 8, kBlockBytes = 16;
+    const int in_row = tile.k / kBlockBytes;
+    for (int row = 0; row < tile.m; ++row)
+      for (int block = 0; block < in_row; ++block)
+        std::memcpy(buffer + row * tile.k + block * kBlockBytes,
+                    tile.a_blocks[row / kBlockRows * in_row + block] + row % kBlockRows * kBlockBytes,
+                    kBlockBytes);
+    a = buffer;
+  }
   if (!is_four_bits(model.integer_a))
     return a;
   const size_t bytes = static_cast<size_t>(tile.m) * static_cast<size_t>(tile.k);
@@ -99,8 +109,11 @@ LEMMA_LANES_INLINE void turn_columns(const DotModel& model, const DotTile& tile,
                                      ColumnWords* out) {
   const int words = tile.k / 4;
   Ints rows[kMaxIntegerK / 4];
-  load_rows(static_cast<const int8_t*>(tile.b) + static_cast<size_t>(first) * tile.k, words, 1, words, 4,
-            rows);
+  if (tile.b_blocks)
+    load_rows_of_blocks(OperandBlocks{tile.b_blocks, tile.even_columns_first}, first, words / 4, rows);
+  else
+    load_rows(static_cast<const int8_t*>(tile.b) + static_cast<size_t>(first) * tile.k, words, 1, words, 4,
+              rows);
   for (int w = 0; w < words; ++w) {
     const Ints row = widened(rows[w], model.integer_b);
     std::memcpy(out[w], &row, sizeof(row));
@@ -274,8 +287,8 @@ bool dot_integer_tiles(const DotModel& model, const DotTile& tile) {
   }
   for (int step = 0; step < kMaxSteps; ++step)
     config.set(kA + step, shape->rows, shape->step_k);
-  alignas(64) int8_t widened_rows[kMaxRows * kMaxIntegerK];
-  const int8_t* a = widened_a(model, tile, widened_rows);
+  alignas(64) int8_t rows[kMaxRows * kMaxIntegerK];
+  const int8_t* a = rows_of_a(model, tile, rows);
   config.put_in_force();
   const Steps steps{.k = tile.k,
                     .step_k = shape->step_k,

@@ -84,6 +84,7 @@ struct FloatTile {
   int wide_stride, narrow_stride;
   std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
   bool blocks_hold_c;
+  OperandBlocks wide_blocks, narrow_blocks; // in place of `wide` and `narrow`
   Accumulator c_kind, d_kind;
   int c_bytes, d_bytes;
   int step_k;
@@ -248,8 +249,9 @@ namespace {
 void LeaveBlock::operator()(int lane, int lanes, int row, int rows) const {
   const int first_i = wide_is_a ? lane : row, first_j = wide_is_a ? row : lane;
   const int m = wide_is_a ? lanes : rows, n = wide_is_a ? rows : lanes;
-  paths += tile.blocks ? run_as_rows(model, tile, first_i, m, first_j, n, fallback)
-                       : fallback(model, part_of(model, tile, first_i, m, first_j, n));
+  const DotTile dense = tile.a_blocks ? dense_operands(model, tile) : tile;
+  paths += tile.blocks ? run_as_rows(model, dense, first_i, m, first_j, n, fallback)
+                       : fallback(model, part_of(model, dense, first_i, m, first_j, n));
 }
 
 std::optional<Element> element_of(FloatFormat format, bool as_f16) {
@@ -353,6 +355,8 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
   out.d = tile.d;
   out.blocks = tile.blocks;
   out.blocks_hold_c = tile.blocks_hold_c;
+  out.wide_blocks = {tile.b_blocks, tile.even_columns_first};
+  out.narrow_blocks = {tile.a_blocks, false};
   out.fraction_bits = model.fraction_bits;
   out.kept_mask = to_half ? -1 : -1 << (23 - model.kept_fraction_bits);
   // A result is at least 2^(exponent - F): a normal number of f32. And zeros' exponents, -128 plus at most
@@ -383,7 +387,8 @@ bool dot_fused_floats(const DotModel& model, const DotTile& tile, const DotTile&
                       MatrixOutputs& paths) {
   const FloatLoops loops = loops_of(dot_level());
   FloatTile lanes;
-  if (!loops.run || !describe(model, dense, tile.k, lanes))
+  if (!loops.run || (tile.a_blocks && !takes_operand_blocks(dot_level(), tile)) ||
+      !describe(model, dense, tile.k, lanes))
     return false;
   if (!lanes.wide_is_a)
     lanes.arranged = arranged<Block>(tile, ArrangedB::Content::Form::floats);

@@ -36,7 +36,8 @@ struct IntegerTile {
   std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
   bool blocks_hold_c;
   bool satfinite;
-  const void* arranged = nullptr; // all blocks of `wide` in the level's form, or null
+  const void* arranged = nullptr;           // all blocks of `wide` in the level's form, or null
+  OperandBlocks wide_blocks, narrow_blocks; // in place of `wide` and `narrow`
 };
 
 // The loops of a level; null: there are none.
@@ -44,6 +45,7 @@ struct Loops {
   void (*integers)(const IntegerTile& tile) = nullptr;
   void (*arrange)(const IntegerTile& tile, ArrangedB::Content& out) = nullptr;
   void (*bits)(const IntegerTile& tile, bool is_xor) = nullptr;
+  bool (*is_far_from_ends)(const DotTile& tile) = nullptr;
 };
 
 } // namespace
@@ -196,18 +198,20 @@ Loops loops_of(DotLevel level) {
   switch (level) {
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    return {baseline::run_integers, baseline::arrange_wide, baseline::run_bits};
+    return {baseline::run_integers, baseline::arrange_wide, baseline::run_bits, baseline::is_far_from_ends};
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-    return {avx2::run_integers, avx2::arrange_wide, avx2::run_bits};
+    return {avx2::run_integers, avx2::arrange_wide, avx2::run_bits, avx2::is_far_from_ends};
   case DotLevel::avx2_vnni:
-    return {avx2_vnni::run_integers, avx2_vnni::arrange_wide, avx2_vnni::run_bits};
+    return {avx2_vnni::run_integers, avx2_vnni::arrange_wide, avx2_vnni::run_bits,
+            avx2_vnni::is_far_from_ends};
   case DotLevel::avx512:
-    return {avx512::run_integers, avx512::arrange_wide, avx512::run_bits};
+    return {avx512::run_integers, avx512::arrange_wide, avx512::run_bits, avx512::is_far_from_ends};
   case DotLevel::avx512_vnni:
   case DotLevel::amx:
-    return {avx512_vnni::run_integers, avx512_vnni::arrange_wide, avx512_vnni::run_bits};
+    return {avx512_vnni::run_integers, avx512_vnni::arrange_wide, avx512_vnni::run_bits,
+            avx512_vnni::is_far_from_ends};
 #endif
   default: // scalar
     return {};
@@ -232,7 +236,9 @@ IntegerTile describe(const DotTile& tile, bool& wide_is_a) {
           .narrow_stride = wide_is_a ? 1 : stride,
           .blocks = tile.blocks,
           .blocks_hold_c = tile.blocks_hold_c,
-          .satfinite = false};
+          .satfinite = false,
+          .wide_blocks = {tile.b_blocks, tile.even_columns_first},
+          .narrow_blocks = {tile.a_blocks, false}};
 }
 
 IntegerTile describe(const DotModel& model, const DotTile& tile, bool& wide_is_a) {
@@ -252,7 +258,14 @@ bool has_integer_loops(const Loops& loops, const DotTile& tile) {
 bool dot_integer_lanes(const DotModel& model, const DotTile& tile) {
   const DotLevel level = dot_level();
   const Loops loops = loops_of(level);
-  if (!has_integer_loops(loops, tile))
+  if (!has_integer_loops(loops, tile) || (tile.a_blocks && !takes_operand_blocks(level, tile)))
+    return false;
+  if (model.satfinite && loops.is_far_from_ends(tile)) {
+    DotModel wraps = model;
+    wraps.satfinite = false;
+    return dot_integer_lanes(wraps, tile);
+  }
+  if (model.satfinite && model.max_fused_k != 0 && model.max_fused_k < tile.k)
     return false;
   if (level == DotLevel::amx && dot_integer_tiles(model, tile))
     return true;

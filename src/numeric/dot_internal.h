@@ -45,6 +45,17 @@ const T* arranged(const DotTile& tile, ArrangedB::Content::Form form) {
              : nullptr;
 }
 
+// A or B in blocks (DotTile::a_blocks); `at` null: in rows.
+struct OperandBlocks {
+  const std::byte* const* at = nullptr;
+  bool even_first = false; // of every eight rows
+};
+
+// Have the loops of a level a way to take operands in blocks as this tile has them?
+constexpr bool takes_operand_blocks(DotLevel level, const DotTile& tile) {
+  return without_integers(level) == DotLevel::avx512 && tile.m % 16 == 0 && tile.n % 16 == 0;
+}
+
 // DotScheme::fused and split_quad (dot_fused.cc).
 void dot_fused(const DotModel& model, const DotTile& tile);
 // DotScheme::block_sums (dot_fused.cc).
@@ -63,6 +74,9 @@ MatrixOutputs run_as_rows(const DotModel& model, const DotTile& tile, int i, int
 // The same product with a dense A; none where the rule of a sparse one cannot be told by it. Valid until the
 // thread's next call.
 std::optional<DotTile> dense_tile(const DotModel& model, const DotTile& tile);
+
+// The same product with A and B in rows where it has them in blocks. Valid until the thread's next call.
+DotTile dense_operands(const DotModel& model, const DotTile& tile);
 
 // C of f16 is converted before an instruction with accumulators of f32, so that its subnormals are normalized
 // terms: measured on an H200 (wmma).

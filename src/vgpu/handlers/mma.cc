@@ -153,29 +153,57 @@ Container container_of(const MatrixRow& row, Matrix matrix, Type type) {
   return {.shift = 0, .bits = type == Type::e3m2 || type == Type::e2m3 ? 6 : 8};
 }
 
-// B's columns so that D's registers are blocks: of elements of 4 bytes a register has every second column.
-std::optional<TileMap> b_for_blocks(const layout::Fragment& d, layout::Fragment b) {
+// D's registers as blocks: of elements of 4 bytes a register has every second column.
+bool are_blocks(const layout::Fragment& d) {
   const int per_register = d.elems_per_register();
   if (d.register_bits != 32 || d.rows % 8 != 0 || d.cols != 8 || per_register * d.element_bits != 32)
-    return std::nullopt;
+    return false;
   const int in_row = 2 / per_register; // registers of the same rows
   for (int reg = 0; reg < d.registers(); ++reg)
     for (int lane = 0; lane < kWarpSize; ++lane)
       for (int elem = 0; elem < per_register; ++elem) {
         const layout::Coord block{reg / in_row * 8 + lane / 4, lane % 4 * 2 + reg % in_row + elem};
         if (!(d.at({lane, reg, elem}) == block))
-          return std::nullopt;
+          return false;
       }
-  if (in_row == 1)
-    return TileMap(b, MajorOrder::col);
-  // Column n comes n / 2 + n % 2 * 4th: the mode of the eight columns becomes two.
-  for (size_t i = 0; i + 1 < b.lane.size(); ++i)
-    if (b.lane[i].size == 8 && b.lane[i].stride == layout::Coord{0, 1} && b.lane[i + 1].size == 1) {
-      b.lane[i] = {2, {0, 4}};
-      b.lane[i + 1] = {4, {0, 1}};
-      return TileMap(b, MajorOrder::col);
-    }
-  return std::nullopt;
+  return true;
+}
+
+// The registers of A, or of B with columns as rows, that are its blocks; false where one is none.
+bool find_blocks(const layout::Fragment& fragment, bool by_columns, std::array<uint8_t, 8>& registers) {
+  const int per_register = fragment.elems_per_register(), count = fragment.registers();
+  const int rows = by_columns ? fragment.cols : fragment.rows,
+            depth = by_columns ? fragment.rows : fragment.cols;
+  if (fragment.register_bits != 32 || per_register * fragment.element_bits != 32 || rows % 8 != 0 ||
+      depth % (4 * per_register) != 0 || count != rows / 8 * (depth / (4 * per_register)) ||
+      count > static_cast<int>(registers.size()))
+    return false;
+  const auto at = [&](int lane, int reg, int elem) {
+    const layout::Coord place = fragment.at({lane, reg, elem});
+    return by_columns ? layout::Coord{place.col, place.row} : place;
+  };
+  for (int reg = 0; reg < count; ++reg) {
+    const layout::Coord first = at(0, reg, 0);
+    if (first.row % 8 != 0 || first.col % (4 * per_register) != 0)
+      return false;
+    for (int lane = 0; lane < kWarpSize; ++lane)
+      for (int elem = 0; elem < per_register; ++elem)
+        if (!(at(lane, reg, elem) ==
+              layout::Coord{first.row + lane / 4, first.col + lane % 4 * per_register + elem}))
+          return false;
+    const int in_row = depth / (4 * per_register);
+    registers[static_cast<size_t>(first.row / 8 * in_row + first.col / (4 * per_register))] =
+        static_cast<uint8_t>(reg);
+  }
+  return true;
+}
+
+std::optional<RegisterBlocks> register_blocks(const layout::Fragment& a, const layout::Fragment& b,
+                                              const layout::Fragment& d) {
+  RegisterBlocks blocks{.even_columns_first = d.elems_per_register() == 1};
+  if (!are_blocks(d) || !find_blocks(a, false, blocks.a) || !find_blocks(b, true, blocks.b))
+    return std::nullopt;
+  return blocks;
 }
 
 // What all instructions of a binding do; of sparse ones, those with this selector. Nothing: the machine has
@@ -215,7 +243,7 @@ std::optional<MmaPlan> mma_plan(const isa::Binding& binding, int machine, int se
     plan.scales = ScaleOperands(row.shape, isa::scales_of(row));
   if (!plan.sparse && !plan.scales.any() && plan.matrices == 1 && !plan.narrow_result && !plan.nibbles &&
       plan.container_a.bits == 8 && plan.container_b.bits == 8 && type(Matrix::c) == type(Matrix::d))
-    plan.b_for_blocks = b_for_blocks(fragment(Matrix::d), fragment(Matrix::b));
+    plan.blocks = register_blocks(fragment(Matrix::a), fragment(Matrix::b), fragment(Matrix::d));
   return plan;
 }
 

@@ -19,6 +19,13 @@ struct Container {
   int bits = 8;
 };
 
+// Which register of a fragment is which block of 8 rows by 16 bytes (numeric::DotTile::a_blocks): row eight
+// after row eight, and in them along K.
+struct RegisterBlocks {
+  std::array<uint8_t, 8> a{}, b{};
+  bool even_columns_first = false; // of D's, as numeric::DotTile has it
+};
+
 // What all instructions of one binding do.
 struct MmaPlan {
   numeric::DotModel model;
@@ -32,10 +39,9 @@ struct MmaPlan {
   ScaleOperands scales;              // the sources after those
   uint64_t flops = 0;
   std::array<isa::Type, 4> register_types{}; // of each layout::Matrix
-  // B with its columns in the order in which D's registers, one after the other, are blocks of 8 rows by 16
-  // bytes (numeric::DotTile::blocks). None: D has no such registers, or the operands need more than to be
-  // gathered.
-  std::optional<layout::TileMap> b_for_blocks;
+  // None: a register of D, of A or of B is no such block, or the operands need more than to be taken as they
+  // are. Those of D are in order.
+  std::optional<RegisterBlocks> blocks;
 
   // The first source of each matrix.
   int first_b() const { return a.registers(); }

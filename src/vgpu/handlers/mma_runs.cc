@@ -1,7 +1,8 @@
 // A run grows while the next instruction reads and writes no register that the run writes, and writes none
-// that it reads. Its pairs of A and B then become products: one, if every A meets every B, as where a warp
-// multiplies a block of rows with a block of columns; else one for each A. What is left over stays as it is:
-// within a run the order does not matter.
+// that it reads; but it may add to what an earlier one has made, in the same registers. So each D has a chain
+// of steps, with an A and a B each. The chains then become products: one, if every chain of As meets every
+// chain of Bs, as where a warp multiplies a block of rows with a block of columns; else one for each chain of
+// As. What is left over stays as it is: within a run the order of different Ds does not matter.
 #include "vgpu/handlers/mma_runs.h"
 
 #include "vgpu/handlers/matrix_operands.h"
@@ -16,9 +17,9 @@
 namespace lemma::vgpu {
 namespace {
 
-constexpr size_t kMostA = 8, kMostB = 16; // fragments of a product: 128 rows, 128 columns
-constexpr size_t kRowBytes = 32;          // of A and of B, at most
-constexpr size_t kRowsOfA = 16, kColumnsOfB = 8;
+constexpr size_t kMostA = 8, kMostB = 16; // chains of fragments of a product: 128 rows, 128 columns
+constexpr size_t kMostSteps = 8;          // of a chain
+constexpr size_t kRowsOfA = 16, kEightsOfA = kRowsOfA / 8, kColumnsOfB = 8;
 
 // The registers of a fragment, one after the other.
 using Registers = const Slot*;
@@ -28,15 +29,22 @@ bool same_registers(Registers a, Registers b, int count) {
                     [](const Slot& x, const Slot& y) { return x.base == y.base && x.offset == y.offset; });
 }
 
+// Fragments of one matrix, a step after the other.
+using Chain = std::vector<Registers>;
+
+// The registers are in the order in which their blocks are a tile's (numeric::DotTile).
 struct Product {
-  std::vector<Registers> a, b;
-  std::vector<Registers> c, d; // [a][b]
+  int m = 0, n = 0;
+  int steps = 1;
+  std::vector<Slot> a, b, d;
+  std::vector<Slot> c; // empty: those of D
 };
 
 struct MmaRun {
   const MmaPlan* plan = nullptr;
-  uint32_t count = 0; // instructions
-  uint32_t end = 0;   // the pc after the last
+  numeric::DotModel model; // of chains
+  uint32_t count = 0;      // instructions
+  uint32_t end = 0;        // the pc after the last
   std::vector<Product> products;
 };
 
@@ -44,47 +52,35 @@ std::byte* lanes_of(const Exec& x, const Slot& slot) {
   return x.bases[slot.base] + slot.offset;
 }
 
-void gather(const Exec& x, const layout::TileMap& map, Registers registers, std::byte* tile) {
-  const std::byte* lanes[kMaxFragmentRegisters];
-  for (int i = 0; i < map.distinct_registers(); ++i)
-    lanes[i] = lanes_of(x, registers[i]);
-  map.gather(lanes, tile);
+template <class Byte>
+void list_blocks(const Exec& x, const std::vector<Slot>& registers, Byte** blocks) {
+  for (const Slot& slot : registers)
+    *blocks++ = lanes_of(x, slot);
 }
 
-void multiply(Exec& x, const MmaPlan& plan, const Product& product) {
-  alignas(64) std::byte a[kMostA * kRowsOfA * kRowBytes], b[kMostB * kColumnsOfB * kRowBytes];
-  std::byte* blocks[kMostA * kMostB * kMaxFragmentRegisters];
-  const size_t a_bytes = static_cast<size_t>(plan.a.tile_bytes());
-  const size_t b_bytes = static_cast<size_t>(plan.b.tile_bytes());
-  for (size_t i = 0; i < product.a.size(); ++i)
-    gather(x, plan.a, product.a[i], a + i * a_bytes);
-  for (size_t j = 0; j < product.b.size(); ++j)
-    gather(x, *plan.b_for_blocks, product.b[j], b + j * b_bytes);
-
-  // Registers of the same eight rows follow each other, D fragment after D fragment.
-  const auto count = static_cast<size_t>(plan.d.registers()), eights = kRowsOfA / 8,
-             in_eight = count / eights;
-  size_t next = 0;
-  for (size_t i = 0; i < product.a.size(); ++i)
-    for (size_t eight = 0; eight < eights; ++eight)
-      for (size_t j = 0; j < product.b.size(); ++j)
-        for (size_t r = eight * in_eight; r < (eight + 1) * in_eight; ++r) {
-          const size_t at = i * product.b.size() + j;
-          const std::byte* from = lanes_of(x, product.c[at][r]);
-          std::byte* const to = lanes_of(x, product.d[at][r]);
-          if (from != to)
-            std::memcpy(to, from, kWarpSize * sizeof(uint32_t));
-          blocks[next++] = to;
-        }
+void multiply(Exec& x, const MmaRun& run, const Product& product) {
+  constexpr size_t kMostInRow = kMaxFragmentRegisters / kEightsOfA;
+  const std::byte* a[kMostA * kEightsOfA * kMostSteps * kMostInRow];
+  const std::byte* b[kMostB * kMostSteps * kMostInRow];
+  std::byte* d[kMostA * kMostB * kMaxFragmentRegisters];
+  list_blocks(x, product.a, a);
+  list_blocks(x, product.b, b);
+  list_blocks(x, product.d, d);
+  for (size_t i = 0; i < product.c.size(); ++i)
+    if (const std::byte* from = lanes_of(x, product.c[i]); from != d[i])
+      std::memcpy(d[i], from, kWarpSize * sizeof(uint32_t));
   numeric::DotTile tile;
-  tile.m = static_cast<int>(product.a.size() * kRowsOfA);
-  tile.n = static_cast<int>(product.b.size() * kColumnsOfB);
-  tile.k = plan.shape.k;
-  tile.a = a;
-  tile.b = b;
-  tile.blocks = blocks;
+  tile.m = product.m;
+  tile.n = product.n;
+  tile.k = run.plan->shape.k * product.steps;
+  tile.blocks = d;
   tile.blocks_hold_c = true;
-  x.stats.matrix_outputs += numeric::dot(plan.model, tile);
+  tile.a_blocks = a;
+  tile.b_blocks = b;
+  tile.even_columns_first = run.plan->blocks->even_columns_first;
+  const MatrixOutputs outputs = numeric::dot(run.model, tile);
+  for (int step = 0; step < product.steps; ++step)
+    x.stats.matrix_outputs += outputs;
 }
 
 Step run_first(Exec& x, const DecodedInst& in) {
@@ -93,7 +89,7 @@ Step run_first(Exec& x, const DecodedInst& in) {
   if (x.observer || x.active != kAllLanes)
     return multiply(x, in, *run.plan);
   for (const Product& product : run.products)
-    multiply(x, *run.plan, product);
+    multiply(x, run, product);
   x.stats.matrix_flops += run.plan->flops * run.count;
   x.warp->mma_run_end = run.end;
   return Step::next;
@@ -116,9 +112,7 @@ public:
         end();
         continue;
       }
-      if (!members_.empty() && !fits(in))
-        end();
-      add(in);
+      take(in);
     }
     end();
   }
@@ -130,8 +124,8 @@ private:
     if (in.handler != run_mma || in.guarded || in.checks_init || in.marks_written)
       return false;
     const MmaPlan& plan = plan_of(in);
-    if (!plan.b_for_blocks || static_cast<size_t>(plan.a.tile_bytes()) > kRowsOfA * kRowBytes ||
-        static_cast<size_t>(plan.b.tile_bytes()) > kColumnsOfB * kRowBytes)
+    if (!plan.blocks || plan.shape.m != static_cast<int>(kRowsOfA) ||
+        plan.shape.n != static_cast<int>(kColumnsOfB))
       return false;
     for (int i = 0; i < in.dst_count; ++i) // each block is a register of its own
       for (int j = 0; j <= i; ++j)
@@ -140,54 +134,143 @@ private:
     return true;
   }
 
-  bool fits(const DecodedInst& in) const {
-    const DecodedInst& first = *members_.front();
-    if (in.extra != first.extra)
+  void take(DecodedInst& in) {
+    if (!members_.empty() && !fits(in))
+      end();
+    add(in);
+  }
+
+  // An output, and what is added to it.
+  struct Output {
+    Registers c = nullptr, d = nullptr;
+    size_t first_a = 0, first_b = 0; // in first_a_ and first_b_
+    Chain a, b;
+    std::vector<DecodedInst*> members;
+  };
+
+  // The output that the instruction adds a step to; none: it begins one, or adds to something else too.
+  Output* continued(const DecodedInst& in) {
+    const int count = in.dst_count;
+    for (Output& output : outputs_)
+      if (same_registers(output.d, in.ops, count))
+        return same_registers(output.d, c_of(in), count) && output.members.size() < most_steps(in) ? &output
+                                                                                                   : nullptr;
+    return nullptr;
+  }
+  size_t most_steps(const DecodedInst& in) const {
+    if (!chains_)
+      return 1;
+    const MmaPlan& plan = plan_of(in);
+    const int longest = numeric::longest_chain(numeric::chainable(plan.model, plan.shape.k), plan.shape.k);
+    return std::min(kMostSteps, static_cast<size_t>(longest));
+  }
+
+  bool fits(const DecodedInst& in) {
+    if (in.extra != members_.front()->extra)
       return false;
+    const bool continues = continued(in) != nullptr;
+    const int end_of_ab = in.dst_count + plan_of(in).first_c();
     for (int i = 0; i < in.op_count; ++i) {
       const uint32_t reg = in.ops[i].reg;
-      if (reg != ptx::kNone && (written_[reg] == number_ || (i < in.dst_count && read_[reg] == number_)))
+      const bool is_accumulator = i < in.dst_count || i >= end_of_ab;
+      if (reg != ptx::kNone && !(continues && is_accumulator) &&
+          (written_[reg] == number_ || (i < in.dst_count && read_[reg] == number_)))
         return false;
     }
-    const size_t a = index_of(a_, a_of(in), plan_of(in).a), b = index_of(b_, b_of(in), plan_of(in).b);
-    const bool known = a < a_.size() && b < b_.size();
-    return a < kMostA && b < kMostB && !(known && has(a, b));
+    return continues || has_room(in);
+  }
+
+  // For another output: no other begins with the same A and B, nor are there too many of either.
+  bool has_room(const DecodedInst& in) const {
+    const size_t a = first_a(in), b = first_b(in);
+    return a < kMostA && b < kMostB &&
+           std::none_of(
+               outputs_.begin(), outputs_.end(),
+               [&](const Output& output) { return output.first_a == a && output.first_b == b; });
+  }
+  size_t first_a(const DecodedInst& in) const { return find(first_a_, a_of(in), plan_of(in).a); }
+  size_t first_b(const DecodedInst& in) const { return find(first_b_, b_of(in), plan_of(in).b); }
+  static size_t find(const std::vector<Registers>& known, Registers registers, const layout::TileMap& map) {
+    const auto at = std::find_if(known.begin(), known.end(), [&](Registers other) {
+      return same_registers(registers, other, map.registers());
+    });
+    return static_cast<size_t>(at - known.begin());
+  }
+
+  Output& begin(const DecodedInst& in) {
+    Output& output = outputs_.emplace_back();
+    output.c = c_of(in);
+    output.d = in.ops;
+    output.first_a = first_a(in);
+    output.first_b = first_b(in);
+    if (output.first_a == first_a_.size())
+      first_a_.push_back(a_of(in));
+    if (output.first_b == first_b_.size())
+      first_b_.push_back(b_of(in));
+    return output;
   }
 
   void add(DecodedInst& in) {
-    const size_t a = index_of(a_, a_of(in), plan_of(in).a), b = index_of(b_, b_of(in), plan_of(in).b);
-    if (a == a_.size())
-      a_.push_back(a_of(in));
-    if (b == b_.size())
-      b_.push_back(b_of(in));
-    pairs_.push_back({a, b});
     members_.push_back(&in);
+    Output* output = continued(in);
+    if (!output)
+      output = &begin(in);
+    output->a.push_back(a_of(in));
+    output->b.push_back(b_of(in));
+    output->members.push_back(&in);
     for (int i = 0; i < in.op_count; ++i)
       if (in.ops[i].reg != ptx::kNone)
         (i < in.dst_count ? written_ : read_)[in.ops[i].reg] = number_;
   }
 
+  bool are_equally_deep() const {
+    return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+      return output.members.size() == outputs_.front().members.size();
+    });
+  }
+
   void end() {
-    if (members_.size() > 1)
+    if (!are_equally_deep()) {
+      // As runs of one step each.
+      const std::vector<DecodedInst*> members = members_;
+      clear();
+      chains_ = false;
+      for (DecodedInst* member : members)
+        take(*member);
+      end();
+      chains_ = true;
+      return;
+    }
+    if (outputs_.size() > 1)
       make_run();
+    clear();
+  }
+
+  void clear() {
     members_.clear();
-    pairs_.clear();
-    a_.clear();
-    b_.clear();
+    outputs_.clear();
+    first_a_.clear();
+    first_b_.clear();
     ++number_;
   }
 
   void make_run() {
     auto run = std::make_shared<MmaRun>();
-    run->plan = &plan_of(*members_.front());
+    const MmaPlan& plan = plan_of(*members_.front());
+    run->plan = &plan;
+    run->model = numeric::chainable(plan.model, plan.shape.k);
+    std::vector<Chain> a, b; // that are different
+    std::vector<Place> places;
+    for (const Output& output : outputs_)
+      places.push_back({index_of(a, output.a, plan.a), index_of(b, output.b, plan.b)});
     std::vector<DecodedInst*> taken;
-    std::vector<size_t> all(a_.size());
+    std::vector<size_t> all(a.size());
     std::iota(all.begin(), all.end(), size_t{0});
-    if (pairs_.size() == a_.size() * b_.size())
-      add_product(*run, all, taken);
+    if (places.size() == a.size() * b.size() && a.size() <= kMostA && b.size() <= kMostB)
+      add_product(*run, a, b, places, all, taken);
     else
-      for (const size_t a : all)
-        add_product(*run, {a}, taken);
+      for (const size_t i : all)
+        add_product(*run, a, b, places, {i}, taken);
     if (taken.empty())
       return;
     const auto [first, last] = std::minmax_element(taken.begin(), taken.end());
@@ -200,56 +283,91 @@ private:
     code_.extras.push_back(std::move(run));
   }
 
-  struct Pair {
-    size_t a, b; // indices in a_ and b_
+  struct Place {
+    size_t a, b; // of an output: the numbers of its chains
   };
 
   // Of those As, which meet the same Bs. The loops want columns in sixteens: one B may be left over.
-  void add_product(MmaRun& run, const std::vector<size_t>& a, std::vector<DecodedInst*>& taken) {
+  void add_product(MmaRun& run, const std::vector<Chain>& as, const std::vector<Chain>& bs,
+                   const std::vector<Place>& places, const std::vector<size_t>& a,
+                   std::vector<DecodedInst*>& taken) const {
     std::vector<size_t> b;
-    for (const Pair& pair : pairs_)
-      if (pair.a == a.front())
-        b.push_back(pair.b);
+    for (const Place& place : places)
+      if (place.a == a.front())
+        b.push_back(place.b);
     b.resize(b.size() / 2 * 2);
     if (b.empty())
       return;
+    const MmaPlan& plan = *run.plan;
     Product& product = run.products.emplace_back();
+    product.m = static_cast<int>(a.size() * kRowsOfA);
+    product.n = static_cast<int>(b.size() * kColumnsOfB);
+    product.steps = static_cast<int>(outputs_.front().members.size());
+    const auto in_row = static_cast<size_t>(plan.b.registers());
     for (const size_t i : a)
-      product.a.push_back(a_[i]);
+      list_registers(as[i], plan.blocks->a.data(), kEightsOfA, in_row, product.a);
     for (const size_t j : b)
-      product.b.push_back(b_[j]);
+      list_registers(bs[j], plan.blocks->b.data(), 1, in_row, product.b);
+    const auto output_of = [&](size_t i, size_t j) -> const Output& {
+      const auto at = std::find_if(places.begin(), places.end(),
+                                   [&](const Place& place) { return place.a == i && place.b == j; });
+      return outputs_[static_cast<size_t>(at - places.begin())];
+    };
+    // Registers of the same eight rows follow each other, D fragment after D fragment.
+    const auto in_eight = static_cast<size_t>(plan.d.registers()) / kEightsOfA;
+    bool in_place = true;
     for (const size_t i : a)
-      for (const size_t j : b) {
-        DecodedInst& in = *members_[member(i, j)];
-        taken.push_back(&in);
-        product.d.push_back(in.ops);
-        product.c.push_back(in.ops + in.dst_count + run.plan->first_c());
-      }
+      for (size_t eight = 0; eight < kEightsOfA; ++eight)
+        for (const size_t j : b) {
+          const Output& output = output_of(i, j);
+          for (size_t r = eight * in_eight; r < (eight + 1) * in_eight; ++r) {
+            product.c.push_back(output.c[r]);
+            product.d.push_back(output.d[r]);
+          }
+          in_place = in_place && same_registers(output.c, output.d, plan.d.registers());
+          if (eight == 0)
+            taken.insert(taken.end(), output.members.begin(), output.members.end());
+        }
+    if (in_place)
+      product.c.clear();
   }
 
-  size_t member(size_t a, size_t b) const {
-    return static_cast<size_t>(std::find_if(pairs_.begin(), pairs_.end(),
-                                            [&](const Pair& pair) { return pair.a == a && pair.b == b; }) -
-                               pairs_.begin());
+  // The registers of a chain, of `eights` rows in eights: row eight after row eight, and in them step after
+  // step.
+  static void list_registers(const Chain& chain, const uint8_t* registers, size_t eights, size_t in_row,
+                             std::vector<Slot>& out) {
+    for (size_t eight = 0; eight < eights; ++eight)
+      for (const Registers step : chain)
+        for (size_t i = 0; i < in_row; ++i)
+          out.push_back(step[registers[eight * in_row + i]]);
   }
-  bool has(size_t a, size_t b) const { return member(a, b) < pairs_.size(); }
+
+  static bool same_chain(const Chain& a, const Chain& b, int registers) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [&](Registers x, Registers y) { return same_registers(x, y, registers); });
+  }
+  // The number of a chain among those that are known, which it is from now on.
+  static size_t index_of(std::vector<Chain>& known, const Chain& chain, const layout::TileMap& map) {
+    const auto at = std::find_if(known.begin(), known.end(), [&](const Chain& other) {
+      return same_chain(chain, other, map.registers());
+    });
+    const auto index = static_cast<size_t>(at - known.begin());
+    if (at == known.end())
+      known.push_back(chain);
+    return index;
+  }
 
   static Registers a_of(const DecodedInst& in) { return in.ops + in.dst_count; }
   Registers b_of(const DecodedInst& in) const { return in.ops + in.dst_count + plan_of(in).first_b(); }
-  static size_t index_of(const std::vector<Registers>& known, Registers registers,
-                         const layout::TileMap& map) {
-    return static_cast<size_t>(
-        std::find_if(known.begin(), known.end(),
-                     [&](Registers other) { return same_registers(registers, other, map.registers()); }) -
-        known.begin());
-  }
+  Registers c_of(const DecodedInst& in) const { return in.ops + in.dst_count + plan_of(in).first_c(); }
 
   Code& code_;
   std::vector<DecodedInst*> members_;
-  std::vector<Pair> pairs_;              // of each member
-  std::vector<Registers> a_, b_;         // that are different
-  std::vector<uint64_t> read_, written_; // by register: the run that does
-  uint64_t number_ = 1;                  // of the run
+  std::vector<Output> outputs_;
+  std::vector<Registers> first_a_, first_b_; // that are different, of the first steps
+  std::vector<uint64_t> read_, written_;     // by register: the run that does
+  uint64_t number_ = 1;                      // of the run
+  bool chains_ = true;                       // may be longer than a step
 };
 
 } // namespace

@@ -1,12 +1,13 @@
 // Runs of mma.sync: instructions that stand together and share A or B become one larger product.
 //
 // A product of 64 rows and columns decodes its operands once, and its loops are under way: it takes less than
-// half of the time of 32 products of 16 rows and 8 columns. The first instruction of a run multiplies for
+// half of the time of 32 products of 16 rows and 8 columns. Those that add to the results of others, as steps
+// along K do, make it deeper (numeric::chainable()). The first instruction of a run multiplies for
 // all; the others find that they are done, and only count. So a warp may be interrupted anywhere in a run.
 // Where somebody watches, each instruction does its own.
 //
 // Bits are the same: an output is computed by the same rule from the same operands, and none is read within
-// its run.
+// its run but as the accumulator of the next step to the same registers.
 //
 // Tests: tests/unit/vgpu/mma_runs_test.cc.
 #pragma once

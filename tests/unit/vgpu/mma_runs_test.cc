@@ -30,6 +30,7 @@ constexpr Form kForms[] = {
     {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", ".f32", 4, 4, 2, 0x807fffff, 0x3f000000},
     {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", ".f32", 4, 4, 2, 0x87878787, 0x30303030},
     {"mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", ".b32", 4, 4, 2, 0xffffffff, 0},
+    {"mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32", ".b32", 4, 4, 2, 0x3fffffff, 0},
     {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", ".b32", 4, 4, 2, 0xffffffff, 0},
 };
 
@@ -155,6 +156,36 @@ TEST(MmaRuns, WhoReadsAResultBeginsAnother) {
     expect_as_one_by_one(form, steps, 0);
   // Each adds to the one before.
   expect_as_one_by_one(kForms[0], {{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}}, 3);
+}
+
+// As a block of K larger than an instruction's.
+Steps deep(int rows, int columns, int steps) {
+  Steps out;
+  for (int step = 0; step < steps; ++step)
+    for (const Mma& mma : grid(rows, columns, step == 0 ? kFragments : 0))
+      out.push_back({mma.d, mma.a + step * rows, mma.b + step * columns, mma.c});
+  return out;
+}
+
+TEST(MmaRuns, StepsAlongKAreOneProduct) {
+  for (const Form& form : kForms)
+    for (const int steps : {2, 4, 5, 9})
+      expect_as_one_by_one(form, deep(2, 2, steps), 0);
+}
+
+TEST(MmaRuns, ChainsOfDifferentDepthAreSeveral) {
+  // Two steps of the first row's, one of the second's.
+  Steps steps = grid(2, 2, 0);
+  for (const Mma& step : grid(1, 2, 0))
+    steps.push_back({step.d, step.a + 2, step.b + 2, step.c});
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, steps, 0);
+}
+
+TEST(MmaRuns, AStepReadsNoOtherResult) {
+  // The third adds to the first's D in another place; or to what was the first's C.
+  expect_as_one_by_one(kForms[0], {{0, 0, 0, 4}, {1, 0, 1, 5}, {2, 1, 0, 0}, {3, 1, 1, 1}}, 0);
+  expect_as_one_by_one(kForms[0], {{0, 0, 0, 4}, {1, 0, 1, 5}, {4, 1, 0, 4}, {5, 1, 1, 5}}, 0);
 }
 
 TEST(MmaRuns, WhoWritesWhatIsReadBeginsAnother) {
