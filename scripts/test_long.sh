@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
-# the sanitizers, defined programs on the virtual GPU twice, all recorded cases under the memory model's checker, and under
-# ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver or runtime.
+# the sanitizers, defined programs on the virtual GPU twice, all recorded cases under the memory model's checker, under
+# ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver or runtime, and the samples of CUDA
+# at their own sizes.
 # docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
 # 1 then.
 #
@@ -17,7 +18,7 @@ mkdir -p "$build" "$keep" build build-tsan
 cmake --preset asan >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }
 cmake --build "$build" -j "$jobs" --target fuzz_programs mutate_front_end
 cmake --preset default >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-cmake --build build -j "$jobs" --target numeric_test differential lemma_record
+cmake --build build -j "$jobs" --target numeric_test differential lemma_record lemma_cli lemma_cuda lemma_cudart_so lemma_preload
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:hard_rss_limit_mb=6000} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 approximate_functions() { LEMMA_MUFU_ALL=1 build/bin/numeric_test --gtest_filter='Mufu.*'; }
@@ -58,8 +59,15 @@ threads() {
   scripts/test.sh build-tsan "$jobs" -R '^sanitized\.'
 }
 
+# Which are wrong, and how long each takes.
+cuda_samples() {
+  local nvcc=${NVCC:-/usr/local/cuda/bin/nvcc}
+  [ -x "$nvcc" ] || { echo "skipped: no nvcc ($nvcc)"; return 0; }
+  tests/cuda/samples.py --lemma build/bin/lemma --nvcc "$nvcc" --folder build/samples
+}
+
 failed=()
-for part in approximate_functions hostile_programs defined_programs recorded_cases front_end threads; do
+for part in approximate_functions hostile_programs defined_programs recorded_cases front_end threads cuda_samples; do
   echo "== $part"
   $part || failed+=("$part")
 done
