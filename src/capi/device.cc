@@ -94,6 +94,8 @@ const lemma_error* lemma_device_open(const char* kind, const lemma_device_option
 }
 
 void lemma_device_close(lemma_device* device) {
+  if (device)
+    (void)device->device.synchronize(); // what failed is nobody's any more
   delete device;
 }
 

@@ -43,8 +43,11 @@ LEMMA_API uint64_t lemma_default_max_memory_bytes(void);
 // (no driver, no such GPU).
 LEMMA_API const lemma_error* lemma_device_open(const char* kind, const lemma_device_options* options,
                                                lemma_device** device);
-// Frees what was allocated with it, too. Does not wait for streams: what they still do then has faults, and
-// host memory that it uses must stay; lemma_device_synchronize() first.
+// Waits for all that streams were given, as lemma_device_synchronize(), whose errors are lost; then frees
+// what was allocated with it, too. A kernel that waits for what nobody does ends as a deadlock, so that this
+// comes back. In a callback of a launch or a function of a stream it cannot wait: what runs on finds no
+// memory then, which is a fault. Modules and streams that are still there keep the device, without that
+// memory.
 LEMMA_API void lemma_device_close(lemma_device* device);
 LEMMA_API const lemma_device_info* lemma_device_describe(const lemma_device* device);
 

@@ -333,6 +333,36 @@ TEST(CStreamOptions, WhoWaitsForEverIsADeadlockWithoutPatience) {
   lemma_device_close(device);
 }
 
+TEST(CStreamOptions, ClosingWaitsForStreams) {
+  lemma_device* device = nullptr;
+  lemma_module* module = nullptr;
+  ASSERT_OK(lemma_device_open("cpu", nullptr, &device));
+  ASSERT_OK(lemma_module_load(device, kText, std::strlen(kText), nullptr, &module));
+  alignas(8) std::array<uint32_t, 2> words{}; // the caller's own: a flag, and what comes of it
+  ASSERT_OK(lemma_register_host(device, words.data(), sizeof words, nullptr));
+  uint64_t copy = 0;
+  ASSERT_OK(lemma_allocate(device, 4, nullptr, &copy));
+  const uint64_t flag = reinterpret_cast<uintptr_t>(words.data()), out = flag + 4;
+  const Stream_ stream = create(device);
+  const lemma_bytes arguments[] = {bytes_of(flag), bytes_of(out)};
+  uint32_t seen = 0;
+  EXPECT_OK(lemma_stream_launch(stream.get(), module, "waits", nullptr, arguments, 2, nullptr));
+  EXPECT_OK(lemma_stream_copy(stream.get(), copy, out, 4));
+  EXPECT_OK(lemma_stream_read(stream.get(), &seen, copy, 4));
+  EXPECT_FALSE(lemma_stream_is_done(stream.get()));
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::atomic_ref<uint32_t>(words[0]).store(1);
+  });
+  lemma_device_close(device);
+  EXPECT_EQ(seen, 7u); // by way of memory that is freed now
+  other.join();
+  EXPECT_TRUE(lemma_stream_is_done(stream.get()));
+  EXPECT_OK(lemma_stream_read(stream.get(), &seen, copy, 4));
+  EXPECT_EQ(kind_of(lemma_stream_synchronize(stream.get())), LEMMA_ERROR_INVALID_ARGUMENT);
+  lemma_module_unload(module);
+}
+
 TEST(CStreamOptions, WhatNothingOrdersIsFound) {
   lemma_device_options options = LEMMA_SIZED(lemma_device_options);
   options.check_streams = true;
