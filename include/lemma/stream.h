@@ -59,6 +59,14 @@ private:
   std::shared_ptr<const runtime::EventImpl> impl_;
 };
 
+// How a word is compared with a value, as CUDA's CUstreamWaitValue_flags have it.
+enum class WaitUntil : uint8_t {
+  geq,  // their difference, taken for a signed number, is not negative
+  eq,   // they are equal
+  and_, // they have a bit in common
+  nor_, // there is a bit that neither has
+};
+
 class Stream {
 public:
   // Called when the launch has ended, before anything after it runs, or when it is known not to run. In a
@@ -83,6 +91,16 @@ public:
   Result<void, Error> fill(uint64_t address, uint64_t size_bytes, uint8_t value) const;
   // From device memory to device memory. Error of the stream: the ranges overlap.
   Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t size_bytes) const;
+
+  // Words of 4 or 8 bytes, aligned to that. Whoever sees the word written sees all that the stream was given
+  // before it, and what comes after the wait sees what was written before the word was: by the host, a kernel
+  // or another stream. A wait for what nobody writes fails when nothing has happened on the device for
+  // DeviceOptions::patience_seconds: kernel_failed; `done` is called as a launch's is. Errors of the call:
+  // invalid_argument (another size, or not aligned), unsupported (on "cuda"). Of the stream: the word does
+  // not lie inside one allocation then.
+  Result<void, Error> write_value(uint64_t address, uint64_t value, uint32_t bytes) const;
+  Result<void, Error> wait_value(uint64_t address, uint64_t value, uint32_t bytes, WaitUntil until,
+                                 std::function<void(Result<void, Error>)> done = {}) const;
 
   // Calls a function of the host. It must not wait for the device: a copy, a synchronize() or a launch that
   // would have to is an error in it. One that throws fails: invalid_argument.

@@ -47,6 +47,9 @@ CUresult set(CUgraphExec exec, CUgraphNode node, const CUgraphNodeParams& p) {
   case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     return exec ? cuGraphExecEventWaitNodeSetEvent(exec, node, p.eventWait.event)
                 : cuGraphEventWaitNodeSetEvent(node, p.eventWait.event);
+  case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+    return exec ? cuGraphExecBatchMemOpNodeSetParams(exec, node, &p.memOp)
+                : cuGraphBatchMemOpNodeSetParams(node, &p.memOp);
   case CU_GRAPH_NODE_TYPE_EMPTY:
   case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
   case CU_GRAPH_NODE_TYPE_MEM_FREE:
@@ -90,9 +93,10 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dep
     return cuGraphAddMemAllocNode(node, graph, dependencies, count, &p->alloc);
   case CU_GRAPH_NODE_TYPE_MEM_FREE:
     return cuGraphAddMemFreeNode(node, graph, dependencies, count, p->free.dptr);
+  case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+    return cuGraphAddBatchMemOpNode(node, graph, dependencies, count, &p->memOp);
   case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
   case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-  case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
   case CU_GRAPH_NODE_TYPE_CONDITIONAL:
     return CUDA_ERROR_NOT_SUPPORTED;
   }

@@ -4,6 +4,7 @@
 #include "driver/call.h"
 #include "driver/graph.h"
 #include "driver/launch.h"
+#include "driver/memory_operations.h"
 
 #include <algorithm>
 #include <cstring>
@@ -412,6 +413,49 @@ CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
 }
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
   return set_event<WaitEvent>(exec, true, node, event);
+}
+
+// --- values in memory
+
+namespace {
+
+// The array that an asking program gets is the node's.
+CUDA_BATCH_MEM_OP_NODE_PARAMS parameters_of(MemoryOperations& several) {
+  CUDA_BATCH_MEM_OP_NODE_PARAMS parameters = several.parameters;
+  parameters.paramArray = several.operations.data();
+  return parameters;
+}
+
+CUresult set_memory_operations(CUgraphExec exec, bool in_exec, CUgraphNode node,
+                               const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return set_node<MemoryOperations>(exec, in_exec, node, [&](Context&, MemoryOperations& several) {
+    return parameters ? make_memory_operations(*parameters, several) : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+} // namespace
+
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies,
+                                  size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return add_node(node, graph, dependencies, count, [&](Context&, Operation& operation) {
+    return parameters ? make_memory_operations(*parameters, operation.emplace<MemoryOperations>())
+                      : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return of_node<MemoryOperations>(node, [&](MemoryOperations& several) -> CUresult {
+    if (!parameters)
+      return CUDA_ERROR_INVALID_VALUE;
+    *parameters = parameters_of(several);
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return set_memory_operations(nullptr, false, node, parameters);
+}
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
+  return set_memory_operations(exec, true, node, parameters);
 }
 
 // --- memory

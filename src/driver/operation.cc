@@ -4,6 +4,7 @@
 #include "driver/copy.h"
 #include "driver/error.h"
 #include "driver/launch.h"
+#include "driver/memory_operations.h"
 #include "driver/state.h"
 
 namespace lemma::driver {
@@ -36,6 +37,7 @@ CUgraphNodeType node_type_of(const Operation& operation) {
                         [](const ChildGraph&) { return CU_GRAPH_NODE_TYPE_GRAPH; },
                         [](const RecordEvent&) { return CU_GRAPH_NODE_TYPE_EVENT_RECORD; },
                         [](const WaitEvent&) { return CU_GRAPH_NODE_TYPE_WAIT_EVENT; },
+                        [](const MemoryOperations&) { return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP; },
                         [](const AllocateMemory&) { return CU_GRAPH_NODE_TYPE_MEM_ALLOC; },
                         [](const FreeMemory&) { return CU_GRAPH_NODE_TYPE_MEM_FREE; },
                     },
@@ -47,6 +49,7 @@ CUresult check(const Operation& operation) {
                         [](const KernelLaunch& launch) { return check_launch(launch); },
                         [](const Copy& copy) { return check_copy(copy.parameters); },
                         [](const Fill& fill) { return check_fill(fill.parameters); },
+                        [](const MemoryOperations& several) { return check_memory_operations(several); },
                         [](const FreeMemory& free) {
                           const std::shared_ptr<Allocation> allocation = state().memory.find(free.address);
                           return allocation && allocation->base == free.address &&
@@ -73,6 +76,7 @@ CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context
           [&](const ChildGraph& child) { return enqueue_graph(*child.graph, queue, context); },
           [&](const RecordEvent& record) { return record.event->record(queue); },
           [&](const WaitEvent& wait) { return wait.event->make_wait(queue); },
+          [&](const MemoryOperations& several) { return enqueue_memory_operations(several, queue, context); },
           [](const AllocateMemory&) { return CUDA_SUCCESS; },
           [&](const FreeMemory& free) {
             return call(queue, [address = free.address] { (void)free_now(address); });

@@ -57,6 +57,11 @@ struct RecordEvent {
 struct WaitEvent {
   std::shared_ptr<Event> event;
 };
+// Values that are written to memory and waited for, one after the other.
+struct MemoryOperations {
+  CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{}; // the array is in `operations`
+  std::vector<CUstreamBatchMemOpParams> operations = {};
+};
 // The memory is there before the operation runs, since its address is. A graph's stays, at that address, as
 // long as the graph and what was made from it: what frees it has no effect.
 struct AllocateMemory {
@@ -69,7 +74,7 @@ struct FreeMemory {
 };
 
 using Operation = std::variant<KernelLaunch, Copy, Fill, HostCall, Callback, Nothing, ChildGraph, RecordEvent,
-                               WaitEvent, AllocateMemory, FreeMemory>;
+                               WaitEvent, MemoryOperations, AllocateMemory, FreeMemory>;
 
 CUgraphNodeType node_type_of(const Operation& operation);
 

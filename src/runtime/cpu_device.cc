@@ -13,6 +13,7 @@
 #include "runtime/texture_maker.h"
 #include "verify/verify.h"
 #include "vgpu/memory.h"
+#include "vgpu/patience.h"
 #include "vgpu/program.h"
 #include "vgpu/racing_copy.h"
 #include "vgpu/scheduler.h"
@@ -23,6 +24,8 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -116,6 +119,19 @@ public:
       });
     });
   }
+  Result<void, Error> write_value(uint64_t address, uint64_t value, uint32_t bytes) override {
+    return with(address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
+      std::byte* word = allocation.host + offset;
+      if (bytes == 8)
+        __atomic_store_n(reinterpret_cast<uint64_t*>(word), value, __ATOMIC_SEQ_CST);
+      else
+        __atomic_store_n(reinterpret_cast<uint32_t*>(word), static_cast<uint32_t>(value), __ATOMIC_SEQ_CST);
+      if (allocation.init)
+        allocation.init->set(offset, bytes);
+    });
+  }
+  Result<void, Error> wait_value(uint64_t address, uint32_t bytes,
+                                 const std::function<bool(uint64_t)>& is_there) override;
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override {
     return layout::encode(map);
   }
@@ -329,6 +345,31 @@ std::string name_of_memory(vgpu::GlobalMemory& memory, uint64_t address) {
     return fmt::format("{:#x}", address);
   return fmt::format("{} + {:#x}", allocation->name.empty() ? "a buffer" : allocation->name,
                      address - allocation->base);
+}
+
+// Looks again and again: the host's stores tell nobody.
+Result<void, Error> CpuDevice::wait_value(uint64_t address, uint32_t bytes,
+                                          const std::function<bool(uint64_t)>& is_there) {
+  vgpu::Patience waits([] { return true; }, patience, memory); // the host may always act
+  while (true) {
+    uint64_t word = 0;
+    const auto look = [&](const vgpu::Allocation& allocation, uint64_t offset) {
+      const std::byte* at = allocation.host + offset;
+      word = bytes == 8 ? __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_SEQ_CST)
+                        : __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_SEQ_CST);
+    };
+    if (Result<void, Error> looked = with(address, bytes, look); !looked || is_there(word))
+      return looked;
+    const std::optional<std::chrono::nanoseconds> pause = waits.next_pause();
+    if (!pause)
+      return failure(
+          ErrorKind::kernel_failed,
+          fmt::format("a stream waits for a value at {} (now {:#x}) that nobody writes: nothing has happened "
+                      "on the device for {} s",
+                      name_of_memory(memory, address), word,
+                      std::chrono::duration<double>(patience).count()));
+    std::this_thread::sleep_for(*pause);
+  }
 }
 
 } // namespace

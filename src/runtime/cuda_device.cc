@@ -99,6 +99,12 @@ private:
   std::vector<verify::Fusion> fusions_; // that the driver's compiler may have made
 };
 
+// Kernels of streams run one after the other there: what one waits for may be what waits for it.
+Unexpected<Error> no_values() {
+  return failure(ErrorKind::unsupported,
+                 "values that streams write and wait for are the virtual GPU's: \"cuda\" does not have them");
+}
+
 class CudaDevice final : public DeviceImpl {
 public:
   CudaDevice(std::shared_ptr<const Driver> driver, cuda::DeviceHandle device)
@@ -116,6 +122,10 @@ public:
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override;
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
   Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t bytes) override;
+  Result<void, Error> write_value(uint64_t, uint64_t, uint32_t) override { return no_values(); }
+  Result<void, Error> wait_value(uint64_t, uint32_t, const std::function<bool(uint64_t)>&) override {
+    return no_values();
+  }
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override;
   Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
                                                   unsigned optimization) override;

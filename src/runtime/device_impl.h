@@ -12,6 +12,7 @@
 #include "support/memory_budget.h"
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,6 +80,11 @@ public:
   virtual Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;
   // From device memory to device memory; the ranges do not overlap.
   virtual Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t bytes) = 0;
+  // Words of 4 or 8 bytes, aligned: one store, that whoever sees it sees what came before; and a wait until
+  // is_there(the word). Errors: as write(); unsupported; kernel_failed, if nobody writes what is waited for.
+  virtual Result<void, Error> write_value(uint64_t address, uint64_t value, uint32_t bytes) = 0;
+  virtual Result<void, Error> wait_value(uint64_t address, uint32_t bytes,
+                                         const std::function<bool(uint64_t)>& is_there) = 0;
   // A map that breaks no rule.
   virtual Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) = 0;
   // `arch` is the number of LoadOptions::arch, 0 if it was empty; `optimization` is LoadOptions'.

@@ -18,6 +18,7 @@ struct HostAccess {
     check::Use use = check::Use::weak_read;
   };
   std::array<Range, 2> ranges = {}; // one of 0 bytes is none
+  bool waits_for_value = false;
 };
 
 inline HostAccess writing(uint64_t address, uint64_t bytes) {
@@ -26,6 +27,15 @@ inline HostAccess writing(uint64_t address, uint64_t bytes) {
 }
 inline HostAccess reading(uint64_t address, uint64_t bytes) {
   return {.what = "a copy from the device", .ranges = {{{address, bytes, check::Use::weak_read}, {}}}};
+}
+inline HostAccess writing_value(uint64_t address, uint64_t bytes) {
+  return {.what = "a value that a stream writes,",
+          .ranges = {{{address, bytes, check::Use::strong_write}, {}}}};
+}
+inline HostAccess waiting_for_value(uint64_t address, uint64_t bytes) {
+  return {.what = "a wait for a value",
+          .ranges = {{{address, bytes, check::Use::strong_read}, {}}},
+          .waits_for_value = true};
 }
 inline HostAccess copying(uint64_t to, uint64_t from, uint64_t bytes) {
   return {.what = "a copy on the device",
@@ -42,7 +52,8 @@ inline void note_access(DeviceImpl& device, const Timeline::Operation& operation
   device.stream_checks->add({.position = operation.position(),
                              .what = access.what,
                              .kernel = "",
-                             .footprint = std::move(footprint)},
+                             .footprint = std::move(footprint),
+                             .waits_for_value = access.waits_for_value},
                             *device.timeline);
 }
 

@@ -141,6 +141,66 @@ Result<void, Error> Stream::copy(uint64_t to, uint64_t from, uint64_t size_bytes
   return impl_->access(runtime::copying(to, from, size_bytes), make);
 }
 
+namespace {
+
+bool is_there(uint64_t word, uint64_t value, uint32_t bytes, WaitUntil until) {
+  const uint64_t mask = bytes == 8 ? ~uint64_t{0} : ~uint32_t{0}, sign = mask ^ mask >> 1;
+  switch (until) {
+  case WaitUntil::geq:
+    return ((word - value) & sign) == 0;
+  case WaitUntil::eq:
+    return ((word ^ value) & mask) == 0;
+  case WaitUntil::and_:
+    return (word & value & mask) != 0;
+  case WaitUntil::nor_:
+    return (~(word | value) & mask) != 0;
+  }
+  return false;
+}
+
+Result<void, Error> check_word(uint64_t address, uint32_t bytes) {
+  if ((bytes == 4 || bytes == 8) && address % bytes == 0)
+    return {};
+  return failure(ErrorKind::invalid_argument,
+                 fmt::format("a word of {} bytes at {:#x}: words have 4 or 8 bytes, and are aligned to that",
+                             bytes, address));
+}
+
+} // namespace
+
+Result<void, Error> Stream::write_value(uint64_t address, uint64_t value, uint32_t bytes) const {
+  if (Result<void, Error> wrong = check_word(address, bytes); !wrong)
+    return wrong;
+  return impl_->access(runtime::writing_value(address, bytes), [=](runtime::DeviceImpl& device) {
+    return device.write_value(address, value, bytes);
+  });
+}
+
+Result<void, Error> Stream::wait_value(uint64_t address, uint64_t value, uint32_t bytes, WaitUntil until,
+                                       std::function<void(Result<void, Error>)> done) const {
+  if (Result<void, Error> wrong = check_word(address, bytes); !wrong)
+    return wrong;
+  const auto tell = [done = std::move(done)](const Result<void, Error>& outcome) {
+    if (done)
+      runtime::call_callers("function for the end of a wait", [&] { done(outcome); });
+  };
+  const auto work = [=, device = impl_->device](Timeline::Operation& operation) -> Result<void, Error> {
+    Result<void, Error> waited = runtime::guarded([&] {
+      return device->wait_value(address, bytes,
+                                [=](uint64_t word) { return is_there(word, value, bytes, until); });
+    });
+    if (waited)
+      runtime::note_access(*device, operation, runtime::waiting_for_value(address, bytes));
+    tell(waited);
+    return waited;
+  };
+  return runtime::guarded([&]() -> Result<void, Error> {
+    impl_->device->timeline->enqueue(
+        impl_->queue, work, {.not_run = [tell](const Error& error) { tell(Unexpected<Error>{error}); }});
+    return {};
+  });
+}
+
 Result<void, Error> Stream::call(std::function<void()> function) const {
   return impl_->enqueue(
       [device = impl_->device, function = std::move(function)](Timeline::Operation&) -> Result<void, Error> {

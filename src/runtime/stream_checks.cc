@@ -72,6 +72,13 @@ void StreamChecks::add(Done done, Timeline& timeline) {
     std::erase_if(talkers_, [&](const Position& each) { return timeline.is_behind_all(each); });
   if (done.footprint->may_talk_to_host())
     talkers_.push_back(done.position);
+  std::erase_if(waits_for_values_, [&](const Position& wait) {
+    return timeline.is_behind_all(wait) && std::ranges::all_of(remembered_, [&](const Done& each) {
+             return each.position.follows(wait, false);
+           });
+  });
+  if (done.waits_for_value)
+    waits_for_values_.push_back(done.position);
   remembered_.push_back(std::move(done));
 }
 
@@ -111,6 +118,13 @@ void StreamChecks::compare_host(const Timeline::HostAccess& access, const Done& 
   found.finding.kernel = done.kernel;
 }
 
+// One of them comes after a wait that the other does not come after.
+bool StreamChecks::may_be_ordered_by_value(const Done& a, const Done& b) const {
+  return std::ranges::any_of(waits_for_values_, [&](const Position& wait) {
+    return a.position.follows(wait, false) != b.position.follows(wait, false);
+  });
+}
+
 void StreamChecks::compare(const Done& earlier, const Done& later) {
   const std::optional<check::Meeting> meeting = check::first_meeting(*earlier.footprint, *later.footprint);
   if (!meeting)
@@ -122,11 +136,14 @@ void StreamChecks::compare(const Done& earlier, const Done& later) {
     return;
   const bool both_write = check::writes(meeting->use_of_a) && check::writes(meeting->use_of_b);
   finding.id = "stream.race";
-  finding.is_note = meeting->may_be_ordered;
+  const bool by_value = may_be_ordered_by_value(earlier, later);
+  finding.is_note = meeting->may_be_ordered || by_value;
   finding.message = fmt::format(
       "{} and {} use the same memory ({} {}, {}), and nothing orders them{}", earlier.what, later.what,
       meeting->bytes, meeting->bytes == 1 ? "byte" : "bytes", both_write ? "both write" : "one writes",
-      finding.is_note ? ", but perhaps a flag that one sets and the other reads" : "");
+      by_value          ? ", but perhaps a value that a stream has waited for"
+      : finding.is_note ? ", but perhaps a flag that one sets and the other reads"
+                        : "");
   finding.memory = memory_at_(meeting->address);
   finding.access = std::move(second);
   finding.earlier = std::move(first);

@@ -2,6 +2,9 @@
 // operation leaves its footprint when it ends; it is compared with those that it neither follows nor
 // precedes. A footprint goes when all that is to come follows it.
 //
+// A finding is a note where one of the two comes after a wait for a value (Stream::wait_value()): what that
+// has seen may be the order.
+//
 // What the host does by itself with memory that it shares (HostWatch) is compared with them too. It is taken
 // for strong: nobody knows whether it was an atomic. And it is a note while a kernel that the host has not
 // waited for may talk to the host, by strong operations on memory that both see: that may be the order.
@@ -34,6 +37,7 @@ public:
     std::string what;                                  // "kernel `scale`", "a copy to the device"
     std::string kernel;                                // of a launch
     std::shared_ptr<const check::Footprint> footprint; // finished
+    bool waits_for_value = false;                      // Stream::wait_value()
   };
   // An operation has ended.
   void add(Done done, Timeline& timeline);
@@ -43,6 +47,7 @@ public:
 
 private:
   void compare(const Done& earlier, const Done& later);
+  bool may_be_ordered_by_value(const Done& a, const Done& b) const;
   // These with what the host did.
   void fetch_host_accesses(Timeline& timeline);
   void compare_host(const Timeline::HostAccess& access, const Done& done);
@@ -52,6 +57,7 @@ private:
   std::list<Done> remembered_;
   std::list<Timeline::HostAccess> host_accesses_;
   std::list<Position> talkers_; // operations that may talk to the host
+  std::list<Position> waits_for_values_;
   // One defect is one finding: by the two operations' words and instructions.
   using Key = std::tuple<std::string, std::string, size_t, size_t>;
   std::map<Key, Finding> found_;

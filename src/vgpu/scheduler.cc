@@ -22,6 +22,7 @@
 #include "vgpu/deadlock.h"
 #include "vgpu/observer.h"
 #include "vgpu/occupancy.h"
+#include "vgpu/patience.h"
 #include "vgpu/schedule.h"
 #include "vgpu/spare_clusters.h"
 #include "vgpu/waiting.h"
@@ -193,49 +194,6 @@ private:
   uint64_t looked_at_ = 0;        // total_effects() when polling loops last looked
 };
 
-// How long a launch in which nothing can move waits for others, and in which steps.
-class Patience {
-public:
-  Patience(const LaunchSurroundings& surroundings, const GlobalMemory& memory)
-      : surroundings_(surroundings), memory_(memory) {}
-
-  bool others_may_act() const { return surroundings_.others_may_act && surroundings_.others_may_act(); }
-
-  // How long until the next look at what others have done; none: there is nothing to wait for any more.
-  // Called again when that look has shown nothing.
-  std::optional<std::chrono::nanoseconds> next_pause() {
-    if (!surroundings_.others_may_act)
-      return std::nullopt;
-    const bool may = others_may_act(); // before the look at what they have done
-    const auto now = std::chrono::steady_clock::now();
-    if (const uint64_t activity = memory_.activity(); activity != activity_) {
-      activity_ = activity;
-      since_ = now;
-      looks_ = 0;
-      was_last_ = false;
-    }
-    if (was_last_)
-      return std::nullopt;
-    was_last_ = !may || now - since_ > surroundings_.patience;
-    if (was_last_ || looks_++ < kLooksAtOnce)
-      return std::chrono::nanoseconds(0);
-    return std::min(kLongestPause, kFirstPause * (1 << std::min<uint64_t>(looks_ - kLooksAtOnce, 16)));
-  }
-
-  static constexpr std::chrono::nanoseconds kLongestPause = std::chrono::milliseconds(1);
-
-private:
-  static constexpr uint64_t kLooksAtOnce = 64;
-  static constexpr std::chrono::nanoseconds kFirstPause = std::chrono::microseconds(2);
-
-  const LaunchSurroundings& surroundings_;
-  const GlobalMemory& memory_;
-  std::optional<uint64_t> activity_;            // when it was last seen to change
-  std::chrono::steady_clock::time_point since_; // nobody has done anything
-  uint64_t looks_ = 0;                          // ... and so often was that seen
-  bool was_last_ = false;                       // the look that follows is the last
-};
-
 class Scheduler {
 public:
   // `resident_limit`: clusters at a time.
@@ -248,7 +206,7 @@ public:
              .shared_bytes = launch.shared_bytes,
              .threads = static_cast<uint32_t>(product(launch.config.block)),
              .ctas = product(launch.config.cluster)},
-        patience_(*launch.surroundings, *launch.memory) {
+        patience_(launch.surroundings->others_may_act, launch.surroundings->patience, *launch.memory) {
     launch.schedule = schedule_.get();
   }
 
