@@ -27,23 +27,27 @@ struct ImageOptions {
   std::string arch =
       {}; // the machine, as a target: "sm_90a"; empty: any, so that the highest target is taken
   std::string name = "<image>"; // for messages
+  // Whether relocatable PTX is linked; else each text is a module, for a link with others.
+  bool link = true;
 };
 
 struct ImagePtx {
   std::string text;
-  std::string name; // for messages: ImageOptions::name, with "(1)" if the image has several modules
+  std::string name; // for messages: ImageOptions::name, with "(1)" if the image has several modules,
+                    // "(member.o)" if it is an archive's
   std::vector<Message> messages; // warnings, where relocatable texts were linked
 };
 
-// Whether a file is one of these: it begins as a fatbin or an ELF file.
+// Whether a file is one of these: it begins as a fatbin, an ELF file or an archive.
 bool is_image(std::span<const std::byte> bytes);
 
 // The modules of a file: a fatbin (nvcc -fatbin) or several in a row, a cubin, a host's 64-bit ELF file - an
-// executable, a shared library, an object - with fatbins in its sections; or PTX text, which is given back.
-// Relocatable PTX (nvcc -rdc=true) of one file is linked, and is its last module. Any bytes will do.
-// Errors: unsupported (no module has PTX that the machine runs: says what there is, and the options of nvcc
-// that put PTX in), invalid_argument (the image is damaged, is no image; there is no such `arch`), rejected
-// (the relocatable PTX does not link: messages), out_of_memory (a text of more than 256 MiB).
+// executable, a shared library, an object - with fatbins in its sections; an archive (nvcc -lib) of these,
+// and of PTX texts (NAME.ptx); or PTX text, which is given back. Relocatable PTX (nvcc -rdc=true, an
+// archive's texts) of one file is linked, and is its last module. Any bytes will do. Errors: unsupported (no
+// module has PTX that the machine runs: says what there is, and the options of nvcc that put PTX in),
+// invalid_argument (the image is damaged, is no image; there is no such `arch`), rejected (the relocatable
+// PTX does not link: messages), out_of_memory (a text of more than 256 MiB).
 Result<std::vector<ImagePtx>, Error> ptx_of_image(std::span<const std::byte> bytes,
                                                   const ImageOptions& options = {});
 

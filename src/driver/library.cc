@@ -272,17 +272,11 @@ CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, s
       return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult wrong = JitOptions::from(count, options, values, jit); wrong != CUDA_SUCCESS)
       return wrong;
-    if (type != CU_JIT_INPUT_PTX && type != CU_JIT_INPUT_FATBINARY && type != CU_JIT_INPUT_CUBIN)
+    if (type == CU_JIT_INPUT_NVVM)
       return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    std::string text;
-    const std::span image(static_cast<const std::byte*>(data), bytes);
-    if (const CUresult wrong = text_of_image(image, linker->jit, text); wrong != CUDA_SUCCESS)
-      return wrong;
-    if (text.find(".version") == text.npos)
-      return CUDA_ERROR_INVALID_IMAGE;
-    linker->inputs.push_back(
-        {std::move(text), name ? name : "<input " + std::to_string(linker->inputs.size() + 1) + ">"});
-    return CUDA_SUCCESS;
+    return parts_of_image({static_cast<const std::byte*>(data), bytes}, linker->jit,
+                          name ? name : "<input " + std::to_string(linker->inputs.size() + 1) + ">",
+                          linker->inputs);
   });
 }
 
@@ -314,10 +308,7 @@ CUresult cuLinkComplete(CUlinkState handle, void** image, size_t* bytes) {
     if (!image)
       return CUDA_ERROR_INVALID_VALUE;
     linker->is_complete = true;
-    std::vector<PtxText> texts;
-    for (const Linker::Input& input : linker->inputs)
-      texts.push_back({.text = input.text, .name = input.name});
-    Result<LinkedPtx, Error> linked = link_ptx(texts);
+    Result<LinkedPtx, Error> linked = link_ptx(linker->inputs);
     if (!linked) {
       linker->jit.report(linked.error());
       return linked.error().kind == ErrorKind::rejected ? CUDA_ERROR_INVALID_SOURCE

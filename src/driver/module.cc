@@ -180,6 +180,25 @@ CUresult text_of_image(std::span<const std::byte> image, const JitOptions& jit, 
   return CUDA_SUCCESS;
 }
 
+CUresult parts_of_image(std::span<const std::byte> image, const JitOptions& jit, const std::string& name,
+                        std::vector<PtxText>& parts) {
+  if (image.empty() || !may_begin_with(image.front()))
+    return CUDA_ERROR_INVALID_IMAGE;
+  ImageOptions options = image_options();
+  options.name = name;
+  options.link = false;
+  Result<std::vector<ImagePtx>, Error> found = ptx_of_image(image, options);
+  if (!found)
+    return refused(found.error(), jit);
+  for (ImagePtx& each : *found) {
+    each.text.resize(std::min(each.text.find('\0'), each.text.size())); // of a text whose size counts its end
+    if (!has_version(each.text))
+      return CUDA_ERROR_INVALID_IMAGE;
+    parts.push_back({.text = std::move(each.text), .name = std::move(each.name)});
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult load_module(Context& context, std::string text, const std::string& name, const JitOptions& jit,
                      std::shared_ptr<Module>& module) {
   if (!has_version(text))

@@ -5,6 +5,7 @@
 
 #include "driver/types.h"
 #include "lemma/device.h"
+#include "lemma/verify.h"
 
 #include <array>
 #include <atomic>
@@ -116,12 +117,9 @@ struct JitOptions {
 };
 
 struct Linker {
-  struct Input {
-    std::string text, name;
-  };
   Context* context = nullptr;
   JitOptions jit;
-  std::vector<Input> inputs;
+  std::vector<PtxText> inputs;
   std::string linked;       // the result of cuLinkComplete
   bool is_complete = false; // that was called, with whichever result
 };
@@ -130,6 +128,9 @@ struct Linker {
 CUresult text_of_image(const void* image, const JitOptions& jit, std::string& text);
 // The same where its size is known: nothing beyond is read.
 CUresult text_of_image(std::span<const std::byte> image, const JitOptions& jit, std::string& text);
+// All texts of an image, relocatable ones as they are: what the linker takes.
+CUresult parts_of_image(std::span<const std::byte> image, const JitOptions& jit, const std::string& name,
+                        std::vector<PtxText>& parts);
 // Makes it known by its handle.
 CUresult load_module(Context& context, std::string text, const std::string& name, const JitOptions& jit,
                      std::shared_ptr<Module>& module);

@@ -1,8 +1,9 @@
 // Which of an image's parts is run. A fatbin gives one text; a file, and the wrapper of relocatable code,
-// have several fatbins. Whatever is looked at and not taken is noted in Held, for the message of an image
-// that has nothing.
+// have several fatbins; an archive has files. Whatever is looked at and not taken is noted in Held, for the
+// message of an image that has nothing.
 #include "lemma/image.h"
 
+#include "image/archive.h"
 #include "image/bytes.h"
 #include "image/cubin.h"
 #include "image/elf.h"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -69,9 +71,25 @@ Unexpected<Error> damaged(const std::string& name, const std::string& why) {
   return fail(Error{ErrorKind::invalid_argument, fmt::format("{}: {}", name, why), {}});
 }
 
+// "a.out(1)", "a.out(2)": names that several have.
+template <class Named>
+void number_names(std::vector<Named>& all) {
+  std::map<std::string, size_t> count, number;
+  for (const Named& each : all)
+    ++count[each.name];
+  for (Named& each : all)
+    if (count[each.name] > 1)
+      each.name = fmt::format("{}({})", each.name, ++number[each.name]);
+}
+
 class Reader {
 public:
-  Reader(const ImageOptions& options, std::optional<Target> machine) : options_(options), machine_(machine) {}
+  Reader(const ImageOptions& options, std::optional<Target> machine)
+      : options_(options), name_(options.name), machine_(machine) {}
+
+  // For messages: that of the file, or of an archive's member from now on.
+  const std::string& name() const { return name_; }
+  void go_to_member(const std::string& member) { name_ = fmt::format("{}({})", options_.name, member); }
 
   // The text of a fatbin; none if it has none that the machine runs.
   Result<std::optional<std::string>, Error> choose(const Fatbin& fatbin) {
@@ -102,17 +120,17 @@ public:
   }
 
   // All fatbins of a section, or of a file that begins as one.
-  Result<std::vector<std::string>, Error> choose_all(Bytes bytes) {
-    std::vector<std::string> texts;
+  Result<std::vector<PtxText>, Error> choose_all(Bytes bytes) {
+    std::vector<PtxText> texts;
     for (size_t index = 0; !bytes.empty(); ++index) {
       const auto fatbin = read_fatbin(bytes);
       if (!fatbin)
-        return damaged(options_.name, fmt::format("fatbin {}: {}", index, fatbin.error()));
+        return damaged(name_, fmt::format("fatbin {}: {}", index, fatbin.error()));
       auto text = choose(*fatbin);
       if (!text)
         return Unexpected<Error>{std::move(text).error()};
       if (std::optional<std::string> chosen = *std::move(text))
-        texts.push_back(*std::move(chosen));
+        texts.push_back({.text = *std::move(chosen), .name = name_});
       bytes = bytes.subspan(fatbin->size_bytes);
       // Sections of several objects are aligned.
       const auto next =
@@ -134,13 +152,10 @@ public:
   }
 
   // Relocatable texts as one; one that is alone is left as it is.
-  Result<ImagePtx, Error> link(std::vector<std::string> texts) const {
-    if (texts.size() == 1)
-      return ImagePtx{std::move(texts.front()), options_.name, {}};
-    std::vector<PtxText> parts;
-    for (std::string& text : texts)
-      parts.push_back(
-          {.text = std::move(text), .name = fmt::format("{}({})", options_.name, parts.size() + 1)});
+  Result<ImagePtx, Error> link(std::vector<PtxText> parts) const {
+    if (parts.size() == 1)
+      return ImagePtx{std::move(parts.front().text), options_.name, {}};
+    number_names(parts);
     auto linked = link_ptx(parts);
     if (!linked)
       return Unexpected<Error>{std::move(linked).error()};
@@ -176,18 +191,17 @@ private:
   Result<std::optional<std::string>, Error> text_of(const Entry& entry) const {
     auto unpacked = unpack(entry);
     if (!unpacked && entry.unpacked_bytes > kMostUnpackedBytes)
-      return fail(Error{ErrorKind::out_of_memory,
-                        fmt::format("{}: {}", options_.name, what_of(entry) + unpacked.error()),
-                        {}});
+      return fail(Error{
+          ErrorKind::out_of_memory, fmt::format("{}: {}", name_, what_of(entry) + unpacked.error()), {}});
     if (!unpacked)
-      return damaged(options_.name, what_of(entry) + unpacked.error());
+      return damaged(name_, what_of(entry) + unpacked.error());
     if (entry.kind == EntryKind::ptx) {
       const auto target = target_of(*unpacked);
       return target && !ptx_runs(*target) ? std::nullopt : std::optional(*std::move(unpacked));
     }
     const auto elf = read_elf(std::as_bytes(std::span(*unpacked)));
     if (!elf)
-      return damaged(options_.name, what_of(entry) + elf.error());
+      return damaged(name_, what_of(entry) + elf.error());
     Cubin cubin = read_cubin(*elf);
     return cubin.ptx && ptx_runs(cubin.target) ? std::move(cubin.ptx) : std::nullopt;
   }
@@ -198,6 +212,7 @@ private:
   }
 
   const ImageOptions& options_;
+  std::string name_;
   std::optional<Target> machine_;
   Held held_;
 };
@@ -225,7 +240,7 @@ constexpr unsigned char kElfMagic[] = {0x7f, 'E', 'L', 'F'};
 
 Result<ImagePtx, Error> text_at(Reader& reader, const std::vector<const void*>& fatbins,
                                 const ImageOptions& options) {
-  std::vector<std::string> texts;
+  std::vector<PtxText> texts;
   for (const void* each : fatbins) {
     if (!each || !begins_with(static_cast<const std::byte*>(each), kFatbinMagic))
       return damaged(options.name, "its wrapper points to what is no fatbin");
@@ -250,31 +265,68 @@ Result<ImagePtx, Error> text_of_wrapper(Reader& reader, const Wrapper& wrapper, 
   return parts.empty() ? std::move(whole) : text_at(reader, parts, options);
 }
 
+// Texts as they lie in a file.
+struct Texts {
+  std::vector<PtxText> whole, relocatable;
+};
+
+void append(std::vector<PtxText>& to, std::vector<PtxText> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(to));
+}
+
 // The fatbins of a host's file: whole ones in .nv_fatbin, those of relocatable code in __nv_relfatbin.
-Result<std::vector<ImagePtx>, Error> modules_of_host_file(Reader& reader, const Elf& elf) {
-  std::vector<ImagePtx> modules;
+Result<void, Error> add_host_file(Reader& reader, const Elf& elf, Texts& texts) {
   auto whole = reader.choose_all(elf.section(".nv_fatbin"));
   if (!whole)
     return Unexpected<Error>{std::move(whole).error()};
-  for (std::string& text : *whole)
-    modules.push_back({.text = std::move(text), .name = {}, .messages = {}});
+  append(texts.whole, *std::move(whole));
   auto parts = reader.choose_all(elf.section("__nv_relfatbin"));
   if (!parts)
     return Unexpected<Error>{std::move(parts).error()};
-  if (parts->empty())
-    return modules;
-  auto linked = reader.link(*std::move(parts));
-  if (!linked)
-    return Unexpected<Error>{std::move(linked).error()};
-  modules.push_back(*std::move(linked));
-  return modules;
+  append(texts.relocatable, *std::move(parts));
+  return {};
+}
+
+// What is neither is left alone.
+Result<void, Error> add_fatbin_or_elf(Reader& reader, Bytes bytes, Texts& texts) {
+  if (is_fatbin(bytes)) {
+    auto chosen = reader.choose_all(bytes);
+    if (!chosen)
+      return Unexpected<Error>{std::move(chosen).error()};
+    append(texts.whole, *std::move(chosen));
+  } else if (is_elf(bytes)) {
+    const auto elf = read_elf(bytes);
+    if (!elf)
+      return damaged(reader.name(), elf.error());
+    if (elf->machine != kCudaMachine)
+      return add_host_file(reader, *elf, texts);
+    if (auto text = reader.choose(*elf))
+      texts.whole.push_back({.text = *std::move(text), .name = reader.name()});
+  }
+  return {};
+}
+
+Result<void, Error> add_archive(Reader& reader, Bytes bytes, Texts& texts) {
+  const auto members = read_archive(bytes);
+  if (!members)
+    return damaged(reader.name(), members.error());
+  for (const ArchiveMember& member : *members) {
+    reader.go_to_member(member.name);
+    if (member.name.ends_with(".ptx"))
+      texts.relocatable.push_back(
+          {.text = {reinterpret_cast<const char*>(member.bytes.data()), member.bytes.size()},
+           .name = reader.name()});
+    else if (Result<void, Error> added = add_fatbin_or_elf(reader, member.bytes, texts); !added)
+      return added;
+  }
+  return {};
 }
 
 } // namespace
 } // namespace image
 
 bool is_image(std::span<const std::byte> bytes) {
-  return image::is_fatbin(bytes) || image::is_elf(bytes);
+  return image::is_fatbin(bytes) || image::is_elf(bytes) || image::is_archive(bytes);
 }
 
 Result<std::vector<ImagePtx>, Error> ptx_of_image(std::span<const std::byte> bytes,
@@ -283,33 +335,32 @@ Result<std::vector<ImagePtx>, Error> ptx_of_image(std::span<const std::byte> byt
   if (!machine)
     return Unexpected<Error>{machine.error()};
   image::Reader reader(options, *machine);
+  image::Texts texts;
+  if (!is_image(bytes))
+    texts.whole.push_back(
+        {.text = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, .name = options.name});
+  else if (Result<void, Error> added = image::is_archive(bytes)
+                                           ? image::add_archive(reader, bytes, texts)
+                                           : image::add_fatbin_or_elf(reader, bytes, texts);
+           !added)
+    return Unexpected<Error>{std::move(added).error()};
   std::vector<ImagePtx> modules;
-  if (image::is_fatbin(bytes)) {
-    auto texts = reader.choose_all(bytes);
-    if (!texts)
-      return Unexpected<Error>{std::move(texts).error()};
-    for (std::string& text : *texts)
-      modules.push_back({.text = std::move(text), .name = {}, .messages = {}});
-  } else if (image::is_elf(bytes)) {
-    const auto elf = image::read_elf(bytes);
-    if (!elf)
-      return image::damaged(options.name, elf.error());
-    if (elf->machine != image::kCudaMachine) {
-      auto found = image::modules_of_host_file(reader, *elf);
-      if (!found)
-        return found;
-      modules = *std::move(found);
-    } else if (auto text = reader.choose(*elf)) {
-      modules.push_back({.text = *std::move(text), .name = {}, .messages = {}});
-    }
-  } else {
-    modules.push_back(
-        {.text = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, .name = {}, .messages = {}});
+  const auto add = [&](std::vector<PtxText>& more) {
+    for (PtxText& each : more)
+      modules.push_back({.text = std::move(each.text), .name = std::move(each.name), .messages = {}});
+  };
+  add(texts.whole);
+  if (!options.link) {
+    add(texts.relocatable);
+  } else if (!texts.relocatable.empty()) {
+    auto linked = reader.link(std::move(texts.relocatable));
+    if (!linked)
+      return Unexpected<Error>{std::move(linked).error()};
+    modules.push_back(*std::move(linked));
   }
   if (modules.empty())
     return reader.nothing();
-  for (size_t i = 0; i < modules.size(); ++i)
-    modules[i].name = modules.size() == 1 ? options.name : fmt::format("{}({})", options.name, i + 1);
+  image::number_names(modules);
   return modules;
 }
 

@@ -71,6 +71,17 @@ class Images(Case):
             self.assertIn(says, self.call("run", self.path(name), "--grid", "1", "--block", "1", status=None).stderr)
             self.assertIn(says, self.call("verify", self.path(name), status=USAGE).stderr)
 
+    def test_image_archive(self):
+        library, linked = IMAGES / "library.a", self.path("linked.ptx")
+        self.assertIn("library.a: accepted", self.call("verify", library).stdout)
+        self.call("link", IMAGES / "caller.ptx", library, "-o", linked)
+        made, _ = self.run_image(linked)
+        self.assertEqual(made.tolist(), (X * 2).tolist())
+        _, said = self.run_image(library, status=USAGE)
+        self.assertIn("kernel", said)
+        _, said = self.run_image(library, "--arch", "sm_75", status=UNSUPPORTED)
+        self.assertIn("library.a: there is no PTX that sm_75 runs; it holds a cubin for sm_90, PTX for sm_90\n", said)
+
     def test_image_verify(self):
         done = self.call("verify", IMAGES / "modules.elf", IMAGES / "zstd.fatbin")
         for name in ("modules.elf(1)", "modules.elf(2)", "zstd.fatbin"):

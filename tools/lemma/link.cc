@@ -44,7 +44,7 @@ int run_link(const LinkOptions& options) {
   }
   std::vector<PtxText> texts;
   for (const std::string& file : options.files) {
-    auto read = read_ptx_texts(file);
+    auto read = read_ptx_texts(file, false);
     if (!read) {
       for (const Message& message : read.error().messages)
         print_messages(stderr, message.rendered);
@@ -72,7 +72,8 @@ Command add_link(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("link", "link several PTX texts into one");
   const auto o = std::make_shared<LinkOptions>();
   app->add_option("FILE", o->files,
-                  "PTX texts, or fatbins, cubins, object files and executables with PTX; - is standard input")
+                  "PTX texts, or fatbins, cubins, object files, archives and executables with PTX; - is "
+                  "standard input")
       ->required();
   app->add_option("-o,--output", o->output, "where the text goes (default: standard output)")
       ->type_name("FILE");

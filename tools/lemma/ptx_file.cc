@@ -21,8 +21,8 @@ bool is_image_text(const std::string& bytes) {
 }
 
 Result<std::vector<PtxText>, Error> texts_of_image(const std::string& bytes, const std::string& file,
-                                                   const std::string& arch) {
-  auto modules = ptx_of_image(std::as_bytes(std::span(bytes)), {.arch = arch, .name = file});
+                                                   const std::string& arch, bool link) {
+  auto modules = ptx_of_image(std::as_bytes(std::span(bytes)), {.arch = arch, .name = file, .link = link});
   if (!modules)
     return Unexpected<Error>{std::move(modules).error()};
   std::vector<PtxText> texts;
@@ -34,12 +34,12 @@ Result<std::vector<PtxText>, Error> texts_of_image(const std::string& bytes, con
   return texts;
 }
 
-Result<std::vector<PtxText>, Error> read_ptx_texts(const std::string& path) {
+Result<std::vector<PtxText>, Error> read_ptx_texts(const std::string& path, bool link) {
   auto text = read_text(path);
   if (!text)
     return fail(Error{.kind = ErrorKind::invalid_argument, .text = std::move(text).error(), .messages = {}});
   if (is_image_text(*text))
-    return texts_of_image(*text, shown_path(path));
+    return texts_of_image(*text, shown_path(path), {}, link);
   return std::vector<PtxText>{{.text = *std::move(text), .name = shown_path(path)}};
 }
 

@@ -1,4 +1,5 @@
-// The PTX of a file: the file itself, or what a fatbin, a cubin or an executable carries (lemma/image.h).
+// The PTX of a file: the file itself, or what a fatbin, a cubin, an executable or an archive carries
+// (lemma/image.h).
 //
 // Tests: tests/cli/image_cli_test.py.
 #pragma once
@@ -18,9 +19,10 @@ bool is_image_text(const std::string& bytes);
 // The texts of an image's modules, named as messages call them: "a.out", "a.out(2)". `arch` as
 // ImageOptions::arch. Warnings go to standard error.
 Result<std::vector<PtxText>, Error> texts_of_image(const std::string& bytes, const std::string& file,
-                                                   const std::string& arch = {});
+                                                   const std::string& arch = {}, bool link = true);
 // Of a file, whatever it is: one text if it is none. A file that cannot be read is an invalid_argument.
-Result<std::vector<PtxText>, Error> read_ptx_texts(const std::string& path);
+// `link`: of relocatable texts one; else each as it is.
+Result<std::vector<PtxText>, Error> read_ptx_texts(const std::string& path, bool link = true);
 
 // Of several modules the one that has the kernel, as Module::kernel() finds it. A wrong name is usage(),
 // which lists what there is.

@@ -70,7 +70,7 @@ bool begins_as_image(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
     return false;
-  std::string magic(4, '\0');
+  std::string magic(8, '\0'); // as long as any
   std::ifstream(path, std::ios::binary).read(magic.data(), static_cast<std::streamsize>(magic.size()));
   return is_image_text(magic);
 }

@@ -40,3 +40,11 @@ host() {
 }
 host modules.elf $ptx main.cu other.cu
 host relocatable.elf -rdc=true -arch=sm_90 caller.cu called.cu
+
+# An archive of relocatable code, cut down likewise, and what calls it.
+"$nvcc" -ptx -rdc=true -arch=sm_90 caller.cu -o "$to/caller.ptx"
+for source in called called_of_a_library; do
+  "$nvcc" -dc -arch=sm_90 $source.cu -o "$work/whole"
+  objcopy --only-section=__nv_relfatbin "$work/whole" "$work/$source.o"
+done
+(cd "$work" && ar rcD "$to/library.a" called.o called_of_a_library.o)

@@ -1,0 +1,1 @@
+__device__ float thrice(float x) { return 3 * x; }
