@@ -30,7 +30,7 @@ int main() {
   const CUcontext context = begin();
   const CUfunction add = function(load_kernels(), "add");
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 8; ++i)
     threads.emplace_back([=] { work(context, add, i); });
   for (std::thread& thread : threads)
     thread.join();
