@@ -1,4 +1,5 @@
-# lemma::lemma and lemma::shared, the targets that users of the library link, and what `cmake --install` leaves behind:
+# lemma::lemma and lemma::shared, the targets that users of the library link (and lemma::cuda and lemma::cudart, of src/driver and
+# src/cudart), and what `cmake --install` leaves behind:
 # the public headers, the archives, liblemma.so, and lemmaConfig.cmake for find_package(lemma). tests/package builds a consumer against it.
 add_library(lemma INTERFACE)
 add_library(lemma::lemma ALIAS lemma)
@@ -37,6 +38,7 @@ if(LEMMA_NVGPU_FOUND)
 endif()
 
 get_property(lemma_libraries GLOBAL PROPERTY LEMMA_LIBRARIES)
+list(REMOVE_ITEM lemma_libraries lemma_driver lemma_cudart) # shared libraries alone: lemma::cuda and lemma::cudart
 set(lemma_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lemma)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lemma DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(TARGETS lemma lemma_shared ${lemma_libraries} EXPORT lemmaTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -49,13 +51,18 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lemmaConfig.cmake ${CMAKE_CURRENT_BINA
         DESTINATION ${lemma_cmake_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# For pkg-config: lemma is liblemma.so, lemma-static the archives of lemma::lemma, whose order does not matter so.
+# For pkg-config: lemma is liblemma.so, lemma-static the archives of lemma::lemma, whose order does not matter so, lemma-cuda
+# the driver, libcuda.so.1.
 file(RELATIVE_PATH lemma_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 set(lemma_archives ${lemma_libraries})
-list(REMOVE_ITEM lemma_archives lemma_driver lemma_mgpu lemma_nvgpu lemma_capi)
+list(REMOVE_ITEM lemma_archives lemma_mgpu lemma_nvgpu lemma_capi)
 list(TRANSFORM lemma_archives PREPEND -l)
 list(JOIN lemma_archives " " lemma_archives)
-foreach(name lemma lemma-static)
+set(lemma_packages lemma lemma-static)
+if(LEMMA_DRIVER)
+  list(APPEND lemma_packages lemma-cuda)
+endif()
+foreach(name ${lemma_packages})
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

@@ -16,6 +16,10 @@ step(${SCRATCH}/build/consumer)
 step(${SCRATCH}/build/c_api)
 step(${SCRATCH}/build/programs ${PROGRAMS}/cub_radix_sort_keys/cub_radix_sort_keys.ptx)
 step(${SCRATCH}/build/mlir_api)
+set(driver ${SCRATCH}/prefix/${LIBDIR}/lemma)
+if(EXISTS ${driver}/libcuda.so.1 AND NOT FLAGS) # an instrumented one needs the sanitizer's functions in the program
+  step(${SCRATCH}/build/cuda)
+endif()
 
 # The example of docs/c-api.md, and a C++ program, by pkg-config.
 find_program(pkg_config pkg-config)
@@ -38,6 +42,10 @@ if(pkg_config AND NOT FLAGS)
   endif()
   compile_by(lemma-static ${CXX} -std=c++20 ${CONSUMER}/main.cc -o ${SCRATCH}/main)
   step(${SCRATCH}/main)
+  if(EXISTS ${driver}/libcuda.so.1)
+    compile_by(lemma-cuda ${CXX} -x c ${CONSUMER}/cuda.c -x none -o ${SCRATCH}/cuda -lcudart)
+    step(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${driver} ${SCRATCH}/cuda)
+  endif()
 endif()
 
 # The tool was installed too, and says the same version.
