@@ -28,7 +28,6 @@ struct MatmulOperand {
   int64_t element_bytes = 2;
   bool transposed = false;  // A lies as K x M, B as N x K
   bool is_unsigned = false; // integers
-  int64_t alignment = 16;   // of mma_kernel.h: bytes that the matrix and its rows begin at multiples of
 };
 
 // What is done with the sums on their way to C.

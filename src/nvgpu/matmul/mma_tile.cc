@@ -32,10 +32,7 @@ MmaTile::MmaTile(const MatmulKernel& kernel, TemplateText& text, const std::stri
       warp_extent_(extent_ / (is_a_ ? kernel.schedule.warps_m : kernel.schedule.warps_n)), start_(start),
       chunk_elems_(kChunkBytes / element_bytes_), tile_k_(kLineBytes / element_bytes_),
       rows_(mn_major_ ? tile_k_ : extent_), row_elems_(mn_major_ ? extent_ : tile_k_),
-      unit_elems_(matrix_.alignment < 4 ? 1 : std::min(kChunkBytes, matrix_.alignment) / element_bytes_),
-      units_(row_elems_ / unit_elems_), is_looped_(matrix_.alignment < kChunkBytes) {
-  if (!is_looped_)
-    copies_ = rows_ * units_ / kernel.schedule.threads();
+      row_chunks_(row_elems_ / chunk_elems_), copies_(rows_ * row_chunks_ / kernel.schedule.threads()) {
   if (kernel.schedule.family == MatmulFamily::fma)
     reads_ = Reads::lines;
   else
@@ -99,8 +96,7 @@ void MmaTile::begin() {
        {"shared", shared_type()},
        {"multiplied", multiplied_type()}});
   begin_copies();
-  if (!is_looped_)
-    begin_destinations();
+  begin_destinations();
   if (reads_ == Reads::lines)
     begin_lines();
   else
@@ -116,49 +112,46 @@ std::string MmaTile::space() const {
   return matrix_.any_type.substr(std::string("memref<*x").size() + matrix_.element.size());
 }
 
-// The matrix as its elements lie: one row @_ld elements after the other. A loop of copies begins at the
-// tile's first element, others at the thread's.
+// The matrix as its elements lie, one row @_ld elements after the other, and the thread's first of the
+// tile's.
 void MmaTile::begin_copies() {
   add(R"(      %@_base, %@_offset, %@_sizes:2, %@_strides:2 = memref.extract_strided_metadata %@ : $type -> $base, index, index, index, index, index
       %@_ld = arith.muli %@_strides#0, %c1 : index
       %@_count = arith.muli %@_sizes#0, %@_ld : index
       %@_flat = memref.reinterpret_cast %@_base to offset: [%@_offset], sizes: [%@_count], strides: [1] : $base to $flat
-      %@_units = arith.constant $units : i32
-      %@_unit_elems = arith.constant $unit_elems : i32
+      %@_row_chunks = arith.constant $row_chunks : i32
       %@_row_elems = arith.constant $row_elems : i32
       %@_chunk_elems = arith.constant $chunk_elems : i32
       %@_start = arith.constant $start : i32
-      %@_unit_row = arith.divui $thread, %@_units : i32
-      %@_unit = arith.remui $thread, %@_units : i32
-      %@_unit_col = arith.muli %@_unit, %@_unit_elems : i32
-      %@_unit_row_index = arith.index_cast %@_unit_row : i32 to index
-      %@_unit_col_index = arith.index_cast %@_unit_col : i32 to index
+      %@_copy_row = arith.divui %thread, %@_row_chunks : i32
+      %@_copy = arith.remui %thread, %@_row_chunks : i32
+      %@_copy_col = arith.muli %@_copy, %@_chunk_elems : i32
+      %@_copy_row_index = arith.index_cast %@_copy_row : i32 to index
+      %@_copy_col_index = arith.index_cast %@_copy_col : i32 to index
 )",
       {{"type", matrix_.type},
        {"base", fmt::format("memref<{}{}", matrix_.element, space())},
        {"flat", flat_type()},
-       {"units", to_text(units_)},
-       {"unit_elems", to_text(unit_elems_)},
+       {"row_chunks", to_text(row_chunks_)},
        {"row_elems", to_text(row_elems_)},
        {"chunk_elems", to_text(chunk_elems_)},
-       {"start", to_text(start_)},
-       {"thread", is_looped_ ? "%zero" : "%thread"}});
+       {"start", to_text(start_)}});
   const std::string at = is_a_ ? "%row" : "%column";
   const Words words{{"at", at}, {"at32", at + "32"}, {"tile_k", to_text(tile_k_)}};
   if (mn_major_)
-    add(R"(      %@_first_row = arith.muli %@_unit_row_index, %@_ld : index
-      %@_first_column = arith.addi $at, %@_unit_col_index : index
+    add(R"(      %@_first_row = arith.muli %@_copy_row_index, %@_ld : index
+      %@_first_column = arith.addi $at, %@_copy_col_index : index
       %@_first = arith.addi %@_first_row, %@_first_column : index
-      %@_line = arith.addi $at32, %@_unit_col : i32
+      %@_line = arith.addi $at32, %@_copy_col : i32
       %@_tile_k = arith.constant $tile_k : index
       %@_advance = arith.muli %@_ld, %@_tile_k : index
 )",
         words);
   else
-    add(R"(      %@_row = arith.addi $at, %@_unit_row_index : index
+    add(R"(      %@_row = arith.addi $at, %@_copy_row_index : index
       %@_first_row = arith.muli %@_row, %@_ld : index
-      %@_first = arith.addi %@_first_row, %@_unit_col_index : index
-      %@_line = arith.addi $at32, %@_unit_row : i32
+      %@_first = arith.addi %@_first_row, %@_copy_col_index : index
+      %@_line = arith.addi $at32, %@_copy_row : i32
       %@_advance = arith.constant $tile_k : index
 )",
         words);
@@ -171,10 +164,10 @@ void MmaTile::begin_copies() {
 
 MmaTile::Copy MmaTile::copy_of(int64_t i) const {
   const int64_t threads = kernel_.schedule.threads();
-  if (units_ <= threads)
-    return {.row = i * (threads / units_), .column = 0};
-  const int64_t in_row = units_ / threads;
-  return {.row = i / in_row, .column = i % in_row * threads * unit_elems_};
+  if (row_chunks_ <= threads)
+    return {.row = i * (threads / row_chunks_), .column = 0};
+  const int64_t in_row = row_chunks_ / threads;
+  return {.row = i / in_row, .column = i % in_row * threads * chunk_elems_};
 }
 
 // The first copy whose place is but whole periods of the swizzle's rows away.
@@ -203,13 +196,13 @@ void MmaTile::begin_destinations() {
       continue;
     add(id,
         R"(      %&_delta = arith.constant $row : i32
-      %&_row = arith.addi %@_unit_row, %&_delta : i32
+      %&_row = arith.addi %@_copy_row, %&_delta : i32
 )",
         {{"row", to_text(copy.row)}});
     const std::string swizzle = swizzle_of("%" + id + "_row", id);
     add(id,
         R"(      %&_skip = arith.constant $columns : i32
-      %&_column = arith.addi %@_unit_col, %&_skip : i32
+      %&_column = arith.addi %@_copy_col, %&_skip : i32
       %&_plain = arith.divui %&_column, %@_chunk_elems : i32
       %&_chunk = arith.xori %&_plain, $swizzle : i32
       %&_in_row = arith.muli %&_chunk, %@_chunk_elems : i32
@@ -222,11 +215,6 @@ void MmaTile::begin_destinations() {
 }
 
 void MmaTile::copy(const Place& place, int64_t first, int64_t last) {
-  if (is_looped_) {
-    if (first == 0 && last > 0)
-      copy_loop(place);
-    return;
-  }
   for (int64_t i = first; i < last; ++i) {
     const int64_t same = same_place(i);
     const std::string id = fmt::format("{}_{}_{}", x_, place.id, i);
@@ -237,21 +225,21 @@ void MmaTile::copy(const Place& place, int64_t first, int64_t last) {
       %&_place = arith.addi %$stage, %$same : i32
       %&_to32 = arith.addi %&_place, %&_apart : i32
       %&_to = arith.index_cast %&_to32 : i32 to index
-      %&_token = nvgpu.device_async_copy %@_flat[%&_from], %@_shared[%&_to], $unit_elems, $elements {bypassL1} : $flat to $shared
+      %&_token = nvgpu.device_async_copy %@_flat[%&_from], %@_shared[%&_to], $chunk_elems, $elements {bypassL1} : $flat to $shared
 )",
         {{"from", place.from},
          {"further_further", fmt::format("{}_to{}_further", x_, i)},
          {"stage", place.stage},
          {"same", fmt::format("{}_to{}", x_, same)},
          {"apart", to_text((copy_of(i).row - copy_of(same).row) * row_elems_)},
-         {"unit_elems", to_text(unit_elems_)},
+         {"chunk_elems", to_text(chunk_elems_)},
          {"elements", elements},
          {"flat", flat_type()},
          {"shared", shared_type()}});
   }
 }
 
-// How many elements copy `i` brings, zeros being the rest: all or none, where the matrix ends with a unit.
+// How many elements copy `i` brings, zeros being the rest: all or none, where the matrix ends with a chunk.
 std::string MmaTile::elements_of(const Place& place, int64_t i) {
   const Copy copy = copy_of(i);
   const std::string id = fmt::format("{}_{}_{}", x_, place.id, i);
@@ -281,12 +269,12 @@ std::string MmaTile::elements_of(const Place& place, int64_t i) {
   if (!cuts_k)
     require("stage", k_left, "%zero", 0);
   if (cuts_rows)
-    require("row", mn_major_ ? k_left : lines_left, mn_major_ ? "%" + x_ + "_unit_row" : "%zero", copy.row);
+    require("row", mn_major_ ? k_left : lines_left, mn_major_ ? "%" + x_ + "_copy_row" : "%zero", copy.row);
   if (cuts_columns)
-    require("column", mn_major_ ? lines_left : k_left, mn_major_ ? "%zero" : "%" + x_ + "_unit_col",
+    require("column", mn_major_ ? lines_left : k_left, mn_major_ ? "%zero" : "%" + x_ + "_copy_col",
             copy.column);
   std::string most = "%" + id + "_full";
-  if (cuts_columns && !divides(unit_elems_, mn_major_ ? lines : kernel_.k)) {
+  if (cuts_columns && !divides(chunk_elems_, mn_major_ ? lines : kernel_.k)) {
     add(id,
         R"(      %&_left32 = arith.subi $left, %&_column_from : i32
       %&_left = arith.index_cast %&_left32 : i32 to index
@@ -294,78 +282,11 @@ std::string MmaTile::elements_of(const Place& place, int64_t i) {
         {{"left", mn_major_ ? lines_left : k_left}});
     most = "%" + id + "_left";
   } else {
-    add(id, "      %&_full = arith.constant $unit_elems : index\n", {{"unit_elems", to_text(unit_elems_)}});
+    add(id, "      %&_full = arith.constant $chunk_elems : index\n",
+        {{"chunk_elems", to_text(chunk_elems_)}});
   }
   add(id, "      %&_elements = arith.select $has, $most, %c0 : index\n", {{"has", has}, {"most", most}});
   return "%" + id + "_elements";
-}
-
-// One unit a turn; of rows that begin anywhere, an element at a time without cp.async, which has no 2 bytes.
-void MmaTile::copy_loop(const Place& place) {
-  const std::string id = fmt::format("{}_{}", x_, place.id);
-  add(id,
-      R"(      %&_units = arith.constant $all_units : index
-      %&_threads = arith.constant $threads : index
-      scf.for %&_turn = %thread_index to %&_units step %&_threads {
-        %&_turn32 = arith.index_cast %&_turn : index to i32
-        %&_row = arith.divui %&_turn32, %@_units : i32
-        %&_unit = arith.remui %&_turn32, %@_units : i32
-        %&_column = arith.muli %&_unit, %@_unit_elems : i32
-)",
-      {{"all_units", to_text(rows_ * units_)}, {"threads", to_text(kernel_.schedule.threads())}});
-  const std::string swizzle = swizzle_of("%" + id + "_row", id);
-  add(id,
-      R"(        %&_plain = arith.divui %&_column, %@_chunk_elems : i32
-        %&_in_chunk = arith.remui %&_column, %@_chunk_elems : i32
-        %&_chunk = arith.xori %&_plain, $swizzle : i32
-        %&_chunk_at = arith.muli %&_chunk, %@_chunk_elems : i32
-        %&_row_at = arith.muli %&_row, %@_row_elems : i32
-        %&_in_tile0 = arith.addi %&_row_at, %&_chunk_at : i32
-        %&_in_tile = arith.addi %&_in_tile0, %&_in_chunk : i32
-        %&_in_stage = arith.addi %&_in_tile, %@_start : i32
-        %&_to32 = arith.addi %&_in_stage, %$stage : i32
-        %&_to = arith.index_cast %&_to32 : i32 to index
-        %&_row_index = arith.index_cast %&_row : i32 to index
-        %&_column_index = arith.index_cast %&_column : i32 to index
-        %&_row_from = arith.muli %&_row_index, %@_ld : index
-        %&_row_first = arith.addi %$from, %&_row_from : index
-        %&_from = arith.addi %&_row_first, %&_column_index : index
-        %&_columns_left32 = arith.subi $columns_left, %&_column : i32
-        %&_has_row = arith.cmpi sgt, $rows_left, %&_row : i32
-        %&_has_column = arith.cmpi sgt, %&_columns_left32, %zero : i32
-        %&_has = arith.andi %&_has_row, %&_has_column : i1
-)",
-      {{"swizzle", swizzle},
-       {"stage", place.stage},
-       {"from", place.from},
-       {"rows_left", mn_major_ ? "%" + place.k_left : "%" + x_ + "_lines_left"},
-       {"columns_left", mn_major_ ? "%" + x_ + "_lines_left" : "%" + place.k_left}});
-  const Words words{{"element", matrix_.element},
-                    {"none", matrix_.element.starts_with("i") ? "0" : "0.0"},
-                    {"unit_elems", to_text(unit_elems_)},
-                    {"flat", flat_type()},
-                    {"shared", shared_type()}};
-  if (matrix_.alignment >= 4)
-    add(id,
-        R"(        %&_left = arith.index_cast %&_columns_left32 : i32 to index
-        %&_elements = arith.select %&_has, %&_left, %c0 : index
-        %&_token = nvgpu.device_async_copy %@_flat[%&_from], %@_shared[%&_to], $unit_elems, %&_elements : $flat to $shared
-      }
-)",
-        words);
-  else
-    add(id,
-        R"(        %&_value = scf.if %&_has -> ($element) {
-          %&_old = memref.load %@_flat[%&_from] : $flat
-          scf.yield %&_old : $element
-        } else {
-          %&_none = arith.constant $none : $element
-          scf.yield %&_none : $element
-        }
-        memref.store %&_value, %@_shared[%&_to] : $shared
-      }
-)",
-        words);
 }
 
 std::string MmaTile::fragment_type() const {

@@ -78,7 +78,6 @@ private:
   Copy copy_of(int64_t i) const;
   int64_t same_place(int64_t i) const;
   std::string elements_of(const Place& place, int64_t i);
-  void copy_loop(const Place& place);
   void load_elements(const std::string& stage, int64_t step, const std::string& prefix);
   int64_t line_offset(int64_t line) const { return is_a_ ? 8 * line : 8 * (line / 2) + line % 2; }
   void load_row(const std::string& stage, const std::string& k0, int64_t k, const std::string& prefix);
@@ -90,8 +89,7 @@ private:
   bool is_a_, mn_major_;
   int64_t element_bytes_, extent_, warp_extent_, start_;
   int64_t chunk_elems_, tile_k_, rows_, row_elems_;
-  int64_t unit_elems_, units_, copies_ = 1; // a unit: what one copy brings
-  bool is_looped_;                          // units of less than a chunk: too many to write down
+  int64_t row_chunks_, copies_; // copies of a thread for a stage, a chunk each
   Swizzle swizzle_;
   Reads reads_;
 };
