@@ -171,7 +171,8 @@ private:
     std::string key = fmt::format("{}{}{}{}{}", product.a_transposed, product.b_transposed,
                                   product.is_unsigned, bool(product.fill), static_cast<int>(product.family));
     for (const Value argument : arguments)
-      key += fmt::format(" {} {}", text_of(argument.getType()), is_device_memory(argument));
+      key += fmt::format(" {} {}", text_of(argument.getType()),
+                         llvm::isa<MemRefType>(argument.getType()) && is_device_memory(argument));
     func::FuncOp& function = host_functions_[key];
     if (function && !epilogue)
       return function;
