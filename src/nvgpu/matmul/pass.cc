@@ -5,6 +5,7 @@
 // Not here: tensors, which are memrefs by then. Tests: tests/mlir/matmul/.
 #include "isa/machine.h"
 #include "nvgpu/dialect.h"
+#include "nvgpu/matmul/activation.h"
 #include "nvgpu/matmul/epilogue.h"
 #include "nvgpu/matmul/host_part.h"
 #include "nvgpu/matmul/kernel.h"
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -63,9 +65,9 @@ public:
     return "Make kernels of the matrix products in host functions";
   }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry
-        .insert<NVGPUDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
-                memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
+    registry.insert<NVGPUDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
+                    gpu::GPUDialect, LLVM::LLVMDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
@@ -274,10 +276,13 @@ private:
     kernel.epilogue = kernel.name + "_epilogue";
     for (const Type operand : operands)
       kernel.operands.push_back(text_of(operand));
-    return parse(kernel_text(family, kernel), kernel.schedule.name, [&](OpBuilder& builder) {
+    const auto function = parse(kernel_text(family, kernel), kernel.schedule.name, [&](OpBuilder& builder) {
       const Type sum = parseType(kernel.sum, &getContext());
       make_epilogue(builder, kernel.epilogue, epilogue, sum, element, operands);
     });
+    if (succeeded(function))
+      use_machine_functions(*function, /*is_narrow=*/kernel.c.element_bytes <= 2);
+    return function;
   }
 
   std::string unused_name(const std::string& word) {

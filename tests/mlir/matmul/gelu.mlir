@@ -4,6 +4,7 @@
 // Bias and gelu in its tanh form, in place.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 // CHECK-DAG: stmatrix
+// CHECK-DAG: tanh.approx.f32
 
 #same = affine_map<(i, j) -> (i, j)>
 func.func @main(%a: memref<256x64xf16>, %b: memref<64x256xf16>, %bias: memref<256xf32>, %c: memref<256x256xf16>) {

@@ -203,6 +203,80 @@ def tensors(lemma, m, n, k, dynamic, flags=()):
     return True
 
 
+def run_program(lemma, source, arrays, shape, flags=()):
+    """What a program makes of arrays, its last argument: f32 of that shape. None, and a message, if it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "program.mlir").write_text(source)
+        command = [lemma, "run", folder / "program.mlir", *flags]
+        for name, array in arrays.items():
+            np.save(folder / name, array)
+            command += ["--arg", f"in={folder}/{name}.npy"]
+        command += ["--arg", f"out={folder}/out.npy:f32[{','.join(map(str, shape))}]"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0 or not re.search(r"[1-9][0-9]* launch", done.stdout + done.stderr):
+            print(f"status {done.returncode}\n{done.stdout}{done.stderr}")
+            return None
+        return np.load(folder / "out.npy")
+
+
+def activated(function, out):
+    """tanh or silu of (0 + a matrix), in f32 or by way of it."""
+    body = {
+        "tanh": "%y = math.tanh %v : f32",
+        "silu": """%minus = arith.negf %v : f32
+    %e = math.exp %minus : f32
+    %d = arith.addf %e, %one : f32
+    %y = arith.divf %v, %d : f32""",
+    }[function]
+    narrow, result = ("", "%y") if out == "f32" else (f"%n = arith.truncf %y : f32 to {out}", "%n")
+    return f"""#same = affine_map<(i, j) -> (i, j)>
+func.func @main(%a: memref<64x8xf16>, %b: memref<8x1024xf16>, %x: memref<64x1024xf32>, %wide: memref<64x1024xf32>) {{
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %sums = memref.alloc() : memref<64x1024xf32>
+  %made = memref.alloc() : memref<64x1024x{out}>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<64x1024xf32>)
+  linalg.matmul ins(%a, %b : memref<64x8xf16>, memref<8x1024xf16>) outs(%sums : memref<64x1024xf32>)
+  linalg.generic {{indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel"]}}
+      ins(%sums, %x : memref<64x1024xf32>, memref<64x1024xf32>) outs(%made : memref<64x1024x{out}>) {{
+  ^bb0(%sum: f32, %at: f32, %old: {out}):
+    %v = arith.addf %sum, %at : f32
+    {body}
+    {narrow}
+    linalg.yield {result} : {out}
+  }}
+  linalg.generic {{indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel"]}}
+      ins(%made : memref<64x1024x{out}>) outs(%wide : memref<64x1024xf32>) {{
+  ^bb0(%value: {out}, %old: f32):
+    {"%w = arith.extf %value : " + out + " to f32" if out != "f32" else "%w = arith.addf %value, %zero : f32"}
+    linalg.yield %w : f32
+  }}
+  memref.dealloc %made : memref<64x1024x{out}>
+  memref.dealloc %sums : memref<64x1024xf32>
+  return
+}}
+"""
+
+
+def is_close(lemma, function, out, units):
+    """Off by at most so many units in the last place of f32, or of the type that the kernel stores: docs/matmul.md."""
+    signs = np.random.default_rng(4).choice((-1, 1), (64, 1024))
+    x = (signs * np.logspace(-6, 1.4, 64 * 1024).reshape(64, 1024)).astype("f4")
+    zeros = {"a": np.zeros((64, 8), "f2"), "b": np.zeros((8, 1024), "f2"), "x": x}
+    got = run_program(lemma, activated(function, out), zeros, x.shape)
+    if got is None:
+        return False
+    exact = x.astype("f8")
+    exact = np.tanh(exact) if function == "tanh" else exact / (1 + np.exp(-exact))
+    last = np.exp2(np.floor(np.log2(np.abs(exact))) - {"f32": 23, "bf16": 7, "f16": 10}[out])
+    if out == "f16":
+        last = np.maximum(last, 2.0**-24)
+    worst = np.max(np.abs(got - exact) / last)
+    print(f"{function} to {out}: off by at most {worst:.2f} units in the last place")
+    return worst <= units
+
+
 def schedules(lemma):
     """Their names, as the message about one that is not there has them."""
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as source:
@@ -269,6 +343,14 @@ CASES = {
     "fused": lambda lemma: fused(lemma, None, 39, 23, 17, ("--check", "--async=late")) and fused(lemma, 2, 18, 24, 9),
     "tensors": lambda lemma: tensors(lemma, 40, 21, 19, False)
     and tensors(lemma, 21, 24, 17, True, ("--check", "--async=late")),
+    "activations": lambda lemma: all(
+        [
+            is_close(lemma, "tanh", "f32", 2),
+            is_close(lemma, "tanh", "bf16", 0.6),
+            is_close(lemma, "tanh", "f16", 0.6),
+            is_close(lemma, "silu", "bf16", 0.6),
+        ]
+    ),
     "schedules": each_schedule,
     "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late")),
 }

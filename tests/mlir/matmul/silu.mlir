@@ -3,7 +3,8 @@
 //
 // A gate: silu of a product, in the kernel, times another matrix, by operations with names; sizes are the run's.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
-// CHECK-DAG: div.rn.f32
+// CHECK-DAG: ex2.approx.ftz.f32
+// CHECK-DAG: div.approx.f32
 // CHECK-DAG: stmatrix
 
 #same = affine_map<(i, j) -> (i, j)>
