@@ -1,13 +1,89 @@
-// The kernel that copies a matrix, or its transpose: what no tensor map, or no wgmma, takes as it lies.
+// The kernels that copy a matrix, or its transpose: what no tensor map, or no wgmma, takes as it lies.
+//
+// The transpose goes through a square of shared memory, so that a warp reads and writes whole rows of 32
+// elements. Lines of the square are one word longer than its rows: elements of a column lie in different
+// banks.
 //
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/kernel.h"
 #include "nvgpu/matmul/text.h"
 
-namespace lemma::nvgpu {
+#include <algorithm>
 
-std::string copy_text(const std::string& name, const std::string& element, bool transposes) {
-  const bool is_integer = element.starts_with('i');
+namespace lemma::nvgpu {
+namespace {
+
+constexpr int64_t kSquare = 64; // rows and columns that a CTA transposes
+
+// Bytes of "f8E4M3FN": what its first number says.
+int64_t bytes_of(const std::string& element) {
+  return std::stoll(element.substr(element.find_first_of("0123456789"))) / 8;
+}
+
+std::string transpose_text(const Words& words) {
+  return fill(R"(
+!any = memref<?x?x$element, strided<[?, ?], offset: ?>>
+!square = memref<$shape, #gpu.address_space<workgroup>>
+func.func private @$name(%from: !any, %to: !any) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %extent = arith.constant $square : index
+  %lanes = arith.constant 32 : index
+  %warps = arith.constant 8 : index
+  %zero = arith.constant $zero : $element
+  %from_rows = memref.dim %from, %c0 : !any
+  %from_columns = memref.dim %from, %c1 : !any
+  %rows = memref.dim %to, %c0 : !any
+  %columns = memref.dim %to, %c1 : !any
+  %across = arith.ceildivui %columns, %extent : index
+  %down = arith.ceildivui %rows, %extent : index
+  %squares = arith.muli %across, %down : index
+  gpu.launch blocks(%block, %by, %bz) in (%nbx = %squares, %nby = %c1, %nbz = %c1)
+             threads(%lane, %warp, %tz) in (%ntx = %lanes, %nty = %warps, %ntz = %c1)
+             workgroup(%square : !square) {
+    %at_row = arith.divui %block, %across : index
+    %at_column = arith.remui %block, %across : index
+    %row0 = arith.muli %at_row, %extent : index
+    %column0 = arith.muli %at_column, %extent : index
+    scf.for %i = %warp to %extent step %warps {
+      %from_row = arith.addi %column0, %i : index
+      %has_row = arith.cmpi ult, %from_row, %from_rows : index
+      scf.for %j = %lane to %extent step %lanes {
+        %from_column = arith.addi %row0, %j : index
+        %has_column = arith.cmpi ult, %from_column, %from_columns : index
+        %has = arith.andi %has_row, %has_column : i1
+        %value = scf.if %has -> $element {
+          %there = memref.load %from[%from_row, %from_column] : !any
+          scf.yield %there : $element
+        } else {
+          scf.yield %zero : $element
+        }
+        memref.store %value, %square[%i, %j] : !square
+      }
+    }
+    gpu.barrier
+    scf.for %i = %warp to %extent step %warps {
+      %row = arith.addi %row0, %i : index
+      %has_row = arith.cmpi ult, %row, %rows : index
+      scf.for %j = %lane to %extent step %lanes {
+        %column = arith.addi %column0, %j : index
+        %has_column = arith.cmpi ult, %column, %columns : index
+        %has = arith.andi %has_row, %has_column : i1
+        scf.if %has {
+          %value = memref.load %square[%j, %i] : !square
+          memref.store %value, %to[%row, %column] : !any
+        }
+      }
+    }
+    gpu.terminator
+  }
+  return
+}
+)",
+              words);
+}
+
+std::string straight_text(const Words& words) {
   return fill(R"(
 !any = memref<?x?x$element, strided<[?, ?], offset: ?>>
 func.func private @$name(%from: !any, %to: !any) {
@@ -15,8 +91,8 @@ func.func private @$name(%from: !any, %to: !any) {
   %c1 = arith.constant 1 : index
   %threads = arith.constant 256 : index
   %zero = arith.constant $zero : $element
-  %from_rows = memref.dim %from, %$row_dim : !any
-  %from_columns = memref.dim %from, %$column_dim : !any
+  %from_rows = memref.dim %from, %c0 : !any
+  %from_columns = memref.dim %from, %c1 : !any
   %rows = memref.dim %to, %c0 : !any
   %columns = memref.dim %to, %c1 : !any
   gpu.launch blocks(%row, %by, %bz) in (%nbx = %rows, %nby = %c1, %nbz = %c1)
@@ -26,7 +102,7 @@ func.func private @$name(%from: !any, %to: !any) {
       %has_column = arith.cmpi ult, %column, %from_columns : index
       %has = arith.andi %has_row, %has_column : i1
       %value = scf.if %has -> $element {
-        %there = memref.load %from[$place] : !any
+        %there = memref.load %from[%row, %column] : !any
         scf.yield %there : $element
       } else {
         scf.yield %zero : $element
@@ -38,12 +114,19 @@ func.func private @$name(%from: !any, %to: !any) {
   return
 }
 )",
-              {{"name", name},
-               {"element", element},
-               {"zero", is_integer ? "0" : "0.0"},
-               {"row_dim", transposes ? "c1" : "c0"},
-               {"column_dim", transposes ? "c0" : "c1"},
-               {"place", transposes ? "%column, %row" : "%row, %column"}});
+              words);
+}
+
+} // namespace
+
+std::string copy_text(const std::string& name, const std::string& element, bool transposes) {
+  const int64_t line = kSquare + std::max<int64_t>(1, 4 / bytes_of(element));
+  const Words words{{"name", name},
+                    {"element", element},
+                    {"zero", element.starts_with('i') ? "0" : "0.0"},
+                    {"square", std::to_string(kSquare)},
+                    {"shape", fmt::format("{}x{}x{}", kSquare, line, element)}};
+  return transposes ? transpose_text(words) : straight_text(words);
 }
 
 } // namespace lemma::nvgpu

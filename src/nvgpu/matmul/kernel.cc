@@ -15,6 +15,11 @@
 namespace lemma::nvgpu {
 namespace {
 
+// What is in shared memory: tensor copies round f32 to tf32.
+std::string multiplied(const MatmulOperand& operand) {
+  return operand.element == "f32" ? "tf32" : operand.element;
+}
+
 class Text {
 public:
   explicit Text(const MatmulKernel& kernel) : kernel_(kernel), s_(kernel.schedule) { set_words(); }
@@ -58,8 +63,6 @@ private:
     put("c_any", kernel_.c.any_type);
     put("b_type", kernel_.b.type);
     put("c_type", kernel_.c.type);
-    put("ab", kernel_.a.element);
-    put("b_element", kernel_.b.element);
     put("c_element", kernel_.c.element);
     put("sum_element", kernel_.sum);
     put("tile_m", s_.tile_m);
@@ -90,17 +93,17 @@ private:
     b_box_rows_ = kernel_.b.transposed ? s_.tile_n / s_.cluster_m : tile_k;
     put("a_box_rows", a_box_rows_);
     put("b_box_rows", b_box_rows_);
-    put("a_box", fmt::format("{}x{}x{}", a_box_rows_, tile_k, kernel_.a.element));
-    put("b_box", fmt::format("{}x{}x{}", b_box_rows_, tile_k, kernel_.b.element));
+    put("a_box", fmt::format("{}x{}x{}", a_box_rows_, tile_k, multiplied(kernel_.a)));
+    put("b_box", fmt::format("{}x{}x{}", b_box_rows_, tile_k, multiplied(kernel_.b)));
     const auto tile = [](bool swapped, int64_t rows, int64_t columns, const std::string& element) {
       return fmt::format("{}x{}x{}", swapped ? columns : rows, swapped ? rows : columns, element);
     };
-    put("a_tile", tile(kernel_.a.transposed, s_.rows_of_consumer(), tile_k, kernel_.a.element));
-    put("b_tile", tile(kernel_.b.transposed, tile_k, s_.tile_n, kernel_.b.element));
+    put("a_tile", tile(kernel_.a.transposed, s_.rows_of_consumer(), tile_k, multiplied(kernel_.a)));
+    put("b_tile", tile(kernel_.b.transposed, tile_k, s_.tile_n, multiplied(kernel_.b)));
     // As the instruction takes them.
     const std::string sign = kernel_.a.is_unsigned ? "u" : "";
-    put("a_operand", tile(kernel_.a.transposed, s_.rows_of_consumer(), tile_k, sign + kernel_.a.element));
-    put("b_operand", tile(kernel_.b.transposed, tile_k, s_.tile_n, sign + kernel_.b.element));
+    put("a_operand", tile(kernel_.a.transposed, s_.rows_of_consumer(), tile_k, sign + multiplied(kernel_.a)));
+    put("b_operand", tile(kernel_.b.transposed, tile_k, s_.tile_n, sign + multiplied(kernel_.b)));
     transposes_ = std::string(kernel_.a.transposed ? "transposeA, " : "") + (kernel_.b.transposed ? ""
                                                                              : kernel_.b.element_bytes == 2
                                                                                  ? "transposeB, "

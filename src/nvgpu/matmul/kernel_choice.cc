@@ -17,6 +17,8 @@ bool has_wgmma(const ProductTypes& types) {
     return false;
   if (types.a.isF16() || types.a.isBF16())
     return types.c.isF32() || types.c == types.a;
+  if (types.a.isF32())
+    return types.allows_tf32 && types.c.isF32();
   if (llvm::isa<Float8E4M3FNType, Float8E5M2Type>(types.a))
     return types.c.isF32() || types.c.isF16() || types.c.isBF16();
   return types.a.isSignlessInteger(8) && types.c.isSignlessInteger(32);

@@ -220,6 +220,17 @@ def run_program(lemma, source, arrays, shape, flags=()):
         return np.load(folder / "out.npy")
 
 
+def rounds_to_tf32(lemma):
+    """Times one, a matrix is what tf32 has of it: to nearest, ties to even."""
+    a = np.random.default_rng(3).standard_normal((64, 32)).astype("f4")
+    a.view("u4")[0, :4] = (0x3F801000, 0x3F803000, 0x3F800FFF, 0x3F801001)  # ties, and their neighbours
+    bits = a.view("u4").astype("u8")
+    want = (bits + 0xFFF + (bits >> 13 & 1) & ~np.uint64(0x1FFF)).astype("u4")
+    got = run_program(lemma, program((64, 32, 32), "f32", "f32", "NT", False), {"a": a, "b": np.eye(32, dtype="f4")},
+                      (64, 32), ("--allow-tf32",))
+    return got is not None and np.array_equal(got.view("u4"), want)
+
+
 def activated(function, out):
     """tanh or silu of (0 + a matrix), in f32 or by way of it."""
     body = {
@@ -303,12 +314,13 @@ CASES = {
             run(lemma, (72, 300, 176), "i8", "i32", unsigned=True),
             run(lemma, (72, 296, 144), "f8E4M3FN", "f32", "NT"),
             run(lemma, (72, 296, 144), "f8E5M2", "bf16", "NT"),
+            run(lemma, (72, 300, 100), "f32", "f32", "NT", flags=("--allow-tf32",)),
         ]
     ),
     "orders": lambda lemma: all(
         [
-            run(lemma, (152, 280, 104), ab, c, order)
-            for ab, c in (("bf16", "bf16"), ("i8", "i32"))
+            run(lemma, (152, 280, 104), ab, c, order, flags=("--allow-tf32",))
+            for ab, c in (("bf16", "bf16"), ("i8", "i32"), ("f32", "f32"))
             for order in ("NN", "NT", "TN", "TT")
         ]
     ),
@@ -343,6 +355,7 @@ CASES = {
     "fused": lambda lemma: fused(lemma, None, 39, 23, 17, ("--check", "--async=late")) and fused(lemma, 2, 18, 24, 9),
     "tensors": lambda lemma: tensors(lemma, 40, 21, 19, False)
     and tensors(lemma, 21, 24, 17, True, ("--check", "--async=late")),
+    "tf32": rounds_to_tf32,
     "activations": lambda lemma: all(
         [
             is_close(lemma, "tanh", "f32", 2),
