@@ -7,6 +7,7 @@
 // epilogue needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/kernel.h"
 
+#include "nvgpu/matmul/split_text.h"
 #include "nvgpu/matmul/store_text.h"
 #include "nvgpu/matmul/text.h"
 
@@ -22,7 +23,11 @@ std::string multiplied(const MatmulOperand& operand) {
 
 class Text {
 public:
-  explicit Text(const MatmulKernel& kernel) : kernel_(kernel), s_(kernel.schedule) { set_words(); }
+  explicit Text(const MatmulKernel& kernel)
+      : kernel_(kernel), stored_(kernel.schedule.splits > 1 ? parts_of(kernel) : kernel),
+        s_(kernel.schedule) {
+    set_words();
+  }
 
   std::string make() {
     add(R"(
@@ -43,6 +48,8 @@ public:
     add("func.func private @$name(%a: $a_type, %b: $b_type, %c: $c_type$operand_list) {\n");
     host();
     launch();
+    if (s_.splits > 1)
+      add_sum_of_parts(kernel_, text_);
     add("  return\n}\n");
     return text_.take();
   }
@@ -60,10 +67,10 @@ private:
     put("a_type", kernel_.a.type);
     put("a_any", kernel_.a.any_type);
     put("b_any", kernel_.b.any_type);
-    put("c_any", kernel_.c.any_type);
+    put("stored_any", stored_.c.any_type);
+    put("stored_type", stored_.c.type);
     put("b_type", kernel_.b.type);
     put("c_type", kernel_.c.type);
-    put("c_element", kernel_.c.element);
     put("sum_element", kernel_.sum);
     put("tile_m", s_.tile_m);
     put("tile_n", s_.tile_n);
@@ -109,6 +116,7 @@ private:
                                                                                  ? "transposeB, "
                                                                                  : "");
     put("cluster_scope", s_.cluster() > 1 ? " {cluster}" : "");
+    put("splits", s_.splits);
   }
 
   void add(std::string_view text, const Words& more = {}) { text_.add(text, more); }
@@ -131,12 +139,6 @@ private:
   %b_map = nvgpu.tma.create.descriptor %b_any box[%b_box_rows, %tile_k] : $b_any -> !b_map
 )",
         {{"k_dim", kernel_.a.transposed ? "c0" : "c1"}});
-    if (kernel_.store == MatmulStore::tma)
-      add(R"(  %c_any = memref.cast %c : $c_type to $c_any
-  %slice_rows = arith.constant 16 : index
-  %slice_columns = arith.constant $slice_columns : index
-  %c_map = nvgpu.tma.create.descriptor %c_any box[%slice_rows, %slice_columns] : $c_any -> !c_map
-)");
     add(R"(  // Tiles of C that a cluster makes at a time, and how many of those there are.
   %cluster_m = arith.constant $cluster_m : index
   %cluster_n = arith.constant $cluster_n : index
@@ -146,16 +148,30 @@ private:
   %tiles_m = arith.ceildivui %m, %cluster_rows : index
   %tiles_n = arith.ceildivui %n, %cluster_columns : index
   %tiles = arith.muli %tiles_m, %tiles_n : index
-  %steps = arith.ceildivui %k, %tile_k : index
+  %all_steps = arith.ceildivui %k, %tile_k : index
   %tiles_m32 = arith.index_cast %tiles_m : index to i32
   %tiles_n32 = arith.index_cast %tiles_n : index to i32
   %tiles32 = arith.index_cast %tiles : index to i32
+  // Of each tile as many parts as K has; what goes beyond K are zeros.
+  %splits = arith.constant $splits : index
+  %steps = arith.ceildivui %all_steps, %splits : index
+  %parts = arith.muli %tiles, %splits : index
+  %parts32 = arith.index_cast %parts : index to i32
   %most = arith.constant $most_clusters : index
-  %clusters = arith.minui %tiles, %most : index
+  %clusters = arith.minui %parts, %most : index
   %ctas = arith.muli %clusters, %cluster : index
   %threads = arith.constant $threads : index
   %shared_bytes = arith.constant $shared_bytes : i32
 )");
+    if (s_.splits > 1)
+      add(parts_alloc_text());
+    if (stored_.store == MatmulStore::tma)
+      add(R"(  %stored_any = memref.cast %$stored : $stored_type to $stored_any
+  %slice_rows = arith.constant 16 : index
+  %slice_columns = arith.constant $slice_columns : index
+  %c_map = nvgpu.tma.create.descriptor %stored_any box[%slice_rows, %slice_columns] : $stored_any -> !c_map
+)",
+          {{"stored", s_.splits > 1 ? "parts_of_c" : "c"}});
   }
 
   void launch() {
@@ -209,6 +225,8 @@ private:
     %first_tile = arith.divui %block, %cluster32 : i32
     %tile_step = arith.divui %blocks, %cluster32 : i32
     %group_tiles = arith.muli %group, %tiles_n32 : i32
+    nvgpu.tma.prefetch.descriptor %a_map, predicate = %is_first : !a_map
+    nvgpu.tma.prefetch.descriptor %b_map, predicate = %is_first : !b_map
     %shared = gpu.dynamic_shared_memory : !shared
     %full = nvgpu.mbarrier.create -> !barriers
     %empty = nvgpu.mbarrier.create -> !barriers
@@ -230,16 +248,22 @@ private:
       }
       nvvm.fence.mbarrier.init
     }
-    nvgpu.tma.prefetch.descriptor %a_map, predicate = %is_first : !a_map
-    nvgpu.tma.prefetch.descriptor %b_map, predicate = %is_first : !b_map
 )");
     add(s_.cluster() > 1 ? "    nvvm.cluster.arrive\n    nvvm.cluster.wait\n" : "    gpu.barrier\n");
   }
 
-  // Row and column of C where tile `%tile` begins: groups of `group` rows of clusters, column by column.
+  // Row and column of C where the part `%part` of a tile begins, and the first of its steps along K: groups
+  // of `group` rows of clusters, column by column.
   void place() {
-    add(R"(        %which = arith.divui %tile, %group_tiles : i32
-        %in_group = arith.remui %tile, %group_tiles : i32
+    if (s_.splits > 1)
+      add(R"(        %split = arith.divui %part, %tiles32 : i32
+        %tile = arith.remui %part, %tiles32 : i32
+        %split_index = arith.index_cast %split : i32 to index
+        %first_step = arith.muli %split_index, %steps : index
+        %part_row = arith.muli %split_index, %rows_of_part : index
+)");
+    add(R"(        %which = arith.divui %$tile, %group_tiles : i32
+        %in_group = arith.remui %$tile, %group_tiles : i32
         %group_row = arith.muli %which, %group : i32
         %rows_left = arith.subi %tiles_m32, %group_row : i32
         %group_rows = arith.minui %rows_left, %group : i32
@@ -254,7 +278,8 @@ private:
         %column32 = arith.muli %tile_column, %tile_n32 : i32
         %row = arith.index_cast %row32 : i32 to index
         %column = arith.index_cast %column32 : i32 to index
-)");
+)",
+        {{"tile", s_.splits > 1 ? "tile" : "part"}});
   }
 
   // The stage after `stage`, and the parity of its phase.
@@ -278,15 +303,18 @@ private:
       scf.if %is_first {
 )");
     masks();
-    add(R"(        %ended:2 = scf.for %tile = %first_tile to %tiles32 step %tile_step
+    add(R"(        %ended:2 = scf.for %part = %first_tile to %parts32 step %tile_step
             iter_args(%tile_stage = %c0, %tile_parity = %true) -> (index, i1) : i32 {
 )");
     place();
+    add(s_.splits > 1 ? "        %first_depth = arith.muli %first_step, %tile_k : index\n"
+                      : "        %first_depth = arith.constant 0 : index\n");
     add(R"(        %brought:2 = scf.for %step = %c0 to %steps step %c1
             iter_args(%stage = %tile_stage, %parity = %tile_parity) -> (index, i1) {
           nvgpu.mbarrier.try_wait.parity %empty[%stage], %parity, %ticks$cluster_scope : !barriers
           nvgpu.mbarrier.arrive.expect_tx %full[%stage], %stage_bytes : !barriers
-          %depth = arith.muli %step, %tile_k : index
+          %own_depth = arith.muli %step, %tile_k : index
+          %depth = arith.addi %first_depth, %own_depth : index
           %at_a = arith.muli %stage, %stage_bytes : index
           %at_b = arith.addi %at_a, %a_bytes : index
 )");
@@ -396,7 +424,7 @@ private:
                                               : s_.rows_of_consumer() * kLineBytes)}});
     releaser();
     store_.before_tiles();
-    add(R"(      %last:2 = scf.for %tile = %first_tile to %tiles32 step %tile_step
+    add(R"(      %last:2 = scf.for %part = %first_tile to %parts32 step %tile_step
           iter_args(%tile_stage = %c0, %tile_parity = %false) -> (index, i1) : i32 {
 )");
     place();
@@ -416,7 +444,9 @@ private:
         %total = nvgpu.warpgroup.mma.wait %products#0 : !sum
 )");
     release("products#3");
-    store_.tile();
+    if (s_.splits > 1)
+      add("        %stored_row = arith.addi %row, %part_row : index\n");
+    store_.tile(s_.splits > 1 ? "stored_row" : "row");
     add(R"(        scf.yield %products#1, %products#2 : index, i1
       }
 )");
@@ -471,7 +501,7 @@ private:
                 {"options", transposes_ + attributes + "waitGroup = 1 : i64"}};
     for (const char* word : {"at_a0", "at_a", "at_b", "a", "b", "da", "db", "sum"})
       words[fmt::format("n_{}", word)] = fmt::format("{}_{}", name, word);
-    add(R"(          nvgpu.mbarrier.try_wait.parity %full[%$stage], %$parity, %ticks$cluster_scope : !barriers
+    add(R"(          nvgpu.mbarrier.try_wait.parity %full[%$stage], %$parity, %ticks : !barriers
           %$n_at_a0 = arith.muli %$stage, %stage_bytes : index
           %$n_at_a = arith.addi %$n_at_a0, %at_rows : index
           %$n_at_b = arith.addi %$n_at_a0, %a_bytes : index
@@ -487,9 +517,10 @@ private:
   int64_t line() const { return kLineBytes / kernel_.a.element_bytes; }
 
   const MatmulKernel& kernel_;
+  const MatmulKernel stored_; // what the kernel stores: C, or sums of parts
   const Schedule& s_;
   TemplateText text_;
-  StoreText store_{kernel_, text_};
+  StoreText store_{stored_, text_};
   std::string transposes_;
   int64_t a_bytes_ = 0, b_bytes_ = 0, a_box_rows_ = 0, b_box_rows_ = 0;
 };

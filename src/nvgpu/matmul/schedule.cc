@@ -28,6 +28,15 @@ constexpr std::array kSchedules{
              .group = 4,
              .why = "for few columns, B shared"},
     Schedule{.name = "128x128_s6_g8", .tile_n = 128, .stages = 6, .why = "small products: more CTAs at work"},
+    Schedule{.name = "128x128_s6_k2",
+             .tile_n = 128,
+             .stages = 6,
+             .splits = 2,
+             .why = "few tiles, and K so deep that adding up parts of it costs less than multiprocessors "
+                    "without work"},
+    Schedule{.name = "128x128_s6_k4", .tile_n = 128, .stages = 6, .splits = 4, .why = "fewer tiles"},
+    Schedule{.name = "128x128_s6_k8", .tile_n = 128, .stages = 6, .splits = 8, .why = "fewer tiles"},
+    Schedule{.name = "128x128_s6_k16", .tile_n = 128, .stages = 6, .splits = 16, .why = "a tile or a few"},
     Schedule{.name = "mma_256x128_s3",
              .tile_m = 256,
              .tile_n = 128,
@@ -78,6 +87,8 @@ constexpr std::array kSchedules{
              .warps_n = 2},
 };
 
+constexpr int64_t kLeastDepth = 1024; // of a part of K
+
 } // namespace
 
 std::span<const Schedule> schedules() {
@@ -91,11 +102,16 @@ const Schedule* find_schedule(std::string_view name) {
   return nullptr;
 }
 
-const Schedule& choose_schedule(int64_t m, int64_t n, int64_t) {
-  const Schedule &large = kSchedules.front(), &small = *find_schedule("128x128_s6_g8");
-  // Smaller tiles only where they give work to multiprocessors that had none.
-  if (2 * large.tiles(m, n) <= kMultiprocessors)
-    return small;
+const Schedule& choose_schedule(int64_t m, int64_t n, int64_t k) {
+  const Schedule &large = kSchedules.front(), *best = find_schedule("128x128_s6_g8");
+  // Smaller tiles, and parts of K, only where they give work to multiprocessors that had none.
+  if (2 * large.tiles(m, n) <= kMultiprocessors) {
+    for (const Schedule& schedule : kSchedules)
+      if (schedule.splits > best->splits && k >= schedule.splits * kLeastDepth &&
+          schedule.tiles(m, n) * schedule.splits <= kMultiprocessors)
+        best = &schedule;
+    return *best;
+  }
   return n <= 128 ? *find_schedule("256x128_s4_g8") : large;
 }
 

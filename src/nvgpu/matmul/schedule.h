@@ -1,5 +1,5 @@
 // Schedules of a matrix product: how its kernel cuts the work, as data. A kernel of any row is right for any
-// sizes; rows differ in speed alone.
+// sizes. Rows differ in speed; rows with as many parts of K add in the same order.
 //
 // Tests: tests/mlir/matmul/.
 #pragma once
@@ -25,6 +25,7 @@ struct Schedule {
   int64_t stages = 4;                   // tiles of A and B that are on their way or in use
   int64_t cluster_m = 1, cluster_n = 1; // CTAs that share tiles by multicast: B along M, A along N
   int64_t group = 8;                    // rows of clusters that are walked together, column by column
+  int64_t splits = 1; // parts of K, each multiplied by itself; their sums are added in order
   int64_t producer_registers = 24, consumer_registers = 240;
   const char* why = "";
   // Of mma and fma: warps of a CTA, which have equal parts of the tile. consumers, cluster and registers are

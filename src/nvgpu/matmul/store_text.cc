@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kSliceRows = 16; // of C, that a warp stores at a time: rows of one wgmma that it has
 constexpr int64_t kSliceBytes = kSliceRows * kLineBytes;
+constexpr int64_t kSlices = 2; // that a warp has
 
 } // namespace
 
@@ -28,10 +29,12 @@ StoreText::StoreText(const MatmulKernel& kernel, TemplateText& text)
   text_.put("c_box", fmt::format("{}x{}x{}", kSliceRows, slice_columns_, kernel_.c.element));
   text_.put("slice_columns", slice_columns_);
   text_.put("slice_bytes", kSliceBytes);
+  text_.put("c_element", kernel_.c.element);
+  text_.put("sum_element", kernel_.sum);
 }
 
 int64_t StoreText::shared_bytes() const {
-  return kernel_.store == MatmulStore::tma ? s_.consumers * 4 * 2 * kSliceBytes : 0;
+  return kernel_.store == MatmulStore::tma ? s_.consumers * 4 * kSlices * kSliceBytes : 0;
 }
 
 // What a lane needs for its stores, the same for all tiles.
@@ -45,30 +48,36 @@ void StoreText::before_tiles() {
       %first_row = arith.addi %consumer_row, %warp_row : index
       %is_lane0 = arith.cmpi eq, %lane, %zero : i32
       %all_lanes = arith.constant -1 : i32
-      %quad = arith.divui %lane, %four : i32
+)");
+  lanes();
+  if (kernel_.store != MatmulStore::tma)
+    return;
+  add(R"(      // Two slices of C for each warp, in turns: one is filled while the tensor memory accelerator reads the other.
+      %ring_bytes = arith.constant $ring_bytes : index
+      %warp_slices_bytes = arith.constant $warp_slices_bytes : index
+      %consumer_warps = arith.constant 4 : index
+      %warp0 = arith.muli %consumer_index, %consumer_warps : index
+      %consumer_warp = arith.addi %warp0, %in_consumer_index : index
+      %slices_at = arith.muli %consumer_warp, %warp_slices_bytes : index
+      %at_slice0 = arith.addi %ring_bytes, %slices_at : index
+      %skip_slice = arith.constant $slice_bytes : index
+      %at_slice1 = arith.addi %at_slice0, %skip_slice : index
+      %slice0 = memref.view %shared[%at_slice0][] : !shared to !c_box
+      %slice1 = memref.view %shared[%at_slice1][] : !shared to !c_box
+)",
+      {{"warp_slices_bytes", std::to_string(kSlices * kSliceBytes)}});
+  swizzled_columns();
+}
+
+// Row and column of the first element that a lane has of 16 rows and columns.
+void StoreText::lanes() {
+  add(R"(      %quad = arith.divui %lane, %four : i32
       %in_quad = arith.remui %lane, %four : i32
       %quad_row = arith.index_cast %quad : i32 to index
       %two = arith.constant 2 : i32
       %pair32 = arith.muli %in_quad, %two : i32
       %pair = arith.index_cast %pair32 : i32 to index
 )");
-  if (kernel_.store != MatmulStore::tma)
-    return;
-  add(R"(      // Two slices of C for each warp, in turns: one is filled while the tensor memory accelerator reads the other.
-      %ring_bytes = arith.constant $ring_bytes : index
-      %slice_bytes = arith.constant $slice_bytes : index
-      %warp_slices = arith.constant 2 : index
-      %consumer_warps = arith.constant 4 : index
-      %warp0 = arith.muli %consumer_index, %consumer_warps : index
-      %consumer_warp = arith.addi %warp0, %in_consumer_index : index
-      %slice = arith.muli %consumer_warp, %warp_slices : index
-      %slice_at = arith.muli %slice, %slice_bytes : index
-      %at_slice0 = arith.addi %ring_bytes, %slice_at : index
-      %at_slice1 = arith.addi %at_slice0, %slice_bytes : index
-      %slice0 = memref.view %shared[%at_slice0][] : !shared to !c_box
-      %slice1 = memref.view %shared[%at_slice1][] : !shared to !c_box
-)");
-  swizzled_columns();
 }
 
 // Columns of a slice where a lane stores, for each 16 columns: chunks of 16 bytes, the number exclusive or
@@ -105,14 +114,24 @@ void StoreText::swizzled_columns() {
          {"swizzle", kernel_.c.element_bytes == 2 ? "swizzle" : "quad"}});
 }
 
-// Elements of 16 columns, `columns` from the tile's first and 64 * `block` rows down, as C has them.
-std::string StoreText::convert(int64_t block, int64_t columns, const std::string& id) {
-  Words words{{"id", id}, {"block_row", std::to_string(block * 64)}, {"columns", std::to_string(columns)}};
-  for (const char* word : {"raw", "ready", "skip", "down", "r", "c", "r0", "c0"})
-    words[fmt::format("{}_", word)] = fmt::format("{}_{}", word, id);
-  add("        %$raw_ = nvgpu.warpgroup.mma.extract %total[$block_row, $columns] : !sum -> "
+// A lane's sums of 16 columns, `columns` from the tile's first and 64 * `block` rows down.
+std::string StoreText::extract(int64_t block, int64_t columns) {
+  const std::string raw = fmt::format("%raw_{}_{}", block, columns);
+  add("        $raw = nvgpu.warpgroup.mma.extract %total[$block_row, $columns] : !sum -> "
       "vector<4x2x$sum_element>\n",
-      words);
+      {{"raw", raw}, {"block_row", std::to_string(block * 64)}, {"columns", std::to_string(columns)}});
+  return raw;
+}
+
+// The same sums as C has them.
+std::string StoreText::convert(const std::string& raw, int64_t block, int64_t columns) {
+  const std::string id = fmt::format("{}_{}", block, columns);
+  Words words{{"id", id},
+              {"raw", raw},
+              {"block_row", std::to_string(block * 64)},
+              {"columns", std::to_string(columns)}};
+  for (const char* word : {"ready", "skip", "down", "r", "c", "r0", "c0"})
+    words[fmt::format("{}_", word)] = fmt::format("{}_{}", word, id);
   if (!kernel_.epilogue.empty()) {
     add(R"(        %$skip_ = arith.constant $columns : index
         %$down_ = arith.constant $block_row : index
@@ -121,39 +140,57 @@ std::string StoreText::convert(int64_t block, int64_t columns, const std::string
         %$c_ = arith.addi %$c0_, %$skip_ : index
         %below_$id = arith.addi %$r0_, %$down_ : index
         %$r_ = arith.addi %below_$id, %quad_row : index
-        %$ready_ = func.call @$epilogue(%$raw_, %$r_, %$c_$operand_names) : (vector<4x2x$sum_element>, index, index$operand_types) -> vector<4x2x$c_element>
+        %$ready_ = func.call @$epilogue($raw, %$r_, %$c_$operand_names) : (vector<4x2x$sum_element>, index, index$operand_types) -> vector<4x2x$c_element>
 )",
         words);
     return "%ready_" + id;
   }
   if (kernel_.sum == kernel_.c.element || kernel_.accumulates)
-    return "%raw_" + id;
-  add("        %$ready_ = arith.truncf %$raw_ : vector<4x2x$sum_element> to vector<4x2x$c_element>\n", words);
+    return raw;
+  add("        %$ready_ = arith.truncf $raw : vector<4x2x$sum_element> to vector<4x2x$c_element>\n", words);
   return "%ready_" + id;
 }
 
-void StoreText::tile() {
-  kernel_.store == MatmulStore::tma ? store_slices() : store_elements();
+void StoreText::tile(const std::string& row) {
+  if (kernel_.store == MatmulStore::tma)
+    return store_slices(row);
+  begin_elements();
+  for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block) {
+    begin_rows(block);
+    for (int64_t column = 0; column < s_.tile_n; column += 16)
+      store_16_columns(extract(block, column), block, column);
+  }
+}
+
+void StoreText::block_of_16(const std::string& raw) {
+  add("        %first_row = arith.constant 0 : index\n");
+  lanes();
+  begin_elements();
+  begin_rows(0);
+  store_16_columns(raw, 0, 0);
 }
 
 // Each element where C has it; on top of what is there if the product is added to it.
-void StoreText::store_elements() {
-  add("        %e_row = arith.addi %row, %first_row : index\n        %e_quad_row = arith.addi %e_row, "
-      "%quad_row : index\n"
-      "        %e_column = arith.addi %column, %pair : index\n");
-  for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block) {
-    for (int64_t half = 0; half < 2; ++half)
-      add(R"(        %down_$id = arith.constant $down : index
+void StoreText::begin_elements() {
+  add(R"(        %e_row = arith.addi %row, %first_row : index
+        %e_quad_row = arith.addi %e_row, %quad_row : index
+        %e_column = arith.addi %column, %pair : index
+)");
+}
+
+void StoreText::begin_rows(int64_t block) {
+  for (int64_t half = 0; half < 2; ++half)
+    add(R"(        %down_$id = arith.constant $down : index
         %to_row_$id = arith.addi %e_quad_row, %down_$id : index
         %has_row_$id = arith.cmpi ult, %to_row_$id, %m : index
 )",
-          {{"id", fmt::format("{}_{}", block, half)}, {"down", std::to_string(block * 64 + half * 8)}});
-    for (int64_t column = 0; column < s_.tile_n; column += 16) {
-      const std::string values = convert(block, column, fmt::format("{}_{}", block, column));
-      for (int64_t i = 0; i < 8; ++i)
-        store_element(values, block, column, i / 2, i % 2);
-    }
-  }
+        {{"id", fmt::format("{}_{}", block, half)}, {"down", std::to_string(block * 64 + half * 8)}});
+}
+
+void StoreText::store_16_columns(const std::string& raw, int64_t block, int64_t column) {
+  const std::string values = convert(raw, block, column);
+  for (int64_t i = 0; i < 8; ++i)
+    store_element(values, block, column, i / 2, i % 2);
 }
 
 // Element `j` of row `i` of the vector.
@@ -193,8 +230,8 @@ void StoreText::store_element(const std::string& values, int64_t block, int64_t 
   add("          memref.store %$value, %c[%to_row_$row_id, %to_column_$id] : $c_type\n        }\n", words);
 }
 
-void StoreText::store_slices() {
-  add("        %c_row = arith.addi %row, %first_row : index\n");
+void StoreText::store_slices(const std::string& row) {
+  add("        %c_row = arith.addi %$stored_row, %first_row : index\n", {{"stored_row", row}});
   int64_t turn = 0;
   for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block)
     for (int64_t column = 0; column < s_.tile_n; column += slice_columns_, ++turn) {
@@ -202,11 +239,11 @@ void StoreText::store_slices() {
       Words words{{"id", id},
                   {"skip", std::to_string(column)},
                   {"down", std::to_string(block * 64)},
-                  {"slice", fmt::format("%slice{}", turn % 2)}};
+                  {"slice", fmt::format("%slice{}", turn % kSlices)}};
       add(R"(        nvvm.cp.async.bulk.wait_group 1 {read}
         nvvm.bar.warp.sync %all_lanes : i32
 )");
-      fill_slice(block, column, fmt::format("%slice{}", turn % 2));
+      fill_slice(block, column, fmt::format("%slice{}", turn % kSlices));
       add(R"(        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         nvvm.bar.warp.sync %all_lanes : i32
         %skip_of_$id = arith.constant $skip : index
@@ -223,7 +260,7 @@ void StoreText::store_slices() {
 void StoreText::fill_slice(int64_t block, int64_t column, const std::string& slice) {
   for (int64_t at = 0; at < slice_columns_; at += 16) {
     const std::string id = fmt::format("{}_{}", block, column + at);
-    const std::string ready = convert(block, column + at, id);
+    const std::string ready = convert(extract(block, column + at), block, column + at);
     Words words{{"id", id}, {"ready", ready}, {"slice", slice}};
     if (kernel_.c.element_bytes == 2) {
       words["q"] = std::to_string(at / 16);
@@ -247,8 +284,8 @@ void StoreText::fill_slice(int64_t block, int64_t column, const std::string& sli
 
 void StoreText::end() {
   if (kernel_.store == MatmulStore::tma)
-    add(R"(      // Shared memory is read until the stores are done.
-      nvvm.cp.async.bulk.wait_group 0
+    add(R"(      // Shared memory is there until the stores have read it.
+      nvvm.cp.async.bulk.wait_group 0 {read}
 )");
 }
 

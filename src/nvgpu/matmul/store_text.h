@@ -19,16 +19,25 @@ public:
   int64_t shared_bytes() const;
   // What a lane needs for its stores, the same for all tiles.
   void before_tiles();
-  void tile();
+  // `row`: where the tile begins in what is stored.
+  void tile(const std::string& row);
   void end();
+
+  // For a kernel that has sums from elsewhere: stores the vector<4x2xSUM> `raw` of a block of 16x16, whose
+  // first row and column are %row and %column.
+  void block_of_16(const std::string& raw);
 
 private:
   void add(std::string_view text, const Words& more = {}) { text_.add(text, more); }
+  void lanes();
   void swizzled_columns();
-  std::string convert(int64_t block, int64_t columns, const std::string& id);
-  void store_slices();
+  std::string extract(int64_t block, int64_t columns);
+  std::string convert(const std::string& raw, int64_t block, int64_t columns);
+  void store_slices(const std::string& row);
   void fill_slice(int64_t block, int64_t column, const std::string& slice);
-  void store_elements();
+  void begin_elements();
+  void begin_rows(int64_t block);
+  void store_16_columns(const std::string& raw, int64_t block, int64_t column);
   void store_element(const std::string& values, int64_t block, int64_t column, int64_t i, int64_t j);
 
   const MatmulKernel& kernel_;

@@ -364,6 +364,15 @@ CASES = {
             is_close(lemma, "silu", "bf16", 0.6),
         ]
     ),
+    # K in parts: of two rows each a CTA's, with C's old elements, with rows that no TMA stores, by itself where K is deep.
+    "parts": lambda lemma: all(
+        [
+            run(lemma, (150, 100, 500), "f16", "f16", flags=("--matmul-schedule", "128x128_s6_k4", "--check")),
+            run(lemma, (70, 51, 333), "i8", "i32", adds=True, flags=("--matmul-schedule", "128x128_s6_k2")),
+            run(lemma, (70, 51, 333), "bf16", "f32", "TT", flags=("--matmul-schedule", "128x128_s6_k8")),
+            run(lemma, (33, 70, 5000), "i8", "i32", "NT"),
+        ]
+    ),
     "schedules": each_schedule,
     "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late")),
 }
