@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,8 @@ struct MlirParameter {
   std::vector<int64_t> shape = {};   // memref: extents, -1 for `?`
   std::vector<int64_t> strides = {}; // memref: elements; -1: `?`
   int64_t offset = 0;                // memref: elements; -1: `?`
+  std::string element = {};          // memref: its type, "bf16"
+  bool on_device = false; // memref: its memory space is the device's, #gpu.address_space<global> or 1
 };
 
 struct MlirKernel {
@@ -73,6 +76,18 @@ Result<CompiledMlir, Error> compile_mlir(const std::string& text, const MlirOpti
 // parse.
 bool has_host_code(const std::string& text);
 
+// The arguments of a host function. Errors: as compile_mlir, and invalid_argument if there is no such
+// function.
+Result<std::vector<MlirParameter>, Error> host_parameters(const std::string& text, const std::string& entry,
+                                                          const std::string& name = "<mlir>");
+
+// How kernels of matrix products may be cut: what MlirOptions::schedule may be.
+struct MlirSchedule {
+  std::string name;
+  std::string why; // one would take it
+};
+std::vector<MlirSchedule> matmul_schedules();
+
 // What a function takes for a memref, 64 bits each: allocated and aligned pointer (`address`), offset, sizes,
 // strides. Extents that the type leaves open are `shape`'s (empty: unknown). Errors: invalid_argument, if the
 // memory is too small or its extents do not fit.
@@ -83,11 +98,37 @@ Result<std::vector<uint64_t>, Error> expand_memref(const MlirParameter& paramete
 // float or an index, little-endian.
 struct MlirArgument {
   bool is_memory = false;
-  std::span<std::byte> bytes;
+  std::span<std::byte> bytes = {};
   std::vector<uint64_t> shape = {}; // of the memory, for a memref whose type leaves extents open
   // Of a value: whether it was meant as a floating-point number, which the argument must then be, or as an
   // integer. Absent: it is whatever has its size.
   std::optional<bool> is_float = {};
+  // Of memory, in the place of `bytes`: memory of MlirRunOptions::opened, for a memref that the program takes
+  // for the device's (memory space 1). Not owned.
+  Buffer* buffer = nullptr;
+};
+
+// What kernels that Lemma has written for a program do: a matrix product (docs/matmul.md), or a copy that one
+// needs.
+struct MlirProduct {
+  // Whose launches they are: kernels are called FUNCTION_kernel, with a number if need be.
+  std::string function;
+  bool is_copy = false; // of a matrix, or of its transpose, to where the product after it reads it
+  std::string schedule = {};
+  std::string a = {}, b = {}, c = {}; // elements, as MLIR writes them: "bf16", "f8E4M3FN", "i8"
+  bool a_transposed = false;          // A lies as K x M
+  bool b_transposed = false;          // B lies as N x K
+  bool is_tf32 = false;               // f32 that is multiplied as tf32
+  int64_t m = -1, n = -1, k = -1;     // -1: only a run knows
+};
+
+// A launch that ended well, and all that it takes to make it again. The memory that its arguments point to is
+// the program's: see MlirRunOptions::keeps_memory.
+struct MlirLaunch {
+  Kernel kernel;
+  LaunchConfig config;
+  std::vector<Argument> arguments;
+  Report report;
 };
 
 // Why a program could not go on: a kernel faulted or was stopped, or a call of the runtime was wrong.
@@ -101,7 +142,8 @@ struct MlirStop {
 
 struct MlirRunOptions {
   std::string name = "<mlir>";
-  std::string device = "cpu"; // or "cuda"
+  std::string device = "cpu";        // or "cuda"
+  std::optional<Device> opened = {}; // one that is open, in the place of `device`
   std::string arch = {};
   std::string entry = "main";               // a func.func that returns nothing, or an i32
   std::string schedule = {};                // as in MlirOptions
@@ -114,8 +156,13 @@ struct MlirRunOptions {
   std::function<void(std::string_view text)> print = {};
   // Warnings about modules and launches: whole lines. Empty: to standard error.
   std::function<void(std::string_view lines)> said = {};
+  // Called when the program is compiled, before any of it runs, with what its products have become. False: it
+  // does not run, and nothing has been launched.
+  std::function<bool(const std::vector<MlirProduct>&)> compiled = {};
   // Called after every launch that ended well.
-  std::function<void(const std::string& kernel, const Report&)> launched = {};
+  std::function<void(const MlirLaunch&)> launched = {};
+  // What the program frees on the device stays until MlirRun::kept goes: its launches can be made again.
+  bool keeps_memory = false;
   // Host code got a signal. Called with a message, in place of printing it to standard error, before the
   // process ends with status 1.
   std::function<void(const std::string& text)> crashed = {};
@@ -124,6 +171,8 @@ struct MlirRunOptions {
 struct MlirRun {
   int32_t returned = 0;                 // by the entry; 0 if it returns nothing
   std::optional<MlirStop> stopped = {}; // the program did not come to its end
+  std::vector<MlirProduct> products = {};
+  std::shared_ptr<const void> kept = {}; // MlirRunOptions::keeps_memory
 };
 
 // Compiles, then calls the entry. Programs may run one after the other, and several at the same time, each on

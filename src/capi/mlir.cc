@@ -130,9 +130,9 @@ const lemma_error* lemma_mlir_run(const char* text, size_t text_bytes, const lem
     if (wanted.said)
       how.said = [&](std::string_view lines) { wanted.said(wanted.user, std::string(lines).c_str()); };
     if (wanted.launched)
-      how.launched = [&](const std::string& kernel, const lemma::Report& report) {
-        const HeldReport held(report);
-        wanted.launched(wanted.user, kernel.c_str(), &held);
+      how.launched = [&](const lemma::MlirLaunch& launch) {
+        const HeldReport held(launch.report);
+        wanted.launched(wanted.user, launch.kernel.name().c_str(), &held);
       };
     if (wanted.crashed)
       how.crashed = [&](const std::string& said) { wanted.crashed(wanted.user, said.c_str()); };

@@ -149,7 +149,7 @@ void Call::say(const std::string& text) const {
 
 void Call::launched(const Launched& launch) const {
   if (context_->hooks.launched)
-    context_->hooks.launched(launch.kernel, launch.report);
+    context_->hooks.launched(launch);
 }
 
 void Call::leave() {

@@ -24,12 +24,20 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lemma::mgpu {
 
 struct Options {
-  std::string device = "cpu";        // or "cuda"
-  int ordinal = 0;                   // cuda: which GPU, until mgpuSetDefaultDevice names another
+  std::string device = "cpu"; // or "cuda"
+  int ordinal = 0;            // cuda: which GPU, until mgpuSetDefaultDevice names another
+  // Has been opened already, in the place of `device`: it is device `ordinal`.
+  std::optional<Device> opened = {};
+  // Memory of that device which the program may use and not free. Not owned; it must live as long as the
+  // context.
+  std::vector<Buffer*> shared_memory = {};
+  // What the program frees stays until the context goes, so that its launches can be made again.
+  bool keeps_memory = false;
   std::string arch = {};             // LoadOptions::arch of every module
   uint64_t max_memory_bytes = 0;     // DeviceOptions::max_memory_bytes
   std::string module_name = "<ptx>"; // the modules' name in messages
@@ -47,12 +55,20 @@ struct Stop {
   int exit_status = 1;          // 1; 3 if something is not supported or not there; 130: LaunchConfig::stop
 };
 
+// A launch that ended well, and all that it takes to make it again.
+struct Launched {
+  Kernel kernel;
+  LaunchConfig config;
+  std::vector<Argument> arguments;
+  Report report;
+};
+
 // All are called from the thread whose call it is, with no lock held, and may be left out.
 struct Hooks {
   // Warnings, about modules and launches: whole lines. By default they go to standard error.
   std::function<void(std::string_view)> said = {};
   // After every launch that ended well.
-  std::function<void(const Kernel&, const Report&)> launched = {};
+  std::function<void(const Launched&)> launched = {};
   // The program cannot go on. May end the process; else what Context says becomes of the call.
   std::function<void(const Stop&)> stopped = {};
 };

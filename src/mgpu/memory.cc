@@ -37,7 +37,7 @@ void* Memory::add(Buffer buffer, std::string name, bool host_shared, bool device
     device_begin_ = std::min(device_begin_, address);
     device_end_ = std::max(device_end_, end + kGuardBytes);
   }
-  blocks_[address] = {std::move(buffer), std::move(name), host_shared};
+  blocks_[address] = {std::move(buffer), std::move(name), host_shared, nullptr};
   return reinterpret_cast<void*>(address);
 }
 
@@ -70,16 +70,26 @@ OrFailure<void> Memory::free(void* pointer) {
   if (found == blocks_.end())
     return wrong(fmt::format("{} is not what gpu.alloc gave: {}", pointer, whereabouts(address)));
   Block& block = found->second;
+  if (block.shared)
+    return wrong(fmt::format("{} is {}, which whoever called the program frees", pointer, block.name));
   if (!block.host_shared) {
     if (freed_order_.size() == kRememberedFrees) {
       freed_.erase(freed_order_.front());
       freed_order_.pop_front();
     }
-    freed_[address] = {block.buffer.size_bytes(), block.name};
+    freed_[address] = {block.buffer().size_bytes(), block.name};
     freed_order_.push_back(address);
   }
+  if (keeps_freed)
+    kept_.push_back(std::move(block.own));
   blocks_.erase(found);
   return {};
+}
+
+void Memory::share(Buffer& buffer) {
+  Block& block = blocks_[buffer.address()];
+  block.name = fmt::format("shared memory {}", ++shared_);
+  block.shared = &buffer;
 }
 
 const Memory::Blocks::value_type* Memory::find(uint64_t address) const {
@@ -87,14 +97,14 @@ const Memory::Blocks::value_type* Memory::find(uint64_t address) const {
   if (after == blocks_.begin())
     return nullptr;
   --after;
-  return address - after->first < after->second.buffer.size_bytes() ? &*after : nullptr;
+  return address - after->first < after->second.buffer().size_bytes() ? &*after : nullptr;
 }
 
 // What is at an address that is in no live block.
 std::string Memory::whereabouts(uint64_t address) const {
   if (const auto* inside = find(address))
     return fmt::format("it lies {} bytes into {} ({} bytes)", address - inside->first, inside->second.name,
-                       inside->second.buffer.size_bytes());
+                       inside->second.buffer().size_bytes());
   if (auto after = freed_.upper_bound(address); after != freed_.begin()) {
     const auto& [begin, range] = *--after;
     if (address - begin < range.bytes)
@@ -104,7 +114,8 @@ std::string Memory::whereabouts(uint64_t address) const {
   if (address >= device_begin_ && address < device_end_ && after != blocks_.begin()) {
     const auto& [begin, block] = *--after;
     return fmt::format("it lies {} bytes past the end of {} ({} bytes)",
-                       address - begin - block.buffer.size_bytes(), block.name, block.buffer.size_bytes());
+                       address - begin - block.buffer().size_bytes(), block.name,
+                       block.buffer().size_bytes());
   }
   if (is_registered(address, 1))
     return "it lies in host memory that was registered";
@@ -117,12 +128,12 @@ OrFailure<Memory::Place> Memory::place(const void* pointer, uint64_t bytes, cons
     return wrong(fmt::format("the {} is a null pointer", what));
   if (const auto found = blocks_.upper_bound(address); found != blocks_.begin()) {
     auto& [begin, block] = *std::prev(found);
-    const uint64_t size = block.buffer.size_bytes(), offset = address - begin;
+    const uint64_t size = block.buffer().size_bytes(), offset = address - begin;
     if (offset < size) {
       if (bytes > size - offset)
         return wrong(fmt::format("{} bytes from the {} {} on run {} bytes past the end of {} ({} bytes)",
                                  bytes, what, pointer, bytes - (size - offset), block.name, size));
-      return Place{&block.buffer, offset};
+      return Place{&block.buffer(), offset};
     }
   }
   auto freed = freed_.upper_bound(address);

@@ -13,6 +13,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace lemma::mgpu {
 
@@ -23,6 +24,10 @@ public:
   // Device memory that holds the bytes, aligned to 256.
   OrFailure<void*> allocate_copy(const Device& device, std::span<const std::byte> bytes, std::string name);
   OrFailure<void> free(void* pointer);
+  // Makes memory that somebody else owns the program's to use.
+  void share(Buffer& buffer);
+  // What is freed stays the device's, unseen, until this goes.
+  bool keeps_freed = false;
 
   OrFailure<void> copy(void* destination, const void* source, uint64_t bytes) const;
   // `count` times the lowest `value_bytes` bytes of the value: 2 or 4.
@@ -36,9 +41,13 @@ public:
 
 private:
   struct Block {
-    Buffer buffer;
+    Buffer own;
     std::string name; // "gpu.alloc 3"
     bool host_shared = false;
+    Buffer* shared = nullptr; // somebody else's, in the place of `own`
+
+    Buffer& buffer() { return shared ? *shared : own; }
+    const Buffer& buffer() const { return shared ? *shared : own; }
   };
   struct Range {
     uint64_t bytes = 0;
@@ -64,10 +73,11 @@ private:
   mutable Blocks blocks_;
   std::map<uint64_t, Range> freed_; // the last ones, without host-shared ones
   std::deque<uint64_t> freed_order_;
+  std::vector<Buffer> kept_; // keeps_freed
   std::map<uint64_t, Registered> registered_;
   // Where no host pointer is, because the virtual GPU has it: from the lowest to the highest address so far.
   uint64_t device_begin_ = UINT64_MAX, device_end_ = 0;
-  uint64_t allocations_ = 0, registrations_ = 0;
+  uint64_t allocations_ = 0, registrations_ = 0, shared_ = 0;
 };
 
 } // namespace lemma::mgpu

@@ -28,6 +28,14 @@ std::string_view machine_code(std::string_view image) {
 
 } // namespace
 
+State::State(Options options) : options_(std::move(options)), ordinal_(options_.ordinal) {
+  if (options_.opened)
+    devices_.emplace(ordinal_, *options_.opened);
+  for (Buffer* buffer : options_.shared_memory)
+    memory.share(*buffer);
+  memory.keeps_freed = options_.keeps_memory;
+}
+
 // --- devices
 
 OrFailure<Device*> State::device() {
@@ -181,7 +189,7 @@ OrFailure<Launched> State::launch(void* handle, const LaunchSizes& sizes, void* 
   if (!report->ok())
     return fail(Failure{.error = {}, .report = *std::move(report), .kernel = kernel.name()});
   said += report->rendered;
-  return Launched{kernel, *std::move(report)};
+  return Launched{kernel, std::move(config), *std::move(arguments), *std::move(report)};
 }
 
 // --- streams and events

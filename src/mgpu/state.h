@@ -28,14 +28,9 @@ struct LaunchSizes {
   int64_t shared_bytes = 0;
 };
 
-struct Launched {
-  Kernel kernel;
-  Report report;
-};
-
 class State {
 public:
-  explicit State(Options options) : options_(std::move(options)), ordinal_(options_.ordinal) {}
+  explicit State(Options options);
 
   // What there is to say about modules and launches; the caller takes it away.
   std::string said;

@@ -19,6 +19,13 @@ Unexpected<Error> absent() {
 Result<CompiledMlir, Error> compile_mlir(const std::string&, const MlirOptions&) {
   return absent();
 }
+Result<std::vector<MlirParameter>, Error> host_parameters(const std::string&, const std::string&,
+                                                          const std::string&) {
+  return absent();
+}
+std::vector<MlirSchedule> matmul_schedules() {
+  return {};
+}
 bool has_host_code(const std::string&) {
   return false;
 }

@@ -56,6 +56,13 @@ Result<gpu::GPUModuleOp, Error> choose_module(ModuleOp program, const std::strin
 
 } // namespace
 
+bool is_device_space(mlir::Attribute space) {
+  if (const auto number = dyn_cast_or_null<IntegerAttr>(space))
+    return number.getInt() == 1;
+  const auto address_space = dyn_cast_or_null<gpu::AddressSpaceAttr>(space);
+  return address_space && address_space.getValue() == gpu::AddressSpace::Global;
+}
+
 MlirParameter parameter_of(mlir::Type type) {
   MlirParameter parameter;
   parameter.type = to_text(type);
@@ -63,6 +70,8 @@ MlirParameter parameter_of(mlir::Type type) {
   if (!memref)
     return parameter;
   parameter.is_memref = true;
+  parameter.element = to_text(memref.getElementType());
+  parameter.on_device = is_device_space(memref.getMemorySpace());
   if (memref.getElementType().isIntOrFloat())
     parameter.element_bits = storage_bits(memref.getElementType());
   const auto put = [](int64_t value) { return ShapedType::isDynamic(value) ? -1 : value; };

@@ -14,6 +14,9 @@ namespace lemma::nvgpu {
 // An argument type, before its lowering.
 MlirParameter parameter_of(mlir::Type type);
 
+// Whether memory there is the device's: #gpu.address_space<global>, or 1. Null: it is the host's.
+bool is_device_space(mlir::Attribute space);
+
 // The kernels of a gpu.module before its lowering, with their arguments as MLIR has them.
 std::vector<MlirKernel> kernels_of(mlir::gpu::GPUModuleOp module);
 

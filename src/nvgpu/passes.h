@@ -15,11 +15,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mlir {
 class LLVMTypeConverter;
 class RewritePatternSet;
 } // namespace mlir
+
+namespace lemma {
+struct MlirProduct;
+}
 
 namespace lemma::nvgpu {
 
@@ -41,6 +46,7 @@ struct MatmulOptions {
   std::string schedule = {}; // what kernels look like (matmul/schedule.h); empty: as their sizes suggest
   std::string arch = {};     // what they are for; empty: kDefaultArch
   bool allow_tf32 = false;   // f32 is multiplied as tf32
+  std::vector<MlirProduct>* products = nullptr; // what the kernels do is added there; null: nobody asks
 };
 std::unique_ptr<mlir::Pass> create_matmul_pass(const MatmulOptions& options = {});
 void add_outline_passes(mlir::OpPassManager& manager);

@@ -98,8 +98,11 @@ Result<std::vector<uint64_t>, Error> expand(func::FuncOp entry, std::span<const 
     if (parameter.is_memref) {
       if (!argument.is_memory)
         return mismatch(fmt::format("a {} takes memory, not a value", parameter.type));
-      const auto expanded = expand_memref(parameter, reinterpret_cast<uintptr_t>(argument.bytes.data()),
-                                          argument.bytes.size(), argument.shape);
+      const auto expanded = argument.buffer
+                                ? expand_memref(parameter, argument.buffer->address(),
+                                                argument.buffer->size_bytes(), argument.shape)
+                                : expand_memref(parameter, reinterpret_cast<uintptr_t>(argument.bytes.data()),
+                                                argument.bytes.size(), argument.shape);
       if (!expanded)
         return mismatch(expanded.error().text);
       words.insert(words.end(), expanded->begin(), expanded->end());
@@ -146,6 +149,7 @@ std::vector<HostFunction> host_functions(ModuleOp program, const ExecutionEngine
 // A program that is ready to be called.
 struct Compiled {
   std::unique_ptr<Program> program;
+  std::vector<MlirProduct> products;
   std::vector<uint64_t> words; // the entry's arguments, of 64 bits or less
   bool returns_value = false;
   CodeMemory memory;
@@ -159,10 +163,13 @@ Unexpected<Error> internal(llvm::Error error) {
 }
 
 // Device code to PTX in the program, host code to the LLVM dialect.
-Result<void, Error> lower(Program& program, const MlirRunOptions& options) {
+Result<void, Error> lower(Program& program, const MlirRunOptions& options,
+                          std::vector<MlirProduct>& products) {
   PassManager matmul(&program.context());
-  matmul.addPass(create_matmul_pass(
-      {.schedule = options.schedule, .arch = options.arch, .allow_tf32 = options.allow_tf32}));
+  matmul.addPass(create_matmul_pass({.schedule = options.schedule,
+                                     .arch = options.arch,
+                                     .allow_tf32 = options.allow_tf32,
+                                     .products = &products}));
   if (!program.run(matmul))
     return program.fail();
   PassManager device(&program.context());
@@ -229,7 +236,7 @@ Result<std::unique_ptr<Compiled>, Error> compile_whole(const std::string& text,
     return Unexpected<Error>{words.error()};
   compiled->words = *std::move(words);
   compiled->returns_value = entry->getFunctionType().getNumResults() != 0;
-  if (auto lowered = lower(*compiled->program, options); !lowered)
+  if (auto lowered = lower(*compiled->program, options, compiled->products); !lowered)
     return Unexpected<Error>{std::move(lowered).error()};
   if (auto made = make_engine(*compiled); !made)
     return Unexpected<Error>{std::move(made).error()};
@@ -281,23 +288,58 @@ Result<MlirRun, Error> run(std::unique_ptr<Compiled> compiled, const MlirRunOpti
   if (options.print)
     launch.print = options.print;
   if (options.launched)
-    hooks.launched = [&](const Kernel& kernel, const Report& report) {
-      options.launched(kernel.name(), report);
+    hooks.launched = [&](const mgpu::Launched& launch) {
+      options.launched({launch.kernel, launch.config, launch.arguments, launch.report});
     };
-  mgpu::Context context({.device = options.device,
-                         .arch = options.arch,
-                         .max_memory_bytes = options.max_memory_bytes,
-                         .module_name = options.name + ".ptx",
-                         .launch = std::move(launch)},
-                        std::move(hooks));
-  const mgpu::Context::Bound bound(context);
-  auto ran = call(*compiled, options, context);
+  std::vector<Buffer*> shared;
+  for (const MlirArgument& argument : options.arguments)
+    if (argument.buffer)
+      shared.push_back(argument.buffer);
+  const auto context =
+      std::make_shared<mgpu::Context>(mgpu::Options{.device = options.device,
+                                                    .opened = options.opened,
+                                                    .shared_memory = std::move(shared),
+                                                    .keeps_memory = options.keeps_memory,
+                                                    .arch = options.arch,
+                                                    .max_memory_bytes = options.max_memory_bytes,
+                                                    .module_name = options.name + ".ptx",
+                                                    .launch = std::move(launch)},
+                                      std::move(hooks));
+  const mgpu::Context::Bound bound(*context);
+  auto ran = call(*compiled, options, *context);
   compiled->engine.reset(); // the program's destructors unload its modules
+  if (ran) {
+    ran->products = std::move(compiled->products);
+    if (options.keeps_memory)
+      ran->kept = context;
+  }
   return ran;
 }
 
 } // namespace
 } // namespace nvgpu
+
+static Result<std::vector<MlirParameter>, Error>
+find_parameters(const std::string& text, const std::string& entry, const std::string& name) {
+  const auto program = nvgpu::Program::parse(text, name);
+  if (!program)
+    return Unexpected<Error>{program.error()};
+  auto function = nvgpu::find_entry((*program)->module(), entry);
+  if (!function)
+    return Unexpected<Error>{function.error()};
+  std::vector<MlirParameter> parameters;
+  for (const mlir::Type type : function->getFunctionType().getInputs())
+    parameters.push_back(nvgpu::parameter_of(type));
+  return parameters;
+}
+
+Result<std::vector<MlirParameter>, Error> host_parameters(const std::string& text, const std::string& entry,
+                                                          const std::string& name) {
+  std::optional<Result<std::vector<MlirParameter>, Error>> found;
+  if (auto ran = nvgpu::run_guarded(name, [&] { found = find_parameters(text, entry, name); }); !ran)
+    return Unexpected<Error>{std::move(ran).error()};
+  return *std::move(found);
+}
 
 Result<MlirRun, Error> run_mlir(const std::string& text, const MlirRunOptions& options) {
   std::optional<Result<std::unique_ptr<nvgpu::Compiled>, Error>> compiled;
@@ -306,7 +348,10 @@ Result<MlirRun, Error> run_mlir(const std::string& text, const MlirRunOptions& o
     return Unexpected<Error>{std::move(ran).error()};
   if (!*compiled)
     return Unexpected<Error>{std::move(*compiled).error()};
-  return nvgpu::run(**std::move(compiled), options);
+  std::unique_ptr<nvgpu::Compiled> program = **std::move(compiled);
+  if (options.compiled && !options.compiled(program->products))
+    return MlirRun{.products = std::move(program->products)};
+  return nvgpu::run(std::move(program), options);
 }
 
 } // namespace lemma

@@ -105,9 +105,9 @@ Result<void, Stop> run_program(const Program& program, RunArguments& arguments, 
     return Unexpected<Stop>{std::move(passed).error()};
   MlirRunOptions options = program.options;
   options.arguments = *std::move(passed);
-  options.launched = [&](const std::string&, const Report& report) {
+  options.launched = [&](const MlirLaunch& launch) {
     ++run.launches;
-    add(report, run.report);
+    add(launch.report, run.report);
   };
   if (printing != Printing::show)
     options.print = [&](std::string_view text) {

@@ -4,6 +4,7 @@
 //
 // Not here: tensors, which are memrefs by then. Tests: tests/mlir/matmul/.
 #include "isa/machine.h"
+#include "lemma/mlir.h"
 #include "nvgpu/dialect.h"
 #include "nvgpu/matmul/activation.h"
 #include "nvgpu/matmul/epilogue.h"
@@ -53,12 +54,12 @@ class MatmulToNvgpu : public PassWrapper<MatmulToNvgpu, OperationPass<ModuleOp>>
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatmulToNvgpu)
   MatmulToNvgpu() = default;
-  explicit MatmulToNvgpu(const MatmulOptions& options) {
+  explicit MatmulToNvgpu(const MatmulOptions& options) : noted_(options.products) {
     schedule = options.schedule;
     arch = options.arch;
     allow_tf32 = options.allow_tf32;
   }
-  MatmulToNvgpu(const MatmulToNvgpu& other) : PassWrapper(other) {}
+  MatmulToNvgpu(const MatmulToNvgpu& other) : PassWrapper(other), noted_(other.noted_) {}
 
   StringRef getArgument() const override { return "lemma-matmul-to-nvgpu"; }
   StringRef getDescription() const override {
@@ -181,7 +182,13 @@ private:
     const HostPartCalls calls{
         .kernel =
             [&](const KernelArguments& arguments) {
-              return kernel_function(product, epilogue, arguments, chosen);
+              const Schedule& schedule = chosen && chosen->family == product.family
+                                             ? *chosen
+                                             : schedule_for(product.family, arguments);
+              auto function = kernel_function(product, epilogue, arguments, schedule);
+              if (succeeded(function))
+                note(*function, product, arguments, schedule);
+              return function;
             },
         .copy = [&](Type element, bool transposes) { return copy_function(element, transposes); }};
     OpBuilder at_module = OpBuilder::atBlockBegin(getOperation().getBody());
@@ -199,12 +206,39 @@ private:
   }
 
   FailureOr<func::FuncOp> copy_function(Type element, bool transposes) {
-    return function_of([&](const std::string& name) { return copy_text(name, text_of(element), transposes); },
-                       transposes ? "transpose_matrix" : "copy_matrix");
+    auto function =
+        function_of([&](const std::string& name) { return copy_text(name, text_of(element), transposes); },
+                    transposes ? "transpose_matrix" : "copy_matrix");
+    if (succeeded(function) && noted_)
+      noted_->push_back({.function = function->getName().str(), .is_copy = true, .a = text_of(element)});
+    return function;
+  }
+
+  // What a kernel does, for who asked.
+  void note(func::FuncOp function, const Product& product, const KernelArguments& arguments,
+            const Schedule& schedule) const {
+    if (!noted_)
+      return;
+    const auto extent = [](Value matrix, int64_t from_last) {
+      const MemRefType type = type_of(matrix);
+      const auto dimension = static_cast<unsigned>(type.getRank() - from_last);
+      return type.isDynamicDim(dimension) ? -1 : type.getDimSize(dimension);
+    };
+    noted_->push_back({.function = function.getName().str(),
+                       .schedule = schedule.name,
+                       .a = text_of(arguments.a.getElementType()),
+                       .b = text_of(arguments.b.getElementType()),
+                       .c = text_of(arguments.c.getElementType()),
+                       .a_transposed = arguments.a_transposed,
+                       .b_transposed = arguments.b_transposed,
+                       .is_tf32 = multiplies_as_tf32(product, allow_tf32),
+                       .m = extent(product.c, 2),
+                       .n = extent(product.c, 1),
+                       .k = extent(product.a, product.a_transposed ? 2 : 1)});
   }
 
   FailureOr<func::FuncOp> kernel_function(const Product& product, const std::optional<Epilogue>& epilogue,
-                                          const KernelArguments& arguments, const Schedule* chosen) {
+                                          const KernelArguments& arguments, const Schedule& schedule) {
     const auto operand = [](MemRefType type, bool transposed) {
       const auto any = UnrankedMemRefType::get(type.getElementType(), type.getMemorySpace());
       return MatmulOperand{.type = text_of(type),
@@ -215,9 +249,7 @@ private:
     };
     const Type element = type_of(product.c).getElementType();
     MatmulKernel kernel{.name = "matmul",
-                        .schedule = chosen && chosen->family == product.family
-                                        ? *chosen
-                                        : schedule_for(product.family, arguments),
+                        .schedule = schedule,
                         .a = operand(arguments.a, arguments.a_transposed),
                         .b = operand(arguments.b, arguments.b_transposed),
                         .c = operand(arguments.c, false),
@@ -333,6 +365,7 @@ private:
   // Of the target.
   bool has_wide_f64_ = true;
   int64_t shared_bytes_ = 0;
+  std::vector<MlirProduct>* noted_ = nullptr;
 };
 
 } // namespace

@@ -3,6 +3,8 @@
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/product.h"
 
+#include "nvgpu/compile.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -104,6 +106,11 @@ std::optional<Product> product_of(Op op, bool is_batch, const MatmulTarget& targ
 
 } // namespace
 
+bool multiplies_as_tf32(const Product& product, bool allowed) {
+  return type_of(product.a).getElementType().isF32() &&
+         (allowed || linalg::LinalgOp(product.op)->hasAttr(kTf32Attr));
+}
+
 MemRefType type_of(Value memref) {
   return cast<MemRefType>(memref.getType());
 }
@@ -117,11 +124,7 @@ Value root_of(Value memref) {
 bool is_device_memory(Value memref) {
   if (root_of(memref).getDefiningOp<gpu::AllocOp>())
     return true;
-  const Attribute space = type_of(memref).getMemorySpace();
-  if (const auto number = dyn_cast_or_null<IntegerAttr>(space))
-    return number.getInt() == 1;
-  const auto address_space = dyn_cast_or_null<gpu::AddressSpaceAttr>(space);
-  return address_space && address_space.getValue() == gpu::AddressSpace::Global;
+  return is_device_space(type_of(memref).getMemorySpace());
 }
 
 bool is_allocation(Operation* op) {

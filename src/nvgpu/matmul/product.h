@@ -32,6 +32,9 @@ struct Product {
 // None: the operation is none, or no kernel takes it.
 std::optional<Product> product_of(mlir::Operation* op, const MatmulTarget& target);
 
+// Of f32, which is multiplied as tf32: the operation says so, or it is `allowed` for all.
+bool multiplies_as_tf32(const Product& product, bool allowed);
+
 mlir::MemRefType type_of(mlir::Value memref);
 // What a view is of.
 mlir::Value root_of(mlir::Value memref);

@@ -3,6 +3,8 @@
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/schedule.h"
 
+#include "lemma/mlir.h"
+
 #include <array>
 
 namespace lemma::nvgpu {
@@ -128,3 +130,14 @@ const Schedule& choose_mma_schedule(const MmaProduct& product) {
 }
 
 } // namespace lemma::nvgpu
+
+namespace lemma {
+
+std::vector<MlirSchedule> matmul_schedules() {
+  std::vector<MlirSchedule> named;
+  for (const nvgpu::Schedule& schedule : nvgpu::schedules())
+    named.push_back({schedule.name, schedule.why});
+  return named;
+}
+
+} // namespace lemma

@@ -27,10 +27,9 @@ TEST(EntryPoints, AreListedOnceWithTheirNames) {
 TEST_F(Context, TellsOfLaunches) {
   std::vector<std::string> kernels;
   uint64_t instructions = 0;
-  configure({.launch = {.deterministic = true}},
-            {.launched = [&](const Kernel& kernel, const Report& report) {
-              kernels.push_back(kernel.name());
-              instructions += report.stats.lane_instructions.value_or(0);
+  configure({.launch = {.deterministic = true}}, {.launched = [&](const mgpu::Launched& launched) {
+              kernels.push_back(launched.kernel.name());
+              instructions += launched.report.stats.lane_instructions.value_or(0);
             }});
   launch("nothing", 2, 32);
   void* x = device_memory({1});
@@ -137,7 +136,7 @@ TEST_F(Context, ProgramsRunAtTheSameTime) {
         void* y = nullptr;
         int launches = 0;
       } program;
-      mgpu::Context own({}, {.launched = [&](const Kernel&, const Report&) { ++program.launches; }});
+      mgpu::Context own({}, {.launched = [&](const mgpu::Launched&) { ++program.launches; }});
       const auto stop = own.run(
           [](void* argument) {
             auto* program = static_cast<Program*>(argument);

@@ -207,5 +207,51 @@ TEST_F(HostMemory, SharedIsOnePointerForBothSides) {
   EXPECT_EQ(said, "");
 }
 
+// Memory that whoever calls the program has, of a device that they have opened.
+TEST(Shared, IsTheCallersToFree) {
+  const auto device = Device::open("cpu");
+  auto buffer = device->allocate(16);
+  const Words words{1, 2, 3, 4};
+  ASSERT_TRUE(buffer->copy_from(std::as_bytes(std::span(words))));
+  Context context({.opened = *device, .shared_memory = {&*buffer}});
+  auto* memory = reinterpret_cast<uint32_t*>(buffer->address());
+  Words read(4);
+  struct Copy {
+    void *to, *from;
+  } in{read.data(), memory}, out{memory + 1, read.data()};
+  const auto copy = [](void* argument) {
+    const auto* copy = static_cast<const Copy*>(argument);
+    mgpuMemcpy(copy->to, copy->from, 8, nullptr);
+  };
+  EXPECT_FALSE(context.run(copy, &in));
+  EXPECT_FALSE(context.run(copy, &out));
+  Words after(4);
+  ASSERT_TRUE(buffer->copy_to(std::as_writable_bytes(std::span(after))));
+  EXPECT_EQ(after, (Words{1, 1, 2, 4}));
+  const auto stop = context.run([](void* argument) { mgpuMemFree(argument, nullptr); }, memory);
+  ASSERT_TRUE(stop);
+  EXPECT_NE(stop->text.find("is shared memory 1, which whoever called the program frees"), std::string::npos)
+      << stop->text;
+}
+
+TEST(Kept, StaysUntilTheContextGoes) {
+  for (const bool keeps : {false, true}) {
+    const auto device = Device::open("cpu");
+    Context context({.opened = *device, .keeps_memory = keeps});
+    void* memory = nullptr;
+    EXPECT_FALSE(context.run(
+        [](void* argument) {
+          auto* made = static_cast<void**>(argument);
+          *made = mgpuMemAlloc(16, nullptr, false);
+          mgpuMemFree(*made, nullptr);
+        },
+        &memory));
+    std::byte bytes[16];
+    EXPECT_EQ(device->read(reinterpret_cast<uintptr_t>(memory), bytes).ok(), keeps);
+    const auto stop = context.run([](void* argument) { mgpuMemFree(argument, nullptr); }, memory);
+    EXPECT_TRUE(stop); // the program has freed it all the same
+  }
+}
+
 } // namespace
 } // namespace lemma::mgpu

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -253,7 +254,7 @@ Result<MlirRun, Error> run_launches(uint64_t launches, uint64_t size, uint64_t* 
   const auto bytes = std::as_writable_bytes(std::span(arguments));
   return run_mlir(kLaunches, {.name = "launches.mlir",
                               .arguments = {{false, bytes.first(8), {}}, {false, bytes.last(8), {}}},
-                              .launched = [&](const std::string&, const Report&) {
+                              .launched = [&](const MlirLaunch&) {
                                 if (counted)
                                   ++*counted;
                               }});
@@ -411,6 +412,83 @@ TEST(ExpandMemref, IsPointersOffsetSizesAndStrides) {
                            .strides = {16, 1}};
   EXPECT_TRUE(expand_memref(rows, 0, 2 * (2 * 16 + 8), {}));
   EXPECT_FALSE(expand_memref(rows, 0, 2 * (2 * 16 + 8) - 1, {}));
+}
+
+constexpr const char* kProduct = R"(
+func.func @main(%a: memref<16x16xi8, 1>, %b: memref<16x24xi8, 1>, %c: memref<16x24xi32, 1>, %n: index) {
+  %zero = arith.constant 0 : i32
+  linalg.fill ins(%zero : i32) outs(%c : memref<16x24xi32, 1>)
+  linalg.matmul ins(%a, %b : memref<16x16xi8, 1>, memref<16x24xi8, 1>) outs(%c : memref<16x24xi32, 1>)
+  return
+}
+)";
+
+TEST(RunMlir, UsesMemoryOfAnOpenDeviceAndSaysWhatItLaunched) {
+  const auto parameters = host_parameters(kProduct, "main");
+  ASSERT_TRUE(parameters) << parameters.error().text;
+  ASSERT_EQ(parameters->size(), 4u);
+  EXPECT_EQ((*parameters)[1].element, "i8");
+  EXPECT_TRUE((*parameters)[1].on_device);
+  EXPECT_FALSE((*parameters)[3].on_device);
+  EXPECT_EQ(host_parameters(kProduct, "other").error().kind, ErrorKind::invalid_argument);
+
+  const auto device = Device::open("cpu");
+  auto a = device->allocate(16 * 16), b = device->allocate(16 * 24), c = device->allocate(16 * 24 * 4);
+  ASSERT_TRUE(a->fill(2));
+  ASSERT_TRUE(b->fill(3));
+  uint64_t n = 0;
+  std::vector<MlirLaunch> launches;
+  const auto ran =
+      run_mlir(kProduct, {.opened = *device,
+                          .arguments = {{.is_memory = true, .buffer = &*a},
+                                        {.is_memory = true, .buffer = &*b},
+                                        {.is_memory = true, .buffer = &*c},
+                                        {.bytes = std::as_writable_bytes(std::span(&n, 1))}},
+                          .launched = [&](const MlirLaunch& launch) { launches.push_back(launch); },
+                          .keeps_memory = true});
+  ASSERT_TRUE(ran) << ran.error().text;
+  ASSERT_FALSE(ran->stopped) << ran->stopped->text;
+  std::vector<int32_t> sums(16 * 24);
+  const auto read = [&] { return c->copy_to(std::as_writable_bytes(std::span(sums))).ok(); };
+  ASSERT_TRUE(read());
+  EXPECT_EQ(sums, std::vector<int32_t>(16 * 24, 16 * 2 * 3));
+
+  // B is copied so that it lies along K; the copy is the program's, and still there.
+  ASSERT_EQ(ran->products.size(), 2u);
+  EXPECT_TRUE(ran->products[0].is_copy);
+  const MlirProduct& product = ran->products[1];
+  EXPECT_FALSE(product.is_copy);
+  EXPECT_EQ(product.a, "i8");
+  EXPECT_EQ(product.c, "i32");
+  EXPECT_FALSE(product.a_transposed);
+  EXPECT_TRUE(product.b_transposed);
+  EXPECT_EQ((std::array{product.m, product.n, product.k}), (std::array<int64_t, 3>{16, 24, 16}));
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_TRUE(launches[0].kernel.name().starts_with(ran->products[0].function + "_kernel"));
+  EXPECT_TRUE(launches[1].kernel.name().starts_with(product.function + "_kernel"));
+  const auto schedules = matmul_schedules();
+  EXPECT_TRUE(std::any_of(schedules.begin(), schedules.end(),
+                          [&](const MlirSchedule& schedule) { return schedule.name == product.schedule; }));
+
+  const auto not_run =
+      run_mlir(kProduct, {.opened = *device,
+                          .arguments = {{.is_memory = true, .buffer = &*a},
+                                        {.is_memory = true, .buffer = &*b},
+                                        {.is_memory = true, .buffer = &*c},
+                                        {.bytes = std::as_writable_bytes(std::span(&n, 1))}},
+                          .compiled = [](const auto& products) { return products.size() != 2; },
+                          .launched = [](const MlirLaunch&) { FAIL() << "it ran"; }});
+  ASSERT_TRUE(not_run) << not_run.error().text;
+  EXPECT_EQ(not_run->products.size(), 2u);
+
+  ASSERT_TRUE(a->fill(1));
+  for (const MlirLaunch& launch : launches) {
+    const auto again = launch.kernel.launch(launch.config, launch.arguments);
+    ASSERT_TRUE(again) << again.error().text;
+    EXPECT_TRUE(again->ok()) << again->rendered;
+  }
+  ASSERT_TRUE(read());
+  EXPECT_EQ(sums, std::vector<int32_t>(16 * 24, 16 * 1 * 3));
 }
 
 } // namespace
