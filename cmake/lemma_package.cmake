@@ -6,7 +6,7 @@ add_library(lemma::lemma ALIAS lemma)
 target_include_directories(lemma INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(lemma INTERFACE cxx_std_20)
-target_link_libraries(lemma INTERFACE lemma::runtime lemma::image lemma::inspect)
+target_link_libraries(lemma INTERFACE lemma::runtime lemma::timing lemma::image lemma::inspect)
 
 # lemma::shared, the C API as one shared library that needs nothing but glibc (and the libraries that MLIR needs, where
 # it is inside): its objects, and of the archives what they use. It exports the functions of include/lemma/c.h and no

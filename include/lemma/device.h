@@ -65,10 +65,11 @@ struct DeviceOptions {
 uint64_t default_max_memory_bytes();
 
 struct DeviceInfo {
-  std::string kind;   // "cpu" or "cuda"
-  std::string name;   // "virtual GPU", "NVIDIA H200"
-  std::string driver; // cuda: the driver's CUDA version and its own, "13.0 (580.159.04)"; cpu: empty
-  std::string target; // what the machine is: "sm_90"
+  std::string kind;     // "cpu" or "cuda"
+  std::string name;     // "virtual GPU", "NVIDIA H200"
+  std::string driver;   // cuda: the driver's CUDA version and its own, "13.0 (580.159.04)"; cpu: empty
+  std::string target;   // what the machine is: "sm_90"
+  std::string bus = {}; // cuda: where the GPU is, "0000:4e:00.0"; cpu: empty
 };
 
 struct AllocateOptions {
@@ -184,6 +185,7 @@ public:
 
 private:
   friend class Module;
+  friend class Step;
   friend class Stream;
   Kernel(std::shared_ptr<runtime::ModuleImpl> module, size_t index)
       : module_(std::move(module)), index_(index) {}
@@ -293,7 +295,9 @@ public:
   Result<Module, Error> load_ptx(std::string text, const LoadOptions& options = {}) const;
 
 private:
+  friend class CublasLt;
   friend class Texture;
+  friend class Timer;
   explicit Device(std::shared_ptr<runtime::DeviceImpl> impl) : impl_(std::move(impl)) {}
   Result<Module, Error> load_checked(std::string text, const LoadOptions& options, int arch) const;
   std::shared_ptr<runtime::DeviceImpl> impl_;

@@ -16,6 +16,7 @@
 //   lemma/layout.h   who holds what: fragments in registers, tiles in shared memory
 //   lemma/occupancy.h  how many CTAs an SM holds
 //   lemma/mma.h      one matrix product, bit for bit
+//   lemma/timing.h   how long launches take on a GPU (not included here)
 //   lemma/mlir.h     MLIR programs (not included here)
 //   lemma/message.h  messages about PTX text, errors
 //   lemma/npy.h      .npy files

@@ -50,6 +50,15 @@ Unexpected<Error> failure_in_callback() {
       "a callback of a launch (print, progress, observer) cannot use the device: the launch waits for it");
 }
 
+Result<void, Error> ModuleImpl::start(const KernelInfo&, const LaunchConfig&, const std::vector<std::byte>&) {
+  return failure(ErrorKind::unsupported, "a launch that nobody waits for needs the device cuda");
+}
+
+Result<void, Error> DeviceImpl::with_driver(const char* what,
+                                            const std::function<int(const cuda::Driver&)>&) {
+  return failure(ErrorKind::unsupported, std::string(what) + ": there is no driver but for the device cuda");
+}
+
 namespace {
 
 // f() when it is the turn of what has been called, see Timeline.

@@ -84,13 +84,19 @@ public:
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                std::vector<std::byte> params, Beside beside) override;
+  Result<void, Error> start(const KernelInfo& kernel, const LaunchConfig& config,
+                            const std::vector<std::byte>& params) override;
   Result<KernelResources, Error> resources_of(const KernelInfo& kernel) override;
   std::optional<uint64_t> address_of(const ptx::Variable& variable) override;
 
 private:
-  Status start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
-               const std::vector<std::byte>& params) const;
+  Status enqueue(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
+                 const std::vector<std::byte>& params) const;
   Unexpected<Error> refused(const KernelInfo& kernel, Status status) const;
+  static Unexpected<Error> lost() {
+    return failure(ErrorKind::device_lost,
+                   "the module was lost with its context, by a fault of an earlier launch");
+  }
   std::string fusion_warning(const KernelInfo& kernel) const;
 
   std::shared_ptr<CudaDevice> device_;
@@ -129,6 +135,9 @@ public:
   Result<std::array<std::byte, 128>, Error> encode(const TensorMap& map) override;
   Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
                                                   unsigned optimization) override;
+  Result<void, Error> with_driver(const char* what, const std::function<int(const Driver&)>& f) override {
+    return call(what, [&] { return f(*driver); });
+  }
   uint64_t epoch() const override { return epoch_; }
 
   // The context, taken anew if a fault took it.
@@ -392,8 +401,8 @@ Result<KernelResources, Error> CudaModule::resources_of(const KernelInfo& kernel
                          .max_threads = static_cast<uint32_t>(threads)};
 }
 
-Status CudaModule::start(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
-                         const std::vector<std::byte>& params) const {
+Status CudaModule::enqueue(cuda::Function function, const KernelInfo& kernel, const LaunchConfig& config,
+                           const std::vector<std::byte>& params) const {
   const Driver& driver = *device_->driver;
   if (config.shared_bytes > 0)
     if (const Status status = driver.function_set_attribute(function, cuda::kFunctionMaxDynamicSharedBytes,
@@ -453,11 +462,30 @@ std::string CudaModule::fusion_warning(const KernelInfo& kernel) const {
       pairs == 1 ? "a mul and an add" : fmt::format("a mul and an add in {} places", pairs));
 }
 
+Result<void, Error> CudaModule::start(const KernelInfo& kernel, const LaunchConfig& config,
+                                      const std::vector<std::byte>& params) {
+  if (epoch_ != device_->epoch())
+    return lost();
+  const Result<cuda::Context, Error> context = device_->context();
+  if (!context)
+    return Unexpected<Error>{context.error()};
+  const Driver& driver = *device_->driver;
+  const Current current(driver, *context);
+  cuda::Function function = nullptr;
+  Status status = current.status;
+  if (status == cuda::kSuccess)
+    status = driver.module_get_function(&function, handle_, kernel.name.c_str());
+  if (status == cuda::kSuccess)
+    status = enqueue(function, kernel, config, params);
+  if (fault_kind(status)) // of an earlier one
+    return device_->driver_error("cannot launch", status);
+  return status == cuda::kSuccess ? Result<void, Error>() : refused(kernel, status);
+}
+
 Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchConfig& config,
                                          std::vector<std::byte> params, Beside) {
   if (epoch_ != device_->epoch())
-    return failure(ErrorKind::device_lost,
-                   "the module was lost with its context, by a fault of an earlier launch");
+    return lost();
   const Result<cuda::Context, Error> context = device_->context();
   if (!context)
     return Unexpected<Error>{context.error()};
@@ -478,7 +506,7 @@ Result<Report, Error> CudaModule::launch(const KernelInfo& kernel, const LaunchC
     if (status == cuda::kSuccess)
       status = driver.event_record(begin, nullptr);
     if (status == cuda::kSuccess)
-      status = start(function, kernel, config, params);
+      status = enqueue(function, kernel, config, params);
     if (status == cuda::kSuccess)
       status = driver.event_record(end, nullptr);
     if (status == cuda::kSuccess)
@@ -546,11 +574,15 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cuda_device(const DeviceOptions&
     return failure(ErrorKind::unavailable,
                    fmt::format("cannot ask GPU {}: {}", options.ordinal, driver.describe(status)));
 
+  char bus[32] = {}; // a driver that does not say leaves it empty
+  if (driver.device_get_pci_bus_id(bus, sizeof bus, handle) != cuda::kSuccess)
+    bus[0] = 0;
   auto device = std::make_shared<CudaDevice>(*opened, handle);
   device->info = {.kind = "cuda",
                   .name = name,
                   .driver = driver.version(),
-                  .target = fmt::format("sm_{}", major * 10 + minor)};
+                  .target = fmt::format("sm_{}", major * 10 + minor),
+                  .bus = bus};
   if (const Result<cuda::Context, Error> context = device->context(); !context)
     return Unexpected<Error>{context.error()};
   return std::shared_ptr<DeviceImpl>(std::move(device));

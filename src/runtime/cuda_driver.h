@@ -97,6 +97,7 @@ struct LaunchConfiguration {
   X(device_get, cuDeviceGet, (DeviceHandle * device, int ordinal))                                           \
   X(device_get_name, cuDeviceGetName, (char* name, int bytes, DeviceHandle device))                          \
   X(device_get_attribute, cuDeviceGetAttribute, (int* value, int attribute, DeviceHandle device))            \
+  X(device_get_pci_bus_id, cuDeviceGetPCIBusId, (char* id, int bytes, DeviceHandle device))                  \
   X(primary_context_retain, cuDevicePrimaryCtxRetain, (Context * context, DeviceHandle device))              \
   X(primary_context_release, cuDevicePrimaryCtxRelease_v2, (DeviceHandle device))                            \
   X(primary_context_reset, cuDevicePrimaryCtxReset_v2, (DeviceHandle device))                                \
@@ -124,6 +125,8 @@ struct LaunchConfiguration {
   X(copy_from_device, cuMemcpyDtoH_v2, (void* destination, Pointer source, size_t bytes))                    \
   X(copy_on_device, cuMemcpyDtoD_v2, (Pointer destination, Pointer source, size_t bytes))                    \
   X(memory_set, cuMemsetD8_v2, (Pointer destination, unsigned char value, size_t count))                     \
+  X(memory_set_async, cuMemsetD8Async,                                                                       \
+    (Pointer destination, unsigned char value, size_t count, Stream stream))                                 \
   X(tensor_map_encode_tiled, cuTensorMapEncodeTiled,                                                         \
     (void* map, int type, unsigned rank, void* address, const uint64_t* dims, const uint64_t* strides,       \
      const uint32_t* box, const uint32_t* element_strides, int interleave, int swizzle, int l2_promotion,    \

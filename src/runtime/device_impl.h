@@ -20,6 +20,10 @@
 
 namespace lemma::runtime {
 
+namespace cuda {
+class Driver;
+}
+
 struct KernelInfo {
   std::string name;
   std::vector<Parameter> parameters;
@@ -49,6 +53,9 @@ public:
   // `params` are parameter_bytes laid out by offset.
   virtual Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
                                        std::vector<std::byte> params, Beside beside) = 0;
+  // The same in the legacy default stream, without waiting for its end, which nobody is told. "cuda" only.
+  virtual Result<void, Error> start(const KernelInfo& kernel, const LaunchConfig& config,
+                                    const std::vector<std::byte>& params);
   // But for what KernelInfo says.
   virtual Result<KernelResources, Error> resources_of(const KernelInfo& kernel) = 0;
   // Where a variable of the module's lies; none: the driver's assembler has dropped it.
@@ -90,6 +97,9 @@ public:
   // `arch` is the number of LoadOptions::arch, 0 if it was empty; `optimization` is LoadOptions'.
   virtual Result<std::shared_ptr<ModuleImpl>, Error> load(std::shared_ptr<const ptx::Module> module, int arch,
                                                           unsigned optimization) = 0;
+  // f() with the device's context current; it returns the driver's status, and `what` begins the text of what
+  // becomes an error of it. "cuda" only.
+  virtual Result<void, Error> with_driver(const char* what, const std::function<int(const cuda::Driver&)>& f);
   // Grows when a fault takes the context: what was made before is lost then.
   virtual uint64_t epoch() const { return 0; }
   // The host sees memory that has been made there: what it does with it is noted, if anybody asks.

@@ -66,6 +66,10 @@ Status cuDeviceGetAttribute(int* value, int attribute, DeviceHandle) {
   *value = attribute == kAttributeComputeCapabilityMajor ? 9 : 0;
   return kSuccess;
 }
+Status cuDeviceGetPCIBusId(char* id, int bytes, DeviceHandle) {
+  std::strncpy(id, "0000:4e:00.0", static_cast<size_t>(bytes));
+  return kSuccess;
+}
 Status cuDevicePrimaryCtxRetain(Context* context, DeviceHandle) {
   if (g_state.broken)
     return kIllegalAddress;
@@ -162,6 +166,7 @@ Status cuLaunchKernelEx(const LaunchConfiguration* config, Function function, vo
     launch.parameters.push_back(word);
   }
   g_state.launches.push_back(launch);
+  g_state.clock_ms += g_state.launch_ms;
   if (kernel.name.starts_with("fault_"))
     g_state.broken = true;
   return kSuccess;
@@ -227,6 +232,12 @@ Status cuMemsetD8_v2(Pointer destination, unsigned char value, size_t count) {
     std::memset(reinterpret_cast<void*>(destination), value, count);
   return alive();
 }
+Status cuMemsetD8Async(Pointer destination, unsigned char value, size_t count, Stream) {
+  constexpr size_t kMost = 4096; // tests flush again and again
+  ++g_state.flushes;
+  g_state.clock_ms += 0.1;
+  return cuMemsetD8_v2(destination, value, count < kMost ? count : kMost);
+}
 Status cuTensorMapEncodeTiled(void* map, int type, unsigned rank, void* address, const uint64_t* dims,
                               const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
                               int interleave, int swizzle, int l2_promotion, int oob_fill) {
@@ -271,15 +282,19 @@ Status cuTensorMapEncodeIm2col(void* map, int type, unsigned rank, void* address
   return alive();
 }
 Status cuEventCreate(Event* event, unsigned) {
-  return *event = reinterpret_cast<Event>(&g_state), alive();
+  ++g_state.events;
+  return *event = reinterpret_cast<Event>(new double{0}), alive();
 }
-Status cuEventRecord(Event, Stream) {
-  return kSuccess;
+Status cuEventRecord(Event event, Stream) {
+  return *reinterpret_cast<double*>(event) = g_state.clock_ms, kSuccess;
 }
-Status cuEventElapsedTime(float* milliseconds, Event, Event) {
-  return *milliseconds = 2.5f, alive();
+Status cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
+  const double elapsed = *reinterpret_cast<double*>(end) - *reinterpret_cast<double*>(begin);
+  return *milliseconds = static_cast<float>(elapsed), alive();
 }
-Status cuEventDestroy_v2(Event) {
+Status cuEventDestroy_v2(Event event) {
+  --g_state.events;
+  delete reinterpret_cast<double*>(event);
   return alive();
 }
 

@@ -37,6 +37,10 @@ struct State {
   std::map<void*, size_t> registered; // host memory, bytes
   bool one_address_space = true;      // the GPU sees registered memory where the host does
   int modules = 0;                    // live
+  int events = 0;                     // live
+  int flushes = 0;                    // fills that nobody waits for
+  double clock_ms = 0;                // what events read: moves by what a launch takes, or a fill
+  double launch_ms = 2.5;
   int resets = 0;
   bool broken = false; // the context is lost
   bool reopens_after_fault = true;
