@@ -18,6 +18,7 @@ OK, FAILED, USAGE, UNSUPPORTED = 0, 1, 2, 3
 
 class Case(unittest.TestCase):
     lemma = None
+    fakes = None  # folders of libcuda.so.1 and libcublasLt.so.13 made for tests
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="lemma-cli-")
@@ -60,6 +61,7 @@ def main(cases, description):
     names = [name.removeprefix("test_") for name in unittest.TestLoader().getTestCaseNames(cases)]
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lemma", help="the lemma binary")
+    parser.add_argument("--fakes", help="folders of a CUDA driver and a cuBLAS made for tests, as LD_LIBRARY_PATH has them")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("names", nargs="*", metavar="NAME", help="run only these")
     options = parser.parse_args()
@@ -68,7 +70,7 @@ def main(cases, description):
         return 0
     if not options.lemma:
         parser.error("--lemma is needed")
-    Case.lemma = options.lemma
+    Case.lemma, Case.fakes = options.lemma, options.fakes
     suite = unittest.TestSuite(cases(f"test_{name}") for name in options.names or names)
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     if result.testsRun == 0 or not result.wasSuccessful():

@@ -1,0 +1,143 @@
+// `lemma bench`: how long the kernels of a program take, by CUDA events, and its matrix products beside
+// cuBLAS's.
+//
+//   the words  ->  products, or a file    bench_products.h
+//   the program runs once                 bench_program.h
+//   its launches, in turns with cuBLAS's  bench_measure.h
+//   a row each                            bench_output.h
+//
+// Tests: tests/cli/bench_cli_test.py.
+#include "bench_measure.h"
+#include "bench_output.h"
+#include "bench_products.h"
+#include "bench_program.h"
+#include "command.h"
+#include "run_arguments.h"
+
+#include "lemma/timing.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lemma::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(The program runs once; then each kernel that it has launched is launched again and again, with the same arguments. What
+is timed is kernels alone, no copies between host and device. A matrix product of known size (docs/matmul.md) takes turns
+with the fastest of the first eight algorithms that cuBLAS's heuristics name, if its library can be opened:
+libcublasLt.so.13 or .12, of the loader, CUDA's folder, or the Python that is found first. 8-bit floats have fast
+accumulation on both sides. Without --arg, memrefs hold random elements: normal numbers, or any integers.
+Examples:
+  lemma bench --matmul bf16,f16,tf32,e4m3,s8 --sizes 2048,4096,8192,16384 --device cuda
+  lemma bench product.mlir --device cuda --json
+Exit status: 0 success; 1 a kernel faulted, or the file is rejected; 2 wrong command line; 3 no such device.)";
+
+struct Words {
+  std::string file, entry = "main", schedule;
+  ProductWords products;
+  BenchWords bench;
+  std::vector<std::string> args;
+};
+
+Result<std::vector<BenchProgram>, Stop> programs_of(const Words& words) {
+  return programs_of({.entry = words.entry,
+                      .arch = words.bench.arch,
+                      .schedule = words.schedule,
+                      .allow_tf32 = words.bench.allow_tf32},
+                     words.file, words.products, words.bench.device, !words.args.empty());
+}
+
+// One program: a row for each of its kernels and products.
+Result<void, Stop> bench_program(const Device& device, const BenchProgram& program, RunArguments& given,
+                                 const CublasLt* cublas, const std::string& why, const TimingOptions& options,
+                                 BenchOutput& output) {
+  auto memory = BenchMemory::make(device, program, given);
+  if (!memory)
+    return Unexpected<Stop>{std::move(memory).error()};
+  auto run = run_once(device, program, **memory);
+  if (!run)
+    return Unexpected<Stop>{std::move(run).error()};
+  std::optional<Matrices> matrices;
+  if (program.shape && program.epilogue == "none") // what cuBLAS's is compared with
+    matrices = Matrices{(*memory)->address(0), (*memory)->address(1), (*memory)->address(2)};
+  for (const BenchGroup& group : run->groups) {
+    auto result = measure(device, group, cublas, why, matrices, options);
+    if (!result)
+      return Unexpected<Stop>{std::move(result).error()};
+    output.add(group, *result);
+  }
+  return {};
+}
+
+Result<void, Stop> bench(const Words& words) {
+  const auto options = timing_options(words.bench);
+  if (!options)
+    return Unexpected<Stop>{options.error()};
+  RunArguments given;
+  for (const std::string& spec : words.args)
+    if (auto added = given.add(spec); !added)
+      return added;
+  const auto programs = programs_of(words);
+  if (!programs)
+    return Unexpected<Stop>{programs.error()};
+  if (auto read = given.read_files(); !read)
+    return read;
+  auto device = Device::open(words.bench.device);
+  if (!device)
+    return stop(std::move(device).error());
+  BenchOutput output(words.bench.json, device->info(), words.bench.l2);
+  std::optional<CublasLt> cublas;
+  std::string why = "--cublaslt none";
+  if (words.bench.cublaslt != "none") {
+    auto opened = CublasLt::open(*device, words.bench.cublaslt);
+    if (!opened && !words.bench.cublaslt.empty())
+      return stop(std::move(opened).error());
+    if (opened)
+      cublas = *std::move(opened);
+    else
+      why = opened.error().text;
+  }
+  output.begin(cublas ? &*cublas : nullptr, why);
+  for (const BenchProgram& program : *programs) {
+    auto done = bench_program(*device, program, given, cublas ? &*cublas : nullptr, why, *options, output);
+    if (done)
+      continue;
+    // Of many products, one that cannot be made is a row that says so.
+    if (programs->size() == 1 || done.error().error.kind == ErrorKind::device_lost)
+      return done;
+    output.skip(program.name, done.error().error.text);
+  }
+  output.finish();
+  return {};
+}
+
+} // namespace
+
+Command add_bench(CLI::App& parent) {
+  CLI::App* app =
+      parent.add_subcommand("bench", "time a program's kernels, and its matrix products beside cuBLAS's");
+  const auto words = std::make_shared<Words>();
+  app->add_option("FILE.mlir", words->file, "MLIR text with host code, as lemma run takes it");
+  add_product_options(*app, words->products);
+  add_bench_options(*app, words->bench);
+  app->add_option("--entry", words->entry, "of a file: the host function")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app->add_option("--schedule,--matmul-schedule", words->schedule,
+                  "how kernels of products are cut (docs/matmul.md)")
+      ->type_name("NAME");
+  app->add_option("--arg", words->args, "of a file: an argument of its entry, as lemma run has it")
+      ->type_name("SPEC");
+  app->add_option("--cublaslt", words->bench.cublaslt,
+                  "where cuBLAS is (libcublasLt.so); none: not beside it")
+      ->type_name("PATH");
+  app->footer(kFooter);
+  return {app, [words] { return show(words->bench.json, bench(*words)); }};
+}
+
+} // namespace lemma::cli
