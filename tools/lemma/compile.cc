@@ -20,7 +20,7 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter = R"(Stages (--emit):
+constexpr const char* kCompileFooter = R"(Stages (--emit):
   nvgpu  parsed, verified, and printed in the newer spelling
   nvvm   device and host code in MLIR's LLVM and NVVM dialects
   llvm   LLVM IR of the device code
@@ -101,7 +101,7 @@ Command add_compile(CLI::App& parent) {
                   "how kernels of linalg.matmul are cut (docs/matmul.md)")
       ->type_name("NAME");
   app->add_flag("--allow-tf32", o->allow_tf32, "multiply matrices of f32 as tf32 (docs/matmul.md)");
-  app->footer(kFooter);
+  app->footer(kCompileFooter);
   return {app, [o] { return run_compile(*o); }};
 }
 

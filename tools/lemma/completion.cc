@@ -17,7 +17,8 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter = R"(  lemma completion bash > ~/.local/share/bash-completion/completions/lemma
+constexpr const char* kCompletionFooter =
+    R"(  lemma completion bash > ~/.local/share/bash-completion/completions/lemma
   lemma completion zsh > "${fpath[1]}/_lemma"
   lemma completion fish > ~/.config/fish/completions/lemma.fish
 Exit status: 0 success; 2 another shell.)";
@@ -189,7 +190,7 @@ Command add_completion(CLI::App& parent) {
   app->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
-  app->footer(kFooter);
+  app->footer(kCompletionFooter);
   return {app, [&parent, shell] {
             const std::vector<CommandWords> commands = commands_of(parent);
             fmt::print("{}", *shell == "bash"  ? for_bash(commands)

@@ -45,6 +45,9 @@ struct Picture {
   std::vector<std::string> remarks;
 };
 
+// Characters of the longest.
+size_t widest(const std::vector<std::string>& words);
+
 // "#ffd9d9"
 std::string color_of(Palette palette, int color);
 

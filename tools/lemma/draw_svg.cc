@@ -34,13 +34,6 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-size_t widest(const std::vector<std::string>& words) {
-  size_t width = 0;
-  for (const std::string& word : words)
-    width = std::max(width, word.size());
-  return width;
-}
-
 int text_width(size_t characters, int font_size = kFontSize) {
   return static_cast<int>(static_cast<double>(characters) * kCharWidth * font_size / kFontSize) + 1;
 }
@@ -169,7 +162,7 @@ void add_cell(const Cell& cell, const Picture& picture, int x, int y, int width,
   out += "</g>\n";
 }
 
-void add_grid(const Drawn& drawn, const Box& box, const Picture& picture, std::string& out) {
+void draw_grid(const Drawn& drawn, const Box& box, const Picture& picture, std::string& out) {
   const auto to = std::back_inserter(out);
   const Grid& grid = drawn.grid;
   fmt::format_to(to, "<text class=\"grid\" x=\"{}\" y=\"{}\">{}</text>\n", box.x, box.y + 13,
@@ -246,7 +239,7 @@ std::string drawing_of(const Picture& picture, const std::vector<Drawn>& grids) 
     y += kNoteLine;
   }
   for (size_t i = 0; i < boxes.size(); ++i)
-    add_grid(grids[i], boxes[i], picture, out);
+    draw_grid(grids[i], boxes[i], picture, out);
   for (size_t i = 0; i < picture.legend.size(); ++i) {
     const auto& [color, text] = picture.legend[i];
     const int x = kMargin + static_cast<int>(i) % in_row * legend_box,

@@ -31,13 +31,6 @@ std::string in_ansi(const std::string& text, const std::string& color) {
   return fmt::format("\x1b[30;48;2;{};{};{}m{}\x1b[0m", channel(1), channel(3), channel(5), text);
 }
 
-size_t widest(const std::vector<std::string>& words) {
-  size_t width = 0;
-  for (const std::string& word : words)
-    width = std::max(width, word.size());
-  return width;
-}
-
 void add_grid(const Grid& grid, const Picture& picture, bool ansi_colors, std::string& out) {
   const auto to = std::back_inserter(out);
   size_t width = widest(grid.column_heads);
@@ -75,6 +68,13 @@ void add_grid(const Grid& grid, const Picture& picture, bool ansi_colors, std::s
 }
 
 } // namespace
+
+size_t widest(const std::vector<std::string>& words) {
+  size_t width = 0;
+  for (const std::string& word : words)
+    width = std::max(width, word.size());
+  return width;
+}
 
 std::string color_of(Palette palette, int color) {
   if (palette == Palette::banks)

@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFooter = R"(Usage: lemma exec [OPTIONS] PROGRAM ARGS...
+constexpr const char* kExecFooter = R"(Usage: lemma exec [OPTIONS] PROGRAM ARGS...
 What stands behind PROGRAM is PROGRAM's. It and all that it starts find Lemma's libcuda.so.1 and libcudart.so.13 first,
 and what NVRTC and nvJitLink compile gets -lineinfo. Programs of nvcc are built with -cudart shared, and with -lineinfo
 for the lines of the .cu file.
@@ -197,7 +197,7 @@ Command add_exec(CLI::App& parent) {
   app->add_flag("--stats", o->stats, "a line a kernel at the end: launches, time, instructions, findings");
   app->add_option("--report", o->report, "findings, faults and kernels as JSON")->type_name("FILE");
   app->add_option("--sarif", o->sarif, "findings and faults as SARIF 2.1.0")->type_name("FILE");
-  app->footer(kFooter);
+  app->footer(kExecFooter);
   return {app, [app, o] {
             o->words = app->remaining();
             return exec_and_say(*o);

@@ -27,7 +27,7 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kIsaFooter =
     R"(A word is the start or else a part of a spelling, a shell pattern of a whole one, or a target. A name is a full spelling, or enough of
 the start of one that no other instruction begins so.
   lemma isa wgmma f16
@@ -261,7 +261,7 @@ Command add_isa(CLI::App& parent) {
       ->excludes(nvgpu)
       ->excludes(json);
   nvgpu->excludes(all);
-  app->footer(kFooter);
+  app->footer(kIsaFooter);
   return {app, [options] { return run_isa(*options); }};
 }
 

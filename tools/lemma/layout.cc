@@ -19,7 +19,8 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter = R"(NAME is a spelling, or enough of its start (lemma isa lists them), or smem.
+constexpr const char* kLayoutFooter =
+    R"(NAME is a spelling, or enough of its start (lemma isa lists them), or smem.
   lemma layout mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 --operand a
   lemma layout wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 --operand d --format svg -o d.svg
   lemma layout smem --type bf16 --swizzle 128B --major k --rows 64 --cols 64
@@ -151,7 +152,7 @@ Command add_layout(CLI::App& parent) {
           ->type_name("MAJOR"),
       app->add_option("--rows", o->rows, "smem: rows of the tile, M or N (default: 64)")->type_name("R"),
       app->add_option("--cols", o->cols, "smem: columns of the tile, K (default: 64)")->type_name("C")};
-  app->footer(kFooter);
+  app->footer(kLayoutFooter);
   return {app, [o] { return run_layout(*o); }};
 }
 

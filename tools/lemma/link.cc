@@ -20,7 +20,7 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter = R"(What a name stands for that several files have:
+constexpr const char* kLinkFooter = R"(What a name stands for that several files have:
   .extern   what another file defines
   .visible  the one definition
   .weak     the first definition, unless a file has a .visible one
@@ -77,7 +77,7 @@ Command add_link(CLI::App& parent) {
       ->required();
   app->add_option("-o,--output", o->output, "where the text goes (default: standard output)")
       ->type_name("FILE");
-  app->footer(kFooter);
+  app->footer(kLinkFooter);
   return {app, [o] { return run_link(*o); }};
 }
 

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr const char* kFooter = R"(Examples:
+constexpr const char* kMainFooter = R"(Examples:
   lemma run saxpy.ptx --grid 16 --block 256 --arg f32=2 --arg in=x.npy --arg inout=y.npy:out.npy --arg u32=4096
   lemma verify kernel.ptx
   lemma compile gemm.mlir -o gemm.ptx
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
       "lemma"};
   app.set_version_flag("--version", "lemma " + std::string(lemma::version()));
   app.require_subcommand(1);
-  app.footer(kFooter);
+  app.footer(kMainFooter);
   const std::vector<Command> commands = {
 #define COMMAND(name) add_##name(app),
 #include "commands.def"

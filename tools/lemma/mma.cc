@@ -20,7 +20,7 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kMmaFooter =
     R"(A is M x K, B is K x N, C and D are M x N; without C, zeros. f16, f32, f64: .npy files of that type. bf16, fp8 and
 narrower: bits as unsigned integers, or f16, f32, f64 that are rounded to nearest even. tf32: f32. s8, u8, s4, u4: integers
 that fit. b1: 0 and 1, an element each. D is f16, f32, f64 or int32.
@@ -183,7 +183,7 @@ Command add_mma(CLI::App& parent) {
   app->add_option("--scale-a", o->scale_a, "block scaling: M x scales of a row")->type_name("SA.npy");
   app->add_option("--scale-b", o->scale_b, "block scaling: scales of a column x N")->type_name("SB.npy");
   app->add_flag("--json", o->json, "print one JSON object instead: values and bits of D, and the rule");
-  app->footer(kFooter);
+  app->footer(kMmaFooter);
   return {app, [o] { return run_mma(*o); }};
 }
 

@@ -14,7 +14,7 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     R"(FILE.mlir (nvgpu dialect): with host code it runs whole, from --entry (main), with one --arg for each of that function's
 arguments; else, or with --grid, one gpu.func is launched, likewise. A memref takes memory (in, out, inout, buf).
 
@@ -156,7 +156,7 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
                  "of the host's memory, what the virtual GPU may take: more is a fault (default: half of it)")
       ->type_name("BYTES[K|M|G|T]");
   app.add_option("--arg", w.args, "kernel arguments in order, see below")->type_name("SPEC")->expected(1, -1);
-  app.footer(kFooter);
+  app.footer(kRunFooter);
 }
 
 Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& arguments) const {

@@ -31,7 +31,7 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kVerifyFooter =
     R"(Messages go to standard output. A note says where ptxas may make one fma of a mul and an add that do not say how they
 round; nvcc -fmad=false and Triton's enable_fp_fusion=False make PTX in which it may not. --lint also looks for wgmma registers touched in flight, missing fences,
 waits and commits, barriers in divided warps and the like: docs/checks.md has its ids. --json prints one line for each
@@ -236,7 +236,7 @@ Command add_verify(CLI::App& parent) {
   app->add_flag("--verbose", options->verbose, "list every mul and add that ptxas may fuse");
   app->add_flag("--lint", options->lint, "find races, missing waits and fences, and misuse without a run");
   app->add_flag("--json", options->json, "print one JSON object a file instead, each on a line");
-  app->footer(kFooter);
+  app->footer(kVerifyFooter);
   app->add_flag("--fix", options->fix,
                 "write the file with the repairs that messages offer, in the ISA's spelling, to -o");
   app->add_option("-o", options->output, "where --fix writes; the same file is overwritten");
