@@ -17,6 +17,7 @@ void register_start();
 void register_gemm();
 void register_gemm_hopper();
 void register_gemm_triton();
+void register_attention();
 void register_check();
 void register_compile();
 void register_launch();
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
   lemma::bench::register_gemm();
   lemma::bench::register_gemm_hopper();
   lemma::bench::register_gemm_triton();
+  lemma::bench::register_attention();
   lemma::bench::register_check();
   lemma::bench::register_compile();
   lemma::bench::TableReporter table;
