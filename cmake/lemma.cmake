@@ -65,10 +65,10 @@ target_include_directories(lemma_fmt SYSTEM INTERFACE
 
 include(lemma_quick_build)
 
-# lemma_library(<folder> SOURCES <file>... [DEPS <folder>...] [PRECOMPILED <headers>])
-# Defines lemma_<folder>, alias lemma::<folder>. Headers are included as "folder/file.h".
+# lemma_library(<folder> SOURCES <file>... [DEPS <folder>...] [PRECOMPILED <headers>] [TOGETHER])
+# Defines lemma_<folder>, alias lemma::<folder>. Headers are included as "folder/file.h". TOGETHER: lemma_all_together().
 function(lemma_library folder)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED core)
   endif()
@@ -83,5 +83,8 @@ function(lemma_library folder)
     target_link_libraries(${target} PUBLIC lemma::${dep})
   endforeach()
   lemma_use_precompiled(${target} ${ARG_PRECOMPILED})
+  if(ARG_TOGETHER)
+    lemma_all_together(${target})
+  endif()
   set_property(GLOBAL APPEND PROPERTY LEMMA_LIBRARIES ${target})
 endfunction()

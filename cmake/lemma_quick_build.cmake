@@ -65,6 +65,18 @@ function(lemma_together target)
   endif()
 endfunction()
 
+# lemma_all_together(<target>): all its sources are compiled as a few files, but for those of lemma_alone() and those that
+# have options of their own. They may not define a name twice.
+function(lemma_all_together target)
+  if(LEMMA_QUICK_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
+function(lemma_alone)
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # Files with options of their own.
 function(lemma_not_precompiled)
   set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)

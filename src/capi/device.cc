@@ -66,12 +66,6 @@ double patience(double given) {
   return given == 0 ? DeviceOptions().patience_seconds : given < 0 ? 0 : given;
 }
 
-std::span<const std::byte> bytes_of(const void* data, uint64_t bytes, const char* name) {
-  if (!data && bytes > 0)
-    invalid(std::string(name) + " is null");
-  return {static_cast<const std::byte*>(data), bytes};
-}
-
 } // namespace
 } // namespace lemma::capi
 

@@ -9,7 +9,9 @@
 #include "lemma/mma.h"
 #include "lemma/result.h"
 
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,6 +69,14 @@ T& given(T* pointer, const char* name) {
   if (!pointer)
     invalid(std::string(name) + " is null");
   return *pointer;
+}
+
+// So many bytes of the caller's, which may be null if they are none.
+template <class Byte = const std::byte, class T>
+std::span<Byte> bytes_of(T* data, uint64_t size_bytes, const char* name) {
+  if (!data && size_bytes > 0)
+    invalid(std::string(name) + " is null");
+  return {static_cast<Byte*>(data), size_bytes};
 }
 
 inline std::string text_or(const char* text, const char* otherwise) {

@@ -17,12 +17,6 @@ ImageOptions options_of(const lemma_image_options* options, const char* name) {
   return {.arch = text_or(wanted.arch, ""), .name = text_or(wanted.name, "<image>")};
 }
 
-std::span<const std::byte> bytes_of(const void* bytes, size_t size_bytes, const char* name) {
-  if (size_bytes > 0)
-    given(static_cast<const char*>(bytes), name);
-  return {static_cast<const std::byte*>(bytes), size_bytes};
-}
-
 } // namespace
 
 static const lemma_image_ptx* to_c(Arena& arena, const ImagePtx& from) {

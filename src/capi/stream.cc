@@ -31,14 +31,6 @@ Stream::Done done_of(const lemma_launch_done& wanted, std::shared_ptr<LaunchObse
   };
 }
 
-// The host's memory of a copy.
-template <class Byte, class T>
-std::span<Byte> host_memory(T* data, uint64_t bytes, const char* name) {
-  if (!data && bytes > 0)
-    invalid(std::string(name) + " is null");
-  return {static_cast<Byte*>(data), bytes};
-}
-
 } // namespace
 } // namespace lemma::capi
 
@@ -89,7 +81,7 @@ const lemma_error* lemma_stream_write(lemma_stream* stream, uint64_t address, co
   return guarded([&] {
     unwrap(given(stream, "lemma_stream_write: stream")
                .stream.write(address,
-                             host_memory<const std::byte>(source, size_bytes, "lemma_stream_write: source")));
+                             bytes_of<const std::byte>(source, size_bytes, "lemma_stream_write: source")));
   });
 }
 
@@ -97,8 +89,8 @@ const lemma_error* lemma_stream_read(lemma_stream* stream, void* destination, ui
                                      uint64_t size_bytes) {
   return guarded([&] {
     unwrap(given(stream, "lemma_stream_read: stream")
-               .stream.read(address, host_memory<std::byte>(destination, size_bytes,
-                                                            "lemma_stream_read: destination")));
+               .stream.read(address,
+                            bytes_of<std::byte>(destination, size_bytes, "lemma_stream_read: destination")));
   });
 }
 

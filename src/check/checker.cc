@@ -17,7 +17,6 @@ namespace {
 
 constexpr size_t kMostWriters = 8; // of a chain of atomics, that are remembered
 constexpr size_t kMostReaders = 64;
-constexpr uint32_t kMostRecords = Records::kMost;
 
 bool acquires(Semantics semantics) {
   return semantics == Semantics::acquire || semantics == Semantics::acq_rel || semantics == Semantics::sc;
@@ -52,7 +51,7 @@ void add_reader(SyncLocation& location, const Reader& reader) {
 
 } // namespace
 
-Checker::Checker() : global_records_(kMostRecords), shards_(std::make_unique<Shard[]>(kShards)) {}
+Checker::Checker() : global_records_(Records::kMost), shards_(std::make_unique<Shard[]>(kShards)) {}
 Checker::~Checker() = default;
 
 // --- launches and clusters

@@ -6,12 +6,12 @@
 namespace lemma::check {
 
 namespace {
-constexpr uint32_t kMostRecords = 1u << 22; // of accesses to a cluster's shared memory
+constexpr uint32_t kMostOwnRecords = 1u << 22; // of accesses to a cluster's shared memory
 }
 
 ClusterState::ClusterState(const vgpu::Cluster& cluster, std::unique_ptr<Records> own)
     : id(cluster.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
-      own_records(own ? std::move(own) : std::make_unique<Records>(kMostRecords)), records(*own_records) {
+      own_records(own ? std::move(own) : std::make_unique<Records>(kMostOwnRecords)), records(*own_records) {
   warps.reserve(cluster.ctas.size() * warps_per_cta);
   for (const auto& cta : cluster.ctas) {
     for (uint32_t i = 0; i < warps_per_cta; ++i)

@@ -15,7 +15,7 @@ namespace lemma::check {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr size_t kShards = 64;
+constexpr size_t kFootprintShards = 64;
 constexpr size_t kWords = kPageBytes / 64;
 
 using Bytes = std::array<uint64_t, kWords>; // bit i % 64 of word i / 64: byte i
@@ -59,7 +59,7 @@ struct Footprint::Shard {
   std::unordered_map<uint64_t, Page> pages; // by address / kPageBytes
 };
 
-Footprint::Footprint() : shards_(std::make_unique<Shard[]>(kShards)) {}
+Footprint::Footprint() : shards_(std::make_unique<Shard[]>(kFootprintShards)) {}
 Footprint::~Footprint() = default;
 
 class Footprint::Adder {
@@ -86,7 +86,7 @@ private:
     if (page_ && number == number_)
       return *page_;
     lock_ = {}; // before the next: two threads may want each other's
-    Shard& shard = footprint_.shards_[number % kShards];
+    Shard& shard = footprint_.shards_[number % kFootprintShards];
     lock_ = std::unique_lock(shard.mutex);
     number_ = number;
     page_ = &shard.pages[number];
@@ -104,11 +104,12 @@ void Footprint::add(uint64_t address, uint64_t bytes, Use use, const Statement& 
 }
 
 bool Footprint::is_empty() const {
-  return std::all_of(&shards_[0], &shards_[kShards], [](const Shard& shard) { return shard.pages.empty(); });
+  return std::all_of(&shards_[0], &shards_[kFootprintShards],
+                     [](const Shard& shard) { return shard.pages.empty(); });
 }
 
 void Footprint::finish() {
-  for (size_t s = 0; s < kShards; ++s)
+  for (size_t s = 0; s < kFootprintShards; ++s)
     for (const auto& [number, page] : shards_[s].pages)
       for (const Statement& who : page.first)
         if (who.instruction && !places_.contains(who.instruction))
@@ -117,7 +118,7 @@ void Footprint::finish() {
 
 std::optional<Meeting> first_meeting(const Footprint& a, const Footprint& b) {
   Meeting meeting;
-  for (size_t s = 0; s < kShards; ++s)
+  for (size_t s = 0; s < kFootprintShards; ++s)
     for (const auto& [number, ours] : a.shards_[s].pages) {
       const auto found = b.shards_[s].pages.find(number);
       if (found == b.shards_[s].pages.end())

@@ -12,7 +12,6 @@ namespace lemma::ptx {
 namespace {
 
 constexpr size_t kDeepestScope = 256;
-constexpr size_t kMostSuggestedFrom = 1000;
 constexpr uint32_t kDeepestInlining = 1000;
 
 } // namespace

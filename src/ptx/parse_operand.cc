@@ -17,7 +17,6 @@ constexpr int kDeepestExpression = 200;
 constexpr int kDeepestOperand = 8;
 constexpr size_t kMostOperands = 64;
 constexpr size_t kMostElements = 8192; // of all vectors, addresses and argument lists of one instruction
-constexpr size_t kMostSuggestedFrom = 1000;
 constexpr uint64_t kBytesOfBinding = sizeof(isa::Binding) + 64; // with its words
 
 constexpr std::string_view kComponents[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};

@@ -23,7 +23,6 @@ constexpr uint64_t kInitPaddingOfModule = uint64_t{1} << 20; // likewise
 constexpr size_t kLongestComparedName = 64;
 constexpr PtxVersion kLastThreadVariables{2, 3}; // that has .reg and .local at module scope
 constexpr size_t kMostSuggestions = 20;          // comparing names costs more than all else
-constexpr size_t kMostSuggestedFrom = 1000;
 
 constexpr std::string_view kModuleDirectives[] = {
     ".version", ".target", ".address_size", ".visible", ".extern", ".weak",    ".common", ".entry", ".func",

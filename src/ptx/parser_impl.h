@@ -29,7 +29,8 @@ namespace lemma::ptx {
 
 // A vector that grows holds, and leaves behind, up to so many times what is in it.
 inline constexpr uint64_t kRoomToGrow = 2;
-inline constexpr uint64_t kBytesOfName = 128; // in the tables of names
+inline constexpr size_t kMostSuggestedFrom = 1000; // names, when there is none of a word
+inline constexpr uint64_t kBytesOfName = 128;      // in the tables of names
 
 // A declaration's words up to its type: linkage, state space, alignment, vector, type.
 struct Declarator {
