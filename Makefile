@@ -1,7 +1,7 @@
 # The front door. Each target installs what is missing (Debian packages), configures and builds as needed.
 #
-#   make build    the command line tool, build/bin/lemma; with MLIR build/bin/lemma-opt; and the runtime library for upstream's
-#                 MLIR tools, build/src/mgpu/liblemma_cuda_runtime.so
+#   make build    the command line tool, build/bin/lemma; with MLIR build/bin/lemma-opt; the runtime library for upstream's
+#                 MLIR tools, build/src/mgpu/liblemma_cuda_runtime.so; and CUDA's libraries for `lemma exec`, build/lib/lemma
 #   make demo     the main job: a tensor-core GEMM on the virtual GPU, its bits compared with an H200's
 #   make test     every test; the last line counts them
 #   make test-sanitized  of these, what runs under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -36,9 +36,10 @@ configure: deps
 	@cmake --preset default -DLEMMA_NVGPU=$(LEMMA_NVGPU) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 
 build: configure
-	@cmake --build $(BUILD) --target lemma_tools -j $(JOBS)
+	@cmake --build $(BUILD) --target lemma_build -j $(JOBS)
 
-demo: build
+demo: configure
+	@cmake --build $(BUILD) --target lemma_tools -j $(JOBS)
 	@scripts/demo.sh
 
 test: configure
