@@ -30,6 +30,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Inliner.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -336,6 +338,22 @@ private:
     return function = *parsed;
   }
 
+  // Every call in `function` becomes the body of its callee, which is one of the module. Not by the inliner's
+  // pass, which takes a function for unused when calls of it are left.
+  static LogicalResult inline_calls(func::FuncOp function) {
+    auto module = function->getParentOfType<ModuleOp>();
+    InlinerInterface interface(module.getContext());
+    SmallVector<func::CallOp> calls;
+    function.walk([&](func::CallOp call) { calls.push_back(call); });
+    for (func::CallOp call : calls) {
+      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+      if (failed(inlineCall(interface, InlinerConfig().getCloneCallback(), call, callee, &callee.getBody())))
+        return call.emitError("internal error: an epilogue is not inlined");
+      call.erase();
+    }
+    return success();
+  }
+
   // `add`: what else the text's module has, for as long as it takes to inline it.
   FailureOr<func::FuncOp> parse(const std::string& text, StringRef name,
                                 llvm::function_ref<void(OpBuilder&)> add = nullptr) {
@@ -348,9 +366,10 @@ private:
     if (add) {
       OpBuilder builder = OpBuilder::atBlockEnd(parsed->getBody());
       add(builder);
+      if (failed(inline_calls(function)))
+        return failure();
     }
     PassManager simplify(&getContext());
-    simplify.addPass(createInlinerPass());       // the epilogue
     simplify.addPass(createCanonicalizerPass()); // sizes that are known become constants
     simplify.addPass(createCSEPass());
     simplify.addPass(createGpuLaunchSinkIndexComputationsPass()); // of the kernel

@@ -121,6 +121,14 @@ CASES = {
             run(lemma, (33, 70, 40), "f32", "f32", adds=True, flags=SM_80),
         ]
     ),
+    # Whole tiles and ragged ones, which are stored otherwise.
+    "fused": lambda lemma: every(
+        [
+            matmul.fused(lemma, None, 128, 128, 24, SM_80),
+            matmul.fused(lemma, None, 39, 23, 17, (*SM_80, "--check", "--async=late")),
+            matmul.fused(lemma, 2, 18, 24, 9, SM_80),
+        ]
+    ),
     "schedules": each_schedule,
     "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late"))
     and every(
