@@ -81,7 +81,7 @@ def table(all_rows, callers):
 
 def table_of_programs():
     """What each program is about, and how it ended on the GPU that hardware/programs.txt names; and what is wrong there."""
-    recorded = dict(line.split() for line in (HERE / "hardware/programs.txt").read_text().splitlines() if not line.startswith("#"))
+    recorded = dict(line.split(maxsplit=1) for line in (HERE / "hardware/programs.txt").read_text().splitlines() if not line.startswith("#"))
     lines = ["| program | | on an H200 |", "|---|---|---|"]
     for program in sorted(HERE.glob("*.cc")):
         about = []

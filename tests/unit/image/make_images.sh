@@ -41,10 +41,10 @@ host() {
 host modules.elf $ptx main.cu other.cu
 host relocatable.elf -rdc=true -arch=sm_90 caller.cu called.cu
 
-# An archive of relocatable code, cut down likewise, and what calls it.
+# An archive of relocatable code, and what calls it. Its members are objects whole: NVIDIA's linker takes nothing less.
 "$nvcc" -ptx -rdc=true -arch=sm_90 caller.cu -o "$to/caller.ptx"
 for source in called called_of_a_library; do
   "$nvcc" -dc -arch=sm_90 $source.cu -o "$work/whole"
-  objcopy --only-section=__nv_relfatbin "$work/whole" "$work/$source.o"
+  objcopy --strip-debug -R .comment -R .note.GNU-stack -R .note.gnu.property "$work/whole" "$work/$source.o"
 done
 (cd "$work" && ar rcD "$to/library.a" called.o called_of_a_library.o)
