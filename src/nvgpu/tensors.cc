@@ -38,7 +38,7 @@ using namespace mlir;
 namespace {
 
 bool has_tensors(func::FuncOp function) {
-  const auto is_tensor = [](Type type) { return llvm::isa<TensorType>(type); };
+  const auto is_tensor = [](Type type) { return llvm::isa<mlir::TensorType>(type); };
   const FunctionType type = function.getFunctionType();
   return llvm::any_of(type.getInputs(), is_tensor) || llvm::any_of(type.getResults(), is_tensor) ||
          function
@@ -176,7 +176,7 @@ private:
   static void keep_arguments(func::FuncOp function) {
     constexpr StringRef writable = bufferization::BufferizationDialect::kWritableAttrName;
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (llvm::isa<TensorType>(function.getArgument(i).getType()) && !function.getArgAttr(i, writable))
+      if (llvm::isa<mlir::TensorType>(function.getArgument(i).getType()) && !function.getArgAttr(i, writable))
         function.setArgAttr(i, writable, BoolAttr::get(function.getContext(), false));
   }
 

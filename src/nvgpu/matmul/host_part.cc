@@ -27,7 +27,7 @@ struct Condition {
 };
 
 // C on the device, as the kernel writes it.
-struct Result {
+struct Destination {
   Value there;             // what the kernel gets
   Condition in_place = {}; // `there` is C itself
   MatmulStore store = MatmulStore::elements;
@@ -52,7 +52,7 @@ public:
       return failure();
     const Value host_c = epilogue_ ? epilogue_->result : product_.c;
     const bool is_device_c = is_device_memory(host_c);
-    const Result result = is_device_c ? device_result(c) : host_result(c);
+    const Destination result = is_device_c ? device_result(c) : host_result(c);
     SmallVector<Value> operands;
     for (const auto& [i, argument] : llvm::enumerate(arguments.drop_front(3)))
       operands.push_back(operand(argument, is_device_memory_or_number(epilogue_->operands[i].value)));
@@ -378,7 +378,7 @@ private:
     return branch.getResult(0);
   }
 
-  Result host_result(Value c) {
+  Destination host_result(Value c) {
     const Value whole = keep(allocate_rows(sizes_of(c), type_of(c)));
     if (accumulates())
       to_device(c, whole);
@@ -389,7 +389,7 @@ private:
 
   // A copy from shared memory writes 16 bytes at a time: C's rows end there, or what follows them would
   // change.
-  Result device_result(Value c) {
+  Destination device_result(Value c) {
     if (accumulates())
       return {.there = c};
     const MemRefType type = type_of(c);
@@ -405,7 +405,7 @@ private:
     return {.there = there, .in_place = fits, .store = MatmulStore::tma};
   }
 
-  LogicalResult give_back(Value c, bool is_on_device, const Result& result) {
+  LogicalResult give_back(Value c, bool is_on_device, const Destination& result) {
     if (!is_on_device) {
       to_host(result.there, c);
       return success();
