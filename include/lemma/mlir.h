@@ -156,8 +156,8 @@ struct MlirRunOptions {
   std::function<void(std::string_view text)> print = {};
   // Warnings about modules and launches: whole lines. Empty: to standard error.
   std::function<void(std::string_view lines)> said = {};
-  // Called when the program is compiled, before any of it runs, with what its products have become. False: it
-  // does not run, and nothing has been launched.
+  // Called when the device's code is compiled, before anything runs, with what the products have become; from
+  // any thread. False: the program does not run, and nothing has been launched.
   std::function<bool(const std::vector<MlirProduct>&)> compiled = {};
   // Called after every launch that ended well.
   std::function<void(const MlirLaunch&)> launched = {};

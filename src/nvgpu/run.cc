@@ -238,6 +238,8 @@ Result<std::unique_ptr<Compiled>, Error> compile_whole(const std::string& text,
   compiled->returns_value = entry->getFunctionType().getNumResults() != 0;
   if (auto lowered = lower(*compiled->program, options, compiled->products); !lowered)
     return Unexpected<Error>{std::move(lowered).error()};
+  if (options.compiled && !options.compiled(compiled->products))
+    return compiled; // without host code that could run, or has to be taken down
   if (auto made = make_engine(*compiled); !made)
     return Unexpected<Error>{std::move(made).error()};
   return compiled;
@@ -349,7 +351,7 @@ Result<MlirRun, Error> run_mlir(const std::string& text, const MlirRunOptions& o
   if (!*compiled)
     return Unexpected<Error>{std::move(*compiled).error()};
   std::unique_ptr<nvgpu::Compiled> program = **std::move(compiled);
-  if (options.compiled && !options.compiled(program->products))
+  if (!program->engine)
     return MlirRun{.products = std::move(program->products)};
   return nvgpu::run(std::move(program), options);
 }

@@ -26,7 +26,7 @@
 namespace lemma::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTuneFooter =
     R"(Each product of the program, or each that --matmul and --sizes name, is made by every schedule that there is for it,
 and the kernels take turns; copies of operands that a product needs are the same for all, and do not count.
 Examples:
@@ -34,7 +34,7 @@ Examples:
   lemma tune product.mlir --device cuda --json
 Exit status: 0 success; 1 a kernel faulted, or the file is rejected; 2 wrong command line; 3 no such device.)";
 
-struct Words {
+struct TuneWords {
   std::string file, entry = "main", schedules;
   ProductWords products;
   BenchWords bench;
@@ -118,7 +118,7 @@ private:
   std::vector<std::string> rows_;
 };
 
-Result<std::vector<BenchProgram>, Stop> programs_of(const Words& words) {
+Result<std::vector<BenchProgram>, Stop> programs_of(const TuneWords& words) {
   return programs_of({.entry = words.entry, .arch = words.bench.arch, .allow_tf32 = words.bench.allow_tf32},
                      words.file, words.products, words.bench.device, !words.args.empty());
 }
@@ -194,7 +194,7 @@ Result<std::vector<std::string>, Stop> schedules_of(const std::string& words) {
   return wanted;
 }
 
-Result<void, Stop> tune(const Words& words) {
+Result<void, Stop> tune(const TuneWords& words) {
   const auto options = timing_options(words.bench);
   if (!options)
     return Unexpected<Stop>{options.error()};
@@ -225,7 +225,7 @@ Result<void, Stop> tune(const Words& words) {
 
 Command add_tune(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("tune", "find the fastest schedule of a matrix product");
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<TuneWords>();
   app->add_option("FILE.mlir", words->file, "MLIR text with host code, as lemma run takes it");
   add_product_options(*app, words->products);
   add_bench_options(*app, words->bench);
@@ -235,7 +235,7 @@ Command add_tune(CLI::App& parent) {
   app->add_option("--schedules", words->schedules, "which are tried (default: all)")->type_name("NAME,...");
   app->add_option("--arg", words->args, "of a file: an argument of its entry, as lemma run has it")
       ->type_name("SPEC");
-  app->footer(kFooter);
+  app->footer(kTuneFooter);
   return {app, [words] { return show(words->bench.json, tune(*words)); }};
 }
 
