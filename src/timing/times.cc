@@ -24,6 +24,10 @@ unsigned launches_for(double seconds, bool is_cuda) {
   return static_cast<unsigned>(is_cuda ? std::clamp(wanted, 10.0, 60.0) : std::clamp(wanted, 1.0, 10.0));
 }
 
+} // namespace
+
+namespace timing {
+
 // Events of a turn, which all turns use.
 class Events {
 public:
@@ -57,7 +61,7 @@ private:
   std::vector<cuda::Event> events_;
 };
 
-} // namespace
+} // namespace timing
 
 class Timer {
 public:
@@ -78,7 +82,7 @@ private:
   const Device& device_;
   runtime::DeviceImpl& impl_;
   const TimingOptions options_;
-  Events events_;
+  timing::Events events_;
   Buffer flushed_;
 };
 
