@@ -49,8 +49,8 @@ void who_writes(CUmodule module) {
   OK(cuMemHostAlloc(reinterpret_cast<void**>(&flags), 64, CU_MEMHOSTALLOC_DEVICEMAP));
   std::memset(flags, 0, 64);
   const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(flags), x = zeros(4);
-  // a waits for the host, a kernel for what a writes, and b for that kernel. In this order: a GPU's streams may
-  // share a queue, in which what is waited for has to come first.
+  // a waits for the host, a kernel for what a writes, and b for that kernel. In this order: a GPU's streams
+  // may share a queue, in which what is waited for has to come first.
   OK(launch(relay, 1, 1, c, x, x + 4));
   OK(cuStreamWaitValue32_v2(a, at, 1, CU_STREAM_WAIT_VALUE_GEQ));
   OK(cuStreamWriteValue32_v2(a, x, 9, 0));
