@@ -103,8 +103,8 @@ class Terminal(Case):
 
     def too_wide(self, command, text):
         """The lines that Lemma words and that the terminal would break."""
-        if re.match(r"lemma (isa|layout|mma) ", command) and "--help" not in command:
-            return []  # tables and pictures
+        if re.match(r"lemma (isa|layout|mma|bench|tune) |lemma compile (?!.* -o )", command) and "--help" not in command:
+            return []  # tables, pictures and programs
         lines = [SGR.sub("", line) for line in text.splitlines() if "Memref" not in line]  # a program's own words
         return [line for line in lines if len(line) > COLUMNS and not re.match(r" *\d* \|", line)
                 and max(map(len, line.split())) < COLUMNS // 2]
@@ -132,8 +132,8 @@ class Terminal(Case):
                 elif command.startswith("python3 "):
                     subprocess.run(command, shell=True, cwd=folder, check=True,
                                    env={**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}"})
-                elif command.startswith("lemma exec "):
-                    continue  # tests/exec
+                elif command.startswith(("lemma exec ", "lemma-opt ")):
+                    continue  # tests/exec, tests/mlir/run
                 elif re.match(r"(\S*/)?lemma ", command):
                     if ".mlir" in command and not self.has_mlir():
                         continue
@@ -181,7 +181,7 @@ class Terminal(Case):
         self.run_page("docs/nvgpu.md", least=6)
 
     def test_terminal_matmul(self):
-        self.programs_of("docs/matmul.md", {"product": "memref<200x96xf16>", "fused": "%bias: "})
+        self.programs_of("docs/matmul.md", {"product": "memref<200x96xf16>", "fused": "%bias: memref", "layer": "%bias: tensor"})
         self.run_page("docs/matmul.md", least=4)
 
     def test_terminal_other_pages(self):

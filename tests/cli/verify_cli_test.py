@@ -221,7 +221,6 @@ class VerifyCli(Case):
     def test_other_kinds_of_file(self):
         for name, text, what, fix in [
             ("a.cu", "// adds\n__global__ void add(float* x) {}\n", "CUDA C++", "nvcc -ptx"),
-            ("b.a", b"!<arch>\n" + bytes(60), "a library of object files", "ar x"),
             ("d.ll", '; ModuleID = "k"\ndefine void @k() {\n', "LLVM IR", "llc -mcpu"),
             ("e.bc", b"BC\xc0\xde" + bytes(60), "LLVM bitcode", "llc -mcpu"),
             ("f.ptx", (ROOT / "examples/gemm_nvgpu/gemm.mlir").read_bytes(), "MLIR", "lemma compile"),
