@@ -27,11 +27,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Inliner.h"
-#include "mlir/Transforms/InliningUtils.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -338,20 +337,23 @@ private:
     return function = *parsed;
   }
 
-  // Every call in `function` becomes the body of its callee, which is one of the module. Not by the inliner's
-  // pass, which takes a function for unused when calls of it are left.
-  static LogicalResult inline_calls(func::FuncOp function) {
+  // Every call in `function` becomes the body of its callee, one block. Not by MLIR's inliner, which does not
+  // go into the body of a gpu.launch.
+  static void inline_calls(func::FuncOp function) {
     auto module = function->getParentOfType<ModuleOp>();
-    InlinerInterface interface(module.getContext());
     SmallVector<func::CallOp> calls;
     function.walk([&](func::CallOp call) { calls.push_back(call); });
     for (func::CallOp call : calls) {
-      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
-      if (failed(inlineCall(interface, InlinerConfig().getCloneCallback(), call, callee, &callee.getBody())))
-        return call.emitError("internal error: an epilogue is not inlined");
+      Block& body = module.lookupSymbol<func::FuncOp>(call.getCallee()).getBody().front();
+      OpBuilder builder(call);
+      IRMapping mapping;
+      mapping.map(body.getArguments(), call.getArgOperands());
+      for (Operation& inner : body.without_terminator())
+        builder.clone(inner, mapping);
+      for (const auto& [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
+        result.replaceAllUsesWith(mapping.lookupOrDefault(value));
       call.erase();
     }
-    return success();
   }
 
   // `add`: what else the text's module has, for as long as it takes to inline it.
@@ -366,8 +368,7 @@ private:
     if (add) {
       OpBuilder builder = OpBuilder::atBlockEnd(parsed->getBody());
       add(builder);
-      if (failed(inline_calls(function)))
-        return failure();
+      inline_calls(function);
     }
     PassManager simplify(&getContext());
     simplify.addPass(createCanonicalizerPass()); // sizes that are known become constants
