@@ -183,6 +183,9 @@ public:
     return launch(config, std::span<const Argument>(arguments.begin(), arguments.size()));
   }
 
+  // The same kernel of the same module; kernels of several modules may have one name.
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+
 private:
   friend class Module;
   friend class Step;

@@ -110,6 +110,12 @@ class Bench(Case):
         self.assertGreater(lemma["seconds_with_copies"]["median"], lemma["seconds"]["median"])
         self.assertLess(lemma["tflops_with_copies"], lemma["tflops"])
 
+    def test_bench_times_all_kernels_of_a_split_product(self):
+        words = ("--matmul", "bf16", "--sizes", "128x128x1024", "--schedule", "128x128_s6_k2", *SMALL[2:], "--json")
+        row = self.json_of(self.on_cuda("bench", *words))["products"][0]
+        self.assertEqual((len(row["kernels"]), row["launches"]), (2, 1))
+        self.assertAlmostEqual(row["lemma"]["seconds"]["median"], 5e-3, places=8)
+
     def test_bench_counts_launches_of_other_kernels(self):
         file = self.write("kernel.mlir", KERNEL)
         row = self.json_of(self.call("bench", file, "--arg", "u64=3", "--json", *SMALL[2:]))["products"][0]

@@ -41,35 +41,50 @@ public:
     auto step = Step::launch(launch.kernel, launch.config, launch.arguments);
     if (!step)
       return Unexpected<Error>{std::move(step).error()};
-    const std::string& kernel = launch.kernel.name();
+    const Kernel& kernel = launch.kernel;
     const auto product = std::find_if(products_.begin(), products_.end(),
-                                      [&](const MlirProduct& one) { return is_of(kernel, one); });
+                                      [&](const MlirProduct& one) { return is_of(kernel.name(), one); });
     if (product != products_.end() && product->is_copy) {
       copies_.push_back(*std::move(step));
       return {};
     }
     if (product == products_.end())
-      put({.label = kernel, .launches = 1, .shape = {}, .schedule = {}, .work = {*std::move(step)}}, kernel);
-    else if (!goes_on(*product, kernel))
-      begin(*product, *std::move(step));
-    else
+      put({.label = kernel.name(), .launches = 1, .work = {*std::move(step)}}, {kernel.name(), {kernel}});
+    else if (goes_on(*product, kernel)) {
       groups_.back().work.push_back(*std::move(step));
+      keys_.back().kernels.push_back(kernel);
+    } else if (!repeats(*product, kernel))
+      begin(*product, kernel, *std::move(step));
     return {};
   }
 
   std::vector<BenchGroup> take() && { return std::move(groups_); }
 
 private:
-  // A further kernel of the same product.
-  bool goes_on(const MlirProduct& product, const std::string& kernel) const {
-    if (groups_.empty() || keys_.back() != product.function || groups_.back().launches != 1 ||
-        !copies_.empty())
-      return false;
-    const Work& work = groups_.back().work;
-    return std::none_of(work.begin(), work.end(), [&](const Step& step) { return step.name() == kernel; });
+  // What a group is known by: a product's function, or a kernel's name; and the kernels that are launched for
+  // it once.
+  struct Key {
+    std::string name;
+    std::vector<Kernel> kernels;
+    bool has(const Kernel& kernel) const {
+      return std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
+    }
+  };
+
+  // A further kernel of the product that was launched last: one that adds up its parts, say.
+  bool goes_on(const MlirProduct& product, const Kernel& kernel) const {
+    return !groups_.empty() && keys_.back().name == product.function && groups_.back().launches == 1 &&
+           copies_.empty() && !keys_.back().has(kernel);
   }
 
-  void begin(const MlirProduct& product, Step step) {
+  // A further kernel of a product that is launched again, and counted by its first.
+  bool repeats(const MlirProduct& product, const Kernel& kernel) const {
+    return std::any_of(keys_.begin(), keys_.end(), [&](const Key& key) {
+      return key.name == product.function && key.has(kernel) && key.kernels.front() != kernel;
+    });
+  }
+
+  void begin(const MlirProduct& product, const Kernel& kernel, Step step) {
     BenchGroup group{
         .label = product.function, .launches = 1, .shape = shape_of(product), .schedule = product.schedule};
     group.copies = copies_.size();
@@ -78,23 +93,25 @@ private:
     group.work.push_back(std::move(step));
     if (group.shape)
       group.label = label_of(*group.shape);
-    put(std::move(group), product.function);
+    put(std::move(group), {product.function, {kernel}});
   }
 
   // What the program launches again and again is timed once.
-  void put(BenchGroup group, const std::string& key) {
-    const auto known = std::find(keys_.begin(), keys_.end(), key);
+  void put(BenchGroup group, Key key) {
+    const auto known = std::find_if(keys_.begin(), keys_.end(), [&](const Key& other) {
+      return other.name == key.name && other.has(key.kernels.front());
+    });
     if (known != keys_.end()) {
       ++groups_[static_cast<size_t>(known - keys_.begin())].launches;
       return;
     }
-    keys_.push_back(key);
+    keys_.push_back(std::move(key));
     groups_.push_back(std::move(group));
   }
 
   const std::vector<MlirProduct>& products_;
   std::vector<BenchGroup> groups_;
-  std::vector<std::string> keys_;
+  std::vector<Key> keys_; // of each
   Work copies_;
 };
 

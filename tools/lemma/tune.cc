@@ -84,7 +84,7 @@ public:
     if (json_)
       object_["skipped"].push_back({{"product", product}, {"schedule", schedule}, {"why", why}});
     else
-      fmt::print("\n{}: {} is left out: {}\n", product, schedule, why);
+      fmt::print("\n{}, left out ({}): {}\n", product, why, schedule);
   }
 
   void finish() {
@@ -141,15 +141,20 @@ Result<void, Stop> tune_program(const Device& device, const BenchProgram& progra
   if (!usual)
     return Unexpected<Stop>{usual.error()};
   std::vector<Candidate> candidates;
+  std::vector<std::string> others; // schedules of other products
   for (const std::string& schedule : schedules) {
     BenchProgram by_schedule = program;
     by_schedule.schedule = schedule;
     auto run = run_once(device, by_schedule, **memory);
     if (run && run->groups.size() == usual->groups.size() && all_have(*run, schedule))
       candidates.push_back({schedule, *std::move(run)});
+    else if (run)
+      others.push_back(schedule);
     else
-      output.skip(program.name, schedule, run ? "it is not for such products" : run.error().error.text);
+      output.skip(program.name, schedule, run.error().error.text);
   }
+  if (!others.empty())
+    output.skip(program.name, fmt::format("{}", fmt::join(others, ", ")), "not for such products");
   bool has_product = false;
   for (size_t i = 0; i < usual->groups.size(); ++i) {
     const BenchGroup& group = usual->groups[i];
