@@ -66,7 +66,9 @@ Result<void, Stop> bench_program(const Device& device, const BenchProgram& progr
   if (program.shape && program.epilogue == "none") // what cuBLAS's is compared with
     matrices = Matrices{(*memory)->address(0), (*memory)->address(1), (*memory)->address(2)};
   for (const BenchGroup& group : run->groups) {
-    auto result = measure(device, group, cublas, why, matrices, options);
+    // Where a copy of ours turns an operand, cuBLAS, which gets the order of the copy, needs other matrices.
+    const bool turns = program.shape && group.shape && order_of(*group.shape) != order_of(*program.shape);
+    auto result = measure(device, group, cublas, why, turns ? std::nullopt : matrices, options);
     if (!result)
       return Unexpected<Stop>{std::move(result).error()};
     output.add(group, *result);
