@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `make build` makes: the tool, with MLIR lemma-opt too, and the library for upstream's MLIR tools.
+"""What `make build` makes: the tool, with MLIR lemma-opt too, the library for upstream's MLIR tools, and CUDA's libraries.
 
 usage: tools_test.py BUILD EXPECTED...    the files, relative to BUILD; exit status 77 if BUILD is none of Ninja's
 """
