@@ -350,7 +350,7 @@ private:
       mapping.map(body.getArguments(), call.getArgOperands());
       for (Operation& inner : body.without_terminator())
         builder.clone(inner, mapping);
-      for (const auto& [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
+      for (auto [result, value] : llvm::zip(call.getResults(), body.getTerminator()->getOperands()))
         result.replaceAllUsesWith(mapping.lookupOrDefault(value));
       call.erase();
     }
