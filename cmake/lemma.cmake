@@ -21,7 +21,11 @@ find_package(fmt REQUIRED)
 
 add_library(lemma_flags INTERFACE)
 # Bits are the contract: no contraction of a*b+c into fma, no reassociation.
-target_compile_options(lemma_flags INTERFACE -Wall -Wextra -Werror -ffp-contract=off)
+target_compile_options(lemma_flags INTERFACE -Wall -Wextra -ffp-contract=off)
+option(LEMMA_WERROR "End the build at a warning, as the presets do that look for them" OFF)
+if(LEMMA_WERROR)
+  target_compile_options(lemma_flags INTERFACE -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns falsely about std::string concatenation (GCC bug 105651).
   target_compile_options(lemma_flags INTERFACE -Wno-restrict)
@@ -38,8 +42,6 @@ endif()
 if(LEMMA_SANITIZE)
   target_compile_options(lemma_flags INTERFACE -fsanitize=${LEMMA_SANITIZE} -fno-omit-frame-pointer
                                                -fno-sanitize-recover=all)
-  # g++ warns falsely of what the instrumentation makes of the code.
-  target_compile_options(lemma_flags INTERFACE -Wno-error)
   target_link_options(lemma_flags INTERFACE -fsanitize=${LEMMA_SANITIZE})
 endif()
 # lemma_arithmetic(<source>...): files that compute on lanes of a known number and nothing else. Under sanitizers they

@@ -111,11 +111,13 @@ struct Chain {
     for (const DotLevel level : internal::dot_levels())
       for (const InBlocks in_blocks :
            {InBlocks::nothing, InBlocks::c_and_d, InBlocks::everything, InBlocks::everything_even_first})
-        for (const bool arranges_b : {false, true})
-          if (!arranges_b || in_blocks < InBlocks::everything) // who arranges has B in rows
-            EXPECT_EQ(together(level, in_blocks, arranges_b), wanted)
-                << what << ", " << a.size() << " products, level " << to_string(level) << ", in blocks "
-                << static_cast<int>(in_blocks) << (arranges_b ? ", B arranged" : "");
+        for (const bool arranges_b : {false, true}) {
+          if (arranges_b && in_blocks >= InBlocks::everything)
+            continue; // who arranges has B in rows
+          EXPECT_EQ(together(level, in_blocks, arranges_b), wanted)
+              << what << ", " << a.size() << " products, level " << to_string(level) << ", in blocks "
+              << static_cast<int>(in_blocks) << (arranges_b ? ", B arranged" : "");
+        }
     internal::set_dot_level(internal::dot_levels().back());
   }
 };
