@@ -52,7 +52,7 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 install() {
   echo "install_deps: installing $*"
-  "${as_root[@]}" apt-get install -q -y --no-install-recommends "$@"
+  "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 install -q -y --no-install-recommends "$@"
 }
 "${as_root[@]}" apt-get update -q
 [ ${#missing[@]} -eq 0 ] || install "${missing[@]}"
