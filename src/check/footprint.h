@@ -1,7 +1,7 @@
 // Which bytes of global memory an operation as a whole - a launch, a copy - reads and writes, and by which
 // instruction first: what is compared where two operations of streams may run at the same time.
 //
-// Tests: tests/unit/check/footprint_test.cc, tests/unit/runtime/stream_checks_test.cc.
+// Tests: tests/unit/check/footprint_test.cc, tests/check/streams_test.cc.
 #pragma once
 
 #include "check/statement.h"

@@ -1,6 +1,6 @@
 // What copies and fills use, for StreamChecks.
 //
-// Tests: tests/unit/runtime/stream_checks_test.cc.
+// Tests: tests/check/streams_test.cc.
 #pragma once
 
 #include "runtime/device_impl.h"

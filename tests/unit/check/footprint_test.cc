@@ -1,5 +1,5 @@
 // Footprints compared: which bytes meet, and which uses are no conflict. Those of launches:
-// tests/unit/runtime/stream_checks_test.cc.
+// tests/check/streams_test.cc.
 #include "check/footprint.h"
 
 #include <gtest/gtest.h>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -141,6 +142,10 @@ struct Case {
   const char* name;
   std::function<void(Program& p, bool fixed)> run;
 };
+
+void PrintTo(const Case& planted, std::ostream* out) {
+  *out << planted.name;
+}
 
 const Case kCases[] = {
     {"ReadWithoutEvent",
