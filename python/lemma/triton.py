@@ -5,7 +5,7 @@
 
     lemma.triton.run(add_kernel, (4,), x, y, out, 1000, BLOCK=256, arch="sm_90")
 
-Tried with Triton 3.5.1 and 3.6.0. What is added to a kernel's parameters behind one's back is handled: constants and integers that are 1 are left
+Tried with Triton 3.5.1, 3.6.0 and 3.9.0. What is added to a kernel's parameters behind one's back is handled: constants and integers that are 1 are left
 out, tensor descriptors become maps, shapes and strides, and scratch memory is appended.
 """
 
@@ -37,7 +37,8 @@ _FLOATS = {"fp16": 2, "fp32": 4, "f32": 4, "fp64": 8}
 class TensorDescriptor:
     """A tensor descriptor that the host makes, of a numpy array or a lemma.Array: Triton's own takes tensors of a GPU alone.
 
-    shape, strides: elements; block_shape: of the block that is loaded and stored; padding: "zero" or "nan", outside the array.
+    shape, strides: elements; block_shape: of the block that is loaded and stored; padding: "zero" or "nan", outside the array;
+    round_f32_to_tf32: f32 is rounded to tf32 where it is loaded (Triton 3.9 and later).
     """
 
     base: Any
@@ -45,13 +46,16 @@ class TensorDescriptor:
     strides: Sequence[int]
     block_shape: list[int]
     padding: str = "zero"
+    round_f32_to_tf32: bool = False
 
     @staticmethod
-    def from_tensor(array: Any, block_shape: Sequence[int], padding: str = "zero") -> TensorDescriptor:
+    def from_tensor(
+        array: Any, block_shape: Sequence[int], padding: str = "zero", round_f32_to_tf32: bool = False
+    ) -> TensorDescriptor:
         """Of an array with its own shape and strides. Error: InvalidArgument if that is no array."""
         memory = as_memory(array)
         strides = [s // memory.dtype.itemsize for s in memory.strides]
-        return TensorDescriptor(memory, list(memory.shape), strides, list(block_shape), padding)
+        return TensorDescriptor(memory, list(memory.shape), strides, list(block_shape), padding, round_f32_to_tf32)
 
 
 class _Tensor:
@@ -154,6 +158,7 @@ class _Arguments:
         self.encoder = Encoder(self.borrowed)
         self.arrays: list[Array] = []  # that were given
         self.scratch: list[Array] = []
+        self.tells_rounding = False  # whether a descriptor that is a pointer says if it rounds to tf32, as since Triton 3.9
 
     def prepared(self, value: Any, name: str) -> Any:
         """A Python argument, arrays of the host noted down."""
@@ -162,7 +167,8 @@ class _Arguments:
             return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
         base = getattr(value, "base", None) if hasattr(value, "block_shape") else None
         if base is not None:
-            return TensorDescriptor(self.prepared(base, name), value.shape, value.strides, value.block_shape, value.padding)
+            rounded = getattr(value, "round_f32_to_tf32", False)
+            return TensorDescriptor(self.prepared(base, name), value.shape, value.strides, value.block_shape, value.padding, rounded)
         if (array := host_array(value)) is not None:
             self.borrowed.add(array, name)
             return array
@@ -190,6 +196,9 @@ class _Arguments:
             # Its constructor asks for a tensor of torch's.
             made = Tritons.__new__(Tritons)
             made.__dict__.update(vars(value), base=self.placed(value.base), block_shape=list(value.block_shape))
+            self.tells_rounding = "round_f32_to_tf32" in Tritons.__dataclass_fields__
+            if value.round_f32_to_tf32 and not self.tells_rounding:
+                raise InvalidArgument("round_f32_to_tf32: this Triton rounds no f32 of descriptors; 3.9 does")
             return made
         return value
 
@@ -227,12 +236,14 @@ class _Arguments:
             data.append(number(type, value, name))
 
     def _descriptor(self, value: Any, meta: Optional[dict[str, Any]], data: list[bytes]) -> None:
-        """What Triton passes for a descriptor: the map, or a pointer with shape, strides and padding; then shape and strides again."""
+        """What Triton passes for a descriptor: the map, or a pointer with shape, strides, padding, rounding; then shape and strides again."""
         shape, strides = [int(v) for v in value.shape], [int(v) for v in value.strides]
         if meta is None:
             data.append(struct.pack("<Q", value.base.address))
             data += [struct.pack("<q", v) for v in (*shape, *strides)]
             data.append(struct.pack("<B", value.padding == "nan"))
+            if self.tells_rounding:
+                data.append(struct.pack("<B", value.round_f32_to_tf32))
         else:
             if meta["fp4_padded"]:
                 shape[-1] *= 2
@@ -241,7 +252,7 @@ class _Arguments:
 
     def _map(self, value: Any, meta: dict[str, Any], shape: list[int], strides: list[int]) -> bytes:
         # The driver's numbers for types are those of lemma_tensor_type; a kernel's own are others for f64 and bf16.
-        type = {8: 10, 9: 8, 10: 9}.get(meta["elem_type"], meta["elem_type"])
+        type = 11 if value.round_f32_to_tf32 else {8: 10, 9: 8, 10: 9}.get(meta["elem_type"], meta["elem_type"])
         map = sized(
             _abi.lemma_tensor_map, address=value.base.address, rank=len(shape), type=type, swizzle=meta["swizzle"],
             oob_fill=int(value.padding == "nan"),

@@ -65,6 +65,20 @@ class Arguments(unittest.TestCase):
             self.assertTrue((b[:32, :32] == 2 * a[:32, :32]).all() and not b[32:].any())
             b[:] = 0
 
+    def test_descriptors_that_round_to_tf32(self):
+        from triton.tools.tensor_descriptor import TensorDescriptor as Tritons
+
+        a, b = np.full((32, 32), 1 + 2**-12, np.float32), np.zeros((32, 32), np.float32)
+        source = lemma.triton.TensorDescriptor.from_tensor(a, [32, 32], round_f32_to_tf32=True)
+        target = lemma.triton.TensorDescriptor.from_tensor(b, [32, 32])
+        if "round_f32_to_tf32" not in Tritons.__dataclass_fields__:  # before Triton 3.9
+            with self.assertRaisesRegex(lemma.InvalidArgument, "round_f32_to_tf32"):
+                lemma.triton.run(self.kernels.scale_tile, 1, source, target, 2, B=32, arch="sm_90")
+            return
+        for _ in self.run_all(self.kernels.scale_tile, 1, source, target, 2, B=32):
+            self.assertTrue((b == 2).all())
+            b[:] = 0
+
     def test_descriptors_of_the_device_have_scratch_memory(self):
         a, b = np.arange(64 * 64, dtype=np.float32).reshape(64, 64), np.zeros((64, 64), np.float32)
         for _ in self.run_all(self.kernels.copy_tiles, (2, 2), a, b, 64, 64, B=32):

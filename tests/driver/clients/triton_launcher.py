@@ -19,6 +19,7 @@ def torch_without_torch():
     cuda.current_stream = lambda device=0: types.SimpleNamespace(cuda_stream=0)
     torch = types.ModuleType("torch")
     torch.cuda = cuda
+    torch.Tensor = type("Tensor", (), {})  # Triton 3.9 looks whether an argument is one; an array of ours need not be
     torch.version = types.SimpleNamespace(hip=None, cuda="13.0")
     sys.modules.update({"torch": torch, "torch.cuda": cuda})
 
