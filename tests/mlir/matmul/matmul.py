@@ -378,17 +378,18 @@ CASES = {
 }
 
 
-def main():
+def main(cases):
+    """Runs the case of the command line, or lists them."""
     parser = argparse.ArgumentParser()
     parser.add_argument("lemma", nargs="?")
-    parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("case", nargs="?", choices=cases)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
-        print("\n".join(CASES))
+        print("\n".join(cases))
         return 0
-    return 0 if CASES[options.case](options.lemma) else 1
+    return 0 if cases[options.case](options.lemma) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(CASES))

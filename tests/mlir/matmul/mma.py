@@ -3,7 +3,6 @@
 As matmul.py, whose programs these are, for targets without wgmma. Fused multiply-adds of f32 and f64 are compared with
 numbers of any kind: the kernel owes one rounding for each product, k ascending.
 """
-import argparse
 import fractions
 import functools
 import pathlib
@@ -141,17 +140,5 @@ CASES = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("lemma", nargs="?")
-    parser.add_argument("case", nargs="?", choices=CASES)
-    parser.add_argument("--list", action="store_true")
-    options = parser.parse_args()
-    if options.list:
-        print("\n".join(CASES))
-        return 0
-    return 0 if CASES[options.case](options.lemma) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(matmul.main(CASES))
