@@ -6,11 +6,16 @@
 #include "driver/api.h"
 #include "driver/call.h"
 
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/auxv.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 namespace lemma::driver {
 namespace {
@@ -117,23 +122,45 @@ namespace {
 constexpr std::array<unsigned char, 16> kTableOfNvrtc = {0xda, 0x91, 0x51, 0xd3, 0x3a, 0xe6, 0xcc, 0x41,
                                                          0xa5, 0xc0, 0x4f, 0x26, 0xd5, 0x33, 0xe3, 0x28};
 
-// Once a process.
-void tell_how_to_build() {
+// "libcublas.so.13": the library that has this code; empty if the program has it, or a CUDA runtime.
+std::string other_library(const void* code) {
+  Dl_info of_code{}, of_program{};
+  const auto* program = reinterpret_cast<const void*>(getauxval(AT_ENTRY));
+  if (!dladdr(code, &of_code) || !of_code.dli_fname || !dladdr(program, &of_program) ||
+      of_code.dli_fbase == of_program.dli_fbase)
+    return "";
+  const std::string path = of_code.dli_fname, name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libcudart.") ? "" : name;
+}
+
+// Once a process, of who asks for the table first.
+void tell_how_to_build(const void* caller) {
   static std::atomic<bool> told{false};
   if (told.exchange(true))
     return;
-  std::fputs(
-      "lemma: NVIDIA's CUDA runtime is in this program - linked in, as nvcc does unless told otherwise, or "
-      "found before Lemma's libcudart.so.13 -\n"
-      "  and asks the driver for an undocumented table, which Lemma does not have. Build the program with "
-      "the "
-      "shared runtime, which Lemma has a\n"
-      "  library for, beside this driver:\n"
-      "    nvcc -cudart shared ...\n"
-      "    NVCC_APPEND_FLAGS=\"-cudart shared\" make\n"
-      "    cmake -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared ...\n"
-      "  see docs/cudart.md\n",
-      stderr);
+  const std::string library = other_library(caller);
+  const std::string where =
+      !library.empty()
+          ? library
+          : "this program - linked in, as nvcc does unless told otherwise, or found before Lemma's "
+            "libcudart.so.13 -";
+  std::string text =
+      fmt::format("lemma: NVIDIA's CUDA runtime is in {}\n"
+                  "  and asks the driver for an undocumented table, which Lemma does not have. ",
+                  where);
+  if (!library.empty())
+    text += "What calls NVIDIA's own libraries (cuBLAS, cuFFT,\n"
+            "  cuDNN, ...), which have the runtime inside, does not run; kernels do. If the library is "
+            "yours, build it\n"
+            "  with the shared runtime, which Lemma has a library for, beside this driver:\n";
+  else
+    text += "Build the program with the\n"
+            "  shared runtime, which Lemma has a library for, beside this driver:\n";
+  text += "    nvcc -cudart shared ...\n"
+          "    NVCC_APPEND_FLAGS=\"-cudart shared\" make\n"
+          "    cmake -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared ...\n"
+          "  see docs/cudart.md\n";
+  std::fputs(text.c_str(), stderr);
 }
 
 } // namespace
@@ -145,7 +172,7 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   *table = nullptr;
   if (std::memcmp(id->bytes, kTableOfNvrtc.data(), sizeof id->bytes) == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  tell_how_to_build();
+  tell_how_to_build(__builtin_return_address(0));
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -110,6 +110,34 @@ std::string_view without_namespaces(std::string_view name) {
   return colons == name.npos ? name : name.substr(colons + 2);
 }
 
+// Where a function's parameters end that begin here and that a part of the function follows, "(int) const::";
+// 0: none do.
+size_t end_of_parameters(std::string_view name, size_t begin) {
+  if (name[begin] != '(' || begin == 0 || name[begin - 1] == ':') // "(anonymous namespace)::"
+    return 0;
+  size_t end = begin;
+  for (int depth = 0; end < name.size(); ++end) {
+    depth += opens(name[end]) ? 1 : closes(name[end]) ? -1 : 0;
+    if (depth == 0)
+      break;
+  }
+  end = std::min(end + 1, name.size());
+  if (constexpr std::string_view kConst = " const"; name.substr(end).starts_with(kConst))
+    end += kConst.size();
+  return name.substr(end).starts_with("::") ? end : 0;
+}
+
+// "f(int, S const&)::tile" -> "f::tile"
+std::string without_inner_parameters(std::string_view name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (const size_t end = end_of_parameters(name, i))
+      i = end;
+    out += name[i];
+  }
+  return out;
+}
+
 std::string without_blanks(std::string_view text) {
   std::string out(text);
   std::erase(out, ' ');
@@ -191,7 +219,7 @@ std::string demangled(const std::string& name) {
 }
 
 std::string brief_name(const std::string& name) {
-  const std::string whole = demangled(name);
+  const std::string whole = without_inner_parameters(demangled(name));
   const std::string called = without_made_up_namespaces(without_parameters(whole));
   if (called.size() <= kLongestBrief)
     return called;
@@ -206,6 +234,22 @@ std::string brief_name(const std::string& name) {
       --depth;
   }
   return brief;
+}
+
+std::string with_brief_names(std::string_view text) {
+  const auto in_a_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$';
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && in_a_name(text[end]))
+      ++end;
+    const std::string_view word = text.substr(i, std::max(end, i + 1) - i);
+    out += word.starts_with("_Z") ? brief_name(std::string(word)) : word;
+    i += word.size();
+  }
+  return out;
 }
 
 std::vector<std::string> parameter_types(std::string_view function) {

@@ -18,8 +18,11 @@ std::string demangled(const std::string& name);
 
 // What a message calls a function: demangled, without its result, parameters and the namespaces that nvcc
 // puts around what is static and CUB around all it has; where that is long, without template arguments:
-// "cub::BlockScan<...>::Sum".
+// "cub::BlockScan<...>::Sum". A variable of a function: "scale::tile".
 std::string brief_name(const std::string& name);
+
+// A message in which each mangled name has become its brief one: "at _ZZ5scalePfE4tile + 0x10", "at scale::tile + 0x10".
+std::string with_brief_names(std::string_view text);
 
 // The types between the parentheses of a demangled function: {"float*", "float", "int"}; none if it has none.
 std::vector<std::string> parameter_types(std::string_view demangled_function);

@@ -5,6 +5,7 @@
 #include "runtime/callers_code.h"
 #include "runtime/inlined_comments.h"
 #include "runtime/kernel_info.h"
+#include "runtime/kernel_names.h"
 #include "runtime/report_text.h"
 #include "runtime/source_lines.h"
 
@@ -61,6 +62,24 @@ Result<PreparedLaunch, Error> prepare(std::shared_ptr<ModuleImpl> module, size_t
   return launch;
 }
 
+namespace {
+
+// Variables, and functions, as the source has them. Which kernel it is, Finding::kernel says by its name in
+// the PTX.
+void show_names(Report& report) {
+  const auto show = [](std::string& text) { text = with_brief_names(text); };
+  if (report.fault) {
+    show(report.fault->message);
+    std::ranges::for_each(report.fault->notes, show);
+  }
+  for (Waiting& waiting : report.waiting)
+    std::ranges::for_each(waiting.notes, show);
+  for (Finding& finding : report.findings)
+    show(finding.memory);
+}
+
+} // namespace
+
 Result<Report, Error> run(PreparedLaunch launch, Beside beside) {
   const ModuleImpl& module = *launch.module;
   Result<Report, Error> report =
@@ -69,6 +88,7 @@ Result<Report, Error> run(PreparedLaunch launch, Beside beside) {
     return report;
   report->arithmetic = module.arithmetic;
   add_inlined_calls(*report, *module.ptx);
+  show_names(*report);
   show_sources(*report, module.ptx->source->name());
   for (Finding& finding : report->findings) {
     finding.kernel = launch.kernel->name;

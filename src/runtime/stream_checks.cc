@@ -1,6 +1,8 @@
 // Which of the two comes first is up to the schedule: the one that ended first is called the earlier.
 #include "runtime/stream_checks.h"
 
+#include "runtime/kernel_names.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -109,7 +111,7 @@ void StreamChecks::compare_host(const Timeline::HostAccess& access, const Done& 
   found.finding.message =
       fmt::format("the host and {} use the same memory ({}), and the host has not waited for it", done.what,
                   access.touch.writes ? "the host writes" : "one writes");
-  found.finding.memory = memory_at_(access.touch.address);
+  found.finding.memory = with_brief_names(memory_at_(access.touch.address));
   found.finding.access.what =
       fmt::format("the host {} at {}", access.touch.writes ? "writes" : "reads", code);
   found.finding.earlier = std::move(its);
@@ -144,7 +146,7 @@ void StreamChecks::compare(const Done& earlier, const Done& later) {
       by_value          ? ", but perhaps a value that a stream has waited for"
       : finding.is_note ? ", but perhaps a flag that one sets and the other reads"
                         : "");
-  finding.memory = memory_at_(meeting->address);
+  finding.memory = with_brief_names(memory_at_(meeting->address));
   finding.access = std::move(second);
   finding.earlier = std::move(first);
   finding.fix = missing(earlier, later);

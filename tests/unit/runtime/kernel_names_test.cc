@@ -45,8 +45,19 @@ TEST(KernelNames, AreBriefInMessages) {
             "cub::BlockScan<...>::Sum<...>");
   EXPECT_EQ(brief_name("_ZN3cub17CUB_300001_SM_90010ThreadLoadIiEEvv"), "cub::ThreadLoad<int>");
   EXPECT_EQ(brief_name("_ZN3cub4CUB_3SumEv"), "cub::CUB_::Sum");
+  EXPECT_EQ(brief_name("_ZZ5tiledPK6__halfS1_PfiE2sa"), "tiled::sa");
+  EXPECT_EQ(brief_name("_ZZZ5tiledPfENKUliE_clEiE4rows"), "tiled::{lambda(int)#1}::operator()::rows");
+  EXPECT_EQ(brief_name("_ZZN12_GLOBAL__N_14copyEPiE1s"), "(anonymous namespace)::copy::s");
+  EXPECT_EQ(brief_name("_ZZNK1S1gEiE1t"), "S::g::t");
   EXPECT_EQ(brief_name("row_sums"), "row_sums");
   EXPECT_EQ(brief_name(""), "");
+}
+
+TEST(KernelNames, AreBriefInsideOfMessages) {
+  EXPECT_EQ(with_brief_names("8 bytes past the end of _ZZ5scalePfE4tile (64 bytes), in _Z5scalePf"),
+            "8 bytes past the end of scale::tile (64 bytes), in scale");
+  EXPECT_EQ(with_brief_names("a_Zb, _Z!, x + 0x10"), "a_Zb, _Z!, x + 0x10");
+  EXPECT_EQ(with_brief_names(""), "");
 }
 
 // Each argument is twice as long as the one before it: such a name is not written out.
