@@ -40,13 +40,19 @@ void store(std::byte* to, Quad quad) {
   std::memcpy(to, &quad, sizeof quad);
 }
 
-template <bool kToTile, class Tile, class Lanes>
+// Four lanes of kBytes each.
+template <bool kToTile, size_t kBytes, class Tile, class Lanes>
 void move_quads(const uint16_t* offsets, Tile* tile, Lanes* lanes) {
-  for (int quad = 0; quad < kQuads; ++quad)
+  for (size_t quad = 0; quad < kQuads; ++quad)
     if constexpr (kToTile)
-      store(tile + offsets[4 * quad], load(lanes + 16 * quad));
+      std::memcpy(tile + offsets[4 * quad], lanes + 4 * kBytes * quad, 4 * kBytes);
     else
-      store(lanes + 16 * quad, load(tile + offsets[4 * quad]));
+      std::memcpy(lanes + 4 * kBytes * quad, tile + offsets[4 * quad], 4 * kBytes);
+}
+template <bool kToTile, class Tile, class Lanes>
+void move_quads(int register_bytes, const uint16_t* offsets, Tile* tile, Lanes* lanes) {
+  register_bytes == 4 ? move_quads<kToTile, 4>(offsets, tile, lanes)
+                      : move_quads<kToTile, 8>(offsets, tile, lanes);
 }
 
 template <bool kToTile, class Tile, class Lanes>
@@ -135,21 +141,30 @@ TileMap::TileMap(const Fragment& fragment, MajorOrder order)
     for (int r = 0; r < registers_; ++r)
       if (is_transposed(&offsets_[static_cast<size_t>(r) * 2 * kLanes], line_bytes_))
         runs_[r] = Run::transposed;
-  if (elems_ != 1 || element_bytes_ != 4 || register_bytes_ != 4)
-    return;
+  if (elems_ == 1 && element_bytes_ == register_bytes_ && register_bytes_ >= 4)
+    find_quads();
+}
+
+void TileMap::find_quads() {
   for (int r = 0; r < registers_; ++r) {
     const uint16_t *offsets = &offsets_[static_cast<size_t>(r) * kLanes], *next = offsets + kLanes;
     if (runs_[r] != Run::none)
       continue;
-    if (are_apart(offsets, 4))
+    if (are_apart(offsets, register_bytes_))
       runs_[r] = Run::quad;
-    else if (r + 1 < registers_ && (r + 1 < distinct_) == (r < distinct_) && are_apart(offsets, 8) &&
-             are_apart(next, 8) && next[0] == offsets[0] + 4)
+    else if (register_bytes_ == 4 && r + 1 < registers_ && (r + 1 < distinct_) == (r < distinct_) &&
+             are_apart(offsets, 8) && are_apart(next, 8) && next[0] == offsets[0] + 4)
       if (std::equal(offsets, next, next, [](int a, int b) { return a + 4 == b; })) {
         runs_[r] = Run::first;
         runs_[r + 1] = Run::second;
       }
   }
+  if (line_bytes_ % (4 * register_bytes_) != 0 ||
+      std::any_of(runs_.begin(), runs_.end(), [](Run run) { return run != Run::quad; }))
+    return;
+  for (size_t i = 0; i < offsets_.size(); i += 4)
+    fours_.push_back(
+        {static_cast<uint16_t>(offsets_[i] / line_bytes_), static_cast<uint16_t>(offsets_[i] % line_bytes_)});
 }
 
 void TileMap::gather(const std::byte* const* registers, std::byte* tile) const {
@@ -157,7 +172,7 @@ void TileMap::gather(const std::byte* const* registers, std::byte* tile) const {
   for (int r = 0; r < distinct_; ++r) {
     if (runs_[r] != Run::none) {
       if (runs_[r] == Run::quad)
-        move_quads<true>(offsets, tile, registers[r]);
+        move_quads<true>(register_bytes_, offsets, tile, registers[r]);
       else if (runs_[r] == Run::first)
         move_pairs<true>(offsets, tile, registers[r], registers[r + 1]);
       else if (runs_[r] == Run::transposed)
@@ -187,7 +202,7 @@ void TileMap::scatter(const std::byte* tile, std::byte* const* registers) const 
   for (int r = 0; r < registers_; ++r) {
     if (runs_[r] != Run::none) {
       if (runs_[r] == Run::quad)
-        move_quads<false>(offsets, tile, registers[r]);
+        move_quads<false>(register_bytes_, offsets, tile, registers[r]);
       else if (runs_[r] == Run::first)
         move_pairs<false>(offsets, tile, registers[r], registers[r + 1]);
       else if (runs_[r] == Run::transposed)

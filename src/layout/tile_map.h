@@ -32,7 +32,18 @@ public:
   // Writes every register, copies included.
   void scatter(const std::byte* tile, std::byte* const* registers) const;
 
+  // Do four lanes' elements of every register, lanes 4 q to 4 q + 3, lie next to each other in a line of the
+  // tile?
+  bool is_in_fours() const { return !fours_.empty(); }
+  // Where they do: where each four are, [register][q].
+  struct Four {
+    uint16_t line, byte; // in the line
+  };
+  const Four* fours() const { return fours_.data(); }
+
 private:
+  void find_quads();
+
   int registers_ = 0;
   int distinct_ = 0;
   int register_bytes_ = 0;
@@ -42,7 +53,7 @@ private:
   int line_bytes_ = 0;            // from a row (of columns: a column) of the tile to the next
   std::vector<uint16_t> offsets_; // [register][elem][lane], bytes in the tile
 
-  // Moves of 16 bytes, four lanes of a register of 4 bytes each, where the fragment has them.
+  // Moves of four lanes of a register at once, where the fragment has them; all but `quad` of 16 bytes.
   enum class Run : uint8_t {
     none,  // lane by lane
     quad,  // the four lie next to each other
@@ -52,6 +63,8 @@ private:
     transposed,
   };
   std::vector<Run> runs_; // of each register
+
+  std::vector<Four> fours_; // empty: is_in_fours() is false
 };
 
 } // namespace lemma::layout

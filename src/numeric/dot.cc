@@ -6,6 +6,7 @@
 #include "numeric/arithmetic.h"
 #include "numeric/convert.h"
 #include "numeric/dot_block_sums.h"
+#include "numeric/dot_f64.h"
 #include "numeric/dot_floats.h"
 #include "numeric/dot_integers.h"
 #include "numeric/dot_internal.h"
@@ -47,7 +48,7 @@ bool host_fma_chain(const double* a, const double* b, size_t k_count, double c, 
 }
 
 // One IEEE fma after another, k ascending, starting from C. Measured on an H200 for all f64 shapes.
-void dot_fma_chain(const DotModel& model, const DotTile& tile) {
+MatrixOutputs dot_fma_chain(const DotModel& model, const DotTile& tile) {
   const int bytes = element_bytes(model.d);
   const size_t n = tile.n, k_count = tile.k, k_b = columns_of_b(tile), stride = row_stride(tile);
   const ArithmeticOptions options{.rounding = model.rounding};
@@ -68,6 +69,7 @@ void dot_fma_chain(const DotModel& model, const DotTile& tile) {
                   load_element(tile.b, j * k_b + column(tile, i, k), bytes), sum, options);
       store_element(tile.d, i * stride + j, bytes, sum);
     }
+  return {.scalar = static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n)};
 }
 
 // What ptxas (12.8 and 13.0, sm_80 to sm_120) emits for mma.m8n8k4 of f16: a call of scalar code, through
@@ -253,41 +255,61 @@ DotTile part_of(const DotModel& model, const DotTile& tile, int i, int m, int j,
   part.row_stride = static_cast<int>(row_stride(tile));
   part.arranged_b = nullptr; // which is of all columns, as blocks are
   part.blocks = nullptr;
-  part.blocks_hold_c = false;
+  part.c_blocks = nullptr;
   return part;
 }
 
 namespace {
 
-constexpr size_t kBlockRows = 8, kBlockBytes = 16; // a row's
+constexpr size_t kBlockRows = 8;
 
-// Calls visit(16 bytes of a block, where they are in the rows).
-template <class Visit>
-void visit_blocks(const DotModel& model, const DotTile& tile, int i, int m, int j, int n, Visit visit) {
+// Are the rows of the model's blocks 32 bytes in place of 16 (DotTile::blocks)?
+bool has_wide_blocks(const DotModel& model) {
+  return bytes_of_result(model, model.d) == 8;
+}
+
+// Calls visit(a row of a block, where it is in the rows).
+template <size_t kBytes, class Byte, class Visit>
+void visit_blocks(const DotModel& model, const DotTile& tile, Byte* const* blocks, int i, int m, int j, int n,
+                  Visit visit) {
   const size_t bytes = bytes_of_result(model, model.d);
-  const auto in_row = [&](int columns) { return static_cast<size_t>(columns) * bytes / kBlockBytes; };
+  const auto in_row = [&](int columns) { return static_cast<size_t>(columns) * bytes / kBytes; };
   const auto first = static_cast<size_t>(i);
   for (size_t row = first; row < first + static_cast<size_t>(m); ++row)
     for (size_t block = 0; block < in_row(n); ++block)
-      visit(tile.blocks[row / kBlockRows * in_row(tile.n) + in_row(j) + block] +
-                row % kBlockRows * kBlockBytes,
-            ((row - first) * in_row(n) + block) * kBlockBytes);
+      visit(blocks[row / kBlockRows * in_row(tile.n) + in_row(j) + block] + row % kBlockRows * kBytes,
+            ((row - first) * in_row(n) + block) * kBytes);
 }
 
-} // namespace
-
-namespace {
-
 // Rows that lie in blocks, one after the other.
+template <size_t kBytes>
 void copy_rows(const std::byte* const* blocks, size_t rows, size_t row_bytes, bool even_first,
                std::byte* to) {
-  const size_t in_row = row_bytes / kBlockBytes;
+  const size_t in_row = row_bytes / kBytes;
   for (size_t row = 0; row < rows; ++row) {
     const size_t in_block = row % kBlockRows;
     const size_t from = even_first ? in_block % 4 * 2 + in_block / 4 : in_block;
-    for (size_t block = 0; block < in_row; ++block, to += kBlockBytes)
-      std::memcpy(to, blocks[row / kBlockRows * in_row + block] + from * kBlockBytes, kBlockBytes);
+    for (size_t block = 0; block < in_row; ++block, to += kBytes)
+      std::memcpy(to, blocks[row / kBlockRows * in_row + block] + from * kBytes, kBytes);
   }
+}
+
+template <size_t kBytes>
+MatrixOutputs run_blocks_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
+                                 DotRun run) {
+  static thread_local std::vector<std::byte> rows;
+  rows.resize(static_cast<size_t>(m) * static_cast<size_t>(n) * bytes_of_result(model, model.d));
+  if (tile.c_blocks)
+    visit_blocks<kBytes>(model, tile, tile.c_blocks, i, m, j, n,
+                         [](const std::byte* block, size_t at) { std::memcpy(&rows[at], block, kBytes); });
+  DotTile part = part_of(model, tile, i, m, j, n);
+  part.c = tile.c_blocks ? rows.data() : nullptr;
+  part.d = rows.data();
+  part.row_stride = n;
+  const MatrixOutputs paths = run(model, part);
+  visit_blocks<kBytes>(model, tile, tile.blocks, i, m, j, n,
+                       [](std::byte* block, size_t at) { std::memcpy(block, &rows[at], kBytes); });
+  return paths;
 }
 
 } // namespace
@@ -298,8 +320,9 @@ DotTile dense_operands(const DotModel& model, const DotTile& tile) {
   const size_t a_bytes = bytes_of_a_row(model, tile), b_bytes = bytes_of_b_column(model, tile);
   rows.resize(m * a_bytes + n * b_bytes);
   std::byte* const b = rows.data() + m * a_bytes;
-  copy_rows(tile.a_blocks, m, a_bytes, false, rows.data());
-  copy_rows(tile.b_blocks, n, b_bytes, tile.even_columns_first, b);
+  const auto copy = has_wide_blocks(model) ? copy_rows<32> : copy_rows<16>;
+  copy(tile.a_blocks, m, a_bytes, false, rows.data());
+  copy(tile.b_blocks, n, b_bytes, tile.even_columns_first, b);
   DotTile dense = tile;
   dense.a = rows.data();
   dense.b = b;
@@ -309,19 +332,8 @@ DotTile dense_operands(const DotModel& model, const DotTile& tile) {
 
 MatrixOutputs run_as_rows(const DotModel& model, const DotTile& tile, int i, int m, int j, int n,
                           DotRun run) {
-  static thread_local std::vector<std::byte> rows;
-  rows.resize(static_cast<size_t>(m) * static_cast<size_t>(n) * bytes_of_result(model, model.d));
-  if (tile.blocks_hold_c)
-    visit_blocks(model, tile, i, m, j, n,
-                 [](const std::byte* block, size_t at) { std::memcpy(&rows[at], block, kBlockBytes); });
-  DotTile part = part_of(model, tile, i, m, j, n);
-  part.c = tile.blocks_hold_c ? rows.data() : nullptr;
-  part.d = rows.data();
-  part.row_stride = n;
-  const MatrixOutputs paths = run(model, part);
-  visit_blocks(model, tile, i, m, j, n,
-               [](std::byte* block, size_t at) { std::memcpy(block, &rows[at], kBlockBytes); });
-  return paths;
+  return (has_wide_blocks(model) ? run_blocks_as_rows<32> : run_blocks_as_rows<16>)(model, tile, i, m, j, n,
+                                                                                    run);
 }
 
 namespace {
@@ -415,6 +427,8 @@ DotModel chainable(const DotModel& model, int k) {
 int longest_chain(const DotModel& model, int k) {
   if (model.scheme == DotScheme::integer)
     return model.satfinite && model.max_fused_k != k ? 1 : std::max(1, internal::kMaxIntegerK / k);
+  if (model.scheme == DotScheme::fma_chain && model.c == model.d)
+    return std::max(1, internal::kMaxF64K / k);
   const bool is_chain = model.scheme == DotScheme::fused && model.scale_block == 0 && model.c == model.d &&
                         model.max_fused_k != 0 && k % model.max_fused_k == 0;
   return is_chain ? std::max(1, internal::kMaxFloatK / k) : 1;
@@ -433,6 +447,8 @@ MatrixOutputs dot(const DotModel& model, const DotTile& tile) {
     return paths;
   if (model.scheme == DotScheme::integer && dense && internal::dot_integer_lanes(model, *dense))
     return by_vector;
+  if (internal::dot_f64_lanes(model, tile, dot_fma_chain, paths))
+    return paths;
   if (tile.a_blocks)
     return dot(model, internal::dense_operands(model, tile));
   if (tile.blocks)
@@ -445,10 +461,7 @@ MatrixOutputs dot(const DotModel& model, const DotTile& tile) {
     internal::dot_block_sums(model, tile);
     return by_scalar;
   case DotScheme::fma_chain:
-    if (internal::dot_f64_lanes(model, tile))
-      return by_vector;
-    dot_fma_chain(model, tile);
-    return by_scalar;
+    return dot_fma_chain(model, tile);
   case DotScheme::scalar_k4:
     dot_scalar_k4(model, tile);
     return by_scalar;

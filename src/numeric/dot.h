@@ -145,9 +145,9 @@ struct DotTile {
   const ArrangedB* arranged_b = nullptr;
   // C and D in place of c and d, both of one size, as a warp's registers have them: blocks of 8 rows by 16
   // bytes, of which the one at row i and byte y of the row is blocks[i / 8 * (bytes of a row / 16) + y / 16].
-  // m is a multiple of 8, the bytes of a row of 16.
+  // m is a multiple of 8, the bytes of a row of 16. Of f64 it is 32 in place of 16, here and below.
   std::byte* const* blocks = nullptr;
-  bool blocks_hold_c = false; // else C is +0
+  const std::byte* const* c_blocks = nullptr; // C's, which may be those of D; null: C is +0
   // With `blocks`, A and B in place of a and b, both or none, dense: blocks of 8 rows by 16 bytes along K as
   // those are, of which the one at row i and byte y of A is a_blocks[i / 8 * (bytes of a row / 16) + y / 16].
   // Rows of B are columns of D, in order; of every eight, those of D's blocks may be the even ones and then

@@ -223,14 +223,13 @@ void run_in_registers(const Steps& steps, const int8_t* a, const ColumnWords* b,
       if (now.block == 0)
         load_rows_of_a(steps, a + static_cast<size_t>(now.rows) * kTileRows * static_cast<size_t>(steps.k));
       auto* words = reinterpret_cast<int32_t*>(held[i & (kHeld - 1)]);
-      run_tile(i, steps, b + now.block * steps.k / 4, tile.blocks_hold_c ? words : nullptr, words,
-               kTileColumns);
+      run_tile(i, steps, b + now.block * steps.k / 4, tile.c_blocks ? words : nullptr, words, kTileColumns);
       now.advance(in_row);
     }
-    if (i + kAhead < tiles && tile.blocks_hold_c) {
+    if (i + kAhead < tiles && tile.c_blocks) {
       halves(next, held[(i + kAhead) & (kHeld - 1)],
              [&](const Window& at, Ints* half)
-                 __attribute__((always_inline)) { load_blocks<kHalf>(tile.blocks, tile.n, 4, at, half); });
+                 __attribute__((always_inline)) { load_blocks<kHalf>(tile.c_blocks, tile.n, 4, at, half); });
       next.advance(in_row);
     }
     if (i >= kAhead) {

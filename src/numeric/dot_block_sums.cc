@@ -52,8 +52,8 @@ struct BlockSumsTile {
   const uint8_t* c;    // may be null
   uint8_t* d;
   size_t stride;
-  std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
-  bool blocks_hold_c;
+  std::byte* const* blocks;         // C and D in place of those, if not null: of DotTile
+  const std::byte* const* c_blocks; // null: C is zeros
 };
 
 // What the loops left needs the scalar code: columns [j, j + columns) of row i, from c to d.
@@ -87,16 +87,17 @@ inline bool take_scales(const BlockSumsTile& tile, const uint8_t* scales, double
   return has_nan;
 }
 
-// Where columns j to j + 3 of row i are in the tile's blocks.
-[[maybe_unused]] std::byte* in_blocks(const BlockSumsTile& tile, int i, int j) {
+// Where columns j to j + 3 of row i are in the tile's blocks, C's or D's.
+template <class Byte>
+[[maybe_unused]] Byte* in_blocks(const BlockSumsTile& tile, Byte* const* blocks, int i, int j) {
   constexpr int kRows = 8, kInBlock = 4, kRowBytes = 16;
-  return tile.blocks[i / kRows * (tile.n / kInBlock) + j / kInBlock] + i % kRows * kRowBytes;
+  return blocks[i / kRows * (tile.n / kInBlock) + j / kInBlock] + i % kRows * kRowBytes;
 }
 
 // Columns [j, j + columns) of row i; those of `to` beyond them become zeros.
 [[maybe_unused]] inline void load_row(const BlockSumsTile& tile, int i, int j, int columns, float* to) {
   constexpr size_t kBytes = kColumns * sizeof(float);
-  const bool has_c = tile.blocks ? tile.blocks_hold_c : tile.c != nullptr;
+  const bool has_c = tile.blocks ? tile.c_blocks != nullptr : tile.c != nullptr;
   const size_t at = (static_cast<size_t>(i) * tile.stride + static_cast<size_t>(j)) * sizeof(float);
   if (has_c && columns == kColumns && !tile.blocks) {
     std::memcpy(to, tile.c + at, kBytes);
@@ -104,7 +105,7 @@ inline bool take_scales(const BlockSumsTile& tile, const uint8_t* scales, double
   }
   std::memset(to, 0, kBytes);
   for (int first = 0; has_c && tile.blocks && first < columns; first += 4)
-    std::memcpy(to + first, in_blocks(tile, i, j + first), 4 * sizeof(float));
+    std::memcpy(to + first, in_blocks(tile, tile.c_blocks, i, j + first), 4 * sizeof(float));
   if (has_c && !tile.blocks)
     std::memcpy(to, tile.c + at, static_cast<size_t>(columns) * sizeof(float));
 }
@@ -112,7 +113,7 @@ inline bool take_scales(const BlockSumsTile& tile, const uint8_t* scales, double
 [[maybe_unused]] inline void store_row(const BlockSumsTile& tile, int i, int j, int columns,
                                        const float* from) {
   for (int first = 0; tile.blocks && first < columns; first += 4)
-    std::memcpy(in_blocks(tile, i, j + first), from + first, 4 * sizeof(float));
+    std::memcpy(in_blocks(tile, tile.blocks, i, j + first), from + first, 4 * sizeof(float));
   if (tile.blocks)
     return;
   uint8_t* to = tile.d + (static_cast<size_t>(i) * tile.stride + static_cast<size_t>(j)) * sizeof(float);
@@ -382,7 +383,7 @@ bool dot_block_sums_lanes(const DotModel& model, const DotTile& tile, MatrixOutp
                       .d = static_cast<uint8_t*>(tile.d),
                       .stride = row_stride(tile),
                       .blocks = tile.blocks,
-                      .blocks_hold_c = tile.blocks_hold_c};
+                      .c_blocks = tile.c_blocks};
   if (!decode_a(tile, lanes, loops, rows))
     return false;
   lanes.a = rows.data();

@@ -82,8 +82,8 @@ struct FloatTile {
   const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
   void* d;
   int wide_stride, narrow_stride;
-  std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
-  bool blocks_hold_c;
+  std::byte* const* blocks;                 // C and D in place of those, if not null: of DotTile
+  const std::byte* const* c_blocks;         // null: C is zeros
   OperandBlocks wide_blocks, narrow_blocks; // in place of `wide` and `narrow`
   Accumulator c_kind, d_kind;
   int c_bytes, d_bytes;
@@ -354,7 +354,7 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
   out.c = tile.c;
   out.d = tile.d;
   out.blocks = tile.blocks;
-  out.blocks_hold_c = tile.blocks_hold_c;
+  out.c_blocks = tile.c_blocks;
   out.wide_blocks = {tile.b_blocks, tile.even_columns_first};
   out.narrow_blocks = {tile.a_blocks, false};
   out.fraction_bits = model.fraction_bits;

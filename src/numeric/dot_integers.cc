@@ -33,8 +33,8 @@ struct IntegerTile {
   const void* c; // element (w, s) at w * wide_stride + s * narrow_stride; may be null
   void* d;
   int wide_stride, narrow_stride;
-  std::byte* const* blocks; // C and D in place of those, if not null: of DotTile
-  bool blocks_hold_c;
+  std::byte* const* blocks;         // C and D in place of those, if not null: of DotTile
+  const std::byte* const* c_blocks; // null: C is zeros
   bool satfinite;
   const void* arranged = nullptr;           // all blocks of `wide` in the level's form, or null
   OperandBlocks wide_blocks, narrow_blocks; // in place of `wide` and `narrow`
@@ -235,7 +235,7 @@ IntegerTile describe(const DotTile& tile, bool& wide_is_a) {
           .wide_stride = wide_is_a ? stride : 1,
           .narrow_stride = wide_is_a ? 1 : stride,
           .blocks = tile.blocks,
-          .blocks_hold_c = tile.blocks_hold_c,
+          .c_blocks = tile.c_blocks,
           .satfinite = false,
           .wide_blocks = {tile.b_blocks, tile.even_columns_first},
           .narrow_blocks = {tile.a_blocks, false}};

@@ -1,7 +1,6 @@
 // The gate to the loops of dot_lanes.inc: which models and tiles they take (formats of 8 to 32 bits, sums of
 // a step in 32 bits, no scales, no sparse A) and which operand's rows become lanes: B's, so that rows of C
-// and D are vectors, or A's where B's do not fill them. Chains of f64 fma, eight columns at a time, go
-// through here too. One section a host level, as in dot_floats.cc.
+// and D are vectors, or A's where B's do not fill them. One section a host level, as in dot_floats.cc.
 #include "numeric/dot_lanes.h"
 
 #include "numeric/dot_internal.h"
@@ -18,9 +17,6 @@ constexpr int kLanes = 16;
 constexpr int kMaxK = 64;
 constexpr int kMaxWide = 32;   // rows of the operand whose rows are lanes
 constexpr int kMaxNarrow = 32; // rows of the operand whose elements are broadcast
-
-constexpr int kChainLanes = 8; // columns of B, f64
-constexpr int kMaxChainRows = 16, kMaxChainK = 16;
 
 // What the loops need of a float format of up to 11 significand bits, or of an accumulator.
 struct LaneFormat {
@@ -56,10 +52,7 @@ struct LaneTile {
 };
 
 // The loops of a level; null: there are none.
-struct Loops {
-  bool (*fused)(const LaneTile& tile) = nullptr;
-  bool (*f64_chains)(const DotTile& tile) = nullptr;
-};
+using Loops = bool (*)(const LaneTile& tile);
 
 } // namespace
 } // namespace lemma::numeric::internal
@@ -114,16 +107,16 @@ Loops loops_of(DotLevel level) {
   switch (without_integers(level)) {
 #ifdef LEMMA_DOT_BASELINE
   case DotLevel::baseline:
-    return {baseline::run_fused, baseline::run_f64_chains};
+    return baseline::run_fused;
 #endif
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-    return {avx2::run_fused, avx2::run_f64_chains};
+    return avx2::run_fused;
   case DotLevel::avx512:
-    return {avx512::run_fused, avx512::run_f64_chains};
+    return avx512::run_fused;
 #endif
   default:
-    return {};
+    return nullptr;
   }
 }
 
@@ -145,7 +138,7 @@ bool fits_32_bits(int fraction_bits, int product_bits, int step_k) {
 } // namespace
 
 bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
-  const auto run = loops_of(dot_level()).fused;
+  const Loops run = loops_of(dot_level());
   const int step_k = model.max_fused_k == 0 ? tile.k : std::min(model.max_fused_k, tile.k);
   if (!run || model.scheme != DotScheme::fused || tile.a_index || tile.scale_a || tile.scale_b ||
       !is_multiplicand(model.a) || !is_multiplicand(model.b) ||
@@ -183,13 +176,6 @@ bool dot_fused_lanes(const DotModel& model, const DotTile& tile) {
                        .fraction_bits = model.fraction_bits,
                        .kept_mask = -1 << dropped};
   return run(lanes);
-}
-
-bool dot_f64_lanes(const DotModel& model, const DotTile& tile) {
-  const auto run = loops_of(dot_level()).f64_chains;
-  return run && model.d == FloatFormat::f64 && model.rounding == Rounding::rn && !tile.a_index &&
-         tile.n == kChainLanes && row_stride(tile) == kChainLanes && tile.m <= kMaxChainRows &&
-         tile.k <= kMaxChainK && run(tile);
 }
 
 } // namespace lemma::numeric::internal

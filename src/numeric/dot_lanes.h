@@ -13,7 +13,5 @@ namespace lemma::numeric::internal {
 // has to: no vector instructions; another scheme, format or tile than the usual ones; a NaN, an infinity, or
 // a result below the normal numbers of f32.
 bool dot_fused_lanes(const DotModel& model, const DotTile& tile);
-// DotScheme::fma_chain of f64 to nearest even, eight columns, likewise; a NaN is left to the scalar code.
-bool dot_f64_lanes(const DotModel& model, const DotTile& tile);
 
 } // namespace lemma::numeric::internal

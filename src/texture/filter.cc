@@ -22,13 +22,25 @@ bool is_normalized(const Object& object) {
   return object.descriptor.normalized_coordinates;
 }
 
-// Bits of a normalized coordinate's fraction that count: of every axis, by the largest of the texture's
-// sizes.
-int normalized_bits(const TextureMemory& memory) {
-  const uint64_t depth = memory.shape == TextureShape::d3 ? memory.depth : 1;
-  const uint64_t largest = std::max({memory.width, memory.height, depth});
-  return largest <= 8192 ? 21 : largest <= 65536 ? 22 : 23;
+} // namespace
+
+TextureAddressing addressing_of(const Object& object, int axis) {
+  const TextureAddressing addressing = object.descriptor.addressing[static_cast<size_t>(axis)];
+  if (is_normalized(object))
+    return addressing;
+  return addressing == TextureAddressing::wrap     ? TextureAddressing::clamp
+         : addressing == TextureAddressing::mirror ? TextureAddressing::clamp
+                                                   : addressing;
 }
+
+// By the largest of the texture's sizes.
+double parts_of_one(const Object& object) {
+  const uint64_t depth = object.memory.shape == TextureShape::d3 ? object.memory.depth : 1;
+  const uint64_t largest = std::max({object.memory.width, object.memory.height, depth});
+  return largest <= 8192 ? 0x1p21 : largest <= 65536 ? 0x1p22 : 0x1p23;
+}
+
+namespace {
 
 // Beyond that, every coordinate is as far outside as any.
 constexpr double kFarTexels = 0x1p36;
@@ -60,7 +72,7 @@ Position position_of(const Object& object, uint32_t coordinate, int axis, bool l
   if (!is_normalized(object))
     return position_at(value, linear);
   const uint64_t size = object.size_on(axis);
-  const double one = std::ldexp(1.0, normalized_bits(object.memory));
+  const double one = parts_of_one(object);
   double fixed = std::floor(value * one);
   if (const double period = one * period_of(object.descriptor.addressing[static_cast<size_t>(axis)]);
       period != 0)
@@ -91,16 +103,6 @@ OnAxis address(int64_t texel, uint64_t size, TextureAddressing addressing) {
   default:
     return {false, static_cast<uint64_t>(std::clamp<int64_t>(texel, 0, n - 1))};
   }
-}
-
-// wrap and mirror are of normalized coordinates; else they are clamp.
-TextureAddressing addressing_of(const Object& object, int axis) {
-  const TextureAddressing addressing = object.descriptor.addressing[static_cast<size_t>(axis)];
-  if (is_normalized(object))
-    return addressing;
-  return addressing == TextureAddressing::wrap     ? TextureAddressing::clamp
-         : addressing == TextureAddressing::mirror ? TextureAddressing::clamp
-                                                   : addressing;
 }
 
 // A row is the only one of a plane, and its coordinate there is 0, halfway between the row and what is before

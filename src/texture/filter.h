@@ -38,6 +38,11 @@ Taps find_gather(const Object& object, const Coordinates& coordinates, uint64_t 
 // filter.
 uint32_t gathered(const Object& object, uint32_t word);
 
+// What addressing an axis has: wrap and mirror are of normalized coordinates; else they are clamp.
+TextureAddressing addressing_of(const Object& object, int axis);
+// Of normalized coordinates: so many parts of 1 count, on every axis.
+double parts_of_one(const Object& object);
+
 // The layer that an index means: one that there is.
 uint64_t layer_of(const Object& object, uint32_t index);
 

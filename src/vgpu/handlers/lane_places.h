@@ -12,6 +12,8 @@ struct LanePlaces {
   // Source `index` plus an offset, of all lanes as lane_addresses() has them.
   AddressRange (*place)(const Exec& x, const DecodedInst& in, int index, int64_t offset,
                         uint64_t* at) = nullptr;
+  // Has every lane the value of lane 0 in these two sources, of 4 or 8 bytes?
+  bool (*are_uniform)(const Exec& x, const DecodedInst& in, int first, int second) = nullptr;
   // The lanes whose value is this one.
   LaneMask (*equal)(const uint32_t* lanes, uint32_t value) = nullptr;
 };

@@ -19,6 +19,7 @@
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/lane_places.h"
 #include "vgpu/handlers/matrix_operands.h"
+#include "vgpu/handlers/wmma_moves.h"
 #include "vgpu/matrix_moves.h"
 #include "vgpu/observer.h"
 
@@ -59,16 +60,6 @@ using ptx::Operand;
 
 // --- wmma.load, wmma.store ---
 
-// Source 0 is the address, source 1 the stride; then, of a store, the fragment.
-struct WmmaMovePlan {
-  TileMap map;
-  StateSpace space = StateSpace::generic;
-  uint32_t lines = 0; // rows, or columns of a column-major matrix
-  uint32_t line_bytes = 0;
-  uint32_t element_bits = 0;
-  uint32_t align = 0; // of the start of each line
-};
-
 // How much of a line sm_90's code moves at once, and so what its start must be a multiple of.
 uint32_t line_alignment(const layout::Fragment& fragment, MajorOrder order, StateSpace space, bool load) {
   const bool multiplicand = fragment.element_bits <= 16 && load;
@@ -90,23 +81,54 @@ uint32_t line_alignment(const layout::Fragment& fragment, MajorOrder order, Stat
   return by_ldsm ? 16 : static_cast<uint32_t>(run * fragment.element_bits / 8);
 }
 
-// The common address and stride of all lanes; false after a fault.
-bool uniform_line(Exec& x, const DecodedInst& in, uint64_t& address, uint64_t& stride_elems) {
+// The lines of the tile in memory.
+struct Lines {
+  uint64_t address = 0; // of the first
+  uint64_t pitch = 0;   // bytes from one to the next
+};
+
+// By the address and stride that all lanes have; false after a fault.
+bool find_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Lines& lines) {
   uint64_t at[kWarpSize];
-  lane_addresses(x, in, at);
   const uint32_t* stride = x.src<uint32_t>(in, 1);
-  for (int lane = 1; lane < kWarpSize; ++lane)
-    if (at[lane] != at[0] || stride[lane] != stride[0]) {
-      x.fault_at(in, FaultKind::illegal_instruction,
-                 fmt::format("lanes 0 and {} give {} different {} (undefined behaviour)", lane,
-                             isa::to_string(x.ptx_instruction(in).opcode),
-                             at[lane] != at[0] ? "addresses" : "strides"),
-                 lane, at[lane]);
-      return false;
-    }
-  address = at[0];
-  stride_elems = stride[0];
+  if (plan.lanes.are_uniform(x, in, 0, 1)) {
+    const uint64_t base = x.src_lane(in, 0, 0) + static_cast<uint64_t>(in.imm);
+    at[0] = x.src_slot(in, 0).bytes == 4 ? static_cast<uint32_t>(base) : base;
+  } else {
+    lane_addresses(x, in, at);
+    for (int lane = 1; lane < kWarpSize; ++lane)
+      if (at[lane] != at[0] || stride[lane] != stride[0]) {
+        x.fault_at(in, FaultKind::illegal_instruction,
+                   fmt::format("lanes 0 and {} give {} different {} (undefined behaviour)", lane,
+                               isa::to_string(x.ptx_instruction(in).opcode),
+                               at[lane] != at[0] ? "addresses" : "strides"),
+                   lane, at[lane]);
+        return false;
+      }
+  }
+  lines = {at[0], uint64_t{stride[0]} * plan.element_bits / 8};
   return true;
+}
+
+// One check for all lines: where the first lies. None where each line needs one of its own.
+[[gnu::always_inline]] inline Access lines_at_once(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan,
+                                                   const Lines& lines, AccessKind kind) {
+  if (x.observer || ((lines.address | lines.pitch) & (plan.align - 1)) != 0)
+    return {};
+  const Access range =
+      x.find_access(in, plan.space, lines.address, (plan.lines - 1) * lines.pitch + plan.line_bytes, kind);
+  if (!range || range.lane_stride != 0)
+    return {};
+  if (kind == AccessKind::read) {
+    bool all_written = true;
+    for (uint32_t line = 0; line < plan.lines; ++line)
+      all_written &= range.was_written(line * lines.pitch, plan.line_bytes);
+    return all_written ? range : Access{};
+  }
+  for (uint32_t line = 0; line < plan.lines; ++line)
+    range.mark_written(line * lines.pitch, plan.line_bytes);
+  x.effect();
+  return range;
 }
 
 // Elements that other CTAs may access at the same time.
@@ -135,55 +157,69 @@ void copy_relaxed(std::byte* to, const std::byte* from, uint32_t bytes, uint32_t
 
 // Moves the tile from or to memory line by line.
 template <AccessKind kind>
-bool move_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, Tile& tile) {
-  uint64_t address = 0, stride_elems = 0;
-  if (!uniform_line(x, in, address, stride_elems))
-    return false;
+bool move_lines(Exec& x, const DecodedInst& in, const WmmaMovePlan& plan, const Lines& lines, Tile& tile) {
+  const auto move = [&](uint32_t line, std::byte* host) {
+    std::byte* in_tile = tile.bytes + line * plan.line_bytes;
+    if constexpr (kind == AccessKind::read)
+      copy_relaxed(in_tile, host, plan.line_bytes, plan.align, false);
+    else
+      copy_relaxed(host, in_tile, plan.line_bytes, plan.align, true);
+  };
+  if (const Access range = lines_at_once(x, in, plan, lines, kind)) {
+    for (uint32_t line = 0; line < plan.lines; ++line)
+      move(line, range.host + line * lines.pitch);
+    return true;
+  }
   PieceAccesses accesses(x, false);
-  std::byte* lines[kWarpSize];
+  std::byte* hosts[kWarpSize];
   for (uint32_t line = 0; line < plan.lines; ++line) {
-    const uint64_t at = address + line * (stride_elems * plan.element_bits / 8);
-    const Access access = x.access(in, plan.space, at, plan.line_bytes, plan.align, kind, 0);
+    const Access access =
+        x.access(in, plan.space, lines.address + line * lines.pitch, plan.line_bytes, plan.align, kind, 0);
     if (!access)
       return false;
     accesses.add(static_cast<int>(line), access);
-    lines[line] = access.host;
+    hosts[line] = access.host;
   }
   accesses.tell();
-  for (uint32_t line = 0; line < plan.lines; ++line) {
-    std::byte* in_tile = tile.bytes + line * plan.line_bytes;
-    if constexpr (kind == AccessKind::read)
-      copy_relaxed(in_tile, lines[line], plan.line_bytes, plan.align, false);
-    else
-      copy_relaxed(lines[line], in_tile, plan.line_bytes, plan.align, true);
-  }
+  for (uint32_t line = 0; line < plan.lines; ++line)
+    move(line, hosts[line]);
   return true;
 }
+
+} // namespace
 
 Step run_wmma_load(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
   const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
-  Tile tile;
-  if (!move_lines<AccessKind::read>(x, in, plan, tile))
+  Lines lines;
+  if (!find_lines(x, in, plan, lines))
     return Step::stopped;
   std::byte* destinations[kMaxFragmentRegisters];
   destination_lanes(x, in, plan.map.registers(), destinations);
+  Tile tile;
+  if (!move_lines<AccessKind::read>(x, in, plan, lines, tile))
+    return Step::stopped;
   plan.map.scatter(tile.bytes, destinations);
   return Step::next;
 }
+
+namespace {
 
 Step run_wmma_store(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
     return step;
   const auto& plan = *static_cast<const WmmaMovePlan*>(in.extra);
+  Lines lines;
+  if (!find_lines(x, in, plan, lines))
+    return Step::stopped;
   const std::byte* sources[kMaxFragmentRegisters];
   source_lanes(x, in, 2, plan.map.distinct_registers(), sources);
   Tile tile;
   plan.map.gather(sources, tile.bytes);
-  return move_lines<AccessKind::write>(x, in, plan, tile) ? Step::next : Step::stopped;
+  return move_lines<AccessKind::write>(x, in, plan, lines, tile) ? Step::next : Step::stopped;
 }
 
 // Places the address as the first source: a register, or the constant 0 where the offset is all of it.
@@ -209,6 +245,7 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
     return false;
 
   auto& plan = *decoder.make_extra<WmmaMovePlan>(in);
+  plan.lanes = lane_places();
   const Slot address = place_address(decoder, instruction, operands[load ? 1 : 0], in, plan.space);
   const int line_elems = order == MajorOrder::row ? fragment.cols : fragment.rows;
   plan.map = TileMap(fragment, order);
@@ -228,6 +265,8 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
       srcs.push_back(decoder.src(element, register_type));
   in.handler = load ? run_wmma_load : run_wmma_store;
   decoder.set_operands(in, dsts, srcs);
+  if (const Handler handler = load ? vector_wmma_load(plan, dsts.front().bytes) : nullptr)
+    in.handler = handler;
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "vgpu/handlers/matrix_operands.h"
 #include "vgpu/matrix_model.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lemma::vgpu {
@@ -153,28 +154,35 @@ Container container_of(const MatrixRow& row, Matrix matrix, Type type) {
   return {.shift = 0, .bits = type == Type::e3m2 || type == Type::e2m3 ? 6 : 8};
 }
 
-// D's registers as blocks: of elements of 4 bytes a register has every second column.
-bool are_blocks(const layout::Fragment& d) {
-  const int per_register = d.elems_per_register();
-  if (d.register_bits != 32 || d.rows % 8 != 0 || d.cols != 8 || per_register * d.element_bits != 32)
+// The registers of D that are its blocks: where a register has one element, that is every second column of
+// eight. False where one is none.
+bool find_d_blocks(const layout::Fragment& d, std::array<uint8_t, 8>& registers) {
+  const int per_register = d.elems_per_register(), in_eight = 2 / std::min(per_register, 2);
+  const int in_row = d.cols / 8 * in_eight, count = d.registers();
+  if (per_register * d.element_bits != d.register_bits || d.rows % 8 != 0 || d.cols % 8 != 0 ||
+      count != d.rows / 8 * in_row || count > static_cast<int>(registers.size()))
     return false;
-  const int in_row = 2 / per_register; // registers of the same rows
-  for (int reg = 0; reg < d.registers(); ++reg)
+  for (int reg = 0; reg < count; ++reg) {
+    const layout::Coord first = d.at({0, reg, 0});
+    if (first.row % 8 != 0 || first.col % 8 >= in_eight)
+      return false;
     for (int lane = 0; lane < kWarpSize; ++lane)
-      for (int elem = 0; elem < per_register; ++elem) {
-        const layout::Coord block{reg / in_row * 8 + lane / 4, lane % 4 * 2 + reg % in_row + elem};
-        if (!(d.at({lane, reg, elem}) == block))
+      for (int elem = 0; elem < per_register; ++elem)
+        if (!(d.at({lane, reg, elem}) ==
+              layout::Coord{first.row + lane / 4, first.col + lane % 4 * 2 + elem}))
           return false;
-      }
+    registers[static_cast<size_t>(first.row / 8 * in_row + first.col / 8 * in_eight + first.col % 8)] =
+        static_cast<uint8_t>(reg);
+  }
   return true;
 }
 
 // The registers of A, or of B with columns as rows, that are its blocks; false where one is none.
 bool find_blocks(const layout::Fragment& fragment, bool by_columns, std::array<uint8_t, 8>& registers) {
-  const int per_register = fragment.elems_per_register(), count = fragment.registers();
+  const int per_register = fragment.elems_per_register(), count = fragment.distinct_registers();
   const int rows = by_columns ? fragment.cols : fragment.rows,
             depth = by_columns ? fragment.rows : fragment.cols;
-  if (fragment.register_bits != 32 || per_register * fragment.element_bits != 32 || rows % 8 != 0 ||
+  if (per_register * fragment.element_bits != fragment.register_bits || rows % 8 != 0 ||
       depth % (4 * per_register) != 0 || count != rows / 8 * (depth / (4 * per_register)) ||
       count > static_cast<int>(registers.size()))
     return false;
@@ -201,7 +209,7 @@ bool find_blocks(const layout::Fragment& fragment, bool by_columns, std::array<u
 std::optional<RegisterBlocks> register_blocks(const layout::Fragment& a, const layout::Fragment& b,
                                               const layout::Fragment& d) {
   RegisterBlocks blocks{.even_columns_first = d.elems_per_register() == 1};
-  if (!are_blocks(d) || !find_blocks(a, false, blocks.a) || !find_blocks(b, true, blocks.b))
+  if (!find_d_blocks(d, blocks.d) || !find_blocks(a, false, blocks.a) || !find_blocks(b, true, blocks.b))
     return std::nullopt;
   return blocks;
 }

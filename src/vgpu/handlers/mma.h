@@ -19,10 +19,10 @@ struct Container {
   int bits = 8;
 };
 
-// Which register of a fragment is which block of 8 rows by 16 bytes (numeric::DotTile::a_blocks): row eight
-// after row eight, and in them along K.
+// Which register of a fragment is which block (numeric::DotTile::blocks, a_blocks): row eight after row
+// eight, and in them along the row; of B, whose rows are columns, along K.
 struct RegisterBlocks {
-  std::array<uint8_t, 8> a{}, b{};
+  std::array<uint8_t, 8> a{}, b{}, d{};
   bool even_columns_first = false; // of D's, as numeric::DotTile has it
 };
 
@@ -40,7 +40,7 @@ struct MmaPlan {
   uint64_t flops = 0;
   std::array<isa::Type, 4> register_types{}; // of each layout::Matrix
   // None: a register of D, of A or of B is no such block, or the operands need more than to be taken as they
-  // are. Those of D are in order.
+  // are.
   std::optional<RegisterBlocks> blocks;
 
   // The first source of each matrix.

@@ -9,7 +9,6 @@
 #include "vgpu/handlers/mma.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -17,9 +16,16 @@
 namespace lemma::vgpu {
 namespace {
 
-constexpr size_t kMostA = 8, kMostB = 16; // chains of fragments of a product: 128 rows, 128 columns
+constexpr size_t kMostA = 8, kMostB = 16; // chains of fragments of a product
 constexpr size_t kMostSteps = 8;          // of a chain
-constexpr size_t kRowsOfA = 16, kEightsOfA = kRowsOfA / 8, kColumnsOfB = 8;
+
+// The loops take rows and columns by so many.
+int together(const MmaPlan& plan) {
+  return plan.register_types[static_cast<size_t>(layout::Matrix::d)] == isa::Type::f64 ? 8 : 16;
+}
+size_t eights_of_a(const MmaPlan& plan) {
+  return static_cast<size_t>(plan.shape.m) / 8;
+}
 
 // The registers of a fragment, one after the other.
 using Registers = const Slot*;
@@ -36,8 +42,7 @@ using Chain = std::vector<Registers>;
 struct Product {
   int m = 0, n = 0;
   int steps = 1;
-  std::vector<Slot> a, b, d;
-  std::vector<Slot> c; // empty: those of D
+  std::vector<Slot> a, b, c, d;
 };
 
 struct MmaRun {
@@ -59,22 +64,20 @@ void list_blocks(const Exec& x, const std::vector<Slot>& registers, Byte** block
 }
 
 void multiply(Exec& x, const MmaRun& run, const Product& product) {
-  constexpr size_t kMostInRow = kMaxFragmentRegisters / kEightsOfA;
-  const std::byte* a[kMostA * kEightsOfA * kMostSteps * kMostInRow];
-  const std::byte* b[kMostB * kMostSteps * kMostInRow];
+  const std::byte* a[kMostA * kMostSteps * kMaxFragmentRegisters];
+  const std::byte* b[kMostB * kMostSteps * kMaxFragmentRegisters];
+  const std::byte* c[kMostA * kMostB * kMaxFragmentRegisters];
   std::byte* d[kMostA * kMostB * kMaxFragmentRegisters];
   list_blocks(x, product.a, a);
   list_blocks(x, product.b, b);
+  list_blocks(x, product.c, c);
   list_blocks(x, product.d, d);
-  for (size_t i = 0; i < product.c.size(); ++i)
-    if (const std::byte* from = lanes_of(x, product.c[i]); from != d[i])
-      std::memcpy(d[i], from, kWarpSize * sizeof(uint32_t));
   numeric::DotTile tile;
   tile.m = product.m;
   tile.n = product.n;
   tile.k = run.plan->shape.k * product.steps;
   tile.blocks = d;
-  tile.blocks_hold_c = true;
+  tile.c_blocks = c;
   tile.a_blocks = a;
   tile.b_blocks = b;
   tile.even_columns_first = run.plan->blocks->even_columns_first;
@@ -124,12 +127,13 @@ private:
     if (in.handler != run_mma || in.guarded || in.checks_init || in.marks_written)
       return false;
     const MmaPlan& plan = plan_of(in);
-    if (!plan.blocks || plan.shape.m != static_cast<int>(kRowsOfA) ||
-        plan.shape.n != static_cast<int>(kColumnsOfB))
+    if (!plan.blocks || plan.shape.m % together(plan) != 0)
       return false;
+    const int end_of_ab = in.dst_count + plan.first_c();
     for (int i = 0; i < in.dst_count; ++i) // each block is a register of its own
-      for (int j = 0; j <= i; ++j)
-        if (in.ops[i].reg == ptx::kNone || (i != j && in.ops[i].offset == in.ops[j].offset))
+      for (int j = 0; j < end_of_ab; ++j)
+        if (in.ops[i].reg == ptx::kNone ||
+            (i != j && in.ops[j].base == 0 && in.ops[i].offset == in.ops[j].offset))
           return false;
     return true;
   }
@@ -241,7 +245,7 @@ private:
       chains_ = true;
       return;
     }
-    if (outputs_.size() > 1)
+    if (!outputs_.empty())
       make_run();
     clear();
   }
@@ -287,7 +291,7 @@ private:
     size_t a, b; // of an output: the numbers of its chains
   };
 
-  // Of those As, which meet the same Bs. The loops want columns in sixteens: one B may be left over.
+  // Of those As, which meet the same Bs. The loops want columns in sixteens: one B of eight may be left over.
   void add_product(MmaRun& run, const std::vector<Chain>& as, const std::vector<Chain>& bs,
                    const std::vector<Place>& places, const std::vector<size_t>& a,
                    std::vector<DecodedInst*>& taken) const {
@@ -295,41 +299,39 @@ private:
     for (const Place& place : places)
       if (place.a == a.front())
         b.push_back(place.b);
-    b.resize(b.size() / 2 * 2);
+    const MmaPlan& plan = *run.plan;
+    const size_t fit = static_cast<size_t>(std::max(1, together(plan) / plan.shape.n));
+    b.resize(b.size() / fit * fit);
     if (b.empty())
       return;
-    const MmaPlan& plan = *run.plan;
     Product& product = run.products.emplace_back();
-    product.m = static_cast<int>(a.size() * kRowsOfA);
-    product.n = static_cast<int>(b.size() * kColumnsOfB);
+    product.m = static_cast<int>(a.size()) * plan.shape.m;
+    product.n = static_cast<int>(b.size()) * plan.shape.n;
     product.steps = static_cast<int>(outputs_.front().members.size());
-    const auto in_row = static_cast<size_t>(plan.b.registers());
+    const size_t eights = eights_of_a(plan), eights_of_b = static_cast<size_t>(plan.shape.n) / 8;
+    const size_t in_row = static_cast<size_t>(plan.a.distinct_registers()) / eights;
     for (const size_t i : a)
-      list_registers(as[i], plan.blocks->a.data(), kEightsOfA, in_row, product.a);
+      list_registers(as[i], plan.blocks->a.data(), eights, in_row, product.a);
     for (const size_t j : b)
-      list_registers(bs[j], plan.blocks->b.data(), 1, in_row, product.b);
+      list_registers(bs[j], plan.blocks->b.data(), eights_of_b, in_row, product.b);
     const auto output_of = [&](size_t i, size_t j) -> const Output& {
       const auto at = std::find_if(places.begin(), places.end(),
                                    [&](const Place& place) { return place.a == i && place.b == j; });
       return outputs_[static_cast<size_t>(at - places.begin())];
     };
     // Registers of the same eight rows follow each other, D fragment after D fragment.
-    const auto in_eight = static_cast<size_t>(plan.d.registers()) / kEightsOfA;
-    bool in_place = true;
+    const auto in_eight = static_cast<size_t>(plan.d.registers()) / eights;
     for (const size_t i : a)
-      for (size_t eight = 0; eight < kEightsOfA; ++eight)
+      for (size_t eight = 0; eight < eights; ++eight)
         for (const size_t j : b) {
           const Output& output = output_of(i, j);
           for (size_t r = eight * in_eight; r < (eight + 1) * in_eight; ++r) {
-            product.c.push_back(output.c[r]);
-            product.d.push_back(output.d[r]);
+            product.c.push_back(output.c[plan.blocks->d[r]]);
+            product.d.push_back(output.d[plan.blocks->d[r]]);
           }
-          in_place = in_place && same_registers(output.c, output.d, plan.d.registers());
           if (eight == 0)
             taken.insert(taken.end(), output.members.begin(), output.members.end());
         }
-    if (in_place)
-      product.c.clear();
   }
 
   // The registers of a chain, of `eights` rows in eights: row eight after row eight, and in them step after

@@ -1,4 +1,5 @@
-// Runs of mma.sync: instructions that stand together and share A or B become one larger product.
+// Runs of mma.sync and wmma.mma: instructions that stand together and share A or B become one larger product;
+// one that is alone too, where the loops take its operands from the registers.
 //
 // A product of 64 rows and columns decodes its operands once, and its loops are under way: it takes less than
 // half of the time of 32 products of 16 rows and 8 columns. Those that add to the results of others, as steps

@@ -1,8 +1,10 @@
 // tex, tld4 and txq, on texture objects by their handles; suq, which is txq of surfaces.
 //
 // A lane at a time: find the object, say which texels its coordinates mean (texture/filter.h), read each as
-// any load does - bounds, what was never written, who watches - and combine them. The texture cache is not
-// modelled: a fetch sees what was written before, where on the hardware it may not.
+// any load does - bounds, what was never written, who watches - and combine them. Where all lanes fetch one
+// texel each of one object, and nobody watches, the texels of all are found and checked at once
+// (texture_lanes.h). The texture cache is not modelled: a fetch sees what was written before, where on the
+// hardware it may not.
 //
 // There is one level, so that .level and .grad give what .base gives. Not modelled, and so refused when
 // reached: offsets, depth comparison, samplers, cubes, multisample geometries, names of .texref variables,
@@ -11,6 +13,8 @@
 // PTX ISA: "Texture Instructions". Tests: tests/unit/vgpu/texture_test.cc; recorded hardware bits:
 // tests/textures.
 #include "numeric/convert.h"
+#include "vgpu/find_access.h"
+#include "vgpu/handlers/texture_lanes.h"
 #include "vgpu/handlers/texture_operands.h"
 #include "vgpu/observer.h"
 
@@ -33,6 +37,7 @@ struct TexturePlan {
   Type type = Type::f32;      // of the result
   bool has_predicate = false; // the destination after the vector: are the texels there
   int component = -1;         // tld4
+  TextureLanes lanes;
 };
 
 const TexturePlan& plan_of(const DecodedInst& in) {
@@ -82,8 +87,111 @@ void store_result(Exec& x, const DecodedInst& in, int lane, const TexturePlan& p
   }
 }
 
+// Is the handle the same in all active lanes?
+bool is_one_object(const Exec& x, const DecodedInst& in) {
+  const auto* handles = x.src<uint64_t>(in, 0);
+  const uint64_t first = handles[std::countr_zero(x.active)];
+  uint64_t other = 0;
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    other |= (x.active >> lane & 1) ? handles[lane] ^ first : 0;
+  return other == 0;
+}
+
+// The texels of all lanes that have one, beside the lowest of them; none where each needs a check of its own.
+Access texels_at_once(Exec& x, const DecodedInst& in, const texture::Object& object, LaneMask lanes,
+                      const LaneTexels& texels, uint64_t& lowest) {
+  uint64_t highest = 0;
+  lowest = UINT64_MAX;
+  for_lanes(lanes, [&](int lane) {
+    lowest = std::min(lowest, texels.offsets[lane]);
+    highest = std::max(highest, texels.offsets[lane]);
+  });
+  const uint32_t bytes = object.texel_bytes();
+  const Access range = x.find_access(in, StateSpace::global, object.memory.address + lowest,
+                                     span_of(lowest, highest, bytes), AccessKind::read);
+  if (!range || range.lane_stride != 0)
+    return {};
+  // Neighbours are asked for together.
+  uint64_t begin = 0, end = 0;
+  bool all_written = true;
+  for_lanes(lanes, [&](int lane) {
+    const uint64_t at = texels.offsets[lane] - lowest;
+    if (at != end) {
+      all_written &= end == begin || range.was_written(begin, end - begin);
+      begin = at;
+    }
+    end = at + bytes;
+  });
+  return all_written && range.was_written(begin, end - begin) ? range : Access{};
+}
+
+// Of texels that are words: no number is made of them.
+bool are_words(const texture::Object& object) {
+  return texture::bytes_of(object.memory.type) == sizeof(uint32_t);
+}
+
+void load_words(Exec& x, const DecodedInst& in, const texture::Object& object, const std::byte* host,
+                const LaneTexels& texels, uint64_t lowest) {
+  const LaneMask inside = x.active & ~texels.outside;
+  for (uint32_t channel = 0; channel < 4; ++channel) {
+    auto* const to = x.dst<uint32_t>(in, static_cast<int>(channel));
+    if (channel < object.memory.channels)
+      for_lanes(inside, [&](int lane) {
+        std::memcpy(&to[lane], host + (texels.offsets[lane] - lowest) + channel * sizeof(uint32_t),
+                    sizeof(uint32_t));
+      });
+    else
+      for (int lane = 0; lane < kWarpSize; ++lane)
+        to[lane] = (inside >> lane & 1) ? 0 : to[lane];
+  }
+}
+
+enum class Fetched : uint8_t { all, nothing, fault };
+
+// Every lane's texel where each has one, of the same object, and all is well. `nothing`: by the plain way.
+Fetched fetch_at_once(Exec& x, const DecodedInst& in, const TexturePlan& plan) {
+  if (x.observer || plan.component >= 0 || !x.active || !is_one_object(x, in))
+    return Fetched::nothing;
+  const TextureGeometry& geometry = plan.operands.geometry;
+  const texture::Object* object = find_object(x, in, std::countr_zero(x.active), false, geometry);
+  if (!object)
+    return Fetched::fault;
+  if (!geometry.whole && object->descriptor.filter == TextureFilter::linear)
+    return Fetched::nothing;
+  std::array<const uint32_t*, texture::kMostAxes> coordinates{};
+  for (int axis = 0; axis < geometry.axes; ++axis)
+    coordinates[static_cast<size_t>(axis)] = x.src<uint32_t>(in, 1 + geometry.layered + axis);
+  LaneTexels texels;
+  (geometry.whole ? plan.lanes.find_whole : plan.lanes.find)(
+      grid_of(*object), coordinates.data(), geometry.layered ? x.src<uint32_t>(in, 1) : nullptr, texels);
+  const LaneMask inside = x.active & ~texels.outside;
+  uint64_t lowest = 0;
+  Access range;
+  if (inside && !(range = texels_at_once(x, in, *object, inside, texels, lowest)))
+    return Fetched::nothing;
+  const Texel outside = geometry.whole || inside == x.active ? Texel{} : border_texel(*object);
+  if (are_words(*object) && plan.type != Type::f16 && plan.type != Type::f16x2)
+    load_words(x, in, *object, range.host, texels, lowest);
+  else
+    for_lanes(inside, [&](int lane) {
+      const std::array<Texel, 8> one{load_texel(*object, range.host + (texels.offsets[lane] - lowest))};
+      store_result(x, in, lane, plan, combine(*object, {}, one));
+    });
+  const std::array<Texel, 8> one{outside};
+  for_lanes(x.active & texels.outside,
+            [&](int lane) { store_result(x, in, lane, plan, combine(*object, {}, one)); });
+  return Fetched::all;
+}
+
 Step run_fetch(Exec& x, const DecodedInst& in) {
   const TexturePlan& plan = plan_of(in);
+  if (const Fetched fetched = fetch_at_once(x, in, plan); fetched != Fetched::nothing) {
+    if (fetched == Fetched::fault)
+      return Step::stopped;
+    if (plan.has_predicate) // memory that is not there is a fault instead
+      x.set_pred(in, in.dst_count - 1, x.active);
+    return Step::next;
+  }
   PieceAccesses accesses(x);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
@@ -153,6 +261,7 @@ bool select_fetch(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   const bool gather = instruction.opcode == Opcode::tld4;
   const size_t levels = instruction.has(Qual::level) ? 1 : instruction.has(Qual::grad) ? 2 : 0;
   auto& plan = *d.make_extra<TexturePlan>(in);
+  plan.lanes = texture_lanes();
   std::vector<Slot> sources, destinations;
   const auto operands = place_texture_operands(d, instruction, in, instruction.operands[1], sources);
   if (!operands)

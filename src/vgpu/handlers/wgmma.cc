@@ -515,7 +515,7 @@ void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
                         .k = plan.k * steps,
                         .a = a,
                         .blocks = blocks,
-                        .blocks_hold_c = operation.accumulates};
+                        .c_blocks = operation.accumulates ? blocks : nullptr};
   if (plan.sparse) {
     tile.k = plan.sparse->stored();
     tile.k_b = plan.k;

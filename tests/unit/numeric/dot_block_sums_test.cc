@@ -61,12 +61,14 @@ struct Product {
     return d;
   }
 
-  // The same with C and D in blocks.
-  std::vector<uint32_t> run_in_blocks(DotLevel level, MatrixOutputs& paths) const {
+  // The same with C and D in blocks, the same ones or not.
+  std::vector<uint32_t> run_in_blocks(DotLevel level, bool in_place, MatrixOutputs& paths) const {
     std::vector<uint32_t> d(size(m, n));
     RegisterBlocks blocks(static_cast<size_t>(m), static_cast<size_t>(n) * sizeof(uint32_t));
+    RegisterBlocks of_c(static_cast<size_t>(m), static_cast<size_t>(n) * sizeof(uint32_t));
+    RegisterBlocks& c_blocks = in_place ? blocks : of_c;
     if (!c.empty())
-      blocks.load(c.data());
+      c_blocks.load(c.data());
     internal::set_dot_level(level);
     paths = dot(model, {.m = m,
                         .n = n,
@@ -78,7 +80,7 @@ struct Product {
                         .a_index = a_index.empty() ? nullptr : a_index.data(),
                         .k_b = k_b,
                         .blocks = blocks.blocks(),
-                        .blocks_hold_c = !c.empty()});
+                        .c_blocks = c.empty() ? nullptr : c_blocks.blocks()});
     internal::set_dot_level(internal::dot_levels().back());
     blocks.store(d.data());
     return d;
@@ -98,8 +100,10 @@ struct Product {
     if (m % 8 == 0 && n % 4 == 0 && stride == n) {
       const std::vector<uint32_t> expected = run(DotLevel::scalar, false, paths);
       for (const DotLevel level : internal::dot_levels()) {
-        EXPECT_EQ(run_in_blocks(level, paths), expected)
+        EXPECT_EQ(run_in_blocks(level, false, paths), expected)
             << what << " at level " << to_string(level) << ", C and D in blocks";
+        EXPECT_EQ(run_in_blocks(level, true, paths), expected)
+            << what << " at level " << to_string(level) << ", C and D in the same blocks";
         EXPECT_EQ(paths.total(), static_cast<uint64_t>(m) * static_cast<uint64_t>(n)) << what;
       }
     }

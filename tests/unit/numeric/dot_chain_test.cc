@@ -19,7 +19,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr int kRows = 64, kColumns = 32, kRowBytes = 32; // of A and B in one product
 
-// What lies in registers' blocks.
+// What lies in registers' blocks; in the last case D in others than C.
 enum class InBlocks { nothing, c_and_d, everything, everything_even_first };
 
 // A and B of one product after the other, each [row][32 bytes]; C.
@@ -59,14 +59,16 @@ struct Chain {
     };
     const Bytes whole_a = joined(a, kRows), whole_b = joined(b, kColumns);
     Bytes d(c.size());
-    RegisterBlocks blocks(kRows, kColumns * d_bytes());
+    const bool of_f64 = model.d == f64;
+    RegisterBlocks blocks(kRows, kColumns * d_bytes(), of_f64);
     blocks.load(c.data());
     DotTile tile{.m = kRows,
                  .n = kColumns,
                  .k = k * static_cast<int>(a.size()),
                  .a = whole_a.data(),
                  .b = whole_b.data()};
-    RegisterBlocks a_blocks(kRows, a.size() * kRowBytes), b_blocks(kColumns, a.size() * kRowBytes);
+    RegisterBlocks a_blocks(kRows, a.size() * kRowBytes, of_f64),
+        b_blocks(kColumns, a.size() * kRowBytes, of_f64);
     if (in_blocks >= InBlocks::everything) {
       tile.even_columns_first = in_blocks == InBlocks::everything_even_first;
       const Bytes b_rows = tile.even_columns_first ? in_order(whole_b) : whole_b;
@@ -76,9 +78,11 @@ struct Chain {
       tile.b_blocks = b_blocks.blocks();
       tile.a = tile.b = nullptr;
     }
+    RegisterBlocks c_blocks(kRows, kColumns * d_bytes(), of_f64);
+    c_blocks.load(c.data());
     if (in_blocks != InBlocks::nothing) {
       tile.blocks = blocks.blocks();
-      tile.blocks_hold_c = true;
+      tile.c_blocks = (in_blocks == InBlocks::everything_even_first ? c_blocks : blocks).blocks();
     } else {
       tile.c = c.data();
       tile.d = d.data();
@@ -147,7 +151,7 @@ size_t check_floats(Arch arch, DotUnit unit, FloatFormat format, FloatFormat d, 
         chain.a.push_back(packed(format, operand_class, random, kRows * kRowBytes));
         chain.b.push_back(packed(format, operand_class, random, kColumns * kRowBytes));
       }
-      const size_t d_bytes = d == f32 ? 4 : 2;
+      const auto d_bytes = static_cast<size_t>(traits(d).storage_bits / 8);
       chain.c = packed(d, operand_class, random, kRows * kColumns * d_bytes);
       chain.check(std::string(to_string(format)) + " to " + std::string(to_string(d)) + " " +
                   std::string(to_string(operand_class)));
@@ -172,6 +176,12 @@ TEST(DotChain, ShortStepsAreTheSameBits) {
   for (const FloatFormat format : {f16, bf16, tf32})
     chains += check_floats(Arch::sm_80, DotUnit::mma, format, f32, random);
   EXPECT_GT(chains, 20u);
+}
+
+// NaNs, of which the host's are others, among them.
+TEST(DotChain, ChainsOfF64AreTheSameBits) {
+  Random random(24);
+  EXPECT_EQ(check_floats(Arch::sm_90, DotUnit::mma, f64, f64, random), 10u);
 }
 
 // Sums that saturate, too: after each product. C is anything, or far from the ends of its range.

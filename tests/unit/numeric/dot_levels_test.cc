@@ -82,7 +82,7 @@ struct Product {
                         .a_index = a_index.empty() ? nullptr : a_index.data(),
                         .k_b = k_b,
                         .blocks = blocks.blocks(),
-                        .blocks_hold_c = true});
+                        .c_blocks = blocks.blocks()});
     internal::set_dot_level(internal::dot_levels().back());
     std::vector<uint8_t> d(c.size());
     blocks.store(d.data());

@@ -314,7 +314,8 @@ TEST(Dot, RowStrideLeavesTheColumnsBeside) {
 
 TEST(Dot, VectorLevelsOfF64AgreeWithTheScalarCode) {
   Random random(6);
-  for (const auto& [m, n, k] : {std::tuple{8, 8, 4}, std::tuple{16, 8, 4}, std::tuple{16, 8, 16}}) {
+  for (const auto& [m, n, k] : {std::tuple{8, 8, 4}, std::tuple{16, 8, 4}, std::tuple{16, 8, 16},
+                                std::tuple{24, 16, 8}, std::tuple{4, 8, 4}, std::tuple{8, 8, 68}}) {
     const auto model = *dot_model(Arch::sm_90, DotUnit::mma, f64, f64, f64, f64, k);
     for (int repeat = 0; repeat < 50; ++repeat)
       for (const OperandClass operand_class : kAllOperandClasses) {

@@ -19,8 +19,13 @@ struct Form {
   const char* spelling;
   const char* accumulator; // register type of C and D
   int d, a, b;
-  uint32_t ordinary; // bits that make ordinary numbers of whatever operands: kept of random words ...
-  uint32_t set;      // ... and set
+  uint32_t ordinary;      // bits that make ordinary numbers of whatever operands: kept of random words ...
+  uint32_t set;           // ... and set; of f64 of the upper words
+  bool takes_one = false; // one B is enough for a run
+
+  bool of_f64() const { return std::string_view(accumulator) == ".f64"; }
+  int bytes() const { return of_f64() ? 8 : 4; } // of a register
+  size_t alone(size_t count) const { return takes_one ? 0 : count; }
 };
 constexpr Form kForms[] = {
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", ".f32", 4, 4, 2, 0x83ff83ff, 0x38003800},
@@ -32,6 +37,17 @@ constexpr Form kForms[] = {
     {"mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", ".b32", 4, 4, 2, 0xffffffff, 0},
     {"mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32", ".b32", 4, 4, 2, 0x3fffffff, 0},
     {"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", ".b32", 4, 4, 2, 0xffffffff, 0},
+    {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", ".f64", 2, 1, 1, 0x800fffff, 0x3ff00000, true},
+    {"mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64", ".f64", 4, 4, 2, 0x800fffff, 0x3ff00000, true},
+    {"wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64", ".f64", 2, 1, 1, 0x800fffff, 0x3ff00000, true},
+    {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", ".f32", 8, 8, 8, 0x83ff83ff, 0x38003800, true},
+    {"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16", ".b32", 4, 8, 8, 0x83ff83ff, 0x38003800, true},
+    {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32", ".f32", 8, 4, 4, 0x807f807f, 0x3f003f00,
+     true},
+    {"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32", ".f32", 8, 4, 4, 0x807fffff, 0x3f000000,
+     true},
+    {"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32", ".b32", 8, 2, 2, 0xffffffff, 0, true},
+    {"wmma.mma.sync.aligned.row.col.m32n8k16.f32.bf16.bf16.f32", ".f32", 8, 8, 2, 0x807f807f, 0x3f003f00},
 };
 
 // D[d] = A[a] * B[b] + C[c], by number of fragment.
@@ -60,12 +76,13 @@ std::string registers(char name, int fragment, int count) {
 // Loads fragments of A, B and accumulators (twice as many, C and D), executes, stores all accumulators.
 std::string kernel_of(const Form& form, const Steps& steps, bool apart) {
   const int accumulators = 2 * kFragments * form.d, a = kFragments * form.a, b = kFragments * form.b;
+  const int in_warp = 32 * form.bytes();
   std::string text = fmt::format(
       ".visible .entry k(.param .u64 p_out, .param .u64 p_in) {{\n .reg .pred %p<2>;\n .reg .b64 %rd<4>;\n"
-      ".reg {} %d<{}>;\n .reg .b32 %a<{}>, %b<{}>, %t;\n ld.param.u64 %rd0, [p_out];\n"
-      "ld.param.u64 %rd1, [p_in];\n mov.u32 %t, %tid.x;\n mul.wide.u32 %rd2, %t, 4;\n"
+      ".reg {} %d<{}>;\n .reg {} %a<{}>, %b<{}>;\n .reg .b32 %t;\n ld.param.u64 %rd0, [p_out];\n"
+      "ld.param.u64 %rd1, [p_in];\n mov.u32 %t, %tid.x;\n mul.wide.u32 %rd2, %t, {};\n"
       "add.u64 %rd0, %rd0, %rd2;\n add.u64 %rd1, %rd1, %rd2;\n setp.lt.u32 %p0, %t, 64;\n",
-      form.accumulator, accumulators, a, b);
+      form.accumulator, accumulators, form.of_f64() ? ".f64" : ".b32", a, b, form.bytes());
   const auto is_c = [&](int fragment) {
     return std::any_of(steps.begin(), steps.end(), [&](const Mma& step) { return step.c == fragment; });
   };
@@ -73,14 +90,14 @@ std::string kernel_of(const Form& form, const Steps& steps, bool apart) {
   for (const auto& [name, count] : {std::pair{'d', accumulators}, {'a', a}, {'b', b}})
     for (int i = 0; i < count; ++i, ++at)
       text += name != 'd' || is_c(i / form.d)
-                  ? fmt::format("ld.global.b32 %{}{}, [%rd1+{}];\n", name, i, 128 * at)
-                  : fmt::format("mov.b32 %{}{}, 0;\n", name, i);
+                  ? fmt::format("ld.global.b{} %{}{}, [%rd1+{}];\n", 8 * form.bytes(), name, i, in_warp * at)
+                  : fmt::format("mov.b{} %{}{}, 0;\n", 8 * form.bytes(), name, i);
   for (const Mma& step : steps)
     text += fmt::format("{}{} {}, {}, {}, {};\n", apart ? "@%p0 " : "", form.spelling,
                         registers('d', step.d, form.d), registers('a', step.a, form.a),
                         registers('b', step.b, form.b), registers('d', step.c, form.d));
   for (int i = 0; i < accumulators; ++i)
-    text += fmt::format("st.global.{} [%rd0+{}], %d{};\n", form.accumulator + 1, 128 * i, i);
+    text += fmt::format("st.global.{} [%rd0+{}], %d{};\n", form.accumulator + 1, in_warp * i, i);
   return text + "ret;\n}\n";
 }
 
@@ -93,11 +110,15 @@ struct Ran {
 Ran run(const Form& form, const Steps& steps, bool apart, bool ordinary, Observer* observer = nullptr) {
   Kernel kernel(kernel_of(form, steps, apart));
   numeric::Random random(7);
-  std::vector<uint32_t> in(static_cast<size_t>(32 * kFragments * (2 * form.d + form.a + form.b)));
-  const size_t accumulators = static_cast<size_t>(32 * kFragments * 2 * form.d);
+  const size_t lanes = static_cast<size_t>(32 * form.bytes() / 4); // words of a register
+  std::vector<uint32_t> in(lanes * static_cast<size_t>(kFragments * (2 * form.d + form.a + form.b)));
+  const size_t accumulators = lanes * static_cast<size_t>(kFragments * 2 * form.d);
   for (size_t i = 0; i < in.size(); ++i) {
     in[i] = static_cast<uint32_t>(random.next());
-    if (i < accumulators && form.accumulator[1] == 'f') // numbers near one, but for a NaN now and then
+    if (form.of_f64()) {
+      if (i % 2 && (ordinary || i % 89))
+        in[i] = (in[i] & form.ordinary) | form.set;
+    } else if (i < accumulators && form.accumulator[1] == 'f') // numbers near one, but for a NaN now and then
       in[i] = ordinary || i % 97 ? (in[i] & 0x807fffff) | 0x3f800000 : in[i];
     else if (ordinary || i % 89)
       in[i] = (in[i] & form.ordinary) | form.set;
@@ -144,7 +165,8 @@ TEST(MmaRuns, WhatIsNoGridGoesByRows) {
 }
 
 TEST(MmaRuns, ThatShareNothingStayAlone) {
-  expect_as_one_by_one(kForms[0], {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}}, 3);
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}}, form.alone(3));
 }
 
 TEST(MmaRuns, WhoReadsAResultBeginsAnother) {
@@ -155,7 +177,8 @@ TEST(MmaRuns, WhoReadsAResultBeginsAnother) {
   for (const Form& form : kForms)
     expect_as_one_by_one(form, steps, 0);
   // Each adds to the one before.
-  expect_as_one_by_one(kForms[0], {{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}}, 3);
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, {{0, 0, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}}, form.alone(3));
 }
 
 // As a block of K larger than an instruction's.
@@ -191,7 +214,8 @@ TEST(MmaRuns, AStepReadsNoOtherResult) {
 TEST(MmaRuns, WhoWritesWhatIsReadBeginsAnother) {
   // The third's D is the first's C.
   expect_as_one_by_one(kForms[0], {{0, 0, 0, 4}, {1, 0, 1, 5}, {4, 0, 2, 6}, {3, 0, 3, 7}}, 0);
-  expect_as_one_by_one(kForms[0], {{0, 0, 0, 4}, {4, 0, 1, 5}}, 2);
+  for (const Form& form : kForms)
+    expect_as_one_by_one(form, {{0, 0, 0, 4}, {4, 0, 1, 5}}, form.alone(2));
 }
 
 TEST(MmaRuns, TheSamePairTwiceIsTwo) {
@@ -206,7 +230,35 @@ TEST(MmaRuns, LargeGridsAreSeveral) {
 
 TEST(MmaRuns, OneOfThreeColumnsIsLeft) {
   for (const Form& form : kForms)
-    expect_as_one_by_one(form, grid(4, 3, 0), 4);
+    expect_as_one_by_one(form, grid(4, 3, 0), form.alone(4));
+}
+
+// Its D is its A, or its B: then no product in place.
+TEST(MmaRuns, WhoWritesItsOwnOperandsStaysAlone) {
+  Form form = kForms[9];
+  ASSERT_TRUE(form.of_f64());
+  const auto text = [&](bool apart) {
+    return fmt::format(".visible .entry k(.param .u64 p_out, .param .u64 p_in) {{\n .reg .pred %p<2>;\n"
+                       ".reg .b64 %rd<4>;\n .reg .f64 %a<4>;\n .reg .b32 %t;\n ld.param.u64 %rd0, [p_out];\n"
+                       "ld.param.u64 %rd1, [p_in];\n mov.u32 %t, %tid.x;\n mul.wide.u32 %rd2, %t, 8;\n"
+                       "add.u64 %rd0, %rd0, %rd2;\n add.u64 %rd1, %rd1, %rd2;\n setp.lt.u32 %p0, %t, 64;\n"
+                       "ld.global.f64 %a0, [%rd1];\n ld.global.f64 %a1, [%rd1+256];\n"
+                       "{0}{1} {{%a0, %a1}}, {{%a0}}, {{%a1}}, {{%a0, %a1}};\n"
+                       "{0}{1} {{%a1, %a0}}, {{%a0}}, {{%a1}}, {{%a1, %a0}};\n"
+                       "st.global.f64 [%rd0], %a0;\n st.global.f64 [%rd0+256], %a1;\n ret;\n}}\n",
+                       apart ? "@%p0 " : "", form.spelling);
+  };
+  std::vector<std::vector<double>> results;
+  for (const bool apart : {false, true}) {
+    Kernel kernel(text(apart));
+    std::vector<double> in(64);
+    for (size_t i = 0; i < in.size(); ++i)
+      in[i] = static_cast<double>(i % 13) - 6;
+    const uint64_t to = kernel.buffer(std::vector<double>(64), "out"), from = kernel.buffer(in, "in");
+    EXPECT_EQ(fault_text(kernel.run({to, from})), "");
+    results.push_back(kernel.read<double>(to, 64));
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST(MmaRuns, WatchedTheyAreOneByOne) {

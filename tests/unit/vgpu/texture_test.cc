@@ -1,12 +1,18 @@
 // Texture and surface instructions: which object a handle means, which bytes are accessed, what is refused.
 // What a fetch gives in bits is tests/textures'.
 #include "kernel.h"
+#include "numeric/hash.h"
+#include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/texture_lanes.h"
+#include "vgpu/observer.h"
 #include "vgpu/texture_objects.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace lemma::vgpu {
 namespace {
@@ -138,6 +144,132 @@ TEST(Texture, PredicateAndSharedRegisters) {
   const uint64_t out = k.buffer(std::vector<float>(128));
   EXPECT_TRUE(k.run({add_texture_object(k.memory(), image(k)), out}).ok());
   EXPECT_EQ(k.read<float>(out, 1)[0], 11.0f);
+}
+
+// --- all lanes at once ---
+
+// Near the texture, on the edges between texels, far away, and any bits: NaNs, infinities, subnormal numbers.
+uint32_t some_coordinate(numeric::Random& random, bool normalized, uint64_t size) {
+  const auto number = [](double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); };
+  const double texels =
+      static_cast<double>(random.bits(12)) / 1024 * static_cast<double>(size) - static_cast<double>(size);
+  const double unit = normalized ? static_cast<double>(size) : 1;
+  switch (random.bits(3)) {
+  case 0:
+    return static_cast<uint32_t>(random.next());
+  case 1:
+    return number(std::floor(texels) / unit);
+  case 2:
+    return number(std::nextafter(static_cast<float>(std::floor(texels) / unit), -1.0f));
+  case 3:
+    return number(std::ldexp(texels, static_cast<int>(random.bits(6)) - 10) / unit);
+  default:
+    return number(texels / unit);
+  }
+}
+
+texture::Object some_object(numeric::Random& random, TextureShape shape) {
+  constexpr TextureAddressing kAddressing[] = {TextureAddressing::wrap, TextureAddressing::clamp,
+                                               TextureAddressing::mirror, TextureAddressing::border};
+  constexpr uint64_t kWidths[] = {1, 8, 60, 512, 9000, 70000};
+  texture::Object object;
+  object.memory = {
+      .shape = shape,
+      .type = random.bits(1) ? TexelType::f32 : TexelType::s8,
+      .channels = random.bits(1) ? 4u : 1u,
+      .address = 0,
+      .width = kWidths[random.bits(8) % 6],
+      .height = shape == TextureShape::d1 || shape == TextureShape::linear ? 1 : 1 + random.bits(5),
+      .depth = shape == TextureShape::d3 || shape == TextureShape::layered_2d ? 1 + random.bits(3) : 1};
+  for (TextureAddressing& addressing : object.descriptor.addressing)
+    addressing = kAddressing[random.bits(2)];
+  object.descriptor.normalized_coordinates = random.bits(2) != 0;
+  return object;
+}
+
+// The offset that the plain way finds; none where there is no texel.
+std::optional<uint64_t> one_offset(const texture::Taps& taps) {
+  EXPECT_EQ(taps.count, 1);
+  const texture::Tap& tap = taps.taps[0];
+  return tap.is_border || tap.is_zero ? std::nullopt : std::optional(tap.offset);
+}
+
+TEST(TextureLanes, AreWhereOneLaneAfterTheOtherFindsThem) {
+  numeric::Random random(5);
+  size_t inside = 0, outside = 0;
+  for (const TextureShape shape :
+       {TextureShape::d1, TextureShape::d2, TextureShape::d3, TextureShape::layered_2d, TextureShape::linear})
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      const texture::Object object = some_object(random, shape);
+      const bool layered = object.is_layered(), whole = shape == TextureShape::linear || random.bits(2) == 0;
+      uint32_t coordinates[texture::kMostAxes][kWarpSize], layers[kWarpSize];
+      const uint32_t* axes[] = {coordinates[0], coordinates[1], coordinates[2]};
+      for (int lane = 0; lane < kWarpSize; ++lane) {
+        layers[lane] = static_cast<uint32_t>(random.bits(4));
+        for (int axis = 0; axis < object.axes(); ++axis)
+          coordinates[axis][lane] =
+              whole ? (random.bits(3) ? static_cast<uint32_t>(random.next() % (object.size_on(axis) + 1))
+                                      : static_cast<uint32_t>(random.next()))
+                    : some_coordinate(random, object.descriptor.normalized_coordinates, object.size_on(axis));
+      }
+      for (const HostLevel level : host_levels()) {
+        set_host_level(level);
+        LaneTexels texels;
+        (whole ? texture_lanes().find_whole : texture_lanes().find)(grid_of(object), axes,
+                                                                    layered ? layers : nullptr, texels);
+        for (int lane = 0; lane < kWarpSize; ++lane) {
+          texture::Coordinates at{};
+          for (int axis = 0; axis < object.axes(); ++axis)
+            at[static_cast<size_t>(axis)] = coordinates[axis][lane];
+          const uint32_t layer = layered ? layers[lane] : 0;
+          const auto wanted = one_offset(whole ? find_texel(object, at, layer)
+                                               : find_taps(object, at, layer_of(object, layer)));
+          ASSERT_EQ(texels.outside >> lane & 1, !wanted) << to_string(level);
+          ASSERT_EQ(texels.offsets[lane], wanted.value_or(0)) << to_string(level) << std::hex << at[0];
+          ++(wanted ? inside : outside);
+        }
+      }
+    }
+  set_host_level(host_levels().back());
+  EXPECT_GT(inside, 1000u);
+  EXPECT_GT(outside, 1000u);
+}
+
+// A warp of which some lanes are on the border, of which some do not execute, and whose texels lie apart.
+TEST(TextureLanes, GiveWhatAnObserverSees) {
+  const std::string body = R"(
+  cvt.rn.f32.u32 %f0, %t;
+  mul.rn.f32 %f0, %f0, 0f3F400000;
+  mul.rn.f32 %f1, %f0, 0f3E800000;
+  mov.f32 %f2, 0f42280000;
+  mov.f32 %f3, %f2;
+  mov.f32 %f4, %f2;
+  mov.f32 %f5, %f2;
+  setp.ne.u32 %p0, %t, 5;
+  @%p0 tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%h, {%f0, %f1}];
+  st.global.v4.f32 [%out], {%f2, %f3, %f4, %f5};
+  ret;
+)";
+  std::vector<std::vector<uint32_t>> results;
+  for (const TexelType type : {TexelType::f32, TexelType::u8}) {
+    for (const bool watched : {false, true}) {
+      Kernel k(kernel(body));
+      AccessCounter nothing;
+      if (watched)
+        k.watch(nothing);
+      texture::Object object = image(k);
+      object.memory.type = type;
+      object.memory.pitch_bytes = 32;
+      object.descriptor.addressing = {TextureAddressing::border, TextureAddressing::border,
+                                      TextureAddressing::border};
+      object.descriptor.border = {0.5f, 0.25f, 1, 0};
+      const uint64_t out = k.buffer(std::vector<float>(128));
+      EXPECT_TRUE(k.run({add_texture_object(k.memory(), object), out}).ok());
+      results.push_back(k.read<uint32_t>(out, 128));
+    }
+    EXPECT_EQ(results[results.size() - 2], results.back());
+  }
+  EXPECT_NE(results[0], results[2]);
 }
 
 TEST(Surface, TrapIsAFaultThatSaysWhere) {

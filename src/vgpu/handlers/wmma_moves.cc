@@ -1,0 +1,31 @@
+// Picks by level; the loops stand in wmma_moves.inc.
+#include "vgpu/handlers/wmma_moves.h"
+
+#include "vgpu/find_access.h"
+#include "vgpu/handlers/levels.h"
+
+#include <immintrin.h>
+
+namespace lemma::vgpu {
+namespace {
+
+struct WmmaLoads {
+  Handler words = nullptr, pairs = nullptr; // registers of 4 and 8 bytes
+};
+
+} // namespace
+} // namespace lemma::vgpu
+
+#define LEMMA_KERNELS "vgpu/handlers/wmma_moves.inc"
+#include "vgpu/handlers/levels.inc"
+
+namespace lemma::vgpu {
+
+Handler vector_wmma_load(const WmmaMovePlan& plan, uint32_t register_bytes) {
+  static const LeveledTables<WmmaLoads> tables(LEMMA_FILLS);
+  if (!plan.map.is_in_fours() || plan.line_bytes > 64)
+    return nullptr;
+  return register_bytes == 4 ? tables.now().words : tables.now().pairs;
+}
+
+} // namespace lemma::vgpu
