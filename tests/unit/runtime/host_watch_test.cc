@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,10 @@ struct Case {
   std::function<void(Program&, bool fixed)> run;
   const char* says; // of the host's access
 };
+
+void PrintTo(const Case& planted, std::ostream* out) {
+  *out << planted.name;
+}
 
 const Case kCases[] = {
     {"reads_a_result_too_early",
