@@ -374,12 +374,12 @@ bool Access::set_unwritten(uint32_t mask, int lane) const {
   if (init)
     init->unset(offset, mask);
   for_lanes(mask, [&](int i) {
-    if (written)
-      written[i] = 0;
+    if (cta)
+      cta->forget_written(offset + static_cast<uint64_t>(i), 1);
     else if (lanes_written)
       lanes_written[i] &= ~(LaneMask{1} << lane);
   });
-  return is_tracked();
+  return cta || is_tracked();
 }
 
 std::string name_of(const MemoryPlace& place, const Cta* reader) {

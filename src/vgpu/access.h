@@ -68,7 +68,7 @@ struct Access : MemoryPlace {
   uint64_t lane_stride = 0; // spaces that each lane has its own of: distance between the lanes' memories
 
   // Where it is known which bytes were ever written:
-  uint8_t* written = nullptr;        // shared: beside `host`
+  uint8_t* written = nullptr;        // shared: beside `host`; null too where all of them are known to be
   uint8_t* unpublished = nullptr;    // shared, not AsyncMode::eager: beside `host`, see Cta
   uint8_t unpublished_mark = 0;      // what a store sets there
   LaneMask* lanes_written = nullptr; // local: of the lowest byte, see Warp::local_written
@@ -77,7 +77,8 @@ struct Access : MemoryPlace {
   // False: there is no such access, and for Exec::access() and check() a fault was recorded.
   explicit operator bool() const { return host != nullptr; }
 
-  bool is_tracked() const { return written || init || lanes_written; }
+  // Is there anything to look at, or to set?
+  bool is_tracked() const { return written || unpublished || init || lanes_written; }
   // Of what all lanes share: local memory apart. Inlined, so that an Access whose address nobody takes stays
   // in registers.
   [[gnu::always_inline]] bool was_written(uint64_t distance, uint64_t count) const {

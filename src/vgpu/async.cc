@@ -175,6 +175,11 @@ void AsyncQueue::run(Group& group) {
   group = {};
 }
 
+void Cta::forget_written(uint64_t offset, uint64_t bytes) {
+  std::memset(shared_written.data() + offset, 0, bytes);
+  written_pages.forget(offset, bytes);
+}
+
 void Cta::async_write(uint32_t offset, const void* source, uint32_t bytes) {
   const auto write = [&](size_t count) {
     std::memcpy(shared.data() + offset, source, count);

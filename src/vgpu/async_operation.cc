@@ -175,7 +175,7 @@ void write_box(const AsyncOperation& operation, const SharedPlace& to) {
   each_chunk(operation, to.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
     to.cta->async_write(address, operation.data.data() + at, bytes);
     if (padding != 0) // it is not initialized
-      std::memset(to.cta->shared_written.data() + address + bytes, 0, padding);
+      to.cta->forget_written(address + bytes, padding);
   });
 }
 
@@ -395,12 +395,12 @@ void copy_cp_async(const MemoryPlace& to, const MemoryPlace& from, uint32_t byte
   if (taken)
     copy_racing(value.data(), from.host, taken);
   std::memcpy(to.host, value.data(), bytes);
-  uint8_t* written = to.cta->shared_written.data() + to.offset;
-  std::memset(written, 1, bytes);
+  std::memset(to.cta->shared_written.data() + to.offset, 1, bytes);
   if (!to.cta->unpublished.empty())
     std::memset(to.cta->unpublished.data() + to.offset, Cta::kByOwnThread, bytes);
   if (taken && from.allocation->init)
-    for_lanes(from.allocation->init->unset_among(from.offset, taken), [&](int i) { written[i] = 0; });
+    for_lanes(from.allocation->init->unset_among(from.offset, taken),
+              [&](int i) { to.cta->forget_written(to.offset + static_cast<uint64_t>(i), 1); });
 }
 
 } // namespace lemma::vgpu

@@ -35,6 +35,7 @@ void start_cta(const Launch& launch, Cta& cta) {
   poison(cta.shared.data(), poison_key(launch.config.seed, Poisoned::shared, cta.linear_id), 0,
          cta.shared.size());
   cta.shared_written.assign(launch.shared_bytes, 0);
+  cta.written_pages = {};
   cta.shared_begin = launch.shared_begin;
   if (cta.shared_begin == 0) { // the system's part: zeros, which cooperative groups count on
     std::fill_n(cta.shared.begin(), kSharedReservedBytes, std::byte{});

@@ -88,7 +88,8 @@ inline Cta* Exec::shared_owner(isa::StateSpace space, uint64_t address) const {
     if (!owner || !within(a.offset, bytes, owner->shared_begin, owner->shared.size()))
       return a;
     a.cta = owner;
-    a.written = owner->shared_written.data() + a.offset;
+    if (writes(kind) ? !owner->written_pages.hold(a.offset, bytes) : !owner->find_written(a.offset, bytes))
+      a.written = owner->shared_written.data() + a.offset;
     if (!owner->unpublished.empty()) {
       a.unpublished = owner->unpublished.data() + a.offset;
       a.unpublished_mark = unpublished_mark(*owner);

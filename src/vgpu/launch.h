@@ -18,6 +18,7 @@
 #include "vgpu/code.h"
 #include "vgpu/memory.h"
 #include "vgpu/wgmma.h"
+#include "vgpu/written_pages.h"
 
 #include <algorithm>
 #include <atomic>
@@ -167,8 +168,10 @@ struct Cta {
   uint32_t threads = 0;
   uint32_t sm = 0;
   std::vector<Warp> warps;
-  std::vector<std::byte> shared;                // [0, kSharedReservedBytes) belongs to the system
-  std::vector<uint8_t> shared_written;          // 1: written; beside `shared`
+  std::vector<std::byte> shared; // [0, kSharedReservedBytes) belongs to the system
+  std::vector<uint8_t>
+      shared_written;         // 1: written; beside `shared`. Set anywhere, cleared by forget_written()
+  WrittenPages written_pages; // what is known of that
   uint32_t shared_begin = kSharedReservedBytes; // what threads may use; 0: the system's too
   std::array<Barrier, 16> barriers{};
   uint32_t used_barriers = 0;             // bit i: barriers[i] is not as it was made
@@ -192,6 +195,12 @@ struct Cta {
   const std::byte* async_read(uint32_t offset) const {
     return (async_view.empty() ? shared : async_view).data() + offset;
   }
+  // Is it known, or found now, that all pages of the range are wholly written? Not empty.
+  bool find_written(uint64_t offset, uint64_t bytes) {
+    return written_pages.learn(shared_written, offset, bytes);
+  }
+  // The range counts as never written again.
+  void forget_written(uint64_t offset, uint64_t bytes);
   // A write of the async proxy: both proxies see it once it has completed.
   void async_write(uint32_t offset, const void* source, uint32_t bytes);
   // fence.proxy.async: what threads have stored - those of other CTAs only, if `by_other_ctas` - becomes

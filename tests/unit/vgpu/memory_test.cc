@@ -1,5 +1,6 @@
-// GlobalMemory and InitMap by themselves.
+// GlobalMemory, InitMap and WrittenPages by themselves.
 #include "vgpu/memory.h"
+#include "vgpu/written_pages.h"
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,34 @@ TEST(InitMap, NoBitIsLostBetweenThreads) {
   EXPECT_TRUE(map.all_set(0, kBytes));
   map.clear();
   EXPECT_EQ(map.first_unset(0, kBytes), 0u);
+}
+
+TEST(WrittenPages, HoldWhatWasWhollyWrittenUntilItIsForgotten) {
+  constexpr uint64_t kPage = uint64_t{1} << WrittenPages::kPageShift, kPages = 70,
+                     kBytes = kPages * kPage - 8;
+  std::vector<uint8_t> marks(kBytes, 1);
+  marks[40 * kPage + 5] = 0;
+  WrittenPages pages;
+  EXPECT_FALSE(pages.hold(0, 1));
+  EXPECT_TRUE(pages.learn(marks, 3 * kPage + 7, 1));
+  EXPECT_TRUE(pages.hold(3 * kPage, kPage));
+  EXPECT_FALSE(pages.hold(3 * kPage, kPage + 1));
+  EXPECT_FALSE(pages.hold(3 * kPage - 1, 2));
+  EXPECT_FALSE(pages.learn(marks, 0, kBytes)); // but what lies before the hole is known now
+  for (uint64_t begin = 0; begin < kPages; ++begin)
+    for (uint64_t end = begin + 1; end <= kPages; ++end)
+      EXPECT_EQ(pages.hold(begin * kPage, (end - begin) * kPage), end <= 40) << begin << " " << end;
+  EXPECT_TRUE(pages.learn(marks, 41 * kPage, kBytes - 41 * kPage)); // the last page is not whole
+  EXPECT_TRUE(pages.hold(41 * kPage, kBytes - 41 * kPage));
+  EXPECT_FALSE(pages.hold(0, kBytes));
+  EXPECT_FALSE(pages.learn(marks, kBytes - 4, kPage));
+  marks[40 * kPage + 5] = 1;
+  EXPECT_TRUE(pages.learn(marks, 0, kBytes));
+  pages.forget(64 * kPage - 1, 2);
+  EXPECT_FALSE(pages.hold(63 * kPage, 1));
+  EXPECT_FALSE(pages.hold(64 * kPage, 1));
+  EXPECT_TRUE(pages.hold(0, 63 * kPage));
+  EXPECT_FALSE(pages.hold(WrittenPages::kMostBytes - 1, 2));
 }
 
 TEST(GlobalMemory, FindsWhatHoldsAnAddress) {

@@ -171,6 +171,32 @@ TEST_F(NeverWritten, MatrixRowsAskTheLanesThatNameThem) {
   EXPECT_EQ(run(write + "  stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%t};"), "");
 }
 
+TEST_F(NeverWritten, ARowOfSeveralMatrices) {
+  const std::string write = "  setp.ne.u32 %q, %t, 27;\n  @%q st.shared.v4.u32 [%s], {%t, %t, %t, %t};\n"
+                            "  bar.warp.sync -1;\n";
+  const std::string load = "  ldmatrix.sync.aligned.m8n8.";
+  EXPECT_EQ(run(write + load + "x2.shared.b16 {%r0, %r1}, [%s];"), "");
+  EXPECT_EQ(
+      run(write + load + "x4.shared.b16 {%r0, %r1, %r2, %r3}, [%s];"),
+      "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r0, %r1, %r2, %r3}, [%s];: shared memory at 0x5b0 x1\n");
+}
+
+// A kilobyte that was found to be wholly written is looked at again when a part of it is not any more.
+TEST_F(NeverWritten, MemoryThatWasWhollyWritten) {
+  const std::string look = "  ld.shared.u32 %r0, [%s];\n  add.u32 %r0, %r0, 1;\n";
+  const std::string fill = "  mov.u32 %r9, copy;\n  st.shared.v4.u32 [%s], {%t, %t, %t, %t};\n"
+                           "  st.shared.v4.u32 [%s+512], {%t, %t, %t, %t};\n  bar.warp.sync -1;\n" +
+                           look +
+                           "  ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%s];\n  add.u32 %r1, %r2, %r3;\n";
+  const std::string report = "ld.shared.u32 %r0, [%s];: shared memory at 0x400 x32\n";
+  EXPECT_EQ(run(fill + look), "");
+  EXPECT_EQ(run(fill + "  ld.shared.u32 %r5, [%r9];\n  st.shared.u32 [%s], %r5;\n" + look), report);
+  EXPECT_EQ(run(fill + "  ld.shared.u8 %r5, [%r9];\n  st.shared.u8 [%s+3], %r5;\n" + look),
+            "ld.shared.u32 %r0, [%s];: shared memory at 0x403 x32\n");
+  EXPECT_EQ(run(fill + "  cp.async.ca.shared.global [%s], [%scratch], 16;\n  cp.async.wait_all;\n" + look),
+            report);
+}
+
 // --- copies of unwritten bytes
 
 // struct { char c; double d; } and struct { double d; int i; }, copied as compilers do.
