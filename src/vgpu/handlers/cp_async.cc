@@ -7,6 +7,7 @@
 // PTX ISA: "Data Movement and Conversion Instructions: cp.async". Tests: tests/unit/vgpu/async_copy_test.cc.
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/async_operands.h"
+#include "vgpu/handlers/cp_async_vectors.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/lane_places.h"
 #include "vgpu/observer.h"
@@ -33,6 +34,7 @@ struct CopyPlan {
   uint32_t bytes = 0;
   bool has_source_size = false, has_ignore = false;
   LanePlaces lanes;
+  CopyLanes copy = nullptr; // null: there is none
 };
 
 // One lane's copy.
@@ -134,18 +136,25 @@ bool copy_together(Exec& x, const DecodedInst& in) {
     if (x.src_slot(in, 2).bytes != sizeof(uint32_t))
       return false;
     const auto* bytes = x.src<uint32_t>(in, 2);
-    const LaneMask whole = plan.lanes.equal(bytes, plan.bytes), none = plan.lanes.equal(bytes, 0);
-    if ((x.active & ~(whole | none)) != 0)
+    const LaneMask whole = plan.lanes.equal(bytes, plan.bytes), others = x.active & ~whole;
+    if (others != 0 && (others & ~plan.lanes.equal(bytes, 0)) != 0)
       return false;
     taken &= whole;
   }
+  if (taken == kAllLanes && plan.copy && plan.copy(x, in, plan.from.offset))
+    return true;
   return plan.bytes == 16  ? copy_together<16>(x, in, plan, taken)
          : plan.bytes == 8 ? copy_together<8>(x, in, plan, taken)
                            : copy_together<4>(x, in, plan, taken);
 }
 
+// Is every copy done when it was issued, so that there are no groups to keep?
+bool are_done(const Exec& x) {
+  return x.launch->config.async == AsyncMode::eager;
+}
+
 Step run_copy(Exec& x, const DecodedInst& in) {
-  const bool at_once = x.launch->config.async == AsyncMode::eager && !x.observer;
+  const bool at_once = are_done(x) && !x.observer;
   if (at_once && copy_together(x, in)) {
     x.effect();
     return Step::next;
@@ -176,16 +185,18 @@ Step run_copy(Exec& x, const DecodedInst& in) {
 }
 
 Step run_commit(Exec& x, const DecodedInst&) {
-  for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::cp_async); });
+  if (!are_done(x))
+    for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::cp_async); });
   if (x.observer)
     x.observer->commits(x, AsyncGroup::cp_async, x.active);
   return Step::next;
 }
 
 Step run_wait(Exec& x, const DecodedInst& in) {
-  for_lanes(x.active, [&](int lane) {
-    x.async().wait(x.thread(lane), AsyncGroup::cp_async, static_cast<uint64_t>(in.imm));
-  });
+  if (!are_done(x))
+    for_lanes(x.active, [&](int lane) {
+      x.async().wait(x.thread(lane), AsyncGroup::cp_async, static_cast<uint64_t>(in.imm));
+    });
   if (x.observer)
     x.observer->waits(
         x, {.group = AsyncGroup::cp_async, .pending = static_cast<uint64_t>(in.imm), .lanes = x.active});
@@ -194,7 +205,8 @@ Step run_wait(Exec& x, const DecodedInst& in) {
 
 // wait_all waits for what was not committed too.
 Step run_wait_all(Exec& x, const DecodedInst&) {
-  for_lanes(x.active, [&](int lane) { x.async().complete(x.thread(lane), AsyncGroup::cp_async); });
+  if (!are_done(x))
+    for_lanes(x.active, [&](int lane) { x.async().complete(x.thread(lane), AsyncGroup::cp_async); });
   if (x.observer)
     x.observer->waits(x, {.group = AsyncGroup::cp_async, .uncommitted = true, .lanes = x.active});
   return Step::next;
@@ -260,6 +272,9 @@ bool select_copy(Decoder& d, const Instruction& instruction, DecodedInst& in) {
     srcs.push_back(d.src(operand, plan.has_ignore ? Type::pred : Type::u32));
   }
   plan.lanes = lane_places();
+  plan.copy = copy_lanes(plan.bytes);
+  in.imm = plan.to.offset;
+  in.width = static_cast<uint8_t>(plan.bytes);
   in.handler = run_copy;
   d.set_operands(in, {}, srcs);
   return true;

@@ -18,6 +18,7 @@
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/lane_places.h"
+#include "vgpu/handlers/ldmatrix.h"
 #include "vgpu/handlers/matrix_operands.h"
 #include "vgpu/handlers/wmma_moves.h"
 #include "vgpu/matrix_moves.h"
@@ -365,6 +366,8 @@ void unpack_row(const std::byte* from, uint32_t bits, std::byte* to) {
     to[i] = static_cast<std::byte>(static_cast<uint32_t>(row >> i * bits) & ((1u << bits) - 1));
 }
 
+} // namespace
+
 Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   Step step;
   if (!whole_warp(x, in, step))
@@ -393,6 +396,8 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   plan.map.scatter(tile.bytes, destinations);
   return Step::next;
 }
+
+namespace {
 
 Step run_stmatrix(Exec& x, const DecodedInst& in) {
   Step step;
@@ -458,7 +463,11 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
       srcs.push_back(decoder.src(element, Type::b32));
   in.handler = load ? run_ldmatrix : run_stmatrix;
   in.asks_itself = 0;
+  in.width = kRowBytes;
   decoder.set_operands(in, dsts, srcs);
+  if (load && plan.space == StateSpace::shared && row.packing == Qual::none && fragment.element_bits == 16)
+    if (const Handler handler = vector_ldmatrix(num, trans))
+      in.handler = handler;
   return true;
 }
 

@@ -2,6 +2,7 @@
 // shows under late; misuse. Every size, type and direction is replayed against recorded bits (tests/golden,
 // async_copy).
 #include "run_ptx.h"
+#include "vgpu/handlers/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@ constexpr const char* kDeclarations = R"(
     .shared .align 128 .b8 from[256];
     .shared .align 128 .b8 to[256];
     .shared .align 8 .b64 bar;
+    .shared .align 16 .b8 big[512];
     mov.u32 %r90, from;
     mov.u32 %r91, to;
     mov.u32 %r92, bar;
@@ -60,6 +62,57 @@ TEST_P(AsyncCopy, CpAsyncBringsBytesAndZeros) {
   for (uint32_t thread = 0; thread < 5; ++thread)
     for (uint32_t i = 0; i < 4; ++i)
       EXPECT_EQ(r.out[thread * 4 + i], i < thread ? 100 + thread * 4 + i : 0);
+}
+
+// A whole warp, lane t from piece 5 t % 32 to piece 7 t % 32, of every size; one lane's copy wrong, too.
+TEST(AsyncCopy, ByEveryLevelOfTheHost) {
+  const HostLevel before = host_level();
+  const auto copy = [](uint32_t bytes, const std::string& change) {
+    return run(
+        fmt::format(R"(
+    mul.lo.u32 %r0, %t, 5; and.b32 %r0, %r0, 31; mul.lo.u32 %r0, %r0, {0};
+    cvt.u64.u32 %rd0, %r0; add.u64 %rd1, %in, %rd0;
+    mul.lo.u32 %r1, %t, 7; and.b32 %r1, %r1, 31; mul.lo.u32 %r1, %r1, {0}; add.u32 %r1, %r1, big;
+    mov.u32 %r3, {0};
+    setp.eq.u32 %p1, %t, 19;
+    {1}
+    cp.async.ca.shared.global [%r1], [%rd1], {0}, %r3;
+    cp.async.wait_all;
+    bar.warp.sync -1;
+    shl.b32 %r4, %t, 2; cvt.u64.u32 %rd0, %r4; add.u64 %rd2, %out, %rd0; add.u32 %r4, %r4, big;
+    )",
+                    bytes, change) +
+            [&] {
+              std::string out;
+              for (uint32_t i = 0; i < bytes / 4; ++i)
+                out += fmt::format("ld.shared.u32 %r5, [%r4+{0}]; st.global.u32 [%rd2+{0}], %r5;\n", i * 128);
+              return out;
+            }(),
+        AsyncMode::eager, 32);
+  };
+  for (const HostLevel level : host_levels()) {
+    set_host_level(level);
+    for (const uint32_t bytes : {4u, 8u, 16u}) {
+      SCOPED_TRACE(fmt::format("{} bytes, {}", bytes, to_string(level)));
+      const uint32_t words = bytes / 4;
+      for (const bool zero : {false, true}) {
+        const KernelRun r = copy(bytes, zero ? "@%p1 mov.u32 %r3, 0;" : "");
+        ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+        for (uint32_t lane = 0; lane < 32; ++lane)
+          for (uint32_t i = 0; i < words; ++i)
+            EXPECT_EQ(r.out[lane * 7 % 32 * words + i],
+                      zero && lane == 19 ? 0 : 100 + lane * 5 % 32 * words + i);
+      }
+      for (const char* wrong : {"@%p1 add.u32 %r1, %r1, 2;", "@%p1 add.u64 %rd1, %rd1, 2;"})
+        EXPECT_EQ(fault_in(copy(bytes, wrong).report).kind, FaultKind::misaligned) << wrong;
+      for (const char* wrong : {"@%p1 add.u32 %r1, %r1, 0x10000;", "@%p1 add.u64 %rd1, %rd1, 0x10000;"}) {
+        const Fault fault = fault_in(copy(bytes, wrong).report);
+        EXPECT_EQ(fault.kind, FaultKind::out_of_bounds) << wrong;
+        EXPECT_EQ(fault.lane, 19) << wrong;
+      }
+    }
+  }
+  set_host_level(before);
 }
 
 TEST_P(AsyncCopy, CpAsyncArrivesWhenItsCopiesAreDone) {

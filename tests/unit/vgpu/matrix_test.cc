@@ -10,6 +10,7 @@
 #include "numeric/dot.h"
 #include "numeric/hash.h"
 #include "run_ptx.h"
+#include "vgpu/handlers/levels.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -581,8 +582,20 @@ uint64_t element_of_row(const Spelled& s, const uint32_t* row, int col) {
   return value;
 }
 
-// Rows of the matrices lie in shared memory in an order of their own: row i at 16 * (5 * i % 32).
-TEST(M8n8, LoadsAndTransposes) {
+// Rows of the matrices lie in shared memory in an order of their own: row i at 16 * (5 * i % 32). By the
+// plain handler and by what the host has.
+class M8n8Levels : public testing::TestWithParam<HostLevel> {
+protected:
+  void SetUp() override { set_host_level(GetParam()); }
+  void TearDown() override { set_host_level(before_); }
+
+private:
+  HostLevel before_ = host_level();
+};
+INSTANTIATE_TEST_SUITE_P(Levels, M8n8Levels, testing::ValuesIn(host_levels()),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST_P(M8n8Levels, LoadsAndTransposes) {
   numeric::Random random(5);
   std::vector<uint32_t> in(128);
   for (uint32_t& word : in)
