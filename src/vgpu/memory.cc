@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <sys/mman.h>
 #include <thread>
 #include <utility>
 
@@ -24,18 +25,26 @@ constexpr size_t kHeapQuarantine = 64;
 
 constexpr uint64_t kInitMapShare = 8; // an InitMap takes one byte for so many
 
+// Rows of a large matrix lie pages of 4 KiB apart, and the host knows the places of few of these at a time.
+constexpr uint64_t kHugePage = uint64_t{2} << 20;
+
 // Zeroed host memory for an allocation: sets `storage` and `host`. False if there is none left.
 bool take_storage(Allocation& allocation, MemoryBudget& budget, bool tracked) {
   const uint64_t map_bytes = tracked ? allocation.size_bytes / kInitMapShare : 0;
   allocation.taken = MemoryShare(budget);
   allocation.taken.take(allocation.size_bytes + GlobalMemory::kAlignBytes + map_bytes,
                         allocation.name.empty() ? "a buffer" : allocation.name);
-  allocation.storage.reset(
-      static_cast<std::byte*>(std::calloc(allocation.size_bytes + GlobalMemory::kAlignBytes, 1)));
+  const bool is_large = allocation.size_bytes >= kHugePage;
+  const uint64_t align = is_large ? kHugePage : GlobalMemory::kAlignBytes;
+  allocation.storage.reset(static_cast<std::byte*>(std::calloc(allocation.size_bytes + align, 1)));
   if (!allocation.storage)
     return false;
   const auto raw = reinterpret_cast<uintptr_t>(allocation.storage.get());
-  allocation.host = allocation.storage.get() + (align_up(raw, GlobalMemory::kAlignBytes) - raw);
+  allocation.host = allocation.storage.get() + (align_up(raw, align) - raw);
+#ifdef MADV_HUGEPAGE
+  if (is_large) // a wish: nothing depends on it
+    madvise(allocation.host, allocation.size_bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
   return true;
 }
 
