@@ -3,8 +3,9 @@
 // Why it is fast, as measured on H200s (docs/matmul.md): wgmma of 64x256 reads the fewest bytes of shared
 // memory for a product; two consumers share each tile of B; one product is always pending, so that the tensor
 // cores never wait for an mbarrier; the accumulators' registers come from the producer's warpgroup
-// (setmaxnreg); multicast halves what a cluster reads from the L2; each warp stores its own rows, so that the
-// epilogue needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
+// (setmaxnreg), and what they have left keeps results, which are stored among the next tile's products;
+// multicast halves what a cluster reads from the L2; each warp stores its own rows, so that the epilogue
+// needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/kernel.h"
 
 #include "nvgpu/matmul/split_text.h"
@@ -12,6 +13,8 @@
 #include "nvgpu/matmul/text.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace lemma::nvgpu {
 namespace {
@@ -163,6 +166,15 @@ private:
   %threads = arith.constant $threads : index
   %shared_bytes = arith.constant $shared_bytes : i32
 )");
+    if (held() > 0)
+      add(R"(  // Steps of K, but for the first, between two slices of the tile before, and those after all of them.
+  %held = arith.constant $held : index
+  %more_steps = arith.subi %steps, %c1 : index
+  %share = arith.divui %more_steps, %held : index
+  %shares = arith.muli %share, %held : index
+  %after_all_shares = arith.addi %shares, %c1 : index
+)",
+          {{"held", std::to_string(held())}});
     if (s_.splits > 1)
       add(parts_alloc_text());
     if (stored_.store == MatmulStore::tma)
@@ -424,33 +436,149 @@ private:
                                               : s_.rows_of_consumer() * kLineBytes)}});
     releaser();
     store_.before_tiles();
-    add(R"(      %last:2 = scf.for %part = %first_tile to %parts32 step %tile_step
-          iter_args(%tile_stage = %c0, %tile_parity = %false) -> (index, i1) : i32 {
-)");
+    const int64_t held = this->held();
+    begin_tiles(held);
     place();
+    if (s_.splits > 1)
+      add("        %stored_row = arith.addi %row, %part_row : index\n");
     // The first product of a tile needs no zeros to add to.
     add("        %no_sum = nvgpu.warpgroup.mma.init.accumulator -> !sum\n");
     product("tile_stage", "tile_parity", "first", "no_sum", "scaleD = false, ");
     advance("tile_stage", "tile_parity", "second");
-    add(R"(        %products:4 = scf.for %step = %c1 to %steps step %c1
-            iter_args(%sum = %first_sum, %stage = %second_stage, %parity = %second_parity, %before = %tile_stage)
-            -> (!sum, index, i1, index) {
+    Products products{"first_sum", "second_stage", "second_parity", "tile_stage"};
+    if (held > 0)
+      add(R"(        // Of a CTA's first tile there is nothing to be stored yet, and all products are among the last ones.
+        %has_old = arith.cmpi ne, %part, %first_tile : i32
+        %old_row = arith.index_cast %old_row32 : i32 to index
+        %old_column = arith.index_cast %old_column32 : i32 to index
+        %own_share = arith.select %has_old, %share, %c0 : index
+        %after_shares = arith.select %has_old, %after_all_shares, %c1 : index
 )");
+    for (int64_t i = 0; i < held; ++i) {
+      add("        scf.if %has_old {\n");
+      store_.slice(store_.slices() - held + i, held_values("held", i), {"old_row", "old_column"});
+      add("        }\n");
+      products = add_products(fmt::format("share{}", i), "c0", "own_share", products);
+    }
+    products = add_products("products", held > 0 ? "after_shares" : "c1", "steps", products);
+    add("        %total = nvgpu.warpgroup.mma.wait %$sum : !sum\n", {{"sum", products.sum}});
+    release(products.before);
+    end_tile(held, products);
+    store_.end();
+  }
+
+  // What goes from stage to stage: names of the sum, of the next stage, its parity, and of the stage before
+  // it.
+  struct Products {
+    std::string sum, stage, parity, before;
+  };
+  // Those of the steps of K from `from` to `to`.
+  Products add_products(const std::string& name, const std::string& from, const std::string& to,
+                        const Products& begun) {
+    add(R"(        %$name:4 = scf.for %step = %$from to %$to step %c1
+            iter_args(%sum = %$sum, %stage = %$stage, %parity = %$parity, %before = %$before)
+            -> (!sum, index, i1, index) {
+)",
+        {{"name", name},
+         {"from", from},
+         {"to", to},
+         {"sum", begun.sum},
+         {"stage", begun.stage},
+         {"parity", begun.parity},
+         {"before", begun.before}});
     product("stage", "parity", "next", "sum", "");
     release("before");
     advance("stage", "parity", "next");
     add(R"(          scf.yield %next_sum, %next_stage, %next_parity, %stage : !sum, index, i1, index
         }
-        %total = nvgpu.warpgroup.mma.wait %products#0 : !sum
 )");
-    release("products#3");
-    if (s_.splits > 1)
-      add("        %stored_row = arith.addi %row, %part_row : index\n");
-    store_.tile(s_.splits > 1 ? "stored_row" : "row");
-    add(R"(        scf.yield %products#1, %products#2 : index, i1
+    return {name + "#0", name + "#1", name + "#2", name + "#3"};
+  }
+
+  // A loop over tiles, with the place of the tile before and `held` slices of its results: their stores,
+  // spread over the products of a tile, meet neither each other's nor those of all other CTAs, which are at
+  // the same point of their tiles, and no product waits for memory that takes them.
+  void begin_tiles(int64_t held) {
+    if (held == 0)
+      return add(R"(      %last:2 = scf.for %part = %first_tile to %parts32 step %tile_step
+          iter_args(%tile_stage = %c0, %tile_parity = %false) -> (index, i1) : i32 {
+)");
+    const int64_t values = held * store_.results_of_slice();
+    std::string none, types;
+    for (int64_t i = 0; i < values; ++i) {
+      none += fmt::format(", %held{} = %no_result", i);
+      types += ", " + store_.result_type();
+    }
+    add(R"(      // Zero: the grid is one CTA high.
+      %nothing32 = nvvm.read.ptx.sreg.ctaid.y : i32
+      %nothing = vector.broadcast %nothing32 : i32 to vector<4x2xi32>
+      %no_result = arith.constant dense<$zero> : $result_type
+      %last:$count = scf.for %part = %first_tile to %parts32 step %tile_step
+          iter_args(%tile_stage = %c0, %tile_parity = %false, %old_row32 = %zero, %old_column32 = %zero$none)
+          -> (index, i1, i32, i32$types) : i32 {
+)",
+        {{"zero", stored_.c.element.starts_with('i') ? "0" : "0.0"},
+         {"result_type", store_.result_type()},
+         {"count", std::to_string(4 + values)},
+         {"none", none},
+         {"types", types}});
+  }
+
+  // Values of the `i`-th held slice: of a loop's arguments, or of its results.
+  std::vector<std::string> held_values(const std::string& name, int64_t i) const {
+    std::vector<std::string> values;
+    for (int64_t at = i * store_.results_of_slice(); at < (i + 1) * store_.results_of_slice(); ++at)
+      values.push_back(name == "last" ? fmt::format("%last#{}", 4 + at) : fmt::format("%{}{}", name, at));
+    return values;
+  }
+
+  // A result of an accumulator's width in registers that are not the accumulator's, which the next products
+  // take. ptxas sees through a copy and then finds no registers for them, but does not know that this is one.
+  std::string kept(const std::string& result) {
+    if (stored_.c.element_bytes == 2)
+      return result;
+    const std::string name = "kept_" + result.substr(1);
+    add(R"(        %$bits = vector.bitcast $result : $result_type to vector<4x2xi32>
+        %$copy = arith.ori %$bits, %nothing : vector<4x2xi32>
+        %$name = vector.bitcast %$copy : vector<4x2xi32> to $result_type
+)",
+        {{"name", name},
+         {"bits", name + "_bits"},
+         {"copy", name + "_copy"},
+         {"result", result},
+         {"result_type", store_.result_type()}});
+    return "%" + name;
+  }
+
+  void end_tile(int64_t held, const Products& products) {
+    const std::string row = s_.splits > 1 ? "stored_row" : "row";
+    const Words words{{"stage", products.stage}, {"parity", products.parity}, {"row", row}};
+    if (held == 0) {
+      store_.tile(row);
+      return add("        scf.yield %$stage, %$parity : index, i1\n      }\n", words);
+    }
+    const int64_t first_held = store_.slices() - held;
+    for (int64_t i = 0; i < first_held; ++i)
+      store_.slice(i, store_.results(i), {row, "column"});
+    std::string values, types;
+    for (int64_t i = first_held; i < store_.slices(); ++i)
+      for (const std::string& result : store_.results(i)) {
+        values += ", " + kept(result);
+        types += ", " + store_.result_type();
       }
+    // Places in 32 bits: registers are few.
+    add("        %done_row32 = arith.index_cast %$row : index to i32\n"
+        "        scf.yield %$stage, %$parity, %done_row32, %column32" +
+            values + " : index, i1, i32, i32" + types + "\n      }\n",
+        words);
+    add(R"(      %has_last = arith.cmpi ult, %first_tile, %parts32 : i32
+      scf.if %has_last {
+        %last_row = arith.index_cast %last#2 : i32 to index
+        %last_column = arith.index_cast %last#3 : i32 to index
 )");
-    store_.end();
+    for (int64_t i = 0; i < held; ++i)
+      store_.slice(first_held + i, held_values("last", i), {"last_row", "last_column"});
+    add("      }\n");
   }
 
   // Threads that tell the CTAs of this row and this column of the cluster that a stage is empty: one for
@@ -514,6 +642,8 @@ private:
         words);
   }
 
+  // Slices that wait for the next tile's products.
+  int64_t held() const { return stored_.store == MatmulStore::tma ? std::min(s_.held, store_.slices()) : 0; }
   int64_t line() const { return kLineBytes / kernel_.a.element_bytes; }
 
   const MatmulKernel& kernel_;

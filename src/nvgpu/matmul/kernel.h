@@ -6,7 +6,8 @@
 // A CTA has a warpgroup that brings tiles (one thread of it: the producer) and others that multiply
 // (consumers). Tiles of A and B go through a ring of stages in shared memory; of each stage one mbarrier says
 // that it is full, one that it is empty. CTAs stay: each takes one tile of C after the other, and the
-// producer brings the next tile's first stages while the consumers still store the last one's results.
+// producer brings the next tile's first stages while the consumers still store the last one's results, most
+// of which they keep in registers and store among the next one's products.
 //
 // Text, and not a builder: a kernel reads as it will be printed, and the verifiers look at it as at any
 // program's. Tests: tests/mlir/matmul/.

@@ -152,8 +152,11 @@ std::string StoreText::convert(const std::string& raw, int64_t block, int64_t co
 }
 
 void StoreText::tile(const std::string& row) {
-  if (kernel_.store == MatmulStore::tma)
-    return store_slices(row);
+  if (kernel_.store == MatmulStore::tma) {
+    for (int64_t i = 0; i < slices(); ++i)
+      slice(i, results(i), {row, "column"});
+    return;
+  }
   begin_elements();
   for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block) {
     begin_rows(block);
@@ -230,55 +233,66 @@ void StoreText::store_element(const std::string& values, int64_t block, int64_t 
   add("          memref.store %$value, %c[%to_row_$row_id, %to_column_$id] : $c_type\n        }\n", words);
 }
 
-void StoreText::store_slices(const std::string& row) {
-  add("        %c_row = arith.addi %$stored_row, %first_row : index\n", {{"stored_row", row}});
-  int64_t turn = 0;
-  for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block)
-    for (int64_t column = 0; column < s_.tile_n; column += slice_columns_, ++turn) {
-      const std::string id = fmt::format("{}_{}", block, column);
-      Words words{{"id", id},
-                  {"skip", std::to_string(column)},
-                  {"down", std::to_string(block * 64)},
-                  {"slice", fmt::format("%slice{}", turn % kSlices)}};
-      add(R"(        nvvm.cp.async.bulk.wait_group 1 {read}
+int64_t StoreText::slices() const {
+  return s_.rows_of_consumer() / 64 * (s_.tile_n / slice_columns_);
+}
+
+std::string StoreText::result_type() const {
+  return fmt::format("vector<4x2x{}>", kernel_.c.element);
+}
+
+std::vector<std::string> StoreText::results(int64_t number) {
+  const int64_t block = block_of(number);
+  std::vector<std::string> all;
+  for (int64_t at = 0; at < slice_columns_; at += 16)
+    all.push_back(convert(extract(block, column_of(number) + at), block, column_of(number) + at));
+  return all;
+}
+
+void StoreText::slice(int64_t number, const std::vector<std::string>& results, const Place& place) {
+  Words words{{"id", std::to_string(number)},
+              {"row", place.row},
+              {"column", place.column},
+              {"skip", std::to_string(column_of(number))},
+              {"down", std::to_string(block_of(number) * 64)},
+              {"slice", fmt::format("%slice{}", number % kSlices)}};
+  add(R"(        nvvm.cp.async.bulk.wait_group 1 {read}
         nvvm.bar.warp.sync %all_lanes : i32
 )");
-      fill_slice(block, column, fmt::format("%slice{}", turn % kSlices));
-      add(R"(        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  for (int64_t i = 0; i < results_of_slice(); ++i)
+    put_16_columns(results[static_cast<size_t>(i)], i, words);
+  add(R"(        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         nvvm.bar.warp.sync %all_lanes : i32
         %skip_of_$id = arith.constant $skip : index
         %down_of_$id = arith.constant $down : index
-        %to_column_$id = arith.addi %column, %skip_of_$id : index
-        %to_row_$id = arith.addi %c_row, %down_of_$id : index
+        %to_column_$id = arith.addi %$column, %skip_of_$id : index
+        %c_row_$id = arith.addi %$row, %first_row : index
+        %to_row_$id = arith.addi %c_row_$id, %down_of_$id : index
         nvgpu.tma.async.store $slice to %c_map[%to_column_$id, %to_row_$id], predicate = %is_lane0 : !c_box -> !c_map
         nvvm.cp.async.bulk.commit.group
 )",
-          words);
-    }
+      words);
 }
 
-void StoreText::fill_slice(int64_t block, int64_t column, const std::string& slice) {
-  for (int64_t at = 0; at < slice_columns_; at += 16) {
-    const std::string id = fmt::format("{}_{}", block, column + at);
-    const std::string ready = convert(extract(block, column + at), block, column + at);
-    Words words{{"id", id}, {"ready", ready}, {"slice", slice}};
-    if (kernel_.c.element_bytes == 2) {
-      words["q"] = std::to_string(at / 16);
-      add("        nvgpu.stmatrix $ready, $slice[%slice_row, %slice_column$q] : vector<4x2x$c_element>, "
-          "!c_box\n",
-          words);
-      continue;
-    }
-    for (int64_t i = 0; i < 4; ++i) {
-      words["i"] = std::to_string(i);
-      words["q"] = std::to_string(at / 8 + i / 2);
-      words["at_row"] = i % 2 ? "quad_row_below" : "quad_row";
-      words["pair_i"] = fmt::format("pair_{}_{}", id, i);
-      add(R"(        %$pair_i = vector.extract $ready[$i] : vector<2x$c_element> from vector<4x2x$c_element>
+// Into a slice of shared memory, whose words `words` are: the `number`-th 16 columns.
+void StoreText::put_16_columns(const std::string& result, int64_t number, Words words) {
+  words["result"] = result;
+  if (kernel_.c.element_bytes == 2) {
+    words["q"] = std::to_string(number);
+    add("        nvgpu.stmatrix $result, $slice[%slice_row, %slice_column$q] : vector<4x2x$c_element>, "
+        "!c_box\n",
+        words);
+    return;
+  }
+  for (int64_t i = 0; i < 4; ++i) {
+    words["i"] = std::to_string(i);
+    words["q"] = std::to_string(number * 2 + i / 2);
+    words["at_row"] = i % 2 ? "quad_row_below" : "quad_row";
+    words["pair_i"] = fmt::format("pair_{}_{}_{}", words["id"], number, i);
+    add(R"(        %$pair_i = vector.extract $result[$i] : vector<2x$c_element> from vector<4x2x$c_element>
         vector.store %$pair_i, $slice[%$at_row, %slice_column$q] : !c_box, vector<2x$c_element>
 )",
-          words);
-    }
+        words);
   }
 }
 

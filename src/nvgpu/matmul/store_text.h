@@ -8,6 +8,9 @@
 #include "nvgpu/matmul/kernel.h"
 #include "nvgpu/matmul/text.h"
 
+#include <string>
+#include <vector>
+
 namespace lemma::nvgpu {
 
 class StoreText {
@@ -23,6 +26,19 @@ public:
   void tile(const std::string& row);
   void end();
 
+  // Where MatmulStore is tma, a warp stores its part of a tile in so many slices, one after the other.
+  int64_t slices() const;
+  // The results of slice `number`, of %total, as C has them: values of type result_type(), one for each 16
+  // columns.
+  std::vector<std::string> results(int64_t number);
+  std::string result_type() const;
+  int64_t results_of_slice() const { return slice_columns_ / 16; }
+  // Stores them. In a block there is one store of a slice.
+  struct Place {
+    std::string row, column; // where the tile begins in what is stored
+  };
+  void slice(int64_t number, const std::vector<std::string>& results, const Place& place);
+
   // For a kernel that has sums from elsewhere: stores the vector<4x2xSUM> `raw` of a block of 16x16, whose
   // first row and column are %row and %column.
   void block_of_16(const std::string& raw);
@@ -33,8 +49,9 @@ private:
   void swizzled_columns();
   std::string extract(int64_t block, int64_t columns);
   std::string convert(const std::string& raw, int64_t block, int64_t columns);
-  void store_slices(const std::string& row);
-  void fill_slice(int64_t block, int64_t column, const std::string& slice);
+  void put_16_columns(const std::string& result, int64_t number, Words words);
+  int64_t block_of(int64_t slice) const { return slice * slice_columns_ / s_.tile_n; }
+  int64_t column_of(int64_t slice) const { return slice * slice_columns_ % s_.tile_n; }
   void begin_elements();
   void begin_rows(int64_t block);
   void store_16_columns(const std::string& raw, int64_t block, int64_t column);

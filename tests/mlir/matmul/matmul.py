@@ -297,6 +297,10 @@ def schedules(lemma):
     return re.search(r"there are (.*)", wrong.stderr).group(1).split(", ")
 
 
+def wgmma_schedules(lemma):
+    return [name for name in schedules(lemma) if re.match("[0-9]", name)]
+
+
 def each_schedule(lemma, flags=()):
     names = schedules(lemma)
     assert len(names) >= 4, names
@@ -371,6 +375,17 @@ CASES = {
             run(lemma, (70, 51, 333), "i8", "i32", adds=True, flags=("--matmul-schedule", "128x128_s6_k2")),
             run(lemma, (70, 51, 333), "bf16", "f32", "TT", flags=("--matmul-schedule", "128x128_s6_k8")),
             run(lemma, (33, 70, 5000), "i8", "i32", "NT"),
+        ]
+    ),
+    # More tiles than multiprocessors: results stay in registers until the next tile is multiplied.
+    "held": lambda lemma: all(
+        [run(lemma, (4500, 1000, 40), "f16", "f32", flags=("--matmul-schedule", name)) for name in wgmma_schedules(lemma)]
+        + [
+            run(lemma, (8600, 264, 230), "f32", "f32", "NT", flags=("--allow-tf32",)),
+            run(lemma, (8600, 260, 900), "i8", "i32", "NT", dynamic=True),
+            run(lemma, (8600, 264, 330), "f16", "f16", flags=("--check", "--async=late")),
+            run(lemma, (8600, 260, 10), "f16", "f32", "TT", flags=("--check", "--async=late")),
+            fused(lemma, None, 8600, 264, 17),
         ]
     ),
     "schedules": each_schedule,
