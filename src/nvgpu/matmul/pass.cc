@@ -13,6 +13,7 @@
 #include "nvgpu/matmul/mma_kernel.h"
 #include "nvgpu/matmul/product.h"
 #include "nvgpu/matmul/resident.h"
+#include "nvgpu/matrix_type.h"
 #include "nvgpu/passes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -283,7 +284,12 @@ private:
     constexpr int64_t kLarge = 8192;
     const int64_t m = size_of(arguments.c, 0, kLarge), n = size_of(arguments.c, 1, kLarge);
     if (family == MatmulFamily::wgmma)
-      return choose_schedule(m, n, size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge));
+      return choose_schedule({.type = isa::to_string(ptx_type(arguments.a.getElementType(), true)),
+                              .a_transposed = arguments.a_transposed,
+                              .b_transposed = arguments.b_transposed,
+                              .m = m,
+                              .n = n,
+                              .k = size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge)});
     return choose_mma_schedule({.family = family,
                                 .element_bytes = arguments.a.getElementTypeBitWidth() / 8,
                                 .m = m,

@@ -5,12 +5,16 @@
 
 #include "lemma/mlir.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace lemma::nvgpu {
 namespace {
 
-// Measured on an H200 (docs/matmul.md). Clusters do not pay there: what multicast saves of the L2's bandwidth
+// Measured on an H100 (docs/matmul.md). Clusters do not pay there: what multicast saves of the L2's bandwidth
 // was not what held the kernel up, and an arrival that releases at the scope of the cluster waits for the
 // thread's memory.
 //
@@ -18,6 +22,9 @@ namespace {
 // and 2048 they were within 1 percent.
 constexpr std::array kSchedules{
     Schedule{.name = "128x256_s4_g16", .group = 16, .why = "the most work for what a stage brings"},
+    Schedule{.name = "128x256_s4_g24",
+             .group = 24,
+             .why = "B, of which fewer columns are at work, comes fewer times"},
     Schedule{.name = "128x256_s4_c2x1_g8",
              .cluster_m = 2,
              .why = "two CTAs above each other share B: the L2 gives 32 KiB for each line of K and not 48"},
@@ -89,6 +96,53 @@ constexpr std::array kSchedules{
              .warps_n = 2},
 };
 
+constexpr const Schedule* find(std::string_view name) {
+  for (const Schedule& schedule : kSchedules)
+    if (name == schedule.name)
+      return &schedule;
+  return nullptr;
+}
+
+// What `lemma tune` found to be the fastest on an H200 (docs/matmul.md), rows as it prints them: type, order
+// as cuBLAS calls it, M, N, K.
+struct Tuned {
+  std::string_view type, order;
+  int64_t m, n, k;
+  std::string_view schedule;
+};
+constexpr Tuned kTuned[] = {
+    {"bf16", "NN", 2048, 2048, 2048, "128x128_s6_g8"},  {"bf16", "NN", 4096, 4096, 4096, "128x256_s4_g24"},
+    {"bf16", "NN", 8192, 8192, 8192, "128x256_s4_g16"}, {"bf16", "NN", 16384, 16384, 16384, "128x256_s4_g24"},
+    {"f16", "NN", 2048, 2048, 2048, "128x128_s6_g8"},   {"f16", "NN", 4096, 4096, 4096, "128x256_s4_g24"},
+    {"f16", "NN", 8192, 8192, 8192, "256x128_s4_g8"},   {"f16", "NN", 16384, 16384, 16384, "128x256_s4_g24"},
+    {"tf32", "TN", 2048, 2048, 2048, "256x128_s4_g8"},  {"tf32", "TN", 4096, 4096, 4096, "256x128_s4_g8"},
+    {"tf32", "TN", 8192, 8192, 8192, "128x256_s4_g24"}, {"tf32", "TN", 16384, 16384, 16384, "128x256_s4_g24"},
+    {"e4m3", "TN", 2048, 2048, 2048, "128x128_s6_g8"},  {"e4m3", "TN", 4096, 4096, 4096, "128x256_s4_g24"},
+    {"e4m3", "TN", 8192, 8192, 8192, "256x128_s4_g8"},  {"e4m3", "TN", 16384, 16384, 16384, "128x256_s4_g24"},
+    {"s8", "TN", 2048, 2048, 2048, "128x128_s6_g8"},    {"s8", "TN", 4096, 4096, 4096, "128x256_s4_g24"},
+    {"s8", "TN", 8192, 8192, 8192, "128x256_s4_g24"},   {"s8", "TN", 16384, 16384, 16384, "128x256_s4_g24"},
+};
+static_assert(std::all_of(std::begin(kTuned), std::end(kTuned),
+                          [](const Tuned& row) { return find(row.schedule) != nullptr; }));
+
+// Of rows of the type, those of the order if there are any: the one that is nearest by how much is
+// multiplied. Null: there is none of the type.
+const Tuned* nearest(const WgmmaProduct& product) {
+  const char order[] = {product.b_transposed ? 'T' : 'N', product.a_transposed ? 'T' : 'N'};
+  const auto size = [](const auto& of) {
+    return std::log(static_cast<double>(of.m)) + std::log(static_cast<double>(of.n)) +
+           std::log(static_cast<double>(of.k));
+  };
+  const auto rank = [&](const Tuned& row) {
+    return std::pair(row.order != std::string_view(order, 2), std::abs(size(row) - size(product)));
+  };
+  const Tuned* best = nullptr;
+  for (const Tuned& row : kTuned)
+    if (row.type == product.type && (!best || rank(row) < rank(*best)))
+      best = &row;
+  return best;
+}
+
 constexpr int64_t kLeastDepth = 1024; // of a part of K
 
 } // namespace
@@ -98,14 +152,12 @@ std::span<const Schedule> schedules() {
 }
 
 const Schedule* find_schedule(std::string_view name) {
-  for (const Schedule& schedule : kSchedules)
-    if (name == schedule.name)
-      return &schedule;
-  return nullptr;
+  return find(name);
 }
 
-const Schedule& choose_schedule(int64_t m, int64_t n, int64_t k) {
-  const Schedule &large = kSchedules.front(), *best = find_schedule("128x128_s6_g8");
+const Schedule& choose_schedule(const WgmmaProduct& product) {
+  const int64_t m = product.m, n = product.n, k = product.k;
+  const Schedule &large = kSchedules.front(), *best = find("128x128_s6_g8");
   // Smaller tiles, and parts of K, only where they give work to multiprocessors that had none.
   if (2 * large.tiles(m, n) <= kMultiprocessors) {
     for (const Schedule& schedule : kSchedules)
@@ -114,7 +166,10 @@ const Schedule& choose_schedule(int64_t m, int64_t n, int64_t k) {
         best = &schedule;
     return *best;
   }
-  return n <= 128 ? *find_schedule("256x128_s4_g8") : large;
+  if (n <= 128)
+    return *find("256x128_s4_g8");
+  const Tuned* row = nearest(product);
+  return row ? *find(row->schedule) : large;
 }
 
 const Schedule& choose_mma_schedule(const MmaProduct& product) {

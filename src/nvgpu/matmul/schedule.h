@@ -60,8 +60,14 @@ inline constexpr int64_t kMultiprocessors = 132;
 std::span<const Schedule> schedules();
 // Null if there is none.
 const Schedule* find_schedule(std::string_view name);
-// The fastest that was measured for such sizes.
-const Schedule& choose_schedule(int64_t m, int64_t n, int64_t k);
+// A product that wgmma multiplies, its type as `lemma tune` calls it: "bf16", "tf32", "s8".
+struct WgmmaProduct {
+  std::string_view type;
+  bool a_transposed = false, b_transposed = false;
+  int64_t m = 0, n = 0, k = 0;
+};
+// The fastest that was measured for such a product.
+const Schedule& choose_schedule(const WgmmaProduct& product);
 
 // The same of mma and fma.
 struct MmaProduct {

@@ -3,7 +3,7 @@
 // RUN: %not lemma compile %s --schedule=fastest 2>&1 | FileCheck %s --check-prefix=NAMES
 //
 // What becomes of a product of the host's matrices: the call of a function that copies them and calls one with the kernel.
-// NAMES: error: there is no schedule fastest; there are 128x256_s4_g16, 128x256_s4_c2x1_g8
+// NAMES: error: there is no schedule fastest; there are 128x256_s4_g16, 128x256_s4_g24, 128x256_s4_c2x1_g8
 
 // CHECK-LABEL: func.func private @matmul(
 // CHECK: nvgpu.tma.create.descriptor
