@@ -2,6 +2,7 @@
 #define LEMMA_TEST_PER_THREAD
 #include "check.h"
 
+#include <atomic>
 #include <thread>
 
 int main() {
@@ -26,7 +27,7 @@ int main() {
   }).join();
   FAILS(cudaErrorNotReady, cudaStreamQuery_ptsz(nullptr));
   FAILS(cudaErrorNotReady, cudaStreamQuery(cudaStreamPerThread));
-  *const_cast<volatile int*>(flag) = 1;
+  std::atomic_ref<int>(*flag).store(1);
   OK(cudaStreamSynchronize_ptsz(nullptr));
   EQUAL(2, flag[1]);
   OK(cudaStreamQuery_ptsz(nullptr));

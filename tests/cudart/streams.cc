@@ -74,7 +74,7 @@ int main() {
   OK(launch(relay, 1, 1, 0, other, flag, flag + 1));
   FAILS(cudaErrorNotReady, cudaStreamQuery(other));
   OK(cudaGetLastError()); // that is none
-  *const_cast<volatile int*>(flag) = 41;
+  std::atomic_ref<int>(*flag).store(41);
   OK(cudaStreamSynchronize(other));
   EQUAL(42, flag[1]);
 
