@@ -99,16 +99,11 @@ bool is_one_object(const Exec& x, const DecodedInst& in) {
 
 // The texels of all lanes that have one, beside the lowest of them; none where each needs a check of its own.
 Access texels_at_once(Exec& x, const DecodedInst& in, const texture::Object& object, LaneMask lanes,
-                      const LaneTexels& texels, uint64_t& lowest) {
-  uint64_t highest = 0;
-  lowest = UINT64_MAX;
-  for_lanes(lanes, [&](int lane) {
-    lowest = std::min(lowest, texels.offsets[lane]);
-    highest = std::max(highest, texels.offsets[lane]);
-  });
+                      const LaneTexels& texels) {
+  const uint64_t lowest = texels.lowest;
   const uint32_t bytes = object.texel_bytes();
   const Access range = x.find_access(in, StateSpace::global, object.memory.address + lowest,
-                                     span_of(lowest, highest, bytes), AccessKind::read);
+                                     span_of(lowest, texels.highest, bytes), AccessKind::read);
   if (!range || range.lane_stride != 0)
     return {};
   // Neighbours are asked for together.
@@ -131,15 +126,17 @@ bool are_words(const texture::Object& object) {
 }
 
 void load_words(Exec& x, const DecodedInst& in, const texture::Object& object, const std::byte* host,
-                const LaneTexels& texels, uint64_t lowest) {
+                const LaneTexels& texels) {
   const LaneMask inside = x.active & ~texels.outside;
   for (uint32_t channel = 0; channel < 4; ++channel) {
     auto* const to = x.dst<uint32_t>(in, static_cast<int>(channel));
     if (channel < object.memory.channels)
       for_lanes(inside, [&](int lane) {
-        std::memcpy(&to[lane], host + (texels.offsets[lane] - lowest) + channel * sizeof(uint32_t),
+        std::memcpy(&to[lane], host + (texels.offsets[lane] - texels.lowest) + channel * sizeof(uint32_t),
                     sizeof(uint32_t));
       });
+    else if (inside == kAllLanes)
+      std::fill_n(to, kWarpSize, 0u);
     else
       for (int lane = 0; lane < kWarpSize; ++lane)
         to[lane] = (inside >> lane & 1) ? 0 : to[lane];
@@ -162,19 +159,20 @@ Fetched fetch_at_once(Exec& x, const DecodedInst& in, const TexturePlan& plan) {
   for (int axis = 0; axis < geometry.axes; ++axis)
     coordinates[static_cast<size_t>(axis)] = x.src<uint32_t>(in, 1 + geometry.layered + axis);
   LaneTexels texels;
-  (geometry.whole ? plan.lanes.find_whole : plan.lanes.find)(
-      grid_of(*object), coordinates.data(), geometry.layered ? x.src<uint32_t>(in, 1) : nullptr, texels);
+  (geometry.whole ? plan.lanes.find_whole
+                  : plan.lanes.find)(grid_of(*object), coordinates.data(),
+                                     geometry.layered ? x.src<uint32_t>(in, 1) : nullptr, x.active, texels);
   const LaneMask inside = x.active & ~texels.outside;
-  uint64_t lowest = 0;
   Access range;
-  if (inside && !(range = texels_at_once(x, in, *object, inside, texels, lowest)))
+  if (inside && !(range = texels_at_once(x, in, *object, inside, texels)))
     return Fetched::nothing;
   const Texel outside = geometry.whole || inside == x.active ? Texel{} : border_texel(*object);
   if (are_words(*object) && plan.type != Type::f16 && plan.type != Type::f16x2)
-    load_words(x, in, *object, range.host, texels, lowest);
+    load_words(x, in, *object, range.host, texels);
   else
     for_lanes(inside, [&](int lane) {
-      const std::array<Texel, 8> one{load_texel(*object, range.host + (texels.offsets[lane] - lowest))};
+      const std::array<Texel, 8> one{
+          load_texel(*object, range.host + (texels.offsets[lane] - texels.lowest))};
       store_result(x, in, lane, plan, combine(*object, {}, one));
     });
   const std::array<Texel, 8> one{outside};

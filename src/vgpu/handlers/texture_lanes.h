@@ -29,16 +29,18 @@ struct TexelGrid {
 TexelGrid grid_of(const texture::Object& object);
 
 struct LaneTexels {
-  uint64_t offsets[kWarpSize]; // bytes from the object's first texel; 0 where there is none
-  LaneMask outside = 0;        // lanes without a texel: on the border, or zeros
+  uint64_t offsets[kWarpSize];      // bytes from the object's first texel; 0 where there is none
+  LaneMask outside = 0;             // lanes without a texel: on the border, or zeros
+  uint64_t lowest = 0, highest = 0; // offset of those that were asked for, if any is inside
 };
 
 struct TextureLanes {
-  // By f32 coordinates, and by whole ones; `coordinates` by axis, `layers` null where there are none.
+  // By f32 coordinates, and by whole ones; `coordinates` by axis, `layers` null where there are none; `lanes`
+  // are those that are asked for.
   void (*find)(const TexelGrid& grid, const uint32_t* const* coordinates, const uint32_t* layers,
-               LaneTexels& out) = nullptr;
+               LaneMask lanes, LaneTexels& out) = nullptr;
   void (*find_whole)(const TexelGrid& grid, const uint32_t* const* coordinates, const uint32_t* layers,
-                     LaneTexels& out) = nullptr;
+                     LaneMask lanes, LaneTexels& out) = nullptr;
 };
 const TextureLanes& texture_lanes();
 

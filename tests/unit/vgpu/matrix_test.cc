@@ -475,21 +475,34 @@ TEST(Wmma, LoadsEveryElementWhereItBelongs) {
     const std::vector<std::byte> memory = random_memory(f, random);
     const RegisterText regs = registers_text(f, "x");
     const bool shared = s.text.find(".shared") != std::string::npos;
-    std::string body =
-        std::string(kBases) + regs.declare + "  .shared .align 128 .b8 sm[16384];\n  .reg .b32 %sm;\n";
-    if (shared) {
-      body += "  mov.u32 %r0, sm;\n  shl.b32 %sm, %t, 2;\n  add.u32 %sm, %sm, %r0;\n";
-      body += copy_to_shared(memory.size() / 4, "%sm", "%src1");
-    }
-    body += fmt::format("  {} {}, [{}], {};\n", s.text, regs.list, shared ? "sm" : "%in", stride_of(s));
-    body += move_registers(regs, false, 0, "%dst");
-    const auto run = run_body(body, one_warp(), words_of(f), as_words(memory));
-    ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
+    const bool generic = !shared && s.text.find(".global") == std::string::npos;
+    const auto run_at = [&](HostLevel level, bool in_shared) {
+      std::string body =
+          std::string(kBases) + regs.declare + "  .shared .align 128 .b8 sm[16384];\n  .reg .b32 %sm;\n";
+      if (in_shared) {
+        body += "  mov.u32 %r0, sm;\n  shl.b32 %sm, %t, 2;\n  add.u32 %sm, %sm, %r0;\n";
+        body += copy_to_shared(memory.size() / 4, "%sm", "%src1");
+      }
+      if (in_shared && generic)
+        body += "  mov.u64 %in, sm;\n  cvta.shared.u64 %in, %in;\n";
+      body += fmt::format("  {} {}, [{}], {};\n", s.text, regs.list, shared ? "sm" : "%in", stride_of(s));
+      body += move_registers(regs, false, 0, "%dst");
+      set_host_level(level);
+      auto run = run_body(body, one_warp(), words_of(f), as_words(memory));
+      set_host_level(host_levels().back());
+      EXPECT_TRUE(run.report.ok()) << fault_in(run.report).message;
+      return run.out;
+    };
     Dense want = dense_like(f);
     for (int r = 0; r < f.rows; ++r)
       for (int c = 0; c < f.cols; ++c)
         want.at({r, c}) = element_at(memory, memory_index(s, {r, c}), f.element_bits);
-    expect_registers(f, run.out.data(), want);
+    for (const HostLevel level : host_levels())
+      for (const bool in_shared : {false, true})
+        if (generic || in_shared == shared) {
+          SCOPED_TRACE(std::string(to_string(level)) + (in_shared ? ", in shared memory" : ""));
+          expect_registers(f, run_at(level, in_shared).data(), want);
+        }
   });
 }
 

@@ -215,8 +215,8 @@ TEST(TextureLanes, AreWhereOneLaneAfterTheOtherFindsThem) {
       for (const HostLevel level : host_levels()) {
         set_host_level(level);
         LaneTexels texels;
-        (whole ? texture_lanes().find_whole : texture_lanes().find)(grid_of(object), axes,
-                                                                    layered ? layers : nullptr, texels);
+        (whole ? texture_lanes().find_whole
+               : texture_lanes().find)(grid_of(object), axes, layered ? layers : nullptr, kAllLanes, texels);
         for (int lane = 0; lane < kWarpSize; ++lane) {
           texture::Coordinates at{};
           for (int axis = 0; axis < object.axes(); ++axis)
