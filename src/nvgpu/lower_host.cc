@@ -69,7 +69,10 @@ public:
   void runOnOperation() override {
     make_asynchronous(getOperation());
     LLVMTypeConverter converter(&getContext());
+    // To the host all addresses are of one kind.
     populateGpuMemorySpaceAttributeConversions(converter, [](gpu::AddressSpace) { return 0u; });
+    converter.addTypeAttributeConversion(
+        [](BaseMemRefType, IntegerAttr space) -> Attribute { return IntegerAttr::get(space.getType(), 0); });
     add_type_conversions(converter);
 
     RewritePatternSet patterns(&getContext());

@@ -38,19 +38,9 @@ Examples:
 Exit status: 0 success; 1 a kernel faulted, or the file is rejected; 2 wrong command line; 3 no such device.)";
 
 struct Words {
-  std::string file, entry = "main", schedule;
-  ProductWords products;
+  ProgramWords program;
   BenchWords bench;
-  std::vector<std::string> args;
 };
-
-Result<std::vector<BenchProgram>, Stop> programs_of(const Words& words) {
-  return programs_of({.entry = words.entry,
-                      .arch = words.bench.arch,
-                      .schedule = words.schedule,
-                      .allow_tf32 = words.bench.allow_tf32},
-                     words.file, words.products, words.bench.device, !words.args.empty());
-}
 
 // One program: a row for each of its kernels and products.
 Result<void, Stop> bench_program(const Device& device, const BenchProgram& program, RunArguments& given,
@@ -77,26 +67,15 @@ Result<void, Stop> bench_program(const Device& device, const BenchProgram& progr
 }
 
 Result<void, Stop> bench(const Words& words) {
-  const auto options = timing_options(words.bench);
-  if (!options)
-    return Unexpected<Stop>{options.error()};
-  RunArguments given;
-  for (const std::string& spec : words.args)
-    if (auto added = given.add(spec); !added)
-      return added;
-  const auto programs = programs_of(words);
-  if (!programs)
-    return Unexpected<Stop>{programs.error()};
-  if (auto read = given.read_files(); !read)
-    return read;
-  auto device = Device::open(words.bench.device);
-  if (!device)
-    return stop(std::move(device).error());
-  BenchOutput output(words.bench.json, device->info(), words.bench.l2);
+  auto started = start(words.program, words.bench);
+  if (!started)
+    return Unexpected<Stop>{std::move(started).error()};
+  auto& [options, programs, given, device] = *started;
+  BenchOutput output(words.bench.json, device.info(), words.bench.l2);
   std::optional<CublasLt> cublas;
   std::string why = "--cublaslt none";
   if (words.bench.cublaslt != "none") {
-    auto opened = CublasLt::open(*device, words.bench.cublaslt);
+    auto opened = CublasLt::open(device, words.bench.cublaslt);
     if (!opened && !words.bench.cublaslt.empty())
       return stop(std::move(opened).error());
     if (opened)
@@ -105,12 +84,12 @@ Result<void, Stop> bench(const Words& words) {
       why = opened.error().text;
   }
   output.begin(cublas ? &*cublas : nullptr, why);
-  for (const BenchProgram& program : *programs) {
-    auto done = bench_program(*device, program, given, cublas ? &*cublas : nullptr, why, *options, output);
+  for (const BenchProgram& program : programs) {
+    auto done = bench_program(device, program, given, cublas ? &*cublas : nullptr, why, options, output);
     if (done)
       continue;
     // Of many products, one that cannot be made is a row that says so.
-    if (programs->size() == 1 || done.error().error.kind == ErrorKind::device_lost)
+    if (programs.size() == 1 || done.error().error.kind == ErrorKind::device_lost)
       return done;
     output.skip(program.name, done.error().error.text);
   }
@@ -124,17 +103,11 @@ Command add_bench(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("bench", "time a program's kernels, and its matrix products beside cuBLAS's");
   const auto words = std::make_shared<Words>();
-  app->add_option("FILE.mlir", words->file, "MLIR text with host code, as lemma run takes it");
-  add_product_options(*app, words->products);
+  add_program_options(*app, words->program);
   add_bench_options(*app, words->bench);
-  app->add_option("--entry", words->entry, "of a file: the host function")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app->add_option("--schedule,--matmul-schedule", words->schedule,
+  app->add_option("--schedule,--matmul-schedule", words->program.schedule,
                   "how kernels of products are cut (docs/matmul.md)")
       ->type_name("NAME");
-  app->add_option("--arg", words->args, "of a file: an argument of its entry, as lemma run has it")
-      ->type_name("SPEC");
   app->add_option("--cublaslt", words->bench.cublaslt,
                   "where cuBLAS is (libcublasLt.so); none: not beside it")
       ->type_name("PATH");

@@ -160,6 +160,8 @@ void add_bench_options(CLI::App& app, BenchWords& words) {
   app.add_flag("--json", words.json, "print one JSON object");
 }
 
+namespace {
+
 Result<TimingOptions, Stop> timing_options(const BenchWords& words) {
   const auto rounds = parse_count("--rounds", words.rounds, 1),
              launches = parse_count("--launches", words.launches, 0),
@@ -169,6 +171,39 @@ Result<TimingOptions, Stop> timing_options(const BenchWords& words) {
       return Unexpected<Stop>{count->error()};
   return TimingOptions{
       .rounds = *rounds, .launches = *launches, .warm_up = *warm_up, .flushes_l2 = words.l2 == "flushed"};
+}
+
+} // namespace
+
+void add_program_options(CLI::App& app, ProgramWords& words) {
+  app.add_option("FILE.mlir", words.file, "MLIR text with host code, as lemma run takes it");
+  add_product_options(app, words.products);
+  app.add_option("--entry", words.entry, "of a file: the host function")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--arg", words.args, "of a file: an argument of its entry, as lemma run has it")
+      ->type_name("SPEC");
+}
+
+Result<BenchStart, Stop> start(const ProgramWords& words, const BenchWords& bench) {
+  const auto options = timing_options(bench);
+  if (!options)
+    return Unexpected<Stop>{options.error()};
+  RunArguments given;
+  for (const std::string& spec : words.args)
+    if (auto added = given.add(spec); !added)
+      return Unexpected<Stop>{std::move(added).error()};
+  auto programs = programs_of(
+      {.entry = words.entry, .arch = bench.arch, .schedule = words.schedule, .allow_tf32 = bench.allow_tf32},
+      words.file, words.products, bench.device, !words.args.empty());
+  if (!programs)
+    return Unexpected<Stop>{std::move(programs).error()};
+  if (auto read = given.read_files(); !read)
+    return Unexpected<Stop>{std::move(read).error()};
+  auto device = Device::open(bench.device);
+  if (!device)
+    return stop(std::move(device).error());
+  return BenchStart{*options, *std::move(programs), std::move(given), *std::move(device)};
 }
 
 Result<BenchResult, Stop> measure(const Device& device, const BenchGroup& group, const CublasLt* cublas,

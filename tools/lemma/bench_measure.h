@@ -25,7 +25,23 @@ struct BenchWords {
   bool json = false, allow_tf32 = false;
 };
 void add_bench_options(CLI::App& app, BenchWords& words);
-Result<TimingOptions, Stop> timing_options(const BenchWords& words);
+
+// Of a file or of --matmul, what both commands are told.
+struct ProgramWords {
+  std::string file, entry = "main", schedule;
+  ProductWords products;
+  std::vector<std::string> args;
+};
+void add_program_options(CLI::App& app, ProgramWords& words);
+
+// What both commands begin with.
+struct BenchStart {
+  TimingOptions options;
+  std::vector<BenchProgram> programs;
+  RunArguments given;
+  Device device;
+};
+Result<BenchStart, Stop> start(const ProgramWords& words, const BenchWords& bench);
 
 struct Measured {
   Spread seconds = {}; // of the kernels that multiply; of a group that is no product: of all

@@ -35,10 +35,9 @@ Examples:
 Exit status: 0 success; 1 a kernel faulted, or the file is rejected; 2 wrong command line; 3 no such device.)";
 
 struct TuneWords {
-  std::string file, entry = "main", schedules;
-  ProductWords products;
+  ProgramWords program;
   BenchWords bench;
-  std::vector<std::string> args;
+  std::string schedules;
 };
 
 // A schedule that has made the program's kernels.
@@ -118,11 +117,6 @@ private:
   std::vector<std::string> rows_;
 };
 
-Result<std::vector<BenchProgram>, Stop> programs_of(const TuneWords& words) {
-  return programs_of({.entry = words.entry, .arch = words.bench.arch, .allow_tf32 = words.bench.allow_tf32},
-                     words.file, words.products, words.bench.device, !words.args.empty());
-}
-
 // Whether every product got it: one that is not for its types got another.
 bool all_have(const BenchRun& run, const std::string& schedule) {
   return std::all_of(run.groups.begin(), run.groups.end(), [&](const BenchGroup& group) {
@@ -200,27 +194,16 @@ Result<std::vector<std::string>, Stop> schedules_of(const std::string& words) {
 }
 
 Result<void, Stop> tune(const TuneWords& words) {
-  const auto options = timing_options(words.bench);
-  if (!options)
-    return Unexpected<Stop>{options.error()};
   const auto schedules = schedules_of(words.schedules);
   if (!schedules)
     return Unexpected<Stop>{schedules.error()};
-  RunArguments given;
-  for (const std::string& spec : words.args)
-    if (auto added = given.add(spec); !added)
-      return added;
-  const auto programs = programs_of(words);
-  if (!programs)
-    return Unexpected<Stop>{programs.error()};
-  if (auto read = given.read_files(); !read)
-    return read;
-  auto device = Device::open(words.bench.device);
-  if (!device)
-    return stop(std::move(device).error());
-  TuneOutput output(words.bench.json, device->info());
-  for (const BenchProgram& program : *programs)
-    if (auto done = tune_program(*device, program, given, *schedules, *options, output); !done)
+  auto started = start(words.program, words.bench);
+  if (!started)
+    return Unexpected<Stop>{std::move(started).error()};
+  auto& [options, programs, given, device] = *started;
+  TuneOutput output(words.bench.json, device.info());
+  for (const BenchProgram& program : programs)
+    if (auto done = tune_program(device, program, given, *schedules, options, output); !done)
       return done;
   output.finish();
   return {};
@@ -231,15 +214,9 @@ Result<void, Stop> tune(const TuneWords& words) {
 Command add_tune(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("tune", "find the fastest schedule of a matrix product");
   const auto words = std::make_shared<TuneWords>();
-  app->add_option("FILE.mlir", words->file, "MLIR text with host code, as lemma run takes it");
-  add_product_options(*app, words->products);
+  add_program_options(*app, words->program);
   add_bench_options(*app, words->bench);
-  app->add_option("--entry", words->entry, "of a file: the host function")
-      ->type_name("NAME")
-      ->capture_default_str();
   app->add_option("--schedules", words->schedules, "which are tried (default: all)")->type_name("NAME,...");
-  app->add_option("--arg", words->args, "of a file: an argument of its entry, as lemma run has it")
-      ->type_name("SPEC");
   app->footer(kTuneFooter);
   return {app, [words] { return show(words->bench.json, tune(*words)); }};
 }

@@ -8,6 +8,7 @@
 // needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/kernel.h"
 
+#include "nvgpu/matmul/common_text.h"
 #include "nvgpu/matmul/split_text.h"
 #include "nvgpu/matmul/store_text.h"
 #include "nvgpu/matmul/text.h"
@@ -62,28 +63,15 @@ private:
   void set_words() {
     const auto put = [&](const char* word, const auto& value) { text_.put(word, value); };
     const int64_t bytes = kernel_.a.element_bytes, tile_k = kLineBytes / bytes;
-    put("name", kernel_.name);
-    std::string list;
-    for (size_t i = 0; i < kernel_.operands.size(); ++i)
-      list += fmt::format(", %operand{}: {}", i, kernel_.operands[i]);
-    put("operand_list", list);
-    put("a_type", kernel_.a.type);
+    put_common_words(kernel_, text_);
     put("a_any", kernel_.a.any_type);
     put("b_any", kernel_.b.any_type);
     put("stored_any", stored_.c.any_type);
     put("stored_type", stored_.c.type);
-    put("b_type", kernel_.b.type);
-    put("c_type", kernel_.c.type);
-    put("sum_element", kernel_.sum);
-    put("tile_m", s_.tile_m);
-    put("tile_n", s_.tile_n);
-    put("tile_k", tile_k);
     put("stages", s_.stages);
     put("cluster_m", s_.cluster_m);
     put("cluster_n", s_.cluster_n);
     put("cluster", s_.cluster());
-    put("group", s_.group);
-    put("threads", s_.threads());
     put("rows_of_consumer", s_.rows_of_consumer());
     put("sum_shape", fmt::format("{}x{}x{}", s_.rows_of_consumer(), s_.tile_n, kernel_.sum));
     put("arrivals", s_.consumers * (s_.cluster_m + s_.cluster_n - 1));
@@ -126,22 +114,14 @@ private:
 
   // Sizes, tensor maps and the grid.
   void host() {
-    add(R"(  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %tile_m = arith.constant $tile_m : index
-  %tile_n = arith.constant $tile_n : index
-  %tile_k = arith.constant $tile_k : index
-  %m = memref.dim %c, %c0 : $c_type
-  %n = memref.dim %c, %c1 : $c_type
-  %k = memref.dim %a, %$k_dim : $a_type
-  %a_any = memref.cast %a : $a_type to $a_any
+    add_sizes(text_);
+    add(R"(  %a_any = memref.cast %a : $a_type to $a_any
   %b_any = memref.cast %b : $b_type to $b_any
   %a_box_rows = arith.constant $a_box_rows : index
   %b_box_rows = arith.constant $b_box_rows : index
   %a_map = nvgpu.tma.create.descriptor %a_any box[%a_box_rows, %tile_k] : $a_any -> !a_map
   %b_map = nvgpu.tma.create.descriptor %b_any box[%b_box_rows, %tile_k] : $b_any -> !b_map
-)",
-        {{"k_dim", kernel_.a.transposed ? "c0" : "c1"}});
+)");
     add(R"(  // Tiles of C that a cluster makes at a time, and how many of those there are.
   %cluster_m = arith.constant $cluster_m : index
   %cluster_n = arith.constant $cluster_n : index
@@ -274,24 +254,13 @@ private:
         %first_step = arith.muli %split_index, %steps : index
         %part_row = arith.muli %split_index, %rows_of_part : index
 )");
-    add(R"(        %which = arith.divui %$tile, %group_tiles : i32
-        %in_group = arith.remui %$tile, %group_tiles : i32
-        %group_row = arith.muli %which, %group : i32
-        %rows_left = arith.subi %tiles_m32, %group_row : i32
-        %group_rows = arith.minui %rows_left, %group : i32
-        %cluster_column = arith.divui %in_group, %group_rows : i32
-        %row_in_group = arith.remui %in_group, %group_rows : i32
-        %cluster_row = arith.addi %group_row, %row_in_group : i32
-        %row_of_cluster = arith.muli %cluster_row, %cluster_m32 : i32
+    add_tile_order(text_, s_.splits > 1 ? "tile" : "part", "cluster_row", "cluster_column");
+    add(R"(        %row_of_cluster = arith.muli %cluster_row, %cluster_m32 : i32
         %tile_row = arith.addi %row_of_cluster, %rank_m : i32
-        %row32 = arith.muli %tile_row, %tile_m32 : i32
         %column_of_cluster = arith.muli %cluster_column, %cluster_n32 : i32
         %tile_column = arith.addi %column_of_cluster, %rank_n : i32
-        %column32 = arith.muli %tile_column, %tile_n32 : i32
-        %row = arith.index_cast %row32 : i32 to index
-        %column = arith.index_cast %column32 : i32 to index
-)",
-        {{"tile", s_.splits > 1 ? "tile" : "part"}});
+)");
+    add_tile_place(text_);
   }
 
   // The stage after `stage`, and the parity of its phase.

@@ -6,6 +6,7 @@
 // predicate serves a stage's copies, and addresses are constants apart. Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/mma_kernel.h"
 
+#include "nvgpu/matmul/common_text.h"
 #include "nvgpu/matmul/mma_store.h"
 #include "nvgpu/matmul/mma_tile.h"
 
@@ -57,44 +58,23 @@ private:
   int64_t k_steps() const { return kLineBytes / (bytes_ == 8 ? 64 : 32); }
 
   void set_words() {
-    text_.put("name", kernel_.name);
-    text_.put("a_type", kernel_.a.type);
-    text_.put("b_type", kernel_.b.type);
-    text_.put("c_type", kernel_.c.type);
+    put_common_words(kernel_, text_);
     text_.put("c_element", kernel_.c.element);
-    text_.put("sum_element", kernel_.sum);
-    text_.put("tile_m", s_.tile_m);
-    text_.put("tile_n", s_.tile_n);
-    text_.put("tile_k", tile_k_);
     text_.put("warps_m", s_.warps_m);
     text_.put("warp_m", s_.tile_m / s_.warps_m);
     text_.put("warp_n", s_.tile_n / s_.warps_n);
-    text_.put("group", s_.group);
-    text_.put("threads", s_.threads());
     text_.put("stage_elems", s_.stage_bytes() / bytes_);
     text_.put("ring_elems", s_.ring_bytes() / bytes_);
     text_.put("ring_bytes", s_.ring_bytes());
     text_.put("ahead", s_.stages - 1);
     text_.put("pending", s_.stages - 2);
     text_.put("zero_sum", kernel_.sum == "i32" ? "0" : "0.0");
-    std::string list;
-    for (size_t i = 0; i < kernel_.operands.size(); ++i)
-      list += fmt::format(", %operand{}: {}", i, kernel_.operands[i]);
-    text_.put("operand_list", list);
-    text_.put("a_dim", kernel_.a.transposed ? "c0" : "c1");
   }
 
   // Sizes and the grid.
   void host() {
-    add(R"(  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %tile_m = arith.constant $tile_m : index
-  %tile_n = arith.constant $tile_n : index
-  %tile_k = arith.constant $tile_k : index
-  %m = memref.dim %c, %c0 : $c_type
-  %n = memref.dim %c, %c1 : $c_type
-  %k = memref.dim %a, %$a_dim : $a_type
-  %tiles_m = arith.ceildivui %m, %tile_m : index
+    add_sizes(text_);
+    add(R"(  %tiles_m = arith.ceildivui %m, %tile_m : index
   %tiles_n = arith.ceildivui %n, %tile_n : index
   %tiles = arith.muli %tiles_m, %tiles_n : index
   %steps = arith.ceildivui %k, %tile_k : index
@@ -109,8 +89,7 @@ private:
 )");
   }
 
-  // Who a thread is, and which tile of C the CTA has: groups of `group` rows of tiles, column by column, so
-  // that CTAs that run together read the same rows of A and columns of B.
+  // Who a thread is, and which tile of C the CTA has.
   void begin_kernel() {
     add(R"(      %zero = arith.constant 0 : i32
       %one = arith.constant 1 : i32
@@ -149,19 +128,9 @@ private:
       %tile = arith.index_cast %bx : index to i32
       %group = arith.constant $group : i32
       %group_tiles = arith.muli %group, %tiles_n32 : i32
-      %which = arith.divui %tile, %group_tiles : i32
-      %in_group = arith.remui %tile, %group_tiles : i32
-      %group_row = arith.muli %which, %group : i32
-      %rows_left = arith.subi %tiles_m32, %group_row : i32
-      %group_rows = arith.minui %rows_left, %group : i32
-      %tile_column = arith.divui %in_group, %group_rows : i32
-      %row_in_group = arith.remui %in_group, %group_rows : i32
-      %tile_row = arith.addi %group_row, %row_in_group : i32
-      %row32 = arith.muli %tile_row, %tile_m32 : i32
-      %column32 = arith.muli %tile_column, %tile_n32 : i32
-      %row = arith.index_cast %row32 : i32 to index
-      %column = arith.index_cast %column32 : i32 to index
 )");
+    add_tile_order(text_, "tile", "tile_row", "tile_column");
+    add_tile_place(text_);
   }
 
   // The first stages, all but one.

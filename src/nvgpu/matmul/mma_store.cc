@@ -3,6 +3,8 @@
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/mma_store.h"
 
+#include "nvgpu/matmul/common_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,13 +25,6 @@ MmaStore::MmaStore(const MatmulKernel& kernel, TemplateText& text)
       warp_n_(kernel.schedule.tile_n / kernel.schedule.warps_n),
       chunk_elems_(kChunkBytes / kernel.c.element_bytes), row_chunks_(warp_n_ / chunk_elems_),
       row_elems_(std::max(warp_n_, kLineBytes / kernel.c.element_bytes)) {
-  std::string names, types;
-  for (size_t i = 0; i < kernel_.operands.size(); ++i) {
-    names += fmt::format(", %operand{}", i);
-    types += ", " + kernel_.operands[i];
-  }
-  text_.put("operand_names", names);
-  text_.put("operand_types", types);
   text_.put("epilogue", kernel_.epilogue);
   const std::string space =
       kernel_.c.any_type.substr(std::string("memref<*x").size() + kernel_.c.element.size());
@@ -107,8 +102,7 @@ void MmaStore::element(const std::string& values, int64_t i, int64_t j, int64_t 
                     {"column", to_text(column)},
                     {"down", to_text(16 * i + row % 2 * 8)},
                     {"right", to_text(8 * j + row / 2 * 8 + column)},
-                    {"element", kernel_.accumulates ? kernel_.sum : kernel_.c.element},
-                    {"adds", kernel_.sum == "i32" ? "arith.addi" : "arith.addf"}};
+                    {"element", kernel_.accumulates ? kernel_.sum : kernel_.c.element}};
   add(id,
       R"(      %&_down = arith.constant $down : index
       %&_right = arith.constant $right : index
@@ -121,22 +115,8 @@ void MmaStore::element(const std::string& values, int64_t i, int64_t j, int64_t 
       scf.if %&_has {
 )",
       words);
-  std::string value = "%" + id;
-  if (kernel_.accumulates) {
-    const bool widens = kernel_.sum != kernel_.c.element;
-    add(id, "        %&_old = memref.load %c[%&_row, %&_column] : $c_type\n");
-    if (widens)
-      add(id, "        %&_wide = arith.extf %&_old : $c_element to $sum_element\n");
-    add(id, "        %&_new = $adds %&, %&_$old : $sum_element\n", [&] {
-      Words more = words;
-      more["old"] = widens ? "wide" : "old";
-      return more;
-    }());
-    if (widens)
-      add(id, "        %&_narrow = arith.truncf %&_new : $sum_element to $c_element\n");
-    value = "%" + id + (widens ? "_narrow" : "_new");
-  }
-  add(id, "        memref.store $value, %c[%&_row, %&_column] : $c_type\n      }\n", {{"value", value}});
+  add_element_store(kernel_, text_, {.name = id, .value = id, .row = id + "_row", .column = id + "_column"});
+  add(id, "      }\n");
 }
 
 // Chunks of 16 bytes of a slice's row are permuted: of 16-bit elements eight rows' chunks at a time are

@@ -5,6 +5,8 @@
 // Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/store_text.h"
 
+#include "nvgpu/matmul/common_text.h"
+
 #include <fmt/format.h>
 
 namespace lemma::nvgpu {
@@ -18,19 +20,11 @@ constexpr int64_t kSlices = 2; // that a warp has
 
 StoreText::StoreText(const MatmulKernel& kernel, TemplateText& text)
     : kernel_(kernel), s_(kernel.schedule), text_(text), slice_columns_(kLineBytes / kernel.c.element_bytes) {
-  std::string names, types;
-  for (size_t i = 0; i < kernel_.operands.size(); ++i) {
-    names += fmt::format(", %operand{}", i);
-    types += ", " + kernel_.operands[i];
-  }
-  text_.put("operand_names", names);
-  text_.put("operand_types", types);
   text_.put("epilogue", kernel_.epilogue);
   text_.put("c_box", fmt::format("{}x{}x{}", kSliceRows, slice_columns_, kernel_.c.element));
   text_.put("slice_columns", slice_columns_);
   text_.put("slice_bytes", kSliceBytes);
   text_.put("c_element", kernel_.c.element);
-  text_.put("sum_element", kernel_.sum);
 }
 
 int64_t StoreText::shared_bytes() const {
@@ -206,7 +200,6 @@ void StoreText::store_element(const std::string& values, int64_t block, int64_t 
               {"values", values},
               {"i", std::to_string(i)},
               {"j", std::to_string(j)},
-              {"value", "value_" + id},
               {"value_element", kernel_.accumulates ? kernel_.sum : kernel_.c.element}};
   add(R"(        %skip_$id = arith.constant $skip : index
         %to_column_$id = arith.addi %e_column, %skip_$id : index
@@ -216,21 +209,12 @@ void StoreText::store_element(const std::string& values, int64_t block, int64_t 
         scf.if %has_$id {
 )",
       words);
-  if (kernel_.accumulates) {
-    add("          %old_$id = memref.load %c[%to_row_$row_id, %to_column_$id] : $c_type\n", words);
-    const bool widens = kernel_.sum != kernel_.c.element;
-    if (widens)
-      add("          %wide_$id = arith.extf %old_$id : $c_element to $sum_element\n", words);
-    words["old"] = widens ? "wide_" + id : "old_" + id;
-    words["adds"] = kernel_.sum == "i32" ? "arith.addi" : "arith.addf";
-    add("          %new_$id = $adds %value_$id, %$old : $sum_element\n", words);
-    words["value"] = "new_" + id;
-    if (widens) {
-      add("          %narrow_$id = arith.truncf %new_$id : $sum_element to $c_element\n", words);
-      words["value"] = "narrow_" + id;
-    }
-  }
-  add("          memref.store %$value, %c[%to_row_$row_id, %to_column_$id] : $c_type\n        }\n", words);
+  add_element_store(kernel_, text_,
+                    {.name = "element_" + id,
+                     .value = "value_" + id,
+                     .row = fmt::format("to_row_{}_{}", block, i % 2),
+                     .column = "to_column_" + id});
+  add("        }\n");
 }
 
 int64_t StoreText::slices() const {

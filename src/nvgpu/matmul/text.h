@@ -12,10 +12,8 @@ namespace lemma::nvgpu {
 
 using Words = std::map<std::string, std::string>;
 
-// `text` with each $word replaced. A word is letters, digits and `_`; all must be in `words`.
-std::string fill(std::string_view text, const Words& words);
-
-// Text that is made piece by piece.
+// Text that is made piece by piece, with each $word replaced. A word is letters, digits and `_`, and
+// something must be put for each.
 class TemplateText {
 public:
   // What `$word` stands for in all pieces that follow.
