@@ -21,7 +21,8 @@ std::string demangled(const std::string& name);
 // "cub::BlockScan<...>::Sum". A variable of a function: "scale::tile".
 std::string brief_name(const std::string& name);
 
-// A message in which each mangled name has become its brief one: "at _ZZ5scalePfE4tile + 0x10", "at scale::tile + 0x10".
+// A message in which each mangled name has become its brief one: "at _ZZ5scalePfE4tile + 0x10", "at
+// scale::tile + 0x10".
 std::string with_brief_names(std::string_view text);
 
 // The types between the parentheses of a demangled function: {"float*", "float", "int"}; none if it has none.
