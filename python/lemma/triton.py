@@ -58,6 +58,13 @@ class TensorDescriptor:
         return TensorDescriptor(memory, list(memory.shape), strides, list(block_shape), padding, round_f32_to_tf32)
 
 
+def _descriptors_round() -> bool:
+    """Does this Triton have descriptors that round to tf32, and say of each that is a pointer whether it does? Since 3.9."""
+    from triton.tools.tensor_descriptor import TensorDescriptor as Tritons
+
+    return "round_f32_to_tf32" in Tritons.__dataclass_fields__
+
+
 class _Tensor:
     """What Triton asks of a tensor: its dtype, and an address for what it may assume of it."""
 
@@ -158,7 +165,6 @@ class _Arguments:
         self.encoder = Encoder(self.borrowed)
         self.arrays: list[Array] = []  # that were given
         self.scratch: list[Array] = []
-        self.tells_rounding = False  # whether a descriptor that is a pointer says if it rounds to tf32, as since Triton 3.9
 
     def prepared(self, value: Any, name: str) -> Any:
         """A Python argument, arrays of the host noted down."""
@@ -196,8 +202,7 @@ class _Arguments:
             # Its constructor asks for a tensor of torch's.
             made = Tritons.__new__(Tritons)
             made.__dict__.update(vars(value), base=self.placed(value.base), block_shape=list(value.block_shape))
-            self.tells_rounding = "round_f32_to_tf32" in Tritons.__dataclass_fields__
-            if value.round_f32_to_tf32 and not self.tells_rounding:
+            if value.round_f32_to_tf32 and not _descriptors_round():
                 raise InvalidArgument("round_f32_to_tf32: this Triton rounds no f32 of descriptors; 3.9 does")
             return made
         return value
@@ -242,7 +247,7 @@ class _Arguments:
             data.append(struct.pack("<Q", value.base.address))
             data += [struct.pack("<q", v) for v in (*shape, *strides)]
             data.append(struct.pack("<B", value.padding == "nan"))
-            if self.tells_rounding:
+            if _descriptors_round():
                 data.append(struct.pack("<B", value.round_f32_to_tf32))
         else:
             if meta["fp4_padded"]:
