@@ -1,7 +1,8 @@
 // What the loops of dot_floats.inc need before they run: describe() turns a DotModel and a tile into a
 // FloatTile, or says that the loops have no way. Read it first, then dot_fused_floats(). The middle is one
 // section a host level, which names its width and includes dot_vectors.inc, the level's own operations
-// (dot_baseline.inc, dot_avx2.inc, or here for AVX-512), dot_blocks.inc and dot_floats.inc, in this order.
+// (dot_baseline.inc, dot_avx2.inc, or here for AVX-512), dot_blocks.inc, dot_floats.inc, dot_floats_exact.inc
+// and dot_floats_run.inc, in this order.
 // The loops ask each block whether f32 carries it exactly; LeaveBlock hands over those that it does not.
 #include "numeric/dot_floats.h"
 
@@ -48,10 +49,19 @@ struct Extent {
   int32_t highest = 0;  // 255: a NaN or an infinity
 };
 
+// All numbers of a block are whole multiples of 2^unit, and their exponents, as the rule takes them, below
+// unit + bits.
+struct Grid {
+  int32_t unit = 0;
+  int32_t bits = 64; // none is known
+};
+
 // Up to kBlockLanes rows of an operand.
 struct Block {
   Decoded decoded;
   Extent extent;
+  Grid grid;
+  bool has_exponents; // else they are found where they are looked at
 };
 
 struct Workspace {
@@ -91,7 +101,8 @@ struct FloatTile {
   int sum_k;        // products whose sum fits 32 bits for certain
   bool adds_c_last; // the steps start from zero
   int fraction_bits;
-  int32_t kept_mask;   // of an f32 result
+  int kept_bits;       // significant ones of an f32 result
+  int32_t kept_mask;   // of one
   int32_t least_field; // biased exponent of a largest term that the loops do not look below
   bool has_tiny_products = false;
   bool wide_is_a = false;
@@ -134,6 +145,8 @@ constexpr int kRows = 4;             // of the narrow operand at a time: what re
 // (the order matters)
 #include "numeric/dot_floats.inc"
 // (the order matters)
+#include "numeric/dot_floats_exact.inc"
+// (the order matters)
 #include "numeric/dot_floats_run.inc"
 } // namespace
 } // namespace lemma::numeric::internal::baseline
@@ -156,6 +169,8 @@ constexpr int kRows = 4;
 #include "numeric/dot_blocks.inc"
 // (the order matters)
 #include "numeric/dot_floats.inc"
+// (the order matters)
+#include "numeric/dot_floats_exact.inc"
 // (the order matters)
 #include "numeric/dot_floats_run.inc"
 } // namespace
@@ -205,9 +220,6 @@ using Fields = __m128i;
 [[gnu::always_inline]] inline Fields low_bytes(Ints values) {
   return _mm512_maskz_cvtepi32_epi8(0xffff, (__m512i)values);
 }
-[[gnu::always_inline]] inline Fields higher_of(Fields a, Fields b) {
-  return _mm_max_epu8(a, b);
-}
 [[gnu::always_inline]] inline void store_bytes(uint8_t* to, Fields fields) {
   std::memcpy(to, &fields, sizeof(fields));
 }
@@ -230,9 +242,14 @@ using Fields = __m128i;
   return (Ints)_mm512_maskz_cvtepu16_epi32(
       0xffff, _mm512_maskz_cvtps_ph(0xffff, (__m512)numbers, _MM_FROUND_TO_NEAREST_INT));
 }
+[[gnu::always_inline]] inline void add_products(Floats& sum, Floats a, float b) {
+  sum = (Floats)_mm512_fmadd_ps((__m512)a, _mm512_set1_ps(b), (__m512)sum);
+}
 #include "numeric/dot_blocks.inc"
 // (the order matters)
 #include "numeric/dot_floats.inc"
+// (the order matters)
+#include "numeric/dot_floats_exact.inc"
 // (the order matters)
 #include "numeric/dot_floats_cells.inc"
 // (the order matters)
@@ -358,6 +375,7 @@ bool describe(const DotModel& model, const DotTile& tile, int stored_k, FloatTil
   out.wide_blocks = {tile.b_blocks, tile.even_columns_first};
   out.narrow_blocks = {tile.a_blocks, false};
   out.fraction_bits = model.fraction_bits;
+  out.kept_bits = model.kept_fraction_bits + 1;
   out.kept_mask = to_half ? -1 : -1 << (23 - model.kept_fraction_bits);
   // A result is at least 2^(exponent - F): a normal number of f32. And zeros' exponents, -128 plus at most
   // 20, are below.
