@@ -16,8 +16,9 @@ namespace lemma::nvgpu {
 template <class Op>
 class Lowering : public mlir::ConvertOpToLLVMPattern<Op> {
 public:
-  Lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target)
-      : mlir::ConvertOpToLLVMPattern<Op>(converter), target_(target) {}
+  // `benefit`: more than 1 where upstream has a pattern for the operation, too.
+  Lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target, mlir::PatternBenefit benefit = 1)
+      : mlir::ConvertOpToLLVMPattern<Op>(converter, benefit), target_(target) {}
 
 protected:
   PtxCall ptx(mlir::OpBuilder& builder, mlir::Location where) const { return {builder, where, target_}; }
@@ -67,6 +68,9 @@ void populate_matrix_lowering(const mlir::LLVMTypeConverter& converter, PtxTarge
 // device_async_*.
 void populate_async_copy_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
                                   mlir::RewritePatternSet& patterns);
+// memref.prefetch.
+void populate_prefetch_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
+                                mlir::RewritePatternSet& patterns);
 // mbarrier.*.
 void populate_mbarrier_lowering(const mlir::LLVMTypeConverter& converter, PtxTarget& target,
                                 mlir::RewritePatternSet& patterns);

@@ -95,6 +95,7 @@ public:
     populateNVVMToLLVMConversionPatterns(patterns);
     populate_matrix_lowering(converter, ptx, patterns);
     populate_async_copy_lowering(converter, ptx, patterns);
+    populate_prefetch_lowering(converter, ptx, patterns);
     populate_mbarrier_lowering(converter, ptx, patterns);
     populate_tma_lowering(converter, ptx, patterns);
     populate_warpgroup_lowering(converter, ptx, patterns);
