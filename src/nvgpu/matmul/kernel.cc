@@ -231,6 +231,7 @@ private:
 )");
     else
       add("    %rank_m = arith.constant 0 : i32\n    %rank_n = arith.constant 0 : i32\n");
+    prefetch();
     add(R"(    scf.if %is_first {
       // Consumers of all CTAs that a tile goes to say that it is empty.
       %arrivals = arith.constant $arrivals : index
@@ -242,6 +243,57 @@ private:
     }
 )");
     add(s_.cluster() > 1 ? "    nvvm.cluster.arrive\n    nvvm.cluster.wait\n" : "    gpu.barrier\n");
+  }
+
+  // Into the L2 what the first stage brings, a line a thread: it comes from memory while the tensor maps do.
+  // What lies beyond A and B the copies look after alone.
+  void prefetch() {
+    add(R"(    %lines_of_a = arith.cmpi ult, %tx, %tile_m : index
+    %lines_of_both = arith.addi %tile_m, %tile_n : index
+    %has_line = arith.cmpi ult, %tx, %lines_of_both : index
+    scf.if %has_line {
+        %part = arith.addi %first_tile, %zero : i32
+)");
+    place();
+    first_depth();
+    add("        scf.if %lines_of_a {\n");
+    prefetch_line("a", "tx", kernel_.a.transposed);
+    add("        } else {\n          %line_of_b = arith.subi %tx, %tile_m : index\n");
+    prefetch_line("b", "line_of_b", is_mn_major_b());
+    add("        }\n    }\n");
+  }
+
+  // Line `number` of a tile of A or B.
+  void prefetch_line(const std::string& matrix, const char* number, bool mn_major) {
+    const bool is_a = matrix == "a";
+    Words words{{"x", matrix},
+                {"number", number},
+                {"base", is_a ? "row" : "column"},
+                {"extent", is_a ? "m" : "n"},
+                {"x_type", is_a ? kernel_.a.type : kernel_.b.type},
+                {"line", std::to_string(line())},
+                {"lines", std::to_string((is_a ? s_.tile_m : s_.tile_n) / line())},
+                {"own", mn_major ? "own" : number},
+                {"depth", mn_major ? "depth" : "first_depth"},
+                {"at", mn_major ? "%depth, %at" : "%at, %first_depth"}};
+    if (mn_major)
+      add(R"(          %line = arith.constant $line : index
+          %lines = arith.constant $lines : index
+          %own_depth = arith.divui %$number, %lines : index
+          %own_line = arith.remui %$number, %lines : index
+          %own = arith.muli %own_line, %line : index
+          %depth = arith.addi %first_depth, %own_depth : index
+)",
+          words);
+    add(R"(          %at = arith.addi %$base, %$own : index
+          %has_row = arith.cmpi ult, %at, %$extent : index
+          %has_depth = arith.cmpi ult, %$depth, %k : index
+          %is_there = arith.andi %has_row, %has_depth : i1
+          scf.if %is_there {
+            memref.prefetch %$x[$at], read, locality<2>, data : $x_type
+          }
+)",
+        words);
   }
 
   // Row and column of C where the part `%part` of a tile begins, and the first of its steps along K: groups
@@ -261,6 +313,12 @@ private:
         %tile_column = arith.addi %column_of_cluster, %rank_n : i32
 )");
     add_tile_place(text_);
+  }
+
+  // Where along K a tile's part begins.
+  void first_depth() {
+    add(s_.splits > 1 ? "        %first_depth = arith.muli %first_step, %tile_k : index\n"
+                      : "        %first_depth = arith.constant 0 : index\n");
   }
 
   // The stage after `stage`, and the parity of its phase.
@@ -288,8 +346,7 @@ private:
             iter_args(%tile_stage = %c0, %tile_parity = %true) -> (index, i1) : i32 {
 )");
     place();
-    add(s_.splits > 1 ? "        %first_depth = arith.muli %first_step, %tile_k : index\n"
-                      : "        %first_depth = arith.constant 0 : index\n");
+    first_depth();
     add(R"(        %brought:2 = scf.for %step = %c0 to %steps step %c1
             iter_args(%stage = %tile_stage, %parity = %tile_parity) -> (index, i1) {
           nvgpu.mbarrier.try_wait.parity %empty[%stage], %parity, %ticks$cluster_scope : !barriers
@@ -300,7 +357,7 @@ private:
           %at_b = arith.addi %at_a, %a_bytes : index
 )");
     load("a", kernel_.a.transposed, s_.tile_m, s_.cluster_n);
-    load("b", !kernel_.b.transposed && kernel_.b.element_bytes == 2, s_.tile_n, s_.cluster_m);
+    load("b", is_mn_major_b(), s_.tile_n, s_.cluster_m);
     advance("stage", "parity", "next");
     add(R"(          scf.yield %next_stage, %next_parity : index, i1
         }
@@ -545,8 +602,10 @@ private:
         %last_row = arith.index_cast %last#2 : i32 to index
         %last_column = arith.index_cast %last#3 : i32 to index
 )");
+    std::vector<std::vector<std::string>> last;
     for (int64_t i = 0; i < held; ++i)
-      store_.slice(first_held + i, held_values("last", i), {"last_row", "last_column"});
+      last.push_back(held_values("last", i));
+    store_.last_slices(first_held, last, {"last_row", "last_column"});
     add("      }\n");
   }
 
@@ -613,6 +672,8 @@ private:
 
   // Slices that wait for the next tile's products.
   int64_t held() const { return stored_.store == MatmulStore::tma ? std::min(s_.held, store_.slices()) : 0; }
+  // Does a line of B lie along N? Of elements of other widths B is N x K, or was made so.
+  bool is_mn_major_b() const { return !kernel_.b.transposed && kernel_.b.element_bytes == 2; }
   int64_t line() const { return kLineBytes / kernel_.a.element_bytes; }
 
   const MatmulKernel& kernel_;

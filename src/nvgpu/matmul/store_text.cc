@@ -234,15 +234,26 @@ std::vector<std::string> StoreText::results(int64_t number) {
 }
 
 void StoreText::slice(int64_t number, const std::vector<std::string>& results, const Place& place) {
+  wait_for_reads(kSlices - 1);
+  slice_by(fmt::format("%slice{}", number % kSlices), number, results, place);
+}
+
+// Until at most `pending` of the warp's stores have not been read from shared memory.
+void StoreText::wait_for_reads(int64_t pending) {
+  add("        nvvm.cp.async.bulk.wait_group $pending {read}\n"
+      "        nvvm.bar.warp.sync %all_lanes : i32\n",
+      {{"pending", std::to_string(pending)}});
+}
+
+// Stores a slice by the shared memory `box`.
+void StoreText::slice_by(const std::string& box, int64_t number, const std::vector<std::string>& results,
+                         const Place& place) {
   Words words{{"id", std::to_string(number)},
               {"row", place.row},
               {"column", place.column},
               {"skip", std::to_string(column_of(number))},
               {"down", std::to_string(block_of(number) * 64)},
-              {"slice", fmt::format("%slice{}", number % kSlices)}};
-  add(R"(        nvvm.cp.async.bulk.wait_group 1 {read}
-        nvvm.bar.warp.sync %all_lanes : i32
-)");
+              {"slice", box}};
   for (int64_t i = 0; i < results_of_slice(); ++i)
     put_16_columns(results[static_cast<size_t>(i)], i, words);
   add(R"(        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
@@ -256,6 +267,35 @@ void StoreText::slice(int64_t number, const std::vector<std::string>& results, c
         nvvm.cp.async.bulk.commit.group
 )",
       words);
+}
+
+void StoreText::last_slices(int64_t first, const std::vector<std::vector<std::string>>& results,
+                            const Place& place) {
+  // What this warpgroup alone has read of a stage, in slices that a warp has of it.
+  const int64_t of_stage = s_.rows_of_consumer() / 64, in_ring = s_.stages * of_stage;
+  add(R"(        // Other warps of the warpgroup may still read A.
+        %own_threads = arith.constant 128 : i32
+        nvvm.barrier id = %warpgroup number_of_threads = %own_threads
+        %bytes_of_stage = arith.constant $bytes_of_stage : index
+        %at_free = arith.muli %consumer_warp, %bytes_of_stage : index
+)",
+      {{"bytes_of_stage", std::to_string(of_stage * kSliceBytes)}});
+  for (int64_t i = 0; i < static_cast<int64_t>(results.size()); ++i) {
+    const int64_t number = first + i;
+    std::string box = fmt::format("%slice{}", number % kSlices);
+    if (i < in_ring) {
+      box = fmt::format("%free{}", i);
+      add(R"(        %skip_to_free$i = arith.constant $bytes : index
+        %at_free$i = arith.addi %at_free, %skip_to_free$i : index
+        %free$i = memref.view %shared[%at_free$i][] : !shared to !c_box
+)",
+          {{"i", std::to_string(i)},
+           {"bytes", std::to_string(i / of_stage * s_.stage_bytes() + i % of_stage * kSliceBytes)}});
+    } else { // the last store by this box was so many before
+      wait_for_reads(i < in_ring + kSlices ? in_ring + kSlices - 1 : kSlices - 1);
+    }
+    slice_by(box, number, results[static_cast<size_t>(i)], place);
+  }
 }
 
 // Into a slice of shared memory, whose words `words` are: the `number`-th 16 columns.

@@ -1,8 +1,9 @@
 // What a consumer does with its sums once a tile's products are done: convert, call the epilogue, store. Text
 // for the kernel of kernel.cc.
 //
-// Takes from the text around it: %warp, %lane, %consumer_index, %shared, %zero, %four; in a tile %row,
-// %column and the accumulator %total. Tests: tests/mlir/matmul/.
+// Takes from the text around it: %warp, %lane, %consumer, %consumer_index, %at_rows (where the consumer's
+// rows of A are in a stage), %shared, %zero, %one, %four; in a tile %row, %column and the accumulator %total.
+// Tests: tests/mlir/matmul/.
 #pragma once
 
 #include "nvgpu/matmul/kernel.h"
@@ -38,6 +39,9 @@ public:
     std::string row, column; // where the tile begins in what is stored
   };
   void slice(int64_t number, const std::vector<std::string>& results, const Place& place);
+  // The slices from `first` on, after a CTA's last product: those stages of the ring that the warpgroup alone
+  // has read take most of them, and no store waits for another.
+  void last_slices(int64_t first, const std::vector<std::vector<std::string>>& results, const Place& place);
 
   // For a kernel that has sums from elsewhere: stores the vector<4x2xSUM> `raw` of a block of 16x16, whose
   // first row and column are %row and %column.
@@ -49,6 +53,9 @@ private:
   void swizzled_columns();
   std::string extract(int64_t block, int64_t columns);
   std::string convert(const std::string& raw, int64_t block, int64_t columns);
+  void wait_for_reads(int64_t pending);
+  void slice_by(const std::string& box, int64_t number, const std::vector<std::string>& results,
+                const Place& place);
   void put_16_columns(const std::string& result, int64_t number, Words words);
   int64_t block_of(int64_t slice) const { return slice * slice_columns_ / s_.tile_n; }
   int64_t column_of(int64_t slice) const { return slice * slice_columns_ % s_.tile_n; }
