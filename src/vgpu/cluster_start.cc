@@ -32,9 +32,12 @@ void start_cta(const Launch& launch, Cta& cta) {
                    "shared memory");
   }
   cta.shared.resize(launch.shared_bytes);
-  poison(cta.shared.data(), poison_key(launch.config.seed, Poisoned::shared, cta.linear_id), 0,
-         cta.shared.size());
-  cta.shared_written.assign(launch.shared_bytes, 0);
+  cta.shared_written.resize(launch.shared_bytes);
+  // What the system has to itself no access can name.
+  const uint32_t begin = launch.shared_begin, bytes = launch.shared_bytes - begin;
+  poison(cta.shared.data() + begin, poison_key(launch.config.seed, Poisoned::shared, cta.linear_id), begin,
+         bytes);
+  std::fill_n(cta.shared_written.begin() + begin, bytes, uint8_t{0});
   cta.written_pages = {};
   cta.shared_begin = launch.shared_begin;
   if (cta.shared_begin == 0) { // the system's part: zeros, which cooperative groups count on
@@ -49,9 +52,11 @@ void start_cta(const Launch& launch, Cta& cta) {
     cta.barriers[std::countr_zero(cta.used_barriers)] = {};
   cta.mbarriers.clear();
   cta.warps.resize(warps);
-  cta.warpgroups.clear();
+  cta.live_warps = static_cast<uint32_t>(warps);
   cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
-  cta.wgmma_checks = {};
+  for (Warpgroup& group : cta.warpgroups)
+    group.reset();
+  cta.wgmma_checks.clear();
   cta.launched_dependents = false;
   cta.next_warp = launch.schedule->first_warp(cta.linear_id, static_cast<uint32_t>(warps));
   const uint64_t warps_key = poison_key(launch.config.seed, Poisoned::warp, cta.linear_id);
@@ -70,6 +75,7 @@ void start_cluster(const Launch& launch, Cluster& cluster, uint64_t id) {
   cluster.linear_id = id;
   cluster.id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
   cluster.scheduled = {};
+  cluster.had_turn = false;
   cluster.next_wake = kNever;
   cluster.barrier = {.expected = static_cast<uint32_t>(product(launch.config.block) * product(size))};
   cluster.ctas.resize(product(size));

@@ -182,6 +182,16 @@ inline void for_lanes(LaneMask mask, F&& f) {
     f(std::countr_zero(mask));
 }
 
+// How many lanes a mask has. The host's own instruction for it is none that every host has, and a call
+// elsewhere.
+inline uint32_t lanes_of(LaneMask mask) {
+  if (mask == kAllLanes)
+    return kWarpSize;
+  mask -= mask >> 1 & 0x55555555;
+  mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+  return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
 // d[lane] = values[lane] for the active lanes.
 template <class T>
 inline void keep_active(T* d, const T* values, LaneMask active) {

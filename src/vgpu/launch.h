@@ -36,7 +36,8 @@ struct LaunchSurroundings;
 
 // The registers of one function activation, all lanes. Two splits in the same function at the same call depth
 // use disjoint lanes of the same frame.
-struct Frame {
+// What every access asks of it lies in one line of the host's cache.
+struct alignas(64) Frame {
   // A register that holds what a load found never written, and that the program only stores (Code::copied):
   // the bytes stay unwritten wherever they are stored.
   struct Carried {
@@ -49,12 +50,13 @@ struct Frame {
   };
 
   const Code* code = nullptr;
-  std::unique_ptr<std::byte[]> storage;
-  std::byte* data = nullptr;     // 64-byte aligned
-  std::vector<LaneMask> written; // by register: lanes that hold a value
+  std::byte* data = nullptr; // 64-byte aligned
   std::vector<Carried> carried;
   uint64_t activation = 0; // how often it was activated, by any lanes
   LaneMask carry = 0;      // CC.CF: the carry out of a sum, the absence of a borrow of a difference
+  // By register: lanes that hold a value. Kept where the function has registers of which that is asked.
+  std::vector<LaneMask> written;
+  std::unique_ptr<std::byte[]> storage;
 };
 
 struct CallFrame {
@@ -94,11 +96,13 @@ struct Split {
   LaneMask mask = 0;
   uint32_t pc = 0;
   SplitState state = SplitState::ready;
-  uint32_t wait_pc = 0;      // not ready: the instruction it waits at
   uint8_t barrier = 0;       // at_barrier: which
   bool barrier_done = false; // the barrier's reduction has completed: the instruction runs again to take it
+  uint32_t wait_pc = 0;      // not ready: the instruction it waits at
   uint32_t barrier_popc = 0; // result of the barrier's reduction: threads whose predicate held
-  uint32_t barrier_threads = 0; // ... of so many
+  uint32_t barrier_threads = 0;   // ... of so many
+  std::vector<CallFrame> stack;   // back(): the running function
+  uint64_t ran_before_others = 0; // instructions since other ready parts of the warp last ran
   // at_mbarrier: the object (its CTA's rank in the cluster and offset in the shared memory) and the parity of
   // the phase that is waited for.
   uint32_t mbarrier_rank = 0;
@@ -109,7 +113,6 @@ struct Split {
   // The last test_wait that failed, and Warp::effects then.
   uint32_t failed_test_pc = ptx::kNone;
   uint64_t failed_test_effects = 0;
-  std::vector<CallFrame> stack; // back(): the running function
   // Detection of loops that only poll; see waiting.cc.
   uint64_t backward_jumps = 0; // since the last effect
   uint64_t snapshot = 0;       // hash of the state at a backward jump
@@ -118,12 +121,11 @@ struct Split {
   uint64_t effects_seen = 0;  // Warp::effects when backward_jumps was last reset
   uint64_t last_poll = 0;     // what it waited in last; see WarpRunner::moved
   // Waiting for the clock; see waiting.h.
-  uint64_t wake = kNever;         // not ready: when it goes on though nothing else has happened
-  uint64_t clock_read_at = 0;     // Warp::effects when it last read a clock, and 1 more; 0: it has not
-  uint64_t clock_state = 0;       // hash of the state in which it last waited for the clock
-  uint32_t clock_rounds = 0;      // so often has the clock moved since, and it came back in that state
-  bool woken_by_clock = false;    // since it last waited
-  uint64_t ran_before_others = 0; // instructions since other ready parts of the warp last ran
+  uint64_t wake = kNever;      // not ready: when it goes on though nothing else has happened
+  uint64_t clock_read_at = 0;  // Warp::effects when it last read a clock, and 1 more; 0: it has not
+  uint64_t clock_state = 0;    // hash of the state in which it last waited for the clock
+  uint32_t clock_rounds = 0;   // so often has the clock moved since, and it came back in that state
+  bool woken_by_clock = false; // since it last waited
 };
 
 struct Warp {
@@ -131,13 +133,14 @@ struct Warp {
   LaneMask live = 0;  // lanes that exist and have not exited
   LaneMask exited = 0;
   std::vector<Split> splits;
+  uint64_t instructions = 0;          // executed by this warp
+  uint64_t effects = 0;               // stores, arrivals, ...: whatever another warp could see
+  std::vector<CallFrame> spare_stack; // of a part that has ended: its memory, for the warp that starts next
   std::vector<std::vector<std::unique_ptr<Frame>>> frames; // by call depth
   std::vector<std::byte> local;                            // [lane][local_capacity]
   std::vector<LaneMask> local_written;                     // by byte of a lane: lanes that have written it
   uint32_t local_capacity = 0;                             // bytes a lane
   uint64_t poison_key = 0;                                 // of the frames and local memory, see poison.h
-  uint64_t instructions = 0;                               // executed by this warp
-  uint64_t effects = 0; // stores, arrivals, ...: whatever another warp could see
   // barrier.cluster: lanes that have arrived and not yet waited, in a phase that is open, or complete.
   LaneMask cluster_arrived = 0;
   LaneMask cluster_passed = 0;
@@ -168,6 +171,7 @@ struct Cta {
   uint32_t threads = 0;
   uint32_t sm = 0;
   std::vector<Warp> warps;
+  uint32_t live_warps = 0;       // that have a lane which has not exited
   std::vector<std::byte> shared; // [0, kSharedReservedBytes) belongs to the system
   std::vector<uint8_t>
       shared_written;         // 1: written; beside `shared`. Set anywhere, cleared by forget_written()
@@ -188,9 +192,7 @@ struct Cta {
   std::vector<std::byte> async_view;
   std::vector<uint8_t> unpublished;
 
-  bool is_finished() const {
-    return std::all_of(warps.begin(), warps.end(), [](const Warp& w) { return w.splits.empty(); });
-  }
+  bool is_finished() const { return live_warps == 0; }
   // Shared memory from `offset` on, as the async proxy reads it.
   const std::byte* async_read(uint32_t offset) const {
     return (async_view.empty() ? shared : async_view).data() + offset;
@@ -233,6 +235,7 @@ struct Cluster {
   uint64_t clock = 0;          // virtual time at the begin of the current pass over the warps
   uint64_t next_wake = kNever; // no split that waits for the clock goes on before
   ScheduledCluster scheduled;
+  bool had_turn = false;            // else no warp has executed anything yet
   mutable void* observed = nullptr; // the observer's own
 
   bool is_finished() const {

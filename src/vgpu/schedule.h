@@ -57,6 +57,8 @@ public:
   virtual uint64_t turn_instructions() = 0;
   // Fills in the next pass, which has the slices of an earlier one.
   virtual void plan(Cluster& cluster, Pass& pass) = 0;
+  // All passes of a turn are as the first but for warps that have ended meanwhile.
+  bool repeats_passes = false;
 
   // Of the parts of a warp that has diverged, the one with the higher pc runs a basic block first.
   bool other_path_first = false;

@@ -85,10 +85,14 @@ public:
   // Instructions at most.
   Turn run(uint64_t most) {
     runner_.moved = false;
-    const uint64_t effects_at_begin = total_effects();
-    wake_by_clock(cluster_);
-    allow_time_outs(cluster_);
-    look_again();
+    runner_.begin_turn(cluster_);
+    uint64_t effects_at_begin = 0;
+    if (std::exchange(cluster_.had_turn, true)) { // else nobody waits yet
+      effects_at_begin = total_effects();
+      wake_by_clock(cluster_);
+      allow_time_outs(cluster_);
+      look_again();
+    }
     uint64_t executed = 0;
     while (executed < most && !launch_.stop.load(std::memory_order_relaxed)) {
       const uint64_t in_pass = pass();
@@ -127,7 +131,8 @@ private:
   // The warps run for their slices, as far as they can. Returns the instructions executed.
   uint64_t pass() {
     wake_by_clock(cluster_);
-    launch_.schedule->plan(cluster_, pass_);
+    if (!std::exchange(is_planned_, launch_.schedule->repeats_passes))
+      launch_.schedule->plan(cluster_, pass_);
     if (pass_.wakes_polling && total_effects() != looked_at_)
       look_again();
     if (pass_.times_out) {
@@ -138,6 +143,8 @@ private:
     for (const Slice& slice : pass_.slices) {
       if (slice.if_none_ran && executed > 0)
         break;
+      if (!WarpRunner::may_run(*slice.warp))
+        continue;
       if (stop_was_requested())
         return executed;
       const uint64_t most = std::min(slice.instructions, cluster_.async.until_due());
@@ -192,6 +199,7 @@ private:
   Pass& pass_;
   const std::atomic<bool>* stop_; // the caller's; may be null
   uint64_t looked_at_ = 0;        // total_effects() when polling loops last looked
+  bool is_planned_ = false;       // `pass_` is the cluster's, and stays
 };
 
 class Scheduler {

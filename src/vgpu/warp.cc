@@ -15,15 +15,6 @@ namespace {
 
 constexpr uint64_t kGiveWayAfter = 1024; // instructions while other parts are ready
 
-// The host's own instruction for it is none that every host has, and a call elsewhere.
-uint64_t lanes_of(LaneMask mask) {
-  if (mask == kAllLanes)
-    return kWarpSize;
-  mask -= mask >> 1 & 0x55555555;
-  mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
-  return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
-}
-
 bool same_place(const Split& a, const Split& b) {
   return a.pc == b.pc && a.stack == b.stack;
 }
@@ -91,14 +82,15 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, u
   warp.instructions = 0;
   warp.effects = 0;
   warp.cluster_arrived = warp.cluster_passed = 0;
-  warp.wgmma = {};
+  warp.wgmma.reset();
   warp.splits.clear();
   reserve_local(warp, entry.local_bytes);
   forget_local(warp, 0, entry.local_bytes, kAllLanes);
-  Split split;
+  Split& split = warp.splits.emplace_back();
   split.mask = lanes;
+  split.stack = std::move(warp.spare_stack);
+  split.stack.clear();
   split.stack.push_back({&entry, activate_frame(warp, 0, entry, kAllLanes), 0, 0});
-  warp.splits.push_back(std::move(split));
 }
 
 Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes) {
@@ -109,8 +101,9 @@ Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes
   for (auto& frame : warp.frames[depth])
     if (frame->code == &code) {
       ++frame->activation;
-      for (LaneMask& written : frame->written)
-        written &= ~lanes;
+      if (!code.poisoned.empty())
+        for (LaneMask& written : frame->written)
+          written &= ~lanes;
       if (lanes == kAllLanes)
         frame->carried.clear();
       for (Frame::Carried& carried : frame->carried)
@@ -277,12 +270,16 @@ WarpRunner::WarpRunner(Launch& launch, uint32_t worker)
 }
 
 // The split to run: deepest call, lowest pc. One that has run long while others were ready comes after them.
-size_t WarpRunner::pick() {
+[[gnu::always_inline]] inline size_t WarpRunner::pick() {
   std::vector<Split>& splits = exec_.warp->splits;
-  if (splits.size() == 1) {
-    splits[0].ran_before_others = 0;
-    return splits[0].state == SplitState::ready ? 0 : SIZE_MAX;
-  }
+  if (splits.size() != 1)
+    return pick_of_several();
+  splits[0].ran_before_others = 0;
+  return splits[0].state == SplitState::ready ? 0 : SIZE_MAX;
+}
+
+size_t WarpRunner::pick_of_several() {
+  std::vector<Split>& splits = exec_.warp->splits;
   const auto best_of = [&](bool all) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < splits.size(); ++i) {
@@ -342,7 +339,7 @@ uint64_t WarpRunner::to_block_end() {
   return std::max<uint64_t>(count, 1);
 }
 
-void WarpRunner::load(size_t split) {
+[[gnu::always_inline]] inline void WarpRunner::load(size_t split) {
   const Split& s = exec_.warp->splits[split];
   exec_.split = split;
   exec_.mask = s.mask;
@@ -461,11 +458,13 @@ template <WarpRunner::Tells tells>
 void WarpRunner::execute(uint64_t budget) {
   constexpr bool watched = tells != Tells::nothing;
   Exec& x = exec_;
-  join_meeting_splits();
-  const uint32_t meeting = meeting_pc();
-  const bool alone = x.warp->splits.size() == 1;
-  if (!alone)
-    budget = std::min(budget, kGiveWayAfter);
+  uint32_t meeting = ptx::kNone;
+  if (x.warp->splits.size() != 1) {
+    join_meeting_splits();
+    meeting = meeting_pc();
+    if (x.warp->splits.size() != 1)
+      budget = std::min(budget, kGiveWayAfter);
+  }
   const DecodedInst* insts = x.code->insts.data();
   const uint64_t begin = x.executed, end = begin + budget;
   LaneMask mask = x.mask;
@@ -520,26 +519,21 @@ void WarpRunner::execute(uint64_t budget) {
   x.warp->instructions += executed;
 }
 
-uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
-  exec_.cta = &cta;
-  exec_.warp = &warp;
-  exec_.observer = cta.cluster->async.observer();
-  tells_ = !exec_.observer                          ? Tells::nothing
-           : exec_.observer->watches_instructions() ? Tells::instructions
-                                                    : Tells::values;
-  exec_.bases[1] = launch_.program->constants();
-  exec_.split = SIZE_MAX;
-  exec_.executed = 0;
-  try {
-    return run_parts(warp, budget);
-  } catch (const std::exception& problem) {
-    const auto [kind, message] = describe(problem);
-    exec_.fault(exec_.code->insts[exec_.pc], kind, message);
-    return exec_.executed;
+// Has a part come to wait in a new state?
+[[gnu::always_inline]] inline void WarpRunner::note_waiting(Warp& warp) {
+  if (exec_.split >= warp.splits.size())
+    return;
+  Split& split = warp.splits[exec_.split];
+  if (split.state == SplitState::polling && split.last_poll != split.snapshot) {
+    split.last_poll = split.snapshot;
+    moved = true;
+  } else if (split.state == SplitState::at_collective && split.last_poll != split.pc) {
+    split.last_poll = split.pc;
+    moved = true;
   }
 }
 
-uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
+[[gnu::always_inline]] inline uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
   const uint64_t limit = launch_.config.max_instructions;
   while (exec_.executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
     const size_t other = other_path_first_ ? pick_other_path() : SIZE_MAX;
@@ -578,17 +572,25 @@ uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
   return exec_.executed;
 }
 
-// Has a part come to wait in a new state?
-void WarpRunner::note_waiting(Warp& warp) {
-  if (exec_.split >= warp.splits.size())
-    return;
-  Split& split = warp.splits[exec_.split];
-  if (split.state == SplitState::polling && split.last_poll != split.snapshot) {
-    split.last_poll = split.snapshot;
-    moved = true;
-  } else if (split.state == SplitState::at_collective && split.last_poll != split.pc) {
-    split.last_poll = split.pc;
-    moved = true;
+void WarpRunner::begin_turn(const Cluster& cluster) {
+  exec_.observer = cluster.async.observer();
+  tells_ = !exec_.observer                          ? Tells::nothing
+           : exec_.observer->watches_instructions() ? Tells::instructions
+                                                    : Tells::values;
+  exec_.bases[1] = launch_.program->constants();
+}
+
+uint64_t WarpRunner::run(Cta& cta, Warp& warp, uint64_t budget) {
+  exec_.cta = &cta;
+  exec_.warp = &warp;
+  exec_.split = SIZE_MAX;
+  exec_.executed = 0;
+  try {
+    return run_parts(warp, budget);
+  } catch (const std::exception& problem) {
+    const auto [kind, message] = describe(problem);
+    exec_.fault(exec_.code->insts[exec_.pc], kind, message);
+    return exec_.executed;
   }
 }
 

@@ -19,6 +19,14 @@ public:
   // `worker`: which of the launch's threads it runs on.
   WarpRunner(Launch& launch, uint32_t worker);
 
+  // Before warps of this cluster run.
+  void begin_turn(const Cluster& cluster);
+
+  // False: no part of it is ready.
+  static bool may_run(const Warp& warp) {
+    return warp.splits.size() == 1 ? warp.splits[0].state == SplitState::ready : !warp.splits.empty();
+  }
+
   // Runs `warp` until no part of it is ready or about `budget` instructions were executed. Returns how many
   // were. launch.stop is set when a fault was recorded: an exception is one, too.
   uint64_t run(Cta& cta, Warp& warp, uint64_t budget);
@@ -32,6 +40,7 @@ public:
 
 private:
   size_t pick();
+  size_t pick_of_several();
   size_t pick_other_path() const;
   uint64_t to_block_end();
   void load(size_t split);

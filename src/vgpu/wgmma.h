@@ -100,6 +100,14 @@ struct Warpgroup {
   WgmmaMeeting meeting;
   RegisterRequest register_request;
 
+  // As it was made; a new one would ask the host for memory.
+  void reset() {
+    operations.clear();
+    first = executed = 0;
+    meeting = {};
+    register_request = {};
+  }
+
   WgmmaOperation& operation(uint64_t number) { return operations[number - first]; }
 };
 
@@ -110,6 +118,12 @@ struct WgmmaState {
   uint64_t complete = 0;                         // operations whose results are in the registers
   std::vector<uint64_t> groups;                  // where each ends, oldest first
   std::vector<std::shared_ptr<WgmmaView>> views; // one of a frame
+
+  void reset() {
+    issued = complete = 0;
+    groups.clear();
+    views.clear();
+  }
 };
 
 // Matrices that were found to lie in written shared memory, so that loops check each once and the warpgroups
@@ -127,7 +141,12 @@ public:
   }
   void insert(const Matrix& matrix) {
     found_[set_of(matrix) + next_] = matrix;
+    is_empty_ = false;
     next_ = (next_ + 1) % kWays;
+  }
+  void clear() {
+    if (!is_empty_)
+      *this = {};
   }
 
 private:
@@ -139,6 +158,7 @@ private:
   }
   std::array<Matrix, kSets * kWays> found_{};
   size_t next_ = 0; // way to give up
+  bool is_empty_ = true;
 };
 
 } // namespace lemma::vgpu

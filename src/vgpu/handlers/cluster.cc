@@ -185,8 +185,9 @@ bool select_nothing(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
 } // namespace
 
 void leave_cluster_barrier(Cluster& cluster, Warp& warp, LaneMask lanes) {
-  cluster.barrier.expected -= static_cast<uint32_t>(std::popcount(lanes));
-  cluster.barrier.arrived -= static_cast<uint32_t>(std::popcount(lanes & warp.cluster_arrived));
+  cluster.barrier.expected -= lanes_of(lanes);
+  if (warp.cluster_arrived != 0)
+    cluster.barrier.arrived -= lanes_of(lanes & warp.cluster_arrived);
   warp.cluster_arrived &= ~lanes;
   warp.cluster_passed &= ~lanes;
   complete_if_all_arrived(cluster);

@@ -432,10 +432,7 @@ bool is_complete(const Cta& cta, const Barrier& barrier) {
     return false;
   if (barrier.expected)
     return barrier.arrived >= barrier.expected;
-  uint32_t all = 0;
-  for (const Warp& warp : cta.warps)
-    all += warp.live ? kWarpSize : 0;
-  return barrier.arrived >= all;
+  return barrier.arrived >= cta.live_warps * kWarpSize;
 }
 
 void release(Cta& cta, int id) {
@@ -459,7 +456,7 @@ void count_absent_lanes(const Warp& warp, Barrier& barrier) {
   LaneMask& lanes = barrier.lanes[warp.index];
   if (!lanes || (warp.live & ~lanes))
     return;
-  barrier.arrived += kWarpSize - std::popcount(lanes);
+  barrier.arrived += kWarpSize - lanes_of(lanes);
   lanes = 0;
 }
 
@@ -517,10 +514,10 @@ Step run_barrier(Exec& x, const DecodedInst& in) {
                                  .expected = expected});
   x.cta->used_barriers |= 1u << id;
   barrier.expected = expected;
-  barrier.arrived += std::popcount(x.active);
+  barrier.arrived += lanes_of(x.active);
   if (in.flags >= kRedAnd) {
-    barrier.popc += std::popcount(x.active & x.pred(in, 2));
-    barrier.voters += std::popcount(x.active);
+    barrier.popc += lanes_of(x.active & x.pred(in, 2));
+    barrier.voters += lanes_of(x.active);
   }
   barrier.lanes[x.warp->index] |= x.active;
   count_absent_lanes(*x.warp, barrier);
@@ -536,6 +533,29 @@ Step run_barrier(Exec& x, const DecodedInst& in) {
   return Step::reschedule;
 }
 
+// bar.sync ID, the barrier a constant and for all threads of the CTA. Where a whole warp comes at once there
+// is little to ask, and the last one to come goes on.
+Step run_sync_of_all(Exec& x, const DecodedInst& in) {
+  Cta& cta = *x.cta;
+  const auto id = static_cast<uint32_t>(in.imm);
+  Barrier& barrier = cta.barriers[id];
+  if (x.active != x.warp->live || barrier.expected != 0 || x.observer) [[unlikely]]
+    return run_barrier(x, in);
+  x.effect();
+  cta.used_barriers |= 1u << id;
+  barrier.arrived += kWarpSize;
+  if (is_complete(cta, barrier)) {
+    release(cta, static_cast<int>(id));
+    return Step::next;
+  }
+  Split& split = x.warp->splits[x.split];
+  split.wait_pc = x.pc;
+  split.pc = x.pc + 1;
+  split.state = SplitState::at_barrier;
+  split.barrier = static_cast<uint8_t>(id);
+  return Step::reschedule;
+}
+
 bool select_barrier(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
   const bool red = instruction.has(Qual::red);
   size_t first = red ? 1 : 0;
@@ -547,6 +567,11 @@ bool select_barrier(Decoder& d, const ptx::Instruction& instruction, DecodedInst
   const size_t rest = operands.size() - first - 1 - (red ? 1 : 0);
   const Slot count = rest >= 1 ? d.src(operands[first + 1], Type::u32) : d.constant(0, Type::u32);
   in.handler = run_barrier;
+  if (in.flags == kSync && rest == 0 && operands[first].kind == OperandKind::imm &&
+      operands[first].bits < std::tuple_size_v<decltype(Cta::barriers)>) {
+    in.handler = run_sync_of_all;
+    in.imm = static_cast<int64_t>(operands[first].bits);
+  }
   if (red)
     d.set_operands(in, {d.dst(operands[0], in.flags == kRedPopc ? Type::u32 : Type::pred)},
                    {id, count, d.src(operands.back(), Type::pred)});
@@ -564,7 +589,9 @@ void exit_lanes(Exec& x) {
     x.observer->exits(x, x.active);
   x.warp->live &= ~x.active;
   x.warp->exited |= x.active;
+  x.cta->live_warps -= x.warp->live == 0;
   x.effect();
+  x.warp->spare_stack = std::move(x.warp->splits[x.split].stack);
   x.warp->splits.erase(x.warp->splits.begin() + static_cast<ptrdiff_t>(x.split));
   wake_collectives(*x.warp);
   leave_cluster_barrier(*x.cta->cluster, *x.warp, x.active);
