@@ -154,7 +154,7 @@ struct GlobalMemory::Retired {
 };
 
 GlobalMemory::GlobalMemory(uint64_t limit_bytes)
-    : budget_(limit_bytes), spare_clusters_(std::make_unique<SpareClusters>()),
+    : budget_(limit_bytes), spare_clusters_(std::make_unique<SpareClusters>(limit_bytes)),
       host_table_(std::make_unique<HostTable>()), heap_taken_(budget_) {
   published_host_table_.store(host_table_.get(), std::memory_order_release);
 }

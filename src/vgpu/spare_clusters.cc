@@ -28,7 +28,8 @@ struct SpareClusters::Spare {
   uint64_t bytes = 0;                // their sum
 };
 
-SpareClusters::SpareClusters() = default;
+SpareClusters::SpareClusters(uint64_t limit_bytes)
+    : most_bytes_(std::clamp(limit_bytes / 16, kFewBytes, kMostBytes)) {}
 SpareClusters::~SpareClusters() = default;
 
 std::unique_ptr<Cluster> SpareClusters::take(const Use& use) {
@@ -57,10 +58,10 @@ void SpareClusters::keep(const Use& use, std::vector<std::unique_ptr<Cluster>> c
       spare.bytes += share.bytes();
       share.give_back(share.bytes());
     });
-    if (spare.bytes > kMostBytes)
+    if (spare.bytes > most_bytes_)
       continue;
     const std::lock_guard lock(mutex_);
-    while (bytes_ + spare.bytes > kMostBytes) {
+    while (bytes_ + spare.bytes > most_bytes_) {
       bytes_ -= spares_.front().bytes;
       gone.push_back(std::move(spares_.front()));
       spares_.pop_front();

@@ -2,7 +2,8 @@
 // shared memory, frames and local memory are mapped already, which asking the host anew for each launch is
 // not. What they hold is set again when they start (cluster_start.h), whoever had them before.
 //
-// A device keeps a few: kMostBytes in all, which its budget does not count while nobody uses them.
+// A device keeps what a launch of large CTAs on all of a GPU's SMs has, a sixteenth of its memory at most;
+// its budget does not count that while nobody uses it.
 //
 // Tests: tests/unit/vgpu/spare_clusters_test.cc.
 #pragma once
@@ -24,7 +25,8 @@ class Program;
 // Thread-safe.
 class SpareClusters {
 public:
-  static constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+  static constexpr uint64_t kMostBytes = uint64_t{512} << 20;
+  static constexpr uint64_t kFewBytes = uint64_t{64} << 20; // in any case
 
   // What they were used for: clusters of one use are as good as each other.
   struct Use {
@@ -36,7 +38,8 @@ public:
     friend bool operator==(const Use&, const Use&) = default;
   };
 
-  SpareClusters();
+  // `limit_bytes`: what the device may take of the host's memory.
+  explicit SpareClusters(uint64_t limit_bytes = UINT64_MAX);
   ~SpareClusters();
   // One of that use; null: there is none. The budget counts it from then on; throws OverBudget.
   std::unique_ptr<Cluster> take(const Use& use);
@@ -50,6 +53,7 @@ private:
   std::mutex mutex_; // of what follows
   std::deque<Spare> spares_;
   uint64_t bytes_ = 0;
+  const uint64_t most_bytes_;
 };
 
 } // namespace lemma::vgpu

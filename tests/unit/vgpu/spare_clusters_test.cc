@@ -50,6 +50,18 @@ TEST(SpareClusters, TheOldestMakesRoom) {
   EXPECT_NE(spares.take(third), nullptr);
 }
 
+TEST(SpareClusters, AreFewWhereTheDeviceHasLittleMemory) {
+  MemoryBudget budget(1000 * kMiB);
+  SpareClusters spares(1600 * kMiB);
+  spares.keep({.threads = 32}, cluster_of(budget, 100 * kMiB + 1));
+  EXPECT_EQ(spares.take({.threads = 32}), nullptr);
+  spares.keep({.threads = 32}, cluster_of(budget, 100 * kMiB));
+  EXPECT_NE(spares.take({.threads = 32}), nullptr);
+  SpareClusters in_any_case(kMiB);
+  in_any_case.keep({.threads = 32}, cluster_of(budget, SpareClusters::kFewBytes));
+  EXPECT_NE(in_any_case.take({.threads = 32}), nullptr);
+}
+
 TEST(SpareClusters, GoWithTheirProgram) {
   MemoryBudget budget(100 * kMiB);
   SpareClusters spares;
