@@ -96,6 +96,7 @@ struct DecodedInst {
       ptx::kNone;             // index in ptx::Function::instructions; kNone: made by the decoder, not counted
   MemoryOrder order;          // of its memory operation
   bool touches_wgmma = false; // names a register that Code::wgmma_numbers has, and is no wgmma itself
+  uint8_t src_bytes = 0;      // Slot::bytes of the first source
 
   // `operands`, destinations first, stay where they are.
   void set_operands(std::span<const Slot> operands, size_t destinations) {
@@ -104,6 +105,8 @@ struct DecodedInst {
     op_count = static_cast<uint8_t>(operands.size());
     if (destinations > 0)
       dst_offset = operands[0].offset;
+    if (destinations < operands.size())
+      src_bytes = operands[destinations].bytes;
     for (size_t i = destinations; i < std::min(operands.size(), destinations + kNearSources); ++i) {
       src_offsets[i - destinations] = operands[i].offset;
       src_bases[i - destinations] = operands[i].base;
@@ -150,6 +153,12 @@ struct Code {
   // What of the frame tells whether a loop has come round: all but the registers that hold clocks and what
   // was computed from them.
   std::vector<FrameRange> loop_state;
+  struct Loop {
+    uint32_t begin = 0; // pcs, half open
+    uint32_t end = 0;
+    std::vector<FrameRange> changes; // what of `loop_state` its instructions can change
+  };
+  std::vector<Loop> loops; // outermost ones, by pc; see loops.h
 
   static constexpr uint32_t kWgmmaUnit = 64; // no register but predicates is smaller
   // kNone: no wgmma has it.

@@ -13,6 +13,7 @@
 #include "vgpu/decoder.h"
 #include "vgpu/deferred_wgmma.h"
 #include "vgpu/handlers/mma_runs.h"
+#include "vgpu/loops.h"
 #include "vgpu/wgmma_registers.h"
 #include "vgpu/written.h"
 
@@ -91,6 +92,7 @@ public:
                         {{"supported", fmt::format("{} bytes a warp", kMaxFrameBytes)}}};
     find_unwritten_reads(code_, flow, order, ranges);
     find_loop_state(code_);
+    find_loops(code_);
     find_constant_divisors(code_);
     find_mma_runs(code_, ranges);
     find_runs();

@@ -3,6 +3,7 @@
 // about 2%. Those with large frames compare less often, so that they pay no more.
 #include "vgpu/waiting.h"
 
+#include "vgpu/loops.h"
 #include "vgpu/warp.h"
 
 #include <algorithm>
@@ -36,6 +37,19 @@ uint64_t hash_state(const Split& split) {
       hash = hash_range(call.frame->data, range, hash);
     hash ^= call.return_pc;
   }
+  return hash;
+}
+
+// The same for a backward jump to `pc`, which is compared with none but those to the same pc: where the loop
+// is the kernel's own, what it cannot change is left out.
+uint64_t hash_at_jump(const Split& split, uint32_t pc) {
+  const CallFrame& call = split.stack.back();
+  const Code::Loop* loop = split.stack.size() == 1 ? loop_around(*call.code, pc) : nullptr;
+  if (!loop)
+    return hash_state(split);
+  uint64_t hash = 0xc2b2ae3d27d4eb4fu * (loop->begin + 1) ^ split.mask;
+  for (const FrameRange& range : loop->changes)
+    hash = hash_range(call.frame->data, range, hash);
   return hash;
 }
 
@@ -107,14 +121,14 @@ bool notice_backward_jump(Exec& x) {
   if (jumps < kFirstSnapshot)
     return false;
   if (split.snapshot_pc == x.pc && jumps <= split.compare_until) {
-    if (hash_state(split) == split.snapshot) {
+    if (hash_at_jump(split, x.pc) == split.snapshot) {
       split.pc = split.wait_pc = x.pc;
       split.state = SplitState::polling;
       wait_for_clock_too(x, split);
       return true;
     }
   } else if (std::has_single_bit(jumps) && jumps >= kFirstSnapshot * weight(split)) {
-    split.snapshot = hash_state(split);
+    split.snapshot = hash_at_jump(split, x.pc);
     split.snapshot_pc = x.pc;
     split.compare_until = jumps + std::clamp<uint64_t>(jumps / (32 * weight(split)), 2, 256);
   }

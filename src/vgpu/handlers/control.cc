@@ -648,6 +648,7 @@ DecodedInst return_instruction() {
   DecodedInst in;
   in.handler = run_ret;
   in.always_run = true;
+  in.target = ptx::kNone;
   return in;
 }
 

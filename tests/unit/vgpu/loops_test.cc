@@ -1,0 +1,96 @@
+// What loops can change, of code made by hand: which backward jumps belong together, and which bytes of the
+// frame count.
+#include "vgpu/loops.h"
+
+#include <gtest/gtest.h>
+
+namespace lemma::vgpu {
+namespace {
+
+// A function whose instruction `pc` writes register `pc`, of 32 bits.
+Code code_of(uint32_t size) {
+  Code code;
+  code.frame_bytes = code.param_area_offset = size * 128;
+  code.loop_state = {{0, static_cast<uint32_t>(code.frame_bytes)}};
+  for (uint32_t pc = 0; pc < size; ++pc) {
+    const auto& slots =
+        code.slots.emplace_back(1, Slot{.offset = pc * 128, .reg = pc, .base = 0, .bytes = 4});
+    code.insts.emplace_back().set_operands(slots, 1);
+  }
+  return code;
+}
+
+void add_jump(Code& code, uint32_t pc, uint32_t target) {
+  code.insts[pc] = {};
+  code.insts[pc].always_run = true;
+  code.insts[pc].target = target;
+}
+
+std::string text(const std::vector<FrameRange>& ranges) {
+  std::string text;
+  for (const FrameRange& range : ranges)
+    text += std::to_string(range.begin) + "-" + std::to_string(range.end) + " ";
+  return text;
+}
+std::string changes_at(const Code& code, uint32_t pc) {
+  const Code::Loop* loop = loop_around(code, pc);
+  return loop ? text(loop->changes) : "none";
+}
+
+TEST(Loops, ChangeWhatTheirInstructionsWrite) {
+  Code code = code_of(10);
+  add_jump(code, 4, 2);
+  add_jump(code, 8, 8); // to itself
+  add_jump(code, 9, ptx::kNone);
+  find_loops(code);
+  EXPECT_EQ(changes_at(code, 1), "none");
+  EXPECT_EQ(changes_at(code, 2), "256-512 ");
+  EXPECT_EQ(changes_at(code, 4), "256-512 ");
+  EXPECT_EQ(changes_at(code, 5), "none");
+  EXPECT_EQ(changes_at(code, 8), "");
+  EXPECT_EQ(changes_at(code, 9), "none");
+}
+
+TEST(Loops, ThatOverlapOrNestAreOne) {
+  Code code = code_of(12);
+  add_jump(code, 3, 2); // within the next
+  add_jump(code, 5, 1);
+  add_jump(code, 7, 4); // overlaps it
+  add_jump(code, 10, 9);
+  find_loops(code);
+  ASSERT_EQ(code.loops.size(), 2u);
+  EXPECT_EQ(changes_at(code, 2), "128-384 512-640 768-896 ");
+  EXPECT_EQ(changes_at(code, 7), changes_at(code, 1));
+  EXPECT_EQ(changes_at(code, 8), "none");
+  EXPECT_EQ(changes_at(code, 9), "1152-1280 ");
+}
+
+TEST(Loops, ClocksAreNoStateAndParametersAlwaysAre) {
+  Code code = code_of(6);
+  code.param_area_offset = 6 * 128;
+  code.frame_bytes = 7 * 128;
+  code.loop_state = {{0, 256}, {384, 896}}; // register 2 holds a clock
+  add_jump(code, 4, 1);
+  find_loops(code);
+  EXPECT_EQ(changes_at(code, 1), "128-256 384-512 768-896 ");
+}
+
+TEST(Loops, PredicatesAreLookedAtInWholeWords) {
+  Code code = code_of(4);
+  const auto& slots = code.slots.emplace_back(1, Slot{.offset = 12, .reg = 1, .base = 0, .bytes = 0});
+  code.insts[1].set_operands(slots, 1);
+  add_jump(code, 2, 1);
+  find_loops(code);
+  EXPECT_EQ(changes_at(code, 1), "8-16 ");
+}
+
+TEST(Loops, AreNotKnownWhereWgmmaWritesLate) {
+  Code code = code_of(4);
+  add_jump(code, 2, 1);
+  code.has_wgmma = true;
+  find_loops(code);
+  EXPECT_EQ(changes_at(code, 1), "none");
+}
+
+} // namespace
+} // namespace lemma::vgpu
