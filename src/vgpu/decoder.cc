@@ -297,12 +297,16 @@ Slot Decoder::launch_dependent_address(AddressBase base, int64_t offset, Type ty
       address += uint64_t{x.cta->rank} << kSharedRankShift;
     if (base == AddressBase::dynamic_shared)
       address += x.launch->dynamic_shared_offset;
-    for_lanes(x.active, [&](int lane) {
-      if (in.width == 8)
-        x.dst<uint64_t>(in)[lane] = address;
+    const auto fill = [&](auto* lanes, auto value) {
+      if (x.active == kAllLanes)
+        std::fill_n(lanes, kWarpSize, value);
       else
-        x.dst<uint32_t>(in)[lane] = static_cast<uint32_t>(address);
-    });
+        for_lanes(x.active, [&](int lane) { lanes[lane] = value; });
+    };
+    if (in.width == 8)
+      fill(x.dst<uint64_t>(in), address);
+    else
+      fill(x.dst<uint32_t>(in), static_cast<uint32_t>(address));
     return Step::next;
   };
   const Slot value = temporary(isa::bits_of(type) == 64 ? type : Type::u32);

@@ -62,8 +62,9 @@ struct alignas(64) Frame {
 struct CallFrame {
   const Code* code = nullptr;
   Frame* frame = nullptr;
-  uint32_t return_pc = 0;  // in the caller
-  uint32_t local_base = 0; // of this activation in every lane's local memory
+  std::byte* registers = nullptr; // Frame::data
+  uint32_t return_pc = 0;         // in the caller
+  uint32_t local_base = 0;        // of this activation in every lane's local memory
   // What alloca has taken above the function's own local variables; parts of a warp that meet again may
   // differ in it.
   uint32_t alloca_bytes = 0;
@@ -174,8 +175,9 @@ struct Cta {
   uint32_t live_warps = 0;       // that have a lane which has not exited
   std::vector<std::byte> shared; // [0, kSharedReservedBytes) belongs to the system
   std::vector<uint8_t>
-      shared_written;         // 1: written; beside `shared`. Set anywhere, cleared by forget_written()
-  WrittenPages written_pages; // what is known of that
+      shared_written;            // 1: written; beside `shared`. Set anywhere, cleared by forget_written()
+  WrittenPages written_pages;    // what is known of that
+  uint32_t reads_of_written = 0; // of which more might be known
   uint32_t shared_begin = kSharedReservedBytes; // what threads may use; 0: the system's too
   std::array<Barrier, 16> barriers{};
   uint32_t used_barriers = 0;             // bit i: barriers[i] is not as it was made
@@ -200,6 +202,12 @@ struct Cta {
   // Is it known, or found now, that all pages of the range are wholly written? Not empty.
   bool find_written(uint64_t offset, uint64_t bytes) {
     return written_pages.learn(shared_written, offset, bytes);
+  }
+  // Of bytes that were found to be written: their pages may be by now, which is looked at now and then. True.
+  bool learn_written(uint64_t offset, uint64_t bytes) {
+    if (++reads_of_written % 16 == 0)
+      find_written(offset, bytes);
+    return true;
   }
   // The range counts as never written again.
   void forget_written(uint64_t offset, uint64_t bytes);

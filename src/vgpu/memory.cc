@@ -61,18 +61,13 @@ uint64_t covered(uint64_t index, uint64_t begin, uint64_t end) {
 
 } // namespace
 
-void InitMap::set(uint64_t offset, uint64_t bytes) {
+void InitMap::set_words(uint64_t offset, uint64_t bytes) {
   const uint64_t end = offset + bytes;
   for (uint64_t word = offset / kWordBits; word * kWordBits < end; ++word) {
     const uint64_t mask = covered(word, offset, end);
-    // Most stores hit what is written already; the test spares them the locked operation.
     if ((words_[word].load(std::memory_order_relaxed) & mask) != mask)
       words_[word].fetch_or(mask, std::memory_order_relaxed);
   }
-}
-
-bool InitMap::all_set(uint64_t offset, uint64_t bytes) const {
-  return first_unset(offset, bytes) == offset + bytes;
 }
 
 uint64_t InitMap::first_unset(uint64_t offset, uint64_t bytes) const {

@@ -69,8 +69,22 @@ inline constexpr uint32_t kSharedReservedBytes = 1024;
 class InitMap {
 public:
   explicit InitMap(uint64_t bytes) : words_((bytes + 63) / 64) {}
-  void set(uint64_t offset, uint64_t bytes);
-  bool all_set(uint64_t offset, uint64_t bytes) const;
+  void set(uint64_t offset, uint64_t bytes) {
+    if (!all_set(offset, bytes)) // most stores hit what is written already
+      set_words(offset, bytes);
+  }
+  [[gnu::always_inline]] bool all_set(uint64_t offset, uint64_t bytes) const {
+    // What most accesses touch: part of a word, or whole words.
+    const uint64_t first = offset / 64, in_word = offset % 64;
+    if (in_word + bytes <= 64 && bytes < 64)
+      return (~words_[first].load(std::memory_order_relaxed) >> in_word & ((uint64_t{1} << bytes) - 1)) == 0;
+    if ((in_word | bytes % 64) != 0)
+      return first_unset(offset, bytes) == offset + bytes;
+    uint64_t unset = 0;
+    for (uint64_t word = first; word < first + bytes / 64; ++word)
+      unset |= ~words_[word].load(std::memory_order_relaxed);
+    return unset == 0;
+  }
   // The first byte of the range that was never written; offset + bytes if all were.
   uint64_t first_unset(uint64_t offset, uint64_t bytes) const;
   // The first byte of the range that was written; offset + bytes if none was.
@@ -84,6 +98,7 @@ public:
   void clear();
 
 private:
+  void set_words(uint64_t offset, uint64_t bytes);
   std::vector<std::atomic<uint64_t>> words_;
 };
 

@@ -90,7 +90,8 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, u
   split.mask = lanes;
   split.stack = std::move(warp.spare_stack);
   split.stack.clear();
-  split.stack.push_back({&entry, activate_frame(warp, 0, entry, kAllLanes), 0, 0});
+  Frame* frame = activate_frame(warp, 0, entry, kAllLanes);
+  split.stack.push_back({&entry, frame, frame->data, 0, 0});
 }
 
 Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes) {
@@ -344,9 +345,10 @@ uint64_t WarpRunner::to_block_end() {
   exec_.split = split;
   exec_.mask = s.mask;
   exec_.pc = s.pc;
-  exec_.code = s.stack.back().code;
-  exec_.frame = s.stack.back().frame;
-  exec_.bases[0] = exec_.frame->data;
+  const CallFrame& call = s.stack.back();
+  exec_.code = call.code;
+  exec_.frame = call.frame;
+  exec_.bases[0] = call.registers;
 }
 
 // Joins the loaded split with every ready one at the same place. True if there was one.

@@ -32,6 +32,11 @@ public:
         return false;
     return (~known_[page / kInWord] >> page % kInWord & ~uint32_t{0} >> (kInWord - 1 - (last - page))) == 0;
   }
+  // The same of at most a page's bytes below kMostBytes.
+  [[gnu::always_inline]] bool hold_short(uint32_t offset, uint32_t bytes) const {
+    const uint32_t first = offset >> kPageShift, last = (offset + bytes - 1) >> kPageShift;
+    return (known_[first / kInWord] >> first % kInWord & known_[last / kInWord] >> last % kInWord & 1) != 0;
+  }
   // The same after a look at the marks, one a byte of the memory, of those that are not known.
   [[gnu::always_inline]] bool learn(std::span<const uint8_t> marks, uint64_t offset, uint64_t bytes) {
     return hold(offset, bytes) || look(marks, offset, bytes);

@@ -225,7 +225,7 @@ Step enter(Exec& x, const DecodedInst& in, const CallSite& site, const Code& cal
   forget_local(*x.warp, caller.local_end(), local_base + callee.local_bytes, x.active);
   Frame* frame = activate_frame(*x.warp, split.stack.size(), callee, x.active);
   copy_arguments(x, site, callee, *frame);
-  split.stack.push_back({&callee, frame, x.pc + 1, static_cast<uint32_t>(local_base)});
+  split.stack.push_back({&callee, frame, frame->data, x.pc + 1, static_cast<uint32_t>(local_base)});
   split.pc = 0;
   return Step::reschedule;
 }
@@ -320,7 +320,7 @@ Step run_ret(Exec& x, const DecodedInst&) {
   const DecodedInst& call = caller.code->insts[callee.return_pc - 1];
   x.code = caller.code;
   x.frame = caller.frame;
-  x.bases[0] = caller.frame->data;
+  x.bases[0] = caller.registers;
   copy_results(x, *static_cast<const CallSite*>(call.extra), *callee.code, *callee.frame);
   split.pc = callee.return_pc;
   return Step::reschedule;
