@@ -206,6 +206,50 @@ TEST(Barrier, warps_that_have_exited_do_not_count) {
   EXPECT_EQ(std::accumulate(run.out.begin(), run.out.end(), 0u), 64u);
 }
 
+// Of 72 threads: a warp that comes whole, one whose odd lanes come by another way, and one of eight lanes, of
+// which one has gone.
+TEST(Barrier, whole_warps_and_parts_meet_again_and_again) {
+  const KernelRun run = run_body(R"(
+    .shared .align 4 .b32 words[72];
+    setp.eq.u32 %p0, %t, 70;
+    @%p0 exit;
+    mov.u32 %r1, words;
+    mad.lo.u32 %r1, %t, 4, %r1;
+    xor.b32 %r2, %t, 1;
+    mov.u32 %r3, words;
+    mad.lo.u32 %r3, %r2, 4, %r3;
+    and.b32 %r4, %t, 33;
+    setp.eq.u32 %p1, %r4, 33;
+    setp.eq.u32 %p2, %t, 71;
+    mov.u32 %r5, 0;
+    mov.u32 %r6, 0;
+  ROUND:
+    mad.lo.u32 %r7, %t, 3, %r5;
+    st.shared.u32 [%r1], %r7;
+    @%p1 bra ODD;
+    barrier.sync 0;
+    bra READ;
+  ODD:
+    barrier.sync 0;
+  READ:
+    mov.u32 %r8, 0;
+    @!%p2 ld.shared.u32 %r8, [%r3];
+    add.u32 %r6, %r6, %r8;
+    barrier.sync 0;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p3, %r5, 200;
+    @%p3 bra ROUND;
+    mad.wide.u32 %rd1, %t, 4, %out;
+    st.global.u32 [%rd1], %r6;
+    ret;
+  )",
+                                 shape(1, 72));
+  ASSERT_EQ(fault_text(run.report), "");
+  EXPECT_EQ(uninitialized_text(run.report), "");
+  for (uint32_t t = 0; t < 72; ++t)
+    EXPECT_EQ(run.out[t], t >= 70 ? 0 : 200 * 3 * (t ^ 1) + 199 * 100) << t;
+}
+
 TEST(Barrier, producers_arrive_and_consumers_sync) {
   const KernelRun run = run_body(with_store(R"(
     .shared .align 4 .b32 cell;
