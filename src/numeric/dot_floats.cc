@@ -1,8 +1,8 @@
 // What the loops of dot_floats.inc need before they run: describe() turns a DotModel and a tile into a
 // FloatTile, or says that the loops have no way. Read it first, then dot_fused_floats(). The middle is one
 // section a host level, which names its width and includes dot_vectors.inc, the level's own operations
-// (dot_baseline.inc, dot_avx2.inc, or here for AVX-512), dot_blocks.inc, dot_floats.inc, dot_floats_exact.inc
-// and dot_floats_run.inc, in this order.
+// (dot_baseline.inc, dot_avx2.inc, or here for AVX-512), dot_blocks.inc, dot_floats.inc, dot_floats_exact.inc,
+// for AVX-512 dot_floats_cells.inc and dot_floats_coarse.inc, and dot_floats_run.inc, in this order.
 // The loops ask each block whether f32 carries it exactly; LeaveBlock hands over those that it does not.
 #include "numeric/dot_floats.h"
 
@@ -43,6 +43,11 @@ struct Decoded {
   alignas(64) uint8_t exponents[kMaxK][kBlockLanes]; // signed, as the rule takes them; -128: zero
 };
 
+// The signs of its numbers, a bit of a byte for each of eight along K; of a zero neither.
+struct Signs {
+  alignas(64) uint8_t negative[kMaxK / 8][kBlockLanes], positive[kMaxK / 8][kBlockLanes];
+};
+
 // What of a decoded operand's exponents matters: biased as f32's.
 struct Extent {
   int32_t lowest = 255; // of an element that is not zero
@@ -61,7 +66,8 @@ struct Block {
   Decoded decoded;
   Extent extent;
   Grid grid;
-  bool has_exponents; // else they are found where they are looked at
+  bool has_exponents, has_signs; // else they are found where they are looked at
+  Signs signs;
 };
 
 struct Workspace {
@@ -252,6 +258,8 @@ using Fields = __m128i;
 #include "numeric/dot_floats_exact.inc"
 // (the order matters)
 #include "numeric/dot_floats_cells.inc"
+// (the order matters)
+#include "numeric/dot_floats_coarse.inc"
 // (the order matters)
 #include "numeric/dot_floats_run.inc"
 #undef LEMMA_LANES_AVX512

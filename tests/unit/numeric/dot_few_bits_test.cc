@@ -1,7 +1,10 @@
-// Operands of so few bits that no sum is cut: whole multiples of powers of two, up to the limit and beyond
-// it, where the vector loops add them without the rule (dot_floats_exact.inc). Every level of the host
-// against the scalar code, C and D in rows and in registers' blocks; some accumulators are as they may not
-// be.
+// Operands of few bits, for which the vector loops have ways of their own, at every level of the host against
+// the scalar code, C and D in rows and in registers' blocks.
+//
+// Whole multiples of powers of two, up to the limit and beyond it, whose sums the rule does not cut
+// (dot_floats_exact.inc); some accumulators are as they may not be. And the 8-bit formats where the rule
+// keeps 13 fraction bits (dot_floats_coarse.inc): products that are cut and that need it not, of both signs,
+// under accumulators of all sizes.
 #include "numeric/convert.h"
 #include "numeric/dot.h"
 #include "numeric/dot_levels.h"
@@ -143,7 +146,7 @@ size_t check_model(const DotModel& model, int k, Random& random) {
   return products;
 }
 
-TEST(DotExact, FewBitsAreTheSameBits) {
+TEST(DotFewBits, ExactSumsAreTheSameBits) {
   Random random(31);
   size_t products = 0;
   for (const Arch arch : {Arch::sm_70, Arch::sm_80, Arch::sm_89, Arch::sm_90, Arch::sm_120})
@@ -155,6 +158,67 @@ TEST(DotExact, FewBitsAreTheSameBits) {
             products += check_model(*model, k, random);
         }
   EXPECT_GT(products, 3000u);
+}
+
+// Elements of magnitudes that differ by up to `spread` powers of two, some zeros.
+Bytes draw_bytes(FloatFormat format, int spread, Random& random, size_t count) {
+  const FormatTraits& t = traits(format);
+  const int top = static_cast<int>(t.max_finite() >> t.mantissa_bits);
+  const int most = top - static_cast<int>(random.below(static_cast<uint64_t>(top - spread)));
+  Bytes out(count);
+  for (std::byte& byte : out) {
+    const auto field = static_cast<uint64_t>(most) - random.below(static_cast<uint64_t>(spread) + 1);
+    uint64_t bits = std::min(field << t.mantissa_bits | random.bits(t.mantissa_bits), t.max_finite());
+    if (random.bits(4) == 0)
+      bits = 0;
+    byte = static_cast<std::byte>(bits | (random.bits(1) ? t.sign_mask() : 0));
+  }
+  return out;
+}
+
+// Accumulators of a few sizes about 2^exponent, some zeros; all of their bits, or those that a result has.
+Bytes draw_accumulators(int exponent, bool all_bits, Random& random, size_t count) {
+  Bytes out(count * sizeof(float));
+  for (size_t i = 0; i < count; ++i) {
+    const int of_one = exponent + static_cast<int>(random.below(7)) - 3;
+    const float magnitude = std::ldexp(1 + static_cast<float>(random.bits(23)) * 0x1p-23f, of_one);
+    uint32_t bits = std::bit_cast<uint32_t>(magnitude) & (all_bits ? ~0u : ~0u << 10);
+    bits = random.bits(4) == 0 ? 0 : bits;
+    bits |= static_cast<uint32_t>(random.bits(1)) << 31;
+    std::memcpy(&out[i * sizeof(float)], &bits, sizeof(bits));
+  }
+  return out;
+}
+
+TEST(DotFewBits, CoarseSumsAreTheSameBits) {
+  Random random(33);
+  size_t products = 0;
+  for (const auto& [arch, unit] :
+       {std::pair{Arch::sm_90, DotUnit::wgmma}, std::pair{Arch::sm_89, DotUnit::mma}})
+    for (const FloatFormat a : {FloatFormat::e4m3, FloatFormat::e5m2})
+      for (const FloatFormat b : {FloatFormat::e4m3, FloatFormat::e5m2})
+        for (const auto& [m, n] : {std::pair{8, 16}, std::pair{24, 80}})
+          for (const int depth : {32, 64})
+            for (int repeat = 0; repeat < 100; ++repeat) {
+              const auto model = dot_model(arch, unit, a, b, f32, f32, 32);
+              ASSERT_TRUE(model && model->fraction_bits == 13);
+              Product product{
+                  .model = chainable(*model, 32), .m = m, .n = n, .k = depth, .a = {}, .b = {}, .c = {}};
+              const auto spread = static_cast<int>(random.below(8));
+              product.a = draw_bytes(a, spread, random, static_cast<size_t>(m * depth));
+              product.b = draw_bytes(b, spread, random, static_cast<size_t>(n * depth));
+              if (repeat % 10 == 9) // few terms, so that sums nearly vanish or do
+                for (std::byte& element : product.a)
+                  element = random.bits(4) == 0 ? element : std::byte{0};
+              const int exponent = repeat % 5 == 0   ? static_cast<int>(random.below(250)) - 125
+                                   : repeat % 5 == 1 ? 97
+                                                     : static_cast<int>(random.below(70)) - 40;
+              product.c = draw_accumulators(exponent, repeat % 2 == 0, random, static_cast<size_t>(m * n));
+              product.check(std::string(to_string(a)) + " by " + std::string(to_string(b)) + ", C about 2^" +
+                            std::to_string(exponent));
+              ++products;
+            }
+  EXPECT_EQ(products, 3200u);
 }
 
 } // namespace
