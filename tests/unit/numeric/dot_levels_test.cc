@@ -151,8 +151,9 @@ TEST(DotLevels, EightBitFormatsOfMma) {
             if (!model)
               continue;
             for (const OperandClass operand_class : kAllOperandClasses)
-              product_of(*model, 16, 8, k, operand_class, random)
-                  .check(describe(*model, operand_class) + " on " + std::string(to_string(arch)));
+              for (const int n : {8, 48})
+                product_of(*model, 16, n, k, operand_class, random)
+                    .check(describe(*model, operand_class) + " on " + std::string(to_string(arch)));
           }
 }
 
