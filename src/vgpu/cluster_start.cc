@@ -52,6 +52,13 @@ void start_cta(const Launch& launch, Cta& cta) {
     cta.barriers[std::countr_zero(cta.used_barriers)] = {};
   cta.mbarriers.clear();
   cta.warps.resize(warps);
+  while (cta.frames.size() < warps)
+    cta.frames.push_back(make_frame(*launch.entry, cta.taken));
+  if (cta.free_frames.size() != warps) { // not all were given back
+    cta.free_frames.clear();
+    for (size_t w = warps; w-- > 0;)
+      cta.free_frames.push_back(cta.frames[w].get());
+  }
   cta.live_warps = static_cast<uint32_t>(warps);
   cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
   for (Warpgroup& group : cta.warpgroups)

@@ -61,7 +61,7 @@ struct alignas(64) Frame {
 
 struct CallFrame {
   const Code* code = nullptr;
-  Frame* frame = nullptr;
+  Frame* frame = nullptr;         // of a kernel: null until the warp first runs
   std::byte* registers = nullptr; // Frame::data
   uint32_t return_pc = 0;         // in the caller
   uint32_t local_base = 0;        // of this activation in every lane's local memory
@@ -137,7 +137,7 @@ struct Warp {
   uint64_t instructions = 0;          // executed by this warp
   uint64_t effects = 0;               // stores, arrivals, ...: whatever another warp could see
   std::vector<CallFrame> spare_stack; // of a part that has ended: its memory, for the warp that starts next
-  std::vector<std::vector<std::unique_ptr<Frame>>> frames; // by call depth
+  std::vector<std::vector<std::unique_ptr<Frame>>> frames; // by call depth, of what kernels call
   std::vector<std::byte> local;                            // [lane][local_capacity]
   std::vector<LaneMask> local_written;                     // by byte of a lane: lanes that have written it
   uint32_t local_capacity = 0;                             // bytes a lane
@@ -172,7 +172,11 @@ struct Cta {
   uint32_t threads = 0;
   uint32_t sm = 0;
   std::vector<Warp> warps;
-  uint32_t live_warps = 0;       // that have a lane which has not exited
+  uint32_t live_warps = 0; // that have a lane which has not exited
+  // The kernel's own registers, a frame for each warp. One that first runs takes the last of those that are
+  // free, so that warps which run one after the other have the same, and the host's caches hold it.
+  std::vector<std::unique_ptr<Frame>> frames;
+  std::vector<Frame*> free_frames;
   std::vector<std::byte> shared; // [0, kSharedReservedBytes) belongs to the system
   std::vector<uint8_t>
       shared_written;            // 1: written; beside `shared`. Set anywhere, cleared by forget_written()

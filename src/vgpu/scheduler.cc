@@ -140,9 +140,13 @@ private:
       time_out_mbarrier_waiters(cluster_);
     }
     uint64_t executed = 0, longest = 0;
-    for (const Slice& slice : pass_.slices) {
+    const size_t slices = pass_.slices.size();
+    for (size_t i = 0; i < slices; ++i) {
+      const Slice& slice = pass_.slices[i];
       if (slice.if_none_ran && executed > 0)
         break;
+      if (i + 1 < slices)
+        WarpRunner::prefetch(*pass_.slices[i + 1].warp);
       if (!WarpRunner::may_run(*slice.warp))
         continue;
       if (stop_was_requested())

@@ -73,8 +73,10 @@ void poison_frame(const Warp& warp, size_t depth, Frame& frame, LaneMask lanes) 
 
 void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key,
                 MemoryBudget& budget) {
-  if (warp.taken.bytes() == 0) // else its frames are used again
+  if (warp.taken.bytes() == 0) { // else its memory is used again
     warp.taken = MemoryShare(budget);
+    warp.taken.take(kWarpSize * sizeof(CallFrame), "call stacks"); // parts of the warp have one each
+  }
   warp.index = index;
   warp.poison_key = poison_key;
   warp.live = lanes;
@@ -90,8 +92,48 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, u
   split.mask = lanes;
   split.stack = std::move(warp.spare_stack);
   split.stack.clear();
-  Frame* frame = activate_frame(warp, 0, entry, kAllLanes);
-  split.stack.push_back({&entry, frame, frame->data, 0, 0});
+  split.stack.push_back({&entry, nullptr, nullptr, 0, 0});
+}
+
+namespace {
+
+// An activation by `lanes` begins.
+void renew_frame(const Warp& warp, size_t depth, Frame& frame, LaneMask lanes) {
+  ++frame.activation;
+  if (!frame.code->poisoned.empty())
+    for (LaneMask& written : frame.written)
+      written &= ~lanes;
+  if (lanes == kAllLanes)
+    frame.carried.clear();
+  for (Frame::Carried& carried : frame.carried)
+    carried.lanes &= ~lanes;
+  frame.carry &= ~lanes;
+  poison_frame(warp, depth, frame, lanes);
+}
+
+// The warp runs for the first time.
+void take_frame(Cta& cta, Warp& warp) {
+  Frame* frame = cta.free_frames.back();
+  cta.free_frames.pop_back();
+  renew_frame(warp, 0, *frame, kAllLanes);
+  CallFrame& call = warp.splits.front().stack.front();
+  call.frame = frame;
+  call.registers = frame->data;
+}
+
+} // namespace
+
+std::unique_ptr<Frame> make_frame(const Code& code, MemoryShare& taken) {
+  constexpr size_t kAlign = 64;
+  taken.take(sizeof(Frame) + code.frame_bytes + kAlign + code.registers.size() * sizeof(LaneMask),
+             "the registers of " + code.function->name);
+  auto frame = std::make_unique<Frame>();
+  frame->code = &code;
+  frame->storage = std::make_unique<std::byte[]>(code.frame_bytes + kAlign);
+  const auto raw = reinterpret_cast<uintptr_t>(frame->storage.get());
+  frame->data = frame->storage.get() + (kAlign - raw % kAlign) % kAlign;
+  frame->written.assign(code.registers.size(), 0);
+  return frame;
 }
 
 Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes) {
@@ -101,30 +143,13 @@ Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes
   }
   for (auto& frame : warp.frames[depth])
     if (frame->code == &code) {
-      ++frame->activation;
-      if (!code.poisoned.empty())
-        for (LaneMask& written : frame->written)
-          written &= ~lanes;
-      if (lanes == kAllLanes)
-        frame->carried.clear();
-      for (Frame::Carried& carried : frame->carried)
-        carried.lanes &= ~lanes;
-      frame->carry &= ~lanes;
-      poison_frame(warp, depth, *frame, lanes);
+      renew_frame(warp, depth, *frame, lanes);
       return frame.get();
     }
-  constexpr size_t kAlign = 64;
-  warp.taken.take(sizeof(Frame) + code.frame_bytes + kAlign + code.registers.size() * sizeof(LaneMask),
-                  "the registers of " + code.function->name);
-  auto frame = std::make_unique<Frame>();
-  frame->code = &code;
-  frame->storage = std::make_unique<std::byte[]>(code.frame_bytes + kAlign);
-  const auto raw = reinterpret_cast<uintptr_t>(frame->storage.get());
-  frame->data = frame->storage.get() + (kAlign - raw % kAlign) % kAlign;
-  frame->written.assign(code.registers.size(), 0);
-  poison_frame(warp, depth, *frame, kAllLanes);
-  warp.frames[depth].push_back(std::move(frame));
-  return warp.frames[depth].back().get();
+  warp.frames[depth].push_back(make_frame(code, warp.taken));
+  Frame& frame = *warp.frames[depth].back();
+  poison_frame(warp, depth, frame, kAllLanes);
+  return &frame;
 }
 
 bool reserve_local(Warp& warp, uint64_t bytes_per_lane) {
@@ -543,6 +568,10 @@ void WarpRunner::execute(uint64_t budget) {
     if (next == SIZE_MAX)
       break;
     load(next);
+    if (!exec_.frame) [[unlikely]] {
+      take_frame(*exec_.cta, warp);
+      load(next);
+    }
     uint64_t slice = budget - exec_.executed;
     if (other != SIZE_MAX)
       slice = std::min(slice, to_block_end());

@@ -27,6 +27,14 @@ public:
     return warp.splits.size() == 1 ? warp.splits[0].state == SplitState::ready : !warp.splits.empty();
   }
 
+  // What running it begins with is in the host's caches by then.
+  static void prefetch([[maybe_unused]] const Warp& warp) {
+#if defined(__GNUC__)
+    if (!warp.splits.empty())
+      __builtin_prefetch(warp.splits[0].stack.data());
+#endif
+  }
+
   // Runs `warp` until no part of it is ready or about `budget` instructions were executed. Returns how many
   // were. launch.stop is set when a fault was recorded: an exception is one, too.
   uint64_t run(Cta& cta, Warp& warp, uint64_t budget);
@@ -68,11 +76,16 @@ private:
 };
 
 // Makes a warp ready to start a kernel at its entry. `lanes` exist. `poison_key`: of what they do not write.
-// What the warp takes of the host's memory, now and later, `budget` has given.
+// What the warp takes of the host's memory, now and later, `budget` has given. The kernel's registers are the
+// CTA's (Cta::frames).
 void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, uint64_t poison_key,
                 MemoryBudget& budget);
 
-// The frame of `code` at a call depth, made when first needed. Nothing in it is written by `lanes`.
+// A frame for activations of `code`, whose memory `taken` counts.
+std::unique_ptr<Frame> make_frame(const Code& code, MemoryShare& taken);
+
+// The frame of `code`, which is no kernel, at a call depth, made when first needed. Nothing in it is written
+// by `lanes`.
 Frame* activate_frame(Warp& warp, size_t depth, const Code& code, LaneMask lanes);
 
 // Makes sure that every lane has this much local memory; false if a lane may not have so much.

@@ -589,8 +589,13 @@ void exit_lanes(Exec& x) {
     x.observer->exits(x, x.active);
   x.warp->live &= ~x.active;
   x.warp->exited |= x.active;
-  x.cta->live_warps -= x.warp->live == 0;
   x.effect();
+  if (x.warp->live == 0) {
+    --x.cta->live_warps;
+    // A wgmma may yet write to its registers, and observers may know them.
+    if (!x.observer && !x.launch->entry->has_wgmma)
+      x.cta->free_frames.push_back(x.warp->splits[x.split].stack.front().frame);
+  }
   x.warp->spare_stack = std::move(x.warp->splits[x.split].stack);
   x.warp->splits.erase(x.warp->splits.begin() + static_cast<ptrdiff_t>(x.split));
   wake_collectives(*x.warp);

@@ -125,6 +125,37 @@ TEST(SpareClusters, EveryLaunchIsAsTheFirst) {
   }
 }
 
+// Warps that end before others begin leave them their registers, those that meet at a barrier first do not:
+// what a warp has not written, and what is reported of it, is the same.
+TEST(Registers, AreTheWarpsOwnWhoeverHadThemBefore) {
+  const auto run_with = [](const char* meeting) {
+    Kernel kernel(std::string(R"(
+.visible .entry k(.param .u64 out) {
+  .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %o;
+  ld.param.u64 %o, [out];
+  mov.u32 %r0, %tid.x;
+  mad.wide.u32 %o, %r0, 8, %o;
+  and.b32 %r1, %r0, 7;
+  setp.eq.u32 %p, %r1, 3;
+  @%p mov.b32 %r2, %r0;
+  @%p add.cc.u32 %r3, %r0, -1;
+  addc.u32 %r4, %r1, 0;
+  st.global.b32 [%o], %r2;
+  st.global.b32 [%o+4], %r4;
+  setp.gt.u32 %p, %r1, 5;
+  @%p exit;
+)") + meeting + "  mov.b32 %r2, 1;\n  add.cc.u32 %r3, %r0, -1;\n  ret;\n}\n");
+    kernel.config().block = {256, 1, 1};
+    kernel.config().seed = 9;
+    const uint64_t out = kernel.buffer(std::vector<uint32_t>(256 * 2));
+    const Report report = kernel.run({out});
+    EXPECT_EQ(fault_text(report), "");
+    EXPECT_NE(uninitialized_text(report), "");
+    return std::pair(kernel.read<uint32_t>(out, 256 * 2), uninitialized_text(report));
+  };
+  EXPECT_EQ(run_with(""), run_with("  bar.sync 0;\n"));
+}
+
 // As many host threads as there may be start clusters at once; there is memory for a few only.
 TEST(SpareClusters, ClustersStartAtOnceWhereMemoryIsShort) {
   constexpr uint32_t kCtas = 200;
