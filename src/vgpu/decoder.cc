@@ -249,16 +249,29 @@ Slot Decoder::negated_predicate(Slot slot) {
 
 Slot Decoder::read_special_register(isa::SpecialRegister sreg, Type type) {
   DecodedInst in;
+  const Type own = isa::type_of(sreg);
+  const Slot value = temporary(isa::bits_of(type) > isa::bits_of(own) ? type : own);
+  place_special_register(in, sreg, value);
+  emit(in);
+  return value;
+}
+
+void Decoder::place_special_register(DecodedInst& in, isa::SpecialRegister sreg, Slot value) {
   in.handler = special_register_reader(sreg);
   if (finds_reserved_shared(sreg))
     program_.set_uses_reserved_shared();
-  const Type own = isa::type_of(sreg);
-  const Slot value = temporary(isa::bits_of(type) > isa::bits_of(own) ? type : own);
   in.width = value.bytes;
   in.imm = static_cast<int64_t>(sreg);
   set_operands(in, {value}, {});
-  emit(in);
-  return value;
+}
+
+bool Decoder::read_special_register_to(DecodedInst& in, const ptx::Instruction& mov, Type type) {
+  const isa::SpecialRegister sreg = mov.operands[1].sreg;
+  if (mov.operands[1].kind != OperandKind::sreg || is_clock(sreg) ||
+      isa::bits_of(type) != isa::bits_of(isa::type_of(sreg)))
+    return false;
+  place_special_register(in, sreg, dst(mov.operands[0], type));
+  return true;
 }
 
 // Where a symbol lies is known now, except for local variables of functions that may be active more than

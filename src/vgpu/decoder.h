@@ -65,6 +65,9 @@ public:
   // The common case: operand 0 is the destination of `dst_type`, the others are sources of `src_type`.
   void set_simple_operands(DecodedInst& in, const ptx::Instruction& instruction, isa::Type dst_type,
                            isa::Type src_type);
+  // Makes a mov of that type from a special register the reading of it; false: it has a type of its own, or
+  // counts the instructions before it.
+  bool read_special_register_to(DecodedInst& in, const ptx::Instruction& mov, isa::Type type);
   // A block of handler data that lives as long as the code.
   template <class T>
   T* make_extra(DecodedInst& in) {
@@ -103,6 +106,7 @@ private:
   enum class AddressBase : uint8_t { local, shared, dynamic_shared };
   Slot launch_dependent_address(AddressBase base, int64_t offset, isa::Type type);
   Slot read_special_register(isa::SpecialRegister sreg, isa::Type type);
+  void place_special_register(DecodedInst& in, isa::SpecialRegister sreg, Slot value);
   Slot negated_predicate(Slot slot);
   Slot sum(Slot slot, int64_t addend);
   Slot narrowed(Slot slot, isa::Type type);

@@ -148,6 +148,8 @@ bool select_mov(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in
   if (instruction.operands[0].kind == OperandKind::vector ||
       instruction.operands[1].kind == OperandKind::vector)
     return select_repack(d, instruction, in);
+  if (d.read_special_register_to(in, instruction, type))
+    return true;
   d.set_simple_operands(in, instruction, type, type);
   switch (register_bytes(type)) {
   case 0:
