@@ -169,7 +169,7 @@ private:
   Allocation* find_allocation(uint64_t address, uint64_t bytes);
   uint64_t local_limit() const;
   // The allocation that the instruction at a pc used last; instructions rarely change theirs.
-  std::array<Allocation*, 16> recent_allocations_{};
+  std::array<Allocation*, 64> recent_allocations_{};
 };
 
 // What an exception inside the virtual GPU is to a launch: memory that ran out, or a bug of ours.
