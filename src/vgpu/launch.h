@@ -146,7 +146,7 @@ struct Warp {
   LaneMask cluster_arrived = 0;
   LaneMask cluster_passed = 0;
   WgmmaState wgmma;
-  uint32_t mma_run_end = 0; // the mma before this pc, of the run that goes on, are done (mma_runs.h)
+  uint32_t mma_run_end = 0; // where the run ends whose mma are put off; 0: they are not (mma_runs.h)
   MemoryShare taken;        // for frames, call stacks and local memory
   mutable bool follows_values = false; // the observer's: Observer::begins
 };

@@ -157,4 +157,21 @@ void find_unwritten_reads(Code& code, const ptx::Flow& flow, const std::vector<u
   list_poisoned(code);
 }
 
+std::vector<uint32_t> count_reads(const Code& code) {
+  std::vector<uint32_t> reads(code.registers.size());
+  const auto note = [&](uint32_t reg, uint32_t count) {
+    if (reg != ptx::kNone)
+      reads[reg] += count;
+  };
+  for (const auto* variables : {&code.function->params, &code.function->returns})
+    for (const ptx::Variable& variable : *variables)
+      note(variable.reg, 2);
+  for (const DecodedInst& in : code.insts) {
+    note(in.guard_reg, 1);
+    for (int i = in.updates ? 0 : in.dst_count; i < in.op_count; ++i)
+      note(in.ops[i].reg, 1);
+  }
+  return reads;
+}
+
 } // namespace lemma::vgpu

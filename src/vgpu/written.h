@@ -25,4 +25,7 @@ inline bool is_load(const Code& code, const DecodedInst& in) {
 void find_unwritten_reads(Code& code, const ptx::Flow& flow, const std::vector<uint32_t>& order,
                           const std::vector<PcRange>& ranges);
 
+// How often each register is read; those of parameters and results count as more than once.
+std::vector<uint32_t> count_reads(const Code& code);
+
 } // namespace lemma::vgpu

@@ -1,8 +1,9 @@
 // A run grows while the next instruction reads and writes no register that the run writes, and writes none
-// that it reads; but it may add to what an earlier one has made, in the same registers. So each D has a chain
-// of steps, with an A and a B each. The chains then become products: one, if every chain of As meets every
-// chain of Bs, as where a warp multiplies a block of rows with a block of columns; else one for each chain of
-// As. What is left over stays as it is: within a run the order of different Ds does not matter.
+// that it reads; but it may add to what an earlier one has made: in the same registers, or in others where
+// nobody else reads that. So each D has a chain of steps, with an A and a B each. What stands between is no
+// part of the run; it too leaves those registers alone, as the loads of the next step's A and B do. The
+// chains then become products: one for all chains of As that meet the same chains of Bs. What is left over
+// stays as it is: within a run the order of different Ds does not matter.
 #include "vgpu/handlers/mma_runs.h"
 
 #include "vgpu/handlers/matrix_operands.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 namespace lemma::vgpu {
@@ -86,36 +86,72 @@ void multiply(Exec& x, const MmaRun& run, const Product& product) {
     x.stats.matrix_outputs += outputs;
 }
 
-Step run_first(Exec& x, const DecodedInst& in) {
-  const auto& run = *static_cast<const MmaRun*>(in.extra);
-  x.warp->mma_run_end = 0;
-  if (x.observer || x.active != kAllLanes)
-    return multiply(x, in, *run.plan);
+Step multiply(Exec& x, const MmaRun& run) {
   for (const Product& product : run.products)
     multiply(x, run, product);
   x.stats.matrix_flops += run.plan->flops * run.count;
-  x.warp->mma_run_end = run.end;
   return Step::next;
 }
 
-Step run_other(Exec& x, const DecodedInst& in) {
-  if (x.pc < x.warp->mma_run_end)
+Step run_alone(Exec& x, const DecodedInst& in) {
+  const auto& run = *static_cast<const MmaRun*>(in.extra);
+  if (x.observer || x.active != kAllLanes) [[unlikely]]
+    return multiply(x, in, *run.plan);
+  return multiply(x, run);
+}
+
+// To the instruction after those that are put off together with this one, DecodedInst::imm of them.
+[[gnu::always_inline]] inline Step pass_over(Exec& x, const DecodedInst& in) {
+  if (in.imm == 1 || x.mask != kAllLanes || x.launch->config.max_instructions)
     return Step::next;
-  return multiply(x, in, *static_cast<const MmaRun*>(in.extra)->plan);
+  x.executed += static_cast<uint64_t>(in.imm) - 1;
+  x.pc += static_cast<uint32_t>(in.imm);
+  return Step::jumped;
+}
+
+Step run_first(Exec& x, const DecodedInst& in) {
+  const auto& run = *static_cast<const MmaRun*>(in.extra);
+  Step step = Step::next;
+  if (x.active != kAllLanes && !whole_warp(x, in, step)) [[unlikely]]
+    return step;
+  x.warp->mma_run_end = x.observer ? 0 : run.end;
+  return x.observer ? multiply(x, in, *run.plan) : pass_over(x, in);
+}
+
+// Others than the first. True: the run is multiplied together, and the warp whole.
+[[gnu::always_inline]] inline bool goes_on(Exec& x, const DecodedInst& in, const MmaRun& run, Step& step) {
+  if (x.warp->mma_run_end == run.end && x.active == kAllLanes) [[likely]]
+    return true;
+  if (x.warp->mma_run_end == run.end)
+    return whole_warp(x, in, step);
+  step = multiply(x, in, *run.plan);
+  return false;
+}
+
+Step run_other(Exec& x, const DecodedInst& in) {
+  Step step = Step::next;
+  return goes_on(x, in, *static_cast<const MmaRun*>(in.extra), step) ? pass_over(x, in) : step;
+}
+
+Step run_last(Exec& x, const DecodedInst& in) {
+  const auto& run = *static_cast<const MmaRun*>(in.extra);
+  Step step = Step::next;
+  return goes_on(x, in, run, step) ? multiply(x, run) : step;
 }
 
 class MmaRuns {
 public:
-  explicit MmaRuns(Code& code) : code_(code), read_(code.registers.size(), 0), written_(read_) {}
+  explicit MmaRuns(Code& code)
+      : code_(code), reads_(count_reads(code)), read_(code.registers.size(), 0), read_again_(read_),
+        written_(read_) {}
 
   void visit(const PcRange& block) {
     for (uint32_t pc = block.begin; pc < block.end; ++pc) {
       DecodedInst& in = code_.insts[pc];
-      if (!may_be_in_one(in)) {
+      if (may_be_in_one(in))
+        take(in);
+      else if (!may_stand_between(in))
         end();
-        continue;
-      }
-      take(in);
     }
     end();
   }
@@ -129,13 +165,29 @@ private:
     const MmaPlan& plan = plan_of(in);
     if (!plan.blocks || plan.shape.m % together(plan) != 0)
       return false;
-    const int end_of_ab = in.dst_count + plan.first_c();
+    const auto is_place_of = [&](int source, int i) { // D's i-th may be C's i-th
+      return source - plan.first_c() - in.dst_count == i;
+    };
     for (int i = 0; i < in.dst_count; ++i) // each block is a register of its own
-      for (int j = 0; j < end_of_ab; ++j)
+      for (int j = 0; j < in.op_count; ++j)
         if (in.ops[i].reg == ptx::kNone ||
-            (i != j && in.ops[j].base == 0 && in.ops[i].offset == in.ops[j].offset))
+            (i != j && !is_place_of(j, i) && in.ops[j].base == 0 && in.ops[i].offset == in.ops[j].offset))
           return false;
     return true;
+  }
+
+  // What it does is the same before the products that are put off and after them. Of a call that is not
+  // known: it may have runs of its own.
+  bool may_stand_between(const DecodedInst& in) const {
+    if (members_.empty())
+      return true;
+    if (code_.opcode_of(in) == isa::Opcode::call)
+      return false;
+    return std::all_of(in.ops, in.ops + in.op_count, [&](const Slot& slot) {
+      const bool is_written = &slot < in.ops + in.dst_count;
+      return slot.reg == ptx::kNone ||
+             (written_[slot.reg] != number_ && (!is_written || read_[slot.reg] != number_));
+    });
   }
 
   void take(DecodedInst& in) {
@@ -146,27 +198,38 @@ private:
 
   // An output, and what is added to it.
   struct Output {
-    Registers c = nullptr, d = nullptr;
-    size_t first_a = 0, first_b = 0; // in first_a_ and first_b_
+    Registers c = nullptr, d = nullptr; // the first step's C, the last one's D
+    size_t first_a = 0, first_b = 0;    // in first_a_ and first_b_
     Chain a, b;
     std::vector<DecodedInst*> members;
   };
 
   // The output that the instruction adds a step to; none: it begins one, or adds to something else too.
   Output* continued(const DecodedInst& in) {
-    const int count = in.dst_count;
-    for (Output& output : outputs_)
-      if (same_registers(output.d, in.ops, count))
-        return same_registers(output.d, c_of(in), count) && output.members.size() < most_steps(in) ? &output
-                                                                                                   : nullptr;
-    return nullptr;
+    const auto at = std::find_if(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+      return same_registers(output.d, c_of(in), in.dst_count);
+    });
+    return at != outputs_.end() && at->members.size() < most_steps(in) && may_go_on_to(*at, in) ? &*at
+                                                                                                : nullptr;
   }
   size_t most_steps(const DecodedInst& in) const {
-    if (!chains_)
-      return 1;
     const MmaPlan& plan = plan_of(in);
     const int longest = numeric::longest_chain(numeric::chainable(plan.model, plan.shape.k), plan.shape.k);
     return std::min(kMostSteps, static_cast<size_t>(longest));
+  }
+  // The output's D so far is never written if the instruction has another one: nobody else may read it. The
+  // other one may be the chain's C.
+  bool may_go_on_to(const Output& output, const DecodedInst& in) const {
+    if (same_registers(output.d, in.ops, in.dst_count))
+      return true;
+    const bool is_c = same_registers(output.c, in.ops, in.dst_count);
+    for (int i = 0; i < in.dst_count; ++i) {
+      const uint32_t reg = in.ops[i].reg;
+      if (reads_[output.d[i].reg] != 1 || written_[reg] == number_ ||
+          (is_c ? read_again_[reg] : read_[reg]) == number_)
+        return false;
+    }
+    return true;
   }
 
   bool fits(const DecodedInst& in) {
@@ -204,7 +267,6 @@ private:
   Output& begin(const DecodedInst& in) {
     Output& output = outputs_.emplace_back();
     output.c = c_of(in);
-    output.d = in.ops;
     output.first_a = first_a(in);
     output.first_b = first_b(in);
     if (output.first_a == first_a_.size())
@@ -219,38 +281,23 @@ private:
     Output* output = continued(in);
     if (!output)
       output = &begin(in);
+    output->d = in.ops;
     output->a.push_back(a_of(in));
     output->b.push_back(b_of(in));
     output->members.push_back(&in);
-    for (int i = 0; i < in.op_count; ++i)
-      if (in.ops[i].reg != ptx::kNone)
-        (i < in.dst_count ? written_ : read_)[in.ops[i].reg] = number_;
-  }
-
-  bool are_equally_deep() const {
-    return std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
-      return output.members.size() == outputs_.front().members.size();
-    });
+    for (int i = 0; i < in.op_count; ++i) {
+      const uint32_t reg = in.ops[i].reg;
+      if (reg == ptx::kNone)
+        continue;
+      if (i >= in.dst_count && read_[reg] == number_)
+        read_again_[reg] = number_;
+      (i < in.dst_count ? written_ : read_)[reg] = number_;
+    }
   }
 
   void end() {
-    if (!are_equally_deep()) {
-      // As runs of one step each.
-      const std::vector<DecodedInst*> members = members_;
-      clear();
-      chains_ = false;
-      for (DecodedInst* member : members)
-        take(*member);
-      end();
-      chains_ = true;
-      return;
-    }
-    if (!outputs_.empty())
+    if (!members_.empty())
       make_run();
-    clear();
-  }
-
-  void clear() {
     members_.clear();
     outputs_.clear();
     first_a_.clear();
@@ -263,42 +310,71 @@ private:
     const MmaPlan& plan = plan_of(*members_.front());
     run->plan = &plan;
     run->model = numeric::chainable(plan.model, plan.shape.k);
-    std::vector<Chain> a, b; // that are different
-    std::vector<Place> places;
-    for (const Output& output : outputs_)
-      places.push_back({index_of(a, output.a, plan.a), index_of(b, output.b, plan.b)});
     std::vector<DecodedInst*> taken;
-    std::vector<size_t> all(a.size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    if (places.size() == a.size() * b.size() && a.size() <= kMostA && b.size() <= kMostB)
-      add_product(*run, a, b, places, all, taken);
-    else
-      for (const size_t i : all)
-        add_product(*run, a, b, places, {i}, taken);
+    for (size_t steps = 1; steps <= kMostSteps; ++steps)
+      add_products(*run, steps, taken);
     if (taken.empty())
       return;
-    const auto [first, last] = std::minmax_element(taken.begin(), taken.end());
+    std::sort(taken.begin(), taken.end());
     run->count = static_cast<uint32_t>(taken.size());
-    run->end = static_cast<uint32_t>(*last - code_.insts.data()) + 1;
+    run->end = static_cast<uint32_t>(taken.back() - code_.insts.data()) + 1;
     for (DecodedInst* member : taken) {
-      member->handler = member == *first ? run_first : run_other;
+      member->handler = run_other;
       member->extra = run.get();
     }
+    for (size_t i = taken.size() - 1; i-- > 0;) {
+      const bool goes_on = taken[i] + 1 == taken[i + 1] && i + 2 < taken.size();
+      taken[i]->imm = goes_on ? taken[i + 1]->imm + 1 : 1;
+    }
+    taken.back()->handler = run_last;
+    taken.front()->handler = taken.size() == 1 ? run_alone : run_first;
     code_.extras.push_back(std::move(run));
   }
 
-  struct Place {
-    size_t a, b; // of an output: the numbers of its chains
+  // Outputs that have equally many steps, by the numbers of their chains.
+  struct Grid {
+    struct Place {
+      size_t a, b;
+      const Output* output;
+    };
+    size_t steps = 0;
+    std::vector<Chain> a, b; // that are different
+    std::vector<Place> places;
+
+    const Output& at(size_t i, size_t j) const {
+      return *std::find_if(places.begin(), places.end(), [&](const Place& place) {
+                return place.a == i && place.b == j;
+              })->output;
+    }
   };
 
-  // Of those As, which meet the same Bs. The loops want columns in sixteens: one B of eight may be left over.
-  void add_product(MmaRun& run, const std::vector<Chain>& as, const std::vector<Chain>& bs,
-                   const std::vector<Place>& places, const std::vector<size_t>& a,
-                   std::vector<DecodedInst*>& taken) const {
-    std::vector<size_t> b;
-    for (const Place& place : places)
-      if (place.a == a.front())
-        b.push_back(place.b);
+  void add_products(MmaRun& run, size_t steps, std::vector<DecodedInst*>& taken) const {
+    Grid grid{.steps = steps, .a = {}, .b = {}, .places = {}};
+    for (const Output& output : outputs_)
+      if (output.members.size() == steps)
+        grid.places.push_back(
+            {index_of(grid.a, output.a, run.plan->a), index_of(grid.b, output.b, run.plan->b), &output});
+    std::vector<std::vector<size_t>> met(grid.a.size()); // by A: the Bs
+    for (const Grid::Place& place : grid.places)
+      met[place.a].push_back(place.b);
+    for (std::vector<size_t>& of_a : met)
+      std::sort(of_a.begin(), of_a.end());
+    for (size_t first = 0; first < met.size(); ++first) {
+      const std::vector<size_t> b = met[first];
+      std::vector<size_t> a;
+      for (size_t i = first; i < met.size() && a.size() < kMostA && !b.empty(); ++i)
+        if (met[i] == b) {
+          a.push_back(i);
+          met[i].clear();
+        }
+      add_product(run, grid, a, b, taken);
+    }
+  }
+
+  // Of those As, which all meet those Bs. The loops want columns in sixteens: one B of eight may be left
+  // over.
+  static void add_product(MmaRun& run, const Grid& grid, const std::vector<size_t>& a, std::vector<size_t> b,
+                          std::vector<DecodedInst*>& taken) {
     const MmaPlan& plan = *run.plan;
     const size_t fit = static_cast<size_t>(std::max(1, together(plan) / plan.shape.n));
     b.resize(b.size() / fit * fit);
@@ -307,24 +383,19 @@ private:
     Product& product = run.products.emplace_back();
     product.m = static_cast<int>(a.size()) * plan.shape.m;
     product.n = static_cast<int>(b.size()) * plan.shape.n;
-    product.steps = static_cast<int>(outputs_.front().members.size());
+    product.steps = static_cast<int>(grid.steps);
     const size_t eights = eights_of_a(plan), eights_of_b = static_cast<size_t>(plan.shape.n) / 8;
     const size_t in_row = static_cast<size_t>(plan.a.distinct_registers()) / eights;
     for (const size_t i : a)
-      list_registers(as[i], plan.blocks->a.data(), eights, in_row, product.a);
+      list_registers(grid.a[i], plan.blocks->a.data(), eights, in_row, product.a);
     for (const size_t j : b)
-      list_registers(bs[j], plan.blocks->b.data(), eights_of_b, in_row, product.b);
-    const auto output_of = [&](size_t i, size_t j) -> const Output& {
-      const auto at = std::find_if(places.begin(), places.end(),
-                                   [&](const Place& place) { return place.a == i && place.b == j; });
-      return outputs_[static_cast<size_t>(at - places.begin())];
-    };
+      list_registers(grid.b[j], plan.blocks->b.data(), eights_of_b, in_row, product.b);
     // Registers of the same eight rows follow each other, D fragment after D fragment.
     const auto in_eight = static_cast<size_t>(plan.d.registers()) / eights;
     for (const size_t i : a)
       for (size_t eight = 0; eight < eights; ++eight)
         for (const size_t j : b) {
-          const Output& output = output_of(i, j);
+          const Output& output = grid.at(i, j);
           for (size_t r = eight * in_eight; r < (eight + 1) * in_eight; ++r) {
             product.c.push_back(output.c[plan.blocks->d[r]]);
             product.d.push_back(output.d[plan.blocks->d[r]]);
@@ -367,9 +438,10 @@ private:
   std::vector<DecodedInst*> members_;
   std::vector<Output> outputs_;
   std::vector<Registers> first_a_, first_b_; // that are different, of the first steps
-  std::vector<uint64_t> read_, written_;     // by register: the run that does
-  uint64_t number_ = 1;                      // of the run
-  bool chains_ = true;                       // may be longer than a step
+  std::vector<uint32_t> reads_;              // by register: how often in all of the code
+  // By register: the run that does; `read_again_` more than once.
+  std::vector<uint64_t> read_, read_again_, written_;
+  uint64_t number_ = 1; // of the run
 };
 
 } // namespace

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace lemma::vgpu {
 namespace {
@@ -56,6 +58,14 @@ struct Mma {
 };
 using Steps = std::vector<Mma>;
 
+// What else the kernel does than load everything, multiply and store all accumulators.
+struct Around {
+  bool loads_late = false;       // A and B where they are wanted first
+  bool stores_last_ones = false; // of accumulators only those that no later step adds to
+  int after = -1;                // the step after which ...
+  std::string between = {};      // ... this stands
+};
+
 Steps grid(int rows, int columns, int c_after) {
   Steps steps;
   for (int i = 0; i < rows; ++i)
@@ -74,7 +84,7 @@ std::string registers(char name, int fragment, int count) {
 }
 
 // Loads fragments of A, B and accumulators (twice as many, C and D), executes, stores all accumulators.
-std::string kernel_of(const Form& form, const Steps& steps, bool apart) {
+std::string kernel_of(const Form& form, const Steps& steps, bool apart, const Around& around = {}) {
   const int accumulators = 2 * kFragments * form.d, a = kFragments * form.a, b = kFragments * form.b;
   const int in_warp = 32 * form.bytes();
   std::string text = fmt::format(
@@ -87,17 +97,37 @@ std::string kernel_of(const Form& form, const Steps& steps, bool apart) {
     return std::any_of(steps.begin(), steps.end(), [&](const Mma& step) { return step.c == fragment; });
   };
   int at = 0;
+  std::map<std::pair<char, int>, std::string> late; // loads of A's and B's registers
   for (const auto& [name, count] : {std::pair{'d', accumulators}, {'a', a}, {'b', b}})
-    for (int i = 0; i < count; ++i, ++at)
-      text += name != 'd' || is_c(i / form.d)
-                  ? fmt::format("ld.global.b{} %{}{}, [%rd1+{}];\n", 8 * form.bytes(), name, i, in_warp * at)
-                  : fmt::format("mov.b{} %{}{}, 0;\n", 8 * form.bytes(), name, i);
-  for (const Mma& step : steps)
+    for (int i = 0; i < count; ++i, ++at) {
+      const bool loads = name != 'd' || is_c(i / form.d);
+      const std::string made =
+          loads ? fmt::format("ld.global.b{} %{}{}, [%rd1+{}];\n", 8 * form.bytes(), name, i, in_warp * at)
+                : fmt::format("mov.b{} %{}{}, 0;\n", 8 * form.bytes(), name, i);
+      (around.loads_late && name != 'd' ? late[{name, i}] : text) += made;
+    }
+  const auto load_late = [&](char name, int fragment, int count) {
+    for (int i = 0; i < count; ++i)
+      text += std::exchange(late[{name, fragment * count + i}], {});
+  };
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Mma& step = steps[i];
+    load_late('a', step.a, form.a);
+    load_late('b', step.b, form.b);
     text += fmt::format("{}{} {}, {}, {}, {};\n", apart ? "@%p0 " : "", form.spelling,
                         registers('d', step.d, form.d), registers('a', step.a, form.a),
                         registers('b', step.b, form.b), registers('d', step.c, form.d));
+    if (static_cast<int>(i) == around.after)
+      text += around.between;
+  }
+  const auto is_stored = [&](int fragment) {
+    return !around.stores_last_ones || std::none_of(steps.begin(), steps.end(), [&](const Mma& step) {
+      return step.c == fragment && step.d != fragment;
+    });
+  };
   for (int i = 0; i < accumulators; ++i)
-    text += fmt::format("st.global.{} [%rd0+{}], %d{};\n", form.accumulator + 1, in_warp * i, i);
+    if (is_stored(i / form.d))
+      text += fmt::format("st.global.{} [%rd0+{}], %d{};\n", form.accumulator + 1, in_warp * i, i);
   return text + "ret;\n}\n";
 }
 
@@ -107,8 +137,9 @@ struct Ran {
   size_t alone = 0; // mma that are no part of a run
 };
 
-Ran run(const Form& form, const Steps& steps, bool apart, bool ordinary, Observer* observer = nullptr) {
-  Kernel kernel(kernel_of(form, steps, apart));
+Ran run(const Form& form, const Steps& steps, bool apart, bool ordinary, Observer* observer = nullptr,
+        const Around& around = {}) {
+  Kernel kernel(kernel_of(form, steps, apart, around));
   numeric::Random random(7);
   const size_t lanes = static_cast<size_t>(32 * form.bytes() / 4); // words of a register
   std::vector<uint32_t> in(lanes * static_cast<size_t>(kFragments * (2 * form.d + form.a + form.b)));
@@ -136,10 +167,11 @@ Ran run(const Form& form, const Steps& steps, bool apart, bool ordinary, Observe
   return ran;
 }
 
-void expect_as_one_by_one(const Form& form, const Steps& steps, size_t alone) {
+void expect_as_one_by_one(const Form& form, const Steps& steps, size_t alone, const Around& around = {}) {
   SCOPED_TRACE(form.spelling);
   for (const bool ordinary : {true, false}) {
-    const Ran together = run(form, steps, false, ordinary), apart = run(form, steps, true, ordinary);
+    const Ran together = run(form, steps, false, ordinary, nullptr, around),
+              apart = run(form, steps, true, ordinary, nullptr, around);
     EXPECT_EQ(together.alone, alone);
     EXPECT_EQ(apart.alone, steps.size());
     EXPECT_TRUE(together.out == apart.out) << (ordinary ? "ordinary numbers" : "any bits");
@@ -194,6 +226,117 @@ TEST(MmaRuns, StepsAlongKAreOneProduct) {
   for (const Form& form : kForms)
     for (const int steps : {2, 4, 5, 9})
       expect_as_one_by_one(form, deep(2, 2, steps), 0);
+}
+
+// The same where each step has registers of its own, as compilers name them; the last one has the first C's.
+Steps deep_by_name(int rows, int columns, int steps) {
+  Steps out;
+  for (int step = 0; step < steps; ++step)
+    for (const Mma& mma : grid(rows, columns, 0)) {
+      const int name = mma.d + step * rows * columns;
+      const bool last = step + 1 == steps;
+      out.push_back(
+          {last ? mma.d : name + rows * columns, mma.a + step * rows, mma.b + step * columns, name});
+    }
+  return out;
+}
+
+// Into how many products has the code made its mma?
+size_t products_of(const Form& form, const Steps& steps, const Around& around) {
+  const Kernel kernel(kernel_of(form, steps, false, around));
+  size_t firsts = 0;
+  const void* last = nullptr;
+  for (const DecodedInst& in : kernel.code().insts) {
+    const isa::Opcode opcode = kernel.code().opcode_of(in);
+    if (opcode == isa::Opcode::mma || opcode == isa::Opcode::wmma_mma)
+      firsts += in.extra != std::exchange(last, in.extra);
+  }
+  return firsts;
+}
+
+TEST(MmaRuns, StepsHaveRegistersOfTheirOwn) {
+  for (const Form& form : kForms)
+    for (const bool loads_late : {false, true})
+      for (const bool stores_last_ones : {false, true}) {
+        const Around around{.loads_late = loads_late, .stores_last_ones = stores_last_ones};
+        expect_as_one_by_one(form, deep_by_name(2, 2, 4), 0, around);
+        if (form.of_f64() && stores_last_ones) {
+          EXPECT_EQ(products_of(form, deep_by_name(2, 2, 4), around), 1u);
+        }
+      }
+}
+
+TEST(MmaRuns, LoadsOfTheNextStepStandBetween) {
+  const Around around{.loads_late = true};
+  for (const Form& form : kForms) {
+    expect_as_one_by_one(form, grid(4, 4, 0), 0, around);
+    expect_as_one_by_one(form, deep(2, 2, 4), 0, around);
+    EXPECT_EQ(products_of(form, grid(4, 4, 0), around), 1u) << form.spelling;
+  }
+}
+
+TEST(MmaRuns, WhoTouchesItsRegistersEndsARun) {
+  const Form& form = kForms[9];
+  ASSERT_TRUE(form.of_f64());
+  for (const char* between :
+       {"mov.f64 %a0, %a9;\n", "mov.f64 %b1, %b9;\n", "mov.f64 %d1, %d9;\n", "mov.f64 %d9, %d1;\n",
+        "st.global.f64 [%rd0], %d2;\n", "@%p0 mov.f64 %a1, %b0;\n", "@%p0 st.global.f64 [%rd0+8], %d7;\n"})
+    for (const int after : {2, 3, 5}) {
+      SCOPED_TRACE(between);
+      expect_as_one_by_one(form, deep(2, 2, 2), 0, {.after = after, .between = between});
+    }
+}
+
+TEST(MmaRuns, ARunIsInterrupted) {
+  // By other warps, and by a barrier.
+  const Form& form = kForms[9];
+  std::string between = "bar.sync 0;\n";
+  for (int i = 0; i < 600; ++i)
+    between += "add.u32 %t, %t, 1;\n";
+  for (const int after : {0, 4, 6}) {
+    std::vector<std::vector<uint32_t>> out;
+    for (const bool apart : {false, true}) {
+      Kernel kernel(kernel_of(form, deep(2, 2, 2), apart, {.after = after, .between = between}));
+      kernel.config().block = {64, 1, 1};
+      std::vector<double> in(size_t{64} * kFragments * (2 * 2 + 1 + 1));
+      for (size_t i = 0; i < in.size(); ++i)
+        in[i] = static_cast<double>(i % 61) / 8;
+      const size_t words = size_t{64} * 2 * kFragments * 4;
+      const uint64_t to = kernel.buffer(std::vector<uint32_t>(words), "out");
+      EXPECT_EQ(fault_text(kernel.run({to, kernel.buffer(in, "in")})), "");
+      out.push_back(kernel.read<uint32_t>(to, words));
+    }
+    EXPECT_TRUE(out[0] == out[1]) << after;
+  }
+}
+
+TEST(MmaRuns, ARegisterInAnotherPlaceOfCIsNoProductInPlace) {
+  // D's registers are C's in another order.
+  const Form& form = kForms[0];
+  Steps steps = grid(2, 2, 0);
+  std::string text[2];
+  for (const bool apart : {false, true}) {
+    text[apart] = kernel_of(form, steps, apart);
+    for (const char* d : {"{%d0, %d1, %d2, %d3}", "{%d4, %d5, %d6, %d7}"}) {
+      const size_t at = text[apart].find(d);
+      ASSERT_NE(at, std::string::npos);
+      std::string turned = d;
+      std::swap(turned[3], turned[13]);
+      text[apart].replace(at, turned.size(), turned);
+    }
+  }
+  std::vector<std::vector<uint32_t>> out;
+  for (const std::string& of : text) {
+    Kernel kernel(of);
+    std::vector<uint32_t> in(size_t{32} * kFragments * (2 * 4 + 4 + 2), 0x3c003c00);
+    for (size_t i = 0; i < in.size(); ++i)
+      in[i] ^= static_cast<uint32_t>(i % 1021);
+    const size_t words = size_t{32} * 2 * kFragments * 4;
+    const uint64_t to = kernel.buffer(std::vector<uint32_t>(words), "out");
+    EXPECT_EQ(fault_text(kernel.run({to, kernel.buffer(in, "in")})), "");
+    out.push_back(kernel.read<uint32_t>(to, words));
+  }
+  EXPECT_TRUE(out[0] == out[1]);
 }
 
 TEST(MmaRuns, ChainsOfDifferentDepthAreSeveral) {
