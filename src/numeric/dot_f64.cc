@@ -38,13 +38,18 @@ struct alignas(64) Arranged {
   double of_k[kMaxF64K][kEight];
 };
 
+constexpr int kMostEights = 2; // of columns, that are taken together
+
+// Rows of A from `row` on, of eight, times one or more of eight columns; false where a result is a NaN:
+// nothing is written.
+using RunRows = bool (*)(const Rows& a, int row, const Arranged* b, int fours, const ColumnsOfC* c,
+                         const ColumnsOfD* d);
+
 // The loops of a level; null: there are none.
 struct F64Loops {
-  int rows = 0; // that run() takes
+  int rows = 0; // that they take
   void (*arrange)(const Rows& b, int fours, bool even_first, Arranged& out) = nullptr;
-  // Rows of A from `row` on, of eight; false where a result is a NaN: nothing is written.
-  bool (*run)(const Rows& a, int row, const Arranged& b, int fours, const ColumnsOfC& c,
-              const ColumnsOfD& d) = nullptr;
+  RunRows one_eight = nullptr, two_eights = nullptr;
 };
 
 } // namespace
@@ -81,9 +86,10 @@ F64Loops f64_loops_of(DotLevel level) {
   switch (without_integers(level)) {
 #ifdef LEMMA_DOT_X86
   case DotLevel::avx2:
-    return {avx2::kRowsAtOnce, avx2::arrange_columns, avx2::run_rows_of_f64};
+    return {avx2::kRowsAtOnce, avx2::arrange_columns, avx2::run_rows_of_f64<1>, nullptr};
   case DotLevel::avx512:
-    return {avx512::kRowsAtOnce, avx512::arrange_columns, avx512::run_rows_of_f64};
+    return {avx512::kRowsAtOnce, avx512::arrange_columns, avx512::run_rows_of_f64<1>,
+            avx512::run_rows_of_f64<2>};
 #endif
   default:
     return {};
@@ -123,42 +129,53 @@ Columns<Byte> columns_in_blocks(Byte* const* blocks, const DotTile& tile, int ro
   return {at[0], at[1], kFourBytes};
 }
 
-// Rows of the eight columns from `column` on, by `fallback`.
-void leave(const DotModel& model, const DotTile& tile, int row, int rows, int column, DotRun fallback) {
+// Rows of the columns from `column` on, by `fallback`.
+void leave(const DotModel& model, const DotTile& tile, int row, int rows, int column, int columns,
+           DotRun fallback) {
   const DotTile dense = tile.a_blocks ? dense_operands(model, tile) : tile;
   if (tile.blocks)
-    run_as_rows(model, dense, row, rows, column, kEight, fallback);
+    run_as_rows(model, dense, row, rows, column, columns, fallback);
   else
-    fallback(model, part_of(model, dense, row, rows, column, kEight));
+    fallback(model, part_of(model, dense, row, rows, column, columns));
 }
 
 } // namespace
 
 bool dot_f64_lanes(const DotModel& model, const DotTile& tile, DotRun fallback, MatrixOutputs& paths) {
   const F64Loops loops = f64_loops_of(dot_level());
-  if (!loops.run || model.scheme != DotScheme::fma_chain || model.d != FloatFormat::f64 ||
+  if (!loops.one_eight || model.scheme != DotScheme::fma_chain || model.d != FloatFormat::f64 ||
       model.rounding != Rounding::rn || tile.a_index || tile.m % kEight != 0 || tile.n % kEight != 0 ||
       tile.k % kFour != 0 || tile.k > kMaxF64K)
     return false;
-  const int fours = tile.k / kFour;
+  const int fours = tile.k / kFour, eights = tile.n / kEight;
   uint64_t left = 0;
-  Arranged columns;
+  Arranged columns[kMostEights];
   Fours places;
-  for (int j = 0; j < tile.n / kEight; ++j) {
-    loops.arrange(rows_of(tile.b, tile.b_blocks, j, tile.k, places), fours,
-                  tile.b_blocks && tile.even_columns_first, columns);
+  for (int j = 0; j < eights;) {
+    const int together = loops.two_eights && j + 1 < eights ? 2 : 1;
+    for (int e = 0; e < together; ++e)
+      loops.arrange(rows_of(tile.b, tile.b_blocks, j + e, tile.k, places), fours,
+                    tile.b_blocks && tile.even_columns_first, columns[e]);
     for (int i = 0; i < tile.m / kEight; ++i) {
       const Rows a = rows_of(tile.a, tile.a_blocks, i, tile.k, places);
-      const ColumnsOfC c = tile.blocks ? columns_in_blocks(tile.c_blocks, tile, i, j)
-                                       : columns_in(static_cast<const std::byte*>(tile.c), tile, i, j);
-      const ColumnsOfD d = tile.blocks ? columns_in_blocks(tile.blocks, tile, i, j)
-                                       : columns_in(static_cast<std::byte*>(tile.d), tile, i, j);
-      for (int row = 0; row < kEight; row += loops.rows)
-        if (!loops.run(a, row, columns, fours, c.from(row), d.from(row))) {
-          leave(model, tile, i * kEight + row, loops.rows, j * kEight, fallback);
-          left += static_cast<uint64_t>(loops.rows) * kEight;
+      for (int row = 0; row < kEight; row += loops.rows) {
+        ColumnsOfC c[kMostEights];
+        ColumnsOfD d[kMostEights];
+        for (int e = 0; e < together; ++e) {
+          c[e] = (tile.blocks ? columns_in_blocks(tile.c_blocks, tile, i, j + e)
+                              : columns_in(static_cast<const std::byte*>(tile.c), tile, i, j + e))
+                     .from(row);
+          d[e] = (tile.blocks ? columns_in_blocks(tile.blocks, tile, i, j + e)
+                              : columns_in(static_cast<std::byte*>(tile.d), tile, i, j + e))
+                     .from(row);
         }
+        if (!(together == 2 ? loops.two_eights : loops.one_eight)(a, row, columns, fours, c, d)) {
+          leave(model, tile, i * kEight + row, loops.rows, j * kEight, together * kEight, fallback);
+          left += static_cast<uint64_t>(loops.rows) * static_cast<uint64_t>(together * kEight);
+        }
+      }
     }
+    j += together;
   }
   paths.scalar += left;
   paths.vector += static_cast<uint64_t>(tile.m) * static_cast<uint64_t>(tile.n) - left;
