@@ -162,9 +162,16 @@ void TileMap::find_quads() {
   if (line_bytes_ % (4 * register_bytes_) != 0 ||
       std::any_of(runs_.begin(), runs_.end(), [](Run run) { return run != Run::quad; }))
     return;
-  for (size_t i = 0; i < offsets_.size(); i += 4)
-    fours_.push_back(
-        {static_cast<uint16_t>(offsets_[i] / line_bytes_), static_cast<uint16_t>(offsets_[i] % line_bytes_)});
+  for (int r = 0; r < registers_; ++r) {
+    const uint16_t* offsets = &offsets_[static_cast<size_t>(r) * kLanes];
+    for (int q = 1; q < kLanes / 4; ++q)
+      if (offsets[4 * q] != offsets[0] + q * line_bytes_) {
+        eights_.clear();
+        return;
+      }
+    eights_.push_back(
+        {static_cast<uint16_t>(offsets[0] / line_bytes_), static_cast<uint16_t>(offsets[0] % line_bytes_)});
+  }
 }
 
 void TileMap::gather(const std::byte* const* registers, std::byte* tile) const {

@@ -32,14 +32,14 @@ public:
   // Writes every register, copies included.
   void scatter(const std::byte* tile, std::byte* const* registers) const;
 
-  // Do four lanes' elements of every register, lanes 4 q to 4 q + 3, lie next to each other in a line of the
-  // tile?
-  bool is_in_fours() const { return !fours_.empty(); }
-  // Where they do: where each four are, [register][q].
-  struct Four {
+  // Are lanes 4 q to 4 q + 3 of every register next to each other in line q of eight that follow each other,
+  // at the same place in each?
+  bool is_in_eights() const { return !eights_.empty(); }
+  // Where they are: the first of the eight lines of each register.
+  struct Eight {
     uint16_t line, byte; // in the line
   };
-  const Four* fours() const { return fours_.data(); }
+  const Eight* eights() const { return eights_.data(); }
 
 private:
   void find_quads();
@@ -64,7 +64,7 @@ private:
   };
   std::vector<Run> runs_; // of each register
 
-  std::vector<Four> fours_; // empty: is_in_fours() is false
+  std::vector<Eight> eights_; // empty: is_in_eights() is false
 };
 
 } // namespace lemma::layout

@@ -37,16 +37,22 @@ public:
     const uint32_t first = offset >> kPageShift, last = (offset + bytes - 1) >> kPageShift;
     return (known_[first / kInWord] >> first % kInWord & known_[last / kInWord] >> last % kInWord & 1) != 0;
   }
-  // The same after a look at the marks, one a byte of the memory, of those that are not known.
+  // The same after a look at the marks, one a byte of the memory, of those that are not known. Where looks
+  // keep finding holes, as between padded rows, only few of them are made.
   [[gnu::always_inline]] bool learn(std::span<const uint8_t> marks, uint64_t offset, uint64_t bytes) {
-    return hold(offset, bytes) || look(marks, offset, bytes);
+    return hold(offset, bytes) ||
+           ((vain_ < kMostInVain || ++vain_ % kMostInVain == 0) && look(marks, offset, bytes));
   }
   // Some byte of each page that the range touches is not written any more.
   void forget(uint64_t offset, uint64_t bytes) {
+    ++forgotten_;
     for (uint64_t page = offset >> kPageShift; page << kPageShift < std::min(offset + bytes, kMostBytes);
          ++page)
       known_[page / kInWord] &= ~(uint32_t{1} << page % kInWord);
   }
+
+  // How often something was forgotten: as long as it is the same, what is written stays so.
+  uint32_t forgotten() const { return forgotten_; }
 
   // Bit i of word w: page 32 w + i is known.
   static constexpr uint32_t kInWord = 32;
@@ -57,6 +63,7 @@ private:
   [[gnu::noinline]] bool look(std::span<const uint8_t> marks, uint64_t offset, uint64_t bytes) {
     if (offset + bytes > std::min<uint64_t>(marks.size(), kMostBytes))
       return false;
+    ++vain_;
     for (uint64_t page = offset >> kPageShift; page << kPageShift < offset + bytes; ++page) {
       uint32_t& word = known_[page / kInWord];
       const uint32_t bit = uint32_t{1} << page % kInWord;
@@ -67,10 +74,14 @@ private:
         return false;
       word |= bit;
     }
+    vain_ = 0;
     return true;
   }
 
+  static constexpr uint32_t kMostInVain = 64;
   alignas(64) Words known_{};
+  uint32_t forgotten_ = 0;
+  uint32_t vain_ = 0; // looks in a row that found a hole, and those that were spared since there were many
 };
 
 } // namespace lemma::vgpu

@@ -250,6 +250,8 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
   const Slot address = place_address(decoder, instruction, operands[load ? 1 : 0], in, plan.space);
   const int line_elems = order == MajorOrder::row ? fragment.cols : fragment.rows;
   plan.map = TileMap(fragment, order);
+  if (plan.map.is_in_eights())
+    std::copy_n(plan.map.eights(), fragment.registers(), plan.eights.begin());
   plan.lines = static_cast<uint32_t>(order == MajorOrder::row ? fragment.rows : fragment.cols);
   plan.element_bits = static_cast<uint32_t>(fragment.element_bits);
   plan.line_bytes = static_cast<uint32_t>(line_elems) * plan.element_bits / 8;
@@ -266,8 +268,10 @@ bool select_wmma_move(Decoder& decoder, const Instruction& instruction, DecodedI
       srcs.push_back(decoder.src(element, register_type));
   in.handler = load ? run_wmma_load : run_wmma_store;
   decoder.set_operands(in, dsts, srcs);
-  if (const Handler handler = load ? vector_wmma_load(plan, dsts.front().bytes) : nullptr)
+  if (const Handler handler = load ? vector_wmma_load(plan, dsts.front().bytes) : nullptr) {
     in.handler = handler;
+    plan.seen = decoder.temporary(Type::b64).offset;
+  }
   return true;
 }
 

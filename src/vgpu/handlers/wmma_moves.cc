@@ -23,7 +23,8 @@ namespace lemma::vgpu {
 
 Handler vector_wmma_load(const WmmaMovePlan& plan, uint32_t register_bytes) {
   static const LeveledTables<WmmaLoads> tables(LEMMA_FILLS);
-  if (!plan.map.is_in_fours() || plan.line_bytes > 64)
+  const bool may_be_shared = plan.space == isa::StateSpace::generic || plan.space == isa::StateSpace::shared;
+  if (!plan.map.is_in_eights() || plan.line_bytes > 64 || !may_be_shared)
     return nullptr;
   return register_bytes == 4 ? tables.now().words : tables.now().pairs;
 }

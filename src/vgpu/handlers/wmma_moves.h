@@ -8,18 +8,37 @@
 #include "vgpu/exec.h"
 #include "vgpu/handlers/lane_places.h"
 
+#include <array>
+
 namespace lemma::vgpu {
 
 // Source 0 is the address, source 1 the stride; then, of a store, the fragment.
-struct WmmaMovePlan {
-  layout::TileMap map;
+struct alignas(64) WmmaMovePlan {
+  // What the usual load needs, in one line of the host's cache.
   isa::StateSpace space = isa::StateSpace::generic;
   uint32_t lines = 0; // rows, or columns of a column-major matrix
   uint32_t line_bytes = 0;
   uint32_t element_bits = 0;
-  uint32_t align = 0; // of the start of each line
+  uint32_t align = 0;                                // of the start of each line
+  std::array<layout::TileMap::Eight, 8> eights = {}; // of each register, where the map has them
+  uint32_t seen = 0; // where in the frame: what the load last saw written (SeenWritten)
+
+  layout::TileMap map;
   LanePlaces lanes;
 };
+
+// Lines of shared memory of which a warp has seen that they were written.
+struct SeenWritten {
+  uint64_t activation = 0; // 1 more than the frame's
+  uint64_t offset = 0, pitch = 0;
+  uint64_t forgotten = 0; // WrittenPages::forgotten()
+
+  friend bool operator==(const SeenWritten&, const SeenWritten&) = default;
+};
+
+// DecodedInst::flags: where the rows of a block are whole warps, address and stride are the same in all
+// lanes.
+inline constexpr uint8_t kUniformLines = 1;
 
 Step run_wmma_load(Exec& x, const DecodedInst& in); // matrix.cc
 

@@ -72,6 +72,21 @@ TEST(WrittenPages, HoldWhatWasWhollyWrittenUntilItIsForgotten) {
   EXPECT_FALSE(pages.hold(WrittenPages::kMostBytes - 1, 2));
 }
 
+TEST(WrittenPages, LookSeldomWhereTheyKeepFindingHoles) {
+  constexpr uint64_t kPage = uint64_t{1} << WrittenPages::kPageShift;
+  std::vector<uint8_t> marks(2 * kPage, 1);
+  marks[5] = 0;
+  WrittenPages pages;
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_FALSE(pages.learn(marks, 0, 1));
+  marks[5] = 1;
+  int looks = 1;
+  while (!pages.learn(marks, 0, 1) && looks < 1000)
+    ++looks;
+  EXPECT_LE(looks, 64);
+  EXPECT_TRUE(pages.learn(marks, kPage, 1)); // and often again
+}
+
 TEST(GlobalMemory, FindsWhatHoldsAnAddress) {
   GlobalMemory memory;
   std::vector<Allocation*> made;
