@@ -13,6 +13,7 @@
 #include "vgpu/decoder.h"
 #include "vgpu/deferred_wgmma.h"
 #include "vgpu/handlers/mma_runs.h"
+#include "vgpu/launch_constants.h"
 #include "vgpu/loops.h"
 #include "vgpu/wgmma_registers.h"
 #include "vgpu/written.h"
@@ -95,6 +96,7 @@ public:
     find_loops(code_);
     find_constant_divisors(code_);
     find_mma_runs(code_, ranges);
+    find_launch_constants(code_, ranges);
     find_runs();
     if (code_.has_wgmma) {
       find_deferred_wgmma(code_, ranges);

@@ -3,6 +3,8 @@
 // be known, in whatever order the blocks lie. See loops.h.
 #include "vgpu/loops.h"
 
+#include "vgpu/decoder.h"
+
 #include <algorithm>
 
 namespace lemma::vgpu {
@@ -10,8 +12,10 @@ namespace {
 
 constexpr uint32_t kHashed = 8; // bytes at a time
 
+// The return at the end of a body is none.
 bool is_jump(const Code& code, const DecodedInst& in) {
-  return code.opcode_of(in) == isa::Opcode::bra || (in.source == ptx::kNone && in.always_run);
+  return code.opcode_of(in) == isa::Opcode::bra ||
+         (in.source == ptx::kNone && in.always_run && in.handler != return_instruction().handler);
 }
 
 // Backward jumps that overlap as one, by pc.

@@ -212,4 +212,12 @@ bool reads_clock(const DecodedInst& in) {
   return in.handler == run_read_clock;
 }
 
+bool reads_tid_x(const DecodedInst& in) {
+  return in.handler == read_tid && static_cast<SpecialRegister>(in.imm) == SpecialRegister::tid_x;
+}
+
+bool reads_by_lane(const DecodedInst& in) {
+  return in.handler == read_tid || in.handler == read_lane;
+}
+
 } // namespace lemma::vgpu

@@ -20,4 +20,8 @@ bool finds_reserved_shared(isa::SpecialRegister sreg);
 // Whether it reads %clock or %globaltimer, or a part of one.
 bool reads_clock(const DecodedInst& in);
 
+// Does the instruction read %tid.x? Or any register that lanes have a value each of, but for clocks?
+bool reads_tid_x(const DecodedInst& in);
+bool reads_by_lane(const DecodedInst& in);
+
 } // namespace lemma::vgpu

@@ -1,0 +1,203 @@
+// A register is such a constant if one instruction alone writes it, under no guard, and makes it of others by
+// a function. One pass in the order of the code finds them: what is read comes later than what is written but
+// in loops, and what a loop carries has two writers.
+//
+// Neighbours that compute some, in a loop, are a group. When its first one is executed by a whole warp, the
+// frame's activation is noted in the frame; as long as it is the same one, the registers have their values.
+#include "vgpu/launch_constants.h"
+
+#include "isa/vocabulary.h"
+#include "support/align.h"
+#include "vgpu/handlers/wmma_moves.h"
+#include "vgpu/loops.h"
+#include "vgpu/special_registers.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace lemma::vgpu {
+namespace {
+
+using isa::Opcode;
+
+// uniform: of all lanes the same, where warps are rows of the block (has_whole_rows()).
+enum class Kind : uint8_t { varies, constant, tid_x, uniform };
+
+// Results are functions of the sources, lane by lane.
+bool is_function(const Code& code, const DecodedInst& in) {
+  if (reads_clock(in))
+    return false;
+  if (in.source == ptx::kNone) // the decoder's own: read a special register, add, negate, narrow
+    return !in.always_run;
+  const ptx::Instruction& instruction = code.function->instructions[in.source];
+  if (instruction.has(isa::Qual::cc))
+    return false;
+  switch (instruction.opcode) {
+  case Opcode::ld:
+    return code.function->is_entry && instruction.has(isa::Qual::param);
+  case Opcode::abs:
+  case Opcode::add:
+  case Opcode::and_:
+  case Opcode::bfe:
+  case Opcode::bfi:
+  case Opcode::cvt:
+  case Opcode::cvta:
+  case Opcode::cvta_to:
+  case Opcode::div:
+  case Opcode::lop3:
+  case Opcode::mad:
+  case Opcode::max:
+  case Opcode::min:
+  case Opcode::mov:
+  case Opcode::mul:
+  case Opcode::mul24:
+  case Opcode::neg:
+  case Opcode::not_:
+  case Opcode::or_:
+  case Opcode::prmt:
+  case Opcode::rem:
+  case Opcode::selp:
+  case Opcode::setp:
+  case Opcode::shf:
+  case Opcode::shl:
+  case Opcode::shr:
+  case Opcode::sub:
+  case Opcode::xor_:
+    return true;
+  default:
+    return false;
+  }
+}
+
+class Constants {
+public:
+  explicit Constants(const Code& code) : code_(code) {
+    for (const auto* variables : {&code.function->params, &code.function->returns})
+      for (const ptx::Variable& variable : *variables)
+        if (variable.reg != ptx::kNone)
+          for (int i = 0; i < variable.vector_elems; ++i)
+            writers_[code.register_slot(variable.reg, i).offset] += 2;
+    for (const DecodedInst& in : code.insts)
+      for (int i = 0; i < in.dst_count; ++i)
+        ++writers_[in.ops[i].offset];
+    for (const DecodedInst& in : code.insts)
+      if (computes_constants(in))
+        for (int i = 0; i < in.dst_count; ++i)
+          kinds_[in.ops[i].offset] = kind_of_result(in);
+  }
+
+  bool computes_constants(const DecodedInst& in) const {
+    if (in.guarded || in.checks_init || in.marks_written || in.updates || in.dst_count == 0 ||
+        !is_function(code_, in))
+      return false;
+    return std::all_of(in.ops, in.ops + in.dst_count,
+                       [&](const Slot& slot) { return writers_.at(slot.offset) == 1; }) &&
+           std::all_of(in.ops + in.dst_count, in.ops + in.op_count,
+                       [&](const Slot& slot) { return kind(slot) != Kind::varies; });
+  }
+
+  Kind kind(const Slot& slot) const {
+    if (slot.base != 0)
+      return Kind::uniform;
+    const auto found = kinds_.find(slot.offset);
+    return found != kinds_.end() ? found->second : Kind::varies;
+  }
+
+private:
+  Kind kind_of_result(const DecodedInst& in) const {
+    const Slot* const sources = in.ops + in.dst_count;
+    const int count = in.op_count - in.dst_count;
+    if (reads_tid_x(in))
+      return Kind::tid_x;
+    if (reads_by_lane(in) ||
+        (count == 0 && !code_.function->is_entry)) // or a variable's place, of each call's
+      return Kind::constant;
+    if (std::all_of(sources, sources + count, [&](const Slot& slot) { return kind(slot) == Kind::uniform; }))
+      return Kind::uniform;
+    const bool of_tid_x = count > 0 && kind(sources[0]) == Kind::tid_x;
+    if (of_tid_x && count == 1 && code_.opcode_of(in) == Opcode::mov)
+      return Kind::tid_x;
+    if (of_tid_x && leaves_lanes_out(in))
+      return Kind::uniform;
+    return Kind::constant;
+  }
+
+  // The bits in which the lanes of a row differ.
+  bool leaves_lanes_out(const DecodedInst& in) const {
+    constexpr uint64_t kLaneBits = 5;
+    const Opcode opcode = code_.opcode_of(in);
+    if (opcode != Opcode::shr && opcode != Opcode::and_)
+      return false;
+    const ptx::Operand& by = code_.function->instructions[in.source].operands[2];
+    return by.kind == ptx::OperandKind::imm &&
+           (opcode == Opcode::shr ? by.bits >= kLaneBits : by.bits % (uint64_t{1} << kLaneBits) == 0);
+  }
+
+  const Code& code_;
+  std::unordered_map<uint32_t, uint32_t> writers_; // by offset in the frame
+  std::unordered_map<uint32_t, Kind> kinds_;
+};
+
+struct Group {
+  DecodedInst first;  // as it was
+  uint64_t place = 0; // in the frame: 1 more than the activation in which all of it was executed
+  uint32_t count = 0;
+};
+
+Step run_group(Exec& x, const DecodedInst& in) {
+  const auto& group = *static_cast<const Group*>(in.extra);
+  uint64_t executed_in = 0;
+  std::byte* const place = x.bases[0] + group.place;
+  std::memcpy(&executed_in, place, sizeof executed_in);
+  const uint64_t now = x.frame->activation + 1;
+  if (executed_in == now && x.mask == kAllLanes && !x.observer && !x.launch->config.max_instructions) {
+    x.executed += group.count - 1;
+    x.pc += group.count;
+    return Step::jumped;
+  }
+  if (x.active == kAllLanes)
+    std::memcpy(place, &now, sizeof now);
+  return group.first.handler(x, group.first);
+}
+
+void make_group(Code& code, uint32_t begin, uint32_t end) {
+  auto group = std::make_shared<Group>();
+  DecodedInst& first = code.insts[begin];
+  group->first = first;
+  group->count = end - begin;
+  group->place = code.frame_bytes;
+  code.frame_bytes += sizeof(uint64_t);
+  first.handler = run_group;
+  first.extra = group.get();
+  first.computes = false; // it may jump
+  code.extras.push_back(std::move(group));
+}
+
+} // namespace
+
+bool begins_launch_constants(const DecodedInst& in) {
+  return in.handler == run_group;
+}
+
+void find_launch_constants(Code& code, std::span<const PcRange> ranges) {
+  const Constants constants(code);
+  for (DecodedInst& in : code.insts)
+    if (code.opcode_of(in) == Opcode::wmma_load && in.op_count == in.dst_count + 2 &&
+        constants.kind(in.ops[in.dst_count]) == Kind::uniform &&
+        constants.kind(in.ops[in.dst_count + 1]) == Kind::uniform)
+      in.flags |= kUniformLines;
+  code.frame_bytes = align_up(code.frame_bytes, sizeof(uint64_t));
+  for (const PcRange& block : ranges)
+    for (uint32_t begin = block.begin; begin < block.end; ++begin) {
+      uint32_t end = begin;
+      while (end < block.end && loop_around(code, end) && code.insts[end].source != ptx::kNone &&
+             constants.computes_constants(code.insts[end]))
+        ++end;
+      if (end - begin < 2)
+        continue;
+      make_group(code, begin, end);
+      begin = end;
+    }
+}
+
+} // namespace lemma::vgpu

@@ -1,0 +1,129 @@
+// What is passed over in loops has its values all the same: in every launch, by every lane, for who counts
+// and for who watches.
+#include "vgpu/launch_constants.h"
+
+#include "kernel.h"
+#include "vgpu/observer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+size_t groups_of(const Code& code) {
+  return static_cast<size_t>(std::count_if(code.insts.begin(), code.insts.end(), begins_launch_constants));
+}
+
+// Each thread adds what `body` leaves in %x, `rounds` times, and stores the sum.
+std::string loop_of(const std::string& rounds, const std::string& body) {
+  return ".visible .entry k(.param .u64 p_out, .param .u64 p_value) {\n .reg .pred %p, %q;\n"
+         ".reg .b64 %rd<3>;\n .reg .b32 %t, %i, %n, %x, %sum, %a, %b, %c, %v;\n ld.param.u64 %rd0, [p_out];\n"
+         "mov.u32 %t, %tid.x;\n mul.wide.u32 %rd1, %t, 4;\n add.u64 %rd0, %rd0, %rd1;\n mov.u32 %sum, 0;\n"
+         "mov.u32 %i, 0;\n" +
+         rounds + "loop:\n" + body +
+         "add.u32 %sum, %sum, %x;\n add.u32 %i, %i, 1;\n setp.lt.u32 %p, %i, %n;\n @%p bra loop;\n"
+         "st.global.u32 [%rd0], %sum;\n ret;\n}\n";
+}
+
+constexpr const char* kThree = "mov.u32 %n, 3;\n";
+constexpr const char* kConstants = "ld.param.u32 %v, [p_value];\n add.u32 %a, %t, %v;\n"
+                                   "shl.b32 %b, %a, 1;\n xor.b32 %x, %b, 5;\n";
+
+std::vector<uint32_t> run(Kernel& kernel, uint64_t value, Report* report = nullptr) {
+  const size_t threads = kernel.config().block[0];
+  const uint64_t to = kernel.buffer(std::vector<uint32_t>(threads));
+  const Report made = kernel.run({to, value});
+  EXPECT_EQ(fault_text(made), "");
+  if (report)
+    *report = made;
+  return kernel.read<uint32_t>(to, threads);
+}
+
+std::vector<uint32_t> expected(size_t threads, uint32_t value, auto rounds) {
+  std::vector<uint32_t> out;
+  for (uint32_t t = 0; t < threads; ++t)
+    out.push_back(((t + value) * 2 ^ 5) * rounds(t));
+  return out;
+}
+
+TEST(LaunchConstants, ArePassedOverAndCounted) {
+  Kernel kernel(loop_of(kThree, kConstants));
+  EXPECT_EQ(groups_of(kernel.code()), 1u);
+  kernel.config().block = {64, 1, 1};
+  Report report;
+  for (const uint32_t value : {7u, 1000u}) // the second launch has the first one's frames
+    EXPECT_EQ(run(kernel, value, &report), expected(64, value, [](uint32_t) { return 3u; }));
+  EXPECT_EQ(*report.stats.warp_instructions, 2u * (7 + 3 * 8 + 2));
+  EXPECT_EQ(*report.stats.lane_instructions, 64u * (7 + 3 * 8 + 2 - 1)); // but for the jump not taken
+}
+
+TEST(LaunchConstants, LanesLeaveALoopOneAfterTheOther) {
+  Kernel kernel(loop_of("and.b32 %n, %t, 7;\n add.u32 %n, %n, 1;\n", kConstants));
+  EXPECT_EQ(run(kernel, 9), expected(32, 9, [](uint32_t t) { return t % 8 + 1; }));
+}
+
+TEST(LaunchConstants, OfAWarpThatIsNotWhole) {
+  Kernel kernel(loop_of(kThree, kConstants));
+  kernel.config().block = {40, 1, 1};
+  EXPECT_EQ(run(kernel, 2), expected(40, 2, [](uint32_t) { return 3u; }));
+}
+
+TEST(LaunchConstants, AreExecutedForWhoWatches) {
+  AccessCounter nothing;
+  Kernel kernel(loop_of(kThree, kConstants));
+  kernel.watch(nothing);
+  EXPECT_EQ(run(kernel, 2), expected(32, 2, [](uint32_t) { return 3u; }));
+}
+
+TEST(LaunchConstants, NoMoreInstructionsThanAllowed) {
+  Kernel kernel(loop_of(kThree, kConstants));
+  const uint64_t to = kernel.buffer(std::vector<uint32_t>(32));
+  kernel.config().max_instructions = 7 + 8 + 2;
+  const Report report = kernel.run({to, 1});
+  EXPECT_EQ(*report.stats.warp_instructions, 7u + 8 + 2);
+}
+
+TEST(LaunchConstants, WhatElseIsWrittenIsNone) {
+  for (const char* body : {
+           "add.u32 %a, %t, %i;\n shl.b32 %x, %a, 1;\n",                          // by the loop
+           "add.u32 %a, %t, 1;\n add.u32 %a, %a, 1;\n mov.u32 %x, %a;\n",         // by two
+           "setp.eq.u32 %q, %t, 3;\n @%q mov.u32 %x, 2;\n @!%q mov.u32 %x, 1;\n", // under a guard: setp alone
+           "mov.u32 %a, %clock;\n mov.u32 %b, %a;\n mov.u32 %x, %b;\n",
+           "add.cc.u32 %a, %t, -1;\n addc.u32 %x, %t, 0;\n",
+           "ld.global.u32 %a, [%rd0];\n mov.u32 %x, %a;\n",
+       })
+    EXPECT_EQ(groups_of(Kernel(loop_of(kThree, body)).code()), 0u) << body;
+  EXPECT_EQ(groups_of(Kernel(loop_of(kThree, "add.u32 %x, %t, 1;\n")).code()), 0u)
+      << "one alone saves nothing";
+  const std::string straight = loop_of(kThree, kConstants);
+  const size_t jump = straight.find("@%p bra loop;");
+  ASSERT_NE(jump, std::string::npos);
+  EXPECT_EQ(groups_of(Kernel(std::string(straight).replace(jump, 13, "")).code()), 0u) << "no loop";
+}
+
+// A load of a matrix whose address depends on the warp alone, if warps are rows of the block.
+TEST(LaunchConstants, AddressesOfMatricesAreComparedWhereRowsAreNoWarps) {
+  const std::string text =
+      ".visible .entry k(.param .u64 p_out) {\n .reg .b64 %rd<3>;\n .reg .b32 %r<4>;\n .reg .f64 %d;\n"
+      ".shared .align 16 .b8 tile[4096];\n ld.param.u64 %rd0, [p_out];\n mov.u32 %r0, %tid.x;\n"
+      "shr.u32 %r1, %r0, 5;\n mul.lo.u32 %r1, %r1, 256;\n mov.u32 %r2, tile;\n add.u32 %r2, %r2, %r1;\n"
+      "mul.lo.u32 %r3, %r0, 8;\n add.u32 %r3, %r3, %r2;\n sub.u32 %r3, %r3, %r1;\n mov.f64 %d, "
+      "0d3ff0000000000000;\n"
+      "st.shared.f64 [%r3], %d;\n bar.sync 0;\n"
+      "wmma.load.a.sync.aligned.row.m8n8k4.shared.f64 {%d}, [%r2];\n"
+      "st.global.f64 [%rd0], %d;\n ret;\n}\n";
+  Kernel kernel(text);
+  kernel.config().block = {64, 1, 1};
+  const uint64_t to = kernel.buffer(std::vector<double>(1));
+  EXPECT_EQ(fault_text(kernel.run({to})), "");
+  EXPECT_EQ(kernel.read<double>(to, 1)[0], 1);
+  kernel.config().block = {48, 2, 1}; // the second warp has the end of one row and the begin of the next
+  EXPECT_NE(fault_text(kernel.run({to})).find("lanes 0 and 16 give wmma.load different addresses"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace lemma::vgpu
