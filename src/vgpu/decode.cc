@@ -12,6 +12,7 @@
 #include "vgpu/constant_divisors.h"
 #include "vgpu/decoder.h"
 #include "vgpu/deferred_wgmma.h"
+#include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/mma_runs.h"
 #include "vgpu/launch_constants.h"
 #include "vgpu/loops.h"
@@ -96,6 +97,7 @@ public:
     find_loops(code_);
     find_constant_divisors(code_);
     find_mma_runs(code_, ranges);
+    find_copies(code_, ranges);
     find_launch_constants(code_, ranges);
     find_runs();
     if (code_.has_wgmma) {

@@ -2,10 +2,13 @@
 // the usual ones with vectors and leave the others to the plain ones. The decoder asks for what the host's
 // level has.
 //
-// Tests: tests/unit/vgpu/memory_ops_test.cc, memory_vectors_test.cc.
+// Tests: tests/unit/vgpu/memory_ops_test.cc, memory_vectors_test.cc, copies_test.cc.
 #pragma once
 
 #include "vgpu/exec.h"
+#include "vgpu/written.h"
+
+#include <span>
 
 namespace lemma::vgpu {
 
@@ -28,5 +31,10 @@ Step store(Exec& x, const DecodedInst& in);
 // What the instruction accesses; its operands, flags and width are set. Null: the plain handler it is.
 Handler vector_load(isa::Type type, const DecodedInst& in);
 Handler vector_store(isa::Type type, const DecodedInst& in);
+
+// A load from global memory and the store after it, to shared memory, of what was loaded and nobody else
+// reads: at once, where nobody watches and both are usual. In decoded code, once what it reads before it
+// writes is known.
+void find_copies(Code& code, std::span<const PcRange> ranges);
 
 } // namespace lemma::vgpu
