@@ -1,9 +1,10 @@
 // What the loops of dot_floats.inc need before they run: describe() turns a DotModel and a tile into a
 // FloatTile, or says that the loops have no way. Read it first, then dot_fused_floats(). The middle is one
 // section a host level, which names its width and includes dot_vectors.inc, the level's own operations
-// (dot_baseline.inc, dot_avx2.inc, or here for AVX-512), dot_blocks.inc, dot_floats.inc, dot_floats_exact.inc,
-// for AVX-512 dot_floats_cells.inc and dot_floats_coarse.inc, and dot_floats_run.inc, in this order.
-// The loops ask each block whether f32 carries it exactly; LeaveBlock hands over those that it does not.
+// (dot_baseline.inc, dot_avx2.inc, or here for AVX-512), dot_blocks.inc, dot_floats.inc,
+// dot_floats_exact.inc, for AVX-512 dot_floats_cells.inc and dot_floats_coarse.inc, and dot_floats_run.inc,
+// in this order. The loops ask each block whether f32 carries it exactly; LeaveBlock hands over those that it
+// does not.
 #include "numeric/dot_floats.h"
 
 #include "numeric/dot_internal.h"
