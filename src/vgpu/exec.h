@@ -145,6 +145,17 @@ public:
   void check_register(const DecodedInst& in, uint32_t reg, LaneMask lanes);
   // Notes that something happened which another warp can see: the warp is not merely polling.
   void effect() { ++warp->effects; }
+  // Handlers that do the work of the instructions after theirs too, or find it done. May they be passed over?
+  // Not where somebody watches or counts them, or a part of the warp is elsewhere.
+  bool may_pass_over() const {
+    return mask == kAllLanes && !observer && launch->config.max_instructions == 0;
+  }
+  // On to what comes `count` instructions after this one; those between count as executed.
+  Step pass_over(uint32_t count) {
+    executed += count - 1;
+    pc += count;
+    return Step::jumped;
+  }
   void note_approximate() { approximate = true; }
   bool approximate = false;
   bool float_atomics = false; // Report::float_atomics

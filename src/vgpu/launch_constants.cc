@@ -20,7 +20,7 @@ namespace {
 
 using isa::Opcode;
 
-// uniform: of all lanes the same, where warps are rows of the block (has_whole_rows()).
+// uniform: of all lanes the same, where warps are rows of the block.
 enum class Kind : uint8_t { varies, constant, tid_x, uniform };
 
 // Results are functions of the sources, lane by lane.
@@ -150,11 +150,8 @@ Step run_group(Exec& x, const DecodedInst& in) {
   std::byte* const place = x.bases[0] + group.place;
   std::memcpy(&executed_in, place, sizeof executed_in);
   const uint64_t now = x.frame->activation + 1;
-  if (executed_in == now && x.mask == kAllLanes && !x.observer && !x.launch->config.max_instructions) {
-    x.executed += group.count - 1;
-    x.pc += group.count;
-    return Step::jumped;
-  }
+  if (executed_in == now && x.may_pass_over())
+    return x.pass_over(group.count);
   if (x.active == kAllLanes)
     std::memcpy(place, &now, sizeof now);
   return group.first.handler(x, group.first);

@@ -252,9 +252,8 @@ private:
     %lines_of_both = arith.addi %tile_m, %tile_n : index
     %has_line = arith.cmpi ult, %tx, %lines_of_both : index
     scf.if %has_line {
-        %part = arith.addi %first_tile, %zero : i32
 )");
-    place();
+    place("first_tile");
     first_depth();
     add("        scf.if %lines_of_a {\n");
     prefetch_line("a", "tx", kernel_.a.transposed);
@@ -296,17 +295,18 @@ private:
         words);
   }
 
-  // Row and column of C where the part `%part` of a tile begins, and the first of its steps along K: groups
+  // Row and column of C where the part `part` of a tile begins, and the first of its steps along K: groups
   // of `group` rows of clusters, column by column.
-  void place() {
+  void place(const std::string& part) {
     if (s_.splits > 1)
-      add(R"(        %split = arith.divui %part, %tiles32 : i32
-        %tile = arith.remui %part, %tiles32 : i32
+      add(R"(        %split = arith.divui %$part, %tiles32 : i32
+        %tile = arith.remui %$part, %tiles32 : i32
         %split_index = arith.index_cast %split : i32 to index
         %first_step = arith.muli %split_index, %steps : index
         %part_row = arith.muli %split_index, %rows_of_part : index
-)");
-    add_tile_order(text_, s_.splits > 1 ? "tile" : "part", "cluster_row", "cluster_column");
+)",
+          {{"part", part}});
+    add_tile_order(text_, s_.splits > 1 ? "tile" : part, "cluster_row", "cluster_column");
     add(R"(        %row_of_cluster = arith.muli %cluster_row, %cluster_m32 : i32
         %tile_row = arith.addi %row_of_cluster, %rank_m : i32
         %column_of_cluster = arith.muli %cluster_column, %cluster_n32 : i32
@@ -345,7 +345,7 @@ private:
     add(R"(        %ended:2 = scf.for %part = %first_tile to %parts32 step %tile_step
             iter_args(%tile_stage = %c0, %tile_parity = %true) -> (index, i1) : i32 {
 )");
-    place();
+    place("part");
     first_depth();
     add(R"(        %brought:2 = scf.for %step = %c0 to %steps step %c1
             iter_args(%stage = %tile_stage, %parity = %tile_parity) -> (index, i1) {
@@ -464,7 +464,7 @@ private:
     store_.before_tiles();
     const int64_t held = this->held();
     begin_tiles(held);
-    place();
+    place("part");
     if (s_.splits > 1)
       add("        %stored_row = arith.addi %row, %part_row : index\n");
     // The first product of a tile needs no zeros to add to.

@@ -1,8 +1,8 @@
 // What a consumer does with its sums once a tile's products are done: convert, call the epilogue, store. Text
 // for the kernel of kernel.cc.
 //
-// Takes from the text around it: %warp, %lane, %consumer, %consumer_index, %at_rows (where the consumer's
-// rows of A are in a stage), %shared, %zero, %one, %four; in a tile %row, %column and the accumulator %total.
+// Takes from the text around it: %warp, %warpgroup, %lane, %consumer_index, %shared, %zero, %four; in a
+// tile %row, %column and the accumulator %total.
 // Tests: tests/mlir/matmul/.
 #pragma once
 

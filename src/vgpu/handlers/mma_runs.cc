@@ -102,11 +102,7 @@ Step run_alone(Exec& x, const DecodedInst& in) {
 
 // To the instruction after those that are put off together with this one, DecodedInst::imm of them.
 [[gnu::always_inline]] inline Step pass_over(Exec& x, const DecodedInst& in) {
-  if (in.imm == 1 || x.mask != kAllLanes || x.launch->config.max_instructions)
-    return Step::next;
-  x.executed += static_cast<uint64_t>(in.imm) - 1;
-  x.pc += static_cast<uint32_t>(in.imm);
-  return Step::jumped;
+  return in.imm == 1 || !x.may_pass_over() ? Step::next : x.pass_over(static_cast<uint32_t>(in.imm));
 }
 
 Step run_first(Exec& x, const DecodedInst& in) {
