@@ -3,9 +3,10 @@
 // Why it is fast, as measured on H200s (docs/matmul.md): wgmma of 64x256 reads the fewest bytes of shared
 // memory for a product; two consumers share each tile of B; one product is always pending, so that the tensor
 // cores never wait for an mbarrier; the accumulators' registers come from the producer's warpgroup
-// (setmaxnreg), and what they have left keeps results, which are stored among the next tile's products;
-// multicast halves what a cluster reads from the L2; each warp stores its own rows, so that the epilogue
-// needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
+// (setmaxnreg), and what they have left keeps results, which are stored among the next tile's products; the
+// consumers take turns at a tile's last stages, so that one multiplies while the other puts its results
+// aside; multicast halves what a cluster reads from the L2; each warp stores its own rows, so that the
+// epilogue needs no barrier of more than a warp. Tests: tests/mlir/matmul/.
 #include "nvgpu/matmul/kernel.h"
 
 #include "nvgpu/matmul/common_text.h"
@@ -147,14 +148,7 @@ private:
   %shared_bytes = arith.constant $shared_bytes : i32
 )");
     if (held() > 0)
-      add(R"(  // Steps of K, but for the first, between two slices of the tile before, and those after all of them.
-  %held = arith.constant $held : index
-  %more_steps = arith.subi %steps, %c1 : index
-  %share = arith.divui %more_steps, %held : index
-  %shares = arith.muli %share, %held : index
-  %after_all_shares = arith.addi %shares, %c1 : index
-)",
-          {{"held", std::to_string(held())}});
+      shares();
     if (s_.splits > 1)
       add(parts_alloc_text());
     if (stored_.store == MatmulStore::tma)
@@ -164,6 +158,24 @@ private:
   %c_map = nvgpu.tma.create.descriptor %stored_any box[%slice_rows, %slice_columns] : $stored_any -> !c_map
 )",
           {{"stored", s_.splits > 1 ? "parts_of_c" : "c"}});
+  }
+
+  // Steps of K before the consumers take turns, and of those, but for the first, how many there are between
+  // two slices of the tile before, and where they end. Tiles that the ring has room for have no turns: a
+  // consumer could arrive for the next one before the other has waited for this one's.
+  void shares() {
+    add(R"(  %stages_of_ring = arith.constant $stages : index
+  %has_turns = arith.cmpi ugt, %steps, %stages_of_ring : index
+  %turns = arith.constant $turns : index
+  %turn_steps = arith.select %has_turns, %turns, %c0 : index
+  %side_by_side = arith.subi %steps, %turn_steps : index
+  %share_count = arith.constant $share_count : index
+  %more_steps = arith.subi %side_by_side, %c1 : index
+  %share = arith.divui %more_steps, %share_count : index
+  %shares = arith.muli %share, %share_count : index
+  %after_all_shares = arith.addi %shares, %c1 : index
+)",
+        {{"turns", std::to_string(s_.turns)}, {"share_count", std::to_string(share_count())}});
   }
 
   void launch() {
@@ -462,34 +474,30 @@ private:
                                               : s_.rows_of_consumer() * kLineBytes)}});
     releaser();
     store_.before_tiles();
-    const int64_t held = this->held();
-    begin_tiles(held);
-    place("part");
-    if (s_.splits > 1)
-      add("        %stored_row = arith.addi %row, %part_row : index\n");
+    if (held() > 0)
+      begin_turns();
+    begin_tiles();
     // The first product of a tile needs no zeros to add to.
     add("        %no_sum = nvgpu.warpgroup.mma.init.accumulator -> !sum\n");
     product("tile_stage", "tile_parity", "first", "no_sum", "scaleD = false, ");
     advance("tile_stage", "tile_parity", "second");
+    // While that one runs: divisions take their time.
+    place("part");
+    if (s_.splits > 1)
+      add("        %stored_row = arith.addi %row, %part_row : index\n");
     Products products{"first_sum", "second_stage", "second_parity", "tile_stage"};
-    if (held > 0)
-      add(R"(        // Of a CTA's first tile there is nothing to be stored yet, and all products are among the last ones.
-        %has_old = arith.cmpi ne, %part, %first_tile : i32
-        %old_row = arith.index_cast %old_row32 : i32 to index
-        %old_column = arith.index_cast %old_column32 : i32 to index
-        %own_share = arith.select %has_old, %share, %c0 : index
-        %after_shares = arith.select %has_old, %after_all_shares, %c1 : index
-)");
-    for (int64_t i = 0; i < held; ++i) {
-      add("        scf.if %has_old {\n");
-      store_.slice(store_.slices() - held + i, held_values("held", i), {"old_row", "old_column"});
-      add("        }\n");
-      products = add_products(fmt::format("share{}", i), "c0", "own_share", products);
+    if (held() == 0) {
+      products = add_products("products", "c1", "steps", products);
+    } else {
+      products = store_old_tile(products);
+      products = add_products("products", "after_shares", "side_by_side", products);
+      take_turn();
+      products = add_products("last_products", "side_by_side", "steps", products);
+      give_turn();
     }
-    products = add_products("products", held > 0 ? "after_shares" : "c1", "steps", products);
     add("        %total = nvgpu.warpgroup.mma.wait %$sum : !sum\n", {{"sum", products.sum}});
     release(products.before);
-    end_tile(held, products);
+    end_tile(products);
     store_.end();
   }
 
@@ -498,6 +506,76 @@ private:
   struct Products {
     std::string sum, stage, parity, before;
   };
+
+  // A tile's last stages: the consumers multiply them one after the other, so that the tensor cores have work
+  // while one puts its results where the next tile leaves them alone, or, of a CTA's last tile, stores them.
+  //
+  // By a barrier that the consumer before arrives at once it has started its last product, and this one waits
+  // at. Smaller numbers are barriers of a warpgroup alone.
+  void begin_turns() {
+    add(R"(      %turn_threads = arith.constant 256 : i32
+      %consumers = arith.constant $consumers : i32
+      %own_turn = arith.addi %consumer, %consumers : i32
+      %next_turn = arith.addi %own_turn, %one : i32
+      %last_consumer = arith.subi %consumers, %one : i32
+      %is_not_first = arith.cmpi ne, %consumer, %zero : i32
+      %is_not_last = arith.cmpi ne, %consumer, %last_consumer : i32
+      %takes_turns = arith.andi %has_turns, %is_not_first : i1
+      %gives_turns = arith.andi %has_turns, %is_not_last : i1
+)",
+        {{"consumers", std::to_string(s_.consumers)}});
+  }
+
+  void take_turn() {
+    add(R"(        scf.if %takes_turns {
+          nvvm.barrier id = %own_turn number_of_threads = %turn_threads
+        }
+)");
+  }
+
+  void give_turn() {
+    add(R"(        scf.if %gives_turns {
+          nvvm.barrier.arrive id = %next_turn number_of_threads = %turn_threads
+        }
+)");
+  }
+
+  // The results of the tile before, if there is one, among products of this one. A slice is sent on its way
+  // some products after it was put into shared memory, and no product waits until it is there.
+  Products store_old_tile(Products products) {
+    add(R"(        // Of a CTA's first tile there is nothing to be stored yet, and no shares.
+        %has_old = arith.cmpi ne, %part, %first_tile : i32
+        %old_row = arith.index_cast %old_row32 : i32 to index
+        %old_column = arith.index_cast %old_column32 : i32 to index
+        %own_share = arith.select %has_old, %share, %c0 : index
+        %after_shares = arith.select %has_old, %after_all_shares, %c1 : index
+)");
+    const StoreText::Place place{"old_row", "old_column"};
+    const auto if_old = [&](const auto& what) {
+      add("        scf.if %has_old {\n");
+      what();
+      add("        }\n");
+    };
+    const auto share = [&](int64_t number) {
+      products = add_products(fmt::format("share{}", number), "c0", "own_share", products);
+    };
+    const int64_t first = first_held(), end = store_.slices();
+    if (first > 0) { // slices that end_tile() has put there: the next ones need what they take
+      if_old([&] { store_.send(0, first, place); });
+      share(first - 1);
+    }
+    for (int64_t i = first; i < end; ++i) {
+      if_old([&] {
+        if (i > first)
+          store_.send(i - 1, i, place);
+        store_.put(i, held_values(i), 0);
+      });
+      share(i);
+    }
+    if_old([&] { store_.send(end - 1, end, place); });
+    return products;
+  }
+
   // Those of the steps of K from `from` to `to`.
   Products add_products(const std::string& name, const std::string& from, const std::string& to,
                         const Products& begun) {
@@ -524,14 +602,13 @@ private:
   // A loop over tiles, with the place of the tile before and `held` slices of its results: their stores,
   // spread over the products of a tile, meet neither each other's nor those of all other CTAs, which are at
   // the same point of their tiles, and no product waits for memory that takes them.
-  void begin_tiles(int64_t held) {
-    if (held == 0)
+  void begin_tiles() {
+    if (held() == 0)
       return add(R"(      %last:2 = scf.for %part = %first_tile to %parts32 step %tile_step
           iter_args(%tile_stage = %c0, %tile_parity = %false) -> (index, i1) : i32 {
 )");
-    const int64_t values = held * store_.results_of_slice();
     std::string none, types;
-    for (int64_t i = 0; i < values; ++i) {
+    for (int64_t i = 0; i < held_count(); ++i) {
       none += fmt::format(", %held{} = %no_result", i);
       types += ", " + store_.result_type();
     }
@@ -545,16 +622,17 @@ private:
 )",
         {{"zero", stored_.c.element.starts_with('i') ? "0" : "0.0"},
          {"result_type", store_.result_type()},
-         {"count", std::to_string(4 + values)},
+         {"count", std::to_string(4 + held_count())},
          {"none", none},
          {"types", types}});
   }
 
-  // Values of the `i`-th held slice: of a loop's arguments, or of its results.
-  std::vector<std::string> held_values(const std::string& name, int64_t i) const {
+  // Results of slice `number` of the tile before.
+  std::vector<std::string> held_values(int64_t number) const {
     std::vector<std::string> values;
-    for (int64_t at = i * store_.results_of_slice(); at < (i + 1) * store_.results_of_slice(); ++at)
-      values.push_back(name == "last" ? fmt::format("%last#{}", 4 + at) : fmt::format("%{}{}", name, at));
+    const int64_t first = (number - first_held()) * store_.results_of_slice();
+    for (int64_t at = first; at < first + store_.results_of_slice(); ++at)
+      values.push_back(fmt::format("%held{}", at));
     return values;
   }
 
@@ -576,37 +654,45 @@ private:
     return "%" + name;
   }
 
-  void end_tile(int64_t held, const Products& products) {
-    const std::string row = s_.splits > 1 ? "stored_row" : "row";
-    const Words words{{"stage", products.stage}, {"parity", products.parity}, {"row", row}};
-    if (held == 0) {
-      store_.tile(row);
+  void end_tile(const Products& products) {
+    const StoreText::Place place{s_.splits > 1 ? "stored_row" : "row", "column"};
+    const Words words{{"stage", products.stage}, {"parity", products.parity}, {"row", place.row}};
+    if (held() == 0) {
+      store_.tile();
       return add("        scf.yield %$stage, %$parity : index, i1\n      }\n", words);
     }
-    const int64_t first_held = store_.slices() - held;
-    for (int64_t i = 0; i < first_held; ++i)
-      store_.slice(i, store_.results(i), {row, "column"});
-    std::string values, types;
-    for (int64_t i = first_held; i < store_.slices(); ++i)
-      for (const std::string& result : store_.results(i)) {
-        values += ", " + kept(result);
-        types += ", " + store_.result_type();
-      }
+    const auto list = [&](const auto& value) {
+      std::string all;
+      for (int64_t i = 0; i < held_count(); ++i)
+        all += (i ? ", " : "") + std::string(value(i));
+      return all;
+    };
+    const std::string types = list([&](int64_t) { return store_.result_type(); });
+    add(R"(        %next_part = arith.addi %part, %tile_step : i32
+        %is_last = arith.cmpi sge, %next_part, %parts32 : i32
+        %kept:$count = scf.if %is_last -> ($types) {
+)",
+        {{"count", std::to_string(held_count())}, {"types", types}});
+    store_.last_tile(place);
+    add("        scf.yield $none : $types\n        } else {\n",
+        {{"none", list([](int64_t) { return "%no_result"; })}, {"types", types}});
+    for (int64_t i = 0; i < first_held(); ++i)
+      store_.put(i, store_.results(i), i);
+    std::vector<std::string> results;
+    for (int64_t i = first_held(); i < store_.slices(); ++i)
+      for (const std::string& result : store_.results(i))
+        results.push_back(kept(result));
+    add("        scf.yield $results : $types\n        }\n",
+        {{"results", list([&](int64_t i) { return results[static_cast<size_t>(i)]; })}, {"types", types}});
     // Places in 32 bits: registers are few.
-    add("        %done_row32 = arith.index_cast %$row : index to i32\n"
-        "        scf.yield %$stage, %$parity, %done_row32, %column32" +
-            values + " : index, i1, i32, i32" + types + "\n      }\n",
-        words);
-    add(R"(      %has_last = arith.cmpi ult, %first_tile, %parts32 : i32
-      scf.if %has_last {
-        %last_row = arith.index_cast %last#2 : i32 to index
-        %last_column = arith.index_cast %last#3 : i32 to index
-)");
-    std::vector<std::vector<std::string>> last;
-    for (int64_t i = 0; i < held; ++i)
-      last.push_back(held_values("last", i));
-    store_.last_slices(first_held, last, {"last_row", "last_column"});
-    add("      }\n");
+    Words last = words;
+    last["kept"] = list([](int64_t i) { return fmt::format("%kept#{}", i); });
+    last["types"] = types;
+    add(R"(        %done_row32 = arith.index_cast %$row : index to i32
+        scf.yield %$stage, %$parity, %done_row32, %column32, $kept : index, i1, i32, i32, $types
+      }
+)",
+        last);
   }
 
   // Threads that tell the CTAs of this row and this column of the cluster that a stage is empty: one for
@@ -672,6 +758,11 @@ private:
 
   // Slices that wait for the next tile's products.
   int64_t held() const { return stored_.store == MatmulStore::tma ? std::min(s_.held, store_.slices()) : 0; }
+  int64_t held_count() const { return held() * store_.results_of_slice(); }
+  // The others are put into shared memory at once.
+  int64_t first_held() const { return store_.slices() - held(); }
+  // Of products: they come before, between and after what is done for the tile before.
+  int64_t share_count() const { return held() + (first_held() > 0 ? 1 : 0); }
   // Does a line of B lie along N? Of elements of other widths B is N x K, or was made so.
   bool is_mn_major_b() const { return !kernel_.b.transposed && kernel_.b.element_bytes == 2; }
   int64_t line() const { return kLineBytes / kernel_.a.element_bytes; }

@@ -96,6 +96,10 @@ constexpr std::array kSchedules{
              .warps_n = 2},
 };
 
+static_assert(std::all_of(kSchedules.begin(), kSchedules.end(), [](const Schedule& schedule) {
+  return schedule.family != MatmulFamily::wgmma || schedule.turns < schedule.stages;
+}));
+
 constexpr const Schedule* find(std::string_view name) {
   for (const Schedule& schedule : kSchedules)
     if (name == schedule.name)

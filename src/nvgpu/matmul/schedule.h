@@ -27,8 +27,12 @@ struct Schedule {
   int64_t group = 8;                    // rows of clusters that are walked together, column by column
   int64_t splits = 1; // parts of K, each multiplied by itself; their sums are added in order
   // Of a warp's slices of results (store_text.h) so many stay in registers, 16 each, and are stored among the
-  // products of its next tile; the others, as many as there are slices of shared memory for them, at once.
+  // products of its next tile; the others, as many as there are slices of shared memory for them, go there at
+  // once.
   int64_t held = 6;
+  // Of a tile's stages the consumers multiply so many, the last ones, one after the other: fewer than there
+  // are, since a consumer that waits for its turn has not released the one before.
+  int64_t turns = 3;
   int64_t producer_registers = 24, consumer_registers = 240;
   const char* why = "";
   // Of mma and fma: warps of a CTA, which have equal parts of the tile. consumers, cluster and registers are

@@ -145,12 +145,7 @@ std::string StoreText::convert(const std::string& raw, int64_t block, int64_t co
   return "%ready_" + id;
 }
 
-void StoreText::tile(const std::string& row) {
-  if (kernel_.store == MatmulStore::tma) {
-    for (int64_t i = 0; i < slices(); ++i)
-      slice(i, results(i), {row, "column"});
-    return;
-  }
+void StoreText::tile() {
   begin_elements();
   for (int64_t block = 0; block < s_.rows_of_consumer() / 64; ++block) {
     begin_rows(block);
@@ -233,9 +228,19 @@ std::vector<std::string> StoreText::results(int64_t number) {
   return all;
 }
 
-void StoreText::slice(int64_t number, const std::vector<std::string>& results, const Place& place) {
-  wait_for_reads(kSlices - 1);
-  slice_by(fmt::format("%slice{}", number % kSlices), number, results, place);
+std::string StoreText::box_of(int64_t number) {
+  return fmt::format("%slice{}", number % kSlices);
+}
+
+void StoreText::put(int64_t number, const std::vector<std::string>& results, int64_t unsent) {
+  wait_for_reads(kSlices - 1 - unsent);
+  put_into(box_of(number), number, results);
+}
+
+void StoreText::send(int64_t from, int64_t to, const Place& place) {
+  fence();
+  for (int64_t i = from; i < to; ++i)
+    send_from(box_of(i), i, place);
 }
 
 // Until at most `pending` of the warp's stores have not been read from shared memory.
@@ -245,20 +250,20 @@ void StoreText::wait_for_reads(int64_t pending) {
       {{"pending", std::to_string(pending)}});
 }
 
-// Stores a slice by the shared memory `box`.
-void StoreText::slice_by(const std::string& box, int64_t number, const std::vector<std::string>& results,
-                         const Place& place) {
-  Words words{{"id", std::to_string(number)},
-              {"row", place.row},
-              {"column", place.column},
-              {"skip", std::to_string(column_of(number))},
-              {"down", std::to_string(block_of(number) * 64)},
-              {"slice", box}};
+void StoreText::put_into(const std::string& box, int64_t number, const std::vector<std::string>& results) {
   for (int64_t i = 0; i < results_of_slice(); ++i)
-    put_16_columns(results[static_cast<size_t>(i)], i, words);
+    put_16_columns(results[static_cast<size_t>(i)], i, {{"id", std::to_string(number)}, {"slice", box}});
+}
+
+// What the warp has put into shared memory is there for the tensor memory accelerator.
+void StoreText::fence() {
   add(R"(        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
         nvvm.bar.warp.sync %all_lanes : i32
-        %skip_of_$id = arith.constant $skip : index
+)");
+}
+
+void StoreText::send_from(const std::string& box, int64_t number, const Place& place) {
+  add(R"(        %skip_of_$id = arith.constant $skip : index
         %down_of_$id = arith.constant $down : index
         %to_column_$id = arith.addi %$column, %skip_of_$id : index
         %c_row_$id = arith.addi %$row, %first_row : index
@@ -266,11 +271,15 @@ void StoreText::slice_by(const std::string& box, int64_t number, const std::vect
         nvgpu.tma.async.store $slice to %c_map[%to_column_$id, %to_row_$id], predicate = %is_lane0 : !c_box -> !c_map
         nvvm.cp.async.bulk.commit.group
 )",
-      words);
+      {{"id", std::to_string(number)},
+       {"row", place.row},
+       {"column", place.column},
+       {"skip", std::to_string(column_of(number))},
+       {"down", std::to_string(block_of(number) * 64)},
+       {"slice", box}});
 }
 
-void StoreText::last_slices(int64_t first, const std::vector<std::vector<std::string>>& results,
-                            const Place& place) {
+void StoreText::last_tile(const Place& place) {
   // What this warpgroup alone has read of a stage, in slices that a warp has of it.
   const int64_t of_stage = s_.rows_of_consumer() / 64, in_ring = s_.stages * of_stage;
   add(R"(        // Other warps of the warpgroup may still read A.
@@ -280,9 +289,8 @@ void StoreText::last_slices(int64_t first, const std::vector<std::vector<std::st
         %at_free = arith.muli %consumer_warp, %bytes_of_stage : index
 )",
       {{"bytes_of_stage", std::to_string(of_stage * kSliceBytes)}});
-  for (int64_t i = 0; i < static_cast<int64_t>(results.size()); ++i) {
-    const int64_t number = first + i;
-    std::string box = fmt::format("%slice{}", number % kSlices);
+  for (int64_t i = 0; i < slices(); ++i) {
+    std::string box = box_of(i);
     if (i < in_ring) {
       box = fmt::format("%free{}", i);
       add(R"(        %skip_to_free$i = arith.constant $bytes : index
@@ -294,7 +302,9 @@ void StoreText::last_slices(int64_t first, const std::vector<std::vector<std::st
     } else { // the last store by this box was so many before
       wait_for_reads(i < in_ring + kSlices ? in_ring + kSlices - 1 : kSlices - 1);
     }
-    slice_by(box, number, results[static_cast<size_t>(i)], place);
+    put_into(box, i, results(i));
+    fence();
+    send_from(box, i, place);
   }
 }
 

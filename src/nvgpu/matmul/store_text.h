@@ -23,8 +23,8 @@ public:
   int64_t shared_bytes() const;
   // What a lane needs for its stores, the same for all tiles.
   void before_tiles();
-  // `row`: where the tile begins in what is stored.
-  void tile(const std::string& row);
+  // Where MatmulStore is elements, all of a tile.
+  void tile();
   void end();
 
   // Where MatmulStore is tma, a warp stores its part of a tile in so many slices, one after the other.
@@ -34,14 +34,16 @@ public:
   std::vector<std::string> results(int64_t number);
   std::string result_type() const;
   int64_t results_of_slice() const { return slice_columns_ / 16; }
-  // Stores them. In a block there is one store of a slice.
+  // Puts them into shared memory, which a warp has for two slices; `unsent` of those before are still there
+  // to be sent. Sends slices from `from` to `to` on their way to C.
   struct Place {
     std::string row, column; // where the tile begins in what is stored
   };
-  void slice(int64_t number, const std::vector<std::string>& results, const Place& place);
-  // The slices from `first` on, after a CTA's last product: those stages of the ring that the warpgroup alone
-  // has read take most of them, and no store waits for another.
-  void last_slices(int64_t first, const std::vector<std::vector<std::string>>& results, const Place& place);
+  void put(int64_t number, const std::vector<std::string>& results, int64_t unsent);
+  void send(int64_t from, int64_t to, const Place& place);
+  // All of a CTA's last tile: what the warpgroup alone has read of the ring's stages takes most slices, and
+  // no store waits for another.
+  void last_tile(const Place& place);
 
   // For a kernel that has sums from elsewhere: stores the vector<4x2xSUM> `raw` of a block of 16x16, whose
   // first row and column are %row and %column.
@@ -54,8 +56,10 @@ private:
   std::string extract(int64_t block, int64_t columns);
   std::string convert(const std::string& raw, int64_t block, int64_t columns);
   void wait_for_reads(int64_t pending);
-  void slice_by(const std::string& box, int64_t number, const std::vector<std::string>& results,
-                const Place& place);
+  void put_into(const std::string& box, int64_t number, const std::vector<std::string>& results);
+  void fence();
+  void send_from(const std::string& box, int64_t number, const Place& place);
+  static std::string box_of(int64_t number); // the warp's own shared memory, by turns
   void put_16_columns(const std::string& result, int64_t number, Words words);
   int64_t block_of(int64_t slice) const { return slice * slice_columns_ / s_.tile_n; }
   int64_t column_of(int64_t slice) const { return slice * slice_columns_ % s_.tile_n; }
