@@ -1,6 +1,6 @@
 // alpha A B + beta C by nvcuda::wmma, of the matrices that the samples of CUDA have: f16, s8 (4096^3), bf16 (8192^3), tf32,
 // f64 (8192 x 8192 x 4096); the first argument says which. A block has 128 x 128 of the result, of f64 64 x 64, and brings slices
-// of A and B to shared memory; B lies by columns. Numbers are small and whole: sums are exact in every order.
+// of A and B to shared memory, as long as theirs; B lies by columns. Numbers are small and whole: sums are exact in every order.
 #include "../check.h"
 
 #include <cuda_bf16.h>
@@ -10,25 +10,25 @@
 
 using namespace nvcuda;
 
-// Element, accumulator; shape of an instruction; sizes of the matrices, tiles of a warp, slices' depth in instructions.
-template <class T, class In, class Out, int kM, int kN, int kK>
+// Element, accumulator; shape of an instruction; bytes of a row's slice.
+template <class T, class In, class Out, int kM, int kN, int kK, int kBytes>
 struct Form {
   using Element = T;      // in memory
   using Multiplied = In;  // of the fragments
   using Sum = Out;
-  static constexpr int m = kM, n = kN, k = kK;
+  static constexpr int m = kM, n = kN, k = kK, slice_bytes = kBytes;
 };
-using F16 = Form<half, half, float, 16, 16, 16>;
-using Bf16 = Form<__nv_bfloat16, __nv_bfloat16, float, 16, 16, 16>;
-using S8 = Form<signed char, signed char, int, 16, 16, 16>;
-using Tf32 = Form<float, wmma::precision::tf32, float, 16, 16, 8>;
-using F64 = Form<double, double, double, 8, 8, 4>;
+using F16 = Form<half, half, float, 16, 16, 16, 128>;
+using Bf16 = Form<__nv_bfloat16, __nv_bfloat16, float, 16, 16, 16, 256>;
+using S8 = Form<signed char, signed char, int, 16, 16, 16, 128>;
+using Tf32 = Form<float, wmma::precision::tf32, float, 16, 16, 8, 256>;
+using F64 = Form<double, double, double, 8, 8, 4, 512>;
 
 constexpr int kWarps = 8, kDown = 4, kAcross = 2; // 2 x 4 warps, each with so many tiles
 
 // A row's slice and a few bytes, so that rows begin in other banks.
 template <class F>
-constexpr int kSlice = 128 / static_cast<int>(sizeof(typename F::Element));
+constexpr int kSlice = F::slice_bytes / static_cast<int>(sizeof(typename F::Element));
 template <class F>
 constexpr int kPitch = kSlice<F> + 32 / static_cast<int>(sizeof(typename F::Element));
 
@@ -50,12 +50,21 @@ __global__ void __launch_bounds__(kWarps * 32)
   for (auto& tiles : sums)
     for (auto& tile : tiles)
       wmma::fill_fragment(tile, typename F::Sum(0));
+  // The first half of the warps brings A, the other one B. A lane has 16 bytes of a row, a warp so many rows at a time.
+  static_assert(rows == columns);
+  constexpr int lanes = F::slice_bytes / 16, at_once = 32 / lanes, of_warp = 2 * rows / kWarps;
+  const int lane = threadIdx.x % 32, line = warp % (kWarps / 2) * of_warp + lane / lanes;
+  const int at = lane % lanes * (16 / static_cast<int>(sizeof(T)));
+  const T* source = (warp < kWarps / 2 ? a + (row + line) * k : b + (column + line) * k) + at;
+  T* target = (warp < kWarps / 2 ? a_slice : b_slice) + line * pitch + at;
   for (int from = 0; from < k; from += slice) {
-    constexpr int vectors = 8; // of 16 bytes, in a row's slice of 128
-    for (int i = threadIdx.x; i < (rows + columns) * vectors; i += kWarps * 32) {
-      const int line = i / vectors, at = i % vectors;
-      const T* source = line < rows ? a + (row + line) * k : b + (column + line - rows) * k;
-      reinterpret_cast<int4*>(a_slice + line * pitch)[at] = reinterpret_cast<const int4*>(source + from)[at];
+    const T* in = source + from;
+    T* out = target;
+#pragma unroll
+    for (int i = 0; i < of_warp; i += at_once) {
+      *reinterpret_cast<int4*>(out) = *reinterpret_cast<const int4*>(in);
+      in += at_once * k;
+      out += at_once * pitch;
     }
     __syncthreads();
 #pragma unroll
