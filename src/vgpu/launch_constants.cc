@@ -8,6 +8,7 @@
 
 #include "isa/vocabulary.h"
 #include "support/align.h"
+#include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/wmma_moves.h"
 #include "vgpu/loops.h"
 #include "vgpu/special_registers.h"
@@ -33,8 +34,8 @@ bool is_function(const Code& code, const DecodedInst& in) {
   if (instruction.has(isa::Qual::cc))
     return false;
   switch (instruction.opcode) {
-  case Opcode::ld:
-    return code.function->is_entry && instruction.has(isa::Qual::param);
+  case Opcode::ld: // of the kernel's parameters; not what a call has returned
+    return instruction.has(isa::Qual::param) && space_of(in) == isa::StateSpace::param;
   case Opcode::abs:
   case Opcode::add:
   case Opcode::and_:

@@ -104,6 +104,17 @@ TEST(LaunchConstants, WhatElseIsWrittenIsNone) {
   EXPECT_EQ(groups_of(Kernel(std::string(straight).replace(jump, 13, "")).code()), 0u) << "no loop";
 }
 
+TEST(LaunchConstants, WhatACallReturnsIsNone) {
+  Kernel kernel(
+      ".func (.param .b32 result) twice(.param .b32 value) {\n .reg .b32 %v;\n ld.param.u32 %v, [value];\n"
+      "shl.b32 %v, %v, 1;\n st.param.b32 [result], %v;\n ret;\n}\n" +
+      loop_of("mov.u32 %n, 4;\n", "{\n .param .b32 value;\n .param .b32 result;\n st.param.b32 [value], %i;\n"
+                                  "call (result), twice, (value);\n ld.param.u32 %a, [result];\n"
+                                  "add.u32 %x, %a, 1;\n}\n"));
+  EXPECT_EQ(groups_of(kernel.code()), 0u);
+  EXPECT_EQ(run(kernel, 0), std::vector<uint32_t>(32, 2 * (0 + 1 + 2 + 3) + 4));
+}
+
 // A load of a matrix whose address depends on the warp alone, if warps are rows of the block.
 TEST(LaunchConstants, AddressesOfMatricesAreComparedWhereRowsAreNoWarps) {
   const std::string text =
