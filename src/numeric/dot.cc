@@ -281,16 +281,16 @@ void visit_blocks(const DotModel& model, const DotTile& tile, Byte* const* block
             ((row - first) * in_row(n) + block) * kBytes);
 }
 
-// Rows that lie in blocks, one after the other.
+// Rows that lie in blocks, `pitch` bytes apart there (DotTile::a_pitch), one after the other.
 template <size_t kBytes>
-void copy_rows(const std::byte* const* blocks, size_t rows, size_t row_bytes, bool even_first,
+void copy_rows(const std::byte* const* blocks, size_t pitch, size_t rows, size_t row_bytes, bool even_first,
                std::byte* to) {
-  const size_t in_row = row_bytes / kBytes;
+  const size_t in_row = row_bytes / kBytes, apart = pitch != 0 ? pitch : kBytes;
   for (size_t row = 0; row < rows; ++row) {
     const size_t in_block = row % kBlockRows;
     const size_t from = even_first ? in_block % 4 * 2 + in_block / 4 : in_block;
     for (size_t block = 0; block < in_row; ++block, to += kBytes)
-      std::memcpy(to, blocks[row / kBlockRows * in_row + block] + from * kBytes, kBytes);
+      std::memcpy(to, blocks[row / kBlockRows * in_row + block] + from * apart, kBytes);
   }
 }
 
@@ -321,8 +321,8 @@ DotTile dense_operands(const DotModel& model, const DotTile& tile) {
   rows.resize(m * a_bytes + n * b_bytes);
   std::byte* const b = rows.data() + m * a_bytes;
   const auto copy = has_wide_blocks(model) ? copy_rows<32> : copy_rows<16>;
-  copy(tile.a_blocks, m, a_bytes, false, rows.data());
-  copy(tile.b_blocks, n, b_bytes, tile.even_columns_first, b);
+  copy(tile.a_blocks, tile.a_pitch, m, a_bytes, false, rows.data());
+  copy(tile.b_blocks, tile.b_pitch, n, b_bytes, tile.even_columns_first, b);
   DotTile dense = tile;
   dense.a = rows.data();
   dense.b = b;

@@ -154,6 +154,7 @@ struct DotTile {
   // the odd ones, as in the fragments of mma.sync with results of 4 bytes.
   const std::byte* const* a_blocks = nullptr;
   const std::byte* const* b_blocks = nullptr;
+  size_t a_pitch = 0, b_pitch = 0; // of f64: bytes from a row of those blocks to the next; 0: 32
   bool even_columns_first = false;
 };
 

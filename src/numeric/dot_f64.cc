@@ -98,10 +98,11 @@ F64Loops f64_loops_of(DotLevel level) {
 
 // Where eight rows of an operand lie by fours along K; `fours` is room for the places of dense ones.
 using Fours = std::array<const std::byte*, kMostFours>;
-Rows rows_of(const void* array, const std::byte* const* blocks, int eight, int k, Fours& fours) {
+Rows rows_of(const void* array, const std::byte* const* blocks, size_t pitch, int eight, int k,
+             Fours& fours) {
   const auto count = static_cast<size_t>(k / kFour);
   if (blocks)
-    return {blocks + static_cast<size_t>(eight) * count, kFourBytes};
+    return {blocks + static_cast<size_t>(eight) * count, pitch != 0 ? pitch : kFourBytes};
   const size_t row_bytes = static_cast<size_t>(k) * sizeof(double);
   const std::byte* first =
       static_cast<const std::byte*>(array) + static_cast<size_t>(eight) * kEight * row_bytes;
@@ -154,10 +155,10 @@ bool dot_f64_lanes(const DotModel& model, const DotTile& tile, DotRun fallback, 
   for (int j = 0; j < eights;) {
     const int together = loops.two_eights && j + 1 < eights ? 2 : 1;
     for (int e = 0; e < together; ++e)
-      loops.arrange(rows_of(tile.b, tile.b_blocks, j + e, tile.k, places), fours,
+      loops.arrange(rows_of(tile.b, tile.b_blocks, tile.b_pitch, j + e, tile.k, places), fours,
                     tile.b_blocks && tile.even_columns_first, columns[e]);
     for (int i = 0; i < tile.m / kEight; ++i) {
-      const Rows a = rows_of(tile.a, tile.a_blocks, i, tile.k, places);
+      const Rows a = rows_of(tile.a, tile.a_blocks, tile.a_pitch, i, tile.k, places);
       for (int row = 0; row < kEight; row += loops.rows) {
         ColumnsOfC c[kMostEights];
         ColumnsOfD d[kMostEights];

@@ -100,6 +100,8 @@ public:
   // The same, inlined; in find_access.h.
   Access find_access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
                      AccessKind kind);
+  // The live allocation that holds the range, or null; inlined there, too. Instructions rarely change theirs.
+  Allocation* find_allocation(uint64_t address, uint64_t bytes);
   // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
   // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
   // `address & kSharedOffsetMask`.
@@ -177,9 +179,8 @@ private:
   uint8_t unpublished_mark(const Cta& owner) const {
     return &owner == cta ? Cta::kByOwnThread : Cta::kByOtherCta;
   }
-  Allocation* find_allocation(uint64_t address, uint64_t bytes);
   uint64_t local_limit() const;
-  // The allocation that the instruction at a pc used last; instructions rarely change theirs.
+  // The allocation that the instruction at a pc used last.
   std::array<Allocation*, 64> recent_allocations_{};
 };
 

@@ -36,7 +36,7 @@ inline bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t en
   return address >= begin && address <= end && bytes <= end - address;
 }
 
-inline Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
+[[gnu::always_inline]] inline Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
   Allocation*& recent = recent_allocations_[pc % recent_allocations_.size()];
   if (recent && recent->holds(address, bytes) && !recent->freed.load(std::memory_order_relaxed))
     return recent;

@@ -10,6 +10,7 @@
 #include "support/align.h"
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/wmma_moves.h"
+#include "vgpu/lane_steps.h"
 #include "vgpu/loops.h"
 #include "vgpu/special_registers.h"
 
@@ -82,9 +83,13 @@ public:
       for (int i = 0; i < in.dst_count; ++i)
         ++writers_[in.ops[i].offset];
     for (const DecodedInst& in : code.insts)
-      if (computes_constants(in))
-        for (int i = 0; i < in.dst_count; ++i)
+      if (computes_constants(in)) {
+        const LaneStep step = find_step(in);
+        for (int i = 0; i < in.dst_count; ++i) {
           kinds_[in.ops[i].offset] = kind_of_result(in);
+          steps_[in.ops[i].offset] = step;
+        }
+      }
   }
 
   bool computes_constants(const DecodedInst& in) const {
@@ -104,7 +109,30 @@ public:
     return found != kinds_.end() ? found->second : Kind::varies;
   }
 
+  // Of a constant, where warps are rows of the block.
+  LaneStep step(const Slot& slot) const {
+    switch (kind(slot)) {
+    case Kind::varies:
+      return std::nullopt;
+    case Kind::uniform:
+      return 0;
+    case Kind::tid_x:
+      return 1;
+    case Kind::constant:
+      break;
+    }
+    const auto found = steps_.find(slot.offset);
+    return found != steps_.end() ? found->second : std::nullopt;
+  }
+
 private:
+  LaneStep find_step(const DecodedInst& in) const {
+    std::vector<LaneStep> sources;
+    for (const Slot* slot = in.ops + in.dst_count; slot != in.ops + in.op_count; ++slot)
+      sources.push_back(step(*slot));
+    return step_of_result(code_, in, sources);
+  }
+
   Kind kind_of_result(const DecodedInst& in) const {
     const Slot* const sources = in.ops + in.dst_count;
     const int count = in.op_count - in.dst_count;
@@ -137,7 +165,20 @@ private:
   const Code& code_;
   std::unordered_map<uint32_t, uint32_t> writers_; // by offset in the frame
   std::unordered_map<uint32_t, Kind> kinds_;
+  std::unordered_map<uint32_t, LaneStep> steps_;
 };
+
+// What ld and st need not find out of their lanes' addresses.
+void note_lanes_of_address(const Constants& constants, isa::Opcode opcode, DecodedInst& in) {
+  if ((opcode != Opcode::ld && opcode != Opcode::st) || in.checks_init || in.op_count <= in.dst_count)
+    return;
+  const Slot& address = in.ops[in.dst_count];
+  const LaneStep step = address.base == 0 ? constants.step(address) : std::nullopt;
+  if (step == in.width)
+    in.flags |= kSideBySide;
+  else if (step == 0)
+    in.flags |= kOneAddress;
+}
 
 struct Group {
   DecodedInst first;  // as it was
@@ -184,6 +225,8 @@ void find_launch_constants(Code& code, std::span<const PcRange> ranges) {
         constants.kind(in.ops[in.dst_count]) == Kind::uniform &&
         constants.kind(in.ops[in.dst_count + 1]) == Kind::uniform)
       in.flags |= kUniformLines;
+  for (DecodedInst& in : code.insts)
+    note_lanes_of_address(constants, code.opcode_of(in), in);
   code.frame_bytes = align_up(code.frame_bytes, sizeof(uint64_t));
   for (const PcRange& block : ranges)
     for (uint32_t begin = block.begin; begin < block.end; ++begin) {

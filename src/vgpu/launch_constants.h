@@ -2,8 +2,8 @@
 // same each time, for as long as the function's activation lasts. Compilers leave such instructions in loops,
 // as the addresses of a tile in shared memory, since the assembler moves them.
 //
-// Here a warp passes over those in loops that all of it has executed before; they count. And loads of
-// matrices whose address is such, and of all lanes the same, need not compare the lanes'.
+// Here a warp passes over those in loops that all of it has executed before; they count. And where an address
+// is such, and of all lanes the same or of neighbouring elements, the lanes' need not be compared.
 //
 // Not here: what is the same in all rounds of one loop, but not in the whole function.
 //
@@ -22,5 +22,10 @@ void find_launch_constants(Code& code, std::span<const PcRange> ranges);
 
 // Does the instruction begin some that are passed over?
 bool begins_launch_constants(const DecodedInst& in);
+
+// Of what is known of lanes: are the rows of the block whole warps?
+inline bool rows_are_warps(const Dim3& block) {
+  return block[0] % kWarpSize == 0 || block[1] * block[2] == 1;
+}
 
 } // namespace lemma::vgpu

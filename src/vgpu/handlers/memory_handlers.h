@@ -13,10 +13,13 @@
 namespace lemma::vgpu {
 
 // DecodedInst::flags of ld and st: the state space, whether the access orders others, and whether elements
-// are extended by their sign.
+// are extended by their sign. Where rows_are_warps(): have all lanes one address, or are those of neighbours
+// an element apart, if that is so of the first and the last one (lane_steps.h)?
 inline constexpr uint8_t kSpaceMask = 0x0f;
 inline constexpr uint8_t kOrdered = 0x10;
 inline constexpr uint8_t kSigned = 0x20;
+inline constexpr uint8_t kOneAddress = 0x40;
+inline constexpr uint8_t kSideBySide = 0x80;
 
 inline isa::StateSpace space_of(const DecodedInst& in) {
   return static_cast<isa::StateSpace>(in.flags & kSpaceMask);

@@ -6,6 +6,7 @@
 // stays as it is: within a run the order of different Ds does not matter.
 #include "vgpu/handlers/mma_runs.h"
 
+#include "vgpu/handlers/left_loads.h"
 #include "vgpu/handlers/matrix_operands.h"
 #include "vgpu/handlers/mma.h"
 
@@ -43,6 +44,7 @@ struct Product {
   int m = 0, n = 0;
   int steps = 1;
   std::vector<Slot> a, b, c, d;
+  std::vector<LeftLoad> a_left, b_left; // of each of `a` and `b`, where loads leave them in memory
 };
 
 struct MmaRun {
@@ -51,6 +53,7 @@ struct MmaRun {
   uint32_t count = 0;      // instructions
   uint32_t end = 0;        // the pc after the last
   std::vector<Product> products;
+  std::vector<LeftLoad> left; // all that loads leave in memory for them
 };
 
 std::byte* lanes_of(const Exec& x, const Slot& slot) {
@@ -63,16 +66,33 @@ void list_blocks(const Exec& x, const std::vector<Slot>& registers, Byte** block
     *blocks++ = lanes_of(x, slot);
 }
 
+// The same of what loads have left in memory, all with one pitch; false where that is not so.
+bool list_left(const Exec& x, const std::vector<LeftLoad>& loads, const std::byte** blocks, size_t& pitch) {
+  for (const LeftLoad& load : loads) {
+    const LeftInMemory left = left_by(x, load);
+    if (!left.first || (&load != loads.data() && left.pitch != pitch))
+      return false;
+    pitch = left.pitch;
+    *blocks++ = left.first;
+  }
+  return true;
+}
+
 void multiply(Exec& x, const MmaRun& run, const Product& product) {
   const std::byte* a[kMostA * kMostSteps * kMaxFragmentRegisters];
   const std::byte* b[kMostB * kMostSteps * kMaxFragmentRegisters];
   const std::byte* c[kMostA * kMostB * kMaxFragmentRegisters];
   std::byte* d[kMostA * kMostB * kMaxFragmentRegisters];
-  list_blocks(x, product.a, a);
-  list_blocks(x, product.b, b);
+  numeric::DotTile tile;
+  if (product.a_left.empty() || !list_left(x, product.a_left, a, tile.a_pitch) ||
+      !list_left(x, product.b_left, b, tile.b_pitch)) {
+    bring(x, run.left);
+    tile.a_pitch = tile.b_pitch = 0;
+    list_blocks(x, product.a, a);
+    list_blocks(x, product.b, b);
+  }
   list_blocks(x, product.c, c);
   list_blocks(x, product.d, d);
-  numeric::DotTile tile;
   tile.m = product.m;
   tile.n = product.n;
   tile.k = run.plan->shape.k * product.steps;
@@ -93,10 +113,16 @@ Step multiply(Exec& x, const MmaRun& run) {
   return Step::next;
 }
 
+// One instruction of a run by itself.
+Step multiply_one(Exec& x, const DecodedInst& in, const MmaRun& run) {
+  bring(x, run.left);
+  return multiply(x, in, *run.plan);
+}
+
 Step run_alone(Exec& x, const DecodedInst& in) {
   const auto& run = *static_cast<const MmaRun*>(in.extra);
   if (x.observer || x.active != kAllLanes) [[unlikely]]
-    return multiply(x, in, *run.plan);
+    return multiply_one(x, in, run);
   return multiply(x, run);
 }
 
@@ -111,7 +137,7 @@ Step run_first(Exec& x, const DecodedInst& in) {
   if (x.active != kAllLanes && !whole_warp(x, in, step)) [[unlikely]]
     return step;
   x.warp->mma_run_end = x.observer ? 0 : run.end;
-  return x.observer ? multiply(x, in, *run.plan) : pass_over(x, in);
+  return x.observer ? multiply_one(x, in, run) : pass_over(x, in);
 }
 
 // Others than the first. True: the run is multiplied together, and the warp whole.
@@ -120,7 +146,7 @@ Step run_first(Exec& x, const DecodedInst& in) {
     return true;
   if (x.warp->mma_run_end == run.end)
     return whole_warp(x, in, step);
-  step = multiply(x, in, *run.plan);
+  step = multiply_one(x, in, run);
   return false;
 }
 
@@ -142,6 +168,7 @@ public:
         written_(read_) {}
 
   void visit(const PcRange& block) {
+    block_begin_ = block.begin;
     for (uint32_t pc = block.begin; pc < block.end; ++pc) {
       DecodedInst& in = code_.insts[pc];
       if (may_be_in_one(in))
@@ -314,6 +341,8 @@ private:
     std::sort(taken.begin(), taken.end());
     run->count = static_cast<uint32_t>(taken.size());
     run->end = static_cast<uint32_t>(taken.back() - code_.insts.data()) + 1;
+    if (plan.register_types[static_cast<size_t>(layout::Matrix::a)] == isa::Type::f64)
+      leave_operands(*run);
     for (DecodedInst* member : taken) {
       member->handler = run_other;
       member->extra = run.get();
@@ -325,6 +354,28 @@ private:
     taken.back()->handler = run_last;
     taken.front()->handler = taken.size() == 1 ? run_alone : run_first;
     code_.extras.push_back(std::move(run));
+  }
+
+  // Where loads can leave all that is multiplied in memory, they do.
+  void leave_operands(MmaRun& run) {
+    std::vector<uint32_t> read; // by each instruction
+    for (const Product& product : run.products)
+      for (const auto* operand : {&product.a, &product.b}) {
+        const size_t others = operand == &product.a ? product.b.size() : product.a.size();
+        for (const Slot& slot : *operand)
+          read.insert(read.end(), others / static_cast<size_t>(product.steps), slot.reg);
+      }
+    run.left = leave_loads(code_, {block_begin_, run.end}, read, reads_);
+    const auto find_all = [&](const std::vector<Slot>& slots, std::vector<LeftLoad>& out) {
+      for (const Slot& slot : slots)
+        out.push_back(*std::find_if(run.left.begin(), run.left.end(),
+                                    [&](const LeftLoad& load) { return load.reg == slot.reg; }));
+    };
+    for (Product& product : run.products)
+      if (!run.left.empty()) {
+        find_all(product.a, product.a_left);
+        find_all(product.b, product.b_left);
+      }
   }
 
   // Outputs that have equally many steps, by the numbers of their chains.
@@ -431,6 +482,7 @@ private:
   Registers c_of(const DecodedInst& in) const { return in.ops + in.dst_count + plan_of(in).first_c(); }
 
   Code& code_;
+  uint32_t block_begin_ = 0;
   std::vector<DecodedInst*> members_;
   std::vector<Output> outputs_;
   std::vector<Registers> first_a_, first_b_; // that are different, of the first steps

@@ -3,6 +3,7 @@
 
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/levels.h"
+#include "vgpu/launch_constants.h"
 
 #include <immintrin.h>
 
@@ -11,6 +12,7 @@ namespace {
 
 struct WmmaLoads {
   Handler words = nullptr, pairs = nullptr; // registers of 4 and 8 bytes
+  Handler leaves = nullptr;
 };
 
 } // namespace
@@ -21,12 +23,24 @@ struct WmmaLoads {
 
 namespace lemma::vgpu {
 
-Handler vector_wmma_load(const WmmaMovePlan& plan, uint32_t register_bytes) {
+namespace {
+
+const WmmaLoads& loads() {
   static const LeveledTables<WmmaLoads> tables(LEMMA_FILLS);
+  return tables.now();
+}
+
+} // namespace
+
+Handler vector_wmma_load(const WmmaMovePlan& plan, uint32_t register_bytes) {
   const bool may_be_shared = plan.space == isa::StateSpace::generic || plan.space == isa::StateSpace::shared;
   if (!plan.map.is_in_eights() || plan.line_bytes > 64 || !may_be_shared)
     return nullptr;
-  return register_bytes == 4 ? tables.now().words : tables.now().pairs;
+  return register_bytes == 4 ? loads().words : loads().pairs;
+}
+
+Handler leaving_wmma_load() {
+  return loads().leaves;
 }
 
 } // namespace lemma::vgpu

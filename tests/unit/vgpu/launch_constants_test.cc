@@ -3,6 +3,7 @@
 #include "vgpu/launch_constants.h"
 
 #include "kernel.h"
+#include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
@@ -113,6 +114,62 @@ TEST(LaunchConstants, WhatACallReturnsIsNone) {
                                   "add.u32 %x, %a, 1;\n}\n"));
   EXPECT_EQ(groups_of(kernel.code()), 0u);
   EXPECT_EQ(run(kernel, 0), std::vector<uint32_t>(32, 2 * (0 + 1 + 2 + 3) + 4));
+}
+
+// Addresses that the lanes have side by side, or all the same, as far as the code says: where a number wraps
+// within a warp, or rows are no warps, they are not.
+TEST(LaunchConstants, AddressesOfLanesMayWrap) {
+  struct Case {
+    const char* address; // in %a of 32 bits: which element, of 64
+    uint8_t flags;
+    uint32_t (*element)(uint32_t thread, uint32_t value);
+  };
+  const Case cases[] = {
+      {"add.u32 %a, %t, %v;\n", kSideBySide, [](uint32_t t, uint32_t v) { return t + v; }},
+      {"mad.lo.u32 %a, %t, 3, %v;\n shl.b32 %b, %t, 1;\n sub.u32 %a, %a, %b;\n", 0,
+       [](uint32_t t, uint32_t v) { return t + v; }}, // %a has two writers
+      {"mad.lo.u32 %b, %t, 3, %v;\n shl.b32 %c, %t, 1;\n sub.u32 %a, %b, %c;\n", kSideBySide,
+       [](uint32_t t, uint32_t v) { return t + v; }},
+      {"mul.lo.u32 %b, %t, 2;\n add.u32 %a, %b, %v;\n", 0, [](uint32_t t, uint32_t v) { return 2 * t + v; }},
+      {"xor.b32 %a, %t, %v;\n", 0, [](uint32_t t, uint32_t v) { return t ^ v; }},
+      {"shr.u32 %a, %t, 5;\n", kOneAddress, [](uint32_t t, uint32_t) { return t >> 5; }},
+      {"mov.u32 %a, %v;\n", kOneAddress, [](uint32_t, uint32_t v) { return v; }},
+      {"neg.s32 %b, %t;\n add.u32 %a, %b, %v;\n", 0, [](uint32_t t, uint32_t v) { return v - t; }},
+      {"sub.u32 %a, %v, %t;\n", 0, [](uint32_t t, uint32_t v) { return v - t; }},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.address);
+    Kernel kernel(
+        std::string(".visible .entry k(.param .u64 p_out, .param .u32 p_value) {\n .reg .b64 %rd<5>;\n"
+                    ".reg .b32 %t, %v, %a, %b, %c, %w, %x;\n "
+                    "ld.param.u64 %rd0, [p_out];\n ld.param.u32 %v, [p_value];\n mov.u32 %t, %tid.x;\n") +
+        one.address +
+        "and.b32 %x, %a, 63;\n mul.wide.u32 %rd1, %x, 4;\n add.u64 %rd1, %rd1, %rd0;\n" // wraps at 64
+        "ld.global.u32 %w, [%rd1];\n mul.wide.s32 %rd2, %a, 4;\n add.u64 %rd3, %rd0, %rd2;\n"
+        "st.global.u32 [%rd3+65536], %w;\n ret;\n}\n");
+    uint8_t flags = 0;
+    for (const DecodedInst& in : kernel.code().insts)
+      if (kernel.code().opcode_of(in) == isa::Opcode::st)
+        flags = in.flags & (kOneAddress | kSideBySide);
+    EXPECT_EQ(flags, one.flags);
+    for (const Dim3 block : {Dim3{64, 1, 1}, Dim3{16, 4, 1}})
+      for (const uint32_t value : {0u, 64u, 0xfffffff0u}) { // the last one wraps within the first warp
+        kernel.config().block = block;
+        std::vector<uint32_t> memory(1 << 16);
+        for (uint32_t i = 0; i < memory.size(); ++i)
+          memory[i] = i * 7;
+        const uint64_t at = kernel.buffer(memory);
+        const Report report = kernel.run({at + 4096, value});
+        EXPECT_EQ(fault_text(report), "");
+        for (uint32_t y = 0; y < block[1]; ++y)
+          for (uint32_t x = 0; x < block[0]; ++x) {
+            const auto element = static_cast<int32_t>(one.element(x, value));
+            memory[static_cast<size_t>(1024 + 16384 + element)] =
+                (1024u + (static_cast<uint32_t>(element) & 63)) * 7;
+          }
+        EXPECT_EQ(kernel.read<uint32_t>(at, memory.size()), memory);
+      }
+  }
 }
 
 // A load of a matrix whose address depends on the warp alone, if warps are rows of the block.

@@ -1,0 +1,157 @@
+// wmma.load of f64 that leave their elements in shared memory: the same bits as loads that do not, which a
+// guard on each product makes them.
+#include "vgpu/handlers/left_loads.h"
+
+#include "kernel.h"
+#include "vgpu/handlers/levels.h"
+#include "vgpu/observer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lemma::vgpu {
+namespace {
+
+constexpr int kRows = 2, kColumns = 3, kSteps = 5; // fragments of A, of B, along K
+constexpr int kSharedDoubles = 1024, kPitch = 20;  // of a line: 4 * kSteps
+
+struct Around {
+  std::string before = {};        // the first load
+  std::string after_loads = {};   // of the step kSteps / 2, before its products
+  std::string after = {};         // all products
+  std::string a_pitch = "%pitch"; // of A's second row
+  int unwritten = 0;              // doubles at the begin of shared memory
+};
+
+// Shared memory has kSharedDoubles numbers, of which A has the first ones and B those from 512 on. Sums go to
+// `out`, eight rows of two doubles a lane.
+std::string kernel_of(bool apart, const Around& around) {
+  std::string text = fmt::format(
+      ".visible .entry k(.param .u64 p_out, .param .u64 p_in) {{\n"
+      ".reg .pred %p<2>;\n .reg .b64 %rd<9>;\n .reg .b32 %r<9>, %t, %pitch, %other;\n .reg .f64 %v;\n"
+      ".reg .f64 %d<{}>, %a<{}>, %b<{}>;\n .shared .align 32 .f64 memory[{}];\n"
+      "ld.param.u64 %rd0, [p_out];\n ld.param.u64 %rd1, [p_in];\n mov.u32 %t, %tid.x;\n"
+      "add.u32 %r0, %t, {};\n"
+      "LOOP:\n mul.wide.u32 %rd2, %r0, 8;\n add.u64 %rd3, %rd1, %rd2;\n ld.global.f64 %v, [%rd3];\n"
+      "cvt.u32.u64 %r1, %rd2;\n mov.u32 %r2, memory;\n add.u32 %r2, %r2, %r1;\n"
+      "st.shared.f64 [%r2], %v;\n add.u32 %r0, %r0, %ntid.x;\n setp.lt.u32 %p0, %r0, {};\n @%p0 bra LOOP;\n"
+      "bar.sync 0;\n mov.u32 %r3, memory;\n mov.u32 %pitch, {};\n mov.u32 %other, {};\n"
+      "setp.lt.u32 %p1, %t, 4096;\n",
+      2 * kRows * kColumns, kRows * kSteps, kColumns * kSteps, kSharedDoubles, around.unwritten,
+      kSharedDoubles, kPitch, kPitch + 4);
+  for (int i = 0; i < 2 * kRows * kColumns; ++i)
+    text += fmt::format("mov.f64 %d{}, 0d3ff0000000000000;\n", i);
+  text += around.before;
+  for (int step = 0; step < kSteps; ++step) {
+    const auto load = [&](char matrix, int fragment, int at, const std::string& pitch) {
+      text +=
+          fmt::format("add.u32 %r4, %r3, {};\n"
+                      "wmma.load.{}.sync.aligned.{}.m8n8k4.shared.f64 {{%{}{}}}, [%r4], {};\n",
+                      8 * at, matrix, matrix == 'a' ? "row" : "col", matrix, fragment * kSteps + step, pitch);
+    };
+    for (int i = 0; i < kRows; ++i)
+      load('a', i, i * 8 * kPitch + 4 * step, i == 1 ? around.a_pitch : "%pitch");
+    for (int j = 0; j < kColumns; ++j)
+      load('b', j, 512 + j * 8 * kPitch + 4 * step, "%pitch");
+    if (step == kSteps / 2)
+      text += around.after_loads;
+    for (int i = 0; i < kRows; ++i)
+      for (int j = 0; j < kColumns; ++j) {
+        const int d = 2 * (i * kColumns + j);
+        text += fmt::format("{}wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64 {{%d{}, %d{}}}, "
+                            "{{%a{}}}, {{%b{}}}, {{%d{}, %d{}}};\n",
+                            apart ? "@%p1 " : "", d, d + 1, i * kSteps + step, j * kSteps + step, d, d + 1);
+      }
+  }
+  text += around.after + "mul.wide.u32 %rd4, %t, 8;\n add.u64 %rd0, %rd0, %rd4;\n";
+  for (int i = 0; i < 2 * kRows * kColumns; ++i)
+    text += fmt::format("st.global.f64 [%rd0+{}], %d{};\n", 64 * 8 * i, i);
+  return text + "ret;\n}\n";
+}
+
+struct Ran {
+  std::vector<double> out;
+  uint64_t instructions = 0;
+  ptrdiff_t left = 0; // loads that leave their elements
+  std::string uninitialized;
+};
+
+Ran run(bool apart, const Around& around, Observer* observer = nullptr) {
+  Kernel kernel(kernel_of(apart, around));
+  kernel.config().block = {64, 1, 1};
+  std::vector<double> in(kSharedDoubles);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<double>(i * i % 61) / 8 - 3;
+  const size_t count = size_t{64} * 2 * kRows * kColumns;
+  const uint64_t to = kernel.buffer(std::vector<double>(count), "out");
+  if (observer)
+    kernel.watch(*observer);
+  const Report report = kernel.run({to, kernel.buffer(in, "in")});
+  EXPECT_EQ(fault_text(report), "");
+  Ran ran{.out = kernel.read<double>(to, count), .instructions = *report.stats.warp_instructions};
+  ran.uninitialized = uninitialized_text(report);
+  if (const Handler leaves = leaving_wmma_load())
+    ran.left = std::count_if(kernel.code().insts.begin(), kernel.code().insts.end(),
+                             [&](const DecodedInst& in) { return in.handler == leaves; });
+  return ran;
+}
+
+constexpr ptrdiff_t kAll = (kRows + kColumns) * kSteps;
+
+// As many loads are left as `left` says, where the host's level leaves any.
+void expect_as_loaded(const Around& around, ptrdiff_t left) {
+  const Ran together = run(false, around), apart = run(true, around);
+  EXPECT_EQ(together.left, leaving_wmma_load() ? left : 0);
+  EXPECT_EQ(apart.left, 0);
+  EXPECT_EQ(together.out, apart.out);
+  EXPECT_EQ(together.instructions, apart.instructions);
+  EXPECT_EQ(together.uninitialized, apart.uninitialized);
+}
+
+TEST(LeftLoads, AllOfARunAre) {
+  for (const HostLevel level : host_levels()) {
+    set_host_level(level);
+    expect_as_loaded({}, kAll);
+  }
+}
+
+TEST(LeftLoads, WhatTheyFindUnusualIsInRegistersForAll) {
+  expect_as_loaded({.a_pitch = "%other"}, kAll); // two pitches in A
+  expect_as_loaded({.unwritten = 2}, kAll);
+  EXPECT_NE(run(false, {.unwritten = 2}).uninitialized, "");
+}
+
+TEST(LeftLoads, NotWhereMemoryMayChangeBefore) {
+  for (const char* between : {"st.shared.f64 [%r3], %d0;\n", "bar.sync 0;\n", "bar.warp.sync 0xffffffff;\n",
+                              "ld.acquire.gpu.global.u64 %rd5, [%rd1];\n",
+                              "atom.shared.add.u32 %r5, [%r3], 1;\n", "membar.cta;\n"}) {
+    SCOPED_TRACE(between);
+    const Ran ran = run(false, {.after_loads = between});
+    EXPECT_EQ(ran.out, run(true, {.after_loads = between}).out);
+    EXPECT_LT(ran.left, kAll);
+  }
+  expect_as_loaded({.after_loads = "ld.global.u64 %rd5, [%rd1];\n"}, kAll);
+  expect_as_loaded({.before = "bar.sync 0;\n"}, kAll);
+}
+
+TEST(LeftLoads, NotWhereSomebodyElseReadsAFragment) {
+  expect_as_loaded({.after = "add.f64 %d0, %d0, %a3;\n"}, 0);
+  expect_as_loaded({.after = "mov.f64 %d1, %b7;\n"}, 0);
+}
+
+TEST(LeftLoads, AWarpMayBeInterrupted) {
+  std::string long_way;
+  for (int i = 0; i < 600; ++i)
+    long_way += "add.u32 %t, %t, 0;\n";
+  expect_as_loaded({.after_loads = long_way}, kAll);
+}
+
+TEST(LeftLoads, WatchedTheyLoad) {
+  AccessCounter nothing;
+  EXPECT_EQ(run(false, {}, &nothing).out, run(true, {}).out);
+}
+
+} // namespace
+} // namespace lemma::vgpu
