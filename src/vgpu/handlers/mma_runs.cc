@@ -66,11 +66,12 @@ void list_blocks(const Exec& x, const std::vector<Slot>& registers, Byte** block
     *blocks++ = lanes_of(x, slot);
 }
 
-// The same of what loads have left in memory, all with one pitch; false where that is not so.
+// The same of what loads have left in memory, all with one pitch that is none of registers'; false where that
+// is not so.
 bool list_left(const Exec& x, const std::vector<LeftLoad>& loads, const std::byte** blocks, size_t& pitch) {
   for (const LeftLoad& load : loads) {
     const LeftInMemory left = left_by(x, load);
-    if (!left.first || (&load != loads.data() && left.pitch != pitch))
+    if (!left.first || left.pitch == 0 || (&load != loads.data() && left.pitch != pitch))
       return false;
     pitch = left.pitch;
     *blocks++ = left.first;

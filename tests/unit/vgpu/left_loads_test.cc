@@ -119,6 +119,7 @@ TEST(LeftLoads, AllOfARunAre) {
 
 TEST(LeftLoads, WhatTheyFindUnusualIsInRegistersForAll) {
   expect_as_loaded({.a_pitch = "%other"}, kAll); // two pitches in A
+  expect_as_loaded({.before = "mov.u32 %pitch, 0;\n"}, kAll);
   expect_as_loaded({.unwritten = 2}, kAll);
   EXPECT_NE(run(false, {.unwritten = 2}).uninitialized, "");
 }
