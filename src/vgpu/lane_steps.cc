@@ -1,3 +1,4 @@
+// Steps of the instructions that addresses are made of; those of all others are not known. See lane_steps.h.
 #include "vgpu/lane_steps.h"
 
 #include "isa/vocabulary.h"

@@ -1,3 +1,4 @@
+// Which loads are left, and what is brought after all. See left_loads.h.
 #include "vgpu/handlers/left_loads.h"
 
 #include "isa/vocabulary.h"
