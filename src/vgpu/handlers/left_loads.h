@@ -5,7 +5,7 @@
 // A load that finds something unusual loads as always, and says so in the frame: the products then take all
 // from registers, where the other loads' elements are brought.
 //
-// Tests: tests/unit/vgpu/mma_runs_test.cc.
+// Tests: tests/unit/vgpu/left_loads_test.cc.
 #pragma once
 
 #include "vgpu/handlers/wmma_moves.h"
