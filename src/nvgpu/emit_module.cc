@@ -4,6 +4,7 @@
 #include "nvgpu/emit_module.h"
 
 #include "nvgpu/passes.h"
+#include "nvgpu/split_aggregates.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
@@ -13,6 +14,8 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -89,6 +92,26 @@ void mark_assembly_convergent(llvm::Module& module) {
       }
 }
 
+// A product that is not waited for has its registers from trip to trip. Copies of a loop's body would have
+// registers of their own, and moves between them while the product runs (wgmma.inflight in docs/checks.md).
+void keep_loops_of_products(llvm::Module& module) {
+  const auto is_product = [](const llvm::Instruction& instruction) {
+    const auto* call = dyn_cast<llvm::CallInst>(&instruction);
+    const auto* text = call ? dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+    return text && StringRef(text->getAsmString()).contains("wgmma.mma_async");
+  };
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration())
+      continue;
+    const llvm::DominatorTree dominators(function);
+    const llvm::LoopInfo loops(dominators);
+    for (llvm::Loop* loop : loops.getLoopsInPreorder())
+      if (llvm::any_of(loop->blocks(),
+                       [&](llvm::BasicBlock* block) { return llvm::any_of(*block, is_product); }))
+        loop->setLoopAlreadyUnrolled();
+  }
+}
+
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
@@ -138,7 +161,10 @@ FailureOr<std::string> emit_device(gpu::GPUModuleOp module, const std::string& a
   ir->setTargetTriple(llvm::Triple(kTriple));
   ir->setDataLayout(machine->createDataLayout());
   mark_assembly_convergent(*ir);
+  keep_loops_of_products(*ir);
   optimize(*ir, *machine);
+  for (llvm::Function& function : *ir)
+    split_aggregates(function);
 
   std::string text;
   if (as == DeviceText::llvm) {
@@ -149,7 +175,8 @@ FailureOr<std::string> emit_device(gpu::GPUModuleOp module, const std::string& a
   llvm::SmallString<0> ptx;
   llvm::raw_svector_ostream stream(ptx);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                   /*DisableVerify=*/true))
     return module.emitError() << "internal error: the NVPTX back end makes no assembly";
   passes.run(*ir);
   return std::string(ptx);

@@ -308,12 +308,11 @@ struct LowerExtract : Lowering<WarpgroupMmaExtractOp> {
     // For each 64 rows, all columns: two registers of one element, or one of two, for each row of the vector.
     const int64_t per_row = matrix.getElementType().isF16() ? 1 : 2;
     const int64_t first = (op.getRow() / 64 * matrix.getDimSize(1) + op.getColumn()) / 4 * per_row;
-    const SmallVector<Value> all = unpack(rewriter, where, adaptor.getMatrixD());
-    rewriter.replaceOp(op,
-                       from_registers(rewriter, where,
-                                      ArrayRef(all).slice(static_cast<size_t>(first),
-                                                          static_cast<size_t>(type.getDimSize(0) * per_row)),
-                                      type, getTypeConverter()->convertType(type)));
+    SmallVector<Value> registers;
+    for (int64_t i = first; i < first + type.getDimSize(0) * per_row; ++i)
+      registers.push_back(LLVM::ExtractValueOp::create(rewriter, where, adaptor.getMatrixD(), i));
+    rewriter.replaceOp(
+        op, from_registers(rewriter, where, registers, type, getTypeConverter()->convertType(type)));
     return success();
   }
 };

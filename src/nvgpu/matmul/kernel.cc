@@ -161,7 +161,7 @@ private:
   }
 
   // Steps of K before the consumers take turns, and of those, but for the first, how many there are between
-  // two slices of the tile before, and where they end. Tiles that the ring has room for have no turns: a
+  // two slices of the tile before, and after the last one. Tiles that the ring has room for have no turns: a
   // consumer could arrive for the next one before the other has waited for this one's.
   void shares() {
     add(R"(  %stages_of_ring = arith.constant $stages : index
@@ -170,10 +170,11 @@ private:
   %turn_steps = arith.select %has_turns, %turns, %c0 : index
   %side_by_side = arith.subi %steps, %turn_steps : index
   %share_count = arith.constant $share_count : index
+  %last_part = arith.addi %share_count, %c1 : index
+  %part_count = arith.addi %last_part, %c1 : index
   %more_steps = arith.subi %side_by_side, %c1 : index
   %share = arith.divui %more_steps, %share_count : index
-  %shares = arith.muli %share, %share_count : index
-  %after_all_shares = arith.addi %shares, %c1 : index
+  %rest = arith.remui %more_steps, %share_count : index
 )",
         {{"turns", std::to_string(s_.turns)}, {"share_count", std::to_string(share_count())}});
   }
@@ -489,10 +490,7 @@ private:
     if (held() == 0) {
       products = add_products("products", "c1", "steps", products);
     } else {
-      products = store_old_tile(products);
-      products = add_products("products", "after_shares", "side_by_side", products);
-      take_turn();
-      products = add_products("last_products", "side_by_side", "steps", products);
+      products = add_parts(products);
       give_turn();
     }
     add("        %total = nvgpu.warpgroup.mma.wait %$sum : !sum\n", {{"sum", products.sum}});
@@ -526,13 +524,6 @@ private:
         {{"consumers", std::to_string(s_.consumers)}});
   }
 
-  void take_turn() {
-    add(R"(        scf.if %takes_turns {
-          nvvm.barrier id = %own_turn number_of_threads = %turn_threads
-        }
-)");
-  }
-
   void give_turn() {
     add(R"(        scf.if %gives_turns {
           nvvm.barrier.arrive id = %next_turn number_of_threads = %turn_threads
@@ -540,40 +531,67 @@ private:
 )");
   }
 
-  // The results of the tile before, if there is one, among products of this one. A slice is sent on its way
-  // some products after it was put into shared memory, and no product waits until it is there.
-  Products store_old_tile(Products products) {
+  // The products of a tile but for the first, in parts: before each but the last one something is done for
+  // the results of the tile before, if there is one, and before the last one the consumer waits for its turn.
+  // A slice is sent on its way some products after it was put into shared memory, and no product waits until
+  // it is there.
+  //
+  // A loop over the parts, and not one copy of the products for each: they are most of what there is to
+  // compile.
+  Products add_parts(Products products) {
     add(R"(        // Of a CTA's first tile there is nothing to be stored yet, and no shares.
         %has_old = arith.cmpi ne, %part, %first_tile : i32
         %old_row = arith.index_cast %old_row32 : i32 to index
         %old_column = arith.index_cast %old_column32 : i32 to index
-        %own_share = arith.select %has_old, %share, %c0 : index
-        %after_shares = arith.select %has_old, %after_all_shares, %c1 : index
-)");
-    const StoreText::Place place{"old_row", "old_column"};
-    const auto if_old = [&](const auto& what) {
-      add("        scf.if %has_old {\n");
+        %own_share = arith.select %has_old, %shared_steps, %nothing_index : index
+        %own_rest = arith.select %has_old, %rest, %more_steps : index
+        %parts_of_tile:4 = scf.for %number = %c0 to %part_count step %c1
+            iter_args(%part_sum = %$sum, %part_stage = %$stage, %part_parity = %$parity, %part_before = %$before)
+            -> (!sum, index, i1, index) {
+        %is_share = arith.cmpi ult, %number, %share_count : index
+        %is_last_part = arith.cmpi eq, %number, %last_part : index
+        %rest_or_turn = arith.select %is_last_part, %turn_steps, %own_rest : index
+        %part_steps = arith.select %is_share, %own_share, %rest_or_turn : index
+        %has_work = arith.ori %has_old, %is_last_part : i1
+        %work = arith.select %has_work, %number, %part_count : index
+        scf.index_switch %work
+)",
+        {{"sum", products.sum},
+         {"stage", products.stage},
+         {"parity", products.parity},
+         {"before", products.before}});
+    int64_t number = 0;
+    const auto before_part = [&](const auto& what) {
+      add(fmt::format("        case {} {{\n", number++));
       what();
-      add("        }\n");
+      add("        scf.yield\n        }\n");
     };
-    const auto share = [&](int64_t number) {
-      products = add_products(fmt::format("share{}", number), "c0", "own_share", products);
-    };
+    const StoreText::Place place{"old_row", "old_column"};
     const int64_t first = first_held(), end = store_.slices();
-    if (first > 0) { // slices that end_tile() has put there: the next ones need what they take
-      if_old([&] { store_.send(0, first, place); });
-      share(first - 1);
-    }
-    for (int64_t i = first; i < end; ++i) {
-      if_old([&] {
+    if (first > 0) // slices that end_tile() has put there: the next ones need what they take
+      before_part([&] { store_.send(0, first, place); });
+    for (int64_t i = first; i < end; ++i)
+      before_part([&] {
         if (i > first)
           store_.send(i - 1, i, place);
         store_.put(i, held_values(i), 0);
       });
-      share(i);
-    }
-    if_old([&] { store_.send(end - 1, end, place); });
-    return products;
+    before_part([&] { store_.send(end - 1, end, place); });
+    before_part([&] {
+      add(R"(        scf.if %takes_turns {
+          nvvm.barrier id = %own_turn number_of_threads = %turn_threads
+        }
+)");
+    });
+    add("        default {\n        }\n");
+    products = add_products("products", "c0", "part_steps",
+                            {"part_sum", "part_stage", "part_parity", "part_before"});
+    add("        scf.yield %$sum, %$stage, %$parity, %$before : !sum, index, i1, index\n        }\n",
+        {{"sum", products.sum},
+         {"stage", products.stage},
+         {"parity", products.parity},
+         {"before", products.before}});
+    return {"parts_of_tile#0", "parts_of_tile#1", "parts_of_tile#2", "parts_of_tile#3"};
   }
 
   // Those of the steps of K from `from` to `to`.
@@ -614,6 +632,10 @@ private:
     }
     add(R"(      // Zero: the grid is one CTA high.
       %nothing32 = nvvm.read.ptx.sreg.ctaid.y : i32
+      %nothing_index = arith.index_cast %nothing32 : i32 to index
+      // LLVM does not know this number either. Of one that it knows it makes other loops, between which the sums
+      // of a product that runs would be moved from register to register.
+      %shared_steps = arith.addi %share, %nothing_index : index
       %nothing = vector.broadcast %nothing32 : i32 to vector<4x2xi32>
       %no_result = arith.constant dense<$zero> : $result_type
       %last:$count = scf.for %part = %first_tile to %parts32 step %tile_step

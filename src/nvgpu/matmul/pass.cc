@@ -377,6 +377,7 @@ private:
       inline_calls(function);
     }
     PassManager simplify(&getContext());
+    simplify.enableVerifier(false);              // once, after all of this pass, is enough
     simplify.addPass(createCanonicalizerPass()); // sizes that are known become constants
     simplify.addPass(createCSEPass());
     simplify.addPass(createGpuLaunchSinkIndexComputationsPass()); // of the kernel
