@@ -1,7 +1,7 @@
 // The time from .mlir to PTX, as a whole process: `lemma compile` of a wgmma GEMM's kernel, beside upstream's
-// own pipeline for the same file; and of a linalg.matmul, whose kernel Lemma writes, for which upstream has
-// nothing. The programs take turns, so that what else the machine does meets all alike; the table has the
-// medians of wall time and of CPU time.
+// own pipeline for the same file; and of products as linalg.matmul, whose kernels Lemma writes, for which
+// upstream has nothing. The programs take turns, so that what else the machine does meets all alike; the
+// table has the medians of wall time and of CPU time.
 //
 // Without mlir-opt of LLVM 22 its rows say so, and lemma has nothing to be compared with.
 #include "process.h"
@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace lemma::bench {
@@ -22,8 +23,6 @@ namespace {
 constexpr int kTurns = 21;
 constexpr const char* kFile = LEMMA_BENCH "/gemm_128x128x128.mlir";
 constexpr const char* kProduct = "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16"; // in its PTX
-constexpr const char* kMatmulFile = LEMMA_BENCH "/matmul_4096.mlir";
-constexpr const char* kMatmulProduct = "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16";
 
 // Whether the command makes the GEMM's PTX: its products are in what it writes.
 bool compiles(Command command, const std::string& product) {
@@ -51,19 +50,31 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// In turns; each first shows that it does the work.
-std::vector<Contender> measure() {
+std::vector<Contender> contenders() {
   std::vector<Contender> all{
       {.name = "lemma compile", .command = {LEMMA_CLI, "compile", kFile}, .product = kProduct},
       {.name = "mlir-opt 22",
        .command = {LEMMA_MLIR_OPT, kFile,
                    "--gpu-lower-to-nvvm-pipeline=cubin-chip=sm_90a cubin-features=+ptx80 cubin-format=isa"},
        .product = kProduct},
-      {.name = "mlir-opt 22, only read and print", .command = {LEMMA_MLIR_OPT, kFile}},
-      {.name = "lemma compile, linalg.matmul",
-       .command = {LEMMA_CLI, "compile", kMatmulFile},
-       .product = kMatmulProduct,
-       .has_rival = false}};
+      {.name = "mlir-opt 22, only read and print", .command = {LEMMA_MLIR_OPT, kFile}}};
+  const std::pair<const char*, const char*> products[] = {
+      {"matmul_4096", "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"},
+      {"matmul_8192_tf32", "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32"},
+      {"matmul_8192_s8", "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8"},
+      {"matmul_8192_f64", "mma.sync.aligned.m16n8k8.row.col.f64"}};
+  for (const auto& [file, product] : products)
+    all.push_back(
+        {.name = std::string("lemma compile, ") + file,
+         .command = {LEMMA_CLI, "compile", std::string(LEMMA_BENCH "/") + file + ".mlir", "--allow-tf32"},
+         .product = product,
+         .has_rival = false});
+  return all;
+}
+
+// In turns; each first shows that it does the work.
+std::vector<Contender> measure() {
+  std::vector<Contender> all = contenders();
   for (Contender& contender : all)
     if (!std::filesystem::exists(contender.command[0]))
       contender.skipped = "skipped: no " + contender.name;
@@ -111,12 +122,11 @@ void report(benchmark::State& state, size_t which, double ProcessCost::* time) {
 } // namespace
 
 void register_compile() {
-  const char* names[] = {"lemma compile", "mlir-opt 22", "mlir-opt 22, only read and print",
-                         "lemma compile, linalg.matmul"};
-  for (size_t i = 0; i < std::size(names); ++i)
+  const std::vector<Contender> all = contenders();
+  for (size_t i = 0; i < all.size(); ++i)
     for (const auto& [what, time] :
          {std::pair{"wall", &ProcessCost::wall_ms}, std::pair{"CPU", &ProcessCost::cpu_ms}})
-      benchmark::RegisterBenchmark((std::string("compile/") + names[i] + ", " + what).c_str(),
+      benchmark::RegisterBenchmark(("compile/" + all[i].name + ", " + what).c_str(),
                                    [=](benchmark::State& state) { report(state, i, time); })
           ->Iterations(1);
 }
