@@ -59,6 +59,12 @@ struct DeviceOptions {
   // cpu: Device::stream_findings() says which operations of streams use the same memory without being
   // ordered. Takes some times as long.
   bool check_streams = false;
+  // cpu: a launch that would do what one before did - the same kernel, arguments and configuration, with the
+  // same bytes in all of the device's memory - does not run: its results are there, and its report is that
+  // one's, in no time. For programs that launch a kernel again and again to time it. Launches that are
+  // watched (check, observer, progress, stop), that print, allocate, read a clock or are programmatic run; so
+  // do all while there is memory that the host shares.
+  bool skip_repeats = false;
 };
 
 // Half of the memory that this process may use: the machine's, or its control group's if that is less.

@@ -81,6 +81,7 @@ Result<Machine, Error> machine_from_environment() {
                               fmt::format("LEMMA_PATIENCE is '{}': legal are seconds, 0 or more", patience));
   }
   machine.check = number_in("LEMMA_CHECK") != 0;
+  machine.skip_repeats = variable("LEMMA_SKIP_REPEATS") != "0";
   machine.reset_cures = number_in("LEMMA_RESET_CURES") != 0;
   machine.launch = launch_from_environment();
   machine.launch.check = machine.check;

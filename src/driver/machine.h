@@ -32,6 +32,7 @@ struct Machine {
   uint64_t memory_bytes = 0;
   double patience_seconds = 10; // DeviceOptions
   bool check = false;           // launches, and the order of streams
+  bool skip_repeats = true;     // DeviceOptions
   LaunchConfig launch;          // what every launch begins with
   bool reset_cures = false;     // of a fault: else it is the process's
   vgpu::MachineLimits limits;

@@ -58,7 +58,8 @@ CUresult initialize() {
   Result<Device, Error> device = Device::open("cpu", {.arch = "sm_" + std::to_string(machine->sm),
                                                       .max_memory_bytes = machine->memory_bytes,
                                                       .patience_seconds = machine->patience_seconds,
-                                                      .check_streams = machine->check});
+                                                      .check_streams = machine->check,
+                                                      .skip_repeats = machine->skip_repeats});
   if (!device) {
     print_error(device.error());
     return CUDA_ERROR_NO_DEVICE;

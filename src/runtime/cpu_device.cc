@@ -5,10 +5,13 @@
 #include "check/footprint.h"
 #include "isa/machine.h"
 #include "layout/tensor_map.h"
+#include "ptx/attributes.h"
 #include "runtime/device_impl.h"
 #include "runtime/executed_forms.h"
 #include "runtime/kernel_info.h"
 #include "runtime/launch_watcher.h"
+#include "runtime/reachable_memory.h"
+#include "runtime/repeats.h"
 #include "runtime/report_text.h"
 #include "runtime/texture_maker.h"
 #include "verify/verify.h"
@@ -20,6 +23,7 @@
 #include "vgpu/texture_objects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cassert>
@@ -36,8 +40,8 @@ class CpuDevice;
 
 class CpuModule final : public ModuleImpl {
 public:
-  CpuModule(std::shared_ptr<CpuDevice> device, std::unique_ptr<vgpu::Program> program)
-      : device_(std::move(device)), program_(std::move(program)) {}
+  CpuModule(std::shared_ptr<CpuDevice> device, std::unique_ptr<vgpu::Program> program, uint64_t number)
+      : device_(std::move(device)), program_(std::move(program)), number_(number) {}
   ~CpuModule() override;
 
   Result<Report, Error> launch(const KernelInfo& kernel, const LaunchConfig& config,
@@ -49,8 +53,15 @@ public:
   }
 
 private:
+  static Report run(CpuDevice& device, const vgpu::Program& program, const vgpu::Code& entry,
+                    const LaunchConfig& config, std::vector<std::byte> params, Beside beside,
+                    std::string_view arithmetic);
+  std::string repeat_key(const KernelInfo& kernel, const LaunchConfig& config,
+                         std::span<const std::byte> params, const Beside& beside) const;
+
   std::shared_ptr<CpuDevice> device_; // before program_: the program's variables lie in its memory
   std::shared_ptr<vgpu::Program> program_;
+  const uint64_t number_; // of the device's modules
 };
 
 class CpuDevice final : public DeviceImpl, public TextureMaker {
@@ -63,14 +74,19 @@ public:
   }
 
   Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) override {
+    const Repeats::Use use(repeats.get(), true);
     const vgpu::Allocation* allocation = options.host_shared
                                              ? memory.allocate_host_shared(size_bytes, options.name)
                                              : memory.allocate(size_bytes, options.name, options.poisoned);
     if (!allocation)
       return failure(ErrorKind::out_of_memory,
                      fmt::format("the host has no memory for {} bytes", size_bytes));
-    if (options.host_shared)
+    if (options.host_shared) {
+      reachable.add_shared(allocation->base);
       watch_host(allocation->base);
+    } else {
+      reachable.add(allocation->base, allocation->size_bytes);
+    }
     return allocation->base;
   }
   void watch_host(uint64_t base) override {
@@ -79,48 +95,56 @@ public:
       host_watch->watch(*allocation);
   }
   void free(uint64_t address) override {
+    const Repeats::Use use(repeats.get(), true);
+    reachable.remove(address);
+    reachable.remove_shared(address);
     const HostWatch::Ended watched = host_watch ? host_watch->forget(address) : HostWatch::Ended();
     memory.free(address);
     if (watched.alias)
       timeline->after_all([self = shared_from_this(), watched] { watched.let_go(); });
   }
   Result<void, Error> register_host(std::byte* host, uint64_t size_bytes, std::string name) override {
+    const Repeats::Use use(repeats.get(), true);
+    reachable.add_shared(reinterpret_cast<uintptr_t>(host));
     memory.register_host(host, size_bytes, std::move(name));
     return {};
   }
   Result<bool, Error> unregister_host(std::byte* host) override {
+    const Repeats::Use use(repeats.get(), true);
+    reachable.remove_shared(reinterpret_cast<uintptr_t>(host));
     return memory.unregister_host(reinterpret_cast<uintptr_t>(host));
   }
 
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override {
-    return with(address, source.size(), [&](vgpu::Allocation& allocation, uint64_t offset) {
+    return with(Change::some, address, source.size(), [&](vgpu::Allocation& allocation, uint64_t offset) {
       vgpu::copy_racing(allocation.host + offset, source.data(), source.size());
       if (allocation.init)
         allocation.init->set(offset, source.size());
     });
   }
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override {
-    return with(address, destination.size(), [&](const vgpu::Allocation& allocation, uint64_t offset) {
-      vgpu::copy_racing(destination.data(), allocation.host + offset, destination.size());
-    });
+    return with(Change::none, address, destination.size(),
+                [&](const vgpu::Allocation& allocation, uint64_t offset) {
+                  vgpu::copy_racing(destination.data(), allocation.host + offset, destination.size());
+                });
   }
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
-    return with(address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
+    return with(Change::some, address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
       vgpu::fill_racing(allocation.host + offset, value, bytes);
       if (allocation.init)
         allocation.init->set(offset, bytes);
     });
   }
   Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t bytes) override {
-    return with(to, bytes, [&](vgpu::Allocation& target, uint64_t to_offset) {
-      return with(from, bytes, [&](vgpu::Allocation& source, uint64_t from_offset) {
+    return with(Change::some, to, bytes, [&](vgpu::Allocation& target, uint64_t to_offset) {
+      return with(Change::none, from, bytes, [&](vgpu::Allocation& source, uint64_t from_offset) {
         vgpu::copy_racing(target.host + to_offset, source.host + from_offset, bytes);
         copy_what_is_written(target, to_offset, source, from_offset, bytes);
       });
     });
   }
   Result<void, Error> write_value(uint64_t address, uint64_t value, uint32_t bytes) override {
-    return with(address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
+    return with(Change::some, address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
       std::byte* word = allocation.host + offset;
       if (bytes == 8)
         __atomic_store_n(reinterpret_cast<uint64_t*>(word), value, __ATOMIC_SEQ_CST);
@@ -136,12 +160,14 @@ public:
     return layout::encode(map);
   }
   Result<uint64_t, Error> add_texture(const texture::Object& object) override {
+    const Repeats::Use use(repeats.get(), true);
     const uint64_t handle = vgpu::add_texture_object(memory, object);
     if (handle == 0)
       return failure(ErrorKind::out_of_memory, "the host has no memory for a texture or surface object");
     return handle;
   }
   void remove_texture(uint64_t handle) override {
+    const Repeats::Use use(repeats.get(), true);
     const vgpu::GlobalMemory::Users user(memory, 1);
     vgpu::remove_texture_object(memory, handle);
   }
@@ -151,16 +177,23 @@ public:
   MemoryBudget* budget() override { return &memory.budget(); }
 
   vgpu::GlobalMemory memory;
-  int chosen_arch = 0; // DeviceOptions::arch; 0: it was empty
+  ReachableMemory reachable{memory};
+  std::unique_ptr<Repeats> repeats; // DeviceOptions::skip_repeats; null: all launches run
+  std::atomic<uint64_t> modules{0}; // that have been loaded
+  int chosen_arch = 0;              // DeviceOptions::arch; 0: it was empty
 
   void note_activity() override { memory.note_activity(); }
 
   const std::chrono::nanoseconds patience; // DeviceOptions::patience_seconds
 
 private:
+  enum class Change : uint8_t { none, some };
   // f(the allocation that the range lies in, the offset there).
   template <class F>
-  Result<void, Error> with(uint64_t address, uint64_t bytes, F&& f) {
+  Result<void, Error> with(Change change, uint64_t address, uint64_t bytes, F&& f) {
+    const Repeats::Use use(repeats.get(), change == Change::some);
+    if (use.failed())
+      return Unexpected<Error>{*use.failed()};
     const vgpu::GlobalMemory::Users user(memory, 1);
     vgpu::Allocation* allocation = memory.find(address);
     if (!allocation || !allocation->holds(address, bytes))
@@ -195,6 +228,13 @@ private:
 // until it has run.
 CpuModule::~CpuModule() {
   try {
+    const Repeats::Use use(device_->repeats.get(), true);
+    if (ptx) // or nobody has been given the module
+      for (const ptx::Variable& variable : ptx->variables)
+        if (const std::optional<uint64_t> address = address_of(variable)) {
+          device_->reachable.remove(*address);
+          device_->reachable.remove_shared(*address);
+        }
     std::vector<HostWatch::Ended> watched;
     for (const Variable& variable : variables)
       if (device_->host_watch && variable.is_managed)
@@ -257,7 +297,20 @@ Result<std::shared_ptr<ModuleImpl>, Error> CpuDevice::load(std::shared_ptr<const
     return Unexpected<Error>{{.kind = kind, .text = message.text, .messages = {message}}};
   }
   auto self = std::static_pointer_cast<CpuDevice>(shared_from_this());
-  auto loaded = std::make_shared<CpuModule>(std::move(self), std::move(*program));
+  const Repeats::Use use(repeats.get(), true);
+  for (const ptx::Variable& variable : module->variables)
+    if (const vgpu::Allocation* allocation = (*program)->allocation_of(variable)) {
+      if (ptx::is_managed(variable))
+        reachable.add_shared(allocation->base);
+      else
+        reachable.add(allocation->base, allocation->size_bytes);
+    }
+  // What kernels get from malloc is reached by addresses in memory, and is not among the allocations.
+  if (std::ranges::any_of(module->functions, [](const ptx::Function& function) {
+        return !function.has_body && function.name == "malloc";
+      }))
+    reachable.add_shared(vgpu::kGlobalEnd);
+  auto loaded = std::make_shared<CpuModule>(std::move(self), std::move(*program), ++modules);
   assert(machine); // or it is not modelled
   loaded->arithmetic = numeric::to_string(*machine);
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
@@ -299,39 +352,72 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
   const vgpu::Code* entry = program_->find(kernel.name);
   if (!entry)
     return failure(ErrorKind::internal, fmt::format("kernel {} was not decoded", kernel.name));
-  vgpu::LaunchSurroundings surroundings{.limits = vgpu::limits_of(program_->arch()),
-                                        .others_may_act = std::move(beside.others_may_act),
-                                        .patience = device_->patience,
-                                        .prerequisites_done = beside.prerequisites_done,
-                                        .dependents_may_start = std::move(beside.dependents_may_start)};
-  if (std::string wrong = vgpu::check_launch(*program_, *entry, config, params.size(), surroundings.limits);
+  if (std::string wrong =
+          vgpu::check_launch(*program_, *entry, config, params.size(), vgpu::limits_of(program_->arch()));
       !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
+  if (!device_->repeats)
+    return run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic);
+  Repeats::Launch launch{.key = repeat_key(kernel, config, params, beside)};
+  if (!launch.key.empty()) // the device has it, and may have it when this module is gone
+    launch.later = [device = device_.get(), program = program_, entry, config, params, of = arithmetic] {
+      return Result<Report, Error>(run(*device, *program, *entry, config, params, {}, of));
+    };
+  launch.now = [&] {
+    return Result<Report, Error>(
+        run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic));
+  };
+  return device_->repeats->launch(std::move(launch));
+}
+
+// Empty: what the launch does follows not from these and memory alone, or somebody looks on.
+std::string CpuModule::repeat_key(const KernelInfo& kernel, const LaunchConfig& config,
+                                  std::span<const std::byte> params, const Beside& beside) const {
+  if (kernel.has_more_than_memory || config.programmatic || config.schedule != 0 || config.check ||
+      config.observer || config.stop || config.progress || beside.footprint)
+    return {};
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} ", number_, kernel.name,
+                                fmt::join(config.grid, ","), fmt::join(config.block, ","),
+                                fmt::join(config.cluster, ","), config.shared_bytes, config.cooperative,
+                                config.seed, config.deterministic, static_cast<int>(config.async),
+                                config.max_instructions, config.count_accesses, config.fidelity);
+  key.append(reinterpret_cast<const char*>(params.data()), params.size());
+  return key;
+}
+
+Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgpu::Code& entry,
+                      const LaunchConfig& config, std::vector<std::byte> params, Beside beside,
+                      std::string_view arithmetic) {
+  vgpu::LaunchSurroundings surroundings{.limits = vgpu::limits_of(program.arch()),
+                                        .others_may_act = std::move(beside.others_may_act),
+                                        .patience = device.patience,
+                                        .prerequisites_done = beside.prerequisites_done,
+                                        .dependents_may_start = std::move(beside.dependents_may_start)};
   std::optional<check::Checker> checker;
   if (config.check)
     surroundings.observers.push_back(&checker.emplace());
   std::optional<LaunchWatcher> watcher;
   std::vector<vgpu::Observer*>& observers_of_all = surroundings.observers_of_all;
   if (config.observer)
-    observers_of_all.push_back(&watcher.emplace(*config.observer, *program_, arithmetic));
+    observers_of_all.push_back(&watcher.emplace(*config.observer, program, arithmetic));
   std::optional<check::FootprintObserver> footprint;
   if (beside.footprint)
     observers_of_all.push_back(&footprint.emplace(*beside.footprint));
   std::optional<ExecutedForms> forms;
   if (config.fidelity)
-    observers_of_all.push_back(&forms.emplace(*program_));
-  Report report = vgpu::run_launch(*program_, *entry, device_->memory, config, std::move(params),
-                                   std::move(surroundings));
+    observers_of_all.push_back(&forms.emplace(program));
+  Report report =
+      vgpu::run_launch(program, entry, device.memory, config, std::move(params), std::move(surroundings));
   if (checker)
     report.findings = checker->findings();
   if (forms)
     report.forms = forms->forms();
   uint64_t ctas = 1;
   for (size_t i = 0; i < 3; ++i)
-    ctas *= uint64_t{config.grid[i]} * (entry->function->bounds.blocks_are_clusters ? config.cluster[i] : 1);
+    ctas *= uint64_t{config.grid[i]} * (entry.function->bounds.blocks_are_clusters ? config.cluster[i] : 1);
   if (config.check_ctas != 0 && report.checked_ctas < ctas)
     doubt_between_clusters(report.findings, config);
-  report.device = device_->info.name;
+  report.device = device.info.name;
   return report;
 }
 
@@ -358,7 +444,7 @@ Result<void, Error> CpuDevice::wait_value(uint64_t address, uint32_t bytes,
       word = bytes == 8 ? __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_SEQ_CST)
                         : __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_SEQ_CST);
     };
-    if (Result<void, Error> looked = with(address, bytes, look); !looked || is_there(word))
+    if (Result<void, Error> looked = with(Change::none, address, bytes, look); !looked || is_there(word))
       return looked;
     const std::optional<std::chrono::nanoseconds> pause = waits.next_pause();
     if (!pause)
@@ -391,6 +477,8 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& 
                   .driver = "",
                   .target = fmt::format("sm_{}", arch ? arch : vgpu::Arch{}.sm)};
   device->chosen_arch = arch;
+  if (options.skip_repeats)
+    device->repeats = std::make_unique<Repeats>(device->reachable);
   if (options.check_streams) {
     device->host_watch = std::make_shared<HostWatch>();
     device->timeline->keep_order(device->host_watch);

@@ -31,6 +31,8 @@ struct KernelInfo {
   Dim3 required_block{};        // .reqntid; 0: not given
   Dim3 required_cluster{};      // .reqnctapercluster; 0: not given
   bool reads_envreg = false;    // it, or what it calls: needs a cooperative launch on a GPU
+  // It, or what it calls, reads a clock, prints or allocates: what it does follows not from memory alone.
+  bool has_more_than_memory = false;
 };
 
 class DeviceImpl;

@@ -1,6 +1,6 @@
 // Offsets of parameters are those of the PTX ISA: in order, each at its own alignment. Whether a kernel reads
-// %envreg - cooperative groups find the grid's workspace there - is worked out for all that it may call, by
-// following names backwards from the readers.
+// %envreg - cooperative groups find the grid's workspace there - or a clock is worked out for all that it may
+// call, by following names backwards from the readers.
 #include "runtime/kernel_info.h"
 
 #include "isa/machine.h"
@@ -27,10 +27,24 @@ std::string type_text(const ptx::Variable& variable) {
   return text;
 }
 
-bool reads_envreg(const ptx::Operand& operand) {
-  return (operand.kind == ptx::OperandKind::sreg && isa::to_string(operand.sreg).starts_with("%envreg")) ||
-         std::any_of(operand.elems.begin(), operand.elems.end(),
-                     [](const ptx::Operand& elem) { return reads_envreg(elem); });
+// Does an operand of the instruction, or one in it, satisfy it?
+template <class F>
+bool any_operand(const ptx::Operands& operands, const F& is) {
+  return std::any_of(operands.begin(), operands.end(), [&](const ptx::Operand& operand) {
+    return is(operand) || any_operand(operand.elems, is);
+  });
+}
+
+bool is_envreg(const ptx::Operand& operand) {
+  return operand.kind == ptx::OperandKind::sreg && isa::to_string(operand.sreg).starts_with("%envreg");
+}
+
+bool is_clock(const ptx::Operand& operand) {
+  if (operand.kind != ptx::OperandKind::sreg)
+    return false;
+  const std::string_view name = isa::to_string(operand.sreg);
+  return name.starts_with("%clock") || name.starts_with("%globaltimer") || name.starts_with("%pm") ||
+         name == "%gridid";
 }
 
 // Calls f(callee) for each function that the operand names: calls it, or takes its address.
@@ -42,36 +56,36 @@ void for_each_function(const ptx::Operand& operand, const F& f) {
     for_each_function(elem, f);
 }
 
-// By function of the module: whether it, or anything it names, reads %envreg.
-std::vector<bool> reading_envreg(const ptx::Module& module) {
+// By function of the module: whether it, or anything it names, has such an instruction.
+template <class F>
+std::vector<bool> reaching(const ptx::Module& module, const F& is) {
   const auto count = static_cast<uint32_t>(module.functions.size());
-  std::vector<bool> reads(count, false);
+  std::vector<bool> reaches(count, false);
   std::vector<std::vector<uint32_t>> named_by(count);
   std::vector<uint32_t> found; // those whose users are still to be marked
   for (uint32_t f = 0; f < count; ++f)
-    for (const ptx::Instruction& instruction : module.functions[f].instructions)
-      for (const ptx::Operand& operand : instruction.operands) {
+    for (const ptx::Instruction& instruction : module.functions[f].instructions) {
+      for (const ptx::Operand& operand : instruction.operands)
         for_each_function(operand, [&](uint32_t named) { named_by[module.body_of(named)].push_back(f); });
-        if (!reads[f] && reads_envreg(operand)) {
-          reads[f] = true;
-          found.push_back(f);
-        }
+      if (!reaches[f] && is(instruction)) {
+        reaches[f] = true;
+        found.push_back(f);
       }
+    }
   while (!found.empty()) {
     const uint32_t function = found.back();
     found.pop_back();
     for (const uint32_t user : named_by[function])
-      if (!reads[user]) {
-        reads[user] = true;
+      if (!reaches[user]) {
+        reaches[user] = true;
         found.push_back(user);
       }
   }
-  return reads;
+  return reaches;
 }
 
 // `source_names`: of the parameters, if debug information has them.
-KernelInfo kernel_info(const ptx::Function& entry, std::span<const std::string> source_names,
-                       bool reads_envreg) {
+KernelInfo kernel_info(const ptx::Function& entry, std::span<const std::string> source_names) {
   KernelInfo info;
   info.name = entry.name;
   const ptx::ParameterLayout layout = ptx::lay_out_parameters(entry);
@@ -94,20 +108,36 @@ KernelInfo kernel_info(const ptx::Function& entry, std::span<const std::string> 
   info.parameter_bytes = layout.bytes;
   info.required_block = entry.bounds.reqntid;
   info.required_cluster = entry.bounds.reqnctapercluster;
-  info.reads_envreg = reads_envreg;
   return info;
 }
 
 } // namespace
 
 std::vector<KernelInfo> kernel_infos(const ptx::Module& module) {
-  const std::vector<bool> reads = reading_envreg(module);
+  const std::vector<bool> read_envreg = reaching(module, [](const ptx::Instruction& instruction) {
+    return any_operand(instruction.operands, is_envreg);
+  });
+  // Functions without a body are the system's: vprintf, malloc, free; of them __assertfail only ends the
+  // launch. One that a register names may be any.
+  const auto is_more = [&](const ptx::Operand& operand) {
+    if (operand.kind != ptx::OperandKind::function)
+      return is_clock(operand);
+    const ptx::Function& callee = module.functions[module.body_of(operand.symbol)];
+    return !callee.has_body && callee.name != "__assertfail";
+  };
+  const std::vector<bool> more_than_memory = reaching(module, [&](const ptx::Instruction& instruction) {
+    return any_operand(instruction.operands, is_more) ||
+           (instruction.opcode == isa::Opcode::call && instruction.operands[0].kind == ptx::OperandKind::reg);
+  });
   const auto source_names = ptx::source_parameters(module);
   std::vector<KernelInfo> infos;
   for (size_t i = 0; i < module.functions.size(); ++i)
-    if (const ptx::Function& function = module.functions[i]; function.is_entry && function.has_body)
-      infos.push_back(kernel_info(
-          function, source_names.contains(i) ? source_names.at(i) : std::vector<std::string>{}, reads[i]));
+    if (const ptx::Function& function = module.functions[i]; function.is_entry && function.has_body) {
+      infos.push_back(
+          kernel_info(function, source_names.contains(i) ? source_names.at(i) : std::vector<std::string>{}));
+      infos.back().reads_envreg = read_envreg[i];
+      infos.back().has_more_than_memory = more_than_memory[i];
+    }
   return infos;
 }
 
