@@ -97,7 +97,6 @@ public:
   void free(uint64_t address) override {
     const Repeats::Use use(repeats.get(), true);
     reachable.remove(address);
-    reachable.remove_shared(address);
     const HostWatch::Ended watched = host_watch ? host_watch->forget(address) : HostWatch::Ended();
     memory.free(address);
     if (watched.alias)
@@ -111,7 +110,7 @@ public:
   }
   Result<bool, Error> unregister_host(std::byte* host) override {
     const Repeats::Use use(repeats.get(), true);
-    reachable.remove_shared(reinterpret_cast<uintptr_t>(host));
+    reachable.remove(reinterpret_cast<uintptr_t>(host));
     return memory.unregister_host(reinterpret_cast<uintptr_t>(host));
   }
 
@@ -231,10 +230,8 @@ CpuModule::~CpuModule() {
     const Repeats::Use use(device_->repeats.get(), true);
     if (ptx) // or nobody has been given the module
       for (const ptx::Variable& variable : ptx->variables)
-        if (const std::optional<uint64_t> address = address_of(variable)) {
+        if (const std::optional<uint64_t> address = address_of(variable))
           device_->reachable.remove(*address);
-          device_->reachable.remove_shared(*address);
-        }
     std::vector<HostWatch::Ended> watched;
     for (const Variable& variable : variables)
       if (device_->host_watch && variable.is_managed)
@@ -360,8 +357,8 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
     return run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic);
   Repeats::Launch launch{.key = repeat_key(kernel, config, params, beside)};
   if (!launch.key.empty()) // the device has it, and may have it when this module is gone
-    launch.later = [device = device_.get(), program = program_, entry, config, params, of = arithmetic] {
-      return Result<Report, Error>(run(*device, *program, *entry, config, params, {}, of));
+    launch.later = [device = device_.get(), program = program_, entry, config, params] {
+      return Result<Report, Error>(run(*device, *program, *entry, config, params, {}, {}));
     };
   launch.now = [&] {
     return Result<Report, Error>(

@@ -25,23 +25,20 @@ public:
     blocks_[base] = size_bytes;
     bytes_ += size_bytes;
   }
+  // Memory that the host has too; removed as often as it was added.
+  void add_shared(uint64_t base) {
+    const std::lock_guard lock(mutex_);
+    shared_.insert(base);
+  }
   // What is not there is nothing.
   void remove(uint64_t base) {
     const std::lock_guard lock(mutex_);
     if (const auto block = blocks_.find(base); block != blocks_.end()) {
       bytes_ -= block->second;
       blocks_.erase(block);
-    }
-  }
-  // Memory that the host has too; removed as often as it was added.
-  void add_shared(uint64_t base) {
-    const std::lock_guard lock(mutex_);
-    shared_.insert(base);
-  }
-  void remove_shared(uint64_t base) {
-    const std::lock_guard lock(mutex_);
-    if (const auto one = shared_.find(base); one != shared_.end())
+    } else if (const auto one = shared_.find(base); one != shared_.end()) {
       shared_.erase(one);
+    }
   }
 
   uint64_t bytes() const override {
