@@ -22,6 +22,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -44,6 +45,10 @@ using namespace mlir;
 namespace {
 
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
+// Memory accesses of a loop, and instructions of a module, beyond which passes that compare each with all
+// others are left out: they took up to a fourth of the time of a long kernel, and changed none of its PTX.
+constexpr unsigned kManyAccesses = 64;
+constexpr unsigned kManyInstructions = 1000;
 
 void initialize_nvptx() {
   static const bool once = [] {
@@ -75,7 +80,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(gpu::GPUModuleOp module, const
   features = fmt::format("+ptx{}", std::max<int64_t>(first, needed ? needed.getInt() : 0));
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, arch, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+                                  std::nullopt, llvm::CodeGenOptLevel::Default));
   if (machine->getMCSubtargetInfo()->isCPUStringValid(arch))
     return machine;
   module.emitError() << "this LLVM's NVPTX back end has no target " << arch << "; sm_90a it has";
@@ -113,7 +118,9 @@ void keep_loops_of_products(llvm::Module& module) {
 }
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
+  llvm::PipelineTuningOptions tuning;
+  tuning.LicmMssaNoAccForPromotionCap = kManyAccesses;
+  llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager cgscc;
@@ -165,6 +172,12 @@ FailureOr<std::string> emit_device(gpu::GPUModuleOp module, const std::string& a
   optimize(*ir, *machine);
   for (llvm::Function& function : *ir)
     split_aggregates(function);
+  llvm::OptDisable left_out;
+  if (ir->getInstructionCount() > kManyInstructions) {
+    left_out.setDisabled("slsr");
+    left_out.setDisabled("nary-reassociate");
+    context.setOptPassGate(left_out);
+  }
 
   std::string text;
   if (as == DeviceText::llvm) {

@@ -365,7 +365,8 @@ private:
   // `add`: what else the text's module has, for as long as it takes to inline it.
   FailureOr<func::FuncOp> parse(const std::string& text, StringRef name,
                                 llvm::function_ref<void(OpBuilder&)> add = nullptr) {
-    const ParserConfig config(&getContext(), /*verifyAfterParse=*/!add); // what it calls may be to come
+    // Once, after all of this pass, is enough: here and below.
+    const ParserConfig config(&getContext(), /*verifyAfterParse=*/false);
     OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, config, name);
     if (!parsed)
       return getOperation().emitError("internal error: the kernel of schedule ") << name << " does not parse";
@@ -377,8 +378,12 @@ private:
       inline_calls(function);
     }
     PassManager simplify(&getContext());
-    simplify.enableVerifier(false);              // once, after all of this pass, is enough
-    simplify.addPass(createCanonicalizerPass()); // sizes that are known become constants
+    simplify.enableVerifier(false);
+    // Sizes that are known become constants. Not by the patterns that compare all values of a loop with each
+    // other: sums are many, and none is another.
+    simplify.addPass(createCanonicalizerPass(
+        GreedyRewriteConfig(), {"(anonymous namespace)::RemoveDuplicateSuccessorInputUses",
+                                "(anonymous namespace)::MakeRegionBranchOpSuccessorInputsDead"}));
     simplify.addPass(createCSEPass());
     simplify.addPass(createGpuLaunchSinkIndexComputationsPass()); // of the kernel
     if (failed(simplify.run(*parsed)))
