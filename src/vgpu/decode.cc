@@ -98,7 +98,7 @@ public:
     find_constant_divisors(code_);
     find_mma_runs(code_, ranges);
     find_copies(code_, ranges);
-    find_launch_constants(code_, ranges);
+    settle_mma_runs(code_, ranges, find_launch_constants(code_, ranges));
     find_runs();
     if (code_.has_wgmma) {
       find_deferred_wgmma(code_, ranges);

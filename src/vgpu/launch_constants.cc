@@ -218,7 +218,7 @@ bool begins_launch_constants(const DecodedInst& in) {
   return in.handler == run_group;
 }
 
-void find_launch_constants(Code& code, std::span<const PcRange> ranges) {
+std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ranges) {
   const Constants constants(code);
   for (DecodedInst& in : code.insts)
     if (code.opcode_of(in) == Opcode::wmma_load && in.op_count == in.dst_count + 2 &&
@@ -227,18 +227,22 @@ void find_launch_constants(Code& code, std::span<const PcRange> ranges) {
       in.flags |= kUniformLines;
   for (DecodedInst& in : code.insts)
     note_lanes_of_address(constants, code.opcode_of(in), in);
+  std::vector<bool> computes(code.insts.size());
+  for (uint32_t pc = 0; pc < computes.size(); ++pc)
+    computes[pc] = code.insts[pc].source != ptx::kNone && loop_around(code, pc) &&
+                   constants.computes_constants(code.insts[pc]);
   code.frame_bytes = align_up(code.frame_bytes, sizeof(uint64_t));
   for (const PcRange& block : ranges)
     for (uint32_t begin = block.begin; begin < block.end; ++begin) {
       uint32_t end = begin;
-      while (end < block.end && loop_around(code, end) && code.insts[end].source != ptx::kNone &&
-             constants.computes_constants(code.insts[end]))
+      while (end < block.end && computes[end])
         ++end;
       if (end - begin < 2)
         continue;
       make_group(code, begin, end);
       begin = end;
     }
+  return computes;
 }
 
 } // namespace lemma::vgpu

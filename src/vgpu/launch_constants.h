@@ -13,12 +13,13 @@
 #include "vgpu/written.h"
 
 #include <span>
+#include <vector>
 
 namespace lemma::vgpu {
 
 // In decoded code, once what it reads before it writes is known, and its loops. `ranges` is each block's
-// place.
-void find_launch_constants(Code& code, std::span<const PcRange> ranges);
+// place. Returns, by pc, the instructions in loops that compute one.
+std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ranges);
 
 // Does the instruction begin some that are passed over?
 bool begins_launch_constants(const DecodedInst& in);

@@ -9,8 +9,11 @@
 #include "vgpu/handlers/left_loads.h"
 #include "vgpu/handlers/matrix_operands.h"
 #include "vgpu/handlers/mma.h"
+#include "vgpu/launch_constants.h"
+#include "vgpu/loops.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -161,6 +164,117 @@ Step run_last(Exec& x, const DecodedInst& in) {
   Step step = Step::next;
   return goes_on(x, in, run, step) ? multiply(x, run) : step;
 }
+
+// --- Settled runs
+
+// Since when a run is settled: in this activation of the frame, with nothing forgotten of what is written,
+// its loads leave what they have left.
+struct Settled {
+  uint64_t activation = 0; // 1 more than the frame's
+  uint64_t forgotten = 0;  // WrittenPages::forgotten()
+
+  friend bool operator==(const Settled&, const Settled&) = default;
+};
+
+// What the first load's instruction has, too, for who asks what it moves.
+struct SettledRun : WmmaMovePlan {
+  const MmaRun* run = nullptr;
+  DecodedInst first;          // load, as it was
+  uint32_t count = 0;         // instructions from it to the last one, which is not counted
+  uint32_t place = 0;         // of Settled in the frame
+  std::vector<uint32_t> seen; // of the loads between: WmmaMovePlan::seen
+};
+
+const WmmaMovePlan& plan_of_load(const DecodedInst& in) {
+  return *static_cast<const WmmaMovePlan*>(in.extra);
+}
+
+template <class T>
+T in_frame(const Exec& x, uint32_t offset) {
+  T value;
+  std::memcpy(&value, x.bases[0] + offset, sizeof value);
+  return value;
+}
+
+LeftInMemory left_at(const Exec& x, uint32_t seen) {
+  return in_frame<LeftInMemory>(x, seen + static_cast<uint32_t>(sizeof(SeenWritten)));
+}
+
+Settled now(const Exec& x) {
+  return {.activation = x.frame->activation + 1, .forgotten = x.cta->written_pages.forgotten()};
+}
+
+// All of the warp has executed the run: it is settled if each load has left its lines, and is known to
+// leave the same ones the next time.
+void settle(const Exec& x, const SettledRun& settled) {
+  const Settled since = now(x);
+  if (in_frame<Settled>(x, settled.place) == since || !rows_are_warps(x.launch->config.block))
+    return;
+  for (const uint32_t place : settled.seen) {
+    const auto seen = in_frame<SeenWritten>(x, place);
+    if (Settled{seen.activation, seen.forgotten} != since || !left_at(x, place).first)
+      return;
+  }
+  std::memcpy(x.bases[0] + settled.place, &since, sizeof since);
+}
+
+// A part of the warp may have loaded by itself, or what was left have been brought: a load that the registers
+// have the elements of is executed again.
+Step run_from_settled(Exec& x, const DecodedInst& in) {
+  const auto& settled = static_cast<const SettledRun&>(plan_of_load(in));
+  if (x.active == kAllLanes && x.may_pass_over() && in_frame<Settled>(x, settled.place) == now(x) &&
+      std::all_of(settled.seen.begin(), settled.seen.end(),
+                  [&](uint32_t place) { return left_at(x, place).first; })) {
+    x.warp->mma_run_end = settled.run->end;
+    return x.pass_over(settled.count);
+  }
+  return settled.first.handler(x, settled.first);
+}
+
+Step run_last_settled(Exec& x, const DecodedInst& in) {
+  const auto& settled = *static_cast<const SettledRun*>(in.extra);
+  Step step = Step::next;
+  if (!goes_on(x, in, *settled.run, step))
+    return step;
+  settle(x, settled);
+  return multiply(x, *settled.run);
+}
+
+bool leaves_uniform_lines(const DecodedInst& in) {
+  return in.handler == leaving_wmma_load() && (in.flags & kUniformLines) != 0;
+}
+
+void settle_run(Code& code, uint32_t block_begin, uint32_t last,
+                const std::vector<bool>& computes_constants) {
+  const auto& run = *static_cast<const MmaRun*>(code.insts[last].extra);
+  std::vector<uint32_t> seen;
+  bool has_first = false; // of the run
+  uint32_t first = last;  // load
+  for (uint32_t pc = last; pc-- > block_begin;) {
+    const DecodedInst& in = code.insts[pc];
+    const bool is_load = leaves_uniform_lines(in), is_member = in.extra == &run;
+    if (in.source == ptx::kNone || !(is_load || is_member || computes_constants[pc]))
+      break;
+    has_first |= in.handler == run_first;
+    if (is_load) {
+      first = pc;
+      seen.push_back(plan_of_load(in).seen);
+    }
+  }
+  if (!has_first || seen.empty())
+    return;
+  DecodedInst& load = code.insts[first];
+  auto settled = std::make_shared<SettledRun>(SettledRun{plan_of_load(load), &run, load, last - first,
+                                                         static_cast<uint32_t>(code.frame_bytes), seen});
+  code.frame_bytes += sizeof(Settled);
+  load.handler = run_from_settled;
+  load.extra = static_cast<const WmmaMovePlan*>(settled.get());
+  code.insts[last].handler = run_last_settled;
+  code.insts[last].extra = settled.get();
+  code.extras.push_back(std::move(settled));
+}
+
+// --- Finding runs
 
 class MmaRuns {
 public:
@@ -495,6 +609,10 @@ private:
 
 } // namespace
 
+bool begins_settled_run(const DecodedInst& in) {
+  return in.handler == run_from_settled;
+}
+
 void find_mma_runs(Code& code, std::span<const PcRange> ranges) {
   if (std::none_of(code.insts.begin(), code.insts.end(),
                    [](const DecodedInst& in) { return in.handler == run_mma; }))
@@ -502,6 +620,14 @@ void find_mma_runs(Code& code, std::span<const PcRange> ranges) {
   MmaRuns runs(code);
   for (const PcRange& block : ranges)
     runs.visit(block);
+}
+
+void settle_mma_runs(Code& code, std::span<const PcRange> ranges,
+                     const std::vector<bool>& computes_constants) {
+  for (const PcRange& block : ranges)
+    for (uint32_t pc = block.begin; pc < block.end; ++pc)
+      if (code.insts[pc].handler == run_last && loop_around(code, pc))
+        settle_run(code, block.begin, pc, computes_constants);
 }
 
 } // namespace lemma::vgpu

@@ -18,10 +18,20 @@
 #include "vgpu/written.h"
 
 #include <span>
+#include <vector>
 
 namespace lemma::vgpu {
 
 // Finds them in decoded code, once what it reads before it writes is known. `ranges` is each block's place.
 void find_mma_runs(Code& code, std::span<const PcRange> ranges);
+
+// Of runs in loops: where all that stands before the last instruction is others of the run, loads that leave
+// what they load in memory (left_loads.h), and launch constants, a warp that has executed it once goes from
+// the first load to the last product. `computes_constants`: find_launch_constants().
+void settle_mma_runs(Code& code, std::span<const PcRange> ranges,
+                     const std::vector<bool>& computes_constants);
+
+// Is it the first load of such a run?
+bool begins_settled_run(const DecodedInst& in);
 
 } // namespace lemma::vgpu

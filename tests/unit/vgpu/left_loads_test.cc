@@ -4,6 +4,7 @@
 
 #include "kernel.h"
 #include "vgpu/handlers/levels.h"
+#include "vgpu/handlers/mma_runs.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr int kRows = 2, kColumns = 3, kSteps = 5; // fragments of A, of B, along K
+constexpr unsigned kCtas = 3;                      // which do the same
 constexpr int kSharedDoubles = 1024, kPitch = 20;  // of a line: 4 * kSteps
 
 struct Around {
@@ -23,6 +25,7 @@ struct Around {
   std::string after = {};         // all products
   std::string a_pitch = "%pitch"; // of A's second row
   int unwritten = 0;              // doubles at the begin of shared memory
+  int rounds = 1;                 // of all of it; between them shared memory changes
 };
 
 // Shared memory has kSharedDoubles numbers, of which A has the first ones and B those from 512 on. Sums go to
@@ -30,7 +33,8 @@ struct Around {
 std::string kernel_of(bool apart, const Around& around) {
   std::string text = fmt::format(
       ".visible .entry k(.param .u64 p_out, .param .u64 p_in) {{\n"
-      ".reg .pred %p<2>;\n .reg .b64 %rd<9>;\n .reg .b32 %r<9>, %t, %pitch, %other;\n .reg .f64 %v;\n"
+      ".reg .pred %p<3>;\n .reg .b64 %rd<9>;\n .reg .b32 %r<9>, %at<{}>, %t, %round, %pitch, %other;\n .reg "
+      ".f64 %v;\n"
       ".reg .f64 %d<{}>, %a<{}>, %b<{}>;\n .shared .align 32 .f64 memory[{}];\n"
       "ld.param.u64 %rd0, [p_out];\n ld.param.u64 %rd1, [p_in];\n mov.u32 %t, %tid.x;\n"
       "add.u32 %r0, %t, {};\n"
@@ -39,17 +43,20 @@ std::string kernel_of(bool apart, const Around& around) {
       "st.shared.f64 [%r2], %v;\n add.u32 %r0, %r0, %ntid.x;\n setp.lt.u32 %p0, %r0, {};\n @%p0 bra LOOP;\n"
       "bar.sync 0;\n mov.u32 %r3, memory;\n mov.u32 %pitch, {};\n mov.u32 %other, {};\n"
       "setp.lt.u32 %p1, %t, 4096;\n",
-      2 * kRows * kColumns, kRows * kSteps, kColumns * kSteps, kSharedDoubles, around.unwritten,
-      kSharedDoubles, kPitch, kPitch + 4);
+      (kRows + kColumns) * kSteps, 2 * kRows * kColumns, kRows * kSteps, kColumns * kSteps, kSharedDoubles,
+      around.unwritten, kSharedDoubles, kPitch, kPitch + 4);
   for (int i = 0; i < 2 * kRows * kColumns; ++i)
     text += fmt::format("mov.f64 %d{}, 0d3ff0000000000000;\n", i);
+  if (around.rounds > 1)
+    text += "mov.u32 %round, 0;\nROUND:\n";
   text += around.before;
+  int loads = 0;
   for (int step = 0; step < kSteps; ++step) {
     const auto load = [&](char matrix, int fragment, int at, const std::string& pitch) {
-      text +=
-          fmt::format("add.u32 %r4, %r3, {};\n"
-                      "wmma.load.{}.sync.aligned.{}.m8n8k4.shared.f64 {{%{}{}}}, [%r4], {};\n",
-                      8 * at, matrix, matrix == 'a' ? "row" : "col", matrix, fragment * kSteps + step, pitch);
+      text += fmt::format("add.u32 %at{0}, %r3, {1};\n"
+                          "wmma.load.{2}.sync.aligned.{3}.m8n8k4.shared.f64 {{%{2}{4}}}, [%at{0}], {5};\n",
+                          loads++, 8 * at, matrix, matrix == 'a' ? "row" : "col", fragment * kSteps + step,
+                          pitch);
     };
     for (int i = 0; i < kRows; ++i)
       load('a', i, i * 8 * kPitch + 4 * step, i == 1 ? around.a_pitch : "%pitch");
@@ -65,7 +72,16 @@ std::string kernel_of(bool apart, const Around& around) {
                             apart ? "@%p1 " : "", d, d + 1, i * kSteps + step, j * kSteps + step, d, d + 1);
       }
   }
-  text += around.after + "mul.wide.u32 %rd4, %t, 8;\n add.u64 %rd0, %rd0, %rd4;\n";
+  text += around.after;
+  if (around.rounds > 1)
+    text += fmt::format("bar.sync 0;\n mul.lo.u32 %r5, %t, {};\n add.u32 %r5, %r5, %r3;\n"
+                        "ld.shared.f64 %v, [%r5];\n add.f64 %v, %v, 0d3ff8000000000000;\n"
+                        "st.shared.f64 [%r5], %v;\n bar.sync 0;\n add.u32 %round, %round, 1;\n"
+                        "setp.lt.u32 %p2, %round, {};\n @%p2 bra ROUND;\n",
+                        kSharedDoubles / 64 * 8, around.rounds);
+  text += fmt::format("mad.lo.u32 %r7, %ctaid.x, {}, %t;\n mul.wide.u32 %rd4, %r7, 8;\n"
+                      "add.u64 %rd0, %rd0, %rd4;\n",
+                      64 * 2 * kRows * kColumns);
   for (int i = 0; i < 2 * kRows * kColumns; ++i)
     text += fmt::format("st.global.f64 [%rd0+{}], %d{};\n", 64 * 8 * i, i);
   return text + "ret;\n}\n";
@@ -74,17 +90,19 @@ std::string kernel_of(bool apart, const Around& around) {
 struct Ran {
   std::vector<double> out;
   uint64_t instructions = 0;
-  ptrdiff_t left = 0; // loads that leave their elements
-  std::string uninitialized;
+  ptrdiff_t left = 0;    // loads that leave their elements
+  ptrdiff_t settled = 0; // runs that may be
+  std::string uninitialized{};
 };
 
 Ran run(bool apart, const Around& around, Observer* observer = nullptr) {
   Kernel kernel(kernel_of(apart, around));
   kernel.config().block = {64, 1, 1};
+  kernel.config().grid = {kCtas, 1, 1};
   std::vector<double> in(kSharedDoubles);
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = static_cast<double>(i * i % 61) / 8 - 3;
-  const size_t count = size_t{64} * 2 * kRows * kColumns;
+  const size_t count = size_t{kCtas} * 64 * 2 * kRows * kColumns;
   const uint64_t to = kernel.buffer(std::vector<double>(count), "out");
   if (observer)
     kernel.watch(*observer);
@@ -92,9 +110,11 @@ Ran run(bool apart, const Around& around, Observer* observer = nullptr) {
   EXPECT_EQ(fault_text(report), "");
   Ran ran{.out = kernel.read<double>(to, count), .instructions = *report.stats.warp_instructions};
   ran.uninitialized = uninitialized_text(report);
+  const std::vector<DecodedInst>& insts = kernel.code().insts;
+  ran.settled = std::count_if(insts.begin(), insts.end(), begins_settled_run);
   if (const Handler leaves = leaving_wmma_load())
-    ran.left = std::count_if(kernel.code().insts.begin(), kernel.code().insts.end(),
-                             [&](const DecodedInst& in) { return in.handler == leaves; });
+    ran.left = ran.settled + std::count_if(insts.begin(), insts.end(),
+                                           [&](const DecodedInst& in) { return in.handler == leaves; });
   return ran;
 }
 
@@ -150,8 +170,35 @@ TEST(LeftLoads, AWarpMayBeInterrupted) {
 }
 
 TEST(LeftLoads, WatchedTheyLoad) {
-  AccessCounter nothing;
-  EXPECT_EQ(run(false, {}, &nothing).out, run(true, {}).out);
+  for (const int rounds : {1, 3}) {
+    AccessCounter nothing;
+    EXPECT_EQ(run(false, {.rounds = rounds}, &nothing).out, run(true, {.rounds = rounds}).out);
+  }
+}
+
+// What a loop comes back to, with other elements in the same places.
+TEST(LeftLoads, ArePassedOverWhereTheyAreKnown) {
+  for (const HostLevel level : host_levels()) {
+    set_host_level(level);
+    for (const int rounds : {2, 5}) {
+      expect_as_loaded({.rounds = rounds}, kAll);
+      EXPECT_EQ(run(false, {.rounds = rounds}).settled, leaving_wmma_load() ? 1 : 0);
+    }
+  }
+  EXPECT_NE(run(false, {.rounds = 2}).out, run(false, {.rounds = 3}).out);
+  EXPECT_EQ(run(false, {}).settled, 0);
+}
+
+TEST(LeftLoads, AreExecutedInEachRoundWhereTheyAreNotKnown) {
+  expect_as_loaded({.a_pitch = "%other", .rounds = 3}, kAll);
+  expect_as_loaded({.unwritten = 2, .rounds = 3}, kAll);
+  const std::string by_round = "mul.lo.u32 %pitch, %round, 0;\n add.u32 %pitch, %pitch, 24;\n";
+  expect_as_loaded({.before = by_round, .rounds = 3}, kAll);
+  EXPECT_EQ(run(false, {.before = by_round, .rounds = 3}).settled, 0);
+  for (const char* between : {"ld.global.u64 %rd5, [%rd1];\n", "add.u32 %r6, %round, 1;\n"}) { // in the run
+    SCOPED_TRACE(between);
+    expect_as_loaded({.after_loads = between, .rounds = 3}, kAll);
+  }
 }
 
 } // namespace
