@@ -4,6 +4,7 @@
 //
 // Neighbours that compute some, in a loop, are a group. When its first one is executed by a whole warp, the
 // frame's activation is noted in the frame; as long as it is the same one, the registers have their values.
+// Of what a CTA has once, the launch and the CTA are noted; others may stand between, which are executed.
 #include "vgpu/launch_constants.h"
 
 #include "isa/vocabulary.h"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace lemma::vgpu {
 namespace {
@@ -88,8 +90,18 @@ public:
         for (int i = 0; i < in.dst_count; ++i) {
           kinds_[in.ops[i].offset] = kind_of_result(in);
           steps_[in.ops[i].offset] = step;
+          if (is_of_cta(in))
+            of_cta_.insert(in.ops[i].offset);
         }
       }
+  }
+
+  // Of all threads of a CTA the same: of a kernel's own constants.
+  bool is_of_cta(const DecodedInst& in) const {
+    const bool reads_register = in.op_count == in.dst_count && code_.opcode_of(in) != Opcode::ld;
+    return code_.function->is_entry && (!reads_register || reads_by_cta(in)) &&
+           std::all_of(in.ops + in.dst_count, in.ops + in.op_count,
+                       [&](const Slot& slot) { return slot.base != 0 || of_cta_.contains(slot.offset); });
   }
 
   bool computes_constants(const DecodedInst& in) const {
@@ -166,6 +178,7 @@ private:
   std::unordered_map<uint32_t, uint32_t> writers_; // by offset in the frame
   std::unordered_map<uint32_t, Kind> kinds_;
   std::unordered_map<uint32_t, LaneStep> steps_;
+  std::unordered_set<uint32_t> of_cta_;
 };
 
 // What ld and st need not find out of their lanes' addresses.
@@ -212,7 +225,86 @@ void make_group(Code& code, uint32_t begin, uint32_t end) {
   code.extras.push_back(std::move(group));
 }
 
+// --- Of a CTA
+
+// Grids have numbers of their own.
+struct CtaOfGrid {
+  uint64_t grid = 0, cta = 0;
+
+  friend bool operator==(const CtaOfGrid&, const CtaOfGrid&) = default;
+};
+
+struct CtaGroup {
+  DecodedInst first;          // as it was
+  uint64_t place = 0;         // in the frame: of which CTA it has the values
+  uint32_t count = 0;         // of instructions
+  std::vector<uint32_t> rest; // that warps have values each of: so many after the first
+};
+
+Step run_cta_group(Exec& x, const DecodedInst& in) {
+  const auto& group = *static_cast<const CtaGroup*>(in.extra);
+  if (x.active != kAllLanes || !x.may_pass_over())
+    return group.first.handler(x, group.first);
+  const CtaOfGrid now{.grid = x.launch->grid_id, .cta = x.cta->linear_id};
+  CtaOfGrid has;
+  std::byte* const place = x.bases[0] + group.place;
+  std::memcpy(&has, place, sizeof has);
+  if (has != now) {
+    std::memcpy(place, &now, sizeof now);
+    return group.first.handler(x, group.first);
+  }
+  for (const uint32_t i : group.rest)
+    (&in)[i].handler(x, (&in)[i]);
+  return x.pass_over(group.count);
+}
+
+// Those in [begin, end), which nothing comes between: all execute and ask nothing.
+void make_cta_group(Code& code, const std::vector<bool>& of_cta, uint32_t begin, uint32_t end) {
+  while (begin < end && !of_cta[begin])
+    ++begin;
+  while (end > begin && !of_cta[end - 1])
+    --end;
+  if (std::count(of_cta.begin() + begin, of_cta.begin() + end, true) < 2)
+    return;
+  auto group = std::make_shared<CtaGroup>();
+  DecodedInst& first = code.insts[begin];
+  group->first = first;
+  group->place = code.frame_bytes;
+  group->count = end - begin;
+  for (uint32_t pc = begin; pc < end; ++pc)
+    if (!of_cta[pc])
+      group->rest.push_back(pc - begin);
+  code.frame_bytes += sizeof(CtaOfGrid);
+  first.handler = run_cta_group;
+  first.extra = group.get();
+  first.computes = false; // it may jump
+  code.extras.push_back(std::move(group));
+}
+
+void find_constants_of_ctas(Code& code, std::span<const PcRange> ranges, const Constants& constants) {
+  std::vector<bool> of_cta(code.insts.size());
+  for (uint32_t pc = 0; pc < of_cta.size(); ++pc)
+    of_cta[pc] = constants.computes_constants(code.insts[pc]) && constants.is_of_cta(code.insts[pc]);
+  const auto may_stand_in_one = [&](uint32_t pc) {
+    const DecodedInst& in = code.insts[pc];
+    return (of_cta[pc] || in.computes) && !in.guarded && !in.always_run && !in.checks_init && !in.marks_written &&
+           in.source != ptx::kNone && !loop_around(code, pc);
+  };
+  for (const PcRange& block : ranges)
+    for (uint32_t begin = block.begin; begin < block.end; ++begin) {
+      uint32_t end = begin;
+      while (end < block.end && may_stand_in_one(end))
+        ++end;
+      make_cta_group(code, of_cta, begin, end);
+      begin = end;
+    }
+}
+
 } // namespace
+
+bool begins_constants_of_cta(const DecodedInst& in) {
+  return in.handler == run_cta_group;
+}
 
 bool begins_launch_constants(const DecodedInst& in) {
   return in.handler == run_group;
@@ -242,6 +334,8 @@ std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ran
       make_group(code, begin, end);
       begin = end;
     }
+  if (code.function->is_entry)
+    find_constants_of_ctas(code, ranges, constants);
   return computes;
 }
 

@@ -5,6 +5,10 @@
 // Here a warp passes over those in loops that all of it has executed before; they count. And where an address
 // is such, and of all lanes the same or of neighbouring elements, the lanes' need not be compared.
 //
+// Of a kernel's own, outside loops, those are passed over that all threads of a CTA have the same of, such as
+// parameters and what is computed of them: its warps run one after the other in the same frame, where the one
+// before has left them.
+//
 // Not here: what is the same in all rounds of one loop, but not in the whole function.
 //
 // Tests: tests/unit/vgpu/launch_constants_test.cc.
@@ -21,8 +25,9 @@ namespace lemma::vgpu {
 // place. Returns, by pc, the instructions in loops that compute one.
 std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ranges);
 
-// Does the instruction begin some that are passed over?
+// Does the instruction begin some that are passed over, in a loop? Or some that a CTA has once?
 bool begins_launch_constants(const DecodedInst& in);
+bool begins_constants_of_cta(const DecodedInst& in);
 
 // Of what is known of lanes: are the rows of the block whole warps?
 inline bool rows_are_warps(const Dim3& block) {

@@ -220,4 +220,8 @@ bool reads_by_lane(const DecodedInst& in) {
   return in.handler == read_tid || in.handler == read_lane;
 }
 
+bool reads_by_cta(const DecodedInst& in) {
+  return in.handler == read_uniform && static_cast<SpecialRegister>(in.imm) != SpecialRegister::warpid;
+}
+
 } // namespace lemma::vgpu

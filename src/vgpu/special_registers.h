@@ -24,4 +24,7 @@ bool reads_clock(const DecodedInst& in);
 bool reads_tid_x(const DecodedInst& in);
 bool reads_by_lane(const DecodedInst& in);
 
+// Does it read one that all threads of a CTA have the same of, all the time?
+bool reads_by_cta(const DecodedInst& in);
+
 } // namespace lemma::vgpu

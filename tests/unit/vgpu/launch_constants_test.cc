@@ -193,5 +193,76 @@ TEST(LaunchConstants, AddressesOfMatricesAreComparedWhereRowsAreNoWarps) {
             std::string::npos);
 }
 
+// --- Of a CTA
+
+// Each thread stores what it computes of a parameter, of its CTA's place and of its own; and of the warp's
+// number, which no other warp has.
+constexpr const char* kByCta =
+    ".visible .entry k(.param .u64 p_out, .param .u32 p_value) {\n .reg .pred %p;\n .reg .b64 %rd<3>;\n"
+    ".reg .b32 %t, %c, %n, %i, %v, %w, %x, %y, %z;\n ld.param.u64 %rd0, [p_out];\n"
+    "ld.param.u32 %v, [p_value];\n mov.u32 %t, %tid.x;\n mov.u32 %c, %ctaid.x;\n mov.u32 %n, %ntid.x;\n"
+    "mad.lo.u32 %i, %c, %n, %t;\n mul.wide.u32 %rd1, %i, 4;\n add.u64 %rd2, %rd0, %rd1;\n"
+    "mul.lo.u32 %x, %v, 100;\n add.u32 %x, %x, 0;\n mad.lo.u32 %y, %v, 100, %c;\n mov.u32 %w, %warpid;\n"
+    "setp.lt.u32 %p, %c, 2;\n selp.u32 %z, %y, %v, %p;\n shl.b32 %w, %w, 16;\n add.u32 %z, %z, %w;\n"
+    "st.global.u32 [%rd2], %z;\n ret;\n}\n";
+
+std::vector<uint32_t> expected_by_cta(uint32_t ctas, uint32_t threads, uint32_t value) {
+  std::vector<uint32_t> out;
+  for (uint32_t c = 0; c < ctas; ++c)
+    for (uint32_t t = 0; t < threads; ++t)
+      out.push_back((c < 2 ? 100 * value + c : value) + (t / 32 << 16));
+  return out;
+}
+
+std::vector<uint32_t> run_by_cta(Kernel& kernel, uint32_t value, Report* report = nullptr) {
+  const LaunchConfig& config = kernel.config();
+  const size_t threads = size_t{config.grid[0]} * config.block[0];
+  const uint64_t to = kernel.buffer(std::vector<uint32_t>(threads));
+  const Report made = kernel.run({to, value});
+  EXPECT_EQ(fault_text(made), "");
+  if (report)
+    *report = made;
+  return kernel.read<uint32_t>(to, threads);
+}
+
+TEST(ConstantsOfACta, AreComputedByOneOfItsWarps) {
+  Kernel kernel(kByCta);
+  const auto& insts = kernel.code().insts;
+  EXPECT_EQ(std::count_if(insts.begin(), insts.end(), begins_constants_of_cta), 1);
+  for (const uint32_t threads : {32u, 128u, 112u, 20u}) // the last warp of some is not whole
+    for (const uint32_t value : {7u, 1000u}) {          // the second launch has the first one's frames
+      SCOPED_TRACE(threads);
+      kernel.config().block = {threads, 1, 1};
+      kernel.config().grid = {5, 1, 1};
+      Report report;
+      EXPECT_EQ(run_by_cta(kernel, value, &report), expected_by_cta(5, threads, value));
+      EXPECT_EQ(*report.stats.warp_instructions, 5u * ((threads + 31) / 32) * 18);
+      EXPECT_EQ(*report.stats.lane_instructions, 5u * threads * 18);
+    }
+}
+
+TEST(ConstantsOfACta, AreExecutedForWhoWatchesOrCounts) {
+  AccessCounter nothing;
+  Kernel watched(kByCta), counted(kByCta);
+  watched.watch(nothing);
+  counted.config().max_instructions = 2 * 18;
+  for (Kernel* kernel : {&watched, &counted}) {
+    kernel->config().block = {64, 1, 1};
+    EXPECT_EQ(run_by_cta(*kernel, 3), expected_by_cta(1, 64, 3));
+  }
+}
+
+// A thread that leaves first takes no part; the others have the values all the same.
+TEST(ConstantsOfACta, PartsOfAWarpComputeThemToo) {
+  std::string text = kByCta;
+  const std::string at = "mul.lo.u32 %x";
+  text.insert(text.find(at), "setp.eq.u32 %p, %t, 3;\n @%p ret;\n");
+  Kernel kernel(text);
+  kernel.config().block = {96, 1, 1};
+  std::vector<uint32_t> expected = expected_by_cta(1, 96, 4);
+  expected[3] = 0;
+  EXPECT_EQ(run_by_cta(kernel, 4), expected);
+}
+
 } // namespace
 } // namespace lemma::vgpu
