@@ -193,8 +193,14 @@ void note_lanes_of_address(const Constants& constants, isa::Opcode opcode, Decod
     in.flags |= kOneAddress;
 }
 
+// A group has a handler's data.
+bool may_begin(const DecodedInst& in) {
+  return in.extra == nullptr;
+}
+
+// Observers know instructions by their places: the first one's own handler runs it where it stands.
 struct Group {
-  DecodedInst first;  // as it was
+  Handler first = nullptr;
   uint64_t place = 0; // in the frame: 1 more than the activation in which all of it was executed
   uint32_t count = 0;
 };
@@ -209,13 +215,13 @@ Step run_group(Exec& x, const DecodedInst& in) {
     return x.pass_over(group.count);
   if (x.active == kAllLanes)
     std::memcpy(place, &now, sizeof now);
-  return group.first.handler(x, group.first);
+  return group.first(x, in);
 }
 
 void make_group(Code& code, uint32_t begin, uint32_t end) {
   auto group = std::make_shared<Group>();
   DecodedInst& first = code.insts[begin];
-  group->first = first;
+  group->first = first.handler;
   group->count = end - begin;
   group->place = code.frame_bytes;
   code.frame_bytes += sizeof(uint64_t);
@@ -235,7 +241,7 @@ struct CtaOfGrid {
 };
 
 struct CtaGroup {
-  DecodedInst first;          // as it was
+  Handler first = nullptr;
   uint64_t place = 0;         // in the frame: of which CTA it has the values
   uint32_t count = 0;         // of instructions
   std::vector<uint32_t> rest; // that warps have values each of: so many after the first
@@ -244,14 +250,14 @@ struct CtaGroup {
 Step run_cta_group(Exec& x, const DecodedInst& in) {
   const auto& group = *static_cast<const CtaGroup*>(in.extra);
   if (x.active != kAllLanes || !x.may_pass_over())
-    return group.first.handler(x, group.first);
+    return group.first(x, in);
   const CtaOfGrid now{.grid = x.launch->grid_id, .cta = x.cta->linear_id};
   CtaOfGrid has;
   std::byte* const place = x.bases[0] + group.place;
   std::memcpy(&has, place, sizeof has);
   if (has != now) {
     std::memcpy(place, &now, sizeof now);
-    return group.first.handler(x, group.first);
+    return group.first(x, in);
   }
   for (const uint32_t i : group.rest)
     (&in)[i].handler(x, (&in)[i]);
@@ -260,7 +266,7 @@ Step run_cta_group(Exec& x, const DecodedInst& in) {
 
 // Those in [begin, end), which nothing comes between: all execute and ask nothing.
 void make_cta_group(Code& code, const std::vector<bool>& of_cta, uint32_t begin, uint32_t end) {
-  while (begin < end && !of_cta[begin])
+  while (begin < end && !(of_cta[begin] && may_begin(code.insts[begin])))
     ++begin;
   while (end > begin && !of_cta[end - 1])
     --end;
@@ -268,7 +274,7 @@ void make_cta_group(Code& code, const std::vector<bool>& of_cta, uint32_t begin,
     return;
   auto group = std::make_shared<CtaGroup>();
   DecodedInst& first = code.insts[begin];
-  group->first = first;
+  group->first = first.handler;
   group->place = code.frame_bytes;
   group->count = end - begin;
   for (uint32_t pc = begin; pc < end; ++pc)
@@ -287,8 +293,8 @@ void find_constants_of_ctas(Code& code, std::span<const PcRange> ranges, const C
     of_cta[pc] = constants.computes_constants(code.insts[pc]) && constants.is_of_cta(code.insts[pc]);
   const auto may_stand_in_one = [&](uint32_t pc) {
     const DecodedInst& in = code.insts[pc];
-    return (of_cta[pc] || in.computes) && !in.guarded && !in.always_run && !in.checks_init && !in.marks_written &&
-           in.source != ptx::kNone && !loop_around(code, pc);
+    return (of_cta[pc] || in.computes) && !in.guarded && !in.always_run && !in.checks_init &&
+           !in.marks_written && in.source != ptx::kNone && !loop_around(code, pc);
   };
   for (const PcRange& block : ranges)
     for (uint32_t begin = block.begin; begin < block.end; ++begin) {
@@ -327,7 +333,7 @@ std::vector<bool> find_launch_constants(Code& code, std::span<const PcRange> ran
   for (const PcRange& block : ranges)
     for (uint32_t begin = block.begin; begin < block.end; ++begin) {
       uint32_t end = begin;
-      while (end < block.end && computes[end])
+      while (end < block.end && computes[end] && may_begin(code.insts[begin]))
         ++end;
       if (end - begin < 2)
         continue;

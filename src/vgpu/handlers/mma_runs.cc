@@ -176,10 +176,10 @@ struct Settled {
   friend bool operator==(const Settled&, const Settled&) = default;
 };
 
-// What the first load's instruction has, too, for who asks what it moves.
+// With what the first load has, which its own handler and who asks what it moves find.
 struct SettledRun : WmmaMovePlan {
   const MmaRun* run = nullptr;
-  DecodedInst first;          // load, as it was
+  Handler load = nullptr;     // the first load's own
   uint32_t count = 0;         // instructions from it to the last one, which is not counted
   uint32_t place = 0;         // of Settled in the frame
   std::vector<uint32_t> seen; // of the loads between: WmmaMovePlan::seen
@@ -228,7 +228,7 @@ Step run_from_settled(Exec& x, const DecodedInst& in) {
     x.warp->mma_run_end = settled.run->end;
     return x.pass_over(settled.count);
   }
-  return settled.first.handler(x, settled.first);
+  return settled.load(x, in);
 }
 
 Step run_last_settled(Exec& x, const DecodedInst& in) {
@@ -264,7 +264,7 @@ void settle_run(Code& code, uint32_t block_begin, uint32_t last,
   if (!has_first || seen.empty())
     return;
   DecodedInst& load = code.insts[first];
-  auto settled = std::make_shared<SettledRun>(SettledRun{plan_of_load(load), &run, load, last - first,
+  auto settled = std::make_shared<SettledRun>(SettledRun{plan_of_load(load), &run, load.handler, last - first,
                                                          static_cast<uint32_t>(code.frame_bytes), seen});
   code.frame_bytes += sizeof(Settled);
   load.handler = run_from_settled;

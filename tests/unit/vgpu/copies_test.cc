@@ -4,6 +4,7 @@
 
 #include "kernel.h"
 #include "vgpu/handlers/levels.h"
+#include "vgpu/launch_constants.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ std::string kernel_of(const Copy& copy, bool apart) {
 
 bool is_one(const Code& code) {
   for (const DecodedInst& in : code.insts)
-    if (code.opcode_of(in) == isa::Opcode::ld && in.extra != nullptr)
+    if (code.opcode_of(in) == isa::Opcode::ld && in.extra != nullptr && !begins_constants_of_cta(in))
       return true;
   return false;
 }

@@ -2,9 +2,9 @@
 // and for who watches.
 #include "vgpu/launch_constants.h"
 
+#include "accesses_in_place.h"
 #include "kernel.h"
 #include "vgpu/handlers/memory_handlers.h"
-#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(LaunchConstants, OfAWarpThatIsNotWhole) {
 }
 
 TEST(LaunchConstants, AreExecutedForWhoWatches) {
-  AccessCounter nothing;
+  AccessesInPlace nothing;
   Kernel kernel(loop_of(kThree, kConstants));
   kernel.watch(nothing);
   EXPECT_EQ(run(kernel, 2), expected(32, 2, [](uint32_t) { return 3u; }));
@@ -242,7 +242,7 @@ TEST(ConstantsOfACta, AreComputedByOneOfItsWarps) {
 }
 
 TEST(ConstantsOfACta, AreExecutedForWhoWatchesOrCounts) {
-  AccessCounter nothing;
+  AccessesInPlace nothing;
   Kernel watched(kByCta), counted(kByCta);
   watched.watch(nothing);
   counted.config().max_instructions = 2 * 18;

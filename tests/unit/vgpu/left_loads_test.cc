@@ -2,10 +2,10 @@
 // guard on each product makes them.
 #include "vgpu/handlers/left_loads.h"
 
+#include "accesses_in_place.h"
 #include "kernel.h"
 #include "vgpu/handlers/levels.h"
 #include "vgpu/handlers/mma_runs.h"
-#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -171,7 +171,7 @@ TEST(LeftLoads, AWarpMayBeInterrupted) {
 
 TEST(LeftLoads, WatchedTheyLoad) {
   for (const int rounds : {1, 3}) {
-    AccessCounter nothing;
+    AccessesInPlace nothing;
     EXPECT_EQ(run(false, {.rounds = rounds}, &nothing).out, run(true, {.rounds = rounds}).out);
   }
 }
