@@ -17,7 +17,7 @@ struct Resolved {
 };
 
 // What no window holds is global.
-inline Resolved resolve(isa::StateSpace space, uint64_t address) {
+[[gnu::always_inline]] inline Resolved resolve(isa::StateSpace space, uint64_t address) {
   switch (space) {
   case isa::StateSpace::generic:
     if (address - kSharedWindow < kSharedWindowBytes)
@@ -36,15 +36,22 @@ inline bool within(uint64_t address, uint64_t bytes, uint64_t begin, uint64_t en
   return address >= begin && address <= end && bytes <= end - address;
 }
 
-[[gnu::always_inline]] inline Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
-  Allocation*& recent = recent_allocations_[pc % recent_allocations_.size()];
-  if (recent && recent->holds(address, bytes) && !recent->freed.load(std::memory_order_relaxed))
-    return recent;
-  Allocation* allocation = launch->memory->find(address);
+// The allocation that holds the range, which is the recent one from now on. Apart, as it is rare: handlers
+// that call nothing else on their way save no registers.
+[[gnu::noinline, gnu::cold]] inline Allocation* look_up_allocation(GlobalMemory& memory, uint64_t address,
+                                                                   uint64_t bytes, Allocation*& recent) {
+  Allocation* allocation = memory.find(address);
   if (!allocation || !allocation->holds(address, bytes))
     return nullptr;
   recent = allocation;
   return allocation;
+}
+
+[[gnu::always_inline]] inline Allocation* Exec::find_allocation(uint64_t address, uint64_t bytes) {
+  Allocation*& recent = recent_allocations_[pc % recent_allocations_.size()];
+  if (recent && recent->holds(address, bytes) && !recent->freed.load(std::memory_order_relaxed)) [[likely]]
+    return recent;
+  return look_up_allocation(*launch->memory, address, bytes, recent);
 }
 
 // End of the lanes' local memory that is in use: what the running function's frame and its callers' hold.

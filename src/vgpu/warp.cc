@@ -88,7 +88,8 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, u
   warp.splits.clear();
   reserve_local(warp, entry.local_bytes);
   forget_local(warp, 0, entry.local_bytes, kAllLanes);
-  Split& split = warp.splits.emplace_back();
+  static const Split kNew; // a copy takes less than to set as many bytes
+  Split& split = warp.splits.emplace_back(kNew);
   split.mask = lanes;
   split.stack = std::move(warp.spare_stack);
   split.stack.clear();
@@ -112,13 +113,14 @@ void renew_frame(const Warp& warp, size_t depth, Frame& frame, LaneMask lanes) {
 }
 
 // The warp runs for the first time.
-void take_frame(Cta& cta, Warp& warp) {
+Frame* take_frame(Cta& cta, Warp& warp) {
   Frame* frame = cta.free_frames.back();
   cta.free_frames.pop_back();
   renew_frame(warp, 0, *frame, kAllLanes);
   CallFrame& call = warp.splits.front().stack.front();
   call.frame = frame;
   call.registers = frame->data;
+  return frame;
 }
 
 } // namespace
@@ -569,8 +571,8 @@ void WarpRunner::execute(uint64_t budget) {
       break;
     load(next);
     if (!exec_.frame) [[unlikely]] {
-      take_frame(*exec_.cta, warp);
-      load(next);
+      exec_.frame = take_frame(*exec_.cta, warp);
+      exec_.bases[0] = exec_.frame->data;
     }
     uint64_t slice = budget - exec_.executed;
     if (other != SIZE_MAX)
