@@ -138,18 +138,38 @@ class Callbacks:
 
 
 def run_in_thread(call: Callable[[], Any], stop: Any) -> Any:
-    """Runs a function of the library so that Ctrl-C ends it: in the main thread by way of another one."""
+    """Runs a function of the library so that Ctrl-C ends it: in the main thread by way of another one.
+
+    Events tell what that one does: Thread.join() of Python 3.11 and before takes a thread for ended where a signal comes while it waits.
+    """
     if threading.current_thread() is not threading.main_thread():
         return call()
     result: list[Any] = []
-    thread = threading.Thread(target=lambda: result.append(call()), name="lemma launch", daemon=True)
-    thread.start()
+    begin, done, cancelled = threading.Event(), threading.Event(), threading.Event()
+
+    def run() -> None:
+        begin.wait()
+        try:
+            if not cancelled.is_set():
+                result.append(call())
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run, name="lemma launch", daemon=True)
     try:
-        while thread.is_alive():
-            thread.join(0.2)  # a signal that another thread gets does not wake this one
+        thread.start()
+        begin.set()
+        while not done.wait(0.2):  # a signal that another thread gets does not wake this one
+            pass
     except BaseException:
-        library.lemma_stop_request(stop)
-        thread.join()
+        if begin.is_set():
+            library.lemma_stop_request(stop)
+            while not done.is_set():  # the library uses what is the caller's; Ctrl-C again changes nothing
+                with contextlib.suppress(KeyboardInterrupt):
+                    done.wait()
+        else:
+            cancelled.set()
+            begin.set()
         raise
     return result[0]
 

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -394,6 +395,17 @@ class Reports(Case):
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
+            self.module["forever"][1, 1](np.zeros(2, np.int32))
+        self.assertTrue(self.axpy(1.0, np.ones(8, np.float32), np.ones(8, np.float32), 8))
+
+    def test_interrupt_before_it_runs(self):
+        start = threading.Thread.start
+
+        def start_and_interrupt(thread):
+            start(thread)
+            raise KeyboardInterrupt
+
+        with mock.patch.object(threading.Thread, "start", start_and_interrupt), self.assertRaises(KeyboardInterrupt):
             self.module["forever"][1, 1](np.zeros(2, np.int32))
         self.assertTrue(self.axpy(1.0, np.ones(8, np.float32), np.ones(8, np.float32), 8))
 
