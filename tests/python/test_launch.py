@@ -4,12 +4,14 @@ import os
 import pathlib
 import signal
 import threading
+import time
 import unittest
 from unittest import mock
 
 import numpy as np
 
 import lemma
+from lemma.launch import run_in_thread
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -397,6 +399,19 @@ class Reports(Case):
         with self.assertRaises(KeyboardInterrupt):
             self.module["forever"][1, 1](np.zeros(2, np.int32))
         self.assertTrue(self.axpy(1.0, np.ones(8, np.float32), np.ones(8, np.float32), 8))
+
+    def test_interrupt_waits_until_the_library_has_returned(self):
+        returned = []
+
+        def call():
+            time.sleep(0.5)
+            returned.append(True)
+
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            run_in_thread(call, None)
+        self.assertEqual(returned, [True])
 
     def test_interrupt_before_it_runs(self):
         start = threading.Thread.start
