@@ -423,6 +423,13 @@ class Reports(Case):
         with mock.patch.object(threading.Thread, "start", start_and_interrupt), self.assertRaises(KeyboardInterrupt):
             self.module["forever"][1, 1](np.zeros(2, np.int32))
         self.assertTrue(self.axpy(1.0, np.ones(8, np.float32), np.ones(8, np.float32), 8))
+        called = []
+        with mock.patch.object(threading.Thread, "start", start_and_interrupt), self.assertRaises(KeyboardInterrupt):
+            run_in_thread(lambda: called.append(True), None)
+        for thread in threading.enumerate():
+            if thread.name == "lemma launch":
+                thread.join()
+        self.assertEqual(called, [])
 
     def test_a_closed_device(self):
         with lemma.Device() as gpu:

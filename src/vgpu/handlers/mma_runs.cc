@@ -179,10 +179,10 @@ struct Settled {
 // With what the first load has, which its own handler and who asks what it moves find.
 struct SettledRun : WmmaMovePlan {
   const MmaRun* run = nullptr;
-  Handler load = nullptr;     // the first load's own
-  uint32_t count = 0;         // instructions from it to the last one, which is not counted
-  uint32_t place = 0;         // of Settled in the frame
-  std::vector<uint32_t> seen; // of the loads between: WmmaMovePlan::seen
+  Handler load = nullptr;                 // the first load's own
+  uint32_t count = 0;                     // instructions from it to the last one, which is not counted
+  uint32_t place = 0;                     // of Settled in the frame
+  std::vector<const WmmaMovePlan*> loads; // between
 };
 
 const WmmaMovePlan& plan_of_load(const DecodedInst& in) {
@@ -196,8 +196,8 @@ T in_frame(const Exec& x, uint32_t offset) {
   return value;
 }
 
-LeftInMemory left_at(const Exec& x, uint32_t seen) {
-  return in_frame<LeftInMemory>(x, seen + static_cast<uint32_t>(sizeof(SeenWritten)));
+bool has_left(const Exec& x, const WmmaMovePlan* load) {
+  return in_frame<LeftInMemory>(x, load->left()).first != nullptr;
 }
 
 Settled now(const Exec& x) {
@@ -210,9 +210,9 @@ void settle(const Exec& x, const SettledRun& settled) {
   const Settled since = now(x);
   if (in_frame<Settled>(x, settled.place) == since || !rows_are_warps(x.launch->config.block))
     return;
-  for (const uint32_t place : settled.seen) {
-    const auto seen = in_frame<SeenWritten>(x, place);
-    if (Settled{seen.activation, seen.forgotten} != since || !left_at(x, place).first)
+  for (const WmmaMovePlan* load : settled.loads) {
+    const auto seen = in_frame<SeenWritten>(x, load->seen);
+    if (Settled{seen.activation, seen.forgotten} != since || !has_left(x, load))
       return;
   }
   std::memcpy(x.bases[0] + settled.place, &since, sizeof since);
@@ -223,8 +223,8 @@ void settle(const Exec& x, const SettledRun& settled) {
 Step run_from_settled(Exec& x, const DecodedInst& in) {
   const auto& settled = static_cast<const SettledRun&>(plan_of_load(in));
   if (x.active == kAllLanes && x.may_pass_over() && in_frame<Settled>(x, settled.place) == now(x) &&
-      std::all_of(settled.seen.begin(), settled.seen.end(),
-                  [&](uint32_t place) { return left_at(x, place).first; })) {
+      std::all_of(settled.loads.begin(), settled.loads.end(),
+                  [&](const WmmaMovePlan* load) { return has_left(x, load); })) {
     x.warp->mma_run_end = settled.run->end;
     return x.pass_over(settled.count);
   }
@@ -247,7 +247,7 @@ bool leaves_uniform_lines(const DecodedInst& in) {
 void settle_run(Code& code, uint32_t block_begin, uint32_t last,
                 const std::vector<bool>& computes_constants) {
   const auto& run = *static_cast<const MmaRun*>(code.insts[last].extra);
-  std::vector<uint32_t> seen;
+  std::vector<const WmmaMovePlan*> loads;
   bool has_first = false; // of the run
   uint32_t first = last;  // load
   for (uint32_t pc = last; pc-- > block_begin;) {
@@ -258,14 +258,14 @@ void settle_run(Code& code, uint32_t block_begin, uint32_t last,
     has_first |= in.handler == run_first;
     if (is_load) {
       first = pc;
-      seen.push_back(plan_of_load(in).seen);
+      loads.push_back(&plan_of_load(in));
     }
   }
-  if (!has_first || seen.empty())
+  if (!has_first || loads.empty())
     return;
   DecodedInst& load = code.insts[first];
   auto settled = std::make_shared<SettledRun>(SettledRun{plan_of_load(load), &run, load.handler, last - first,
-                                                         static_cast<uint32_t>(code.frame_bytes), seen});
+                                                         static_cast<uint32_t>(code.frame_bytes), loads});
   code.frame_bytes += sizeof(Settled);
   load.handler = run_from_settled;
   load.extra = static_cast<const WmmaMovePlan*>(settled.get());
