@@ -1,5 +1,7 @@
 // What a launch costs beside the work of its CTAs: launches of next to nothing, one after the other, by the
-// public API, of C++ and of C; and in streams, with copies and events.
+// public API, of C++ and of C; and in streams, with copies and events. And what many CTAs that do little cost
+// all cores, beside one worker.
+#include "kernel.h"
 #include "table.h"
 
 #include "lemma/c.h"
@@ -8,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
@@ -47,6 +50,42 @@ void run_launches(benchmark::State& state, uint32_t ctas) {
   for (auto _ : state)
     launch();
   set_rate(state, static_cast<double>(state.iterations()) * 1e-3, "k launches");
+}
+
+// One addition a thread to 2^20 numbers, in CTAs of so many threads: all cores, in turns with one worker.
+void run_small_ctas(benchmark::State& state, uint32_t threads) {
+  constexpr uint32_t kNumbers = 1 << 20;
+  Kernel kernel(header() + R"(.visible .entry add(.param .u64 data) {
+  .reg .b32 %r<5>;
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r1, %r2, %r3, %r1;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd1, %rd1, %rd2;
+  ld.global.u32 %r4, [%rd1];
+  add.u32 %r4, %r4, 1;
+  st.global.u32 [%rd1], %r4;
+  ret;
+}
+)",
+                "add");
+  kernel.params = pack_params(kernel.allocate(uint64_t{4} * kNumbers));
+  kernel.launch.grid = {kNumbers / threads, 1, 1};
+  kernel.launch.block = {threads, 1, 1};
+  std::chrono::duration<double> of_one{}, of_all{};
+  for (auto _ : state)
+    for (const unsigned workers : {1u, 0u}) {
+      kernel.launch.workers = workers;
+      const auto begin = std::chrono::steady_clock::now();
+      kernel.run();
+      (workers == 1 ? of_one : of_all) += std::chrono::steady_clock::now() - begin;
+    }
+  const double ctas = static_cast<double>(state.iterations()) * kernel.launch.grid[0] * 1e-6;
+  set_value(state, ctas / of_all.count(), "M CTAs");
+  compare(state, ctas / of_one.count(), "one worker", "M CTAs");
 }
 
 // The same from C, where the report becomes a tree: by a module of two kernels, in turns.
@@ -145,6 +184,10 @@ void register_launch() {
   for (const uint32_t ctas : {1u, 2u, 16u, 128u})
     benchmark::RegisterBenchmark(fmt::format("launch/{} CTA{} of a warp", ctas, ctas == 1 ? "" : "s").c_str(),
                                  [ctas](benchmark::State& state) { run_launches(state, ctas); })
+        ->UseRealTime();
+  for (const uint32_t threads : {64u, 256u})
+    benchmark::RegisterBenchmark(fmt::format("launch/CTAs of {} threads, all cores", threads).c_str(),
+                                 run_small_ctas, threads)
         ->UseRealTime();
   benchmark::RegisterBenchmark("stream/a launch, then a wait", run_stream_launches, 1, 1)->UseRealTime();
   benchmark::RegisterBenchmark("stream/1000 launches, then a wait", run_stream_launches, 1, 1000)

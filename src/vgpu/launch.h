@@ -294,8 +294,8 @@ struct Launch {
       uninitialized_at; // index in report.uninitialized or past it
   CallbackQueue callbacks;
 
-  // A CTA has executed griddepcontrol.launch_dependents, or has ended.
-  void dependents_launched_by(Cta& cta);
+  // So many more CTAs have executed griddepcontrol.launch_dependents, or have ended without.
+  void dependents_launched_by(uint64_t ctas);
 };
 
 } // namespace lemma::vgpu

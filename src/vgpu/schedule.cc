@@ -54,12 +54,15 @@ public:
 
   void plan(Cluster& cluster, Pass& pass) override {
     pass.slices.clear();
-    for (const auto& cta : cluster.ctas)
-      for (size_t i = 0; i < cta->warps.size(); ++i) {
-        Warp& warp = cta->warps[(cta->next_warp + i) % cta->warps.size()];
-        if (!warp.splits.empty())
-          pass.slices.push_back({cta.get(), &warp, kWarpSlice});
-      }
+    for (const auto& cta : cluster.ctas) {
+      const auto add = [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i)
+          if (Warp& warp = cta->warps[i]; !warp.splits.empty())
+            pass.slices.push_back({cta.get(), &warp, kWarpSlice});
+      };
+      add(cta->next_warp, cta->warps.size());
+      add(0, cta->next_warp);
+    }
   }
 
 private:

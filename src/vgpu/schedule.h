@@ -43,8 +43,9 @@ class Schedule {
 public:
   virtual ~Schedule() = default;
 
-  // --- clusters; whoever asks holds the scheduler's lock
-  // The linear id of the cluster that starts as number `nth`, counted from 0; each comes once.
+  // --- clusters; whoever asks holds the scheduler's lock, but for what no worker changes
+  // The linear id of the cluster that starts as number `nth`, counted from 0; each comes once. A schedule for
+  // several workers says it without the lock.
   virtual uint64_t cluster_to_start(uint64_t nth) = 0;
   // Which of so many that are ready has the next turn.
   virtual size_t cluster_to_run(size_t ready) = 0;

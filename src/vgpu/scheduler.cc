@@ -6,6 +6,10 @@
 // clusters start when no resident one can run, and each time a
 // quantum runs out: a CTA that spins may be waiting for one that has not started.
 //
+// A cluster that ends leaves its place to the next one to start: in the same turn, on the same worker and
+// without the scheduler's lock, unless somebody waits for a turn. Small CTAs would have workers wait for the
+// lock else.
+//
 // Where --max-memory has no room for another cluster, as many are resident as there are.
 //
 // `epoch_` counts turns in which something moved. A cluster that had an idle turn within the current epoch
@@ -93,15 +97,12 @@ public:
       allow_time_outs(cluster_);
       look_again();
     }
-    uint64_t executed = 0;
-    while (executed < most && !launch_.stop.load(std::memory_order_relaxed)) {
+    while (executed_ < most && !launch_.stop.load(std::memory_order_relaxed)) {
       const uint64_t in_pass = pass();
-      executed += in_pass;
+      executed_ += in_pass;
       if (cluster_.is_finished()) {
         forget_shared_memory();
         cluster_.async.drain();
-        for (const auto& cta : cluster_.ctas)
-          launch_.dependents_launched_by(*cta);
         if (Observer* observer = cluster_.async.observer())
           observer->cluster_ends(cluster_);
         return Turn::finished;
@@ -109,7 +110,7 @@ public:
       if (!in_pass && !find_more())
         break;
     }
-    if (executed >= most) {
+    if (executed_ >= most) {
       // A turn in which nothing was done that another warp could see: loops that wait, and that count how
       // long they do, are not found to poll. What else would only go on when nothing can move goes on now.
       if (total_effects() == effects_at_begin)
@@ -118,6 +119,7 @@ public:
     }
     return runner_.moved || total_effects() != effects_at_begin ? Turn::preempted : Turn::idle;
   }
+  uint64_t executed() const { return executed_; } // instructions
 
 private:
   // Ends the launch if its caller wants that.
@@ -202,8 +204,9 @@ private:
   Cluster& cluster_;
   Pass& pass_;
   const std::atomic<bool>* stop_; // the caller's; may be null
-  uint64_t looked_at_ = 0;        // total_effects() when polling loops last looked
-  bool is_planned_ = false;       // `pass_` is the cluster's, and stays
+  uint64_t executed_ = 0;
+  uint64_t looked_at_ = 0;  // total_effects() when polling loops last looked
+  bool is_planned_ = false; // `pass_` is the cluster's, and stays
 };
 
 class Scheduler {
@@ -295,11 +298,13 @@ private:
         break;
       const uint64_t epoch = epoch_, most = schedule_->turn_instructions();
       ++running_;
+      note_who_waits();
       lock.unlock();
-      const Turn turn = ClusterTurn(launch_, runner, *cluster, pass).run(most);
+      const Turns turns = run_in_place(runner, *cluster, pass, most);
       lock.lock();
       --running_;
-      end_turn(std::move(cluster), turn, epoch);
+      end_turn(std::move(cluster), turns, epoch);
+      note_who_waits();
       changed_.notify_all();
       if (std::exchange(progress_is_due_, false)) {
         lock.unlock();
@@ -307,6 +312,53 @@ private:
         lock.lock();
       }
     }
+  }
+
+  // Turns on one worker, in one place among the resident clusters.
+  struct Turns {
+    Turn last = Turn::idle; // of the cluster that has the place now
+    uint64_t ended = 0;     // clusters that had it before
+  };
+
+  // The cluster's turn, of so many instructions; those that begin in its place have what is left of them.
+  Turns run_in_place(WarpRunner& runner, Cluster& cluster, Pass& pass, uint64_t most) {
+    Turns turns;
+    uint64_t ctas = 0; // that have ended and not launched dependents themselves
+    for (bool goes_on = true; goes_on;) {
+      ClusterTurn turn(launch_, runner, cluster, pass);
+      turns.last = turn.run(most);
+      if (turns.last == Turn::finished)
+        for (const auto& cta : cluster.ctas)
+          ctas += !std::exchange(cta->launched_dependents, true);
+      goes_on = turns.last == Turn::finished && turn.executed() < most && begin_in_place(cluster);
+      turns.ended += goes_on;
+      most -= std::min(turn.executed(), most);
+    }
+    launch_.dependents_launched_by(ctas);
+    return turns;
+  }
+
+  // Makes a cluster that has ended the next one to start. False: somebody is to be asked first, or none is
+  // left.
+  bool begin_in_place(Cluster& cluster) {
+    if (launch_.workers == 1 || launch_.observer || launch_.observer_of_others ||
+        somebody_waits_.load(std::memory_order_relaxed) || launch_.stop.load(std::memory_order_relaxed))
+      return false;
+    const uint64_t nth = next_.fetch_add(1, std::memory_order_relaxed);
+    if (nth >= cluster_count_)
+      return false;
+    try {
+      begin(cluster, schedule_->cluster_to_start(nth));
+      return true;
+    } catch (const OverBudget&) {
+      const std::lock_guard lock(mutex_);
+      put_off_.push_back(nth);
+      return false;
+    }
+  }
+
+  void note_who_waits() {
+    somebody_waits_.store(!ready_.empty() || !idle_.empty() || !put_off_.empty(), std::memory_order_relaxed);
   }
 
   // The next cluster to give a turn; waits for one. Null: the launch is over.
@@ -344,15 +396,18 @@ private:
     }
   }
 
-  void end_turn(std::unique_ptr<Cluster> cluster, Turn turn, uint64_t epoch) {
+  void end_turn(std::unique_ptr<Cluster> cluster, Turns turns, uint64_t epoch) {
+    const Turn turn = turns.last;
     move_clock(cluster->clock);
+    started_ += turns.ended;
+    finished_ += turns.ended;
+    if (turn != Turn::idle || turns.ended != 0) {
+      launch_.memory->note_activity();
+      resume_all();
+    }
     if (turn == Turn::idle && epoch == epoch_) {
       idle_.push_back(std::move(cluster));
       return;
-    }
-    if (turn != Turn::idle) {
-      launch_.memory->note_activity();
-      resume_all();
     }
     if (turn == Turn::finished) {
       ++finished_;
@@ -427,9 +482,11 @@ private:
   }
 
   // The next cluster in order begins, without the lock: others do at the same time. Null: there is no memory
-  // for one more beside those that are resident.
+  // for one more beside those that are resident, or another worker has just taken the last one.
   std::unique_ptr<Cluster> start_next(std::unique_lock<std::mutex>& lock) {
-    const uint64_t nth = put_off_.empty() ? next_++ : put_off_.back();
+    const uint64_t nth = put_off_.empty() ? next_.fetch_add(1, std::memory_order_relaxed) : put_off_.back();
+    if (nth >= cluster_count_)
+      return nullptr;
     if (!put_off_.empty())
       put_off_.pop_back();
     const uint64_t id = schedule_->cluster_to_start(nth);
@@ -482,11 +539,14 @@ private:
       cluster = launch_.memory->spare_clusters().take(use_);
     if (!cluster)
       cluster = std::make_unique<Cluster>();
-    cluster->async.reset(launch_.config.async, schedule_->async_seed(id), &launch_.memory->budget(),
-                         is_watched(id, launch_.config, cluster_count_) ? launch_.observer
-                                                                        : launch_.observer_of_others);
-    start_cluster(launch_, *cluster, id);
+    begin(*cluster, id);
     return cluster;
+  }
+  void begin(Cluster& cluster, uint64_t id) {
+    cluster.async.reset(launch_.config.async, schedule_->async_seed(id), &launch_.memory->budget(),
+                        is_watched(id, launch_.config, cluster_count_) ? launch_.observer
+                                                                       : launch_.observer_of_others);
+    start_cluster(launch_, cluster, id);
   }
 
   // Whoever holds the lock calls the callback when it has let go of it.
@@ -532,12 +592,13 @@ private:
   const std::unique_ptr<Schedule> schedule_;
   const SpareClusters::Use use_;
   std::atomic<uint32_t> workers_begun_{0};
+  std::atomic<bool> somebody_waits_{false};   // for a turn; set under the lock
+  alignas(64) std::atomic<uint64_t> next_{0}; // cluster in the order of the schedule; there may be none such
 
-  std::mutex mutex_; // guards everything below
+  alignas(64) std::mutex mutex_; // guards everything below
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Cluster>> ready_;
   std::vector<std::unique_ptr<Cluster>> idle_, spare_;
-  uint64_t next_ = 0;             // cluster in the order of the schedule
   std::vector<uint64_t> put_off_; // earlier ones for which there was no memory
   // `resident_` and `running_` with those that begin.
   uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
@@ -754,9 +815,9 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   return std::move(launch.report);
 }
 
-void Launch::dependents_launched_by(Cta& cta) {
-  if (!std::exchange(cta.launched_dependents, true) &&
-      ctas_that_launched_dependents.fetch_add(1) + 1 == cta_count && surroundings->dependents_may_start)
+void Launch::dependents_launched_by(uint64_t ctas) {
+  if (ctas != 0 && ctas_that_launched_dependents.fetch_add(ctas) + ctas == cta_count &&
+      surroundings->dependents_may_start)
     surroundings->dependents_may_start();
 }
 

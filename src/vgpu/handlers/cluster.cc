@@ -196,7 +196,8 @@ void leave_cluster_barrier(Cluster& cluster, Warp& warp, LaneMask lanes) {
 namespace {
 
 Step run_launch_dependents(Exec& x, const DecodedInst&) {
-  x.launch->dependents_launched_by(*x.cta);
+  if (!std::exchange(x.cta->launched_dependents, true))
+    x.launch->dependents_launched_by(1);
   return Step::next;
 }
 

@@ -75,6 +75,102 @@ TEST(Fairness, a_loop_that_diverges_does_not_starve_the_rest_of_its_warp) {
   EXPECT_EQ(run.out[0], 77u);
 }
 
+LaunchConfig several_workers(uint32_t ctas, uint32_t workers) {
+  LaunchConfig config;
+  config.grid = {ctas, 1, 1};
+  config.workers = workers;
+  return config;
+}
+
+// More CTAs than are resident at a time, each of next to nothing.
+TEST(Places, every_cta_of_a_large_grid_runs_once) {
+  constexpr uint32_t kCtas = 10000;
+  const KernelRun run = run_body(R"(
+    mov.u32 %r1, %ctaid.x;
+    mad.wide.u32 %rd1, %r1, 4, %out;
+    atom.global.add.u32 %r2, [%rd1], 1;
+    ret;
+  )",
+                                 several_workers(kCtas, 4), kCtas);
+  ASSERT_EQ(fault_text(run.report), "");
+  EXPECT_EQ(run.out, std::vector<uint32_t>(kCtas, 1));
+  EXPECT_EQ(*run.report.stats.warp_instructions, 7u * kCtas); // three before the body
+}
+
+// The first warp of CTA 0 waits for CTA 1, which sets a flag and ends; that of CTA 2, the last one, for CTA
+// 0. Other warps wait for the first. So a worker that goes on from CTA 1 to 2 has done what another one's has
+// looked for in vain, and waits itself: nobody else makes CTA 0 look again.
+TEST(Places, those_who_wait_see_what_ended_ctas_have_done) {
+  LaunchConfig config = several_workers(3, 2);
+  config.block = {256, 1, 1};
+  for (int run = 0; run < 50; ++run) {
+    const KernelRun done = run_body(R"(
+      mov.u32 %r1, %ctaid.x;
+      mad.wide.u32 %rd1, %r1, 4, %out;
+      setp.eq.u32 %p0, %r1, 1;
+      @%p0 bra SET;
+      mov.u64 %rd2, %rd1;
+      setp.ge.u32 %p1, %t, 32;
+      @%p1 bra WAIT;
+      add.u64 %rd2, %out, 4;
+      setp.eq.u32 %p1, %r1, 0;
+      @%p1 bra WAIT;
+      mov.u64 %rd2, %out;
+    WAIT:
+      ld.volatile.global.u32 %r3, [%rd2];
+      setp.eq.u32 %p2, %r3, 0;
+      @%p2 bra WAIT;
+    SET:
+      st.volatile.global.u32 [%rd1], 1;
+      ret;
+    )",
+                                    config, 3);
+    ASSERT_EQ(fault_text(done.report), "") << "run " << run;
+    ASSERT_EQ(done.out, std::vector<uint32_t>(3, 1)) << "run " << run;
+  }
+}
+
+// As many as are resident, each of which waits for the one that starts after it.
+TEST(Places, a_cta_may_wait_for_one_that_starts_later) {
+  constexpr uint32_t kCtas = 132;
+  for (uint32_t workers = 1; workers <= 4; ++workers) {
+    const KernelRun run = run_body(R"(
+      mov.u32 %r1, %ctaid.x;
+      mad.wide.u32 %rd1, %r1, 4, %out;
+      setp.eq.u32 %p0, %r1, 131;
+      @%p0 bra SET;
+    WAIT:
+      ld.volatile.global.u32 %r3, [%rd1+4];
+      setp.eq.u32 %p2, %r3, 0;
+      @%p2 bra WAIT;
+    SET:
+      st.volatile.global.u32 [%rd1], 1;
+      ret;
+    )",
+                                   several_workers(kCtas, workers), kCtas);
+    ASSERT_EQ(fault_text(run.report), "") << workers << " workers";
+    EXPECT_EQ(run.out, std::vector<uint32_t>(kCtas, 1)) << workers << " workers";
+  }
+}
+
+// Nobody sets what the last one waits for.
+TEST(Places, a_deadlock_after_ctas_that_ended_is_found) {
+  const KernelRun run = run_body(R"(
+      mov.u32 %r1, %ctaid.x;
+      setp.ne.u32 %p0, %r1, 999;
+      @%p0 bra END;
+    WAIT:
+      ld.volatile.global.u32 %r3, [%out];
+      setp.eq.u32 %p2, %r3, 0;
+      @%p2 bra WAIT;
+    END:
+      ret;
+    )",
+                                 several_workers(1000, 3));
+  ASSERT_TRUE(run.report.fault);
+  EXPECT_EQ(run.report.fault->kind, FaultKind::deadlock);
+}
+
 // What nvcc makes of this_grid().sync(), twice.
 constexpr std::string_view kGridSync = R"(
     mov.u32 %r1, %envreg2;
