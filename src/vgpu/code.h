@@ -87,6 +87,7 @@ struct DecodedInst {
   bool checks_updated = false; // with `updates`: some may not have been written; the handler asks
   uint8_t flags = 0;           // handler's own
   uint8_t width = 0;           // handler's own: bytes of an access, ...
+  bool guards_itself = false;  // the handler looks at the guard, and counts the lanes that do not execute
   uint32_t guard_offset = 0;   // frame offset of the guard's mask
   uint32_t guard_reg = ptx::kNone;
   uint32_t target = 0;         // branch: pc

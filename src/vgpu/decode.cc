@@ -118,8 +118,8 @@ private:
     };
     for (size_t i = code_.insts.size(); i-- > 0;) {
       DecodedInst& in = code_.insts[i];
-      const bool asks =
-          in.guarded || in.always_run || in.checks_init || in.marks_written || in.source == ptx::kNone;
+      const bool asks = ((in.guarded || in.always_run) && !in.guards_itself) || in.checks_init ||
+                        in.marks_written || in.source == ptx::kNone;
       run = asks ? uint16_t{0} : longer(run);
       plain = asks || !in.computes ? uint16_t{0} : longer(plain);
       in.run = run;

@@ -58,6 +58,13 @@ public:
     LaneMask* d = dst<LaneMask>(in, index);
     *d = (*d & ~active) | (value & active);
   }
+  // The lanes that the instruction's guard lets execute.
+  LaneMask guard(const DecodedInst& in) const {
+    if (!in.guarded)
+      return kAllLanes;
+    const LaneMask value = *reinterpret_cast<const LaneMask*>(bases[0] + in.guard_offset);
+    return in.guard_negated ? ~value : value;
+  }
   // Lane value of an integer operand of 2, 4 or 8 bytes, zero-extended by its register's width.
   static uint64_t load_lane(const std::byte* lanes, int bytes, int lane) {
     switch (bytes) {
@@ -102,6 +109,19 @@ public:
                      AccessKind kind);
   // The live allocation that holds the range, or null; inlined there, too. Instructions rarely change theirs.
   Allocation* find_allocation(uint64_t address, uint64_t bytes);
+  // What the last load or store at a pc whose lanes' addresses were the same or side by side may access
+  // without a look-up, while they are: an allocation that counts as written, may be read or written as the
+  // instruction does, and is alive if it says so.
+  struct Window {
+    const DecodedInst* instruction = nullptr;
+    const Allocation* allocation = nullptr;
+    uint64_t begin = 0;            // address
+    uint64_t last = 0;             // from there, of lane 0
+    std::byte* host = nullptr;     // of `begin`
+    uint32_t span = 0;             // bytes of all lanes: one element's, or 32
+    bool is_known_pattern = false; // ... by the instruction's flags
+  };
+  Window& window() { return windows_[pc % windows_.size()]; }
   // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
   // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
   // `address & kSharedOffsetMask`.
@@ -182,6 +202,7 @@ private:
   uint64_t local_limit() const;
   // The allocation that the instruction at a pc used last.
   std::array<Allocation*, 64> recent_allocations_{};
+  std::array<Window, 64> windows_{}; // by pc, too
 };
 
 // What an exception inside the virtual GPU is to a launch: memory that ran out, or a bug of ours.

@@ -86,8 +86,10 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, u
   warp.cluster_arrived = warp.cluster_passed = 0;
   warp.wgmma.reset();
   warp.splits.clear();
-  reserve_local(warp, entry.local_bytes);
-  forget_local(warp, 0, entry.local_bytes, kAllLanes);
+  if (entry.local_bytes != 0) {
+    reserve_local(warp, entry.local_bytes);
+    forget_local(warp, 0, entry.local_bytes, kAllLanes);
+  }
   static const Split kNew; // a copy takes less than to set as many bytes
   Split& split = warp.splits.emplace_back(kNew);
   split.mask = lanes;
@@ -429,31 +431,30 @@ void WarpRunner::mark_written(const DecodedInst& in) {
 // Executes `count` instructions of a run, or fewer if one does not go on to the next or lanes come or go;
 // what the last one did.
 [[gnu::always_inline]] inline Step WarpRunner::execute_run(const DecodedInst* in, uint64_t count) {
-  Exec& x = exec_;
+  Exec& x = exec_; // counts in place: of what outlives calls the host has few registers
   const LaneMask mask = x.mask;
-  uint64_t executed = x.executed;
-  uint32_t pc = x.pc;
   x.active = mask;
   for (;;) {
     if (in->plain > 1) { // nothing of the state changes but registers
       const uint64_t plain = std::min<uint64_t>(in->plain, count);
       count -= plain;
-      x.executed = executed += plain;
-      x.pc = pc += static_cast<uint32_t>(plain);
+      x.executed += plain;
+      x.pc += static_cast<uint32_t>(plain);
       for (uint64_t i = plain; i != 0; --i, ++in)
         in->handler(x, *in);
+      if (count == 0)
+        return Step::next;
     } else {
-      x.executed = ++executed;
+      ++x.executed;
       const Step step = in->handler(x, *in);
       if (step != Step::next) [[unlikely]]
         return step;
-      --count;
       ++in;
-      x.pc = ++pc;
+      ++x.pc;
       x.active = mask;
+      if (--count == 0 || x.mask != mask)
+        return Step::next;
     }
-    if (count == 0 || x.mask != mask)
-      return Step::next;
   }
 }
 
@@ -513,16 +514,12 @@ void WarpRunner::execute(uint64_t budget) {
       }
       continue;
     }
-    LaneMask active = mask;
-    if (in.guarded) {
-      const LaneMask guard = *reinterpret_cast<const LaneMask*>(x.bases[0] + in.guard_offset);
-      active &= in.guard_negated ? ~guard : guard;
-    }
+    const LaneMask active = mask & x.guard(in);
     x.active = active;
     const bool runs = active || in.always_run;
     if (in.source != ptx::kNone) {
       ++x.executed;
-      lanes += active == mask ? mask_lanes : active == 0 ? 0 : lanes_of(active);
+      lanes += active == mask || in.guards_itself ? mask_lanes : active == 0 ? 0 : lanes_of(active);
     }
     if (watched || in.checks_init || in.marks_written)
       step = execute_with_care<tells>(in, runs);
@@ -565,6 +562,8 @@ void WarpRunner::execute(uint64_t budget) {
 [[gnu::always_inline]] inline uint64_t WarpRunner::run_parts(Warp& warp, uint64_t budget) {
   const uint64_t limit = launch_.config.max_instructions;
   while (exec_.executed < budget && !launch_.stop.load(std::memory_order_relaxed)) {
+    if (warp.splits.empty())
+      break;
     const size_t other = other_path_first_ ? pick_other_path() : SIZE_MAX;
     const size_t next = other != SIZE_MAX ? other : pick();
     if (next == SIZE_MAX)

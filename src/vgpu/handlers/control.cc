@@ -38,8 +38,10 @@ Step jump(Exec& x, uint32_t target) {
 }
 
 Step run_bra(Exec& x, const DecodedInst& in) {
+  x.active = x.mask & x.guard(in);
   if (x.active == x.mask)
     return jump(x, in.target);
+  x.stats.lane_instructions -= lanes_of(x.mask & ~x.active);
   if (!x.active)
     return Step::next;
   leave_inactive_behind(x);
@@ -91,6 +93,7 @@ bool select_branch(Decoder& d, const ptx::Instruction& instruction, DecodedInst&
   in.always_run = true;
   if (instruction.opcode == isa::Opcode::bra) {
     in.handler = run_bra;
+    in.guards_itself = true; // so that loops are runs
     return true;
   }
   in.handler = run_brx;

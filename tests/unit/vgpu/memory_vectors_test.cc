@@ -10,6 +10,7 @@
 
 #include <array>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -240,6 +241,146 @@ TEST_F(MemoryVectors, KnowWhatWasWritten) {
         expect_same(run);
       }
   EXPECT_GT(runs_, 100);
+}
+
+// One load and one store in a loop, each round's where a table says: of each lane, `base + lane * step`.
+std::string loop_text(int bytes) {
+  return fmt::format(R"(
+.visible .entry k(.param .u64 p_table, .param .u64 p_rounds) {{
+  .reg .pred %more; .reg .b32 %t, %r, %in_step, %out_step; .reg .b64 %table, %rounds, %in, %out, %i; .reg .b{0} %v;
+  ld.param.u64 %table, [p_table]; ld.param.u64 %rounds, [p_rounds]; mov.u32 %t, %tid.x; mov.u64 %i, 0;
+ROUND:
+  ld.global.u64 %in, [%table]; ld.global.u64 %out, [%table+8];
+  ld.global.u32 %in_step, [%table+16]; ld.global.u32 %out_step, [%table+20];
+  mad.wide.s32 %in, %t, %in_step, %in; mad.wide.s32 %out, %t, %out_step, %out;
+  ld.global.b{0} %v, [%in+{1}];
+  st.global.b{0} [%out+{1}], %v;
+  add.u64 %table, %table, 24; add.u64 %i, %i, 1;
+  setp.lt.u64 %more, %i, %rounds; @%more bra ROUND;
+  ret;
+}}
+)",
+                     8 * bytes, bytes);
+}
+
+struct Round {
+  uint64_t in = 0, out = 0;
+  int32_t in_step = 0, out_step = 0;
+};
+
+// What an instruction accessed last says nothing about what it accesses next.
+TEST_F(MemoryVectors, FollowAnInstructionFromMemoryToMemory) {
+  if (host_levels().size() < 2)
+    GTEST_SKIP() << "SKIPPED: the host has one level";
+  std::mt19937_64 random(1);
+  const auto draw = [&](uint64_t n) { return random() % n; };
+  for (int run = 0; run < 400; ++run) {
+    const int bytes = run % 2 ? 8 : 4;
+    const auto width = static_cast<uint64_t>(bytes);
+    std::vector<std::array<uint64_t, 4>> choices; // of in and out: which buffer, where; steps by number
+    for (uint64_t rounds = 2 + draw(8); rounds > 0; --rounds)
+      choices.push_back({draw(64), draw(64), draw(run % 3 ? 2 : 16), draw(run % 5 ? 1 : 16)});
+    const bool strays = run % 4 == 3; // the last one may leave its buffer, or be misaligned
+    const uint64_t way = draw(6);
+    std::string plain;
+    std::vector<uint8_t> plain_bytes;
+    for (const HostLevel level : host_levels()) {
+      set_host_level(level);
+      Kernel kernel(loop_text(bytes));
+      std::vector<uint8_t> values(kTileBytes);
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<uint8_t>(i * 37 ^ i >> 5);
+      const uint64_t buffers[] = {kernel.buffer(values), kernel.buffer(values),
+                                  kernel.uninitialized_buffer(kTileBytes), kernel.buffer(values)};
+      std::vector<Round> rounds;
+      for (const auto& [in, out, in_step, out_step] : choices) {
+        const auto step = [&](uint64_t number) {
+          return static_cast<int32_t>(number == 0   ? width
+                                      : number == 1 ? 0
+                                      : number == 2 ? 2 * width
+                                                    : 3 * width);
+        };
+        rounds.push_back({buffers[in % 4] + in / 4 * 2 * width, buffers[out % 4] + out / 4 * 2 * width,
+                          step(in_step), step(out_step)});
+      }
+      if (strays) {
+        uint64_t& at = way % 2 ? rounds.back().in : rounds.back().out;
+        at = way < 2 ? at + width / 2 : buffers[0] + (way < 4 ? kTileBytes - 17 * width : kTileBytes + width);
+      }
+      const Report report = kernel.run({kernel.buffer(rounds), rounds.size()});
+      std::string text =
+          fmt::format("{}\n{}\n{} lanes, {} unwritten", fault_text(report), uninitialized_text(report),
+                      *report.stats.lane_instructions, report.uninitialized_reads);
+      std::vector<uint8_t> got;
+      for (const uint64_t buffer : buffers)
+        for (const uint8_t byte : kernel.read<uint8_t>(buffer, kTileBytes))
+          got.push_back(byte);
+      if (level == HostLevel::baseline) {
+        plain = text;
+        plain_bytes = got;
+        runs_ += !fault_text(report).empty();
+      }
+      EXPECT_EQ(text, plain) << "run " << run << " at " << to_string(level);
+      EXPECT_TRUE(got == plain_bytes) << "run " << run << " at " << to_string(level) << ": other bytes";
+    }
+  }
+  EXPECT_GT(runs_, 50); // faults
+  EXPECT_LT(runs_, 200);
+}
+
+// CTAs whose threads have one element each, of an array that ends in the middle of one.
+TEST_F(MemoryVectors, EndWhereMemoryDoes) {
+  if (host_levels().size() < 2)
+    GTEST_SKIP() << "SKIPPED: the host has one level";
+  for (const char* access : {"ld.global.u32 %r, [%a];", "st.global.u32 [%a], %r;"})
+    for (const HostLevel level : host_levels()) {
+      set_host_level(level);
+      Kernel kernel(fmt::format(R"(
+.visible .entry k(.param .u64 p) {{
+  .reg .b32 %t, %c, %r; .reg .b64 %a;
+  ld.param.u64 %a, [p]; mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mad.lo.u32 %t, %c, 64, %t;
+  mad.wide.u32 %a, %t, 4, %a; mov.u32 %r, 1;
+  {}
+  ret;
+}}
+)",
+                                access));
+      kernel.config().grid = {8, 1, 1};
+      kernel.config().block = {64, 1, 1};
+      kernel.config().workers = 1;
+      const Report report = kernel.run({kernel.buffer(std::vector<uint32_t>(6 * 64 + 40))});
+      ASSERT_TRUE(report.fault) << access << " at " << to_string(level);
+      EXPECT_EQ(report.fault->lane, 8) << access << " at " << to_string(level);
+      EXPECT_EQ(report.fault->warp, 1) << access << " at " << to_string(level);
+    }
+}
+
+// What a load may read a store may not write, wherever the two stand: each has an instruction of the other at
+// every distance up to 70.
+TEST_F(MemoryVectors, StoresAreNoLoads) {
+  if (host_levels().size() < 2)
+    GTEST_SKIP() << "SKIPPED: the host has one level";
+  std::string head = R"(
+.const .align 128 .b32 table[32];
+.visible .entry k(.param .u64 p_rounds) {
+  .reg .pred %more; .reg .b32 %t, %r; .reg .b64 %a, %i, %rounds;
+  ld.param.u64 %rounds, [p_rounds]; mov.u32 %t, %tid.x; mov.u64 %a, table; cvta.const.u64 %a, %a;
+  mad.wide.u32 %a, %t, 4, %a; mov.u64 %i, 0;
+ROUND:
+  ld.b32 %r, [%a];
+)";
+  for (int apart = 1; apart <= 70; ++apart) {
+    std::string text = head;
+    for (int i = 1; i < apart; ++i)
+      text += "  add.u32 %r, %r, 1;\n";
+    text += "  add.u64 %i, %i, 1; setp.lt.u64 %more, %i, %rounds; @%more bra ROUND;\n  st.b32 [%a], %r;\n  "
+            "ret;\n}\n";
+    for (const HostLevel level : host_levels()) {
+      set_host_level(level);
+      Kernel kernel(text);
+      EXPECT_NE(fault_text(kernel.run({3})), "") << apart << " apart at " << to_string(level);
+    }
+  }
 }
 
 } // namespace
