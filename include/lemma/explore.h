@@ -42,7 +42,7 @@ struct ScheduleRun {
 struct ExploreOptions {
   std::string kernel = {}, ptx = {};       // Finding::kernel and ptx, for faults
   uint64_t schedules = 8;                  // with the usual one
-  unsigned workers = 0;                    // host threads; 0: all cores
+  unsigned workers = 0;                    // host threads; 0: one for each core that the process may use
   const std::atomic<bool>* stop = nullptr; // as LaunchConfig::stop: no further schedule begins
 };
 

@@ -51,7 +51,7 @@ struct LaunchConfig {
   bool count_accesses = false;        // Stats::accesses and async_operations; takes a little time
   bool fidelity = false;              // Report::forms; takes a little time
   LaunchObserver* observer = nullptr; // is told what the launch does; not owned (lemma/observer.h)
-  unsigned workers = 0;               // host threads; 0: all cores
+  unsigned workers = 0;               // host threads; 0: one for each core that the process may use
   // Set by anyone, a signal handler too, to end the launch: within some 10,000 instructions of a warp it
   // returns with Outcome::stopped. Null: nobody will. Not owned; it must live as long as the launch.
   const std::atomic<bool>* stop = nullptr;

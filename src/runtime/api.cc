@@ -10,6 +10,7 @@
 #include "runtime/kernel_names.h"
 #include "runtime/report_text.h"
 #include "runtime/run_kernel.h"
+#include "support/processors.h"
 #include "support/worker_pool.h"
 #include "verify/fusion.h"
 #include "verify/lint.h"
@@ -22,7 +23,6 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
-#include <thread>
 
 #ifndef LEMMA_VERSION
 #error "LEMMA_VERSION comes from the project() line of CMakeLists.txt"
@@ -422,7 +422,7 @@ void verify_each(size_t count, const std::function<Result<PtxText, Error>(size_t
         take(taken, std::move(at->second));
     }
   };
-  const uint64_t wanted = threads ? threads : std::max(1u, std::thread::hardware_concurrency());
+  const uint64_t wanted = threads ? threads : usable_processors();
   run_on_workers(std::min<uint64_t>(wanted, std::max<size_t>(count, 1)) - 1, work);
 }
 

@@ -2,6 +2,7 @@
 // so that what is reported does not depend on which ended first. See include/lemma/explore.h.
 #include "lemma/explore.h"
 
+#include "support/processors.h"
 #include "support/worker_pool.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <thread>
 
 namespace lemma {
 namespace {
@@ -106,8 +106,7 @@ explore(const ExploreOptions& options, const ScheduleRun& first,
   std::vector<uint64_t> again; // with all of the memory
   std::optional<Error> error;
   std::mutex mutex; // of these
-  const uint64_t wanted =
-      options.workers ? options.workers : std::max(1u, std::thread::hardware_concurrency());
+  const uint64_t wanted = options.workers ? options.workers : usable_processors();
   const uint64_t workers = std::clamp<uint64_t>(options.schedules, 2, wanted + 1) - 1;
   std::atomic<uint64_t> next{1};
   const auto run_one = [&](uint64_t schedule, uint64_t share) {

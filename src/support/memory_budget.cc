@@ -3,43 +3,30 @@
 // every group above the process's own.
 #include "support/memory_budget.h"
 
+#include "support/control_group.h"
+
 #include <fmt/format.h>
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <optional>
+#include <string>
 
 namespace lemma {
 namespace {
 
-// The number that a file of the kernel holds; none if there is no such file, or it says "max".
-std::optional<uint64_t> number_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  uint64_t number = 0;
-  if (!std::getline(file, text) ||
-      std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc())
-    return std::nullopt;
-  return number;
-}
-
 // What the control group of the process, or one that it lies in, allows; UINT64_MAX if none limits it.
 uint64_t control_group_limit() {
-  const std::string root = "/sys/fs/cgroup";
-  uint64_t limit = number_in(root + "/memory/memory.limit_in_bytes").value_or(UINT64_MAX); // version 1
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::")) // version 2: "0::/user.slice/session"
-      continue;
-    for (std::string path = line.substr(3);; path.resize(path.rfind('/'))) {
-      limit = std::min(limit, number_in(root + path + "/memory.max").value_or(UINT64_MAX));
-      if (path.find('/') == path.npos)
-        break;
-    }
-  }
+  uint64_t limit = UINT64_MAX;
+  const auto limit_to = [&](const std::string& line) { // "max": there is none
+    uint64_t bytes = 0;
+    if (std::from_chars(line.data(), line.data() + line.size(), bytes).ec == std::errc())
+      limit = std::min(limit, bytes);
+  };
+  limit_to(old_control_group_line("memory/memory.limit_in_bytes"));
+  for (const std::string& line : control_group_lines("memory.max"))
+    limit_to(line);
   return limit;
 }
 

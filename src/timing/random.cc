@@ -4,6 +4,7 @@
 
 #include "numeric/convert.h"
 #include "runtime/device_impl.h"
+#include "support/processors.h"
 
 #include <fmt/format.h>
 
@@ -71,7 +72,7 @@ void fill(std::span<std::byte> memory, const std::vector<uint64_t>& table, uint6
                     table, {seed + i * 0x632be59bd9b4e019});
   };
   std::vector<std::jthread> threads;
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const size_t cores = usable_processors();
   for (size_t i = 1; i < std::min(cores, pieces); ++i)
     threads.emplace_back(work);
   work();

@@ -21,6 +21,7 @@
 
 #include "isa/machine.h"
 #include "support/align.h"
+#include "support/processors.h"
 #include "support/worker_pool.h"
 #include "vgpu/cluster_start.h"
 #include "vgpu/deadlock.h"
@@ -226,8 +227,7 @@ public:
   }
 
   void run() {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    uint64_t workers = launch_.config.workers ? launch_.config.workers : cores;
+    uint64_t workers = launch_.config.workers ? launch_.config.workers : usable_processors();
     if (launch_.config.deterministic || launch_.config.schedule != 0)
       workers = 1;
     workers = std::min(workers, cluster_count_);

@@ -32,7 +32,7 @@ typedef struct lemma_explore_options {
   const char* ptx;        //
   uint64_t schedules;     // with the usual one; 0: 8
   const lemma_stop* stop; // no further schedule begins; may be null
-  uint32_t workers;       // host threads; 0: all cores
+  uint32_t workers;       // host threads; 0: one for each core that the process may use
   uint32_t reserved;      // 0
   // Opens a device that takes its `share`th part of the memory that there is, loads, allocates, launches with
   // lemma_launch_config.schedule = `schedule`, and fills `run` in: a launch of its own in memory of its own.

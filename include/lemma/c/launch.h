@@ -42,7 +42,7 @@ typedef struct lemma_launch_config {
   bool count_accesses; // lemma_stats.accesses and async_operations
   bool fidelity;       // lemma_report.forms
   lemma_async_mode async;
-  uint32_t workers;          // host threads; 0: all cores
+  uint32_t workers;          // host threads; 0: one for each core that the process may use
   uint64_t seed;             // moves every choice that the schedule has
   uint64_t max_instructions; // of any one warp, then a fault; 0: no limit
   uint64_t schedule;         // who runs when: 0 the usual order, any other number a legal and unusual one

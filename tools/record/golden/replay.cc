@@ -1,6 +1,8 @@
 // Running cases on a device. See replay.h.
 #include "golden/replay.h"
 
+#include "support/processors.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <deque>
 #include <future>
 #include <optional>
-#include <thread>
 
 namespace lemma::golden {
 namespace {
@@ -54,7 +55,7 @@ public:
         cases.push_back(&c);
     // A GPU's compiler takes seconds for a long group: use the cores. The virtual GPU's decoder takes none to
     // speak of.
-    const size_t ahead = options_.device == "cuda" ? std::max(2u, std::thread::hardware_concurrency()) : 1;
+    const size_t ahead = options_.device == "cuda" ? std::max(2u, usable_processors()) : 1;
     std::deque<Batch> batches;
     for (size_t next = 0; next < cases.size() || !batches.empty();) {
       while (next < cases.size() && batches.size() < ahead) {
