@@ -122,6 +122,11 @@ public:
     bool is_known_pattern = false; // ... by the instruction's flags
   };
   Window& window() { return windows_[pc % windows_.size()]; }
+  // Where on the host a warp's copy to shared memory last read, and how far that was from the one before.
+  struct Copied {
+    uint64_t at = 0;
+    uint64_t step = 0;
+  } copied;
   // The CTA whose shared memory the address names (`shared` or `shared_cluster`); null if that is no CTA of
   // the cluster, one that has exited, or for `shared` another than this one. Its offset there is
   // `address & kSharedOffsetMask`.
