@@ -1,4 +1,5 @@
-// See control_group.h.
+// Version 2 tells in /proc/self/cgroup where the process lies; of version 1 a container sees its group as the
+// root.
 #include "support/control_group.h"
 
 #include <fstream>
