@@ -86,12 +86,6 @@ void give_arguments(Kernel& kernel, uint32_t size, unsigned workers) {
   kernel.launch.workers = workers;
 }
 
-double seconds_of(Kernel& kernel) {
-  const auto begin = std::chrono::steady_clock::now();
-  kernel.run();
-  return seconds_since(begin);
-}
-
 void run_on_one(benchmark::State& state) {
   Kernel kernel(read_file(kFile), "gemm_bf16");
   give_arguments(kernel, kSize, 1);
@@ -106,20 +100,11 @@ void run_on_one(benchmark::State& state) {
   compare(state, alone / rounds, "the arithmetic alone", "GFLOP");
 }
 
-// In turns with one worker.
 void run_on_all(benchmark::State& state, uint32_t size) {
   Kernel kernel(read_file(kFile), "gemm_bf16");
   give_arguments(kernel, size, 1);
-  double of_one = 0, of_all = 0;
-  for (auto _ : state)
-    for (const unsigned workers : {1u, 0u}) {
-      kernel.launch.workers = workers;
-      (workers == 1 ? of_one : of_all) += seconds_of(kernel);
-    }
+  run_on_all_cores(state, kernel, gigaflops(size), "GFLOP");
   require_vector_paths(state, kernel.stats().matrix_outputs.value());
-  const double work = gigaflops(size) * static_cast<double>(state.iterations());
-  set_value(state, work / of_all, "GFLOP");
-  compare(state, work / of_one, "one worker", "GFLOP");
 }
 
 // In turns with and without the checker.
@@ -128,9 +113,7 @@ void run_checked(benchmark::State& state, Kernel& kernel, double work, const std
   for (auto _ : state)
     for (const bool check : {false, true}) {
       kernel.launch.check = check;
-      const auto begin = std::chrono::steady_clock::now();
-      kernel.run();
-      (check ? seconds : without) += seconds_since(begin);
+      (check ? seconds : without) += seconds_of(kernel);
     }
   const auto rounds = static_cast<double>(state.iterations());
   set_value(state, work * rounds / seconds, unit);

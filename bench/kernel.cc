@@ -5,11 +5,13 @@
 
 #include "check/checker.h"
 #include "ptx/parser.h"
+#include "table.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -99,6 +101,24 @@ const Stats& Kernel::run() {
     give_up("a benchmark's kernel reads what was never written");
   stats_ = report.stats;
   return stats_;
+}
+
+double seconds_of(Kernel& kernel) {
+  const auto begin = std::chrono::steady_clock::now();
+  kernel.run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void run_on_all_cores(benchmark::State& state, Kernel& kernel, double work, const std::string& unit) {
+  double of_one = 0, of_all = 0;
+  for (auto _ : state)
+    for (const unsigned workers : {1u, 0u}) {
+      kernel.launch.workers = workers;
+      (workers == 1 ? of_one : of_all) += seconds_of(kernel);
+    }
+  work *= static_cast<double>(state.iterations());
+  set_value(state, work / of_all, unit);
+  compare(state, work / of_one, "one worker", unit);
 }
 
 } // namespace lemma::bench

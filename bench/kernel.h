@@ -6,6 +6,8 @@
 #include "vgpu/program.h"
 #include "vgpu/scheduler.h"
 
+#include <benchmark/benchmark.h>
+
 #include <cstring>
 #include <memory>
 #include <span>
@@ -55,6 +57,12 @@ private:
   const vgpu::Code* entry_ = nullptr;
   Stats stats_;
 };
+
+// Wall time of a run.
+double seconds_of(Kernel& kernel);
+
+// The rate of `work` a run on all cores, beside that of one worker, which takes turns with them.
+void run_on_all_cores(benchmark::State& state, Kernel& kernel, double work, const std::string& unit);
 
 // Parameter bytes: the values one after the other, each aligned to its size; zeros follow.
 template <class... T>

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
@@ -75,17 +74,7 @@ void run_small_ctas(benchmark::State& state, uint32_t threads) {
   kernel.params = pack_params(kernel.allocate(uint64_t{4} * kNumbers));
   kernel.launch.grid = {kNumbers / threads, 1, 1};
   kernel.launch.block = {threads, 1, 1};
-  std::chrono::duration<double> of_one{}, of_all{};
-  for (auto _ : state)
-    for (const unsigned workers : {1u, 0u}) {
-      kernel.launch.workers = workers;
-      const auto begin = std::chrono::steady_clock::now();
-      kernel.run();
-      (workers == 1 ? of_one : of_all) += std::chrono::steady_clock::now() - begin;
-    }
-  const double ctas = static_cast<double>(state.iterations()) * kernel.launch.grid[0] * 1e-6;
-  set_value(state, ctas / of_all.count(), "M CTAs");
-  compare(state, ctas / of_one.count(), "one worker", "M CTAs");
+  run_on_all_cores(state, kernel, kernel.launch.grid[0] * 1e-6, "M CTAs");
 }
 
 // The same from C, where the report becomes a tree: by a module of two kernels, in turns.

@@ -164,6 +164,10 @@ Outcome run_at(HostLevel level, const Accesses& run) {
 
 class MemoryVectors : public testing::Test {
 protected:
+  void SetUp() override {
+    if (host_levels().size() < 2)
+      GTEST_SKIP() << "SKIPPED: the host has one level";
+  }
   void TearDown() override { set_host_level(before_); }
 
   // Whether the plain way faults or reports as the place says; the others must do the same.
@@ -206,8 +210,6 @@ const std::array<Shape, 13> kShapes = {{{{"u8", 1, "b16"}, 1},
                                         {{"u32", 4, "b64"}, 2}}};
 
 TEST_F(MemoryVectors, AreThePlainOnes) {
-  if (host_levels().size() < 2)
-    GTEST_SKIP() << "SKIPPED: the host has one level";
   for (const Shape& shape : kShapes)
     for (const std::string space : {".shared", ".global", ""})
       for (const Place& place : places()) {
@@ -227,8 +229,6 @@ TEST_F(MemoryVectors, AreThePlainOnes) {
 
 // Reads of what was never written are reported the same, and what is written then counts as written.
 TEST_F(MemoryVectors, KnowWhatWasWritten) {
-  if (host_levels().size() < 2)
-    GTEST_SKIP() << "SKIPPED: the host has one level";
   for (const Shape& shape : {kShapes[0], kShapes[2], kShapes[4], kShapes[6], kShapes[8], kShapes[10]})
     for (const std::string space : {".shared", ".global"})
       for (const Place& place : places()) {
@@ -270,8 +270,6 @@ struct Round {
 
 // What an instruction accessed last says nothing about what it accesses next.
 TEST_F(MemoryVectors, FollowAnInstructionFromMemoryToMemory) {
-  if (host_levels().size() < 2)
-    GTEST_SKIP() << "SKIPPED: the host has one level";
   std::mt19937_64 random(1);
   const auto draw = [&](uint64_t n) { return random() % n; };
   for (int run = 0; run < 400; ++run) {
@@ -330,8 +328,6 @@ TEST_F(MemoryVectors, FollowAnInstructionFromMemoryToMemory) {
 
 // CTAs whose threads have one element each, of an array that ends in the middle of one.
 TEST_F(MemoryVectors, EndWhereMemoryDoes) {
-  if (host_levels().size() < 2)
-    GTEST_SKIP() << "SKIPPED: the host has one level";
   for (const char* access : {"ld.global.u32 %r, [%a];", "st.global.u32 [%a], %r;"})
     for (const HostLevel level : host_levels()) {
       set_host_level(level);
@@ -358,8 +354,6 @@ TEST_F(MemoryVectors, EndWhereMemoryDoes) {
 // What a load may read a store may not write, wherever the two stand: each has an instruction of the other at
 // every distance up to 70.
 TEST_F(MemoryVectors, StoresAreNoLoads) {
-  if (host_levels().size() < 2)
-    GTEST_SKIP() << "SKIPPED: the host has one level";
   std::string head = R"(
 .const .align 128 .b32 table[32];
 .visible .entry k(.param .u64 p_rounds) {
