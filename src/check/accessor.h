@@ -50,11 +50,13 @@ public:
   }
   // Whether an access that this one follows need not be remembered beside it: whatever conflicts with that
   // one conflicts with this one, and what this one precedes comes after both. Of one proxy alone, for others
-  // may need a fence.
+  // may need a fence; and a strong access only for those of its size whose scope includes its own, for others
+  // conflict with what this one is morally strong with.
   bool stands_for(const Record& earlier) const {
     return earlier.proxy == record.proxy && earlier.asynchronous == record.asynchronous &&
            (record.writes || !earlier.writes) && record.nc == earlier.nc &&
-           (earlier.is_strong() || !record.is_strong());
+           (!record.is_strong() || (earlier.is_strong() && earlier.bytes == record.bytes &&
+                                    earlier.order.scope >= record.order.scope));
   }
   // Known by whatever way, proxies apart.
   bool is_known(const Record& earlier, int earlier_lane, int lane) const {

@@ -153,6 +153,36 @@ TEST(Order, AtomicsDoNotRace) {
             "race.weak: red.global.add.u32 ~ ld.global.u32\n");
 }
 
+TEST(Order, AtomicsHideNoneOfOtherSizesOrScopesBeforeThem) {
+  // CTA 1 conflicts with the first of CTA 0's two and not with the second, after which it comes: it polls.
+  const auto two = [](const std::string& first, const std::string& second) {
+    return findings_of(kernel(fmt::format(R"(
+  setp.eq.u32 %q, %cta, 1;
+  @%q bra L_wait;
+  {};
+  {};
+  st.relaxed.gpu.global.u32 [%in], 1;
+  bra L_end;
+L_wait:
+  ld.relaxed.gpu.global.u32 %r1, [%in];
+  setp.eq.u32 %q, %r1, 0;
+  @%q bra L_wait;
+  red.global.add.u32 [%out], 1;
+L_end:)",
+                                          first, second)),
+                       1, 2);
+  };
+  const std::string same = "red.global.add.u32 [%out], 2", wide = "red.global.add.u64 [%out], 2",
+                    narrow = "red.relaxed.cta.global.add.u32 [%out], 2",
+                    wider = "red.relaxed.sys.global.add.u32 [%out], 2";
+  EXPECT_EQ(two(same, same), "");
+  EXPECT_EQ(two(wider, same), "");
+  for (const std::string& last : {same, wider}) {
+    EXPECT_EQ(two(wide, last), "race.mixed-size: red.global.add.u64 ~ red.global.add.u32\n");
+    EXPECT_EQ(two(narrow, last), "race.scope: red.relaxed.cta.global.add.u32 ~ red.global.add.u32\n");
+  }
+}
+
 TEST(Order, AtomicsDoNotHideTheWriteBeforeThem) {
   // The second warp's additions are not ordered after the first value, whatever the first warp's are.
   const auto counted = [](const std::string& between) {
