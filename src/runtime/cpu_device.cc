@@ -14,6 +14,7 @@
 #include "runtime/repeats.h"
 #include "runtime/report_text.h"
 #include "runtime/texture_maker.h"
+#include "support/in_parts.h"
 #include "verify/verify.h"
 #include "vgpu/memory.h"
 #include "vgpu/patience.h"
@@ -116,7 +117,7 @@ public:
 
   Result<void, Error> write(uint64_t address, std::span<const std::byte> source) override {
     return with(Change::some, address, source.size(), [&](vgpu::Allocation& allocation, uint64_t offset) {
-      vgpu::copy_racing(allocation.host + offset, source.data(), source.size());
+      copy_in_parts(allocation.host + offset, source.data(), source.size());
       if (allocation.init)
         allocation.init->set(offset, source.size());
     });
@@ -124,12 +125,14 @@ public:
   Result<void, Error> read(uint64_t address, std::span<std::byte> destination) override {
     return with(Change::none, address, destination.size(),
                 [&](const vgpu::Allocation& allocation, uint64_t offset) {
-                  vgpu::copy_racing(destination.data(), allocation.host + offset, destination.size());
+                  copy_in_parts(destination.data(), allocation.host + offset, destination.size());
                 });
   }
   Result<void, Error> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
     return with(Change::some, address, bytes, [&](vgpu::Allocation& allocation, uint64_t offset) {
-      vgpu::fill_racing(allocation.host + offset, value, bytes);
+      in_parts_aside(bytes, [&](uint64_t begin, uint64_t count) {
+        vgpu::fill_racing(allocation.host + offset + begin, value, count);
+      });
       if (allocation.init)
         allocation.init->set(offset, bytes);
     });
@@ -137,7 +140,7 @@ public:
   Result<void, Error> copy(uint64_t to, uint64_t from, uint64_t bytes) override {
     return with(Change::some, to, bytes, [&](vgpu::Allocation& target, uint64_t to_offset) {
       return with(Change::none, from, bytes, [&](vgpu::Allocation& source, uint64_t from_offset) {
-        vgpu::copy_racing(target.host + to_offset, source.host + from_offset, bytes);
+        copy_in_parts(target.host + to_offset, source.host + from_offset, bytes);
         copy_what_is_written(target, to_offset, source, from_offset, bytes);
       });
     });
@@ -186,6 +189,21 @@ public:
   const std::chrono::nanoseconds patience; // DeviceOptions::patience_seconds
 
 private:
+  // f(begin, count) for parts of a range, by several threads, whose accesses are not the host's own.
+  template <class F>
+  void in_parts_aside(uint64_t bytes, const F& f) {
+    in_parts(bytes, [&](uint64_t begin, uint64_t count) {
+      std::optional<HostWatch::Aside> aside;
+      if (host_watch)
+        aside.emplace();
+      f(begin, count);
+    });
+  }
+  void copy_in_parts(std::byte* to, const std::byte* from, uint64_t bytes) {
+    in_parts_aside(
+        bytes, [=](uint64_t begin, uint64_t count) { vgpu::copy_racing(to + begin, from + begin, count); });
+  }
+
   enum class Change : uint8_t { none, some };
   // f(the allocation that the range lies in, the offset there).
   template <class F>

@@ -238,6 +238,20 @@ TEST(HostWatchMemory, IsTheSameForBothSides) {
   EXPECT_EQ(4u, copied);
 }
 
+// A copy that several threads make is the stream's on each of them.
+TEST(HostWatchMemory, CopiesByStreamsAreNotTheHosts) {
+  Program p;
+  constexpr uint64_t kBytes = 32 << 20;
+  const Buffer from = *p.device.allocate(kBytes), to = *p.device.allocate(kBytes, {.host_shared = true});
+  ASSERT_TRUE(p.a.fill(from.address(), kBytes, 7));
+  ASSERT_TRUE(p.a.fill(to.address(), kBytes, 1));
+  ASSERT_TRUE(p.a.read(from.address(), {reinterpret_cast<std::byte*>(to.address()), kBytes}));
+  ASSERT_TRUE(p.device.synchronize());
+  for (const Finding& finding : p.device.stream_findings())
+    ADD_FAILURE() << finding.rendered;
+  EXPECT_EQ(0x07070707u, reinterpret_cast<const uint32_t*>(to.address())[kBytes / 4 - 1]);
+}
+
 TEST(HostWatchMemory, ComesAndGoes) {
   Program p;
   for (int i = 0; i < 200; ++i) {
