@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
-# the sanitizers, defined programs on the virtual GPU twice, all recorded cases under the memory model's checker, under
-# ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver or runtime, and the samples of CUDA
-# at their own sizes.
+# the sanitizers, defined programs on the virtual GPU twice, planted bugs ten times each, all recorded cases under the
+# memory model's checker, under ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver
+# or runtime, and the samples of CUDA at their own sizes.
 # docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
 # 1 then.
 #
@@ -28,6 +28,9 @@ hostile_programs() {
 }
 
 defined_programs() { build/bin/differential --device cpu --programs "$programs" --jobs "$jobs" --keep "$keep"; }
+
+# Whether a bug is found must not be a matter of timing.
+planted_bugs() { tests/check/corpus/run.py --lemma build/bin/lemma --jobs "$jobs" --times 10 --no-ptxas; }
 
 recorded_cases() {
   local check=(build/bin/lemma-record --check tests/golden/sm_90a --findings --suppress tests/golden/undefined.txt) status=0
@@ -67,7 +70,7 @@ cuda_samples() {
 }
 
 failed=()
-for part in approximate_functions hostile_programs defined_programs recorded_cases front_end threads cuda_samples; do
+for part in approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end threads cuda_samples; do
   echo "== $part"
   $part || failed+=("$part")
 done

@@ -5,7 +5,7 @@ that its row names, and no twin may have a finding.
 A bug is an edit of the PTX of a kernel of bases.py; the kernel itself is the twin of all its bugs. Where ptxas is,
 it must assemble bug and twin.
 
-usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] [--keep DIR]
+usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] [--keep DIR] [--times N]
        run.py --list       one line a bug: its name, kernel and id
        run.py --show KERNEL   its instructions with their tags
        run.py --counts     bugs and kernels of each id
@@ -179,10 +179,13 @@ def run_bug(runner, bug):
             return True, ""
         said_by = []
         for extra in modes(runner.options, bug.by_default):
-            report, command = runner.lemma(bases.bases[bug.base], path, extra)
-            if is_found(bug, lines, report):
+            for _ in range(runner.options.times):
+                report, command = runner.lemma(bases.bases[bug.base], path, extra)
+                if not is_found(bug, lines, report):
+                    said_by.append(said(report) + (f"\n    {command}" if runner.options.verbose else ""))
+                    break
+            else:
                 return True, ""
-            said_by.append(said(report) + (f"\n    {command}" if runner.options.verbose else ""))
         return False, " / ".join(said_by)
     except edit.Wrong as wrong:
         return None, str(wrong)
@@ -198,7 +201,8 @@ def run_twin(runner, twin):
     wrong = runner.assembles(path, target)
     if wrong or not runner.options.lemma:
         return not wrong, wrong or ""
-    for extra in [[]] + ([["--explore", "8"]] if runner.options.can_explore else []):
+    extras = [[]] + ([["--explore", "8"]] if runner.options.can_explore else [])
+    for extra in extras * runner.options.times:
         report, command = runner.lemma(base, path, extra)
         if "error" in report or report.get("exit_status") != 0 or findings_of(report):
             return False, f"{said(report)}\n    {command}"
@@ -269,6 +273,7 @@ def parse():
     parser.add_argument("--filter", default="", help="only bugs whose name, kernel or id this is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of bugs and twins")
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="each bug must be found in each of N runs")
     parser.add_argument("--keep", metavar="DIR", help="leave the edited PTX there")
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--no-ptxas", action="store_true")
