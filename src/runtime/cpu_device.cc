@@ -16,6 +16,7 @@
 #include "runtime/texture_maker.h"
 #include "support/in_parts.h"
 #include "verify/verify.h"
+#include "vgpu/launch_check.h"
 #include "vgpu/memory.h"
 #include "vgpu/patience.h"
 #include "vgpu/program.h"

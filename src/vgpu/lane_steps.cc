@@ -28,7 +28,7 @@ int64_t constant_of(const ptx::Instruction& instruction, size_t source) {
              : 0;
 }
 
-LaneStep product(const LaneStep& step, int64_t factor) {
+LaneStep scaled(const LaneStep& step, int64_t factor) {
   if (!step || std::abs(*step) > kMost || factor <= 0)
     return std::nullopt;
   return *step * factor;
@@ -51,7 +51,7 @@ LaneStep step_of(const ptx::Instruction& instruction, std::span<const LaneStep> 
     if (sources[0] == 0 && sources[1] == 0)
       return 0;
     const int64_t right = constant_of(instruction, 1);
-    return right > 0 ? product(sources[0], right) : product(sources[1], constant_of(instruction, 0));
+    return right > 0 ? scaled(sources[0], right) : scaled(sources[1], constant_of(instruction, 0));
   };
   switch (instruction.opcode) {
   case Opcode::mov:
@@ -65,7 +65,7 @@ LaneStep step_of(const ptx::Instruction& instruction, std::span<const LaneStep> 
     return sum(sources[0], negative(sources[1]), bits);
   case Opcode::shl: {
     const int64_t by = constant_of(instruction, 1);
-    return by > 0 && by < 31 ? product(sources[0], int64_t{1} << by) : std::nullopt;
+    return by > 0 && by < 31 ? scaled(sources[0], int64_t{1} << by) : std::nullopt;
   }
   case Opcode::mul:
     return times();

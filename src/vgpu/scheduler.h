@@ -12,15 +12,9 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <string>
 #include <vector>
 
 namespace lemma::vgpu {
-
-// Checks the configuration, and how many bytes of parameters there are, against the kernel and the machine.
-// Empty: it may be launched; else what is wrong.
-std::string check_launch(const Program& program, const Code& entry, const LaunchConfig& config,
-                         size_t param_bytes, const MachineLimits& limits = limits_of());
 
 // What a launch runs in: the machine, who watches, and what goes on around it.
 struct LaunchSurroundings {
@@ -45,8 +39,8 @@ struct LaunchSurroundings {
 };
 
 // Runs to the end, to the first fault, to a deadlock, or until LaunchConfig::stop is set. The configuration
-// must have passed check_launch(); `params` are laid out by ptx::lay_out_parameters(). The report lacks what
-// the device and the module say (Report::arithmetic, device, rendered, forms).
+// must have passed check_launch() (launch_check.h); `params` are laid out by ptx::lay_out_parameters(). The
+// report lacks what the device and the module say (Report::arithmetic, device, rendered, forms).
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& config,
                   std::vector<std::byte> params, LaunchSurroundings surroundings = {});
 

@@ -7,6 +7,7 @@
 #include "ptx/parser.h"
 #include "verify/verify.h"
 #include "vgpu/exec.h"
+#include "vgpu/launch_check.h"
 #include "vgpu/program.h"
 #include "vgpu/scheduler.h"
 

@@ -5,6 +5,7 @@
 
 #include "isa/target.h"
 #include "ptx/parser.h"
+#include "vgpu/launch_check.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
