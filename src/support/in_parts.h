@@ -9,8 +9,8 @@
 namespace lemma {
 
 // Calls f(begin, count) for ranges that together are [0, bytes) and do not overlap, in any order; returns
-// when all calls have. A range of a few MiB is one call, on this thread; a longer one is several, on as many
-// threads as the process has processors. f must not throw.
+// when all calls have. A range of less than 4 MiB is one call, on this thread; a longer one is several, on as
+// many threads as the process may use processors, but no more than eight. f must not throw.
 void in_parts(uint64_t bytes, const std::function<void(uint64_t begin, uint64_t count)>& f);
 
 } // namespace lemma

@@ -273,7 +273,7 @@ def parse():
     parser.add_argument("--filter", default="", help="only bugs whose name, kernel or id this is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts of bugs and twins")
-    parser.add_argument("--times", type=int, default=1, metavar="N", help="each bug must be found in each of N runs")
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="runs of each bug and twin, all of which must be right")
     parser.add_argument("--keep", metavar="DIR", help="leave the edited PTX there")
     parser.add_argument("--ptxas", default="ptxas")
     parser.add_argument("--no-ptxas", action="store_true")
