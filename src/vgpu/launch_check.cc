@@ -38,29 +38,37 @@ LaunchConfig settled(LaunchConfig config, const Code& entry) {
 
 namespace {
 
+std::string text_of(const Dim3& d) {
+  return fmt::format("{},{},{}", d[0], d[1], d[2]);
+}
+
+// What a directive says: dimensions that it leaves out are 1.
+Dim3 declared(Dim3 dimensions) {
+  for (uint32_t& d : dimensions)
+    d = std::max(d, 1u);
+  return dimensions;
+}
+
 // The cluster against the grid, the machine, and what the kernel declares.
 std::string check_cluster(const ptx::LaunchBounds& bounds, const LaunchConfig& config, bool is_explicit,
                           const MachineLimits& limits) {
   const Dim3& size = config.cluster;
-  const auto text = [](const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); };
   if (bounds.explicit_cluster && !is_explicit)
     return "the kernel is declared .explicitcluster: the launch must name the cluster's size";
   if (bounds.reqnctapercluster[0]) {
-    Dim3 required = bounds.reqnctapercluster;
-    for (uint32_t& d : required)
-      d = std::max(d, 1u);
+    const Dim3 required = declared(bounds.reqnctapercluster);
     if (required != size)
-      return fmt::format("the cluster is {}, but the kernel requires .reqnctapercluster {}", text(size),
-                         text(required));
+      return fmt::format("the cluster is {}, but the kernel requires .reqnctapercluster {}", text_of(size),
+                         text_of(required));
   }
   const uint64_t ctas = product(size);
   if (ctas == 0 || ctas > limits.max_cluster_ctas)
     return fmt::format("the cluster of {} has {} CTAs: legal are 1 to {} (more than 8 is not portable)",
-                       text(size), ctas, limits.max_cluster_ctas);
+                       text_of(size), ctas, limits.max_cluster_ctas);
   if (bounds.maxclusterrank && ctas > bounds.maxclusterrank)
     return fmt::format("the cluster of {} has {} CTAs, but the kernel was compiled for at most {} "
                        "(.maxclusterrank)",
-                       text(size), ctas, bounds.maxclusterrank);
+                       text_of(size), ctas, bounds.maxclusterrank);
   for (int i = 0; i < 3; ++i)
     if (config.grid[i] % size[i])
       return fmt::format("grid {} is {}, which is not a multiple of the cluster's {}", "xyz"[i],
@@ -101,16 +109,13 @@ std::string check_launch(const Program& program, const Code& entry, const Launch
   if (threads > limits.max_threads_per_cta)
     return fmt::format("the block has {} threads: legal are at most {}", threads, limits.max_threads_per_cta);
   if (bounds.reqntid[0]) {
-    Dim3 required = bounds.reqntid;
-    for (uint32_t& d : required)
-      d = std::max(d, 1u);
+    const Dim3 required = declared(bounds.reqntid);
     if (required != config.block)
-      return fmt::format("the block is {},{},{}, but the kernel requires .reqntid {},{},{}", config.block[0],
-                         config.block[1], config.block[2], required[0], required[1], required[2]);
+      return fmt::format("the block is {}, but the kernel requires .reqntid {}", text_of(config.block),
+                         text_of(required));
   }
   if (bounds.maxntid[0]) {
-    const uint64_t most =
-        uint64_t{bounds.maxntid[0]} * std::max(bounds.maxntid[1], 1u) * std::max(bounds.maxntid[2], 1u);
+    const uint64_t most = product(declared(bounds.maxntid));
     if (threads > most)
       return fmt::format("the block has {} threads, but the kernel was compiled for at most {} (.maxntid)",
                          threads, most);
