@@ -67,12 +67,16 @@ target_include_directories(lemma_fmt SYSTEM INTERFACE
 
 include(lemma_quick_build)
 
-# lemma_library(<folder> SOURCES <file>... [DEPS <folder>...] [PRECOMPILED <headers>] [TOGETHER])
-# Defines lemma_<folder>, alias lemma::<folder>. Headers are included as "folder/file.h". TOGETHER: lemma_all_together().
+# lemma_library(<folder> SOURCES <file>... [DEPS <folder>...] [PRECOMPILED <headers>] [TOGETHER] [COLD])
+# Defines lemma_<folder>, alias lemma::<folder>. Headers are included as "folder/file.h". TOGETHER: lemma_all_together(). COLD: what
+# its calls take is what they call elsewhere, so that it is optimized less.
 function(lemma_library folder)
-  cmake_parse_arguments(ARG "TOGETHER" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER;COLD" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED core)
+    if(ARG_COLD)
+      set(ARG_PRECOMPILED cold)
+    endif()
   endif()
   set(target lemma_${folder})
   add_library(${target} STATIC ${ARG_SOURCES})
@@ -87,6 +91,9 @@ function(lemma_library folder)
   lemma_use_precompiled(${target} ${ARG_PRECOMPILED})
   if(ARG_TOGETHER)
     lemma_all_together(${target})
+  endif()
+  if(ARG_COLD)
+    target_compile_options(${target} PRIVATE ${LEMMA_LESS_OPTIMIZED})
   endif()
   set_property(GLOBAL APPEND PROPERTY LEMMA_LIBRARIES ${target})
 endfunction()

@@ -4,13 +4,13 @@ include(GoogleTest)
 
 lemma_precompile(test HEADERS ${LEMMA_STD_HEADERS} <fstream> <filesystem> <random> <sstream> <thread> <fmt/ranges.h>
                               <gtest/gtest.h>
-                      LINK GTest::gtest OPTIONS ${LEMMA_LESS_OPTIMIZED})
+                      LINK GTest::gtest OPTIONS ${LEMMA_NOT_OPTIMIZED})
 
 # lemma_test_executable(<target> <file>...): GoogleTest sources, with their main().
 function(lemma_test_executable target)
   add_executable(${target} ${ARGN})
   target_link_libraries(${target} PRIVATE lemma_flags lemma_fmt GTest::gtest_main)
-  target_compile_options(${target} PRIVATE ${LEMMA_LESS_OPTIMIZED})
+  target_compile_options(${target} PRIVATE ${LEMMA_NOT_OPTIMIZED})
   lemma_use_precompiled(${target} test)
 endfunction()
 
@@ -23,5 +23,5 @@ function(lemma_unit_test name)
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${target} PRIVATE lemma::${dep})
   endforeach()
-  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${target} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
 endfunction()

@@ -14,7 +14,7 @@ packages=(
   libgtest-dev libbenchmark-dev
   python3 python3-numpy python3-venv
 )
-mlir_packages=(libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev)
+mlir_packages=(libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools lld-22 zlib1g-dev)
 format_packages=(clang-format-22)
 # For tests of liblemma.so alone, and only where no other installation has them.
 binding_packages=()

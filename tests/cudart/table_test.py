@@ -56,7 +56,7 @@ def main():
         if not shutil.which("nm") or not shutil.which("readelf"):
             print("SKIPPED: no nm, or no readelf")
             return 77
-        wrong += wrong_library(arguments[0], {symbol for symbol, _, _ in all_rows} | {VERSION}, VERSION)
+        wrong += wrong_library(arguments[0], {symbol for symbol, _, _ in all_rows}, VERSION, VERSION)
     print("\n".join(wrong) if wrong else f"{len(all_rows)} rows, and none without a program")
     return 1 if wrong else 0
 

@@ -93,12 +93,15 @@ def table_of_programs():
     return "\n".join(lines), [f"hardware/programs.txt: {name} is no program" for name in recorded]
 
 
-def wrong_library(library, symbols, soname):
-    """What is wrong with a library that is to export these symbols and bring its C++ library with it."""
+def wrong_library(library, symbols, soname, version=""):
+    """What is wrong with a library that is to export these symbols, at that version, and bring its C++ library with it."""
     listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    there = {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    # GNU ld makes a symbol of a version, too, which LLVM's does not.
+    names = [line.split()[-1] for line in listing.splitlines() if line.split()[-1].split("@")[0] != version]
+    there = {name.split("@")[0] for name in names}
     wrong = [f"{symbol} is not exported" for symbol in sorted(symbols - there)]
     wrong += [f"{symbol} is exported and is no row" for symbol in sorted(there - symbols)]
+    wrong += [f"{name} is not of the version {version}" for name in names if version and not name.endswith("@@" + version)]
     dynamic = subprocess.run(["readelf", "-d", "-W", library], check=True, capture_output=True, text=True).stdout
     if f"[{soname}]" not in dynamic:
         wrong.append(f"the SONAME is not {soname}")
