@@ -17,20 +17,35 @@ function(lemma_python_skip prefix)
   set_tests_properties(${prefix}.skipped PROPERTIES SKIP_REGULAR_EXPRESSION SKIPPED)
 endfunction()
 
-# lemma_python_tests(<prefix> <script> <argument>...)
-# One test for each name that `script --list` prints, <prefix>.<name>: `script <argument>... <name>`.
-# Without LEMMA_PYTHON, one test that is skipped by name.
+# lemma_python_tests(<prefix> <script> [SHARDS <n>] <argument>...)
+# One test, <prefix>.<script's name>, whose cases are the names that `script --list` prints: `script <argument>... <name>` is
+# <prefix>.<name>, and they are counted one by one (tests/group.py). SHARDS: so many tests side by side, for a long script.
+# Without LEMMA_PYTHON, one test that is skipped by name. LEMMA_PYTHON_TESTS is set to the tests.
 function(lemma_python_tests prefix script)
+  cmake_parse_arguments(ARG "" "SHARDS" "" ${ARGN})
+  set(LEMMA_PYTHON_TESTS "" PARENT_SCOPE)
   if(NOT LEMMA_PYTHON)
     lemma_python_skip(${prefix})
     return()
   endif()
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${script})
-  execute_process(COMMAND ${LEMMA_PYTHON} ${script} --list OUTPUT_VARIABLE names OUTPUT_STRIP_TRAILING_WHITESPACE
-                          COMMAND_ERROR_IS_FATAL ANY)
-  string(REPLACE "\n" ";" names "${names}")
-  foreach(name ${names})
-    add_test(NAME ${prefix}.${name} COMMAND ${LEMMA_PYTHON} ${script} ${ARGN} ${name})
-    set_tests_properties(${prefix}.${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 1)
+  endif()
+  get_filename_component(name ${script} NAME_WE)
+  set(tests "")
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    set(test ${prefix}.${name})
+    if(ARG_SHARDS GREATER 1)
+      string(APPEND test .${shard})
+    endif()
+    add_test(NAME ${test} COMMAND ${LEMMA_PYTHON} ${PROJECT_SOURCE_DIR}/tests/group.py --cases ${LEMMA_TEST_CASES}/${test}
+                                  --prefix ${prefix} --shard ${shard}/${ARG_SHARDS} ${script} ${ARG_UNPARSED_ARGUMENTS})
+    # Long ones first: what is short fills the processors at the end.
+    set_tests_properties(${test} PROPERTIES TIMEOUT 1500 SKIP_RETURN_CODE 77 COST 60)
+    list(APPEND tests ${test})
   endforeach()
+  set(LEMMA_PYTHON_TESTS ${tests} PARENT_SCOPE)
 endfunction()
+
+# Where tests that have cases say what became of each: a file of the test's name, which scripts/test.py reads.
+set(LEMMA_TEST_CASES ${CMAKE_BINARY_DIR}/Testing/cases)

@@ -72,6 +72,7 @@ finish() { # SOURCE TARGET ARCH
   "$ptxas" -c "-arch=sm_$3" "$text" -o "$scratch/finish.cubin"
   if [ $check = 0 ]; then
     cp "$text" "$2"
+    [[ $1 != *.cu ]] || tests/tree/made_test.py --record "$1"
   elif ! cmp -s <(without_names "$text") <(without_names "$2"); then
     echo "$2: not what is made of $1 here" >&2
     failed=1

@@ -7,55 +7,23 @@
 #include "isa/machine.h"
 #include "isa/target.h"
 #include "ptx/parser.h"
+#include "ptxas/ptxas.h"
 #include "verify/verify.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 #include <thread>
-#include <unistd.h>
 
 namespace lemma::verify_test {
 
 using namespace generate;
 
 namespace {
-
-std::string temporary_file() {
-  static std::atomic<int> number = 0;
-  return (std::filesystem::temp_directory_path() / fmt::format("lemma-mutant-{}-{}.ptx", getpid(), number++))
-      .string();
-}
-
-} // namespace
-
-std::string find_ptxas() {
-  if (const char* given = std::getenv("PTXAS"))
-    return given;
-  const char* const folders = std::getenv("PATH");
-  std::istringstream path(folders ? folders : "");
-  for (std::string folder; std::getline(path, folder, ':');)
-    if (std::filesystem::exists(folder + "/ptxas"))
-      return folder + "/ptxas";
-  const std::string toolkit = "/usr/local/cuda/bin/ptxas";
-  return std::filesystem::exists(toolkit) ? toolkit : "";
-}
-
-namespace {
-
-// What ptxas prints, and whether it accepts.
-struct Output {
-  bool accepts = false;
-  std::string text;
-};
 
 // ptxas 13 makes code for no machine below sm_75, and knows none by an earlier name, but reads modules for
 // them.
@@ -68,41 +36,13 @@ std::string machine_for(const std::string& target) {
                                : to_string(isa::Target{isa::number_now(parsed->sm), parsed->suffix});
 }
 
-Output assemble(const std::string& ptxas, const std::string& module, const std::string& target) {
-  const std::string file = temporary_file();
-  std::ofstream(file) << module;
-  const std::string command = fmt::format("'{}' {} -O0 -arch={} '{}' -o /dev/null 2>&1", ptxas,
-                                          module.find("// whole program") == std::string::npos ? "-c" : "",
-                                          machine_for(target), file);
-  Output output;
-  if (FILE* pipe =
-          popen(command.c_str(), "r")) { // NOLINT(bugprone-command-processor): a test's own file names
-    char buffer[4096];
-    while (const size_t bytes = fread(buffer, 1, sizeof buffer, pipe))
-      output.text.append(buffer, bytes);
-    output.accepts = pclose(pipe) == 0;
-  }
-  std::filesystem::remove(file);
-  return output;
+std::optional<ptxas::Answer> assemble(const std::string& module, const std::string& target) {
+  const bool whole = module.find("// whole program") != std::string::npos;
+  return ptxas::ask(module, fmt::format("{}-O0 -arch={}", whole ? "" : "-c ", machine_for(target)));
 }
 
-// The lines that ptxas calls wrong, counted from 1.
-std::set<size_t> wrong_lines(const std::string& output) {
-  std::set<size_t> lines;
-  constexpr std::string_view mark = ", line ";
-  for (size_t at = output.find(mark); at != std::string::npos; at = output.find(mark, at + 1)) {
-    size_t end = 0;
-    const size_t line = std::stoul(output.substr(at + mark.size()), &end);
-    if (output.compare(at + mark.size() + end, 3, "; e") == 0 ||
-        output.compare(at + mark.size() + end, 3, "; f") == 0)
-      lines.insert(line);
-  }
-  return lines;
-}
-
-// Probes `members` are of one target and version.
-void judge_group(const std::string& ptxas, const std::vector<Probe>& probes, std::vector<size_t> members,
-                 std::vector<char>& legal) {
+// Probes `members` are of one target and version. False: nobody answers.
+bool judge_group(const std::vector<Probe>& probes, std::vector<size_t> members, std::vector<char>& legal) {
   while (!members.empty()) {
     std::string body;
     for (const size_t i : members)
@@ -111,32 +51,45 @@ void judge_group(const std::string& ptxas, const std::vector<Probe>& probes, std
     const std::string module = module_of(body, any.target, any.version);
     const auto before = static_cast<size_t>(
         std::count(module.begin(), module.begin() + static_cast<std::ptrdiff_t>(module.find(body)), '\n'));
-    const Output output = assemble(ptxas, module, any.target);
-    if (output.accepts) {
+    const auto answer = assemble(module, any.target);
+    if (!answer)
+      return false;
+    if (answer->accepts) {
       for (const size_t i : members)
         legal[i] = 1;
-      return;
+      return true;
     }
-    const std::set<size_t> wrong = wrong_lines(output.text);
     std::vector<size_t> rest;
     for (size_t i = 0; i < members.size(); ++i)
-      if (!wrong.contains(before + 1 + i))
+      if (!answer->wrong_lines.contains(before + 1 + i))
         rest.push_back(members[i]);
     if (rest.size() == members.size()) { // something that no line is named for
       if (members.size() == 1)
-        return;
+        return true;
       const auto half = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
-      judge_group(ptxas, probes, {members.begin(), half}, legal);
-      judge_group(ptxas, probes, {half, members.end()}, legal);
-      return;
+      return judge_group(probes, {members.begin(), half}, legal) &&
+             judge_group(probes, {half, members.end()}, legal);
     }
     members = std::move(rest);
   }
+  return true;
+}
+
+// Calls work(i) for each i below the count.
+template <class Work>
+void on_all_cores(size_t count, Work work) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+    threads.emplace_back([&] {
+      for (size_t i = next++; i < count; i = next++)
+        work(i);
+    });
 }
 
 } // namespace
 
-std::vector<bool> judge(const std::string& ptxas, const std::vector<Probe>& probes) {
+std::optional<std::vector<bool>> judge(const std::vector<Probe>& probes) {
   std::map<std::pair<std::string, std::string>, std::vector<size_t>> groups;
   for (size_t i = 0; i < probes.size(); ++i)
     groups[{probes[i].target, probes[i].version}].push_back(i);
@@ -144,20 +97,19 @@ std::vector<bool> judge(const std::string& ptxas, const std::vector<Probe>& prob
   for (auto& [key, members] : groups)
     work.push_back(std::move(members));
   std::vector<char> legal(probes.size());
-  std::atomic<size_t> next = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
-      threads.emplace_back([&] {
-        for (size_t i = next++; i < work.size(); i = next++)
-          judge_group(ptxas, probes, work[i], legal);
-      });
-  }
-  return {legal.begin(), legal.end()};
+  std::atomic<bool> answered = true;
+  on_all_cores(work.size(), [&](size_t i) {
+    if (!judge_group(probes, work[i], legal))
+      answered = false;
+  });
+  if (!answered)
+    return std::nullopt;
+  return std::vector<bool>(legal.begin(), legal.end());
 }
 
-bool ptxas_accepts(const std::string& ptxas, const std::string& module, const std::string& target) {
-  return assemble(ptxas, module, target).accepts;
+std::optional<bool> ptxas_accepts(const std::string& module, const std::string& target) {
+  const auto answer = assemble(module, target);
+  return answer ? std::optional(answer->accepts) : std::nullopt;
 }
 
 std::vector<Verdict> read_verdicts(const std::string& path) {
@@ -183,8 +135,7 @@ std::string to_line(const Verdict& v) {
   return fmt::format("{}\t{}\t{}\t{}", v.legal ? "ok" : "bad", v.target, v.kind, v.instruction);
 }
 
-std::vector<Verdict> judge_mutants(const std::string& ptxas, uint64_t seed, int count,
-                                   const std::string& target) {
+std::optional<std::vector<Verdict>> judge_mutants(uint64_t seed, int count, const std::string& target) {
   Rng rng(seed);
   std::vector<const isa::Form*> forms;
   for (const isa::Form& form : isa::forms())
@@ -199,15 +150,15 @@ std::vector<Verdict> judge_mutants(const std::string& ptxas, uint64_t seed, int 
     if (mutant.text.str() != text->str())
       verdicts.push_back({false, target, mutant.kind, mutant.text.str()});
   }
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < verdicts.size(); i = next++)
-      verdicts[i].legal = ptxas_accepts(ptxas, module_of(verdicts[i].instruction, target), target);
-  };
-  std::vector<std::jthread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
-    threads.emplace_back(work);
-  threads.clear(); // joins
+  std::atomic<bool> answered = true;
+  on_all_cores(verdicts.size(), [&](size_t i) {
+    const auto accepts = ptxas_accepts(module_of(verdicts[i].instruction, target), target);
+    verdicts[i].legal = accepts.value_or(false);
+    if (!accepts)
+      answered = false;
+  });
+  if (!answered)
+    return std::nullopt;
   return verdicts;
 }
 

@@ -1,19 +1,19 @@
-// ptxas as the judge of what is legal, and its recorded verdicts for machines without it.
+// ptxas as the judge of what is legal: of whole modules, of instructions, of mutants.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lemma::verify_test {
 
-// Path of ptxas: $PTXAS, else the first in $PATH, else that of the toolkit; empty when there is none.
-std::string find_ptxas();
+// What is none below: neither is there a ptxas, nor are its answers recorded (tests/ptxas).
 
 // Whether `ptxas -c -arch=<target>` accepts the module; without -c where it says `// whole program`, which it
 // then is, and has to fit its machine. A crash of ptxas counts as a refusal.
-bool ptxas_accepts(const std::string& ptxas, const std::string& module, const std::string& target);
+std::optional<bool> ptxas_accepts(const std::string& module, const std::string& target);
 
 // An instruction in a module of that target and version.
 struct Probe {
@@ -24,7 +24,7 @@ struct Probe {
 
 // What ptxas says of each probe. Probes of one target and version share a module, of which ptxas names the
 // illegal lines; whatever is left has to assemble. On all cores.
-std::vector<bool> judge(const std::string& ptxas, const std::vector<Probe>& probes);
+std::optional<std::vector<bool>> judge(const std::vector<Probe>& probes);
 
 // The same by parser and verifier; `why` is the first error.
 bool lemma_accepts(const Probe& probe, std::string* why = nullptr);
@@ -43,8 +43,7 @@ std::vector<Verdict> read_verdicts(const std::string& path);
 std::string to_line(const Verdict& verdict);
 
 // `count` mutants of the scalar forms of a target, judged by ptxas on all cores.
-std::vector<Verdict> judge_mutants(const std::string& ptxas, uint64_t seed, int count,
-                                   const std::string& target);
+std::optional<std::vector<Verdict>> judge_mutants(uint64_t seed, int count, const std::string& target);
 
 // Whether parser and verifier accept the instruction; `why` is the first error.
 bool lemma_accepts(const Verdict& verdict, std::string* why = nullptr);

@@ -17,11 +17,10 @@ int main(int argc, char** argv) {
   if (argc < 5)
     return 2;
   if (std::strcmp(argv[1], "record") == 0) {
-    const std::string ptxas = find_ptxas();
-    if (ptxas.empty())
+    const auto verdicts = judge_mutants(std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]), argv[4]);
+    if (!verdicts)
       return 1;
-    for (const auto& v :
-         judge_mutants(ptxas, std::strtoull(argv[2], nullptr, 10), std::atoi(argv[3]), argv[4]))
+    for (const auto& v : *verdicts)
       std::printf("%s\n", to_line(v).c_str());
     return 0;
   }

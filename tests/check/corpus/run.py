@@ -11,7 +11,6 @@ usage: run.py --lemma build/bin/lemma [--filter REGEX] [--jobs N] [--shard I/N] 
        run.py --counts     bugs and kernels of each id
        run.py --check-edits [--keep DIR]   without lemma: can each edit be made, and does ptxas take it?
        run.py --lemma LEMMA --lint   what `lemma verify --lint` finds without a run: at least LEAST_BY_LINT bugs, no twin
-       run.py --check-kernels   does nvcc make kernels/*.ptx of kernels/*.cu? 77: this is not that nvcc
 """
 
 import argparse
@@ -31,7 +30,6 @@ import bugs
 import edit
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-NVCC = "V13.0.88"
 LEAST_BY_LINT = 60
 TIMEOUT_S = 60
 MOST_INSTRUCTIONS = 200_000  # of a warp; far more than any of these kernels executes
@@ -254,19 +252,6 @@ def lint(runner, rows, twins):
     return 0 if len(found) >= LEAST_BY_LINT and silent == len(twins) else 1
 
 
-def check_kernels():
-    nvcc = os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    said = (
-        subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout if shutil.which(nvcc) else "none"
-    )
-    if NVCC not in said:
-        print(f"skipped: nvcc {NVCC} makes the kernels, here is {said.strip().splitlines()[-1]}")
-        return 77
-    names = sorted(base.name for base in bases.bases.values() if base.made_by == "nvcc")
-    script = FOLDER.parents[2] / "scripts" / "compile_programs.sh"
-    return subprocess.run(["bash", script, "--check", *names]).returncode
-
-
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lemma")
@@ -283,11 +268,10 @@ def parse():
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--check-edits", action="store_true")
     parser.add_argument("--lint", action="store_true")
-    parser.add_argument("--check-kernels", action="store_true")
     options = parser.parse_args()
     if options.no_ptxas:
         options.ptxas = "no ptxas"
-    alone = (options.list, options.show, options.counts, options.check_edits, options.check_kernels)
+    alone = (options.list, options.show, options.counts, options.check_edits)
     if not options.lemma and not any(alone):
         parser.error("--lemma is needed")
     return options
@@ -340,8 +324,6 @@ def run_all(runner, rows, twins):
 
 def main():
     options = parse()
-    if options.check_kernels:
-        return check_kernels()
     part, parts = map(int, options.shard.split("/"))
     rows = [bug for bug in bugs.bugs if re.search(options.filter, f"{bug.name} {bug.base} {bug.id}")]
     twins = [(name, name, []) for name in sorted({bug.base for bug in rows})]

@@ -1,22 +1,19 @@
 // The catalogue checks itself: its rows read as forms, spell different things, find themselves again from a
-// parsed spelling, and hold matrices of the size that their shape says. Where ptxas is installed, it must
-// accept every spelling with the registers that the row gives it.
+// parsed spelling, and hold matrices of the size that their shape says. ptxas must accept every spelling with
+// the registers that the row gives it.
 #include "isa/catalogue.h"
 
 #include "isa/form.h"
 #include "isa/machine.h"
 #include "isa/row.h"
 #include "layout/sparse.h"
+#include "ptxas/ptxas.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <sstream>
-#include <unistd.h>
 
 namespace lemma::isa {
 namespace {
@@ -209,30 +206,22 @@ std::string operands_of(const MatrixRow& row, const std::string& spelling) {
   }
 }
 
-bool has_assembler() {
-  return std::system("command -v ptxas >/dev/null 2>&1 || test -x /usr/local/cuda/bin/ptxas") == 0;
-}
-
 // Whether the assembler takes the instructions. A few only: without optimizing, which is faster, it does not
 // find the registers for wgmma's larger shapes.
 enum class Amount : uint8_t { few, all };
-bool assembles(IsaVersion version, const std::string& target, const std::string& instructions,
-               Amount amount = Amount::few) {
-  // Tests run side by side.
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / ("catalogue." + std::to_string(getpid()) + ".ptx");
-  std::ofstream(file) << ".version " << version.major << "." << version.minor << "\n.target " << target
-                      << "\n.address_size 64\n.visible .entry k() {\n"
-                         ".reg .b32 r<128>; .reg .f32 f<128>; .reg .f64 fd<16>; .reg .b64 rd<2>; "
-                         ".reg .b16 h<4>;\n.shared .align 16 .b8 sm[64];\n"
-                      << instructions << "ret;\n}\n";
-  const bool few = amount == Amount::few;
-  const std::string command = "PATH=$PATH:/usr/local/cuda/bin ptxas -c -arch=" + target +
-                              (few ? " -O0" : "") + " -o /dev/null " + file.string() +
-                              (few ? " >/dev/null 2>&1" : "");
-  const bool accepted = std::system(command.c_str()) == 0;
-  std::filesystem::remove(file);
-  return accepted;
+// Where nobody answers the test is skipped.
+void expect_assembles(bool wanted, IsaVersion version, const std::string& target,
+                      const std::string& instructions, Amount amount = Amount::few) {
+  std::ostringstream module;
+  module << ".version " << version.major << "." << version.minor << "\n.target " << target
+         << "\n.address_size 64\n.visible .entry k() {\n"
+            ".reg .b32 r<128>; .reg .f32 f<128>; .reg .f64 fd<16>; .reg .b64 rd<2>; "
+            ".reg .b16 h<4>;\n.shared .align 16 .b8 sm[64];\n"
+         << instructions << "ret;\n}\n";
+  const auto answer = ptxas::ask(module.str(), "-c -arch=" + target + (amount == Amount::few ? " -O0" : ""));
+  if (!answer)
+    GTEST_SKIP() << ptxas::kNobodyAnswers;
+  EXPECT_EQ(answer->accepts, wanted) << target << "\n" << answer->text;
 }
 
 std::vector<std::string> words_of(std::string_view text) {
@@ -248,8 +237,6 @@ TargetSet targets_of(const MatrixRow& row) {
 }
 
 TEST(Catalogue, TheAssemblerAcceptsEverySpelling) {
-  if (!has_assembler())
-    GTEST_SKIP() << "no ptxas here";
   size_t count = 0;
   std::map<std::string, std::string> of_target;
   for (const MatrixRow& row : matrix_rows())
@@ -260,7 +247,7 @@ TEST(Catalogue, TheAssemblerAcceptsEverySpelling) {
     }
   EXPECT_GT(count, 400u);
   for (const auto& [target, instructions] : of_target)
-    EXPECT_TRUE(assembles({9, 0}, target, instructions, Amount::all)) << target;
+    expect_assembles(true, {9, 0}, target, instructions, Amount::all);
 }
 
 // The version before: 7.8 before 8.0.
@@ -273,8 +260,6 @@ IsaVersion before(IsaVersion version) {
 // Each row's first spelling is accepted for the targets and from the version that the row names, and refused
 // one version before and on the next lower target.
 TEST(Catalogue, TheAssemblerRefusesWhatTheRowsDoNotName) {
-  if (!has_assembler())
-    GTEST_SKIP() << "no ptxas here";
   std::vector<int> targets; // that ptxas 13 knows
   for (const Machine& machine : machines())
     if (machine.sm >= 75)
@@ -289,9 +274,9 @@ TEST(Catalogue, TheAssemblerRefusesWhatTheRowsDoNotName) {
       const bool unknown = target.sm < targets.front();
       target.sm = std::max(target.sm, targets.front());
       const IsaVersion first = std::max(since, *target_since(target));
-      EXPECT_TRUE(assembles(first, to_string(target), text)) << to_string(target);
+      expect_assembles(true, first, to_string(target), text);
       if (since > *target_since(target)) {
-        EXPECT_FALSE(assembles(before(since), to_string(target), text)) << to_string(target);
+        expect_assembles(false, before(since), to_string(target), text);
       }
       Target below{target.sm, 0};
       if (target.suffix == 0) {
@@ -300,15 +285,12 @@ TEST(Catalogue, TheAssemblerRefusesWhatTheRowsDoNotName) {
           continue;
         below.sm = *(at - 1);
       }
-      EXPECT_FALSE(assembles(std::max(since, *target_since(below)), to_string(below), text))
-          << to_string(below);
+      expect_assembles(false, std::max(since, *target_since(below)), to_string(below), text);
     }
   }
 }
 
 TEST(Catalogue, TheAssemblerRefusesTheSelectorAfterTheLast) {
-  if (!has_assembler())
-    GTEST_SKIP() << "no ptxas here";
   size_t count = 0;
   for (const MatrixRow& row : matrix_rows()) {
     const bool forgotten = row.shape.k == 32 && row.types.a.has(Type::f16) && row.types.d.has(Type::f32);
@@ -319,8 +301,8 @@ TEST(Catalogue, TheAssemblerRefusesTheSelectorAfterTheLast) {
     const std::string last = ",r8," + std::to_string(last_selector(row));
     operands.replace(operands.find(last), last.size(), ",r8," + std::to_string(last_selector(row) + 1));
     const bool hopper = targets_of(row).contains(*parse_target("sm_90a"));
-    EXPECT_FALSE(assembles({9, 0}, hopper ? "sm_90a" : "sm_120a", spelling + " " + operands + ";\n"))
-        << spelling;
+    SCOPED_TRACE(spelling);
+    expect_assembles(false, {9, 0}, hopper ? "sm_90a" : "sm_120a", spelling + " " + operands + ";\n");
     ++count;
   }
   EXPECT_GT(count, 20u);

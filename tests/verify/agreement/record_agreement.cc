@@ -12,6 +12,7 @@
 #include "generate/sampler.h"
 #include "isa/form.h"
 #include "isa/target.h"
+#include "ptxas/ptxas.h"
 
 #include <fmt/format.h>
 
@@ -85,14 +86,14 @@ std::map<std::string, std::vector<std::string>> read_spellings(int files, char**
 }
 
 // Those that ptxas takes somewhere, in the newest version, or that are to be kept.
-void drop_illegal(const std::string& ptxas, const std::vector<std::string>& to_keep,
+void drop_illegal(const std::vector<std::string>& to_keep,
                   std::map<std::string, std::vector<std::string>>& spellings) {
   std::vector<Probe> probes;
   for (const auto& [instruction, texts] : spellings)
     for (const std::string& text : texts)
       for (const char* target : {"sm_75", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a"})
         probes.push_back({text, target, "9.0"});
-  const std::vector<bool> legal = judge(ptxas, probes);
+  const std::vector<bool> legal = judge(probes).value();
   std::set<std::string> known(to_keep.begin(), to_keep.end());
   for (size_t i = 0; i < probes.size(); ++i)
     if (legal[i])
@@ -138,8 +139,7 @@ std::vector<Judgement> choose(std::vector<Probe> probes, const std::vector<bool>
 }
 
 // Every module on eight targets and versions: those where something may have begun, and random ones.
-std::vector<Judgement> judge_modules(const std::string& ptxas, const std::vector<DirectiveModule>& modules,
-                                     Rng& rng) {
+std::vector<Judgement> judge_modules(const std::vector<DirectiveModule>& modules, Rng& rng) {
   constexpr size_t kEach = 10;
   std::vector<Judgement> judgements;
   std::vector<const DirectiveModule*> module_of;
@@ -170,7 +170,7 @@ std::vector<Judgement> judge_modules(const std::string& ptxas, const std::vector
       for (size_t i = next++; i < judgements.size(); i = next++) {
         const Probe& probe = judgements[i].probe;
         judgements[i].legal =
-            ptxas_accepts(ptxas, text_of(*module_of[i], probe.target, probe.version), probe.target);
+            ptxas_accepts(text_of(*module_of[i], probe.target, probe.version), probe.target).value();
       }
     });
   threads.clear(); // joins
@@ -180,22 +180,21 @@ std::vector<Judgement> judge_modules(const std::string& ptxas, const std::vector
 } // namespace
 
 int main(int argc, char** argv) {
-  const std::string ptxas = find_ptxas();
-  if (ptxas.empty()) {
+  if (ptxas::find().empty()) {
     std::fprintf(stderr, "no ptxas\n");
     return 1;
   }
   Rng rng(1);
   if (argc == 3 && std::string_view(argv[1]) == "--directives") {
-    const std::vector<Judgement> judgements = judge_modules(ptxas, read_modules(argv[2]), rng);
+    const std::vector<Judgement> judgements = judge_modules(read_modules(argv[2]), rng);
     std::printf("# Recorded by record_agreement --directives with ptxas of CUDA 13.0; see agreement.h.\n%s",
                 to_text(judgements).c_str());
     return 0;
   }
   auto spellings = read_spellings(argc - 1, argv + 1, rng);
-  drop_illegal(ptxas, argc > 1 ? read_lines(argv[argc - 1]) : std::vector<std::string>(), spellings);
+  drop_illegal(argc > 1 ? read_lines(argv[argc - 1]) : std::vector<std::string>(), spellings);
   const std::vector<Probe> probes = make_probes(spellings, rng);
-  const std::vector<Judgement> kept = choose(probes, judge(ptxas, probes));
+  const std::vector<Judgement> kept = choose(probes, judge(probes).value());
   const auto bad = std::count_if(kept.begin(), kept.end(), [](const Judgement& j) { return !j.legal; });
   std::fprintf(stderr, "%zu instructions, %zu asked, %zu kept, of them %td refused\n", spellings.size(),
                probes.size(), kept.size(), bad);

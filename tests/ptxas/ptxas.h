@@ -1,0 +1,43 @@
+// ptxas as the judge of what is legal, and what it said before: answers.txt has its verdict on every text
+// that the tests ask about, so that they need not start it, and ask the same where it is not installed.
+//
+// A text that is not among the answers is put to ptxas; where there is none, nobody answers. What the
+// environment variable LEMMA_PTXAS says changes that: `ask` puts everything to ptxas and lets the process
+// fail where an answer is another than the recorded one (`make test-long`); `write:FILE` does so without
+// comparing and appends each answer to FILE (scripts/record_ptxas.sh makes answers.txt of that).
+//
+// Tests: tests/ptxas/ptxas_test.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace lemma::ptxas {
+
+struct Answer {
+  bool accepts = false;
+  std::set<size_t> wrong_lines{}; // that it names in an error, counted from 1
+  std::string text{};             // what it printed; empty if the answer is a recorded one
+  friend bool operator==(const Answer& a, const Answer& b) {
+    return a.accepts == b.accepts && a.wrong_lines == b.wrong_lines;
+  }
+};
+
+// Path of ptxas: $PTXAS, else the first in $PATH, else that of the toolkit; empty when there is none.
+std::string find();
+
+// What `ptxas OPTIONS` says of the module, for instance with "-c -O0 -arch=sm_90a". None: it is not recorded,
+// and there is no ptxas. A crash of ptxas is a refusal.
+std::optional<Answer> ask(std::string_view module, const std::string& options);
+
+// A digest of the machine code and the initialized data that ptxas makes of the module; 0 where it refuses.
+std::optional<uint64_t> code_of(std::string_view module, const std::string& options);
+
+// For messages of tests that skip.
+inline constexpr const char* kNobodyAnswers = "no ptxas, and its answer is not recorded";
+
+} // namespace lemma::ptxas
