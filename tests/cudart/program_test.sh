@@ -1,28 +1,32 @@
 #!/usr/bin/env bash
-# Compiles a program with nvcc and runs it with Lemma's libraries. 77: there is no nvcc.
+# Runs a program that nvcc has made with Lemma's libraries; with NVCC makes it first. 77: there is no nvcc.
 #
-# usage: program_test.sh NVCC LIBRARIES FOLDER WANTED FLAGS... -- SOURCE...
+# usage: program_test.sh LIBRARIES FOLDER WANTED [NVCC FLAGS... -- SOURCE...]
 #
-# It is made in FOLDER. WANTED is what the program prints: "ok", or a part of what it says, on whatever stream.
+# It is FOLDER/program. WANTED is what it prints: "ok", or a part of what it says, on whatever stream.
 set -euo pipefail
-nvcc=$1 libraries=$2 folder=$3 wanted=$4
-shift 4
-flags=()
-while [ "$1" != -- ]; do
-  flags+=("$1")
+libraries=$1 folder=$2 wanted=$3
+shift 3
+if [ $# -gt 0 ]; then
+  nvcc=$1
   shift
-done
-shift
-if [ ! -x "$nvcc" ] || ! "$nvcc" --version | grep -q "release 13\."; then
-  echo "SKIPPED: no nvcc of CUDA 13"
-  exit 77
+  flags=()
+  while [ "$1" != -- ]; do
+    flags+=("$1")
+    shift
+  done
+  shift
+  if [ ! -x "$nvcc" ] || ! "$nvcc" --version | grep -q "release 13\."; then
+    echo "SKIPPED: no nvcc of CUDA 13"
+    exit 77
+  fi
+  mkdir -p "$folder"
+  case " ${flags[*]} " in
+  *" -gencode "*) ;;
+  *) flags+=(-arch=sm_90) ;;
+  esac
+  "$nvcc" -std=c++17 "${flags[@]}" "$@" -o "$folder/program"
 fi
-mkdir -p "$folder"
-case " ${flags[*]} " in
-*" -gencode "*) ;;
-*) flags+=(-arch=sm_90) ;;
-esac
-"$nvcc" -std=c++17 "${flags[@]}" "$@" -o "$folder/program"
 status=0
 LD_LIBRARY_PATH=$libraries "$folder/program" > "$folder/output" 2>&1 || status=$?
 cat "$folder/output"
