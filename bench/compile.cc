@@ -4,6 +4,7 @@
 // table has the medians of wall time and of CPU time.
 //
 // Without mlir-opt of LLVM 22 its rows say so, and lemma has nothing to be compared with.
+#include "moment.h"
 #include "process.h"
 #include "table.h"
 
@@ -20,7 +21,9 @@
 namespace lemma::bench {
 namespace {
 
-constexpr int kTurns = 21;
+int turns() {
+  return in_full_or(21, 1);
+}
 constexpr const char* kFile = LEMMA_BENCH "/gemm_128x128x128.mlir";
 constexpr const char* kProduct = "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16"; // in its PTX
 
@@ -81,13 +84,13 @@ std::vector<Contender> measure() {
     else if (!contender.product.empty() && !compiles(contender.command, contender.product))
       contender.skipped = contender.name + " makes no PTX with " + contender.product;
   std::vector<std::vector<ProcessCost>> times(all.size());
-  for (int turn = 0; turn < kTurns; ++turn)
+  for (int turn = 0; turn < turns(); ++turn)
     for (size_t i = 0; i < all.size(); ++i)
       if (all[i].skipped.empty())
         if (const auto one = run(all[i].command))
           times[i].push_back(*one);
   for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].skipped.empty() && times[i].size() < kTurns)
+    if (all[i].skipped.empty() && times[i].size() < static_cast<size_t>(turns()))
       all[i].skipped = all[i].name + " fails now and then";
     if (!all[i].skipped.empty())
       continue;

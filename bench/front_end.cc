@@ -5,6 +5,7 @@
 // instructions, as `lemma verify` reads them, and as `lemma run` takes them to launch a kernel that is over
 // at once: time and the most memory of the process.
 #include "kernel.h"
+#include "moment.h"
 #include "process.h"
 #include "ptx/parser.h"
 #include "table.h"
@@ -81,6 +82,11 @@ void add(const std::string& what, const std::string& text) {
   });
 }
 
+// Instructions of the texts that processes read.
+int million() {
+  return in_full_or(1'000'000, 10'000);
+}
+
 // Of three runs the median time and memory.
 void add_process(const std::string& what, const std::string& command, std::string (*text)()) {
   const auto measure = [=](benchmark::State& state, double ProcessCost::* cost, const char* unit) {
@@ -119,10 +125,9 @@ void add_process(const std::string& what, const std::string& command, std::strin
 void register_front_end() {
   add("50 kernels of nvcc", many_kernels(50));
   add(fmt::format("one of {} instructions", kBlockInstructions * kBlocks), one_kernel(kBlocks));
-  constexpr int kMillion = 1'000'000;
   for (const char* command : {"verify", "run"}) {
-    add_process("nvcc", command, [] { return many_kernels(kMillion / kKernelInstructions + 1); });
-    add_process("one", command, [] { return one_kernel(kMillion / kBlockInstructions); });
+    add_process("nvcc", command, [] { return many_kernels(million() / kKernelInstructions + 1); });
+    add_process("one", command, [] { return one_kernel(million() / kBlockInstructions); });
   }
 }
 

@@ -5,6 +5,7 @@
 #include "dot_form.h"
 #include "kernel.h"
 #include "layout/tensor_map.h"
+#include "moment.h"
 #include "numeric/dot.h"
 #include "table.h"
 
@@ -165,6 +166,8 @@ void register_gemm_hopper() {
   benchmark::RegisterBenchmark(name(kSize, "all cores").c_str(), [](benchmark::State& state) {
     run_on_all(state, kSize);
   })->UseRealTime();
+  if (is_moment())
+    return;
   benchmark::RegisterBenchmark(name(kLargeSize, "all cores").c_str(),
                                [](benchmark::State& state) { run_on_all(state, kLargeSize); })
       ->UseRealTime()

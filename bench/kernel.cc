@@ -4,9 +4,11 @@
 #include "kernel.h"
 
 #include "check/checker.h"
+#include "moment.h"
 #include "ptx/parser.h"
 #include "table.h"
 #include "verify/verify.h"
+#include "vgpu/launch_check.h"
 
 #include <fmt/format.h>
 
@@ -68,14 +70,20 @@ Kernel::Kernel(std::string text, std::string_view name) {
   launch.workers = 1;
 }
 
+Kernel::~Kernel() {
+  for (const vgpu::Allocation* allocation : allocations_)
+    leave({allocation->host, allocation->size_bytes});
+}
+
 uint64_t Kernel::allocate(uint64_t bytes) {
-  return memory_.allocate(bytes, "benchmark")->base;
+  allocations_.push_back(memory_.allocate(bytes, "benchmark"));
+  return allocations_.back()->base;
 }
 
 uint64_t Kernel::allocate(std::span<const uint32_t> words) {
-  const vgpu::Allocation* allocation = memory_.allocate(words.size_bytes(), "benchmark");
-  std::memcpy(allocation->host, words.data(), words.size_bytes());
-  return allocation->base;
+  const uint64_t address = allocate(words.size_bytes());
+  std::memcpy(allocations_.back()->host, words.data(), words.size_bytes());
+  return address;
 }
 
 const Stats& Kernel::run() {

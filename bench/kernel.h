@@ -29,6 +29,8 @@ class Kernel {
 public:
   // The module's first entry that has `name` in its own. `params` is filled by the caller.
   Kernel(std::string text, std::string_view name);
+  Kernel(const Kernel&) = delete;
+  ~Kernel(); // what it leaves in memory is the row's result (moment.h)
 
   // Zeroed device memory, or a copy of `words`.
   uint64_t allocate(uint64_t bytes);
@@ -53,6 +55,7 @@ public:
 
 private:
   vgpu::GlobalMemory memory_;
+  std::vector<const vgpu::Allocation*> allocations_;
   std::unique_ptr<vgpu::Program> program_;
   const vgpu::Code* entry_ = nullptr;
   Stats stats_;

@@ -4,7 +4,13 @@
 //   lemma_bench --benchmark_filter=matrix/            one group
 //   lemma_bench --benchmark_min_time=2                longer, steadier
 //   lemma_bench --benchmark_out=bench.json            Google Benchmark's own output beside the table
+//   lemma_bench --moment                              each row once: does it run, is its result right?
+//   (moment.h)
+#include "moment.h"
 #include "table.h"
+
+#include <string_view>
+#include <vector>
 
 namespace lemma::bench {
 void register_scalar();
@@ -23,7 +29,37 @@ void register_compile();
 void register_launch();
 } // namespace lemma::bench
 
+namespace {
+
+// Takes --moment and --write FILE out of the arguments; a moment is Google Benchmark's shortest time.
+std::vector<char*> without_own_options(int argc, char** argv) {
+  static char shortest[] = "--benchmark_min_time=0";
+  std::vector<char*> rest;
+  bool moment = false;
+  std::string write_to;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--moment")
+      moment = true;
+    else if (word == "--write" && i + 1 < argc)
+      write_to = argv[++i];
+    else
+      rest.push_back(argv[i]);
+  }
+  if (moment) {
+    lemma::bench::begin_moment(write_to);
+    rest.push_back(shortest);
+  }
+  return rest;
+}
+
+} // namespace
+
 int main(int argc, char** argv) {
+  std::vector<char*> arguments = without_own_options(argc, argv);
+  argc = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  argv = arguments.data();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;
@@ -44,5 +80,6 @@ int main(int argc, char** argv) {
   lemma::bench::TableReporter table;
   benchmark::RunSpecifiedBenchmarks(&table);
   benchmark::Shutdown();
+  lemma::bench::end_moment();
   return table.failed() ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 // What a process takes to start: `lemma run` of a kernel of eight instructions, `lemma --version`, and beside
 // them a process that does nothing, /bin/true. They take turns, so that what else the machine does meets all
 // alike; the table has the medians of wall time and of CPU time.
+#include "moment.h"
 #include "process.h"
 #include "table.h"
 
@@ -10,7 +11,9 @@
 namespace lemma::bench {
 namespace {
 
-constexpr int kTurns = 51;
+int turns() {
+  return in_full_or(51, 1);
+}
 constexpr const char* kFolder = LEMMA_EXAMPLES "/vector_add/";
 
 struct Started {
@@ -32,7 +35,10 @@ std::vector<Started> measure() {
                                         "in=" + folder + "b.npy", "--arg", "buf=4000", "--arg", "u32=1000"}},
                            {.name = "lemma --version", .command = {LEMMA_CLI, "--version"}},
                            {.name = "true", .command = {"/bin/true"}}};
-  for (int turn = 0; turn < kTurns; ++turn)
+#ifdef LEMMA_DRIVER_START // the first calls of the CUDA driver API, a context among them, and no kernel
+  all.push_back({.name = "cuInit and a context", .command = {LEMMA_DRIVER_START}});
+#endif
+  for (int turn = 0; turn < turns(); ++turn)
     for (Started& one : all)
       if (const auto cost = run(one.command)) {
         one.wall_ms.push_back(cost->wall_ms);
@@ -49,8 +55,11 @@ const std::vector<Started>& measured() {
 } // namespace
 
 void register_start() {
-  const char* names[] = {"lemma run vector_add", "lemma --version", "true"};
-  for (size_t i = 0; i < std::size(names); ++i)
+  std::vector<const char*> names = {"lemma run vector_add", "lemma --version", "true"};
+#ifdef LEMMA_DRIVER_START
+  names.push_back("cuInit and a context");
+#endif
+  for (size_t i = 0; i < names.size(); ++i)
     for (const auto& [what, times] :
          {std::pair{"wall", &Started::wall_ms}, std::pair{"CPU", &Started::cpu_ms}})
       benchmark::RegisterBenchmark((std::string("start/") + names[i] + ", " + what).c_str(),
@@ -58,7 +67,7 @@ void register_start() {
                                      for (auto _ : state)
                                        benchmark::DoNotOptimize(measured());
                                      const std::vector<double>& ms = measured()[i].*times;
-                                     if (ms.size() < kTurns)
+                                     if (ms.size() < static_cast<size_t>(turns()))
                                        state.SkipWithError("FAILED: the process does not do its work");
                                      else
                                        set_time(state, median(ms));

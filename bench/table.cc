@@ -3,6 +3,8 @@
 // groups. A row whose products left the vector path is an error, not a number.
 #include "table.h"
 
+#include "moment.h"
+
 #include "numeric/dot_levels.h"
 
 #include <fmt/format.h>
@@ -81,8 +83,9 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     if (group != group_)
       fmt::print("{:-<100}\n", "");
     group_ = group;
-    if (run.error_occurred) {
-      fmt::print("{:<46} {}\n", name, run.error_message);
+    const std::string wrong = run.error_occurred ? run.error_message : end_row(name);
+    if (!wrong.empty()) {
+      fmt::print("{:<46} {}\n", name, wrong);
       failed_ = true;
       continue;
     }
