@@ -3,7 +3,8 @@
 #   make build    the command line tool, build/bin/lemma; with MLIR build/bin/lemma-opt; the runtime library for upstream's
 #                 MLIR tools, build/src/mgpu/liblemma_cuda_runtime.so; and CUDA's libraries for `lemma exec`, build/lib/lemma
 #   make demo     the main job: a tensor-core GEMM on the virtual GPU, its bits compared with an H200's
-#   make test     every test; the last line counts them
+#   make test     every test, after everything in the tree is built; the last line counts them
+#   make test-quick      of these, what takes two minutes: for each commit
 #   make test-sanitized  of these, what runs under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make test-long       what takes longer: approximate functions on all inputs, hostile programs and texts by the million,
 #                 programs with threads under ThreadSanitizer
@@ -16,16 +17,17 @@
 #   make deps     only install what is missing
 #
 # LEMMA_NVGPU=OFF before make leaves the nvgpu dialect out, and does not ask for MLIR.
-# JOBS sets how many compilers run at a time (default: all cores), TEST_JOBS how many tests (default: 2).
+# JOBS sets how many compilers run at a time (default: all cores), TEST_JOBS how many tests (default: all cores, as far as memory
+# allows).
 
 JOBS ?= $(shell nproc)
-TEST_JOBS ?= 2
+TEST_JOBS ?= auto
 PREFIX ?= /usr/local
 LEMMA_NVGPU ?= AUTO
 export LEMMA_NVGPU
 BUILD := build
 
-.PHONY: build demo test test-sanitized test-long coverage bench format tidy wheel install deps configure clean
+.PHONY: build demo test test-quick test-sanitized test-long coverage bench format tidy wheel install deps configure clean
 .DEFAULT_GOAL := build
 
 deps:
@@ -44,11 +46,18 @@ demo: configure
 
 test: configure
 	@cmake --build $(BUILD) -j $(JOBS)
-	@scripts/test.sh $(BUILD) $(TEST_JOBS)
+	@scripts/test.py $(BUILD) $(TEST_JOBS)
+
+# What looks at the same things once more, in other ways or for longer.
+THOROUGH := ^(sanitized|fuzz|package|python|examples|bench)\.|^golden\.(checked|levels|model|layout|mma_sp|schedule_6)|^check\.(triton|programs|mlir|examples|corpus|docs)
+
+test-quick: configure
+	@cmake --build $(BUILD) -j $(JOBS)
+	@scripts/test.py $(BUILD) $(TEST_JOBS) -E '$(THOROUGH)|^mlir\.(matmul|matrix|program)|^programs\.(mutants|attention|exact)|^cli\.files|^hostile|^demo'
 
 test-sanitized: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target sanitized
-	@scripts/test.sh $(BUILD) $(TEST_JOBS) -R '^sanitized\.'
+	@scripts/test.py $(BUILD) $(TEST_JOBS) -R '^sanitized\.'
 
 test-long: deps
 	@scripts/test_long.sh $(JOBS)
@@ -57,7 +66,7 @@ coverage: deps
 	@scripts/coverage.sh $(JOBS)
 
 bench: deps
-	@cmake --preset default -DLEMMA_BENCH=ON >/dev/null
+	@cmake --preset default >/dev/null
 	@cmake --build $(BUILD) --target lemma_bench -j $(JOBS)
 	@$(BUILD)/bin/lemma_bench
 

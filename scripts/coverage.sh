@@ -14,7 +14,7 @@ cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS="--cove
   >$build/configure.log 2>&1 || { cat $build/configure.log; exit 1; }
 cmake --build $build -j "$jobs"
 find $build -name '*.gcda' -delete
-scripts/test.sh $build "$jobs" -R '^(vgpu|runtime|golden|programs|fuzz)\.' || echo "some tests fail: see $build/test.log" >&2
+scripts/test.py $build "$jobs" -R '^(vgpu|runtime|golden|programs|fuzz)\.' || echo "some tests fail: see $build/test.log" >&2
 
 root=$PWD
 find "$build/$folder" -name '*.gcda' | while read -r data; do

@@ -2,11 +2,12 @@
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
 # the sanitizers, defined programs on the virtual GPU twice, planted bugs ten times each, all recorded cases under the
 # memory model's checker, under ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver
-# or runtime, and the samples of CUDA at their own sizes.
+# or runtime, the samples of CUDA at their own sizes, generators with a seed of the day, what nvcc and ptxas made or said made and
+# asked anew, and builds of every preset.
 # docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
 # 1 then.
 #
-# usage: scripts/test_long.sh [JOBS [PROGRAMS [FRONT END INPUTS]]]
+# usage: [PARTS="PART ..."] scripts/test_long.sh [JOBS [PROGRAMS [FRONT END INPUTS]]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
@@ -18,7 +19,7 @@ mkdir -p "$build" "$keep" build build-tsan
 cmake --preset asan >"$build/configure.log" 2>&1 || { cat "$build/configure.log"; exit 1; }
 cmake --build "$build" -j "$jobs" --target fuzz_programs mutate_front_end
 cmake --preset default >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-cmake --build build -j "$jobs" --target numeric_test differential lemma_record lemma_cli lemma_cuda lemma_cudart_so lemma_preload
+cmake --build build -j "$jobs"
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0:hard_rss_limit_mb=6000} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 approximate_functions() { LEMMA_MUFU_ALL=1 build/bin/numeric_test --gtest_filter='Mufu.*'; }
@@ -59,7 +60,7 @@ front_end() {
 threads() {
   cmake --preset tsan >build-tsan/configure.log 2>&1 || { cat build-tsan/configure.log; return 1; }
   cmake --build build-tsan -j "$jobs" --target sanitized || return 1
-  scripts/test.sh build-tsan "$jobs" -R '^sanitized\.'
+  scripts/test.py build-tsan "$jobs" -R '^sanitized\.'
 }
 
 # Which are wrong, and how long each takes.
@@ -69,8 +70,48 @@ cuda_samples() {
   tests/cuda/samples.py --lemma build/bin/lemma --nvcc "$nvcc" --folder build/samples
 }
 
+# The generators of `make test`, whose seeds are fixed there.
+seed_of_the_day() {
+  local seed
+  seed=$(date +%Y%m%d)
+  echo "seed $seed"
+  (cd "$keep" && "$OLDPWD/$build/bin/mutate_front_end" --inputs 100000 --seed "$seed" "$OLDPWD/tests/fuzz/corpus") || return 1
+  "$build/bin/fuzz_programs" --first "$seed" --programs 2500 --jobs "$jobs" --keep "$keep" || return 1
+  build/bin/differential --device cpu --first "$seed" --programs 2000 --jobs "$jobs" --keep "$keep" || return 1
+  LEMMA_MUTATE_SEED=$seed build/bin/verify_test --gtest_filter=Mutants.AgreeWithPtxas
+}
+
+# What is committed of tools' work is what these tools do now.
+made_anew() {
+  local nvcc=${NVCC:-/usr/local/cuda/bin/nvcc} status=0
+  [ -x "$nvcc" ] || { echo "skipped: no nvcc ($nvcc)"; return 0; }
+  scripts/compile_programs.sh --check || status=1
+  sh tests/unit/image/made_again_test.sh build/bin/image_test build/images_anew || status=1
+  LEMMA_PTXAS=ask scripts/test.py build "$jobs" -R '^(ptxas|isa|verify|golden\.Cases|ptx\.Assembler|mlir|check\.corpus$)' || status=1
+  rm -rf build/tests/cuda/{programs,defects,samples} build/tests/cudart/*/program
+  LEMMA_CUDA_PROGRAMS=anew cmake --build build -j "$jobs" --target lemma_cuda_programs || status=1
+  scripts/test.py build "$jobs" -R '^(cuda|cudart)\.' || status=1
+  return $status
+}
+
+# Everything compiles everywhere. A preset whose compiler is missing is named.
+presets() {
+  local preset status=0
+  for preset in strict portable wheel asan tsan clang; do
+    if [ $preset = clang ] && ! command -v clang++-22 >/dev/null; then
+      echo "skipped: no clang++-22 for the preset clang"
+      continue
+    fi
+    echo "preset $preset"
+    mkdir -p build-$preset
+    cmake --preset $preset >build-$preset/configure.log 2>&1 && cmake --build --preset $preset -j "$jobs" >build-$preset/build.log 2>&1 ||
+      { tail -n 40 build-$preset/build.log; status=1; }
+  done
+  return $status
+}
+
 failed=()
-for part in approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end threads cuda_samples; do
+for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end seed_of_the_day threads cuda_samples made_anew presets}; do
   echo "== $part"
   $part || failed+=("$part")
 done

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Runs the tests of a build and counts them, one by one those of a script that has cases; the last line is "N passed, N failed". What
+was skipped is named above it, with the reason, and where the time went. A run in which nothing passed has failed.
+
+usage: scripts/test.py [BUILD [JOBS [CTEST OPTION...]]]
+
+JOBS (auto): tests at a time; auto is one a processor and one more, since some wait, as far as memory holds 2.5 GB for each.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import where_time_goes
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MOST_OF_A_TEST = 2.5e9  # bytes: docs/build-and-test-time.md
+STATUS = {"Passed": "passed", "***Skipped": "skipped"}
+
+
+def jobs_that_fit():
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(len(os.sched_getaffinity(0)) + 1, int(memory / MOST_OF_A_TEST)))
+
+
+def results(build):
+    """[(test or case, passed, failed or skipped, why)]"""
+    found = []
+    for line in (build / "test.log").read_text(errors="replace").splitlines():
+        match = where_time_goes.RESULT.match(line)
+        if not match:
+            continue
+        name, status = match[1], STATUS.get(match[2], "failed")
+        cases = build / "Testing/cases" / name
+        rows = [row.split("\t") for row in cases.read_text().splitlines()] if cases.exists() else []
+        found += [(row[1], row[0], row[3]) for row in rows]
+        if not rows or (status == "failed" and not any(row[0] == "failed" for row in rows)):
+            found.append((name, status, ""))  # one without cases, or that ended before one had failed
+    return found
+
+
+def main():
+    os.chdir(ROOT)
+    build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build")
+    jobs = sys.argv[2] if len(sys.argv) > 2 else "auto"
+    jobs = str(jobs_that_fit()) if jobs == "auto" else jobs
+    shutil.rmtree(build / "Testing/cases", ignore_errors=True)
+    with (build / "test.log").open("wb") as log:
+        command = ["ctest", "--test-dir", build, "-j", jobs, "--output-on-failure", "--no-tests=error", *sys.argv[3:]]
+        ran = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        for line in ran.stdout:
+            log.write(line)
+            if not re.match(rb" +Start +\d+: ", line):
+                sys.stdout.buffer.write(line)
+                sys.stdout.flush()
+        status = ran.wait()
+    found = results(build)
+    counts = collections.Counter(result for _, result, _ in found)
+    if counts["skipped"]:
+        print("skipped:")
+        for name, result, why in found:
+            if result == "skipped":
+                print(f"  {name}{': ' + why if why else ''}")
+    for name, result, _ in found:
+        if result == "failed":
+            print(f"failed: {name}")
+    where_time_goes.summary(build)
+    if status and not counts["failed"] or not counts["passed"]:
+        counts["failed"] += 1  # ctest itself went wrong, or nothing ran
+    print(f"{counts['passed']} passed, {counts['failed']} failed")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
