@@ -2,7 +2,7 @@
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
 # the sanitizers, defined programs on the virtual GPU twice, planted bugs ten times each, all recorded cases under the
 # memory model's checker, under ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver
-# or runtime, the samples of CUDA at their own sizes, generators with a seed of the day, what nvcc and ptxas made or said made and
+# or runtime, a million rounds of what allocates, the samples of CUDA at their own sizes, generators with a seed of the day, what nvcc and ptxas made or said made and
 # asked anew, and builds of every preset.
 # docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
 # 1 then.
@@ -63,6 +63,9 @@ threads() {
   scripts/test.py build-tsan "$jobs" -R '^sanitized\.'
 }
 
+# A million rounds of every call of the driver that allocates: nothing may stay.
+leaks() { build/bin/driver_leaks 1000000; }
+
 # Which are wrong, and how long each takes.
 cuda_samples() {
   local nvcc=${NVCC:-/usr/local/cuda/bin/nvcc}
@@ -111,7 +114,7 @@ presets() {
 }
 
 failed=()
-for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end seed_of_the_day threads cuda_samples made_anew presets}; do
+for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end seed_of_the_day threads cuda_samples leaks made_anew presets}; do
   echo "== $part"
   $part || failed+=("$part")
 done

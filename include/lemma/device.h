@@ -115,6 +115,7 @@ public:
 
 private:
   friend class Device;
+  friend class Stream;
   void swap(Buffer& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(address_, other.address_);

@@ -102,6 +102,18 @@ public:
   Result<void, Error> wait_value(uint64_t address, uint64_t value, uint32_t bytes, WaitUntil until,
                                  std::function<void(Result<void, Error>)> done = {}) const;
 
+  // Memory in the order of the stream, as cudaMallocAsync and cudaFreeAsync have it: the Buffer has its
+  // address at once and its memory when the stream comes to it, so that what was freed before it there serves
+  // for it. If there is none then and others still run, it waits for what they free; an error of the stream,
+  // out_of_memory, where none would come, of which `done` is told. Errors of the call: as Device::allocate();
+  // out_of_memory where all that streams have been told to free would not be enough. On "cuda" the memory
+  // comes at once.
+  Result<Buffer, Error> allocate(uint64_t size_bytes, const AllocateOptions& options = {},
+                                 std::function<void(Result<void, Error>)> done = {}) const;
+  // Frees it when the stream comes to it, or when it is known that the stream will not. `before` is called
+  // right before.
+  Result<void, Error> free(Buffer buffer, std::function<void()> before = {}) const;
+
   // Calls a function of the host. It must not wait for the device: a copy, a synchronize() or a launch that
   // would have to is an error in it. One that throws fails: invalid_argument.
   Result<void, Error> call(std::function<void()> function) const;

@@ -103,6 +103,33 @@ void Footprint::add(uint64_t address, uint64_t bytes, Use use, const Statement& 
   Adder(*this).add(address, bytes, use, [&] { return who; });
 }
 
+void Footprint::forget(uint64_t address, uint64_t bytes) {
+  const auto forget_in = [&](uint64_t number, Page& page) {
+    const uint64_t begin = std::max(address, number * kPageBytes);
+    const uint64_t end = std::min(address + bytes, (number + 1) * kPageBytes);
+    if (begin >= end)
+      return;
+    Bytes gone{};
+    set(gone, begin % kPageBytes, end - begin);
+    for (Bytes& used : page.bytes)
+      for (size_t word = 0; word < kWords; ++word)
+        used[word] &= ~gone[word];
+  };
+  constexpr uint64_t kFew = 64; // pages: cheaper to look up than to visit all
+  const uint64_t first = address / kPageBytes, last = (address + bytes) / kPageBytes;
+  if (last - first >= kFew) {
+    for (size_t s = 0; s < kFootprintShards; ++s)
+      for (auto& [number, page] : shards_[s].pages)
+        forget_in(number, page);
+    return;
+  }
+  for (uint64_t number = first; number <= last; ++number) {
+    auto& pages = shards_[number % kFootprintShards].pages;
+    if (const auto found = pages.find(number); found != pages.end())
+      forget_in(number, found->second);
+  }
+}
+
 bool Footprint::is_empty() const {
   return std::all_of(&shards_[0], &shards_[kFootprintShards],
                      [](const Shard& shard) { return shard.pages.empty(); });

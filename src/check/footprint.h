@@ -37,6 +37,9 @@ public:
   // and one look-up. Others add meanwhile, so a thread has one at a time.
   class Adder;
 
+  // Once it is finished: without those bytes.
+  void forget(uint64_t address, uint64_t bytes);
+
   // griddepcontrol.wait was executed.
   bool waited_for_grids() const { return waited_for_grids_; }
   void note_grid_wait() { waited_for_grids_ = true; }

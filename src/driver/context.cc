@@ -1,20 +1,26 @@
 // The contexts of the process and each thread's stack of them, and the functions that deal in both.
 //
-// The stack is a plain thread-local array: nothing to destroy at a thread's end, and cuCtxGetCurrent, which
-// programs call more often than anything else, is two reads.
+// The stack is a plain thread-local array: cuCtxGetCurrent, which programs call more often than anything
+// else, is two reads. At a thread's end, but not the process's, a key's destructor counts what was current
+// there.
 #include "driver/context.h"
 
 #include "driver/api.h"
 #include "driver/call.h"
 #include "support/align.h"
 
+#include <pthread.h>
+
 #include <algorithm>
-#include <vector>
+#include <deque>
+#include <memory>
+#include <unordered_map>
 
 namespace lemma::driver {
 namespace {
 
 constexpr size_t kDeepest = 128;
+constexpr size_t kKnownDestroyed = 1024;
 
 // The least of some limits, and in what steps they go: an H200's.
 constexpr size_t kStackStep = 16, kMostStack = size_t{512} << 10;
@@ -32,7 +38,8 @@ thread_local ContextStack stack; // zeros
 
 struct Contexts {
   std::mutex mutex;
-  std::vector<Context*> all; // never freed
+  std::unordered_map<const void*, std::unique_ptr<Context>> all; // by handle
+  std::deque<Context*> destroyed;                                // of them, oldest first
   Context* primary = nullptr;
   uint64_t retained = 0;
   unsigned primary_flags = 0;
@@ -55,23 +62,77 @@ bool are_context_flags(unsigned flags) {
 
 Context* make_context(bool primary, unsigned flags) {
   Contexts& all = contexts();
-  auto* context = new Context(all.next_id++, primary, flags);
-  all.all.push_back(context);
+  auto made = std::make_unique<Context>(all.next_id++, primary, flags);
+  Context* context = made.get();
+  all.all.emplace(context->handle(), std::move(made));
   return context;
 }
 
+// The contexts' mutex is held: find_context().
+Context* context_of(CUcontext handle) {
+  const Contexts& all = contexts();
+  const auto found = all.all.find(handle);
+  return found == all.all.end() ? nullptr : found->second.get();
+}
+
+// Under the contexts' mutex. Forgets as many of them as there are too many, and nobody has current.
+void forget_destroyed(Contexts& all) {
+  for (size_t i = all.destroyed.size(); i > kKnownDestroyed; --i) {
+    Context* context = all.destroyed.front();
+    all.destroyed.pop_front();
+    if (context->current_in != 0)
+      all.destroyed.push_back(context);
+    else
+      all.all.erase(context->handle());
+  }
+}
+
+// --- the thread's stack
+
+void put(size_t place, Context* context) {
+  if (context)
+    ++context->current_in;
+  stack.contexts[place] = context;
+}
+
+void clear(size_t place) {
+  if (Context* context = stack.contexts[place])
+    --context->current_in;
+  stack.contexts[place] = nullptr;
+}
+
+void clear_stack(void*) {
+  while (stack.depth > 0)
+    clear(--stack.depth);
+}
+
+// Calls clear_stack() when this thread ends.
+void clear_at_end_of_thread() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made = 0;
+    pthread_key_create(&made, clear_stack);
+    return made;
+  }();
+  pthread_setspecific(key, &stack);
+}
+
+// These two with the contexts' mutex held, or the context, if it is one, could go meanwhile.
 void set_current(Context* context) {
   if (stack.depth == 0 && !context)
     return;
   if (stack.depth == 0)
     stack.depth = 1;
-  stack.contexts[stack.depth - 1] = context;
+  else
+    clear(stack.depth - 1);
+  put(stack.depth - 1, context);
+  clear_at_end_of_thread();
 }
 
 CUresult push(Context* context) {
   if (stack.depth == kDeepest)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  stack.contexts[stack.depth++] = context;
+  put(stack.depth++, context);
+  clear_at_end_of_thread();
   return CUDA_SUCCESS;
 }
 
@@ -88,10 +149,7 @@ Context* current_context() {
 Context* find_context(CUcontext handle) {
   Contexts& all = contexts();
   const std::scoped_lock lock(all.mutex);
-  for (Context* context : all.all)
-    if (context->handle() == handle)
-      return context;
-  return nullptr;
+  return context_of(handle);
 }
 
 Context::Context(uint64_t id, bool primary, unsigned flags)
@@ -110,7 +168,7 @@ void Context::revive(unsigned new_flags) {
   limits[CU_LIMIT_SHMEM_SIZE] = state().machine.limits.max_shared_bytes_per_cta;
   cache_config = CU_FUNC_CACHE_PREFER_NONE;
   shared_config = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
-  fault_ = CUDA_SUCCESS;
+  fault_ = failed_launch_ = CUDA_SUCCESS;
   alive_ = true;
 }
 
@@ -121,6 +179,18 @@ void Context::fail(CUresult fault) {
   if (!state().machine.reset_cures)
     first_fault.compare_exchange_strong(none, fault);
   any_failed = true;
+}
+
+void Context::fail_launch(CUresult status) {
+  unsigned none = CUDA_SUCCESS;
+  failed_launch_.compare_exchange_strong(none, status);
+}
+
+CUresult Context::status_after_wait(bool had_error) {
+  if (const CUresult sticks = status(); sticks != CUDA_SUCCESS)
+    return sticks;
+  const auto failed = static_cast<CUresult>(failed_launch_.exchange(CUDA_SUCCESS));
+  return failed == CUDA_SUCCESS && had_error ? CUDA_ERROR_LAUNCH_FAILED : failed;
 }
 
 CUresult Context::process_fault() {
@@ -165,8 +235,11 @@ std::shared_ptr<Stream> Context::per_thread_stream() {
   return stream;
 }
 
-CUresult Context::synchronize() {
-  (void)state().device.synchronize(); // what a kernel has failed with is known from the launch itself
+CUresult Context::synchronize(bool* all_ran) {
+  const bool ran =
+      bool(state().device.synchronize()); // what a kernel has failed with is known from the launch
+  if (all_ran)
+    *all_ran = ran;
   tell_stream_findings();
   return status();
 }
@@ -282,6 +355,8 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsig
       return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     if (const CUresult fault = Context::process_fault(); fault != CUDA_SUCCESS)
       return fault;
+    if (stack.depth == kDeepest)
+      return CUDA_ERROR_OUT_OF_MEMORY;
     Contexts& all = contexts();
     const std::scoped_lock lock(all.mutex);
     Context* made = make_context(false, flags);
@@ -306,11 +381,15 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
     Context* context = handle ? find_context(handle) : nullptr;
     if (!context || context->is_primary)
       return handle ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
-    if (!context->is_alive())
+    if (!context->begin_to_destroy())
       return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     context->destroy();
     if (current_context() == context)
-      --stack.depth;
+      clear(--stack.depth);
+    Contexts& all = contexts();
+    const std::scoped_lock lock(all.mutex);
+    all.destroyed.push_back(context);
+    forget_destroyed(all);
     return CUDA_SUCCESS;
   });
 }
@@ -323,8 +402,9 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle) {
   return initialized([&]() -> CUresult {
     if (!handle)
       return CUDA_ERROR_INVALID_VALUE;
+    const std::scoped_lock lock(contexts().mutex);
     Context* context =
-        find_context(handle); // one that is destroyed can be current, and nothing can be done in it
+        context_of(handle); // one that is destroyed can be current, and nothing can be done in it
     return context ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
   });
 }
@@ -340,6 +420,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
     Context* popped = stack.contexts[--stack.depth];
     if (context)
       *context = popped ? popped->handle() : nullptr;
+    clear(stack.depth);
     return CUDA_SUCCESS;
   });
 }
@@ -350,7 +431,8 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 
 CUresult cuCtxSetCurrent(CUcontext handle) {
   return initialized([&]() -> CUresult {
-    Context* context = handle ? find_context(handle) : nullptr;
+    const std::scoped_lock lock(contexts().mutex);
+    Context* context = handle ? context_of(handle) : nullptr;
     if (handle && !context)
       return CUDA_ERROR_INVALID_CONTEXT;
     set_current(context);
@@ -418,7 +500,9 @@ CUresult cuCtxSynchronize_v2(CUcontext handle) {
   return in_named_context(handle, [](Context& context) -> CUresult {
     if (Stream::any_captures(context))
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return context.synchronize();
+    bool all_ran = true;
+    context.synchronize(&all_ran);
+    return context.status_after_wait(!all_ran);
   });
 }
 

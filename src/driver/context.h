@@ -2,8 +2,9 @@
 // modules, streams and events of a context are in State, each with the context that it belongs to; they go
 // with it.
 //
-// A Context is never freed: a thread may have one current, or name one, that another has destroyed, and is
-// told so.
+// A thread may have a context current, or name one, that another has destroyed, and is told so: the
+// kKnownDestroyed that were destroyed last stay known, and those that are current in some thread. A primary
+// context is never freed.
 //
 // Tests: tests/driver/contexts.cc, threads.cc, faults.cc.
 #pragma once
@@ -36,6 +37,12 @@ public:
   }
   // The first one stays.
   void fail(CUresult fault);
+  // A launch has failed for what Lemma lacks, not for what the program does: whoever waits next is told,
+  // once, and the context stays sound.
+  void fail_launch(CUresult status);
+  // For whoever has waited: status(), or else that of a launch that has failed so. `had_error`: the wait
+  // itself says that something did not run.
+  CUresult status_after_wait(bool had_error = false);
   // What every context has from the first fault on until the process ends: no reset takes it away. Measured
   // on an H200: tests/driver/hardware. Never with LEMMA_RESET_CURES.
   static CUresult process_fault();
@@ -44,16 +51,19 @@ public:
 
   // Frees what lives in it. A primary context can be revived.
   void destroy();
+  // True once, for whoever is to destroy it.
+  bool begin_to_destroy() { return !is_to_be_destroyed_.exchange(true); }
   void revive(unsigned flags);
 
   // Its default streams.
   std::shared_ptr<Stream> legacy_stream();
   std::shared_ptr<Stream> per_thread_stream();
-  // Waits for all of its streams; status().
-  CUresult synchronize();
+  // Waits for all of its streams; status(). Whether all that was to run has run.
+  CUresult synchronize(bool* all_ran = nullptr);
 
   const uint64_t id; // of the process, never used again
   const bool is_primary;
+  std::atomic<uint32_t> current_in{0}; // so many places of threads' stacks
   std::atomic<unsigned> flags;
   std::array<std::atomic<size_t>, CU_LIMIT_MAX> limits;
   std::atomic<CUfunc_cache> cache_config{CU_FUNC_CACHE_PREFER_NONE};
@@ -61,7 +71,9 @@ public:
 
 private:
   std::atomic<bool> alive_{true};
+  std::atomic<bool> is_to_be_destroyed_{false};
   std::atomic<unsigned> fault_{CUDA_SUCCESS};
+  std::atomic<unsigned> failed_launch_{CUDA_SUCCESS};
   std::mutex mutex_; // guards the streams
   std::shared_ptr<Stream> legacy_;
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread_;

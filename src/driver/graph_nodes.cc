@@ -473,7 +473,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph, const CUgraphN
     allocate.parameters.accessDescs = nullptr;
     allocate.parameters.accessDescCount = 0;
     allocate.pool = state().default_pool;
-    if (const CUresult status = allocate_now(allocate, context, true); status != CUDA_SUCCESS)
+    if (const CUresult status = allocate_for_graph(allocate, context); status != CUDA_SUCCESS)
       return status;
     parameters->dptr = allocate.parameters.dptr;
     operation = std::move(allocate);

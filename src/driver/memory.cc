@@ -58,14 +58,48 @@ Result<std::shared_ptr<Allocation>, Error> Memory::allocate(MemoryKind kind, uin
   if (kind == MemoryKind::pinned) // the system may write there, for read(), while a kernel runs
     runtime::leave_host_accesses_alone(buffer->address());
   auto allocation = std::make_shared<Allocation>();
+  add(kind, *std::move(buffer), context, allocation);
+  return allocation;
+}
+
+void Memory::add(MemoryKind kind, Buffer buffer, Context& context,
+                 const std::shared_ptr<Allocation>& allocation) {
   allocation->kind = kind;
-  allocation->base = buffer->address();
-  allocation->size_bytes = size_bytes;
+  allocation->base = buffer.address();
+  allocation->size_bytes = buffer.size_bytes();
   allocation->context = &context;
-  allocation->buffer = *std::move(buffer);
+  allocation->buffer = std::move(buffer);
   const std::scoped_lock lock(mutex_);
   put(allocation);
+}
+
+Result<std::shared_ptr<Allocation>, Error> Memory::allocate_in_order(uint64_t size_bytes, Context& context,
+                                                                     std::shared_ptr<MemoryPool> pool,
+                                                                     const lemma::Stream& queue) {
+  const auto done = [&context](const Result<void, Error>& taken) {
+    if (!taken && taken.error().kind == ErrorKind::out_of_memory)
+      context.fail(CUDA_ERROR_OUT_OF_MEMORY);
+  };
+  Result<Buffer, Error> buffer = queue.allocate(size_bytes, {.name = "cuMemAllocAsync"}, done);
+  if (!buffer)
+    return Unexpected<Error>{std::move(buffer).error()};
+  auto allocation = std::make_shared<Allocation>();
+  allocation->pool = std::move(pool);
+  add(MemoryKind::device, *std::move(buffer), context, allocation);
   return allocation;
+}
+
+CUresult Memory::free_in_order(const std::shared_ptr<Allocation>& allocation, const lemma::Stream& queue) {
+  Buffer buffer;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (allocation->buffer.address() == 0)
+      return CUDA_ERROR_INVALID_VALUE;
+    buffer = std::move(allocation->buffer);
+    allocated_bytes_ -= allocation->size_bytes;
+  }
+  return status_of(
+      queue.free(std::move(buffer), [this, base = allocation->base] { take(base, MemoryKind::device); }));
 }
 
 CUresult Memory::add_host(MemoryKind kind, void* memory, uint64_t size_bytes, Context* context,
@@ -149,7 +183,10 @@ Place place_of_host(const void* memory) {
   return {.host = static_cast<std::byte*>(const_cast<void*>(memory)), .device = 0};
 }
 
-CUresult place_of(CUdeviceptr address, uint64_t bytes, bool device_only, Place& place) {
+CUresult place_of(CUdeviceptr address, CheckedSize size, bool device_only, Place& place) {
+  if (size + address > kHostEnd)
+    return CUDA_ERROR_INVALID_VALUE;
+  const uint64_t bytes = *size.value();
   const std::shared_ptr<Allocation> allocation = state().memory.find(address);
   if (allocation && !allocation->holds(address, bytes))
     return CUDA_ERROR_INVALID_VALUE;

@@ -10,6 +10,7 @@
 #include "driver/types.h"
 #include "lemma/device.h"
 #include "lemma/stream.h"
+#include "support/checked_size.h"
 
 #include <atomic>
 #include <cstddef>
@@ -61,6 +62,13 @@ public:
 
   // Errors: as Device::allocate().
   Result<std::shared_ptr<Allocation>, Error> allocate(MemoryKind kind, uint64_t size_bytes, Context& context);
+  // Device memory in the order of the queue (lemma::Stream::allocate()), of a pool. The context fails if the
+  // queue finds none.
+  Result<std::shared_ptr<Allocation>, Error> allocate_in_order(uint64_t size_bytes, Context& context,
+                                                               std::shared_ptr<MemoryPool> pool,
+                                                               const lemma::Stream& queue);
+  // Frees it in the order of the queue; it is known by its address until then, and not counted from now on.
+  CUresult free_in_order(const std::shared_ptr<Allocation>& allocation, const lemma::Stream& queue);
   // Memory of the host's own, or mapped: kernels may use it from now on.
   // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED if it overlaps with what is there.
   CUresult add_host(MemoryKind kind, void* memory, uint64_t size_bytes, Context* context, unsigned flags);
@@ -74,16 +82,21 @@ public:
   // pointer to it.
   std::shared_ptr<Allocation> take(CUdeviceptr base, MemoryKind kind);
   void free_all_of(const Context& context);
+  // Without what streams have been told to free.
   uint64_t allocated_bytes() const;
 
 private:
   void put(std::shared_ptr<Allocation> allocation);
+  void add(MemoryKind kind, Buffer buffer, Context& context, const std::shared_ptr<Allocation>& allocation);
 
   mutable std::mutex mutex_;
   std::map<CUdeviceptr, std::shared_ptr<Allocation>> allocations_; // by base
   uint64_t allocated_bytes_ = 0;
   uint64_t next_id_ = 1;
 };
+
+// No process has memory at this address, or above.
+inline constexpr uint64_t kHostEnd = uint64_t{1} << 56;
 
 // Where bytes lie: in the host's memory, or at an address that only the virtual GPU has.
 struct Place {
@@ -93,8 +106,8 @@ struct Place {
 };
 
 // Of so many bytes from an address. `device_only`: memory that is only the host's is
-// CUDA_ERROR_INVALID_VALUE, as is a range that leaves its allocation.
-CUresult place_of(CUdeviceptr address, uint64_t bytes, bool device_only, Place& place);
+// CUDA_ERROR_INVALID_VALUE, as is a range that leaves its allocation, or that no address space has.
+CUresult place_of(CUdeviceptr address, CheckedSize bytes, bool device_only, Place& place);
 Place place_of_host(const void* memory);
 
 // Copies: both ranges must stay until it has been made.

@@ -77,10 +77,8 @@ CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context
           [&](const RecordEvent& record) { return record.event->record(queue); },
           [&](const WaitEvent& wait) { return wait.event->make_wait(queue); },
           [&](const MemoryOperations& several) { return enqueue_memory_operations(several, queue, context); },
-          [](const AllocateMemory&) { return CUDA_SUCCESS; },
-          [&](const FreeMemory& free) {
-            return call(queue, [address = free.address] { (void)free_now(address); });
-          },
+          [&](const AllocateMemory& memory) { return enqueue_allocation(memory, queue, context); },
+          [&](const FreeMemory& free) { return enqueue_free(free.address, queue); },
       },
       operation);
 }

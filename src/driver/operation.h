@@ -62,12 +62,14 @@ struct MemoryOperations {
   CUDA_BATCH_MEM_OP_NODE_PARAMS parameters{}; // the array is in `operations`
   std::vector<CUstreamBatchMemOpParams> operations = {};
 };
-// The memory is there before the operation runs, since its address is. A graph's stays, at that address, as
-// long as the graph and what was made from it: what frees it has no effect.
+// A stream has the address at once and the memory when it comes to the operation. A graph's memory is there
+// before, and stays, at that address, as long as the graph and what was made from it: what frees it has no
+// effect.
 struct AllocateMemory {
   CUDA_MEM_ALLOC_NODE_PARAMS parameters{};
   std::shared_ptr<MemoryPool> pool = {};
   std::shared_ptr<void> keeper = {}; // of a graph's memory
+  CUdeviceptr* address = nullptr;    // else: where the program gets it
 };
 struct FreeMemory {
   CUdeviceptr address = 0;
@@ -84,9 +86,12 @@ CUresult check(const Operation& operation);
 // status is what the function that asks for it returns.
 CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context& context);
 
-// The memory at once; its address is in the operation then.
-CUresult allocate_now(AllocateMemory& operation, Context& context, bool of_graph);
+// A graph's memory, at once; its address is in the operation then.
+CUresult allocate_for_graph(AllocateMemory& operation, Context& context);
+// In the order of the queue.
+CUresult enqueue_allocation(const AllocateMemory& operation, const lemma::Stream& queue, Context& context);
 // CUDA_ERROR_INVALID_VALUE: nothing was allocated there.
+CUresult enqueue_free(CUdeviceptr address, const lemma::Stream& queue);
 CUresult free_now(CUdeviceptr address);
 
 } // namespace lemma::driver

@@ -17,7 +17,7 @@ constexpr uint64_t kPoolStepBytes = uint64_t{32} << 20; // in which an H200's po
 // Of whichever kind, with what its pool has of it.
 void free_memory(CUdeviceptr address) {
   const std::shared_ptr<Allocation> taken = state().memory.take(address, MemoryKind::device);
-  if (taken && taken->pool)
+  if (taken && taken->pool && taken->buffer.address() != 0) // else a stream was told to free it
     taken->pool->give_back(taken->size_bytes);
 }
 
@@ -50,8 +50,11 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, const std::shared_ptr<Memo
   operation.parameters.bytesize = bytes;
   operation.parameters.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   operation.parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  if (const CUresult status = allocate_now(operation, context, stream->capture() != nullptr);
-      status != CUDA_SUCCESS)
+  if (!stream->capture()) {
+    operation.address = address;
+    return stream->submit(std::move(operation));
+  }
+  if (const CUresult status = allocate_for_graph(operation, context); status != CUDA_SUCCESS)
     return status;
   *address = operation.parameters.dptr;
   return stream->submit(std::move(operation));
@@ -59,7 +62,7 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, const std::shared_ptr<Memo
 
 } // namespace
 
-CUresult allocate_now(AllocateMemory& operation, Context& context, bool of_graph) {
+CUresult allocate_for_graph(AllocateMemory& operation, Context& context) {
   const uint64_t bytes = operation.parameters.bytesize;
   if (const CUresult status = operation.pool->take(bytes); status != CUDA_SUCCESS)
     return status;
@@ -70,13 +73,39 @@ CUresult allocate_now(AllocateMemory& operation, Context& context, bool of_graph
     return status_of(made.error());
   }
   (*made)->pool = operation.pool;
+  (*made)->of_graph = true;
   operation.parameters.dptr = (*made)->base;
-  if (of_graph) {
-    (*made)->of_graph = true;
-    operation.keeper =
-        std::shared_ptr<void>(nullptr, [address = (*made)->base](void*) { free_memory(address); });
-  }
+  operation.keeper =
+      std::shared_ptr<void>(nullptr, [address = (*made)->base](void*) { free_memory(address); });
   return CUDA_SUCCESS;
+}
+
+CUresult enqueue_allocation(const AllocateMemory& operation, const lemma::Stream& queue, Context& context) {
+  if (!operation.address) // a graph's: it is there
+    return CUDA_SUCCESS;
+  const uint64_t bytes = operation.parameters.bytesize;
+  if (const CUresult status = operation.pool->take(bytes); status != CUDA_SUCCESS)
+    return status;
+  const Result<std::shared_ptr<Allocation>, Error> made =
+      state().memory.allocate_in_order(bytes, context, operation.pool, queue);
+  if (!made) {
+    operation.pool->give_back(bytes);
+    return status_of(made.error());
+  }
+  *operation.address = (*made)->base;
+  return CUDA_SUCCESS;
+}
+
+CUresult enqueue_free(CUdeviceptr address, const lemma::Stream& queue) {
+  const std::shared_ptr<Allocation> allocation = state().memory.find(address);
+  if (!allocation || allocation->base != address || allocation->kind != MemoryKind::device)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (allocation->of_graph)
+    return CUDA_SUCCESS;
+  const CUresult status = state().memory.free_in_order(allocation, queue);
+  if (status == CUDA_SUCCESS && allocation->pool) // what is allocated behind it may have that
+    allocation->pool->give_back(allocation->size_bytes);
+  return status;
 }
 
 CUresult free_now(CUdeviceptr address) {

@@ -1,5 +1,6 @@
-// Memory pools: counts and attributes. Memory itself is taken when asked for and given back when freed;
-// nothing is kept.
+// Memory pools: counts and attributes. Memory itself is taken and given back when a stream comes to it, and
+// nothing is kept; it is counted when the stream is told, so that what is freed and allocated in the order of
+// one stream counts once.
 //
 // Tests: tests/driver/pools.cc, stream_ordered.cc.
 #pragma once

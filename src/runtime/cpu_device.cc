@@ -89,8 +89,41 @@ public:
     } else {
       reachable.add(allocation->base, allocation->size_bytes);
     }
+    if (stream_checks)
+      stream_checks->memory_is_new(allocation->base, allocation->size_bytes);
     return allocation->base;
   }
+  // What is refused here would not be there when its turn comes: not even with what streams will free first.
+  Result<uint64_t, Error> reserve(uint64_t size_bytes, const AllocateOptions& options) override {
+    const MemoryBudget& budget = memory.budget();
+    const uint64_t used = budget.in_use() + memory.promised_bytes();
+    const uint64_t going = std::min(used, memory.retiring_bytes() + expected_bytes);
+    if (size_bytes > budget.limit_bytes() || used - going > budget.limit_bytes() - size_bytes)
+      return failure(ErrorKind::out_of_memory, budget.refusal(size_bytes, options.name));
+    const vgpu::Allocation* allocation = memory.reserve(size_bytes, options.name);
+    while (!allocation && expected_bytes != 0 && !Timeline::in_callback() &&
+           timeline->wait_for_another_end(true)) // addresses come back too
+      allocation = memory.reserve(size_bytes, options.name);
+    if (!allocation)
+      return failure(ErrorKind::out_of_memory,
+                     fmt::format("the device has no addresses for {} bytes", size_bytes));
+    return allocation->base;
+  }
+  Result<void, Error> commit(uint64_t address) override {
+    const Repeats::Use use(repeats.get(), true);
+    if (!memory.commit(address))
+      return failure(ErrorKind::out_of_memory, "the host has no memory left");
+    const vgpu::GlobalMemory::Users user(memory, 1);
+    if (const vgpu::Allocation* allocation = memory.find(address)) {
+      reachable.add(address, allocation->size_bytes);
+      if (stream_checks)
+        stream_checks->memory_is_new(address, allocation->size_bytes);
+    }
+    return {};
+  }
+  void expect_free(uint64_t size_bytes) override { expected_bytes += size_bytes; }
+  void end_expected_free(uint64_t size_bytes) override { expected_bytes -= size_bytes; }
+
   void watch_host(uint64_t base) override {
     const vgpu::GlobalMemory::Users user(memory, 1);
     if (vgpu::Allocation* allocation = host_watch ? memory.find(base) : nullptr)
@@ -100,9 +133,7 @@ public:
     const Repeats::Use use(repeats.get(), true);
     reachable.remove(address);
     const HostWatch::Ended watched = host_watch ? host_watch->forget(address) : HostWatch::Ended();
-    memory.free(address);
-    if (watched.alias)
-      timeline->after_all([self = shared_from_this(), watched] { watched.let_go(); });
+    memory.free(address, watched.alias ? std::function<void()>([watched] { watched.let_go(); }) : nullptr);
   }
   Result<void, Error> register_host(std::byte* host, uint64_t size_bytes, std::string name) override {
     const Repeats::Use use(repeats.get(), true);
@@ -181,9 +212,10 @@ public:
 
   vgpu::GlobalMemory memory;
   ReachableMemory reachable{memory};
-  std::unique_ptr<Repeats> repeats; // DeviceOptions::skip_repeats; null: all launches run
-  std::atomic<uint64_t> modules{0}; // that have been loaded
-  int chosen_arch = 0;              // DeviceOptions::arch; 0: it was empty
+  std::unique_ptr<Repeats> repeats;                     // DeviceOptions::skip_repeats; null: all launches run
+  std::atomic<uint64_t> modules{0};                     // that have been loaded
+  int chosen_arch = 0;                                  // DeviceOptions::arch; 0: it was empty
+  std::atomic<uint64_t> expected_bytes{0};              // that streams will free
 
   void note_activity() override { memory.note_activity(); }
 
@@ -409,6 +441,7 @@ Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgp
                                         .patience = device.patience,
                                         .prerequisites_done = beside.prerequisites_done,
                                         .dependents_may_start = std::move(beside.dependents_may_start)};
+  const vgpu::GlobalMemory::Users speaker(device.memory, 0); // of what is freed before all is reported
   std::optional<check::Checker> checker;
   if (config.check)
     surroundings.observers.push_back(&checker.emplace());

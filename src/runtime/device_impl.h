@@ -79,6 +79,16 @@ public:
 
   virtual Result<uint64_t, Error> allocate(uint64_t size_bytes, const AllocateOptions& options) = 0;
   virtual void free(uint64_t address) = 0;
+  // The two steps of an allocation in the order of a stream: the address when it is asked for, the memory
+  // when its turn comes. commit() fails with out_of_memory, and may be called again. Here the memory comes at
+  // once.
+  virtual Result<uint64_t, Error> reserve(uint64_t size_bytes, const AllocateOptions& options) {
+    return allocate(size_bytes, options);
+  }
+  virtual Result<void, Error> commit(uint64_t /*address*/) { return {}; }
+  // So many bytes will be freed when a stream comes to it, or have been.
+  virtual void expect_free(uint64_t /*size_bytes*/) {}
+  virtual void end_expected_free(uint64_t /*size_bytes*/) {}
   // Not null, not empty.
   virtual Result<void, Error> register_host(std::byte* memory, uint64_t size_bytes, std::string name) = 0;
   // False: nothing is registered there.

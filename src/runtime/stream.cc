@@ -201,6 +201,78 @@ Result<void, Error> Stream::wait_value(uint64_t address, uint64_t value, uint32_
   });
 }
 
+namespace {
+
+// Where a stream has come to an allocation.
+Result<void, Error> commit(runtime::DeviceImpl& device, uint64_t address) {
+  while (true) {
+    Result<void, Error> done = runtime::guarded([&] { return device.commit(address); });
+    if (done || done.error().kind != ErrorKind::out_of_memory || !device.timeline->wait_for_another_end())
+      return done;
+  }
+}
+
+} // namespace
+
+Result<Buffer, Error> Stream::allocate(uint64_t size_bytes, const AllocateOptions& options,
+                                       std::function<void(Result<void, Error>)> done) const {
+  if (options.host_shared || options.poisoned)
+    return failure(ErrorKind::invalid_argument,
+                   "memory in the order of a stream is neither host_shared nor poisoned");
+  runtime::DeviceImpl& device = *impl_->device;
+  Result<uint64_t, Error> address = runtime::guarded([&] { return device.reserve(size_bytes, options); });
+  if (!address)
+    return Unexpected<Error>{std::move(address).error()};
+  Buffer buffer;
+  buffer.device_ = impl_->device;
+  buffer.address_ = *address;
+  buffer.size_bytes_ = size_bytes;
+  buffer.epoch_ = device.epoch();
+  const auto tell = [done = std::move(done)](const Result<void, Error>& outcome) {
+    if (done)
+      runtime::call_callers("function for the end of an allocation", [&] { done(outcome); });
+  };
+  const Result<void, Error> given = runtime::guarded([&]() -> Result<void, Error> {
+    device.timeline->enqueue(impl_->queue,
+                             [device = impl_->device, address = *address, tell](Timeline::Operation&) {
+                               Result<void, Error> outcome = commit(*device, address);
+                               tell(outcome);
+                               return outcome;
+                             },
+                             {.not_run = [tell](const Error& error) { tell(Unexpected<Error>{error}); }});
+    return {};
+  });
+  if (!given)
+    return Unexpected<Error>{given.error()};
+  return buffer;
+}
+
+Result<void, Error> Stream::free(Buffer buffer, std::function<void()> before) const {
+  if (!buffer.device_)
+    return {};
+  if (buffer.device_ != impl_->device)
+    return failure(ErrorKind::invalid_argument, "the buffer is of another device than the stream");
+  const auto release = [device = impl_->device, address = buffer.address_, size_bytes = buffer.size_bytes_,
+                        is_lost = buffer.epoch_ != impl_->device->epoch(), before = std::move(before)] {
+    if (before)
+      before();
+    if (!is_lost)
+      device->free(address);
+    device->end_expected_free(size_bytes);
+  };
+  return runtime::guarded([&]() -> Result<void, Error> {
+    impl_->device->expect_free(buffer.size_bytes_);
+    impl_->device->timeline->enqueue(impl_->queue,
+                                     [release](Timeline::Operation&) -> Result<void, Error> {
+                                       release();
+                                       return {};
+                                     },
+                                     {.not_run = [release](const Error&) { release(); }});
+    buffer.device_ = nullptr; // the stream has it
+    return {};
+  });
+}
+
 Result<void, Error> Stream::call(std::function<void()> function) const {
   return impl_->enqueue(
       [device = impl_->device, function = std::move(function)](Timeline::Operation&) -> Result<void, Error> {

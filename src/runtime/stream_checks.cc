@@ -84,6 +84,12 @@ void StreamChecks::add(Done done, Timeline& timeline) {
   remembered_.push_back(std::move(done));
 }
 
+void StreamChecks::memory_is_new(uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  for (const Done& each : remembered_)
+    each.footprint->forget(address, bytes);
+}
+
 void StreamChecks::fetch_host_accesses(Timeline& timeline) {
   for (Timeline::HostAccess& access : timeline.take_host_accesses()) {
     for (const Done& each : remembered_)

@@ -34,13 +34,17 @@ public:
 
   struct Done {
     Position position;
-    std::string what;                                  // "kernel `scale`", "a copy to the device"
-    std::string kernel;                                // of a launch
-    std::shared_ptr<const check::Footprint> footprint; // finished
-    bool waits_for_value = false;                      // Stream::wait_value()
+    std::string what;                            // "kernel `scale`", "a copy to the device"
+    std::string kernel;                          // of a launch
+    std::shared_ptr<check::Footprint> footprint; // finished
+    bool waits_for_value = false;                // Stream::wait_value()
   };
   // An operation has ended.
   void add(Done done, Timeline& timeline);
+
+  // The addresses are those of a new allocation: what has been done to an older one there is no concern of
+  // it.
+  void memory_is_new(uint64_t address, uint64_t bytes);
 
   // What was found since the last call.
   std::vector<Finding> take(Timeline& timeline);

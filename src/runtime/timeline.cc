@@ -39,6 +39,10 @@ Timeline::Timeline(std::function<void()> acted)
 Timeline::StreamPtr Timeline::make_stream(Stream::Kind kind) {
   auto stream = std::make_shared<Stream>(kind);
   const std::lock_guard lock(mutex_);
+  if (streams_.size() >= 2 * known_live_ + 16) { // so that those that are gone are never most of them
+    std::erase_if(streams_, [](const std::weak_ptr<Stream>& each) { return each.expired(); });
+    known_live_ = streams_.size();
+  }
   streams_.push_back(stream);
   return stream;
 }
@@ -301,6 +305,7 @@ Timeline::Ready Timeline::run_one(const OperationPtr& operation) {
   const std::lock_guard lock(mutex_);
   operation->error_ = std::move(error);
   --running_;
+  ++ends_;
   end(operation, ready);
   return ready;
 }
@@ -317,6 +322,15 @@ void Timeline::let_dependents_start(Operation& operation) {
 }
 
 // --- waiting for them
+
+bool Timeline::wait_for_another_end(bool of_host) {
+  std::unique_lock lock(mutex_);
+  const uint64_t before = ends_;
+  waiting_for_ends_ += of_host ? 0 : 1;
+  changed_.wait(lock, [&] { return ends_ != before || running_ <= waiting_for_ends_; });
+  waiting_for_ends_ -= of_host ? 0 : 1;
+  return ends_ != before;
+}
 
 bool Timeline::has_ended(const Operation& operation) {
   const std::lock_guard lock(mutex_);
@@ -404,6 +418,7 @@ void Timeline::leave(const OperationPtr& operation) {
   {
     const std::lock_guard lock(mutex_);
     --running_;
+    ++ends_;
     end(operation, ready);
     host_has_waited_for(*operation);
   }

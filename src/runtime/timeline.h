@@ -164,6 +164,9 @@ public:
 
   // For a launch, while it runs: the programmatic one after it may start.
   void let_dependents_start(Operation& operation);
+  // For an operation's work, or (`of_host`) for a caller that is none: waits until another operation has
+  // ended. False: none runs but such as wait here too.
+  bool wait_for_another_end(bool of_host = false);
   // Whether anything but one operation runs.
   bool others_run() const { return running_.load() > 1; }
 
@@ -237,7 +240,10 @@ private:
   mutable std::mutex
       mutex_; // of what follows, and of all streams' and operations' own; held for moments only
   std::condition_variable changed_;
-  std::vector<std::weak_ptr<Stream>> streams_; // but the legacy one
+  uint64_t ends_ = 0;                          // of operations with work, so far
+  uint64_t waiting_for_ends_ = 0;              // operations in wait_for_another_end()
+  std::vector<std::weak_ptr<Stream>> streams_; // but the legacy one; some may be gone
+  size_t known_live_ = 0;                      // of them, when it was looked at last
   bool keeps_order_ = false;
   Position::Before before_host_;
   // More: what functions of the host's, called by streams, may have told it.

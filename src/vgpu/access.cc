@@ -125,7 +125,8 @@ std::string relation(const GlobalMemory& memory, uint64_t address, uint64_t byte
   const uint64_t offset = address - near->base;
   if (offset < near->size_bytes) {
     if (near->freed)
-      return fmt::format("{} bytes into {}, which was freed", offset, describe(*near));
+      return fmt::format("{} bytes into {}, {}", offset, describe(*near),
+                         near->is_promised ? "which its stream has not come to yet" : "which was freed");
     return fmt::format("{} bytes into {}, so its last {} lie past the end", offset, describe(*near),
                        offset + bytes - near->size_bytes);
   }

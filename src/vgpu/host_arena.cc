@@ -13,7 +13,6 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr uint64_t kUsualBytes = uint64_t{64} << 30; // of addresses, not of memory
-constexpr uint64_t kGapBytes = uint64_t{1} << 20;
 
 uint64_t page_bytes() {
   static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -27,7 +26,7 @@ void* no_access(uint64_t bytes) {
 } // namespace
 
 std::unique_ptr<HostArena> HostArena::reserve(uint64_t size_bytes) {
-  const uint64_t least = align_up(size_bytes, page_bytes()) + kGapBytes;
+  const uint64_t least = align_up(size_bytes, page_bytes()) + AddressAllocator::kGapBytes;
   if (least < size_bytes)
     return nullptr;
   // A process whose addresses are limited (ulimit -v) may not have the usual range.
@@ -37,19 +36,29 @@ std::unique_ptr<HostArena> HostArena::reserve(uint64_t size_bytes) {
   return nullptr;
 }
 
+HostArena::HostArena(uint64_t begin, uint64_t bytes)
+    : begin_(begin), bytes_(bytes), addresses_(begin, begin + bytes, page_bytes()) {}
+
 HostArena::~HostArena() {
   munmap(reinterpret_cast<void*>(begin_), bytes_);
 }
 
 std::byte* HostArena::take(uint64_t size_bytes) {
-  const uint64_t pages = align_up(std::max<uint64_t>(size_bytes, 1), page_bytes());
-  if (pages + kGapBytes > begin_ + bytes_ - next_)
+  size_bytes = std::max<uint64_t>(size_bytes, 1);
+  const uint64_t base = addresses_.take(size_bytes);
+  if (base == 0)
     return nullptr;
-  void* memory = reinterpret_cast<void*>(next_);
-  if (mprotect(memory, pages, PROT_READ | PROT_WRITE) != 0)
+  void* memory = reinterpret_cast<void*>(base);
+  const uint64_t pages = align_up(size_bytes, page_bytes());
+  if (mprotect(memory, pages, PROT_READ | PROT_WRITE) != 0) {
+    addresses_.give_back(base, size_bytes);
     return nullptr;
-  next_ += pages + kGapBytes;
+  }
   return static_cast<std::byte*>(memory);
+}
+
+void HostArena::forget(uint64_t base, uint64_t size_bytes) {
+  addresses_.give_back(base, std::max<uint64_t>(size_bytes, 1));
 }
 
 void HostArena::give_back(std::byte* memory, uint64_t size_bytes) {

@@ -19,7 +19,7 @@ namespace lemma::vgpu {
 namespace {
 
 constexpr uint64_t kWordBits = 64;
-constexpr uint64_t kLargestBytes = kGlobalEnd - kGlobalBase;
+constexpr uint64_t kLargestBytes = kHeapBase - kGlobalBase;
 // A freed heap block's address is used again only after this many others of its size were freed.
 constexpr size_t kHeapQuarantine = 64;
 
@@ -143,7 +143,7 @@ struct GlobalMemory::HostTable {
 // What nobody finds any more.
 struct GlobalMemory::Retired {
   uint64_t generation = 0;                     // users of earlier ones may have found it
-  Allocation* emptied = nullptr;               // an allocation that stays known, whose bytes go; or
+  std::list<Allocation*> emptied = {};         // one that stays known, whose bytes go, for the quarantine; or
   std::unique_ptr<Allocation> allocation = {}; // one that goes as a whole; or
   std::unique_ptr<const HostTable> table = {};
 };
@@ -162,16 +162,111 @@ void GlobalMemory::retire(Retired what) {
   let_go_of_retired();
 }
 
+// Called where no exception may leave: what this needs has been made before.
 void GlobalMemory::let_go_of_retired() {
   const uint64_t oldest_user = user_generations_.empty() ? UINT64_MAX : *user_generations_.begin();
-  for (; !retired_.empty() && retired_.front().generation < oldest_user; retired_.pop_front())
-    if (Allocation* allocation = retired_.front().emptied) {
-      allocation->host = nullptr;
-      allocation->storage.reset();
-      allocation->init.reset();
-      allocation->taken = {};
-    }
+  for (; !retired_.empty() && retired_.front().generation < oldest_user; retired_.pop_front()) {
+    std::list<Allocation*>& emptied = retired_.front().emptied;
+    if (emptied.empty())
+      continue;
+    Allocation& allocation = *emptied.front();
+    if (allocation.when_gone)
+      std::exchange(allocation.when_gone, nullptr)();
+    allocation.host = nullptr;
+    allocation.storage.reset();
+    allocation.init.reset();
+    retiring_bytes_ -= allocation.taken.bytes();
+    allocation.taken = {};
+    Quarantine& quarantine = quarantine_of(allocation.base);
+    quarantine.bytes += allocation.size_bytes;
+    quarantine.all.splice(quarantine.is_too_large(allocation) ? quarantine.all.begin() : quarantine.all.end(),
+                          emptied);
+  }
 }
+
+// --- addresses
+
+HostArena* GlobalMemory::arena_of(uint64_t address) const {
+  for (size_t i = arena_count_.load(std::memory_order_acquire); i-- > 0;)
+    if (arenas_[i]->addresses().holds(address))
+      return arenas_[i].get();
+  return nullptr;
+}
+
+GlobalMemory::Quarantine& GlobalMemory::quarantine_of(uint64_t address) {
+  return device_.holds(address) ? quarantine_ : host_quarantine_;
+}
+
+// Users may have found it as a freed one.
+void GlobalMemory::forget_oldest(Quarantine& quarantine) {
+  const auto known = allocations_.find(quarantine.all.front()->base);
+  const auto& [base, allocation] = *known;
+  if (HostArena* arena = arena_of(base)) {
+    arena->addresses().remove(*allocation);
+    arena->forget(base, allocation->size_bytes);
+  } else {
+    device_.remove(*allocation);
+    device_.give_back(base, allocation->size_bytes);
+  }
+  quarantine.bytes -= allocation->size_bytes;
+  quarantine.all.pop_front();
+  std::unique_ptr<Allocation> forgotten = std::move(known->second);
+  allocations_.erase(known);
+  retire({.allocation = std::move(forgotten)});
+}
+
+void GlobalMemory::forget_what_is_too_much(Quarantine& quarantine) {
+  while (!quarantine.all.empty() &&
+         (quarantine.all.size() > kQuarantined || quarantine.bytes > quarantine.most_bytes ||
+          quarantine.is_too_large(*quarantine.all.front())))
+    forget_oldest(quarantine);
+}
+
+// 0: there are none.
+uint64_t GlobalMemory::take_address(uint64_t size_bytes) {
+  forget_what_is_too_much(quarantine_);
+  uint64_t base = device_.take(size_bytes);
+  for (; base == 0 && !quarantine_.all.empty(); base = device_.take(size_bytes))
+    forget_oldest(quarantine_);
+  return base;
+}
+
+// Null: there are none, or the host has no memory left.
+std::byte* GlobalMemory::take_in_arenas(uint64_t size_bytes) {
+  forget_what_is_too_much(host_quarantine_);
+  const size_t count = arena_count_.load(std::memory_order_relaxed);
+  const auto take = [&]() -> std::byte* {
+    for (size_t i = 0; i < count; ++i)
+      if (std::byte* memory = arenas_[i]->take(size_bytes))
+        return memory;
+    return nullptr;
+  };
+  std::byte* memory = take();
+  if (std::unique_ptr<HostArena> more =
+          !memory && count < kMostArenas ? HostArena::reserve(size_bytes) : nullptr) {
+    memory = more->take(size_bytes);
+    arenas_[count] = std::move(more);
+    arena_count_.store(count + 1, std::memory_order_release);
+  }
+  for (; !memory && !host_quarantine_.all.empty(); memory = take())
+    forget_oldest(host_quarantine_);
+  return memory;
+}
+
+// It has its base, an address of the range's.
+Allocation* GlobalMemory::keep(std::unique_ptr<Allocation> allocation, AddressAllocator& range) {
+  Allocation& kept = *allocation;
+  const auto known = allocations_.emplace(kept.base, std::move(allocation)).first;
+  try {
+    range.put(kept);
+  } catch (...) {
+    allocations_.erase(known);
+    throw;
+  }
+  return &kept;
+}
+
+// --- allocations
 
 void GlobalMemory::publish_host_table() {
   auto table = std::make_unique<HostTable>();
@@ -185,14 +280,6 @@ void GlobalMemory::publish_host_table() {
   retire({.table = std::exchange(host_table_, std::move(table))});
 }
 
-Allocation* GlobalMemory::append(std::unique_ptr<Allocation> allocation, uint64_t guard_bytes) {
-  allocation->base = next_;
-  next_ += align_up(allocation->size_bytes, kAlignBytes) + guard_bytes;
-  allocations_.push_back(std::move(allocation));
-  device_.append(allocations_.back().get());
-  return allocations_.back().get();
-}
-
 Allocation* GlobalMemory::allocate(uint64_t size_bytes, std::string name, bool poisoned) {
   if (size_bytes > kLargestBytes)
     return nullptr;
@@ -204,12 +291,45 @@ Allocation* GlobalMemory::allocate(uint64_t size_bytes, std::string name, bool p
   if (poisoned)
     allocation->init = std::make_unique<InitMap>(size_bytes);
   const std::scoped_lock lock(mutex_);
-  if (size_bytes >= kGlobalEnd - next_)
+  allocation->base = take_address(size_bytes);
+  if (allocation->base == 0)
     return nullptr;
-  Allocation* made = append(std::move(allocation), kGuardBytes);
+  Allocation* made = keep(std::move(allocation), device_);
   if (poisoned)
     poison_unwritten(*made, seed_);
   return made;
+}
+
+Allocation* GlobalMemory::reserve(uint64_t size_bytes, std::string name) {
+  if (size_bytes > kLargestBytes)
+    return nullptr;
+  auto allocation = std::make_unique<Allocation>();
+  allocation->size_bytes = size_bytes;
+  allocation->name = std::move(name);
+  allocation->is_promised = true;
+  allocation->freed = true; // as far as find() is concerned
+  const std::scoped_lock lock(mutex_);
+  allocation->base = take_address(size_bytes);
+  if (allocation->base == 0)
+    return nullptr;
+  promised_bytes_ += size_bytes;
+  return keep(std::move(allocation), device_);
+}
+
+bool GlobalMemory::commit(uint64_t base) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = allocations_.find(base);
+  if (known == allocations_.end() || !known->second->is_promised)
+    return true; // freed since
+  Allocation& allocation = *known->second;
+  if (!take_storage(allocation, budget_, false)) {
+    allocation.taken = {};
+    return false;
+  }
+  allocation.is_promised = false;
+  promised_bytes_ -= allocation.size_bytes;
+  allocation.freed.store(false, std::memory_order_release);
+  return true;
 }
 
 // A device malloc's address depends on what else is allocated, so its bytes go by their place in the block.
@@ -227,12 +347,15 @@ void GlobalMemory::poison_unwritten(const Allocation& allocation, uint64_t seed)
 
 void GlobalMemory::set_seed(uint64_t seed) {
   const std::scoped_lock lock(mutex_);
-  if (seed == seed_ || !user_generations_.empty())
+  if (seed == seed_ || threads_.load() != 0)
     return;
   seed_ = seed;
-  for (const auto& allocation : allocations_)
+  for (const auto& [base, allocation] : allocations_)
     if (allocation->init && !allocation->freed)
       poison_unwritten(*allocation, seed);
+  for (const auto& block : heap_blocks_)
+    if (!block->freed)
+      poison_unwritten(*block, seed);
 }
 
 Allocation* GlobalMemory::allocate_host_shared(uint64_t size_bytes, std::string name) {
@@ -244,32 +367,16 @@ Allocation* GlobalMemory::allocate_host_shared(uint64_t size_bytes, std::string 
   allocation->taken = MemoryShare(budget_);
   allocation->taken.take(size_bytes, allocation->name.empty() ? "a buffer" : allocation->name);
   const std::scoped_lock lock(mutex_);
-  return take_in_arena(std::move(allocation));
-}
-
-Allocation* GlobalMemory::take_in_arena(std::unique_ptr<Allocation> allocation) {
-  const size_t count = arena_count_.load(std::memory_order_relaxed);
-  std::byte* memory = count ? arenas_[count - 1]->space->take(allocation->size_bytes) : nullptr;
-  if (!memory) {
-    std::unique_ptr<HostArena> space =
-        count < kMostArenas ? HostArena::reserve(allocation->size_bytes) : nullptr;
-    memory = space ? space->take(allocation->size_bytes) : nullptr;
-    if (!memory)
-      return nullptr;
-    arenas_[count] = std::make_unique<Arena>();
-    arenas_[count]->space = std::move(space);
-    arena_count_.store(count + 1, std::memory_order_release);
-  }
+  std::byte* memory = take_in_arenas(size_bytes);
+  if (!memory)
+    return nullptr;
   allocation->storage = {memory, FreeDeleter{.arena_bytes = std::max<uint64_t>(allocation->size_bytes, 1)}};
   allocation->host = memory;
   allocation->base = reinterpret_cast<uintptr_t>(memory);
-  allocations_.push_back(std::move(allocation));
-  Arena& arena = *arenas_[arena_count_.load(std::memory_order_relaxed) - 1];
-  arena.allocations.append(allocations_.back().get());
-  return allocations_.back().get();
+  return keep(std::move(allocation), arena_of(allocation->base)->addresses());
 }
 
-void GlobalMemory::register_host(std::byte* host, uint64_t size_bytes, std::string name) {
+void GlobalMemory::register_host(std::byte* host, uint64_t size_bytes, std::string name, bool read_only) {
   const std::scoped_lock lock(mutex_);
   const auto base = reinterpret_cast<uintptr_t>(host);
   std::unique_ptr<Allocation>& known = host_[base];
@@ -283,6 +390,7 @@ void GlobalMemory::register_host(std::byte* host, uint64_t size_bytes, std::stri
   allocation->size_bytes = size_bytes;
   allocation->name = known ? known->name : std::move(name);
   allocation->registrations = known ? known->registrations + 1 : 1;
+  allocation->read_only = read_only;
   if (known)
     retire_host(std::move(known));
   known = std::move(allocation);
@@ -345,30 +453,27 @@ Allocation* GlobalMemory::find_host(uint64_t address) const {
   return best;
 }
 
-// Of the allocations among which one at the address would be; null: it would be registered memory.
-const AllocationTable* GlobalMemory::table_of(uint64_t address) const {
-  if (address >= kGlobalBase && address < kGlobalEnd)
-    return &device_;
-  for (size_t i = arena_count_.load(std::memory_order_acquire); i-- > 0;)
-    if (arenas_[i]->space->holds(address))
-      return &arenas_[i]->allocations;
-  return nullptr;
-}
-
-Allocation* GlobalMemory::at_base(uint64_t base) const {
-  const AllocationTable* table = table_of(base);
-  Allocation* allocation = table ? table->around(base).first : nullptr;
-  return allocation && allocation->base == base ? allocation : nullptr;
-}
-
-bool GlobalMemory::free(uint64_t base) {
+bool GlobalMemory::free(uint64_t base, std::function<void()> when_gone) {
   const std::scoped_lock lock(mutex_);
-  Allocation* allocation = at_base(base);
-  if (!allocation || allocation->freed || !allocation->storage)
+  const auto known = allocations_.find(base);
+  if (known == allocations_.end() || (known->second->freed && !known->second->is_promised))
     return false;
-  allocation->freed.store(true, std::memory_order_release);
-  retire({.emptied = allocation});
+  Allocation& allocation = *known->second;
+  std::list<Allocation*> emptied{&allocation};
+  if (std::exchange(allocation.is_promised, false))
+    promised_bytes_ -= allocation.size_bytes;
+  allocation.when_gone = std::move(when_gone);
+  allocation.freed.store(true, std::memory_order_release);
+  retiring_bytes_ += allocation.taken.bytes();
+  retire({.emptied = std::move(emptied)});
+  for (Quarantine* quarantine : {&quarantine_, &host_quarantine_})
+    forget_what_is_too_much(*quarantine);
   return true;
+}
+
+Allocation* GlobalMemory::heap_block_at(uint64_t base) const {
+  Allocation* block = heap_table_.around(base).first;
+  return block && block->base == base ? block : nullptr;
 }
 
 Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
@@ -414,13 +519,17 @@ Allocation* GlobalMemory::heap_allocate(uint64_t size_bytes) {
   allocation->name = "device malloc";
   allocation->init = std::make_unique<InitMap>(size_bytes);
   poison_unwritten(*allocation, seed_);
-  return append(std::move(allocation), kAlignBytes);
+  allocation->base = heap_next_;
+  heap_next_ += align_up(size_bytes, kAlignBytes) + kAlignBytes;
+  heap_blocks_.push_back(std::move(allocation));
+  heap_table_.append(heap_blocks_.back().get());
+  return heap_blocks_.back().get();
 }
 
 HeapFree GlobalMemory::heap_free(uint64_t base) {
   const std::scoped_lock lock(mutex_);
-  Allocation* allocation = at_base(base);
-  if (!allocation || allocation->storage || !allocation->host)
+  Allocation* allocation = heap_block_at(base);
+  if (!allocation)
     return HeapFree::not_a_block;
   if (allocation->freed)
     return HeapFree::already_freed;
@@ -446,16 +555,22 @@ HeapFree GlobalMemory::heap_free(uint64_t base) {
 }
 
 Allocation* GlobalMemory::find(uint64_t address) const {
-  const AllocationTable* table = table_of(address);
-  if (!table)
+  Allocation* allocation = nullptr;
+  if (device_.holds(address))
+    allocation = device_.at(address);
+  else if (address >= kHeapBase && address < kGlobalEnd)
+    allocation = heap_table_.around(address).first;
+  else if (const HostArena* arena = arena_of(address))
+    allocation = arena->addresses().at(address);
+  else
     return find_host(address);
-  Allocation* allocation = table->around(address).first;
   return allocation && allocation->holds(address, 1) && !allocation->freed.load(std::memory_order_acquire)
              ? allocation
              : nullptr;
 }
 
 const Allocation* GlobalMemory::nearest(uint64_t address) const {
+  const std::scoped_lock lock(mutex_);
   const HostTable* hosts = published_host_table_.load(std::memory_order_acquire);
   const auto host_after = hosts->after(address);
   const Allocation* nearest = nullptr;
@@ -472,10 +587,12 @@ const Allocation* GlobalMemory::nearest(uint64_t address) const {
       least = distance;
     }
   };
-  const AllocationTable* table = table_of(address);
-  const auto [below, above] = (table ? table : &device_)->around(address);
-  consider(below);
-  consider(above);
+  const auto above = allocations_.upper_bound(address);
+  consider(above == allocations_.begin() ? nullptr : std::prev(above)->second.get());
+  consider(above == allocations_.end() ? nullptr : above->second.get());
+  const auto [block_below, block_above] = heap_table_.around(address);
+  consider(block_below);
+  consider(block_above);
   consider(host_after == hosts->entries.begin() ? nullptr : std::prev(host_after)->allocation);
   consider(host_after == hosts->entries.end() ? nullptr : host_after->allocation);
   return nearest;

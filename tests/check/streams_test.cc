@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <functional>
 #include <ostream>
 #include <stdexcept>
@@ -376,6 +377,27 @@ TEST(StreamFindings, SayWhatWhereAndWhatIsMissing) {
   EXPECT_NE(finding.fix.find("an event"), std::string::npos) << finding.fix;
   EXPECT_EQ(finding.kernel, "add_one");
   EXPECT_TRUE(p.device.stream_findings().empty());
+}
+
+// What one stream has done with memory that it has freed is no concern of what another does there later.
+TEST(StreamFindings, AnAddressThatIsUsedAgainIsOtherMemory) {
+  Program p;
+  const Stream first = p.device.create_stream({.non_blocking = true});
+  Buffer old = must(first.allocate(64, {.name = "old"}));
+  const uint64_t address = old.address();
+  EXPECT_TRUE(first.fill(address, 64, 1));
+  std::atomic<bool> is_freed{false}; // the host does not wait for the stream
+  EXPECT_TRUE(first.free(std::move(old), [&] { is_freed = true; }));
+  while (!is_freed)
+    std::this_thread::yield();
+  Buffer again;
+  for (int i = 0; i < 10000 && again.address() != address; ++i)
+    again = must(p.device.allocate(64, {.name = "again"}));
+  ASSERT_EQ(again.address(), address);
+  EXPECT_TRUE(p.aside.fill(address, 64, 2));
+  EXPECT_TRUE(p.device.synchronize());
+  for (const Finding& finding : p.device.stream_findings())
+    ADD_FAILURE() << finding.rendered;
 }
 
 TEST(StreamFindings, AFlagMakesThemNotes) {

@@ -220,7 +220,7 @@ Step run_isspacep(Exec& x, const DecodedInst& in) {
     const bool is_shared = address - kSharedWindow < kSharedWindowBytes;
     const auto is_constant = [&] {
       const Allocation* allocation = x.launch->memory->find(address);
-      return allocation != nullptr && allocation->read_only;
+      return allocation != nullptr && allocation->read_only && allocation->registrations == 0;
     };
     bool is = false;
     switch (space) {

@@ -58,6 +58,22 @@ TEST(Footprint, KnowsOfFlags) {
   EXPECT_TRUE(first_meeting(b, a)->may_be_ordered);
 }
 
+TEST(Footprint, ForgetsExactlyTheBytes) {
+  for (const uint64_t bytes : {uint64_t{100}, uint64_t{1} << 20}) { // few pages, and many
+    Footprint a, b;
+    a.add(0x10000, 4096 + bytes, Use::weak_write);
+    b.add(0x10000 + 4000, bytes, Use::weak_write);
+    EXPECT_EQ(first_meeting(a, b)->bytes, bytes);
+    a.forget(0x10000 + 4001, bytes - 2);
+    const auto meeting = first_meeting(a, b);
+    ASSERT_TRUE(meeting);
+    EXPECT_EQ(meeting->bytes, 2u);
+    EXPECT_EQ(meeting->address, 0x10000u + 4000);
+    a.forget(0x10000, 4096 + bytes);
+    EXPECT_FALSE(first_meeting(a, b));
+  }
+}
+
 TEST(Footprint, IsEmptyUntilSomethingIsAdded) {
   Footprint footprint;
   EXPECT_TRUE(footprint.is_empty());

@@ -410,6 +410,85 @@ TEST_F(Streams, MemoryFreedUnderAKernelIsAFault) {
   EXPECT_NE(done.error().text.find("freed"), std::string::npos) << done.error().text;
 }
 
+// Of a device with room for two buffers of kLarge.
+class StreamsWithLittleMemory : public Streams {
+protected:
+  static constexpr uint64_t kLarge = 32 << 20;
+  StreamsWithLittleMemory() {
+    device_ = *Device::open("cpu", {.max_memory_bytes = 5 * kLarge / 2});
+    words_ = words(2);
+  }
+  // The stream stands still until let_go().
+  void hold(const Stream& stream) {
+    expect(stream.launch(kernel("wait_and_write"), {}, {words_.at(0), words_.at(1), 1u}));
+  }
+  void let_go() const { words_[0].store(1, std::memory_order_release); }
+  Words words_;
+};
+
+TEST_F(StreamsWithLittleMemory, MemoryInTheOrderOfAStreamIsTakenInItsTurn) {
+  const Stream stream = device_.create_stream();
+  hold(stream);
+  std::vector<uint8_t> last(16);
+  for (uint8_t i = 0; i < 50; ++i) {
+    auto buffer = stream.allocate(kLarge, {.name = "large"});
+    ASSERT_TRUE(buffer) << buffer.error().text;
+    EXPECT_NE(buffer->address(), 0u);
+    expect(stream.fill(buffer->address() + kLarge - 16, 16, i));
+    expect(stream.read(buffer->address() + kLarge - 16, std::as_writable_bytes(std::span(last))));
+    expect(stream.free(*std::move(buffer)));
+  }
+  let_go();
+  expect_done(stream);
+  EXPECT_EQ(last, std::vector<uint8_t>(16, 49));
+}
+
+TEST_F(StreamsWithLittleMemory, AnAllocationWaitsForWhatAnotherStreamFrees) {
+  const Stream a = device_.create_stream({.non_blocking = true}),
+               b = device_.create_stream({.non_blocking = true});
+  auto first = a.allocate(2 * kLarge), second = Result<Buffer, Error>(Buffer());
+  expect_done(a);
+  hold(a);
+  int freed = 0;
+  expect(a.free(*std::move(first), [&] { ++freed; }));
+  second = b.allocate(2 * kLarge);
+  ASSERT_TRUE(second) << second.error().text;
+  expect(b.fill(second->address(), 4, 1));
+  EXPECT_FALSE(b.is_done());
+  EXPECT_EQ(freed, 0);
+  let_go();
+  expect_done(b);
+  expect_done(a);
+  EXPECT_EQ(freed, 1);
+}
+
+TEST_F(StreamsWithLittleMemory, TooLittleMemoryIsAnErrorAtTheCallOrInItsTurn) {
+  const Stream stream = device_.create_stream({.non_blocking = true});
+  const auto too_much = stream.allocate(3 * kLarge);
+  ASSERT_FALSE(too_much);
+  EXPECT_EQ(too_much.error().kind, ErrorKind::out_of_memory);
+  hold(stream);
+  int told = 0;
+  auto late = stream.allocate(2 * kLarge, {}, [&](const Result<void, Error>& done) {
+    ++told;
+    EXPECT_FALSE(done);
+  });
+  ASSERT_TRUE(late);
+  EXPECT_FALSE(stream.allocate(kLarge)); // the two together would not be there
+  auto meanwhile = device_.allocate(kLarge);
+  ASSERT_TRUE(meanwhile);
+  let_go();
+  const auto done = stream.synchronize();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, ErrorKind::out_of_memory) << done.error().text;
+  EXPECT_EQ(told, 1);
+  late->free(); // whose address is none
+  meanwhile->free();
+  auto again = stream.allocate(2 * kLarge);
+  ASSERT_TRUE(again);
+  expect_done(stream);
+}
+
 TEST_F(Streams, ModulesAndStreamsStayUntilTheirWorkIsDone) {
   const Words w = words(2);
   {

@@ -76,6 +76,30 @@ TEST(Threads, ACopyWaitsForTheLaunch) {
   EXPECT_EQ(seen, 0x07070707u);
 }
 
+TEST(Threads, MemoryComesAndGoesWhileAKernelRuns) {
+  const Device device = open(64 << 20);
+  const Buffer out = allocate(device, 4);
+  const Kernel says = kernel(device, "says");
+  const Stream kernels = device.create_stream({.non_blocking = true});
+  ASSERT_TRUE(kernels.launch(says, {.print = [](std::string_view) {}}, {out, kRounds}));
+  const Stream stream = device.create_stream({.non_blocking = true});
+  for (uint8_t i = 0; i < 200; ++i) {
+    auto ordered = stream.allocate(4096, {.name = "ordered"});
+    Buffer own = allocate(device, 4096); // at once
+    ASSERT_TRUE(ordered);
+    EXPECT_TRUE(stream.fill(ordered->address(), 4096, i));
+    EXPECT_TRUE(stream.copy(own.address(), ordered->address(), 4096));
+    std::vector<std::byte> got(4096);
+    EXPECT_TRUE(stream.read(own.address(), got));
+    EXPECT_TRUE(stream.free(*std::move(ordered)));
+    EXPECT_TRUE(stream.synchronize());
+    EXPECT_EQ(got, std::vector<std::byte>(4096, std::byte{i}));
+    EXPECT_TRUE(stream.free(std::move(own)));
+  }
+  EXPECT_TRUE(stream.synchronize());
+  EXPECT_TRUE(kernels.synchronize());
+}
+
 TEST(Threads, AModulesVariablesStayWhileALaunchRuns) {
   const Device device = open();
   Buffer place = allocate(device, 8);

@@ -90,7 +90,7 @@ TEST(WrittenPages, LookSeldomWhereTheyKeepFindingHoles) {
 TEST(GlobalMemory, FindsWhatHoldsAnAddress) {
   GlobalMemory memory;
   std::vector<Allocation*> made;
-  for (uint64_t i = 0; i < 300; ++i) // more than the first table holds
+  for (uint64_t i = 0; i < 1100; ++i) // in more than one leaf of the table
     made.push_back(memory.allocate(i, "a" + std::to_string(i)));
   std::set<uint64_t> bases;
   for (uint64_t i = 0; i < made.size(); ++i) {
@@ -241,6 +241,98 @@ TEST(GlobalMemory, AFreedAllocationIsKnownButNotFound) {
   EXPECT_EQ(memory.nearest(base + 8), a);
   EXPECT_TRUE(a->freed);
   EXPECT_NE(memory.allocate(64, "b")->base, base);
+}
+
+TEST(GlobalMemory, AddressesAreUsedAgainAfterAQuarantine) {
+  GlobalMemory memory;
+  for (const bool shared : {false, true}) {
+    const auto allocate = [&](uint64_t bytes) {
+      return shared ? memory.allocate_host_shared(bytes, "shared") : memory.allocate(bytes, "device");
+    };
+    const uint64_t base = allocate(64)->base;
+    std::set<uint64_t> bases;
+    EXPECT_TRUE(memory.free(base));
+    for (size_t i = 1; i < GlobalMemory::kQuarantined; ++i) {
+      const Allocation* next = allocate(64);
+      EXPECT_TRUE(bases.insert(next->base).second);
+      ASSERT_NE(next->base, base) << i;
+      memory.free(next->base);
+    }
+    EXPECT_TRUE(memory.nearest(base)->freed);
+    EXPECT_EQ(memory.nearest(base)->base, base);
+    for (int i = 0; i < 5000; ++i) {
+      const Allocation* next = allocate(64);
+      ASSERT_TRUE(next);
+      EXPECT_EQ(memory.find(next->base), next);
+      bases.insert(next->base);
+      memory.free(next->base);
+    }
+    EXPECT_LE(bases.size(), GlobalMemory::kQuarantined + 2);
+    EXPECT_EQ(memory.budget().in_use(), 0u);
+  }
+}
+
+// Twice all the addresses that there are. What is large is used again at once, and does not push out what is
+// small.
+TEST(GlobalMemory, LargeAllocationsComeAndGoForEver) {
+  GlobalMemory memory;
+  constexpr uint64_t kLarge = uint64_t{5} << 30;
+  const uint64_t small = memory.allocate_host_shared(64, "small")->base;
+  EXPECT_TRUE(memory.free(small));
+  for (uint64_t i = 0; i < 2 * (kHeapBase - kGlobalBase) / kLarge; ++i) {
+    const Allocation* large = memory.allocate(kLarge, "large");
+    const Allocation* shared = memory.allocate_host_shared(kLarge, "large");
+    ASSERT_TRUE(large && shared) << i;
+    ASSERT_TRUE(memory.free(large->base));
+    ASSERT_TRUE(memory.free(shared->base));
+  }
+  EXPECT_EQ(memory.nearest(small)->base, small);
+}
+
+// A new allocation at an old address is another one: whoever holds the old one sees that it was freed.
+TEST(GlobalMemory, FindWhileAddressesAreUsedAgain) {
+  GlobalMemory memory;
+  std::atomic<uint64_t> current{0};
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> readers;
+  for (int t = 0; t < 2; ++t)
+    readers.emplace_back([&] {
+      while (!over) {
+        const GlobalMemory::Users user(memory, 1);
+        const uint64_t address = current;
+        const Allocation* found = memory.find(address);
+        if (!found)
+          continue;
+        EXPECT_EQ(found->base, address);
+        EXPECT_EQ(found->size_bytes, 96u);
+        // Its bytes stay, freed or not; two of the others' are not seen in them.
+        EXPECT_EQ(std::to_integer<int>(found->host[0]), std::to_integer<int>(found->host[95]));
+        if (found->freed)
+          EXPECT_NE(memory.find(address), found);
+        (void)memory.nearest(address);
+      }
+    });
+  for (int i = 0; i < 6000; ++i) {
+    const Allocation* made = memory.allocate(96, "comes and goes");
+    current = made->base;
+    ASSERT_TRUE(memory.free(made->base));
+    if (i % 64 == 0)
+      std::this_thread::yield();
+  }
+  over = true;
+}
+
+TEST(GlobalMemory, SaysWhenBytesAreGone) {
+  GlobalMemory memory;
+  const uint64_t base = memory.allocate(64, "a")->base;
+  int gone = 0;
+  {
+    const GlobalMemory::Users user(memory, 1);
+    EXPECT_TRUE(memory.free(base, [&] { ++gone; }));
+    EXPECT_EQ(gone, 0);
+    EXPECT_FALSE(memory.free(base, [&] { gone = 100; }));
+  }
+  EXPECT_EQ(gone, 1);
 }
 
 TEST(GlobalMemory, WhatIsFreedStaysForThoseWhoFoundIt) {
