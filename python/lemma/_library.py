@@ -58,13 +58,37 @@ def take(pointer: Any, convert: Callable[[Any], Any], release: Callable[[Any], N
         release(pointer)
 
 
+# What fields are called by those who give their values.
+_GIVEN_AS = {"shared_bytes": "smem", "max_memory_bytes": "memory", "most_threads": "most", "schedules": "explore"}
+
+
+def _check_fits(name: str, value: Any, kept: Any, type: Any) -> None:
+    if isinstance(kept, int) and not isinstance(kept, bool) and kept != value:
+        bits = 8 * ctypes.sizeof(type)
+        least, most = ("0", f"2**{bits}") if type(-1).value > 0 else (f"-2**{bits - 1}", f"2**{bits - 1}")
+        raise errors.InvalidArgument(f"{name} is {value}: numbers from {least} to {most} - 1 are legal")
+
+
+def put(struct: Any, field: str, value: Any) -> None:
+    """Sets a field of a struct. Error: InvalidArgument for an integer that the field cannot hold, which ctypes would cut."""
+    setattr(struct, field, value)
+    _check_fits(_GIVEN_AS.get(field, field), value, getattr(struct, field), dict(struct._fields_)[field])
+
+
+def put_all(array: Any, values: Iterable[Any], name: str) -> None:
+    """Sets the first elements of an array in a struct; as put()."""
+    for i, value in enumerate(values):
+        array[i] = value
+        _check_fits(f"{name}[{i}]", value, array[i], array._type_)
+
+
 def sized(type: Any, /, **fields: Any) -> Any:
-    """A struct of the caller's, with its size, and with the fields that are not None."""
+    """A struct of the caller's, with its size, and with the fields that are not None. Error: as put()."""
     made = type()
     made.size = ctypes.sizeof(type)
     for name, value in fields.items():
         if value is not None:
-            setattr(made, name, value)
+            put(made, name, value)
     return made
 
 

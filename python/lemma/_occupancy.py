@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Callable, Union
 
-from . import _abi
-from ._library import check, library, sized, take
+from . import _abi, errors
+from ._library import check, library, put, sized, take
 
 Occupancy = _abi.Occupancy
 
@@ -29,6 +29,8 @@ def occupancy(threads: int, *, smem: int = 0, registers: int = 0, arch: str = "s
 def active_clusters(threads: int, cluster: int, *, smem: int = 0, registers: int = 0, arch: str = "sm_90a") -> int:
     """Clusters of `cluster` CTAs that are resident at once on the whole GPU; a card, whose clusters keep to a GPC, holds somewhat fewer.
     Error: InvalidArgument."""
+    if not 0 <= cluster < 1 << 32:
+        raise errors.InvalidArgument(f"a cluster of {cluster} CTAs: there is none")
     found = ctypes.c_uint32()
     check(library.lemma_active_clusters(ctypes.byref(_demand(threads, smem, registers)), cluster, arch.encode(), ctypes.byref(found)))
     return found.value
@@ -45,8 +47,8 @@ def best_block_size(
 
     def demand(_: Any, threads: int, cta: Any) -> None:
         try:
-            cta[0].shared_bytes = smem(threads) if callable(smem) else smem
-            cta[0].registers = registers
+            put(cta[0], "shared_bytes", smem(threads) if callable(smem) else smem)
+            put(cta[0], "registers", registers)
         except BaseException as error:  # which ctypes would print, and go on
             failed.append(error)
 

@@ -79,6 +79,11 @@ class Struct:
                     f"Struct: there is no field {name!r}{near(name, self.dtype.names)}; there are {', '.join(self.dtype.names)}"
                 )
             self.fields[name] = value
+        for name, value in self.fields.items():
+            dtype = self.dtype.fields[name][0]  # type: ignore[index]
+            if isinstance(value, (int, float, np.generic)) and not isinstance(value, np.void) and _is_number(dtype):
+                with naming(f"Struct: field {name}"):
+                    scalar(dtype.name, dtype.itemsize, _kind_of(dtype), value, InvalidArgument)
 
 
 # ---- what a launch has to copy
@@ -169,9 +174,12 @@ class Encoder:
             return given.tobytes()
         if dtype.shape == () and dtype.itemsize == 8 and (address := self.address(given)) is not None:
             return _struct.pack("<Q", address)
-        if dtype.shape == () and not dtype.names and dtype.isbuiltin == 1 and dtype.kind in "iufb":
+        if _is_number(dtype):
             return scalar(dtype.name, dtype.itemsize, _kind_of(dtype), given, InvalidArgument)
-        return np.asarray(given).astype(dtype.base).tobytes()
+        values, base = np.asarray(given), dtype.base
+        if _is_number(base) and base.kind in "iu" and values.dtype.kind in "iuO":  # astype() would cut them
+            return b"".join(scalar(base.name, base.itemsize, "i", v, InvalidArgument) for v in values.flat)
+        return values.astype(base).tobytes()
 
     def parameter(self, value: Any, parameter: _abi.Parameter, label: str) -> bytes:
         """The bytes of a parameter. Error: InvalidArgument if the value is of the wrong kind or size."""
@@ -267,6 +275,11 @@ def declared(type: str) -> tuple[str, int]:
         return "array", 8
     kind = {"u": "i", "s": "i", "b": "b", "f": "f"}[match[1]]
     return ("array" if match[3] else kind), int(match[2])
+
+
+def _is_number(dtype: np.dtype) -> bool:
+    """Whether a field is one number of a type that numpy has itself."""
+    return dtype.shape == () and not dtype.names and dtype.isbuiltin == 1 and dtype.kind in "iufb"
 
 
 def _kind_of(dtype: np.dtype) -> str:

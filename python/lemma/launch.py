@@ -86,6 +86,8 @@ def configuration(grid: Any, block: Any, options: Options) -> Any:
     mode = options.get("async_", "eager")
     if mode not in _ASYNC:
         raise errors.InvalidArgument(f"async_ is {mode!r}; there are {', '.join(_ASYNC)}")
+    if options.get("explore") is not None and not 0 <= options["explore"] < 1 << 64:
+        raise errors.InvalidArgument(f"explore is {options['explore']!r}: a number of schedules is wanted")
     made = sized(
         _abi.lemma_launch_config,
         shared_bytes=options.get("smem"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
 from . import _abi
 from ._library import check, encoded, library, sized
-from .errors import InvalidArgument
+from .errors import InvalidArgument, OutOfMemory
 
 if TYPE_CHECKING:
     from .device import Device
@@ -110,14 +111,18 @@ class Array:
         _address: int = 0, _owner: Any = None, _strides: Optional[tuple[int, ...]] = None,
     ) -> None:  # fmt: skip
         self.device = device
-        self.shape: tuple[int, ...] = tuple(shape) if np.iterable(shape) else (int(shape),)
+        self.shape: tuple[int, ...] = tuple(int(e) for e in shape) if np.iterable(shape) else (int(shape),)
         self.dtype = np.dtype(dtype)
         if self.dtype.hasobject:
             raise InvalidArgument("an array of objects cannot be in device memory")
         self.ndim = len(self.shape)
-        self.size = int(np.prod(self.shape, dtype=np.int64))
+        if any(extent < 0 for extent in self.shape):
+            raise InvalidArgument(f"an array of the shape {self.shape}: no extent is negative")
+        self.size = math.prod(self.shape)
         self.nbytes = self.size * self.dtype.itemsize
-        self.strides = tuple(int(np.prod(self.shape[i + 1 :], dtype=np.int64)) * self.dtype.itemsize for i in range(self.ndim))
+        if self.nbytes >= 1 << 63:
+            raise OutOfMemory(f"an array of the shape {self.shape} has {self.nbytes} bytes: no device has so many")
+        self.strides = tuple(math.prod(self.shape[i + 1 :]) * self.dtype.itemsize for i in range(self.ndim))
         self.shared = shared
         self._owner = _owner
         if _owner is not None:

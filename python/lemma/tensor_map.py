@@ -9,7 +9,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from . import _abi
-from ._library import check, library, sized
+from ._library import check, library, put, put_all, sized
 from .errors import InvalidArgument
 from .types import NARROW_BITS
 
@@ -153,21 +153,18 @@ class TensorMap:
             _abi.lemma_tensor_map, address=address, rank=rank, type=_TYPES[self.type], interleave=self.interleave,
             swizzle=self.swizzle, oob_fill=self.fill, l2_promotion=self.l2,
         )  # fmt: skip
-        for i, extent in enumerate(reversed(self.array.shape)):
-            map.dims[i] = extent
+        put_all(map.dims, reversed(self.array.shape), "dims")
         if self.type in _PACKED_BITS:
             map.dims[0] = self.array.shape[-1] * 8 // _PACKED_BITS[self.type]
-        for i, stride in enumerate(list(reversed(self.array.strides))[1:]):
-            map.strides_bytes[i] = stride
-        for i, extent in enumerate(reversed(self.box)):
-            map.box[i] = extent
-        for i, stride in enumerate(reversed(self.element_strides or ())):
-            map.element_strides[i] = stride
+        put_all(map.strides_bytes, list(reversed(self.array.strides))[1:], "strides")
+        put_all(map.box, reversed(self.box), "box")
+        put_all(map.element_strides, reversed(self.element_strides or ()), "element_strides")
         if self._im2col:
             map.is_im2col = 1
-            map.channels_per_pixel, map.pixels_per_column = self._im2col["channels"], self._im2col["pixels"]
-            for i in range(rank - 2):
-                map.lower[i], map.upper[i] = self._im2col["lower"][i], self._im2col["upper"][i]
+            put(map, "channels_per_pixel", self._im2col["channels"])
+            put(map, "pixels_per_column", self._im2col["pixels"])
+            put_all(map.lower, self._im2col["lower"][: rank - 2], "lower")
+            put_all(map.upper, self._im2col["upper"][: rank - 2], "upper")
         made = ctypes.create_string_buffer(BYTES)
         try:
             check(library.lemma_tensor_map_encode(device._handle, ctypes.byref(map), made))

@@ -7,6 +7,7 @@
 #include "cudart/api.h"
 #include "cudart/call.h"
 #include "cudart/copy.h"
+#include "support/checked_size.h"
 
 #include <algorithm>
 
@@ -257,7 +258,7 @@ cudaError_t copy_bytes(Rows to, Rows from, size_t bytes, cudaMemcpyKind kind, cu
   });
   if (error != cudaSuccess)
     return error;
-  if (array.x + bytes <= row_bytes) {
+  if (CheckedSize(array.x) + bytes <= row_bytes) {
     to.pitch = from.pitch = bytes;
     return copy_rows(to, from, bytes, 1, kind, stream, waits);
   }

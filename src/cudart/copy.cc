@@ -7,6 +7,7 @@
 #include "cudart/api.h"
 #include "cudart/array.h"
 #include "cudart/call.h"
+#include "support/checked_size.h"
 
 namespace lemma::cudart {
 namespace {
@@ -116,18 +117,24 @@ cudaError_t add_arrays(const Driver& driver, const cudaMemcpy3DParms& p, CUDA_ME
     if (array)
       if (const cudaError_t error = element_bytes_of(driver, array, element); error != cudaSuccess)
         return error;
-  copy.WidthInBytes *= element;
+  bool all_fit = true;
+  const auto to_bytes = [&](size_t& elements) {
+    const std::optional<uint64_t> bytes = (CheckedSize(elements) * element).value();
+    all_fit &= bytes.has_value();
+    elements = bytes.value_or(0);
+  };
+  to_bytes(copy.WidthInBytes);
   if (p.srcArray) {
     copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
     copy.srcArray = as_driver<CUarray>(p.srcArray);
-    copy.srcXInBytes *= element;
+    to_bytes(copy.srcXInBytes);
   }
   if (p.dstArray) {
     copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     copy.dstArray = as_driver<CUarray>(p.dstArray);
-    copy.dstXInBytes *= element;
+    to_bytes(copy.dstXInBytes);
   }
-  return cudaSuccess;
+  return all_fit ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 } // namespace
@@ -231,6 +238,10 @@ cudaError_t fill_planes(const cudaPitchedPtr& to, int value, const cudaExtent& e
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0)
     return cudaSuccess;
   const auto byte = static_cast<unsigned char>(value);
+  const CheckedSize rows = CheckedSize(extent.depth) * extent.height;
+  const CheckedSize bytes = CheckedSize(extent.depth) * to.pitch * to.ysize;
+  if (!rows.value() || !(bytes + number(to.ptr)).value())
+    return cudaErrorInvalidValue;
   if (extent.height == to.ysize || extent.depth == 1)
     return error_of(fill(number(to.ptr), to.pitch, byte, extent.width, extent.height * extent.depth));
   for (size_t i = 0; i < extent.depth; ++i)

@@ -2,7 +2,7 @@
 #include "driver/api.h"
 #include "driver/call.h"
 #include "driver/error.h"
-#include "support/align.h"
+#include "support/checked_size.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ bool is_mapped(const void* memory, size_t bytes) {
 } // namespace lemma::driver
 
 using namespace lemma::driver;
-using lemma::align_up;
+using lemma::CheckedSize;
 
 // --- device memory
 
@@ -62,8 +62,12 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width_by
     if (!address || !pitch || width_bytes == 0 || height == 0 ||
         (element_bytes != 4 && element_bytes != 8 && element_bytes != 16))
       return CUDA_ERROR_INVALID_VALUE;
-    *pitch = align_up(width_bytes, kPitchBytes);
-    return allocate(MemoryKind::device, *pitch * height, 0, context, *address);
+    const CheckedSize row = align_up(CheckedSize(width_bytes), kPitchBytes);
+    const std::optional<uint64_t> all = (row * height).value();
+    if (!all)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    *pitch = *row.value();
+    return allocate(MemoryKind::device, *all, 0, context, *address);
   });
 }
 
@@ -181,7 +185,8 @@ CUresult cuMemHostRegister_v2(void* memory, size_t bytes, unsigned flags) {
   return in_context([&](Context& context) -> CUresult {
     constexpr unsigned kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                 CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
-    if (!memory || bytes == 0 || (flags & ~kKnown))
+    if (!memory || bytes == 0 || (flags & ~kKnown) ||
+        CheckedSize(reinterpret_cast<uintptr_t>(memory)) + bytes > kHostEnd)
       return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
       return CUDA_ERROR_NOT_SUPPORTED;

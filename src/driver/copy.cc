@@ -21,7 +21,13 @@ struct Side {
   uint64_t pitch, height;  // 0: no gap
   CUarray array = nullptr; // CU_MEMORYTYPE_ARRAY: pitch, height and place are its
   Place place = {};
+  // Of what settle() has accepted.
   uint64_t row(uint64_t i, uint64_t plane) const { return ((z + plane) * height + y + i) * pitch + x; }
+  // From the begin to the end of the copy's last row.
+  CheckedSize bytes(const CUDA_MEMCPY3D& copy) const {
+    const CheckedSize rows = (CheckedSize(z) + (copy.Depth - 1)) * height + y + (copy.Height - 1);
+    return rows * pitch + x + copy.WidthInBytes;
+  }
 };
 
 Side source_of(const CUDA_MEMCPY3D& c) {
@@ -71,16 +77,19 @@ CUresult settle(Side& side, const CUDA_MEMCPY3D& copy) {
     return settle_array(side, copy);
   if (side.type < CU_MEMORYTYPE_HOST || side.type > CU_MEMORYTYPE_UNIFIED)
     return CUDA_ERROR_INVALID_VALUE;
+  const CheckedSize row_end = CheckedSize(side.x) + copy.WidthInBytes;
+  const CheckedSize plane_end = CheckedSize(side.y) + copy.Height;
+  if (!row_end.value() || !plane_end.value())
+    return CUDA_ERROR_INVALID_VALUE;
   if (side.pitch == 0)
-    side.pitch = side.x + copy.WidthInBytes;
+    side.pitch = *row_end.value();
   if (side.height == 0)
-    side.height = side.y + copy.Height;
-  if (side.pitch < side.x + copy.WidthInBytes || side.height < side.y + copy.Height)
+    side.height = *plane_end.value();
+  if (row_end > side.pitch || plane_end > side.height)
     return CUDA_ERROR_INVALID_VALUE;
   if (side.pitch > kMostPitchBytes && (copy.Height > 1 || copy.Depth > 1))
     return CUDA_ERROR_INVALID_VALUE;
-  const uint64_t last = side.row(copy.Height - 1, copy.Depth - 1) + copy.WidthInBytes;
-  return place_of(side.address, last, side.type == CU_MEMORYTYPE_DEVICE, side.place);
+  return place_of(side.address, side.bytes(copy), side.type == CU_MEMORYTYPE_DEVICE, side.place);
 }
 
 bool is_empty(const CUDA_MEMCPY3D& copy) {
@@ -159,13 +168,13 @@ namespace {
 CUresult settle(const CUDA_MEMSET_NODE_PARAMS& fill, Place& place) {
   if (fill.elementSize != 1 && fill.elementSize != 2 && fill.elementSize != 4)
     return CUDA_ERROR_INVALID_VALUE;
-  const uint64_t row_bytes = fill.width * fill.elementSize;
+  const CheckedSize row_bytes = CheckedSize(fill.width) * fill.elementSize;
   if (fill.dst % fill.elementSize != 0)
     return CUDA_ERROR_INVALID_VALUE;
   if (fill.height > 1 &&
-      (fill.pitch < row_bytes || fill.pitch % fill.elementSize != 0 || fill.pitch > kMostPitchBytes))
+      (row_bytes > fill.pitch || fill.pitch % fill.elementSize != 0 || fill.pitch > kMostPitchBytes))
     return CUDA_ERROR_INVALID_VALUE;
-  return place_of(fill.dst, (fill.height - 1) * fill.pitch + row_bytes, true, place);
+  return place_of(fill.dst, CheckedSize(fill.height - 1) * fill.pitch + row_bytes, true, place);
 }
 
 } // namespace

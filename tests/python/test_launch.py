@@ -11,6 +11,7 @@ from unittest import mock
 import numpy as np
 
 import lemma
+from lemma.arguments import Encoder
 from lemma.launch import run_in_thread
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -109,6 +110,26 @@ class Arguments(Case):
         self.axpy(1.0, x.astype(np.float64).view(np.float32), y, 8)
         with self.assertRaisesRegex(lemma.InvalidArgument, r"option 'chek' \(did you mean check\?\)"):
             self.axpy(2.0, x, y, 8, chek=True)
+        # Numbers that the library's types cannot hold, which ctypes would cut.
+        for options, said in (
+            ({"smem": 2**60}, r"smem is 1152921504606846976: numbers from 0 to 2\*\*32 - 1 are legal"),
+            ({"smem": -1}, "smem is -1"),
+            ({"explore": -1}, "explore is -1"),
+            ({"workers": 2**70}, "workers is"),
+            ({"max_instructions": -5}, "max_instructions is -5"),
+        ):
+            with self.subTest(options), self.assertRaisesRegex(lemma.InvalidArgument, said):
+                self.axpy(2.0, x, y, 8, **options)
+        for threads in (2**70, 2**32 + 32, -1):
+            with self.subTest(threads), self.assertRaisesRegex(lemma.InvalidArgument, "threads is"):
+                lemma.occupancy(threads)
+        with self.assertRaisesRegex(lemma.InvalidArgument, "memory is"):
+            lemma.Device(memory=2**64)
+        for shape in ((2**40, 2**40), (2**32, 2**32), 2**62):
+            with self.subTest(shape), self.assertRaises(lemma.OutOfMemory):
+                self.gpu.zeros(shape)
+        with self.assertRaisesRegex(lemma.InvalidArgument, "negative"):
+            self.gpu.zeros((3, -1))
         for grid in (0, (1, 2, 3, 4), 1.5, "2"):
             with self.subTest(grid), self.assertRaises(lemma.InvalidArgument):
                 self.axpy(2.0, x, y, 8, grid=grid)
@@ -155,6 +176,12 @@ class Structs(Case):
     def test_errors(self):
         with self.assertRaisesRegex(lemma.InvalidArgument, "there is no field 'rows'; there are source, target, done, columns"):
             lemma.Struct(self.copies, rows=1)
+        small = lemma.struct([("a", np.int32), ("b", np.int16, (2,))])
+        for fields, said in (({"a": 2**40}, "field a: 1099511627776 does not fit"), ({"a": -(2**31) - 1}, "field a: .*does not fit")):
+            with self.subTest(fields), self.assertRaisesRegex(lemma.InvalidArgument, said):
+                lemma.Struct(small, **fields)
+        with self.assertRaisesRegex(lemma.InvalidArgument, "field b: 65536 does not fit"):
+            Encoder(mock.Mock(device=self.gpu)).struct(lemma.Struct(small, a=2**31, b=[1, 2**16]))
         with self.assertRaisesRegex(lemma.InvalidArgument, r"field columns: .*floating-point"):
             self.module["copy_by_struct"][1, 32](lemma.Struct(self.copies, columns=1.5))
         for field, wrong, said in (
