@@ -50,13 +50,20 @@ CUresult status_of(FaultKind kind) {
   case FaultKind::trap: // measured on an H200
   case FaultKind::breakpoint:
   case FaultKind::launch_failed:
-  case FaultKind::out_of_memory:
   case FaultKind::stopped:
-  case FaultKind::unsupported:
-  case FaultKind::internal:
     return CUDA_ERROR_LAUNCH_FAILED;
+  case FaultKind::out_of_memory:
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  case FaultKind::unsupported:
+    return CUDA_ERROR_NOT_SUPPORTED;
+  case FaultKind::internal:
+    return CUDA_ERROR_UNKNOWN;
   }
   return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+bool is_lemmas_own(FaultKind kind) {
+  return kind == FaultKind::out_of_memory || kind == FaultKind::unsupported || kind == FaultKind::internal;
 }
 
 CUresult status_of(const Result<void, Error>& result) {

@@ -14,6 +14,8 @@
 namespace lemma::driver {
 
 CUresult status_of(FaultKind kind);
+// What Lemma lacks, not the program: an error of that launch, after which the context is sound.
+bool is_lemmas_own(FaultKind kind);
 // Of a call of Lemma's API that did not do what it was asked for.
 CUresult status_of(const Error& error);
 CUresult status_of(const Result<void, Error>& result);

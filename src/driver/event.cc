@@ -131,7 +131,7 @@ CUresult cuEventQuery(CUevent handle) {
     if (const CUresult wrong = why_not_to_be_asked(*event); wrong != CUDA_SUCCESS)
       return wrong;
     const std::optional<lemma::Event> last = event->last();
-    return !last || last->is_done() ? event->context->status() : CUDA_ERROR_NOT_READY;
+    return !last || last->is_done() ? event->context->status_after_wait() : CUDA_ERROR_NOT_READY;
   });
 }
 
@@ -141,7 +141,7 @@ CUresult cuEventSynchronize(CUevent handle) {
       return wrong;
     if (const std::optional<lemma::Event> last = event->last())
       (void)last->synchronize(); // what failed before it is the context's fault
-    return event->context->status();
+    return event->context->status_after_wait();
   });
 }
 

@@ -51,16 +51,23 @@ Node* find_node(CUgraphNode handle) {
   return known.all.contains(handle) ? reinterpret_cast<Node*>(handle) : nullptr;
 }
 
-void know_nodes_of(const Graph& graph) {
-  KnownNodes& known = known_nodes();
-  for (const std::unique_ptr<Node>& node : graph.nodes()) {
-    {
-      const std::scoped_lock lock(known.mutex);
-      known.all.insert(node.get());
-    }
-    if (const auto* child = std::get_if<ChildGraph>(&node->operation))
-      know_nodes_of(*child->graph);
+namespace {
+
+void know(const Node& node) {
+  {
+    KnownNodes& known = known_nodes();
+    const std::scoped_lock lock(known.mutex);
+    known.all.insert(&node);
   }
+  if (const auto* child = std::get_if<ChildGraph>(&node.operation))
+    know_nodes_of(*child->graph);
+}
+
+} // namespace
+
+void know_nodes_of(const Graph& graph) {
+  for (const std::unique_ptr<Node>& node : graph.nodes())
+    know(*node);
 }
 
 void forget_nodes_of(const Graph& graph) {
@@ -92,13 +99,18 @@ bool Node::depends_on(const Node* other) const {
 }
 
 Node* Graph::add(Operation operation, std::vector<Node*> dependencies) {
+  Node* node = append(std::move(operation), std::move(dependencies));
+  know(*node);
+  return node;
+}
+
+Node* Graph::append(Operation operation, std::vector<Node*> dependencies) {
   auto node = std::make_unique<Node>();
   node->operation = std::move(operation);
   node->graph = this;
   node->dependencies = std::move(dependencies);
   node->number = next_number_++;
   nodes_.push_back(std::move(node));
-  know_nodes_of(*this);
   return nodes_.back().get();
 }
 
@@ -144,7 +156,7 @@ std::shared_ptr<Graph> Graph::clone() const {
     Operation operation = node->operation;
     if (auto* child = std::get_if<ChildGraph>(&operation))
       child->graph = child->graph->clone();
-    Node* made = copies[node.get()] = copy->add(std::move(operation), {});
+    Node* made = copies[node.get()] = copy->append(std::move(operation), {});
     made->cloned_from = node.get();
     made->is_enabled = node->is_enabled;
   }
@@ -156,7 +168,6 @@ std::shared_ptr<Graph> Graph::clone() const {
 
 GraphExec::GraphExec(Context& context, const Graph& graph, uint64_t flags)
     : context(&context), id(++execs_made), flags(flags), graph_(graph.clone()) {
-  forget_nodes_of(*graph_); // nobody has handles of these
   for (const std::unique_ptr<Node>& node : graph_->nodes())
     copies_.emplace(node->cloned_from, node.get());
 }
@@ -203,10 +214,8 @@ CUresult GraphExec::update(const Graph& graph, CUgraphExecUpdateResultInfo& info
   copies_.clear();
   for (size_t i = 0; i < mine.size(); ++i) {
     Operation operation = theirs[i]->operation;
-    if (auto* child = std::get_if<ChildGraph>(&operation)) {
+    if (auto* child = std::get_if<ChildGraph>(&operation))
       child->graph = child->graph->clone();
-      forget_nodes_of(*child->graph);
-    }
     mine[i]->operation = std::move(operation);
     mine[i]->cloned_from = theirs[i].get();
     copies_.emplace(theirs[i].get(), mine[i].get());

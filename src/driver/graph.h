@@ -37,6 +37,7 @@ public:
   explicit Graph(Graph* parent = nullptr) : parent(parent) {}
 
   CUgraph handle() { return reinterpret_cast<CUgraph>(this); }
+  // Known by its handle from now on, as are the nodes of a child graph.
   Node* add(Operation operation, std::vector<Node*> dependencies);
   // With all edges to and from it.
   void remove(Node* node);
@@ -44,7 +45,7 @@ public:
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   // Each behind what it waits for; fewer than there are nodes if they wait in a circle.
   std::vector<Node*> in_order() const;
-  // Child graphs are copied, too.
+  // Child graphs are copied, too. Its nodes are not known by handles: know_nodes_of().
   std::shared_ptr<Graph> clone() const;
 
   Graph* const parent; // of a child graph's, the graph it is a node of; null: the program's own
@@ -54,6 +55,8 @@ public:
   mutable lemma::Event last_launch; // under `launching`
 
 private:
+  Node* append(Operation operation, std::vector<Node*> dependencies);
+
   std::vector<std::unique_ptr<Node>> nodes_; // in the order of making
   uint64_t next_number_ = 0;
 };

@@ -119,7 +119,9 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph handle) {
       if (std::holds_alternative<AllocateMemory>(node->operation) ||
           std::holds_alternative<FreeMemory>(node->operation))
         return CUDA_ERROR_NOT_SUPPORTED; // memory is of one graph
-    *clone = state().graphs.add(graph.clone())->handle();
+    std::shared_ptr<Graph> made = graph.clone();
+    know_nodes_of(*made);
+    *clone = state().graphs.add(std::move(made))->handle();
     return CUDA_SUCCESS;
   });
 }

@@ -54,10 +54,10 @@ void print(std::string_view text) {
 void end_launch(const Result<Report, Error>& report, const Kernel& kernel, bool is_programmatic,
                 Context& context) {
   if (!report) {
-    // Behind a fault nothing runs, and the fault has been told.
-    if (context.status() == CUDA_SUCCESS) {
+    // Behind what has failed nothing runs, and that has been told.
+    if (context.status() == CUDA_SUCCESS && report.error().kind != ErrorKind::kernel_failed) {
       print("lemma: " + report.error().text + "\n");
-      context.fail(status_of(report.error()));
+      context.fail_launch(status_of(report.error()));
     }
     return;
   }
@@ -71,7 +71,10 @@ void end_launch(const Result<Report, Error>& report, const Kernel& kernel, bool 
       state().reporter->add({.fault = *report->fault, .kernel = kernel.name()});
   }
   if (!report->ok()) {
-    context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
+    if (report->fault && is_lemmas_own(report->fault->kind))
+      context.fail_launch(status_of(report->fault->kind));
+    else
+      context.fail(report->fault ? status_of(report->fault->kind) : CUDA_ERROR_LAUNCH_FAILED);
     print(report->rendered);
   } else if (verbose()) {
     print(report->rendered);
@@ -197,9 +200,12 @@ CUresult enqueue_launch(const KernelLaunch& launch, const lemma::Stream& queue, 
   for (const Parameter& parameter : kernel.parameters())
     arguments.push_back(Argument::from_bytes(
         std::span(launch.arguments).subspan(parameter.offset_bytes, parameter.size_bytes)));
+  constexpr int kFirstProgrammaticSm =
+      90; // older ones do not know griddepcontrol: the attribute does nothing
   for (const CUlaunchAttribute& attribute : launch.attributes)
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-      config.programmatic = attribute.value.programmaticStreamSerializationAllowed != 0;
+      config.programmatic = attribute.value.programmaticStreamSerializationAllowed != 0 &&
+                            state().machine.sm >= kFirstProgrammaticSm;
   return status_of(queue.launch(
       kernel, config, arguments,
       [&context, kernel, is_programmatic = config.programmatic](const Result<Report, Error>& report) {

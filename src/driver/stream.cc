@@ -81,11 +81,11 @@ CUresult Stream::synchronize() {
     capture_->is_invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  if (const Result<void, Error> done = queue_.synchronize();
-      !done && done.error().kind != ErrorKind::kernel_failed)
+  const Result<void, Error> done = queue_.synchronize();
+  if (!done && done.error().kind == ErrorKind::invalid_argument)
     context->fail(CUDA_ERROR_ILLEGAL_ADDRESS); // a copy or fill of memory that had gone
   tell_stream_findings();
-  return context->status();
+  return context->status_after_wait(!done);
 }
 
 CUresult Stream::query() {
@@ -93,7 +93,7 @@ CUresult Stream::query() {
     capture_->is_invalid = true;
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
-  return queue_.is_done() ? context->status() : CUDA_ERROR_NOT_READY;
+  return queue_.is_done() ? context->status_after_wait(!queue_.synchronize()) : CUDA_ERROR_NOT_READY;
 }
 
 void Stream::add_to_capture(Operation operation) {

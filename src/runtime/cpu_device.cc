@@ -14,6 +14,7 @@
 #include "runtime/repeats.h"
 #include "runtime/report_text.h"
 #include "runtime/texture_maker.h"
+#include "support/host_pages.h"
 #include "support/in_parts.h"
 #include "verify/verify.h"
 #include "vgpu/launch_check.h"
@@ -136,9 +137,16 @@ public:
     memory.free(address, watched.alias ? std::function<void()>([watched] { watched.let_go(); }) : nullptr);
   }
   Result<void, Error> register_host(std::byte* host, uint64_t size_bytes, std::string name) override {
+    const Writable writable = writable_part(host, size_bytes);
+    if (writable == Writable::some)
+      return failure(
+          ErrorKind::invalid_argument,
+          fmt::format("of the {} bytes at {:#x} the host may write a part alone: register that and "
+                      "the rest apart",
+                      size_bytes, reinterpret_cast<uintptr_t>(host)));
     const Repeats::Use use(repeats.get(), true);
     reachable.add_shared(reinterpret_cast<uintptr_t>(host));
-    memory.register_host(host, size_bytes, std::move(name));
+    memory.register_host(host, size_bytes, std::move(name), writable == Writable::none);
     return {};
   }
   Result<bool, Error> unregister_host(std::byte* host) override {

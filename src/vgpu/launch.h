@@ -68,6 +68,7 @@ struct CallFrame {
   // What alloca has taken above the function's own local variables; parts of a warp that meet again may
   // differ in it.
   uint32_t alloca_bytes = 0;
+  uint32_t frame_bytes = 0; // of a thread: the frames of this activation and of those that led to it
 
   uint32_t local_end() const { return local_base + code->local_bytes + alloca_bytes; }
   friend bool operator==(const CallFrame& a, const CallFrame& b) {

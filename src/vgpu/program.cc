@@ -284,6 +284,7 @@ private:
                         {},
                         {{"fix", "load the kernels in several modules"}}};
     shared_bytes_.assign(count, kSharedReservedBytes);
+    program_.shared_variables_.resize(count);
     const uint64_t most = kSharedReservedBytes + limits_of(program_.arch_).max_shared_bytes_per_cta;
     const auto place = [&](const ptx::Variable& variable) -> std::optional<Diagnostic> {
       if (variable.space != StateSpace::shared || is_dynamic_shared(variable) || users_[&variable].empty())
@@ -296,8 +297,10 @@ private:
       if (offset > most || variable.size_bytes > most - offset)
         return too_much_shared(variable, offset, most);
       program_.shared_offsets_[&variable] = static_cast<uint32_t>(offset);
-      for (const uint32_t entry : users)
+      for (const uint32_t entry : users) {
         shared_bytes_[entry] = static_cast<uint32_t>(offset + variable.size_bytes);
+        program_.shared_variables_[entry].push_back(&variable);
+      }
       return std::nullopt;
     };
     for (const ptx::Variable& variable : module_.variables)
@@ -396,9 +399,10 @@ std::string Program::describe(const MemoryPlace& place, const Code& entry) const
   if (place.space == StateSpace::global)
     return named(place.allocation->name, place.offset);
   if (place.is_shared()) {
-    for (const auto& [variable, offset] : shared_offsets_)
-      if (place.offset >= offset && place.offset - offset < variable->size_bytes &&
-          offset < entry.shared_bytes)
+    const auto kernel = static_cast<size_t>(entry.function - module_->functions.data());
+    for (const ptx::Variable* variable : shared_variables_[kernel])
+      if (const uint32_t offset = shared_offsets_.at(variable);
+          place.offset >= offset && place.offset - offset < variable->size_bytes)
         return named(variable->name, place.offset - offset);
     if (place.offset >= entry.shared_bytes)
       return named("dynamic shared memory", place.offset - entry.shared_bytes);

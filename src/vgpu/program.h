@@ -75,6 +75,9 @@ private:
   // By variable: where it lies, or its shared offset.
   std::unordered_map<const ptx::Variable*, Allocation*> allocations_;
   std::unordered_map<const ptx::Variable*, uint32_t> shared_offsets_;
+  // By ptx::Module::functions, of kernels: the static shared variables that they reach. Those of other
+  // kernels may have the same offsets.
+  std::vector<std::vector<const ptx::Variable*>> shared_variables_;
   uint32_t dynamic_shared_align_ = 16;
   bool uses_reserved_shared_ = false;
   std::vector<std::byte> pool_; // while decoding; the base moves, offsets stay

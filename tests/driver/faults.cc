@@ -4,6 +4,8 @@
 
 #include <sys/wait.h>
 
+#include <thread>
+
 namespace {
 
 void fails_with(CUresult wanted, const char* kernel, const char* in_report) {
@@ -84,6 +86,60 @@ void is_cured() {
   EQUAL(2, read_ints(y, 32)[31]);
 }
 
+CUresult wait_by_asking(CUstream stream) {
+  CUresult status = CUDA_ERROR_NOT_READY;
+  while ((status = cuStreamQuery(stream)) == CUDA_ERROR_NOT_READY)
+    std::this_thread::yield();
+  return status;
+}
+
+// An instruction, or a call, that Lemma does not execute is an error of that launch, told once.
+void lack_is_the_launchs() {
+  begin();
+  CUmodule other = nullptr;
+  OK(cuModuleLoadData(&other, R"(.version 8.0
+.target sm_90
+.address_size 64
+.extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 f);
+.visible .entry launches(.param .u64 p) {
+  .reg .b64 %r<3>;
+  .param .b64 f;
+  .param .b64 r;
+  st.param.b64 [f], 0;
+  call (r), __cudaCDP2GetParameterBufferV2, (f);
+  ret;
+}
+)"));
+  const CUfunction lacking = function(other, "launches"), add = function(load_kernels(), "add");
+  const CUdeviceptr x = allocate_ints(32);
+  CUstream stream = nullptr;
+  CUevent event = nullptr;
+  OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  OK(cuEventCreate(&event, 0));
+  write_ints(x, std::vector<int>(32, 1));
+  for (int way = 0; way < 4; ++way) {
+    const std::string said = stderr_of([&] {
+      OK(launch(lacking, 1, 1, stream, x));
+      if (way == 2)
+        OK(launch(add, 1, 32, stream, x, 100, 32)); // behind it: does not run
+      OK(cuEventRecord(event, stream));
+      FAILS(CUDA_ERROR_NOT_SUPPORTED, way == 0   ? cuStreamSynchronize(stream)
+                                      : way == 1 ? cuCtxSynchronize()
+                                      : way == 2 ? cuEventSynchronize(event)
+                                                 : wait_by_asking(stream));
+    });
+    CHECK(said.find("dynamic parallelism") != said.npos);
+    CHECK(said.find("dynamic parallelism") == said.rfind("dynamic parallelism"));
+    if (way == 2) // the stream itself has not been asked
+      FAILS(CUDA_ERROR_LAUNCH_FAILED, cuStreamSynchronize(stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuCtxSynchronize());
+    OK(launch(add, 1, 32, stream, x, 1, 32)); // all goes on
+    OK(cuStreamSynchronize(stream));
+    EQUAL(2 + way, read_ints(x, 32)[31]);
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -103,7 +159,9 @@ int main(int argc, char** argv) {
     CHECK(waitpid(child, &status, 0) == child);
     EQUAL(0, status);
   }
-  if (!on_gpu())
+  if (!on_gpu()) {
     is_cured();
+    lack_is_the_launchs();
+  }
   return result();
 }

@@ -1,6 +1,9 @@
 // Memory of the host's that kernels use: allocated pinned, or the program's own, registered.
 #include "check.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 int main() {
   begin();
   const CUfunction add = function(load_kernels(), "add");
@@ -41,5 +44,21 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(own.data(), 0, 0));
   OK(cuMemHostRegister(own.data(), 8, 0));
   OK(cuMemHostUnregister(own.data()));
+
+  // What the process may not write a kernel may not either: an error of its launch, which is the last.
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* constant = mmap(nullptr, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!on_gpu()) {
+    OK(cuMemHostRegister_v2(constant, 2 * page, CU_MEMHOSTREGISTER_DEVICEMAP));
+    OK(cuMemHostGetDevicePointer_v2(&address, constant, 0));
+    const CUdeviceptr copied = allocate_ints(64);
+    OK(cuMemcpyDtoD_v2(copied, address, 64 * sizeof(int))); // it can be read
+    EQUAL(0, read_ints(copied, 64)[63]);
+    const std::string said = stderr_of([&] {
+      OK(launch(add, 1, 64, nullptr, address, 5, 64));
+      FAILS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    });
+    CHECK(said.find("read-only memory") != said.npos);
+  }
   return result();
 }

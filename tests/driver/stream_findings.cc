@@ -1,6 +1,8 @@
 // LEMMA_CHECK names operations of streams that use the same memory and that nothing orders.
 #include "check.h"
 
+#include <sys/wait.h>
+
 #include <cstdlib>
 
 namespace {
@@ -46,9 +48,62 @@ std::string said_of_host(CUfunction add, CUdeviceptr x, bool waits) {
   return said;
 }
 
+// Two launches of which the second may begin before the first has ended, and does not wait for it; what is
+// said of them. `machine`: a process's first.
+std::string said_of_programmatic(const char* machine) {
+  setenv("LEMMA_CHECK", "1", 1);
+  setenv("LEMMA_ARCH", machine, 1);
+  begin();
+  CUmodule module = nullptr;
+  OK(cuModuleLoadData(&module, R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry adds(.param .u64 p) {
+  .reg .b64 %p;
+  .reg .b32 %r;
+  ld.param.u64 %p, [p];
+  ld.global.u32 %r, [%p];
+  add.u32 %r, %r, 1;
+  st.global.u32 [%p], %r;
+  ret;
+}
+)"));
+  CUdeviceptr x = allocate_ints(1);
+  write_ints(x, {0});
+  void* arguments[] = {&x};
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return stderr_of([&] {
+    for (int i = 0; i < 2; ++i)
+      OK(cuLaunchKernelEx(&config, function(module, "adds"), arguments, nullptr));
+    OK(cuCtxSynchronize());
+  });
+}
+
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) { // only machines from sm_90 on have programmatic launches
+    const std::string said = said_of_programmatic(argv[1]);
+    EQUAL(std::string(argv[1]) == "sm_90", said.find("error[stream.race]") != said.npos);
+    return result();
+  }
+  for (const char* machine : {"sm_80", "sm_90"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      execl(argv[0], argv[0], machine, nullptr);
+      _exit(2);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    EQUAL(0, status);
+  }
   setenv("LEMMA_CHECK", "1", 1);
   begin();
   const CUmodule module = load_kernels();

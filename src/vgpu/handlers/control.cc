@@ -24,7 +24,10 @@ using isa::Type;
 using ptx::Operand;
 using ptx::OperandKind;
 
-constexpr size_t kMaxCallDepth = 1024;
+// A thread's frames, of the functions that it is in: their registers and .param variables, and what a call
+// costs besides.
+constexpr uint64_t kMaxFrameBytes = kMaxLocalBytes;
+constexpr uint64_t kCallBytes = 16;
 constexpr uint32_t kPassedRegisterBytes =
     16; // in the param area, of a register that a builtin takes or gives
 
@@ -217,18 +220,26 @@ Step enter(Exec& x, const DecodedInst& in, const CallSite& site, const Code& cal
   const CallFrame caller = split.stack.back();
   const uint64_t align = callee.local_align;
   const uint64_t local_base = align_up(caller.local_end(), align);
-  if (split.stack.size() >= kMaxCallDepth || !reserve_local(*x.warp, local_base + callee.local_bytes))
-    return x.fault(in, FaultKind::call_too_deep,
-                   fmt::format("call of {} at depth {}: at most {} calls and {} KiB of local memory a thread",
-                               callee.function->name, split.stack.size(), kMaxCallDepth,
-                               kMaxLocalBytes / 1024),
-                   std::countr_zero(x.active),
-                   {"is the recursion's end ever reached? the call stack of a real GPU is smaller still "
-                    "(cudaLimitStackSize)"});
+  const uint64_t frame_bytes = caller.frame_bytes + callee.frame_bytes / kWarpSize + kCallBytes;
+  // One function may have more, as it may be called once.
+  if (caller.frame_bytes > kMaxFrameBytes || !reserve_local(*x.warp, local_base + callee.local_bytes))
+    return x.fault(
+        in, FaultKind::call_too_deep,
+        fmt::format(
+            "call of {} at depth {}: a thread has at most {} KiB of frames and {} KiB of local memory",
+            callee.function->name, split.stack.size(), kMaxFrameBytes / 1024, kMaxLocalBytes / 1024),
+        std::countr_zero(x.active),
+        {"is the recursion's end ever reached? the call stack of a real GPU is smaller still "
+         "(cudaLimitStackSize)"});
   forget_local(*x.warp, caller.local_end(), local_base + callee.local_bytes, x.active);
   Frame* frame = activate_frame(*x.warp, split.stack.size(), callee, x.active);
   copy_arguments(x, site, callee, *frame);
-  split.stack.push_back({&callee, frame, frame->data, x.pc + 1, static_cast<uint32_t>(local_base)});
+  split.stack.push_back({.code = &callee,
+                         .frame = frame,
+                         .registers = frame->data,
+                         .return_pc = x.pc + 1,
+                         .local_base = static_cast<uint32_t>(local_base),
+                         .frame_bytes = static_cast<uint32_t>(frame_bytes)});
   split.pc = 0;
   return Step::reschedule;
 }

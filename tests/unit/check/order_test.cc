@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <utility>
+
 namespace lemma::check {
 namespace {
 
@@ -17,6 +20,23 @@ TEST(Order, BarriersOrderWarps) {
   EXPECT_EQ(in_shared("bar.sync 0;"), "");
   EXPECT_EQ(in_shared("bar.warp.sync 0xffffffff;"), "race.shared: st.shared.u32 ~ ld.shared.u32\n");
   EXPECT_EQ(in_shared("membar.cta;"), "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+}
+
+// Kernels of a module have their shared variables at the same offsets.
+TEST(Order, AFindingNamesTheVariableOfItsOwnKernel) {
+  std::string text, fault;
+  for (int i = 0; i < 8; ++i) {
+    std::string other = kernel("st.shared.u32 [%a], %t;\nld.shared.u32 %r1, [%b];");
+    for (const auto& [from, to] : {std::pair("entry k(", "entry k{}("), {"tile", "tile{}"}, {"bar", "bar{}"}})
+      for (size_t at = 0; (at = other.find(from, at)) != other.npos; at += std::strlen(to)) {
+        const std::string name = fmt::format(fmt::runtime(to), i);
+        other.replace(at, std::strlen(from), name);
+      }
+    text += other;
+  }
+  const std::vector<Finding> findings = all_findings_of(text, 64, 1, AsyncMode::eager, fault);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_TRUE(findings[0].memory.starts_with("tile0")) << findings[0].memory;
 }
 
 TEST(Order, OnlyWarpBarriersOrderLanes) {

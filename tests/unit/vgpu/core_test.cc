@@ -449,6 +449,43 @@ BASE:
     EXPECT_EQ(run.out[i], f[i % 16]);
 }
 
+TEST(Calls, recursion_is_bounded_by_the_bytes_of_its_frames_alone) {
+  constexpr std::string_view sum = R"(
+.func (.param .b32 r) sum(.param .b32 n) {
+  .reg .pred %p;
+  .reg .b32 %a, %b;
+  ld.param.u32 %a, [n];
+  setp.eq.u32 %p, %a, 0;
+  @%p bra BASE;
+  {
+    .param .b32 x;
+    .param .b32 y;
+    sub.u32 %b, %a, 1;
+    st.param.b32 [x], %b;
+    call.uni (y), sum, (x);
+    ld.param.b32 %b, [y];
+  }
+  add.u32 %a, %a, %b;
+BASE:
+  st.param.b32 [r], %a;
+  ret;
+}
+)";
+  const KernelRun run = run_body(with_store(R"(
+    mov.u32 %r1, 4000;
+    {
+      .param .b32 x;
+      .param .b32 y;
+      st.param.b32 [x], %r1;
+      call (y), sum, (x);
+      ld.param.b32 %r0, [y];
+    }
+  )"),
+                                 shape(1, 32), 32, {}, sum);
+  ASSERT_TRUE(run.report.ok()) << fault_in(run.report).message;
+  EXPECT_EQ(run.out[0], 4000u * 4001 / 2);
+}
+
 TEST(Calls, recursion_without_end_is_a_fault) {
   const KernelRun run = run_body("call f;\n ret;", shape(1, 32), 16, {}, R"(
 .func f() {

@@ -109,7 +109,8 @@ TEST(Sizes, CalleesShareTheLocalMemoryOfTheThread) {
   EXPECT_EQ(
       fault_text(Kernel(with(".local .align 16 .b8 own[300000]; st.local.u32 [own], 1; call f, ();", callee))
                      .run({0})),
-      "call too deep: call of f at depth 1: at most 1024 calls and 512 KiB of local memory a thread");
+      "call too deep: call of f at depth 1: a thread has at most 512 KiB of frames and 512 KiB of local "
+      "memory");
   // Local variables lie where they are said to.
   const std::string aligned =
       ".func (.reg .b32 %r) f() {\n  .local .align 256 .b8 own[4];\n  .reg .b64 %a;\n"
