@@ -25,6 +25,7 @@
 #include "lemma/message.h"
 #include "lemma/report.h"
 #include "lemma/result.h"
+#include "lemma/running_launch.h"
 #include "lemma/tensor_map.h"
 
 #include <cstddef>
@@ -65,6 +66,10 @@ struct DeviceOptions {
   // watched (check, observer, progress, stop), that print, allocate, read a clock or are programmatic run; so
   // do all while there is memory that the host shares.
   bool skip_repeats = false;
+  // cpu: called now and then, a few times a second, by a launch that takes longer, and once more when that
+  // has ended: for whoever has to say what ran when the process is ended. One call of a launch at a time; it
+  // must neither throw nor use the device.
+  std::function<void(const RunningLaunch&)> on_running = {};
 };
 
 // Half of the memory that this process may use: the machine's, or its control group's if that is less.

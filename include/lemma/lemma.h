@@ -4,6 +4,7 @@
 //   lemma/device.h   devices, memory, modules, launches
 //   lemma/launch.h   how a kernel is launched
 //   lemma/report.h   what a launch has to say
+//   lemma/running_launch.h  what one is at that has not ended
 //   lemma/findings.h, suppressions.h  what a checked launch has found
 //   lemma/explore.h  one launch in many schedules (not included here)
 //   lemma/process_reports.h  what processes under `lemma exec` leave (not included here)

@@ -66,9 +66,9 @@ void end_launch(const Result<Report, Error>& report, const Kernel& kernel, bool 
     std::erase_if(findings, [](const Finding& each) { return each.id == "warp.griddepcontrol"; });
   tell_findings(findings);
   if (state().reporter) {
-    state().reporter->count(kernel.name(), *report);
+    say_if_lost(state().reporter->count(kernel.name(), *report));
     if (report->fault)
-      state().reporter->add({.fault = *report->fault, .kernel = kernel.name()});
+      say_if_lost(state().reporter->add({.fault = *report->fault, .kernel = kernel.name()}));
   }
   if (!report->ok()) {
     if (report->fault && is_lemmas_own(report->fault->kind))

@@ -4,6 +4,7 @@
 #include "driver/api.h"
 #include "driver/call.h"
 #include "driver/error.h"
+#include "driver/running.h"
 
 #include <pthread.h>
 
@@ -30,7 +31,7 @@ State::State(Machine machine, Device device) : machine(std::move(machine)), devi
   default_pool = std::make_shared<MemoryPool>(true);
   current_pool = default_pool;
   pools.add(default_pool);
-  if (const char* folder = std::getenv("LEMMA_REPORTS"); folder && *folder) {
+  if (const std::string folder = process_reports_folder(); !folder.empty()) {
     Result<ProcessReporter, Error> opened = ProcessReporter::open(folder);
     if (opened)
       reporter.emplace(*std::move(opened));
@@ -59,13 +60,15 @@ CUresult initialize() {
                                                       .max_memory_bytes = machine->memory_bytes,
                                                       .patience_seconds = machine->patience_seconds,
                                                       .check_streams = machine->check,
-                                                      .skip_repeats = machine->skip_repeats});
+                                                      .skip_repeats = machine->skip_repeats,
+                                                      .on_running = note_running});
   if (!device) {
     print_error(device.error());
     return CUDA_ERROR_NO_DEVICE;
   }
   if (machine->check)
     std::atexit(tell_stream_findings);
+  say_what_runs_when_killed();
   pthread_atfork(nullptr, nullptr, [] { forked = the_state.load() != nullptr; });
   the_state.store(new State(*std::move(machine), *std::move(device)), std::memory_order_release);
   return CUDA_SUCCESS;
@@ -76,9 +79,19 @@ void tell_stream_findings() {
     tell_findings(state().device.stream_findings());
 }
 
+void say_if_lost(const Result<void, Error>& written) {
+  static std::atomic<bool> was_said{false};
+  if (!written && !was_said.exchange(true))
+    print_error(written.error());
+}
+
 void tell_findings(const std::vector<Finding>& findings) {
-  if (state().reporter)
-    return state().reporter->add(findings);
+  if (state().reporter) {
+    const Result<void, Error> written = state().reporter->add(findings);
+    if (written)
+      return;
+    say_if_lost(written); // and here are they
+  }
   for (const Finding& finding : findings)
     if (!finding.is_note)
       std::fwrite(finding.rendered.data(), 1, finding.rendered.size(), stderr);

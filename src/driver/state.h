@@ -61,6 +61,9 @@ CUresult why_not_initialized();
 // To whoever started the process (LEMMA_REPORTS), else to standard error, but for notes.
 void tell_findings(const std::vector<Finding>& findings);
 
+// On standard error, once in a process: that LEMMA_REPORTS's folder takes no more.
+void say_if_lost(const Result<void, Error>& written);
+
 // LEMMA_CHECK: tells what operations of streams did that nothing orders, since the last call.
 void tell_stream_findings();
 

@@ -224,6 +224,8 @@ public:
   std::atomic<uint64_t> modules{0};                     // that have been loaded
   int chosen_arch = 0;                                  // DeviceOptions::arch; 0: it was empty
   std::atomic<uint64_t> expected_bytes{0};              // that streams will free
+  std::function<void(const RunningLaunch&)> on_running; // DeviceOptions::on_running
+  std::atomic<uint64_t> running_ids{0};
 
   void note_activity() override { memory.note_activity(); }
 
@@ -450,6 +452,14 @@ Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgp
                                         .prerequisites_done = beside.prerequisites_done,
                                         .dependents_may_start = std::move(beside.dependents_may_start)};
   const vgpu::GlobalMemory::Users speaker(device.memory, 0); // of what is freed before all is reported
+  std::optional<uint64_t> running_id;
+  if (device.on_running)
+    surroundings.on_running = [&](RunningLaunch running) {
+      if (!running_id)
+        running_id = ++device.running_ids;
+      running.id = *running_id;
+      device.on_running(running);
+    };
   std::optional<check::Checker> checker;
   if (config.check)
     surroundings.observers.push_back(&checker.emplace());
@@ -465,6 +475,8 @@ Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgp
     observers_of_all.push_back(&forms.emplace(program));
   Report report =
       vgpu::run_launch(program, entry, device.memory, config, std::move(params), std::move(surroundings));
+  if (running_id)
+    device.on_running({.id = *running_id, .kernel = entry.function->name, .has_ended = true});
   if (checker)
     report.findings = checker->findings();
   if (forms)
@@ -534,6 +546,7 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cpu_device(const DeviceOptions& 
                   .driver = "",
                   .target = fmt::format("sm_{}", arch ? arch : vgpu::Arch{}.sm)};
   device->chosen_arch = arch;
+  device->on_running = options.on_running;
   if (options.skip_repeats)
     device->repeats = std::make_unique<Repeats>(device->reachable);
   if (options.check_streams) {

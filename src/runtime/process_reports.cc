@@ -1,6 +1,10 @@
 // Two files a process: NAME.records, to which records are appended, each by one write; and NAME.kernels, a
-// line of fixed width a kernel, written over as its counts grow. fields() states once what a record has, for
-// both directions.
+// line of fixed width a kernel, written over as its counts grow. A third where a launch takes longer:
+// NAME.running, records of those that run, written over. fields() states once what a record has, for both
+// directions.
+//
+// On a full disk nothing can be written, but a file can be removed: whoever cannot write removes `complete`,
+// which expect_process_reports() has made beside `expected`.
 //
 //   records:  version line | size kind payload | size kind payload | ...
 //   payload:  numbers of 8 bytes; texts and lists begin with their length
@@ -18,6 +22,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +32,7 @@
 #include <string_view>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
 namespace lemma {
 namespace {
@@ -36,7 +42,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kVersionLine = "lemma reports " LEMMA_VERSION "\n";
 constexpr uint64_t kMostItems = 1 << 20; // of a list, or text: more is no record of ours
 
-enum class RecordKind : uint64_t { command = 1, finding, fault };
+constexpr const char *kExpected = "expected", *kComplete = "complete";
+
+enum class RecordKind : uint64_t { command = 1, finding, fault, running };
 
 class Writer {
 public:
@@ -117,6 +125,17 @@ template <class Archive>
 void fields(Archive& a, KernelFault& k) {
   Fault& f = k.fault;
   all(a, f.kind, f.id, f.message, f.notes, f.place, f.has_thread, f.cta, f.warp, f.lane, f.address, k.kernel);
+}
+
+template <class Archive>
+void fields(Archive& a, RunningLaunch::Warps& w) {
+  all(a, w.place, w.count);
+}
+template <class Archive>
+void fields(Archive& a, RunningLaunch& r) {
+  auto microseconds = static_cast<uint64_t>(r.seconds * 1e6);
+  all(a, r.id, r.kernel, microseconds, r.warp_instructions, r.ctas, r.ctas_done, r.warps);
+  r.seconds = static_cast<double>(microseconds) * 1e-6;
 }
 
 template <class T>
@@ -227,6 +246,9 @@ void read_records(std::string_view text, ProcessReports& into) {
     } else if (kind == RecordKind::fault) {
       if (KernelFault fault = read(KernelFault{}); fields.is_good())
         into.faults.push_back(std::move(fault));
+    } else if (kind == RecordKind::running) {
+      if (RunningLaunch running = read(RunningLaunch{}); fields.is_good())
+        into.running.push_back(std::move(running));
     }
   }
 }
@@ -258,20 +280,47 @@ struct ProcessReporter::Files {
     KernelCounts counts;
     off_t at = 0; // of its line
   };
-  int records = -1, kernels = -1;
+  std::string folder, name; // of this process's files, without what tells them apart
+  int records = -1, kernels = -1, running = -1;
   std::mutex mutex;
+  off_t records_end = 0;
   std::map<std::string, Counted> counted;
-  off_t end = 0; // of the lines
+  off_t kernels_end = 0; // of the lines
+  std::map<uint64_t, RunningLaunch> launches;
+  off_t running_end = 0;
 
   ~Files() {
-    for (const int file : {records, kernels})
+    for (const int file : {records, kernels, running})
       if (file >= 0)
         ::close(file);
   }
-  // A full disk loses the record: the program must not fail for it.
-  void append(const std::string& text) {
-    while (::write(records, text.data(), text.size()) < 0 && errno == EINTR) {
-    }
+
+  // Whoever reads learns that something is missing.
+  Unexpected<Error> lost(int why) const {
+    ::unlink((folder + "/" + kComplete).c_str());
+    return runtime::failure(ErrorKind::unavailable, fmt::format("{}: what was found could not be written: {}",
+                                                                folder, std::strerror(why)));
+  }
+  int make(const char* kind) const {
+    return ::open((name + kind).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  }
+  // Of a text that does not fit nothing stays that could be taken for one.
+  Result<void, Error> write(int file, const std::string& text, off_t at) const {
+    ssize_t written = 0;
+    do
+      written = ::pwrite(file, text.data(), text.size(), at);
+    while (written < 0 && errno == EINTR);
+    if (written == static_cast<ssize_t>(text.size()))
+      return {};
+    const int why = written < 0 ? errno : ENOSPC;
+    [[maybe_unused]] const int cut = ::ftruncate(file, at);
+    return lost(why);
+  }
+  Result<void, Error> append(const std::string& text) {
+    Result<void, Error> written = write(records, text, records_end);
+    if (written)
+      records_end += static_cast<off_t>(text.size());
+    return written;
   }
 };
 
@@ -282,41 +331,43 @@ ProcessReporter::~ProcessReporter() = default;
 Result<ProcessReporter, Error> ProcessReporter::open(const std::string& folder) {
   // A process may be another one's number again: the clock tells them apart, and puts them in order.
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::string name = fmt::format(
-      "{}/{:020}-{}", folder, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), ::getpid());
   auto files = std::make_unique<Files>();
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  files->records = ::open((name + ".records").c_str(), kFlags | O_APPEND, 0600);
-  files->kernels = files->records < 0 ? -1 : ::open((name + ".kernels").c_str(), kFlags, 0600);
+  files->folder = folder;
+  files->name = fmt::format("{}/{:020}-{}", folder,
+                            std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), ::getpid());
+  files->records = files->make(".records");
+  files->kernels = files->records < 0 ? -1 : files->make(".kernels");
   if (files->kernels < 0)
-    return runtime::failure(ErrorKind::unavailable,
-                            fmt::format("{}: cannot write there: {}", folder, std::strerror(errno)));
-  files->append(std::string(kVersionLine) + record(RecordKind::command, command_of_process()));
+    return files->lost(errno);
+  if (Result<void, Error> begun =
+          files->append(std::string(kVersionLine) + record(RecordKind::command, command_of_process()));
+      !begun)
+    return Unexpected<Error>{std::move(begun).error()};
   return ProcessReporter(std::move(files));
 }
 
-void ProcessReporter::add(const std::vector<Finding>& findings) {
+Result<void, Error> ProcessReporter::add(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings)
     text += record(RecordKind::finding, finding);
   if (text.empty())
-    return;
+    return {};
   const std::scoped_lock lock(files_->mutex);
-  files_->append(text);
+  return files_->append(text);
 }
 
-void ProcessReporter::add(const KernelFault& fault) {
+Result<void, Error> ProcessReporter::add(const KernelFault& fault) {
   const std::scoped_lock lock(files_->mutex);
-  files_->append(record(RecordKind::fault, fault));
+  return files_->append(record(RecordKind::fault, fault));
 }
 
-void ProcessReporter::count(const std::string& kernel, const Report& report) {
+Result<void, Error> ProcessReporter::count(const std::string& kernel, const Report& report) {
   const std::scoped_lock lock(files_->mutex);
   const auto [place, is_new] = files_->counted.try_emplace(kernel);
   Files::Counted& counted = place->second;
   if (is_new) {
     counted.counts.kernel = kernel;
-    counted.at = files_->end;
+    counted.at = files_->kernels_end;
   }
   KernelCounts& counts = counted.counts;
   ++counts.launches;
@@ -325,10 +376,84 @@ void ProcessReporter::count(const std::string& kernel, const Report& report) {
   counts.lane_instructions += report.stats.lane_instructions.value_or(0);
   counts.seconds += report.stats.seconds;
   const std::string line = line_of(counts);
-  if (is_new)
-    files_->end += static_cast<off_t>(line.size());
-  while (::pwrite(files_->kernels, line.data(), line.size(), counted.at) < 0 && errno == EINTR) {
+  Result<void, Error> written = files_->write(files_->kernels, line, counted.at);
+  if (!written)
+    files_->counted.erase(place);
+  else if (is_new)
+    files_->kernels_end += static_cast<off_t>(line.size());
+  return written;
+}
+
+Result<void, Error> ProcessReporter::note(const RunningLaunch& running) {
+  const std::scoped_lock lock(files_->mutex);
+  if (running.has_ended)
+    files_->launches.erase(running.id);
+  else
+    files_->launches[running.id] = running;
+  if (files_->running < 0 && (files_->running = files_->make(".running")) < 0)
+    return files_->lost(errno);
+  std::string text(kVersionLine);
+  for (const auto& [id, launch] : files_->launches)
+    text += record(RecordKind::running, launch);
+  Result<void, Error> written = files_->write(files_->running, text, 0);
+  if (!written)
+    return written;
+  const auto end = static_cast<off_t>(text.size());
+  if (end < std::exchange(files_->running_end, end))
+    if (::ftruncate(files_->running, end) != 0)
+      return files_->lost(errno);
+  return {};
+}
+
+std::string process_reports_folder() {
+  if (const char* folder = std::getenv("LEMMA_REPORTS"); folder && *folder)
+    return folder;
+  // `lemma exec` keeps the folder open while its program runs.
+  constexpr int kMostGenerations = 64;
+  std::error_code error;
+  std::string process = std::to_string(::getppid());
+  for (int generation = 0; generation < kMostGenerations && process != "0"; ++generation) {
+    for (fs::directory_iterator file("/proc/" + process + "/fd", error), end; !error && file != end;
+         file.increment(error)) {
+      std::error_code unreadable;
+      const fs::path folder = fs::read_symlink(file->path(), unreadable);
+      if (!unreadable && folder.filename().string().starts_with("lemma-exec-") &&
+          fs::exists(folder / kExpected, unreadable))
+        return folder.string();
+    }
+    const std::string status = read_whole("/proc/" + process + "/status");
+    const size_t at = status.find("\nPPid:\t");
+    if (at == status.npos)
+      break;
+    process = status.substr(at + 7, status.find('\n', at + 7) - at - 7);
   }
+  return {};
+}
+
+std::string text_of(const RunningLaunch& running) {
+  std::string text = fmt::format("{} had run for {:.1f} s: {} of {} CTAs done, {} warp instructions\n",
+                                 demangled_kernel(running.kernel), running.seconds, running.ctas_done,
+                                 running.ctas, running.warp_instructions);
+  for (const RunningLaunch::Warps& warps : running.warps) {
+    const Place& place = warps.place;
+    text +=
+        fmt::format("  {} warp{} at {}: {}\n", warps.count, warps.count == 1 ? "" : "s",
+                    place.line != 0 ? fmt::format("{}:{}", place.file, place.line)
+                                    : fmt::format("line {} of the PTX", place.ptx_line),
+                    place.line != 0 && !place.source_text.empty() ? place.source_text : place.instruction);
+  }
+  return text;
+}
+
+Result<void, Error> expect_process_reports(const std::string& folder) {
+  for (const char* name : {kExpected, kComplete}) {
+    const int file = ::open((folder + "/" + name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+      return runtime::failure(ErrorKind::unavailable,
+                              fmt::format("{}: cannot write there: {}", folder, std::strerror(errno)));
+    ::close(file);
+  }
+  return {};
 }
 
 Result<ProcessReports, Error> read_process_reports(const std::string& folder) {
@@ -343,8 +468,12 @@ Result<ProcessReports, Error> read_process_reports(const std::string& folder) {
   for (const fs::path& path : paths)
     if (path.extension() == ".records")
       read_records(read_whole(path), reports);
+    else if (path.extension() == ".running")
+      read_records(read_whole(path), reports);
     else if (path.extension() == ".kernels")
       read_kernels(read_whole(path), reports);
+  const fs::path in = folder;
+  reports.are_complete = !fs::exists(in / kExpected, error) || fs::exists(in / kComplete, error);
   return reports;
 }
 

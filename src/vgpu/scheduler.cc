@@ -27,6 +27,7 @@
 #include "vgpu/launch_check.h"
 #include "vgpu/observer.h"
 #include "vgpu/patience.h"
+#include "vgpu/place.h"
 #include "vgpu/schedule.h"
 #include "vgpu/spare_clusters.h"
 #include "vgpu/waiting.h"
@@ -38,6 +39,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <new>
 #include <optional>
 #include <thread>
@@ -209,6 +211,37 @@ private:
   bool is_planned_ = false; // `pass_` is the cluster's, and stays
 };
 
+// How many warps are where.
+class WarpPlaces {
+public:
+  void add(const Cluster& cluster) {
+    for (const auto& cta : cluster.ctas)
+      for (const Warp& warp : cta->warps)
+        for (const Split& split : warp.splits) {
+          const uint32_t pc = split.state == SplitState::ready ? split.pc : split.wait_pc;
+          if (!split.stack.empty() && pc < split.stack.back().code->insts.size())
+            ++counts_[{split.stack.back().code, pc}];
+        }
+  }
+  std::vector<RunningLaunch::Warps> most() const {
+    constexpr size_t kMost = 4;
+    std::vector<std::pair<uint64_t, Where>> all;
+    for (const auto& [where, count] : counts_)
+      all.emplace_back(count, where);
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<RunningLaunch::Warps> most;
+    for (size_t i = 0; i < std::min(all.size(), kMost); ++i) {
+      const auto& [count, where] = all[i];
+      most.push_back({.place = place_of(*where.first, where.first->insts[where.second]), .count = count});
+    }
+    return most;
+  }
+
+private:
+  using Where = std::pair<const Code*, uint32_t>;
+  std::map<Where, uint64_t> counts_;
+};
+
 class Scheduler {
 public:
   // `resident_limit`: clusters at a time.
@@ -302,10 +335,12 @@ private:
       const Turns turns = run_in_place(runner, *cluster, pass, most);
       lock.lock();
       --running_;
+      executed_ += turns.executed;
+      note_running(*cluster);
       end_turn(std::move(cluster), turns, epoch);
       note_who_waits();
       changed_.notify_all();
-      if (std::exchange(progress_is_due_, false)) {
+      if (std::exchange(callbacks_are_due_, false)) {
         lock.unlock();
         launch_.callbacks.run();
         lock.lock();
@@ -317,6 +352,7 @@ private:
   struct Turns {
     Turn last = Turn::idle; // of the cluster that has the place now
     uint64_t ended = 0;     // clusters that had it before
+    uint64_t executed = 0;  // instructions
   };
 
   // The cluster's turn, of so many instructions; those that begin in its place have what is left of them.
@@ -326,6 +362,7 @@ private:
     for (bool goes_on = true; goes_on;) {
       ClusterTurn turn(launch_, runner, cluster, pass);
       turns.last = turn.run(most);
+      turns.executed += turn.executed();
       if (turns.last == Turn::finished)
         for (const auto& cta : cluster.ctas)
           ctas += !std::exchange(cta->launched_dependents, true);
@@ -558,7 +595,33 @@ private:
     last_progress_ = now;
     const uint64_t done = finished_ * product(launch_.config.cluster);
     launch_.callbacks.add([&launch = launch_, done] { launch.config.progress(done, launch.cta_count); });
-    progress_is_due_ = true;
+    callbacks_are_due_ = true;
+  }
+
+  // The same. `cluster` has just had a turn.
+  void note_running(const Cluster& cluster) {
+    if (!launch_.surroundings->on_running)
+      return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_running_ < std::chrono::milliseconds(200))
+      return;
+    last_running_ = now;
+    const uint64_t ctas = product(launch_.config.cluster);
+    RunningLaunch running{.kernel = launch_.entry->function->name,
+                          .seconds = std::chrono::duration<double>(now - begun_).count(),
+                          .warp_instructions = executed_,
+                          .ctas = launch_.cta_count,
+                          .ctas_done = finished_ * ctas};
+    WarpPlaces places;
+    places.add(cluster);
+    for (const auto& each : ready_)
+      places.add(*each);
+    for (const auto& each : idle_)
+      places.add(*each);
+    running.warps = places.most();
+    launch_.callbacks.add(
+        [&launch = launch_, running = std::move(running)] { launch.surroundings->on_running(running); });
+    callbacks_are_due_ = true;
   }
 
   void report() {
@@ -604,10 +667,13 @@ private:
   uint64_t epoch_ = 0;
   bool start_more_ = false;
   bool deadlocked_ = false;
-  bool progress_is_due_ = false;
+  bool callbacks_are_due_ = false;
   bool waits_for_others_ = false;
   Patience patience_;
   std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_running_ = begun_;
+  uint64_t executed_ = 0; // instructions, in turns that have ended
 };
 
 Outcome outcome_of(FaultKind kind) {

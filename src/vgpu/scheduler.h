@@ -4,6 +4,7 @@
 // Tests: tests/unit/vgpu/scheduler_test.cc, tests/programs/grid_barrier.
 #pragma once
 
+#include "lemma/running_launch.h"
 #include "vgpu/launch.h"
 #include "vgpu/machine.h"
 #include "vgpu/program.h"
@@ -36,6 +37,9 @@ struct LaunchSurroundings {
   // Called once, when every CTA has executed griddepcontrol.launch_dependents or ended; null: nobody wants
   // that.
   std::function<void()> dependents_may_start = {};
+
+  // Called a few times a second with what the launch is at, but for its id; null: nobody asks.
+  std::function<void(RunningLaunch)> on_running = {};
 };
 
 // Runs to the end, to the first fault, to a deadlock, or until LaunchConfig::stop is set. The configuration

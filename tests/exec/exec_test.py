@@ -144,6 +144,72 @@ class Exec(Case):
         self.assertIn("exit status 9", running.communicate(timeout=30)[1])
         self.assertEqual(running.returncode, 9)
 
+    def spin(self, *options, env=None):
+        """`lemma exec` of a launch that takes hours, when it has said twice what it is at."""
+        temporary = self.folder / "tmp"
+        temporary.mkdir(exist_ok=True)
+        words = self.command("exec", *options, LAUNCHER, "spin")
+        running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary), **(env or {})})
+        self.addCleanup(running.stderr.close)
+        self.addCleanup(running.kill)
+        seen = set()
+        while len(seen) < 2:
+            self.assertIsNone(running.poll())
+            seen |= {file.stat().st_mtime_ns for file in self.folder.rglob("*.running") if file.stat().st_size}
+            time.sleep(0.02)
+        return running
+
+    def test_what_ran_is_said_when_the_program_is_ended(self):
+        ran = r"lemma: when its process ended, spin had run for [\d.]+ s: 0 of 1 CTAs done, \d+ warp instructions\n  2 warps at line \d+ of the PTX: "
+        for end in (signal.SIGTERM, signal.SIGINT):
+            running = self.spin("--stats")
+            os.kill(int(pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text()), end)  # as a terminal does
+            running.send_signal(end)
+            said = running.communicate(timeout=30)[1]
+            self.assertRegex(said, ran)
+            self.assertEqual(running.returncode, 128 + end)
+        running = self.spin("--report", self.path("r.json"))
+        os.kill(int(pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text()), signal.SIGKILL)
+        self.assertRegex(running.communicate(timeout=30)[1], ran)
+        [launch] = json.loads((self.folder / "r.json").read_text())["running"]
+        self.assertEqual((launch["kernel"], launch["ctas"], launch["warps"][0]["count"]), ("spin", 1, 2))
+
+    def test_what_ran_is_said_where_nobody_waits(self):
+        (self.folder / "reports").mkdir()
+        for end in (signal.SIGTERM, signal.SIGINT):
+            running = self.spin(env={"LEMMA_REPORTS": self.path("reports")})
+            running.send_signal(end)
+            self.assertRegex(running.communicate(timeout=30)[1], r"lemma: ended by a signal: spin had run for ")
+            self.assertEqual(running.returncode, -end)
+            for file in (self.folder / "reports").iterdir():
+                file.unlink()
+
+    def test_reports_that_cannot_be_written_are_an_error(self):
+        # The place is gone, or has no room: the finding is on standard error, and the status is not the program's.
+        done = self.exec("--check", "sh", "-c", f"rm -r $LEMMA_REPORTS; '{LAUNCHER}' exchange && echo 0", status=FAILED)
+        self.assertEqual(done.stdout, "0\n")
+        self.assertIn("what was found could not be written", done.stderr)
+        self.assertIn("error[race.shared]", done.stderr)
+        self.assertIn("this is not all: a process could not write its reports", done.stderr)
+        self.exec("--check", "sh", "-c", "rm -r $LEMMA_REPORTS; exit 7", status=7)
+        limited = f"ulimit -f 0; exec '{self.lemma}' exec --check '{LAUNCHER}' exchange"
+        done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, timeout=60, restore_signals=False)
+        self.assertEqual(done.returncode, FAILED, done.stderr)
+        self.assertIn("error[race.shared]", done.stderr)
+        self.assertIn("this is not all", done.stderr)
+
+    def test_a_program_without_the_variable_is_heard(self):
+        done = self.exec("--check", "env", "-u", "LEMMA_REPORTS", "sh", "-c", f"'{LAUNCHER}' exchange; true", status=FAILED)
+        self.assertIn("1 process, 1 launch; checked: 1 finding", done.stderr)
+        self.assertEqual(done.stderr.count("error[race.shared]"), 1)
+
+    def test_standard_error_may_be_gone(self):
+        for where in ("2>&-", "2>/dev/full"):
+            for command, status in (("exec --check true", OK), (f"exec --check '{LAUNCHER}' exchange", FAILED), ("exec no-such-program", USAGE),
+                                    ("run nosuch.ptx", USAGE), ("exec --stats sh -c 'exit 7'", 7)):  # fmt: skip
+                done = subprocess.run(["sh", "-c", f"'{self.lemma}' {command} {where}"], capture_output=True, timeout=60)
+                self.assertEqual(done.returncode, status, (command, where))
+
 
 if __name__ == "__main__":
     sys.exit(main(Exec, __doc__))

@@ -1,6 +1,6 @@
-// Does what its words say, in order, with the driver API: scale and exchange launch, trap does and wants the
-// fault, fork has a child do the rest, _exit, kill and abort end it, status=N is its exit status, schedule
-// fails in every schedule but 0.
+// Does what its words say, in order, with the driver API: scale and exchange launch, spin launches what takes
+// hours, trap launches and wants the fault, fork has a child do the rest, _exit, kill and abort end it,
+// status=N is its exit status, schedule fails in every schedule but 0.
 #include "driver/api.h"
 
 #include <sys/wait.h>
@@ -39,8 +39,25 @@ void begin() {
   want(cuMemAlloc_v2(&memory, 256) == CUDA_SUCCESS, "memory");
 }
 
+constexpr const char* kSpin = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry spin(.param .u64 p, .param .u32 n) {
+  .reg .b64 %i;
+  .reg .pred %p;
+  mov.u64 %i, 0;
+AGAIN:
+  add.u64 %i, %i, 1;
+  setp.lt.u64 %p, %i, 1099511627776;
+  @%p bra AGAIN;
+  ret;
+}
+)";
+
 CUresult launch(const char* kernel) {
   begin();
+  if (std::strcmp(kernel, "spin") == 0)
+    want(cuModuleLoadData(&module_loaded, kSpin) == CUDA_SUCCESS, "a module");
   CUfunction function = nullptr;
   want(cuModuleGetFunction(&function, module_loaded, kernel) == CUDA_SUCCESS, kernel);
   int factor = 3;
@@ -60,6 +77,8 @@ int main(int argc, char** argv) {
       want(launch("_Z5scalePji") == CUDA_SUCCESS, "scale");
     else if (word == "exchange")
       want(launch("_Z8exchangePji") == CUDA_SUCCESS, "exchange");
+    else if (word == "spin")
+      want(launch("spin") == CUDA_SUCCESS, "spin");
     else if (word == "trap")
       want(launch("_Z4trapPji") == CUDA_ERROR_LAUNCH_FAILED, "trap");
     else if (word == "_exit")

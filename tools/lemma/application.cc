@@ -14,6 +14,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -180,6 +183,17 @@ int with_output_flushed(int status) {
   return status == kSuccess ? kUsage : status;
 }
 
+// Where standard error is closed, the next file that is opened would have its number, and our messages in it.
+void keep_standard_error_apart() {
+  if (::fcntl(STDERR_FILENO, F_GETFD) >= 0)
+    return;
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); // for other programs it stays closed
+  if (nowhere >= 0 && nowhere != STDERR_FILENO) {
+    ::dup3(nowhere, STDERR_FILENO, O_CLOEXEC);
+    ::close(nowhere);
+  }
+}
+
 } // namespace
 
 std::string repeating_command(std::string_view without, std::string_view more) {
@@ -195,6 +209,7 @@ std::string repeating_command(std::string_view without, std::string_view more) {
 }
 
 int run_application(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
+  keep_standard_error_apart();
   command_line.assign(argv, argv + argc);
   std::signal(SIGXFSZ, SIG_IGN); // a file that may grow no more is an error of the write
   try {

@@ -17,6 +17,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -40,8 +43,8 @@ Examples:
   lemma exec --check ctest
   lemma exec --check --sarif findings.sarif pytest -n 4 tests
   lemma exec --explore 8 --stats ./reduction 1000000
-Exit status: PROGRAM's, 128 and the signal that ended it; 1 if it is 0 and something was found; 2 wrong command line, a
-file that cannot be written, or no such program.)";
+Exit status: PROGRAM's, 128 and the signal that ended it; 1 if it is 0 and something was found, or what was found could not
+be written down; 2 wrong command line, a file that cannot be written, or no such program.)";
 
 struct ExecOptions {
   CheckOptions check;
@@ -57,17 +60,21 @@ struct ExecOptions {
   }
 };
 
-// A folder that goes when it is left.
+// A folder that goes when it is left. It is open meanwhile: process_reports_folder() looks for that.
 class Folder {
 public:
   Folder() {
     std::error_code error;
     std::string name = (fs::temp_directory_path(error) / "lemma-exec-XXXXXX").string();
-    if (!error && ::mkdtemp(name.data()))
-      path_ = name;
+    if (error || !::mkdtemp(name.data()))
+      return;
+    path_ = name;
+    file_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   }
   ~Folder() {
     std::error_code error;
+    if (file_ >= 0)
+      ::close(file_);
     if (!path_.empty())
       fs::remove_all(path_, error);
   }
@@ -77,6 +84,7 @@ public:
 
 private:
   std::string path_;
+  int file_ = -1;
 };
 
 // A runtime linked in is the driver's to name, in whichever process it asks.
@@ -104,6 +112,8 @@ Result<void, Stop> run_once(const std::string& path, const ExecOptions& options,
   const Folder folder;
   if (folder.path().empty())
     return usage("cannot make a folder for temporary files (TMPDIR)");
+  if (auto ready = expect_process_reports(folder.path()); !ready)
+    return usage(std::move(ready).error().text);
   variables.emplace_back("LEMMA_REPORTS", folder.path());
   if (schedule)
     variables.emplace_back("LEMMA_SCHEDULE", std::to_string(*schedule));
@@ -111,8 +121,11 @@ Result<void, Stop> run_once(const std::string& path, const ExecOptions& options,
   if (!status)
     return usage(status.error());
   auto reports = read_process_reports(folder.path());
-  if (!reports)
-    return stop(std::move(reports).error());
+  if (!reports) { // somebody has removed the folder
+    say(reports.error().text);
+    reports = ProcessReports();
+    reports->are_complete = false;
+  }
   report.add({.schedule = schedule, .status = *status}, *std::move(reports));
   return {};
 }
@@ -167,6 +180,7 @@ Result<int, Stop> exec(const ExecOptions& options) {
     variables.push_back(std::move(variable));
   if (options.wants_reports())
     return run_and_report(*path, options, variables);
+  variables.emplace_back("LEMMA_SAY_WHEN_KILLED", "1"); // nobody is left to say it
   return usage(become_program(*path, options.words, variables));
 }
 

@@ -43,6 +43,8 @@ void ExecReport::add(const ProgramRunOnce& run, ProcessReports reports) {
   found.add(std::move(reports.findings));
   commands_.insert(commands_.end(), reports.commands.begin(), reports.commands.end());
   faults_.insert(faults_.end(), reports.faults.begin(), reports.faults.end());
+  running_.insert(running_.end(), reports.running.begin(), reports.running.end());
+  are_complete_ &= reports.are_complete;
   for (KernelCounts& kernel : reports.kernels)
     merge(kernels_, std::move(kernel));
 }
@@ -51,7 +53,7 @@ int ExecReport::exit_status() const {
   for (const ProgramRunOnce& run : runs_)
     if (run.status != 0)
       return run.status;
-  return found.has_errors() || has_checked_faults() ? kFailed : kSuccess;
+  return found.has_errors() || has_checked_faults() || !are_complete_ ? kFailed : kSuccess;
 }
 
 bool ExecReport::has_checked_faults() const {
@@ -71,6 +73,8 @@ void ExecReport::show(const std::string& program, bool stats) const {
           kernel.faults ? fmt::format(" ({})", plural(kernel.faults, "fault", "faults")) : "");
     print_text(stderr, text);
   }
+  for (const RunningLaunch& running : running_)
+    print_text(stderr, fmt::format("lemma: when its process ended, {}", printable_lines(text_of(running))));
   uint64_t launches = 0;
   for (const KernelCounts& kernel : kernels_)
     launches += kernel.launches;
@@ -81,6 +85,8 @@ void ExecReport::show(const std::string& program, bool stats) const {
                       plural(launches, "launch", "launches"), found.closing_text());
   if (!faults_.empty())
     text += ", " + plural(faults_.size(), "fault", "faults");
+  if (!are_complete_)
+    text += "; this is not all: a process could not write its reports (TMPDIR)";
   for (const ProgramRunOnce& run : runs_)
     if (run.status != 0) {
       text += fmt::format("; exit status {}", run.status);
@@ -94,7 +100,8 @@ void ExecReport::show(const std::string& program, bool stats) const {
 
 json ExecReport::to_json() const {
   json out = {{"command", repeating_command()}, {"exit_status", exit_status()}, {"runs", json::array()},
-              {"processes", commands_},         {"kernels", json::array()},     {"faults", json::array()}};
+              {"processes", commands_},         {"kernels", json::array()},     {"faults", json::array()},
+              {"running", json::array()},       {"complete", are_complete_}};
   for (const ProgramRunOnce& run : runs_)
     out["runs"].push_back(
         {{"exit_status", run.status}, {"schedule", run.schedule ? json(*run.schedule) : json(nullptr)}});
@@ -107,6 +114,18 @@ json ExecReport::to_json() const {
                               {"lane_instructions", kernel.lane_instructions},
                               {"findings", findings_in(found.findings(), kernel.kernel)},
                               {"faults", kernel.faults}});
+  for (const RunningLaunch& running : running_) {
+    json warps = json::array();
+    for (const RunningLaunch::Warps& each : running.warps)
+      warps.push_back({{"count", each.count}, {"place", json_of(each.place)}});
+    out["running"].push_back({{"kernel", running.kernel},
+                              {"name", demangled_kernel(running.kernel)},
+                              {"seconds", running.seconds},
+                              {"warp_instructions", running.warp_instructions},
+                              {"ctas", running.ctas},
+                              {"ctas_done", running.ctas_done},
+                              {"warps", std::move(warps)}});
+  }
   for (const KernelFault& fault : faults_) {
     json one = cli::to_json(fault.fault);
     one["kernel"] = fault.kernel;

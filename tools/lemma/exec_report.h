@@ -30,7 +30,8 @@ public:
   // What the processes of one run have left.
   void add(const ProgramRunOnce& run, ProcessReports reports);
 
-  // The program's status, of the first run that failed; 1 if all succeeded and something was found.
+  // The program's status, of the first run that failed; 1 if all succeeded and something was found, or may
+  // have been.
   int exit_status() const;
   // On standard error: findings, --stats, and a last line.
   void show(const std::string& program, bool stats) const;
@@ -46,6 +47,8 @@ private:
   std::vector<std::string> commands_;
   std::vector<KernelFault> faults_;
   std::vector<KernelCounts> kernels_;
+  std::vector<RunningLaunch> running_; // when a process ended
+  bool are_complete_ = true;           // all that was found could be written
 };
 
 } // namespace lemma::cli

@@ -53,6 +53,10 @@ json or_null(const std::optional<T>& value) {
 
 } // namespace
 
+json json_of(const Place& place) {
+  return to_json(place);
+}
+
 json to_json(const Message& message) {
   json notes = json::array();
   for (const Note& note : message.notes)

@@ -14,6 +14,7 @@
 namespace lemma::cli {
 
 nlohmann::json to_json(const Message& message);
+nlohmann::json json_of(const Place& place);
 nlohmann::json to_json(const std::vector<Message>& messages);
 nlohmann::json to_json(const Error& error);
 nlohmann::json to_json(const Stats& stats);

@@ -165,13 +165,25 @@ std::string in_color(std::string_view rendered) {
   return by_lines(rendered, painted_line);
 }
 
+namespace {
+
+// What standard error does not take nobody can be told, and it changes no status; elsewhere fmt throws.
+void print(std::FILE* file, std::string_view text) {
+  if (file == stderr)
+    std::fwrite(text.data(), 1, text.size(), file);
+  else
+    fmt::print(file, "{}", text);
+}
+
+} // namespace
+
 void print_text(std::FILE* file, std::string_view text) {
-  fmt::print(file, "{}", broken(text, columns_of(file)));
+  print(file, broken(text, columns_of(file)));
 }
 
 void print_messages(std::FILE* file, std::string_view rendered) {
   const std::string text = broken(rendered, columns_of(file));
-  fmt::print(file, "{}", takes_color(file) ? in_color(text) : text);
+  print(file, takes_color(file) ? in_color(text) : text);
 }
 
 } // namespace lemma::cli

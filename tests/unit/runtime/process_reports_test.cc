@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -61,7 +65,7 @@ Finding whole_finding() {
 }
 
 TEST_F(Folder, KeepsEverythingOfAFinding) {
-  reporter().add({whole_finding()});
+  EXPECT_TRUE(reporter().add({whole_finding()}));
   const ProcessReports reports = read();
   ASSERT_EQ(reports.findings.size(), 1u);
   const Finding wanted = whole_finding(), got = reports.findings[0];
@@ -94,7 +98,7 @@ TEST_F(Folder, KeepsAFault) {
   fault.has_thread = true;
   fault.lane = 31;
   fault.address = 0;
-  reporter().add(KernelFault{fault, "k"});
+  EXPECT_TRUE(reporter().add(KernelFault{fault, "k"}));
   const ProcessReports reports = read();
   ASSERT_EQ(reports.faults.size(), 1u);
   const Fault& got = reports.faults[0].fault;
@@ -116,12 +120,12 @@ Report launch_of(uint64_t instructions) {
 
 TEST_F(Folder, CountsKernelsOfSeveralProcesses) {
   ProcessReporter one = reporter(), two = reporter();
-  one.count("a", launch_of(10));
-  one.count("b", launch_of(1));
-  two.count("a", launch_of(100));
+  EXPECT_TRUE(one.count("a", launch_of(10)));
+  EXPECT_TRUE(one.count("b", launch_of(1)));
+  EXPECT_TRUE(two.count("a", launch_of(100)));
   Report fault = launch_of(0);
   fault.outcome = Outcome::fault;
-  one.count("a", fault);
+  EXPECT_TRUE(one.count("a", fault));
   const ProcessReports reports = read();
   ASSERT_EQ(reports.kernels.size(), 2u);
   EXPECT_EQ(reports.kernels[0].kernel, "a");
@@ -137,8 +141,8 @@ TEST_F(Folder, CountsKernelsOfSeveralProcesses) {
 TEST_F(Folder, PutsADefectOfSeveralProcessesTogether) {
   Finding elsewhere = whole_finding();
   elsewhere.access.place.file = "/src/b.cuh";
-  reporter().add({whole_finding()});
-  reporter().add({whole_finding(), elsewhere});
+  EXPECT_TRUE(reporter().add({whole_finding()}));
+  EXPECT_TRUE(reporter().add({whole_finding(), elsewhere}));
   const ProcessReports reports = read();
   ASSERT_EQ(reports.findings.size(), 2u);
   EXPECT_EQ(reports.findings[0].count, 10u);
@@ -146,7 +150,7 @@ TEST_F(Folder, PutsADefectOfSeveralProcessesTogether) {
 
 // A process may be killed while it writes: whatever is there is read up to the record that is not whole.
 TEST_F(Folder, LeavesOutWhatIsNotWhole) {
-  reporter().add({whole_finding(), whole_finding()});
+  EXPECT_TRUE(reporter().add({whole_finding(), whole_finding()}));
   fs::path records;
   for (const auto& entry : fs::directory_iterator(folder_))
     if (entry.path().extension() == ".records")
@@ -167,8 +171,8 @@ TEST_F(Folder, IsWrittenFromSeveralThreads) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
-        shared.count(std::string(1, static_cast<char>('a' + t % 2)), launch_of(1));
-        shared.add({whole_finding()});
+        EXPECT_TRUE(shared.count(std::string(1, static_cast<char>('a' + t % 2)), launch_of(1)));
+        EXPECT_TRUE(shared.add({whole_finding()}));
       }
     });
   for (std::thread& thread : threads)
@@ -179,6 +183,102 @@ TEST_F(Folder, IsWrittenFromSeveralThreads) {
   EXPECT_EQ(reports.kernels[1].launches, 100u);
   ASSERT_EQ(reports.findings.size(), 1u);
   EXPECT_EQ(reports.findings[0].count, 200u * 5);
+}
+
+RunningLaunch running_launch(uint64_t id) {
+  RunningLaunch running{.id = id,
+                        .kernel = "_Z5scalePji",
+                        .seconds = 2.5,
+                        .warp_instructions = 1000,
+                        .ctas = 4,
+                        .ctas_done = 1};
+  running.warps.push_back({.place = whole_finding().access.place, .count = 7});
+  return running;
+}
+
+TEST_F(Folder, KnowsWhatRanWhenAProcessEnded) {
+  {
+    ProcessReporter one = reporter(), two = reporter();
+    EXPECT_TRUE(one.note(running_launch(1)));
+    EXPECT_TRUE(one.note(running_launch(2)));
+    EXPECT_TRUE(one.note({.id = 1, .kernel = "_Z5scalePji", .has_ended = true}));
+    EXPECT_TRUE(two.note(running_launch(1)));
+    EXPECT_TRUE(two.note({.id = 1, .kernel = "_Z5scalePji", .has_ended = true}));
+  }
+  const ProcessReports reports = read();
+  ASSERT_EQ(reports.running.size(), 1u);
+  const RunningLaunch& running = reports.running[0];
+  EXPECT_EQ(running.id, 2u);
+  EXPECT_EQ(running.seconds, 2.5);
+  EXPECT_EQ(running.warps[0].place.line, 7u);
+  EXPECT_EQ(text_of(running), "scale(unsigned int*, int) had run for 2.5 s: 1 of 4 CTAs done, 1000 warp "
+                              "instructions\n  7 warps at /src/a.cuh:7: x = 1;\n");
+}
+
+// A limit of a file's size is as good as a full disk.
+class FullDisk : public Folder {
+protected:
+  void SetUp() override {
+    Folder::SetUp();
+    ASSERT_TRUE(expect_process_reports(folder_));
+    EXPECT_TRUE(read().are_complete);
+    std::signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+  }
+  void TearDown() override {
+    have_room();
+    Folder::TearDown();
+  }
+  void have_room(rlim_t bytes = RLIM_INFINITY) const {
+    const struct rlimit now{.rlim_cur = std::min(bytes, before_.rlim_max), .rlim_max = before_.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &now), 0);
+  }
+  struct rlimit before_{};
+};
+
+TEST_F(FullDisk, IsToldAndSpoilsNothing) {
+  ProcessReporter one = reporter();
+  ASSERT_TRUE(one.add({whole_finding()}));
+  uint64_t size = 0;
+  for (const auto& entry : fs::directory_iterator(folder_))
+    size = std::max<uint64_t>(size, entry.file_size());
+  have_room(size + 40); // for a part of the next one
+  const Result<void, Error> refused = one.add({whole_finding()});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find(folder_), std::string::npos);
+  EXPECT_FALSE(read().are_complete);
+  have_room();
+  EXPECT_TRUE(one.add({whole_finding()}));
+  EXPECT_EQ(read().findings.at(0).count, 2u * 5); // the first and the last
+  EXPECT_FALSE(read().are_complete);
+}
+
+TEST_F(FullDisk, IsToldWhereNothingFitsAtAll) {
+  have_room(4);
+  EXPECT_FALSE(ProcessReporter::open(folder_));
+  EXPECT_FALSE(read().are_complete);
+}
+
+TEST_F(FullDisk, IsToldByCountsAndByWhatRuns) {
+  ProcessReporter one = reporter();
+  have_room(4);
+  EXPECT_FALSE(one.count("k", launch_of(1)));
+  EXPECT_FALSE(read().are_complete);
+  EXPECT_FALSE(one.note(running_launch(1)));
+  have_room();
+  EXPECT_TRUE(one.count("k", launch_of(1)));
+  EXPECT_TRUE(one.note(running_launch(1)));
+  EXPECT_EQ(read().kernels.at(0).launches, 1u);
+  EXPECT_EQ(read().running.size(), 1u);
+}
+
+TEST_F(Folder, ThatIsGoneIsToldByTheReader) {
+  ASSERT_TRUE(expect_process_reports(folder_));
+  EXPECT_FALSE(expect_process_reports(folder_)); // twice
+  ProcessReporter one = reporter();
+  fs::remove_all(folder_);
+  EXPECT_FALSE(read_process_reports(folder_));
+  EXPECT_FALSE(ProcessReporter::open(folder_));
 }
 
 TEST(ProcessReports, SayWhichFolderIsNone) {

@@ -307,8 +307,9 @@ TEST(GlobalMemory, FindWhileAddressesAreUsedAgain) {
         EXPECT_EQ(found->size_bytes, 96u);
         // Its bytes stay, freed or not; two of the others' are not seen in them.
         EXPECT_EQ(std::to_integer<int>(found->host[0]), std::to_integer<int>(found->host[95]));
-        if (found->freed)
+        if (found->freed) {
           EXPECT_NE(memory.find(address), found);
+        }
         (void)memory.nearest(address);
       }
     });
