@@ -54,6 +54,29 @@ Result<gpu::GPUModuleOp, Error> choose_module(ModuleOp program, const std::strin
   return chosen;
 }
 
+// gpu.modules that gpu.launch has become, as one: nobody has given them names to choose by. A kernel whose
+// name another has is called as its module was. What else they have, of the host's symbols, is the same in
+// all.
+void join_modules(ModuleOp program) {
+  SmallVector<gpu::GPUModuleOp> modules(program.getOps<gpu::GPUModuleOp>());
+  if (modules.size() < 2)
+    return;
+  SymbolTable symbols(modules.front());
+  for (gpu::GPUModuleOp module : ArrayRef(modules).drop_front()) {
+    for (Operation& op : llvm::make_early_inc_range(*module.getBody())) {
+      const auto name = SymbolTable::getSymbolName(&op);
+      const bool is_known = symbols.lookup(name);
+      if (is_known && !llvm::isa<gpu::GPUFuncOp>(op))
+        continue;
+      op.moveBefore(modules.front().getBody(), modules.front().getBody()->end());
+      if (is_known)
+        SymbolTable::setSymbolName(&op, module.getName());
+      symbols.insert(&op, modules.front().getBody()->end());
+    }
+    module.erase();
+  }
+}
+
 } // namespace
 
 bool is_device_space(mlir::Attribute space) {
@@ -112,10 +135,16 @@ static Result<CompiledMlir, Error> compile(Program& program, const MlirOptions& 
       {.schedule = options.schedule, .arch = options.arch, .allow_tf32 = options.allow_tf32}));
   if (!program.run(matmul))
     return program.fail();
+  const bool has_modules = !program.module().getOps<gpu::GPUModuleOp>().empty();
+  PassManager outline(&program.context());
+  add_outline_passes(outline);
+  if (!program.run(outline))
+    return program.fail();
   PassManager prepare(&program.context());
-  add_outline_passes(prepare);
   if (options.stage != MlirStage::nvvm)
     prepare.addPass(create_drop_host_pass());
+  if (options.stage != MlirStage::nvvm && !has_modules && options.module.empty())
+    join_modules(program.module());
   add_prepare_passes(prepare);
   prepare.enableVerifier(false); // after the lowering is enough
   if (!program.run(prepare))

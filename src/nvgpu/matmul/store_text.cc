@@ -172,8 +172,8 @@ void StoreText::begin_elements() {
 
 void StoreText::begin_rows(int64_t block) {
   for (int64_t half = 0; half < 2; ++half)
-    add(R"(        %down_$id = arith.constant $down : index
-        %to_row_$id = arith.addi %e_quad_row, %down_$id : index
+    add(R"(        %rows_down_$id = arith.constant $down : index
+        %to_row_$id = arith.addi %e_quad_row, %rows_down_$id : index
         %has_row_$id = arith.cmpi ult, %to_row_$id, %m : index
 )",
         {{"id", fmt::format("{}_{}", block, half)}, {"down", std::to_string(block * 64 + half * 8)}});

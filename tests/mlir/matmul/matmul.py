@@ -136,7 +136,7 @@ def chain(batch, m, n, k):
 """
 
 
-def fused(lemma, batch, m, n, k, flags=()):
+def fused(lemma, batch, m, n, k, flags=(), kernels=1):
     entries = np.random.default_rng(n)
     outer = () if batch is None else (batch,)
     a, b = entries.integers(-2, 3, (*outer, m, k)), entries.integers(-2, 3, (*outer, k, n))
@@ -151,7 +151,8 @@ def fused(lemma, batch, m, n, k, flags=()):
         words += [f"out={folder}/d.npy:f16[{','.join(map(str, (*outer, m, n)))}]", f"expect={folder}/want.npy"]
         command = [lemma, "run", folder / "chain.mlir", *flags] + [word for argument in words for word in ("--arg", argument)]
         done = subprocess.run(command, capture_output=True, text=True)
-    launches = f"{batch} launches" if batch else "1 launch"
+    launches = (batch or 1) * kernels
+    launches = f"{launches} launches" if launches > 1 else "1 launch"
     if done.returncode != 0 or launches not in done.stdout + done.stderr:
         print(f"fused {batch} of {m}x{n}x{k}: status {done.returncode}\n{done.stdout}{done.stderr}")
         return False
@@ -364,6 +365,7 @@ CASES = {
         ]
     ),
     "fused": lambda lemma: fused(lemma, None, 39, 23, 17, ("--check", "--async=late")) and fused(lemma, 2, 18, 24, 9),
+    "fused_parts": lambda lemma: fused(lemma, None, 39, 24, 300, ("--matmul-schedule", "128x128_s6_k2", "--check"), kernels=2),
     "tensors": lambda lemma: tensors(lemma, 40, 21, 19, False)
     and tensors(lemma, 21, 24, 17, True, ("--check", "--async=late")),
     "tf32": rounds_to_tf32,
