@@ -46,6 +46,7 @@ struct MatmulKernel {
   int64_t m = -1, n = -1, k = -1;
   std::string sum = "f32";  // element of the accumulators: f32, i32 or f64
   bool has_wide_f64 = true; // mma.sync of f64 has m16n8k8, and not m8n8k4 alone
+  bool rounds_tf32 = true;  // there is a cvt.rn.tf32.f32
   bool accumulates = false; // C += A * B
   MatmulStore store = MatmulStore::tma;
   // A function (vector<4x2xSUM>, index, index, further operands) -> vector<4x2xC>: a thread's elements of 16

@@ -236,6 +236,12 @@ private:
   // reads this stage any more.
   void multiply_fragments() {
     const int64_t a_count = a_.fragments(), b_count = b_.fragments();
+    if (bytes_ == 4 && !kernel_.rounds_tf32)
+      add(R"(      %tf32_dropped = arith.constant dense<13> : vector<4x1xi32>
+      %tf32_one = arith.constant dense<1> : vector<4x1xi32>
+      %tf32_below_half = arith.constant dense<0xFFF> : vector<4x1xi32>
+      %tf32_nan = arith.constant dense<0x7FFFFFFF> : vector<4x1xf32>
+)");
     add("      nvvm.cp.async.wait.group $pending\n      gpu.barrier\n");
     a_.load("zero", 0, "fa_first");
     b_.load("zero", 0, "fb_first");
@@ -276,8 +282,63 @@ private:
     end_loop(results, types);
   }
 
+  // Of the fragment %`from`, f32, the tf32 nearest to each element, of two the even one: mma.sync itself
+  // takes the bits above the last 13. Here and not where fragments are read: nothing waits for what comes
+  // next.
+  void round_to_tf32(const std::string& from, const std::string& to) {
+    const Words words{{"from", from},
+                      {"to", to},
+                      {"bits", to + "_bits"},
+                      {"last", to + "_last"},
+                      {"last_bit", to + "_last_bit"},
+                      {"half", to + "_half"},
+                      {"up", to + "_up"},
+                      {"sum", to + "_sum"},
+                      {"is_nan", to + "_is_nan"}};
+    if (kernel_.rounds_tf32) {
+      std::vector<std::string> rounded;
+      for (int64_t i = 0; i < 4; ++i) {
+        rounded.push_back(fmt::format("%{}_{}", to, i));
+        add(R"(        %$element = vector.extract %$from[$i, 0] : f32 from vector<4x1xf32>
+        %$word = nvvm.convert.float.to.tf32 %$element {rnd = #nvvm.fp_rnd_mode<rn>}
+        %$rounded = arith.bitcast %$word : i32 to f32
+)",
+            {{"from", from},
+             {"i", to_text(i)},
+             {"element", fmt::format("{}_{}_f32", to, i)},
+             {"word", fmt::format("{}_{}_tf32", to, i)},
+             {"rounded", rounded.back().substr(1)}});
+      }
+      add("        %$to = vector.from_elements $rounded : vector<4x1xf32>\n",
+          {{"to", to}, {"rounded", fmt::format("{}", fmt::join(rounded, ", "))}});
+      return;
+    }
+    add(R"(        %$bits = vector.bitcast %$from : vector<4x1xf32> to vector<4x1xi32>
+        %$last = arith.shrui %$bits, %tf32_dropped : vector<4x1xi32>
+        %$last_bit = arith.andi %$last, %tf32_one : vector<4x1xi32>
+        %$half = arith.addi %$last_bit, %tf32_below_half : vector<4x1xi32>
+        %$sum = arith.addi %$bits, %$half : vector<4x1xi32>
+        %$up = vector.bitcast %$sum : vector<4x1xi32> to vector<4x1xf32>
+        %$is_nan = arith.cmpf uno, %$from, %$from : vector<4x1xf32>
+        %$to = arith.select %$is_nan, %tf32_nan, %$up : vector<4x1xi1>, vector<4x1xf32>
+)",
+        words);
+  }
+
+  // The fragments of a k-step as they are multiplied: what comes before their number.
+  std::string multiplied(const std::string& matrix, int64_t step, int64_t count) {
+    const std::string read = fmt::format("f{}{}_", matrix, step);
+    if (bytes_ != 4)
+      return read;
+    for (int64_t i = 0; i < count; ++i)
+      round_to_tf32(fmt::format("{}{}", read, i), fmt::format("tf32_{}{}", read, i));
+    return "tf32_" + read;
+  }
+
   // One k-step's, column by column, up and down: what one has read of A the next has, too.
   void products(int64_t step) {
+    a_read_ = multiplied("a", step, a_.fragments());
+    b_read_ = multiplied("b", step, b_.fragments());
     for (int64_t j = 0; j < column_fragments(); ++j) {
       if (bytes_ != 8 || kernel_.has_wide_f64)
         half_of_b(step, j);
@@ -300,7 +361,7 @@ private:
     add("        %$half = vector.extract_strided_slice %$fragment {offsets = [$row, 0], sizes = [2, $width], "
         "strides = [1, 1]} : $whole_type to $half_type\n",
         {{"half", fmt::format("b{}_{}", step, j)},
-         {"fragment", fmt::format("fb{}_{}", step, j / 2)},
+         {"fragment", fmt::format("{}{}", b_read_, j / 2)},
          {"row", to_text(j % 2 * 2)},
          {"width", to_text(bytes_ == 8 ? 1 : 4 / bytes_)},
          {"whole_type", b_.fragment_type()},
@@ -312,7 +373,7 @@ private:
         "$b_half, !sum) -> !sum\n",
         {{"new", fmt::format("sum{}_{}_{}", step + 1, i, j)},
          {"old", fmt::format("sum{}_{}_{}", step, i, j)},
-         {"a", fmt::format("fa{}_{}", step, i)},
+         {"a", fmt::format("{}{}", a_read_, i)},
          {"b", fmt::format("b{}_{}", step, j)},
          {"k", to_text(tile_k_ / k_steps())},
          {"tf32", bytes_ == 4 ? ", tf32Enabled" : ""},
@@ -339,8 +400,8 @@ private:
 )",
             {{"a_part", next + "_a"},
              {"b_part", next + "_b"},
-             {"a", fmt::format("fa{}_{}", step, i)},
-             {"b", fmt::format("fb{}_{}", step, j / 2)},
+             {"a", fmt::format("{}{}", a_read_, i)},
+             {"b", fmt::format("{}{}", b_read_, j / 2)},
              {"a_row", to_text(2 * k + half)},
              {"b_row", to_text(j % 2 * 2 + k)},
              {"next", next},
@@ -449,6 +510,7 @@ private:
   const Schedule& s_;
   TemplateText text_;
   int64_t bytes_, tile_k_;
+  std::string a_read_, b_read_; // fragments of the k-step that is multiplied
   MmaTile a_, b_;
   MmaStore store_;
 };

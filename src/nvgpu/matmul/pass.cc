@@ -90,6 +90,7 @@ public:
     if (const isa::Machine* found = isa::find_machine(machine->sm))
       shared_bytes_ = int64_t{1024} * (found->shared_kib_per_sm - found->reserved_kib);
     if (chosen && failed(check_fits(*chosen, *machine)))
+    rounds_tf32_ = machine->sm >= 90;
       return signalPassFailure();
     keep_on_device(products(target));
     functions_.clear();
@@ -287,6 +288,7 @@ private:
       return choose_schedule({.type = isa::to_string(ptx_type(arguments.a.getElementType(), true)),
                               .a_transposed = arguments.a_transposed,
                               .b_transposed = arguments.b_transposed,
+                        .rounds_tf32 = rounds_tf32_,
                               .m = m,
                               .n = n,
                               .k = size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge)});
@@ -395,7 +397,7 @@ private:
 
   std::map<std::string, func::FuncOp> functions_, host_functions_;
   // Of the target.
-  bool has_wide_f64_ = true;
+  bool has_wide_f64_ = true, rounds_tf32_ = true;
   int64_t shared_bytes_ = 0;
   std::vector<MlirProduct>* noted_ = nullptr;
 };

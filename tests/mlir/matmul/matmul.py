@@ -227,14 +227,14 @@ def run_program(lemma, source, arrays, shape, flags=()):
         return np.load(folder / "out.npy")
 
 
-def rounds_to_tf32(lemma):
+def rounds_to_tf32(lemma, flags=()):
     """Times one, a matrix is what tf32 has of it: to nearest, ties to even."""
     a = np.random.default_rng(3).standard_normal((64, 32)).astype("f4")
     a.view("u4")[0, :4] = (0x3F801000, 0x3F803000, 0x3F800FFF, 0x3F801001)  # ties, and their neighbours
     bits = a.view("u4").astype("u8")
     want = (bits + 0xFFF + (bits >> 13 & 1) & ~np.uint64(0x1FFF)).astype("u4")
     got = run_program(lemma, program((64, 32, 32), "f32", "f32", "NT", False), {"a": a, "b": np.eye(32, dtype="f4")},
-                      (64, 32), ("--allow-tf32",))
+                      (64, 32), ("--allow-tf32", *flags))
     return got is not None and np.array_equal(got.view("u4"), want)
 
 

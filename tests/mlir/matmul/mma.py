@@ -128,6 +128,8 @@ CASES = {
             matmul.fused(lemma, 2, 18, 24, 9, SM_80),
         ]
     ),
+    # By integer operations, and by cvt.rn.tf32.f32.
+    "rounds_to_tf32": lambda lemma: every(matmul.rounds_to_tf32(lemma, ("--arch", arch)) for arch in ("sm_80", "sm_120")),
     "schedules": each_schedule,
     "checked": lambda lemma: each_schedule(lemma, ("--check", "--async=late"))
     and every(
