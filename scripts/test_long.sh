@@ -2,8 +2,9 @@
 # What takes longer than a test should: the approximate functions on all inputs, hostile programs and mutated texts under
 # the sanitizers, defined programs on the virtual GPU twice, planted bugs ten times each, all recorded cases under the
 # memory model's checker, under ThreadSanitizer the virtual GPU, the runtime, and every program that calls the CUDA driver
-# or runtime, a million rounds of what allocates, the samples of CUDA at their own sizes, generators with a seed of the day, what nvcc and ptxas made or said made and
-# asked anew, and builds of every preset.
+# or runtime, a million rounds of what allocates, the samples of CUDA at their own sizes, 1,000 generated products of linalg
+# beside numpy, generators with a seed of the day, what nvcc and ptxas made or said made and asked anew, and builds of every
+# preset.
 # docs/robustness.md holds the last results. Prints the counts; the last line says which parts failed, and the exit status is
 # 1 then.
 #
@@ -43,6 +44,19 @@ recorded_cases() {
       "${check[@]}" --schedule $schedule --filter "$group/*" || status=1
     done
   done
+  return $status
+}
+
+# Each on four targets, in turns of the jobs.
+linalg_programs() {
+  local each=$((1000 / jobs)) python pids=() status=0
+  python=${LEMMA_PYTHON:-$(command -v python3)}
+  "$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+  for ((job = 0; job < jobs; ++job)); do
+    "$python" tests/mlir/linalg/linalg.py build/python --programs $each --first $((job * each)) &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || status=1; done
   return $status
 }
 
@@ -114,7 +128,7 @@ presets() {
 }
 
 failed=()
-for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end seed_of_the_day threads cuda_samples leaks made_anew presets}; do
+for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end seed_of_the_day threads cuda_samples leaks linalg_programs made_anew presets}; do
   echo "== $part"
   $part || failed+=("$part")
 done

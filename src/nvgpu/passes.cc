@@ -153,6 +153,7 @@ void register_passes() {
   affine::registerAffinePasses();
   arith::registerArithPasses();
   bufferization::registerBufferizationPasses();
+  manager.addPass(create_expand_narrow_floats_pass());
   registerGPUPasses();
   registerLinalgPasses();
   math::registerMathPasses();
@@ -166,6 +167,7 @@ void register_passes() {
                                add_prepare_passes(manager);
                                manager.addNestedPass<gpu::GPUModuleOp>(create_lower_device_pass());
                                manager.addPass(create_lower_host_pass());
+  registerPass([] { return create_expand_narrow_floats_pass(); });
                              });
 }
 

@@ -54,6 +54,8 @@ void add_prepare_passes(mlir::OpPassManager& manager);
 // Leaves only the gpu.modules: for those who want PTX, host code is work for nothing.
 std::unique_ptr<mlir::Pass> create_drop_host_pass();
 std::unique_ptr<mlir::Pass> create_prepare_device_pass();
+// arith.truncf to floats of 8 bits and arith.extf of them, on the device and on the host (narrow_floats.cc).
+std::unique_ptr<mlir::Pass> create_expand_narrow_floats_pass();
 // The async dialect's execute, await and groups in host code (inline_async.cc).
 std::unique_ptr<mlir::Pass> create_inline_async_pass();
 std::unique_ptr<mlir::Pass> create_lower_device_pass(std::string arch = {});

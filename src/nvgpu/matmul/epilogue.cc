@@ -36,6 +36,12 @@ bool is_constant(Value value) {
   return made && made->hasTrait<OpTrait::ConstantLike>();
 }
 
+// Whether kernels store elements of the type: of one to eight whole bytes. i1 and narrower ones stay a loop
+// of the host.
+bool is_stored(Type element) {
+  return element.isIntOrFloat() && llvm::is_contained({8, 16, 32, 64}, element.getIntOrFloatBitWidth());
+}
+
 // Whether the body can be computed of elements, numbers, and the place in the matrix.
 bool is_elementwise(linalg::GenericOp op, unsigned rank) {
   if (!op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 || op.getNumLoops() != rank ||
@@ -220,6 +226,8 @@ std::optional<Epilogue> epilogue_after(const Product& product) {
     if (!op || !is_elementwise(op, product.is_batch ? 3 : 2))
       break;
     const Value result = op.getDpsInits()[0];
+    if (!is_stored(type_of(result).getElementType()))
+      break;
     const auto operands = operands_of(op, epilogue.result, product.is_batch);
     if (!operands)
       break;

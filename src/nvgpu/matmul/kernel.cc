@@ -661,7 +661,7 @@ private:
   // A result of an accumulator's width in registers that are not the accumulator's, which the next products
   // take. ptxas sees through a copy and then finds no registers for them, but does not know that this is one.
   std::string kept(const std::string& result) {
-    if (stored_.c.element_bytes == 2)
+    if (stored_.c.element_bytes <= 2)
       return result;
     const std::string name = "kept_" + result.substr(1);
     add(R"(        %$bits = vector.bitcast $result : $result_type to vector<4x2xi32>

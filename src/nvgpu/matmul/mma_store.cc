@@ -119,8 +119,8 @@ void MmaStore::element(const std::string& values, int64_t i, int64_t j, int64_t 
   add(id, "      }\n");
 }
 
-// Chunks of 16 bytes of a slice's row are permuted: of 16-bit elements eight rows' chunks at a time are
-// written, of wider ones fewer rows' more chunks.
+// Chunks of 16 bytes of a slice's row are permuted: of elements of 8 and 16 bits eight rows' chunks at a time
+// are written, of wider ones fewer rows' more chunks. Of 8 bits a chunk is two times 8 columns.
 void MmaStore::begin_chunks() {
   add("", R"(      gpu.barrier
       %c_base, %c_offset, %c_sizes:2, %c_strides:2 = memref.extract_strided_metadata %c : $c_type -> $c_base, index, index, index, index, index
@@ -157,17 +157,19 @@ void MmaStore::begin_chunks() {
        {"row_elems", to_text(row_elems_)},
        {"chunk_elems", to_text(chunk_elems_)},
        {"row_chunks", to_text(row_chunks_)},
-       {"swizzle_step", to_text(kernel_.c.element_bytes / 2)}});
+       {"swizzle_step", to_text(std::max<int64_t>(kernel_.c.element_bytes / 2, 1))}});
   for (int64_t j = 0; j < warp_n_ / 8; ++j)
     add(fmt::format("c_write{}", j),
         R"(      %&_first = arith.constant $first : i32
       %&_plain = arith.addi %c_own_chunk, %&_first : i32
       %&_chunk = arith.xori %&_plain, %c_write_swizzle : i32
       %&_chunk_at = arith.muli %&_chunk, %c_chunk_elems : i32
-      %&_in_row = arith.addi %&_chunk_at, %c_in_chunk : i32
+      %&_skip = arith.constant $skip : i32
+      %&_pair = arith.addi %c_in_chunk, %&_skip : i32
+      %&_in_row = arith.addi %&_chunk_at, %&_pair : i32
       %& = arith.addi %c_write_row, %&_in_row : i32
 )",
-        {{"first", to_text(8 * j / chunk_elems_)}});
+        {{"first", to_text(8 * j / chunk_elems_)}, {"skip", to_text(8 * j % chunk_elems_)}});
 }
 
 void MmaStore::chunks(int64_t i) {

@@ -291,6 +291,9 @@ private:
                         .rounds_tf32 = rounds_tf32_,
                               .m = m,
                               .n = n,
+    // Slices of 64-bit results are more than shared memory and registers have room for.
+    if (product.family == MatmulFamily::wgmma && kernel.c.element_bytes == 8)
+      kernel.store = MatmulStore::elements;
                               .k = size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge)});
     return choose_mma_schedule({.family = family,
                                 .element_bytes = arguments.a.getElementTypeBitWidth() / 8,

@@ -74,11 +74,13 @@ void StoreText::lanes() {
 )");
 }
 
-// Columns of a slice where a lane stores, for each 16 columns: chunks of 16 bytes, the number exclusive or
-// the row's. Of 16-bit elements it is the chunk of the lane's row of the four 8x8 matrices of stmatrix; of
-// 32-bit ones the pair that the lane has, 8 columns being two chunks.
+// Columns of a slice where a lane stores: chunks of 16 bytes, the number exclusive or the row's. Of 16-bit
+// elements there is one for each 16 columns, the chunk of the lane's row of the four 8x8 matrices of
+// stmatrix; of others one for each 8 columns, the pair that the lane has.
 void StoreText::swizzled_columns() {
-  if (kernel_.c.element_bytes == 2)
+  const bool by_matrices = kernel_.c.element_bytes == 2;
+  const int64_t chunk_elems = 16 / kernel_.c.element_bytes;
+  if (by_matrices)
     add(R"(      %sixteen = arith.constant 16 : i32
       %chunk_elements = arith.constant 8 : i32
       %slice_row32 = arith.remui %lane, %sixteen : i32
@@ -89,23 +91,27 @@ void StoreText::swizzled_columns() {
 )");
   else
     add(R"(      %eight_rows = arith.constant 8 : index
-      %chunk_elements = arith.constant 4 : i32
+      %chunk_elements = arith.constant $chunk_elems : i32
       %quad_row_below = arith.addi %quad_row, %eight_rows : index
-      %half = arith.divui %in_quad, %two : i32
-      %in_half = arith.remui %in_quad, %two : i32
-      %in_chunk = arith.muli %in_half, %two : i32
-)");
-  for (int64_t q = 0; q < 4; ++q)
+      %half = arith.divui %pair32, %chunk_elements : i32
+      %in_chunk = arith.remui %pair32, %chunk_elements : i32
+)",
+        {{"chunk_elems", std::to_string(chunk_elems)}});
+  const int64_t columns = by_matrices ? 16 : 8;
+  for (int64_t q = 0; q < slice_columns_ / columns; ++q)
     add(R"(      %chunk_base$q = arith.constant $chunk : i32
       %chunk_own$q = arith.addi %chunk_base$q, %half : i32
       %chunk$q = arith.xori %chunk_own$q, %$swizzle : i32
       %chunk_at$q = arith.muli %chunk$q, %chunk_elements : i32
-      %chunk_column$q = arith.addi %chunk_at$q, %in_chunk : i32
+      %chunk_skip$q = arith.constant $skip : i32
+      %chunk_pair$q = arith.addi %in_chunk, %chunk_skip$q : i32
+      %chunk_column$q = arith.addi %chunk_at$q, %chunk_pair$q : i32
       %slice_column$q = arith.index_cast %chunk_column$q : i32 to index
 )",
         {{"q", std::to_string(q)},
-         {"chunk", std::to_string(2 * q)},
-         {"swizzle", kernel_.c.element_bytes == 2 ? "swizzle" : "quad"}});
+         {"chunk", std::to_string(q * columns / chunk_elems)},
+         {"skip", std::to_string(q * columns % chunk_elems)},
+         {"swizzle", by_matrices ? "swizzle" : "quad"}});
 }
 
 // A lane's sums of 16 columns, `columns` from the tile's first and 64 * `block` rows down.
