@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <thread>
 
 namespace lemma::mgpu {
@@ -58,7 +59,11 @@ std::atomic<std::thread::id> ending; // the thread that ends the process
     for (;;)
       pause(); // another thread does
   fmt::print(stderr, "{}", stop.text);
-  std::exit(stop.exit_status);
+  // Not by exit(): a pool of threads that the program has, MLIR's async runtime for one, waits for them when
+  // it goes, and one of them may be this thread, or one that waits above.
+  std::cout.flush();
+  std::fflush(nullptr);
+  std::_Exit(stop.exit_status);
 }
 
 // Never destroyed: a program's own destructors unload its modules after everything else.
@@ -69,7 +74,7 @@ Context* the_context(const char* entry_point) {
       end_process(stop_of(entry_point, std::move(options).error()));
     return new Context(*std::move(options), {.stopped = end_process});
   }();
-  if (const std::thread::id by = ending; by != std::thread::id() && by != std::this_thread::get_id())
+  if (ending.load() != std::thread::id())
     for (;;)
       pause(); // the program's threads go no further
   return context;

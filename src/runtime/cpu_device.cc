@@ -321,7 +321,8 @@ std::string why_not_modelled(const ptx::Module& module, std::string_view machine
   return fmt::format(
       "{} is not modelled; sm_{} and later are{}", machine, oldest,
       chosen ? ""
-             : fmt::format(", and run what was made for an older one: --arch sm_{} (LoadOptions::arch)",
+             : fmt::format(", and run what was made for an older one: --arch sm_{0} (LoadOptions::arch), or "
+                           "LEMMA_ARCH=sm_{0} in the environment of a program that runs by itself",
                            oldest));
 }
 

@@ -2,7 +2,12 @@
 // the end of the process.
 #include "program.h"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace lemma::mgpu {
 namespace {
@@ -28,16 +33,25 @@ TEST_F(StandaloneDeathTest, AFailureEndsTheProcess) {
               testing::ExitedWithCode(3), "a cubin, machine code of a GPU");
 }
 
-// A program's destructors run at exit; what they call then must neither hang nor hide the status.
-TEST_F(StandaloneDeathTest, EntryPointsMayBeCalledOnTheWayOut) {
-  static void* module = nullptr;
+// Pools of threads wait for their threads when the process exits, this one among them: what the program has
+// registered for its exit does not run, and what it printed is there.
+TEST_F(StandaloneDeathTest, AFailureOfAWorkerEndsTheProcess) {
+  static std::atomic<bool> worker_is_done = false;
   const auto end = [] {
-    module = mgpuModuleLoadJIT(kKernels, 2);
-    std::atexit([] { mgpuModuleUnload(module); });
-    std::atexit([] { mgpuModuleUnload(nullptr); });
-    mgpuMemFree(&module, nullptr);
+    dup2(STDERR_FILENO, STDOUT_FILENO); // which the test looks at
+    std::atexit([] {
+      while (!worker_is_done)
+        usleep(1000);
+    });
+    std::thread([] {
+      std::fputs("printed before\n", stdout);
+      mgpuMemFree(&worker_is_done, nullptr);
+      worker_is_done = true;
+    }).detach();
+    for (;;)
+      pause();
   };
-  EXPECT_EXIT(end(), testing::ExitedWithCode(1), "mgpuMemFree");
+  EXPECT_EXIT(end(), testing::ExitedWithCode(1), "printed before.*mgpuMemFree");
 }
 
 TEST_F(StandaloneDeathTest, TheEnvironmentSaysHow) {
@@ -49,6 +63,9 @@ TEST_F(StandaloneDeathTest, TheEnvironmentSaysHow) {
               "lemma: mgpuMemAlloc: the environment says LEMMA_DEVICE=tpu; there are cpu");
   EXPECT_EXIT(with("LEMMA_SEED", "x"), testing::ExitedWithCode(1), "LEMMA_SEED=x; it is a number");
   EXPECT_EXIT(with("LEMMA_ARCH", "sm_80"), testing::ExitedWithCode(1), "does not run on sm_80");
+  EXPECT_EXIT(mgpuModuleLoadJIT(".version 6.0\n.target sm_61\n.address_size 64\n.entry k() { ret; }\n", 2),
+              testing::ExitedWithCode(3),
+              "sm_61 is not modelled.*or LEMMA_ARCH=sm_[0-9]+ in the environment");
 }
 
 } // namespace
