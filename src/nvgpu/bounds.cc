@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <fmt/format.h>
@@ -257,6 +258,26 @@ LogicalResult check_sizes(ModuleOp program) {
   return failure(result.wasInterrupted());
 }
 
+namespace {
+
+// What LLVM's last fatal error was; written and read by the one thread that run_guarded() has let in.
+std::string fatal_error;
+
+// LLVM would print the reason and end the process.
+void leave_on_fatal_error(void*, const char* reason, bool) {
+  fatal_error = reason;
+  if (llvm::CrashRecoveryContext* context = llvm::CrashRecoveryContext::GetCurrent())
+    context->HandleExit(1);
+}
+
+std::string reason_of(const llvm::CrashRecoveryContext& context) {
+  constexpr int kSignalBase = 128;
+  const int signal = context.RetCode - kSignalBase;
+  return !fatal_error.empty() ? fatal_error : signal > 0 ? strsignal(signal) : "no signal";
+}
+
+} // namespace
+
 Result<void, Error> run_guarded(const std::string& program, const std::function<void()>& f) {
   static std::mutex one_at_a_time; // LLVM's targets and options are the process's
   const std::scoped_lock lock(one_at_a_time);
@@ -264,16 +285,24 @@ Result<void, Error> run_guarded(const std::string& program, const std::function<
   // For good: handlers of signals are the process's, and another thread's HostGuard may stand on these. A
   // signal that no thread of ours recovers from does what it did before.
   llvm::CrashRecoveryContext::Enable();
+  const llvm::ScopedFatalErrorHandler handler(leave_on_fatal_error);
+  fatal_error.clear();
   llvm::CrashRecoveryContext context;
   const bool done = context.RunSafelyOnNewStack([&] { f(); }, kStackBytes);
   if (done)
     return {};
-  constexpr int kSignalBase = 128;
-  const int signal = context.RetCode - kSignalBase;
-  return fail(Error{.kind = ErrorKind::internal,
-                    .text = fmt::format("internal error: MLIR or LLVM crashed on {} ({})", program,
-                                        signal > 0 ? strsignal(signal) : "no signal"),
-                    .messages = {}});
+  return fail(Error{
+      .kind = ErrorKind::internal,
+      .text = fmt::format("internal error: MLIR or LLVM crashed on {} ({})", program, reason_of(context)),
+      .messages = {}});
+}
+
+std::optional<std::string> run_recovered(const std::function<void()>& f) {
+  fatal_error.clear();
+  llvm::CrashRecoveryContext context;
+  if (context.RunSafely([&] { f(); }))
+    return std::nullopt;
+  return reason_of(context);
 }
 
 } // namespace lemma::nvgpu

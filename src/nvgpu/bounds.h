@@ -38,8 +38,12 @@ std::optional<TextProblem> check_text(std::string_view text);
 // Types of a parsed program; says what is too large where it is used.
 mlir::LogicalResult check_sizes(mlir::ModuleOp program);
 
-// Runs f where recursion has much room, and where a crash of MLIR or LLVM ends f and not the process. Then
-// what it had is left as it is, and the error says so.
+// Runs f where recursion has much room, and where a crash or a fatal error of MLIR or LLVM ends f and not the
+// process. Then what it had is left as it is, and the error says so.
 Result<void, Error> run_guarded(const std::string& program, const std::function<void()>& f);
+
+// Within run_guarded(): the same of a part of it, which can be tried again. None if f came to its end; else
+// what LLVM said about the fatal error, or which signal it was.
+std::optional<std::string> run_recovered(const std::function<void()>& f);
 
 } // namespace lemma::nvgpu
