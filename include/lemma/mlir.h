@@ -94,12 +94,20 @@ std::vector<MlirSchedule> matmul_schedules();
 Result<std::vector<uint64_t>, Error> expand_memref(const MlirParameter& parameter, uint64_t address,
                                                    uint64_t size_bytes, std::span<const uint64_t> shape);
 
+// Whether a numpy array of that dtype ("<f2", as .npy has it) and shape is what a memref's type says:
+// extents, where it has some, and elements, as numpy has them. Elements that it has not got - bf16, floats of
+// 8 bits - are integers of as many bits, or opaque ("|V2"). Error: invalid_argument, which names both.
+Result<void, Error> check_array(const MlirParameter& parameter, std::string_view dtype,
+                                std::span<const uint64_t> shape);
+
 // An argument of a host function: a memref's memory, which stays the caller's, or the bytes of an integer, a
 // float or an index, little-endian.
 struct MlirArgument {
   bool is_memory = false;
   std::span<std::byte> bytes = {};
   std::vector<uint64_t> shape = {}; // of the memory, for a memref whose type leaves extents open
+  // Of memory that is a numpy array: its dtype, which the memref's type must agree with, as `shape` must.
+  std::string dtype = {};
   // Of a value: whether it was meant as a floating-point number, which the argument must then be, or as an
   // integer. Absent: it is whatever has its size.
   std::optional<bool> is_float = {};

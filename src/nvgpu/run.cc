@@ -98,6 +98,9 @@ Result<std::vector<uint64_t>, Error> expand(func::FuncOp entry, std::span<const 
     if (parameter.is_memref) {
       if (!argument.is_memory)
         return mismatch(fmt::format("a {} takes memory, not a value", parameter.type));
+      if (!argument.dtype.empty())
+        if (const auto checked = check_array(parameter, argument.dtype, argument.shape); !checked)
+          return mismatch(checked.error().text);
       const auto expanded = argument.buffer
                                 ? expand_memref(parameter, argument.buffer->address(),
                                                 argument.buffer->size_bytes(), argument.shape)

@@ -94,6 +94,12 @@ bool RunArguments::State::is_memory() const {
          spec.kind == SpecKind::buf;
 }
 
+std::string RunArguments::State::dtype() const {
+  if (!spec.dtype.empty())
+    return spec.dtype;
+  return file && is_npy(spec.path) ? file->dtype : std::string();
+}
+
 Result<void, Stop> RunArguments::add(const std::string& text) {
   auto spec = parse_spec(text);
   if (!spec)
@@ -230,6 +236,9 @@ Result<void, Stop> RunArguments::pass_to_mlir(const Device& device, const MlirPa
     if (!state.is_memory())
       return wrong(state.spec, fmt::format("the argument is a {}: give it memory (in, out, inout or buf)",
                                            parameter.type));
+    if (const std::string dtype = state.dtype(); !dtype.empty())
+      if (const auto checked = check_array(parameter, dtype, state.shape()); !checked)
+        return wrong(state.spec, checked.error().text);
     const auto words =
         expand_memref(parameter, state.buffer.address(), state.buffer.size_bytes(), state.shape());
     if (!words)
@@ -361,6 +370,8 @@ Result<std::vector<MlirArgument>, Stop> RunArguments::for_host() {
       state.host.resize(state.size_bytes());
     MlirArgument& argument = arguments.emplace_back();
     argument = {.is_memory = state.is_memory(), .bytes = state.host, .shape = state.shape()};
+    if (argument.is_memory)
+      argument.dtype = state.dtype();
     if (state.spec.kind == SpecKind::scalar)
       argument.is_float = state.spec.type.starts_with('f');
   }

@@ -77,6 +77,8 @@ private:
     const TensorMapFile& tensor_map() const { return assert(map), *map; }
     bool is_memory() const;
     uint64_t size_bytes() const { return file ? file->data.size() : spec.size_bytes; }
+    // Of an array: as named by the option, else the .npy file's. Of bytes: empty.
+    std::string dtype() const;
     // As named by the option, else the file's.
     const std::vector<uint64_t>& shape() const {
       return spec.shape.empty() && file ? file->shape : spec.shape;

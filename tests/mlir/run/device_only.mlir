@@ -17,7 +17,7 @@
 // RUN: %not lemma run %s --entry scale --grid 2 --block 4 --arg in=%t.in.npy 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: %not lemma run %s --entry scale --grid 2 --block 4 --arg f32=3 --arg f32=3 --arg out=%t.out.npy:f32[2,4] 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=MEMORY
-// RUN: %not lemma run %s --entry scale --grid 2 --block 4 --arg in=%t.in.npy --arg f32=3 --arg out=%t.out.npy:f32[2,3] 2>&1 \
+// RUN: %not lemma run %s --entry scale --grid 2 --block 4 --arg in=%t.in.npy --arg f32=3 --arg out=%t.out.npy:24 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SMALL
 // RUN: %not lemma run %s --entry hello --grid 1 --block 1 --arg u32=1 2>&1 | FileCheck %s --check-prefix=MANY
 //

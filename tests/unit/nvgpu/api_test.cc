@@ -12,7 +12,9 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 #include <thread>
+#include <tuple>
 
 namespace lemma {
 namespace {
@@ -412,6 +414,64 @@ TEST(ExpandMemref, IsPointersOffsetSizesAndStrides) {
                            .strides = {16, 1}};
   EXPECT_TRUE(expand_memref(rows, 0, 2 * (2 * 16 + 8), {}));
   EXPECT_FALSE(expand_memref(rows, 0, 2 * (2 * 16 + 8) - 1, {}));
+}
+
+TEST(CheckArray, NumpysArraysAreWhatTheMemrefSays) {
+  const auto parameter = [](const std::string& element, uint32_t bits, std::vector<int64_t> shape) {
+    MlirParameter made{.type = "memref<...x" + element + ">",
+                       .is_memref = true,
+                       .element_bits = bits,
+                       .shape = shape,
+                       .strides = std::vector<int64_t>(shape.size(), 1),
+                       .element = element};
+    for (size_t i = shape.size(); i-- > 1;)
+      made.strides[i - 1] = shape[i] < 0 || made.strides[i] < 0 ? -1 : made.strides[i] * shape[i];
+    return made;
+  };
+  const std::vector<uint64_t> shape{8, 16};
+  const auto fits = [&](const std::string& element, uint32_t bits, std::string_view dtype) {
+    return check_array(parameter(element, bits, {8, 16}), dtype, shape).ok();
+  };
+  for (const auto& [element, bits, dtype] :
+       std::initializer_list<std::tuple<const char*, uint32_t, const char*>>{{"f16", 16, "<f2"},
+                                                                             {"f64", 64, "<f8"},
+                                                                             {"bf16", 16, "<u2"},
+                                                                             {"bf16", 16, "|V2"},
+                                                                             {"f8E4M3FN", 8, "|u1"},
+                                                                             {"i8", 8, "|i1"},
+                                                                             {"i8", 8, "|u1"},
+                                                                             {"ui8", 8, "|u1"},
+                                                                             {"i1", 1, "|b1"},
+                                                                             {"index", 0, "<i8"},
+                                                                             {"i32", 32, "<u4"},
+                                                                             {"i4", 4, "|u1"},
+                                                                             {"vector<4xf32>", 0, "<f4"}})
+    EXPECT_TRUE(fits(element, bits, dtype)) << element << " " << dtype;
+  for (const auto& [element, bits, dtype] :
+       std::initializer_list<std::tuple<const char*, uint32_t, const char*>>{{"f16", 16, "<f4"},
+                                                                             {"f16", 16, "<u2"},
+                                                                             {"f32", 32, "<i4"},
+                                                                             {"bf16", 16, "<f2"},
+                                                                             {"bf16", 16, "<u4"},
+                                                                             {"i8", 8, "<i2"},
+                                                                             {"i32", 32, "<f4"},
+                                                                             {"index", 0, "<i4"},
+                                                                             {"f8E5M2", 8, "|V2"},
+                                                                             {"i16", 16, "|b1"}})
+    EXPECT_FALSE(fits(element, bits, dtype)) << element << " " << dtype;
+
+  const MlirParameter f16 = parameter("f16", 16, {8, 16});
+  EXPECT_EQ(check_array(f16, "<f4", std::vector<uint64_t>{16, 8}).error().text,
+            "it is f32[16,8], and the argument a memref<...xf16>; legal: elements of f16, extents [8,16]");
+  EXPECT_EQ(check_array(f16, "<f2", std::vector<uint64_t>{128}).error().text,
+            "it is f16[128], and the argument a memref<...xf16>; legal: extents [8,16]");
+  EXPECT_TRUE(check_array(parameter("f16", 16, {-1, 16}), "<f2", std::vector<uint64_t>{99, 16}));
+  EXPECT_FALSE(check_array(parameter("f16", 16, {-1, 16}), "<f2", std::vector<uint64_t>{99, 17}));
+  EXPECT_TRUE(check_array(parameter("f32", 32, {}), "<f4", {}));
+  MlirParameter apart = f16; // rows 32 elements apart: the array has what lies between
+  apart.strides = {32, 1};
+  EXPECT_TRUE(check_array(apart, "<f2", std::vector<uint64_t>{8 * 32}));
+  EXPECT_FALSE(check_array(apart, "<f4", std::vector<uint64_t>{8 * 32}));
 }
 
 constexpr const char* kProduct = R"(
