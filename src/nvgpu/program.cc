@@ -70,8 +70,7 @@ Program::Program(const std::string& text, const std::string& name)
 Program::~Program() = default;
 
 void Program::note(mlir::Diagnostic& diagnostic) {
-  if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Remark)
-    return;
+  const bool is_remark = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Remark;
   Message message;
   message.severity =
       diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error ? Severity::error : Severity::warning;
@@ -87,7 +86,8 @@ void Program::note(mlir::Diagnostic& diagnostic) {
   message.rendered = printable(message.file);
   if (message.line)
     message.rendered += fmt::format(":{}:{}", message.line, message.column);
-  message.rendered += fmt::format(": {}: {}\n", to_string(message.severity), printable_lines(message.text));
+  message.rendered += fmt::format(": {}: {}\n", is_remark ? "note" : to_string(message.severity),
+                                  printable_lines(message.text));
   if (message.file == name_)
     message.rendered += caret(text_, message);
   for (mlir::Diagnostic& further : diagnostic.getNotes()) {

@@ -241,6 +241,11 @@ Result<std::unique_ptr<Compiled>, Error> compile_whole(const std::string& text,
   compiled->returns_value = entry->getFunctionType().getNumResults() != 0;
   if (auto lowered = lower(*compiled->program, options, compiled->products); !lowered)
     return Unexpected<Error>{std::move(lowered).error()};
+  for (const Message& message : compiled->program->take_messages())
+    if (options.said)
+      options.said(message.rendered);
+    else
+      fmt::print(stderr, "{}", message.rendered);
   if (options.compiled && !options.compiled(compiled->products))
     return compiled; // without host code that could run, or has to be taken down
   if (auto made = make_engine(*compiled); !made)

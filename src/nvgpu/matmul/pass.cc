@@ -13,12 +13,14 @@
 #include "nvgpu/matmul/mma_kernel.h"
 #include "nvgpu/matmul/product.h"
 #include "nvgpu/matmul/resident.h"
+#include "nvgpu/matmul/size_checks.h"
 #include "nvgpu/matrix_type.h"
 #include "nvgpu/passes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -68,9 +70,9 @@ public:
     return "Make kernels of the matrix products in host functions";
   }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<NVGPUDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                    gpu::GPUDialect, LLVM::LLVMDialect, memref::MemRefDialect, NVVM::NVVMDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
+    registry.insert<NVGPUDialect, affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect,
+                    func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect, memref::MemRefDialect,
+                    NVVM::NVVMDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
@@ -80,17 +82,18 @@ public:
       llvm::interleaveComma(schedules(), error, [&](const Schedule& row) { error << row.name; });
       return signalPassFailure();
     }
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>()); // the program's own
     if (has_device_code(getOperation()))
-      return;
+      return leave_to_host(functions, [](Operation*) { return std::string(); });
     const auto machine = isa::parse_target(arch.empty() ? kDefaultArch : std::string(arch));
     if (!machine)
       return; // who makes PTX says so
     const MatmulTarget target{*machine, allow_tf32, chosen};
     has_wide_f64_ = machine->sm >= 90;
+    rounds_tf32_ = machine->sm >= 90;
     if (const isa::Machine* found = isa::find_machine(machine->sm))
       shared_bytes_ = int64_t{1024} * (found->shared_kib_per_sm - found->reserved_kib);
     if (chosen && failed(check_fits(*chosen, *machine)))
-    rounds_tf32_ = machine->sm >= 90;
       return signalPassFailure();
     keep_on_device(products(target));
     functions_.clear();
@@ -98,6 +101,7 @@ public:
     for (const Product& product : products(target))
       if (failed(replace(product, chosen)))
         return signalPassFailure();
+    leave_to_host(functions, [&](Operation* op) { return why_none(op, target); });
   }
 
   Option<std::string> schedule{*this, "schedule", llvm::cl::desc("Which schedule kernels have, by its name"),
@@ -107,6 +111,24 @@ public:
   Option<bool> allow_tf32{*this, "allow-tf32", llvm::cl::desc("Multiply f32 as tf32"), llvm::cl::init(false)};
 
 private:
+  // What stays a loop of host code: sizes are looked at as those of products are, and of what could have been
+  // a kernel somebody hears why it is none.
+  static void leave_to_host(ArrayRef<func::FuncOp> functions,
+                            llvm::function_ref<std::string(Operation*)> why_none) {
+    for (func::FuncOp function : functions)
+      function.walk<WalkOrder::PreOrder>([&](Operation* op) {
+        if (llvm::isa<gpu::LaunchOp>(op))
+          return WalkResult::skip();
+        if (auto linalg_op = dyn_cast<linalg::LinalgOp>(op)) {
+          if (const std::string why = why_none(op); !why.empty())
+            op->emitRemark() << "no kernel is made of this " << op->getName()
+                             << ", which loops of the host do: " << why;
+          check_sizes_at_run(linalg_op, op);
+        }
+        return WalkResult::advance();
+      });
+  }
+
   SmallVector<Product> products(const MatmulTarget& target) {
     SmallVector<Product> products;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -143,7 +165,11 @@ private:
     const auto function = host_function(product, epilogue, arguments, chosen);
     if (failed(function))
       return failure();
-    func::CallOp::create(builder, product.op->getLoc(), *function, arguments);
+    auto call = func::CallOp::create(builder, product.op->getLoc(), *function, arguments);
+    check_sizes_at_run(product.op, call);
+    if (epilogue)
+      for (const Elementwise& step : epilogue->chain)
+        check_sizes_at_run(linalg::GenericOp(step.op), call);
     llvm::SetVector<Value> written;
     written.insert(product.c);
     if (epilogue)
@@ -262,8 +288,12 @@ private:
                         // C's, if they are as wide as accumulators.
                         .sum = element.getIntOrFloatBitWidth() < 32 ? "f32" : text_of(element),
                         .has_wide_f64 = has_wide_f64_,
+                        .rounds_tf32 = rounds_tf32_,
                         .accumulates = !product.fill,
                         .store = arguments.store};
+    // Slices of 64-bit results are more than shared memory and registers have room for.
+    if (product.family == MatmulFamily::wgmma && kernel.c.element_bytes == 8)
+      kernel.store = MatmulStore::elements;
     kernel.a.is_unsigned = kernel.b.is_unsigned =
         product.is_unsigned && arguments.a.getElementType().isInteger();
     if (epilogue)
@@ -288,12 +318,8 @@ private:
       return choose_schedule({.type = isa::to_string(ptx_type(arguments.a.getElementType(), true)),
                               .a_transposed = arguments.a_transposed,
                               .b_transposed = arguments.b_transposed,
-                        .rounds_tf32 = rounds_tf32_,
                               .m = m,
                               .n = n,
-    // Slices of 64-bit results are more than shared memory and registers have room for.
-    if (product.family == MatmulFamily::wgmma && kernel.c.element_bytes == 8)
-      kernel.store = MatmulStore::elements;
                               .k = size_of(arguments.a, arguments.a_transposed ? 0 : 1, kLarge)});
     return choose_mma_schedule({.family = family,
                                 .element_bytes = arguments.a.getElementTypeBitWidth() / 8,

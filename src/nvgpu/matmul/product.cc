@@ -9,6 +9,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 
+#include <fmt/format.h>
+
 namespace lemma::nvgpu {
 
 using namespace mlir;
@@ -145,6 +147,30 @@ bool is_local(Value memref) {
            return llvm::isa<linalg::LinalgOp, memref::DeallocOp, gpu::DeallocOp, memref::CopyOp,
                             gpu::MemcpyOp, memref::LoadOp, memref::StoreOp, memref::DimOp>(user);
          });
+}
+
+std::string why_none(Operation* op, const MatmulTarget& target) {
+  auto contraction = dyn_cast<linalg::LinalgOp>(op);
+  if (!contraction || !contraction.hasPureBufferSemantics() || contraction.getNumParallelLoops() < 2 ||
+      !linalg::isaContractionOpInterface(contraction) || product_of(op, target))
+    return {};
+  if (!llvm::isa<linalg::MatmulOp, linalg::BatchMatmulOp>(op))
+    return "kernels are made of linalg.matmul and linalg.batch_matmul";
+  const auto shaped = [](Value memref) { return !llvm::is_contained(type_of(memref).getShape(), 0); };
+  if (!llvm::all_of(op->getOperands(), shaped))
+    return {};
+  const auto text = [&](unsigned operand) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type_of(op->getOperand(operand)).getElementType();
+    return text;
+  };
+  const bool has_kernel = llvm::isa<linalg::MatmulOp>(op)
+                              ? kernel_of(cast<linalg::MatmulOp>(op), target).has_value()
+                              : kernel_of(cast<linalg::BatchMatmulOp>(op), target).has_value();
+  if (!has_kernel)
+    return fmt::format("none for {} multiplies {} and {} to {}", isa::to_string(target.machine), text(0),
+                       text(1), text(2));
+  return "kernels take matrices whose elements lie in rows or in columns, in the orders of docs/matmul.md";
 }
 
 std::optional<Product> product_of(Operation* op, const MatmulTarget& target) {

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
+#include <string>
 
 namespace lemma::nvgpu {
 
@@ -31,6 +32,10 @@ struct Product {
 
 // None: the operation is none, or no kernel takes it.
 std::optional<Product> product_of(mlir::Operation* op, const MatmulTarget& target);
+
+// Why no kernel is made of a contraction that is on memrefs: "there is none for ..."; empty: one is, or it is
+// no product of matrices.
+std::string why_none(mlir::Operation* op, const MatmulTarget& target);
 
 // Of f32, which is multiplied as tf32: the operation says so, or it is `allowed` for all.
 bool multiplies_as_tf32(const Product& product, bool allowed);
