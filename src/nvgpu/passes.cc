@@ -41,6 +41,7 @@ public:
   }
 
   void runOnOperation() override {
+    getOperation().walk(promote);
     RewritePatternSet patterns(&getContext());
     populateGpuRewritePatterns(patterns);
     populateGpuBreakDownSubgroupReducePatterns(patterns, /*maxShuffleBitwidth=*/32, PatternBenefit(2));
@@ -55,6 +56,27 @@ public:
   }
 
 private:
+  // What is printed, as C passes it to a function of variable arguments: no integer has less than 32 bits, no
+  // float less than 64. An i1 is 0 or 1. Upstream's lowering does so for f32 alone.
+  static void promote(gpu::PrintfOp print) {
+    OpBuilder builder(print);
+    for (OpOperand& operand : print->getOpOperands()) {
+      const Type type = operand.get().getType();
+      Value wide;
+      if (type.isSignlessInteger() && type.getIntOrFloatBitWidth() < 32) {
+        const Type to = builder.getI32Type();
+        if (type.isInteger(1))
+          wide = arith::ExtUIOp::create(builder, print.getLoc(), to, operand.get());
+        else
+          wide = arith::ExtSIOp::create(builder, print.getLoc(), to, operand.get());
+      } else if (llvm::isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 64) {
+        wide = arith::ExtFOp::create(builder, print.getLoc(), builder.getF64Type(), operand.get());
+      }
+      if (wide)
+        operand.set(wide);
+    }
+  }
+
   static bool is_expanded(StringRef name) {
     // PTX has these exactly.
     return !llvm::is_contained(
@@ -131,6 +153,7 @@ void add_prepare_passes(OpPassManager& manager) {
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addNestedPass<gpu::GPUModuleOp>(create_prepare_device_pass());
+  manager.addPass(create_expand_narrow_floats_pass());
   // Canonicalization joins what LowerVectors takes apart: it comes before.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(std::make_unique<LowerVectors>());
@@ -144,6 +167,7 @@ void register_passes() {
   registerPass([] { return create_prepare_device_pass(); });
   registerPass([]() -> std::unique_ptr<Pass> { return std::make_unique<LowerVectors>(); });
   registerPass([] { return create_drop_host_pass(); });
+  registerPass([] { return create_expand_narrow_floats_pass(); });
   registerPass([] { return create_tensors_pass(); });
   registerPass([] { return create_matmul_pass(); });
   registerPass([] { return create_inline_async_pass(); });
@@ -153,7 +177,6 @@ void register_passes() {
   affine::registerAffinePasses();
   arith::registerArithPasses();
   bufferization::registerBufferizationPasses();
-  manager.addPass(create_expand_narrow_floats_pass());
   registerGPUPasses();
   registerLinalgPasses();
   math::registerMathPasses();
@@ -167,7 +190,6 @@ void register_passes() {
                                add_prepare_passes(manager);
                                manager.addNestedPass<gpu::GPUModuleOp>(create_lower_device_pass());
                                manager.addPass(create_lower_host_pass());
-  registerPass([] { return create_expand_narrow_floats_pass(); });
                              });
 }
 

@@ -9,6 +9,7 @@
 #include "nvgpu/tensor_map_type.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/Matchers.h"
 
 namespace lemma::nvgpu {
 
@@ -284,6 +285,14 @@ LogicalResult TmaCreateDescriptorOp::verify() {
     if (dimensions != box.getRank())
       return emitOpError("has ") << dimensions << " box dimensions for a tensor map of rank " << box.getRank()
                                  << "; legal: one for each dimension, the outermost first";
+    for (const auto& [i, extent] : llvm::enumerate(getBoxDimensions())) {
+      IntegerAttr known;
+      const int64_t declared = box.getDimSize(static_cast<unsigned>(i));
+      if (matchPattern(extent, m_Constant(&known)) && known.getInt() != declared)
+        return emitOpError("has ") << known.getInt() << " for dimension " << i
+                                   << " of its box, but the tensor map's type " << box << " has " << declared
+                                   << "; legal: what the type says";
+    }
     return success();
   }
   if (dimensions != 0)

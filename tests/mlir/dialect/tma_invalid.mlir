@@ -335,3 +335,13 @@ func.func @im2col_channels(%t: memref<*xf16>, %i: index) {
   %0 = nvgpu.tma.create.descriptor %t box[] {pixelBoxLower = array<i32: 0, 0>, pixelBoxUpper = array<i32: 0, 0>, channelsPerPixel = 32 : i32, pixelsPerColumn = 64 : i32} : memref<*xf16> -> !map
   return
 }
+
+// -----
+
+func.func @box_of_other_extents(%u: memref<*xf16>) {
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  // expected-error@+1 {{has 16 for dimension 0 of its box, but the tensor map's type 'memref<8x64xf16, 3>' has 8; legal: what the type says}}
+  %m = nvgpu.tma.create.descriptor %u box[%c16, %c64] : memref<*xf16> -> !nvgpu.tensormap.descriptor<tensor = memref<8x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+  return
+}
