@@ -4,6 +4,7 @@
 #pragma once
 
 #include "numeric/arithmetic.h"
+#include "numeric/half.h"
 #include "vgpu/handlers/lane_memory.h"
 
 #include <algorithm>
@@ -84,11 +85,67 @@ struct Decrement {
 
 enum class FloatOp : uint8_t { add, min, max };
 
-// An element E of one number, or of two packed ones.
+// Sums by the host's own addition, which has numeric::add's bits: both round once, to nearest. A sum of
+// floats that is subnormal is exact, so that flushing it afterwards is what flushing in the addition gives.
+// NaN is the canonical one, but in f64, where numeric knows which it is: false then.
+template <FloatFormat format>
+struct HostSum {
+  using Host =
+      std::conditional_t<format == FloatFormat::f64, double, float>; // of f32 and f64: the type itself
+  static constexpr uint32_t kNan = static_cast<uint32_t>(numeric::traits(format).canonical_nan());
+
+  [[gnu::always_inline]] static uint32_t flushed(uint32_t a) {
+    return (a & 0x7f800000) == 0 ? a & 0x80000000 : a;
+  }
+  [[gnu::always_inline]] static bool add(uint32_t a, uint32_t b, bool flush, uint32_t& sum)
+    requires(format == FloatFormat::f32)
+  {
+    const float exact = numeric::float_of(flush ? flushed(a) : a) + numeric::float_of(flush ? flushed(b) : b);
+    const uint32_t bits = numeric::float_bits(exact);
+    sum = exact != exact ? kNan : flush ? flushed(bits) : bits;
+    return true;
+  }
+  [[gnu::always_inline]] static bool add(uint64_t a, uint64_t b, bool, uint64_t& sum)
+    requires(format == FloatFormat::f64)
+  {
+    const double exact = std::bit_cast<double>(a) + std::bit_cast<double>(b);
+    sum = std::bit_cast<uint64_t>(exact);
+    return exact == exact;
+  }
+  // Is the host's sum of these bits the whole answer, whatever is flushed? Asked where sums wait for each
+  // other.
+  [[gnu::always_inline]] static bool is_plain(uint32_t a, uint32_t b, uint32_t sum) {
+    const auto is_subnormal = [](uint32_t x) { return (x & 0x7fffffff) - 1 < 0x7fffff; };
+    return ((sum >> 23 & 0xff) - 1) < 0xfe && !is_subnormal(a) && !is_subnormal(b);
+  }
+  [[gnu::always_inline]] static bool is_plain(uint64_t, uint64_t, uint64_t sum) {
+    return (sum & ~(uint64_t{1} << 63)) <= numeric::traits(FloatFormat::f64).infinity();
+  }
+  [[gnu::always_inline]] static uint16_t half(uint16_t a, uint16_t b) {
+    if constexpr (format == FloatFormat::f16)
+      return numeric::narrow_f16(numeric::widen_f16(a) + numeric::widen_f16(b));
+    else
+      return numeric::narrow_bf16(numeric::widen_bf16(a) + numeric::widen_bf16(b));
+  }
+  template <class E>
+  [[gnu::always_inline]] static bool add(E a, E b, bool, E& sum)
+    requires(format == FloatFormat::f16 || format == FloatFormat::bf16)
+  {
+    sum = half(static_cast<uint16_t>(a), static_cast<uint16_t>(b));
+    if constexpr (sizeof(E) == 4)
+      sum |= static_cast<E>(half(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16))) << 16;
+    return true;
+  }
+};
+
+// An element E of one number, or of two packed ones. f32 is flushed in global memory alone.
 template <class E, FloatFormat format, FloatOp op>
 struct Float {
   using Element = E;
   static constexpr bool kFollowsOrder = op == FloatOp::add;
+  static constexpr bool kIsOfHost =
+      op == FloatOp::add && (format == FloatFormat::f32 || format == FloatFormat::f64);
+  using Sum = HostSum<format>;
   static constexpr int kBits = numeric::traits(format).storage_bits;
   static uint64_t one(uint64_t old, uint64_t b, bool flush) {
     if constexpr (op == FloatOp::add)
@@ -98,7 +155,7 @@ struct Float {
     else
       return numeric::max(format, old, b);
   }
-  static E apply(E old, const Operands<E>& o) {
+  static E by_numeric(E old, const Operands<E>& o) {
     const bool flush = format == FloatFormat::f32 && o.global;
     uint64_t result = 0;
     for (size_t shift = 0; shift < 8 * sizeof(E); shift += kBits) {
@@ -106,6 +163,18 @@ struct Float {
       result |= one(old >> shift & mask, o.b >> shift & mask, flush) << shift;
     }
     return static_cast<E>(result);
+  }
+  // False: `now` is numeric's to say.
+  [[gnu::always_inline]] static bool by_host(E old, const Operands<E>& o, E& now)
+    requires(op == FloatOp::add)
+  {
+    return Sum::add(old, o.b, o.global, now);
+  }
+  static E apply(E old, const Operands<E>& o) {
+    if constexpr (op == FloatOp::add)
+      if (E now; by_host(old, o, now)) [[likely]]
+        return now;
+    return by_numeric(old, o);
   }
 };
 

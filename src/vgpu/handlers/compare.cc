@@ -3,6 +3,7 @@
 //
 // PTX ISA: "Comparison and Selection Instructions", "Half Precision Comparison Instructions".
 // Tests: tests/unit/vgpu/compare_test.cc.
+#include "numeric/half.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/select.h"
 

@@ -9,6 +9,7 @@
 // Tests: tests/unit/vgpu/convert_test.cc.
 #include "vgpu/handlers/convert.h"
 
+#include "numeric/half.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/host_mode.h"
 

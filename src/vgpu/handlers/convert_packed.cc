@@ -3,6 +3,7 @@
 //
 // PTX ISA: "Data Movement and Conversion Instructions: cvt, cvt.pack". Tests:
 // tests/unit/vgpu/convert_test.cc.
+#include "numeric/half.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/convert.h"
 

@@ -4,6 +4,7 @@
 // precision is half.cc, packed f32x2 (sm_100) is not modelled.
 //
 // PTX ISA: "Floating Point Instructions". Tests: tests/unit/vgpu/float_test.cc.
+#include "numeric/half.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/host_mode.h"
 #include "vgpu/handlers/select.h"

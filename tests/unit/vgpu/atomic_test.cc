@@ -364,17 +364,20 @@ TEST(Atomic, EveryOperationTypeAndSpace) {
 TEST(Atomic, LanesSideBySide) {
   struct Operation {
     std::string text; // of 32 bits
-    uint32_t (*apply)(uint32_t old, uint32_t b);
+    uint32_t (*apply)(uint32_t old, uint32_t b, bool global);
   };
   const Operation operations[] = {
-      {"add.u32", [](uint32_t old, uint32_t b) { return old + b; }},
+      {"add.u32", [](uint32_t old, uint32_t b, bool) { return old + b; }},
       {"min.s32",
-       [](uint32_t old, uint32_t b) {
+       [](uint32_t old, uint32_t b, bool) {
          return static_cast<uint32_t>(std::min(static_cast<int32_t>(old), static_cast<int32_t>(b)));
        }},
-      {"exch.b32", [](uint32_t, uint32_t b) { return b; }},
-      {"inc.u32", [](uint32_t old, uint32_t b) { return old >= b ? 0 : old + 1; }},
-      {"and.b32", [](uint32_t old, uint32_t b) { return old & b; }}};
+      {"exch.b32", [](uint32_t, uint32_t b, bool) { return b; }},
+      {"inc.u32", [](uint32_t old, uint32_t b, bool) { return old >= b ? 0 : old + 1; }},
+      {"and.b32", [](uint32_t old, uint32_t b, bool) { return old & b; }},
+      {"add.f32", add_float},
+      {"add.noftz.f16x2",
+       [](uint32_t old, uint32_t b, bool) { return static_cast<uint32_t>(pack(old, b, add_half)); }}};
   for (const HostLevel level : {HostLevel::baseline, host_levels().back()})
     for (const Operation& operation : operations)
       for (const bool shared : {false, true})
@@ -408,7 +411,7 @@ TEST(Atomic, LanesSideBySide) {
             for (uint32_t i = 0; i < 32; ++i)
               if (mask >> i & 1) {
                 old[i] = cells[i];
-                cells[i] = operation.apply(cells[i], i * 0x08000f11);
+                cells[i] = operation.apply(cells[i], i * 0x08000f11, !shared);
               }
             EXPECT_EQ(kernel.read<uint32_t>(memory, 32), cells)
                 << operation.text << " at " << to_string(level);
