@@ -377,5 +377,65 @@ ROUND:
   }
 }
 
+// Arrays in local memory that lanes index differently, by its own addresses and by generic ones, in whole
+// warps and parts of one: the same at every level, what was never written too.
+TEST(MemoryVectorsOfLanes, LocalArraysThatLanesIndexDifferently) {
+  const struct {
+    const char* type;
+    const char* prefix;
+    int bytes;
+  } kinds[] = {{"u8", "%h", 1}, {"s16", "%h", 2}, {"u32", "%r", 4}, {"u64", "%d", 8}};
+  const HostLevel before = host_level();
+  for (const auto& kind : kinds)
+    for (const bool generic : {false, true})
+      for (const uint32_t threads : {32u, 8u, 45u}) {
+        std::string body = "cvta.local.u64 %generic, array; mov.u64 %base, array;\n";
+        const char* space = generic ? "" : ".local";
+        const char* base = generic ? "%generic" : "%base";
+        const auto address = [&](uint32_t factor, uint32_t add) {
+          return fmt::format("mad.lo.u32 %i, %t, {}, {}; and.b32 %i, %i, 31; mul.wide.u32 %at, %i, {}; "
+                             "add.u64 %at, %at, {};\n",
+                             factor, add, kind.bytes, base);
+        };
+        for (uint32_t i = 0; i < 12; ++i)
+          body +=
+              address(5, i * 3) +
+              fmt::format("add.u32 %r0, %t, {}; cvt.{}.u32 {}0, %r0; @%p st{}.{} [%at], {}0;\n", i * 7,
+                          kind.bytes == 1 ? "u16" : kind.type, kind.prefix, space, kind.type, kind.prefix);
+        for (uint32_t i = 0; i < 8; ++i)
+          body += address(3, i * 11) +
+                  fmt::format("ld{}.{} {}1, [%at]; cvt.u64.{} %d2, {}1; st.global.u64 [%out+{}], "
+                              "%d2;\n",
+                              space, kind.type, kind.prefix, kind.bytes == 1 ? "u16" : kind.type, kind.prefix,
+                              8 * i);
+        const std::string text = fmt::format(R"(
+.visible .entry k(.param .u64 p_out) {{
+  .local .align 16 .b8 array[256];
+  .reg .b64 %out, %generic, %base, %at, %d<3>; .reg .b32 %t, %i, %r<3>; .reg .b16 %h<3>; .reg .pred %p;
+  ld.param.u64 %out, [p_out]; mov.u32 %t, %tid.x; mad.wide.u32 %out, %t, 64, %out;
+  and.b32 %i, %t, 4; setp.eq.u32 %p, %i, 0;
+  {}
+  ret;
+}})",
+                                             body);
+        std::vector<uint64_t> out[2];
+        uint64_t unwritten[2] = {};
+        for (const int highest : {0, 1}) {
+          set_host_level(highest ? host_levels().back() : HostLevel::baseline);
+          Kernel kernel(text);
+          kernel.config().block = {threads, 1, 1};
+          const uint64_t memory = kernel.buffer(std::vector<uint64_t>(8 * threads));
+          const Report report = kernel.run({memory});
+          ASSERT_EQ(fault_text(report), "");
+          out[highest] = kernel.read<uint64_t>(memory, 8 * threads);
+          unwritten[highest] = report.uninitialized_reads;
+        }
+        set_host_level(before);
+        EXPECT_EQ(out[0], out[1]) << kind.type << generic << threads;
+        EXPECT_EQ(unwritten[0], unwritten[1]) << kind.type << generic << threads;
+        EXPECT_NE(unwritten[0], 0u); // lanes whose number has the bit 4 write nothing
+      }
+}
+
 } // namespace
 } // namespace lemma::vgpu
