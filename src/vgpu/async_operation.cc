@@ -370,6 +370,7 @@ void complete(AsyncOperation& operation) {
     const AsyncIssuer& issuer = operation.issuer;
     const ThreadId thread{issuer.cta->rank, issuer.warp->index, static_cast<uint32_t>(issuer.lane)};
     issuer.cta->cluster->async.complete(thread, AsyncGroup::cp_async);
+    issuer.warp->late_copies.complete(LaneMask{1} << issuer.lane);
     change(operation, operation.targets[0].mbarrier, {.arrivals = 1});
     break;
   }

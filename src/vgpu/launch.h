@@ -16,6 +16,7 @@
 #include "vgpu/async.h"
 #include "vgpu/callbacks.h"
 #include "vgpu/code.h"
+#include "vgpu/late_copies.h"
 #include "vgpu/memory.h"
 #include "vgpu/wgmma.h"
 #include "vgpu/written_pages.h"
@@ -147,6 +148,7 @@ struct Warp {
   LaneMask cluster_arrived = 0;
   LaneMask cluster_passed = 0;
   WgmmaState wgmma;
+  LateCopies late_copies;
   uint32_t mma_run_end = 0; // where the run ends whose mma are put off; 0: they are not (mma_runs.h)
   MemoryShare taken;        // for frames, call stacks and local memory
   mutable bool follows_values = false; // the observer's: Observer::begins

@@ -85,6 +85,7 @@ void start_warp(Warp& warp, uint32_t index, LaneMask lanes, const Code& entry, u
   warp.effects = 0;
   warp.cluster_arrived = warp.cluster_passed = 0;
   warp.wgmma.reset();
+  warp.late_copies.reset();
   warp.splits.clear();
   if (entry.local_bytes != 0) {
     reserve_local(warp, entry.local_bytes);

@@ -94,9 +94,10 @@ Access find_sources(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMa
 }
 
 // The copies of all active lanes at once, of kBytes each: those of `taken` from global memory, zeros for the
-// others. False, and nothing done, where one check for all of them does not say yes.
+// others; or, where there is a `later`, what is to be done then. False, and nothing done, where one check for
+// all of them does not say yes.
 template <uint32_t kBytes>
-bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMask taken) {
+bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMask taken, LateCopy* later) {
   alignas(64) uint64_t to[kWarpSize], from[kWarpSize];
   Access source;
   uint64_t lowest = 0;
@@ -110,6 +111,14 @@ bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMas
   const Access target = x.find_access(in, StateSpace::shared, targets.lowest, span, AccessKind::write);
   if (!target || targets.any_bits % kBytes != 0)
     return false;
+  if (later) {
+    later->taken = taken;
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+      later->to[lane] = static_cast<uint32_t>(target.offset + (to[lane] - targets.lowest));
+      later->from[lane] = source.host + (taken != 0 ? from[lane] - lowest : 0);
+    }
+    return true;
+  }
   for (int lane = 0; lane < kWarpSize; ++lane) // those that are not active have another's
     target.mark_written(to[lane] - targets.lowest, kBytes);
   if (taken == kAllLanes) {
@@ -127,7 +136,7 @@ bool copy_together(Exec& x, const DecodedInst& in, const CopyPlan& plan, LaneMas
   return true;
 }
 
-bool copy_together(Exec& x, const DecodedInst& in) {
+bool copy_together(Exec& x, const DecodedInst& in, LateCopy* later = nullptr) {
   const auto& plan = *static_cast<const CopyPlan*>(in.extra);
   LaneMask taken = x.active;
   if (plan.has_ignore)
@@ -141,11 +150,11 @@ bool copy_together(Exec& x, const DecodedInst& in) {
       return false;
     taken &= whole;
   }
-  if (taken == kAllLanes && plan.copy && plan.copy(x, in, plan.from.offset))
+  if (!later && taken == kAllLanes && plan.copy && plan.copy(x, in, plan.from.offset))
     return true;
-  return plan.bytes == 16  ? copy_together<16>(x, in, plan, taken)
-         : plan.bytes == 8 ? copy_together<8>(x, in, plan, taken)
-                           : copy_together<4>(x, in, plan, taken);
+  return plan.bytes == 16  ? copy_together<16>(x, in, plan, taken, later)
+         : plan.bytes == 8 ? copy_together<8>(x, in, plan, taken, later)
+                           : copy_together<4>(x, in, plan, taken, later);
 }
 
 // Is every copy done when it was issued, so that there are no groups to keep?
@@ -153,7 +162,38 @@ bool are_done(const Exec& x) {
   return x.launch->config.async == AsyncMode::eager;
 }
 
+// Do the warp's own records have its copies, and not the cluster's queue (late_copies.h)?
+bool are_late(const Exec& x) {
+  return x.launch->config.async == AsyncMode::late && !x.observer;
+}
+
+Step run_late_copy(Exec& x, const DecodedInst& in) {
+  const auto& plan = *static_cast<const CopyPlan*>(in.extra);
+  LateCopies& copies = x.warp->late_copies;
+  MemoryBudget& budget = x.launch->memory->budget();
+  LateCopy& together = copies.add(x.active, budget);
+  together.bytes = plan.bytes;
+  together.cta = x.cta;
+  x.effect();
+  if (copy_together(x, in, &together))
+    return Step::next;
+  copies.take_back();
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    LaneCopy copy;
+    if (!prepare(x, in, lane, copy))
+      return Step::stopped;
+    LateCopy& one = copies.add(LaneMask{1} << lane, budget);
+    one.bytes = copy.bytes;
+    one.cta = x.cta;
+    one.odd = LateCopy::Odd{.to = copy.to, .from = copy.from, .taken = copy.taken};
+  }
+  return Step::next;
+}
+
 Step run_copy(Exec& x, const DecodedInst& in) {
+  if (are_late(x))
+    return run_late_copy(x, in);
   const bool at_once = are_done(x) && !x.observer;
   if (at_once && copy_together(x, in)) {
     x.effect();
@@ -185,7 +225,9 @@ Step run_copy(Exec& x, const DecodedInst& in) {
 }
 
 Step run_commit(Exec& x, const DecodedInst&) {
-  if (!are_done(x))
+  if (are_late(x))
+    x.warp->late_copies.commit(x.active);
+  else if (!are_done(x))
     for_lanes(x.active, [&](int lane) { x.async().commit(x.thread(lane), AsyncGroup::cp_async); });
   if (x.observer)
     x.observer->commits(x, AsyncGroup::cp_async, x.active);
@@ -193,7 +235,9 @@ Step run_commit(Exec& x, const DecodedInst&) {
 }
 
 Step run_wait(Exec& x, const DecodedInst& in) {
-  if (!are_done(x))
+  if (are_late(x))
+    x.warp->late_copies.wait(x.active, static_cast<uint64_t>(in.imm));
+  else if (!are_done(x))
     for_lanes(x.active, [&](int lane) {
       x.async().wait(x.thread(lane), AsyncGroup::cp_async, static_cast<uint64_t>(in.imm));
     });
@@ -205,7 +249,9 @@ Step run_wait(Exec& x, const DecodedInst& in) {
 
 // wait_all waits for what was not committed too.
 Step run_wait_all(Exec& x, const DecodedInst&) {
-  if (!are_done(x))
+  if (are_late(x))
+    x.warp->late_copies.complete(x.active);
+  else if (!are_done(x))
     for_lanes(x.active, [&](int lane) { x.async().complete(x.thread(lane), AsyncGroup::cp_async); });
   if (x.observer)
     x.observer->waits(x, {.group = AsyncGroup::cp_async, .uncommitted = true, .lanes = x.active});

@@ -343,6 +343,50 @@ TEST(AsyncCopyLate, AMissingWaitShowsTheOldBytes) {
   EXPECT_EQ(stored.out[0], 2u);
 }
 
+// Lanes commit groups of their own: odd ones two, even ones one. Lane 3 copies a part and zeros.
+TEST(AsyncCopyLate, GroupsAreThoseOfEachLane) {
+  const KernelRun r = run(R"(
+    mul.lo.u32 %r0, %t, 4;
+    add.u32 %r1, %r90, %r0;
+    add.u32 %r2, %r91, %r0;
+    cvt.u64.u32 %rd0, %r0;
+    add.u64 %rd1, %in, %rd0;
+    add.u64 %rd2, %out, %rd0;
+    st.shared.u32 [%r1], 5;
+    st.shared.u32 [%r2], 6;
+    and.b32 %r3, %t, 1;
+    setp.ne.u32 %p0, %r3, 0;
+    setp.eq.u32 %p1, %t, 3;
+    selp.b32 %r4, 2, 4, %p1;
+    cp.async.ca.shared.global [%r1], [%rd1], 4, %r4;
+    cp.async.commit_group;
+    @!%p0 bra WAIT;
+    cp.async.ca.shared.global [%r2], [%rd1+256], 4;
+    cp.async.commit_group;
+WAIT:
+    cp.async.wait_group 1;
+    ld.shared.u32 %r5, [%r1];
+    ld.shared.u32 %r6, [%r2];
+    st.global.u32 [%rd2], %r5;
+    st.global.u32 [%rd2+128], %r6;
+    cp.async.ca.shared.global [%r2], [%rd1+512], 4;
+    cp.async.wait_all;
+    ld.shared.u32 %r5, [%r1];
+    ld.shared.u32 %r6, [%r2];
+    st.global.u32 [%rd2+256], %r5;
+    st.global.u32 [%rd2+384], %r6;
+    ret;)",
+                          AsyncMode::late, 32);
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+  for (uint32_t t = 0; t < 32; ++t) {
+    const uint32_t copied = 100 + t;
+    EXPECT_EQ(r.out[t], t % 2 == 1 ? copied : 5) << t; // 103 is a number of 16 bits
+    EXPECT_EQ(r.out[32 + t], 6u) << t;
+    EXPECT_EQ(r.out[64 + t], copied) << t;
+    EXPECT_EQ(r.out[96 + t], copied + 128) << t;
+  }
+}
+
 TEST(AsyncCopyLate, AMissingFenceShowsTheOldBytes) {
   const KernelRun r = run(R"(
     st.shared.v4.u32 [from], {1, 1, 1, 1};
