@@ -6,6 +6,8 @@
 #include "driver/call.h"
 #include "driver/error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -50,6 +52,16 @@ void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+// What a launch that ended well is doubtful in: once a kernel and place.
+void tell_warnings(const Report& report, const Kernel& kernel) {
+  for (const std::string& warning : report.warnings) {
+    const std::string_view place = std::string_view(warning).substr(0, warning.find(": "));
+    const std::scoped_lock lock(state().told_mutex);
+    if (state().told.insert(fmt::format("{} {}", kernel.name(), place)).second)
+      print(fmt::format("lemma: kernel {}: {}\n", kernel.name(), warning));
+  }
+}
+
 // What becomes of a launch that has ended, or never began.
 void end_launch(const Result<Report, Error>& report, const Kernel& kernel, bool is_programmatic,
                 Context& context) {
@@ -78,6 +90,8 @@ void end_launch(const Result<Report, Error>& report, const Kernel& kernel, bool 
     print(report->rendered);
   } else if (verbose()) {
     print(report->rendered);
+  } else {
+    tell_warnings(*report, kernel);
   }
 }
 

@@ -22,7 +22,10 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace lemma::driver {
@@ -50,6 +53,8 @@ struct State {
   std::shared_ptr<MemoryPool> default_pool;
   std::atomic<std::shared_ptr<MemoryPool>> current_pool; // cuDeviceSetMemPool
   std::optional<ProcessReporter> reporter;               // LEMMA_REPORTS
+  std::mutex told_mutex;
+  std::set<std::string> told; // warnings of launches, each by its kernel and place
 };
 
 // Only after why_not_initialized() has said CUDA_SUCCESS.

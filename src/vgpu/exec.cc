@@ -105,6 +105,16 @@ Step Exec::misuse(const DecodedInst& in, std::string_view id, std::string messag
                    .address = address});
 }
 
+void Exec::remark(const DecodedInst& in, std::string text) {
+  constexpr size_t kMost = 10; // instructions that are told of
+  const std::lock_guard lock(launch->report_mutex);
+  const auto found = launch->remarks.find(&in);
+  if (found != launch->remarks.end())
+    ++found->second.count;
+  else if (launch->remarks.size() < kMost)
+    launch->remarks.emplace(&in, Launch::Remark{.code = code, .text = std::move(text), .count = 1});
+}
+
 Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
                     std::vector<std::string> notes, std::string_view id) {
   if (std::string index = unwritten_index(*this, in); !index.empty())

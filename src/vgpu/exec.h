@@ -161,6 +161,9 @@ public:
   Step fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,
                 std::vector<std::string> notes = {}, std::string_view id = {});
   void uninitialized(const DecodedInst& in, int lane, std::string what);
+  // A warning of the launch, Report::warnings: the first of an instruction, and how often it had one. Of what
+  // the ISA leaves undefined and the hardware runs all the same, for one.
+  void remark(const DecodedInst& in, std::string text);
   // The first byte of the lane's access that was never written, if there is one.
   void report_unwritten(const Access& access, int lane);
   // Counts a read of the instruction's source `index` in those of the lanes that have never written it.

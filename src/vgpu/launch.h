@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -295,6 +296,13 @@ struct Launch {
   Report report;
   std::unordered_map<const DecodedInst*, uint64_t>
       uninitialized_at; // index in report.uninitialized or past it
+  // What the ISA leaves undefined and the hardware runs, by instruction: Report::warnings at the end.
+  struct Remark {
+    const Code* code = nullptr;
+    std::string text;
+    uint64_t count = 0;
+  };
+  std::map<const DecodedInst*, Remark> remarks;
   CallbackQueue callbacks;
 
   // So many more CTAs have executed griddepcontrol.launch_dependents, or have ended without.

@@ -710,6 +710,15 @@ Observer* as_one(const std::vector<Observer*>& observers, std::optional<Observer
   return observers.size() == 1 ? observers.front() : &several.emplace(observers);
 }
 
+// "line 41 (a.cu:7): TEXT, 12 times"
+std::string warning_of(const DecodedInst& in, const Launch::Remark& remark) {
+  const Place place = place_of(*remark.code, in);
+  const std::string source =
+      place.file.empty() ? std::string() : fmt::format(" ({}:{})", place.file, place.line);
+  const std::string times = remark.count > 1 ? fmt::format(", {} times", remark.count) : std::string();
+  return fmt::format("line {}{}: {}{}", place.ptx_line, source, remark.text, times);
+}
+
 } // namespace
 
 Report run_launch(const Program& program, const Code& entry, GlobalMemory& memory, const LaunchConfig& asked,
@@ -760,6 +769,8 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
     const uint64_t size = product(config.cluster);
     launch.report.checked_ctas = watched_clusters(config, launch.cta_count / size) * size;
   }
+  for (const auto& [in, remark] : launch.remarks)
+    launch.report.warnings.push_back(warning_of(*in, remark));
   if (launch.report.fault)
     launch.report.outcome = outcome_of(launch.report.fault->kind);
   return std::move(launch.report);

@@ -2,11 +2,9 @@
 #include "vgpu/handlers/async_operands.h"
 
 #include "vgpu/find_access.h"
-#include "vgpu/place.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 
 namespace lemma::vgpu {
 
@@ -125,15 +123,6 @@ Access check_async(Exec& x, const DecodedInst& in, StateSpace space, uint64_t ad
 bool start(Exec& x, AsyncOperation operation) {
   x.start_async(std::move(operation));
   return !x.launch->stop.load(std::memory_order_relaxed);
-}
-
-void warn(Exec& x, const DecodedInst& in, const std::string& message) {
-  constexpr size_t kMostWarnings = 20; // a kernel that changes its maps could say something new each time
-  const std::string text = fmt::format("line {}: {}", place_of(*x.code, in).ptx_line, message);
-  const std::lock_guard lock(x.launch->report_mutex);
-  std::vector<std::string>& warnings = x.launch->report.warnings;
-  if (warnings.size() < kMostWarnings && std::find(warnings.begin(), warnings.end(), text) == warnings.end())
-    warnings.push_back(text);
 }
 
 } // namespace lemma::vgpu

@@ -50,7 +50,4 @@ Access check_async(Exec& x, const DecodedInst& in, isa::StateSpace space, uint64
 // Issues a checked operation. False if it has completed already and that was a fault.
 bool start(Exec& x, AsyncOperation operation);
 
-// Adds a warning about the instruction to the launch's report, unless it is there already.
-void warn(Exec& x, const DecodedInst& in, const std::string& message);
-
 } // namespace lemma::vgpu

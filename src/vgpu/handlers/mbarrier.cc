@@ -144,11 +144,11 @@ bool check_init(Exec& x, const DecodedInst& in, const SharedPlace& at, int lane)
         lane, {}, at.offset);
     return false;
   }
-  warn(x, in,
-       fmt::format(
-           "mbarrier.init at shared address {:#x}, which holds an mbarrier already: mbarrier.inval has "
-           "to end it first (undefined behaviour)",
-           at.offset));
+  x.remark(in,
+           fmt::format(
+               "mbarrier.init at shared address {:#x}, which holds an mbarrier already: mbarrier.inval has "
+               "to end it first (undefined behaviour)",
+               at.offset));
   return true;
 }
 

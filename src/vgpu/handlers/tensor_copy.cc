@@ -117,10 +117,10 @@ bool check_packed(Exec& x, const DecodedInst& in, int lane, const EncodedTensorM
     return false;
   }
   if (plan.sm >= kConsumer && plan.shared_space == StateSpace::shared_cluster)
-    warn(x, in,
-         fmt::format("on sm_{} the PTX ISA has no tensor loads of elements of {} bits to .shared::cluster "
-                     "(CUTLASS uses them); to .shared::cta it has",
-                     plan.sm, layout::element_bits(map.type)));
+    x.remark(
+        in, fmt::format("on sm_{} the PTX ISA has no tensor loads of elements of {} bits to .shared::cluster "
+                        "(CUTLASS uses them); to .shared::cta it has",
+                        plan.sm, layout::element_bits(map.type)));
   return true;
 }
 
@@ -289,8 +289,8 @@ bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, Tensor
     box.places.push_back(place);
   }
   if (past_end)
-    warn(x, in,
-         fmt::format("{}: {} bytes after the end of a row change too", whole_units(in, box.map), past_end));
+    x.remark(in, fmt::format("{}: {} bytes after the end of a row change too", whole_units(in, box.map),
+                             past_end));
   return true;
 }
 
