@@ -16,6 +16,7 @@
 #include "runtime/texture_maker.h"
 #include "support/host_pages.h"
 #include "support/in_parts.h"
+#include "verify/lint.h"
 #include "verify/verify.h"
 #include "vgpu/launch_check.h"
 #include "vgpu/memory.h"
@@ -31,6 +32,8 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <type_traits>
@@ -58,13 +61,17 @@ public:
 private:
   static Report run(CpuDevice& device, const vgpu::Program& program, const vgpu::Code& entry,
                     const LaunchConfig& config, std::vector<std::byte> params, Beside beside,
-                    std::string_view arithmetic);
+                    std::string_view arithmetic, const std::string& doubt);
+  // What a run of the kernel that is not checked is to say of registers in flight; found once.
+  const std::string& doubt_of(const vgpu::Code& entry);
   std::string repeat_key(const KernelInfo& kernel, const LaunchConfig& config,
                          std::span<const std::byte> params, const Beside& beside) const;
 
   std::shared_ptr<CpuDevice> device_; // before program_: the program's variables lie in its memory
   std::shared_ptr<vgpu::Program> program_;
   const uint64_t number_; // of the device's modules
+  std::mutex doubts_mutex_;
+  std::map<const vgpu::Code*, std::string> doubts_;
 };
 
 class CpuDevice final : public DeviceImpl, public TextureMaker {
@@ -415,16 +422,17 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
           vgpu::check_launch(*program_, *entry, config, params.size(), vgpu::limits_of(program_->arch()));
       !wrong.empty())
     return failure(ErrorKind::invalid_argument, std::move(wrong));
+  const std::string& doubt = doubt_of(*entry);
   if (!device_->repeats)
-    return run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic);
+    return run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic, doubt);
   Repeats::Launch launch{.key = repeat_key(kernel, config, params, beside)};
   if (!launch.key.empty()) // the device has it, and may have it when this module is gone
     launch.later = [device = device_.get(), program = program_, entry, config, params] {
-      return Result<Report, Error>(run(*device, *program, *entry, config, params, {}, {}));
+      return Result<Report, Error>(run(*device, *program, *entry, config, params, {}, {}, {}));
     };
   launch.now = [&] {
     return Result<Report, Error>(
-        run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic));
+        run(*device_, *program_, *entry, config, std::move(params), std::move(beside), arithmetic, doubt));
   };
   return device_->repeats->launch(std::move(launch));
 }
@@ -444,9 +452,43 @@ std::string CpuModule::repeat_key(const KernelInfo& kernel, const LaunchConfig& 
   return key;
 }
 
+// Of a kernel that touches registers while wgmma has them in flight, what a run that is not checked is to
+// say; empty of any other.
+std::string registers_in_flight(const vgpu::Program& program, const vgpu::Code& entry) {
+  if (!entry.has_wgmma || entry.function->instructions.empty())
+    return {};
+  const ptx::Module& module = program.module();
+  const auto& instructions = entry.function->instructions;
+  const Diagnostic* first = nullptr;
+  size_t count = 0;
+  const Diagnostics found = verify::lint(module);
+  for (const Diagnostic& diagnostic : found)
+    if ((diagnostic.id == "wgmma.inflight" || diagnostic.id == "wgmma.wait") &&
+        diagnostic.range.begin >= instructions.front().range.begin &&
+        diagnostic.range.end <= instructions.back().range.end && count++ == 0)
+      first = &diagnostic;
+  if (!first)
+    return {};
+  const std::string others = count == 1   ? ""
+                             : count == 2 ? ", and so in another place"
+                                          : fmt::format(", and so in {} others", count - 1);
+  return fmt::format(
+      "line {}: {}{}: ptxas makes code that waits for it there, and so does this run; the PTX ISA "
+      "asks for a wait ({}, an error with --check)",
+      module.source->line_column(first->range.begin).line, first->message, others, first->id);
+}
+
+const std::string& CpuModule::doubt_of(const vgpu::Code& entry) {
+  const std::scoped_lock lock(doubts_mutex_);
+  const auto [at, is_new] = doubts_.try_emplace(&entry);
+  if (is_new)
+    at->second = registers_in_flight(*program_, entry);
+  return at->second;
+}
+
 Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgpu::Code& entry,
                       const LaunchConfig& config, std::vector<std::byte> params, Beside beside,
-                      std::string_view arithmetic) {
+                      std::string_view arithmetic, const std::string& doubt) {
   vgpu::LaunchSurroundings surroundings{.limits = vgpu::limits_of(program.arch()),
                                         .others_may_act = std::move(beside.others_may_act),
                                         .patience = device.patience,
@@ -482,6 +524,8 @@ Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgp
     report.findings = checker->findings();
   if (forms)
     report.forms = forms->forms();
+  if (!doubt.empty() && !config.check)
+    report.warnings.push_back(doubt);
   uint64_t ctas = 1;
   for (size_t i = 0; i < 3; ++i)
     ctas *= uint64_t{config.grid[i]} * (entry.function->bounds.blocks_are_clusters ? config.cluster[i] : 1);

@@ -178,7 +178,7 @@ public:
   // Handlers that do the work of the instructions after theirs too, or find it done. May they be passed over?
   // Not where somebody watches or counts them, or a part of the warp is elsewhere.
   bool may_pass_over() const {
-    return mask == kAllLanes && !observer && launch->config.max_instructions == 0;
+    return mask == kAllLanes && !observer && !late_wgmma && launch->config.max_instructions == 0;
   }
   // On to what comes `count` instructions after this one; those between count as executed.
   Step pass_over(uint32_t count) {
@@ -187,6 +187,7 @@ public:
     return Step::jumped;
   }
   void note_approximate() { approximate = true; }
+  bool late_wgmma = false; // registers may be in flight: see wait_for_registers() (handlers/wgmma_groups.h)
   bool approximate = false;
   bool float_atomics = false; // Report::float_atomics
 

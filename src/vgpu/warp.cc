@@ -314,6 +314,9 @@ WarpRunner::WarpRunner(Launch& launch, uint32_t worker)
     : launch_(launch), other_path_first_(launch.schedule && launch.schedule->other_path_first) {
   exec_.launch = &launch;
   exec_.worker = worker;
+  const auto functions = static_cast<uint32_t>(launch.program->module().functions.size());
+  for (uint32_t f = 0; f < functions && launch.config.async != AsyncMode::eager; ++f)
+    exec_.late_wgmma |= launch.program->code(f).has_wgmma;
 }
 
 // The split to run: deepest call, lowest pc. One that has run long while others were ready comes after them.
@@ -486,14 +489,17 @@ Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
     check_written(in);
   if (!runs)
     return Step::next;
-  if constexpr (tells != Tells::nothing) {
+  constexpr bool watched = tells == Tells::values || tells == Tells::instructions;
+  if constexpr (watched) {
     if (in.touches_wgmma && x.active)
       x.observer->touches_wgmma_registers(x);
     if (x.warp->follows_values)
       x.observer->begins(x);
   }
+  if (tells != Tells::nothing && x.late_wgmma && in.touches_wgmma && x.active && !wait_for_registers(x, in))
+    return Step::stopped;
   const Step step = in.handler(x, in);
-  if constexpr (tells != Tells::nothing)
+  if constexpr (watched)
     if (x.warp->follows_values && (step == Step::next || step == Step::jumped || step == Step::waits))
       x.observer->ends(x, in);
   if (in.marks_written && (step == Step::next || step == Step::waits))
@@ -503,7 +509,7 @@ Step WarpRunner::execute_with_care(const DecodedInst& in, bool runs) {
 
 template <WarpRunner::Tells tells>
 void WarpRunner::execute(uint64_t budget) {
-  constexpr bool watched = tells != Tells::nothing;
+  constexpr bool careful = tells != Tells::nothing;
   Exec& x = exec_;
   uint32_t meeting = ptx::kNone;
   if (x.warp->splits.size() != 1) {
@@ -519,7 +525,7 @@ void WarpRunner::execute(uint64_t budget) {
   Step step = Step::next;
   while (x.executed < end) {
     const DecodedInst& in = insts[x.pc];
-    if (!watched && in.run > 1) {
+    if (!careful && in.run > 1) {
       const uint64_t before = x.executed, most = std::min<uint64_t>(end - before, meeting - x.pc);
       step = execute_run(&in, std::min<uint64_t>(in.run, most));
       lanes += (x.executed - before) * mask_lanes;
@@ -538,7 +544,7 @@ void WarpRunner::execute(uint64_t budget) {
       ++x.executed;
       lanes += active == mask || in.guards_itself ? mask_lanes : active == 0 ? 0 : lanes_of(active);
     }
-    if (watched || in.checks_init || in.marks_written)
+    if (careful || in.checks_init || in.marks_written)
       step = execute_with_care<tells>(in, runs);
     else
       step = runs ? in.handler(x, in) : Step::next;
@@ -606,6 +612,9 @@ void WarpRunner::execute(uint64_t budget) {
     case Tells::nothing:
       execute<Tells::nothing>(slice);
       break;
+    case Tells::registers:
+      execute<Tells::registers>(slice);
+      break;
     case Tells::values:
       execute<Tells::values>(slice);
       break;
@@ -623,7 +632,7 @@ void WarpRunner::execute(uint64_t budget) {
 
 void WarpRunner::begin_turn(const Cluster& cluster) {
   exec_.observer = cluster.async.observer();
-  tells_ = !exec_.observer                          ? Tells::nothing
+  tells_ = !exec_.observer                          ? exec_.late_wgmma ? Tells::registers : Tells::nothing
            : exec_.observer->watches_instructions() ? Tells::instructions
                                                     : Tells::values;
   exec_.bases[1] = launch_.program->constants();

@@ -54,8 +54,9 @@ private:
   void load(size_t split);
   bool join_meeting_splits();
   uint32_t meeting_pc() const;
-  // What the loop tells an observer, as opposed to the handlers.
-  enum class Tells : uint8_t { nothing, values, instructions };
+  // What the loop tells an observer, as opposed to the handlers; registers: it tells nobody, but looks
+  // whether instructions touch those that wgmma has in flight.
+  enum class Tells : uint8_t { nothing, registers, values, instructions };
   // Executes the loaded split; Exec::executed counts.
   template <Tells tells>
   void execute(uint64_t budget);

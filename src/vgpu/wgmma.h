@@ -18,13 +18,25 @@
 // AsyncMode::late: an operation executes when the first warp waits for its group. Until a warp waits itself,
 // its accumulators, and A in registers, are in flight: what the operation works on is a view, the registers
 // as they were at the last wgmma.fence with the results of earlier operations in it, and the warp's own
-// registers keep what they held. A program that reads an accumulator too early, or does not fence what it
-// wrote, gets other bits. A view is of one activation of a function; accumulators of one that has returned
-// are a fault when their group is waited for. AsyncMode::random is the same, but that some operations
-// execute, on the view, when they are issued.
+// registers keep what they held. A program that does not fence what it wrote gets other bits. A view is of
+// one activation of a function; accumulators of one that has returned are a fault when their group is waited
+// for. AsyncMode::random is the same, but that some operations execute, on the view, when they are issued.
+//
+// Registers in flight that other instructions touch: ptxas 13 sees them and makes code that waits, or makes
+// the operations wait for each other, and on an H200 all these forms store what the program would with a wait
+// before the instruction (measured: tests/golden/asked/flight.csv, accumulators of f32 and f16; mov, add, st, cvt,
+// shfl, a branch, a guard, st.param of a call, in loops, before and after commit_group, behind wait_group 1,
+// without any wait; registers of A that are written). So an instruction that reads an accumulator waits for
+// it in every mode, and what one writes stays. Not so what ptxas does not see, since a wgmma.fence stands
+// between and no wait:
+//
+//   - an operation that has an accumulator in flight as A: the H200 reads what is there so far. Here, in
+//     AsyncMode::late: what was there before.
+//   - an accumulator in flight that is written, and the next operation on it: the H200 loses the write, or
+//     what the first operation had added by then. Here: the write.
 //
 // PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions": wgmma.fence, commit_group, wait_group.
-// Tests: tests/unit/vgpu/wgmma_test.cc, wgmma_group_test.cc.
+// Tests: tests/unit/vgpu/wgmma_test.cc, wgmma_group_test.cc, wgmma_flight_test.cc.
 #pragma once
 
 #include "support/memory_budget.h"
@@ -71,7 +83,10 @@ struct WgmmaOperation {
     std::byte* registers() const { return view ? view->registers.data() : frame; }
   };
   std::array<Part, kWarpsInGroup> parts;
-  // What was taken from registers: A in rows, and the columns that a sparse one meets. By warp.
+  // What was taken from registers: A in rows, and the columns that a sparse one meets. By warp. Metadata is
+  // taken when it is issued; A too in AsyncMode::eager, else when it executes, from the view, but where it is
+  // taken already.
+  std::array<bool, kWarpsInGroup> took_a{};
   std::vector<std::byte> a;
   std::vector<uint8_t> a_index;
 };
@@ -118,9 +133,20 @@ struct WgmmaState {
   uint64_t complete = 0;                         // operations whose results are in the registers
   std::vector<uint64_t> groups;                  // where each ends, oldest first
   std::vector<std::shared_ptr<WgmmaView>> views; // one of a frame
+  uint64_t fenced = 0;                           // operations that it had issued at its last wgmma.fence
+  // Accumulators in flight that another instruction has written since that fence: results do not take the
+  // place of that.
+  struct Overwritten {
+    const Frame* frame = nullptr;
+    uint32_t offset = 0;
+    uint32_t lanes = 0;
+    uint64_t issued = 0; // operations, by then
+  };
+  std::vector<Overwritten> overwritten;
 
   void reset() {
-    issued = complete = 0;
+    issued = complete = fenced = 0;
+    overwritten.clear();
     groups.clear();
     views.clear();
   }

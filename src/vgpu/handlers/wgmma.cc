@@ -93,25 +93,13 @@ void gather_a_registers(const Slot* slots, std::byte* const* bases, std::byte* t
                   layout::kChunkBytes);
 }
 
-// Takes what a warp of the group gives in registers to be read: A, and the metadata of a sparse one.
-void take_sources(const Exec& x, WgmmaOperation& operation, uint32_t warp) {
+// Takes what the metadata of a sparse A says, in the registers of the warp as they are.
+void take_metadata(const Exec& x, WgmmaOperation& operation, uint32_t warp) {
   const DecodedInst& in = *operation.instruction;
   const WgmmaPlan& plan = plan_of(in);
-  std::byte* const bases[2] = {operation.parts[warp].registers(), x.bases[1]};
-  if (plan.a_in_registers) {
-    constexpr size_t kBytes = kWarpRows * kRowBytes;
-    operation.a.resize(kWarpsInGroup * kBytes);
-    gather_a_registers(in.ops + in.dst_count, bases, &operation.a[warp * kBytes]);
-    negate(&operation.a[warp * kBytes], kBytes, plan.a.negate);
-  }
-  if (plan.sparse) {
-    // Checked when it was issued; what the register has become since is the program's mistake, but in range.
-    const Slot& metadata = in.ops[in.dst_count + plan.scale_source - 1];
-    const auto indices = kWarpRows * static_cast<size_t>(plan.sparse->stored());
-    operation.a_index.resize(kWarpsInGroup * indices);
-    plan.sparse->decode(reinterpret_cast<const uint32_t*>(bases[metadata.base] + metadata.offset),
-                        &operation.a_index[warp * indices]);
-  }
+  const auto indices = kWarpRows * static_cast<size_t>(plan.sparse->stored());
+  operation.a_index.resize(kWarpsInGroup * indices);
+  plan.sparse->decode(x.src<uint32_t>(in, plan.scale_source - 1), &operation.a_index[warp * indices]);
 }
 
 // --- issuing ---
@@ -281,14 +269,23 @@ WgmmaOperation* join_operation(Exec& x, const DecodedInst& in, const WgmmaOperat
   WgmmaOperation& operation = group.operation(number);
   if (!agrees(x, in, request, operation))
     return nullptr;
-  ++x.warp->wgmma.issued;
   ++operation.issued;
   WgmmaOperation::Part& part = operation.parts[place_in_group(x)];
+  const WgmmaPlan& plan = plan_of(in);
+  const uint32_t place = place_in_group(x);
+  if (plan.sparse)
+    take_metadata(x, operation, place);
+  bool takes_a = plan.a_in_registers;
   if (x.launch->config.async != AsyncMode::eager) {
     part.view = view_of_frame(x);
+    // Accumulators in flight, in front of a fence: ptxas does not see that they are to be waited for.
+    takes_a &= are_in_flight(x, registers_of_a(operation), x.warp->wgmma.fenced);
   } else {
     part.frame = x.bases[0];
-    take_sources(x, operation, place_in_group(x));
+  }
+  if (takes_a) {
+    take_a(x, operation, place, x.bases[0]);
+    operation.took_a[place] = true;
   }
   return &operation;
 }
@@ -332,6 +329,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   WgmmaOperation* operation = join_operation(x, in, request);
   if (!operation)
     return Step::stopped;
+  ++x.warp->wgmma.issued;
   if (x.observer) [[unlikely]]
     tell_issue(x, in, *operation);
   const bool is_late = x.launch->config.async != AsyncMode::eager;
@@ -349,7 +347,7 @@ Step run_mma(Exec& x, const DecodedInst& in) {
   const bool ends_run = number % kWgmmaRun == kWgmmaRun - 1;
   if (ends_run && is_late && !complete_operations(x, in, number + 1 - kWgmmaRun))
     return Step::stopped;
-  if (!ends_run && (is_late || in.flags == kWgmmaDeferred))
+  if (!ends_run && in.flags == kWgmmaDeferred)
     return Step::next;
   return meet(x, in);
 }
@@ -479,6 +477,20 @@ bool select_ordering(Decoder& decoder, const Instruction& instruction, DecodedIn
 
 } // namespace
 
+std::span<const Slot> registers_of_a(const WgmmaOperation& operation) {
+  const DecodedInst& in = *operation.instruction;
+  return {in.ops + in.dst_count, plan_of(in).a_in_registers ? kARegisters : size_t{0}};
+}
+
+void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* registers) {
+  const DecodedInst& in = *operation.instruction;
+  std::byte* const bases[2] = {registers, x.bases[1]};
+  constexpr size_t kBytes = kWarpRows * kRowBytes;
+  operation.a.resize(kWarpsInGroup * kBytes);
+  gather_a_registers(in.ops + in.dst_count, bases, &operation.a[warp * kBytes]);
+  negate(&operation.a[warp * kBytes], kBytes, plan_of(in).a.negate);
+}
+
 uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end) {
   const WgmmaOperation& operation = group.operation(first);
   const uint64_t longest = plan_of(*operation.instruction).longest_chain;
@@ -495,9 +507,9 @@ void execute_chain(Exec& x, Warpgroup& group, uint64_t first, uint64_t length) {
   const std::byte* shared = x.cta->async_read(0);
   std::byte* blocks[kWarpsInGroup * kMaxColumns / 2];
   for (uint32_t warp = 0; warp < kWarpsInGroup; ++warp) {
-    if (operation.parts[warp].view)
-      take_sources(x, operation, warp);
     std::byte* frame = operation.parts[warp].registers();
+    if (plan.a_in_registers && !operation.took_a[warp])
+      take_a(x, operation, warp, frame);
     std::byte** of_warp = blocks + warp * plan.d_offsets.size();
     for (size_t i = 0; i < plan.d_offsets.size(); ++i)
       of_warp[i] = frame + plan.d_offsets[i];

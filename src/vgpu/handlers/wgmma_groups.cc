@@ -52,6 +52,41 @@ void copy_accumulators(const DecodedInst& mma, const std::byte* from, std::byte*
     std::memcpy(to + mma.ops[i].offset, from + mma.ops[i].offset, sizeof(uint32_t) * kWarpSize);
 }
 
+// The number after that of the last operation in flight, below `end`, that has the register of the running
+// function as an accumulator; 0: none has.
+uint64_t flight_end(Exec& x, const Slot& slot, uint64_t end) {
+  if (slot.base != 0 || slot.reg == ptx::kNone)
+    return 0;
+  Warpgroup& group = warpgroup_of(x);
+  for (uint64_t number = std::min(end, x.warp->wgmma.issued); number-- > x.warp->wgmma.complete;) {
+    const WgmmaOperation& operation = group.operation(number);
+    const auto& view = operation.parts[place_in_group(x)].view;
+    const DecodedInst& mma = *operation.instruction;
+    if (view && is_of(*view, *x.frame) &&
+        std::any_of(mma.ops, mma.ops + mma.dst_count, [&](const Slot& d) { return d.offset == slot.offset; }))
+      return number + 1;
+  }
+  return 0;
+}
+
+// The results of an operation that the warp has issued, but where another instruction has written since.
+void take_results(const WgmmaState& state, uint64_t number, const DecodedInst& mma, const WgmmaView& view) {
+  if (state.overwritten.empty())
+    return copy_accumulators(mma, view.registers.data(), view.frame->data);
+  for (int i = 0; i < mma.dst_count; ++i) {
+    LaneMask kept = 0;
+    for (const WgmmaState::Overwritten& o : state.overwritten)
+      if (o.frame == view.frame && o.offset == mma.ops[i].offset && number < o.issued)
+        kept |= o.lanes;
+    const std::byte* from = view.registers.data() + mma.ops[i].offset;
+    std::byte* to = view.frame->data + mma.ops[i].offset;
+    for_lanes(~kept, [&](int lane) {
+      std::memcpy(to + static_cast<size_t>(lane) * sizeof(uint32_t),
+                  from + static_cast<size_t>(lane) * sizeof(uint32_t), sizeof(uint32_t));
+    });
+  }
+}
+
 std::vector<std::byte> registers_of(const Frame& frame) {
   return {frame.data, frame.data + frame.code->frame_bytes};
 }
@@ -205,10 +240,32 @@ bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
                -1, {"wait for an operation in the function that issues it"});
       return false;
     }
-    copy_accumulators(*operation.instruction, view.registers.data(), view.frame->data);
+    take_results(state, state.complete, *operation.instruction, view);
   }
+  if (state.complete == state.issued)
+    state.overwritten.clear();
   forget_complete(x, group);
   return true;
+}
+
+bool wait_for_registers(Exec& x, const DecodedInst& in) {
+  WgmmaState& state = x.warp->wgmma;
+  if (state.complete == state.issued)
+    return true;
+  uint64_t end = 0;
+  for (int i = in.dst_count; i < in.op_count; ++i)
+    end = std::max(end, flight_end(x, in.ops[i], state.issued));
+  if (end != 0 && !complete_operations(x, in, end))
+    return false;
+  for (int i = 0; i < in.dst_count; ++i)
+    if (flight_end(x, in.ops[i], state.issued) != 0)
+      state.overwritten.push_back({x.frame, in.ops[i].offset, x.active, state.issued});
+  return true;
+}
+
+bool are_in_flight(Exec& x, std::span<const Slot> registers, uint64_t end) {
+  return std::any_of(registers.begin(), registers.end(),
+                     [&](const Slot& slot) { return flight_end(x, slot, end) != 0; });
 }
 
 Step run_wgmma_fence(Exec& x, const DecodedInst& in) {
@@ -219,6 +276,21 @@ Step run_wgmma_fence(Exec& x, const DecodedInst& in) {
     x.observer->synchronizes(x, {.kind = SyncKind::wgmma_fence, .lanes = x.active, .order = in.order});
   if (!is_late(x))
     return Step::next;
+  WgmmaState& state = x.warp->wgmma;
+  // A of operations in flight stays as it was, whatever its registers have become (measured on an H200); but
+  // for accumulators of operations before, which are to come.
+  for (uint64_t number = state.complete; number < state.issued; ++number) {
+    WgmmaOperation& operation = warpgroup_of(x).operation(number);
+    const uint32_t place = place_in_group(x);
+    WgmmaOperation::Part& part = operation.parts[place];
+    if (number < warpgroup_of(x).executed || operation.took_a[place] || registers_of_a(operation).empty() ||
+        (is_of(*part.view, *x.frame) && are_in_flight(x, registers_of_a(operation), number)))
+      continue;
+    take_a(x, operation, place, part.registers());
+    operation.took_a[place] = true;
+  }
+  state.fenced = state.issued;
+  state.overwritten.clear();
   // Of every function that is running: the fence may stand in another than the operation.
   std::vector<std::shared_ptr<WgmmaView>> views;
   for (const CallFrame& call : current_split(x).stack)

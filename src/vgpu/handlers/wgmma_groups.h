@@ -9,6 +9,8 @@
 
 #include "vgpu/exec.h"
 
+#include <span>
+
 namespace lemma::vgpu {
 
 // Operations after which the warps of a group meet, committed or not, and by which late ones complete,
@@ -34,10 +36,22 @@ std::shared_ptr<WgmmaView> view_of_frame(Exec& x);
 // False after a fault.
 bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end);
 
+// AsyncMode::late and random: before an instruction that is no operation executes. Where it reads
+// accumulators in flight, completes what writes them; what it writes of others is kept. False after a fault.
+bool wait_for_registers(Exec& x, const DecodedInst& in);
+
+// Is one of these registers of the running function an accumulator in flight, of an operation whose number is
+// below `end`?
+bool are_in_flight(Exec& x, std::span<const Slot> registers, uint64_t end);
+
 Step run_wgmma_fence(Exec& x, const DecodedInst& in);
 Step run_wgmma_commit(Exec& x, const DecodedInst& in);
 Step run_wgmma_wait(Exec& x, const DecodedInst& in);
 
+// Takes A of an operation that has it in registers from those of one of the warps. In wgmma.cc.
+void take_a(const Exec& x, WgmmaOperation& operation, uint32_t warp, std::byte* registers);
+// Its registers of A; none where A comes from shared memory. In wgmma.cc.
+std::span<const Slot> registers_of_a(const WgmmaOperation& operation);
 // Of the operations from `first` on, below `end`, how many are one product: they have the same accumulators.
 // At least one. In wgmma.cc.
 uint64_t chain_from(Warpgroup& group, uint64_t first, uint64_t end);

@@ -474,5 +474,51 @@ TEST(Api, VerifyEachTakesInOrder) {
                std::runtime_error);
 }
 
+// An accumulator that is moved before its product is waited for: a line for a run that is not checked.
+TEST(Api, SaysWhereRegistersAreTouchedInFlight) {
+  const auto warnings = [](const char* between, bool check) {
+    const Device device = open();
+    const std::string text = fmt::format(R"(.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out) .maxntid 128 {{
+  .shared .align 1024 .b8 tile[4096];
+  .reg .b64 %d, %e, %out; .reg .b32 %t, %s, %a; .reg .f32 %f<9>;
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x; mov.u32 %s, tile; mad.lo.u32 %a, %t, 16, %s;
+  st.shared.v4.b32 [%a], {{0, 0, 0, 0}}; st.shared.v4.b32 [%a+2048], {{0, 0, 0, 0}};
+  fence.proxy.async; bar.sync 0;
+  shr.u32 %s, %s, 4; cvt.u64.u32 %d, %s; or.b64 %d, %d, 0x1000080000; add.u64 %e, %d, 128;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %d, %e, 0, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  {}
+  wgmma.wait_group.sync.aligned 0;
+  st.global.f32 [%out], %f0;
+  ret;
+}})",
+                                         between);
+    const auto module = device.load_ptx(text, {.name = "k.ptx"});
+    EXPECT_TRUE(module) << module.error().text;
+    const auto out = device.allocate(4);
+    const auto report = module->kernel("k")->launch({.block = {128}, .check = check}, {*out});
+    EXPECT_TRUE(report && report->ok());
+    return report->warnings;
+  };
+  EXPECT_TRUE(warnings("", false).empty());
+  const char* moves =
+      "add.f32 %f4, %f1, %f1;\nwgmma.wait_group.sync.aligned 0;\n"
+      "wgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d, %e, 0, 1, 1, "
+      "0, 0;\nwgmma.commit_group.sync.aligned;\nadd.f32 %f5, %f2, %f2;";
+  const std::vector<std::string> said = warnings(moves, false);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0],
+            "line 15: %f1 is read while the wgmma.mma_async of line 13 is in flight: no wait_group lies "
+            "between, and so in another place: ptxas makes code that waits for it there, and so does this "
+            "run; the PTX ISA asks for a wait (wgmma.inflight, an error with --check)");
+  EXPECT_TRUE(warnings(moves, true).empty());
+}
+
 } // namespace
 } // namespace lemma

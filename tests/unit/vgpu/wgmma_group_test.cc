@@ -215,10 +215,10 @@ TEST(WgmmaGroup, FencesCommitsAndWaitsMayStandInFunctions) {
 }
 
 // A function that multiplies in registers of its own; what they were is its result.
-std::string multiply(const std::string& end) {
+std::string multiply(const std::string& end, const std::string& result = "%f3") {
   return text({".func (.reg .b32 %result) multiply(.reg .b64 %rd1, .reg .b64 %rd2)\n{\n.reg .b32 %f<4>;\n"
                "mov.b32 %f0, 0f3f800000;\nmov.b32 %f1, %f0;\nmov.b32 %f2, %f0;\nmov.b32 %f3, %f0;\n",
-               kFence, mma(), end, "mov.b32 %result, %f3;\nret;\n}\n"});
+               kFence, mma(), end, "mov.b32 %result, " + result + ";\nret;\n}\n"});
 }
 constexpr const char* kCall = "call (%r60), multiply, (%rd1, %rd2);\nmov.b32 %f0, %r60;\nmov.b32 %f1, %r60;\n"
                               "mov.b32 %f2, %r60;\nmov.b32 %f3, %r60;\n";
@@ -233,12 +233,13 @@ TEST(WgmmaGroup, FunctionsMultiplyInTheirOwnRegisters) {
 
 TEST(WgmmaGroup, AccumulatorsOfAFunctionThatHasReturnedAreAFault) {
   for (const std::string& commits : {std::string(kCommit), std::string()}) {
-    const std::string callee = multiply(commits);
+    const std::string callee = multiply(commits, "0f41880000"); // 17: who reads an accumulator waits for it
     const std::string after = text({commits.empty() ? kCommit : "", kWait, kStore});
     for (const std::string& between : {std::string(), std::string(kCall)}) {
       // Another activation of the function does not have the first one's registers.
       const std::string kernel = text({kPublish, kCall, between, after});
       EXPECT_EQ(value_of(kernel, AsyncMode::eager, callee), 17);
+      expect_both(kernel, 17, multiply(commits));
       EXPECT_SAYS(
           fault_text(run(kernel, AsyncMode::late, kGroup, callee).report),
           "completes here, but function multiply, whose registers are its accumulators, has returned");
