@@ -23,6 +23,13 @@ enum class AsyncMode : uint8_t {
   random, // each at a time that the seed draws: when issued, as late as the ISA allows, or in between
 };
 
+// What becomes of an access just past the end of an allocation, where a GPU has memory all the same: it maps
+// memory in units of 2 MiB, and whose part of one nobody uses belongs to the allocation.
+enum class OnFault : uint8_t {
+  stop, // it is a fault
+  warn, // loads, stores and atomics go on there, and Report::warnings says so
+};
+
 struct LaunchConfig {
   // A y or z of 0 counts as 1, so that {.grid = {4}} does what it says.
   Dim3 grid{1, 1, 1};        // CTAs; clusters, if the kernel is declared .blocksareclusters
@@ -44,6 +51,7 @@ struct LaunchConfig {
   // Who runs when: 0 is the usual order, any other number one of its own, on one host thread, in an order
   // that is legal and unusual: schedule_text() (lemma/explore.h) says which.
   uint64_t schedule = 0;
+  OnFault on_fault = OnFault::stop; // without effect where `check` is set, or somebody watches
   bool check = false; // Report::findings: races, missing fences and waits; takes several times as long
   // Of so many CTAs at most are accesses followed: whole clusters, at even distances over the grid, the first
   // among them; at least one cluster. 0: of all.

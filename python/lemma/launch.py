@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from .device import Device, Kernel
 
 NAMES = (
-    "smem cluster cooperative check explore suppress async_ deterministic seed schedule workers max_instructions check_ctas"
+    "smem cluster cooperative check explore suppress async_ on_fault deterministic seed schedule workers max_instructions check_ctas"
     " count_accesses fidelity print progress raises programmatic"
 ).split()
 _ASYNC = {"eager": _abi.LEMMA_ASYNC_EAGER, "late": _abi.LEMMA_ASYNC_LATE, "random": _abi.LEMMA_ASYNC_RANDOM}
+_ON_FAULT = {"stop": _abi.LEMMA_ON_FAULT_STOP, "warn": _abi.LEMMA_ON_FAULT_WARN}
 
 
 class Options(dict):
@@ -95,6 +96,10 @@ def configuration(grid: Any, block: Any, options: Options) -> Any:
                                        "max_instructions", "schedule", "check_ctas")},
     )  # fmt: skip
     setattr(made, "async", _ASYNC[mode])
+    on_fault = options.get("on_fault", "stop")
+    if on_fault not in _ON_FAULT:
+        raise errors.InvalidArgument(f"on_fault is {on_fault!r}; there are {', '.join(_ON_FAULT)}")
+    made.on_fault = _ON_FAULT[on_fault]
     made.grid[:] = triple("grid", grid)
     made.block[:] = triple("block", block)
     if options.get("cluster"):

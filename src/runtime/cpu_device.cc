@@ -441,7 +441,8 @@ Result<Report, Error> CpuModule::launch(const KernelInfo& kernel, const LaunchCo
 std::string CpuModule::repeat_key(const KernelInfo& kernel, const LaunchConfig& config,
                                   std::span<const std::byte> params, const Beside& beside) const {
   if (kernel.has_more_than_memory || config.programmatic || config.schedule != 0 || config.check ||
-      config.observer || config.stop || config.progress || beside.footprint)
+      config.observer || config.stop || config.progress || beside.footprint ||
+      config.on_fault != OnFault::stop)
     return {};
   std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} ", number_, kernel.name,
                                 fmt::join(config.grid, ","), fmt::join(config.block, ","),

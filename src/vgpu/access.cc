@@ -6,6 +6,7 @@
 //
 // PTX ISA: "State Spaces", "Generic Addressing", "Addresses as Operands".
 // Tests: tests/unit/vgpu/access_test.cc.
+#include "support/align.h"
 #include "vgpu/find_access.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
@@ -308,6 +309,77 @@ Access Exec::check(const DecodedInst& in, StateSpace space, uint64_t address, ui
   default:
     fault_global(wrong);
   }
+  return a;
+}
+
+// A read of shared memory that ends beyond what the CTA asked for and within the unit in which it is given
+// out. Measured on an H200: the unit is 128 bytes, static and dynamic memory together
+// (tests/golden/asked/past_end.csv).
+Access Exec::read_past_shared(const DecodedInst& in, const Resolved& place, uint32_t bytes, AccessKind kind,
+                              int lane) {
+  constexpr uint64_t kUnit = 128;
+  Cta* owner = shared_owner(place.space, place.address);
+  const uint64_t offset = place.address & kSharedOffsetMask;
+  if (!owner || offset < owner->shared_begin || offset + bytes <= owner->shared.size() ||
+      offset + bytes > align_up(owner->shared.size(), kUnit))
+    return {};
+  const auto inside =
+      static_cast<uint32_t>(owner->shared.size() - std::min<uint64_t>(offset, owner->shared.size()));
+  if (launch->config.check)
+    remark(in, fmt::format(
+                   "{} ends {} bytes past the end of the CTA's shared memory ({} bytes): a GPU has memory "
+                   "there, in units of {} bytes (memory.bounds)",
+                   describe(kind, bytes, place.space, place.address), bytes - inside,
+                   owner->shared.size() - kSharedReservedBytes, kUnit));
+  std::byte* copy = past_shared_[static_cast<size_t>(lane)].data();
+  std::memcpy(copy, owner->shared.data() + offset, inside);
+  for (uint32_t i = inside; i < bytes; ++i)
+    copy[i] = poison_byte(poison_key(launch->config.seed, Poisoned::shared, owner->linear_id), offset + i);
+  Access a;
+  a.instruction = &in;
+  a.kind = kind;
+  a.order = in.order;
+  a.lanes = LaneMask{1} << lane;
+  a.bytes = inside; // what an observer is to know of
+  a.space = StateSpace::shared;
+  a.cta = owner;
+  a.offset = offset;
+  a.host = copy;
+  if (inside != 0)
+    a.written = owner->shared_written.data() + offset;
+  return a;
+}
+
+Access Exec::access_past_end(const DecodedInst& in, StateSpace space, uint64_t address, uint32_t bytes,
+                             AccessKind kind, int lane) {
+  const Resolved place = resolve(space, address);
+  const bool is_shared = place.space == StateSpace::shared || place.space == StateSpace::shared_cluster;
+  const bool may_go_on =
+      is_shared ? !writes(kind)
+                : place.space == StateSpace::global && launch->config.on_fault == OnFault::warn && !observer;
+  if (!may_go_on || (address & (bytes - 1)) != 0 || find(in, space, address, bytes, kind))
+    return {};
+  if (is_shared)
+    return read_past_shared(in, place, bytes, kind, lane);
+  const GlobalMemory::PastEnd past = launch->memory->past_end(place.address, bytes);
+  if (!past.host)
+    return {};
+  remark(in, fmt::format("{} is out of bounds: {}. A GPU has memory there, and this run goes on "
+                         "(--on-fault=warn)",
+                         describe(kind, bytes, place.space, address),
+                         relation(*launch->memory, place.address, bytes)));
+  if (writes(kind))
+    effect();
+  Access a;
+  a.instruction = &in;
+  a.kind = kind;
+  a.order = in.order;
+  a.lanes = LaneMask{1} << lane;
+  a.bytes = bytes;
+  a.space = place.space;
+  a.allocation = past.allocation;
+  a.offset = place.address - past.allocation->base;
+  a.host = past.host;
   return a;
 }
 

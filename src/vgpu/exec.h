@@ -18,6 +18,8 @@
 
 namespace lemma::vgpu {
 
+struct Resolved; // find_access.h
+
 class Exec {
 public:
   LaneMask active = 0;   // lanes that execute this instruction: the split's, less those whose guard is false
@@ -93,6 +95,12 @@ public:
   // handler then returns Step::stopped.
   Access access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
                 uint32_t align, AccessKind kind, int lane);
+  // Where access() of so many bytes, a power of two, would fail past the end of memory and the launch may go
+  // on there: reads of shared memory in the last unit that the CTA has, and what LaunchConfig::on_fault says.
+  // What it accesses then; of shared memory a copy, whose `bytes` are those inside. Null otherwise, and
+  // nothing was recorded.
+  Access access_past_end(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes,
+                         AccessKind kind, int lane);
   // The same checks alone.
   Access check(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint32_t bytes, uint32_t align,
                AccessKind kind, int lane);
@@ -200,6 +208,8 @@ private:
   template <class Satisfied>
   bool gather(const DecodedInst& in, Satisfied satisfied);
   void fill_unwritten(const Access& access, int lane) const;
+  Access read_past_shared(const DecodedInst& in, const Resolved& place, uint32_t bytes, AccessKind kind,
+                          int lane);
   struct Wrong; // what check() has refused
   void fault_global(const Wrong& wrong);
   void fault_shared(const Wrong& wrong);
@@ -211,7 +221,9 @@ private:
   uint64_t local_limit() const;
   // The allocation that the instruction at a pc used last.
   std::array<Allocation*, 64> recent_allocations_{};
-  std::array<Window, 64> windows_{}; // by pc, too
+  std::array<Window, 64> windows_{};                                         // by pc, too
+  static constexpr size_t kMostLaneBytes = 32;                               // of one access
+  std::array<std::array<std::byte, kMostLaneBytes>, kWarpSize> past_shared_; // read_past_shared()
 };
 
 // What an exception inside the virtual GPU is to a launch: memory that ran out, or a bug of ours.

@@ -569,6 +569,24 @@ Allocation* GlobalMemory::find(uint64_t address) const {
              : nullptr;
 }
 
+GlobalMemory::PastEnd GlobalMemory::past_end(uint64_t address, uint64_t bytes) {
+  const Allocation* near = nearest(address);
+  if (!near || near->freed.load(std::memory_order_relaxed) || near->read_only || !near->host)
+    return {};
+  const uint64_t end = near->base + near->size_bytes, unit_end = align_up(near->size_bytes, kHugePage);
+  const uint64_t most = std::min(unit_end - near->size_bytes, kGuardBytes / 2);
+  if (address < end || address - end > most || bytes > most - (address - end))
+    return {};
+  const std::lock_guard lock(mutex_);
+  Tail& tail = tails_[near->base];
+  if (!tail.bytes) {
+    tail.taken = MemoryShare(budget_);
+    tail.taken.take(most, "what is past the end of an allocation");
+    tail.bytes = std::make_unique<std::byte[]>(most);
+  }
+  return {const_cast<Allocation*>(near), tail.bytes.get() + (address - end)};
+}
+
 const Allocation* GlobalMemory::nearest(uint64_t address) const {
   const std::scoped_lock lock(mutex_);
   const HostTable* hosts = published_host_table_.load(std::memory_order_acquire);

@@ -229,6 +229,15 @@ public:
   // the users.
   const Allocation* nearest(uint64_t address) const;
 
+  // Where a GPU has memory past the end of an allocation (OnFault::warn): of the 2 MiB that the allocation
+  // ends in, or of the gap behind it, if that is less, the half that is nearer. The bytes are zero at first.
+  struct PastEnd {
+    Allocation* allocation = nullptr; // null: there is none that the whole range is past the end of
+    std::byte* host = nullptr;
+  };
+  // For one of the users. Throws OverBudget.
+  PastEnd past_end(uint64_t address, uint64_t bytes);
+
 private:
   struct HostTable;
   struct Retired;
@@ -282,6 +291,12 @@ private:
   uint64_t generation_ = 0;
   std::set<uint64_t> user_generations_;
   std::deque<Retired> retired_; // by ascending generation
+
+  struct Tail {
+    std::unique_ptr<std::byte[]> bytes;
+    MemoryShare taken;
+  };
+  std::map<uint64_t, Tail> tails_; // what is past the end of allocations, by their base; see past_end()
 
   std::unique_ptr<std::byte[], FreeDeleter> heap_; // made by the first heap_allocate()
   MemoryShare heap_taken_;                         // for it, and for what is kept of every block

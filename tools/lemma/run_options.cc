@@ -128,6 +128,12 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
          "times that --seed draws")
       ->check(CLI::IsMember({"eager", "late", "random"}))
       ->capture_default_str();
+  app.add_option(
+         "--on-fault", w.on_fault,
+         "stop: an access out of bounds ends the run; warn: one just past the end of an allocation, where a "
+         "GPU has memory mapped, is told and goes on")
+      ->check(CLI::IsMember({"stop", "warn"}))
+      ->capture_default_str();
   app.add_option("--schedule", w.schedule,
                  "who runs when: 0 the usual order, any other number a legal and unusual one")
       ->type_name("K");
@@ -190,6 +196,7 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   config.async = words_.async == "late"     ? AsyncMode::late
                  : words_.async == "random" ? AsyncMode::random
                                             : AsyncMode::eager;
+  config.on_fault = words_.on_fault == "warn" ? OnFault::warn : OnFault::stop;
   if (auto read = read_numbers(options); !read)
     return read;
   return check_together(options);

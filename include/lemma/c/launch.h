@@ -19,6 +19,12 @@ typedef enum lemma_async_mode LEMMA_INT {
   LEMMA_ASYNC_RANDOM = 2 // each at a time that the seed draws
 } lemma_async_mode;
 
+// What becomes of an access just past the end of an allocation, where a GPU has memory mapped.
+typedef enum lemma_on_fault LEMMA_INT {
+  LEMMA_ON_FAULT_STOP = 0, // it is a fault
+  LEMMA_ON_FAULT_WARN = 1  // loads, stores and atomics go on there, and lemma_report.warnings says so
+} lemma_on_fault;
+
 // A way to end launches: those that have it in their configuration end soon after the request, with
 // LEMMA_OUTCOME_STOPPED. A request may come from any thread, and from a signal handler; it holds for later
 // launches too, until lemma_stop_reset(). Create returns null if there is no memory.
@@ -60,7 +66,8 @@ typedef struct lemma_launch_config {
   // In a stream (lemma/c/stream.h), behind a kernel: may begin when every CTA of that one has executed
   // griddepcontrol.launch_dependents or ended. "cpu" only.
   bool programmatic;
-  uint8_t reserved[7];
+  uint8_t reserved[3];
+  lemma_on_fault on_fault; // "cpu" only; without effect with `check` or an observer
 } lemma_launch_config;
 
 // Runs a kernel (null: the only one) to its end. arguments[i] are the bytes of parameter i: a number, an

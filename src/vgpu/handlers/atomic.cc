@@ -96,7 +96,9 @@ Step atomic_operations::atomic(Exec& x, const DecodedInst& in) {
     if (all.range) {
       place = all.range.at(at[lane] - all.lowest);
     } else {
-      const Access access = x.access(in, space, at[lane], in.width, in.width, AccessKind::atomic, lane);
+      const Access past = x.access_past_end(in, space, at[lane], in.width, AccessKind::atomic, lane);
+      const Access access =
+          past ? past : x.access(in, space, at[lane], in.width, in.width, AccessKind::atomic, lane);
       if (!access)
         return Step::stopped;
       accesses.add(lane, access);

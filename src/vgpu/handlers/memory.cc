@@ -133,11 +133,13 @@ bool check_each_lane(Exec& x, const DecodedInst& in, const uint64_t* at, AccessK
   PieceAccesses accesses(x);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    const Access access = x.access(in, space_of(in), at[lane], bytes, bytes, kind, lane);
+    const Access past = x.access_past_end(in, space_of(in), at[lane], bytes, kind, lane);
+    const Access access = past ? past : x.access(in, space_of(in), at[lane], bytes, bytes, kind, lane);
     if (!access)
       return false;
     places.at[lane] = access.host;
-    accesses.add(lane, access);
+    if (access.bytes != 0)
+      accesses.add(lane, access);
     if (const uint32_t unwritten = writes(kind) ? 0 : access.unwritten(lane))
       load_unwritten(x, in, access, unwritten, lane);
   }
