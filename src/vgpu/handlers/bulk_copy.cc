@@ -1,5 +1,6 @@
 // Bulk copies and reductions, and the asynchronous stores and reductions of single threads: cp.async.bulk,
-// cp.reduce.async.bulk, cp.async.bulk.prefetch, st.async, red.async.
+// cp.reduce.async.bulk, cp.async.bulk.prefetch, st.async, red.async; and st.bulk, which is no asynchronous
+// one.
 //
 // Each lane that executes one issues an operation of its own. Both memories and the mbarrier are checked when
 // it is issued. Shared memory is read and written as the async proxy does.
@@ -10,9 +11,12 @@
 // Tests: tests/unit/vgpu/async_copy_test.cc.
 #include "vgpu/handlers/async_operands.h"
 #include "vgpu/handlers/reduction.h"
+#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -212,6 +216,45 @@ bool select_elements(Decoder& d, const Instruction& instruction, DecodedInst& in
   return true;
 }
 
+// st.bulk: zeros to shared memory, by the generic proxy. Sources: address, bytes. Not checked on hardware: no
+// H200 has it.
+Step run_zeros(Exec& x, const DecodedInst& in) {
+  constexpr uint32_t kUnit = 8; // of the address and the size
+  const auto space = static_cast<StateSpace>(in.flags);
+  for (LaneMask left = x.active; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    const uint64_t bytes = x.src_lane(in, 1, lane), address = lane_address(x, in, 0, in.imm, lane);
+    if (bytes % kUnit != 0)
+      return x.fault(
+          in, FaultKind::illegal_instruction,
+          fmt::format("the size is {} bytes, not a multiple of {} (undefined behaviour)", bytes, kUnit),
+          lane);
+    if (bytes == 0)
+      continue;
+    const auto size = static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX)); // more than there is
+    const Access access = x.access(in, space, address, size, kUnit, AccessKind::write, lane);
+    if (!access)
+      return Step::stopped;
+    if (!access.is_shared())
+      return x.fault_at(in, FaultKind::wrong_space,
+                        fmt::format("st.bulk needs shared memory, but {:#x} is not", address), lane, address);
+    std::memset(access.host, 0, size);
+    PieceAccesses accesses(x);
+    accesses.add(lane, access);
+    accesses.tell();
+  }
+  return Step::next;
+}
+
+bool select_zeros(Decoder& d, const Instruction& instruction, DecodedInst& in) {
+  const PlacedAddress address = place_address(d, instruction, instruction.operands[0]);
+  in.flags = static_cast<uint8_t>(address.space);
+  in.imm = address.offset;
+  in.handler = run_zeros;
+  d.set_operands(in, {}, {address.base, d.src(instruction.operands[1], Type::b64)});
+  return true;
+}
+
 // A hint about global memory.
 bool select_prefetch(Decoder& d, const Instruction&, DecodedInst& in) {
   in.handler = [](Exec&, const DecodedInst&) { return Step::next; };
@@ -225,6 +268,7 @@ void add_bulk_copy_selectors(SelectorTable& table) {
   table.add({Opcode::cp_async_bulk, Opcode::cp_reduce_async_bulk}, select_bulk);
   table.add({Opcode::st_async, Opcode::red_async}, select_elements);
   table.add(Opcode::cp_async_bulk_prefetch, select_prefetch);
+  table.add(Opcode::st_bulk, select_zeros);
 }
 
 } // namespace lemma::vgpu

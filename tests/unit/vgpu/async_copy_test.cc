@@ -453,5 +453,42 @@ TEST(AsyncCopy, MisuseIsNamed) {
   }
 }
 
+// st.bulk, which machines from sm_100 on have: each lane its own range.
+TEST(AsyncCopy, ABulkStoreWritesZeros) {
+  const auto run_on_sm_100 = [](const std::string& size) {
+    Kernel kernel(fmt::format(R"(.version 8.6
+.target sm_100
+.address_size 64
+.visible .entry k(.param .u64 p_out) {{
+  .shared .align 16 .b8 tile[256];
+  .reg .b64 %out, %size; .reg .b32 %t, %s, %v, %a;
+  ld.param.u64 %out, [p_out];
+  mov.u32 %t, %tid.x; mov.u32 %s, tile;
+  mad.lo.u32 %a, %t, 4, %s; st.shared.u32 [%a], 7; st.shared.u32 [%a+128], 7;
+  bar.sync 0;
+  mad.lo.u32 %a, %t, 64, %s; cvt.u64.u32 %size, %t; shl.b64 %size, %size, 3;
+  {}
+  bar.sync 0;
+  mad.lo.u32 %a, %t, 4, %s; mad.wide.u32 %out, %t, 4, %out;
+  ld.shared.u32 %v, [%a]; st.global.u32 [%out], %v;
+  ld.shared.u32 %v, [%a+128]; st.global.u32 [%out+128], %v;
+  ret;
+}})",
+                              size));
+    const uint64_t out = kernel.buffer(std::vector<uint32_t>(64));
+    const Report report = kernel.run({out});
+    return std::pair(fault_text(report), kernel.read<uint32_t>(out, 64));
+  };
+  const std::string of_four = ".reg .pred %p; setp.lt.u32 %p, %t, 4; @%p st.bulk.weak.shared::cta [%a], ";
+  const auto [fault, words] = run_on_sm_100(of_four + "%size, 0;");
+  ASSERT_EQ(fault, "");
+  for (uint32_t i = 0; i < 64; ++i)
+    ASSERT_EQ(words[i], i % 16 < i / 16 * 2 ? 0u : 7u) << i; // lane t has zeroed 8 * t bytes
+  EXPECT_NE(run_on_sm_100(of_four + "264, 0;").first.find("out of bounds"), std::string::npos);
+  EXPECT_NE(
+      run_on_sm_100("add.u64 %size, %size, 4; " + of_four + "%size, 0;").first.find("not a multiple of 8"),
+      std::string::npos);
+}
+
 } // namespace
 } // namespace lemma::vgpu
