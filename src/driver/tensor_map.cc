@@ -74,9 +74,13 @@ CUresult map_of(const Common& from, TensorMap& map) {
       from.l2_promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B ||
       from.fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
     return CUDA_ERROR_INVALID_VALUE;
-  if (from.swizzle > CU_TENSOR_MAP_SWIZZLE_128B) // of 128 bytes in atoms of more than 16: sm_100's
-    return from.swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B ? CUDA_ERROR_NOT_SUPPORTED
-                                                               : CUDA_ERROR_INVALID_VALUE;
+  // Of sm_100: types of less than 8 bits, and swizzles of 128 bytes in atoms of more than 16.
+  const bool has_newer = state().machine.sm >= 100;
+  if (from.type > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ && !has_newer)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (from.swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
+    return from.swizzle <= CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B && has_newer ? CUDA_ERROR_NOT_SUPPORTED
+                                                                            : CUDA_ERROR_INVALID_VALUE;
   map.type = *type;
   map.address = reinterpret_cast<uintptr_t>(from.address);
   map.dims.assign(from.dims, from.dims + from.rank);
@@ -149,5 +153,21 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* to, CUtensorMapDataType type, cuui
     im2col.channels_per_pixel = channels_per_pixel;
     im2col.pixels_per_column = pixels_per_column;
     return encode(to, map);
+  });
+}
+
+// The address is the first word's 57 low bits; those above stay (measured on an H200). The driver asks for 16
+// bytes whatever the interleave: what a load asks beyond that, it says.
+CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
+  return initialized([&]() -> CUresult {
+    constexpr uint64_t kEnd = uint64_t{1} << 57, kAlign = 16;
+    const auto value = reinterpret_cast<uintptr_t>(address);
+    if (!map || reinterpret_cast<uintptr_t>(map) % 64 != 0 || value % kAlign != 0 || value >= kEnd)
+      return CUDA_ERROR_INVALID_VALUE;
+    uint64_t word;
+    std::memcpy(&word, map, sizeof word);
+    word = (word & ~(kEnd - 1)) | value;
+    std::memcpy(map, &word, sizeof word);
+    return CUDA_SUCCESS;
   });
 }

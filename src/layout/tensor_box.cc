@@ -6,22 +6,22 @@
 namespace lemma::layout {
 namespace {
 
-bool is_interleaved(const EncodedTensorMap& map) {
+bool is_interleaved(const TensorMapFields& map) {
   return map.interleave != TensorInterleave::none;
 }
 
 // Bits of what the innermost dimension counts: an element, or the 16 or 32 bytes of channels of one pixel.
-uint32_t unit_bits(const EncodedTensorMap& map) {
+uint32_t unit_bits(const TensorMapFields& map) {
   return is_interleaved(map) ? 128u << (map.interleave == TensorInterleave::b32) : element_bits(map.type);
 }
 
-bool is_padded(const EncodedTensorMap& map) {
+bool is_padded(const TensorMapFields& map) {
   return chunk_payload_bytes(map.type) != kChunkBytes;
 }
 
 // Elements that a box has along a dimension. Without interleave the hardware ignores the element stride of
 // the innermost; with it, it takes one slice of channels, whatever the box says (measured on an H200).
-uint32_t steps_of(const EncodedTensorMap& map, int d) {
+uint32_t steps_of(const TensorMapFields& map, int d) {
   const auto i = static_cast<size_t>(d);
   if (d == 0 && !is_interleaved(map))
     return map.box[i];
@@ -32,7 +32,7 @@ uint32_t steps_of(const EncodedTensorMap& map, int d) {
 
 class Rows {
 public:
-  Rows(const EncodedTensorMap& map, uint32_t row_elements, BoxUse use) : map_(map), elements_(row_elements) {
+  Rows(const TensorMapFields& map, uint32_t row_elements, BoxUse use) : map_(map), elements_(row_elements) {
     bits_ = unit_bits(map);
     step_ = is_interleaved(map) && !map.is_im2col() ? map.element_strides[0] : 1;
     constexpr int64_t kStoredBits = 128;
@@ -90,14 +90,14 @@ private:
     offset_ += run.bytes;
   }
 
-  const EncodedTensorMap& map_;
+  const TensorMapFields& map_;
   uint32_t elements_, bits_ = 0, step_ = 1, offset_ = 0;
   int64_t size_ = 0; // elements of the tensor's rows
   int64_t end_ = 0;  // ... rounded up to what is moved
   std::vector<BoxRun> runs_;
 };
 
-std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use) {
+std::vector<BoxRun> tile_runs(const TensorMapFields& map, const BoxRequest& request, BoxUse use) {
   Rows rows(map, steps_of(map, 0), use);
   std::array<uint32_t, kMaxTensorRank> step{};
   for (;;) {
@@ -119,7 +119,7 @@ std::vector<BoxRun> tile_runs(const EncodedTensorMap& map, const BoxRequest& req
 // Pixels in the order of W, H, D, N, each dimension within the bounding box and stepped by its element
 // stride. W is dimension 1, after the channels; of an interleaved tensor it is dimension 0, and the slice of
 // channels stays.
-std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use) {
+std::vector<BoxRun> im2col_runs(const TensorMapFields& map, const BoxRequest& request, BoxUse use) {
   Rows rows(map, is_interleaved(map) ? 1 : map.channels, use);
   const size_t spatial = map.rank - 2u, batch = map.rank - 1u, w = is_interleaved(map) ? 0 : 1;
   std::array<int64_t, kMaxTensorRank> pixel{};
@@ -146,7 +146,7 @@ std::vector<BoxRun> im2col_runs(const EncodedTensorMap& map, const BoxRequest& r
 
 } // namespace
 
-uint64_t box_bytes(const EncodedTensorMap& map) {
+uint64_t box_bytes(const TensorMapFields& map) {
   if (map.is_im2col())
     return uint64_t{row_bytes(map)} * map.pixels;
   uint64_t units = 1;
@@ -155,13 +155,13 @@ uint64_t box_bytes(const EncodedTensorMap& map) {
   return units * unit_bits(map) / 8;
 }
 
-uint32_t row_bytes(const EncodedTensorMap& map) {
+uint32_t row_bytes(const TensorMapFields& map) {
   if (map.is_im2col())
     return unit_bits(map) * (is_interleaved(map) ? 1 : map.channels) / 8;
   return unit_bits(map) * steps_of(map, 0) / 8;
 }
 
-uint32_t row_pitch(const EncodedTensorMap& map) {
+uint32_t row_pitch(const TensorMapFields& map) {
   if (is_padded(map))
     return row_bytes(map) / chunk_payload_bytes(map.type) * kChunkBytes;
   if (map.swizzle == TensorSwizzle::none || is_interleaved(map))
@@ -169,14 +169,14 @@ uint32_t row_pitch(const EncodedTensorMap& map) {
   return line_bytes(swizzle_of(map.swizzle));
 }
 
-uint64_t shared_bytes(const EncodedTensorMap& map) {
+uint64_t shared_bytes(const TensorMapFields& map) {
   const uint64_t bytes = box_bytes(map) / row_bytes(map) * row_pitch(map);
   // The rows of interleaved boxes are dense, and the last chunk may change places with one after it.
   const uint64_t line = line_bytes(swizzle_of(map.swizzle));
   return (bytes + line - 1) / line * line;
 }
 
-std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use) {
+std::vector<BoxRun> box_runs(const TensorMapFields& map, const BoxRequest& request, BoxUse use) {
   return map.is_im2col() ? im2col_runs(map, request, use) : tile_runs(map, request, use);
 }
 

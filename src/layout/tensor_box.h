@@ -39,15 +39,15 @@ struct BoxRequest {
 
 // Bytes of the whole box, what lies outside the tensor too, without padding. They are what an mbarrier
 // counts.
-uint64_t box_bytes(const EncodedTensorMap& map);
+uint64_t box_bytes(const TensorMapFields& map);
 // Bytes of one row, likewise, and the distance between rows in shared memory.
-uint32_t row_bytes(const EncodedTensorMap& map);
-uint32_t row_pitch(const EncodedTensorMap& map);
+uint32_t row_bytes(const TensorMapFields& map);
+uint32_t row_pitch(const TensorMapFields& map);
 // Shared memory from the first row to the end of the last line of the swizzle that the box has a chunk in.
-uint64_t shared_bytes(const EncodedTensorMap& map);
+uint64_t shared_bytes(const TensorMapFields& map);
 
 // The runs of a box; they cover it.
-std::vector<BoxRun> box_runs(const EncodedTensorMap& map, const BoxRequest& request, BoxUse use);
+std::vector<BoxRun> box_runs(const TensorMapFields& map, const BoxRequest& request, BoxUse use);
 
 // a + b * c; the largest number if that has more than 64 bits.
 uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c);

@@ -73,9 +73,10 @@ TensorMap tensor_map_of(TensorMapDescriptorType type, TensorMode mode) {
 
 std::string wrong_with(TensorMapDescriptorType type, TensorMode mode, std::optional<Im2colCorners> corners) {
   TensorMap map = tensor_map_of(type, mode);
-  // What the host will say: anything legal.
+  // What the host will say: anything legal, larger than any corner.
+  constexpr uint64_t kSize = 1 << 16;
   const auto rank = static_cast<size_t>(type.getTensor().getRank());
-  map.dims.assign(rank, 1);
+  map.dims.assign(rank, kSize);
   map.strides_bytes.assign(rank > 0 ? rank - 1 : 0, 0);
   if (corners) {
     map.im2col->lower.assign(corners->lower.begin(), corners->lower.end());

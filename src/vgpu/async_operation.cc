@@ -131,14 +131,14 @@ void round_to_tf32(const TensorBox& box, std::byte* data) {
 }
 
 // Whether the box lies in shared memory as it is.
-bool is_dense(const layout::EncodedTensorMap& map) {
+bool is_dense(const layout::TensorMapFields& map) {
   return map.swizzle == TensorSwizzle::none && layout::chunk_payload_bytes(map.type) == layout::kChunkBytes;
 }
 
 // Calls f(offset in the box, shared address of the same bytes, bytes).
 template <class F>
 void each_chunk(const AsyncOperation& operation, uint32_t shared, F&& f) {
-  const layout::EncodedTensorMap& map = operation.box->map;
+  const layout::TensorMapFields& map = operation.box->map;
   if (is_dense(map)) {
     f(0u, shared, operation.bytes);
     return;
@@ -164,7 +164,7 @@ void write_chunks(const AsyncOperation& operation, Cta& cta, uint32_t shared) {
 }
 
 void write_box(const AsyncOperation& operation, const SharedPlace& to) {
-  const layout::EncodedTensorMap& map = operation.box->map;
+  const layout::TensorMapFields& map = operation.box->map;
   const bool is_simple =
       to.cta->async_view.empty() && layout::chunk_payload_bytes(map.type) == layout::kChunkBytes;
   if (is_simple && map.swizzle == TensorSwizzle::b128)

@@ -68,7 +68,7 @@ struct TensorBox {
     Allocation* allocation = nullptr;
     std::byte* host = nullptr; // null: outside of the tensor
   };
-  layout::EncodedTensorMap map;
+  layout::TensorMapFields map;
   std::vector<layout::BoxRun> runs; // of the box, dense
   std::vector<Run> places;          // by run: of the tensor's bytes
 };

@@ -33,6 +33,21 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_VALUE, encode(&map, 6, strides, CU_TENSOR_MAP_SWIZZLE_NONE));
   FAILS(CUDA_ERROR_INVALID_VALUE, encode(&map, 2, strides, static_cast<CUtensorMapSwizzle>(77)));
   FAILS(CUDA_ERROR_INVALID_VALUE, encode(nullptr, 2, strides, CU_TENSOR_MAP_SWIZZLE_NONE));
+  FAILS(CUDA_ERROR_INVALID_VALUE, encode(&map, 2, strides, CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B)); // of sm_100
+  // Programs change the bytes themselves; the second word, from bit 32 on, has the stride in units of 16.
+  OK(encode(&map, 2, strides, CU_TENSOR_MAP_SWIZZLE_NONE));
+  uint64_t words[16];
+  std::memcpy(words, &map, sizeof words);
+  EQUAL(x, words[0]);
+  EQUAL(uint64_t{kColumns * sizeof(int) / 16} << 32 | 3 << 7 | 1 << 4, words[1]);
+  EQUAL(uint64_t{kRows - 1} << 32 | (kColumns - 1), words[4]);
+  OK(cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(x + 16)));
+  column = 8;
+  OK(cuLaunchKernel(tile, 1, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
+  EQUAL(5 * kColumns + 8 + 4, read_ints(out, 1)[0]);
+  FAILS(CUDA_ERROR_INVALID_VALUE, cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(x + 8)));
+  FAILS(CUDA_ERROR_INVALID_VALUE,
+        cuTensorMapReplaceAddress(&map, reinterpret_cast<void*>(uint64_t{1} << 57)));
 
   const cuuint64_t image_dims[] = {64, 8, 8, 2}, image_strides[] = {128, 1024, 8192};
   const int lower[] = {-1, -1}, upper[] = {-1, -1};

@@ -25,8 +25,10 @@ void set_bytes(std::vector<std::byte>& bytes, size_t offset, const void* source,
 }
 
 // A map of the buffer that follows the rules, or nearly: the generator need not know them all.
-layout::EncodedTensorMap some_map(Rng& rng, const HostileMachine& machine) {
-  layout::EncodedTensorMap map;
+layout::TensorMapFields some_map(Rng& rng, const HostileMachine& machine) {
+  layout::TensorMapFields map;
+  map.dims.fill(1);
+  map.box.fill(1);
   map.address = machine.buffer + 16 * rng.below(machine.buffer_bytes / 32);
   map.rank = static_cast<uint8_t>(1 + rng.below(5));
   map.type = static_cast<TensorType>(rng.below(13));
@@ -52,10 +54,11 @@ layout::EncodedTensorMap some_map(Rng& rng, const HostileMachine& machine) {
   return map;
 }
 
-void forge(std::array<std::byte, layout::kTensorMapBytes>& bytes, Rng& rng) {
+void forge(layout::TensorMapBytes& bytes, Rng& rng) {
   constexpr uint8_t kBytes[] = {0, 1, 2, 7, 0x7f, 0x80, 0xff};
   for (size_t i = 1 + rng.below(4); i > 0; --i) {
-    const size_t at = (rng.chance(90) ? 8 : 0) + rng.below(sizeof(layout::EncodedTensorMap) - 8);
+    // Mostly behind the address, and before the words that nothing reads.
+    const size_t at = (rng.chance(90) ? 8 : 0) + rng.below(rng.chance(90) ? 64 - 8 : bytes.size() - 8);
     for (size_t run = rng.chance(30) ? 1 + rng.below(8) : 1; run > 0 && at + run <= bytes.size(); --run)
       bytes[at + run - 1] = std::byte{rng.pick(kBytes)};
   }
@@ -64,10 +67,9 @@ void forge(std::array<std::byte, layout::kTensorMapBytes>& bytes, Rng& rng) {
 std::vector<std::byte> some_params(Rng& rng, const HostileMachine& machine) {
   std::vector<std::byte> params(kParamSize);
   set_bytes(params, kParamBuffer, &machine.buffer, sizeof machine.buffer);
-  std::array<std::byte, layout::kTensorMapBytes> map{};
+  layout::TensorMapBytes map{};
   if (!rng.chance(10)) {
-    const layout::EncodedTensorMap encoded = some_map(rng, machine);
-    std::memcpy(map.data(), &encoded, sizeof encoded);
+    map = layout::encode(some_map(rng, machine));
     if (rng.chance(35))
       forge(map, rng);
   }

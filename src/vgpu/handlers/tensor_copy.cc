@@ -26,8 +26,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <memory>
+#include <optional>
+#include <utility>
 
 namespace lemma::vgpu {
 namespace {
@@ -37,7 +38,8 @@ using isa::Qual;
 using isa::StateSpace;
 using isa::Type;
 using layout::BoxRun;
-using layout::EncodedTensorMap;
+using layout::ReplacedField;
+using layout::TensorMapFields;
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::OperandKind;
@@ -73,7 +75,7 @@ struct TensorCopy {
   std::unique_ptr<TensorBox> box = std::make_unique<TensorBox>();
   layout::BoxRequest request;
 
-  const EncodedTensorMap& map() const { return box->map; }
+  const TensorMapFields& map() const { return box->map; }
 };
 
 Step illegal(Exec& x, const DecodedInst& in, int lane, const std::string& message,
@@ -83,30 +85,32 @@ Step illegal(Exec& x, const DecodedInst& in, int lane, const std::string& messag
                  std::move(notes));
 }
 
-// False after a fault: the bytes are no map that an instruction may use. A loop uses the same few maps again
-// and again, so the last ones that were found right are kept, by the place of the instruction.
-bool check_map(Exec& x, const DecodedInst& in, int lane, uint64_t address, const EncodedTensorMap& map) {
+// What the bytes of a map say; null after a fault: no instruction may use them. A loop uses the same few maps
+// again and again, so the last ones that were found right are kept, by the place of the instruction.
+const TensorMapFields* decode_map(Exec& x, const DecodedInst& in, int lane, uint64_t address,
+                                  const layout::TensorMapBytes& bytes) {
   struct Kept {
     bool any = false;
-    EncodedTensorMap map;
+    layout::TensorMapBytes bytes;
+    TensorMapFields map;
   };
   thread_local std::array<Kept, 16> right;
   Kept& kept = right[x.pc % right.size()];
-  if (kept.any && std::memcmp(&kept.map, &map, sizeof map) == 0)
-    return true;
-  if (const std::string wrong = wrong_with(map); !wrong.empty()) {
+  if (kept.any && kept.bytes == bytes)
+    return &kept.map;
+  if (const std::string wrong = layout::wrong_with(bytes); !wrong.empty()) {
     illegal(x, in, lane,
             fmt::format("the 128 bytes at {:#x} are no tensor map that can be used: {}", address, wrong),
             {"lemma run makes one with --arg tmap=@FILE.json, the API with Device::encode, a kernel by "
              "tensormap.replace of every field in 128 zeroed bytes"});
-    return false;
+    return nullptr;
   }
-  kept = {true, map};
-  return true;
+  kept = {true, bytes, layout::decode(bytes)};
+  return &kept.map;
 }
 
 // PTX ISA, "Restriction on Tensor Copy instructions", for elements narrower than a byte. False after a fault.
-bool check_packed(Exec& x, const DecodedInst& in, int lane, const EncodedTensorMap& map) {
+bool check_packed(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
   const TensorPlan& plan = plan_of(in);
   constexpr int kFirst = 100, kConsumer = 120;
   if (plan.sm < kFirst) {
@@ -124,7 +128,7 @@ bool check_packed(Exec& x, const DecodedInst& in, int lane, const EncodedTensorM
   return true;
 }
 
-bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
+bool read_map(Exec& x, const DecodedInst& in, int lane, TensorMapFields& map) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
   Access access = x.access(in, plan.map_space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
@@ -141,9 +145,12 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, EncodedTensorMap& map) {
                lane, address, {"tensormap.cp_fenceproxy copies one to global memory"});
     return false;
   }
-  std::memcpy(&map, access.host, sizeof map);
-  if (!check_map(x, in, lane, address, map))
+  layout::TensorMapBytes bytes;
+  std::memcpy(bytes.data(), access.host, bytes.size());
+  const TensorMapFields* decoded = decode_map(x, in, lane, address, bytes);
+  if (!decoded)
     return false;
+  map = *decoded;
   if (map.rank != plan.rank) {
     illegal(x, in, lane,
             fmt::format("the tensor map has {} dimensions, the instruction has {}", map.rank, plan.rank));
@@ -189,7 +196,7 @@ bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& cop
 
 // False after a fault.
 bool check_innermost(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
-  const EncodedTensorMap& map = copy.map();
+  const TensorMapFields& map = copy.map();
   const int32_t at = copy.request.coordinates[0];
   if (map.interleave != TensorInterleave::none)
     return true;
@@ -203,7 +210,7 @@ bool check_innermost(Exec& x, const DecodedInst& in, int lane, const TensorCopy&
     return false;
   }
   const int64_t inner = int64_t{at} * layout::element_bytes(map.type);
-  if (map.is_im2col() || inner % 16 == 0)
+  if (inner % 16 == 0)
     return true;
   illegal(
       x, in, lane,
@@ -211,6 +218,25 @@ bool check_innermost(Exec& x, const DecodedInst& in, int lane, const TensorCopy&
                   "H200 faults too: illegal instruction)",
                   at, inner));
   return false;
+}
+
+// A load in im2col mode begins at a pixel of the bounding box (an H200: illegal instruction); images and
+// channels may be outside of the tensor. False after a fault.
+bool check_first_pixel(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
+  const TensorMapFields& map = copy.map();
+  const size_t w = map.interleave == TensorInterleave::none ? 1 : 0;
+  for (size_t i = 0; map.is_im2col() && i + 2 < map.rank; ++i) {
+    const int64_t at = copy.request.coordinates[w + i];
+    const int64_t end = static_cast<int64_t>(map.dims[w + i]) + map.upper[i];
+    if (at >= map.lower[i] && at < end)
+      continue;
+    illegal(x, in, lane,
+            fmt::format("coordinate {} is {}, outside the bounding box, which has {} to {} there (an H200 "
+                        "faults too: illegal instruction)",
+                        w + i, at, map.lower[i], end - 1));
+    return false;
+  }
+  return true;
 }
 
 // The map and the coordinates. False after a fault.
@@ -223,13 +249,13 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, Tenso
   for (int i = 0; plan.offsets_source >= 0 && i < plan.rank - 2; ++i)
     copy.request.im2col_offsets[static_cast<size_t>(i)] =
         static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + i, lane));
-  if (use == layout::BoxUse::store && !check_store(x, in, lane, copy))
+  if (use == layout::BoxUse::store ? !check_store(x, in, lane, copy) : !check_first_pixel(x, in, lane, copy))
     return false;
   return check_innermost(x, in, lane, copy);
 }
 
 // "the tensor's rows of 77 elements of 1 byte end inside a unit of 16 bytes, and a store writes whole units"
-std::string whole_units(const DecodedInst& in, const EncodedTensorMap& map) {
+std::string whole_units(const DecodedInst& in, const TensorMapFields& map) {
   const uint32_t bits = layout::element_bits(map.type);
   const std::string size =
       bits < 8 ? fmt::format("{} bits", bits) : fmt::format("{} byte{}", bits / 8, bits == 8 ? "" : "s");
@@ -378,7 +404,7 @@ Type reduced_type(TensorType type) {
 }
 
 // The plan's reduction for the map; null after a fault.
-Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const EncodedTensorMap& map) {
+Reduce find_reduce(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
   const Qual operation = plan_of(in).reduction;
   const Type type = reduced_type(map.type);
   const bool bitwise = operation == Qual::and_ || operation == Qual::or_ || operation == Qual::xor_;
@@ -429,7 +455,7 @@ Step run(Exec& x, const DecodedInst& in) {
 // A hint; but a map that is none would fault.
 Step run_prefetch(Exec& x, const DecodedInst& in) {
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    EncodedTensorMap map;
+    TensorMapFields map;
     if (!read_map(x, in, std::countr_zero(left), map))
       return Step::stopped;
   }
@@ -543,58 +569,26 @@ bool select_group(Decoder& d, const Instruction& instruction, DecodedInst& in) {
 struct ReplacePlan {
   StateSpace space = StateSpace::generic;
   int64_t offset = 0;
-  Qual field = Qual::none;
+  ReplacedField field{};
   size_t ordinal = 0;
 };
 
-constexpr TensorType kReplaceTypes[] = {
-    TensorType::u8,       TensorType::u16,   TensorType::u32,       TensorType::s32,
-    TensorType::u64,      TensorType::s64,   TensorType::f16,       TensorType::f32,
-    TensorType::f32_ftz,  TensorType::f64,   TensorType::bf16,      TensorType::tf32,
-    TensorType::tf32_ftz, TensorType::b4x16, TensorType::b4x16_p64, TensorType::b6x16_p32};
-
-// The largest number that the field holds stands for all that are larger; neither is legal.
-template <class T>
-void set(T& field, uint64_t value) {
-  field = static_cast<T>(std::min<uint64_t>(value, std::numeric_limits<T>::max()));
-}
-
-// The assembler has seen to it that an ordinal is 0 to 4, and the numbers of enumerations are theirs.
-void replace(EncodedTensorMap& map, Qual field, size_t ordinal, uint64_t value) {
-  switch (field) {
-  case Qual::global_address:
-    map.address = value;
-    break;
-  case Qual::rank:
-    set(map.rank, value + 1); // zero-based, as the ISA has it
-    break;
-  case Qual::box_dim:
-    set(map.box[ordinal], value);
-    break;
-  case Qual::global_dim:
-    map.dims[ordinal] = value;
-    break;
-  case Qual::global_stride:
-    map.strides_bytes[ordinal] = value;
-    break;
-  case Qual::element_stride:
-    set(map.element_strides[ordinal], value);
-    break;
-  case Qual::elemtype:
-    map.type = kReplaceTypes[value];
-    break;
-  case Qual::interleave_layout:
-    map.interleave = static_cast<TensorInterleave>(value);
-    break;
-  case Qual::swizzle_mode:
-    map.swizzle = static_cast<TensorSwizzle>(value);
-    break;
-  case Qual::fill_mode:
-    map.oob_fill = static_cast<TensorFill>(value);
-    break;
-  default:
-    break;
-  }
+std::optional<ReplacedField> replaced_field(const Instruction& instruction) {
+  using enum ReplacedField;
+  constexpr std::pair<Qual, ReplacedField> kFields[] = {{Qual::global_address, global_address},
+                                                        {Qual::rank, rank},
+                                                        {Qual::box_dim, box_dim},
+                                                        {Qual::global_dim, global_dim},
+                                                        {Qual::global_stride, global_stride},
+                                                        {Qual::element_stride, element_stride},
+                                                        {Qual::elemtype, elemtype},
+                                                        {Qual::interleave_layout, interleave_layout},
+                                                        {Qual::swizzle_mode, swizzle_mode},
+                                                        {Qual::fill_mode, fill_mode}};
+  for (const auto& [qual, field] : kFields)
+    if (instruction.has(qual))
+      return field;
+  return std::nullopt;
 }
 
 Step run_replace(Exec& x, const DecodedInst& in) {
@@ -606,35 +600,37 @@ Step run_replace(Exec& x, const DecodedInst& in) {
     if (!access)
       return Step::stopped;
     tell(x, access, lane);
-    if (plan.field == Qual::global_stride && plan.ordinal + 1 >= layout::kMaxTensorRank)
-      return illegal(x, in, lane,
-                     fmt::format("the ordinal of the stride is {}: legal are 0 to 3, dimension 0 has none",
-                                 plan.ordinal));
-    EncodedTensorMap map;
-    std::memcpy(&map, access.host, sizeof map);
-    replace(map, plan.field, plan.ordinal, x.src_lane(in, 1, lane));
-    std::memcpy(access.host, &map, sizeof map);
+    if (plan.field == ReplacedField::global_stride && plan.ordinal + 1 >= layout::kMaxTensorRank)
+      warn(
+          x, in,
+          fmt::format("the ordinal of the stride is {}: strides are 0 to 3, and this one lies where the high "
+                      "bits of all of them are (on an H200 too)",
+                      plan.ordinal));
+    layout::TensorMapBytes map;
+    std::memcpy(map.data(), access.host, map.size());
+    layout::replace(map, plan.field, plan.ordinal, x.src_lane(in, 1, lane));
+    std::memcpy(access.host, map.data(), map.size());
   }
   return Step::next;
 }
 
 bool select_replace(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   auto& plan = *d.make_extra<ReplacePlan>(in);
-  plan.field = instruction.one_of({Qual::global_address, Qual::rank, Qual::box_dim, Qual::global_dim,
-                                   Qual::global_stride, Qual::element_stride, Qual::elemtype,
-                                   Qual::interleave_layout, Qual::swizzle_mode, Qual::fill_mode});
-  if (plan.field == Qual::none)
+  const std::optional<ReplacedField> field = replaced_field(instruction);
+  if (!field)
     return false;
+  plan.field = *field;
   const auto& operands = instruction.operands;
   std::vector<Slot> srcs;
   const StateSpace space = isa::space_of(*instruction.binding);
   add_address(d, instruction, operands[0], space, srcs, plan.offset, plan.space);
   if (operands.size() == 3)
     plan.ordinal = static_cast<size_t>(operands[1].bits);
-  const bool wide = plan.field == Qual::global_address || plan.field == Qual::global_stride;
+  const bool wide = plan.field == ReplacedField::global_address || plan.field == ReplacedField::global_stride;
   srcs.push_back(d.src(operands.back(), wide ? Type::b64 : Type::b32));
   if (plan.ordinal >= layout::kMaxTensorRank ||
-      (plan.field == Qual::elemtype && operands.back().bits >= std::size(kReplaceTypes)))
+      (plan.field == ReplacedField::elemtype && operands.back().bits >= layout::kReplaceTypes) ||
+      (plan.field == ReplacedField::swizzle_mode && operands.back().bits > uint64_t{3}))
     return false; // types and swizzles of later machines
   in.handler = run_replace;
   d.set_operands(in, {}, srcs);

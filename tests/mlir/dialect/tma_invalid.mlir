@@ -130,16 +130,6 @@ func.func @interleaved_plane(%m: !map, %g: !group, %to: memref<8x16xf16, 3>, %i:
 
 // -----
 
-!map = !nvgpu.tensormap.descriptor<tensor = memref<4x8x16xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = interleave_32b>
-!group = !nvgpu.mbarrier.group<memorySpace = 3>
-func.func @interleaved_unswizzled(%m: !map, %g: !group, %to: memref<4x8x16xf16, 3>, %i: index) {
-  // expected-error@+1 {{no tensor map is like that (dimensions counted from the innermost): interleave 32B needs swizzle 32B}}
-  nvgpu.tma.async.load %m[%i, %i, %i], %g to %to : !map, !group -> memref<4x8x16xf16, 3>
-  return
-}
-
-// -----
-
 !map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !group = !nvgpu.mbarrier.group<memorySpace = 3>
 func.func @to_global_memory(%m: !map, %g: !group, %to: memref<64x64xf16>, %i: index) {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <map>
 #include <numeric>
 #include <set>
@@ -182,7 +181,7 @@ protected:
     TensorMap map = *tensor;
     map.address = address;
     EXPECT_EQ(layout::wrong_with(map), "");
-    const auto bytes = std::bit_cast<std::array<std::byte, layout::kTensorMapBytes>>(layout::encode(map));
+    const layout::TensorMapBytes bytes = layout::encode(map);
     return {bytes.begin(), bytes.end()};
   }
 

@@ -8,9 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <functional>
-#include <span>
 
 namespace lemma::vgpu {
 namespace {
@@ -75,12 +73,12 @@ protected:
     const uint64_t tensor = kernel.buffer(values, "tensor"), out = kernel.buffer(values, "out");
     map.address = tensor;
     EXPECT_EQ(layout::wrong_with(map), "");
-    auto encoded = std::bit_cast<layout::EncodedTensorMap>(layout::encode(map));
+    layout::TensorMapFields fields = layout::decode(layout::encode(map));
     if (forge)
-      forge(encoded);
-    const auto encoded_bytes = std::as_bytes(std::span(&encoded, 1));
+      forge(fields);
+    const layout::TensorMapBytes bytes_of_map = layout::encode(fields);
     const uint64_t at =
-        kernel.buffer(std::vector<std::byte>(encoded_bytes.begin(), encoded_bytes.end()), "map");
+        kernel.buffer(std::vector<std::byte>(bytes_of_map.begin(), bytes_of_map.end()), "map");
     Ran ran{.report = kernel.run({at, out}), .tensor = {}, .out = {}};
     ran.tensor = kernel.read<uint8_t>(tensor, kBoxBytes);
     ran.out = kernel.read<uint8_t>(out, kBoxBytes);
@@ -88,7 +86,7 @@ protected:
   }
 
   std::string target = "sm_100a", space = "cta";
-  std::function<void(layout::EncodedTensorMap&)> forge;
+  std::function<void(layout::TensorMapFields&)> forge;
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, PackedTensors, testing::Values(AsyncMode::eager, AsyncMode::late),
@@ -187,7 +185,7 @@ TEST_P(PackedTensors, ForgedMapsEndByName) {
   const auto any = [&] { return kValues[random.below(std::size(kValues))]; };
   uint32_t ended_well = 0;
   for (int i = 0; i < 150; ++i) {
-    forge = [&](layout::EncodedTensorMap& map) {
+    forge = [&](layout::TensorMapFields& map) {
       for (uint64_t changes = random.below(4); changes > 0; --changes)
         switch (random.below(7)) {
         case 0:

@@ -63,11 +63,8 @@ uint32_t round_up(uint32_t value, uint32_t of) {
   return (value + of - 1) / of * of;
 }
 
-layout::EncodedTensorMap encoded(const TensorMap& map) {
-  layout::EncodedTensorMap out;
-  const auto bytes = layout::encode(map);
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out;
+layout::TensorMapFields encoded(const TensorMap& map) {
+  return layout::decode(layout::encode(map));
 }
 
 // Dense strides, each rounded up to what the rules want, with a gap here and there.
