@@ -601,8 +601,8 @@ Step run_replace(Exec& x, const DecodedInst& in) {
       return Step::stopped;
     tell(x, access, lane);
     if (plan.field == ReplacedField::global_stride && plan.ordinal + 1 >= layout::kMaxTensorRank)
-      warn(
-          x, in,
+      x.remark(
+          in,
           fmt::format("the ordinal of the stride is {}: strides are 0 to 3, and this one lies where the high "
                       "bits of all of them are (on an H200 too)",
                       plan.ordinal));
