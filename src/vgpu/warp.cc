@@ -240,9 +240,10 @@ bool Exec::converge(const DecodedInst& in, const uint32_t* members) {
   });
   if (!unnamed)
     return gather(in, satisfied);
-  // Measured on an H200, all shfl, vote, match, redux, bar.warp and elect.sync (tests/golden/asked/masks.csv):
-  // the lanes that execute the instruction together do it as if each named all of them, whatever they name,
-  // if all name the same; else, and under a guard, it is an illegal instruction there, too.
+  // Measured on an H200, all shfl, vote, match, redux, bar.warp and elect.sync
+  // (tests/golden/asked/masks.csv): the lanes that execute the instruction together do it as if each named
+  // all of them, whatever they name, if all name the same; else, and under a guard, it is an illegal
+  // instruction there, too.
   const int lane = std::countr_zero(unnamed);
   LaneMask same = 0;
   for_lanes(active, [&](int other) { same |= LaneMask{members[other] == members[lane]} << other; });

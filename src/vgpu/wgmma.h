@@ -24,11 +24,11 @@
 //
 // Registers in flight that other instructions touch: ptxas 13 sees them and makes code that waits, or makes
 // the operations wait for each other, and on an H200 all these forms store what the program would with a wait
-// before the instruction (measured: tests/golden/asked/flight.csv, accumulators of f32 and f16; mov, add, st, cvt,
-// shfl, a branch, a guard, st.param of a call, in loops, before and after commit_group, behind wait_group 1,
-// without any wait; registers of A that are written). So an instruction that reads an accumulator waits for
-// it in every mode, and what one writes stays. Not so what ptxas does not see, since a wgmma.fence stands
-// between and no wait:
+// before the instruction (measured: tests/golden/asked/flight.csv, accumulators of f32 and f16; mov, add, st,
+// cvt, shfl, a branch, a guard, st.param of a call, in loops, before and after commit_group, behind
+// wait_group 1, without any wait; registers of A that are written). So an instruction that reads an
+// accumulator waits for it in every mode, and what one writes stays. Not so what ptxas does not see, since a
+// wgmma.fence stands between and no wait:
 //
 //   - an operation that has an accumulator in flight as A: the H200 reads what is there so far. Here, in
 //     AsyncMode::late: what was there before.
