@@ -65,7 +65,7 @@ struct MlirKernel {
 struct CompiledMlir {
   std::string text;                // of the stage asked for
   std::vector<MlirKernel> kernels; // of the chosen gpu.module (stages llvm and ptx)
-  std::vector<Message> messages;   // warnings
+  std::vector<Message> messages;   // warnings and notes
 };
 
 // Errors: rejected (messages, with the place in the .mlir), invalid_argument (several gpu.modules and none
@@ -162,7 +162,7 @@ struct MlirRunOptions {
   // What the program prints: by the print functions (printMemref and kin), by printf, puts and putchar of
   // host code, by kernels. One call at a time, from any thread. Empty: to standard output.
   std::function<void(std::string_view text)> print = {};
-  // Warnings about modules and launches: whole lines. Empty: to standard error.
+  // Warnings and notes about the program, about modules and launches: whole lines. Empty: to standard error.
   std::function<void(std::string_view lines)> said = {};
   // Called when the device's code is compiled, before anything runs, with what the products have become; from
   // any thread. False: the program does not run, and nothing has been launched.

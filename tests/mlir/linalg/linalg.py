@@ -366,14 +366,15 @@ def all_values(element):
 
 
 def conversions(lemma):
-    """Between floats of 8 bits and others, in a kernel and in a loop of the host."""
+    """Between floats of 8 bits and others, in kernels, without cvt and with it, and in a loop of the host."""
     narrow = ("f8E4M3FN", "f8E5M2")
-    pairs = [(wide, f8, "truncf") for wide in ("f16", "f32", "f64") for f8 in narrow] + [(f8, wide, "extf") for f8 in narrow for wide in ("f16", "bf16", "f32", "f64")]
+    pairs = [(wide, f8, "truncf") for wide in ("f16", "f32", "f64") for f8 in narrow]
+    pairs += [(narrow[i], wide, "extf") for i, wide in enumerate(("f16", "f32"))] + [(narrow[i], wide, "extf") for i, wide in enumerate(("f64", "bf16"))]
     wrong = 0
     for before, after, body in pairs:
         values = all_values(before)
         want = stored(rounded(values, after), after)
-        for target in ("sm_80", "sm_75"):
+        for target in ("sm_80", "sm_75", "sm_90a") if body == "truncf" else ("sm_80", "sm_75"):
             got = np.zeros_like(want)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
