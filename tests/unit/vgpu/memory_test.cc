@@ -272,21 +272,54 @@ TEST(GlobalMemory, AddressesAreUsedAgainAfterAQuarantine) {
   }
 }
 
-// Twice all the addresses that there are. What is large is used again at once, and does not push out what is
-// small.
+// More addresses than there are. What is large is used again at once, and does not push out what is
+// small. Addresses alone are enough for it: reserve().
 TEST(GlobalMemory, LargeAllocationsComeAndGoForEver) {
   GlobalMemory memory;
-  constexpr uint64_t kLarge = uint64_t{5} << 30;
-  const uint64_t small = memory.allocate_host_shared(64, "small")->base;
+  constexpr uint64_t kLarge = uint64_t{100} << 30;
+  const uint64_t small = memory.allocate(64, "small")->base;
+  const uint64_t shared_small = memory.allocate_host_shared(64, "small")->base;
   EXPECT_TRUE(memory.free(small));
-  for (uint64_t i = 0; i < 2 * (kHeapBase - kGlobalBase) / kLarge; ++i) {
-    const Allocation* large = memory.allocate(kLarge, "large");
-    const Allocation* shared = memory.allocate_host_shared(kLarge, "large");
-    ASSERT_TRUE(large && shared) << i;
+  EXPECT_TRUE(memory.free(shared_small));
+  for (uint64_t i = 0; i < (kHeapBase - kGlobalBase) / kLarge + 5; ++i) {
+    const Allocation* large = memory.reserve(kLarge, "large");
+    ASSERT_TRUE(large) << i;
     ASSERT_TRUE(memory.free(large->base));
+  }
+  std::set<uint64_t> bases;
+  for (int i = 0; i < 5; ++i) {
+    const Allocation* shared = memory.allocate_host_shared(kLarge, "large");
+    ASSERT_TRUE(shared) << i;
+    bases.insert(shared->base);
     ASSERT_TRUE(memory.free(shared->base));
   }
+  EXPECT_EQ(bases.size(), 1u);
   EXPECT_EQ(memory.nearest(small)->base, small);
+  EXPECT_EQ(memory.nearest(shared_small)->base, shared_small);
+}
+
+TEST(GlobalMemory, AnAddressIsReservedUntilItsMemoryIsTaken) {
+  GlobalMemory memory(1 << 20);
+  const Allocation* promised = memory.reserve(600'000, "promised");
+  const uint64_t base = promised->base;
+  EXPECT_EQ(memory.promised_bytes(), 600'000u);
+  EXPECT_EQ(memory.find(base), nullptr);
+  EXPECT_EQ(memory.budget().in_use(), 0u);
+  const uint64_t other = memory.allocate(600'000, "other")->base;
+  EXPECT_THROW(memory.commit(base), OverBudget);
+  EXPECT_TRUE(memory.free(other));
+  EXPECT_TRUE(memory.commit(base));
+  EXPECT_EQ(memory.find(base + 599'999), promised);
+  EXPECT_EQ(memory.promised_bytes(), 0u);
+  EXPECT_TRUE(memory.commit(base)); // nothing more is to be done
+  EXPECT_TRUE(memory.free(base));
+  EXPECT_FALSE(memory.free(base));
+  const uint64_t given_up = memory.reserve(64, "given up")->base;
+  EXPECT_TRUE(memory.free(given_up));
+  EXPECT_TRUE(memory.commit(given_up));
+  EXPECT_EQ(memory.find(given_up), nullptr);
+  EXPECT_EQ(memory.promised_bytes(), 0u);
+  EXPECT_EQ(memory.budget().in_use(), 0u);
 }
 
 // A new allocation at an old address is another one: whoever holds the old one sees that it was freed.
