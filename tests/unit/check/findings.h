@@ -26,6 +26,7 @@ inline std::vector<Finding> all_findings_of(const std::string& text, uint32_t th
   if (text.find(".reqnctapercluster 2") != text.npos)
     kernel.config().cluster = {2, 1, 1};
   kernel.config().async = async;
+  kernel.config().check = true;
   const std::vector<uint32_t> zeros(4096);
   const uint64_t in = kernel.buffer(zeros, "in"), out = kernel.buffer(zeros, "out");
   const Report report = kernel.run({in, out});
