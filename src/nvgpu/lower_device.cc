@@ -66,7 +66,7 @@ public:
   StringRef getArgument() const override { return "lower-nvgpu-device"; }
   StringRef getDescription() const override { return "Turn the code of gpu.modules into the LLVM dialect"; }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
@@ -75,7 +75,8 @@ public:
     if (failed(target) || failed(check_math(module)) || failed(check_wmma(module)) ||
         failed(check_packed(module)))
       return signalPassFailure();
-    PtxTarget ptx{*target, {}};
+    const bool uses_cvt = expand_narrow_floats(module, target->sm >= 89);
+    PtxTarget ptx{*target, uses_cvt ? isa::IsaVersion{8, 1} : isa::IsaVersion{}};
     const uint64_t alignment = align_shared_memory(module);
 
     LowerToLLVMOptions options(&getContext(), DataLayout(module));

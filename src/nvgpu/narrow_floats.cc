@@ -1,13 +1,16 @@
-// Conversions between floats of 8 bits and wider ones as integer operations: what arith means by them, on
-// every target and on the host. LLVM has no types for these floats, and hardware's own conversions saturate
-// where arith.truncf makes an infinity or, of f8E4M3FN, a NaN.
+// Conversions between floats of 8 bits and wider ones: what arith means by them, on every target and on the
+// host. Where there is a cvt to them (sm_89), it is made do: it saturates where arith.truncf makes an
+// infinity or, of f8E4M3FN, a NaN. Elsewhere they are integer operations: LLVM has no types for these floats.
+// And f64 to bf16 on the host, by way of an f32 that is rounded to odd.
 //
-// Formats: OCP 8-bit Floating Point Specification, E4M3 and E5M2. Tests: tests/mlir/lower/narrow_floats.mlir,
-// tests/mlir/linalg/.
+// Formats: OCP 8-bit Floating Point Specification, E4M3 and E5M2. PTX ISA: cvt. Tests:
+// tests/mlir/linalg/linalg.py, its case conversions.
 #include "nvgpu/passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -81,6 +84,11 @@ public:
   }
   Value number(float value) { return constant(f32(), b_.getF32FloatAttr(value)); }
 
+  template <class Op>
+  Value convert(Type to, Value from) {
+    return Op::create(b_, to, from);
+  }
+
   // Rounded once, whatever comes after it: of two neighbours of a f64 that is neither the one that is odd.
   Value to_odd_f32(Value wide) {
     const Value nearest = arith::TruncFOp::create(b_, f32(), wide);
@@ -106,6 +114,45 @@ public:
     if (element.isF32())
       return wide;
     return element.isF64() ? to_odd_f32(wide) : arith::ExtFOp::create(b_, f32(), wide).getResult();
+  }
+
+  // By cvt, which saturates: what is too large is a NaN before, or one more than the largest, an infinity,
+  // after.
+  Value narrow_by_instruction(Value wide, Type to, const NarrowFormat& format) {
+    const Type element = getElementTypeOrSelf(to);
+    Value value = to_f32(wide);
+    const Value bits = arith::BitcastOp::create(b_, integer(32), value);
+    const Value magnitude = arith::AndIOp::create(b_, bits, number(kF32Magnitude));
+    Value overflows =
+        arith::CmpIOp::create(b_, arith::CmpIPredicate::uge, magnitude, number(format.overflow));
+    const bool has_infinity = format.overflown < format.least_nan;
+    if (!has_infinity)
+      value = arith::SelectOp::create(b_, overflows, number(std::bit_cast<float>(0x7FFFFFFF)), value);
+    Value word = for_each_element(value, [&](Value one) -> Value {
+      const Value zero = arith::ConstantOp::create(b_, b_.getF32FloatAttr(0));
+      const Value pair = NVVM::ConvertF32x2ToF8x2Op::create(
+          b_, b_.getI16Type(), zero, one, NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,
+          /*relu=*/false, element);
+      return arith::TruncIOp::create(b_, b_.getI8Type(), pair);
+    });
+    if (has_infinity) {
+      const Value is_number =
+          arith::CmpIOp::create(b_, arith::CmpIPredicate::ule, magnitude, number(kF32Infinity));
+      overflows = arith::AndIOp::create(b_, overflows, is_number);
+      word = arith::AddIOp::create(b_, word, arith::ExtUIOp::create(b_, integer(8), overflows));
+    }
+    return arith::BitcastOp::create(b_, to, word);
+  }
+
+  // A number's, or all of a vector's.
+  Value for_each_element(Value values, llvm::function_ref<Value(Value)> make) {
+    const auto vector = dyn_cast<VectorType>(values.getType());
+    if (!vector)
+      return make(values);
+    SmallVector<Value> made;
+    for (int64_t i = 0; i < vector.getNumElements(); ++i)
+      made.push_back(make(vector::ExtractOp::create(b_, values, i)));
+    return vector::FromElementsOp::create(b_, integer(8), made);
   }
 
   Value narrow(Value wide, Type to, const NarrowFormat& format) {
@@ -185,29 +232,22 @@ public:
   void runOnOperation() override {
     if (getOperation().walk(is_computed).wasInterrupted() && failed(compute_in_f32()))
       return signalPassFailure();
-    SmallVector<Operation*> conversions;
-    getOperation().walk([&](Operation* op) {
-      if (llvm::isa<arith::TruncFOp, arith::ExtFOp>(op) &&
-          (format_of(op->getOperand(0).getType()) || format_of(op->getResult(0).getType())))
-        conversions.push_back(op);
-    });
-    for (Operation* op : conversions) {
-      const Value from = op->getOperand(0);
-      const Type to = op->getResult(0).getType();
-      const auto narrow = format_of(to);
-      const auto wide = format_of(from.getType());
-      if ((narrow && wide) || op->hasAttr("roundingmode"))
-        continue; // there is none, or not of this kind: the lowering says so
-      Numbers numbers(op, to);
-      op->getResult(0).replaceAllUsesWith(narrow ? numbers.narrow(from, to, *narrow)
-                                                 : numbers.widen(from, to, *wide));
-      op->erase();
-    }
+    for (Operation& op : getOperation().getOps())
+      if (!llvm::isa<gpu::GPUModuleOp>(op))
+        expand_host(&op);
   }
 
 private:
-  // Sums and comparisons of such floats, and conversions of integers to them, which canonicalization makes of
-  // two.
+  static void expand_host(Operation* root) {
+    expand_narrow_floats(root, /*has_cvt=*/false);
+    // LLVM would call a function that not every host has.
+    root->walk([](arith::TruncFOp op) {
+      if (getElementTypeOrSelf(op.getIn()).isF64() && getElementTypeOrSelf(op.getType()).isBF16())
+        op.getInMutable().assign(Numbers(op, op.getType()).to_odd_f32(op.getIn()));
+    });
+  }
+
+  // Sums and comparisons of such floats, and whatever else.
   static WalkResult is_computed(Operation* op) {
     if (!isa_and_nonnull<arith::ArithDialect>(op->getDialect()) ||
         llvm::isa<arith::TruncFOp, arith::ExtFOp, arith::BitcastOp, arith::ConstantOp, arith::SelectOp>(op))
@@ -228,6 +268,56 @@ private:
 };
 
 } // namespace
+
+namespace {
+
+// Conversions of integers to these floats and back by way of f32, which has all that they have. Of an
+// arith.truncf of an f32 that was an integer, canonicalization makes one.
+void split_conversions(Operation* root) {
+  root->walk([](Operation* op) {
+    if (llvm::isa<arith::FPToSIOp, arith::FPToUIOp>(op) && format_of(op->getOperand(0).getType())) {
+      Numbers numbers(op, op->getOperand(0).getType());
+      op->setOperand(0, numbers.convert<arith::ExtFOp>(numbers.f32(), op->getOperand(0)));
+    }
+    if (!llvm::isa<arith::SIToFPOp, arith::UIToFPOp>(op) || !format_of(op->getResult(0).getType()))
+      return;
+    const Type to = op->getResult(0).getType();
+    Numbers numbers(op->getNextNode(), to);
+    op->getResult(0).setType(numbers.f32());
+    const Value narrow = numbers.convert<arith::TruncFOp>(to, op->getResult(0));
+    op->getResult(0).replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+  });
+}
+
+} // namespace
+
+bool expand_narrow_floats(Operation* root, bool has_cvt) {
+  split_conversions(root);
+  SmallVector<Operation*> conversions;
+  root->walk([&](Operation* op) {
+    if (llvm::isa<arith::TruncFOp, arith::ExtFOp>(op) &&
+        (format_of(op->getOperand(0).getType()) || format_of(op->getResult(0).getType())))
+      conversions.push_back(op);
+  });
+  bool uses_cvt = false;
+  for (Operation* op : conversions) {
+    const Value from = op->getOperand(0);
+    const Type to = op->getResult(0).getType();
+    const auto narrow = format_of(to);
+    const auto wide = format_of(from.getType());
+    if ((narrow && wide) || op->hasAttr("roundingmode"))
+      continue; // there is none, or not of this kind: the lowering says so
+    Numbers numbers(op, to);
+    const auto vector = dyn_cast<VectorType>(to);
+    const bool by_cvt = narrow && has_cvt && (!vector || vector.getRank() == 1);
+    uses_cvt |= by_cvt;
+    op->getResult(0).replaceAllUsesWith(by_cvt   ? numbers.narrow_by_instruction(from, to, *narrow)
+                                        : narrow ? numbers.narrow(from, to, *narrow)
+                                                 : numbers.widen(from, to, *wide));
+    op->erase();
+  }
+  return uses_cvt;
+}
 
 std::unique_ptr<Pass> create_expand_narrow_floats_pass() {
   return std::make_unique<ExpandNarrowFloats>();

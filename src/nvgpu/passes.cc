@@ -151,9 +151,9 @@ void add_outline_passes(OpPassManager& manager) {
 void add_prepare_passes(OpPassManager& manager) {
   manager.addPass(create_inline_async_pass());
   manager.addPass(createConvertLinalgToLoopsPass());
-  manager.addPass(create_expand_narrow_floats_pass());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addNestedPass<gpu::GPUModuleOp>(create_prepare_device_pass());
+  manager.addPass(create_expand_narrow_floats_pass());
   // Canonicalization joins what LowerVectors takes apart: it comes before.
   manager.addPass(createCanonicalizerPass());
   manager.addPass(std::make_unique<LowerVectors>());

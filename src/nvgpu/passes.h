@@ -54,8 +54,11 @@ void add_prepare_passes(mlir::OpPassManager& manager);
 // Leaves only the gpu.modules: for those who want PTX, host code is work for nothing.
 std::unique_ptr<mlir::Pass> create_drop_host_pass();
 std::unique_ptr<mlir::Pass> create_prepare_device_pass();
-// arith.truncf to floats of 8 bits and arith.extf of them, on the device and on the host (narrow_floats.cc).
+// arith's floats of 8 bits (narrow_floats.cc). The pass computes with them in f32, and expands arith.truncf
+// to them and arith.extf of them in host code; the function expands them in a gpu.module, by cvt if there is
+// one.
 std::unique_ptr<mlir::Pass> create_expand_narrow_floats_pass();
+bool expand_narrow_floats(mlir::Operation* root, bool has_cvt);
 // The async dialect's execute, await and groups in host code (inline_async.cc).
 std::unique_ptr<mlir::Pass> create_inline_async_pass();
 std::unique_ptr<mlir::Pass> create_lower_device_pass(std::string arch = {});
