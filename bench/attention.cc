@@ -36,12 +36,12 @@ constexpr Attention kAttentions[] = {
 
 std::vector<std::byte> pack_map(uint64_t address, uint32_t rows) {
   constexpr uint64_t kRow = kDim * 2, kHead = kRow * kSequence;
-  const auto map = layout::encode({.type = TensorType::bf16,
-                                   .address = address,
-                                   .dims = {kDim, kSequence, kHeads, kMatrices},
-                                   .strides_bytes = {kRow, kHead, kHead * kHeads},
-                                   .box = {kDim, rows, 1, 1},
-                                   .swizzle = TensorSwizzle::b128});
+  const auto map = layout::encode(TensorMap{.type = TensorType::bf16,
+                                            .address = address,
+                                            .dims = {kDim, kSequence, kHeads, kMatrices},
+                                            .strides_bytes = {kRow, kHead, kHead * kHeads},
+                                            .box = {kDim, rows, 1, 1},
+                                            .swizzle = TensorSwizzle::b128});
   return {map.begin(), map.end()};
 }
 

@@ -41,12 +41,12 @@ std::vector<uint32_t> random_elements(size_t elements) {
 
 std::array<std::byte, layout::kTensorMapBytes> make_map(uint32_t size, uint64_t address, TensorType type,
                                                         std::vector<uint32_t> box) {
-  return layout::encode({.type = type,
-                         .address = address,
-                         .dims = {size, size},
-                         .strides_bytes = {uint64_t{size} * layout::element_bytes(type)},
-                         .box = std::move(box),
-                         .swizzle = TensorSwizzle::b128});
+  return layout::encode(TensorMap{.type = type,
+                                  .address = address,
+                                  .dims = {size, size},
+                                  .strides_bytes = {uint64_t{size} * layout::element_bytes(type)},
+                                  .box = std::move(box),
+                                  .swizzle = TensorSwizzle::b128});
 }
 
 // FLOP/s of the arithmetic of wgmma.m64n128k16 on dense tiles, in units of 1e9.
