@@ -3,8 +3,8 @@
 // approximate.cc.
 //
 // PTX ISA: "Half Precision Floating Point Instructions". Tests: tests/unit/vgpu/half_test.cc.
-#include "numeric/arithmetic.h"
 #include "numeric/half.h"
+#include "numeric/arithmetic.h"
 #include "vgpu/decoder.h"
 #include "vgpu/handlers/select.h"
 
