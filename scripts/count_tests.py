@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-import where_time_goes
+import test_results
 
 ASSERTIONS = {
     ".cc": re.compile(r"\b(?:EXPECT|ASSERT)_\w+\(|\bADD_FAILURE\(|\bFAIL\(|\b(?:expect|require|ok|fails|equal|check)\w*\("),
@@ -28,15 +28,9 @@ DATA = {".txt", ".json", ".csv", ".zst", ".xz", ".npy"}
 
 
 def cases(build):
-    """{suite: (cases that passed or were skipped)}"""
-    counts = collections.Counter()
-    for line in (build / "test.log").read_text(errors="replace").splitlines():
-        if match := where_time_goes.RESULT.match(line):
-            path = build / "Testing/cases" / match[1]
-            names = [row.split("\t")[1] for row in path.read_text().splitlines()] if path.exists() else [match[1]]
-            for name in names:
-                counts[re.match(r"(?:mlir|golden|check|sanitized)\.[a-z_0-9]+|[^.]+", name)[0]] += 1
-    return counts
+    """{suite: cases}"""
+    names = [result.name for result in test_results.read(build)]
+    return collections.Counter(re.match(r"(?:mlir|golden|check|sanitized)\.[a-z_0-9]+|[^.]+", name)[0] for name in names)
 
 
 def assertions(tree):

@@ -15,32 +15,16 @@ import shutil
 import subprocess
 import sys
 
+import test_results
 import where_time_goes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_OF_A_TEST = 2.5e9  # bytes: docs/build-and-test-time.md
-STATUS = {"Passed": "passed", "***Skipped": "skipped"}
 
 
 def jobs_that_fit():
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return max(1, min(len(os.sched_getaffinity(0)) + 1, int(memory / MOST_OF_A_TEST)))
-
-
-def results(build):
-    """[(test or case, passed, failed or skipped, why)]"""
-    found = []
-    for line in (build / "test.log").read_text(errors="replace").splitlines():
-        match = where_time_goes.RESULT.match(line)
-        if not match:
-            continue
-        name, status = match[1], STATUS.get(match[2], "failed")
-        cases = build / "Testing/cases" / name
-        rows = [row.split("\t") for row in cases.read_text().splitlines()] if cases.exists() else []
-        found += [(row[1], row[0], row[3]) for row in rows]
-        if not rows or (status == "failed" and not any(row[0] == "failed" for row in rows)):
-            found.append((name, status, ""))  # one without cases, or that ended before one had failed
-    return found
 
 
 def main():
@@ -58,16 +42,16 @@ def main():
                 sys.stdout.buffer.write(line)
                 sys.stdout.flush()
         status = ran.wait()
-    found = results(build)
-    counts = collections.Counter(result for _, result, _ in found)
+    found = test_results.read(build)
+    counts = collections.Counter(result.status for result in found)
     if counts["skipped"]:
         print("skipped:")
-        for name, result, why in found:
-            if result == "skipped":
-                print(f"  {name}{': ' + why if why else ''}")
-    for name, result, _ in found:
-        if result == "failed":
-            print(f"failed: {name}")
+        for result in found:
+            if result.status == "skipped":
+                print(f"  {result.name}{': ' + result.why if result.why else ''}")
+    for result in found:
+        if result.status == "failed":
+            print(f"failed: {result.name}")
     where_time_goes.summary(build)
     if status and not counts["failed"] or not counts["passed"]:
         counts["failed"] += 1  # ctest itself went wrong, or nothing ran

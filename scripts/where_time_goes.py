@@ -13,9 +13,7 @@ import re
 import subprocess
 import sys
 
-# "  3/40 Test  #7: name .....   Passed    0.01 sec", "***Failed", "***Skipped", "***Timeout", "***Not Run"; after a name there may
-# be a parameter, after "***Failed" the reason, and then the time in another line.
-RESULT = re.compile(r" *\d+/\d+ Test +#\d+: (\S+) .*?(Passed|\*\*\*(?:Not Run|[A-Z]\w+))(?:.* ([0-9.]+) sec)?")
+import test_results
 
 
 def ninja_steps(build):
@@ -29,13 +27,7 @@ def ninja_steps(build):
 
 def tests(build):
     """[(name, seconds)], longest first; cases count by themselves."""
-    log, found = build / "test.log", []
-    for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
-        if match := RESULT.match(line):
-            cases = build / "Testing/cases" / match[1]
-            rows = [row.split("\t") for row in cases.read_text().splitlines()] if cases.exists() else []
-            found += [(row[1], float(row[2])) for row in rows] or [(match[1], float(match[3] or 0))]
-    return sorted(found, key=lambda test: -test[1])
+    return sorted(((result.name, result.seconds) for result in test_results.read(build)), key=lambda test: -test[1])
 
 
 def summary(build):
