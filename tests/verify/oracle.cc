@@ -17,7 +17,6 @@
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <thread>
 
 namespace lemma::verify_test {
 
@@ -73,18 +72,6 @@ bool judge_group(const std::vector<Probe>& probes, std::vector<size_t> members, 
     members = std::move(rest);
   }
   return true;
-}
-
-// Calls work(i) for each i below the count.
-template <class Work>
-void on_all_cores(size_t count, Work work) {
-  std::atomic<size_t> next = 0;
-  std::vector<std::jthread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
-    threads.emplace_back([&] {
-      for (size_t i = next++; i < count; i = next++)
-        work(i);
-    });
 }
 
 } // namespace

@@ -1,13 +1,28 @@
 // ptxas as the judge of what is legal: of whole modules, of instructions, of mutants.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace lemma::verify_test {
+
+// Calls work(i) for each i below the count, on all cores.
+template <class Work>
+void on_all_cores(size_t count, Work work) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+    threads.emplace_back([&] {
+      for (size_t i = next++; i < count; i = next++)
+        work(i);
+    });
+}
 
 // What is none below: neither is there a ptxas, nor are its answers recorded (tests/ptxas).
 

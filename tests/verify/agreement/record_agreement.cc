@@ -17,11 +17,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <map>
 #include <set>
-#include <thread>
 
 namespace {
 
@@ -163,17 +161,11 @@ std::vector<Judgement> judge_modules(const std::vector<DirectiveModule>& modules
     for (const size_t asked = known.size(); known.size() < asked + kEach - 2;)
       ask(rng.pick(kTargets), rng.pick(kVersions));
   }
-  std::atomic<size_t> next = 0;
-  std::vector<std::jthread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
-    threads.emplace_back([&] {
-      for (size_t i = next++; i < judgements.size(); i = next++) {
-        const Probe& probe = judgements[i].probe;
-        judgements[i].legal =
-            ptxas_accepts(text_of(*module_of[i], probe.target, probe.version), probe.target).value();
-      }
-    });
-  threads.clear(); // joins
+  on_all_cores(judgements.size(), [&](size_t i) {
+    const Probe& probe = judgements[i].probe;
+    judgements[i].legal =
+        ptxas_accepts(text_of(*module_of[i], probe.target, probe.version), probe.target).value();
+  });
   return judgements;
 }
 
