@@ -49,11 +49,11 @@ test: configure
 	@scripts/test.py $(BUILD) $(TEST_JOBS)
 
 # What looks at the same things once more, in other ways or for longer.
-THOROUGH := ^(sanitized|fuzz|package|python|examples|bench)\.|^golden\.(checked|levels|model|layout|mma_sp|schedule_6)|^check\.(triton|programs|mlir|examples|corpus|docs)
+THOROUGH := ^(sanitized|fuzz|package|python|examples|bench)\.|^golden\.(checked|levels|model|layout|mma_sp|schedule_6)|^check\.(triton|programs|mlir|examples|corpus|docs)|^mlir\.(matmul|matrix|program)|^programs\.(mutants|attention|exact)|^cli\.files|^hostile|^demo
 
 test-quick: configure
 	@cmake --build $(BUILD) -j $(JOBS)
-	@scripts/test.py $(BUILD) $(TEST_JOBS) -E '$(THOROUGH)|^mlir\.(matmul|matrix|program)|^programs\.(mutants|attention|exact)|^cli\.files|^hostile|^demo'
+	@scripts/test.py $(BUILD) $(TEST_JOBS) -E '$(THOROUGH)'
 
 test-sanitized: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target sanitized

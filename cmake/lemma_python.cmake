@@ -20,10 +20,9 @@ endfunction()
 # lemma_python_tests(<prefix> <script> [SHARDS <n>] <argument>...)
 # One test, <prefix>.<script's name>, whose cases are the names that `script --list` prints: `script <argument>... <name>` is
 # <prefix>.<name>, and they are counted one by one (tests/group.py). SHARDS: so many tests side by side, for a long script.
-# Without LEMMA_PYTHON, one test that is skipped by name. LEMMA_PYTHON_TESTS is set to the tests.
+# Without LEMMA_PYTHON, one test that is skipped by name.
 function(lemma_python_tests prefix script)
   cmake_parse_arguments(ARG "" "SHARDS" "" ${ARGN})
-  set(LEMMA_PYTHON_TESTS "" PARENT_SCOPE)
   if(NOT LEMMA_PYTHON)
     lemma_python_skip(${prefix})
     return()
@@ -32,7 +31,6 @@ function(lemma_python_tests prefix script)
     set(ARG_SHARDS 1)
   endif()
   get_filename_component(name ${script} NAME_WE)
-  set(tests "")
   foreach(shard RANGE 1 ${ARG_SHARDS})
     set(test ${prefix}.${name})
     if(ARG_SHARDS GREATER 1)
@@ -42,9 +40,7 @@ function(lemma_python_tests prefix script)
                                   --prefix ${prefix} --shard ${shard}/${ARG_SHARDS} ${script} ${ARG_UNPARSED_ARGUMENTS})
     # Long ones first: what is short fills the processors at the end.
     set_tests_properties(${test} PROPERTIES TIMEOUT 1500 SKIP_RETURN_CODE 77 COST 60)
-    list(APPEND tests ${test})
   endforeach()
-  set(LEMMA_PYTHON_TESTS ${tests} PARENT_SCOPE)
 endfunction()
 
 # Where tests that have cases say what became of each: a file of the test's name, which scripts/test.py reads.
