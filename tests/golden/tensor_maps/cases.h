@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace lemma::tensor_maps {
 
@@ -58,6 +59,22 @@ struct Edit {
 };
 std::vector<Edit> edits();
 Bytes random_map(uint64_t state);
+
+// The map that is edited. `encoded`: by number of an encode case, what has `bytes`.
+template <class Encoded>
+Bytes base_of(const Edit& edit, const Bytes& previous, const std::vector<Encoded>& encoded) {
+  switch (edit.base) {
+  case Edit::Base::zeros:
+    break;
+  case Edit::Base::previous:
+    return previous;
+  case Edit::Base::encoded:
+    return encoded.at(edit.from).bytes;
+  case Edit::Base::random:
+    return random_map(edit.from);
+  }
+  return {};
+}
 
 // A right map and a load that uses it; changed maps are used in its place.
 struct Load {

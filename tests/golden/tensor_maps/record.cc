@@ -83,19 +83,7 @@ std::vector<Bytes> edited(Session& session, const std::vector<Encoded>& encoded)
   std::vector<Bytes> all;
   Bytes map{};
   for (const Edit& edit : edits()) {
-    switch (edit.base) {
-    case Edit::Base::zeros:
-      map = {};
-      break;
-    case Edit::Base::previous:
-      break;
-    case Edit::Base::encoded:
-      map = encoded[edit.from].bytes;
-      break;
-    case Edit::Base::random:
-      map = random_map(edit.from);
-      break;
-    }
+    map = base_of(edit, map, encoded);
     map = session.run(entry_of(edit.replacement, edit.value, edit.shared), edit.value, map);
     all.push_back(map);
   }

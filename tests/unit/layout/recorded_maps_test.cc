@@ -139,19 +139,7 @@ TEST(RecordedMaps, AreEditedByteForByte) {
   ASSERT_EQ(hardware.size(), all.size());
   Bytes map{};
   for (size_t i = 0; i < all.size(); ++i) {
-    switch (all[i].base) {
-    case Edit::Base::zeros:
-      map = {};
-      break;
-    case Edit::Base::previous:
-      break;
-    case Edit::Base::encoded:
-      map = encoded.at(all[i].from).bytes;
-      break;
-    case Edit::Base::random:
-      map = random_map(all[i].from);
-      break;
-    }
+    map = base_of(all[i], map, encoded);
     const Replacement& replacement = kReplacements[all[i].replacement];
     layout::replace(map, field_of(replacement.field), static_cast<size_t>(std::max(replacement.ordinal, 0)),
                     all[i].value);
