@@ -1,16 +1,17 @@
-// What to do with the findings of checked launches (Report::findings): count them, show them, put those of
-// several launches together; and the kinds that there are.
+// What to do with the findings of checked launches (Report::findings): count them, show them, say which of
+// them are one defect, put those of several launches together; and the kinds that there are.
 //
 //   std::vector<Finding> all;
 //   for (...) { report = kernel.launch({..., .check = true}, ...); merge(all, report->findings); }
 //   std::cerr << to_text(all, {.notes = true});
 //
-// Tests: tests/unit/runtime/findings_test.cc, tests/cli/check_cli_test.py.
+// Tests: tests/unit/runtime/findings_test.cc, finding_groups_test.cc, tests/cli/check_cli_test.py.
 #pragma once
 
 #include "lemma/report.h"
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@
 
 namespace lemma {
 
+// Findings that one more instruction would mend together: of one id, with the same fix, between statements of
+// the source that they share, and with a place between the accesses of all of them. Unrolled and inlined code
+// has many for one line.
+struct FindingGroup {
+  bool is_note = false, suppressed = false; // as all members
+  std::vector<size_t> members;              // of the findings that were grouped; which to show comes first
+  uint64_t count = 0;                       // how often they were seen, together
+};
+// The worst first: errors, notes, what is suppressed; of each what was seen most often.
+std::vector<FindingGroup> group(std::span<const Finding> findings);
+
+// Of groups: a defect counts once.
 struct FindingCounts {
   size_t errors = 0; // neither notes nor suppressed
   size_t notes = 0;
@@ -29,9 +42,11 @@ FindingCounts count(std::span<const Finding> findings);
 std::string to_text(const FindingCounts& counts);
 
 struct FindingsView {
-  bool notes = false; // show notes too
+  bool notes = false;                               // show notes too
+  size_t most = std::numeric_limits<size_t>::max(); // groups; of more it says how many
 };
-// The findings for a terminal, but for those that are suppressed; empty if there are none.
+// The findings for a terminal, a text for each group, but for those that are suppressed; empty if there are
+// none.
 std::string to_text(std::span<const Finding> findings, const FindingsView& view = {});
 
 // What was done, where and with which value: "writes 4 bytes at 0x480: 0x00000021".

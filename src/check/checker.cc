@@ -91,8 +91,8 @@ void Checker::launch_ends(const vgpu::Launch&) {
   global_sets_.clear();
   for (size_t i = 0; i < kShards; ++i)
     shards_[i].locations.clear();
-  for (auto& [key, finding] : found_)
-    findings_.push_back(std::move(finding));
+  for (auto& [key, found] : found_)
+    findings_.push_back(std::move(found.finding));
   found_.clear();
   std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
     return a.access.place.ptx_line < b.access.place.ptx_line;

@@ -112,9 +112,16 @@ private:
   struct Verdict;
   static Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int lane,
                        const vgpu::MemoryPlace& place, Attempt attempt);
-  // Counts the finding, and keeps the first of its kind. Which of the two instructions comes first is up to
-  // the schedule.
+  static std::string waited_for_fewer(const ClusterState& cluster, const Record& operation, int lane);
+  // One defect is one finding: an id and two instructions. Which of them comes first is up to the schedule.
+  using Key = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
+  static Key defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
+                    const vgpu::DecodedInst& other);
+  // Counts the finding, and keeps the first of those between threads that are the farthest from each other.
+  void report(const Key& key, uint8_t width, Finding finding);
   void report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
+  // Counts it, if one between threads as far from each other is kept.
+  bool is_reported(const Key& key, uint8_t width);
   WgmmaRegisters::Report reports_registers();
 
   // Rules of use (protocol.cc).
@@ -198,10 +205,12 @@ private:
   std::mutex grid_mutex_;
   std::map<const vgpu::Allocation*, GridAccesses> grid_accesses_;
 
-  // One defect is one finding: an id and two instructions.
-  using Key = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
+  struct Found {
+    Finding finding;
+    uint8_t width = 0; // how far from each other its threads are
+  };
   mutable std::mutex findings_mutex_;
-  std::map<Key, Finding> found_;
+  std::map<Key, Found> found_;
   std::vector<Finding> findings_;
 };
 

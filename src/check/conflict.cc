@@ -13,6 +13,7 @@
 
 namespace lemma::check {
 
+using vgpu::AsyncGroup;
 using vgpu::AsyncKind;
 using vgpu::Proxy;
 
@@ -43,23 +44,21 @@ std::string deed(const Record& record) {
 
 // What a thread has to do after it has issued the operation, so that others may touch its memory.
 std::string completion_of(const Record& operation) {
-  switch (operation.kind) {
-  case AsyncKind::cp_async:
+  switch (operation.group) {
+  case AsyncGroup::cp_async:
     return "cp.async.wait_group (or wait_all) by the issuing thread, then a barrier towards the others";
-  case AsyncKind::wgmma:
+  case AsyncGroup::wgmma:
     return "wgmma.commit_group and wgmma.wait_group, then a barrier or an mbarrier arrival towards the "
            "others";
-  case AsyncKind::tensor_store:
-  case AsyncKind::tensor_reduce:
-  case AsyncKind::bulk_reduce:
-    return operation.writes
-               ? "cp.async.bulk.commit_group and wait_group (without .read) by the issuing thread"
-               : "cp.async.bulk.commit_group and wait_group.read by the issuing thread, then a barrier "
-                 "towards "
-                 "the others";
-  default:
-    return "a wait on the mbarrier that the operation completes on (mbarrier.try_wait until it is true)";
+  case AsyncGroup::bulk:
+    return fmt::format(
+        "cp.async.bulk.commit_group and wait_group{} by the issuing thread, then a barrier towards "
+        "the others",
+        operation.writes ? " (without .read)" : ".read");
+  case AsyncGroup::none:
+    break;
   }
+  return "a wait on the mbarrier that the operation completes on (mbarrier.try_wait until it is true)";
 }
 
 // Global: as the program has it; shared: in the CTA's window.
@@ -76,10 +75,6 @@ bool is_written(const vgpu::MemoryPlace& place, uint64_t bytes) {
   return !place.allocation->init || place.allocation->init->all_set(place.offset, bytes);
 }
 
-uint32_t line_of(const Record& record) {
-  return vgpu::place_of(*record.code, *record.instruction).ptx_line;
-}
-
 } // namespace
 
 struct Checker::Verdict {
@@ -87,6 +82,39 @@ struct Checker::Verdict {
   std::string message, fix;
   bool is_note = false;
 };
+
+namespace {
+
+// How far the two threads are from each other: what orders those that are the farthest orders all.
+enum Width : uint8_t { kSameWarp, kNarrowest };
+
+uint8_t width_between(const Record& a, const Record& b) {
+  const Distance distance = distance_between(a, b);
+  return distance == kSameCta && a.warp == b.warp ? kSameWarp : static_cast<uint8_t>(kNarrowest + distance);
+}
+
+} // namespace
+
+// The issuing thread has waited for groups since it committed the operation, and not for enough of them:
+// what is to be said of that.
+std::string Checker::waited_for_fewer(const ClusterState& cluster, const Record& operation, int lane) {
+  if (operation.cluster != cluster.id || operation.group == AsyncGroup::none)
+    return {};
+  const WarpKnowledge& issuer =
+      cluster.warps[operation.cta_rank * cluster.warps_per_cta + operation.warp].knowledge;
+  const LaneGroups* const lanes = operation.group == AsyncGroup::cp_async ? issuer.copies.get()
+                                  : operation.group == AsyncGroup::bulk   ? issuer.bulk.get()
+                                                                          : nullptr;
+  const GroupsOfThread& groups = lanes ? lanes->lanes[static_cast<size_t>(lane)] : issuer.products;
+  if (groups.waited <= operation.epoch)
+    return {};
+  const char* const wait =
+      operation.group == AsyncGroup::cp_async ? "cp.async.wait_group"
+      : operation.group == AsyncGroup::bulk
+          ? (groups.waited_for_reads ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group")
+          : "wgmma.wait_group";
+  return fmt::format(": {} {} since then does not wait for it", wait, groups.waited_but);
+}
 
 // Of two threads: the one has read what the other, or its CTA, has written strongly.
 Checker::Attempt Checker::attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane) {
@@ -131,23 +159,21 @@ Checker::Verdict Checker::judge(const Accessor& now, const Record& earlier, int 
             fmt::format("a {} is issued that {} this, and nothing orders it after {}", to_string(later.kind),
                         later.writes ? "writes" : "reads", earlier.writes ? "the write" : "the read"),
             fmt::format(
-                "a barrier, or an mbarrier, between the access at line {} and the issue at line {}; or, if "
-                "the access is meant to come later, {}",
-                line_of(earlier), line_of(later), completion_of(later))};
+                "a barrier, or an mbarrier, between the two; or, if the access is meant to come after the "
+                "operation, {}",
+                completion_of(later))};
   if (later.proxy == Proxy::tensormap && known)
     return {"race.proxy", "a tensor map is used that was changed in the generic proxy, without a proxy fence",
-            fmt::format(
-                "fence.proxy.tensormap::generic.acquire before the use at line {}, by that thread, after the "
-                "synchronization that orders the change at line {}",
-                line_of(later), line_of(earlier))};
+            "fence.proxy.tensormap::generic.acquire by the thread that uses it, after the synchronization "
+            "that orders "
+            "the change"};
   if (later_is_operation)
     return {"race.proxy",
             fmt::format("a {} {} what was {} in the generic proxy, without a proxy fence",
                         to_string(later.kind), later.writes ? "overwrites" : "reads",
                         earlier.writes ? "written" : "read"),
-            fmt::format("fence.proxy.async after the access at line {}, by that thread or after the "
-                        "synchronization that orders it, before the instruction at line {}",
-                        line_of(earlier), line_of(later)),
+            "fence.proxy.async between the two, by the thread of the access or after the synchronization "
+            "that orders it",
             // The ISA does not say in which proxy these two write, nor in which one objects are invalidated.
             later.kind == AsyncKind::st_async || later.kind == AsyncKind::red_async || earlier.initializes};
   const Distance distance = now.distance(earlier);
@@ -317,25 +343,50 @@ void Checker::conflict(const Visit& visit, const Cell& cell, uint64_t offset, Re
     verdict.is_note = true;
     verdict.message = "unordered writes of the same value";
   }
+  const uint8_t width = width_between(earlier, later);
+  const Key key = defect_key(verdict.id, verdict.is_note, *earlier.instruction, *later.instruction);
+  if (is_reported(key, width))
+    return;
+  if (earlier.asynchronous && !visit.accessor.is_known(earlier, earlier_lane, lane))
+    verdict.message += waited_for_fewer(visit.cluster, earlier, earlier_lane);
   const uint64_t first = std::max(offset, visit.place.offset);
-  report({.id = verdict.id,
+  report(key, width,
+         {.id = verdict.id,
           .is_note = verdict.is_note,
           .message = std::move(verdict.message),
           .memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry),
           .access = describe_later(visit, lane),
           .earlier = describe_earlier(visit, cell, offset, earlier_id),
-          .fix = std::move(verdict.fix)},
-         *earlier.instruction, *later.instruction);
+          .fix = std::move(verdict.fix)});
+}
+
+Checker::Key Checker::defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
+                             const vgpu::DecodedInst& other) {
+  return {id + (is_note ? " (note)" : ""), std::min(&one, &other), std::max(&one, &other)};
+}
+
+bool Checker::is_reported(const Key& key, uint8_t width) {
+  const std::lock_guard lock(findings_mutex_);
+  const auto found = found_.find(key);
+  if (found == found_.end() || found->second.width < width)
+    return false;
+  ++found->second.finding.count;
+  return true;
+}
+
+void Checker::report(const Key& key, uint8_t width, Finding finding) {
+  const std::lock_guard lock(findings_mutex_);
+  Found& kept = found_[key];
+  finding.count = kept.finding.count + 1;
+  if (kept.finding.count == 0 || kept.width < width)
+    kept = {std::move(finding), width};
+  else
+    ++kept.finding.count;
 }
 
 void Checker::report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other) {
-  const std::lock_guard lock(findings_mutex_);
-  Finding& kept = found_[{finding.id + (finding.is_note ? " (note)" : ""), std::min(&one, &other),
-                          std::max(&one, &other)}];
-  if (kept.count++ > 0)
-    return;
-  kept = std::move(finding);
-  kept.count = 1;
+  const Key key = defect_key(finding.id, finding.is_note, one, other);
+  report(key, 0, std::move(finding));
 }
 
 } // namespace lemma::check

@@ -73,10 +73,17 @@ struct GroupsOfThread {
   Epoch issued = 0;         // the last that has an operation
   std::deque<Epoch> committed;
   Statement last; // that reads shared memory
+  // The last wait: the group that was open then, how many it did not wait for, whether for reads alone.
+  Epoch waited = 0;
+  uint64_t waited_but = 0;
+  bool waited_for_reads = false;
 
   void commit() { committed.push_back(open++); }
   // All but the last `pending` groups are complete, or have been read.
   void wait(uint64_t pending, bool read_only) {
+    waited = open;
+    waited_but = pending;
+    waited_for_reads = read_only;
     if (committed.size() <= pending)
       return;
     const Epoch epoch = committed[committed.size() - 1 - pending];

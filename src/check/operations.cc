@@ -37,7 +37,8 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
                 .warp = static_cast<uint16_t>(x.warp->index),
                 .proxy = operation.proxy,
                 .asynchronous = true,
-                .kind = operation.kind};
+                .kind = operation.kind,
+                .group = operation.group};
   Record read = record, write = record;
   write.writes = true;
   if (operation.reduce) { // as PTX says of each reduction

@@ -29,8 +29,9 @@ struct Record {
   uint16_t bytes = 0;           // of one piece; of operations that take ranges 0
   vgpu::MemoryOrder order = {}; // weak: with no scope
   vgpu::Proxy proxy = vgpu::Proxy::generic;
-  bool asynchronous = false; // an operation's: the agent is its own
-  vgpu::AsyncKind kind = {}; // asynchronous: of which
+  bool asynchronous = false;   // an operation's: the agent is its own
+  vgpu::AsyncKind kind = {};   // asynchronous: of which
+  vgpu::AsyncGroup group = {}; // ... and by what the issuing thread waits for it
   bool writes = false;
   bool atomic = false;
   bool initializes = false; // mbarrier.init, mbarrier.inval

@@ -24,10 +24,6 @@ const DecodedInst& current(const Exec& x) {
   return x.code->insts[x.pc];
 }
 
-uint32_t line_of(const Code& code, const DecodedInst& in) {
-  return vgpu::place_of(code, in).ptx_line;
-}
-
 std::string name_of(const Code& code, const Slot& slot) {
   return code.function->register_name(slot.reg);
 }
@@ -81,7 +77,6 @@ Finding WgmmaRegisters::early(const Exec& x, const GroupsOfThread& groups, const
                               const Slot& slot, Deed deed) const {
   const DecodedInst& in = current(x);
   const std::string name = name_of(*x.code, slot);
-  const uint32_t issue = line_of(*x.code, *product.instruction), touch = line_of(*x.code, in);
   const bool committed = product.group < groups.open;
   const bool waited = waits_ != product.waits;
   const char* does = deed == Deed::reads    ? "reads"
@@ -108,10 +103,8 @@ Finding WgmmaRegisters::early(const Exec& x, const GroupsOfThread& groups, const
     finding.message = fmt::format("{} after a wait_group that leaves the wgmma.mma_async in flight", happens);
   const auto younger = std::count_if(groups.committed.begin(), groups.committed.end(),
                                      [&](Epoch group) { return group > product.group; });
-  finding.fix = committed
-                    ? fmt::format("wgmma.wait_group {} between line {} and line {}", younger, issue, touch)
-                    : fmt::format("wgmma.commit_group after line {}, and wgmma.wait_group 0 before line {}",
-                                  issue, touch);
+  finding.fix = committed ? fmt::format("wgmma.wait_group {} between the two", younger)
+                          : "wgmma.commit_group and then wgmma.wait_group 0 between the two";
   return finding;
 }
 
@@ -133,8 +126,7 @@ bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Produ
           .memory = fmt::format("register {}", name),
           .access = by_warp(x, in, fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator")),
           .earlier = by_warp(x, *touch.instruction, written ? "writes it" : "reads it"),
-          .fix = fmt::format("wgmma.fence after line {}, before line {}",
-                             line_of(*x.code, *touch.instruction), line_of(*x.code, in))},
+          .fix = "wgmma.fence between the two"},
          *product.first);
   return !is_note;
 }
@@ -167,8 +159,7 @@ bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& grou
           .memory = fmt::format("register {}", name),
           .access = by_warp(x, in, fmt::format("has {} as an accumulator", name)),
           .earlier = by_warp(x, *product.instruction, fmt::format("has {} as an accumulator", name)),
-          .fix = fmt::format("wgmma.fence between line {} and line {}",
-                             line_of(*x.code, *product.instruction), line_of(*x.code, in))},
+          .fix = "wgmma.fence between the two"},
          in);
   return true;
 }
@@ -188,8 +179,7 @@ void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Re
             .memory = "its registers",
             .access = by_warp(x, in, "has accumulators"),
             .earlier = std::nullopt,
-            .fix = fmt::format("wgmma.fence before line {}, after the registers are written",
-                               line_of(*x.code, in))},
+            .fix = "wgmma.fence before it, after the registers are written"},
            in);
   bool noted = false; // and one note
   const Report once = [&](Finding finding, const DecodedInst& kept_under) {

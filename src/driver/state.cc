@@ -4,7 +4,9 @@
 #include "driver/api.h"
 #include "driver/call.h"
 #include "driver/error.h"
+#include "driver/failing.h"
 #include "driver/running.h"
+#include "lemma/findings.h"
 
 #include <pthread.h>
 
@@ -69,6 +71,8 @@ CUresult initialize() {
   if (machine->check)
     std::atexit(tell_stream_findings);
   say_what_runs_when_killed();
+  if (!machine->check)
+    say_command_if_failing();
   pthread_atfork(nullptr, nullptr, [] { forked = the_state.load() != nullptr; });
   the_state.store(new State(*std::move(machine), *std::move(device)), std::memory_order_release);
   return CUDA_SUCCESS;
@@ -92,9 +96,8 @@ void tell_findings(const std::vector<Finding>& findings) {
       return;
     say_if_lost(written); // and here are they
   }
-  for (const Finding& finding : findings)
-    if (!finding.is_note)
-      std::fwrite(finding.rendered.data(), 1, finding.rendered.size(), stderr);
+  const std::string text = to_text(findings);
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 CUresult why_not_initialized() {

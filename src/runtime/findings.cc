@@ -1,10 +1,16 @@
 // Findings of checked launches. See include/lemma/findings.h.
 #include "lemma/findings.h"
 
+#include "runtime/kernel_names.h"
+#include "support/printable.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace lemma {
 namespace {
@@ -37,6 +43,104 @@ bool same_defect(const Finding& a, const Finding& b) {
          (same_place(a.access.place, b.earlier->place) && same_place(a.earlier->place, b.access.place));
 }
 
+// "a", "a and 2 more"; of what differs.
+std::string first_of(std::vector<std::string> texts, size_t most) {
+  std::string text;
+  std::vector<std::string> unlike;
+  for (std::string& each : texts)
+    if (!each.empty() && std::ranges::find(unlike, each) == unlike.end())
+      unlike.push_back(std::move(each));
+  for (size_t i = 0; i < std::min(most, unlike.size()); ++i)
+    text += (i == 0 ? "" : ", ") + unlike[i];
+  return unlike.size() > most ? text + fmt::format(" and {} more", unlike.size() - most) : text;
+}
+
+bool differ(const std::vector<std::string>& texts) {
+  return std::ranges::any_of(texts, [&](const std::string& text) { return text != texts.front(); });
+}
+
+// "tile + 0x40": "tile".
+std::string variable_of(const std::string& memory) {
+  return memory.substr(0, memory.find(" + "));
+}
+
+using Line = std::pair<std::string, uint32_t>; // of a file
+
+// The user's own, else of the PTX.
+Line line_of(const Place& place, const Finding& finding) {
+  const std::vector<SourceFrame> frames = frames_of(place);
+  const size_t own = users_frame(place);
+  const bool known = own < frames.size();
+  const std::string& file = known ? frames[own].file : finding.ptx;
+  return {file.substr(file.rfind('/') + 1), known ? frames[own].line : place.ptx_line};
+}
+
+std::set<Line> lines_of(const Finding& finding) {
+  std::set<Line> lines = {line_of(finding.access.place, finding)};
+  if (finding.earlier)
+    lines.insert(line_of(finding.earlier->place, finding));
+  return lines;
+}
+
+// "lines 11 to 41, 50 of a.cu; line 7 of b.cuh"
+std::string lines_text(const std::set<Line>& lines) {
+  constexpr size_t kRanges = 12; // of a file
+  std::string text;
+  for (auto at = lines.begin(); at != lines.end();) {
+    const std::string& file = at->first;
+    std::vector<std::string> ranges;
+    size_t count = 0;
+    for (; at != lines.end() && at->first == file; ++count) {
+      const uint32_t first = at->second;
+      uint32_t last = first;
+      for (++at; at != lines.end() && at->first == file && at->second == last + 1; ++at, ++count)
+        ++last;
+      ranges.push_back(first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last));
+    }
+    text += fmt::format("{}line{} {} of {}", text.empty() ? "" : "; ", count == 1 ? "" : "s",
+                        first_of(std::move(ranges), kRanges), file);
+  }
+  return text;
+}
+
+// The first member, and what of the others differs.
+std::string text_of(const FindingGroup& group, std::span<const Finding> findings) {
+  constexpr size_t kVariables = 6, kKernels = 3;
+  const Finding& first = findings[group.members.front()];
+  std::string text = first.rendered;
+  std::set<Line> lines;
+  std::vector<std::string> variables, kernels;
+  uint64_t schedule = first.schedule, schedules = 0;
+  for (const size_t member : group.members) {
+    const Finding& each = findings[member];
+    lines.merge(lines_of(each));
+    variables.push_back(variable_of(each.memory));
+    kernels.push_back(printable(runtime::brief_name(each.kernel)));
+    schedule = std::min(schedule, each.schedule);
+    schedules = std::max(schedules, each.schedules);
+  }
+  const auto add = [&](const char* label, const std::string& what) {
+    if (!what.empty())
+      text += fmt::format("  {:<8} {}\n", label, printable(what));
+  };
+  for (const Line& shown : lines_of(first))
+    lines.erase(shown);
+  add("also:", lines_text(lines));
+  if (differ(variables))
+    add("memory:", first_of(std::move(variables), kVariables));
+  if (differ(kernels))
+    add("kernels:", first_of(std::move(kernels), kKernels));
+  std::string count = group.count > 1 ? fmt::format("{} times", group.count) : "";
+  if (group.members.size() > 1)
+    count += fmt::format(", by {} {}", group.members.size(),
+                         first.earlier ? "pairs of instructions" : "instructions");
+  if (schedules > 0)
+    count += fmt::format("{}in {}, first in schedule {}", count.empty() ? "" : ", ",
+                         counted(schedules, "schedule"), schedule);
+  add("count:", count);
+  return text;
+}
+
 } // namespace
 
 std::string to_text(const CheckedAccess& access) {
@@ -48,8 +152,8 @@ std::string to_text(const CheckedAccess& access) {
 
 FindingCounts count(std::span<const Finding> findings) {
   FindingCounts counts;
-  for (const Finding& finding : findings)
-    ++(finding.suppressed ? counts.suppressed : finding.is_note ? counts.notes : counts.errors);
+  for (const FindingGroup& each : group(findings))
+    ++(each.suppressed ? counts.suppressed : each.is_note ? counts.notes : counts.errors);
   return counts;
 }
 
@@ -64,17 +168,18 @@ std::string to_text(const FindingCounts& counts) {
 
 std::string to_text(std::span<const Finding> findings, const FindingsView& view) {
   std::string text;
-  for (const Finding& finding : findings) {
-    if (finding.suppressed || (finding.is_note && !view.notes))
+  size_t shown = 0, left = 0;
+  for (const FindingGroup& each : group(findings)) {
+    if (each.suppressed || (each.is_note && !view.notes))
       continue;
-    text += finding.rendered;
-    if (finding.count > 1)
-      text += fmt::format("  count:   {} times\n", finding.count);
-    if (finding.schedules > 0)
-      text += fmt::format("  in:      {}, first in schedule {}\n", counted(finding.schedules, "schedule"),
-                          finding.schedule);
+    if (shown == view.most) {
+      ++left;
+      continue;
+    }
+    ++shown;
+    text += text_of(each, findings);
   }
-  return text;
+  return left ? text + fmt::format("and {} more: --all\n", left) : text;
 }
 
 void merge(std::vector<Finding>& into, std::span<const Finding> more) {

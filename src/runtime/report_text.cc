@@ -21,6 +21,7 @@ constexpr size_t kShownWaiting = 16;
 constexpr size_t kLongestLabel = 12;
 constexpr size_t kLongestSourceLine = 200;
 constexpr size_t kLongestFunction = 200;
+constexpr size_t kShownFrames = 3;
 
 // "nearest: 64 bytes ..." is a label and its text; any other line is a note.
 std::pair<std::string, std::string> split_note(const std::string& note) {
@@ -173,10 +174,43 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
   return out;
 }
 
-std::string render_access(const CheckedAccess& access, const SourceText& source) {
-  std::string out = excerpt(access.place, source);
+// "reduce.cu:12" of the user's own line, else "reduce.ptx:44".
+std::string users_headline(const Place& place, const SourceText& source) {
+  const std::vector<SourceFrame> frames = frames_of(place);
+  const size_t own = users_frame(place);
+  return own < frames.size() ? printable(fmt::format("{}:{}", frames[own].file, frames[own].line))
+                             : headline(place, source);
+}
+
+// What is inlined into the user's line, and what that is inlined into: the innermost first.
+std::string inlined_around(const std::vector<SourceFrame>& frames, size_t own) {
+  std::string text;
+  size_t shown = 0;
+  for (size_t i = 0; i < frames.size(); ++i)
+    if (i != own && shown++ < kShownFrames)
+      text += (text.empty() ? "" : "; ") + source_place(frames[i]);
+  return shown > kShownFrames ? text + fmt::format("; and {} more", shown - kShownFrames) : text;
+}
+
+// The user's line first, then the instruction that it has become. An operation that is no kernel's has
+// neither.
+std::string render_access(const CheckedAccess& access, const SourceText* source) {
+  if (!source)
+    return fmt::format("  {}\n", printable(to_text(access)));
+  const std::vector<SourceFrame> frames = frames_of(access.place);
+  std::string out;
   Notes notes;
-  notes.add_source(access.place);
+  if (frames.empty()) {
+    out = excerpt(access.place, *source);
+  } else {
+    const size_t own = users_frame(access.place);
+    if (!frames[own].source_text.empty())
+      out = fmt::format(" {} |   {}\n", frames[own].line,
+                        printable(shortened(frames[own].source_text, kLongestSourceLine)));
+    notes.add("inlined", inlined_around(frames, own));
+    notes.add("PTX",
+              fmt::format("{}:{}: {}", source->name(), access.place.ptx_line, access.place.instruction));
+  }
   notes.add("where", where(access.cta, access.warp, access.lane) + ": " + to_text(access));
   return out + notes.text();
 }
@@ -206,14 +240,17 @@ Message to_message(const Diagnostic& diagnostic, const SourceText& source) {
   return message;
 }
 
-std::string render_finding(const Finding& finding, const SourceText& source) {
-  std::string out = fmt::format("{}: {}[{}]: {}{}\n", headline(finding.access.place, source),
-                                finding.is_note ? "note" : "error", finding.id, printable(finding.message),
-                                finding.memory.empty() ? "" : ", at " + printable(finding.memory));
+std::string render_finding(const Finding& finding, const SourceText* source,
+                           const SourceText* earlier_source) {
+  std::string out =
+      fmt::format("{}{}[{}]: {}{}\n", source ? users_headline(finding.access.place, *source) + ": " : "",
+                  finding.is_note ? "note" : "error", finding.id, printable(finding.message),
+                  finding.memory.empty() ? "" : ", at " + printable(finding.memory));
   out += render_access(finding.access, source);
   if (finding.earlier) {
-    out += fmt::format("{}: and before it\n", headline(finding.earlier->place, source));
-    out += render_access(*finding.earlier, source);
+    if (earlier_source)
+      out += fmt::format("{}: and before it\n", users_headline(finding.earlier->place, *earlier_source));
+    out += render_access(*finding.earlier, earlier_source);
   }
   Notes notes;
   notes.add("missing", finding.fix);

@@ -22,8 +22,9 @@ namespace lemma::runtime {
 
 Message to_message(const Diagnostic& diagnostic, const SourceText& source);
 
-// Finding::rendered.
-std::string render_finding(const Finding& finding, const SourceText& source);
+// Finding::rendered. The texts of the modules that the two accesses are in; null: it is no kernel's.
+std::string render_finding(const Finding& finding, const SourceText* source,
+                           const SourceText* earlier_source);
 
 // Everything in the report that is worth a line, but for findings: fault, waiting warps, reads of what was
 // never written, warnings. Empty if there is nothing. `source` is the module's text.

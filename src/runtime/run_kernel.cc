@@ -93,7 +93,7 @@ Result<Report, Error> run(PreparedLaunch launch, Beside beside) {
   for (Finding& finding : report->findings) {
     finding.kernel = launch.kernel->name;
     finding.ptx = module.ptx->source->name();
-    finding.rendered = render_finding(finding, *module.ptx->source);
+    finding.rendered = render_finding(finding, module.ptx->source.get(), module.ptx->source.get());
   }
   report->rendered = render_report(*report, *module.ptx->source);
   return report;
@@ -110,8 +110,9 @@ Result<Report, Error> run_noted(PreparedLaunch launch, Beside beside, const Time
   Result<Report, Error> report = run(std::move(launch), std::move(beside));
   footprint->finish();
   checks->add({.position = operation.position(),
-               .what = fmt::format("kernel {}", kernel),
+               .what = fmt::format("kernel {}", brief_name(kernel)),
                .kernel = kernel,
+               .ptx = module->ptx,
                .footprint = std::move(footprint)},
               *module->device->timeline);
   return report;

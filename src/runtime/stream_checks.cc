@@ -1,7 +1,10 @@
 // Which of the two comes first is up to the schedule: the one that ended first is called the earlier.
 #include "runtime/stream_checks.h"
 
+#include "runtime/inlined_comments.h"
 #include "runtime/kernel_names.h"
+#include "runtime/report_text.h"
+#include "runtime/source_lines.h"
 
 #include <fmt/format.h>
 
@@ -28,26 +31,25 @@ CheckedAccess described(const StreamChecks::Done& done, const check::Statement& 
   return access;
 }
 
+// Null: the access is none of a kernel's.
+const SourceText* source_of(const CheckedAccess& access, const ptx::Module* ptx) {
+  return access.place.ptx_line != 0 ? ptx->source.get() : nullptr;
+}
+
+// Adds what the files say about the place.
+void look_up(CheckedAccess& access, const ptx::Module* ptx) {
+  if (!source_of(access, ptx))
+    return;
+  add_inlined_calls(access.place, *ptx);
+  SourceLines(ptx->source->name()).show(access.place);
+}
+
 std::string missing(const StreamChecks::Done& earlier, const StreamChecks::Done& later) {
   if (earlier.position.stream == later.position.stream)
     return "griddepcontrol.wait in the kernel that was launched programmatically, before it uses that memory";
   return "an event that is recorded behind the one and that the stream of the other waits for, or that the "
          "host waits "
          "for the one before it gives the other";
-}
-
-std::string rendered(const Finding& finding) {
-  const auto line = [](const CheckedAccess& access) {
-    std::string text = "  " + access.what;
-    if (access.place.ptx_line != 0)
-      text += fmt::format(" (line {} of the PTX, CTA {},{},{}, warp {}{})", access.place.ptx_line,
-                          access.cta[0], access.cta[1], access.cta[2], access.warp,
-                          access.lane >= 0 ? fmt::format(", lane {}", access.lane) : "");
-    return text + "\n";
-  };
-  return fmt::format("{}[{}]: {}, at {}\n{}{}  missing: {}\n", finding.is_note ? "note" : "error", finding.id,
-                     finding.message, finding.memory, line(finding.access), line(*finding.earlier),
-                     finding.fix);
 }
 
 } // namespace
@@ -120,6 +122,8 @@ void StreamChecks::compare_host(const Timeline::HostAccess& access, const Done& 
   found.finding.memory = with_brief_names(memory_at_(access.touch.address));
   found.finding.access.what =
       fmt::format("the host {} at {}", access.touch.writes ? "writes" : "reads", code);
+  look_up(its, done.ptx.get());
+  found.ptx = done.ptx;
   found.finding.earlier = std::move(its);
   found.finding.fix =
       "a wait of the host (for the stream, an event behind it, or all) before it uses that memory";
@@ -157,7 +161,13 @@ void StreamChecks::compare(const Done& earlier, const Done& later) {
   finding.earlier = std::move(first);
   finding.fix = missing(earlier, later);
   finding.kernel = later.kernel.empty() ? earlier.kernel : later.kernel;
-  finding.rendered = rendered(finding);
+  look_up(finding.access, later.ptx.get());
+  look_up(*finding.earlier, earlier.ptx.get());
+  const SourceText* const source = source_of(finding.access, later.ptx.get());
+  const SourceText* const earlier_source = source_of(*finding.earlier, earlier.ptx.get());
+  if (source || earlier_source)
+    finding.ptx = (source ? source : earlier_source)->name();
+  finding.rendered = render_finding(finding, source, earlier_source);
 }
 
 std::vector<Finding> StreamChecks::take(Timeline& timeline) {
@@ -165,7 +175,7 @@ std::vector<Finding> StreamChecks::take(Timeline& timeline) {
   fetch_host_accesses(timeline);
   std::vector<Finding> all;
   for (auto each = host_found_.begin(); each != host_found_.end();) {
-    auto& [access, finding] = each->second;
+    auto& [access, finding, ptx] = each->second;
     if (timeline.is_open_before(access)) {
       ++each;
       continue;
@@ -175,7 +185,7 @@ std::vector<Finding> StreamChecks::take(Timeline& timeline) {
     });
     if (finding.is_note)
       finding.message += ", but perhaps for a flag that a kernel sets";
-    finding.rendered = rendered(finding);
+    finding.rendered = render_finding(finding, nullptr, source_of(*finding.earlier, ptx.get()));
     all.push_back(std::move(finding));
     each = host_found_.erase(each);
   }

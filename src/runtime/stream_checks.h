@@ -14,6 +14,7 @@
 
 #include "check/footprint.h"
 #include "lemma/report.h"
+#include "ptx/module.h"
 #include "runtime/timeline.h"
 
 #include <functional>
@@ -36,6 +37,7 @@ public:
     Position position;
     std::string what;                            // "kernel `scale`", "a copy to the device"
     std::string kernel;                          // of a launch
+    std::shared_ptr<const ptx::Module> ptx;      // that the kernel is in
     std::shared_ptr<check::Footprint> footprint; // finished
     bool waits_for_value = false;                // Stream::wait_value()
   };
@@ -69,6 +71,7 @@ private:
   struct HostFinding {
     Timeline::HostAccess access;
     Finding finding;
+    std::shared_ptr<const ptx::Module> ptx; // of the kernel
   };
   std::map<Key, HostFinding> host_found_;
 };

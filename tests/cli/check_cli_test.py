@@ -42,8 +42,8 @@ class Check(Case):
         said = self.check("exchange", status=FAILED).stderr
         self.assertIn("error[race.shared]: a read and a write that nothing orders, at tile + 0x", said)
         store, load = line_of("exchange.cu:6"), line_of("exchange.cu:7")
-        self.assertIn(f" {store} |   st.shared.u32 [%a], %t;", said)
-        self.assertIn(f" {load} |   ld.shared.u32 %v, [%b];", said)
+        self.assertIn(f"  PTX:   {RACES}:{store}: st.shared.u32 [%a], %t;\n", said)
+        self.assertIn(f"  PTX:   {RACES}:{load}: ld.shared.u32 %v, [%b];\n", said)
         self.assertRegex(said, r"where: +CTA 0,0,0, warp [01], lane \d+: writes 4 bytes")
         self.assertIn("missing: a barrier (bar.sync) between them", said)
         self.assertRegex(said, r"count: +\d+ times")
@@ -54,11 +54,54 @@ class Check(Case):
 
     def test_source_lines(self):
         said = self.check("exchange", status=FAILED).stderr
-        self.assertIn("  source: exchange.cu:6, in exchange\n          tile[t] = t;\n", said)
-        self.assertIn("  source: exchange.cu:7, in exchange\n          out[t] = tile[t ^ 32];\n", said)
+        self.assertRegex(said, r"(?m)^exchange.cu:6: .*\n 6 \|   tile\[t\] = t;\n  PTX: ")
+        self.assertRegex(said, r"(?m)^exchange.cu:7: .*\n 7 \|   out\[t\] = tile\[t \^ 32\];\n  PTX: ")
         shutil.copy(RACES, self.path("races.ptx"))  # no source beside it
         said = self.check("exchange", status=FAILED, file=self.path("races.ptx")).stderr
-        self.assertIn("  source: exchange.cu:6, in exchange\n  where:", said)
+        self.assertRegex(said, r"(?m)^exchange.cu:6: .*\n  PTX: ")
+
+    def many(self, *options, status=FAILED):
+        """Eight stores before one load, and eleven defects more that share no line with each other."""
+        return self.check("many", *options, status=status, file=FOLDER / "many_races.ptx")
+
+    def test_findings_that_one_barrier_mends_are_one(self):
+        said = self.many().stderr
+        self.assertIn("  also:    lines 15 to 21 of many_races.ptx\n", said)
+        self.assertRegex(said, r"  count:   \d+ times, by 8 pairs of instructions\n")
+        self.assertEqual(said.count("error[race.shared]"), 10)
+        self.assertRegex(said, r"\nand 2 more: --all\n.*; checked: 12 findings\n$")
+        self.assertEqual(self.many("--all").stderr.count("error[race.shared]"), 12)
+        out = json.loads(self.many("--json").stdout)
+        self.assertEqual(out["finding_counts"]["errors"], 12)
+        self.assertEqual(len(out["findings"]), 19)
+        self.assertEqual(sorted({finding["group"] for finding in out["findings"]}), list(range(12)))
+        self.assertEqual(sum(finding["group"] == 0 for finding in out["findings"]), 8)  # what was seen most often
+        for finding in said.split("error[")[1:]:
+            self.assertLessEqual(finding.count("\n"), 15)
+
+    def test_a_baseline(self):
+        """What a run before has found does not fail this one."""
+        known = self.path("known.sarif")
+        self.check("exchange", "--sarif", known, status=FAILED)
+        said = self.check("exchange", "--baseline", known).stderr
+        self.assertTrue(said.endswith("; checked: no findings, 1 suppressed\n"), said)
+        out = json.loads(self.check("exchange", "--baseline", known, "--json").stdout)
+        self.assertEqual(out["findings"][0]["suppressed_because"], f"known: {known}")
+        self.many("--sarif", known)
+        self.check("exchange", "--baseline", known, status=FAILED)
+        self.assertIn("12 suppressed", self.many("--baseline", known, status=OK).stderr)
+        self.assertIn("this is no SARIF file", self.check("right", "--baseline", RACES, status=USAGE).stderr)
+        self.assertIn("No such file", self.check("right", "--baseline", self.path("no"), status=USAGE).stderr)
+
+    def test_a_wrong_output_is_followed_by_the_command_that_checks(self):
+        (pathlib.Path(self.path("want.bin"))).write_bytes(bytes(256))
+        words = ("run", RACES, "--entry", "exchange", "--grid", 1, "--block", 64, "--arg", f"out={self.path('got.bin')}:256",
+                 "--arg", f"expect={self.path('want.bin')}")
+        said = self.call(*words, status=FAILED).stderr
+        command = re.fullmatch(r"lemma: to look for races, missing fences and waits: (.*)", said.splitlines()[-1]).group(1)
+        again = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+        self.assertIn("error[race.shared]", again.stderr)
+        self.assertNotIn("to look for", again.stderr)
 
     def test_every_id_is_declared(self):
         """What src/check calls findings stands in ids.def."""
@@ -85,6 +128,8 @@ class Check(Case):
         words = ("run", RACES, "--entry", "right", "--grid", 1, "--block", 1, "--arg", "buf=256")
         self.assertIn("needs --check", self.call(*words, "--notes", status=USAGE).stderr)
         self.assertIn("needs --check", self.call(*words, "--suppress", RACES, status=USAGE).stderr)
+        self.assertIn("needs --check", self.call(*words, "--baseline", RACES, status=USAGE).stderr)
+        self.assertIn("needs --check", self.call(*words, "--all", status=USAGE).stderr)
 
     # --- suppressions -----------------------------------------------------------------------------------------------
 

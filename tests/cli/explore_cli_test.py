@@ -67,7 +67,7 @@ class Explore(Case):
                   "--arg", f"out={self.path('out.bin')}:256", "--deterministic")
         said = self.explore("hidden", "--check", status=FAILED).stderr
         self.assertEqual(said.count("error[race."), 1, said)
-        self.assertRegex(said, r"  in:      \d schedules?, first in schedule [1-7]\n")
+        self.assertRegex(said, r"  count:   (\d+ times, )?in \d schedules?, first in schedule [1-7]\n")
         again = self.repeated(said)
         self.assertEqual(again.returncode, FAILED)
         self.assertIn("error[race.", again.stderr)

@@ -7,6 +7,8 @@ usage: exec_test.py --lemma build/bin/lemma [NAME ...]    LAUNCHER names the pro
 import json
 import os
 import pathlib
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -183,6 +185,16 @@ class Exec(Case):
             self.assertEqual(running.returncode, -end)
             for file in (self.folder / "reports").iterdir():
                 file.unlink()
+
+    def test_a_program_that_fails_unchecked_ends_with_the_command_that_checks_it(self):
+        for end, status in (("status=7", 7), ("abort", -signal.SIGABRT)):
+            done = self.exec(LAUNCHER, "exchange", end, status=status)
+            command = re.fullmatch(r"lemma: it failed, and was not checked: (.*) names races, missing fences and waits", done.stderr.splitlines()[-1])
+            self.assertEqual(shlex.split(command.group(1))[1:], ["exec", "--check", LAUNCHER, "exchange", end])
+        self.assertNotIn("it failed", self.exec(LAUNCHER, "exchange").stderr)
+        self.assertNotIn("it failed", self.exec("--check", LAUNCHER, "scale", "status=7", status=7).stderr)
+        child = self.exec("sh", "-c", f"'{LAUNCHER}' exchange status=7; exit 3", status=3)
+        self.assertNotIn("it failed", child.stderr)  # that was not the program which was asked for
 
     def test_reports_that_cannot_be_written_are_an_error(self):
         # The place is gone, or has no room: the finding is on standard error, and the status is not the program's.

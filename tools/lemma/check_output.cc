@@ -3,17 +3,33 @@
 
 #include "files.h"
 #include "json_output.h"
+#include "sarif.h"
 #include "terminal.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace lemma::cli {
+namespace {
 
-Result<void, Stop> CheckOutput::read_suppressions() {
-  if (!options_.check && (options_.notes || !options_.suppress.empty()))
-    return usage(
-        fmt::format("{} is about findings: it needs --check", options_.notes ? "--notes" : "--suppress"));
+constexpr size_t kFirstFindings = 10;
+
+} // namespace
+
+Result<void, Stop> CheckOutput::read_files() {
+  if (const char* option = options_.notes               ? "--notes"
+                           : options_.all               ? "--all"
+                           : !options_.suppress.empty() ? "--suppress"
+                           : !options_.baseline.empty() ? "--baseline"
+                                                        : nullptr;
+      option && !options_.check)
+    return usage(fmt::format("{} is about findings: it needs --check", option));
+  if (!options_.baseline.empty()) {
+    auto prints = read_fingerprints(options_.baseline);
+    if (!prints)
+      return usage(std::move(prints).error());
+    known_ = *std::move(prints);
+  }
   if (options_.suppress.empty())
     return {};
   const auto text = read_text(options_.suppress);
@@ -35,6 +51,13 @@ void CheckOutput::suppress(std::vector<Finding>& findings) {
   const std::lock_guard lock(suppressing_);
   if (suppressions_)
     suppressions_->apply(findings);
+  if (known_.empty())
+    return;
+  for (Finding& finding : findings)
+    if (!finding.suppressed && known_.contains(fingerprint(finding))) {
+      finding.suppressed = true;
+      finding.suppressed_because = "known: " + options_.baseline;
+    }
 }
 
 void CheckOutput::limit_to(uint64_t checked_ctas, uint64_t ctas) {
@@ -43,7 +66,10 @@ void CheckOutput::limit_to(uint64_t checked_ctas, uint64_t ctas) {
 }
 
 void CheckOutput::show() const {
-  print_messages(stderr, to_text(findings_, {.notes = options_.notes}));
+  FindingsView view{.notes = options_.notes};
+  if (!options_.all)
+    view.most = kFirstFindings;
+  print_messages(stderr, to_text(findings_, view));
   if (!suppressions_)
     return;
   for (const Message& message : suppressions_->unused())

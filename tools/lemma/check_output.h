@@ -1,7 +1,7 @@
 // What --check has found, over all launches of a run: suppressed, put together, shown, and in --json.
 //
 //   CheckOutput found({.check = true, .notes = o.notes, .suppress = o.suppress});
-//   found.read_suppressions(); ...; found.add(report.findings); ...; found.show();
+//   found.read_files(); ...; found.add(report.findings); ...; found.show();
 //
 // Tests: tests/cli/check_cli_test.py.
 #pragma once
@@ -15,22 +15,24 @@
 
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace lemma::cli {
 
 struct CheckOptions {
-  bool check = false, notes = false;
-  std::string suppress; // a file; empty: none
+  bool check = false;
+  bool notes = false, all = false; // shown
+  std::string suppress, baseline;  // files; empty: none
 };
 
 class CheckOutput {
 public:
   explicit CheckOutput(CheckOptions options) : options_(std::move(options)) {}
 
-  // Before the run, which takes long.
-  Result<void, Stop> read_suppressions();
+  // Suppressions, and findings of a run before. Before the run, which takes long.
+  Result<void, Stop> read_files();
   // Of one launch.
   void add(std::vector<Finding> findings);
   // The two steps of that; the first from any thread.
@@ -54,6 +56,7 @@ public:
 private:
   CheckOptions options_;
   std::optional<Suppressions> suppressions_;
+  std::set<std::string> known_; // fingerprints of the baseline
   std::mutex suppressing_;
   uint64_t checked_ctas_ = 0, ctas_ = 0; // equal: all
   std::vector<Finding> findings_;

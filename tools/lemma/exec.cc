@@ -7,6 +7,7 @@
 //   what is said          exec_report.h
 //
 // Tests: tests/exec/.
+#include "application.h"
 #include "command.h"
 #include "exec_program.h"
 #include "exec_report.h"
@@ -55,8 +56,8 @@ struct ExecOptions {
 
   // Is there anything to be said when the program has ended?
   bool wants_reports() const {
-    return check.check || check.notes || !check.suppress.empty() || stats || explore > 0 || !report.empty() ||
-           !sarif.empty();
+    return check.check || check.notes || check.all || !check.suppress.empty() || !check.baseline.empty() ||
+           stats || explore > 0 || !report.empty() || !sarif.empty();
   }
 };
 
@@ -106,6 +107,13 @@ Variables variables_of(const ExecOptions& options) {
   return variables;
 }
 
+// This command with --check.
+std::string checking_command() {
+  constexpr std::string_view kExec = " exec";
+  std::string command = repeating_command();
+  return command.insert(command.find(kExec) + kExec.size(), " --check");
+}
+
 // One run more, whose processes report to a folder of their own.
 Result<void, Stop> run_once(const std::string& path, const ExecOptions& options, Variables variables,
                             std::optional<uint64_t> schedule, ExecReport& report) {
@@ -144,7 +152,7 @@ Result<int, Stop> run_and_report(const std::string& path, const ExecOptions& opt
       if (auto writable = check_writable(file); !writable)
         return usage(std::move(writable).error());
   ExecReport report(options.check);
-  if (auto read = report.found.read_suppressions(); !read)
+  if (auto read = report.found.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
   if (options.explore == 0)
     if (auto ran = run_once(path, options, variables, std::nullopt, report); !ran)
@@ -180,7 +188,9 @@ Result<int, Stop> exec(const ExecOptions& options) {
     variables.push_back(std::move(variable));
   if (options.wants_reports())
     return run_and_report(*path, options, variables);
-  variables.emplace_back("LEMMA_SAY_WHEN_KILLED", "1"); // nobody is left to say it
+  // Nobody is left to say it.
+  variables.emplace_back("LEMMA_SAY_WHEN_KILLED", "1");
+  variables.emplace_back("LEMMA_IF_FAILED", fmt::format("{} {}", ::getpid(), checking_command()));
   return usage(become_program(*path, options.words, variables));
 }
 
@@ -201,8 +211,12 @@ Command add_exec(CLI::App& parent) {
   app->add_flag("--check", o->check.check,
                 "look for what is not ordered: races, missing fences, waits and events");
   app->add_flag("--notes", o->check.notes, "show notes too: what the ISA leaves doubtful");
+  app->add_flag("--all", o->check.all, "show all findings, and not the first ten");
   app->add_option("--suppress", o->check.suppress,
                   "findings that are known, with the reason (docs/checks.md)")
+      ->type_name("FILE");
+  app->add_option("--baseline", o->check.baseline,
+                  "findings of a run before, as --sarif wrote them: only others fail")
       ->type_name("FILE");
   app->add_option("--explore", o->explore, "run the program N times, in schedules 0 to N-1")->type_name("N");
   app->add_option("--arch", o->arch, "what the GPU is (default: sm_90, an H200)")->type_name("sm_XX");

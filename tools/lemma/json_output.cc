@@ -185,6 +185,10 @@ json to_json(const std::vector<Finding>& findings) {
   json out = json::array();
   for (const Finding& finding : findings)
     out.push_back(to_json(finding));
+  const std::vector<FindingGroup> groups = group(findings);
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (const size_t member : groups[i].members)
+      out[member]["group"] = i;
   return out;
 }
 

@@ -67,7 +67,7 @@ Result<ExitStatus, Stop> run_file(Run& run) {
   if (!text)
     return Unexpected<Stop>{std::move(text).error()};
   // What may be wrong is found before the run, which takes long.
-  if (auto read = run.found.read_suppressions(); !read)
+  if (auto read = run.found.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};
   if (auto read = run.arguments.read_files(); !read)
     return Unexpected<Stop>{std::move(read).error()};

@@ -143,6 +143,10 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
   app.add_flag("--check", w.check,
                "find races, missing fences and missing waits: what the PTX ISA leaves undefined");
   app.add_flag("--notes", w.notes, "show what --check notes too: what the PTX ISA leaves doubtful");
+  app.add_flag("--all", w.all, "show all that --check finds, and not the first ten");
+  app.add_option("--baseline", w.baseline,
+                 "findings of a run before, as --sarif wrote them: only others fail")
+      ->type_name("FILE");
   app.add_option("--suppress", w.suppress,
                  "findings of --check that are known: lines 'ID [FILE[:LINE]] [FUNCTION]  # why'")
       ->type_name("FILE");
@@ -182,11 +186,13 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   options.matmul_schedule = words_.matmul_schedule;
   options.allow_tf32 = words_.allow_tf32;
   options.suppress = words_.suppress;
+  options.baseline = words_.baseline;
   options.sarif = words_.sarif;
   options.stats = words_.stats;
   options.coverage = words_.coverage;
   options.fidelity = words_.fidelity;
   options.notes = words_.notes;
+  options.all = words_.all;
   options.keep_outputs = words_.keep_outputs;
   LaunchConfig& config = options.config;
   config.deterministic = words_.deterministic;

@@ -24,11 +24,11 @@ struct RunOptions {
   std::string matmul_schedule;     // empty: as the products' sizes suggest
   bool allow_tf32 = false;         // products of f32 may be tf32's
   bool has_grid = false, has_block = false;
-  LaunchConfig config;           // but for its callbacks
-  uint64_t schedules = 0;        // --explore; 0: the one run
-  uint64_t max_memory_bytes = 0; // 0: as DeviceOptions has it
-  std::string suppress, sarif;   // files; empty: none
-  bool stats = false, coverage = false, fidelity = false, notes = false, keep_outputs = false;
+  LaunchConfig config;                   // but for its callbacks
+  uint64_t schedules = 0;                // --explore; 0: the one run
+  uint64_t max_memory_bytes = 0;         // 0: as DeviceOptions has it
+  std::string suppress, baseline, sarif; // files; empty: none
+  bool stats = false, coverage = false, fidelity = false, notes = false, all = false, keep_outputs = false;
 };
 
 class RunCommandLine {
@@ -48,9 +48,9 @@ private:
     std::string file, device = "cpu", arch, entry, matmul_schedule, grid, block, cluster, smem = "0",
                       async = "eager", on_fault = "stop", seed = "0", schedule = "0", explore = "0",
                       check_ctas = "0", max_instructions = "0", max_memory = "0";
-    std::string suppress, sarif;
+    std::string suppress, baseline, sarif;
     bool deterministic = false, stats = false, coverage = false, fidelity = false, check = false,
-         notes = false, json = false, keep_outputs = false, allow_tf32 = false;
+         notes = false, all = false, json = false, keep_outputs = false, allow_tf32 = false;
     std::vector<std::string> args;
   } words_;
 };

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdio>
 #include <optional>
@@ -49,6 +50,15 @@ nlohmann::json exploration_to_json(const Run& run) {
 void show_comparisons(const Run& run) {
   for (const OutputComparison& c : run.comparisons)
     print_text(stderr, printable_lines(render(c.result, c.got, c.want)));
+}
+
+// Last, if an output differs and nobody has looked for races.
+void show_checking_command(const Run& run) {
+  const bool differs =
+      std::ranges::any_of(run.comparisons, [](const OutputComparison& c) { return !c.result.equal; });
+  if (differs && !run.found.is_checking() && run.options.device == "cpu")
+    print_text(stderr, fmt::format("lemma: to look for races, missing fences and waits: {}\n",
+                                   printable(repeating_command("", "--check"))));
 }
 
 nlohmann::json comparisons_to_json(const Run& run) {
@@ -104,6 +114,7 @@ void show_launch(const Run& run, const Launched& launched) {
   if (run.options.stats)
     show_stats(report.stats);
   show_watched(run, report);
+  show_checking_command(run);
 }
 
 void print_launch(Run& run, const Launched& launched, ExitStatus status) {
@@ -179,6 +190,7 @@ void show_program(Run& run, const ProgramRun& ran, ExitStatus status) {
     show_stats(ran.report.stats);
   }
   show_watched(run, ran.report);
+  show_checking_command(run);
 }
 
 void show_host_stop(Run& run, const MlirStop& stop, const Report& report) {

@@ -15,7 +15,11 @@ namespace lemma::cli {
 
 Run::Run(const RunOptions& options, RunArguments arguments, bool as_json)
     : options(options), arguments(std::move(arguments)), config(options.config), file(options.file),
-      found({.check = options.config.check, .notes = options.notes, .suppress = options.suppress}) {
+      found({.check = options.config.check,
+             .notes = options.notes,
+             .all = options.all,
+             .suppress = options.suppress,
+             .baseline = options.baseline}) {
   if (as_json)
     json.emplace();
   if (options.coverage)

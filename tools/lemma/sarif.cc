@@ -2,6 +2,8 @@
 // programs goes in as it is: JSON escapes it, and what shows it must.
 #include "sarif.h"
 
+#include "files.h"
+
 #include "lemma/lemma.h"
 #include "lemma/process_reports.h"
 
@@ -111,35 +113,36 @@ uint64_t fnv1a(std::string_view text) {
   return hash;
 }
 
+std::string print_of(std::string_view identity) {
+  return fmt::format("{:016x}", fnv1a(identity));
+}
+
+constexpr const char* kFingerprint = "lemma/v1"; // PRINT:N, the N-th result of that print
+
 class Results {
 public:
-  void add(const Finding& finding) {
+  void add(const Finding& finding, size_t group) {
     RelatedLocations related;
     const Place& place = finding.access.place;
     std::string text = finding.message + (finding.memory.empty() ? "" : ", at " + finding.memory) + ". " +
                        deed(finding.access) + ".";
-    std::string identity = finding.id + "|" + finding.kernel;
-    std::vector<std::string> places = {text_of(place)};
     if (finding.earlier) {
       const int id = related.add(location_of(finding.earlier->place, finding.ptx),
                                  "Before it: " + deed(*finding.earlier));
       text += fmt::format(" [Before it]({}): {}.", id, deed(*finding.earlier));
-      places.push_back(text_of(finding.earlier->place));
     }
-    std::sort(places.begin(), places.end()); // which comes first is up to the schedule
-    identity += fmt::format("|{}", fmt::join(places, "|"));
     related.add_behind(place, finding.ptx, "This access");
     if (finding.earlier)
       related.add_behind(finding.earlier->place, finding.ptx, "The access before it");
     if (!finding.fix.empty())
       text += " Missing: " + finding.fix + ".";
-    json& result = add_result(finding.id, finding.is_note ? "note" : "error", text, identity,
+    json& result = add_result(finding.id, finding.is_note ? "note" : "error", text, fingerprint(finding),
                               location_of(place, finding.ptx), related.take());
     result["suppressions"] = json::array();
     if (finding.suppressed)
       result["suppressions"].push_back(
           {{"kind", "external"}, {"status", "accepted"}, {"justification", finding.suppressed_because}});
-    result["properties"] = {{"kernel", finding.kernel}, {"count", finding.count}};
+    result["properties"] = {{"kernel", finding.kernel}, {"count", finding.count}, {"group", group}};
   }
 
   void add(const Fault& fault, const std::string& file, const std::string& kernel) {
@@ -155,7 +158,7 @@ public:
       text += " " + who(fault.cta, fault.warp, fault.lane) + ".";
     for (const std::string& note : fault.notes)
       text += " " + note + ".";
-    json& result = add_result(id, "error", text, id + "|" + kernel + "|" + text_of(fault.place),
+    json& result = add_result(id, "error", text, print_of(id + "|" + kernel + "|" + text_of(fault.place)),
                               location_of(fault.place, file), related.take());
     result["suppressions"] = json::array();
     result["properties"] = {{"kernel", kernel}};
@@ -171,11 +174,10 @@ public:
 
 private:
   json& add_result(const std::string& id, const char* level, const std::string& text,
-                   const std::string& identity, json place, json related) {
+                   const std::string& print, json place, json related) {
     auto rule = std::find(rules_.begin(), rules_.end(), id);
     if (rule == rules_.end())
       rule = rules_.insert(rule, id);
-    const std::string print = fmt::format("{:016x}", fnv1a(identity));
     results_.push_back(
         {{"ruleId", id},
          {"ruleIndex", rule - rules_.begin()},
@@ -183,7 +185,7 @@ private:
          {"message", {{"text", text}}},
          {"locations", json::array({std::move(place)})},
          {"relatedLocations", std::move(related)},
-         {"partialFingerprints", {{"lemma/v1", fmt::format("{}:{}", print, ++seen_[print])}}}});
+         {"partialFingerprints", {{kFingerprint, fmt::format("{}:{}", print, ++seen_[print])}}}});
     return results_.back();
   }
 
@@ -213,10 +215,45 @@ private:
 
 } // namespace
 
+std::string fingerprint(const Finding& finding) {
+  std::vector<std::string> places = {text_of(finding.access.place)};
+  if (finding.earlier)
+    places.push_back(text_of(finding.earlier->place));
+  std::sort(places.begin(), places.end()); // which comes first is up to the schedule
+  return print_of(fmt::format("{}|{}|{}", finding.id, finding.kernel, fmt::join(places, "|")));
+}
+
+Result<std::set<std::string>, std::string> read_fingerprints(const std::string& file) {
+  const auto text = read_text(file);
+  if (!text)
+    return fail(text.error());
+  const json sarif = json::parse(*text, nullptr, false);
+  const auto wrong = [&](const char* what) {
+    return fail(fmt::format("{}: {}: write one by --sarif", file, what));
+  };
+  if (!sarif.is_object() || !sarif.contains("runs") || !sarif["runs"].is_array())
+    return wrong("this is no SARIF file");
+  std::set<std::string> prints;
+  for (const json& run : sarif["runs"])
+    for (const json& result : run.value("results", json::array())) {
+      const json by_tool = result.value("partialFingerprints", json::object());
+      if (!by_tool.contains(kFingerprint) || !by_tool[kFingerprint].is_string())
+        return wrong("its results are none of Lemma's");
+      const std::string print = by_tool[kFingerprint];
+      prints.insert(print.substr(0, print.find(':')));
+    }
+  return prints;
+}
+
 json to_sarif(const SarifRun& run) {
   Results results;
-  for (const Finding& finding : run.findings)
-    results.add(finding);
+  std::vector<size_t> group_of(run.findings.size());
+  const std::vector<FindingGroup> groups = group(run.findings);
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (const size_t member : groups[i].members)
+      group_of[member] = i;
+  for (size_t i = 0; i < run.findings.size(); ++i)
+    results.add(run.findings[i], group_of[i]);
   for (const KernelFault& fault : run.faults)
     results.add(fault.fault, run.file, fault.kernel);
   const json driver = {

@@ -11,9 +11,11 @@
 
 #include "lemma/findings.h"
 #include "lemma/process_reports.h"
+#include "lemma/result.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <set>
 #include <span>
 #include <string>
 
@@ -27,5 +29,11 @@ struct SarifRun {
   int exit_status = 0;
 };
 nlohmann::json to_sarif(const SarifRun& run);
+
+// "partialFingerprints" of the finding: 16 digits. Findings that are told apart by where they are alone have
+// the same.
+std::string fingerprint(const Finding& finding);
+// Of all results of a SARIF file. Error: it is none of Lemma's.
+Result<std::set<std::string>, std::string> read_fingerprints(const std::string& file);
 
 } // namespace lemma::cli

@@ -19,7 +19,9 @@ Finding finding(const char* id, uint32_t line, uint32_t earlier_line, uint64_t c
 }
 
 TEST(Findings, AreCountedByWhatTheyAre) {
-  std::vector<Finding> all(6, finding("race.shared", 1, 2));
+  std::vector<Finding> all;
+  for (uint32_t line = 1; line <= 6; ++line)
+    all.push_back(finding("race.shared", 10 * line, 10 * line + 1));
   all[0].is_note = all[1].is_note = true;
   all[1].suppressed = all[2].suppressed = true;
   const FindingCounts counts = count(all);
@@ -36,8 +38,8 @@ TEST(Findings, AreShownButForNotesAndThoseSuppressed) {
                               finding("d", 1, 2)};
   all[2].is_note = true;
   all[3].suppressed = true;
-  EXPECT_EQ(to_text(all), "a\nb\n  count:   7 times\n");
-  EXPECT_EQ(to_text(all, {.notes = true}), "a\nb\n  count:   7 times\nc\n");
+  EXPECT_EQ(to_text(all), "b\n  count:   7 times\na\n"); // what was seen most often is the worst
+  EXPECT_EQ(to_text(all, {.notes = true}), "b\n  count:   7 times\na\nc\n");
 }
 
 TEST(Findings, OfOneDefectAreMerged) {

@@ -1,0 +1,153 @@
+// Which findings are one defect. Two that share a statement of the source are mended by one instruction if
+// there is a place for it that lies between the two accesses of both:
+//
+//   store A      line 10        10|-----|20   A and C      one barrier at line 15 is between the accesses
+//   store B      line 11        11|-----|20   B and C      of both: one group
+//   load  C      line 20           20|--|25   C and D      ... and of this one it is not: a second group
+//   load  D      line 25
+//
+// So a finding is an interval of lines, and a group is a set of intervals that have a point in common and
+// hang together by their statements. A statement that does not fit with itself, in a loop, fits with all
+// that it shares a line with. Which access came first is up to the schedule: the intervals have no direction.
+//
+// Tests: tests/unit/runtime/finding_groups_test.cc, tests/check/groups_test.py.
+#include "lemma/findings.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace lemma {
+namespace {
+
+// What findings of one group have in common besides: id, note or not, suppressed and why, the fix, and
+// whether there are two accesses.
+using Kind = std::tuple<std::string, bool, bool, std::string, std::string, bool>;
+
+// The user's line, of which unrolling and inlining make many instructions; else the PTX statement.
+struct Statement {
+  std::string file;
+  uint64_t line = 0;
+  friend auto operator<=>(const Statement&, const Statement&) = default;
+};
+
+Statement statement_of(const Place& place, const Finding& finding) {
+  const std::vector<SourceFrame> frames = frames_of(place);
+  if (const size_t own = users_frame(place); own < frames.size())
+    return {frames[own].file, frames[own].line};
+  return {finding.ptx + "\n" + finding.kernel, place.ptx_line}; // a file has no such name
+}
+
+// Findings of the same statements.
+struct Pair {
+  Statement a, b;                // a <= b; the same where there is one access
+  uint64_t ptx_a = 0, ptx_b = 0; // their instructions, of the first finding
+  std::vector<size_t> findings;
+};
+
+struct Interval {
+  uint64_t begin = 0, end = std::numeric_limits<uint64_t>::max(); // behind begin, up to end
+  bool is_empty() const { return begin >= end; }
+  Interval operator&(const Interval& other) const {
+    return {std::max(begin, other.begin), std::min(end, other.end)};
+  }
+};
+
+struct Set {
+  Interval interval;
+  std::vector<Statement> statements;
+  std::vector<size_t> findings;
+
+  bool hangs_together_with(const Set& other) const {
+    return std::ranges::any_of(statements, [&](const Statement& statement) {
+      return std::ranges::find(other.statements, statement) != other.statements.end();
+    });
+  }
+  void take(const Set& other) {
+    interval = interval & other.interval;
+    statements.insert(statements.end(), other.statements.begin(), other.statements.end());
+    findings.insert(findings.end(), other.findings.begin(), other.findings.end());
+  }
+};
+
+// In lines of the source if all are of one file, else of the PTX.
+Interval interval_of(const Pair& pair, bool one_file) {
+  if (pair.a == pair.b)
+    return {};
+  const uint64_t a = one_file ? pair.a.line : pair.ptx_a, b = one_file ? pair.b.line : pair.ptx_b;
+  return {std::min(a, b), std::max(a, b)};
+}
+
+void merge_sets(std::vector<Set>& sets) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < sets.size(); ++i)
+      for (size_t j = sets.size() - 1; j > i; --j)
+        if (sets[i].hangs_together_with(sets[j]) && !(sets[i].interval & sets[j].interval).is_empty()) {
+          sets[i].take(sets[j]);
+          sets.erase(sets.begin() + static_cast<ptrdiff_t>(j));
+          changed = true;
+        }
+  }
+}
+
+std::vector<Set> sets_of(const std::map<std::pair<Statement, Statement>, Pair>& pairs, bool may_share) {
+  const bool one_file = std::ranges::all_of(pairs, [&](const auto& entry) {
+    const std::string& file = pairs.begin()->first.first.file;
+    return entry.second.a.file == file && entry.second.b.file == file;
+  });
+  std::vector<Set> sets;
+  for (const auto& [statements, pair] : pairs)
+    sets.push_back({interval_of(pair, one_file), {pair.a, pair.b}, pair.findings});
+  std::ranges::stable_sort(sets, {}, [](const Set& set) { return set.interval.end; });
+  if (may_share)
+    merge_sets(sets);
+  return sets;
+}
+
+} // namespace
+
+std::vector<FindingGroup> group(std::span<const Finding> findings) {
+  std::map<Kind, std::map<std::pair<Statement, Statement>, Pair>> kinds;
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const Finding& finding = findings[i];
+    Statement a = statement_of(finding.access.place, finding);
+    Statement b = finding.earlier ? statement_of(finding.earlier->place, finding) : a;
+    if (a.line == 0 || b.line == 0) // nothing says where: it is a group of its own
+      a = b = {"", i};
+    uint64_t ptx_a = finding.access.place.ptx_line,
+             ptx_b = finding.earlier ? finding.earlier->place.ptx_line : ptx_a;
+    if (b < a) {
+      std::swap(a, b);
+      std::swap(ptx_a, ptx_b);
+    }
+    Pair& pair = kinds[{finding.id, finding.is_note, finding.suppressed, finding.suppressed_because,
+                        finding.fix, finding.earlier.has_value()}][{a, b}];
+    if (pair.findings.empty())
+      pair = {a, b, ptx_a, ptx_b, {}};
+    pair.findings.push_back(i);
+  }
+  std::vector<FindingGroup> groups;
+  for (const auto& [kind, pairs] : kinds)
+    for (Set& set : sets_of(pairs, std::get<5>(kind))) {
+      FindingGroup made{.is_note = std::get<1>(kind), .suppressed = std::get<2>(kind), .members = {}};
+      made.members = std::move(set.findings);
+      std::ranges::sort(made.members);
+      for (const size_t member : made.members)
+        made.count += findings[member].count;
+      // What was seen most often is shown.
+      const auto most =
+          std::ranges::max_element(made.members, {}, [&](size_t i) { return findings[i].count; });
+      std::rotate(made.members.begin(), most, most + 1);
+      groups.push_back(std::move(made));
+    }
+  // The worst first: errors, and what was seen most often.
+  std::ranges::sort(groups, {}, [](const FindingGroup& group) {
+    return std::tuple(group.suppressed, group.is_note, ~group.count, group.members.front());
+  });
+  return groups;
+}
+
+} // namespace lemma

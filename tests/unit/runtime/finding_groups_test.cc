@@ -1,0 +1,130 @@
+// Which findings are one defect. include/lemma/findings.h.
+#include "lemma/findings.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace lemma {
+namespace {
+
+Place place(const char* file, uint32_t line, uint32_t ptx_line) {
+  Place made;
+  made.ptx_line = ptx_line;
+  made.file = file;
+  made.line = line;
+  return made;
+}
+
+// Between lines of "k.cu"; the PTX lines are ten times those.
+Finding race(uint32_t line, uint32_t earlier, const char* id = "race.shared") {
+  Finding made;
+  made.id = id;
+  made.kernel = "k";
+  made.ptx = "k.ptx";
+  made.access.place = place("k.cu", line, 10 * line);
+  made.earlier.emplace().place = place("k.cu", earlier, 10 * earlier);
+  made.fix = "a barrier (bar.sync) between them";
+  made.count = 1;
+  made.rendered = fmt::format("{}:{}\n", id, line);
+  return made;
+}
+
+// The groups' members, each in the order of the findings.
+std::vector<std::vector<size_t>> members(const std::vector<Finding>& findings) {
+  std::vector<std::vector<size_t>> all;
+  for (FindingGroup& each : group(findings)) {
+    std::ranges::sort(each.members);
+    all.push_back(std::move(each.members));
+  }
+  std::ranges::sort(all);
+  return all;
+}
+using Members = std::vector<std::vector<size_t>>;
+
+TEST(FindingGroups, StoresBeforeOneLoadAreOneDefect) {
+  EXPECT_EQ(members({race(20, 10), race(20, 11), race(20, 12)}), (Members{{0, 1, 2}}));
+  // ... whichever came first, and loads after one store.
+  EXPECT_EQ(members({race(20, 10), race(11, 20), race(21, 11)}), (Members{{0, 1, 2}}));
+}
+
+TEST(FindingGroups, TwoStoresAndTwoLoadsThatShareStatementsAreOneDefect) {
+  EXPECT_EQ(members({race(20, 10), race(21, 11), race(21, 10)}), (Members{{0, 1, 2}}));
+}
+
+TEST(FindingGroups, WhatSharesNoStatementIsAnotherDefect) {
+  EXPECT_EQ(members({race(20, 10), race(21, 11)}), (Members{{0}, {1}}));
+}
+
+// 10 | 20 | 30: no barrier stands between both.
+TEST(FindingGroups, OneAfterTheOtherAreTwoDefects) {
+  EXPECT_EQ(members({race(20, 10), race(30, 20)}), (Members{{0}, {1}}));
+  EXPECT_EQ(members({race(20, 10), race(30, 20), race(30, 10)}).size(), 2u);
+}
+
+TEST(FindingGroups, UnrolledCodeIsOneStatement) {
+  std::vector<Finding> all;
+  for (uint32_t copy = 0; copy < 8; ++copy) {
+    all.push_back(race(20, 10));
+    all.back().access.place.ptx_line += 500 * copy;
+    all.back().earlier->place.ptx_line += 500 * copy;
+  }
+  EXPECT_EQ(members(all), (Members{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  // Without lines of the source it is eight.
+  for (Finding& each : all)
+    each.access.place.file = each.earlier->place.file = "";
+  EXPECT_EQ(members(all).size(), 8u);
+}
+
+TEST(FindingGroups, InlinedCodeIsTheUsersLine) {
+  Finding a = race(20, 10), b = race(20, 10);
+  a.access.place = place("/usr/include/lib.h", 5, 100);
+  a.access.place.inlined_at = {{.file = "k.cu", .line = 20, .function = "k"}};
+  b.access.place = place("/usr/include/lib.h", 9, 300);
+  b.access.place.inlined_at = {{.file = "k.cu", .line = 20, .function = "k"}};
+  EXPECT_EQ(members({a, b}), (Members{{0, 1}}));
+  b.access.place.inlined_at.front().line = 40;
+  b.earlier->place = place("k.cu", 30, 250);
+  EXPECT_EQ(members({a, b}), (Members{{0}, {1}}));
+}
+
+// s[t] += s[t + n] in a loop, and what reads the sum: a barrier at the end of the loop mends both.
+TEST(FindingGroups, AStatementThatDoesNotFitWithItselfTakesItsNeighbour) {
+  EXPECT_EQ(members({race(12, 12), race(20, 12)}), (Members{{0, 1}}));
+  EXPECT_EQ(members({race(12, 12), race(20, 12), race(12, 5)}).size(), 2u);
+}
+
+TEST(FindingGroups, WhatDiffersInIdFixOrWeightIsAnotherDefect) {
+  Finding other_fix = race(20, 11), note = race(20, 12);
+  other_fix.fix = "bar.warp.sync (__syncwarp) between them";
+  note.is_note = true;
+  EXPECT_EQ(members({race(20, 10), race(20, 10, "race.proxy"), other_fix, note}),
+            (Members{{0}, {1}, {2}, {3}}));
+}
+
+// Of copies and fills nothing says which they were.
+TEST(FindingGroups, WhatHasNoPlaceStaysAlone) {
+  Finding a = race(0, 0), b = race(0, 0);
+  a.access.place = b.access.place = a.earlier->place = b.earlier->place = {};
+  EXPECT_EQ(members({a, b}), (Members{{0}, {1}}));
+}
+
+TEST(FindingGroups, AreCountedAndShownOnceTheWorstFirst) {
+  std::vector<Finding> all = {race(40, 30), race(20, 10), race(20, 11), race(50, 45)};
+  all[1].count = 3;
+  all[2].count = 60;
+  all[1].memory = "tile + 0x40";
+  all[2].memory = "other";
+  all[3].is_note = true;
+  const FindingCounts counts = count(all);
+  EXPECT_EQ(counts.errors, 2u);
+  EXPECT_EQ(counts.notes, 1u);
+  EXPECT_EQ(to_text(all), "race.shared:20\n"
+                          "  also:    line 10 of k.cu\n"
+                          "  memory:  other, tile\n"
+                          "  count:   63 times, by 2 pairs of instructions\n"
+                          "race.shared:40\n");
+  EXPECT_EQ(to_text(all, {.notes = true, .most = 1}), to_text({&all[1], 2}) + "and 2 more: --all\n");
+}
+
+} // namespace
+} // namespace lemma
