@@ -134,7 +134,7 @@ struct MbarrierState {
   // By warp and lane: the phase whose completion it has found last; 0: none.
   std::vector<std::array<Epoch, kWarpSize>> found;
   bool begun = false;        // somebody has arrived, or expected bytes, in the open phase
-  bool expects_late = false; // bytes have come before any were expected
+  bool expects_late = false; // before any bytes were expected, an operation was issued or completed
   Participants participants; // that arrive, or whose operations complete
   int64_t tx = 0;            // bytes that the phase waits for
   Statement expects_last;    // the last expect_tx

@@ -78,6 +78,11 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
       return;
     }
     by_target = true;
+    for (const vgpu::AsyncTarget& target : operation.targets)
+      if (target.mbarrier.cta == x.cta) {
+        MbarrierState& mbarrier = cluster.mbarrier(target.mbarrier);
+        mbarrier.expects_late |= !mbarrier.expects_last.instruction;
+      }
     if (operation.proxy == vgpu::Proxy::async)
       for (const vgpu::AsyncTarget& target : operation.targets)
         signals(cluster, x, target.mbarrier, lane);

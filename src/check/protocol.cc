@@ -243,7 +243,8 @@ void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::
 }
 
 // Bytes that come where an expect_tx went before, and that it does not cover: the phase ended without them. A
-// program may expect bytes after it has issued the copy, if it does so from the beginning.
+// program may expect bytes after it has issued the copy, if it does so from the beginning: see issues(),
+// since the schedule says when they come.
 void Checker::counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival& arrival) {
   mbarrier.tx += arrival.change.expect_bytes;
   mbarrier.begun = !arrival.completes_phase;

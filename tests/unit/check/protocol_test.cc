@@ -209,6 +209,29 @@ TEST(Protocol, AccessesStayInTheirVariable) {
             "memory.bounds: st.local.u32\n");
 }
 
+// As libcu++ does with clusterlaunchcontrol: whether the bytes come before that or after is up to the
+// schedule.
+TEST(Protocol, BytesMayBeExpectedAfterTheCopyIsIssued) {
+  const auto loads = [](const std::string& body) {
+    return findings_of(kernel("mbarrier.init.shared.b64 [%m], 1;\nfence.mbarrier_init.release.cluster;\n"
+                              "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\nLOOP:\n" +
+                              body + R"(
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %q, [%m], %r1;
+  @!%q bra WAIT;
+  xor.b32 %r1, %r1, 1;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %q, %r2, 40;
+  @%q bra LOOP;)"),
+                       1, 1, AsyncMode::random);
+  };
+  const std::string copy =
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 256, [%m];\n";
+  const std::string expect = "mbarrier.arrive.expect_tx.shared.b64 _, [%m], 256;\n";
+  EXPECT_EQ(loads(expect + copy), "");
+  EXPECT_EQ(loads(copy + expect), "");
+}
+
 TEST(Protocol, GridsWaitBeforeTheyRead) {
   EXPECT_EQ(findings_of(kernel("griddepcontrol.wait;\nld.global.u32 %r1, [%in];"), 1), "");
   EXPECT_EQ(findings_of(kernel("@%p griddepcontrol.wait;\nbar.sync 0;\nld.global.u32 %r1, [%in];"), 64), "");
