@@ -66,6 +66,7 @@ Deed deed_of(Opcode opcode) {
   case Opcode::cp_reduce_async_bulk_tensor:
   case Opcode::st_async:
   case Opcode::red_async:
+  case Opcode::clusterlaunchcontrol_try_cancel:
     return Deed::issues;
   case Opcode::ldmatrix:
   case Opcode::stmatrix:

@@ -3,6 +3,7 @@
 
 #include "layout/smem_descriptor.h"
 #include "numeric/arithmetic.h"
+#include "vgpu/launch_response.h"
 #include "vgpu/mbarrier.h"
 #include "vgpu/observer.h"
 #include "vgpu/racing_copy.h"
@@ -264,6 +265,17 @@ void visit_box(const AsyncOperation& operation, const SharedPlace& at, const Asy
   each_chunk(operation, at.offset, [&](uint32_t, uint32_t address, uint32_t) { visits.add(address); });
 }
 
+// --- clusterlaunchcontrol
+
+// What is asked for happens here: the cluster is out of the grid from now on.
+void take_response(AsyncOperation& operation) {
+  LaunchResponse response{.kind = LaunchResponse::kFailed};
+  if (const std::optional<Dim3> first = operation.issuer.launch->cancel_cluster())
+    response = {*first, LaunchResponse::kCanceled};
+  operation.data.resize(kResponseBytes);
+  std::memcpy(operation.data.data(), &response, kResponseBytes);
+}
+
 uint64_t bytes_inside(const TensorBox& box) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < box.runs.size(); ++i)
@@ -275,8 +287,9 @@ uint64_t bytes_inside(const TensorBox& box) {
 
 const char* to_string(AsyncKind kind) {
   constexpr std::array<const char*, kAsyncKinds> kNames = {
-      "cp.async",     "cp.async.mbarrier.arrive", "bulk copy", "bulk reduction", "tensor load",
-      "tensor store", "tensor reduction",         "st.async",  "red.async",      "wgmma"};
+      "cp.async",      "cp.async.mbarrier.arrive", "bulk copy", "bulk reduction", "tensor load",
+      "tensor store",  "tensor reduction",         "st.async",  "red.async",      "wgmma",
+      "launch control"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -355,6 +368,9 @@ void read_source(AsyncOperation& operation) {
                [&](uint32_t at, uint32_t address, uint32_t bytes) {
                  take_chunk(operation.source.cta->async_read(address), bytes, operation.data.data() + at);
                });
+    break;
+  case AsyncKind::try_cancel:
+    take_response(operation);
     break;
   default: // moves at once, has its data, or has none
     break;

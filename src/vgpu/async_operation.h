@@ -6,8 +6,8 @@
 // Not here: when operations run (async.h), what is checked when they are issued (handlers/).
 //
 // PTX ISA: "Asynchronous Operations", "Async proxy", "cp.async", "cp.async.bulk", "cp.async.bulk.tensor",
-// "st.async", "red.async", "wgmma.mma_async". Tests: tests/unit/vgpu/async_copy_test.cc, tensor_copy_test.cc,
-// observer_test.cc.
+// "st.async", "red.async", "wgmma.mma_async", "clusterlaunchcontrol.try_cancel". Tests:
+// tests/unit/vgpu/async_copy_test.cc, tensor_copy_test.cc, observer_test.cc.
 #pragma once
 
 #include "layout/tensor_box.h"
@@ -36,9 +36,10 @@ enum class AsyncKind : uint8_t {
   tensor_reduce,
   st_async,
   red_async,
-  wgmma, // reads shared memory; computed in handlers/wgmma.cc
+  wgmma,      // reads shared memory; computed in handlers/wgmma.cc
+  try_cancel, // clusterlaunchcontrol: its source is the grid's clusters that have not started
 };
-inline constexpr int kAsyncKinds = 10;
+inline constexpr int kAsyncKinds = 11;
 // "cp.async", "tensor load".
 const char* to_string(AsyncKind kind);
 

@@ -65,6 +65,7 @@ void start_cta(const Launch& launch, Cta& cta) {
     group.reset();
   cta.wgmma_checks.clear();
   cta.launched_dependents = false;
+  cta.failed_request = {};
   cta.next_warp = launch.schedule->first_warp(cta.linear_id, static_cast<uint32_t>(warps));
   const uint64_t warps_key = poison_key(launch.config.seed, Poisoned::warp, cta.linear_id);
   for (uint32_t w = 0; w < cta.warps.size(); ++w) {
@@ -74,13 +75,26 @@ void start_cta(const Launch& launch, Cta& cta) {
   }
 }
 
-} // namespace
-
-void start_cluster(const Launch& launch, Cluster& cluster, uint64_t id) {
+// Of a cluster, among the clusters.
+Dim3 cluster_id(const Launch& launch, uint64_t id) {
   const Dim3& grid = launch.config.grid;
   const Dim3& size = launch.config.cluster;
+  return coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
+}
+
+} // namespace
+
+Dim3 first_cta(const Launch& launch, uint64_t id) {
+  Dim3 first = cluster_id(launch, id);
+  for (size_t i = 0; i < first.size(); ++i)
+    first[i] *= launch.config.cluster[i];
+  return first;
+}
+
+void start_cluster(const Launch& launch, Cluster& cluster, uint64_t id) {
+  const Dim3& size = launch.config.cluster;
   cluster.linear_id = id;
-  cluster.id = coordinates(id, {grid[0] / size[0], grid[1] / size[1], grid[2] / size[2]});
+  cluster.id = cluster_id(launch, id);
   cluster.scheduled = {};
   cluster.had_turn = false;
   cluster.next_wake = kNever;

@@ -23,8 +23,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -168,6 +170,12 @@ struct Barrier {
   std::array<LaneMask, 32> lanes{}; // by warp: arrived, the warp not yet complete
 };
 
+// Where a CTA has first been told that a clusterlaunchcontrol.try_cancel failed.
+struct FailedRequest {
+  const Code* code = nullptr; // null: never
+  const DecodedInst* instruction = nullptr;
+};
+
 struct Cta {
   Dim3 id{};
   uint64_t linear_id = 0;
@@ -193,6 +201,7 @@ struct Cta {
   uint32_t next_warp = 0;                 // round robin
   std::vector<Warpgroup> warpgroups;      // the complete ones
   bool launched_dependents = false;       // a thread has executed griddepcontrol.launch_dependents
+  FailedRequest failed_request;
   WgmmaChecks wgmma_checks;
   MemoryShare taken; // for shared memory and what is kept beside it
 
@@ -305,6 +314,9 @@ struct Launch {
   std::map<const DecodedInst*, Remark> remarks;
   CallbackQueue callbacks;
 
+  // Takes a cluster that has not started out of the grid, so that it never will: the id of its first CTA;
+  // none where the request fails. The scheduler's; for any worker during a turn.
+  std::function<std::optional<Dim3>()> cancel_cluster;
   // So many more CTAs have executed griddepcontrol.launch_dependents, or have ended without.
   void dependents_launched_by(uint64_t ctas);
 };

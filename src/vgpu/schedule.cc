@@ -91,7 +91,7 @@ struct Unusual {
   Which which = Which::any; // is starved, or runs ahead
   bool short_turns = false; // clusters change often
   bool other_path = false;  // Schedule::other_path_first
-  bool time_outs = false;   // try_wait returns false now and then
+  bool time_outs = false;   // try_wait returns false now and then, and try_cancel fails
   AsyncMode async = AsyncMode::eager;
 };
 
@@ -145,6 +145,7 @@ public:
                                                : in_random_order_.cluster_to_start(nth);
   }
   size_t cluster_to_run(size_t ready) override { return kind_.short_turns ? draw(ready) : 0; }
+  bool grants_cluster() override { return !kind_.time_outs || draw(4) != 0; }
   uint64_t async_seed(uint64_t cluster) const override { return mix(key_ ^ mix(cluster + 1)); }
   uint32_t first_warp(uint64_t, uint32_t) const override { return 0; }
   uint64_t turn_instructions() override {
@@ -288,7 +289,7 @@ std::string schedule_text(uint64_t schedule) {
   if (kind.other_path)
     text += ", the other path of branches first";
   if (kind.time_outs)
-    text += ", try_wait timing out";
+    text += ", try_wait timing out and try_cancel failing";
   constexpr const char* kAsync[] = {"at once", "late", "at random times"};
   return text + ", asynchronous operations " + kAsync[static_cast<size_t>(kind.async)];
 }

@@ -49,6 +49,9 @@ public:
   virtual uint64_t cluster_to_start(uint64_t nth) = 0;
   // Which of so many that are ready has the next turn.
   virtual size_t cluster_to_run(size_t ready) = 0;
+  // Whether clusterlaunchcontrol.try_cancel gets the next cluster to start. Else it fails, as on a GPU that
+  // wants its places for something else: CUDA Programming Guide, "Cluster Launch Control".
+  virtual bool grants_cluster() { return true; }
   // By what its asynchronous operations are ordered.
   virtual uint64_t async_seed(uint64_t cluster) const = 0;
   // The warp of a CTA that goes first.

@@ -256,7 +256,11 @@ public:
              .ctas = product(launch.config.cluster)},
         patience_(launch.surroundings->others_may_act, launch.surroundings->patience, *launch.memory) {
     launch.schedule = schedule_.get();
+    launch.cancel_cluster = [this] { return cancel(); };
   }
+
+  // Clusters that were canceled, of those that LaunchConfig::check_ctas would have had watched.
+  uint64_t canceled_watched() const { return canceled_watched_; }
 
   void run() {
     uint64_t workers = launch_.config.workers ? launch_.config.workers : usable_processors();
@@ -393,6 +397,36 @@ private:
     }
   }
 
+  // See Launch::cancel_cluster.
+  std::optional<Dim3> cancel() {
+    if (launch_.config.cooperative) // all clusters have been launched, whether they have begun here or not
+      return std::nullopt;
+    uint64_t id = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const std::optional<uint64_t> nth = schedule_->grants_cluster() ? take_not_started() : std::nullopt;
+      if (!nth)
+        return std::nullopt;
+      id = schedule_->cluster_to_start(*nth);
+      ++finished_;
+      ++canceled_;
+      canceled_watched_ += is_watched(id, launch_.config, cluster_count_);
+    }
+    launch_.dependents_launched_by(product(launch_.config.cluster));
+    return first_cta(launch_, id);
+  }
+
+  // The next cluster in the order of the schedule, under the lock; none is left to start.
+  std::optional<uint64_t> take_not_started() {
+    if (!put_off_.empty()) {
+      const uint64_t nth = put_off_.back();
+      put_off_.pop_back();
+      return nth;
+    }
+    const uint64_t nth = next_.fetch_add(1, std::memory_order_relaxed);
+    return nth < cluster_count_ ? std::optional(nth) : std::nullopt;
+  }
+
   void note_who_waits() {
     somebody_waits_.store(!ready_.empty() || !idle_.empty() || !put_off_.empty(), std::memory_order_relaxed);
   }
@@ -520,11 +554,10 @@ private:
   // The next cluster in order begins, without the lock: others do at the same time. Null: there is no memory
   // for one more beside those that are resident, or another worker has just taken the last one.
   std::unique_ptr<Cluster> start_next(std::unique_lock<std::mutex>& lock) {
-    const uint64_t nth = put_off_.empty() ? next_.fetch_add(1, std::memory_order_relaxed) : put_off_.back();
-    if (nth >= cluster_count_)
+    const std::optional<uint64_t> taken = take_not_started();
+    if (!taken)
       return nullptr;
-    if (!put_off_.empty())
-      put_off_.pop_back();
+    const uint64_t nth = *taken;
     const uint64_t id = schedule_->cluster_to_start(nth);
     const uint64_t clock = nth < resident_limit_ ? 0 : launch_.clock.load(); // in the place of an ended one
     std::unique_ptr<Cluster> spare;
@@ -630,9 +663,9 @@ private:
       for (const auto& cluster : idle_)
         launch_.observer->is_stuck(*cluster, fault);
     const uint64_t size = product(launch_.config.cluster);
-    if (started_ < cluster_count_)
+    if (started_ + canceled_ < cluster_count_)
       fault.notes.push_back(fmt::format(
-          "{} of {} CTAs have not started: {} {} at a time", (cluster_count_ - started_) * size,
+          "{} of {} CTAs have not started: {} {} at a time", (cluster_count_ - started_ - canceled_) * size,
           launch_.cta_count, limited_by_memory_ ? "--max-memory has room for" : "the modelled GPU holds",
           resident_limit_ * size));
   }
@@ -664,6 +697,8 @@ private:
   std::vector<uint64_t> put_off_; // earlier ones for which there was no memory
   // `resident_` and `running_` with those that begin.
   uint64_t started_ = 0, finished_ = 0, resident_ = 0, running_ = 0;
+  // By clusterlaunchcontrol; they are among those that have finished, and not among those that have started.
+  uint64_t canceled_ = 0, canceled_watched_ = 0;
   uint64_t epoch_ = 0;
   bool start_more_ = false;
   bool deadlocked_ = false;
@@ -760,14 +795,16 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   memory.set_seed(config.seed);
   const auto begin = std::chrono::steady_clock::now();
   const uint64_t resident = resident_ctas(limits, product(config.block), launch.shared_bytes);
-  Scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster))).run();
+  Scheduler scheduler(launch, std::max<uint64_t>(1, resident / product(config.cluster)));
+  scheduler.run();
   launch.report.stats.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (counter)
     counter->report(launch.report.stats);
   if (config.check) {
     const uint64_t size = product(config.cluster);
-    launch.report.checked_ctas = watched_clusters(config, launch.cta_count / size) * size;
+    launch.report.checked_ctas =
+        (watched_clusters(config, launch.cta_count / size) - scheduler.canceled_watched()) * size;
   }
   for (const auto& [in, remark] : launch.remarks)
     launch.report.warnings.push_back(warning_of(*in, remark));

@@ -101,6 +101,7 @@ class Program:
     launches: list
     mutant: Mutant
     name: str = field(default="")
+    on_gpu: bool = True  # False: the module is of a target that no GPU at hand has
 
 
 programs: dict[str, Callable[[], Program]] = {}
@@ -710,6 +711,25 @@ def cluster_histogram():
     mutant = Mutant("mapa.u64 	%rd9, %rd8, %r24;", "mapa.u64 	%rd9, %rd8, 0;")
     args = [In(values), Value("u32", len(values)), Out(u32(np.bincount(values % bins, minlength=bins)))]
     return Program([Launch((ctas,), (block,), args, cluster=(cluster,))], mutant)
+
+
+@program
+def persistent_tiles():
+    tile, tiles = 32, 6
+    values = words(rng(), (tile * tiles) ** 2).reshape(tile * tiles, -1)
+    index = np.arange(tile * tiles, dtype=np.uint32) // tile
+    want = (values ^ (index[:, None] << 16 | index)).T
+    launches = [
+        Launch((tiles, tiles), (tile,), [In(values), Out(want), Scratch(4)], entry=entry, late=late)
+        for entry in ("cluster_tiles", "tiles")
+        for late in (False, True)
+    ]
+    # Tiles of the diagonal alone are taken.
+    mutant = Mutant(
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r43, B128_try_cancel_response;",
+        "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r43, B128_try_cancel_response;",
+    )
+    return Program(launches, mutant, on_gpu=False)
 
 
 @program

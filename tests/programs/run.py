@@ -273,6 +273,10 @@ def main():
     if options.record:
         options.mutants = False
         names = [name for name in names if is_recorded(programs.programs[name]())]
+    if options.device == "cuda":
+        left_out = [name for name in names if not programs.programs[name]().on_gpu]
+        names = [name for name in names if name not in left_out]
+        print(*[f"{name}: left out, for another GPU" for name in left_out], sep="\n", end="\n" if left_out else "")
     if options.list:
         print("\n".join(names))
         return 0

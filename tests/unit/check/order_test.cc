@@ -483,5 +483,45 @@ TEST(Order, NobodyExitsBeforeItsBulkReads) {
   EXPECT_EQ(ends("cp.async.bulk.wait_group.read 0;"), early);
 }
 
+// The response of clusterlaunchcontrol.try_cancel is written by the async proxy: read after a wait, and over
+// before the next one by a proxy fence.
+TEST(Order, ResponsesOfLaunchControl) {
+  const auto asks = [](const std::string& before_read, const std::string& before_next) {
+    const std::string request = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::"
+                                "bytes.b128 [response], [bar];\n"
+                                "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n";
+    std::string text = R"(.version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u64 pin, .param .u64 pout) {
+  .shared .align 16 .b8 response[16];
+  .shared .align 8 .b64 bar;
+  .reg .b128 %h;
+  .reg .b32 %x;
+  .reg .pred %p, %canceled;
+  mbarrier.init.shared.b64 [bar], 1;
+  fence.proxy.async;
+)" + request + before_read +
+                       R"(
+  ld.shared.b128 %h, [response];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %canceled, %h;
+  @!%canceled ret;
+)" + before_next + "\n" +
+                       request + R"(
+LAST: mbarrier.try_wait.parity.shared.b64 %p, [bar], 1;
+  @!%p bra LAST;
+  ret;
+})";
+    return findings_of(text, 1, 3);
+  };
+  const std::string wait = "WAIT: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;\n@!%p bra WAIT;";
+  const std::string fence = "fence.proxy.async.shared::cta;";
+  const std::string what =
+      "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128";
+  EXPECT_EQ(asks(wait, fence), "");
+  EXPECT_EQ(asks("", wait + fence), "async.unwaited: " + what + " ~ ld.shared.b128\n");
+  EXPECT_EQ(asks(wait, ""), "race.proxy: ld.shared.b128 ~ " + what + "\n");
+}
+
 } // namespace
 } // namespace lemma::check

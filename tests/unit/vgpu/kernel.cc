@@ -58,7 +58,7 @@ uint64_t Kernel::uninitialized_buffer(uint64_t bytes, std::string name) {
 }
 
 std::string Kernel::check() {
-  return entry_ ? check_launch(*program_, *entry_, config_, params_.size(), limits_) : "there is no kernel";
+  return entry_ ? check_launch(*program_, *entry_, config_, params_.size(), limits()) : "there is no kernel";
 }
 
 Report Kernel::run(std::initializer_list<uint64_t> arguments) {
@@ -70,15 +70,14 @@ Report Kernel::run(std::initializer_list<uint64_t> arguments) {
   params_.assign(bytes, bytes + arguments.size() * sizeof(uint64_t));
   const std::string refused = check();
   EXPECT_EQ(refused, "");
-  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, params_,
-                                      {.limits = limits_, .observers = observers_})
+  return refused.empty() ? run_launch(*program_, *entry_, memory_, config_, params_, surroundings_)
                          : Report{};
 }
 
 Report Kernel::run_beside(std::initializer_list<uint64_t> arguments) {
   const auto* bytes = reinterpret_cast<const std::byte*>(arguments.begin());
   return run_launch(*program_, *entry_, memory_, config_,
-                    {bytes, bytes + arguments.size() * sizeof(uint64_t)}, {.limits = limits_});
+                    {bytes, bytes + arguments.size() * sizeof(uint64_t)}, {.limits = limits()});
 }
 
 Fault fault_in(const Report& report) {

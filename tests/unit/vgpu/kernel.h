@@ -20,11 +20,12 @@ public:
   GlobalMemory& memory() { return memory_; }
   LaunchConfig& config() { return config_; }           // block defaults to one warp
   std::vector<std::byte>& params() { return params_; } // run() fills them in
-  MachineLimits& limits() { return limits_; }          // an H200's
+  LaunchSurroundings& surroundings() { return surroundings_; }
+  MachineLimits& limits() { return surroundings_.limits; } // an H200's
   const Code& code() const { return *entry_; }
 
   // Launches tell it what happens.
-  void watch(Observer& observer) { observers_.push_back(&observer); }
+  void watch(Observer& observer) { surroundings_.observers.push_back(&observer); }
 
   // A buffer's address. Uninitialized ones are poisoned.
   uint64_t uninitialized_buffer(uint64_t bytes, std::string name = "buffer");
@@ -53,10 +54,9 @@ private:
   GlobalMemory memory_;
   LaunchConfig config_;
   std::vector<std::byte> params_;
-  MachineLimits limits_ = limits_of();
+  LaunchSurroundings surroundings_;
   std::unique_ptr<Program> program_;
   const Code* entry_ = nullptr;
-  std::vector<Observer*> observers_;
 };
 
 // What loading the module says, its notes in brackets; "" where it loads. For text as Kernel takes it.
