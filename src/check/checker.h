@@ -50,6 +50,8 @@ public:
   void cluster_begins(const vgpu::Cluster& cluster) override;
   void cluster_ends(const vgpu::Cluster& cluster) override;
   void accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) override;
+  void reads_past_shared(const vgpu::Exec& x, const vgpu::Access& access, int lane,
+                         uint32_t past_bytes) override;
   void has_read(const vgpu::Exec& x) override;
   void synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& sync) override;
   void barrier_completes(const vgpu::Cta& cta, uint32_t id) override;

@@ -267,7 +267,23 @@ void Checker::counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival&
     mbarrier.tx = 0;
 }
 
-// --- variables
+// --- memory
+
+// Compilers make such reads, of four words where there are three; the hardware runs them.
+void Checker::reads_past_shared(const vgpu::Exec& x, const vgpu::Access& access, int lane,
+                                uint32_t past_bytes) {
+  misuse(
+      {.id = "memory.bounds",
+       .is_note = true,
+       .message = fmt::format("a read of shared memory ends {} bytes past what the CTA has ({} bytes): a GPU "
+                              "has memory there, since it gives out units of 128 bytes",
+                              past_bytes, access.cta->shared.size() - vgpu::kSharedReservedBytes),
+       .who = Statement::at(x, LaneMask{1} << lane),
+       .what = fmt::format("reads {} bytes", access.bytes + past_bytes),
+       .memory = "shared memory of the CTA, and what follows it",
+       .fix = "a read that ends with the memory, or a launch that asks for more of it",
+       .address = access.offset});
+}
 
 void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;

@@ -325,12 +325,6 @@ Access Exec::read_past_shared(const DecodedInst& in, const Resolved& place, uint
     return {};
   const auto inside =
       static_cast<uint32_t>(owner->shared.size() - std::min<uint64_t>(offset, owner->shared.size()));
-  if (launch->config.check)
-    remark(in, fmt::format(
-                   "{} ends {} bytes past the end of the CTA's shared memory ({} bytes): a GPU has memory "
-                   "there, in units of {} bytes (memory.bounds)",
-                   describe(kind, bytes, place.space, place.address), bytes - inside,
-                   owner->shared.size() - kSharedReservedBytes, kUnit));
   std::byte* copy = past_shared_[static_cast<size_t>(lane)].data();
   std::memcpy(copy, owner->shared.data() + offset, inside);
   for (uint32_t i = inside; i < bytes; ++i)
@@ -347,6 +341,8 @@ Access Exec::read_past_shared(const DecodedInst& in, const Resolved& place, uint
   a.host = copy;
   if (inside != 0)
     a.written = owner->shared_written.data() + offset;
+  if (observer)
+    observer->reads_past_shared(*this, a, lane, bytes - inside);
   return a;
 }
 

@@ -187,6 +187,9 @@ void Observers::reads_absent(const Exec& x, LaneMask readers, LaneMask absent) {
 void Observers::accesses(const Exec& x, const WarpAccess& access) {
   tell(&Observer::accesses, x, access);
 }
+void Observers::reads_past_shared(const Exec& x, const Access& access, int lane, uint32_t past_bytes) {
+  tell(&Observer::reads_past_shared, x, access, lane, past_bytes);
+}
 void Observers::has_read(const Exec& x) {
   tell(&Observer::has_read, x);
 }

@@ -137,6 +137,9 @@ public:
   virtual void reads_absent(const Exec&, LaneMask /*readers*/, LaneMask /*absent*/) {}
 
   virtual void accesses(const Exec&, const WarpAccess&) {}
+  // The lane's read of shared memory ends so many bytes past what the CTA asked for, in a unit that a GPU
+  // gives out as a whole. What of it is the CTA's, if anything, is told as an access, too.
+  virtual void reads_past_shared(const Exec&, const Access&, int /*lane*/, uint32_t /*past_bytes*/) {}
   // An ld or atomic that is not weak has taken its values. Its accesses have been told before it did: a write
   // that is told between them may or may not be seen.
   virtual void has_read(const Exec&) {}
@@ -182,6 +185,7 @@ public:
   void shuffles(const Exec& x, const int* sources) override;
   void reads_absent(const Exec& x, LaneMask readers, LaneMask absent) override;
   void accesses(const Exec& x, const WarpAccess& access) override;
+  void reads_past_shared(const Exec& x, const Access& access, int lane, uint32_t past_bytes) override;
   void has_read(const Exec& x) override;
   void synchronizes(const Exec& x, const Synchronization& sync) override;
   void barrier_completes(const Cta& cta, uint32_t id) override;

@@ -232,6 +232,26 @@ WAIT:
   EXPECT_EQ(loads(copy + expect), "");
 }
 
+// Four words where there are three: compilers make such reads, and the hardware has memory there.
+TEST(Protocol, AReadOfTheRestOfAUnitOfSharedMemoryIsANote) {
+  const auto reads = [](const std::string& load) { // three words, the first at 1024
+    return findings_of(R"(
+.visible .entry k(.param .u64 pin, .param .u64 pout) {
+  .shared .align 4 .b8 own[12];
+  .reg .b32 %r<5>;
+  st.shared.u32 [own], 1;
+  st.shared.u32 [own+4], 2;
+  st.shared.u32 [own+8], 3;
+)" + load + "\n  ret;\n}\n",
+                       1);
+  };
+  EXPECT_EQ(reads("ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [1040];"),
+            "note memory.bounds: ld.shared.v4.u32\n");
+  EXPECT_EQ(reads("ld.shared.u32 %r1, [1148];"), "note memory.bounds: ld.shared.u32\n");
+  EXPECT_EQ(reads("ld.shared.v2.u32 {%r1, %r2}, [1024];\nld.shared.u32 %r3, [1032];"), "");
+  EXPECT_EQ(reads("ld.shared.u32 %r1, [1152];"), "fault memory.bounds\n");
+}
+
 TEST(Protocol, GridsWaitBeforeTheyRead) {
   EXPECT_EQ(findings_of(kernel("griddepcontrol.wait;\nld.global.u32 %r1, [%in];"), 1), "");
   EXPECT_EQ(findings_of(kernel("@%p griddepcontrol.wait;\nbar.sync 0;\nld.global.u32 %r1, [%in];"), 64), "");

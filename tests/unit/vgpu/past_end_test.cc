@@ -3,6 +3,7 @@
 // what an H200 did.
 #include "kernel.h"
 #include "run_ptx.h"
+#include "vgpu/observer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -75,11 +76,10 @@ TEST(PastEnd, OnlyThere) {
 
 constexpr uint32_t kAsked = 28;
 
-KernelRun run_shared(const std::string& access, bool check = false) {
+KernelRun run_shared(const std::string& access) {
   LaunchConfig config;
   config.block = {1, 1, 1};
   config.shared_bytes = kAsked;
-  config.check = check;
   return run_body("mov.u32 %r0, dyn; mov.b32 %r5, 3;\n"
                   "st.shared.v4.u32 [%r0], {%r5, %r5, %r5, %r5}; st.shared.v2.u32 [%r0+16], {%r5, %r5};\n"
                   "st.shared.u32 [%r0+24], %r5;\n" +
@@ -102,13 +102,33 @@ TEST(PastEnd, ReadsInTheLastUnitOfSharedMemoryGoOn) {
     EXPECT_NE(fault_text(run_shared(wrong).report), "") << wrong;
 }
 
-TEST(PastEnd, ACheckedLaunchTellsOfThem) {
-  const KernelRun done = run_shared("ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%r0+16];\n", true);
-  EXPECT_EQ(fault_text(done.report), "");
-  ASSERT_EQ(done.report.warnings.size(), 1u);
-  EXPECT_NE(done.report.warnings[0].find("ends 4 bytes past the end of the CTA's shared memory (28 bytes)"),
-            std::string::npos)
-      << done.report.warnings[0];
+// Whoever watches is told; the checker makes a note of it (tests/unit/check/protocol_test.cc).
+TEST(PastEnd, ObserversAreToldOfThem) {
+  class Watcher : public Observer {
+  public:
+    void reads_past_shared(const Exec&, const Access& access, int lane, uint32_t past_bytes) override {
+      told.push_back({access.bytes, past_bytes, static_cast<uint64_t>(lane)});
+    }
+    std::vector<std::vector<uint64_t>> told;
+  };
+  Kernel kernel(R"(
+.extern .shared .align 16 .b8 dyn[];
+.visible .entry k() {
+  .reg .b32 %r<5>;
+  mov.u32 %r0, dyn;
+  ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%r0];
+  ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%r0+16];
+  ld.shared.u32 %r1, [%r0+124];
+  ret;
+})");
+  Watcher watcher;
+  kernel.watch(watcher);
+  kernel.config().block = {1, 1, 1};
+  kernel.config().shared_bytes = kAsked;
+  const Report report = kernel.run({});
+  EXPECT_EQ(fault_text(report), "");
+  EXPECT_TRUE(report.warnings.empty());
+  EXPECT_EQ(watcher.told, (std::vector<std::vector<uint64_t>>{{12, 4, 0}, {0, 4, 0}}));
 }
 
 } // namespace
