@@ -104,6 +104,8 @@ std::vector<BoxRun> tile_runs(const TensorMapFields& map, const BoxRequest& requ
     std::array<int64_t, kMaxTensorRank> at{};
     for (size_t d = 1; d < map.rank; ++d)
       at[d] = int64_t{request.coordinates[d]} + int64_t{step[d]} * map.element_strides[d];
+    if (request.by_row)
+      at[1] = request.coordinates[1 + step[1]];
     rows.add(request.coordinates[0], at);
     int d = 1;
     for (; d < map.rank; ++d) {
@@ -145,6 +147,12 @@ std::vector<BoxRun> im2col_runs(const TensorMapFields& map, const BoxRequest& re
 }
 
 } // namespace
+
+TensorMapFields map_of_rows(TensorMapFields map) {
+  map.box[1] = kIndexedRows;
+  map.element_strides[1] = 1;
+  return map;
+}
 
 uint64_t box_bytes(const TensorMapFields& map) {
   if (map.is_im2col())

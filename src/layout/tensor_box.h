@@ -11,7 +11,10 @@
 // Maps here are right (wrong_with() of tensor_map.h). Sizes are still as large as 2^45 bytes, and
 // box_runs() makes a run for each row: whoever calls it has seen that the box fits into shared memory.
 //
-// PTX ISA: "Tensors": "Tiled Mode", "Im2col Mode", "Out of Bounds". Tests:
+// Of .tile::gather4 and .tile::scatter4 (sm_100) nothing has been measured: the ISA says that they are as
+// tiles but for the rows.
+//
+// PTX ISA: "Tensors": "Tiled Mode", ".tile::scatter4 and .tile::gather4 modes", "Im2col Mode". Tests:
 // tests/unit/layout/tensor_map_test.cc; recorded hardware bits: tests/golden, group tma.
 #pragma once
 
@@ -32,10 +35,18 @@ struct BoxRun {
 
 enum class BoxUse : uint8_t { load, store }; // reductions are stores
 
+// .tile::gather4 and .tile::scatter4 move rows that need not be neighbours, as one box of so many.
+inline constexpr uint32_t kIndexedRows = 4;
+
 struct BoxRequest {
   std::array<int32_t, kMaxTensorRank> coordinates{};
+  bool by_row = false; // coordinates 1 to 4 are those of the four rows; the map is one of map_of_rows()
   std::array<uint16_t, 3> im2col_offsets{}; // loads in im2col mode, by spatial dimension
 };
+
+// The map of the box that .tile::gather4 and .tile::scatter4 move, of a map that they take: two dimensions,
+// no interleave, no im2col, rows of a box of one.
+TensorMapFields map_of_rows(TensorMapFields map);
 
 // Bytes of the whole box, what lies outside the tensor too, without padding. They are what an mbarrier
 // counts.

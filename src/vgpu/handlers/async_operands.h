@@ -6,7 +6,7 @@
 // CTA"); a multicast signals the mbarrier "in the shared memory of the destination CTA". (.cta_group::2,
 // which is not modelled, may name the peer's.)
 //
-// Tests: tests/unit/vgpu/mbarrier_test.cc, async_copy_test.cc, tensor_copy_test.cc.
+// Tests: tests/unit/vgpu/mbarrier_test.cc, async_copy_test.cc, tensor_copy_test.cc, tensor_rows_test.cc.
 #pragma once
 
 #include "vgpu/decoder.h"

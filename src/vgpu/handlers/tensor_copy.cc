@@ -11,11 +11,15 @@
 // when one is issued. They are those of red, element by element; f32 additions flush subnormals only
 // with f32_ftz and tf32_ftz (measured on an H200).
 //
+// .tile::gather4 and .tile::scatter4 are copies of a box of four rows, wherever those are in the tensor. Of
+// two rows of a scatter4 that are one in the tensor the ISA does not say which stays: here the later.
+//
 // Not here: which bytes a box has (layout/tensor_box.h), what a reduction does to an element (reduction.h),
 // bulk copies without a tensor (bulk_copy.cc).
 //
 // PTX ISA: "Data Movement and Conversion Instructions: Tensor copy", "tensormap.replace".
-// Tests: tests/unit/vgpu/tensor_copy_test.cc; recorded hardware bits: tests/golden, group tma.
+// Tests: tests/unit/vgpu/tensor_copy_test.cc, tensor_store_test.cc, tensor_map_use_test.cc,
+// tensor_rows_test.cc; recorded hardware bits: tests/golden, group tma.
 #include "layout/tensor_box.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/async_operands.h"
@@ -59,9 +63,11 @@ struct TensorPlan {
   int64_t map_offset = 0, shared_offset = 0, mbarrier_offset = 0;
   StateSpace shared_space = StateSpace::shared, mbarrier_space = StateSpace::shared,
              map_space = StateSpace::generic;
-  int rank = 0;
-  int sm = 0; // the machine
+  int coordinates = 0;
+  int rank = 0; // of the tensor; by row there are more coordinates
+  int sm = 0;   // the machine
   bool im2col = false;
+  bool by_row = false;         // .tile::gather4, .tile::scatter4
   Qual reduction = Qual::none; // none: a copy
   int shared_source = -1, mbarrier_source = -1, offsets_source = -1, mask_source = -1;
 };
@@ -128,6 +134,24 @@ bool check_packed(Exec& x, const DecodedInst& in, int lane, const TensorMapField
   return true;
 }
 
+// PTX ISA, ".tile::scatter4 and .tile::gather4 modes". False after a fault.
+bool check_rows(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
+  const char* mode = plan_of(in).shared_source >= 0 && plan_of(in).mbarrier_source < 0 ? ".tile::scatter4"
+                                                                                       : ".tile::gather4";
+  if (map.interleave != TensorInterleave::none) {
+    illegal(x, in, lane, fmt::format("the tensor map has an interleaved layout: {} takes none", mode));
+    return false;
+  }
+  if (map.box[1] == 1)
+    return true;
+  illegal(
+      x, in, lane,
+      fmt::format("the box of the tensor map has {} rows: {} takes four by their coordinates, of a map whose "
+                  "box has one row",
+                  map.box[1], mode));
+  return false;
+}
+
 bool read_map(Exec& x, const DecodedInst& in, int lane, TensorMapFields& map) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
@@ -162,12 +186,14 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorMapFields& map) {
                         map.is_im2col() ? "im2col" : "tiles", plan.im2col ? "im2col" : "tiles"));
     return false;
   }
+  if (plan.by_row && !check_rows(x, in, lane, map))
+    return false;
   return !layout::is_packed(map.type) || check_packed(x, in, lane, map);
 }
 
 // PTX ISA, cp.async.bulk.tensor: "restrictions on the .global.shared::cta direction". False after a fault.
 bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
-  for (int i = 0; i < copy.map().rank; ++i)
+  for (int i = 0; i < plan_of(in).coordinates; ++i)
     if (const int32_t at = copy.request.coordinates[static_cast<size_t>(i)]; at < 0) {
       illegal(x, in, lane,
               fmt::format(
@@ -244,7 +270,10 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, Tenso
   const TensorPlan& plan = plan_of(in);
   if (!read_map(x, in, lane, copy.box->map))
     return false;
-  for (int i = 0; i < plan.rank; ++i)
+  copy.request.by_row = plan.by_row;
+  if (plan.by_row)
+    copy.box->map = layout::map_of_rows(copy.map());
+  for (int i = 0; i < plan.coordinates; ++i)
     copy.request.coordinates[static_cast<size_t>(i)] = static_cast<int32_t>(x.src_lane(in, 1 + i, lane));
   for (int i = 0; plan.offsets_source >= 0 && i < plan.rank - 2; ++i)
     copy.request.im2col_offsets[static_cast<size_t>(i)] =
@@ -481,14 +510,13 @@ void add_coordinates(Decoder& d, const Operand& map, TensorPlan& plan, std::vect
     const auto coordinates = part.kind == OperandKind::vector ? std::span(part.elems) : std::span(&part, 1);
     for (const Operand& coordinate : coordinates) {
       srcs.push_back(d.src(coordinate, Type::s32));
-      ++plan.rank;
+      ++plan.coordinates;
     }
   }
 }
 
 bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  for (const Qual qual : {Qual::tile_gather4, Qual::tile_scatter4, Qual::im2col_w, Qual::im2col_w_128,
-                          Qual::cta_group_1, Qual::cta_group_2})
+  for (const Qual qual : {Qual::im2col_w, Qual::im2col_w_128, Qual::cta_group_2})
     if (instruction.has(qual))
       return false;
   const auto& operands = instruction.operands;
@@ -499,6 +527,7 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
     plan.reduction = instruction.one_of(
         {Qual::add, Qual::min, Qual::max, Qual::inc, Qual::dec, Qual::and_, Qual::or_, Qual::xor_});
   plan.im2col = instruction.has(Qual::im2col) || instruction.has(Qual::im2col_no_offs);
+  plan.by_row = instruction.has(Qual::tile_gather4) || instruction.has(Qual::tile_scatter4);
   plan.sm = d.program().arch().sm;
   const StateSpace space =
       instruction.has(Qual::shared_cluster) ? StateSpace::shared_cluster : StateSpace::shared;
@@ -506,8 +535,9 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
   std::vector<Slot> srcs;
   add_address(d, instruction, operands[map_at], StateSpace::generic, srcs, plan.map_offset, plan.map_space);
   add_coordinates(d, operands[map_at], plan, srcs);
-  if (plan.rank > layout::kMaxTensorRank)
+  if (plan.coordinates > layout::kMaxTensorRank)
     return false;
+  plan.rank = plan.by_row ? 2 : plan.coordinates;
   if (!prefetch)
     plan.shared_source = add_address(d, instruction, operands[store ? 1 : 0], space, srcs, plan.shared_offset,
                                      plan.shared_space);
