@@ -159,7 +159,9 @@ void tell_how_to_build(const void* caller) {
   text += "    nvcc -cudart shared ...\n"
           "    NVCC_APPEND_FLAGS=\"-cudart shared\" make\n"
           "    cmake -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared ...\n"
-          "  see docs/cudart.md\n";
+          "  Until then its CUDA calls fail (cudaErrorNotSupported), and a __managed__ variable is a null "
+          "pointer:\n"
+          "  a program that uses one all the same ends there (SIGSEGV). See docs/cudart.md\n";
   std::fputs(text.c_str(), stderr);
 }
 

@@ -70,6 +70,7 @@ int main() {
   const void* table = &id;
   const std::string said = stderr_of([&] { FAILS(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id)); });
   CHECK(said.find("nvcc -cudart shared") != said.npos);
+  CHECK(said.find("a __managed__ variable is a null pointer") != said.npos);
   CHECK(table == nullptr);
   CUuuid nvrtc = {"\xda\x91\x51\xd3\x3a\xe6\xcc\x41\xa5\xc0\x4f\x26\xd5\x33\xe3"};
   nvrtc.bytes[15] = 0x28;
