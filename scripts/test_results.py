@@ -1,4 +1,5 @@
-"""What a run of a build's tests gave: for test.py, where_time_goes.py and count_tests.py."""
+"""What a run of a build's tests gave: for test.py, where_time_goes.py and count_tests.py. Tests that have cases write a line
+for each: tests/group.py and tests/mlir/lit_test.py."""
 
 import collections
 import re
@@ -11,6 +12,16 @@ STATUS = {"Passed": "passed", "***Skipped": "skipped"}
 Result = collections.namedtuple("Result", "name status seconds why")  # passed, failed or skipped; why: of a case that was skipped
 
 
+def line_of(result):
+    """A case, as its test writes it to the file that read() looks at."""
+    return f"{result.status}\t{result.name}\t{result.seconds:.2f}\t{result.why}\n"
+
+
+def result_of(line):
+    status, name, seconds, why = line.rstrip("\n").split("\t")
+    return Result(name, status, float(seconds), why)
+
+
 def read(build):
     """A Result for each case of a test that has cases (tests/group.py), and for each other test; none if no tests have run."""
     log, found = build / "test.log", []
@@ -20,8 +31,7 @@ def read(build):
             continue
         name, status = match[1], STATUS.get(match[2], "failed")
         file = build / "Testing/cases" / name
-        rows = [row.split("\t") for row in file.read_text().splitlines()] if file.exists() else []
-        cases = [Result(case, result, float(seconds), why) for result, case, seconds, why in rows]
+        cases = [result_of(line) for line in file.read_text().splitlines()] if file.exists() else []
         found += cases
         if not cases or (status == "failed" and not any(case.status == "failed" for case in cases)):
             # One without cases, or that ended before one had failed.

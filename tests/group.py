@@ -22,6 +22,11 @@ import time
 
 import numpy  # noqa: F401  for the cases
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "scripts"))
+from test_results import Result, line_of  # noqa: E402
+
+sys.path.pop(0)  # the cases import what is theirs
+
 SKIPPED = 77
 
 
@@ -105,7 +110,7 @@ def main():
             statuses.add(result)
             seconds = time.monotonic() - begin
             why = next((line for line in said.splitlines() if "skip" in line.lower()), "") if result == "skipped" else ""
-            cases.write(f"{result}\t{words.prefix}.{name}\t{seconds:.2f}\t{why.strip()}\n")
+            cases.write(line_of(Result(f"{words.prefix}.{name}", result, seconds, why.strip())))
             cases.flush()
             print(f"{result:8} {words.prefix}.{name} {seconds:.2f} s", flush=True)
             if result == "failed":

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+from test_results import Result, line_of  # noqa: E402
+
 STATUS = {"PASS": "passed", "UNSUPPORTED": "skipped"}
 
 
@@ -28,14 +31,14 @@ def main():
         status = subprocess.run(command).returncode
         results = json.loads(output.read_text())["tests"] if output.exists() else []
     words.cases.parent.mkdir(parents=True, exist_ok=True)
-    lines, seen = [], set()
+    cases, seen = [], set()
     for test in results:
         name = test["name"].split(" :: ")[-1].removesuffix(".mlir").replace("/", ".")
         seen.add(name)
-        lines.append(f"{STATUS.get(test['code'], 'failed')}\tmlir.{name}\t{test['elapsed']:.2f}\t\n")
+        cases.append(Result(f"mlir.{name}", STATUS.get(test["code"], "failed"), test["elapsed"], ""))
     missing = [file for file in words.files if file.removesuffix(".mlir").replace("/", ".") not in seen]
-    lines += [f"failed\tmlir.{file}\t0\t\n" for file in missing]
-    words.cases.write_text("".join(lines))
+    cases += [Result(f"mlir.{file}", "failed", 0, "") for file in missing]
+    words.cases.write_text("".join(map(line_of, cases)))
     return 1 if status or missing else 0
 
 

@@ -37,7 +37,13 @@ std::optional<Answer> ask(std::string_view module, const std::string& options);
 // A digest of the machine code and the initialized data that ptxas makes of the module; 0 where it refuses.
 std::optional<uint64_t> code_of(std::string_view module, const std::string& options);
 
-// For messages of tests that skip.
+// For messages of tests that cannot go on.
 inline constexpr const char* kNobodyAnswers = "no ptxas, and its answer is not recorded";
+
+// Skips a GoogleTest where there is no answer. A macro, since GTEST_SKIP returns from the function that it
+// stands in.
+#define LEMMA_SKIP_WITHOUT_PTXAS(answer)                                                                     \
+  if (!(answer))                                                                                             \
+  GTEST_SKIP() << ::lemma::ptxas::kNobodyAnswers
 
 } // namespace lemma::ptxas

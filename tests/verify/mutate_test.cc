@@ -52,8 +52,7 @@ void expect_agreement(const std::vector<Verdict>& verdicts) {
 TEST(Mutants, AgreeWithPtxas) {
   const char* given = std::getenv("LEMMA_MUTATE_SEED");
   const auto verdicts = judge_mutants(given ? std::strtoull(given, nullptr, 10) : 1, kMutants, "sm_90a");
-  if (!verdicts)
-    GTEST_SKIP() << ptxas::kNobodyAnswers;
+  LEMMA_SKIP_WITHOUT_PTXAS(verdicts);
   expect_agreement(*verdicts);
 }
 
@@ -69,8 +68,7 @@ TEST(Mutants, RecordedVerdictsAreThoseOfPtxas) {
   for (size_t i = 0; i < verdicts.size(); i += 20) {
     const Verdict& v = verdicts[i];
     const auto accepts = ptxas_accepts(module_of(v.instruction, v.target), v.target);
-    if (!accepts)
-      GTEST_SKIP() << ptxas::kNobodyAnswers;
+    LEMMA_SKIP_WITHOUT_PTXAS(accepts);
     EXPECT_EQ(*accepts, v.legal) << v.instruction;
   }
 }

@@ -117,8 +117,7 @@ TEST(Cases, AssemblerAcceptsEveryKernel) {
   for (const std::string& text : module_texts()) {
     // -O0: only whether it is legal matters here.
     const auto answer = ptxas::ask(text, "-c -O0 -arch=sm_90a");
-    if (!answer)
-      GTEST_SKIP() << ptxas::kNobodyAnswers;
+    LEMMA_SKIP_WITHOUT_PTXAS(answer);
     ASSERT_TRUE(answer->accepts) << answer->text;
   }
 }

@@ -219,8 +219,7 @@ void expect_assembles(bool wanted, IsaVersion version, const std::string& target
             ".reg .b16 h<4>;\n.shared .align 16 .b8 sm[64];\n"
          << instructions << "ret;\n}\n";
   const auto answer = ptxas::ask(module.str(), "-c -arch=" + target + (amount == Amount::few ? " -O0" : ""));
-  if (!answer)
-    GTEST_SKIP() << ptxas::kNobodyAnswers;
+  LEMMA_SKIP_WITHOUT_PTXAS(answer);
   EXPECT_EQ(answer->accepts, wanted) << target << "\n" << answer->text;
 }
 

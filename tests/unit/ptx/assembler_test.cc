@@ -21,8 +21,7 @@ TEST(Assembler, MakesTheSameCodeOfThePrintedText) {
     const std::string options = "-c -arch=" + outcome.module->targets.at(0), printed = print(*outcome.module);
     const auto original_code = ptxas::code_of(text, options);
     const auto printed_code = original_code == 0 ? 0 : ptxas::code_of(printed, options);
-    if (!original_code || !printed_code)
-      GTEST_SKIP() << ptxas::kNobodyAnswers;
+    LEMMA_SKIP_WITHOUT_PTXAS(original_code && printed_code);
     if (*original_code == 0) // what ptxas refuses for its own reasons; seeds need not be complete programs
       continue;
     EXPECT_NE(*printed_code, 0u) << path << ": refused\n" << printed;
