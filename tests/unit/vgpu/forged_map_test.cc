@@ -32,7 +32,8 @@ constexpr uint64_t kEdges[] = {0,          1,
 
 // One thread copies by the map at %map; coordinates and im2col offsets are parameters.
 std::string text_of(const std::string& instruction) {
-  return R"(
+  const bool by_row = instruction.find(".tile::") != instruction.npos;
+  return std::string(by_row ? ".version 8.6\n.target sm_100a\n.address_size 64\n" : "") + R"(
 .visible .entry k(.param .u64 map, .param .u64 x01, .param .u64 x23, .param .u64 x4, .param .u64 new, .param .u64 at) {
   .shared .align 8 .b64 bar;
   .shared .align 128 .b8 box[4096];
@@ -96,6 +97,13 @@ std::vector<Instruction> instructions() {
                   ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%s], " + at + ", [bar], " +
                   offsets[rank - 3]);
   }
+  const std::string rows = "[%map, " + coordinates(5) + "]";
+  for (const std::string& by_row :
+       {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%s], " +
+            rows + ", [bar]",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group " + rows + ", [%s]",
+        "cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 " + rows})
+    all.push_back({2, false, "  " + by_row + ";\n"});
   return all;
 }
 

@@ -221,6 +221,17 @@ TEST_F(LaunchControl, CanceledCtasHaveLaunchedDependents) {
   EXPECT_EQ(times, 1);
 }
 
+// Of those that were to be watched, the ones that never began are no longer among them.
+TEST_F(LaunchControl, WatchedCtasAreThoseThatBegan) {
+  config.grid = {36, 1, 1};
+  config.deterministic = true;
+  config.check = true;
+  config.check_ctas = 4;
+  EXPECT_EQ(run(persistent(false), 37).checked_ctas, 1u);
+  config.check_ctas = 0;
+  EXPECT_EQ(run(persistent(false), 37).checked_ctas, 1u);
+}
+
 // --- what is undefined
 
 class LaunchControlMisuse : public LaunchControl {
