@@ -560,11 +560,7 @@ private:
     const uint64_t nth = *taken;
     const uint64_t id = schedule_->cluster_to_start(nth);
     const uint64_t clock = nth < resident_limit_ ? 0 : launch_.clock.load(); // in the place of an ended one
-    std::unique_ptr<Cluster> spare;
-    if (!spare_.empty()) {
-      spare = std::move(spare_.back());
-      spare_.pop_back();
-    }
+    std::unique_ptr<Cluster> spare = take_spare();
     ++resident_;
     ++running_;
     lock.unlock();
@@ -588,10 +584,20 @@ private:
     return cluster;
   }
 
-  // Under the lock: what failed because others took memory too, only to fail themselves, does not fail now.
+  // Under the lock: one of this launch's that has ended, or null.
+  std::unique_ptr<Cluster> take_spare() {
+    if (spare_.empty())
+      return nullptr;
+    std::unique_ptr<Cluster> spare = std::move(spare_.back());
+    spare_.pop_back();
+    return spare;
+  }
+
+  // Under the lock: what failed because others took memory too, only to fail themselves, or to end since,
+  // does not fail now.
   std::unique_ptr<Cluster> begin_if_memory_lasts(uint64_t id) {
     try {
-      return begin(nullptr, id);
+      return begin(take_spare(), id);
     } catch (const OverBudget&) {
       if (resident_ == 0)
         throw;

@@ -97,6 +97,19 @@ TEST(Places, every_cta_of_a_large_grid_runs_once) {
   EXPECT_EQ(*run.report.stats.warp_instructions, 7u * kCtas); // three before the body
 }
 
+// There is memory for one CTA at a time. One that ends leaves its memory to the next, also where another
+// worker has just found that there is none. (Memory of its own for each launch, since launches leave it to
+// each other.)
+TEST(Places, a_cta_that_ends_leaves_its_memory_to_the_next) {
+  for (int run = 0; run < 200; ++run) {
+    Kernel kernel(".extern .shared .align 4 .b32 words[];\n.visible .entry k() { ret; }", 320 << 10);
+    kernel.config() = several_workers(2, 2);
+    kernel.config().block = {1, 1, 1};
+    kernel.config().shared_bytes = 100 << 10;
+    ASSERT_EQ(fault_text(kernel.run({})), "") << run;
+  }
+}
+
 // The first warp of CTA 0 waits for CTA 1, which sets a flag and ends; that of CTA 2, the last one, for CTA
 // 0. Other warps wait for the first. So a worker that goes on from CTA 1 to 2 has done what another one's has
 // looked for in vain, and waits itself: nobody else makes CTA 0 look again.
