@@ -53,6 +53,7 @@ public:
   void reads_past_shared(const vgpu::Exec& x, const vgpu::Access& access, int lane,
                          uint32_t past_bytes) override;
   void has_read(const vgpu::Exec& x) override;
+  void asks_for_no_cluster(const vgpu::Exec& x, LaneMask lanes) override;
   void synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& sync) override;
   void barrier_completes(const vgpu::Cta& cta, uint32_t id) override;
   void cluster_barrier_completes(const vgpu::Cluster& cluster) override;

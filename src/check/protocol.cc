@@ -384,6 +384,18 @@ void Checker::reads_absent(const vgpu::Exec& x, LaneMask readers, LaneMask absen
 
 // --- grids
 
+// The CuTe DSL of NVIDIA's CUTLASS does so, and leaves what it gets.
+void Checker::asks_for_no_cluster(const vgpu::Exec& x, LaneMask lanes) {
+  misuse(
+      {.id = "cluster.cancel",
+       .is_note = true,
+       .message = "the first CTA of a request for a cluster that has failed: the ISA leaves that undefined",
+       .who = Statement::at(x, lanes),
+       .what = "asks for it",
+       .memory = "a response of clusterlaunchcontrol.try_cancel",
+       .fix = "query_cancel.is_canceled, and get_first_ctaid only where it was true"});
+}
+
 // An access to global memory, in a module that waits for the grids before it.
 void Checker::depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;

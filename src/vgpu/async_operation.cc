@@ -269,7 +269,8 @@ void visit_box(const AsyncOperation& operation, const SharedPlace& at, const Asy
 
 // What is asked for happens here: the cluster is out of the grid from now on.
 void take_response(AsyncOperation& operation) {
-  LaunchResponse response{.kind = LaunchResponse::kFailed};
+  constexpr uint32_t kNoId = LaunchResponse::kUnspecified;
+  LaunchResponse response{{kNoId, kNoId, kNoId}, LaunchResponse::kFailed};
   if (const std::optional<Dim3> first = operation.issuer.launch->cancel_cluster())
     response = {*first, LaunchResponse::kCanceled};
   operation.data.resize(kResponseBytes);

@@ -11,6 +11,8 @@
 namespace lemma::vgpu {
 
 struct LaunchResponse {
+  static constexpr uint32_t kUnspecified = 0xcbcbcbcb; // where the ISA says nothing
+
   Dim3 first_cta{};  // of the canceled cluster
   uint32_t kind = 0; // one of:
   static constexpr uint32_t kCanceled = 0x636e6c64, kFailed = 0x6661696c;

@@ -193,6 +193,9 @@ void Observers::reads_past_shared(const Exec& x, const Access& access, int lane,
 void Observers::has_read(const Exec& x) {
   tell(&Observer::has_read, x);
 }
+void Observers::asks_for_no_cluster(const Exec& x, LaneMask lanes) {
+  tell(&Observer::asks_for_no_cluster, x, lanes);
+}
 void Observers::synchronizes(const Exec& x, const Synchronization& sync) {
   tell(&Observer::synchronizes, x, sync);
 }

@@ -143,6 +143,8 @@ public:
   // An ld or atomic that is not weak has taken its values. Its accesses have been told before it did: a write
   // that is told between them may or may not be seen.
   virtual void has_read(const Exec&) {}
+  // clusterlaunchcontrol.query_cancel.get_first_ctaid in these lanes, of a request that has failed.
+  virtual void asks_for_no_cluster(const Exec&, LaneMask) {}
 
   virtual void synchronizes(const Exec&, const Synchronization&) {}
   // Every arrival of the phase has been told, and the lanes that wait go on.
@@ -187,6 +189,7 @@ public:
   void accesses(const Exec& x, const WarpAccess& access) override;
   void reads_past_shared(const Exec& x, const Access& access, int lane, uint32_t past_bytes) override;
   void has_read(const Exec& x) override;
+  void asks_for_no_cluster(const Exec& x, LaneMask lanes) override;
   void synchronizes(const Exec& x, const Synchronization& sync) override;
   void barrier_completes(const Cta& cta, uint32_t id) override;
   void cluster_barrier_completes(const Cluster& cluster) override;

@@ -13,12 +13,15 @@
 // - A CTA has observed that a request failed once query_cancel.is_canceled has told one of its threads so.
 // - Clusters that the schedule has not begun can be canceled, be there room for them or not.
 // - A cooperative launch has launched all its clusters: every request fails.
-// - The fourth element of get_first_ctaid is unspecified: a pattern that is no id.
+// - The fourth element of get_first_ctaid is unspecified, and all of them are undefined where the request has
+//   failed: a pattern that is no id. The latter is no fault, since compiled code asks and then leaves the
+//   answer (CUTLASS's CuTe DSL); who watches is told.
 //
 // PTX ISA: "clusterlaunchcontrol.try_cancel", "clusterlaunchcontrol.query_cancel".
 // Tests: tests/unit/vgpu/launch_control_test.cc, tests/programs/persistent_tiles.
 #include "vgpu/handlers/async_operands.h"
 #include "vgpu/launch_response.h"
+#include "vgpu/observer.h"
 #include "vgpu/place.h"
 
 #include <fmt/format.h>
@@ -35,7 +38,6 @@ using isa::Type;
 using ptx::Instruction;
 
 constexpr std::string_view kId = "cluster.cancel";
-constexpr uint32_t kUnspecified = 0xcbcbcbcb;
 
 // --- try_cancel
 
@@ -157,23 +159,24 @@ constexpr int64_t kAllDimensions = -1;
 
 Step run_first_ctaid(Exec& x, const DecodedInst& in) {
   const auto* responses = x.src<LaunchResponse>(in, 0);
+  LaneMask failed = 0;
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
     const LaunchResponse response = responses[lane];
     if (!is_response(x, in, response, lane))
       return Step::stopped;
     if (response.failed())
-      return x.misuse(in, kId,
-                      "the request for a cluster has failed: there is no first CTA (undefined behaviour)",
-                      lane, {"fix: ask query_cancel.is_canceled, and execute this only where it was true"});
+      failed |= LaneMask{1} << lane;
     if (in.imm != kAllDimensions) {
       x.dst<uint32_t>(in)[lane] = response.first_cta[static_cast<size_t>(in.imm)];
       continue;
     }
     for (int i = 0; i < 3; ++i)
       x.dst<uint32_t>(in, i)[lane] = response.first_cta[static_cast<size_t>(i)];
-    x.dst<uint32_t>(in, 3)[lane] = kUnspecified;
+    x.dst<uint32_t>(in, 3)[lane] = LaunchResponse::kUnspecified;
   }
+  if (failed != 0 && x.observer)
+    x.observer->asks_for_no_cluster(x, failed);
   return Step::next;
 }
 

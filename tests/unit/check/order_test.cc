@@ -486,7 +486,8 @@ TEST(Order, NobodyExitsBeforeItsBulkReads) {
 // The response of clusterlaunchcontrol.try_cancel is written by the async proxy: read after a wait, and over
 // before the next one by a proxy fence.
 TEST(Order, ResponsesOfLaunchControl) {
-  const auto asks = [](const std::string& before_read, const std::string& before_next) {
+  const auto asks = [](const std::string& before_read, const std::string& before_next, uint32_t ctas = 3,
+                       const std::string& at_end = "") {
     const std::string request = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::"
                                 "bytes.b128 [response], [bar];\n"
                                 "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;\n";
@@ -510,9 +511,8 @@ TEST(Order, ResponsesOfLaunchControl) {
                        request + R"(
 LAST: mbarrier.try_wait.parity.shared.b64 %p, [bar], 1;
   @!%p bra LAST;
-  ret;
-})";
-    return findings_of(text, 1, 3);
+)" + at_end + "\n  ret;\n}";
+    return findings_of(text, 1, ctas);
   };
   const std::string wait = "WAIT: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;\n@!%p bra WAIT;";
   const std::string fence = "fence.proxy.async.shared::cta;";
@@ -521,6 +521,12 @@ LAST: mbarrier.try_wait.parity.shared.b64 %p, [bar], 1;
   EXPECT_EQ(asks(wait, fence), "");
   EXPECT_EQ(asks("", wait + fence), "async.unwaited: " + what + " ~ ld.shared.b128\n");
   EXPECT_EQ(asks(wait, ""), "race.proxy: ld.shared.b128 ~ " + what + "\n");
+  // The first CTA of the second request, which fails where there are two.
+  const std::string first = "ld.shared.b128 %h, [response];\n"
+                            "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %x, %h;";
+  EXPECT_EQ(asks(wait, fence, 3, first), "");
+  EXPECT_EQ(asks(wait, fence, 2, first),
+            "note cluster.cancel: clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128\n");
 }
 
 } // namespace
