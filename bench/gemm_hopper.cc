@@ -108,35 +108,10 @@ void run_on_all(benchmark::State& state, uint32_t size) {
   require_vector_paths(state, kernel.stats().matrix_outputs.value());
 }
 
-// In turns with and without the checker.
-void run_checked(benchmark::State& state, Kernel& kernel, double work, const std::string& unit) {
-  double without = 0, seconds = 0;
-  for (auto _ : state)
-    for (const bool check : {false, true}) {
-      kernel.launch.check = check;
-      (check ? seconds : without) += seconds_of(kernel);
-    }
-  const auto rounds = static_cast<double>(state.iterations());
-  set_value(state, work * rounds / seconds, unit);
-  compare(state, work * rounds / without, "without --check", unit);
-  state.counters["remembered_bytes_a_byte"] = kernel.remembered;
-}
-
-// Sums and maxima of 2^22 values, by shuffles.
-constexpr uint32_t kValues = 1 << 22;
-void give_values(Kernel& kernel, unsigned workers) {
-  constexpr uint32_t kBlock = 256;
-  const uint64_t in = kernel.allocate(std::vector<uint32_t>(kValues, 0x3f800000));
-  const uint64_t sums = kernel.allocate(kValues / kBlock * 4), maxima = kernel.allocate(kValues / kBlock * 4);
-  kernel.params = pack_params(in, sums, maxima);
-  kernel.launch.grid = {kValues / kBlock, 1, 1};
-  kernel.launch.block = {kBlock, 1, 1};
-  kernel.launch.workers = workers;
-}
-
 } // namespace
 
-void register_check() {
+// The product of examples/ under the checker; other rows of check/ are in check.cc.
+void register_checked_gemm() {
   for (const auto& [workers, name] : {std::pair{1u, "1 worker"}, std::pair{0u, "all cores"}}) {
     benchmark::RegisterBenchmark(
         fmt::format("check/bf16 GEMM on Hopper, {0}x{0}x{0}, {1}", kSize, name).c_str(),
@@ -144,15 +119,6 @@ void register_check() {
           Kernel kernel(read_file(kFile), "gemm_bf16");
           give_arguments(kernel, kSize, workers);
           run_checked(state, kernel, gigaflops(kSize), "GFLOP");
-        })
-        ->UseRealTime();
-    benchmark::RegisterBenchmark(
-        fmt::format("check/reduction of 2^22 values, {}", name).c_str(),
-        [workers = workers](benchmark::State& state) {
-          Kernel kernel(read_file(LEMMA_EXAMPLES "/../tests/programs/reduce_shuffle/reduce_shuffle.ptx"),
-                        "reduce_shuffle");
-          give_values(kernel, workers);
-          run_checked(state, kernel, 1e-6 * kValues, "M values");
         })
         ->UseRealTime();
   }

@@ -9,6 +9,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -66,6 +67,12 @@ double seconds_of(Kernel& kernel);
 
 // The rate of `work` a run on all cores, beside that of one worker, which takes turns with them.
 void run_on_all_cores(benchmark::State& state, Kernel& kernel, double work, const std::string& unit);
+
+// In turns with the checker and without; the rate of `work` a run with it, beside that without (check.cc).
+// `before` each run.
+void run_checked(
+    benchmark::State& state, Kernel& kernel, double work, const std::string& unit,
+    const std::function<void()>& before = [] {});
 
 // Parameter bytes: the values one after the other, each aligned to its size; zeros follow.
 template <class... T>

@@ -16,6 +16,12 @@ class LaunchObserver;
 // Sizes of a grid (in CTAs or clusters' CTAs), a block (in threads) or a cluster (in CTAs); x, y, z.
 using Dim3 = std::array<uint32_t, 3>;
 
+// Which lane of its membermask elect.sync elects. The ISA asks only that it is always the same one.
+enum class Elect : uint8_t {
+  lowest, // as an H200 does; kernels of CUTLASS rely on it
+  any,    // the highest, in the usual schedule and every other one
+};
+
 // When the virtual GPU completes asynchronous operations: copies, reductions and wgmma.
 enum class AsyncMode : uint8_t {
   eager,  // when they are issued
@@ -51,6 +57,7 @@ struct LaunchConfig {
   // Who runs when: 0 is the usual order, any other number one of its own, on one host thread, in an order
   // that is legal and unusual: schedule_text() (lemma/explore.h) says which.
   uint64_t schedule = 0;
+  Elect elect = Elect::lowest;
   OnFault on_fault = OnFault::stop; // without effect where `check` is set, or somebody watches
   bool check = false; // Report::findings: races, missing fences and waits; takes several times as long
   // Of so many CTAs at most are accesses followed: whole clusters, at even distances over the grid, the first

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .device import Device, Kernel
 
 NAMES = (
-    "smem cluster cooperative check explore suppress async_ on_fault deterministic seed schedule workers max_instructions check_ctas"
+    "smem cluster cooperative check explore suppress async_ elect on_fault deterministic seed schedule workers max_instructions check_ctas"
     " count_accesses fidelity print progress raises programmatic"
 ).split()
 _ASYNC = {"eager": _abi.LEMMA_ASYNC_EAGER, "late": _abi.LEMMA_ASYNC_LATE, "random": _abi.LEMMA_ASYNC_RANDOM}
@@ -96,6 +96,10 @@ def configuration(grid: Any, block: Any, options: Options) -> Any:
                                        "max_instructions", "schedule", "check_ctas")},
     )  # fmt: skip
     setattr(made, "async", _ASYNC[mode])
+    elect = options.get("elect", "lowest")
+    if elect not in ("lowest", "any"):
+        raise errors.InvalidArgument(f"elect is {elect!r}; there are lowest, any")
+    made.elect_any = elect == "any"
     on_fault = options.get("on_fault", "stop")
     if on_fault not in _ON_FAULT:
         raise errors.InvalidArgument(f"on_fault is {on_fault!r}; there are {', '.join(_ON_FAULT)}")

@@ -45,6 +45,7 @@ HeldConfig launch_config(const lemma_launch_config* given) {
                       .async = to_cpp(from.async),
                       .max_instructions = from.max_instructions,
                       .schedule = from.schedule,
+                      .elect = from.elect_any ? Elect::any : Elect::lowest,
                       .on_fault = to_cpp(from.on_fault),
                       .check = from.check,
                       .check_ctas = from.check_ctas,

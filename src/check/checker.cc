@@ -2,6 +2,7 @@
 // operations.cc. See checker.h.
 #include "check/checker.h"
 
+#include "check/places.h"
 #include "check/shard.h"
 #include "vgpu/program.h"
 
@@ -33,8 +34,7 @@ void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Knowledge& to) 
     to.join(*released);
 }
 
-// In SyncLocations.
-std::pair<const void*, uint64_t> key_of(const vgpu::MemoryPlace& place) {
+SyncKey key_of(const vgpu::MemoryPlace& place) {
   return {place.is_shared() ? static_cast<const void*>(place.cta) : place.allocation, place.offset};
 }
 
@@ -47,6 +47,28 @@ void add_reader(SyncLocation& location, const Reader& reader) {
     }
   if (location.readers.size() < kMostReaders)
     location.readers.push_back(reader);
+}
+
+// Of an operation on an mbarrier. What has none has .cta by the ISA, and CUTLASS leaves it out where it means
+// the cluster.
+enum class SpelledScope : uint8_t { none, cta, cluster };
+SpelledScope spelled_scope(const vgpu::Exec& x) {
+  const ptx::Instruction& instruction = x.ptx_instruction(x.code->insts[x.pc]);
+  return instruction.has(isa::Qual::cta)       ? SpelledScope::cta
+         : instruction.has(isa::Qual::cluster) ? SpelledScope::cluster
+                                               : SpelledScope::none;
+}
+
+// Beside what others have released with that scope.
+void add_released(SyncLocation& location, Released released) {
+  for (Released& earlier : location.released)
+    if (earlier.scope == released.scope &&
+        (released.scope >= vgpu::MemoryScope::gpu ||
+         (earlier.cluster == released.cluster && earlier.cta_rank == released.cta_rank))) {
+      earlier.knowledge.join(released.knowledge);
+      return;
+    }
+  location.released.push_back(std::move(released));
 }
 
 } // namespace
@@ -105,7 +127,7 @@ std::vector<Finding> Checker::findings() const {
 }
 
 void Checker::cluster_begins(const vgpu::Cluster& cluster) {
-  std::pair<std::unique_ptr<Records>, Records::Cursor> spare;
+  Spare spare;
   {
     const std::lock_guard lock(clusters_mutex_);
     if (!spare_.empty()) {
@@ -113,8 +135,10 @@ void Checker::cluster_begins(const vgpu::Cluster& cluster) {
       spare_.pop_back();
     }
   }
-  auto made = std::make_unique<ClusterState>(cluster, std::move(spare.first));
-  made->global_cursor = spare.second;
+  auto made = std::make_unique<ClusterState>(cluster, spare.own.records ? std::move(spare.own)
+                                                                        : ClusterState::Own::make());
+  made->global_cursor = spare.global_cursor;
+  made->free_global = std::move(spare.free_global);
   cluster.observed = made.get();
   for (const auto& cta : cluster.ctas)
     for (const vgpu::Warp& warp : cta->warps)
@@ -135,8 +159,9 @@ void Checker::cluster_ends(const vgpu::Cluster& cluster) {
   const auto found = clusters_.find(&cluster);
   ended = std::move(found->second);
   clusters_.erase(found);
-  ended->own_records->clear();
-  spare_.emplace_back(std::move(ended->own_records), ended->global_cursor);
+  ended->records.clear();
+  ended->sets.clear();
+  spare_.push_back({std::move(ended->own), ended->global_cursor, std::move(ended->free_global)});
 }
 
 ClusterState& Checker::state(const vgpu::Cluster& cluster) {
@@ -251,18 +276,26 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
         cluster.warp(*operation->issuer.cta, *operation->issuer.warp).knowledge.agent());
     if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
       const auto& [agent, lane, epoch] = found->second;
-      mbarrier.gathered.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
+      mbarrier.gathered.operations.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
       cluster.arriving.erase(found);
     } else {
-      mbarrier.gathered.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);
+      mbarrier.gathered.operations.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);
     }
   } else if (arrival.change.arrivals > 0) {
-    mbarrier.participants.add(cluster.warp(*arrival.x).knowledge.agent());
-    hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order, mbarrier.gathered);
+    const WarpKnowledge& arriving = cluster.warp(*arrival.x).knowledge;
+    mbarrier.participants.add(arriving.agent());
+    HandedOn::OfCta& to = mbarrier.gathered.of(arrival.x->cta->rank);
+    const SpelledScope scope = spelled_scope(*arrival.x);
+    if (scope == SpelledScope::none)
+      to.unscoped = mbarrier.last;
+    hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order,
+            scope == SpelledScope::cta ? to.narrow : to.wide);
+    mbarrier.arrived.advance(cluster.id, arriving.agent(), arrival.lanes, arriving.epoch()); // told next
   }
   counts_bytes(mbarrier, arrival);
   if (arrival.completes_phase) {
     mbarrier.completed.join(std::exchange(mbarrier.gathered, {}));
+    mbarrier.observed.join(std::exchange(mbarrier.arrived, {}));
     mbarrier.participants.next_phase();
     ++mbarrier.phase;
   }
@@ -270,13 +303,40 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
 
 void Checker::finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait) {
   ClusterState& cluster = state(*x.cta->cluster);
-  const MbarrierState& mbarrier = cluster.mbarrier(wait.at);
+  MbarrierState& mbarrier = cluster.mbarrier(wait.at);
   ends_wait(cluster, x, wait);
-  if (acquires(wait.order.semantics))
-    cluster.warp(x).knowledge.acquire(wait.lanes, mbarrier.completed);
-  else
-    cluster.warp(x).knowledge.see(wait.lanes, mbarrier.completed,
-                                  wait.at.cta == x.cta ? kSameCta : kSameCluster);
+  if (cluster.exits.size() > 1 && wait.at.cta == x.cta)
+    cluster.exits[x.cta->rank].observed.join(mbarrier.observed);
+  WarpKnowledge& knowledge = cluster.warp(x).knowledge;
+  const auto learn = [&](const Knowledge& handed_on) {
+    if (acquires(wait.order.semantics))
+      knowledge.acquire(wait.lanes, handed_on);
+    else
+      knowledge.see(wait.lanes, handed_on, wait.at.cta == x.cta ? kSameCta : kSameCluster);
+  };
+  const auto hear = [&](const Knowledge& handed_on) {
+    if (!handed_on.known.empty())
+      cluster.hear(x.cta->rank, {std::make_shared<const Clock>(handed_on.known), true, knowledge.agent(),
+                                 knowledge.epoch()});
+  };
+  const SpelledScope scope = spelled_scope(x);
+  learn(mbarrier.completed.operations);
+  for (uint32_t rank = 0; rank < mbarrier.completed.threads.size(); ++rank) {
+    const HandedOn::OfCta& threads = mbarrier.completed.threads[rank];
+    if (rank == x.cta->rank) {
+      learn(threads.wide);
+      learn(threads.narrow);
+      continue;
+    }
+    if (scope == SpelledScope::cta)
+      hear(threads.wide);
+    else
+      learn(threads.wide);
+    hear(threads.narrow);
+    if (scope != SpelledScope::cta && (scope == SpelledScope::none || threads.unscoped.instruction) &&
+        !threads.wide.known.empty())
+      lacks_scope(mbarrier, x, wait, threads);
+  }
 }
 
 // --- strong accesses
@@ -298,19 +358,21 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
   const MemoryOrder order = access.access.order;
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
   const auto knew = std::make_shared<const Clock>(warp.knowledge.all_of(access.access.lanes).known);
-  access.each([&](int lane, uint64_t offset) {
-    const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(), lane};
+  Places(access).each([&](LaneMask lanes, int first) {
+    const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(), lanes};
     Released released{writer, {}};
     bool any = true;
     if (releases(order.semantics)) {
-      released.knowledge = warp.knowledge.release(LaneMask{1} << lane);
-    } else if (std::optional<Knowledge> at_fence = warp.knowledge.released_at_fence(LaneMask{1} << lane)) {
+      released.knowledge = warp.knowledge.release(lanes);
+    } else if (std::optional<Knowledge> at_fence = warp.knowledge.released_at_fence(lanes)) {
       released.knowledge = std::move(*at_fence);
-      released.scope = std::min(order.scope, warp.knowledge.group_of(lane).fence_scope);
+      for (const LaneGroup& group : warp.knowledge.groups())
+        if ((group.lanes & lanes) != 0 && group.fence_epoch)
+          released.scope = std::min(released.scope, group.fence_scope);
     } else {
       any = false;
     }
-    const vgpu::MemoryPlace place = access.access.at(offset - access.access.offset);
+    const vgpu::MemoryPlace place = access.access.at(access.offset(first) - access.access.offset);
     with_locations(cluster, place, [&](SyncLocations& locations) {
       SyncLocation& location = locations[key_of(place)];
       if (!keeps_chain)
@@ -321,16 +383,8 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
         location.writers.push_back(writer);
       else
         location.writers[location.oldest++ % kMostWriters] = writer;
-      if (!any)
-        return;
-      for (Released& earlier : location.released)
-        if (earlier.scope == released.scope &&
-            (released.scope >= vgpu::MemoryScope::gpu ||
-             (earlier.cluster == released.cluster && earlier.cta_rank == released.cta_rank))) {
-          earlier.knowledge.join(released.knowledge);
-          return;
-        }
-      location.released.push_back(std::move(released));
+      if (any)
+        add_released(location, std::move(released));
     });
   });
 }
@@ -346,7 +400,8 @@ bool Checker::is_observed(const Visit& visit, uint64_t offset, const Record& ear
   vgpu::MemoryPlace place = visit.place;
   place.offset = offset - offset % earlier.bytes;
   const auto is_writer = [&](const StrongWriter& writer) {
-    return writer.cluster == earlier.cluster && writer.agent == earlier.agent && writer.lane == earlier_lane;
+    return writer.cluster == earlier.cluster && writer.agent == earlier.agent &&
+           (writer.lanes >> earlier_lane & 1) != 0;
   };
   const auto is_known = [&](const Reader& reader) {
     const Record read{.cluster = reader.cluster, .agent = reader.agent, .epoch = reader.epoch};
@@ -375,30 +430,31 @@ bool Checker::is_observed(const Visit& visit, uint64_t offset, const Record& ear
 void Checker::has_read(const vgpu::Exec& x) {
   ClusterState& cluster = state(*x.cta->cluster);
   WarpState& warp = cluster.warp(x);
-  for (const WarpState::Read& read : warp.reads) {
-    WarpState::Learned& learned = warp.learned[static_cast<size_t>(read.lane)];
-    SyncLocation seen;
+  for (const WarpState::Read& read : warp.reads)
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
       const auto found = locations.find(key_of(read.place));
+      if (found == locations.end() || found->second.writers.empty())
+        return;
+      SyncLocation& location = found->second;
       // A lane that polls learns once: what it knows, or has seen, it keeps.
-      if (found == locations.end() ||
-          (found->second.version == learned.version && read.order == learned.order))
+      const WarpState::Learned seen{location.version, read.order};
+      LaneMask new_to = 0;
+      vgpu::for_lanes(read.lanes, [&](int lane) {
+        new_to |= LaneMask{std::exchange(warp.learned[static_cast<size_t>(lane)], seen) != seen} << lane;
+      });
+      if (!new_to)
         return;
       if (read.returns)
-        add_reader(found->second, {cluster.id, x.cta->rank, warp.knowledge.agent(), LaneMask{1} << read.lane,
-                                   warp.knowledge.epoch(), read.order.scope});
-      seen = found->second;
+        add_reader(location, {cluster.id, x.cta->rank, warp.knowledge.agent(), read.lanes,
+                              warp.knowledge.epoch(), read.order.scope});
+      learn(cluster, x, warp, location, read);
     });
-    if (seen.writers.empty())
-      continue;
-    learned = {seen.version, read.order};
-    learn(cluster, x, warp, seen, read.lane, read.order);
-  }
   warp.reads.clear();
 }
 
 void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
-                    int lane, MemoryOrder order) {
+                    const WarpState::Read& read) {
+  const MemoryOrder order = read.order;
   const Reader reader{.cluster = cluster.id, .cta_rank = x.cta->rank};
   const auto reaches = [&](const StrongWriter& writer) {
     const Distance distance = distance_between(writer, reader);
@@ -411,7 +467,8 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
   };
   // The lanes of a warp that read one place hear the same.
   ClusterState::Hearsay& hearsay = cluster.hearsay[x.cta->rank];
-  const bool is_new = hearsay.version != location.version || hearsay.agent != warp.knowledge.agent();
+  const bool is_new =
+      read.returns && (hearsay.version != location.version || hearsay.agent != warp.knowledge.agent());
   hearsay.version = location.version;
   hearsay.agent = warp.knowledge.agent();
   if (is_new)
@@ -423,9 +480,9 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
       continue;
     }
     if (acquires(order.semantics))
-      warp.knowledge.acquire(LaneMask{1} << lane, released.knowledge);
+      warp.knowledge.acquire(read.lanes, released.knowledge);
     else
-      warp.knowledge.see(LaneMask{1} << lane, released.knowledge, distance_between(released, reader));
+      warp.knowledge.see(read.lanes, released.knowledge, distance_between(released, reader));
   }
 }
 

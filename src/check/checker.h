@@ -13,6 +13,7 @@
 // PTX ISA: "Memory Consistency Model", "Async proxy". Tests: tests/unit/check/, tests/check.
 #pragma once
 
+#include "check/access_sets.h"
 #include "check/accessor.h"
 #include "check/cluster_state.h"
 #include "check/provenance.h"
@@ -87,10 +88,12 @@ private:
     const vgpu::Exec* x = nullptr;
     const vgpu::WarpAccess* access = nullptr;
     int piece = 0;
-    const Shadow* shadow = nullptr;
+    Shadow* shadow = nullptr;
+    bool is_special = false; // see enter()
     // What cells before have shown: a record that precedes all lanes, and what became of the reads of one.
     uint32_t passed = 0;
     uint32_t last_read = ~0u, last_set = 0;
+    uint64_t last_page = 0; // sets are of the cells of one page
     // An operation's reads have no lanes.
     LaneMask members() const { return accessor.collective ? 1 : lanes; }
   };
@@ -99,11 +102,31 @@ private:
   Shadow& shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place);
   // The number of an equal record, or of a new one. 0: there is no room.
   uint32_t number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global);
-  void visit(Visit& visit, uint64_t bytes);
+  // visit.place is in its owner's memory: what follows is there too.
+  void enter(Visit& visit);
+  void visit_range(Visit& visit, uint64_t bytes);
+  void visit_row(Visit& visit);
+  void visit(Visit& visit, uint64_t bytes); // the first two
   void visit_cell(Visit& visit, Cell& cell, uint64_t offset);
-  void add_access(Visit& visit, Cell& cell);
+  // The visit with what was there before.
+  void check_earlier(Visit& visit, const Cell& cell, uint64_t offset, const AccessSets::Member& earlier);
+  void check_set(Visit& visit, const Cell& cell, uint64_t offset, const AccessSets::Set& set);
+  void add_access(Visit& visit, Cell& cell, uint64_t offset);
+  bool stands_for(const Visit& visit, const AccessSets::Member& earlier) const;
+  void add_member(const Visit& visit, AccessSets::Set& set);
+  void release(Visit& visit, uint32_t since);
+  const Records& records_of(const Visit& visit) const {
+    return visit.place.is_shared() ? visit.cluster.records : global_records_;
+  }
+  // Sets of accesses to the place, and those that this cluster may take.
+  AccessSets& sets_of(const Visit& visit) {
+    return visit.place.is_shared() ? visit.cluster.sets : global_sets_;
+  }
+  static AccessSets::Free& free_sets(const Visit& visit) {
+    return visit.place.is_shared() ? visit.cluster.free_sets : visit.cluster.free_global;
+  }
   // A cell's earlier access does not precede the visit.
-  void conflict(const Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier, int lane);
+  void conflict(Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier, int lane);
   static std::optional<int> earlier_piece(const Visit& visit, uint64_t offset);
   bool writes_since(const Visit& visit, const Cell& cell) const;
   bool writes_the_same(const Visit& visit, uint64_t offset, const Record& earlier) const;
@@ -119,7 +142,7 @@ private:
   // One defect is one finding: an id and two instructions. Which of them comes first is up to the schedule.
   using Key = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
   static Key defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
-                    const vgpu::DecodedInst& other);
+                        const vgpu::DecodedInst& other);
   // Counts the finding, and keeps the first of those between threads that are the farthest from each other.
   void report(const Key& key, uint8_t width, Finding finding);
   void report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
@@ -150,6 +173,8 @@ private:
   void touches_mbarriers(const Visit& visit, uint64_t bytes);
   void tests_phase(ClusterState& cluster, const WarpState& warp, const vgpu::SharedPlace& at);
   void ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait);
+  void lacks_scope(MbarrierState& mbarrier, const vgpu::Exec& x, const vgpu::MbarrierWait& wait,
+                   const HandedOn::OfCta& threads);
   void counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival& arrival);
   bool waits_for_others(const vgpu::Cluster& stuck, const vgpu::Split& split);
   void names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync);
@@ -174,7 +199,7 @@ private:
 
   void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
-             int lane, vgpu::MemoryOrder order);
+             const WarpState::Read& read);
   bool is_observed(const Visit& visit, uint64_t offset, const Record& earlier, int earlier_lane, int lane);
   // Calls f(map) for the map that has the place's strong writes, while nobody else does.
   template <class F>
@@ -183,12 +208,17 @@ private:
   const vgpu::Launch* launch_ = nullptr;
   std::mutex clusters_mutex_;
   std::unordered_map<const vgpu::Cluster*, std::unique_ptr<ClusterState>> clusters_;
-  // What clusters that have ended leave to others: their records' memory, and the rest of a chunk of
-  // global_records_.
-  std::vector<std::pair<std::unique_ptr<Records>, Records::Cursor>> spare_;
+  // What clusters that have ended leave to others: memory for those of their own, the rest of a chunk of
+  // global_records_, and sets of global_sets_ that nobody holds.
+  struct Spare {
+    ClusterState::Own own;
+    Records::Cursor global_cursor;
+    AccessSets::Free free_global;
+  };
+  std::vector<Spare> spare_;
 
   Records global_records_;
-  AccessSets global_sets_{true};
+  AccessSets global_sets_;
   Sizes sizes_;
   std::shared_mutex shadows_mutex_;
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;

@@ -9,20 +9,35 @@ namespace {
 constexpr uint32_t kMostOwnRecords = 1u << 22; // of accesses to a cluster's shared memory
 }
 
-ClusterState::ClusterState(const vgpu::Cluster& cluster, std::unique_ptr<Records> own)
+ClusterState::Own ClusterState::Own::make() {
+  return {std::make_unique<Records>(kMostOwnRecords), std::make_unique<AccessSets>()};
+}
+
+ClusterState::ClusterState(const vgpu::Cluster& cluster, Own given)
     : id(cluster.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
-      own_records(own ? std::move(own) : std::make_unique<Records>(kMostOwnRecords)), records(*own_records) {
+      own(std::move(given)), records(*own.records), sets(*own.sets) {
   warps.reserve(cluster.ctas.size() * warps_per_cta);
   for (const auto& cta : cluster.ctas) {
     for (uint32_t i = 0; i < warps_per_cta; ++i)
       warps.emplace_back(id, new_agent(), cta->id);
-    shared.push_back(std::make_unique<Shadow>(cta->shared.size()));
+    shared.push_back(std::make_unique<Shadow>(cta->shared.size(), sets));
   }
   undefined_values.resize(warps.size(), UndefinedValues(undefined));
   grid_wait = new_agent();
   exits.resize(cluster.ctas.size());
   hearsay.resize(cluster.ctas.size());
   mbarrier_spans.resize(cluster.ctas.size());
+}
+
+void HandedOn::join(const HandedOn& other) {
+  operations.join(other.operations);
+  for (uint32_t rank = 0; rank < other.threads.size(); ++rank) {
+    OfCta& ours = of(rank);
+    ours.wide.join(other.threads[rank].wide);
+    ours.narrow.join(other.threads[rank].narrow);
+    if (other.threads[rank].unscoped.instruction)
+      ours.unscoped = other.threads[rank].unscoped;
+  }
 }
 
 MbarrierState& ClusterState::mbarrier(const vgpu::SharedPlace& at) {

@@ -1,6 +1,7 @@
 // What the checker keeps of a cluster while it runs. One host thread at a time works on it.
 #pragma once
 
+#include "check/access_sets.h"
 #include "check/knowledge.h"
 #include "check/registers.h"
 #include "check/shadow.h"
@@ -32,7 +33,7 @@ struct StrongWriter {
   vgpu::MemoryScope scope = vgpu::MemoryScope::none;
   std::shared_ptr<const Clock> knew = {}; // what preceded it, that of its warp together
   uint32_t agent = 0;
-  int lane = 0;
+  LaneMask lanes = 0;
 };
 // ... and what it released; a chain of atomics hands it on.
 struct Released : StrongWriter {
@@ -61,8 +62,18 @@ struct Heard {
   uint32_t agent = 0;  // who read, and when
   Epoch epoch = 0;
 };
-// By allocation or CTA, and offset there.
-using SyncLocations = std::map<std::pair<const void*, uint64_t>, SyncLocation>;
+// An allocation or CTA, and an offset there.
+struct SyncKey {
+  const void* owner = nullptr;
+  uint64_t offset = 0;
+  friend bool operator==(const SyncKey&, const SyncKey&) = default;
+};
+struct SyncHash {
+  size_t operator()(const SyncKey& key) const {
+    return (std::hash<const void*>()(key.owner) + key.offset) * 0x9e3779b97f4a7c15u >> 16;
+  }
+};
+using SyncLocations = std::unordered_map<SyncKey, SyncLocation, SyncHash>;
 
 struct WarpState {
   WarpState(uint64_t cluster, uint32_t agent, const Dim3& id) : knowledge(cluster, agent), cta(id) {}
@@ -71,9 +82,9 @@ struct WarpState {
   Statement cluster_arrival;             // the last barrier.cluster.arrive
   uint32_t started = 0;                  // CTAs of the cluster, by rank, that are known to have
   std::array<CachedRecord, 64> cached{}; // by pc
-  // Strong reads whose values are being taken: the places, by lane.
+  // Strong reads whose values are being taken: the places.
   struct Read {
-    int lane = 0;
+    LaneMask lanes = 0;
     vgpu::MemoryPlace place;
     vgpu::MemoryOrder order;
     bool returns = true; // a value that the thread may go by
@@ -83,6 +94,7 @@ struct WarpState {
   struct Learned {
     uint64_t version = 0; // 0: nothing
     vgpu::MemoryOrder order = {};
+    friend bool operator==(const Learned&, const Learned&) = default;
   };
   std::array<Learned, kWarpSize> learned{};
   WgmmaRegisters registers;
@@ -118,10 +130,30 @@ struct Participants {
   }
 };
 
+// What arrivals hand on.
+struct HandedOn {
+  // Of the threads of a CTA, with the scope .cluster, or with none; and with a scope of .cta that is spelled.
+  struct OfCta {
+    Knowledge wide, narrow;
+    Statement unscoped; // a thread that has arrived without a scope
+  };
+  Knowledge operations;       // that have completed on the object
+  std::vector<OfCta> threads; // by rank
+
+  OfCta& of(uint32_t rank) {
+    if (threads.size() <= rank)
+      threads.resize(rank + 1);
+    return threads[rank];
+  }
+  void join(const HandedOn& other);
+};
+
 struct MbarrierState {
   uint32_t agent = 0; // of the operations that complete on it
   Epoch phase = 1;    // the current one
-  Knowledge gathered, completed;
+  HandedOn gathered, completed;
+  bool told_unscoped = false;
+  Clock arrived, observed; // the arrivals alone, of the open phase and of those before
   // mbarrier.init: by whom, when, and whether a fence.mbarrier_init has followed.
   Statement init;
   uint32_t init_agent = 0;
@@ -143,14 +175,21 @@ struct MbarrierState {
 // What the threads of a CTA knew together when they exited.
 struct ExitState {
   Knowledge knowledge;
+  Clock observed;       // arrivals at its mbarriers that its threads have waited for
   uint32_t threads = 0; // that have exited
   bool complete = false;
   Statement last;
 };
 
 struct ClusterState {
-  // `own`: of accesses to shared memory, empty; null: there are none to use again.
-  ClusterState(const vgpu::Cluster& cluster, std::unique_ptr<Records> own);
+  // What is remembered of accesses to its shared memory: those of another cluster, that are empty now, or new
+  // ones.
+  struct Own {
+    std::unique_ptr<Records> records;
+    std::unique_ptr<AccessSets> sets;
+    static Own make();
+  };
+  ClusterState(const vgpu::Cluster& cluster, Own own);
 
   WarpState& warp(const vgpu::Cta& cta, const vgpu::Warp& warp) {
     return warps[cta.rank * warps_per_cta + warp.index];
@@ -166,13 +205,14 @@ struct ClusterState {
   std::vector<WarpState> warps; // their agents are their indices
   uint32_t agents = 0;
 
-  std::vector<std::unique_ptr<Shadow>> shared; // by rank
-  std::unique_ptr<Records> own_records;        // of accesses to shared memory
+  Own own; // before what names it
   Records& records;
+  AccessSets& sets;
+  AccessSets::Free free_sets, free_global;     // of these, and of those of accesses to global memory
+  std::vector<std::unique_ptr<Shadow>> shared; // by rank
   // The shadows of the allocations that were accessed last.
   std::array<std::pair<const vgpu::Allocation*, Shadow*>, 8> shadows{};
   size_t oldest_shadow = 0;
-  AccessSets sets;
   Records::Cursor cursor, global_cursor;
 
   std::map<std::pair<uint32_t, uint32_t>, Gathering> barriers;      // by CTA rank and number

@@ -310,7 +310,7 @@ CheckedAccess Checker::describe_earlier(const Visit& visit, const Cell& cell, ui
 bool Checker::writes_since(const Visit& visit, const Cell& cell) const {
   const bool global = !visit.place.is_shared();
   if (cell.since & Cell::kSet)
-    return (global ? global_sets_ : visit.cluster.sets)[cell.since & ~Cell::kSet].has_writes;
+    return (global ? global_sets_ : visit.cluster.sets)[cell.since & ~Cell::kSet].writers > 0;
   return cell.since &&
          (global ? global_records_ : visit.cluster.records)[Records::record_of(cell.since)].writes;
 }
@@ -329,8 +329,9 @@ bool Checker::writes_the_same(const Visit& visit, uint64_t offset, const Record&
   return now == bytes_of(visit.place, now.size());
 }
 
-void Checker::conflict(const Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier_id,
-                       int lane) {
+void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier_id, int lane) {
+  if (visit.access)
+    visit.place = visit.access->access.at(visit.access->offset(visit.piece) - visit.access->access.offset);
   const bool global = !visit.place.is_shared();
   const Record& earlier = (global ? global_records_ : visit.cluster.records)[Records::record_of(earlier_id)];
   const int earlier_lane = Records::lane_of(earlier_id);
@@ -361,7 +362,7 @@ void Checker::conflict(const Visit& visit, const Cell& cell, uint64_t offset, Re
 }
 
 Checker::Key Checker::defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
-                             const vgpu::DecodedInst& other) {
+                                 const vgpu::DecodedInst& other) {
   return {id + (is_note ? " (note)" : ""), std::min(&one, &other), std::max(&one, &other)};
 }
 

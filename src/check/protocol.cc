@@ -242,6 +242,25 @@ void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::
         "a wait of whoever completes phases, for those who have used the one before (an \"empty\" mbarrier)");
 }
 
+// Threads of two CTAs meet at an mbarrier, and one side has no scope.
+void Checker::lacks_scope(MbarrierState& mbarrier, const vgpu::Exec& x, const vgpu::MbarrierWait& wait,
+                          const HandedOn::OfCta& threads) {
+  if (std::exchange(mbarrier.told_unscoped, true))
+    return;
+  misuse({.id = "race.scope",
+          .is_note = true,
+          .message =
+              "threads of two CTAs synchronize by an mbarrier without a scope: the ISA takes that for .cta, "
+              "which orders nothing between them",
+          .who = Statement::at(x, wait.lanes),
+          .what = "waits",
+          .before = threads.unscoped,
+          .what_before = "arrives",
+          .memory = memory_of(wait.at),
+          .fix = ".release.cluster of the arrival and .acquire.cluster of the wait",
+          .address = wait.at.offset});
+}
+
 // Bytes that come where an expect_tx went before, and that it does not cover: the phase ended without them. A
 // program may expect bytes after it has issued the copy, if it does so from the beginning: see issues(),
 // since the schedule says when they come.

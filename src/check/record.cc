@@ -1,4 +1,4 @@
-// Storage of records and sets. See record.h.
+// Storage of records. See record.h.
 #include "check/record.h"
 
 #include <algorithm>
@@ -26,34 +26,6 @@ uint32_t Records::add(Cursor& cursor, const Record& record) {
   }
   chunks_[cursor.next / kChunk].load()[cursor.next % kChunk] = record;
   return cursor.next++;
-}
-
-uint32_t AccessSets::number_of(const Set& set) {
-  const auto lock = this->lock();
-  const auto [at, added] = numbers_.try_emplace(set, static_cast<uint32_t>(sets_.size()));
-  if (added)
-    sets_.push_back(&at->first);
-  return at->second;
-}
-
-const AccessSets::Set& AccessSets::operator[](uint32_t number) const {
-  const auto lock = this->lock();
-  return *sets_[number];
-}
-
-uint64_t AccessSets::bytes() const {
-  const auto lock = this->lock();
-  constexpr uint64_t kNode = sizeof(Set) + sizeof(uint32_t) + 4 * sizeof(void*); // of the map
-  uint64_t bytes = sets_.size() * (kNode + sizeof(Set*));
-  for (const Set* set : sets_)
-    bytes += set->members.size() * sizeof(Member);
-  return bytes;
-}
-
-void AccessSets::clear() {
-  const auto lock = this->lock();
-  numbers_.clear();
-  sets_.clear();
 }
 
 } // namespace lemma::check

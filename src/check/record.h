@@ -1,5 +1,5 @@
 // What is kept of accesses that were made: a record for each warp instruction and epoch, which the shadow
-// memory names by number; and interned sets of them.
+// memory names by number.
 //
 // Tests: tests/unit/check/shadow_test.cc.
 #pragma once
@@ -10,10 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 namespace lemma::check {
 
@@ -75,40 +72,6 @@ private:
   const uint32_t chunk_count_;
   std::unique_ptr<std::atomic<Record*>[]> chunks_;
   std::atomic<uint32_t> used_{0}; // chunks
-};
-
-// Sets of accesses, each by the lanes of a mask. A set has a number; equal sets have the same.
-class AccessSets {
-public:
-  // Whether several threads use it.
-  explicit AccessSets(bool shared = false) : shared_(shared) {}
-
-  struct Member {
-    uint32_t record = 0;
-    LaneMask lanes = 0;
-    friend auto operator<=>(const Member&, const Member&) = default;
-  };
-  struct Set {
-    std::vector<Member> members;
-    bool has_writes = false; // among the members' records
-    friend auto operator<=>(const Set&, const Set&) = default;
-  };
-
-  uint32_t number_of(const Set& set);
-  uint64_t bytes() const;
-  // Stays valid until clear().
-  const Set& operator[](uint32_t number) const;
-  void clear();
-
-private:
-  std::unique_lock<std::mutex> lock() const {
-    return shared_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
-  }
-
-  const bool shared_;
-  mutable std::mutex mutex_;
-  std::map<Set, uint32_t> numbers_;
-  std::vector<const Set*> sets_;
 };
 
 } // namespace lemma::check

@@ -3,7 +3,7 @@
 
 namespace lemma::check {
 
-void Page::refine(uint64_t bits) {
+void Page::refine(uint64_t bits, AccessSets& sets) {
   uint32_t granule = cells_.empty() ? kCoarsest : granule_;
   while ((bits & (granule - 1)) != 0)
     granule /= 2;
@@ -11,6 +11,9 @@ void Page::refine(uint64_t bits) {
   if (!cells_.empty())
     for (size_t i = 0; i < finer.size(); ++i)
       finer[i] = cells_[i * granule / granule_];
+  for (const Cell& cell : cells_)
+    if (cell.since & Cell::kSet)
+      sets.share(cell.since & ~Cell::kSet, granule_ / granule - 1);
   cells_ = std::move(finer);
   granule_ = granule;
 }
@@ -35,12 +38,6 @@ ShadowSize Shadow::size() const {
       size += {Page::kBytes, sizeof(Page) + page->shadow_bytes()};
   size.remembered_bytes += pages_.size() * sizeof(Page*);
   return size;
-}
-
-void Shadow::clear() {
-  for (std::atomic<Page*>& page : pages_)
-    if (Page* existing = page.load())
-      existing->clear();
 }
 
 } // namespace lemma::check

@@ -5,6 +5,7 @@
 // Tests: tests/unit/check/shadow_test.cc.
 #pragma once
 
+#include "check/access_sets.h"
 #include "check/record.h"
 
 #include <atomic>
@@ -26,17 +27,18 @@ class Page {
 public:
   static constexpr uint64_t kBytes = 1024;
 
-  // Calls f(cell, offset of its first byte in the page) for the cells of [begin, begin + bytes).
+  // Calls f(cell, offset of its first byte in the page) for the cells of [begin, begin + bytes), which are
+  // accessed by pieces of so many. `sets`: that the cells name.
   template <class F>
-  void each(uint64_t begin, uint64_t bytes, F&& f) {
+  void each(uint64_t begin, uint64_t bytes, uint64_t piece_bytes, AccessSets& sets, F&& f) {
+    const uint64_t bits = begin | bytes | piece_bytes;
     const uint32_t granule = cells_.empty() ? 0 : granule_;
-    if (granule == 0 || ((begin | bytes) & (granule - 1)) != 0) [[unlikely]]
-      refine(begin | bytes);
+    if (granule == 0 || (bits & (granule - 1)) != 0) [[unlikely]]
+      refine(bits, sets);
     const uint64_t end = begin + bytes;
     for (uint64_t at = begin; at < end; at += granule_)
       f(cells_[at / granule_], at);
   }
-  void clear() { cells_.clear(); }
   uint32_t granule() const { return granule_; }
   uint64_t shadow_bytes() const { return cells_.capacity() * sizeof(Cell); }
 
@@ -45,7 +47,7 @@ public:
 private:
   static constexpr uint32_t kCoarsest = 128;
 
-  void refine(uint64_t bits); // to granules that divide it
+  void refine(uint64_t bits, AccessSets& sets); // to granules that divide it
 
   uint32_t granule_ = kCoarsest;
   std::vector<Cell> cells_;
@@ -64,13 +66,19 @@ struct ShadowSize {
 // Of one allocation, or of one CTA's shared memory.
 class Shadow {
 public:
-  explicit Shadow(uint64_t bytes) : pages_((bytes + Page::kBytes - 1) / Page::kBytes) {}
+  // `sets`: that its cells name.
+  Shadow(uint64_t bytes, AccessSets& sets) : sets_(sets), pages_((bytes + Page::kBytes - 1) / Page::kBytes) {}
   ~Shadow();
   Shadow(const Shadow&) = delete;
 
-  // Calls f(cell, offset) for the cells of a range that lies within.
+  // Calls f(cell, offset) for the cells of a range that lies within; it is accessed as a whole, or by pieces
+  // that divide a page.
   template <class F>
   void each(uint64_t offset, uint64_t bytes, F&& f) {
+    each(offset, bytes, bytes, f);
+  }
+  template <class F>
+  void each(uint64_t offset, uint64_t bytes, uint64_t piece_bytes, F&& f) {
     while (bytes > 0) {
       const uint64_t in_page = offset % Page::kBytes;
       const uint64_t count = std::min(bytes, Page::kBytes - in_page);
@@ -79,7 +87,7 @@ public:
       if (shared_by_threads)
         while (page.busy.test_and_set(std::memory_order_acquire)) {
         }
-      page.each(in_page, count, [&](Cell& cell, uint64_t at) { f(cell, first + at); });
+      page.each(in_page, count, piece_bytes, sets_, [&](Cell& cell, uint64_t at) { f(cell, first + at); });
       if (shared_by_threads)
         page.busy.clear(std::memory_order_release);
       offset += count;
@@ -88,8 +96,6 @@ public:
   }
   // Of the page of a place that was accessed.
   uint32_t granule(uint64_t offset) const { return pages_[offset / Page::kBytes].load()->granule(); }
-  // Nothing was accessed; the memory is kept.
-  void clear();
   uint64_t bytes() const { return pages_.size() * Page::kBytes; }
   ShadowSize size() const;
 
@@ -102,6 +108,7 @@ private:
   }
   Page& add_page(uint64_t index);
 
+  AccessSets& sets_;
   std::vector<std::atomic<Page*>> pages_;
 };
 

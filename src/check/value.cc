@@ -55,6 +55,9 @@ std::vector<std::byte> written_value(const vgpu::Exec& x, const vgpu::WarpAccess
 
 std::string value_text(std::span<const std::byte> bytes, const vgpu::Code& code,
                        const vgpu::DecodedInst& in) {
+  constexpr size_t kMost = 32; // bytes that are worth reading
+  if (bytes.size() > kMost)
+    return "";
   auto element = static_cast<size_t>(isa::bytes_of(code.function->instructions[in.source].type()));
   if (element == 0 || element > 8 || bytes.size() % element != 0)
     element = bytes.size() % 4 == 0 ? 4 : 1;

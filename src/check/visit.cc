@@ -1,8 +1,12 @@
 // Accesses meet the shadow memory. See checker.h.
 #include "check/checker.h"
+#include "check/places.h"
 #include "vgpu/exec.h"
 
 #include <algorithm>
+#include <bit>
+#include <unordered_map>
+#include <vector>
 
 namespace lemma::check {
 
@@ -27,13 +31,7 @@ bool is_mbarrier_operation(Opcode opcode) {
 
 // Of a cell: what more there are, nobody remembers. Strong writes meet many others that they do not race
 // with.
-constexpr size_t kMostMembers = 64, kMostWriters = 8;
-
-bool has(const AccessSets::Set& set, uint32_t record, LaneMask lanes) {
-  return std::any_of(set.members.begin(), set.members.end(), [&](const AccessSets::Member& member) {
-    return member.record == record && (lanes & ~member.lanes) == 0;
-  });
-}
+constexpr uint32_t kMostMembers = 256, kMostWriters = 8;
 
 } // namespace
 
@@ -55,7 +53,7 @@ Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place
   const std::lock_guard lock(shadows_mutex_);
   std::unique_ptr<Shadow>& shadow = shadows_[place.allocation];
   if (!shadow) {
-    shadow = std::make_unique<Shadow>(place.allocation->size_bytes);
+    shadow = std::make_unique<Shadow>(place.allocation->size_bytes, global_sets_);
     shadow->shared_by_threads = true;
   }
   return keep(*shadow);
@@ -128,43 +126,61 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
               .writes = writes,
               .x = &x,
               .access = &access};
-  for (LaneMask left = access.pieces; left != 0;) {
-    const int piece = std::countr_zero(left);
-    LaneMask alike = LaneMask{1} << piece; // pieces at the same place
-    if (!writes && access.by_lane)
-      for (LaneMask rest = left & (left - 1); rest != 0; rest &= rest - 1)
-        alike |= LaneMask{access.addresses[std::countr_zero(rest)] == access.addresses[piece]}
-                 << std::countr_zero(rest);
-    left &= ~alike;
-    visit.lanes = access.by_lane ? alike : what.lanes;
-    visit.last_read = ~0u;
+  // Atomic operations of one instruction do not race with each other.
+  const bool merges = access.by_lane && (!writes || (record.atomic && record.is_strong()));
+  visit.place = what.at(access.offset(std::countr_zero(access.pieces)) - what.offset);
+  enter(visit);
+  const auto visit_piece = [&](LaneMask lanes, int piece) {
     visit.piece = piece;
+    visit.lanes = access.by_lane ? lanes : what.lanes;
+    visit.last_read = ~0u;
     visit.place = what.at(access.offset(piece) - what.offset);
     if (what.proxy == vgpu::Proxy::tensormap) { // a fence is for one of them
       visit.accessor.map = visit.place.allocation ? visit.place.allocation->base + visit.place.offset : 0;
       visit.passed = 0;
     }
-    this->visit(visit, access.piece_bytes);
-  }
+    visit_range(visit, access.piece_bytes);
+  };
+  if (const bool in_a_row = what.proxy != vgpu::Proxy::tensormap && is_row(access);
+      in_a_row && !visit.is_special)
+    visit_row(visit);
+  else if (merges && !in_a_row)
+    Places(access).each(visit_piece);
+  else
+    vgpu::for_lanes(access.pieces, [&](int piece) { visit_piece(LaneMask{1} << piece, piece); });
   if (!record.is_strong() || record.mbarrier)
     return;
   if (what.kind != AccessKind::write) {
     const bool returns = results_[function_of(x)].taken(in);
-    access.each([&](int lane, uint64_t offset) {
-      warp.reads.push_back({lane, what.at(offset - what.offset), what.order, returns});
+    Places(access).each([&](LaneMask lanes, int first) {
+      warp.reads.push_back({lanes, what.at(access.offset(first) - what.offset), what.order, returns});
     });
   }
   if (writes)
     write_strongly(cluster, x, access);
 }
 
+// The shadow of the place's owner, and whether more is to be asked there than what is ordered.
+void Checker::enter(Visit& visit) {
+  visit.shadow = &shadow_of(visit.cluster, visit.place);
+  if (!visit.place.is_shared())
+    return;
+  const Record& record = visit.accessor.record;
+  const ClusterState::Span& span = visit.cluster.mbarrier_spans[visit.place.cta->rank];
+  visit.is_special = span.begin < span.end || visit.place.cta->rank != record.cta_rank ||
+                     (record.asynchronous && record.writes && !visit.cluster.undefined.bytes.empty());
+}
+
 void Checker::visit(Visit& visit, uint64_t bytes) {
-  Shadow& shadow = shadow_of(visit.cluster, visit.place);
-  visit.shadow = &shadow;
-  if (visit.place.offset + bytes > shadow.bytes())
+  enter(visit);
+  visit_range(visit, bytes);
+}
+
+void Checker::visit_range(Visit& visit, uint64_t bytes) {
+  if (visit.place.offset + bytes > visit.shadow->bytes())
     return;
   visit.bytes = bytes;
-  if (visit.place.is_shared()) {
+  if (visit.is_special) {
     const Record& record = visit.accessor.record;
     const ClusterState::Span& span = visit.cluster.mbarrier_spans[visit.place.cta->rank];
     if (visit.place.offset < span.end && visit.place.offset + bytes > span.begin && !record.mbarrier &&
@@ -175,118 +191,165 @@ void Checker::visit(Visit& visit, uint64_t bytes) {
     if (visit.place.cta->rank != record.cta_rank)
       reaches_out(visit);
   }
-  shadow.each(visit.place.offset, bytes, [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+  visit.shadow->each(visit.place.offset, bytes,
+                     [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+}
+
+// Pieces side by side, in one go. Where a piece lies is said when there is a conflict.
+void Checker::visit_row(Visit& visit) {
+  const vgpu::WarpAccess& access = *visit.access;
+  const int first = std::countr_zero(access.pieces), shift = std::countr_zero(access.piece_bytes);
+  const uint64_t begin = visit.place.offset;
+  const uint64_t bytes = static_cast<uint64_t>(std::popcount(access.pieces)) << shift;
+  if (begin + bytes > visit.shadow->bytes())
+    return;
+  visit.bytes = access.piece_bytes;
+  visit.piece = -1;
+  visit.shadow->each(begin, bytes, access.piece_bytes, [&](Cell& cell, uint64_t at) {
+    const int piece = first + static_cast<int>((at - begin) >> shift);
+    if (piece != visit.piece) {
+      visit.piece = piece;
+      visit.lanes = access.by_lane ? LaneMask{1} << piece : access.access.lanes;
+      visit.last_read = ~0u;
+    }
+    visit_cell(visit, cell, at);
+  });
 }
 
 void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
-  const Records::Id id = Records::id(visit.number, std::countr_zero(visit.lanes));
-  const bool global = !visit.place.is_shared();
-  const Records& records = global ? global_records_ : visit.cluster.records;
-  const auto check = [&](uint32_t number, LaneMask lanes) {
-    if (number == visit.passed)
-      return;
-    const Record& record = records[number];
-    if (visit.accessor.record.nc || record.nc) { // whatever orders it
-      conflict(visit, cell, offset, Records::id(number, std::countr_zero(lanes)),
-               std::countr_zero(visit.lanes));
-      return;
-    }
-    if (visit.accessor.follows_all(record)) {
-      visit.passed = number;
-      return;
-    }
-    for (; lanes != 0; lanes &= lanes - 1) {
-      const int lane = visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes);
-      if (lane >= 0 && !visit.accessor.morally_strong(record))
-        conflict(visit, cell, offset, Records::id(number, std::countr_zero(lanes)), lane);
-    }
-  };
   if (cell.write)
-    check(Records::record_of(cell.write), LaneMask{1} << Records::lane_of(cell.write));
-  // Reads do not conflict with reads.
-  const auto check_since = [&](const AccessSets::Member& member) {
-    if (visit.writes || records[member.record].writes)
-      check(member.record, member.lanes);
-  };
-  if (cell.since & Cell::kSet) {
-    const AccessSets& sets = global ? global_sets_ : visit.cluster.sets;
-    const AccessSets::Set& set = sets[cell.since & ~Cell::kSet];
-    if (visit.writes || set.has_writes)
-      std::for_each(set.members.begin(), set.members.end(), check_since);
-  } else if (cell.since) {
-    check_since({Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)});
-  }
-  if (visit.writes && !visit.accessor.record.is_strong())
+    check_earlier(visit, cell, offset,
+                  {Records::record_of(cell.write), LaneMask{1} << Records::lane_of(cell.write)});
+  if (cell.since & Cell::kSet)
+    check_set(visit, cell, offset, sets_of(visit)[cell.since & ~Cell::kSet]);
+  else if (cell.since && (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
+    check_earlier(visit, cell, offset,
+                  {Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)});
+  const Records::Id id = Records::id(visit.number, std::countr_zero(visit.lanes));
+  if (visit.writes && !visit.accessor.record.is_strong()) {
+    release(visit, cell.since);
     cell = {.write = id, .since = 0};
-  else if (cell.since != id)
-    add_access(visit, cell);
+  } else if (cell.since != id) {
+    add_access(visit, cell, offset);
+  }
 }
 
-void Checker::add_access(Visit& visit, Cell& cell) {
+void Checker::check_earlier(Visit& visit, const Cell& cell, uint64_t offset,
+                            const AccessSets::Member& earlier) {
+  if (earlier.record == visit.passed)
+    return;
+  const Record& record = records_of(visit)[earlier.record];
+  if (visit.accessor.record.nc) { // whatever orders it
+    conflict(visit, cell, offset, Records::id(earlier.record, std::countr_zero(earlier.lanes)),
+             std::countr_zero(visit.lanes));
+    return;
+  }
+  if (visit.accessor.follows_all(record)) {
+    visit.passed = earlier.record;
+    return;
+  }
+  for (LaneMask lanes = earlier.lanes; lanes != 0; lanes &= lanes - 1) {
+    const int lane = visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes);
+    if (lane >= 0 && !visit.accessor.morally_strong(record))
+      conflict(visit, cell, offset, Records::id(earlier.record, std::countr_zero(lanes)), lane);
+  }
+}
+
+// Reads do not conflict with reads.
+void Checker::check_set(Visit& visit, const Cell& cell, uint64_t offset, const AccessSets::Set& set) {
+  const uint16_t bytes = AccessSets::strong_bytes(visit.accessor.record);
+  if (bytes && set.strong_bytes == bytes)
+    return; // morally strong with all of them
+  const size_t count = visit.writes ? set.members.size() : set.writers;
+  for (size_t i = 0; i < count; ++i)
+    check_earlier(visit, cell, offset, set.members[i]);
+}
+
+// Of all lanes of the member.
+bool Checker::stands_for(const Visit& visit, const AccessSets::Member& earlier) const {
+  const Record& record = records_of(visit)[earlier.record];
+  if (!visit.accessor.stands_for(record))
+    return false;
+  if (visit.accessor.follows_all(record))
+    return true;
+  for (LaneMask lanes = earlier.lanes; lanes != 0; lanes &= lanes - 1)
+    if (visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes) >= 0)
+      return false;
+  return true;
+}
+
+// A cell forgets what it has of accesses since its last weak write.
+void Checker::release(Visit& visit, uint32_t since) {
+  if (!(since & Cell::kSet))
+    return;
+  if (sets_of(visit).release(free_sets(visit), since & ~Cell::kSet) && since == visit.last_read)
+    visit.last_read = ~0u; // another set may get that number
+}
+
+void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset) {
   const LaneMask lanes = visit.members();
-  const bool single = (lanes & (lanes - 1)) == 0;
-  const bool global = !visit.place.is_shared();
-  const Records& records = global ? global_records_ : visit.cluster.records;
-  const auto supersedes = [&](const Record& record, int lane) {
-    return visit.accessor.stands_for(record) &&
-           (visit.accessor.follows_all(record) || visit.accessor.unordered(record, lane, visit.lanes) < 0);
+  const bool single = std::has_single_bit(lanes);
+  const auto only = [&] {
+    return AccessSets::Member{Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)};
   };
   if (single && !(cell.since & Cell::kSet) &&
-      (cell.since == 0 ||
-       (Records::record_of(cell.since) != visit.number &&
-        supersedes(records[Records::record_of(cell.since)], Records::lane_of(cell.since))))) {
+      (cell.since == 0 || (only().record != visit.number && stands_for(visit, only())))) {
     cell.since = Records::id(visit.number, std::countr_zero(lanes));
     return;
   }
-  if (cell.since == visit.last_read) { // as the cell before
+  AccessSets& sets = sets_of(visit);
+  const uint32_t before = cell.since;
+  if (const uint64_t page = offset / Page::kBytes; page != visit.last_page) {
+    visit.last_page = page;
+    visit.last_read = ~0u;
+  }
+  if (before == visit.last_read) { // as the cell before
+    if (visit.last_set & Cell::kSet)
+      sets.share(visit.last_set & ~Cell::kSet);
     cell.since = visit.last_set;
+    release(visit, before);
     return;
   }
-  visit.last_read = cell.since;
-  visit.last_set = cell.since;
-  AccessSets& sets = global ? global_sets_ : visit.cluster.sets;
-  if ((cell.since & Cell::kSet) && has(sets[cell.since & ~Cell::kSet], visit.number, lanes))
-    return;
-  AccessSets::Set set;
-  const auto add = [&](const AccessSets::Member& member) {
-    set.members.push_back(member);
-    set.has_writes |= records[member.record].writes;
-  };
-  const auto keep = [&](const AccessSets::Member& member) {
-    const Record& record = records[member.record];
-    LaneMask left = member.lanes;
-    if (member.record != visit.number && visit.accessor.stands_for(record)) {
-      if (visit.accessor.follows_all(record))
-        return;
-      for (LaneMask lanes = left; lanes != 0; lanes &= lanes - 1)
-        if (visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes) < 0)
-          left &= ~(lanes & -lanes);
+  AccessSets::Number number = before & ~Cell::kSet;
+  const AccessSets::Member* known = nullptr;
+  if (before & Cell::kSet) {
+    known = sets[number].find(visit.number);
+    if (known && (lanes & ~known->lanes) == 0)
+      return;
+    number = sets.own(free_sets(visit), number);
+  } else {
+    number = sets.make(free_sets(visit));
+    if (before) {
+      sets[number].add(only(), records_of(visit)[only().record]);
+      known = sets[number].find(visit.number);
     }
-    if (left)
-      add({member.record, left});
-  };
-  if (cell.since & Cell::kSet) {
-    for (const AccessSets::Member& member : sets[cell.since & ~Cell::kSet].members)
-      keep(member);
-  } else if (cell.since) {
-    keep({Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)});
   }
-  std::vector<AccessSets::Member>& members = set.members;
-  const auto same = std::find_if(members.begin(), members.end(), [&](const AccessSets::Member& member) {
-    return member.record == visit.number;
-  });
-  if (same != members.end())
-    same->lanes |= lanes;
-  else if (visit.writes && members.size() >= kMostWriters)
-    members[visit.number % kMostWriters] = {visit.number, lanes};
-  else if (members.size() < kMostMembers)
-    members.push_back({visit.number, lanes});
-  set.has_writes |= visit.writes;
-  if (members.size() == 1 && single && members.front().lanes == lanes)
-    cell.since = Records::id(visit.number, std::countr_zero(lanes));
+  if (known)
+    sets[number].find(visit.number)->lanes |= lanes;
   else
-    cell.since = Cell::kSet | sets.number_of(set);
+    add_member(visit, sets[number]);
+  cell.since = Cell::kSet | number;
+  const std::vector<AccessSets::Member>& members = sets[number].members;
+  visit.last_read = before;
+  if (members.size() == 1 && std::has_single_bit(members.front().lanes)) {
+    cell.since = Records::id(members.front().record, std::countr_zero(members.front().lanes));
+    release(visit, Cell::kSet | number);
+  }
   visit.last_set = cell.since;
+}
+
+// Over many accesses a set costs each of them a constant: it is searched for what the newest member stands
+// for when it has grown to twice what was left then.
+void Checker::add_member(const Visit& visit, AccessSets::Set& set) {
+  const Record& record = visit.accessor.record;
+  const auto is_covered = [&](const AccessSets::Member& member) { return stands_for(visit, member); };
+  if (set.members.size() >= set.tidy_at || (set.members.size() == 1 && is_covered(set.members.front())))
+    set.erase_if(is_covered);
+  if (record.writes && set.writers >= 2 * kMostWriters) {
+    set.erase_writers(kMostWriters);
+  }
+  if (record.writes || set.members.size() < kMostMembers)
+    set.add({visit.number, visit.members()}, record);
 }
 
 } // namespace lemma::check

@@ -47,6 +47,8 @@ LaunchConfig launch_from_environment() {
     config.async = AsyncMode::late;
   if (variable("LEMMA_ASYNC") == "random")
     config.async = AsyncMode::random;
+  if (variable("LEMMA_ELECT") == "any")
+    config.elect = Elect::any;
   if (variable("LEMMA_ON_FAULT") == "warn")
     config.on_fault = OnFault::warn;
   return config;

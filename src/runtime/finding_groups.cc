@@ -10,7 +10,7 @@
 // hang together by their statements. A statement that does not fit with itself, in a loop, fits with all
 // that it shares a line with. Which access came first is up to the schedule: the intervals have no direction.
 //
-// Tests: tests/unit/runtime/finding_groups_test.cc, tests/check/groups_test.py.
+// Tests: tests/unit/runtime/finding_groups_test.cc, tests/check/corpus/pairs.py.
 #include "lemma/findings.h"
 
 #include <algorithm>

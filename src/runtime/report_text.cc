@@ -188,7 +188,8 @@ std::string inlined_around(const std::vector<SourceFrame>& frames, size_t own) {
   size_t shown = 0;
   for (size_t i = 0; i < frames.size(); ++i)
     if (i != own && shown++ < kShownFrames)
-      text += (text.empty() ? "" : "; ") + source_place(frames[i]);
+      text += (text.empty() ? "" : "; ") +
+              (i > own ? "called from " + source_place(frames[i]) : source_place(frames[i]));
   return shown > kShownFrames ? text + fmt::format("; and {} more", shown - kShownFrames) : text;
 }
 

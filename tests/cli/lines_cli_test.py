@@ -51,11 +51,11 @@ class Lines(Case):
 
     def test_a_finding_in_a_header_names_the_users_lines(self):
         said = self.publish().stderr
-        calls = (rf"  inlined at: inlined.cuh:{STCG}, in Publisher::publish\n"
-                 r"              __stcg\(out, value\);\n"
-                 rf"  inlined at: inlined.cu:{PUBLISH}, in publish_all\n"
-                 r"              Publisher{out}.publish\(.*\);\n")
-        self.assertEqual(len(re.findall(rf"  source:     {HEADER}:\d+, in __stcg\n{calls}", said)), 2, said)
+        access = (rf"(?m)^inlined.cuh:{STCG}: (?:error\[race.global\]: .*|and before it)\n"
+                  rf" {STCG} \|   __stcg\(out, value\);\n"
+                  rf"  inlined: {HEADER}:\d+, in __stcg; called from inlined.cu:{PUBLISH}, in publish_all\n"
+                  r"  PTX:     ")
+        self.assertEqual(len(re.findall(access, said)), 2, said)
 
     def test_json_has_the_calls(self):
         place = json.loads(self.shift("--json").stdout)["fault"]["place"]

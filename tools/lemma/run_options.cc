@@ -128,6 +128,11 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
          "times that --seed draws")
       ->check(CLI::IsMember({"eager", "late", "random"}))
       ->capture_default_str();
+  app.add_option("--elect", w.elect,
+                 "lowest: elect.sync elects the lowest lane, as a GPU does; any: the highest, which the ISA "
+                 "allows as well")
+      ->check(CLI::IsMember({"lowest", "any"}))
+      ->capture_default_str();
   app.add_option(
          "--on-fault", w.on_fault,
          "stop: an access out of bounds ends the run; warn: one just past the end of an allocation, where a "
@@ -202,6 +207,7 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   config.async = words_.async == "late"     ? AsyncMode::late
                  : words_.async == "random" ? AsyncMode::random
                                             : AsyncMode::eager;
+  config.elect = words_.elect == "any" ? Elect::any : Elect::lowest;
   config.on_fault = words_.on_fault == "warn" ? OnFault::warn : OnFault::stop;
   if (auto read = read_numbers(options); !read)
     return read;

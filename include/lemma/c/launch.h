@@ -66,7 +66,8 @@ typedef struct lemma_launch_config {
   // In a stream (lemma/c/stream.h), behind a kernel: may begin when every CTA of that one has executed
   // griddepcontrol.launch_dependents or ended. "cpu" only.
   bool programmatic;
-  uint8_t reserved[3];
+  bool elect_any; // "cpu" only: elect.sync elects the highest lane, in the usual schedule and every other one
+  uint8_t reserved[2];
   lemma_on_fault on_fault; // "cpu" only; without effect with `check` or an observer
 } lemma_launch_config;
 

@@ -348,12 +348,13 @@ Step active_mask(Exec& x, const DecodedInst& in) {
 }
 
 // Destinations d (the leader's lane) and p (true in the leader); source membermask. The ISA asks only that
-// the same membermask elects the same leader: it is the first lane, as on the hardware, and in every other
-// unusual schedule the last.
+// the same membermask elects the same leader: it is the first lane, as on the hardware, or with Elect::any
+// the last.
 Step elect(Exec& x, const DecodedInst& in) {
   uint32_t leaders[kWarpSize] = {};
   LaneMask elected = 0;
-  const bool last = x.launch->config.schedule % 2 != 0;
+  const LaunchConfig& config = x.launch->config;
+  const bool last = config.elect == Elect::any && (config.schedule == 0 || config.schedule % 2 != 0);
   const Step step = for_converged_groups(x, in, members_index(in), [&](LaneMask group) {
     const int leader = last ? kWarpSize - 1 - std::countl_zero(group) : std::countr_zero(group);
     elected |= LaneMask{1} << leader;
@@ -361,6 +362,8 @@ Step elect(Exec& x, const DecodedInst& in) {
   });
   if (step != Step::next)
     return step;
+  if (last && !(elected & x.active & -x.active))
+    x.remark(in, "elect.sync elects another lane than the lowest, which a GPU elects (--elect any)");
   keep_active(x.dst<uint32_t>(in), leaders, x.active);
   x.set_pred(in, 1, elected);
   return Step::next;

@@ -18,7 +18,7 @@ TEST(Protocol, AlignedBarriersAreForWholeWarps) {
 }
 
 TEST(Protocol, BarriersWaitForAsManyAsArrive) {
-  EXPECT_EQ(findings_of(kernel("bar.arrive 1, 96;"), 64), "barrier.count: bar.arrive\n");
+  EXPECT_EQ(findings_of(kernel("bar.arrive 1, 96;"), 64), "note barrier.count: bar.arrive\n");
   EXPECT_EQ(findings_of(kernel("@%w bar.arrive 1, 64;\n@!%w bar.sync 1, 64;"), 64), "");
   EXPECT_EQ(findings_of(kernel("bar.sync 1, 64;"), 128), "barrier.count: bar.sync ~ bar.sync\n");
   EXPECT_EQ(findings_of(kernel("bar.sync 1, 96;"), 64), "fault barrier.count\n");
@@ -90,7 +90,7 @@ TEST(Protocol, MbarriersCountArrivals) {
                        64);
   };
   EXPECT_EQ(counted(64), "");
-  EXPECT_EQ(counted(96), "mbarrier.count: mbarrier.arrive.shared.b64\n");
+  EXPECT_EQ(counted(96), "note mbarrier.count: mbarrier.arrive.shared.b64\n");
   EXPECT_EQ(counted(96, "L: mbarrier.try_wait.shared.b64 %q, [%m], %state;\n@!%q bra L;"),
             "fault mbarrier.count\n");
   EXPECT_EQ(

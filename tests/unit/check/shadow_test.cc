@@ -13,7 +13,8 @@ uint32_t cells(Shadow& shadow, uint64_t offset, uint64_t bytes) {
 }
 
 TEST(Shadow, GranulesGetFinerAndKeepWhatTheyHeld) {
-  Shadow shadow(4096);
+  AccessSets sets;
+  Shadow shadow(4096, sets);
   shadow.each(0, 256, [](Cell& cell, uint64_t at) { cell.write = at == 0 ? 5 : 6; });
   EXPECT_EQ(cells(shadow, 0, 256), 2u);
   EXPECT_EQ(cells(shadow, 96, 32), 1u); // from now on granules of 32 bytes
@@ -32,17 +33,11 @@ TEST(Shadow, GranulesGetFinerAndKeepWhatTheyHeld) {
 }
 
 TEST(Shadow, RangesCrossPages) {
-  Shadow shadow(4096);
+  AccessSets sets;
+  Shadow shadow(4096, sets);
   EXPECT_EQ(cells(shadow, 1024 - 128, 256), 2u);
   EXPECT_EQ(cells(shadow, 1024 - 4, 8), 2u);
   EXPECT_EQ(cells(shadow, 0, 4096), 2 * 256u + 2 * 8u);
-}
-
-TEST(Shadow, ClearForgets) {
-  Shadow shadow(1024);
-  shadow.each(0, 16, [](Cell& cell, uint64_t) { cell = {.write = 3, .since = 4}; });
-  shadow.clear();
-  shadow.each(0, 16, [](Cell& cell, uint64_t) { EXPECT_EQ(cell.write | cell.since, 0u); });
 }
 
 TEST(Records, NumbersBeginWithOneAndEnd) {
@@ -55,14 +50,6 @@ TEST(Records, NumbersBeginWithOneAndEnd) {
   for (int i = 2; i < 1024; ++i)
     EXPECT_NE(records.add(one, {}), 0u);
   EXPECT_EQ(records.add(one, {}), 0u); // full
-}
-
-TEST(AccessSets, EqualSetsHaveOneNumber) {
-  AccessSets sets;
-  const uint32_t first = sets.number_of({.members = {{1, 0xf}, {2, 1}}});
-  EXPECT_NE(sets.number_of({.members = {{1, 0xf}}}), first);
-  EXPECT_EQ(sets.number_of({.members = {{1, 0xf}, {2, 1}}}), first);
-  EXPECT_EQ(sets[first].members.size(), 2u);
 }
 
 } // namespace

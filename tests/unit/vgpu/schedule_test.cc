@@ -213,6 +213,25 @@ TEST(Schedules, DoNotStarveForEver) {
   }
 }
 
+// The lowest lane, as a GPU does, unless any may be.
+TEST(Schedules, ElectAnotherLaneOnlyWhereThatIsAskedFor) {
+  const auto elected = [](Elect elect, uint64_t schedule, size_t warnings) {
+    LaunchConfig config = config_of(schedule);
+    config.block = {32, 1, 1};
+    config.elect = elect;
+    const auto run = run_body("elect.sync %r1|%p0, 0xffffffff; st.global.u32 [%out], %r1; ret;", config);
+    EXPECT_EQ(run.report.warnings.size(), warnings);
+    if (warnings)
+      EXPECT_NE(run.report.warnings.front().find("elect.sync elects another lane"), std::string::npos);
+    return run.out[0];
+  };
+  for (uint64_t schedule = 0; schedule < 4; ++schedule) {
+    EXPECT_EQ(elected(Elect::lowest, schedule, 0), 0u);
+    const bool highest = schedule == 0 || schedule % 2 != 0;
+    EXPECT_EQ(elected(Elect::any, schedule, highest), highest ? 31u : 0u);
+  }
+}
+
 TEST(Schedules, KnowFloatingPointAtomics) {
   const auto has = [](const char* body) { return run_body(body).report.float_atomics; };
   EXPECT_TRUE(has("mov.f32 %f1, 0f3F800000; red.global.add.f32 [%out], %f1; ret;"));

@@ -1,0 +1,113 @@
+// Storage of sets: by chunks, which stay where they are, so that finding one takes no lock. See
+// access_sets.h.
+#include "check/access_sets.h"
+
+namespace lemma::check {
+
+AccessSets::~AccessSets() {
+  for (std::atomic<Set*>& chunk : chunks_)
+    delete[] chunk.load();
+}
+
+void AccessSets::Set::add(const Member& member, const Record& of) {
+  const uint16_t bytes = AccessSets::strong_bytes(of);
+  strong_bytes = members.empty() || strong_bytes == bytes ? bytes : uint16_t{0};
+  members.push_back(member);
+  if (2 * members.size() > index_.size())
+    index_.clear();
+  else
+    slot(member.record) = static_cast<uint16_t>(members.size());
+  if (!of.writes)
+    return;
+  if (!index_.empty())
+    std::swap(slot(member.record), slot(members[writers].record));
+  std::swap(members.back(), members[writers]);
+  ++writers;
+}
+
+void AccessSets::Set::erase_writers(uint32_t count) {
+  members.erase(members.begin(), members.begin() + count);
+  writers -= count;
+  index_.clear();
+}
+
+uint16_t& AccessSets::Set::slot(uint32_t record) {
+  const size_t mask = index_.size() - 1;
+  size_t at = record * 0x9e3779b1u >> std::countl_zero(static_cast<uint32_t>(mask));
+  while (index_[at] != 0 && members[index_[at] - 1u].record != record)
+    at = (at + 1) & mask;
+  return index_[at];
+}
+
+AccessSets::Member* AccessSets::Set::find_indexed(uint32_t record) {
+  if (index_.empty()) {
+    index_.resize(std::bit_ceil(4 * members.size()));
+    for (size_t i = 0; i < members.size(); ++i)
+      slot(members[i].record) = static_cast<uint16_t>(i + 1);
+  }
+  const uint16_t found = slot(record);
+  return found ? &members[found - 1u] : nullptr;
+}
+
+uint16_t AccessSets::strong_bytes(const Record& record) {
+  return record.is_strong() && record.proxy == vgpu::Proxy::generic && !record.asynchronous &&
+                 record.order.scope >= vgpu::MemoryScope::gpu
+             ? record.bytes
+             : uint16_t{0};
+}
+
+AccessSets::Number AccessSets::make(Free& free) {
+  if (free.empty()) {
+    const std::lock_guard lock(mutex_);
+    const uint32_t first = used_.load();
+    used_.store(first + kAtOnce);
+    for (uint32_t i = kAtOnce; i > 0; --i)
+      free.push_back(first + i);
+    const auto chunk = static_cast<size_t>(std::bit_width((first + kFirst) / kFirst) - 1);
+    if (!chunks_[chunk].load(std::memory_order_relaxed)) // kAtOnce divides kFirst
+      chunks_[chunk].store(new Set[size_t{kFirst} << chunk], std::memory_order_release);
+  }
+  const Number number = free.back();
+  free.pop_back();
+  Set& set = (*this)[number];
+  set.cells_ = 1;
+  set.tidy_at = Set::kFirstTidying;
+  return number;
+}
+
+AccessSets::Number AccessSets::own(Free& free, Number number) {
+  Set& set = (*this)[number];
+  if (set.cells_ == 1)
+    return number;
+  --set.cells_;
+  const Number copy = make(free);
+  Set& made = (*this)[copy];
+  made = set;
+  made.cells_ = 1;
+  return copy;
+}
+
+bool AccessSets::release(Free& free, Number number) {
+  Set& set = (*this)[number];
+  if (--set.cells_ != 0)
+    return false;
+  set.clear();
+  free.push_back(number);
+  return true;
+}
+
+uint64_t AccessSets::bytes() const {
+  uint64_t bytes = used_.load() * sizeof(Set);
+  for (Number number = 1; number <= used_.load(); ++number)
+    bytes += (*this)[number].members.capacity() * sizeof(Member) +
+             (*this)[number].index_.capacity() * sizeof(uint16_t);
+  return bytes;
+}
+
+void AccessSets::clear() {
+  for (Number number = 1; number <= used_.load(); ++number)
+    (*this)[number].clear();
+  used_ = 0;
+}
+
+} // namespace lemma::check

@@ -1,0 +1,124 @@
+// Sets of the accesses that places in shadow memory remember: who has read a place since its last write, and
+// who has written it atomically.
+//
+// A set belongs to the cells that hold its number, of one page: neighbours with one history share it, and it
+// is copied when one of them goes its own way. What becomes of its members is decided in visit.cc.
+//
+// Tests: tests/unit/check/access_sets_test.cc.
+#pragma once
+
+#include "check/clock.h"
+#include "check/record.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace lemma::check {
+
+class AccessSets {
+public:
+  using Number = uint32_t; // from 1 on
+
+  struct Member {
+    uint32_t record = 0;
+    LaneMask lanes = 0;
+  };
+
+  class Set {
+  public:
+    // The writers come first, in the order in which they came.
+    std::vector<Member> members;
+    uint32_t writers = 0;
+    // The size at which it is worth looking for members that others stand for.
+    uint32_t tidy_at = kFirstTidying;
+    // All members are strong accesses of so many bytes, between any two threads of a GPU; 0: not all.
+    uint16_t strong_bytes = 0;
+
+    // Null: the record is no member's.
+    Member* find(uint32_t record) {
+      if (members.size() > kListed)
+        return find_indexed(record);
+      for (Member& member : members)
+        if (member.record == record)
+          return &member;
+      return nullptr;
+    }
+    // `of`: the member's record, which is no other member's.
+    void add(const Member& member, const Record& of);
+    // Takes away the first writers.
+    void erase_writers(uint32_t count);
+    // Takes away the members for which f(member) is true.
+    template <class F>
+    void erase_if(F&& f) {
+      uint32_t kept = 0, kept_writers = 0;
+      for (uint32_t i = 0; i < members.size(); ++i)
+        if (!f(members[i])) {
+          kept_writers += i < writers;
+          members[kept++] = members[i];
+        }
+      members.resize(kept);
+      index_.clear();
+      writers = kept_writers;
+      tidy_at = std::max(kFirstTidying, 2 * kept);
+    }
+
+  private:
+    friend class AccessSets;
+    static constexpr uint32_t kFirstTidying = 8;
+    static constexpr size_t kListed = 16; // members that are looked through one by one
+    void clear() {
+      members.clear();
+      index_.clear();
+      writers = 0;
+    }
+    Member* find_indexed(uint32_t record);
+    // The slot of the record's member, or of none.
+    uint16_t& slot(uint32_t record);
+
+    uint32_t cells_ = 0;
+    std::vector<uint16_t> index_; // of members, from 1 on, by records; empty: not made
+  };
+
+  AccessSets() = default;
+  ~AccessSets();
+  AccessSets(const AccessSets&) = delete;
+
+  // Sets that one thread may use for its cells.
+  using Free = std::vector<Number>;
+  // An empty one, of one cell.
+  Number make(Free& free);
+  // What the cell is to hold that holds this one, before it changes it: the set, or a copy of its own.
+  Number own(Free& free, Number number);
+  // So many cells more hold it; one cell less.
+  void share(Number number, uint32_t cells = 1) { (*this)[number].cells_ += cells; }
+  // Returns whether nobody holds it any more.
+  bool release(Free& free, Number number);
+
+  Set& operator[](Number number) const {
+    const uint32_t at = number + kFirst - 1;
+    const auto chunk = static_cast<size_t>(std::bit_width(at / kFirst) - 1);
+    return chunks_[chunk].load(std::memory_order_acquire)[at - (kFirst << chunk)];
+  }
+  uint64_t bytes() const;
+  // Forgets all of them, and keeps the memory. Nobody may have sets in `Free` that are of before.
+  void clear();
+
+  // What Set::strong_bytes is of a member alone.
+  static uint16_t strong_bytes(const Record& record);
+
+private:
+  static constexpr uint32_t kFirst = 256; // sets in the first chunk; the others double
+  static constexpr uint32_t kAtOnce = 32; // that a thread takes
+
+  std::mutex mutex_; // of new chunks
+  std::atomic<uint32_t> used_{0};
+  std::array<std::atomic<Set*>, 24> chunks_{};
+};
+
+} // namespace lemma::check
