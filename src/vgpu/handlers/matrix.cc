@@ -20,6 +20,7 @@
 #include "vgpu/handlers/lane_places.h"
 #include "vgpu/handlers/ldmatrix.h"
 #include "vgpu/handlers/matrix_operands.h"
+#include "vgpu/handlers/store_order.h"
 #include "vgpu/handlers/wmma_moves.h"
 #include "vgpu/matrix_moves.h"
 #include "vgpu/observer.h"
@@ -308,6 +309,12 @@ Access rows_at_once(Exec& x, const DecodedInst& in, const M8n8Plan& plan, const 
   return all_written ? range : Access{};
 }
 
+// Rows are stored as lanes store 16 bytes (store_order.h): where they meet, the same one's stay.
+int row_of(int place, AccessKind kind) {
+  return kind == AccessKind::write ? static_cast<int>(store_place(static_cast<uint32_t>(place), kRowBytes))
+                                   : place;
+}
+
 // Lane i gives the address of row i, the matrices' rows counted through. Calls f(row's host bytes, row
 // index); false after a fault.
 template <class F>
@@ -329,7 +336,8 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
               .lowest = lowest,
               .by_lane = false});
     }
-    for (int row = 0; row < plan.rows; ++row) {
+    for (int place = 0; place < plan.rows; ++place) {
+      const int row = row_of(place, kind);
       if (kind == AccessKind::write)
         range.mark_written(at[row] - lowest, kRowBytes);
       f(range.host + (at[row] - lowest), row);
@@ -356,8 +364,8 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
     rows[lane] = access.host;
   }
   accesses.tell();
-  for (int lane = 0; lane < plan.rows; ++lane)
-    f(rows[lane], lane);
+  for (int place = 0; place < plan.rows; ++place)
+    f(rows[row_of(place, kind)], row_of(place, kind));
   return true;
 }
 

@@ -22,6 +22,7 @@
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/memory_handlers.h"
+#include "vgpu/handlers/store_order.h"
 #include "vgpu/observer.h"
 #include "vgpu/warp.h"
 
@@ -89,12 +90,12 @@ void load_unwritten(Exec& x, const DecodedInst& in, const Access& access, uint32
     x.uninitialized(in, lane, name_of(access.at(static_cast<uint64_t>(std::countr_zero(used))), x.cta));
 }
 
-// Whether a later lane's value has taken the place of what the lane stored: see store_element.
+// Whether another lane's value has taken the place of what the lane stored: store_order.h.
 bool is_stored_over(Exec& x, const DecodedInst& in, const uint64_t* at, int lane) {
-  LaneMask later = x.active & ~((LaneMask{2} << lane) - 1); // lane 31: none
-  while (later != 0 && at[std::countr_zero(later)] != at[lane])
-    later &= later - 1;
-  return later != 0 && x.find(in, space_of(in), at[lane], in.width, AccessKind::write).lane_stride == 0;
+  LaneMask same = 0;
+  for_lanes(x.active, [&](int other) { same |= LaneMask{at[other] == at[lane]} << other; });
+  return last_to_store(same, in.width) != lane &&
+         x.find(in, space_of(in), at[lane], in.width, AccessKind::write).lane_stride == 0;
 }
 
 // A store has moved registers that carry unwritten bytes.
@@ -351,11 +352,11 @@ void store_element(const Exec& x, const DecodedInst& in, const Places& places, u
     return;
   }
   if (places.pattern == Places::Pattern::uniform) {
-    // Which lane's value stays is undefined; lanes are taken in order, so it is the last one's.
-    store_relaxed<M>(places.host + offset, resize<M>(s[31 - std::countl_zero(x.active)]));
+    store_relaxed<M>(places.host + offset, resize<M>(s[last_to_store(x.active, in.width)]));
     return;
   }
-  for_lanes(x.active, [&](int lane) { store_relaxed<M>(places.at[lane] + offset, resize<M>(s[lane])); });
+  for_lanes_as_stored(x.active, in.width,
+                      [&](int lane) { store_relaxed<M>(places.at[lane] + offset, resize<M>(s[lane])); });
 }
 
 // Would the store change any of the lanes' own memory?

@@ -3,6 +3,7 @@
 #include "vgpu/handlers/lane_memory.h"
 #include "vgpu/handlers/levels.h"
 #include "vgpu/handlers/memory_handlers.h"
+#include "vgpu/handlers/store_order.h"
 #include "vgpu/launch_constants.h"
 
 #include <array>

@@ -2,6 +2,8 @@
 // byte-wise statement of the ISA; where nothing may be written; what orders and what counts as progress.
 #include "kernel.h"
 
+#include "vgpu/handlers/store_order.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -206,12 +208,12 @@ TEST(Store, EveryTypeWidthVectorSpaceAndPattern) {
                 kernel.run({in, kernel.buffer(pattern.offsets), pattern.active, kernel.buffer(values)});
             ASSERT_EQ(fault_text(report), "");
             std::vector<uint8_t> expected = before;
-            for (int lane = 0; lane < 32; ++lane) // where lanes meet, here the last one's bytes stay
-              if (pattern.active >> lane & 1)
-                for (int i = 0; i < count; ++i)
-                  for (int byte = 0; byte < type.bytes; ++byte)
-                    expected[pattern.offsets[lane] * unit + i * type.bytes + byte] =
-                        values[lane * 64 + 8 * i + byte];
+            for_lanes_as_stored(pattern.active, static_cast<uint32_t>(unit), [&](int lane) {
+              for (int i = 0; i < count; ++i)
+                for (int byte = 0; byte < type.bytes; ++byte)
+                  expected[pattern.offsets[lane] * unit + i * type.bytes + byte] =
+                      values[lane * 64 + 8 * i + byte];
+            });
             ASSERT_EQ(kernel.read<uint8_t>(in, before.size()), expected)
                 << space << " " << type.name << " x" << count << " from " << reg << " bytes, "
                 << pattern.name;

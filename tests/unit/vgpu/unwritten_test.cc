@@ -238,8 +238,8 @@ TEST_F(NeverWritten, ACopyCarriesWhatIsUnwritten) {
   check("global.", "%d7", "'scratch' at byte 7 x32");
 }
 
-// Of several lanes that store to one place the last one's value stays, and with it what is known of its
-// bytes.
+// Of several lanes that store to one place one value stays (store_order.h), of 4 bytes the lowest lane's, and
+// with it what is known of its bytes.
 TEST_F(NeverWritten, TheLaneWhoseValueStaysSaysWhatIsWritten) {
   const auto all_to = [&](const std::string& space, const std::string& place,
                           const std::string& unwritten_in) {
@@ -247,17 +247,17 @@ TEST_F(NeverWritten, TheLaneWhoseValueStaysSaysWhatIsWritten) {
                ";\n  @%q st.shared.u32 [%s], 5;\n  ld.shared.u32 %r0, [%s];\n  st." + space + ".u32 [" +
                place + "], %r0;\n  ld." + space + ".u32 %r1, [" + place + "];\n  add.u32 %r1, %r1, 1;");
   };
-  // Lanes 0 to 15 carry what was never written, lane 31 does not; and the other way round.
-  EXPECT_EQ(all_to("shared", "copy", "gt.u32 %q, %t, 15"), "");
-  EXPECT_EQ(all_to("global", "%scratch", "gt.u32 %q, %t, 15"), "");
-  EXPECT_EQ(all_to("shared", "copy", "lt.u32 %q, %t, 16"),
+  // Lanes 16 to 31 carry what was never written, lane 0 does not; and the other way round.
+  EXPECT_EQ(all_to("shared", "copy", "lt.u32 %q, %t, 16"), "");
+  EXPECT_EQ(all_to("global", "%scratch", "lt.u32 %q, %t, 16"), "");
+  EXPECT_EQ(all_to("shared", "copy", "gt.u32 %q, %t, 15"),
             "ld.shared.u32 %r1, [copy];: shared memory at 0x800 x32\n");
-  EXPECT_EQ(all_to("global", "%scratch", "lt.u32 %q, %t, 16"),
+  EXPECT_EQ(all_to("global", "%scratch", "gt.u32 %q, %t, 15"),
             "ld.global.u32 %r1, [%scratch];: 'scratch' at byte 0 x32\n");
-  // Two places in turn: lanes 30 and 31 decide.
+  // Two places in turn: lanes 0 and 1 decide.
   EXPECT_EQ(
       run("  and.b32 %r2, %t, 1;\n  shl.b32 %r2, %r2, 2;\n  mov.u32 %r3, copy;\n  add.u32 %r2, %r2, %r3;\n"
-          "  setp.eq.u32 %q, %t, 30;\n  @%q st.shared.u32 [%s], 5;\n  ld.shared.u32 %r0, [%s];\n"
+          "  setp.eq.u32 %q, %t, 0;\n  @%q st.shared.u32 [%s], 5;\n  ld.shared.u32 %r0, [%s];\n"
           "  st.shared.u32 [%r2], %r0;\n  ld.shared.u32 %r1, [%r2];\n  add.u32 %r1, %r1, 1;"),
       "ld.shared.u32 %r1, [%r2];: shared memory at 0x804 x16\n");
   // Local memory is every lane's own.
