@@ -189,7 +189,7 @@ void Checker::check_leftovers(ClusterState& cluster, const vgpu::Cluster& ended)
     return;
   for (const auto& cta : ended.ctas)
     for (const vgpu::Warpgroup& group : cta->warpgroups)
-      if (const vgpu::RegisterRequest& request = group.register_request; request.warps != 0)
+      if (const vgpu::RegisterRequest& request = group.register_requests[0]; request.warps != 0)
         misuse({.id = "warp.setmaxnreg",
                 .message = fmt::format("{} of the {} warps of a warpgroup have executed setmaxnreg",
                                        std::popcount(request.warps), vgpu::kWarpsInGroup),

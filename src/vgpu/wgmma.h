@@ -100,7 +100,9 @@ struct WgmmaMeeting {
   uint64_t issued = 0;  // operations, by each warp
 };
 
-// setmaxnreg: all four warps execute one before any executes the next.
+// setmaxnreg: all four warps execute one before any executes the next, says the PTX ISA. An H200 lets a warp
+// go on that executes the same again before the others have come: Triton's warp-specialized kernels do, at
+// the end of a partition and at the begin of the loop behind it.
 struct RegisterRequest {
   const Code* code = nullptr; // of the first warp to come
   const DecodedInst* instruction = nullptr;
@@ -113,14 +115,14 @@ struct Warpgroup {
   uint64_t first = 0;    // number of the first of `operations`
   uint64_t executed = 0; // operations of lower numbers have
   WgmmaMeeting meeting;
-  RegisterRequest register_request;
+  std::array<RegisterRequest, 2> register_requests; // that not all have executed, the older one first
 
   // As it was made; a new one would ask the host for memory.
   void reset() {
     operations.clear();
     first = executed = 0;
     meeting = {};
-    register_request = {};
+    register_requests = {};
   }
 
   WgmmaOperation& operation(uint64_t number) { return operations[number - first]; }

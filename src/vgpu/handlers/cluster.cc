@@ -142,30 +142,39 @@ bool select_cluster_barrier(Decoder& d, const ptx::Instruction& instruction, Dec
 
 // --- what the machine is told
 
-// .sync.aligned: the whole warp executes it, and every warp of the warpgroup before any executes the next.
+// .sync.aligned: the whole warp executes it, and every warp of the warpgroup before any executes the next; or
+// the same once more (RegisterRequest).
 Step run_setmaxnreg(Exec& x, const DecodedInst& in) {
   if (!x.converge_all(in))
     return Step::reschedule;
   const uint32_t group = x.warp->index / kWarpsInGroup, warp = 1u << x.warp->index % kWarpsInGroup;
   if (group >= x.cta->warpgroups.size())
     return Step::next;
-  RegisterRequest& request = x.cta->warpgroups[group].register_request;
+  auto& [older, newer] = x.cta->warpgroups[group].register_requests;
+  const bool is_ahead = (older.warps & warp) != 0;
+  RegisterRequest& request = is_ahead ? newer : older;
+  const auto line_of = [](const RegisterRequest& of) { return place_of(*of.code, *of.instruction).ptx_line; };
+  if (is_ahead) {
+    const std::string what =
+        fmt::format("warp {} executes another setmaxnreg before all warps of its warpgroup "
+                    "have executed the one at line {} (undefined behaviour)",
+                    x.warp->index, line_of(older));
+    if ((newer.warps & warp) != 0 || older.instruction->imm != in.imm)
+      return x.misuse(in, "warp.setmaxnreg", what);
+    x.remark(in, what);
+  }
   if (request.warps == 0)
     request = {.code = x.code, .instruction = &in, .first_warp = x.warp->index, .warps = 0};
-  const auto line = [&] { return place_of(*request.code, *request.instruction).ptx_line; };
-  if (request.warps & warp)
-    return x.misuse(in, "warp.setmaxnreg",
-                    fmt::format("warp {} executes another setmaxnreg before all warps of its warpgroup have "
-                                "executed the one at line {} (undefined behaviour)",
-                                x.warp->index, line()));
   if (request.instruction->imm != in.imm)
     return x.misuse(in, "warp.setmaxnreg",
                     fmt::format("warps {} and {} of a warpgroup execute different setmaxnreg, for {} and {} "
                                 "registers, the former at line {} (undefined behaviour)",
-                                request.first_warp, x.warp->index, request.instruction->imm, in.imm, line()));
+                                request.first_warp, x.warp->index, request.instruction->imm, in.imm,
+                                line_of(request)));
   request.warps |= warp;
-  if (request.warps == (1u << kWarpsInGroup) - 1)
-    request.warps = 0;
+  constexpr uint32_t kAll = (1u << kWarpsInGroup) - 1;
+  while (older.warps == kAll)
+    older = std::exchange(newer, {});
   return Step::next;
 }
 
