@@ -32,12 +32,6 @@ CheckedAccess by_warp(const Exec& x, const DecodedInst& in, std::string what) {
   return described({x.code, &in, x.cta->id, x.warp->index, -1}, std::move(what));
 }
 
-// mov from one register, or a constant, to another.
-bool is_plain_move(const Code& code, const DecodedInst& in) {
-  return code.opcode_of(in) == Opcode::mov && in.dst_count == 1 && in.op_count == 2 &&
-         in.ops[0].bytes == in.ops[1].bytes;
-}
-
 isa::Qual shape_of(const ptx::Instruction& mma) {
   const auto found = std::find_if(mma.quals().begin(), mma.quals().end(), [](isa::Qual qual) {
     return isa::matrix_shape(isa::to_string(qual)).has_value();

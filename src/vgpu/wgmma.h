@@ -18,7 +18,9 @@
 // AsyncMode::late: an operation executes when the first warp waits for its group. Until a warp waits itself,
 // its accumulators, and A in registers, are in flight: what the operation works on is a view, the registers
 // as they were at the last wgmma.fence with the results of earlier operations in it, and the warp's own
-// registers keep what they held. A program that does not fence what it wrote gets other bits. A view is of
+// registers keep what they held. A program that does not fence what it wrote gets other bits; but a plain mov
+// behind a fence, to a register that no operation since has had, counts as in front of it: compilers put the
+// zeros of new accumulators there, and ptxas passes it without a word. A view is of
 // one activation of a function; accumulators of one that has returned are a fault when their group is waited
 // for. AsyncMode::random is the same, but that some operations execute, on the view, when they are issued.
 //
@@ -145,10 +147,28 @@ struct WgmmaState {
     uint64_t issued = 0; // operations, by then
   };
   std::vector<Overwritten> overwritten;
+  // Operations issued since that fence, and in which frame: each instruction once.
+  struct Issued {
+    const Frame* frame = nullptr;
+    const DecodedInst* instruction = nullptr;
+    friend bool operator==(const Issued&, const Issued&) = default;
+  };
+  std::vector<Issued> since_fence;
+  // Registers that a plain mov has written since that fence, which no operation since has had: the next one
+  // that has them takes them.
+  struct Moved {
+    const Frame* frame = nullptr;
+    uint64_t activation = 0;
+    uint32_t offset = 0;
+    uint32_t lanes = 0;
+  };
+  std::vector<Moved> moved;
 
   void reset() {
     issued = complete = fenced = 0;
     overwritten.clear();
+    since_fence.clear();
+    moved.clear();
     groups.clear();
     views.clear();
   }

@@ -11,6 +11,11 @@ int wgmma_a_registers(const Code& code, const DecodedInst& mma) {
   return a.kind == ptx::OperandKind::vector ? static_cast<int>(a.elems.size()) : 0;
 }
 
+bool is_plain_move(const Code& code, const DecodedInst& in) {
+  return code.opcode_of(in) == isa::Opcode::mov && in.dst_count == 1 && in.op_count == 2 &&
+         in.ops[0].bytes == in.ops[1].bytes;
+}
+
 void find_wgmma_registers(Code& code) {
   const auto is_mma = [&](const DecodedInst& in) {
     return code.opcode_of(in) == isa::Opcode::wgmma_mma_async;

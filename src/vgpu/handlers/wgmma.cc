@@ -278,6 +278,7 @@ WgmmaOperation* join_operation(Exec& x, const DecodedInst& in, const WgmmaOperat
   bool takes_a = plan.a_in_registers;
   if (x.launch->config.async != AsyncMode::eager) {
     part.view = view_of_frame(x);
+    take_moves(x, in, *part.view);
     // Accumulators in flight, in front of a fence: ptxas does not see that they are to be waited for.
     takes_a &= are_in_flight(x, registers_of_a(operation), x.warp->wgmma.fenced);
   } else {

@@ -7,6 +7,7 @@
 #include "isa/catalogue.h"
 #include "vgpu/observer.h"
 #include "vgpu/place.h"
+#include "vgpu/wgmma_registers.h"
 
 #include <fmt/format.h>
 
@@ -84,6 +85,32 @@ void take_results(const WgmmaState& state, uint64_t number, const DecodedInst& m
       std::memcpy(to + static_cast<size_t>(lane) * sizeof(uint32_t),
                   from + static_cast<size_t>(lane) * sizeof(uint32_t), sizeof(uint32_t));
     });
+  }
+}
+
+bool has_register(const DecodedInst& mma, uint32_t offset) {
+  return std::any_of(mma.ops, mma.ops + mma.op_count, [&](const Slot& slot) {
+    return slot.base == 0 && slot.reg != ptx::kNone && slot.offset == offset;
+  });
+}
+
+// An instruction that is no wgmma is about to write registers.
+void note_moves(Exec& x, const DecodedInst& in) {
+  WgmmaState& state = x.warp->wgmma;
+  for (int i = 0; i < in.dst_count; ++i) {
+    const Slot& slot = in.ops[i];
+    if (slot.base != 0 || slot.reg == ptx::kNone)
+      continue;
+    for (WgmmaState::Moved& moved : state.moved)
+      if (moved.frame == x.frame && moved.offset == slot.offset)
+        moved.lanes = moved.activation == x.frame->activation ? moved.lanes & ~x.active : 0;
+    std::erase_if(state.moved, [](const WgmmaState::Moved& moved) { return moved.lanes == 0; });
+    const bool is_had = std::any_of(
+        state.since_fence.begin(), state.since_fence.end(), [&](const WgmmaState::Issued& issued) {
+          return issued.frame == x.frame && has_register(*issued.instruction, slot.offset);
+        });
+    if (is_plain_move(*x.code, in) && !is_had && flight_end(x, slot, state.issued) == 0)
+      state.moved.push_back({x.frame, x.frame->activation, slot.offset, x.active});
   }
 }
 
@@ -248,7 +275,25 @@ bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end) {
   return true;
 }
 
+void take_moves(Exec& x, const DecodedInst& mma, WgmmaView& view) {
+  WgmmaState& state = x.warp->wgmma;
+  std::erase_if(state.moved, [&](const WgmmaState::Moved& moved) {
+    if (moved.frame != x.frame || !has_register(mma, moved.offset))
+      return false;
+    if (moved.activation == x.frame->activation)
+      for_lanes(moved.lanes, [&](int lane) {
+        const size_t at = moved.offset + static_cast<size_t>(lane) * sizeof(uint32_t);
+        std::memcpy(view.registers.data() + at, x.frame->data + at, sizeof(uint32_t));
+      });
+    return true;
+  });
+  const WgmmaState::Issued issued{x.frame, &mma};
+  if (std::find(state.since_fence.begin(), state.since_fence.end(), issued) == state.since_fence.end())
+    state.since_fence.push_back(issued);
+}
+
 bool wait_for_registers(Exec& x, const DecodedInst& in) {
+  note_moves(x, in);
   WgmmaState& state = x.warp->wgmma;
   if (state.complete == state.issued)
     return true;
@@ -291,6 +336,8 @@ Step run_wgmma_fence(Exec& x, const DecodedInst& in) {
   }
   state.fenced = state.issued;
   state.overwritten.clear();
+  state.since_fence.clear();
+  state.moved.clear();
   // Of every function that is running: the fence may stand in another than the operation.
   std::vector<std::shared_ptr<WgmmaView>> views;
   for (const CallFrame& call : current_split(x).stack)

@@ -32,6 +32,10 @@ Step meet(Exec& x, const DecodedInst& in);
 // The running function's registers as they were at the last wgmma.fence; poison if there was none.
 std::shared_ptr<WgmmaView> view_of_frame(Exec& x);
 
+// The running warp is about to issue an operation, which works on this view of the running function: what
+// plain moves have written since the fence to its registers goes there (WgmmaState::moved).
+void take_moves(Exec& x, const DecodedInst& mma, WgmmaView& view);
+
 // Completes, for the running warp, operations of lower numbers than `end`, which all four warps have issued.
 // False after a fault.
 bool complete_operations(Exec& x, const DecodedInst& in, uint64_t end);

@@ -38,11 +38,30 @@ TEST(Wgmma, WaitLeavesTheLastGroups) {
 }
 
 TEST(Wgmma, LateShowsAMissingFence) {
-  const char* two = "mov.b32 %f0, 0f40000000;\nmov.b32 %f1, %f0;\nmov.b32 %f2, %f0;\nmov.b32 %f3, %f0;\n";
+  const char* two =
+      "add.f32 %f0, %f0, %f0;\nadd.f32 %f1, %f1, %f1;\nadd.f32 %f2, %f2, %f2;\nadd.f32 %f3, %f3, %f3;\n";
   expect_both(text({kPublish, two, kFence, mma(), kCommit, kWait, kStore}), 18);
   expect_shown(text({kPublish, kFence, two, mma(), kCommit, kWait, kStore}), 18, 17);
-  const char* zeros = "mov.b32 %r10, 0;\nmov.b32 %r11, 0;\nmov.b32 %r12, 0;\nmov.b32 %r13, 0;\n";
+  const char* zeros = "xor.b32 %r10, %r10, %r10;\nxor.b32 %r11, %r11, %r11;\n"
+                      "xor.b32 %r12, %r12, %r12;\nxor.b32 %r13, %r13, %r13;\n";
   expect_shown(text({kPublish, kFence, zeros, mma(kRegistersOfA), kCommit, kWait, kStore}), 1, 17);
+}
+
+// Compilers put the zeros of new accumulators behind the fence, and ptxas passes it without a word
+// (checks.md, wgmma.fence).
+TEST(Wgmma, APlainMoveBehindTheFenceCountsAsInFrontOfIt) {
+  const char* two = "mov.b32 %f0, 0f40000000;\nmov.b32 %f1, %f0;\nmov.b32 %f2, %f0;\nmov.b32 %f3, %f0;\n";
+  expect_both(text({kPublish, kFence, two, mma(), kCommit, kWait, kStore}), 18);
+  expect_both(text({kPublish, kFence, two, mma(), mma(), kCommit, kWait, kStore}), 34);
+  const char* zeros = "mov.b32 %r10, 0;\nmov.b32 %r11, 0;\nmov.b32 %r12, 0;\nmov.b32 %r13, 0;\n";
+  expect_both(text({kPublish, kFence, zeros, mma(kRegistersOfA), kCommit, kWait, kStore}), 1);
+  // Behind a product of other registers, too.
+  expect_both(text({kPublish, kFence, mma("%rd1", "1", kOtherD), two, mma(), kCommit, kWait, kStore}), 18);
+  // But not behind one of the same, nor of a value that something else has written since.
+  expect_shown(text({kPublish, kFence, mma(), kCommit, kWait, two, mma(), kCommit, kWait, kStore}), 18, 33);
+  const char* more =
+      "add.f32 %f0, %f0, %f0;\nadd.f32 %f1, %f1, %f1;\nadd.f32 %f2, %f2, %f2;\nadd.f32 %f3, %f3, %f3;\n";
+  expect_shown(text({kPublish, kFence, two, more, mma(), kCommit, kWait, kStore}), 20, 17);
 }
 
 TEST(Wgmma, LateShowsAMissingProxyFence) {
