@@ -474,8 +474,8 @@ std::string registers_in_flight(const vgpu::Program& program, const vgpu::Code& 
                              : count == 2 ? ", and so in another place"
                                           : fmt::format(", and so in {} others", count - 1);
   return fmt::format(
-      "line {}: {}{}: ptxas makes code that waits for it there, and so does this run; the PTX ISA "
-      "asks for a wait ({}, an error with --check)",
+      "line {}: {}{}: this run waits for it there; ptxas makes code that does, or, of a loop that it "
+      "unrolls, code that leaves products out. The PTX ISA asks for a wait ({}, an error with --check)",
       module.source->line_column(first->range.begin).line, first->message, others, first->id);
 }
 
