@@ -126,14 +126,6 @@ bug(
 
 # ---- gemm_tma, ring_bulk, transpose_tma, cluster_multicast: who is elected, and who acts
 ELECT_HALF = "elect.sync _|p, 0x0000ffff;"
-LANE_0 = [
-    "{",
-    ".reg .pred first;",
-    ".reg .b32 who;",
-    "mov.u32 who, %tid.x;",
-    "and.b32 who, who, 31;",
-    "setp.eq.u32 first, who, 0;",
-]
 bug("gemm_tma", "warp.elect|warp.mask", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
 bug("gemm_tma", "warp.elect|warp.mask|memory.undefined", "elect_in_half_a_warp", only("@elect elect.sync", "lane < 16"), "@elect")
 bug("cluster_multicast", "warp.elect|warp.mask", "mask_of_half", put("@elect elect.sync", ELECT_HALF), "@elect")
@@ -157,13 +149,6 @@ bug(
     "elect_in_part_of_a_warp",
     only("@elect_store elect.sync", "lane < 8"),
     "@elect_store",
-)
-bug(
-    "transpose_tma",
-    "warp.elect|async.unwaited",
-    "lane_0_waits",
-    put("@elect_end selp", "mov.u32 %r148, %laneid; setp.eq.u32 p, %r148, 0; selp.u32 %r148, 1, 0, p;"),
-    "@store | @wait_end | @elect_end",
 )
 
 # ---- attention_cpasync

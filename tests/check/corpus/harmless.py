@@ -32,6 +32,11 @@ fine(
         )
     ],
 )
+fine(
+    "transpose_tma",
+    "lane_0_waits",  # which is the one that is elected
+    put("@elect_end selp", "mov.u32 %r148, %laneid; setp.eq.u32 p, %r148, 0; selp.u32 %r148, 1, 0, p;"),
+)
 fine("ring_bulk", "waits_for_everything", sub("@wait_read wait_group", " 1;", " 0;"))
 fine(
     "reduce_last",
