@@ -5,6 +5,7 @@
 #include "driver/api.h"
 #include "driver/call.h"
 #include "driver/error.h"
+#include "runtime/kernel_names.h"
 
 #include <fmt/format.h>
 
@@ -58,7 +59,7 @@ void tell_warnings(const Report& report, const Kernel& kernel) {
     const std::string_view place = std::string_view(warning).substr(0, warning.find(": "));
     const std::scoped_lock lock(state().told_mutex);
     if (state().told.insert(fmt::format("{} {}", kernel.name(), place)).second)
-      print(fmt::format("lemma: kernel {}: {}\n", kernel.name(), warning));
+      print(fmt::format("lemma: kernel {}: {}\n", runtime::brief_name(kernel.name()), warning));
   }
 }
 

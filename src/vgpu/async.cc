@@ -132,6 +132,23 @@ bool AsyncQueue::run_one() {
   return true;
 }
 
+void AsyncQueue::read_sources(const std::function<void(const AsyncOperation&)>& unwaited) {
+  for (AsyncOperation& operation : unordered_)
+    read(operation);
+  const auto read_group = [&](Group& group) {
+    for (AsyncOperation& operation : group.operations) {
+      if (operation.state == AsyncState::issued)
+        unwaited(operation);
+      read(operation);
+    }
+  };
+  for (auto& [key, groups] : groups_) {
+    for (Group& group : groups.committed)
+      read_group(group);
+    read_group(groups.open);
+  }
+}
+
 void AsyncQueue::drain() {
   while (run_one()) {
   }

@@ -8,7 +8,9 @@
 //   eager  both at once, when the operation is issued
 //   late   as late as the ISA allows: when the issuing thread waits for the operation's group, or, for one
 //          that signals an mbarrier, when nothing else in the cluster can move. A program that forgets to
-//          wait then sees what was there before.
+//          wait then sees what was there before. Shared memory is read when the cluster ends at the latest:
+//          the ISA does not say that it is still there then, but kernels that every GPU runs end so
+//          (DeepGEMM's).
 //   random each step at a time that is drawn for it: at once, after so many instructions of the cluster, or
 //          late
 //
@@ -26,6 +28,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -72,6 +75,8 @@ public:
   // Completes one operation that nobody waits for by a group; false if there is none. Its place in the order
   // of issue follows from the seed.
   bool run_one();
+  // Reads all sources that are not read yet; `unwaited` is told first of those in a thread's group.
+  void read_sources(const std::function<void(const AsyncOperation&)>& unwaited);
   // Completes everything, the thread groups too: the cluster ends.
   void drain();
 

@@ -105,14 +105,18 @@ Step Exec::misuse(const DecodedInst& in, std::string_view id, std::string messag
                    .address = address});
 }
 
-void Exec::remark(const DecodedInst& in, std::string text) {
+void Launch::remark(const Code* code, const DecodedInst& in, std::string text) {
   constexpr size_t kMost = 10; // instructions that are told of
-  const std::lock_guard lock(launch->report_mutex);
-  const auto found = launch->remarks.find(&in);
-  if (found != launch->remarks.end())
+  const std::lock_guard lock(report_mutex);
+  const auto found = remarks.find(&in);
+  if (found != remarks.end())
     ++found->second.count;
-  else if (launch->remarks.size() < kMost)
-    launch->remarks.emplace(&in, Launch::Remark{.code = code, .text = std::move(text), .count = 1});
+  else if (remarks.size() < kMost)
+    remarks.emplace(&in, Remark{.code = code, .text = std::move(text), .count = 1});
+}
+
+void Exec::remark(const DecodedInst& in, std::string text) {
+  launch->remark(code, in, std::move(text));
 }
 
 Step Exec::fault_at(const DecodedInst& in, FaultKind kind, std::string message, int lane, uint64_t address,

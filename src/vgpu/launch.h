@@ -312,6 +312,7 @@ struct Launch {
     uint64_t count = 0;
   };
   std::map<const DecodedInst*, Remark> remarks;
+  void remark(const Code* code, const DecodedInst& in, std::string text);
   CallbackQueue callbacks;
 
   // Takes a cluster that has not started out of the grid, so that it never will: the id of its first CTA;

@@ -103,7 +103,7 @@ public:
       const uint64_t in_pass = pass();
       executed_ += in_pass;
       if (cluster_.is_finished()) {
-        forget_shared_memory();
+        read_before_it_goes();
         cluster_.async.drain();
         if (Observer* observer = cluster_.async.observer())
           observer->cluster_ends(cluster_);
@@ -166,10 +166,19 @@ private:
     return executed;
   }
 
-  // What is still in flight finds the shared memory of CTAs gone: nobody has waited for it.
-  void forget_shared_memory() {
-    for (const auto& cta : cluster_.ctas)
-      std::fill(cta->async_view.begin(), cta->async_view.end(), std::byte{0xcb});
+  // What is still in flight reads the shared memory of CTAs whose threads are gone.
+  void read_before_it_goes() {
+    cluster_.async.read_sources([&](const AsyncOperation& operation) {
+      if (operation.group != AsyncGroup::bulk || launch_.config.check)
+        return;
+      const AsyncIssuer& issuer = operation.issuer;
+      launch_.remark(
+          issuer.code, *issuer.instruction,
+          fmt::format("a {} still had shared memory to read when the threads of its CTA had ended, and "
+                      "none has waited for it. The PTX ISA does not say that the memory is there "
+                      "then (async.unwaited, an error with --check); this run reads it",
+                      to_string(operation.kind)));
+    });
   }
 
   // No warp is ready. What may go on all the same: loops that look at memory which has changed since, then

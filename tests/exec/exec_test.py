@@ -102,6 +102,12 @@ class Exec(Case):
         self.assertIn("2 schedules", done.stderr)
         self.assertIn("LEMMA_SCHEDULE=1", done.stderr)
 
+    def test_what_is_doubtful_is_said_once_with_the_kernels_name(self):
+        self.assertEqual(self.exec(LAUNCHER, "store").stderr, "")
+        lines = self.exec("--async", "late", LAUNCHER, "store", "store").stderr.splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"^lemma: kernel store: line \d+: a bulk copy still had shared memory to read when ")
+
     def test_the_gpu_can_be_another_one(self):
         script = ["--arch", "sm_80", LAUNCHER, "scale"]
         self.assertIn("sm_90", self.exec(*script, status=99).stderr)

@@ -1,6 +1,6 @@
-// Does what its words say, in order, with the driver API: scale and exchange launch, spin launches what takes
-// hours, trap launches and wants the fault, fork has a child do the rest, _exit, kill and abort end it,
-// status=N is its exit status, schedule fails in every schedule but 0.
+// Does what its words say, in order, with the driver API: scale, exchange and store launch, spin launches
+// what takes hours, trap launches and wants the fault, fork has a child do the rest, _exit, kill and abort
+// end it, status=N is its exit status, schedule fails in every schedule but 0.
 #include "driver/api.h"
 
 #include <sys/wait.h>
@@ -77,6 +77,8 @@ int main(int argc, char** argv) {
       want(launch("_Z5scalePji") == CUDA_SUCCESS, "scale");
     else if (word == "exchange")
       want(launch("_Z8exchangePji") == CUDA_SUCCESS, "exchange");
+    else if (word == "store")
+      want(launch("_Z5storePji") == CUDA_SUCCESS, "store");
     else if (word == "spin")
       want(launch("spin") == CUDA_SUCCESS, "spin");
     else if (word == "trap")

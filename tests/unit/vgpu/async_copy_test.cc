@@ -425,7 +425,23 @@ TEST(AsyncCopyLate, NobodyWaitsForTheLastStore) {
     cp.async.bulk.commit_group;
     ret;)",
                           AsyncMode::late);
-  EXPECT_EQ(r.out[0], 0xcbcbcbcbu); // the shared memory is gone
+  EXPECT_EQ(r.out[0], 1u);
+  ASSERT_EQ(r.report.warnings.size(), 1u);
+  EXPECT_NE(r.report.warnings[0].find("a bulk copy still had shared memory to read"), std::string::npos)
+      << r.report.warnings[0];
+}
+
+TEST(AsyncCopyLate, NothingIsSaidOfAStoreWhoseSourceWasWaitedFor) {
+  const KernelRun r = run(R"(
+    st.shared.v4.u32 [from], {1, 1, 1, 1};
+    fence.proxy.async;
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], 16;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group.read 0;
+    ret;)",
+                          AsyncMode::late);
+  EXPECT_EQ(r.out[0], 1u);
+  EXPECT_TRUE(r.report.warnings.empty());
 }
 
 TEST(AsyncCopy, MisuseIsNamed) {
