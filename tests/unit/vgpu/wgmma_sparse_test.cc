@@ -214,10 +214,36 @@ TEST(SparseWgmma, MultipliesWholeNumbersExactly) {
         }
 }
 
+// CUTLASS's compressor writes 0b0000 for a chunk of zeros, of which it does not matter what they meet.
+TEST(SparseWgmma, IndicesThatAreTheSameGoOn) {
+  numeric::Random random(3);
+  for (const Form& f : kForms)
+    for (const uint32_t v : {0b0000u, 0b0101u, 0b1010u, 0b1111u}) {
+      if (f.chunk() == 2)
+        continue;
+      SCOPED_TRACE(fmt::format("{} {:#06b}", f.name(), v));
+      Operands o = random_operands(f, random);
+      o.nibbles[static_cast<size_t>(41 * f.chunks() + 2)] = v;
+      const auto stored = static_cast<size_t>(41 * f.half() + 2 * 2); // two a chunk
+      o.a[stored] = o.a[stored + 1] = 0;
+      for (const AsyncMode mode : {AsyncMode::eager, AsyncMode::late})
+        for (const bool a_in_registers : {false, true}) {
+          const KernelRun ran = run(f, o, f.selectors() - 1, a_in_registers, mode);
+          expect_product(f, o, ran);
+          ASSERT_EQ(ran.report.warnings.size(), 1u);
+          EXPECT_NE(ran.report.warnings[0].find("what two indices that are the same choose"),
+                    std::string::npos)
+              << ran.report.warnings[0];
+        }
+    }
+}
+
 TEST(SparseWgmma, MetadataThatTheIsaLeavesUndefinedIsAFault) {
   numeric::Random random(2);
   for (const Form& f : kForms)
     for (uint32_t v = 0; v < 16; ++v) {
+      if (f.chunk() != 2 && (v & 3) == v >> 2)
+        continue; // see above
       SCOPED_TRACE(fmt::format("{} {:#06b}", f.name(), v));
       Operands o = random_operands(f, random);
       o.nibbles[static_cast<size_t>(41 * f.chunks() + 2)] = v;
