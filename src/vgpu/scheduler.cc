@@ -92,14 +92,17 @@ public:
   Turn run(uint64_t most) {
     runner_.moved = false;
     runner_.begin_turn(cluster_);
-    uint64_t effects_at_begin = 0;
+    effects_at_begin_ = 0;
+    bool looks = false;                           // all warps wait: they only look whether they have to
     if (std::exchange(cluster_.had_turn, true)) { // else nobody waits yet
-      effects_at_begin = total_effects();
+      effects_at_begin_ = total_effects();
       wake_by_clock(cluster_);
+      looks = all_wait();
       allow_time_outs(cluster_);
       look_again();
     }
-    while (executed_ < most && !launch_.stop.load(std::memory_order_relaxed)) {
+    bool is_waiting = false;
+    while ((executed_ < most || (looks && is_looking())) && !launch_.stop.load(std::memory_order_relaxed)) {
       const uint64_t in_pass = pass();
       executed_ += in_pass;
       if (cluster_.is_finished()) {
@@ -109,17 +112,19 @@ public:
           observer->cluster_ends(cluster_);
         return Turn::finished;
       }
-      if (!in_pass && !find_more())
+      if (!in_pass && !find_more()) {
+        is_waiting = true;
         break;
+      }
     }
-    if (executed_ >= most) {
+    if (!is_waiting && executed_ >= most) {
       // A turn in which nothing was done that another warp could see: loops that wait, and that count how
       // long they do, are not found to poll. What else would only go on when nothing can move goes on now.
-      if (total_effects() == effects_at_begin)
+      if (total_effects() == effects_at_begin_)
         find_more();
       return Turn::preempted;
     }
-    return runner_.moved || total_effects() != effects_at_begin ? Turn::preempted : Turn::idle;
+    return runner_.moved || total_effects() != effects_at_begin_ ? Turn::preempted : Turn::idle;
   }
   uint64_t executed() const { return executed_; } // instructions
 
@@ -130,6 +135,22 @@ private:
       return false;
     launch_.stop.store(true);
     return true;
+  }
+
+  bool all_wait() const {
+    for (const auto& cta : cluster_.ctas)
+      for (const Warp& warp : cta->warps)
+        if (WarpRunner::may_run(warp))
+          return false;
+    return true;
+  }
+
+  // Where warps only look, none of them having found anything yet, the turn lasts until all have, however
+  // short it was to be: else a cluster in which nothing can move would have one turn after the other in the
+  // middle of a round, and never be seen to be idle.
+  bool is_looking() const {
+    constexpr uint64_t kMost = 400'000;
+    return executed_ < kMost && !runner_.moved && total_effects() == effects_at_begin_;
   }
 
   // The warps run for their slices, as far as they can. Returns the instructions executed.
@@ -216,8 +237,9 @@ private:
   Pass& pass_;
   const std::atomic<bool>* stop_; // the caller's; may be null
   uint64_t executed_ = 0;
-  uint64_t looked_at_ = 0;  // total_effects() when polling loops last looked
-  bool is_planned_ = false; // `pass_` is the cluster's, and stays
+  uint64_t effects_at_begin_ = 0; // total_effects(), of the turn
+  uint64_t looked_at_ = 0;        // the same, when polling loops last looked
+  bool is_planned_ = false;       // `pass_` is the cluster's, and stays
 };
 
 // How many warps are where.

@@ -213,6 +213,32 @@ TEST(Schedules, DoNotStarveForEver) {
   }
 }
 
+// A short turn ends before the warps of a CTA have all looked at their mbarrier again, as CUTLASS's loop has
+// them do.
+TEST(Schedules, FindADeadlockHoweverShortTheTurns) {
+  for (const uint64_t schedule : {2, 3, 6, 7}) {
+    LaunchConfig config = config_of(schedule);
+    config.grid = {40, 1, 1};
+    config.block = {1024, 1, 1};
+    config.max_instructions = 2'000; // of a warp; else the launch might never end
+    const KernelRun run = run_body(R"(
+      .shared .align 8 .b64 bar;
+      setp.eq.u32 %p0, %t, 0;
+      @%p0 mbarrier.init.shared.b64 [bar], 1;
+      bar.sync 0;
+    LAB_WAIT:
+      mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0, 0x989680;
+      @%p1 bra DONE;
+      bra LAB_WAIT;
+    DONE:
+      ret;
+    )",
+                                   config);
+    ASSERT_TRUE(run.report.fault) << schedule;
+    EXPECT_EQ(run.report.fault->kind, FaultKind::deadlock) << schedule << ": " << schedule_text(schedule);
+  }
+}
+
 // The lowest lane, as a GPU does, unless any may be.
 TEST(Schedules, ElectAnotherLaneOnlyWhereThatIsAskedFor) {
   const auto elected = [](Elect elect, uint64_t schedule, size_t warnings) {
