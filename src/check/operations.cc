@@ -1,6 +1,7 @@
 // Asynchronous operations: whose agents they are, and what waiting for them tells. See checker.h.
 #include "check/checker.h"
 #include "vgpu/exec.h"
+#include "vgpu/wgmma_source.h"
 
 namespace lemma::check {
 
@@ -111,8 +112,13 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     visit->place = place;
     this->visit(*visit, bytes);
   };
-  operation.each_source(
-      [&](const vgpu::MemoryPlace& place, uint64_t bytes) { visit_range(read, place, bytes); });
+  const auto visit_read = [&](const vgpu::MemoryPlace& place, uint64_t bytes) {
+    visit_range(read, place, bytes);
+  };
+  if (operation.kind == AsyncKind::wgmma)
+    vgpu::each_source_of_warp(operation, x.warp->index, visit_read);
+  else
+    operation.each_source(visit_read);
   operation.each_destination([&](const vgpu::MemoryPlace& place, uint64_t bytes) {
     if (by_target && place.is_shared())
       for (const vgpu::AsyncTarget& target : operation.targets)

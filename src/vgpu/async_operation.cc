@@ -7,6 +7,7 @@
 #include "vgpu/mbarrier.h"
 #include "vgpu/observer.h"
 #include "vgpu/racing_copy.h"
+#include "vgpu/wgmma_source.h"
 
 #include <fmt/format.h>
 
@@ -248,13 +249,20 @@ private:
   uint32_t chunks_ = 0; // of the line
 };
 
-void visit_matrix(const SharedMatrix& matrix, Cta* cta, const AsyncOperation::Visit& visit) {
+// Its `rows` from `first` on, multiples of 8.
+void visit_rows(const SharedMatrix& matrix, uint32_t first, uint32_t rows, Cta* cta,
+                const AsyncOperation::Visit& visit) {
   const auto descriptor = layout::SmemDescriptor::decode(matrix.descriptor);
-  const uint32_t mn_chunks = matrix.rows / 8; // of 16-bit elements
+  const uint32_t mn_chunks = rows / 8; // of 16-bit elements
   ChunkVisits visits(cta, visit);
-  for (uint32_t i = 0; i < matrix.rows * matrix.row_chunks; ++i)
-    visits.add(matrix.mn_major ? descriptor.mn_major_chunk(i % mn_chunks, i / mn_chunks)
-                               : descriptor.k_major_chunk(i / matrix.row_chunks, i % matrix.row_chunks));
+  for (uint32_t i = 0; i < rows * matrix.row_chunks; ++i)
+    visits.add(matrix.mn_major
+                   ? descriptor.mn_major_chunk(first / 8 + i % mn_chunks, i / mn_chunks)
+                   : descriptor.k_major_chunk(first + i / matrix.row_chunks, i % matrix.row_chunks));
+}
+
+void visit_matrix(const SharedMatrix& matrix, Cta* cta, const AsyncOperation::Visit& visit) {
+  visit_rows(matrix, 0, matrix.rows, cta, visit);
 }
 
 // What a tensor operation accesses in shared memory, from `at` on.
@@ -305,6 +313,13 @@ void AsyncOperation::each_source(const Visit& visit) const {
         visit(place_of(box->places[i]), box->runs[i].bytes);
   if (kind == AsyncKind::tensor_store || kind == AsyncKind::tensor_reduce)
     visit_box(*this, {source.cta, static_cast<uint32_t>(source.offset)}, visit);
+}
+
+void each_source_of_warp(const AsyncOperation& wgmma, uint32_t warp, const AsyncOperation::Visit& visit) {
+  const SharedMatrix& a = wgmma.matrices[0];
+  const uint32_t rows = a.rows / kWarpsInGroup; // none where A is in registers
+  visit_rows(a, warp % kWarpsInGroup * rows, rows, wgmma.issuer.cta, visit);
+  visit_matrix(wgmma.matrices[1], wgmma.issuer.cta, visit);
 }
 
 void AsyncOperation::each_destination(const Visit& visit) const {
