@@ -152,6 +152,16 @@ class Exec(Case):
         self.assertIn("exit status 9", running.communicate(timeout=30)[1])
         self.assertEqual(running.returncode, 9)
 
+    def test_a_signal_ends_the_schedules_too(self):
+        words = self.command("exec", "--explore", 3, "sh", "-c", "echo ready; exec sleep 60")
+        running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(running.stdout.readline(), "ready\n")
+        time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        out, said = running.communicate(timeout=30)
+        self.assertEqual((out, running.returncode), ("", 128 + signal.SIGTERM))
+        self.assertIn("ended by a signal in schedule 0; 2 of 3 were to follow", said)
+
     def spin(self, *options, env=None):
         """`lemma exec` of a launch that takes hours, when it has said twice what it is at."""
         temporary = self.folder / "tmp"

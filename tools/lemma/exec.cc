@@ -157,9 +157,13 @@ Result<int, Stop> run_and_report(const std::string& path, const ExecOptions& opt
   if (options.explore == 0)
     if (auto ran = run_once(path, options, variables, std::nullopt, report); !ran)
       return Unexpected<Stop>{std::move(ran).error()};
-  for (uint64_t schedule = 0; schedule < options.explore; ++schedule)
+  uint64_t schedule = 0;
+  for (; schedule < options.explore && !was_asked_to_end(); ++schedule)
     if (auto ran = run_once(path, options, variables, schedule, report); !ran)
       return Unexpected<Stop>{std::move(ran).error()};
+  if (schedule < options.explore)
+    say(fmt::format("ended by a signal in schedule {}; {} of {} were to follow", schedule - 1,
+                    options.explore - schedule, options.explore));
   report.show(options.words.front(), options.stats);
   if (!options.report.empty())
     if (auto written = write_json(options.report, report.to_json()); !written)

@@ -59,21 +59,27 @@ void look_at_dynamic_section(std::span<const std::byte> file, const Elf64_Shdr& 
 }
 
 constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-volatile std::sig_atomic_t child = 0;
+volatile std::sig_atomic_t child = 0, asked_to_end = 0;
+
+void note(int) {
+  asked_to_end = 1;
+}
 
 void pass_on(int signal) {
+  if (signal == SIGTERM || signal == SIGHUP)
+    asked_to_end = 1;
   if (child > 0)
     ::kill(static_cast<pid_t>(child), signal);
 }
 
-// While the program runs: Ctrl-C is its affair.
+// While the program runs: Ctrl-C, which it gets from the terminal too, is its affair.
 class Signals {
 public:
   Signals() {
-    struct sigaction ignore{};
-    ignore.sa_handler = SIG_IGN;
-    ::sigaction(SIGINT, &ignore, &interrupt_);
-    ::sigaction(SIGQUIT, &ignore, &quit_);
+    struct sigaction only_note{};
+    only_note.sa_handler = note;
+    ::sigaction(SIGINT, &only_note, &interrupt_);
+    ::sigaction(SIGQUIT, &only_note, &quit_);
     struct sigaction pass{};
     pass.sa_handler = pass_on;
     for (size_t i = 0; i < std::size(kPassedOn); ++i)
@@ -224,6 +230,10 @@ Result<int, std::string> run_program(const std::string& path, const std::vector<
   if (not_started)
     return fail(fmt::format("{}: {}", path, std::strerror(why)));
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool was_asked_to_end() {
+  return asked_to_end != 0;
 }
 
 } // namespace lemma::cli

@@ -37,5 +37,7 @@ std::string become_program(const std::string& path, const std::vector<std::strin
 // it. Error: it could not be started.
 Result<int, std::string> run_program(const std::string& path, const std::vector<std::string>& words,
                                      const Variables& variables);
+// Has a program that ran been asked to end, by Ctrl-C or another signal of that kind?
+bool was_asked_to_end();
 
 } // namespace lemma::cli
