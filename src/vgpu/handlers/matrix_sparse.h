@@ -4,7 +4,8 @@
 // What the ISA leaves undefined is a fault: indices of a chunk that are the same, or, where the spelling or
 // the instruction wants them in order, that fall; of tf32 anything but 0b0100 and 0b1110. But indices that
 // are the same go on without --check, with a remark: CUTLASS's compressor writes 0b0000 for a chunk of zeros,
-// and its kernels run on GPUs. Both elements meet the one column then; where they are zeros it is all one.
+// and its kernels run on GPUs. Both elements meet the one column then, as measured on an H200
+// (tests/golden/asked/same_indices.cu).
 //
 // PTX ISA: "Sparse matrix storage". Tests: tests/unit/vgpu/matrix_sparse_test.cc.
 #pragma once
