@@ -96,6 +96,22 @@ bool AccessSets::release(Free& free, Number number) {
   return true;
 }
 
+AccessSets::Number AccessSets::turned(Number number, uint32_t positions) {
+  const std::lock_guard lock(turning_);
+  const Number copy = make(turned_);
+  Set& made = (*this)[copy];
+  made = (*this)[number];
+  made.cells_ = 1;
+  for (Member& member : made.members)
+    member = member.at(positions);
+  return copy;
+}
+
+void AccessSets::release(Number number) {
+  const std::lock_guard lock(turning_);
+  release(turned_, number);
+}
+
 uint64_t AccessSets::bytes() const {
   uint64_t bytes = used_.load() * sizeof(Set);
   for (Number number = 1; number <= used_.load(); ++number)
@@ -107,6 +123,7 @@ uint64_t AccessSets::bytes() const {
 void AccessSets::clear() {
   for (Number number = 1; number <= used_.load(); ++number)
     (*this)[number].clear();
+  turned_.clear();
   used_ = 0;
 }
 

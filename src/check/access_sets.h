@@ -2,7 +2,9 @@
 // who has written it atomically.
 //
 // A set belongs to the cells that hold its number, of one page: neighbours with one history share it, and it
-// is copied when one of them goes its own way. What becomes of its members is decided in visit.cc.
+// is copied when one of them goes its own way. Lanes are counted from the cell's position in its page, modulo
+// 32: where lanes access words side by side, each word has been read by "its own" lane of the same warps, and
+// all have one set. What becomes of its members is decided in visit.cc.
 //
 // Tests: tests/unit/check/access_sets_test.cc.
 #pragma once
@@ -27,7 +29,11 @@ public:
 
   struct Member {
     uint32_t record = 0;
-    LaneMask lanes = 0;
+    LaneMask lanes = 0; // from the cell's position on: at() of a cell has them as they are
+    Member at(uint32_t position) const { return {record, std::rotl(lanes, static_cast<int>(position))}; }
+    static Member from(const Member& member, uint32_t position) {
+      return {member.record, std::rotr(member.lanes, static_cast<int>(position))};
+    }
   };
 
   class Set {
@@ -95,10 +101,13 @@ public:
   Number make(Free& free);
   // What the cell is to hold that holds this one, before it changes it: the set, or a copy of its own.
   Number own(Free& free, Number number);
-  // So many cells more hold it; one cell less.
-  void share(Number number, uint32_t cells = 1) { (*this)[number].cells_ += cells; }
-  // Returns whether nobody holds it any more.
+  // One cell more holds it; one cell less. Returns whether nobody holds it any more.
+  void share(Number number) { ++(*this)[number].cells_; }
   bool release(Free& free, Number number);
+  // For a page that divides its cells, by any thread that has the page: a copy for a cell that stands so many
+  // positions earlier; and release().
+  Number turned(Number number, uint32_t positions);
+  void release(Number number);
 
   Set& operator[](Number number) const {
     const uint32_t at = number + kFirst - 1;
@@ -116,6 +125,8 @@ private:
   static constexpr uint32_t kFirst = 256; // sets in the first chunk; the others double
   static constexpr uint32_t kAtOnce = 32; // that a thread takes
 
+  std::mutex turning_;
+  Free turned_;      // of turned()
   std::mutex mutex_; // of new chunks
   std::atomic<uint32_t> used_{0};
   std::array<std::atomic<Set*>, 24> chunks_{};

@@ -93,7 +93,8 @@ private:
     // What cells before have shown: a record that precedes all lanes, and what became of the reads of one.
     uint32_t passed = 0;
     uint32_t last_read = ~0u, last_set = 0;
-    uint64_t last_page = 0; // sets are of the cells of one page
+    uint64_t last_page = 0;                // sets are of the cells of one page
+    LaneMask last_lanes = 0, last_own = 0; // from the cell's position on, and as they are
     // An operation's reads have no lanes.
     LaneMask members() const { return accessor.collective ? 1 : lanes; }
   };
@@ -110,10 +111,13 @@ private:
   void visit_cell(Visit& visit, Cell& cell, uint64_t offset);
   // The visit with what was there before.
   void check_earlier(Visit& visit, const Cell& cell, uint64_t offset, const AccessSets::Member& earlier);
-  void check_set(Visit& visit, const Cell& cell, uint64_t offset, const AccessSets::Set& set);
-  void add_access(Visit& visit, Cell& cell, uint64_t offset);
+  void check_set(Visit& visit, const Cell& cell, uint64_t offset, uint32_t position);
+  // `position`: of the cell in its page (access_sets.h).
+  void add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t position);
+  static bool repeats(Visit& visit, const Cell& cell, uint64_t offset, LaneMask lanes);
   bool stands_for(const Visit& visit, const AccessSets::Member& earlier) const;
-  void add_member(const Visit& visit, AccessSets::Set& set);
+  void add_member(const Visit& visit, AccessSets::Set& set, const AccessSets::Member& member,
+                  uint32_t position);
   void release(Visit& visit, uint32_t since);
   const Records& records_of(const Visit& visit) const {
     return visit.place.is_shared() ? visit.cluster.records : global_records_;

@@ -7,13 +7,22 @@ void Page::refine(uint64_t bits, AccessSets& sets) {
   uint32_t granule = cells_.empty() ? kCoarsest : granule_;
   while ((bits & (granule - 1)) != 0)
     granule /= 2;
+  const uint32_t parts = granule_ / granule;
   std::vector<Cell> finer(kBytes / granule);
-  if (!cells_.empty())
-    for (size_t i = 0; i < finer.size(); ++i)
-      finer[i] = cells_[i * granule / granule_];
-  for (const Cell& cell : cells_)
-    if (cell.since & Cell::kSet)
-      sets.share(cell.since & ~Cell::kSet, granule_ / granule - 1);
+  for (uint32_t i = 0; !cells_.empty() && i < finer.size(); ++i) {
+    const Cell& whole = cells_[i / parts];
+    const uint32_t earlier = i / parts - i; // positions, modulo 32
+    finer[i] = whole;
+    if (whole.since & Cell::kSet)
+      finer[i].since = Cell::kSet | sets.turned(whole.since & ~Cell::kSet, earlier % kWarpSize);
+    else if (whole.since)
+      finer[i].since = Records::id(
+          Records::record_of(whole.since),
+          static_cast<int>((static_cast<uint32_t>(Records::lane_of(whole.since)) + earlier) % kWarpSize));
+  }
+  for (const Cell& whole : cells_)
+    if (whole.since & Cell::kSet)
+      sets.release(whole.since & ~Cell::kSet);
   cells_ = std::move(finer);
   granule_ = granule;
 }

@@ -20,7 +20,9 @@ namespace lemma::check {
 struct Cell {
   static constexpr uint32_t kSet = 0x80000000u; // in `since`: the number of a set
   Records::Id write = 0;                        // the last weak one; 0: none since the launch began
-  uint32_t since = 0;                           // reads and strong writes since then; 0: none
+  // Reads and strong writes since then; 0: none. One access as Records::Id, or a set: in both, lanes are
+  // counted from the cell's position in its page (access_sets.h).
+  uint32_t since = 0;
 };
 
 class Page {

@@ -33,6 +33,14 @@ bool is_mbarrier_operation(Opcode opcode) {
 // with.
 constexpr uint32_t kMostMembers = 256, kMostWriters = 8;
 
+// Of a cell that has no set: Cell::since as a member, and back.
+AccessSets::Member member_of(Records::Id id) {
+  return {Records::record_of(id), LaneMask{1} << Records::lane_of(id)};
+}
+Records::Id id_of(const AccessSets::Member& member) {
+  return Records::id(member.record, std::countr_zero(member.lanes));
+}
+
 } // namespace
 
 Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place) {
@@ -133,7 +141,6 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const auto visit_piece = [&](LaneMask lanes, int piece) {
     visit.piece = piece;
     visit.lanes = access.by_lane ? lanes : what.lanes;
-    visit.last_read = ~0u;
     visit.place = what.at(access.offset(piece) - what.offset);
     if (what.proxy == vgpu::Proxy::tensormap) { // a fence is for one of them
       visit.accessor.map = visit.place.allocation ? visit.place.allocation->base + visit.place.offset : 0;
@@ -204,14 +211,10 @@ void Checker::visit_row(Visit& visit) {
   if (begin + bytes > visit.shadow->bytes())
     return;
   visit.bytes = access.piece_bytes;
-  visit.piece = -1;
   visit.shadow->each(begin, bytes, access.piece_bytes, [&](Cell& cell, uint64_t at) {
     const int piece = first + static_cast<int>((at - begin) >> shift);
-    if (piece != visit.piece) {
-      visit.piece = piece;
-      visit.lanes = access.by_lane ? LaneMask{1} << piece : access.access.lanes;
-      visit.last_read = ~0u;
-    }
+    visit.piece = piece;
+    visit.lanes = access.by_lane ? LaneMask{1} << piece : access.access.lanes;
     visit_cell(visit, cell, at);
   });
 }
@@ -220,18 +223,18 @@ void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
   if (cell.write)
     check_earlier(visit, cell, offset,
                   {Records::record_of(cell.write), LaneMask{1} << Records::lane_of(cell.write)});
-  if (cell.since & Cell::kSet)
-    check_set(visit, cell, offset, sets_of(visit)[cell.since & ~Cell::kSet]);
-  else if (cell.since && (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
-    check_earlier(visit, cell, offset,
-                  {Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)});
-  const Records::Id id = Records::id(visit.number, std::countr_zero(visit.lanes));
-  if (visit.writes && !visit.accessor.record.is_strong()) {
+  const bool replaces = visit.writes && !visit.accessor.record.is_strong();
+  if (!replaces || cell.since != 0) {
+    const auto position = static_cast<uint32_t>(offset % Page::kBytes / visit.shadow->granule(offset));
+    if (cell.since & Cell::kSet)
+      check_set(visit, cell, offset, position);
+    else if (cell.since && (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
+      check_earlier(visit, cell, offset, member_of(cell.since).at(position));
+    if (!replaces)
+      return add_access(visit, cell, offset, position);
     release(visit, cell.since);
-    cell = {.write = id, .since = 0};
-  } else if (cell.since != id) {
-    add_access(visit, cell, offset);
   }
+  cell = {.write = Records::id(visit.number, std::countr_zero(visit.lanes)), .since = 0};
 }
 
 void Checker::check_earlier(Visit& visit, const Cell& cell, uint64_t offset,
@@ -256,13 +259,14 @@ void Checker::check_earlier(Visit& visit, const Cell& cell, uint64_t offset,
 }
 
 // Reads do not conflict with reads.
-void Checker::check_set(Visit& visit, const Cell& cell, uint64_t offset, const AccessSets::Set& set) {
+void Checker::check_set(Visit& visit, const Cell& cell, uint64_t offset, uint32_t position) {
+  const AccessSets::Set& set = sets_of(visit)[cell.since & ~Cell::kSet];
   const uint16_t bytes = AccessSets::strong_bytes(visit.accessor.record);
   if (bytes && set.strong_bytes == bytes)
     return; // morally strong with all of them
   const size_t count = visit.writes ? set.members.size() : set.writers;
   for (size_t i = 0; i < count; ++i)
-    check_earlier(visit, cell, offset, set.members[i]);
+    check_earlier(visit, cell, offset, set.members[i].at(position));
 }
 
 // Of all lanes of the member.
@@ -286,24 +290,31 @@ void Checker::release(Visit& visit, uint32_t since) {
     visit.last_read = ~0u; // another set may get that number
 }
 
-void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset) {
-  const LaneMask lanes = visit.members();
-  const bool single = std::has_single_bit(lanes);
-  const auto only = [&] {
-    return AccessSets::Member{Records::record_of(cell.since), LaneMask{1} << Records::lane_of(cell.since)};
-  };
-  if (single && !(cell.since & Cell::kSet) &&
-      (cell.since == 0 || (only().record != visit.number && stands_for(visit, only())))) {
-    cell.since = Records::id(visit.number, std::countr_zero(lanes));
+// What was done to the cell before may be done to this one, if that lane stood to that cell as this one to
+// this, and all lanes know the same.
+bool Checker::repeats(Visit& visit, const Cell& cell, uint64_t offset, LaneMask lanes) {
+  const uint64_t page = offset / Page::kBytes;
+  const bool same = page == visit.last_page && cell.since == visit.last_read && lanes == visit.last_lanes &&
+                    (visit.lanes == visit.last_own || visit.accessor.warp.knowledge.groups().size() == 1);
+  visit.last_page = page;
+  visit.last_lanes = lanes;
+  visit.last_own = visit.lanes;
+  if (!same)
+    visit.last_read = ~0u; // until that is done
+  return same;
+}
+
+void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t position) {
+  const AccessSets::Member member = AccessSets::Member::from({visit.number, visit.members()}, position);
+  const uint32_t before = cell.since;
+  const AccessSets::Member only = member_of(before); // if it is no set
+  if (std::has_single_bit(member.lanes) && !(before & Cell::kSet) &&
+      (before == 0 || (only.record != visit.number && stands_for(visit, only.at(position))))) {
+    cell.since = id_of(member);
     return;
   }
   AccessSets& sets = sets_of(visit);
-  const uint32_t before = cell.since;
-  if (const uint64_t page = offset / Page::kBytes; page != visit.last_page) {
-    visit.last_page = page;
-    visit.last_read = ~0u;
-  }
-  if (before == visit.last_read) { // as the cell before
+  if (repeats(visit, cell, offset, member.lanes)) {
     if (visit.last_set & Cell::kSet)
       sets.share(visit.last_set & ~Cell::kSet);
     cell.since = visit.last_set;
@@ -311,28 +322,28 @@ void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset) {
     return;
   }
   AccessSets::Number number = before & ~Cell::kSet;
-  const AccessSets::Member* known = nullptr;
+  AccessSets::Member* known = nullptr;
   if (before & Cell::kSet) {
     known = sets[number].find(visit.number);
-    if (known && (lanes & ~known->lanes) == 0)
+    if (known && (member.lanes & ~known->lanes) == 0)
       return;
     number = sets.own(free_sets(visit), number);
   } else {
+    if (only.record == visit.number && member.lanes == only.lanes)
+      return;
     number = sets.make(free_sets(visit));
-    if (before) {
-      sets[number].add(only(), records_of(visit)[only().record]);
-      known = sets[number].find(visit.number);
-    }
+    if (before)
+      sets[number].add(only, records_of(visit)[only.record]);
   }
-  if (known)
-    sets[number].find(visit.number)->lanes |= lanes;
+  if (known = sets[number].find(visit.number); known)
+    known->lanes |= member.lanes;
   else
-    add_member(visit, sets[number]);
+    add_member(visit, sets[number], member, position);
   cell.since = Cell::kSet | number;
   const std::vector<AccessSets::Member>& members = sets[number].members;
   visit.last_read = before;
   if (members.size() == 1 && std::has_single_bit(members.front().lanes)) {
-    cell.since = Records::id(members.front().record, std::countr_zero(members.front().lanes));
+    cell.since = id_of(members.front());
     release(visit, Cell::kSet | number);
   }
   visit.last_set = cell.since;
@@ -340,16 +351,19 @@ void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset) {
 
 // Over many accesses a set costs each of them a constant: it is searched for what the newest member stands
 // for when it has grown to twice what was left then.
-void Checker::add_member(const Visit& visit, AccessSets::Set& set) {
+void Checker::add_member(const Visit& visit, AccessSets::Set& set, const AccessSets::Member& member,
+                         uint32_t position) {
   const Record& record = visit.accessor.record;
-  const auto is_covered = [&](const AccessSets::Member& member) { return stands_for(visit, member); };
+  const auto is_covered = [&](const AccessSets::Member& earlier) {
+    return stands_for(visit, earlier.at(position));
+  };
   if (set.members.size() >= set.tidy_at || (set.members.size() == 1 && is_covered(set.members.front())))
     set.erase_if(is_covered);
   if (record.writes && set.writers >= 2 * kMostWriters) {
     set.erase_writers(kMostWriters);
   }
   if (record.writes || set.members.size() < kMostMembers)
-    set.add({visit.number, visit.members()}, record);
+    set.add(member, record);
 }
 
 } // namespace lemma::check

@@ -241,7 +241,7 @@ TEST(Lint, TellsWhereAndWhatIsMissing) {
 TEST(Lint, IsSilentOnProgramsThatAreRight) {
   const std::filesystem::path source = LEMMA_SOURCE;
   // Programs of which --check finds something, too, or that show a misuse.
-  const std::set<std::string> known = {};
+  const std::set<std::string> known = {"2373.ptx"}; // Triton unpacks f16 accumulators in flight
   size_t files = 0;
   for (const char* folder : {"examples", "tests/programs", "tests/triton", "tests/check"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source / folder)) {

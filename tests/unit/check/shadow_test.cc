@@ -40,6 +40,29 @@ TEST(Shadow, RangesCrossPages) {
   EXPECT_EQ(cells(shadow, 0, 4096), 2 * 256u + 2 * 8u);
 }
 
+// In `since`, lanes are counted from the cell's position.
+TEST(Shadow, DividedCellsKeepTheirLanes) {
+  AccessSets sets;
+  AccessSets::Free free;
+  Shadow shadow(1024, sets);
+  const AccessSets::Number set = sets.make(free);
+  sets[set].add(AccessSets::Member::from({9, 0x80000011}, 2), {});
+  shadow.each(0, 1024, [&](Cell& cell, uint64_t at) {
+    if (at == 128)
+      cell.since = Records::id(7, 3 - 1);
+    if (at == 256)
+      cell.since = Cell::kSet | set;
+  });
+  EXPECT_EQ(cells(shadow, 4, 4), 1u);
+  shadow.each(128, 256, [&](Cell& cell, uint64_t at) {
+    const auto position = static_cast<uint32_t>(at / 4);
+    if (at < 256)
+      EXPECT_EQ((static_cast<uint32_t>(Records::lane_of(cell.since)) + position) % 32, 3u) << at;
+    else
+      EXPECT_EQ(sets[cell.since & ~Cell::kSet].members.front().at(position).lanes, 0x80000011u) << at;
+  });
+}
+
 TEST(Records, NumbersBeginWithOneAndEnd) {
   Records records(2048);
   Records::Cursor one, other;
