@@ -2,7 +2,8 @@
 //
 // Of a header only its path is known. It is the system's or a toolkit's - in a folder `include` of /usr (not
 // /usr/src), of /opt/nvidia, of a folder cuda or cuda-13.0, or of targets/<platform> as in every CUDA
-// toolkit - or a Python package's, such as the functions of Triton's language.
+// toolkit -, that of a template library (include/cute), or a Python package's, such as the functions of
+// Triton's language.
 //
 // Tests: tests/unit/runtime/source_frames_test.cc.
 #include "lemma/report.h"
@@ -16,6 +17,11 @@ namespace {
 bool is_cuda_folder(std::string_view name) {
   return name == "cuda" || name == "cuda_runtime" ||
          (name.starts_with("cuda-") && name.size() > 5 && name[5] <= '9');
+}
+
+// Of NVIDIA's, as projects have them in a folder of their own.
+bool is_template_library(std::string_view name) {
+  return name == "cutlass" || name == "cute" || name == "cub" || name == "thrust";
 }
 
 bool is_library(const std::string& file) {
@@ -32,7 +38,8 @@ bool is_library(const std::string& file) {
   for (size_t i = 0; i < folders.size(); ++i) {
     if (folders[i] != "include")
       continue;
-    if ((i >= 1 && is_cuda_folder(folders[i - 1])) || (i >= 2 && folders[i - 2] == "targets"))
+    if ((i >= 1 && is_cuda_folder(folders[i - 1])) || (i >= 2 && folders[i - 2] == "targets") ||
+        (i + 1 < folders.size() && is_template_library(folders[i + 1])))
       return true;
   }
   const bool is_systems =

@@ -23,11 +23,13 @@ TEST(SourceFrames, KnowHeadersOfSystemsToolkitsAndPackages) {
         "/home/me/cuda-13.0/include/cccl/cub/cub.cuh", "cuda/include/cuda_fp16.hpp",
         "/home/me/miniconda3/targets/x86_64-linux/include/cuda_fp16.hpp",
         "/home/me/venv/lib/python3.11/site-packages/nvidia/cuda_runtime/include/cuda_fp16.hpp",
+        "/home/me/project/third_party/cutlass/include/cute/atom/mma_atom.hpp",
+        "/home/me/project/include/cutlass/pipeline/sm90_pipeline.hpp",
         "/usr/lib/python3/dist-packages/triton/language/standard.py", ""})
     EXPECT_EQ(users_of({library, "k.cu"}), 1u) << library;
-  for (const char* own :
-       {"k.cuh", "include/k.cuh", "/home/me/project/include/k.cuh", "../cuda_kernels/include/k.cuh",
-        "/usr/src/app/include/k.cuh", "/usr/local/src/app/k.cu", "/opt/app/include/k.h"})
+  for (const char* own : {"k.cuh", "include/k.cuh", "/home/me/project/include/k.cuh",
+                          "../cuda_kernels/include/k.cuh", "/home/me/cutlass/examples/48/k.cu",
+                          "/usr/src/app/include/k.cuh", "/usr/local/src/app/k.cu", "/opt/app/include/k.h"})
     EXPECT_EQ(users_of({own, "k.cu"}), 0u) << own;
 }
 
