@@ -56,7 +56,7 @@ struct Place {
 std::vector<SourceFrame> frames_of(const Place& place);
 
 // Which of frames_of() is the user's own line: the innermost that is in no header of the system, of a CUDA
-// toolkit or of a Python package, else the outermost. 0 if there are none.
+// toolkit, of CUTLASS, CUB or Thrust, and in no Python package, else the outermost. 0 if there are none.
 size_t users_frame(const Place& place);
 
 enum class FaultKind : uint8_t {
