@@ -25,6 +25,13 @@ void AccessSets::Set::add(const Member& member, const Record& of) {
   ++writers;
 }
 
+void AccessSets::Set::replace_last(const Member& member, const Record& of) {
+  if (strong_bytes != AccessSets::strong_bytes(of))
+    strong_bytes = 0;
+  members.back() = member;
+  index_.clear();
+}
+
 void AccessSets::Set::erase_writers(uint32_t count) {
   members.erase(members.begin(), members.begin() + count);
   writers -= count;

@@ -57,6 +57,8 @@ public:
     }
     // `of`: the member's record, which is no other member's.
     void add(const Member& member, const Record& of);
+    // In the place of the last one, which is no writer.
+    void replace_last(const Member& member, const Record& of);
     // Takes away the first writers.
     void erase_writers(uint32_t count);
     // Takes away the members for which f(member) is true.

@@ -30,8 +30,9 @@ bool is_mbarrier_operation(Opcode opcode) {
 }
 
 // Of a cell: what more there are, nobody remembers. Strong writes meet many others that they do not race
-// with.
-constexpr uint32_t kMostMembers = 256, kMostWriters = 8;
+// with. Of global memory there is much, and CTAs that nothing orders read it: a few of them are enough for a
+// write to race with, if they are not all of its own cluster.
+constexpr uint32_t kMostMembers = 256, kMostGlobalMembers = 16, kMostWriters = 8;
 
 // Of a cell that has no set: Cell::since as a member, and back.
 AccessSets::Member member_of(Records::Id id) {
@@ -187,6 +188,8 @@ void Checker::visit_range(Visit& visit, uint64_t bytes) {
   if (visit.place.offset + bytes > visit.shadow->bytes())
     return;
   visit.bytes = bytes;
+  if (!visit.place.is_shared())
+    visit.last_read = ~0u; // others may have had the page since
   if (visit.is_special) {
     const Record& record = visit.accessor.record;
     const ClusterState::Span& span = visit.cluster.mbarrier_spans[visit.place.cta->rank];
@@ -211,6 +214,7 @@ void Checker::visit_row(Visit& visit) {
   if (begin + bytes > visit.shadow->bytes())
     return;
   visit.bytes = access.piece_bytes;
+  visit.last_read = ~0u;
   visit.shadow->each(begin, bytes, access.piece_bytes, [&](Cell& cell, uint64_t at) {
     const int piece = first + static_cast<int>((at - begin) >> shift);
     visit.piece = piece;
@@ -362,8 +366,12 @@ void Checker::add_member(const Visit& visit, AccessSets::Set& set, const AccessS
   if (record.writes && set.writers >= 2 * kMostWriters) {
     set.erase_writers(kMostWriters);
   }
-  if (record.writes || set.members.size() < kMostMembers)
+  const size_t most = visit.place.is_shared() ? kMostMembers : kMostGlobalMembers;
+  if (record.writes || set.members.size() < most)
     set.add(member, record);
+  else if (!visit.place.is_shared() && set.writers < set.members.size() &&
+           records_of(visit)[set.members.back().record].cluster != record.cluster)
+    set.replace_last(member, record); // of another cluster than the one that came before
 }
 
 } // namespace lemma::check

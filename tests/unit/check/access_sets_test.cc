@@ -55,6 +55,27 @@ TEST(AccessSets, AreStrongIfAllMembersAre) {
   }
 }
 
+TEST(AccessSets, FindMembersHoweverManyThereAre) {
+  AccessSets::Set set;
+  for (uint32_t record = 1; record <= 100; ++record) {
+    set.add({1000 * record, record}, record % 10 == 0 ? kWrite : kRead);
+    for (uint32_t known = 1; known <= record; ++known) {
+      const AccessSets::Member* const member = set.find(1000 * known);
+      ASSERT_TRUE(member) << known << " of " << record;
+      EXPECT_EQ(member->lanes, known);
+    }
+    EXPECT_EQ(set.find(7), nullptr);
+  }
+  const uint32_t last = set.members.back().record;
+  set.replace_last({7, 9}, kRead);
+  EXPECT_EQ(set.find(last), nullptr);
+  EXPECT_EQ(set.find(7)->lanes, 9u);
+  set.erase_writers(5);
+  EXPECT_EQ(set.find(10'000), nullptr);
+  EXPECT_EQ(set.find(100'000)->lanes, 100u);
+  EXPECT_EQ(set.writers, 5u);
+}
+
 TEST(AccessSets, AreCopiedByWhoChangesWhatOthersHold) {
   AccessSets sets;
   AccessSets::Free free;
