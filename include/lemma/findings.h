@@ -29,6 +29,8 @@ struct FindingGroup {
 };
 // The worst first: errors, notes, what is suppressed; of each what was seen most often.
 std::vector<FindingGroup> group(std::span<const Finding> findings);
+// Of each finding, which of these groups it is in.
+std::vector<size_t> group_numbers(std::span<const Finding> findings);
 
 // Of groups: a defect counts once.
 struct FindingCounts {

@@ -86,11 +86,13 @@ struct Checker::Verdict {
 namespace {
 
 // How far the two threads are from each other: what orders those that are the farthest orders all.
-enum Width : uint8_t { kSameWarp, kNarrowest };
+constexpr uint8_t kSameWarp = 0, kOtherWarp = 1;
 
 uint8_t width_between(const Record& a, const Record& b) {
   const Distance distance = distance_between(a, b);
-  return distance == kSameCta && a.warp == b.warp ? kSameWarp : static_cast<uint8_t>(kNarrowest + distance);
+  return distance == kSameCta && a.warp == b.warp
+             ? kSameWarp
+             : static_cast<uint8_t>(kOtherWarp + static_cast<uint8_t>(distance));
 }
 
 } // namespace
@@ -277,8 +279,7 @@ CheckedAccess Checker::describe_later(const Visit& visit, int lane) const {
 // if nobody else can have changed that since.
 CheckedAccess Checker::describe_earlier(const Visit& visit, const Cell& cell, uint64_t offset,
                                         Records::Id id) const {
-  const bool global = !visit.place.is_shared();
-  const Records& records = global ? global_records_ : visit.cluster.records;
+  const Records& records = records_of(visit);
   const Record& record = records[Records::record_of(id)];
   CheckedAccess access = describe(record, Records::lane_of(id));
   if (record.asynchronous || !std::has_single_bit(record.bytes) || record.bytes > 16)
@@ -311,8 +312,7 @@ bool Checker::writes_since(const Visit& visit, const Cell& cell) const {
   const bool global = !visit.place.is_shared();
   if (cell.since & Cell::kSet)
     return (global ? global_sets_ : visit.cluster.sets)[cell.since & ~Cell::kSet].writers > 0;
-  return cell.since &&
-         (global ? global_records_ : visit.cluster.records)[Records::record_of(cell.since)].writes;
+  return cell.since && records_of(visit)[Records::record_of(cell.since)].writes;
 }
 
 // Both are writes. Of one execution of an instruction, the pieces are compared; else what it writes with what
@@ -332,8 +332,7 @@ bool Checker::writes_the_same(const Visit& visit, uint64_t offset, const Record&
 void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records::Id earlier_id, int lane) {
   if (visit.access)
     visit.place = visit.access->access.at(visit.access->offset(visit.piece) - visit.access->access.offset);
-  const bool global = !visit.place.is_shared();
-  const Record& earlier = (global ? global_records_ : visit.cluster.records)[Records::record_of(earlier_id)];
+  const Record& earlier = records_of(visit)[Records::record_of(earlier_id)];
   const int earlier_lane = Records::lane_of(earlier_id);
   const Record& later = visit.accessor.record;
   if (is_observed(visit, offset, earlier, earlier_lane, lane))

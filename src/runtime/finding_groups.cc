@@ -13,6 +13,8 @@
 // Tests: tests/unit/runtime/finding_groups_test.cc, tests/check/corpus/pairs.py.
 #include "lemma/findings.h"
 
+#include "runtime/places.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -34,10 +36,8 @@ struct Statement {
 };
 
 Statement statement_of(const Place& place, const Finding& finding) {
-  const std::vector<SourceFrame> frames = frames_of(place);
-  if (const size_t own = users_frame(place); own < frames.size())
-    return {frames[own].file, frames[own].line};
-  return {finding.ptx + "\n" + finding.kernel, place.ptx_line}; // a file has no such name
+  auto [file, line] = runtime::users_line(place, finding.ptx + "\n" + finding.kernel); // no file's name
+  return {std::move(file), line};
 }
 
 // Findings of the same statements.
@@ -148,6 +148,15 @@ std::vector<FindingGroup> group(std::span<const Finding> findings) {
     return std::tuple(group.suppressed, group.is_note, ~group.count, group.members.front());
   });
   return groups;
+}
+
+std::vector<size_t> group_numbers(std::span<const Finding> findings) {
+  std::vector<size_t> numbers(findings.size());
+  const std::vector<FindingGroup> groups = group(findings);
+  for (size_t i = 0; i < groups.size(); ++i)
+    for (const size_t member : groups[i].members)
+      numbers[member] = i;
+  return numbers;
 }
 
 } // namespace lemma

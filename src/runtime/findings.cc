@@ -2,6 +2,7 @@
 #include "lemma/findings.h"
 
 #include "runtime/kernel_names.h"
+#include "runtime/places.h"
 #include "support/printable.h"
 
 #include <fmt/format.h>
@@ -68,11 +69,8 @@ using Line = std::pair<std::string, uint32_t>; // of a file
 
 // The user's own, else of the PTX.
 Line line_of(const Place& place, const Finding& finding) {
-  const std::vector<SourceFrame> frames = frames_of(place);
-  const size_t own = users_frame(place);
-  const bool known = own < frames.size();
-  const std::string& file = known ? frames[own].file : finding.ptx;
-  return {file.substr(file.rfind('/') + 1), known ? frames[own].line : place.ptx_line};
+  const auto [file, line] = runtime::users_line(place, finding.ptx);
+  return {file.substr(file.rfind('/') + 1), line};
 }
 
 std::set<Line> lines_of(const Finding& finding) {

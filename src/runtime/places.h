@@ -1,9 +1,16 @@
-// Every place that a report names: what src/runtime adds to all of them.
+// Every place that a report names: what src/runtime adds to all of them, and how it calls them.
 #pragma once
 
 #include "lemma/report.h"
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 namespace lemma::runtime {
+
+// The file and the line of users_frame(); where the PTX has no .loc, `ptx` and the line there.
+std::pair<std::string, uint32_t> users_line(const Place& place, const std::string& ptx); // source_frames.cc
 
 template <class Visit>
 void for_each_place(Report& report, const Visit& visit) {

@@ -6,6 +6,7 @@
 #include "lemma/findings.h"
 
 #include "runtime/kernel_names.h"
+#include "runtime/places.h"
 #include "support/printable.h"
 
 #include <fmt/format.h>
@@ -176,10 +177,8 @@ std::string render_uninitialized(const Report& report, const SourceText& source)
 
 // "reduce.cu:12" of the user's own line, else "reduce.ptx:44".
 std::string users_headline(const Place& place, const SourceText& source) {
-  const std::vector<SourceFrame> frames = frames_of(place);
-  const size_t own = users_frame(place);
-  return own < frames.size() ? printable(fmt::format("{}:{}", frames[own].file, frames[own].line))
-                             : headline(place, source);
+  const auto [file, line] = users_line(place, source.name());
+  return printable(line ? fmt::format("{}:{}", file, line) : file);
 }
 
 // What is inlined into the user's line, and what that is inlined into: the innermost first.

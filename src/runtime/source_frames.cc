@@ -8,6 +8,8 @@
 // Tests: tests/unit/runtime/source_frames_test.cc.
 #include "lemma/report.h"
 
+#include "runtime/places.h"
+
 #include <algorithm>
 #include <filesystem>
 
@@ -72,3 +74,11 @@ size_t users_frame(const Place& place) {
 }
 
 } // namespace lemma
+
+std::pair<std::string, uint32_t> lemma::runtime::users_line(const Place& place, const std::string& ptx) {
+  const std::vector<SourceFrame> frames = frames_of(place);
+  if (frames.empty())
+    return {ptx, place.ptx_line};
+  const SourceFrame& own = frames[users_frame(place)];
+  return {own.file, own.line};
+}

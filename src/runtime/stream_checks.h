@@ -37,7 +37,7 @@ public:
     Position position;
     std::string what;                            // "kernel `scale`", "a copy to the device"
     std::string kernel;                          // of a launch
-    std::shared_ptr<const ptx::Module> ptx;      // that the kernel is in
+    std::shared_ptr<const ptx::Module> ptx = {}; // that the kernel is in
     std::shared_ptr<check::Footprint> footprint; // finished
     bool waits_for_value = false;                // Stream::wait_value()
   };

@@ -183,12 +183,11 @@ static json to_json(const Finding& finding) {
 
 json to_json(const std::vector<Finding>& findings) {
   json out = json::array();
-  for (const Finding& finding : findings)
-    out.push_back(to_json(finding));
-  const std::vector<FindingGroup> groups = group(findings);
-  for (size_t i = 0; i < groups.size(); ++i)
-    for (const size_t member : groups[i].members)
-      out[member]["group"] = i;
+  const std::vector<size_t> groups = group_numbers(findings);
+  for (size_t i = 0; i < findings.size(); ++i) {
+    out.push_back(to_json(findings[i]));
+    out.back()["group"] = groups[i];
+  }
   return out;
 }
 

@@ -247,13 +247,9 @@ Result<std::set<std::string>, std::string> read_fingerprints(const std::string& 
 
 json to_sarif(const SarifRun& run) {
   Results results;
-  std::vector<size_t> group_of(run.findings.size());
-  const std::vector<FindingGroup> groups = group(run.findings);
-  for (size_t i = 0; i < groups.size(); ++i)
-    for (const size_t member : groups[i].members)
-      group_of[member] = i;
+  const std::vector<size_t> groups = group_numbers(run.findings);
   for (size_t i = 0; i < run.findings.size(); ++i)
-    results.add(run.findings[i], group_of[i]);
+    results.add(run.findings[i], groups[i]);
   for (const KernelFault& fault : run.faults)
     results.add(fault.fault, run.file, fault.kernel);
   const json driver = {

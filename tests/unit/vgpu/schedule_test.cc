@@ -247,8 +247,9 @@ TEST(Schedules, ElectAnotherLaneOnlyWhereThatIsAskedFor) {
     config.elect = elect;
     const auto run = run_body("elect.sync %r1|%p0, 0xffffffff; st.global.u32 [%out], %r1; ret;", config);
     EXPECT_EQ(run.report.warnings.size(), warnings);
-    if (warnings)
+    if (warnings) {
       EXPECT_NE(run.report.warnings.front().find("elect.sync elects another lane"), std::string::npos);
+    }
     return run.out[0];
   };
   for (uint64_t schedule = 0; schedule < 4; ++schedule) {
