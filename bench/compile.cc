@@ -111,7 +111,7 @@ const std::vector<Contender>& measured() {
 
 void report(benchmark::State& state, size_t which, double ProcessCost::* time) {
   for (auto _ : state)
-    benchmark::DoNotOptimize(measured());
+    benchmark::DoNotOptimize(measured().data());
   const Contender& contender = measured()[which];
   const Contender& upstream = measured()[1];
   if (!contender.skipped.empty())

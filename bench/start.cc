@@ -65,7 +65,7 @@ void register_start() {
       benchmark::RegisterBenchmark((std::string("start/") + names[i] + ", " + what).c_str(),
                                    [=](benchmark::State& state) {
                                      for (auto _ : state)
-                                       benchmark::DoNotOptimize(measured());
+                                       benchmark::DoNotOptimize(measured().data());
                                      const std::vector<double>& ms = measured()[i].*times;
                                      if (ms.size() < static_cast<size_t>(turns()))
                                        state.SkipWithError("FAILED: the process does not do its work");

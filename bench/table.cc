@@ -76,6 +76,15 @@ bool TableReporter::ReportContext(const Context& context) {
   return true;
 }
 
+// Empty where there is none. Google Benchmark 1.8 renamed these members.
+template <typename Run>
+std::string error_of(const Run& run) {
+  if constexpr (requires { run.error_message; })
+    return run.error_occurred ? run.error_message : "";
+  else
+    return run.skipped ? run.skip_message : "";
+}
+
 void TableReporter::ReportRuns(const std::vector<Run>& runs) {
   for (const Run& run : runs) {
     const std::string name = run.run_name.function_name;
@@ -83,7 +92,9 @@ void TableReporter::ReportRuns(const std::vector<Run>& runs) {
     if (group != group_)
       fmt::print("{:-<100}\n", "");
     group_ = group;
-    const std::string wrong = run.error_occurred ? run.error_message : end_row(name);
+    std::string wrong = error_of(run);
+    if (wrong.empty())
+      wrong = end_row(name);
     if (!wrong.empty()) {
       fmt::print("{:<46} {}\n", name, wrong);
       failed_ = true;

@@ -14,6 +14,7 @@ Exit status: 0 all as listed; 1 not so; 2 the tests fail without a mutant, a mut
 """
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -86,13 +87,13 @@ MUTANTS = (
     Mutant(
         "binding-order-of-spaces",
         "src/isa/match.cc",
-        "          first_space = s + 1;",
-        "          first_space = 0;",
+        "          from = s + 1;",
+        "          from = 0;",
         ("Match.TakesQualifiersInAnyOrderButTypesAndSpacesInTheirs",),
     ),
     Mutant(
         "binding-of-layouts",
-        "src/vgpu/handlers/matrix.cc",
+        "src/vgpu/handlers/mma.cc",
         "int to_skip = matrix == Matrix::b ? 1 : 0;",
         "int to_skip = 0 * static_cast<int>(matrix);",
         ("Mma.GivesTheBitsOfTheModel", "Mma.MultipliesWholeNumbersExactly"),
@@ -122,7 +123,7 @@ MUTANTS = (
 
 def run(build, targets):
     """Builds the targets; returns what the compiler and the build's checks say, or None if all is well."""
-    done = subprocess.run(["cmake", "--build", build, "--target", *targets, "-j", "2"], capture_output=True, text=True)
+    done = subprocess.run(["cmake", "--build", build, "--target", *targets, "-j", str(os.cpu_count())], capture_output=True, text=True)
     return None if done.returncode == 0 else done.stdout + done.stderr
 
 

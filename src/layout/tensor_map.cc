@@ -279,7 +279,8 @@ TensorMapFields fields_of(const TensorMap& map) {
   fields.dims.fill(1);
   fields.box.fill(1);
   fields.element_strides.fill(1);
-  for (size_t i = 0; i < map.dims.size(); ++i) {
+  const size_t rank = std::min(map.dims.size(), fields.dims.size());
+  for (size_t i = 0; i < rank; ++i) {
     fields.dims[i] = map.dims[i];
     fields.element_strides[i] = static_cast<uint8_t>(step_of(map, i));
     if (i > 0)
@@ -291,7 +292,7 @@ TensorMapFields fields_of(const TensorMap& map) {
     fields.mode = TensorMode::im2col;
     fields.channels = static_cast<uint16_t>(map.im2col->channels_per_pixel);
     fields.pixels = static_cast<uint16_t>(map.im2col->pixels_per_column);
-    for (size_t i = 0; i + 2 < map.dims.size(); ++i) {
+    for (size_t i = 0; i + 2 < rank; ++i) {
       fields.lower[i] = static_cast<int16_t>(map.im2col->lower[i]);
       fields.upper[i] = static_cast<int16_t>(map.im2col->upper[i]);
     }
