@@ -4,10 +4,10 @@
 // Tests: tests/unit/vgpu/scheduler_test.cc, tests/programs/grid_barrier.
 #pragma once
 
+#include "lemma/launch.h"
+#include "lemma/report.h"
 #include "lemma/running_launch.h"
-#include "vgpu/launch.h"
 #include "vgpu/machine.h"
-#include "vgpu/program.h"
 
 #include <atomic>
 #include <chrono>
@@ -16,6 +16,11 @@
 #include <vector>
 
 namespace lemma::vgpu {
+
+struct Code;
+class GlobalMemory;
+class Observer;
+class Program;
 
 // What a launch runs in: the machine, who watches, and what goes on around it.
 struct LaunchSurroundings {

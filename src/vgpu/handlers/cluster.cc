@@ -18,6 +18,7 @@
 // tests/programs/cluster_histogram.
 #include "vgpu/decoder.h"
 #include "vgpu/observer.h"
+#include "vgpu/launch.h"
 #include "vgpu/place.h"
 #include "vgpu/scheduler.h"
 #include "vgpu/warp.h"

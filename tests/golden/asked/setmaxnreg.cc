@@ -1,10 +1,10 @@
 // How many registers a CTA's warpgroups may have together: setmaxnreg.inc waits for registers that others
 // give up, for ever where they do not. Writes setmaxnreg.csv: for each launch the largest setmaxnreg.inc that
-// ends, by the first warpgroup alone, or by all others after the first has executed a setmaxnreg.dec. A
-// warpgroup that got through waits 20 ms for the others, and traps.
+// ends, by the first warpgroup alone, or by all others after the first has executed a setmaxnreg.dec, and
+// perhaps has exited. A warpgroup that got through waits 20 ms for the others, and traps.
 //
-// usage: g++ -std=c++17 setmaxnreg.cc -o setmaxnreg -lcuda && ./setmaxnreg | sort -t, -n -k1 -k2 -k3 -k5   on
-// a machine with the GPU
+// usage: g++ -std=c++17 setmaxnreg.cc -o setmaxnreg -lcuda && ./setmaxnreg | sort -t, -n -k1 -k2 -k3 -k5 -k6
+// on a machine with the GPU
 #include <cuda.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,12 @@ constexpr int kProcesses = 16, kGroup = 128, kLeast = 24, kMost = 240;
 
 struct Launch {
   int groups = 0, maxnreg = 0, minnctapersm = 0, dec = 0; // 0: none of the last three
+  bool leaves = false; // the first exits, 1 ms before the others' setmaxnreg
 };
+
+// A warp has come through.
+const std::string kCount =
+    "  and.b32 %r3, %r1, 31; setp.ne.u32 %p3, %r3, 0; @!%p3 atom.shared.add.u32 %r4, [through], 1;\n";
 
 std::string text_of(const Launch& launch, int inc) {
   const auto number = [](int of) { return std::to_string(of); };
@@ -40,13 +45,18 @@ BEGUN: bar.sync 0;
     text += "  setp.ne.u32 %p2, %r2, " + number(group) + "; @%p2 bra GROUP" + number(group) + ";\n";
     if (group == 0 && launch.dec)
       text += "  setmaxnreg.dec.sync.aligned.u32 " + number(launch.dec) + ";\n";
-    else if (group == 0 || launch.dec)
+    if (group == 0 && launch.leaves)
+      text += kCount + "LEFT: @%p1 bra GONE; st.global.u32 [%d1], 1;\nGONE: exit;\n";
+    if (group > 0 && launch.leaves)
+      text +=
+          "  mov.u64 %d2, %clock64;\nPAUSE" + number(group) +
+          ": mov.u64 %d3, %clock64; sub.u64 %d4, %d3, %d2; setp.lt.u64 %p5, %d4, 2000000; @%p5 bra PAUSE" +
+          number(group) + ";\n";
+    if (group == 0 ? !launch.dec : launch.dec != 0)
       text += "  setmaxnreg.inc.sync.aligned.u32 " + number(inc) + ";\n";
     text += "GROUP" + number(group) + ":\n";
   }
-  return text +
-         R"(  and.b32 %r3, %r1, 31; setp.ne.u32 %p3, %r3, 0; @%p3 bra COUNTED; atom.shared.add.u32 %r4, [through], 1;
-COUNTED: mov.u64 %d2, %clock64;
+  return text + kCount + R"(  mov.u64 %d2, %clock64;
 WAIT: ld.volatile.shared.u32 %r5, [through]; setp.ge.u32 %p4, %r5, )" +
          number(4 * launch.groups) + R"(; @%p4 bra END;
   mov.u64 %d3, %clock64; sub.u64 %d4, %d3, %d2; setp.lt.u64 %p5, %d4, 40000000; @%p5 bra WAIT; trap;
@@ -109,8 +119,8 @@ void ask(const Launch& launch) {
       return;
     (outcome == ends ? low : high) = middle;
   }
-  std::printf("%d,%d,%d,%d,%d,%d\n", launch.groups, launch.maxnreg, launch.minnctapersm, registers,
-              launch.dec, 8 * low);
+  std::printf("%d,%d,%d,%d,%d,%d,%d\n", launch.groups, launch.maxnreg, launch.minnctapersm, registers,
+              launch.dec, launch.leaves, 8 * low);
   std::fflush(stdout);
 }
 
@@ -123,7 +133,9 @@ int main() {
       for (const int maxnreg : {0, 32, 48, 64, 80, 96, 104, 128, 168, 200, 255})
         for (const int dec : {0, 24, 40})
           if (!maxnreg || !minnctapersm)
-            launches.push_back({groups, maxnreg, minnctapersm, dec});
+            for (const bool leaves : {false, true})
+              if (!leaves || dec)
+                launches.push_back({groups, maxnreg, minnctapersm, dec, leaves});
   for (int process = 0; process < kProcesses; ++process)
     if (fork() == 0) {
       for (size_t i = process; i < launches.size(); i += kProcesses)

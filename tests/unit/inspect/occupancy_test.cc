@@ -148,7 +148,7 @@ TEST(Occupancy, CudaCountsTheSame) {
         if (shared > limits.max_shared_bytes_per_cta)
           continue;
         for (int threads = 1; threads <= 1024; threads += threads < 128 ? 31 : 32) {
-          cudaOccResult result;
+          cudaOccResult result{};
           ASSERT_EQ(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state,
                                                             threads, shared),
                     CUDA_OCC_SUCCESS)

@@ -6,6 +6,7 @@
 #include "isa/target.h"
 #include "ptx/parser.h"
 #include "vgpu/launch_check.h"
+#include "vgpu/program.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -52,6 +53,8 @@ Kernel::Kernel(const std::string& text, uint64_t limit_bytes) : memory_(limit_by
     if (function.is_entry && !entry_)
       entry_ = program_->find(function.name);
 }
+
+Kernel::~Kernel() = default;
 
 uint64_t Kernel::uninitialized_buffer(uint64_t bytes, std::string name) {
   return memory_.allocate(bytes, std::move(name), true)->base;

@@ -1,6 +1,7 @@
 // Runs a PTX kernel on the virtual GPU for a test: text in, buffers and report out.
 #pragma once
 
+#include "vgpu/memory.h"
 #include "vgpu/scheduler.h"
 
 #include <cstring>
@@ -16,6 +17,7 @@ public:
   // `text` is a module, for sm_90a where it has no head (.version, .target, .address_size) of its own; its
   // first entry is the kernel. The test fails if it does not parse or load. `limit_bytes`: GlobalMemory's.
   explicit Kernel(const std::string& text, uint64_t limit_bytes = UINT64_MAX);
+  ~Kernel();
 
   GlobalMemory& memory() { return memory_; }
   LaunchConfig& config() { return config_; }           // block defaults to one warp
