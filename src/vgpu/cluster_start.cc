@@ -62,7 +62,8 @@ void start_cta(const Launch& launch, Cta& cta) {
   cta.live_warps = static_cast<uint32_t>(warps);
   cta.warpgroups.resize(cta.warps.size() / kWarpsInGroup);
   for (Warpgroup& group : cta.warpgroups)
-    group.reset();
+    group.reset(launch.registers);
+  cta.free_registers = 0;
   cta.wgmma_checks.clear();
   cta.launched_dependents = false;
   cta.failed_request = {};

@@ -103,6 +103,23 @@ void explain_warpgroup(const Cta& cta, const Warp& warp, Waiting& waiting) {
   missing.note_in(waiting);
 }
 
+void explain_registers(const Cta& cta, const Warp& warp, const Split& split, Waiting& waiting) {
+  const Code& code = *split.stack.back().code;
+  const uint32_t has = cta.warpgroups[warp.index / kWarpsInGroup].registers;
+  const auto wanted = static_cast<uint32_t>(code.insts[split.wait_pc].imm);
+  waiting.reason =
+      fmt::format("setmaxnreg.inc: its warpgroup has {} registers a thread and wants {}, {} more; those of "
+                  "the CTA have given back {}",
+                  has, wanted, wanted - has, cta.free_registers);
+  uint32_t all = cta.free_registers;
+  for (const Warpgroup& group : cta.warpgroups)
+    all += group.registers;
+  waiting.notes.push_back(
+      fmt::format("legal: the {} warpgroups of a CTA have {} registers a thread together, {} each at "
+                  "the launch (.maxnreg, .minnctapersm), those included that have exited",
+                  cta.warpgroups.size(), all, all / cta.warpgroups.size()));
+}
+
 void explain_lanes(const Warp& warp, const Split& split, Waiting& waiting) {
   waiting.reason = fmt::format(
       "other lanes of its warp (living lanes 0x{:08x}), with the same membermask if it has one", warp.live);
@@ -179,6 +196,9 @@ Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
   case SplitState::at_collective:
     explain_lanes(warp, split, waiting);
     break;
+  case SplitState::at_registers:
+    explain_registers(cta, warp, split, waiting);
+    break;
   case SplitState::at_grid_wait:
     waiting.reason = "for the grids before this one to end";
     break;
@@ -226,12 +246,13 @@ Unfinished list_warps(std::vector<const Cluster*> clusters, Report& report, Culp
   return left;
 }
 
-// A warp that has not come to the barrier waits at an mbarrier.
-bool waits_for_mbarriers(const Cta& cta, uint32_t barrier) {
+// A warp that has not come to the barrier waits at an mbarrier or for registers.
+bool waits_for_something_else(const Cta& cta, uint32_t barrier) {
   return std::any_of(cta.warps.begin(), cta.warps.end(), [&](const Warp& warp) {
     return !waits_at_barrier(warp, barrier) &&
-           std::any_of(warp.splits.begin(), warp.splits.end(),
-                       [](const Split& split) { return split.state == SplitState::at_mbarrier; });
+           std::any_of(warp.splits.begin(), warp.splits.end(), [](const Split& split) {
+             return split.state == SplitState::at_mbarrier || split.state == SplitState::at_registers;
+           });
   });
 }
 
@@ -241,7 +262,7 @@ Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
   switch (split.state) {
   case SplitState::at_barrier:
     return warp.splits.size() > 1 ? Misuse{"barrier.divergent", true}
-                                  : Misuse{"barrier.count", !waits_for_mbarriers(cta, split.barrier)};
+                                  : Misuse{"barrier.count", !waits_for_something_else(cta, split.barrier)};
   case SplitState::at_cluster_barrier:
     return {"cluster.arrive", false};
   case SplitState::at_mbarrier: {
@@ -254,6 +275,8 @@ Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
   }
   case SplitState::at_warpgroup:
     return {"wgmma.warps", true};
+  case SplitState::at_registers:
+    return {"warp.setmaxnreg", true};
   case SplitState::at_collective: {
     const Code& code = *split.stack.back().code;
     switch (code.opcode_of(code.insts[split.wait_pc])) {

@@ -56,6 +56,7 @@ const SelectorTable& selectors() {
     add_warp_selectors(t);
     add_control_selectors(t);
     add_cluster_selectors(t);
+    add_setmaxnreg_selectors(t);
     add_launch_control_selectors(t);
     add_stack_selectors(t);
     add_matrix_selectors(t);

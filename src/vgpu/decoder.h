@@ -157,7 +157,8 @@ void add_control_selectors(
     SelectorTable& table); // control.cc: bra brx.idx call ret exit trap brkpt bar barrier
 void add_stack_selectors(SelectorTable& table); // stack.cc: alloca stacksave stackrestore
 void add_cluster_selectors(
-    SelectorTable& table); // cluster.cc: mapa getctarank barrier.cluster setmaxnreg griddepcontrol pmevent
+    SelectorTable& table); // cluster.cc: mapa getctarank barrier.cluster griddepcontrol pmevent
+void add_setmaxnreg_selectors(SelectorTable& table);     // setmaxnreg.cc
 void add_launch_control_selectors(SelectorTable& table); // launch_control.cc: clusterlaunchcontrol
 void add_matrix_selectors(SelectorTable& table);         // matrix.cc: ldmatrix stmatrix wmma.load wmma.store
 void add_mma_selectors(SelectorTable& table);            // mma.cc: mma wmma.mma

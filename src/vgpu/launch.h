@@ -88,6 +88,7 @@ enum class SplitState : uint8_t {
   at_cluster_barrier,
   at_mbarrier,  // a try_wait waits for a phase to complete
   at_warpgroup, // waits at a wgmma instruction for the other warps of its warpgroup
+  at_registers, // waits at a setmaxnreg.inc for registers that other warpgroups give back
   at_grid_wait, // griddepcontrol.wait: a grid before this one has not ended
   polling,      // its loop came round with nothing changed but, perhaps, the clock
   sleeping,     // nanosleep
@@ -200,6 +201,7 @@ struct Cta {
   std::unordered_set<uint32_t> mbarriers; // offsets in `shared` of those that were initialized
   uint32_t next_warp = 0;                 // round robin
   std::vector<Warpgroup> warpgroups;      // the complete ones
+  uint32_t free_registers = 0;            // a thread of a warpgroup, by setmaxnreg.dec
   bool launched_dependents = false;       // a thread has executed griddepcontrol.launch_dependents
   FailedRequest failed_request;
   WgmmaChecks wgmma_checks;
@@ -288,6 +290,7 @@ struct Launch {
   uint32_t static_shared_bytes = 0;             // of one CTA, reserved bytes not included
   uint32_t shared_begin = kSharedReservedBytes; // Cta::shared_begin
   uint32_t dynamic_shared_offset = 0;
+  uint32_t registers = 0; // launch_registers()
   uint32_t sm_count = 0;
   uint32_t warps_per_sm = 0;
   uint64_t grid_id = 1;

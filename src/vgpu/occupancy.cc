@@ -46,6 +46,23 @@ Occupancy occupancy_of(const MachineLimits& limits, const CtaDemand& cta) {
   return found;
 }
 
+uint32_t launch_registers(const MachineLimits& limits, const ptx::LaunchBounds& bounds) {
+  constexpr uint32_t kUnit = 8, kMost = 240;
+  const uint32_t registers = std::min(bounds.maxnreg / kUnit * kUnit, kMost);
+  const auto& declared = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
+  if (bounds.minnctapersm == 0 || declared[0] == 0)
+    return registers;
+  const uint32_t threads = declared[0] * std::max(declared[1], 1u) * std::max(declared[2], 1u);
+  uint32_t most = registers == 0 ? kMost : registers;
+  const auto leaves_room = [&] {
+    return occupancy_of(limits, {.threads = threads, .shared_bytes = 0, .registers = most}).by_registers >=
+           bounds.minnctapersm;
+  };
+  while (most > kUnit && !leaves_room())
+    most -= kUnit;
+  return most;
+}
+
 uint64_t shared_bytes_of_each(const MachineLimits& limits, uint32_t ctas_per_sm) {
   const uint64_t share =
       limits.shared_bytes_per_sm / ctas_per_sm / limits.shared_unit_bytes * limits.shared_unit_bytes;

@@ -26,6 +26,7 @@
 #include "vgpu/deadlock.h"
 #include "vgpu/launch_check.h"
 #include "vgpu/observer.h"
+#include "vgpu/occupancy.h"
 #include "vgpu/patience.h"
 #include "vgpu/place.h"
 #include "vgpu/schedule.h"
@@ -824,6 +825,7 @@ Report run_launch(const Program& program, const Code& entry, GlobalMemory& memor
   launch.dynamic_shared_offset = launch.shared_bytes - config.shared_bytes;
   const MachineLimits& limits = surroundings.limits;
   launch.sm_count = limits.sm_count;
+  launch.registers = launch_registers(limits, entry.function->bounds);
   launch.warps_per_sm = limits.threads_per_sm / kWarpSize;
   launch.grid_id = ++grids;
   std::optional<Workspace> workspace;

@@ -120,9 +120,11 @@ struct Warpgroup {
   uint64_t executed = 0; // operations of lower numbers have
   WgmmaMeeting meeting;
   std::array<RegisterRequest, 2> register_requests; // that not all have executed, the older one first
+  uint32_t registers = 0; // a thread, by setmaxnreg; of no use where nothing limits them
 
   // As it was made; a new one would ask the host for memory.
-  void reset() {
+  void reset(uint32_t launch_registers) {
+    registers = launch_registers;
     operations.clear();
     first = executed = 0;
     meeting = {};

@@ -1,24 +1,22 @@
 // What the CTAs of a cluster share: addresses of each other's shared memory (mapa, getctarank) and their
-// barrier (barrier.cluster); and what warp-specialized kernels say to the machine: setmaxnreg,
-// griddepcontrol, pmevent.
+// barrier (barrier.cluster); and what kernels say to the machine: griddepcontrol, pmevent.
 //
 // A barrier.cluster is complete when every thread of the cluster that has not exited has arrived. Each thread
 // arrives, then waits: two arrivals without a wait, or a wait without an arrival, are undefined, and a fault
 // here. All CTAs of a cluster run on one host thread, which orders memory more than .release and .acquire
 // ask.
 //
-// Registers are not a resource here, so setmaxnreg has no effect; warps of a warpgroup that are seen to
-// disagree about it are a fault. griddepcontrol waits where the launch was a programmatic one, and lets the
-// next start where that was (LaunchSurroundings).
+// griddepcontrol waits where the launch was a programmatic one, and lets the next start where that was
+// (LaunchSurroundings).
 //
 // Loads, stores and atomics on shared::cluster are those of memory.cc and atomic.cc; access.cc finds the CTA.
 //
-// PTX ISA: "mapa", "getctarank", "barrier.cluster", "setmaxnreg", "griddepcontrol", "pmevent".
-// Tests: tests/unit/vgpu/cluster_test.cc, wgmma_group_test.cc, tests/golden/*/cluster.json,
+// PTX ISA: "mapa", "getctarank", "barrier.cluster", "griddepcontrol", "pmevent".
+// Tests: tests/unit/vgpu/cluster_test.cc, tests/golden/*/cluster.json,
 // tests/programs/cluster_histogram.
 #include "vgpu/decoder.h"
-#include "vgpu/observer.h"
 #include "vgpu/launch.h"
+#include "vgpu/observer.h"
 #include "vgpu/place.h"
 #include "vgpu/scheduler.h"
 #include "vgpu/warp.h"
@@ -143,49 +141,6 @@ bool select_cluster_barrier(Decoder& d, const ptx::Instruction& instruction, Dec
 
 // --- what the machine is told
 
-// .sync.aligned: the whole warp executes it, and every warp of the warpgroup before any executes the next; or
-// the same once more (RegisterRequest).
-Step run_setmaxnreg(Exec& x, const DecodedInst& in) {
-  if (!x.converge_all(in))
-    return Step::reschedule;
-  const uint32_t group = x.warp->index / kWarpsInGroup, warp = 1u << x.warp->index % kWarpsInGroup;
-  if (group >= x.cta->warpgroups.size())
-    return Step::next;
-  auto& [older, newer] = x.cta->warpgroups[group].register_requests;
-  const bool is_ahead = (older.warps & warp) != 0;
-  RegisterRequest& request = is_ahead ? newer : older;
-  const auto line_of = [](const RegisterRequest& of) { return place_of(*of.code, *of.instruction).ptx_line; };
-  if (is_ahead) {
-    const std::string what =
-        fmt::format("warp {} executes another setmaxnreg before all warps of its warpgroup "
-                    "have executed the one at line {} (undefined behaviour)",
-                    x.warp->index, line_of(older));
-    if ((newer.warps & warp) != 0 || older.instruction->imm != in.imm)
-      return x.misuse(in, "warp.setmaxnreg", what);
-    x.remark(in, what);
-  }
-  if (request.warps == 0)
-    request = {.code = x.code, .instruction = &in, .first_warp = x.warp->index, .warps = 0};
-  if (request.instruction->imm != in.imm)
-    return x.misuse(in, "warp.setmaxnreg",
-                    fmt::format("warps {} and {} of a warpgroup execute different setmaxnreg, for {} and {} "
-                                "registers, the former at line {} (undefined behaviour)",
-                                request.first_warp, x.warp->index, request.instruction->imm, in.imm,
-                                line_of(request)));
-  request.warps |= warp;
-  constexpr uint32_t kAll = (1u << kWarpsInGroup) - 1;
-  while (older.warps == kAll)
-    older = std::exchange(newer, {});
-  return Step::next;
-}
-
-bool select_setmaxnreg(Decoder& d, const ptx::Instruction& instruction, DecodedInst& in) {
-  in.handler = run_setmaxnreg;
-  in.imm = static_cast<int64_t>(instruction.operands[0].bits);
-  d.set_operands(in, {}, {});
-  return true;
-}
-
 bool select_nothing(Decoder& d, const ptx::Instruction&, DecodedInst& in) {
   in.handler = [](Exec&, const DecodedInst&) { return Step::next; };
   d.set_operands(in, {}, {});
@@ -237,7 +192,6 @@ void add_cluster_selectors(SelectorTable& table) {
   table.add(Opcode::mapa, select_mapa);
   table.add(Opcode::getctarank, select_getctarank);
   table.add({Opcode::barrier_cluster_arrive, Opcode::barrier_cluster_wait}, select_cluster_barrier);
-  table.add(Opcode::setmaxnreg, select_setmaxnreg);
   table.add(Opcode::griddepcontrol, select_griddepcontrol);
   table.add(Opcode::pmevent, select_nothing);
 }
