@@ -151,6 +151,8 @@ nvcc("two_teams", 1, 128, [ints(128), out(512), value(3)])
 nvcc("split_stencil", 1, 64, [ints(64), out(256), value(5)])
 nvcc("stream_mbar", 1, 64, [ints(320), out(256), value(5)])
 nvcc("cluster_scan", 8, 32, [ints(256), out(1024)])
+nvcc("cluster_baton", 4, 32, [ints(128), out(512), value(3)])
+nvcc("cluster_feed", 2, 64, [ints(320), out(256), value(5)])
 
 
 def triton(name, grid, args):
