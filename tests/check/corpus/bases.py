@@ -153,6 +153,8 @@ nvcc("stream_mbar", 1, 64, [ints(320), out(256), value(5)])
 nvcc("cluster_scan", 8, 32, [ints(256), out(1024)])
 nvcc("cluster_baton", 4, 32, [ints(128), out(512), value(3)])
 nvcc("cluster_feed", 2, 64, [ints(320), out(256), value(5)])
+nvcc("bulk_relay", 3, 64, [ints(192), scratch(3 * 512), out(12), out(768)])
+nvcc("bulk_votes", 3, 64, [ints(3 * 4 * 64), out(256), out(4), out(256), value(4)])
 
 
 def triton(name, grid, args):

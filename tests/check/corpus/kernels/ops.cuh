@@ -144,3 +144,42 @@ __device__ inline uint64_t descriptor(uint32_t tile) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(bar) : "memory")
 #define GRID_WAIT() asm volatile("griddepcontrol.wait;" ::: "memory")
 #define GRID_LAUNCH() asm volatile("griddepcontrol.launch_dependents;" ::: "memory")
+
+// ---- more of bulk copies
+#define BULK_ADD(to, from, bytes)                                                                            \
+  asm volatile(                                                                                              \
+      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], %2;" ::"l"(to), "r"(from),     \
+      "r"(bytes)                                                                                             \
+      : "memory")
+#define BULK_TO_CLUSTER(to, from, bytes, bar)                                                                \
+  asm volatile(                                                                                              \
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(  \
+          to),                                                                                               \
+      "r"(from), "r"(bytes), "r"(bar)                                                                        \
+      : "memory")
+#define BULK_MULTICAST(to, from, bytes, bar, ranks)                                                          \
+  asm volatile(                                                                                              \
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "                \
+      "[%0], [%1], %2, [%3], %4;" ::"r"(to),                                                                 \
+      "l"(from), "r"(bytes), "r"(bar), "h"(ranks)                                                            \
+      : "memory")
+#define TMA_ADD(map, x, y, from)                                                                             \
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], "      \
+               "[%3];" ::"l"(map),                                                                           \
+               "r"(x), "r"(y), "r"(from)                                                                     \
+               : "memory")
+#define RED_ASYNC(there, value, bar)                                                                         \
+  asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 "             \
+               "[%0], %1, [%2];" ::"r"(there),                                                               \
+               "r"(value), "r"(bar)                                                                          \
+               : "memory")
+#define CP_ASYNC_4(to, from)                                                                                 \
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory")
+#define CP_ASYNC_4_ZERO(to, from, size)                                                                      \
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(size) : "memory")
+#define CP_ASYNC_ARRIVE_INC(bar)                                                                             \
+  asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(bar) : "memory")
+#define ST_RELEASE(to, value)                                                                                \
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory")
+#define LD_ACQUIRE(value, from)                                                                              \
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory")
