@@ -155,6 +155,12 @@ nvcc("cluster_baton", 4, 32, [ints(128), out(512), value(3)])
 nvcc("cluster_feed", 2, 64, [ints(320), out(256), value(5)])
 nvcc("bulk_relay", 3, 64, [ints(192), scratch(3 * 512), out(12), out(768)])
 nvcc("bulk_votes", 3, 64, [ints(3 * 4 * 64), out(256), out(4), out(256), value(4)])
+nvcc(
+    "tma_inplace", 1, 64,
+    [tensor_map(3, "u32", [32, 40], [32, 8], "none"), tensor_map(4, "u32", [32, 40], [32, 8], "none"), value(5),
+     ints(32 * 40), out(32 * 40 * 4)],
+)  # fmt: skip
+nvcc("cluster_handoff", 2, 64, [ints(128), out(512), value(3)])
 
 
 def triton(name, grid, args):
