@@ -161,6 +161,10 @@ nvcc(
      ints(32 * 40), out(32 * 40 * 4)],
 )  # fmt: skip
 nvcc("cluster_handoff", 2, 64, [ints(128), out(512), value(3)])
+nvcc(
+    "map_pass", 3, 32,
+    [tensor_map(3, "u32", [32, 16], [32, 8], "none"), scratch(256), out(4), ints(512), ints(512), out(2048)],
+)  # fmt: skip
 
 
 def triton(name, grid, args):
