@@ -165,6 +165,8 @@ nvcc(
     "map_pass", 3, 32,
     [tensor_map(3, "u32", [32, 16], [32, 8], "none"), scratch(256), out(4), ints(512), ints(512), out(2048)],
 )  # fmt: skip
+nvcc("halo_cpasync", 1, 64, [ints(6 * 64), out(6 * 256), value(6), value(60)])
+nvcc("two_feeders", 1, 128, [ints(7 * 32), out(256), value(7)])
 
 
 def triton(name, grid, args):
