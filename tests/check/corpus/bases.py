@@ -167,6 +167,7 @@ nvcc(
 )  # fmt: skip
 nvcc("halo_cpasync", 1, 64, [ints(6 * 64), out(6 * 256), value(6), value(60)])
 nvcc("two_feeders", 1, 128, [ints(7 * 32), out(256), value(7)])
+nvcc("ping_pong", 1, 384, [ints(256), out(4 * 258), value(4)])
 
 
 def triton(name, grid, args):
