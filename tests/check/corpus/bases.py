@@ -168,6 +168,12 @@ nvcc(
 nvcc("halo_cpasync", 1, 64, [ints(6 * 64), out(6 * 256), value(6), value(60)])
 nvcc("two_feeders", 1, 128, [ints(7 * 32), out(256), value(7)])
 nvcc("ping_pong", 1, 384, [ints(256), out(4 * 258), value(4)])
+nvcc("inplace_rows", 3, 64, [changed(192), scratch(12), out(12)])
+nvcc("inplace_passes", 2, 128, [changed(256), ints(384), value(3)])
+nvcc("multicast_leader", 4, 96, [ints(320), out(1024), value(5)])
+nvcc("red_async_sums", 2, 64, [ints(128), out(256)])
+nvcc("tail_tile", 3, 128, [ints(300), scratch(24), out(4), out(24), value(300)])
+nvcc("pdl_bulk", 2, 64, [ints(128), ints(128), out(512)])
 
 
 def triton(name, grid, args):

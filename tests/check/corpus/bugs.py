@@ -10,6 +10,7 @@ import bugs_bulk  # noqa: F401
 import bugs_proxies  # noqa: F401
 import bugs_feeds  # noqa: F401
 import bugs_turns  # noqa: F401
+import bugs_inplace  # noqa: F401
 import bugs_triton  # noqa: F401
 import harmless  # noqa: F401
 from table import IDS, bugs, fines  # noqa: F401

@@ -19,12 +19,48 @@ bug(K, "async.unwaited|race.weak", "publishes_relaxed", sub("@publish st", ".rel
 bug(K, "async.unwaited|race.weak", "polls_relaxed", sub("@poll ld", ".acquire", ".relaxed"), BOTH)
 bug(K, "async.unwaited|race.scope", "publishes_to_the_cta", sub("@publish st", ".gpu", ".cta"), BOTH)
 bug(K, "async.unwaited|race.global", "only_the_poller_waits", cut("@sync_poll bar.sync"), BOTH)
-bug(K, "race.proxy", "no_fence", cut("@fence fence"), ["@write_0 st.shared | @write_1 st.shared", "@store_0 | @store_1"])
-bug(K, "race.proxy", "first_warp_fences", only("@fence fence", "tid < 32"), ["@write_0 | @write_1", "@store_0 | @store_1"])
-bug(K, "race.proxy", "fences_before_it_writes", move("@fence fence", to_before="@write_0 st.shared"), ["@write_0 | @write_1", "@store_0 | @store_1"])
-bug(K, "race.proxy", "fences_between_writes", move("@fence fence", to_after="@write_0 st.shared"), ["@write_1", "@store_1"])
-bug(K, "race.proxy", "fence_acq_rel", put("@fence fence", "fence.acq_rel.gpu;"), ["@write_0 | @write_1", "@store_0 | @store_1"])
-bug(K, "race.shared|async.unwaited", "no_barrier_before_store", cut("@sync_write bar.sync"), ["@write_0 | @write_1", "@store_0 | @store_1"])
+bug(
+    K,
+    "race.proxy",
+    "no_fence",
+    cut("@fence fence"),
+    ["@write_0 st.shared | @write_1 st.shared", "@store_0 | @store_1"],
+)
+bug(
+    K,
+    "race.proxy",
+    "first_warp_fences",
+    only("@fence fence", "tid < 32"),
+    ["@write_0 | @write_1", "@store_0 | @store_1"],
+)
+bug(
+    K,
+    "race.proxy",
+    "fences_before_it_writes",
+    move("@fence fence", to_before="@write_0 st.shared"),
+    ["@write_0 | @write_1", "@store_0 | @store_1"],
+)
+bug(
+    K,
+    "race.proxy",
+    "fences_between_writes",
+    move("@fence fence", to_after="@write_0 st.shared"),
+    ["@write_1", "@store_1"],
+)
+bug(
+    K,
+    "race.proxy",
+    "fence_acq_rel",
+    put("@fence fence", "fence.acq_rel.gpu;"),
+    ["@write_0 | @write_1", "@store_0 | @store_1"],
+)
+bug(
+    K,
+    "race.shared|async.unwaited",
+    "no_barrier_before_store",
+    cut("@sync_write bar.sync"),
+    ["@write_0 | @write_1", "@store_0 | @store_1"],
+)
 bug(K, "memory.undefined", "stores_half_a_row", sub("@store_0 mov.u32", "256", "128"), READ)
 fine(K, "one_group", cut("@commit_0"))
 fine(K, "issuer_fences", [cut("@fence fence"), after("@sync_write bar.sync", "fence.proxy.async.shared::cta;")])
@@ -37,7 +73,13 @@ TOTALS = ["@add cp.reduce", "@read ld.global"]
 bug(K, "async.unwaited", "table_cleared_in_flight", cut("@wait_read wait_group"), TABLE)
 bug(K, "async.unwaited", "table_wait_2", sub("@wait_read wait_group", "1;", "2;"), TABLE)
 bug(K, "async.unwaited", "another_thread_waits_for_the_table", only("@wait_read wait_group", "tid == 32"), TABLE)
-bug(K, "async.unwaited", "waits_after_the_barrier", move("@wait_read wait_group", to_after="@sync_free bar.sync"), TABLE)
+bug(
+    K,
+    "async.unwaited",
+    "waits_after_the_barrier",
+    move("@wait_read wait_group", to_after="@sync_free bar.sync"),
+    TABLE,
+)
 bug(K, "async.unwaited|race.shared", "no_barrier_after_wait", cut("@sync_free bar.sync"), TABLE)
 bug(K, "race.proxy", "counts_without_fence", cut("@fence fence"), TABLE)
 bug(K, "race.proxy", "fences_before_it_counts", move("@fence fence", to_before="@count atom.shared"), TABLE)
@@ -58,23 +100,88 @@ LOADS = "@load | @load_first"
 bug(K, "race.proxy", "no_fence", cut("@fence fence"), [CHANGE, "@store"])
 bug(K, "race.proxy", "one_warp_fences", only("@fence fence", "warp == 0"), [TOUCH, "@store | @load"])
 bug(K, "race.proxy", "issuer_fences_before_the_barrier", only("@fence fence", "tid == 0"), [TOUCH, "@store | @load"])
-bug(K, "race.proxy", "fences_before_it_changes", move("@fence fence", to_before="@read_a ld.shared #1"), [CHANGE, "@store"])
+bug(
+    K,
+    "race.proxy",
+    "fences_before_it_changes",
+    move("@fence fence", to_before="@read_a ld.shared #1"),
+    [CHANGE, "@store"],
+)
 bug(K, "race.proxy", "fences_after_it_stores", move("@fence fence", to_after="@store cp.async"), [CHANGE, "@store"])
-bug(K, "race.proxy", "fence_of_another_thread_after_the_barrier", [move("@fence fence", to_after="@sync bar.sync"), only("@fence fence", "tid == 1")], [CHANGE, "@store"])
+bug(
+    K,
+    "race.proxy",
+    "fence_of_another_thread_after_the_barrier",
+    [move("@fence fence", to_after="@sync bar.sync"), only("@fence fence", "tid == 1")],
+    [CHANGE, "@store"],
+)
 bug(K, "async.unwaited", "refills_before_store_has_read", cut("@wait_read wait_group"), ["@store", "@load"])
 bug(K, "async.unwaited", "refill_wait_2", sub("@wait_read wait_group", "1;", "2;"), ["@store", "@load"])
-bug(K, "async.unwaited", "waits_after_it_refills", move("@wait_read wait_group", to_after="@load cp.async"), ["@store", "@load"])
-bug(K, "async.unwaited", "commits_after_it_waits", move("@commit", to_after="@wait_read wait_group"), ["@store", "@load"])
-bug(K, "async.unwaited", "another_thread_waits", [cut("@wait_read wait_group"), before("@sync bar.sync", "cp.async.bulk.wait_group.read 0;"), only("@new wait_group", "tid == 32")], ["@store", "@load"])
+bug(
+    K,
+    "async.unwaited",
+    "waits_after_it_refills",
+    move("@wait_read wait_group", to_after="@load cp.async"),
+    ["@store", "@load"],
+)
+bug(
+    K,
+    "async.unwaited",
+    "commits_after_it_waits",
+    move("@commit", to_after="@wait_read wait_group"),
+    ["@store", "@load"],
+)
+bug(
+    K,
+    "async.unwaited",
+    "another_thread_waits",
+    [
+        cut("@wait_read wait_group"),
+        before("@sync bar.sync", "cp.async.bulk.wait_group.read 0;"),
+        only("@new wait_group", "tid == 32"),
+    ],
+    ["@store", "@load"],
+)
 bug(K, "async.unwaited", "not_committed", cut("@commit"), "@store")
 bug(K, "async.unwaited", "leaves_before_the_last_has_read", cut("@wait_end wait_group"), "@store")
-bug(K, "async.unwaited", "another_thread_waits_at_the_end", [cut("@wait_end wait_group"), before("ret;", "cp.async.bulk.wait_group.read 0;"), only("@new wait_group", "tid == 1")], "@store")
+bug(
+    K,
+    "async.unwaited",
+    "another_thread_waits_at_the_end",
+    [
+        cut("@wait_end wait_group"),
+        before("ret;", "cp.async.bulk.wait_group.read 0;"),
+        only("@new wait_group", "tid == 1"),
+    ],
+    "@store",
+)
 bug(K, "race.shared|async.unwaited", "no_barrier_before_store", cut("@sync bar.sync"), [TOUCH, "@store | @load"])
 bug(K, "async.unwaited", "does_not_wait_for_the_tile", no_wait("@wait_full"), [TOUCH, LOADS])
 bug(K, "async.unwaited", "thread_0_alone_waits", some_wait("@wait_full", "tid == 0"), [TOUCH, LOADS])
-bug(K, "mbarrier.phase|mbarrier.count", "parity_of_each_tile", last_operand("@wait_full try_wait", "0"), "@wait_full | @expect")
-bug(K, "mbarrier.tx", "expects_a_row", sub_every("@expect mov.u32", "1024", "128"), "@expect | @load | @wait_full | @init")
-bug(K, "mbarrier.tx", "loads_before_others_expects_twice", after("@expect mbarrier", "{ .reg .b32 b; mov.u32 b, _ZZ11tma_inplaceE4full; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [b], 1024; }"), "@wait_full | @new | @expect | @load")
+bug(
+    K,
+    "mbarrier.phase|mbarrier.count",
+    "parity_of_each_tile",
+    last_operand("@wait_full try_wait", "0"),
+    "@wait_full | @expect",
+)
+bug(
+    K,
+    "mbarrier.tx",
+    "expects_a_row",
+    sub_every("@expect mov.u32", "1024", "128"),
+    "@expect | @load | @wait_full | @init",
+)
+bug(
+    K,
+    "mbarrier.tx",
+    "loads_before_others_expects_twice",
+    after(
+        "@expect mbarrier",
+        "{ .reg .b32 b; mov.u32 b, _ZZ11tma_inplaceE4full; mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [b], 1024; }",
+    ),
+    "@wait_full | @new | @expect | @load",
+)
 fine(K, "fences_of_shared_memory", sub("@fence fence", ".async", ".async.shared::cta"))
 fine(K, "issuer_fences_after_the_barrier", move("@fence fence", to_after="@sync bar.sync"))
 fine(K, "waits_for_all_before_it_refills", rewrite("@wait_read wait_group", r"\.read\s+1", " 0"))
@@ -89,18 +196,76 @@ bug(K, "race.shared|async.unwaited", "no_barrier_before_it_sends", cut("@sync ba
 bug(K, "async.unwaited", "does_not_wait_for_what_comes", no_wait("@wait_came"), IN)
 bug(K, "async.unwaited", "one_warp_waits_for_what_comes", some_wait("@wait_came", "tid < 32"), IN)
 bug(K, "async.unwaited", "does_not_wait_until_it_is_taken", no_wait("@wait_taken"), OUT)
-bug(K, "async.unwaited", "one_warp_waits_until_it_is_taken", some_wait("@wait_taken", "tid >= 32"), "@write st.shared | @send | @read")
-bug(K, "async.unwaited|race.scope", "tells_at_the_cta", sub("@tell mbarrier", ".release.cluster", ".release.cta"), "@send")
-bug(K, "async.unwaited|race.scope", "waits_for_taken_at_the_cta", sub("@wait_taken try_wait", ".acquire.cluster", ".acquire.cta"), "@send")
+bug(
+    K,
+    "async.unwaited",
+    "one_warp_waits_until_it_is_taken",
+    some_wait("@wait_taken", "tid >= 32"),
+    "@write st.shared | @send | @read",
+)
+bug(
+    K,
+    "async.unwaited|race.scope",
+    "tells_at_the_cta",
+    sub("@tell mbarrier", ".release.cluster", ".release.cta"),
+    "@send",
+)
+bug(
+    K,
+    "async.unwaited|race.scope",
+    "waits_for_taken_at_the_cta",
+    sub("@wait_taken try_wait", ".acquire.cluster", ".acquire.cta"),
+    "@send",
+)
 bug(K, "async.unwaited|race.weak", "tells_relaxed", sub("@tell mbarrier", ".release", ".relaxed"), "@send")
-bug(K, "async.unwaited|race.weak", "waits_for_taken_relaxed", sub("@wait_taken try_wait", ".acquire", ".relaxed"), "@send")
+bug(
+    K,
+    "async.unwaited|race.weak",
+    "waits_for_taken_relaxed",
+    sub("@wait_taken try_wait", ".acquire", ".relaxed"),
+    "@send",
+)
 bug(K, "async.unwaited", "tells_before_it_reads", move("@read ld.shared", to_after="@tell mbarrier"), IN)
-bug(K, "mbarrier.tx", "expects_half", [before("@expect mbarrier", "{ .reg .b32 half; mov.u32 half, 128;"), sub("@expect mbarrier", ", %r44", ", half"), after("@new mbarrier", "}")], "@expect | @new mbarrier | @send | @wait_came | @init_came")
-bug(K, "mbarrier.count", "one_warp_tells", only("@tell mbarrier", "tid < 32"), "@tell | @wait_taken | @init_taken | @wait_last")
-bug(K, "mbarrier.count|mbarrier.phase", "counts_one_warp", sub_every("@init_taken mov.u32", " 64;", " 32;"), "@tell | @wait_taken | @init_taken | @wait_last | @wait_came")
+bug(
+    K,
+    "mbarrier.tx",
+    "expects_half",
+    [
+        before("@expect mbarrier", "{ .reg .b32 half; mov.u32 half, 128;"),
+        sub("@expect mbarrier", ", %r44", ", half"),
+        after("@new mbarrier", "}"),
+    ],
+    "@expect | @new mbarrier | @send | @wait_came | @init_came",
+)
+bug(
+    K,
+    "mbarrier.count",
+    "one_warp_tells",
+    only("@tell mbarrier", "tid < 32"),
+    "@tell | @wait_taken | @init_taken | @wait_last",
+)
+bug(
+    K,
+    "mbarrier.count|mbarrier.phase",
+    "counts_one_warp",
+    sub_every("@init_taken mov.u32", " 64;", " 32;"),
+    "@tell | @wait_taken | @init_taken | @wait_last | @wait_came",
+)
 bug(K, "cluster.exit", "leaves_before_the_last_is_taken", no_wait("@wait_last"), "@send | @tell")
-bug(K, "cluster.start|mbarrier.init", "sends_before_the_peer_runs", [put("@arrive_start barrier", "bar.sync 0;"), cut("@wait_start barrier")], "@send | @tell")
-bug(K, "mbarrier.init|cluster.start", "relaxed_start_without_fence", [put("@arrive_start barrier", "barrier.cluster.arrive.relaxed.aligned;"), cut("@fence_init")], "@init_came | @init_taken")
+bug(
+    K,
+    "cluster.start|mbarrier.init",
+    "sends_before_the_peer_runs",
+    [put("@arrive_start barrier", "bar.sync 0;"), cut("@wait_start barrier")],
+    "@send | @tell",
+)
+bug(
+    K,
+    "mbarrier.init|cluster.start",
+    "relaxed_start_without_fence",
+    [put("@arrive_start barrier", "barrier.cluster.arrive.relaxed.aligned;"), cut("@fence_init")],
+    "@init_came | @init_taken",
+)
 bug(
     K,
     "race.proxy",

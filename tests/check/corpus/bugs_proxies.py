@@ -14,13 +14,37 @@ bug(K, "race.proxy", "acquires_before_it_polls", move("@acquire_0 fence", to_bef
 bug(K, "race.proxy", "acquires_after_it_loads", move("@acquire_1 fence", to_after="@load_1 cp.async"), MAP_1)
 bug(K, "race.proxy", "fence_of_the_async_proxy", put("@acquire_0 fence", "fence.proxy.async;"), MAP_0)
 bug(K, "race.proxy", "fence_acq_rel", put("@acquire_1 fence", "fence.acq_rel.gpu;"), MAP_1)
-bug(K, "race.global", "replaces_before_all_have_copied", cut("@sync_copy bar.warp.sync"), ["@copy st.global", "@replace_0 tensormap | @replace_1 tensormap"])
-bug(K, "race.global", "second_replaced_after_the_flag", move("@replace_1 tensormap", to_after="@publish st"), ["@replace_1 tensormap", MAP_1])
+bug(
+    K,
+    "race.global",
+    "replaces_before_all_have_copied",
+    cut("@sync_copy bar.warp.sync"),
+    ["@copy st.global", "@replace_0 tensormap | @replace_1 tensormap"],
+)
+bug(
+    K,
+    "race.global",
+    "second_replaced_after_the_flag",
+    move("@replace_1 tensormap", to_after="@publish st"),
+    ["@replace_1 tensormap", MAP_1],
+)
 bug(K, "race.scope", "publishes_to_the_cta", sub("@publish st", ".gpu", ".cta"), [MAKE, "@load_0 | @load_1"])
 bug(K, "race.scope", "polls_at_the_cta", sub("@poll ld", ".gpu", ".cta"), [MAKE, "@load_0 | @load_1"])
 bug(K, "race.global", "does_not_poll", put("@poll ld", "mov.u32 %r14, 1;"), [MAKE, "@load_0 | @load_1"])
-bug(K, "mbarrier.tx", "expects_one_tile", sub_every("@expect mov.u32", "2048", "1024"), "@expect | @load_0 | @load_1 | @wait | @init")
-bug(K, "async.unwaited", "lane_0_alone_waits", some_wait("@wait", "lane == 0"), ["@load_0 | @load_1", "@read ld.shared"])
+bug(
+    K,
+    "mbarrier.tx",
+    "expects_one_tile",
+    sub_every("@expect mov.u32", "2048", "1024"),
+    "@expect | @load_0 | @load_1 | @wait | @init",
+)
+bug(
+    K,
+    "async.unwaited",
+    "lane_0_alone_waits",
+    some_wait("@wait", "lane == 0"),
+    ["@load_0 | @load_1", "@read ld.shared"],
+)
 bug(K, "mbarrier.init|mbarrier.plain", "lanes_do_not_wait_for_init", cut("@sync_init bar.warp.sync"), "@init | @wait")
 fine(K, "publishes_relaxed", sub("@publish st", ".release", ".relaxed"))
 fine(K, "polls_relaxed", sub("@poll ld", ".acquire", ".relaxed"))
