@@ -174,6 +174,12 @@ nvcc("multicast_leader", 4, 96, [ints(320), out(1024), value(5)])
 nvcc("red_async_sums", 2, 64, [ints(128), out(256)])
 nvcc("tail_tile", 3, 128, [ints(300), scratch(24), out(4), out(24), value(300)])
 nvcc("pdl_bulk", 2, 64, [ints(128), ints(128), out(512)])
+nvcc("cluster_tables", 2, 64, [ints(128), out(512)])
+nvcc(
+    "tma_totals", 2, 64,
+    [tensor_map(6, "u32", [32, 64], [32, 8], "none"), tensor_map(2, "u32", [32, 8], [32, 8], "none"), out(1024), out(4),
+     out(256), value(4), out(32 * 64 * 4)],
+)  # fmt: skip
 
 
 def triton(name, grid, args):

@@ -273,3 +273,107 @@ bug(
     [cut("@fence_read fence"), cut("@fence fence"), before("@wait_taken setp", "fence.proxy.async;")],
     IN,
 )
+
+# ---- cluster_tables: bulk reductions from shared memory to that of both CTAs
+K = "cluster_tables"
+COUNTS, TOTALS = (
+    ["@count atom.shared | @clear st.shared", "@add cp.reduce"],
+    ["@clear_totals st.shared", "@add cp.reduce"],
+)
+CAME = "@expect | @add | @wait | @init"
+bug(
+    K,
+    "race.proxy",
+    "no_fence",
+    cut("@fence fence"),
+    ["@count atom.shared | @clear_totals st.shared", "@add cp.reduce"],
+)
+bug(K, "race.proxy", "fences_before_it_counts", move("@fence fence", to_before="@count atom.shared"), COUNTS)
+bug(K, "race.proxy", "first_warp_fences", only("@fence fence", "tid < 32"), "@add cp.reduce")
+bug(
+    K,
+    "race.proxy|race.cluster",
+    "fence_of_the_membar_kind",
+    put("@fence fence", "fence.acq_rel.cluster;"),
+    "@add cp.reduce",
+)
+bug(
+    K,
+    "async.unwaited|race.shared|race.weak",
+    "counts_after_the_start",
+    move("@count atom.shared", to_after="@wait_start barrier.cluster"),
+    ["@wait_start atom.shared | @count atom.shared", "@add cp.reduce"],
+)
+bug(
+    K,
+    "async.unwaited|race.cluster",
+    "clears_totals_after_the_start",
+    move("@clear_totals st.shared", to_after="@wait_start barrier.cluster"),
+    ["@clear_totals st.shared | @wait_start st.shared", "@add cp.reduce"],
+)
+bug(
+    K,
+    "race.weak|race.shared",
+    "no_barrier_after_clear",
+    cut("@sync_clear bar.sync"),
+    ["@clear st.shared", "@count atom.shared"],
+)
+bug(K, "async.unwaited", "reads_without_wait", no_wait("@wait"), ["@add cp.reduce", "@read ld.shared"])
+bug(K, "async.unwaited", "first_warp_waits", some_wait("@wait", "tid < 32"), ["@add cp.reduce", "@read ld.shared"])
+bug(K, "mbarrier.tx", "expects_one_table", sub_every("@expect mov.u32", "512", "256"), CAME)
+bug(K, "mbarrier.tx", "expects_three_tables", sub_every("@expect mov.u32", "512", "768"), CAME)
+bug(K, "mbarrier.tx", "half_a_table", sub("@add mov.u32 #-1", "256", "128"), CAME)
+bug(
+    K,
+    "mbarrier.init|cluster.start",
+    "adds_before_the_other_runs",
+    [put("@arrive_start barrier", "bar.sync 0;"), cut("@wait_start barrier")],
+    "@add | @init",
+)
+bug(
+    K,
+    "race.cluster|race.proxy|async.unwaited|mbarrier.init",
+    "starts_relaxed",
+    sub("@arrive_start barrier", ".release", ".relaxed"),
+    "@add | @init",
+)
+bug(K, "cluster.arrive", "never_waits_at_the_end", cut("@wait_end barrier"), "@arrive_end | ret;")
+
+# ---- tma_totals: tensor stores and tensor reductions from one buffer
+K = "tma_totals"
+TILE, SUMS = ["@make st.shared", "@store | @add"], ["@add cp.reduce", "@read ld.global"]
+bug(K, "race.proxy", "no_fence", cut("@fence fence"), TILE)
+bug(K, "race.proxy", "fences_before_it_makes", move("@fence fence", to_after="@sync_free bar.sync"), TILE)
+bug(
+    K,
+    "race.proxy",
+    "fences_between_words",
+    move("@fence fence", to_after="@make st.shared #2"),
+    ["@make st.shared #3 | @make st.shared #4", "@store | @add"],
+)
+bug(
+    K,
+    "race.proxy",
+    "fences_between_store_and_add",
+    move("@fence fence", to_before="@add cp.reduce"),
+    ["@make st.shared", "@store"],
+)
+bug(K, "async.unwaited", "made_in_flight", cut("@wait_read wait_group"), TILE)
+bug(K, "async.unwaited", "wait_group_3", sub("@wait_read wait_group", "2;", "3;"), ["@make st.shared", "@add"])
+bug(K, "async.unwaited", "wait_group_4", sub("@wait_read wait_group", "2;", "4;"), TILE)
+bug(K, "async.unwaited", "another_thread_waits", only("@wait_read wait_group", "tid == 1"), TILE)
+bug(K, "async.unwaited|race.shared", "no_barrier_after_wait", cut("@sync_free bar.sync"), TILE)
+bug(K, "async.unwaited|race.shared", "no_barrier_before_store", cut("@sync_made bar.sync"), TILE)
+bug(
+    K,
+    "async.unwaited",
+    "commits_before_it_adds",
+    move("@commit_add", to_before="@add cp.reduce"),
+    ["@add cp.reduce", "@make st.shared | @read ld.global | ret;"],
+)
+bug(K, "async.unwaited", "totals_wait_for_reads", sub("@wait wait_group", "wait_group", "wait_group.read"), SUMS)
+bug(K, "async.unwaited", "totals_wait_1", sub("@wait wait_group", "0;", "1;"), SUMS)
+bug(K, "async.unwaited", "ticket_before_wait", move("@wait wait_group", to_after="@ticket atom"), SUMS)
+bug(K, "async.unwaited|race.weak", "no_fence_after_ticket", cut("@fence_last membar"), SUMS)
+fine(K, "one_group_a_tile", [cut("@commit_store"), sub("@wait_read wait_group", "2;", "1;")])
+fine(K, "waits_for_all", sub("@wait_read wait_group", "2;", "0;"))

@@ -30,13 +30,6 @@ bug(
     put("@read_edge ld.global", "ld.global.u32 %r14, [%rd3+-4];"),
     ["@write st.global", "@new ld.global"],
 )
-bug(
-    K,
-    "race.weak|race.global",
-    "reads_the_cell_through_nc",
-    put("@read_edge ld.global", "ld.global.nc.u32 %r14, [%rd3+-4];"),
-    "@new ld.global.nc",
-)
 bug(K, "race.global|race.weak", "edge_after_the_flag", move("@edge st.global", to_after="@publish st.release"), EDGE)
 bug(K, "race.weak", "publishes_relaxed", sub("@publish st", ".release", ".relaxed"), EDGE)
 bug(K, "race.weak", "polls_relaxed", sub("@poll ld", ".acquire", ".relaxed"), EDGE)
@@ -83,7 +76,8 @@ bug(
     "makes_the_weights_of_the_next_pass",
     before(
         "@sync_write bar.sync",
-        "{ .reg .pred more; setp.lt.u32 more, %r17, 256; .reg .b32 c; mov.u32 c, %ctaid.x; setp.eq.and.u32 more, c, 0, more; @more st.global.u32 [%rd13+512], %r16; }",
+        "{ .reg .pred more; .reg .b32 c; mov.u32 c, %ctaid.x; setp.lt.u32 more, %r17, 256;",
+        "setp.eq.and.u32 more, c, 0, more; @more st.global.u32 [%rd13+512], %r16; }",
     ),
     "@weight ld.global.nc | @new st.global",
 )
@@ -146,7 +140,9 @@ bug(
     "stores_before_the_barrier",
     before(
         "@sync_init bar.sync",
-        "{ .reg .b64 to; .reg .b32 who; ld.param.u64 to, [pdl_bulk_param_2]; cvta.to.global.u64 to, to; mov.u32 who, %ctaid.x; mad.lo.u32 who, who, 64, %r1; mul.wide.u32 %rd10, who, 4; add.s64 to, to, %rd10; st.global.u32 [to], 0; }",
+        "{ .reg .b64 to; .reg .b32 who; ld.param.u64 to, [pdl_bulk_param_2]; cvta.to.global.u64 to, to;",
+        "mov.u32 who, %ctaid.x; mad.lo.u32 who, who, 64, %r1; mul.wide.u32 %rd10, who, 4; add.s64 to, to, %rd10;",
+        "st.global.u32 [to], 0; }",
     ),
     "@new st.global",
 )

@@ -2,8 +2,8 @@
 """Two planted bugs in one kernel are two findings: `lemma run --check` puts findings that one instruction would mend into a group, and the
 group of the one bug is not that of the other.
 
-Pairs of bugs of one kernel are drawn by a seed. A pair counts where a run finds both: of two bugs one may end the run, or
-hide the other. What is one's, its own run says.
+Pairs of bugs of one kernel that are to be found at other lines are drawn by a seed. A pair counts where a run finds both: of two bugs one
+may end the run, or hide the other. What is one's, its own run says.
 
 usage: pairs.py --lemma build/bin/lemma [--pairs N] [--seed S] [--jobs N] [--verbose]
 """
@@ -73,7 +73,7 @@ def main():
     options = parser.parse_args()
     options.ptxas = "no ptxas"
     usable = [bug for bug in bugs.bugs if bug.by_default]
-    pairs = [(a, b) for a, b in itertools.combinations(usable, 2) if a.base == b.base]
+    pairs = [(a, b) for a, b in itertools.combinations(usable, 2) if a.base == b.base and a.at != b.at]
     random.Random(options.seed).shuffle(pairs)
     pairs = pairs[: options.pairs]
     counted = failed = 0

@@ -177,9 +177,13 @@ __device__ inline uint64_t descriptor(uint32_t tile) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory")
 #define CP_ASYNC_4_ZERO(to, from, size)                                                                      \
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(size) : "memory")
-#define CP_ASYNC_ARRIVE_INC(bar)                                                                             \
-  asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(bar) : "memory")
 #define ST_RELEASE(to, value)                                                                                \
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory")
 #define LD_ACQUIRE(value, from)                                                                              \
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory")
+#define BULK_ADD_TO_CLUSTER(to, from, bytes, bar)                                                            \
+  asm volatile(                                                                                              \
+      "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 "               \
+      "[%0], [%1], %2, [%3];" ::"r"(to),                                                                     \
+      "r"(from), "r"(bytes), "r"(bar)                                                                        \
+      : "memory")
