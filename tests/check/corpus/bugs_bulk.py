@@ -63,6 +63,7 @@ bug(
 )
 bug(K, "memory.undefined", "stores_half_a_row", sub("@store_0 mov.u32", "256", "128"), READ)
 fine(K, "one_group", cut("@commit_0"))
+fine(K, "a_fence_of_each_space", put("@fence fence", "fence.proxy.async.global; fence.proxy.async.shared::cta;"))
 fine(K, "issuer_fences", [cut("@fence fence"), after("@sync_write bar.sync", "fence.proxy.async.shared::cta;")])
 fine(K, "waits_for_both_apart", [after("@commit_0", "cp.async.bulk.wait_group 0;")])
 
@@ -191,6 +192,21 @@ K = "cluster_handoff"
 OUT, IN = ["@write st.shared", "@send"], ["@send", "@read ld.shared"]
 bug(K, "race.proxy", "sends_without_fence", cut("@fence fence"), OUT)
 bug(K, "race.proxy", "fences_before_it_writes", move("@fence fence", to_before="@write st.shared"), OUT)
+fine(
+    K,
+    "first_lanes_tell_for_their_warps",
+    [
+        only("@tell mbarrier", "lane == 0"),
+        before("@tell mapa", "bar.warp.sync -1;"),
+        sub_every("@init_taken mov.u32", " 64;", " 2;"),
+    ],
+)
+fine(
+    K,
+    "first_warp_waits_for_both",
+    [some_wait("@wait_taken", "tid < 32"), before("@write st.shared", "bar.sync 1;")],
+)
+bug(K, "async.unwaited", "waits_for_what_comes_relaxed", sub("@wait_came try_wait", ".acquire", ".relaxed"), "@send")
 fine(K, "the_other_fences", cut("@fence_read fence"))
 bug(K, "race.shared|async.unwaited", "no_barrier_before_it_sends", cut("@sync bar.sync"), OUT)
 bug(K, "async.unwaited", "does_not_wait_for_what_comes", no_wait("@wait_came"), IN)

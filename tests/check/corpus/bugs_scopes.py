@@ -39,6 +39,20 @@ bug(
     ],
     WORDS,
 )
+bug(
+    K,
+    "race.weak|race.cluster",
+    "acquires_before_it_tells",
+    [sub("@tell_made mbarrier", ".release", ".relaxed"), before("@tell_made mapa", "fence.acquire.cluster;")],
+    WORDS,
+)
+bug(
+    K,
+    "race.weak|race.cluster",
+    "releases_after_it_waits",
+    [sub("@wait_made try_wait", ".acquire", ".relaxed"), before("@fetch ld", "fence.release.cluster;")],
+    WORDS,
+)
 bug(K, "race.cluster", "tells_made_before_all_have_written", cut("@sync_write bar.warp.sync"), WORDS)
 bug(K, "race.cluster", "writes_after_it_tells", move("@write st.shared", to_after="@tell_made mbarrier"), WORDS)
 bug(K, "race.scope", "tells_taken_at_the_cta", sub("@tell_taken mbarrier", ".cluster.shared", ".cta.shared"), WORDS)
@@ -94,6 +108,16 @@ fine(
         before("@tell_taken mapa", "fence.acq_rel.gpu;"),
         sub("@wait_taken try_wait", ".acquire", ".relaxed"),
         before("@write st.shared", "fence.sc.gpu;"),
+    ],
+)
+fine(
+    K,
+    "fences_that_release_and_acquire",
+    [
+        sub("@tell_made mbarrier", ".release", ".relaxed"),
+        before("@tell_made mapa", "fence.release.cluster;"),
+        sub("@wait_made try_wait", ".acquire", ".relaxed"),
+        before("@fetch ld", "fence.acquire.cluster;"),
     ],
 )
 fine(K, "half_a_warp_waits_at_the_end", some_wait("@wait_last", "lane < 16"))
@@ -166,6 +190,7 @@ bug(K, "mbarrier.phase", "full_parity_of_each_row", sub("@wait_full shr.u32", "1
 bug(K, "cluster.exit", "leaves_before_the_last_is_given", [no_wait("@drain"), no_wait("@drain_last")], "@give")
 bug(K, "cluster.exit", "does_not_wait_for_the_last", no_wait("@drain_last"), "@give")
 fine(K, "waits_for_the_last_alone", no_wait("@drain"))
+fine(K, "waits_relaxed_at_the_end", sub("@drain_last try_wait", ".acquire", ".relaxed"))
 
 # ---- multicast_leader: one CTA copies to all, the others give stages back
 K = "multicast_leader"
