@@ -47,6 +47,16 @@ def out(size):
     return Argument(f"out=OUT:{size}")
 
 
+def zeroed(size):
+    """The same, for what may differ with the schedule: it is no output."""
+    return Argument("in=FILE", bytes(size))
+
+
+def words(*values):
+    """Words that have these values, and are no output."""
+    return Argument("in=FILE", struct.pack(f"<{len(values)}I", *values))
+
+
 def scratch(size):
     """Memory that nobody has written."""
     return Argument(f"buf={size}")
@@ -136,6 +146,49 @@ nvcc("grid_sum", 4, 32, [changed(128), scratch(512), out(4), out(64), value(3)])
 nvcc("sense_barrier", 3, 64, [changed(192), out(4), out(4), value(3)])
 nvcc("spin_lock", 3, 32, [out(4), out(4), scratch(6 * 128), out(24)])
 nvcc("work_queue", 3, 32, [scratch(6 * 32), out(24), out(4), out(8), out(6 * 32), value(6)])
+nvcc("lock_ttas", 4, 64, [words(1), zeroed(4), changed(64), out(4)])
+nvcc("lock_ticket", 3, 64, [out(4), out(4), changed(64), out(24), value(2)])
+nvcc("lock_mcs", 4, 32, [words(1), out(4), zeroed(16), scratch(16), zeroed(128), value(2)])
+nvcc("lock_readers", 5, 32, [words(1 << 31), zeroed(4), changed(32), scratch(640)])
+nvcc("lock_bins", 3, 64, [ints(300), zeroed(6 * 16), value(300)])
+nvcc("lock_pair", 4, 32, [ints(12), zeroed(16), ints(128), value(3)])
+nvcc("lock_cta", 2, 128, [ints(512), scratch(1024), value(4)])
+nvcc("lock_cluster", 8, 32, [ints(768), out(256), value(3)])
+nvcc("lock_peterson", 2, 32, [out(8), zeroed(4), out(4), zeroed(128), value(3)])
+nvcc("lock_dekker", 2, 32, [out(8), zeroed(4), out(4), zeroed(128), value(3)])
+nvcc("lock_bakery", 3, 32, [out(12), out(12), out(4), zeroed(128), value(2)])
+nvcc("lock_splitk", 6, 64, [floats(384), out(8), out(512), value(3)])
+nvcc("lock_reentrant", 3, 32, [out(4), out(4), out(12), value(4)])
+nvcc("lock_list", 3, 32, [ints(12), out(52), zeroed(52), zeroed(52), out(4), value(4)])
+nvcc("mailbox_two", 2, 64, [scratch(512), out(8), out(8), out(1280), value(5)])
+nvcc("ring_records", 2, 32, [scratch(64), out(4), out(4), out(40), value(10)])
+nvcc("semaphore_pair", 2, 64, [scratch(768), out(4), words(3), out(2048), value(8)])
+nvcc("deque_steal", 3, 32, [zeroed(4), zeroed(4), zeroed(32), scratch(80), out(8), value(20)])
+nvcc("queue_mpmc", 4, 32, [zeroed(96), out(4), out(4), out(4), value(3)])
+nvcc("stack_push", 4, 32, [ints(96), out(4), scratch(388), scratch(388), out(4)])
+nvcc("stack_tagged", 3, 32, [words(1, 0), words(0, 2, 3, 4, 0), ints(5), scratch(36), value(3)])
+nvcc("hash_insert", 3, 64, [ints(300), zeroed(128), zeroed(128), scratch(128), out(96), out(768), value(300)])
+nvcc("append_commit", 4, 32, [out(4), out(4), scratch(288), out(4), scratch(128), value(3)])
+nvcc("pool_grow", 3, 32, [words(*[0, 1] * 24), words(1, *[0] * 23), words(1), out(4), words(1), out(4)])
+nvcc("relay_ring", 4, 32, [scratch(1024), out(16), out(256), value(3)])
+nvcc("mailbox_warps", 2, 128, [ints(128), out(1024), value(4)])
+nvcc("mailbox_cluster", 8, 32, [ints(256), out(1024), value(3)])
+nvcc("once_init", 4, 64, [out(4), out(4), scratch(256), out(1024)])
+nvcc("rcu_versions", 3, 32, [zeroed(4), out(12), scratch(256), scratch(384), value(5)])
+nvcc("hazard_pointers", 3, 32, [zeroed(4), zeroed(12), ints(4), zeroed(4), scratch(12), value(6)])
+nvcc("seqlock", 4, 32, [zeroed(4), zeroed(8), scratch(4), scratch(32), value(6)])
+nvcc("refcount_drop", 4, 32, [words(*[4] * 6), scratch(96), out(24)])
+nvcc("tile_last", 6, 64, [floats(384), scratch(1536), out(8), out(512), value(3)])
+nvcc("best_flag", 4, 64, [ints(256), out(4), out(4), out(4), out(4), out(4)])
+nvcc("bits_ready", 4, 64, [ints(256), out(4), scratch(1024), out(1024)])
+nvcc("chain_relaxed", 3, 64, [ints(64), out(8), zeroed(4), scratch(256), out(256)])
+nvcc("clocks", 5, 32, [scratch(240), out(120), out(40), value(3)])
+nvcc("scan_packed", 6, 32, [ints(192), out(768), zeroed(48)])
+nvcc("union_find", 3, 32, [ints(96), words(*range(48)), out(4), value(96)])
+nvcc("barrier_flip", 4, 64, [changed(512), zeroed(4), value(3)])
+nvcc("barrier_rounds", 5, 32, [changed(320), out(60), value(3)])
+nvcc("warps_meet", 2, 128, [ints(192), out(256), value(3)])
+nvcc("fences_cluster", 8, 32, [ints(256), scratch(1024), out(8), out(1024)])
 nvcc("packed_counts", 3, 64, [ints(300), out(64), out(4), out(32), value(300)])
 nvcc("pdl_scale", 2, 64, [ints(100), out(400), value(100)])
 nvcc("pdl_norm", 2, 64, [floats(128), out(512), out(8)])

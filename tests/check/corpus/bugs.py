@@ -11,6 +11,9 @@ import bugs_proxies  # noqa: F401
 import bugs_feeds  # noqa: F401
 import bugs_turns  # noqa: F401
 import bugs_inplace  # noqa: F401
+import bugs_locks  # noqa: F401
+import bugs_queues  # noqa: F401
+import bugs_publish  # noqa: F401
 import bugs_triton  # noqa: F401
 import harmless  # noqa: F401
 from table import IDS, bugs, fines  # noqa: F401

@@ -115,6 +115,72 @@ fine(
     ),
 )
 fine(
+    "lock_ttas",
+    "fences_of_one_side",
+    [
+        sub_every("@take atom", ".acquire", ".relaxed"),
+        before("@total ld.global", "fence.acquire.gpu;"),
+        sub("@give st", ".release", ".relaxed"),
+        before("@give st", "fence.release.gpu;"),
+    ],
+)
+fine("lock_ticket", "scope_of_the_system", [sub("@wait ld", ".gpu", ".sys"), sub("@serve st", ".gpu", ".sys")])
+fine(
+    "lock_ticket", "serves_by_a_reduction", rewrite("@serve st", r"st(\S+)\.u32\s+(\S+),.*", r"red\1.add.u32 \2, 1;")
+)
+fine(
+    "lock_mcs",
+    "fences_about_the_take",
+    [
+        sub("@take atom", ".acq_rel", ".relaxed"),
+        before("@take atom", "fence.acq_rel.gpu;"),
+        after("@take atom", "fence.acq_rel.gpu;"),
+    ],
+)
+fine("lock_readers", "steps_back_with_release", sub("@back red", ".relaxed", ".release"))
+fine(
+    "lock_cta",
+    "scope_of_the_gpu",
+    [sub("@take atom", ".acquire.cta", ".acquire.gpu"), sub("@give st", ".release.cta", ".release.cluster")],
+)
+fine(
+    "lock_cluster",
+    "scope_of_the_gpu",
+    [sub("@take atom", ".acquire.cluster", ".acquire.gpu"), sub("@give st", ".release.cluster", ".release.sys")],
+)
+fine(
+    "lock_dekker",
+    "fence_of_the_system",
+    [sub("@fence fence", ".gpu", ".sys"), put("@fence_again fence", "membar.gl;")],
+)
+fine("lock_reentrant", "acquires_what_it_need_not", sub_every("@enter ld.relaxed", ".relaxed", ".acquire"))
+fine("stack_push", "looks_volatile", sub("@look ld", ".relaxed.gpu", ".volatile"))
+fine(
+    "hash_insert",
+    "ready_by_an_exchange",
+    rewrite("@ready st", r"st(\S+)\.u32(.*);", r"{ .reg .b32 old; atom\1.exch.b32 old,\2; }"),
+)
+fine("refcount_drop", "drop_acquires_too", [cut("@fence fence"), sub("@drop atom", ".release", ".acq_rel")])
+fine("refcount_drop", "fence_acquires_alone", sub("@fence fence", ".acq_rel", ".acquire"))
+fine(
+    "tile_last",
+    "fences_about_the_count",
+    [
+        sub("@count atom", ".acq_rel", ".relaxed"),
+        before("@count atom", "fence.release.gpu;"),
+        after("@count atom", "fence.acquire.gpu;"),
+    ],
+)
+fine("chain_relaxed", "adds_by_a_reduction", put("@add atom", "red.relaxed.gpu.global.add.u32 [%rd3], 10;"))
+fine("scan_packed", "looks_volatile", sub("@look ld", ".relaxed.gpu", ".volatile"))
+fine("best_flag", "best_read_relaxed", sub("@read_best ld", "ld", "ld.relaxed.gpu"))
+fine(
+    "fences_cluster",
+    "fence_of_the_gpu",
+    [put("@fence_write fence", "fence.sc.gpu;"), sub("@fence_read fence", ".cluster", ".gpu")],
+)
+fine("barrier_rounds", "tells_by_a_maximum", rewrite("@tell st", r"st(\S+)\.u32(.*);", r"red\1.max.u32\2;"))
+fine(
     "cluster_exchange",
     "not_aligned",
     [sub("@arrive_sent barrier", ".aligned", ""), sub("@wait_sent barrier", ".aligned", "")],
