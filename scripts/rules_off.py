@@ -96,7 +96,7 @@ RULES = (
     Rule("wait_group.read", "knowledge.h", "if (read_only)\n      return;", "(void)read_only;"),
     Rule("wgmma.wait_group", "operations.cc", "warp.knowledge.acquire(wait.lanes, done);", ""),
     Rule("the async proxy needs a fence", "accessor.h", "record.proxy != vgpu::Proxy::generic && earlier.proxy", "false && earlier.proxy"),
-    Rule("fence.proxy.async", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes);", ";"),
+    Rule("fence.proxy.async", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, global || !shared, shared || !global);", ";"),
     Rule("fence.proxy.tensormap", "checker.cc", "warp.knowledge.map_fence(alike, map);", ";", "map_swap"),
     Rule("griddepcontrol.wait", "checker.cc", "warp.knowledge.acquire(sync.lanes, waited);", ""),
 )

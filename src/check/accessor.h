@@ -77,13 +77,14 @@ public:
 
   WarpState& warp;
   const Record& record;
+  bool shared = false;     // the memory is: a fence may be of one kind alone
   bool collective = false; // the lanes have issued it together: what one knows counts for all
   uint64_t map = 0;        // the address of the tensor map that is read, in its proxy
 
 private:
   const Clock& fenced(const Knowledge& knowledge) const {
     if (record.proxy != vgpu::Proxy::tensormap)
-      return knowledge.fenced;
+      return knowledge.fenced[shared];
     static const Clock kNone;
     const Clock* clock = knowledge.mapped.of(map);
     return clock ? *clock : kNone;

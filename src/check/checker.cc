@@ -26,12 +26,18 @@ bool releases(Semantics semantics) {
   return semantics == Semantics::release || semantics == Semantics::acq_rel || semantics == Semantics::sc;
 }
 
-// What an arrival with that order adds to what the others will know.
-void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Knowledge& to) {
+// What an arrival with that order adds to what others will know who are so far away.
+void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Distance distance, Knowledge& to) {
   if (releases(order.semantics))
     to.join(warp.knowledge.release(lanes));
-  else if (const std::optional<Knowledge> released = warp.knowledge.released_at_fence(lanes))
+  else if (const std::optional<Knowledge> released = warp.knowledge.released_at_fence(lanes, distance))
     to.join(*released);
+}
+
+// ... and what they would know if it released.
+void hold_back(const WarpState& warp, LaneMask lanes, MemoryOrder order, Clock& unreleased) {
+  if (!releases(order.semantics))
+    unreleased.join(warp.knowledge.all_of(lanes).known);
 }
 
 SyncKey key_of(const vgpu::MemoryPlace& place) {
@@ -57,6 +63,11 @@ SpelledScope spelled_scope(const vgpu::Exec& x) {
   return instruction.has(isa::Qual::cta)       ? SpelledScope::cta
          : instruction.has(isa::Qual::cluster) ? SpelledScope::cluster
                                                : SpelledScope::none;
+}
+
+bool is_of(const StrongWriter& earlier, const StrongWriter& later) {
+  return earlier.cluster == later.cluster && earlier.agent == later.agent &&
+         (later.lanes & ~earlier.lanes) == 0;
 }
 
 // Beside what others have released with that scope.
@@ -208,7 +219,8 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   }
   case SyncKind::cluster_arrive:
     warp.cluster_arrival = Statement::at(x, sync.lanes);
-    hand_on(warp, sync.lanes, sync.order, cluster.cluster_barrier.knowledge);
+    hand_on(warp, sync.lanes, sync.order, kSameCta, cluster.cluster_barrier.knowledge);
+    hold_back(warp, sync.lanes, sync.order, cluster.cluster_barrier.unreleased);
     break;
   case SyncKind::cluster_wait:
     if (sync.lanes & x.warp->cluster_passed)
@@ -217,8 +229,10 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
       cluster.cluster_barrier.started.push_back(&warp);
     if (!acquires(sync.order.semantics))
       break;
-    if (const LaneMask passed = sync.lanes & x.warp->cluster_passed)
+    if (const LaneMask passed = sync.lanes & x.warp->cluster_passed) {
       warp.knowledge.acquire(passed, cluster.cluster_passed);
+      cluster.hear(x.cta->rank, warp, cluster.cluster_unreleased, false);
+    }
     if (const LaneMask waiting = sync.lanes & ~x.warp->cluster_passed)
       cluster.cluster_barrier.waiting.emplace_back(&warp, waiting);
     break;
@@ -241,7 +255,9 @@ void Checker::fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Syn
       left &= ~alike;
     }
   } else if (instruction.has(isa::Qual::async) || instruction.has(isa::Qual::async_generic)) {
-    warp.knowledge.proxy_fence(sync.lanes);
+    const bool global = instruction.has(isa::Qual::global);
+    const bool shared = instruction.has(isa::Qual::shared_cta) || instruction.has(isa::Qual::shared_cluster);
+    warp.knowledge.proxy_fence(sync.lanes, global || !shared, shared || !global);
   }
 }
 
@@ -258,10 +274,13 @@ void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {
 void Checker::cluster_barrier_completes(const vgpu::Cluster& cluster) {
   ClusterState& state = this->state(cluster);
   state.cluster_passed = std::exchange(state.cluster_barrier.knowledge, {});
+  state.cluster_unreleased = std::exchange(state.cluster_barrier.unreleased, {});
   for (WarpState* warp : std::exchange(state.cluster_barrier.started, {}))
     warp->started = ~0u;
-  for (const auto& [warp, lanes] : std::exchange(state.cluster_barrier.waiting, {}))
+  for (const auto& [warp, lanes] : std::exchange(state.cluster_barrier.waiting, {})) {
     warp->knowledge.acquire(lanes, state.cluster_passed);
+    state.hear(warp->knowledge.agent() / state.warps_per_cta, *warp, state.cluster_unreleased, false);
+  }
 }
 
 // --- mbarriers
@@ -282,14 +301,18 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
       mbarrier.gathered.operations.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);
     }
   } else if (arrival.change.arrivals > 0) {
-    const WarpKnowledge& arriving = cluster.warp(*arrival.x).knowledge;
+    WarpState& warp = cluster.warp(*arrival.x);
+    const WarpKnowledge& arriving = warp.knowledge;
     mbarrier.participants.add(arriving.agent());
     HandedOn::OfCta& to = mbarrier.gathered.of(arrival.x->cta->rank);
     const SpelledScope scope = spelled_scope(*arrival.x);
     if (scope == SpelledScope::none)
       to.unscoped = mbarrier.last;
-    hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order,
-            scope == SpelledScope::cta ? to.narrow : to.wide);
+    if (scope != SpelledScope::cta)
+      hand_on(warp, arrival.lanes, arrival.order, kSameCluster, to.wide);
+    if (scope == SpelledScope::cta || !releases(arrival.order.semantics))
+      hand_on(warp, arrival.lanes, arrival.order, kSameCta, to.narrow);
+    hold_back(warp, arrival.lanes, arrival.order, to.unreleased);
     mbarrier.arrived.advance(cluster.id, arriving.agent(), arrival.lanes, arriving.epoch()); // told next
   }
   counts_bytes(mbarrier, arrival);
@@ -307,32 +330,29 @@ void Checker::finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait
   ends_wait(cluster, x, wait);
   if (cluster.exits.size() > 1 && wait.at.cta == x.cta)
     cluster.exits[x.cta->rank].observed.join(mbarrier.observed);
-  WarpKnowledge& knowledge = cluster.warp(x).knowledge;
-  const auto learn = [&](const Knowledge& handed_on) {
+  WarpState& warp = cluster.warp(x);
+  const auto learn = [&](const Knowledge& handed_on, Distance distance) {
     if (acquires(wait.order.semantics))
-      knowledge.acquire(wait.lanes, handed_on);
+      warp.knowledge.acquire(wait.lanes, handed_on);
     else
-      knowledge.see(wait.lanes, handed_on, wait.at.cta == x.cta ? kSameCta : kSameCluster);
+      warp.knowledge.see(wait.lanes, handed_on, distance);
   };
-  const auto hear = [&](const Knowledge& handed_on) {
-    if (!handed_on.known.empty())
-      cluster.hear(x.cta->rank, {std::make_shared<const Clock>(handed_on.known), true, knowledge.agent(),
-                                 knowledge.epoch()});
-  };
+  const auto hear = [&](const Clock& knew, bool narrow) { cluster.hear(x.cta->rank, warp, knew, narrow); };
   const SpelledScope scope = spelled_scope(x);
-  learn(mbarrier.completed.operations);
+  learn(mbarrier.completed.operations, kSameCta);
   for (uint32_t rank = 0; rank < mbarrier.completed.threads.size(); ++rank) {
     const HandedOn::OfCta& threads = mbarrier.completed.threads[rank];
+    hear(threads.unreleased, false);
     if (rank == x.cta->rank) {
-      learn(threads.wide);
-      learn(threads.narrow);
+      learn(threads.wide, kSameCta);
+      learn(threads.narrow, kSameCta);
       continue;
     }
     if (scope == SpelledScope::cta)
-      hear(threads.wide);
+      hear(threads.wide.known, true);
     else
-      learn(threads.wide);
-    hear(threads.narrow);
+      learn(threads.wide, kSameCluster);
+    hear(threads.narrow.known, true);
     if (scope != SpelledScope::cta && (scope == SpelledScope::none || threads.unscoped.instruction) &&
         !threads.wide.known.empty())
       lacks_scope(mbarrier, x, wait, threads);
@@ -364,7 +384,7 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
     bool any = true;
     if (releases(order.semantics)) {
       released.knowledge = warp.knowledge.release(lanes);
-    } else if (std::optional<Knowledge> at_fence = warp.knowledge.released_at_fence(lanes)) {
+    } else if (std::optional<Knowledge> at_fence = warp.knowledge.released_at_fence(lanes, kSameCta)) {
       released.knowledge = std::move(*at_fence);
       for (const LaneGroup& group : warp.knowledge.groups())
         if ((group.lanes & lanes) != 0 && group.fence_epoch)
@@ -375,8 +395,8 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
     const vgpu::MemoryPlace place = access.access.at(access.offset(first) - access.access.offset);
     with_locations(cluster, place, [&](SyncLocations& locations) {
       SyncLocation& location = locations[key_of(place)];
-      if (!keeps_chain)
-        location = {};
+      if (!keeps_chain) // but what this thread has released there itself: "Release and acquire patterns"
+        location.keep_released([&](const Released& earlier) { return is_of(earlier, writer); });
       location.version = ++versions_;
       location.readers.clear();
       if (location.writers.size() < kMostWriters)

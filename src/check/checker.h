@@ -140,9 +140,11 @@ private:
   enum class Attempt : uint8_t { none, relaxed, narrow };
   static Attempt attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
   struct Verdict;
-  static Verdict judge(const Accessor& now, const Record& earlier, int earlier_lane, int lane,
-                       const vgpu::MemoryPlace& place, Attempt attempt);
-  static std::string waited_for_fewer(const ClusterState& cluster, const Record& operation, int lane);
+  static Verdict judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
+  static Verdict judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane, Attempt attempt);
+  struct Progress;
+  static Progress progress_of(const ClusterState& cluster, const Record& operation, int lane);
+  static bool has_roles(const ClusterState& cluster);
   // One defect is one finding: an id and two instructions. Which of them comes first is up to the schedule.
   using Key = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
   static Key defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
@@ -182,7 +184,8 @@ private:
   void counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival& arrival);
   bool waits_for_others(const vgpu::Cluster& stuck, const vgpu::Split& split);
   void names_absent(const vgpu::Exec& x, const vgpu::Synchronization& sync);
-  void depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  void depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Allocation* memory,
+                        bool reads, bool writes, LaneMask lanes);
   void check_grid_waits();
   UndefinedValues::Report uses_undefined(const vgpu::Exec& x);
   static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);

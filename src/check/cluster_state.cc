@@ -35,6 +35,7 @@ void HandedOn::join(const HandedOn& other) {
     OfCta& ours = of(rank);
     ours.wide.join(other.threads[rank].wide);
     ours.narrow.join(other.threads[rank].narrow);
+    ours.unreleased.join(other.threads[rank].unreleased);
     if (other.threads[rank].unscoped.instruction)
       ours.unscoped = other.threads[rank].unscoped;
   }

@@ -54,6 +54,15 @@ struct SyncLocation {
   size_t oldest = 0;                 // of them
   uint64_t version = 0;        // no other location, and not this one before its last write, has this one
   std::vector<Reader> readers; // of the last write, and so of those that atomics hand on with it
+
+  // As nobody had ever written there, but for what passes the test.
+  template <class F>
+  void keep_released(F&& keeps) {
+    std::vector<Released> kept = std::move(released);
+    std::erase_if(kept, [&](const Released& each) { return !keeps(each); });
+    *this = {};
+    released = std::move(kept);
+  }
 };
 // What a thread has read of a strong writer, whether that ordered anything or not.
 struct Heard {
@@ -110,6 +119,7 @@ struct BarrierArrival {
 // A barrier in the making.
 struct Gathering {
   Knowledge knowledge;
+  Clock unreleased; // of the cluster's: what those knew who have arrived and released nothing
   std::vector<std::pair<WarpState*, LaneMask>> waiting;
   std::vector<WarpState*>
       started; // that wait at the cluster's barrier: all CTAs have started when it completes
@@ -132,9 +142,11 @@ struct Participants {
 
 // What arrivals hand on.
 struct HandedOn {
-  // Of the threads of a CTA, with the scope .cluster, or with none; and with a scope of .cta that is spelled.
+  // Of the threads of a CTA, with the scope .cluster, or with none; and with a scope of .cta that is spelled,
+  // or that of the fence before a relaxed arrival.
   struct OfCta {
     Knowledge wide, narrow;
+    Clock unreleased;   // what those knew who have arrived and released nothing
     Statement unscoped; // a thread that has arrived without a scope
   };
   Knowledge operations;       // that have completed on the object
@@ -174,6 +186,13 @@ struct MbarrierState {
 
 // What the threads of a CTA knew together when they exited.
 struct ExitState {
+  // Operations that read its shared memory and complete on another CTA's mbarrier.
+  struct Reading {
+    uint32_t agent = 0;
+    Epoch epoch = 0;
+    Statement issuer;
+  };
+  std::vector<Reading> read_for_others;
   Knowledge knowledge;
   Clock observed;       // arrivals at its mbarriers that its threads have waited for
   uint32_t threads = 0; // that have exited
@@ -218,6 +237,7 @@ struct ClusterState {
   std::map<std::pair<uint32_t, uint32_t>, Gathering> barriers;      // by CTA rank and number
   Gathering cluster_barrier;                                        // of the phase that is open
   Knowledge cluster_passed;                                         // of the last complete one
+  Clock cluster_unreleased;                                         // Gathering::unreleased of that
   std::map<std::pair<uint32_t, uint32_t>, MbarrierState> mbarriers; // by CTA rank and offset
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> products;       // agents by CTA rank and warpgroup
   UndefinedMemory undefined;
@@ -242,6 +262,12 @@ struct ClusterState {
     uint32_t agent = 0;
   };
   std::vector<Hearsay> hearsay;
+  // Threads of that warp have learned nothing of what others knew who have synchronized with them.
+  void hear(uint32_t rank, const WarpState& warp, const Clock& knew, bool narrow) {
+    if (!knew.empty())
+      hear(rank,
+           {std::make_shared<const Clock>(knew), narrow, warp.knowledge.agent(), warp.knowledge.epoch()});
+  }
   void hear(uint32_t rank, const Heard& heard) {
     Hearsay& of = hearsay[rank];
     if (of.heard.size() < Hearsay::kMost)

@@ -42,19 +42,29 @@ std::string deed(const Record& record) {
                      record.bytes, order);
 }
 
-// What a thread has to do after it has issued the operation, so that others may touch its memory.
-std::string completion_of(const Record& operation) {
+const char* scope_that_reaches(Distance distance) {
+  return distance == kSameGpu ? "gpu" : distance == kSameCluster ? "cluster" : "cta";
+}
+
+// What a thread has to do after it has issued the operation, so that others, so far away, may touch its
+// memory. `committed`: the operation is in a group.
+std::string completion_of(const Record& operation, Distance distance, bool committed) {
+  const std::string then =
+      distance == kSameCta
+          ? "then a barrier towards the others"
+          : fmt::format("then a release (scope .{}) that the others acquire", scope_that_reaches(distance));
   switch (operation.group) {
   case AsyncGroup::cp_async:
-    return "cp.async.wait_group (or wait_all) by the issuing thread, then a barrier towards the others";
+    return fmt::format("{} by the issuing thread, {}",
+                       committed ? "cp.async.wait_group (or wait_all)"
+                                 : "cp.async.commit_group and wait_group (or wait_all)",
+                       then);
   case AsyncGroup::wgmma:
     return "wgmma.commit_group and wgmma.wait_group, then a barrier or an mbarrier arrival towards the "
            "others";
   case AsyncGroup::bulk:
-    return fmt::format(
-        "cp.async.bulk.commit_group and wait_group{} by the issuing thread, then a barrier towards "
-        "the others",
-        operation.writes ? " (without .read)" : ".read");
+    return fmt::format("cp.async.bulk.commit_group and wait_group{} by the issuing thread, {}",
+                       operation.writes ? " (without .read)" : ".read", then);
   case AsyncGroup::none:
     break;
   }
@@ -97,9 +107,13 @@ uint8_t width_between(const Record& a, const Record& b) {
 
 } // namespace
 
-// The issuing thread has waited for groups since it committed the operation, and not for enough of them:
-// what is to be said of that.
-std::string Checker::waited_for_fewer(const ClusterState& cluster, const Record& operation, int lane) {
+// How far the thread that has issued the operation is with it.
+struct Checker::Progress {
+  enum { unknown, uncommitted, waited_for_fewer, complete } state = unknown;
+  std::string wait = {}; // "cp.async.wait_group 1"
+};
+
+Checker::Progress Checker::progress_of(const ClusterState& cluster, const Record& operation, int lane) {
   if (operation.cluster != cluster.id || operation.group == AsyncGroup::none)
     return {};
   const WarpKnowledge& issuer =
@@ -108,6 +122,11 @@ std::string Checker::waited_for_fewer(const ClusterState& cluster, const Record&
                                   : operation.group == AsyncGroup::bulk   ? issuer.bulk.get()
                                                                           : nullptr;
   const GroupsOfThread& groups = lanes ? lanes->lanes[static_cast<size_t>(lane)] : issuer.products;
+  const bool is_read = operation.group == AsyncGroup::bulk && !operation.writes;
+  if ((is_read ? groups.read : groups.done) >= operation.epoch)
+    return {Progress::complete};
+  if (groups.open <= operation.epoch)
+    return {Progress::uncommitted};
   if (groups.waited <= operation.epoch)
     return {};
   const char* const wait =
@@ -115,7 +134,7 @@ std::string Checker::waited_for_fewer(const ClusterState& cluster, const Record&
       : operation.group == AsyncGroup::bulk
           ? (groups.waited_for_reads ? "cp.async.bulk.wait_group.read" : "cp.async.bulk.wait_group")
           : "wgmma.wait_group";
-  return fmt::format(": {} {} since then does not wait for it", wait, groups.waited_but);
+  return {Progress::waited_for_fewer, fmt::format("{} {}", wait, groups.waited_but)};
 }
 
 // Of two threads: the one has read what the other, or its CTA, has written strongly.
@@ -136,40 +155,108 @@ Checker::Attempt Checker::attempt(const Visit& visit, const Record& earlier, int
   return best;
 }
 
+namespace {
+
+// What mends synchronization that two threads have, and that does not order them. If its scope is too narrow,
+// it is between CTAs.
+std::string mended(bool narrow, Distance distance) {
+  return narrow ? fmt::format("scope .{} for the release and for the acquire, and for the fences beside them",
+                              scope_that_reaches(std::max(distance, kSameCluster)))
+                : "a release after the first (.release, or fence.acq_rel before the flag is written) and an "
+                  "acquire "
+                  "before the second (.acquire, or fence.acq_rel after the flag was read)";
+}
+
+// What orders two threads that have nothing. `roles`: those of a CTA wait for each other at mbarriers or
+// named barriers, so that not all may come to bar.sync.
+std::string order_between(Distance distance, bool roles) {
+  if (distance == kSameGpu)
+    return "a release by the one (fence or .release, scope .gpu) that the other acquires";
+  const std::string barrier = distance == kSameCta ? "a barrier (bar.sync) between them"
+                                                   : "barrier.cluster.arrive and wait between them";
+  return roles ? fmt::format("{}, or an arrival{} after the first that the second waits for", barrier,
+                             distance == kSameCta ? "" : " (.release.cluster)")
+               : barrier;
+}
+
+} // namespace
+
+bool Checker::has_roles(const ClusterState& cluster) {
+  return std::any_of(cluster.mbarriers.begin(), cluster.mbarriers.end(),
+                     [](const auto& entry) { return entry.second.alive; }) ||
+         std::any_of(cluster.barriers.begin(), cluster.barriers.end(),
+                     [](const auto& entry) { return entry.first.second != 0; });
+}
+
+// The earlier access, or the later one, is of an operation that is not known to be complete.
+Checker::Verdict Checker::judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane,
+                                         Attempt attempt) {
+  const Record& later = visit.accessor.record;
+  const Distance distance = visit.accessor.distance(earlier);
+  const std::string tried = attempt == Attempt::none ? "" : mended(attempt == Attempt::narrow, distance);
+  const std::string issued =
+      fmt::format("a {} is issued that {} this", to_string(later.kind), later.writes ? "writes" : "reads");
+  if (!earlier.asynchronous) // in another order of the two it is the case below
+    return {
+        "async.unwaited",
+        fmt::format("{}, and nothing orders it after {}", issued, earlier.writes ? "the write" : "the read"),
+        !tried.empty()
+            ? tried
+            : fmt::format("a barrier, or an mbarrier, between the two; or, if the access is meant to "
+                          "come after the operation, {}",
+                          completion_of(later, distance, true))};
+  const Progress progress = progress_of(visit.cluster, earlier, earlier_lane);
+  std::string message = fmt::format("{} while a {} that {} it is not known to be complete",
+                                    later.asynchronous ? issued
+                                    : later.writes     ? "memory is written"
+                                                       : "memory is read",
+                                    to_string(earlier.kind), earlier.writes ? "writes" : "reads");
+  if (progress.state == Progress::waited_for_fewer)
+    message += fmt::format(": {} since then does not wait for it", progress.wait);
+  if (progress.state == Progress::complete)
+    message += ": the thread that has issued it has waited for it, and nothing orders this after that wait";
+  if (!tried.empty())
+    return {"async.unwaited", std::move(message), tried};
+  if (progress.state == Progress::complete)
+    return {"async.unwaited", std::move(message),
+            distance == kSameCta
+                ? "a barrier between that wait and this"
+                : fmt::format("a release after that wait (scope .{}) that this thread acquires",
+                              scope_that_reaches(distance))};
+  std::string fix = completion_of(earlier, distance, progress.state != Progress::uncommitted);
+  const bool of_one_warp = distance == kSameCta && earlier.warp == later.warp;
+  if (!later.asynchronous && later.writes && !earlier.writes && !of_one_warp)
+    fix +=
+        "; or, if the operation is meant to read what is written here, a barrier between this and its issue";
+  return {"async.unwaited", std::move(message), std::move(fix)};
+}
+
 // The kinds of disorder, the most telling first.
-Checker::Verdict Checker::judge(const Accessor& now, const Record& earlier, int earlier_lane, int lane,
-                                const vgpu::MemoryPlace& place, Attempt attempt) {
+Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane) {
+  const Accessor& now = visit.accessor;
   const Record& later = now.record;
+  const Distance distance = now.distance(earlier);
+  const bool known = now.is_known(earlier, earlier_lane, lane);
+  const auto between = [&] {
+    return distance == kSameCta && earlier.warp == later.warp
+               ? "bar.warp.sync (__syncwarp) between them"
+               : order_between(distance, has_roles(visit.cluster));
+  };
   if (later.nc || earlier.nc)
     return {"race.weak",
             "ld.global.nc reads data that this kernel writes: it may see old data, whatever orders the two",
-            "ld.global without .nc"};
-  const bool later_is_operation = later.asynchronous && later.proxy == Proxy::async;
-  const bool known = now.is_known(earlier, earlier_lane, lane);
-  if (earlier.asynchronous && !known)
-    return {"async.unwaited",
-            fmt::format("{} while a {} that {} it is not known to be complete",
-                        later.asynchronous ? fmt::format("a {} is issued that {} this", to_string(later.kind),
-                                                         later.writes ? "writes" : "reads")
-                        : later.writes     ? "memory is written"
-                                           : "memory is read",
-                        to_string(earlier.kind), earlier.writes ? "writes" : "reads"),
-            completion_of(earlier)};
-  // In another order of the two it is the case above.
-  if (later.asynchronous && !known)
-    return {"async.unwaited",
-            fmt::format("a {} is issued that {} this, and nothing orders it after {}", to_string(later.kind),
-                        later.writes ? "writes" : "reads", earlier.writes ? "the write" : "the read"),
-            fmt::format(
-                "a barrier, or an mbarrier, between the two; or, if the access is meant to come after the "
-                "operation, {}",
-                completion_of(later))};
+            known        ? "ld.global without .nc"
+            : earlier.nc ? between()
+                         : "ld.global without .nc, and " + between()};
+  const Attempt attempt = Checker::attempt(visit, earlier, earlier_lane, lane);
+  if ((earlier.asynchronous || later.asynchronous) && !known)
+    return judge_unwaited(visit, earlier, earlier_lane, attempt);
   if (later.proxy == Proxy::tensormap && known)
     return {"race.proxy", "a tensor map is used that was changed in the generic proxy, without a proxy fence",
             "fence.proxy.tensormap::generic.acquire by the thread that uses it, after the synchronization "
             "that orders "
             "the change"};
-  if (later_is_operation)
+  if (later.asynchronous && later.proxy == Proxy::async)
     return {"race.proxy",
             fmt::format("a {} {} what was {} in the generic proxy, without a proxy fence",
                         to_string(later.kind), later.writes ? "overwrites" : "reads",
@@ -178,23 +265,28 @@ Checker::Verdict Checker::judge(const Accessor& now, const Record& earlier, int 
             "that orders it",
             // The ISA does not say in which proxy these two write, nor in which one objects are invalidated.
             later.kind == AsyncKind::st_async || later.kind == AsyncKind::red_async || earlier.initializes};
-  const Distance distance = now.distance(earlier);
-  const char* between_threads = distance == kSameCta ? "a barrier (bar.sync) between them"
-                                                     : "barrier.cluster.arrive and wait between them";
   if (earlier.initializes || later.initializes)
     return {"mbarrier.init",
             "an mbarrier object is initialized or invalidated, and used, with nothing that orders the two",
-            between_threads};
+            attempt == Attempt::relaxed && distance != kSameGpu
+                ? "fence.mbarrier_init.release.cluster after the initialization, or .release and .acquire on "
+                  "what "
+                  "the two threads synchronize by"
+            : distance == kSameCta ? "a barrier (bar.sync) between them"
+                                   : "barrier.cluster.arrive and wait between them"};
   if (earlier.mbarrier != later.mbarrier)
     return {"mbarrier.plain", "the memory of an mbarrier object is accessed as plain memory",
             "mbarrier instructions alone, from its mbarrier.init to its mbarrier.inval"};
-  const std::string accesses = earlier.writes && later.writes ? "writes" : "a read and a write";
+  const bool both_write = earlier.writes && later.writes;
+  const std::string accesses = both_write ? "writes" : "a read and a write";
   if (later.is_strong() && earlier.is_strong()) {
     if (later.bytes != earlier.bytes)
       return {"race.mixed-size", "strong accesses of different sizes overlap: they are not ordered",
               "accesses of one size, or synchronization between them"};
-    return {"race.scope", fmt::format("strong {} whose scopes do not include each other's thread", accesses),
-            fmt::format("scope .{} on both", distance == kSameGpu ? "gpu" : "cluster")};
+    return {"race.scope",
+            fmt::format("{} whose scopes do not include each other's thread",
+                        both_write ? "strong writes" : "a strong read and a strong write"),
+            fmt::format("scope .{} on both", scope_that_reaches(distance))};
   }
   if (later.is_strong() != earlier.is_strong())
     return {"race.weak",
@@ -203,25 +295,14 @@ Checker::Verdict Checker::judge(const Accessor& now, const Record& earlier, int 
             "a strong access (.relaxed with a scope), or synchronization between them"};
   if (attempt == Attempt::narrow)
     return {"race.scope", fmt::format("{} that synchronize with too narrow a scope", accesses),
-            fmt::format("scope .{} for the release and for the acquire, and for the fences beside them",
-                        distance == kSameGpu       ? "gpu"
-                        : distance == kSameCluster ? "cluster"
-                                                   : "cta")};
+            mended(true, distance)};
   if (attempt == Attempt::relaxed)
-    return {
-        "race.weak", fmt::format("{} that only relaxed or volatile accesses order", accesses),
-        "a release after the first (.release, or fence.acq_rel before the flag is written) and an acquire "
-        "before the second (.acquire, or fence.acq_rel after the flag was read)"};
-  const bool shared = place.is_shared();
-  const char* id = !shared ? "race.global" : distance == kSameCta ? "race.shared" : "race.cluster";
-  const bool same_warp =
-      earlier.cluster == later.cluster && earlier.cta_rank == later.cta_rank && earlier.warp == later.warp;
-  return {id, fmt::format("{} that nothing orders", accesses),
-          same_warp              ? "bar.warp.sync (__syncwarp) between them"
-          : distance == kSameCta ? "a barrier (bar.sync) between them"
-          : distance == kSameCluster
-              ? "barrier.cluster.arrive and wait between them"
-              : "a release by the one (fence or .release, scope .gpu) that the other acquires"};
+    return {"race.weak", fmt::format("{} that only relaxed or volatile accesses order", accesses),
+            mended(false, distance)};
+  const char* id = !visit.place.is_shared() ? "race.global"
+                   : distance == kSameCta   ? "race.shared"
+                                            : "race.cluster";
+  return {id, fmt::format("{} that nothing orders", accesses), between()};
 }
 
 Dim3 Checker::cta_of(const Record& record) const {
@@ -337,8 +418,10 @@ void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records:
   const Record& later = visit.accessor.record;
   if (is_observed(visit, offset, earlier, earlier_lane, lane))
     return;
-  Verdict verdict = judge(visit.accessor, earlier, earlier_lane, lane, visit.place,
-                          attempt(visit, earlier, earlier_lane, lane));
+  Verdict verdict = judge(visit, earlier, earlier_lane, lane);
+  if (Records::record_of(earlier_id) == visit.number && earlier_piece(visit, offset))
+    verdict.fix = "one lane alone, places of their own, or an atomic operation: both are of one execution of "
+                  "one instruction";
   if (later.writes && earlier.writes && writes_the_same(visit, offset, earlier)) {
     verdict.is_note = true;
     verdict.message = "unordered writes of the same value";
@@ -347,8 +430,6 @@ void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records:
   const Key key = defect_key(verdict.id, verdict.is_note, *earlier.instruction, *later.instruction);
   if (is_reported(key, width))
     return;
-  if (earlier.asynchronous && !visit.accessor.is_known(earlier, earlier_lane, lane))
-    verdict.message += waited_for_fewer(visit.cluster, earlier, earlier_lane);
   const uint64_t first = std::max(offset, visit.place.offset);
   report(key, width,
          {.id = verdict.id,

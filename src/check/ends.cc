@@ -131,6 +131,18 @@ void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes)
 void Checker::cta_ends(ClusterState& cluster, const vgpu::Cta& cta) {
   ExitState& state = cluster.exits[cta.rank];
   state.complete = true;
+  for (const ExitState::Reading& reading : state.read_for_others)
+    if (!state.knowledge.known.covers_any(cluster.id, reading.agent, reading.epoch))
+      misuse({.id = "async.unwaited",
+              .message = "a CTA exits while an operation may still read its shared memory",
+              .who = state.last,
+              .what = "exits last",
+              .before = reading.issuer,
+              .what_before = "issues it",
+              .memory = "shared memory",
+              .fix = "barrier.cluster.arrive and wait before the exit, by threads that have waited on the "
+                     "mbarrier that it "
+                     "completes on"});
   for (auto at = cluster.remote.lower_bound({cta.rank, 0});
        at != cluster.remote.end() && at->first.first == cta.rank; ++at)
     for (int lane = 0; lane < vgpu::kWarpSize; ++lane)

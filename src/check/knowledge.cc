@@ -110,10 +110,10 @@ Knowledge WarpKnowledge::release(LaneMask lanes) {
   return released;
 }
 
-std::optional<Knowledge> WarpKnowledge::released_at_fence(LaneMask lanes) const {
+std::optional<Knowledge> WarpKnowledge::released_at_fence(LaneMask lanes, Distance distance) const {
   std::optional<Knowledge> released;
   for (const LaneGroup& group : groups_)
-    if ((group.lanes & lanes) != 0 && group.fence_epoch) {
+    if ((group.lanes & lanes) != 0 && group.fence_epoch && includes(group.fence_scope, distance)) {
       if (!released)
         released.emplace();
       released->join(group.at_fence);
@@ -164,10 +164,14 @@ void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
     ++epoch_;
 }
 
-void WarpKnowledge::proxy_fence(LaneMask lanes) {
+void WarpKnowledge::proxy_fence(LaneMask lanes, bool global, bool shared) {
   each_group(lanes, [&](LaneGroup& group) {
-    group.knowledge.fenced = group.knowledge.known;
-    add_own(group.knowledge.fenced, group.lanes, epoch_);
+    Clock fenced = group.knowledge.known;
+    add_own(fenced, group.lanes, epoch_);
+    if (global)
+      group.knowledge.fenced[0] = fenced;
+    if (shared)
+      group.knowledge.fenced[1] = std::move(fenced);
   });
   ++epoch_;
 }

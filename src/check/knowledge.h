@@ -1,9 +1,9 @@
 // What the threads of a cluster know of what came before: the clocks, and how synchronization moves them.
 //
-// Each lane has clocks. `known` is what precedes it. `fenced` is what a proxy fence on the way has made known
-// to the async proxy: accesses of the generic proxy precede an asynchronous operation only if both have them.
-// `mapped` is that for the tensormap proxy, a clock for each tensor map. Lanes that know the same share a
-// group.
+// Each lane has clocks. `known` is what precedes it. `fenced` is what proxy fences on the way have made known
+// to the async proxy, for each kind of memory, since a fence may be of one alone: accesses of the generic
+// proxy precede an asynchronous operation only if both have them. `mapped` is that for the tensormap proxy, a
+// clock for each tensor map. Lanes that know the same share a group.
 //
 // A lane's own accesses are known to it without a clock; they enter the clocks that it hands on, with the
 // warp's epoch, which then ends.
@@ -38,18 +38,20 @@ private:
 };
 
 struct Knowledge {
-  Clock known, fenced;
+  Clock known;
+  std::array<Clock, 2> fenced; // of global, and of shared memory
   MapClocks mapped;
 
   void join(const Knowledge& other) {
     known.join(other.known);
-    fenced.join(other.fenced);
+    for (size_t i = 0; i < fenced.size(); ++i)
+      fenced[i].join(other.fenced[i]);
     mapped.join(other.mapped);
   }
   void clear() { *this = {}; }
   bool shares_with(const Knowledge& other) const {
-    return known.shares_with(other.known) && fenced.shares_with(other.fenced) &&
-           mapped.shares_with(other.mapped);
+    return known.shares_with(other.known) && fenced[0].shares_with(other.fenced[0]) &&
+           fenced[1].shares_with(other.fenced[1]) && mapped.shares_with(other.mapped);
   }
 };
 
@@ -139,8 +141,9 @@ public:
 
   // What the lanes hand on now. Their epoch ends.
   Knowledge release(LaneMask lanes);
-  // What relaxed operations of the lanes hand on: what was known at the last release fence, if there was one.
-  std::optional<Knowledge> released_at_fence(LaneMask lanes) const;
+  // What relaxed operations of the lanes hand on to threads so far away: what was known at the last release
+  // fence, if there was one whose scope reaches as far.
+  std::optional<Knowledge> released_at_fence(LaneMask lanes, Distance distance) const;
   // The lanes learn that.
   void acquire(LaneMask lanes, const Knowledge& learned);
   // ... once they have a fence.
@@ -148,8 +151,9 @@ public:
   // They know that, and what they knew is part of it.
   void become(LaneMask lanes, const Knowledge& knowledge);
   void fence(LaneMask lanes, vgpu::MemoryOrder order);
-  // Towards the async proxy; towards that of tensor maps, for the one at an address.
-  void proxy_fence(LaneMask lanes);
+  // Towards the async proxy, of accesses to both kinds of memory or to one; towards that of tensor maps, for
+  // the one at an address.
+  void proxy_fence(LaneMask lanes, bool global, bool shared);
   void map_fence(LaneMask lanes, uint64_t map);
   // bar.warp.sync of these lanes.
   void synchronize(LaneMask lanes);

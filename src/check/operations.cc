@@ -91,6 +91,9 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
       const MbarrierState& mbarrier = cluster.mbarrier(operation.targets.front().mbarrier);
       read.agent = mbarrier.agent;
       read.epoch = mbarrier.phase;
+      if (operation.source.is_shared() && operation.targets.front().mbarrier.cta != x.cta)
+        cluster.exits[x.cta->rank].read_for_others.push_back(
+            {read.agent, read.epoch, Statement::of(operation.issuer)});
     }
     break;
   }
@@ -110,6 +113,8 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
       visit->accessor.collective = operation.group == AsyncGroup::wgmma;
     }
     visit->place = place;
+    if (waits_for_grids_ && place.allocation) [[unlikely]]
+      depends_on_grids(cluster, x, place.allocation, !what.writes || what.atomic, what.writes, lanes);
     this->visit(*visit, bytes);
   };
   const auto visit_read = [&](const vgpu::MemoryPlace& place, uint64_t bytes) {

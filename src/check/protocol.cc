@@ -182,7 +182,7 @@ void Checker::signals(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Sh
   const MbarrierState& mbarrier = cluster.mbarrier(at);
   if (mbarrier.published || !mbarrier.init.instruction)
     return;
-  const Clock& fenced = cluster.warp(x).knowledge.group_of(lane).knowledge.fenced;
+  const Clock& fenced = cluster.warp(x).knowledge.group_of(lane).knowledge.fenced[1];
   if (fenced.covers(cluster.id, mbarrier.init_agent, std::max(mbarrier.init.lane, 0), mbarrier.init_epoch))
     return;
   misuse({.id = "mbarrier.init",
@@ -416,20 +416,20 @@ void Checker::asks_for_no_cluster(const vgpu::Exec& x, LaneMask lanes) {
 }
 
 // An access to global memory, in a module that waits for the grids before it.
-void Checker::depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access) {
-  const vgpu::Access& what = access.access;
+void Checker::depends_on_grids(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Allocation* memory,
+                               bool reads, bool writes, LaneMask lanes) {
   const WarpKnowledge& knowledge = cluster.warp(x).knowledge;
   LaneMask before = 0;
   for (const LaneGroup& group : knowledge.groups())
     if (!group.knowledge.known.covers_any(cluster.id, cluster.grid_wait, 1))
-      before |= group.lanes & what.lanes;
+      before |= group.lanes & lanes;
   const std::lock_guard lock(grid_mutex_);
-  GridAccesses& accesses = grid_accesses_[what.allocation];
+  GridAccesses& accesses = grid_accesses_[memory];
   if (!before) {
-    accesses.read_after |= what.kind != vgpu::AccessKind::write;
+    accesses.read_after |= reads;
     return;
   }
-  std::optional<Statement>& first = vgpu::writes(what.kind) ? accesses.written : accesses.read;
+  std::optional<Statement>& first = writes ? accesses.written : accesses.read;
   if (!first)
     first = Statement::at(x, before & -before);
 }

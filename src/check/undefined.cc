@@ -30,6 +30,7 @@ enum class Deed : uint8_t {
   masks,
   selects,
   shuffles,
+  collects,
   decides,
   accesses,
   issues,
@@ -49,6 +50,10 @@ Deed deed_of(Opcode opcode) {
   case Opcode::shfl_sync:
   case Opcode::shfl:
     return Deed::shuffles;
+  case Opcode::redux_sync:
+  case Opcode::vote_sync:
+  case Opcode::match:
+    return Deed::collects;
   case Opcode::bra:
   case Opcode::brx_idx:
   case Opcode::exit:
@@ -239,6 +244,9 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
     made_.add(decides, x.active);
     break;
   }
+  case Deed::collects:
+    collect(x, in);
+    break;
   case Deed::shuffles: // once it is known who takes whose
   case Deed::forgets:
     break;
@@ -300,6 +308,25 @@ void UndefinedValues::mask(const Exec& x, const DecodedInst& in, bool with_ones)
         undefined |= 1u << byte;
     if (undefined)
       made_.add(lane, undefined, {both.origin, true});
+  });
+}
+
+// Of all lanes of a membermask, which is the last operand. A vote that others decide is what it is. A ballot
+// has a bit of each lane, which is not followed: programs mask those of lanes that have nothing to say.
+void UndefinedValues::collect(const Exec& x, const DecodedInst& in) {
+  const int mask = in.op_count - in.dst_count - 1;
+  const Value given = value_of_sources(x, in, 0, mask);
+  const LaneMask undefined = given.lanes & x.active;
+  const ptx::Instruction& instruction = x.ptx_instruction(in);
+  if (!undefined || instruction.has(isa::Qual::ballot))
+    return;
+  const bool votes = x.code->opcode_of(in) == Opcode::vote_sync;
+  const bool all = votes && instruction.has(isa::Qual::all), any = votes && instruction.has(isa::Qual::any);
+  vgpu::for_lanes(x.active, [&](int lane) {
+    const auto members = static_cast<LaneMask>(x.src_lane(in, mask, lane)) & x.active;
+    const LaneMask decided = members & ~undefined & (all ? ~x.pred(in, 0) : any ? x.pred(in, 0) : 0);
+    if ((members & undefined) != 0 && decided == 0)
+      made_.add(lane, kAllBytes, {given.origin, true});
   });
 }
 

@@ -87,6 +87,7 @@ private:
   Value value_of_sources(const vgpu::Exec& x, const vgpu::DecodedInst& in, int first, int last) const;
   void move(const vgpu::Exec& x, const vgpu::DecodedInst& in);
   void mask(const vgpu::Exec& x, const vgpu::DecodedInst& in, bool with_ones);
+  void collect(const vgpu::Exec& x, const vgpu::DecodedInst& in);
   void begin_matrix(const vgpu::Exec& x, const vgpu::DecodedInst& in, const Report& report);
   void scatter(const vgpu::DecodedInst& in, const layout::TileMap& map);
   void access_matrix(const vgpu::WarpAccess& access, const vgpu::MatrixMove& move, const Report& report);

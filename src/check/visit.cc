@@ -93,7 +93,8 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     return;
   WarpState& warp = cluster.warp(x);
   if (waits_for_grids_ && !what.is_shared()) [[unlikely]]
-    depends_on_grids(cluster, x, access);
+    depends_on_grids(cluster, x, what.allocation, what.kind != AccessKind::write, vgpu::writes(what.kind),
+                     what.lanes);
   const vgpu::DecodedInst& in = *what.instruction;
   const bool writes = vgpu::writes(what.kind);
   Record record{.code = x.code,
@@ -158,7 +159,7 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     vgpu::for_lanes(access.pieces, [&](int piece) { visit_piece(LaneMask{1} << piece, piece); });
   if (!record.is_strong() || record.mbarrier)
     return;
-  if (what.kind != AccessKind::write) {
+  if (what.kind != AccessKind::write && opcode != Opcode::red) { // a red is part of no acquire pattern
     const bool returns = results_[function_of(x)].taken(in);
     Places(access).each([&](LaneMask lanes, int first) {
       warp.reads.push_back({lanes, what.at(access.offset(first) - what.offset), what.order, returns});
@@ -171,6 +172,7 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
 // The shadow of the place's owner, and whether more is to be asked there than what is ordered.
 void Checker::enter(Visit& visit) {
   visit.shadow = &shadow_of(visit.cluster, visit.place);
+  visit.accessor.shared = visit.place.is_shared();
   if (!visit.place.is_shared())
     return;
   const Record& record = visit.accessor.record;

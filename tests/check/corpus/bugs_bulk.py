@@ -63,6 +63,7 @@ bug(
 )
 bug(K, "memory.undefined", "stores_half_a_row", sub("@store_0 mov.u32", "256", "128"), READ)
 fine(K, "one_group", cut("@commit_0"))
+bug(K, "race.proxy", "fence_of_global_memory", sub("@fence fence", ".async", ".async.global"), ["@write_0 st.shared | @write_1 st.shared", "@store_0 | @store_1"])
 fine(K, "a_fence_of_each_space", put("@fence fence", "fence.proxy.async.global; fence.proxy.async.shared::cta;"))
 fine(K, "issuer_fences", [cut("@fence fence"), after("@sync_write bar.sync", "fence.proxy.async.shared::cta;")])
 fine(K, "waits_for_both_apart", [after("@commit_0", "cp.async.bulk.wait_group 0;")])
@@ -306,6 +307,13 @@ bug(
 )
 bug(K, "race.proxy", "fences_before_it_counts", move("@fence fence", to_before="@count atom.shared"), COUNTS)
 bug(K, "race.proxy", "first_warp_fences", only("@fence fence", "tid < 32"), "@add cp.reduce")
+bug(
+    K,
+    "async.unwaited",
+    "leaves_while_its_table_is_read",
+    [cut("@arrive_end barrier"), cut("@wait_end barrier")],
+    "@add cp.reduce",
+)
 bug(
     K,
     "race.proxy|race.cluster",

@@ -32,7 +32,7 @@ bug(
 )
 bug(
     K,
-    "race.cluster",
+    "race.weak",
     "relaxed_arrival",
     sub("@arrive_sent barrier", ".release", ".relaxed"),
     ["@send st", "@make ld.shared"],
@@ -235,7 +235,7 @@ bug(
 )
 bug(
     K,
-    "race.cluster",
+    "race.weak",
     "relaxed_arrival",
     sub("@arrive_sums barrier", ".release", ".relaxed"),
     ["@send st", "@add ld.shared"],

@@ -77,7 +77,7 @@ bug(
     COPIED,
 )
 bug(K, "race.shared", "arrives_before_it_writes", move("@write st.shared", to_after="@arrive_made mbarrier"), MADE)
-bug(K, "race.shared", "made_relaxed", sub("@arrive_made mbarrier", "arrive.shared", "arrive.relaxed.cta.shared"), MADE)
+bug(K, "race.weak", "made_relaxed", sub("@arrive_made mbarrier", "arrive.shared", "arrive.relaxed.cta.shared"), MADE)
 bug(
     K,
     "race.weak|race.shared|async.unwaited",

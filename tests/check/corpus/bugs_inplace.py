@@ -116,6 +116,9 @@ bug(
     ["@fill st.shared", "@load cp.async"],
 )
 bug(K, "async.unwaited", "does_not_wait", no_wait("@wait"), ["@load cp.async", "@read ld.shared"])
+bug(K, "memory.undefined", "fills_from_the_next_word", sub("@fill setp", "lt", "le"), TILE)
+bug(K, "memory.undefined", "copies_four_words_less", before("@expect mbarrier", "sub.u32 %r15, %r15, 16;"), TILE)
+bug(K, "memory.undefined", "reads_for_lanes_that_count", only("@read ld.shared #1", "tid < 120"), TILE)
 bug(K, "memory.bounds", "next_word_of_the_last", put("@read sub.s32", "mov.u32 %r27, %r22;"), "@read ld.shared")
 bug(K, "memory.bounds", "copies_a_whole_tile", [before("@expect mbarrier", "mov.u32 %r15, 512;")], "@load cp.async")
 
@@ -145,6 +148,24 @@ bug(
         "st.global.u32 [to], 0; }",
     ),
     "@new st.global",
+)
+bug(
+    K,
+    "warp.griddepcontrol",
+    "copies_before_it_waits",
+    move("@wait griddepcontrol", to_after="@load_late cp.async"),
+    "@load_late cp.async",
+)
+bug(
+    K,
+    "warp.griddepcontrol",
+    "another_thread_waits",
+    [
+        cut("@wait griddepcontrol"),
+        before("@sync_init bar.sync", "griddepcontrol.wait;"),
+        only("@new griddepcontrol", "tid == 32"),
+    ],
+    "@load_late cp.async",
 )
 bug(
     K,

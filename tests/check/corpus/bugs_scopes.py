@@ -24,6 +24,20 @@ bug(K, "race.weak|race.cluster", "tells_made_relaxed", sub("@tell_made mbarrier"
 bug(K, "race.weak|race.cluster", "waits_for_made_relaxed", sub("@wait_made try_wait", ".acquire", ".relaxed"), WORDS)
 bug(
     K,
+    "race.scope",
+    "relaxed_with_a_fence_of_the_cta",
+    [sub("@tell_made mbarrier", ".release", ".relaxed"), before("@tell_made mapa", "fence.acq_rel.cta;")],
+    WORDS,
+)
+bug(
+    K,
+    "race.scope",
+    "relaxed_wait_with_a_fence_of_the_cta",
+    [sub("@wait_made try_wait", ".acquire", ".relaxed"), before("@fetch ld", "fence.acq_rel.cta;")],
+    WORDS,
+)
+bug(
+    K,
     "race.weak|race.cluster",
     "fence_after_the_arrival",
     [sub("@tell_made mbarrier", ".release", ".relaxed"), after("@tell_made mbarrier", "fence.acq_rel.cluster;")],
