@@ -141,7 +141,8 @@ private:
   static Attempt attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
   struct Verdict;
   static Verdict judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
-  static Verdict judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane, Attempt attempt);
+  static Verdict judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane, int lane,
+                                Attempt attempt);
   struct Progress;
   static Progress progress_of(const ClusterState& cluster, const Record& operation, int lane);
   static bool has_roles(const ClusterState& cluster);

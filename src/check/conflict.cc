@@ -47,23 +47,24 @@ const char* scope_that_reaches(Distance distance) {
 }
 
 // What a thread has to do after it has issued the operation, so that others, so far away, may touch its
-// memory. `committed`: the operation is in a group.
-std::string completion_of(const Record& operation, Distance distance, bool committed) {
-  const std::string then =
-      distance == kSameCta
-          ? "then a barrier towards the others"
-          : fmt::format("then a release (scope .{}) that the others acquire", scope_that_reaches(distance));
+// memory; nullopt: it itself. `committed`: the operation is in a group.
+std::string completion_of(const Record& operation, std::optional<Distance> distance, bool committed) {
+  const std::string then = !distance ? ""
+                           : *distance == kSameCta
+                               ? ", then a barrier towards the others"
+                               : fmt::format(", then a release (scope .{}) that the others acquire",
+                                             scope_that_reaches(*distance));
   switch (operation.group) {
   case AsyncGroup::cp_async:
-    return fmt::format("{} by the issuing thread, {}",
+    return fmt::format("{} by the issuing thread{}",
                        committed ? "cp.async.wait_group (or wait_all)"
                                  : "cp.async.commit_group and wait_group (or wait_all)",
                        then);
   case AsyncGroup::wgmma:
-    return "wgmma.commit_group and wgmma.wait_group, then a barrier or an mbarrier arrival towards the "
-           "others";
+    return fmt::format("wgmma.commit_group and wgmma.wait_group{}",
+                       distance ? ", then a barrier or an mbarrier arrival towards the others" : "");
   case AsyncGroup::bulk:
-    return fmt::format("cp.async.bulk.commit_group and wait_group{} by the issuing thread, {}",
+    return fmt::format("cp.async.bulk.commit_group and wait_group{} by the issuing thread{}",
                        operation.writes ? " (without .read)" : ".read", then);
   case AsyncGroup::none:
     break;
@@ -160,11 +161,13 @@ namespace {
 // What mends synchronization that two threads have, and that does not order them. If its scope is too narrow,
 // it is between CTAs.
 std::string mended(bool narrow, Distance distance) {
-  return narrow ? fmt::format("scope .{} for the release and for the acquire, and for the fences beside them",
-                              scope_that_reaches(std::max(distance, kSameCluster)))
-                : "a release after the first (.release, or fence.acq_rel before the flag is written) and an "
-                  "acquire "
-                  "before the second (.acquire, or fence.acq_rel after the flag was read)";
+  return narrow
+             ? fmt::format("scope .{} for the release and for the acquire, and for the fences beside them",
+                           scope_that_reaches(std::max(distance, kSameCluster)))
+             : "a release after the first (.release on the write or arrival that the other sees, or "
+               "fence.acq_rel "
+               "before that) and an acquire before the second (.acquire on the read or wait that sees it, or "
+               "fence.acq_rel after that)";
 }
 
 // What orders two threads that have nothing. `roles`: those of a CTA wait for each other at mbarriers or
@@ -190,7 +193,7 @@ bool Checker::has_roles(const ClusterState& cluster) {
 
 // The earlier access, or the later one, is of an operation that is not known to be complete.
 Checker::Verdict Checker::judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane,
-                                         Attempt attempt) {
+                                         int lane, Attempt attempt) {
   const Record& later = visit.accessor.record;
   const Distance distance = visit.accessor.distance(earlier);
   const std::string tried = attempt == Attempt::none ? "" : mended(attempt == Attempt::narrow, distance);
@@ -223,8 +226,10 @@ Checker::Verdict Checker::judge_unwaited(const Visit& visit, const Record& earli
                 ? "a barrier between that wait and this"
                 : fmt::format("a release after that wait (scope .{}) that this thread acquires",
                               scope_that_reaches(distance))};
-  std::string fix = completion_of(earlier, distance, progress.state != Progress::uncommitted);
   const bool of_one_warp = distance == kSameCta && earlier.warp == later.warp;
+  const bool of_one_thread = of_one_warp && earlier_lane == lane;
+  std::string fix = completion_of(earlier, of_one_thread ? std::nullopt : std::optional(distance),
+                                  progress.state != Progress::uncommitted);
   if (!later.asynchronous && later.writes && !earlier.writes && !of_one_warp)
     fix +=
         "; or, if the operation is meant to read what is written here, a barrier between this and its issue";
@@ -250,7 +255,7 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
                          : "ld.global without .nc, and " + between()};
   const Attempt attempt = Checker::attempt(visit, earlier, earlier_lane, lane);
   if ((earlier.asynchronous || later.asynchronous) && !known)
-    return judge_unwaited(visit, earlier, earlier_lane, attempt);
+    return judge_unwaited(visit, earlier, earlier_lane, lane, attempt);
   if (later.proxy == Proxy::tensormap && known)
     return {"race.proxy", "a tensor map is used that was changed in the generic proxy, without a proxy fence",
             "fence.proxy.tensormap::generic.acquire by the thread that uses it, after the synchronization "
