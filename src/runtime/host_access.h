@@ -37,6 +37,11 @@ inline HostAccess waiting_for_value(uint64_t address, uint64_t bytes) {
           .ranges = {{{address, bytes, check::Use::strong_read}, {}}},
           .waits_for_value = true};
 }
+// Whoever uses the memory must have done so before.
+inline HostAccess freeing(uint64_t address, uint64_t bytes) {
+  return {.what = "the free of memory in the order of a stream",
+          .ranges = {{{address, bytes, check::Use::weak_write}, {}}}};
+}
 inline HostAccess copying(uint64_t to, uint64_t from, uint64_t bytes) {
   return {.what = "a copy on the device",
           .ranges = {{{from, bytes, check::Use::weak_read}, {to, bytes, check::Use::weak_write}}}};

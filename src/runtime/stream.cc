@@ -262,12 +262,15 @@ Result<void, Error> Stream::free(Buffer buffer, std::function<void()> before) co
   };
   return runtime::guarded([&]() -> Result<void, Error> {
     impl_->device->expect_free(buffer.size_bytes_);
-    impl_->device->timeline->enqueue(impl_->queue,
-                                     [release](Timeline::Operation&) -> Result<void, Error> {
-                                       release();
-                                       return {};
-                                     },
-                                     {.not_run = [release](const Error&) { release(); }});
+    impl_->device->timeline->enqueue(
+        impl_->queue,
+        [release, device = impl_->device, address = buffer.address_,
+         size_bytes = buffer.size_bytes_](Timeline::Operation& operation) -> Result<void, Error> {
+          note_access(*device, operation, runtime::freeing(address, size_bytes));
+          release();
+          return {};
+        },
+        {.not_run = [release](const Error&) { release(); }});
     buffer.device_ = nullptr; // the stream has it
     return {};
   });

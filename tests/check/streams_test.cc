@@ -205,6 +205,19 @@ const Case kCases[] = {
          p.after(p.b, p.a);
        p.add_one(p.b, p.x.address(), p.z.address());
      }},
+    {"FreedBesideItsUse", // behind it in time, by luck
+     [](Program& p, bool fixed) {
+       Buffer given = must(p.a.allocate(1024, {.name = "given"}));
+       p.after(p.b, p.a);
+       p.add_one(p.b, given.address(), p.y.address());
+       std::atomic<bool> is_used{false};
+       EXPECT_TRUE(p.b.call([&] { is_used = true; }));
+       while (!is_used)
+         std::this_thread::yield();
+       if (fixed)
+         p.after(p.a, p.b);
+       EXPECT_TRUE(p.a.free(std::move(given)));
+     }},
     {"EventRecordedTooEarly",
      [](Program& p, bool fixed) {
        Event event = *p.a.record();
