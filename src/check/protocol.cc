@@ -352,7 +352,11 @@ UndefinedValues::Report Checker::uses_undefined(const vgpu::Exec& x) {
             .before = origin.who,
             .what_before = "finds it",
             .memory = origin.what,
-            .fix = "a write before it, by every thread and for every part of the tile"});
+            .fix = origin.what.starts_with("register")
+                       ? "a value for the register on every way to this instruction"
+                   : origin.what.starts_with("shared")
+                       ? "a write before it, by every thread and for every part of the tile"
+                       : "a write before it, by a copy, a fill or a kernel"});
   };
 }
 

@@ -488,6 +488,9 @@ void UndefinedValues::access_lanes(const Exec& x, const vgpu::WarpAccess& access
         report(memory_->origins[given.origin], "is computed with, and stored", std::countr_zero(used));
         break;
       }
+  if (is_atomic && what.space == StateSpace::global && !x.ptx_instruction(in).has(isa::Qual::exch))
+    if (const LaneMask used = found_.lanes & access.pieces) // what is in global memory is not followed
+      report(memory_->origins[found_.origin], "is updated", std::countr_zero(used));
   by_byte_ |= loads && found_.lanes && what.space != StateSpace::local;
   const UndefinedMemory::Bytes* bytes = bytes_in(what);
   if (!found_.lanes && given_.empty() && (!bytes || bytes->empty()))

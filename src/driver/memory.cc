@@ -52,7 +52,9 @@ void Memory::put(std::shared_ptr<Allocation> allocation) {
 Result<std::shared_ptr<Allocation>, Error> Memory::allocate(MemoryKind kind, uint64_t size_bytes,
                                                             Context& context) {
   Result<Buffer, Error> buffer =
-      state().device.allocate(size_bytes, {.name = name_of(kind), .host_shared = kind != MemoryKind::device});
+      state().device.allocate(size_bytes, {.name = name_of(kind),
+                                           .poisoned = state().machine.check && kind == MemoryKind::device,
+                                           .host_shared = kind != MemoryKind::device});
   if (!buffer)
     return Unexpected<Error>{std::move(buffer).error()};
   if (kind == MemoryKind::pinned) // the system may write there, for read(), while a kernel runs

@@ -720,7 +720,7 @@ def persistent_tiles():
     index = np.arange(tile * tiles, dtype=np.uint32) // tile
     want = (values ^ (index[:, None] << 16 | index)).T
     launches = [
-        Launch((tiles, tiles), (tile,), [In(values), Out(want), Scratch(4)], entry=entry, late=late)
+        Launch((tiles, tiles), (tile,), [In(values), Out(want), In(np.zeros(1, np.uint32))], entry=entry, late=late)
         for entry in ("cluster_tiles", "tiles")
         for late in (False, True)
     ]
