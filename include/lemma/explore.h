@@ -31,6 +31,10 @@ namespace lemma {
 // What is unusual about LaunchConfig::schedule: "the last warps first, asynchronous operations late".
 std::string schedule_text(uint64_t schedule);
 
+// Whether strong loads of global memory get older values there, of those that the memory consistency model
+// still allows, in launches that are checked (LaunchConfig::check).
+bool gives_old_values(uint64_t schedule);
+
 // How one schedule went, and what it has written. Of a program with several launches, all of them together:
 // the findings merged, the fault of the one that did not end well.
 struct ScheduleRun {
@@ -42,6 +46,7 @@ struct ScheduleRun {
 struct ExploreOptions {
   std::string kernel = {}, ptx = {};       // Finding::kernel and ptx, for faults
   uint64_t schedules = 8;                  // with the usual one
+  std::vector<uint64_t> only = {};         // not empty: these, and the usual one
   unsigned workers = 0;                    // host threads; 0: one for each core that the process may use
   const std::atomic<bool>* stop = nullptr; // as LaunchConfig::stop: no further schedule begins
 };

@@ -2,9 +2,13 @@
 // operations.cc. See checker.h.
 #include "check/checker.h"
 
+#include "check/old_values.h"
 #include "check/places.h"
 #include "check/shard.h"
+#include "lemma/explore.h"
+#include "vgpu/mix.h"
 #include "vgpu/program.h"
+#include "vgpu/racing_copy.h"
 
 #include <algorithm>
 
@@ -91,6 +95,10 @@ Checker::~Checker() = default;
 
 void Checker::launch_begins(const vgpu::Launch& launch) {
   launch_ = &launch;
+  gives_old_values_ = launch.workers == 1 && gives_old_values(launch.config.schedule);
+  old_value_key_ = vgpu::mix(vgpu::mix(launch.config.schedule) ^ launch.config.seed);
+  old_value_draws_ = 0;
+  fence_order_.clear();
   sizes_ = {};
   const auto& functions = launch.program->module().functions;
   provenances_.clear();
@@ -186,7 +194,7 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   WarpState& warp = cluster.warp(x);
   switch (sync.kind) {
   case SyncKind::fence:
-    warp.knowledge.fence(sync.lanes, sync.order);
+    fences_in_order(warp, sync);
     if (x.code->opcode_of(x.code->insts[x.pc]) == isa::Opcode::fence_mbarrier_init)
       publishes(cluster, x);
     break;
@@ -372,14 +380,74 @@ void Checker::with_locations(ClusterState& cluster, const vgpu::MemoryPlace& pla
   f(shard.locations);
 }
 
+void Checker::replaces(SyncLocation& location, const vgpu::MemoryPlace& place, uint32_t bytes,
+                       const StrongWriter& by) {
+  uint64_t value = 0;
+  if (bytes > sizeof value) {
+    location.history.reset();
+    return;
+  }
+  if (!location.history)
+    location.history = std::make_shared<History>();
+  vgpu::copy_racing(reinterpret_cast<std::byte*>(&value), place.host, bytes);
+  location.history->replace(value, bytes, location, by);
+}
+
+// Whether the lanes get an older value than `now` has; then that is in their registers, and `old` is what the
+// place was.
+bool Checker::may_give_old_value(const vgpu::Exec& x, const WarpState& warp, const WarpState::Read& read,
+                                 const SyncLocation& now, SyncLocation& old) {
+  if (!now.history)
+    return false;
+  const vgpu::DecodedInst& in = x.code->insts[x.pc];
+  const uint32_t bytes = in.dst_count == 1 ? in.ops[0].bytes : 0;
+  uint64_t version = now.version;
+  if (x.code->opcode_of(in) == isa::Opcode::ld && (bytes == 4 || bytes == 8)) {
+    const std::vector<OldValue*> allowed = now.history->allowed(warp.knowledge, read.lanes, bytes);
+    // As often the newest value as any of the others.
+    const uint64_t drawn =
+        vgpu::mix(old_value_key_ + ++old_value_draws_) % (2 * std::max<size_t>(allowed.size(), 1));
+    if (drawn < allowed.size()) {
+      OldValue& chosen = *allowed[drawn];
+      ++chosen.given;
+      vgpu::for_lanes(read.lanes, [&](int lane) {
+        if (bytes == 4)
+          x.dst<uint32_t>(in)[lane] = static_cast<uint32_t>(chosen.value);
+        else
+          x.dst<uint64_t>(in)[lane] = chosen.value;
+      });
+      ++x.warp->effects; // it does not merely poll: the next value may be another
+      old = chosen.then;
+      version = old.version;
+    }
+  }
+  now.history->has_read(warp.knowledge.cluster(), warp.knowledge.agent(), warp.knowledge.epoch(), version);
+  return version != now.version;
+}
+
+// Where old values are given, fence.sc are in the order of the run: who has one knows what came before all
+// earlier ones. PTX ISA: "Memory Consistency Model": "Fence-SC". Else they are not, for in another run the
+// order may be another.
+void Checker::fences_in_order(WarpState& warp, const vgpu::Synchronization& sync) {
+  const bool ordered = gives_old_values_ && sync.order.semantics == Semantics::sc &&
+                       sync.order.scope >= vgpu::MemoryScope::gpu;
+  if (ordered)
+    warp.knowledge.acquire(sync.lanes, fence_order_);
+  warp.knowledge.fence(sync.lanes, sync.order);
+  if (ordered)
+    fence_order_.join(warp.knowledge.release(sync.lanes));
+}
+
 // Before the write: what the lanes release is there before anybody can see it.
 void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   WarpState& warp = cluster.warp(x);
   const MemoryOrder order = access.access.order;
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
+  const Epoch epoch = warp.knowledge.epoch();
   const auto knew = std::make_shared<const Clock>(warp.knowledge.all_of(access.access.lanes).known);
   Places(access).each([&](LaneMask lanes, int first) {
-    const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(), lanes};
+    const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(),
+                              lanes,      epoch};
     Released released{writer, {}};
     bool any = true;
     if (releases(order.semantics)) {
@@ -395,6 +463,8 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
     const vgpu::MemoryPlace place = access.access.at(access.offset(first) - access.access.offset);
     with_locations(cluster, place, [&](SyncLocations& locations) {
       SyncLocation& location = locations[key_of(place)];
+      if (gives_old_values_ && place.allocation)
+        replaces(location, place, access.piece_bytes, writer);
       if (!keeps_chain) // but what this thread has released there itself: "Release and acquire patterns"
         location.keep_released([&](const Released& earlier) { return is_of(earlier, writer); });
       location.version = ++versions_;
@@ -453,9 +523,12 @@ void Checker::has_read(const vgpu::Exec& x) {
   for (const WarpState::Read& read : warp.reads)
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
       const auto found = locations.find(key_of(read.place));
-      if (found == locations.end() || found->second.writers.empty())
+      if (found == locations.end())
         return;
-      SyncLocation& location = found->second;
+      SyncLocation old;
+      SyncLocation& location = may_give_old_value(x, warp, read, found->second, old) ? old : found->second;
+      if (location.writers.empty())
+        return;
       // A lane that polls learns once: what it knows, or has seen, it keeps.
       const WarpState::Learned seen{location.version, read.order};
       LaneMask new_to = 0;

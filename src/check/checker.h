@@ -206,6 +206,11 @@ private:
   CheckedAccess describe(const Record& record, int lane) const;
 
   void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  static void replaces(SyncLocation& location, const vgpu::MemoryPlace& place, uint32_t bytes,
+                       const StrongWriter& by);
+  bool may_give_old_value(const vgpu::Exec& x, const WarpState& warp, const WarpState::Read& read,
+                          const SyncLocation& now, SyncLocation& old);
+  void fences_in_order(WarpState& warp, const vgpu::Synchronization& sync);
   void learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
              const WarpState::Read& read);
   bool is_observed(const Visit& visit, uint64_t offset, const Record& earlier, int earlier_lane, int lane);
@@ -232,6 +237,10 @@ private:
   std::unordered_map<const vgpu::Allocation*, std::unique_ptr<Shadow>> shadows_;
   std::unique_ptr<Shard[]> shards_;
   std::atomic<uint64_t> versions_{0}; // SyncLocation::version
+  // Of a schedule that gives old values (old_values.h), which has one host thread.
+  bool gives_old_values_ = false;
+  uint64_t old_value_key_ = 0, old_value_draws_ = 0;
+  Knowledge fence_order_; // what the fence.sc so far have told each other
 
   std::vector<Provenance> provenances_;          // by ptx::Module::functions
   std::vector<Results> results_;                 // likewise

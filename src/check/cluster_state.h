@@ -5,6 +5,7 @@
 #include "check/knowledge.h"
 #include "check/registers.h"
 #include "check/shadow.h"
+#include "check/sync_location.h"
 #include "check/undefined.h"
 #include "vgpu/exec.h"
 
@@ -26,44 +27,6 @@ struct CachedRecord {
   uint32_t record = 0;
 };
 
-// Whose strong write was there to be read, be it without a release.
-struct StrongWriter {
-  uint64_t cluster = 0;
-  uint32_t cta_rank = 0;
-  vgpu::MemoryScope scope = vgpu::MemoryScope::none;
-  std::shared_ptr<const Clock> knew = {}; // what preceded it, that of its warp together
-  uint32_t agent = 0;
-  LaneMask lanes = 0;
-};
-// ... and what it released; a chain of atomics hands it on.
-struct Released : StrongWriter {
-  Knowledge knowledge;
-};
-// Lanes that have read a strong write, and got its value: they may go by it.
-struct Reader {
-  uint64_t cluster = 0;
-  uint32_t cta_rank = 0;
-  uint32_t agent = 0;
-  LaneMask lanes = 0;
-  Epoch epoch = 0;
-  vgpu::MemoryScope scope = vgpu::MemoryScope::none;
-};
-struct SyncLocation {
-  std::vector<Released> released;
-  std::vector<StrongWriter> writers; // the last ones of a chain of atomics, and the write that it began with
-  size_t oldest = 0;                 // of them
-  uint64_t version = 0;        // no other location, and not this one before its last write, has this one
-  std::vector<Reader> readers; // of the last write, and so of those that atomics hand on with it
-
-  // As nobody had ever written there, but for what passes the test.
-  template <class F>
-  void keep_released(F&& keeps) {
-    std::vector<Released> kept = std::move(released);
-    std::erase_if(kept, [&](const Released& each) { return !keeps(each); });
-    *this = {};
-    released = std::move(kept);
-  }
-};
 // What a thread has read of a strong writer, whether that ordered anything or not.
 struct Heard {
   std::shared_ptr<const Clock> knew = {};
@@ -71,19 +34,6 @@ struct Heard {
   uint32_t agent = 0;  // who read, and when
   Epoch epoch = 0;
 };
-// An allocation or CTA, and an offset there.
-struct SyncKey {
-  const void* owner = nullptr;
-  uint64_t offset = 0;
-  friend bool operator==(const SyncKey&, const SyncKey&) = default;
-};
-struct SyncHash {
-  size_t operator()(const SyncKey& key) const {
-    return (std::hash<const void*>()(key.owner) + key.offset) * 0x9e3779b97f4a7c15u >> 16;
-  }
-};
-using SyncLocations = std::unordered_map<SyncKey, SyncLocation, SyncHash>;
-
 struct WarpState {
   WarpState(uint64_t cluster, uint32_t agent, const Dim3& id) : knowledge(cluster, agent), cta(id) {}
   WarpKnowledge knowledge;

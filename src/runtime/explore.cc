@@ -107,8 +107,11 @@ explore(const ExploreOptions& options, const ScheduleRun& first,
   std::optional<Error> error;
   std::mutex mutex; // of these
   const uint64_t wanted = options.workers ? options.workers : usable_processors();
-  const uint64_t workers = std::clamp<uint64_t>(options.schedules, 2, wanted + 1) - 1;
-  std::atomic<uint64_t> next{1};
+  std::vector<uint64_t> schedules = options.only;
+  for (uint64_t schedule = 1; options.only.empty() && schedule < options.schedules; ++schedule)
+    schedules.push_back(schedule);
+  const uint64_t workers = std::clamp<uint64_t>(schedules.size(), 1, wanted);
+  std::atomic<size_t> next{0};
   const auto run_one = [&](uint64_t schedule, uint64_t share) {
     Result<ScheduleRun, Error> result = run(schedule, share);
     const std::lock_guard lock(mutex);
@@ -125,8 +128,8 @@ explore(const ExploreOptions& options, const ScheduleRun& first,
   };
   done.emplace(0, keep(options, 0, first, first));
   run_on_workers(workers - 1, [&] {
-    for (uint64_t i = 0; goes_on() && (i = next++) < options.schedules;)
-      run_one(i, workers);
+    for (size_t i = 0; goes_on() && (i = next++) < schedules.size();)
+      run_one(schedules[i], workers);
   });
   for (const uint64_t schedule : std::exchange(again, {}))
     if (goes_on())

@@ -93,19 +93,29 @@ struct Unusual {
   bool other_path = false;  // Schedule::other_path_first
   bool time_outs = false;   // try_wait returns false now and then, and try_cancel fails
   AsyncMode async = AsyncMode::eager;
+  bool old_values = false; // lemma::gives_old_values()
 };
 
 constexpr Unusual kTable[] = {
     {.clusters = Order::reversed, .warps = Warps::reversed, .async = AsyncMode::late},
-    {.clusters = Order::random, .warps = Warps::random, .short_turns = true, .async = AsyncMode::random},
-    {.warps = Warps::starved, .which = Which::first, .short_turns = true, .async = AsyncMode::eager},
+    {.clusters = Order::random,
+     .warps = Warps::random,
+     .short_turns = true,
+     .async = AsyncMode::random,
+     .old_values = true},
+    {.warps = Warps::starved,
+     .which = Which::first,
+     .short_turns = true,
+     .async = AsyncMode::eager,
+     .old_values = true},
     {.warps = Warps::ahead, .which = Which::first, .other_path = true, .async = AsyncMode::late},
     {.clusters = Order::reversed, .warps = Warps::priorities, .other_path = true, .async = AsyncMode::eager},
     {.clusters = Order::random,
      .warps = Warps::random,
      .short_turns = true,
      .time_outs = true,
-     .async = AsyncMode::random},
+     .async = AsyncMode::random,
+     .old_values = true},
     {.clusters = Order::reversed,
      .warps = Warps::starved,
      .which = Which::last,
@@ -128,6 +138,7 @@ Unusual unusual(uint64_t schedule) {
   drawn.other_path = draw(2) != 0;
   drawn.time_outs = draw(4) == 0;
   drawn.async = static_cast<AsyncMode>(draw(3));
+  drawn.old_values = draw(2) != 0;
   return drawn;
 }
 
@@ -270,6 +281,10 @@ AsyncMode async_mode(const LaunchConfig& config) {
 
 namespace lemma {
 
+bool gives_old_values(uint64_t schedule) {
+  return schedule != 0 && vgpu::unusual(schedule).old_values;
+}
+
 std::string schedule_text(uint64_t schedule) {
   using namespace vgpu;
   if (schedule == 0)
@@ -290,6 +305,8 @@ std::string schedule_text(uint64_t schedule) {
     text += ", the other path of branches first";
   if (kind.time_outs)
     text += ", try_wait timing out and try_cancel failing";
+  if (kind.old_values)
+    text += ", older values for strong loads (--check)";
   constexpr const char* kAsync[] = {"at once", "late", "at random times"};
   return text + ", asynchronous operations " + kAsync[static_cast<size_t>(kind.async)];
 }

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 namespace lemma::cli {
@@ -59,6 +60,44 @@ Result<void, Stop> explore_launch(Run& run, const ScheduledLaunch& launch, const
                    .stop = run.config.stop},
                   [&](uint64_t schedule, uint64_t share) { return run_launch(launch, schedule, share); }},
                  {usual, *std::move(outputs)}, run.arguments.output_names());
+}
+
+bool has_strong_loads(std::string_view ptx) {
+  for (size_t at = ptx.find("ld."); at != ptx.npos; at = ptx.find("ld.", at + 1))
+    for (const std::string_view order : {"relaxed", "acquire", "volatile", "mmio"})
+      if (ptx.substr(at + 3).starts_with(order))
+        return true;
+  return false;
+}
+
+// A kernel whose threads meet at words in global memory: the run had one value for each of these, and on a
+// GPU a thread may see a write later than it was made. So a short one runs in some schedules more that give
+// older values, and races that are found there are told, with the schedule that shows them. What else may
+// follow - other outputs, a thread that waits for ever - is left to --explore.
+Result<void, Stop> predict(Run& run, const ScheduledLaunch& launch, const Report& usual) {
+  constexpr uint64_t kMostInstructions = 500'000; // of warps
+  constexpr size_t kSchedules = 8;
+  if (!run.config.check || run.config.schedule != 0 || !usual.ok() || run.found.has_errors() ||
+      usual.stats.warp_instructions.value_or(UINT64_MAX) > kMostInstructions ||
+      !has_strong_loads(launch.text))
+    return {};
+  ExploreOptions options{.kernel = launch.kernel, .ptx = launch.load.name, .stop = run.config.stop};
+  for (uint64_t schedule = 1; options.only.size() < kSchedules; ++schedule)
+    if (gives_old_values(schedule))
+      options.only.push_back(schedule);
+  auto explored = explore(
+      {options, [&](uint64_t schedule, uint64_t share) { return run_launch(launch, schedule, share); }},
+      {usual, {}}, run.found);
+  if (!explored)
+    return Unexpected<Stop>{std::move(explored).error()};
+  std::erase_if(explored->findings, [](const Finding& finding) {
+    return finding.schedule == 0 || finding.is_note || !finding.id.starts_with("race.");
+  });
+  for (const Finding& finding : explored->findings)
+    if (!finding.suppressed)
+      run.predicted_in = std::min(run.predicted_in.value_or(UINT64_MAX), finding.schedule);
+  run.found.add_suppressed(std::move(explored->findings));
+  return {};
 }
 
 // Outputs, words, SARIF, JSON.
@@ -129,19 +168,19 @@ Result<ExitStatus, Stop> run_kernel(Run& run, std::string text) {
   if (!report)
     return Unexpected<Stop>{report.error()};
   const bool is_whole = report->outcome != Outcome::stopped && report->outcome != Outcome::unsupported;
-  if (run.options.schedules == 0 || !is_whole)
+  const ScheduledLaunch again{.text = std::move(text),
+                              .load = load,
+                              .device = device_options,
+                              .kernel = kernel->name(),
+                              .config = run.config,
+                              .arguments = run.arguments,
+                              .mlir = mlir};
+  const bool explores = run.options.schedules != 0 && is_whole;
+  if (!explores)
     run.found.add(report->findings);
-  else if (auto explored = explore_launch(run,
-                                          {.text = std::move(text),
-                                           .load = load,
-                                           .device = device_options,
-                                           .kernel = kernel->name(),
-                                           .config = run.config,
-                                           .arguments = run.arguments,
-                                           .mlir = mlir},
-                                          *report);
-           !explored)
-    return Unexpected<Stop>{std::move(explored).error()};
+  const auto more = explores ? explore_launch(run, again, *report) : predict(run, again, *report);
+  if (!more)
+    return Unexpected<Stop>{more.error()};
   return finish(run, {*device, *module, *kernel, *report});
 }
 

@@ -105,6 +105,9 @@ void show_launch(const Run& run, const Launched& launched) {
   print_messages(stderr, report.rendered);
   run.found.show();
   print_messages(stderr, exploration_text(run));
+  if (run.predicted_in)
+    say(fmt::format("loads got older values there, as the memory model allows; to repeat: {}",
+                    printable(repeating_schedule(*run.predicted_in))));
   print_text(stderr,
              fmt::format("{}: {} on {}, {}{}; {}{}\n", printable(run.file), launched.kernel.name(),
                          launched.device.info().name, arithmetic_text(run, launched.module, launched.device),

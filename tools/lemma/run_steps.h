@@ -33,6 +33,7 @@ struct Run {
   std::optional<JsonOutput> json;
   std::optional<Exploration> exploration;    // once all schedules have run
   std::vector<std::string> explored_outputs; // what they are called
+  std::optional<uint64_t> predicted_in; // the schedule that a finding comes from which the run itself lacks
   std::vector<OutputComparison> comparisons;
   bool outputs_written = false;
 
