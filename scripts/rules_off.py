@@ -44,7 +44,7 @@ RULES = (
     Rule(
         "barrier.cluster.arrive",
         "checker.cc",
-        "hand_on(warp, sync.lanes, sync.order, cluster.cluster_barrier.knowledge);",
+        "hand_on(warp, sync.lanes, sync.order, kSameCta, cluster.cluster_barrier.knowledge);",
         "",
     ),
     Rule("barrier.cluster.wait", "checker.cc", "warp->knowledge.acquire(lanes, state.cluster_passed);", "(void)warp;"),
@@ -59,7 +59,9 @@ RULES = (
     Rule("release fence", "knowledge.cc", "group.at_fence = group.knowledge;\n      group.fence_epoch = epoch_;", ""),
     Rule("acquire fence", "knowledge.cc", "group.knowledge.join(seen);", ""),
     Rule("strong writes that were read", "conflict.cc", "if (is_observed(visit, offset, earlier, earlier_lane, lane))\n    return;", ""),
-    Rule("chains of atomics", "checker.cc", "if (!keeps_chain)\n        location = {};", "location = {};"),
+    Rule("chains of atomics", "checker.cc", "if (!keeps_chain) //", "if (true) //"),
+    Rule("a release, and what its thread writes after it", "checker.cc", "return is_of(earlier, writer);", "return &earlier == nullptr;"),
+    Rule("a red acquires nothing", "visit.cc", " && opcode != Opcode::red", ""),
     Rule(
         "scopes of what synchronizes",
         "checker.cc",
@@ -74,8 +76,30 @@ RULES = (
     ),
     Rule(
         "mbarrier.arrive", "checker.cc",
-        "hand_on(cluster.warp(*arrival.x), arrival.lanes, arrival.order,\n            scope == SpelledScope::cta ? to.narrow : to.wide);",
-        "",
+        "hand_on(warp, arrival.lanes, arrival.order, kSameCluster, to.wide);",
+        ";",
+    ),
+    Rule(
+        "the scope of a fence before a relaxed arrival",
+        "checker.cc",
+        "hand_on(warp, arrival.lanes, arrival.order, kSameCluster, to.wide);",
+        "hand_on(warp, arrival.lanes, arrival.order, kSameCta, to.wide);",
+        "cluster_baton",
+    ),
+    Rule("an arrival with a scope of .cta", "checker.cc", "    if (scope != SpelledScope::cta)\n      hand_on", "    hand_on", "cluster_baton"),
+    Rule(
+        "an exit behind an arrival that the CTA has waited for",
+        "ends.cc",
+        "record.mbarrier && state.observed",
+        "false && state.observed",
+        "cluster_feed|multicast|cluster_ring|cluster_baton|cluster_handoff|red_async",
+    ),
+    Rule(
+        "operations that read a CTA's memory for others",
+        "ends.cc",
+        "if (!state.knowledge.known.covers_any(cluster.id, reading.agent, reading.epoch))",
+        "if (reading.epoch == 0)",
+        "cluster_tables",
     ),
     Rule("mbarrier waits", "checker.cc", "knowledge.acquire(wait.lanes, handed_on);", ";"),
     Rule(
@@ -97,8 +121,26 @@ RULES = (
     Rule("wgmma.wait_group", "operations.cc", "warp.knowledge.acquire(wait.lanes, done);", ""),
     Rule("the async proxy needs a fence", "accessor.h", "record.proxy != vgpu::Proxy::generic && earlier.proxy", "false && earlier.proxy"),
     Rule("fence.proxy.async", "checker.cc", "warp.knowledge.proxy_fence(sync.lanes, global || !shared, shared || !global);", ";"),
+    Rule(
+        "fence.proxy.async of one kind of memory",
+        "checker.cc",
+        "warp.knowledge.proxy_fence(sync.lanes, global || !shared, shared || !global);",
+        "warp.knowledge.proxy_fence(sync.lanes, global || !global, shared || !shared);",
+        "bulk_relay",
+    ),
     Rule("fence.proxy.tensormap", "checker.cc", "warp.knowledge.map_fence(alike, map);", ";", "map_swap"),
     Rule("griddepcontrol.wait", "checker.cc", "warp.knowledge.acquire(sync.lanes, waited);", ""),
+    Rule(
+        "copies before griddepcontrol.wait",
+        "operations.cc",
+        "depends_on_grids(cluster, x, place.allocation, !what.writes || what.atomic, what.writes, lanes);",
+        ";",
+        "pdl_bulk",
+    ),
+    Rule("older values that a known write has replaced", "old_values.cc", " || is_known(warp, lanes, by.cluster, by.agent, by.epoch)", ""),
+    Rule("older values than was read", "old_values.cc", "old.then.version < newest_read || ", ""),
+    Rule("fence.sc in the order of the run", "checker.cc", "warp.knowledge.acquire(sync.lanes, fence_order_);", ";", "lock_dekker"),
+    Rule("values that lanes make together", "undefined.cc", "    collect(x, in);", "    ;", "tail_tile"),
 )
 
 

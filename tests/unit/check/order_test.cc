@@ -295,6 +295,37 @@ TEST(Order, WhatIsReadAgain) {
   EXPECT_EQ(message(say, again + "|" + again), "race.weak: st.global.u32 ~ ld.global.u32\n");
 }
 
+TEST(Order, AReleaseAndWhatItsThreadWritesAfterIt) {
+  const std::string hear = "ld.acquire.gpu.global.u32 %r1, [%out];";
+  EXPECT_EQ(message("st.release.gpu.global.u32 [%out], 0;\nst.relaxed.gpu.global.u32 [%out], 1;", hear), "");
+  EXPECT_EQ(message("st.release.gpu.global.u32 [%out+4], 1;\nst.relaxed.gpu.global.u32 [%out], 1;", hear),
+            "race.weak: st.global.u32 ~ ld.global.u32\n");
+}
+
+// "red.add [M], 1; fence.acquire; is not an acquire pattern."
+TEST(Order, ARedAcquiresNothing) {
+  const auto counts = [](const std::string& counted) {
+    return findings_of(kernel(R"(
+  setp.eq.u32 %q, %cta, 0;
+  @!%q bra L_wait;
+  st.global.u32 [%in], 1;
+  st.release.gpu.global.u32 [%out], 2;
+  bra L_end;
+L_wait:
+)" + counted + R"(
+  fence.acq_rel.gpu;
+  ld.relaxed.gpu.global.u32 %r1, [%out];
+  setp.lt.u32 %q, %r1, 3;
+  @%q bra L_wait;
+  ld.global.u32 %r2, [%in];
+L_end:)"),
+                       1, 2);
+  };
+  EXPECT_EQ(counts("atom.relaxed.gpu.global.add.u32 %r3, [%out], 1;\nadd.u32 %r3, %r3, %r3;"), "");
+  EXPECT_EQ(counts("red.relaxed.gpu.global.add.u32 [%out], 1;"),
+            "race.weak: st.global.u32 ~ ld.global.u32\n");
+}
+
 TEST(Order, ReleasesOfAScope) {
   const std::string found =
       message("st.release.cta.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];");
