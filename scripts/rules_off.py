@@ -101,7 +101,7 @@ RULES = (
         "if (reading.epoch == 0)",
         "cluster_tables",
     ),
-    Rule("mbarrier waits", "checker.cc", "knowledge.acquire(wait.lanes, handed_on);", ";"),
+    Rule("mbarrier waits", "checker.cc", "warp.knowledge.acquire(wait.lanes, handed_on);", ";"),
     Rule(
         "completion on an mbarrier",
         "checker.cc",
