@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What `--check` finds in kernels of CUB, Thrust, cooperative groups and libcu++: the programs of library/, compared with library/table.txt.
+
+A row of the table is a kernel of a program: how many instances ran, and the findings in them, by id, that are shown and
+that are suppressed. A program itself must be right.
+
+usage: library.py --lemma LEMMA FOLDER            the folder has the programs, built
+       library.py --lemma LEMMA FOLDER --write    writes the table
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent / "library"
+TABLE = HERE / "table.txt"
+HEAD = """# What `lemma exec --check` finds in kernels of CUB, Thrust and libcu++ 3.0.1 and of cooperative groups (CUDA 13.0): library.py --write.
+# Findings by id, with their number where there are several.
+"""
+COLUMNS = ("program", "kernel", "instances", "shown", "suppressed")
+
+
+def names(mangled, at):
+    """The names that stand one behind the other in a mangled name, until there is another thing."""
+    found = []
+    while match := re.compile(r"S[0-9A-Z]*_|St|\d+").match(mangled, at):
+        at = match.end()
+        if match.group()[0] != "S":
+            found.append(mangled[at:at + int(match.group())])
+            at += int(match.group())
+    return found
+
+
+def short(mangled):
+    """reduce::DeviceReduceKernel, __set_operations::SetOpAgent (serial_set_union): what of a kernel's name says which it is."""
+    if not mangled.startswith("_Z"):
+        return mangled
+    name = names(mangled, 3 if mangled.startswith("_ZN") else 2)
+    if name[-1] == "_kernel_agent":  # of Thrust: what it does is the first argument of the template
+        name = names(mangled, mangled.index("_kernel_agentIN") + len("_kernel_agentIN"))
+    operation = re.search(r"\d(serial_set_[a-z_]+?)E", mangled)
+    return "::".join(name[-2:]) + (f" ({operation.group(1)})" if operation else "")
+
+
+def rows_of(lemma, program):
+    """The rows of one program."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.json")
+        ran = subprocess.run([lemma, "exec", "--check", "--report", report, program], capture_output=True, text=True, timeout=100,
+                             env={**os.environ, "LEMMA_WORKERS": "1"})
+        found = json.loads(pathlib.Path(report).read_text())
+    if any(run["exit_status"] for run in found["runs"]) or found["faults"]:
+        sys.exit(f"{program.name} is wrong:\n{ran.stderr}")
+    instances = collections.Counter(short(kernel["kernel"]) for kernel in found["kernels"])
+    groups = collections.defaultdict(set)  # of (kernel, suppressed): (id, group)
+    for finding in found["findings"]:
+        if not finding["is_note"]:
+            groups[short(finding["kernel"]), finding["suppressed"]].add((finding["id"], finding["group"]))
+
+    def ids(kernel, suppressed):
+        counts = collections.Counter(id for id, _ in groups[kernel, suppressed])
+        return ", ".join(id if count == 1 else f"{count} {id}" for id, count in sorted(counts.items())) or "-"
+
+    return [(program.name, kernel, str(count), ids(kernel, False), ids(kernel, True)) for kernel, count in sorted(instances.items())]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lemma", required=True)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("folder", type=pathlib.Path)
+    words = parser.parse_args()
+    programs = sorted(source.stem for source in HERE.glob("*.cu") if source.stem != "misuses")
+    rows = [row for name in programs for row in rows_of(words.lemma, words.folder / name)]
+    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows)]
+    table = HEAD + "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
+                           for row in [(f"# {COLUMNS[0]}", *COLUMNS[1:]), *rows])
+    if words.write:
+        TABLE.write_text(table)
+        return
+    differ = [f"{sign} {line}" for sign, lines, others in (("-", TABLE.read_text(), table), ("+", table, TABLE.read_text()))
+              for line in lines.splitlines() if line not in others.splitlines()]
+    print("\n".join(differ) or f"{len(rows)} kernels of {len(programs)} programs are as the table says")
+    sys.exit(1 if differ else 0)
+
+
+if __name__ == "__main__":
+    main()
