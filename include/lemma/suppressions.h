@@ -11,7 +11,9 @@
 // stands for an a.cu in any folder. A function is the kernel's or the one that the access is in. A finding is
 // suppressed if its id fits, and one of its two accesses fits the place and the function.
 //
-// Tests: tests/unit/runtime/suppressions_test.cc, tests/cli/check_cli_test.py.
+// Findings in the headers of libraries: suppress_in_libraries().
+//
+// Tests: tests/unit/runtime/suppressions_test.cc, library_suppressions_test.cc, tests/cli/check_cli_test.py.
 #pragma once
 
 #include "lemma/message.h"
@@ -54,5 +56,25 @@ private:
   std::string text_;
   std::vector<Suppression> entries_;
 };
+
+// A finding in the headers of a library that holds by the letter of the PTX ISA, whatever the program does,
+// and of which its user can do nothing: src/runtime/library_suppressions.def. It fits where both accesses lie
+// in these headers, at lines of this version.
+struct LibrarySuppression {
+  std::string_view library;         // "CUB 3.0.1 (CUDA 13.0)"
+  std::string_view mark;            // a part of the names of that version's functions
+  std::string_view id;              // of the finding
+  std::string_view access, earlier; // "FILE:LINE,LINE-LINE ...": all of them; `earlier` empty: it has none
+  std::string_view why;
+};
+
+std::span<const LibrarySuppression> library_suppressions();
+
+// The entry that fits a finding, if one does.
+const LibrarySuppression* library_suppression_of(const Finding& finding);
+// Sets Finding::suppressed, and the reason: "CUB 3.0.1 (CUDA 13.0): ...".
+void suppress_in_libraries(std::span<Finding> findings);
+// Has that suppressed it?
+bool is_suppressed_in_library(const Finding& finding);
 
 } // namespace lemma

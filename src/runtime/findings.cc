@@ -1,6 +1,7 @@
 // Findings of checked launches. See include/lemma/findings.h.
 #include "lemma/findings.h"
 
+#include "lemma/suppressions.h"
 #include "runtime/kernel_names.h"
 #include "runtime/places.h"
 #include "support/printable.h"
@@ -33,7 +34,8 @@ bool same_place(const Place& a, const Place& b) {
   return a.ptx_line == b.ptx_line && a.instruction == b.instruction && a.line == b.line && a.file == b.file;
 }
 
-// Which of the two accesses comes first is up to the schedule.
+// Which of the two accesses comes first is up to the schedule, but a library's entry may be for one order
+// alone.
 bool same_defect(const Finding& a, const Finding& b) {
   if (a.id != b.id || a.is_note != b.is_note || a.ptx != b.ptx ||
       a.earlier.has_value() != b.earlier.has_value())
@@ -41,7 +43,8 @@ bool same_defect(const Finding& a, const Finding& b) {
   if (!a.earlier)
     return same_place(a.access.place, b.access.place);
   return (same_place(a.access.place, b.access.place) && same_place(a.earlier->place, b.earlier->place)) ||
-         (same_place(a.access.place, b.earlier->place) && same_place(a.earlier->place, b.access.place));
+         (same_place(a.access.place, b.earlier->place) && same_place(a.earlier->place, b.access.place) &&
+          library_suppression_of(a) == library_suppression_of(b));
 }
 
 // "a", "a and 2 more"; of what differs.

@@ -12,6 +12,9 @@ namespace lemma::runtime {
 // The file and the line of users_frame(); where the PTX has no .loc, `ptx` and the line there.
 std::pair<std::string, uint32_t> users_line(const Place& place, const std::string& ptx); // source_frames.cc
 
+// Is a source file, by its path, a header of the system, of a toolkit or of a template library?
+bool is_library(const std::string& file); // source_frames.cc
+
 template <class Visit>
 void for_each_place(Report& report, const Visit& visit) {
   if (report.fault)

@@ -26,7 +26,9 @@ bool is_template_library(std::string_view name) {
   return name == "cutlass" || name == "cute" || name == "cub" || name == "thrust";
 }
 
-bool is_library(const std::string& file) {
+} // namespace
+
+bool runtime::is_library(const std::string& file) {
   std::vector<std::string> folders;
   const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
   for (const auto& folder : path.parent_path())
@@ -49,8 +51,6 @@ bool is_library(const std::string& file) {
   return is_systems && has("include");
 }
 
-} // namespace
-
 std::vector<SourceFrame> frames_of(const Place& place) {
   if (place.file.empty() && place.inlined_at.empty())
     return {};
@@ -66,7 +66,7 @@ std::vector<SourceFrame> frames_of(const Place& place) {
 size_t users_frame(const Place& place) {
   const std::vector<SourceFrame> frames = frames_of(place);
   const auto own = std::find_if(frames.begin(), frames.end(), [](const SourceFrame& frame) {
-    return !frame.file.empty() && !is_library(frame.file);
+    return !frame.file.empty() && !runtime::is_library(frame.file);
   });
   if (own != frames.end())
     return static_cast<size_t>(own - frames.begin());

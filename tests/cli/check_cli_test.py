@@ -17,6 +17,26 @@ from cli_case import FAILED, FOLDER, OK, ROOT, USAGE, Case, main
 
 RACES = FOLDER / "races.ptx"
 
+IN_A_LIBRARY = """.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry CUB_300001_runs() {
+  .shared .b32 word;
+  .reg .b32 %t;
+  mov.u32 %t, %tid.x;
+  .loc 1 LINE 0
+  .loc 2 155 0, function_name $scatter, inlined_at 1 LINE 0
+  st.shared.u32 [word], %t;
+  ret;
+}
+.file 1 "/usr/local/cuda/include/cccl/cub/agent/agent_rle.cuh"
+.file 2 "/usr/local/cuda/include/cccl/cub/warp/specializations/warp_exchange_smem.cuh"
+.section .debug_str {
+$scatter:
+.b8 99,0
+}
+"""
+
 
 def line_of(text):
     """The number of the one line of races.ptx that holds the text."""
@@ -130,6 +150,7 @@ class Check(Case):
         self.assertIn("needs --check", self.call(*words, "--suppress", RACES, status=USAGE).stderr)
         self.assertIn("needs --check", self.call(*words, "--baseline", RACES, status=USAGE).stderr)
         self.assertIn("needs --check", self.call(*words, "--all", status=USAGE).stderr)
+        self.assertIn("needs --check", self.call(*words, "--no-library-suppressions", status=USAGE).stderr)
 
     # --- suppressions -----------------------------------------------------------------------------------------------
 
@@ -168,13 +189,36 @@ class Check(Case):
         self.assertIn("known.txt:2:1", self.suppress("right", "race.a # b\nrace.c # d\n", status=USAGE).stderr)
         self.assertIn("No such file", self.check("right", "--suppress", self.path("no"), status=USAGE).stderr)
 
+    def in_a_library(self, line, *options, status=OK):
+        """A race in CUB's exchange, called from a line of its runs."""
+        file = self.path("library.ptx")
+        pathlib.Path(file).write_text(IN_A_LIBRARY.replace("LINE", str(line)))
+        return self.call("run", "--check", file, "--grid", 1, "--block", 32, *options, status=status)
+
+    def test_findings_in_libraries(self):
+        said = self.in_a_library(627).stderr
+        self.assertTrue(said.endswith(
+            "; checked: no findings (1 in libraries is suppressed, --no-library-suppressions shows it)\n"), said)
+        self.assertNotIn("race.shared", said)
+        said = self.in_a_library(627, "--no-library-suppressions", status=FAILED).stderr
+        self.assertIn("error[race.shared]", said)
+        self.assertTrue(said.endswith("; checked: 1 finding\n"), said)
+        self.assertTrue(self.in_a_library(626, status=FAILED).stderr.endswith("; checked: 1 finding\n"))
+        out = json.loads(self.in_a_library(627, "--json").stdout)
+        self.assertEqual(out["finding_counts"], {"errors": 0, "notes": 0, "suppressed": 1, "suppressed_in_libraries": 1})
+        self.assertRegex(out["findings"][0]["suppressed_because"], r"^CUB 3.0.1 \(CUDA 13.0\): ")
+        # The user's own entry comes first.
+        pathlib.Path(self.path("known.txt")).write_text("race.shared # mine\n")
+        said = self.in_a_library(627, "--suppress", self.path("known.txt")).stderr
+        self.assertTrue(said.endswith("; checked: no findings, 1 suppressed\n"), said)
+
     # --- --json -----------------------------------------------------------------------------------------------------
 
     def test_json(self):
         done = self.check("exchange", "--json", status=FAILED)
         out = json.loads(done.stdout)
         self.assertIs(out["races_checked"], True)
-        self.assertEqual(out["finding_counts"], {"errors": 1, "notes": 0, "suppressed": 0})
+        self.assertEqual(out["finding_counts"], {"errors": 1, "notes": 0, "suppressed": 0, "suppressed_in_libraries": 0})
         [finding] = out["findings"]
         self.assertEqual((finding["id"], finding["is_note"], finding["suppressed"]), ("race.shared", False, False))
         self.assertEqual(finding["kernel"], "exchange")
@@ -188,11 +232,11 @@ class Check(Case):
 
     def test_json_of_notes_and_suppressions(self):
         out = json.loads(self.check("flag", "--json").stdout)
-        self.assertEqual(out["finding_counts"], {"errors": 0, "notes": 1, "suppressed": 0})
+        self.assertEqual(out["finding_counts"], {"errors": 0, "notes": 1, "suppressed": 0, "suppressed_in_libraries": 0})
         self.assertIs(out["findings"][0]["is_note"], True)
         self.assertIsNone(out["suppressions"])
         out = json.loads(self.suppress("exchange", "race.shared # it is so\nrace.weak # is not\n", "--json").stdout)
-        self.assertEqual(out["finding_counts"], {"errors": 0, "notes": 0, "suppressed": 1})
+        self.assertEqual(out["finding_counts"], {"errors": 0, "notes": 0, "suppressed": 1, "suppressed_in_libraries": 0})
         self.assertEqual(out["findings"][0]["suppressed_because"], "it is so")
         self.assertEqual([entry["used"] for entry in out["suppressions"]["entries"]], [1, 0])
 

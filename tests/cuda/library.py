@@ -2,7 +2,8 @@
 """What `--check` finds in kernels of CUB, Thrust, cooperative groups and libcu++: the programs of library/, compared with library/table.txt.
 
 A row of the table is a kernel of a program: how many instances ran, and the findings in them, by id, that are shown and
-that are suppressed. A program itself must be right.
+that are suppressed (src/runtime/library_suppressions.def). A program itself must be right. Then the errors of library/misuses.cu,
+each of which must be found.
 
 usage: library.py --lemma LEMMA FOLDER            the folder has the programs, built
        library.py --lemma LEMMA FOLDER --write    writes the table
@@ -48,15 +49,20 @@ def short(mangled):
     return "::".join(name[-2:]) + (f" ({operation.group(1)})" if operation else "")
 
 
-def rows_of(lemma, program):
-    """The rows of one program."""
+def check(lemma, *program):
+    """The report of a run, and what it said."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
-        ran = subprocess.run([lemma, "exec", "--check", "--report", report, program], capture_output=True, text=True, timeout=100,
-                             env={**os.environ, "LEMMA_WORKERS": "1"})
-        found = json.loads(pathlib.Path(report).read_text())
+        ran = subprocess.run([lemma, "exec", "--check", "--report", report, *program], capture_output=True, text=True, timeout=100,
+                             env={**os.environ, "LEMMA_WORKERS": "1", "LEMMA_PATIENCE": "1"})
+        return json.loads(pathlib.Path(report).read_text()), ran.stderr
+
+
+def rows_of(lemma, program):
+    """The rows of one program."""
+    found, said = check(lemma, program)
     if any(run["exit_status"] for run in found["runs"]) or found["faults"]:
-        sys.exit(f"{program.name} is wrong:\n{ran.stderr}")
+        sys.exit(f"{program.name} is wrong:\n{said}")
     instances = collections.Counter(short(kernel["kernel"]) for kernel in found["kernels"])
     groups = collections.defaultdict(set)  # of (kernel, suppressed): (id, group)
     for finding in found["findings"]:
@@ -68,6 +74,19 @@ def rows_of(lemma, program):
         return ", ".join(id if count == 1 else f"{count} {id}" for id, count in sorted(counts.items())) or "-"
 
     return [(program.name, kernel, str(count), ids(kernel, False), ids(kernel, True)) for kernel, count in sorted(instances.items())]
+
+
+def missed(lemma, program):
+    """The misuses that are not found, with what is."""
+    listed = subprocess.run([lemma, "exec", program], capture_output=True, text=True, check=True).stdout
+    wrong = []
+    for name, wanted in map(str.split, listed.splitlines()):
+        found, said = check(lemma, program, name)
+        ids = {finding["id"] for finding in found["findings"] if not finding["is_note"] and not finding["suppressed"]}
+        ids |= {fault.get("id") for fault in found["faults"]}
+        if wanted not in ids:
+            wrong.append(f"{name}: {wanted} is not found\n{said}")
+    return wrong
 
 
 def main():
@@ -86,6 +105,7 @@ def main():
         return
     differ = [f"{sign} {line}" for sign, lines, others in (("-", TABLE.read_text(), table), ("+", table, TABLE.read_text()))
               for line in lines.splitlines() if line not in others.splitlines()]
+    differ += missed(words.lemma, words.folder / "misuses")
     print("\n".join(differ) or f"{len(rows)} kernels of {len(programs)} programs are as the table says")
     sys.exit(1 if differ else 0)
 

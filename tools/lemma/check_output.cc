@@ -7,7 +7,11 @@
 #include "terminal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iterator>
 
 namespace lemma::cli {
 namespace {
@@ -21,6 +25,7 @@ Result<void, Stop> CheckOutput::read_files() {
                            : options_.all               ? "--all"
                            : !options_.suppress.empty() ? "--suppress"
                            : !options_.baseline.empty() ? "--baseline"
+                           : options_.show_in_libraries ? "--no-library-suppressions"
                                                         : nullptr;
       option && !options_.check)
     return usage(fmt::format("{} is about findings: it needs --check", option));
@@ -51,13 +56,19 @@ void CheckOutput::suppress(std::vector<Finding>& findings) {
   const std::lock_guard lock(suppressing_);
   if (suppressions_)
     suppressions_->apply(findings);
-  if (known_.empty())
-    return;
   for (Finding& finding : findings)
-    if (!finding.suppressed && known_.contains(fingerprint(finding))) {
+    if (!known_.empty() && !finding.suppressed && known_.contains(fingerprint(finding))) {
       finding.suppressed = true;
       finding.suppressed_because = "known: " + options_.baseline;
     }
+  if (!options_.show_in_libraries)
+    suppress_in_libraries(findings);
+}
+
+size_t CheckOutput::count_in_libraries() const {
+  std::vector<Finding> in_libraries;
+  std::ranges::copy_if(findings_, std::back_inserter(in_libraries), is_suppressed_in_library);
+  return count(in_libraries).suppressed;
 }
 
 void CheckOutput::limit_to(uint64_t checked_ctas, uint64_t ctas) {
@@ -79,10 +90,19 @@ void CheckOutput::show() const {
 std::string CheckOutput::closing_text() const {
   if (!options_.check)
     return "races not checked";
-  const FindingCounts counts = count(findings_);
-  std::string text = "checked: " + to_text(counts);
+  FindingCounts counts = count(findings_);
+  const size_t in_libraries = count_in_libraries();
+  counts.suppressed -= in_libraries;
+  std::vector<std::string> more;
   if (counts.notes && !options_.notes)
-    text += counts.notes == 1 ? " (--notes shows the note)" : " (--notes shows the notes)";
+    more.emplace_back(counts.notes == 1 ? "--notes shows the note" : "--notes shows the notes");
+  if (in_libraries > 0)
+    more.push_back(fmt::format("{} in libraries {} suppressed, --no-library-suppressions shows {}",
+                               in_libraries, in_libraries == 1 ? "is" : "are",
+                               in_libraries == 1 ? "it" : "them"));
+  std::string text = "checked: " + to_text(counts);
+  if (!more.empty())
+    text += fmt::format(" ({})", fmt::join(more, "; "));
   if (checked_ctas_ != ctas_)
     text += fmt::format(", of {} of {} CTAs", checked_ctas_, ctas_);
   return text;
@@ -93,8 +113,10 @@ void CheckOutput::add_to(nlohmann::json& object) const {
   const FindingCounts counts = count(findings_);
   object["races_checked"] = options_.check;
   object["findings"] = to_json(findings_);
-  object["finding_counts"] = {
-      {"errors", counts.errors}, {"notes", counts.notes}, {"suppressed", counts.suppressed}};
+  object["finding_counts"] = {{"errors", counts.errors},
+                              {"notes", counts.notes},
+                              {"suppressed", counts.suppressed},
+                              {"suppressed_in_libraries", count_in_libraries()}};
   object["checked_ctas"] = checked_ctas_ != ctas_ ? json{{"checked", checked_ctas_}, {"of", ctas_}} : json();
   object["suppressions"] = nullptr;
   if (!suppressions_)

@@ -25,6 +25,7 @@ struct CheckOptions {
   bool check = false;
   bool notes = false, all = false; // shown
   std::string suppress, baseline;  // files; empty: none
+  bool show_in_libraries = false;  // what library_suppressions.def has
 };
 
 class CheckOutput {
@@ -46,6 +47,8 @@ public:
   // Is there one that is neither a note nor suppressed?
   bool has_errors() const { return count(findings_).errors > 0; }
 
+  // How many defects are suppressed because they are a library's.
+  size_t count_in_libraries() const;
   // On standard error: the findings, and the suppressions that no finding needs.
   void show() const;
   // "races not checked", "checked: 2 findings, 1 note (--notes shows it)".

@@ -57,7 +57,7 @@ struct ExecOptions {
   // Is there anything to be said when the program has ended?
   bool wants_reports() const {
     return check.check || check.notes || check.all || !check.suppress.empty() || !check.baseline.empty() ||
-           stats || explore > 0 || !report.empty() || !sarif.empty();
+           check.show_in_libraries || stats || explore > 0 || !report.empty() || !sarif.empty();
   }
 };
 
@@ -219,6 +219,9 @@ Command add_exec(CLI::App& parent) {
   app->add_option("--suppress", o->check.suppress,
                   "findings that are known, with the reason (docs/checks.md)")
       ->type_name("FILE");
+  app->add_flag(
+      "--no-library-suppressions", o->check.show_in_libraries,
+      "show findings in headers of CUB, Thrust, libcu++ and cooperative groups that are known, too");
   app->add_option("--baseline", o->check.baseline,
                   "findings of a run before, as --sarif wrote them: only others fail")
       ->type_name("FILE");

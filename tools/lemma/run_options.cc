@@ -155,6 +155,8 @@ RunCommandLine::RunCommandLine(CLI::App& app) {
   app.add_option("--suppress", w.suppress,
                  "findings of --check that are known: lines 'ID [FILE[:LINE]] [FUNCTION]  # why'")
       ->type_name("FILE");
+  app.add_flag("--no-library-suppressions", w.show_in_libraries,
+               "show findings in headers of CUB, Thrust, libcu++ and cooperative groups that are known, too");
   app.add_option("--check-ctas", w.check_ctas, "check N CTAs, spread over the grid, not all")->type_name("N");
   app.add_option("--sarif", w.sarif, "write findings and the fault as SARIF 2.1.0, for code scanning")
       ->type_name("FILE");
@@ -192,6 +194,7 @@ Result<void, Stop> RunCommandLine::read(RunOptions& options, RunArguments& argum
   options.allow_tf32 = words_.allow_tf32;
   options.suppress = words_.suppress;
   options.baseline = words_.baseline;
+  options.show_in_libraries = words_.show_in_libraries;
   options.sarif = words_.sarif;
   options.stats = words_.stats;
   options.coverage = words_.coverage;

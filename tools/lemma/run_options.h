@@ -29,6 +29,7 @@ struct RunOptions {
   uint64_t max_memory_bytes = 0;         // 0: as DeviceOptions has it
   std::string suppress, baseline, sarif; // files; empty: none
   bool stats = false, coverage = false, fidelity = false, notes = false, all = false, keep_outputs = false;
+  bool show_in_libraries = false; // what is suppressed there
 };
 
 class RunCommandLine {
@@ -50,7 +51,8 @@ private:
                       explore = "0", check_ctas = "0", max_instructions = "0", max_memory = "0";
     std::string suppress, baseline, sarif;
     bool deterministic = false, stats = false, coverage = false, fidelity = false, check = false,
-         notes = false, all = false, json = false, keep_outputs = false, allow_tf32 = false;
+         notes = false, all = false, json = false, keep_outputs = false, allow_tf32 = false,
+         show_in_libraries = false;
     std::vector<std::string> args;
   } words_;
 };

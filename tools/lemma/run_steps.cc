@@ -19,7 +19,8 @@ Run::Run(const RunOptions& options, RunArguments arguments, bool as_json)
              .notes = options.notes,
              .all = options.all,
              .suppress = options.suppress,
-             .baseline = options.baseline}) {
+             .baseline = options.baseline,
+             .show_in_libraries = options.show_in_libraries}) {
   if (as_json)
     json.emplace();
   if (options.coverage)
