@@ -89,7 +89,7 @@ MUTANTS = (
         "src/isa/match.cc",
         "          from = s + 1;",
         "          from = 0;",
-        ("Match.TakesQualifiersInAnyOrderButTypesAndSpacesInTheirs",),
+        ("Cases.HaveTheOneErrorThatTheyExpect", "Match.TakesQualifiersInAnyOrderButTypesAndSpacesInTheirs"),
     ),
     Mutant(
         "binding-of-layouts",
