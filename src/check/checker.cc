@@ -321,7 +321,8 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
     if (scope == SpelledScope::cta || !releases(arrival.order.semantics))
       hand_on(warp, arrival.lanes, arrival.order, kSameCta, to.narrow);
     hold_back(warp, arrival.lanes, arrival.order, to.unreleased);
-    mbarrier.arrived.advance(cluster.id, arriving.agent(), arrival.lanes, arriving.epoch()); // told next
+    if (cluster.exits.size() > 1)
+      warp.arriving.push_back({&mbarrier, arrival.lanes, mbarrier.phase});
   }
   counts_bytes(mbarrier, arrival);
   if (arrival.completes_phase) {

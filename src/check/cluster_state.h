@@ -34,6 +34,8 @@ struct Heard {
   uint32_t agent = 0;  // who read, and when
   Epoch epoch = 0;
 };
+struct MbarrierState;
+
 struct WarpState {
   WarpState(uint64_t cluster, uint32_t agent, const Dim3& id) : knowledge(cluster, agent), cta(id) {}
   WarpKnowledge knowledge;
@@ -49,6 +51,13 @@ struct WarpState {
     bool returns = true; // a value that the thread may go by
   };
   std::vector<Read> reads;
+  // Arrivals of the instruction that is being executed, whose accesses are told after them all.
+  struct Arriving {
+    MbarrierState* mbarrier = nullptr;
+    LaneMask lanes = 0;
+    Epoch phase = 0; // that was open
+  };
+  std::vector<Arriving> arriving;
   // What a lane's last strong read has learned: of SyncLocation::version, with that order.
   struct Learned {
     uint64_t version = 0; // 0: nothing

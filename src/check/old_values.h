@@ -1,6 +1,6 @@
 // Older values of a place in global memory that a strong load may still get, in the schedules that give them
-// (lemma::gives_old_values()): a run has one value for each word otherwise, and a defect that shows only where
-// a thread sees writes later than they were made would stay silent.
+// (lemma::gives_old_values()): a run has one value for each word otherwise, and a defect that shows only
+// where a thread sees writes later than they were made would stay silent.
 //
 // A thread may get what a write has replaced unless it knows of that write, or of a later one, or has read,
 // or knows of somebody who has read, what is newer. PTX ISA: "Memory Consistency Model": "Coherence Order",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace lemma::check {
@@ -117,6 +118,11 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   record.initializes = opcode == Opcode::mbarrier_init || opcode == Opcode::mbarrier_inval;
   record.whole_warp = opcode == Opcode::wmma_load || opcode == Opcode::wmma_store;
   record.nc = opcode == Opcode::ld && x.ptx_instruction(in).has(isa::Qual::nc);
+  for (const WarpState::Arriving& arriving : std::exchange(warp.arriving, {})) {
+    MbarrierState& mbarrier = *arriving.mbarrier;
+    (arriving.phase == mbarrier.phase ? mbarrier.arrived : mbarrier.observed)
+        .advance(cluster.id, record.agent, arriving.lanes, record.epoch);
+  }
   const bool tests = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
   if (record.initializes || tests)
     access.each([&](int lane, uint64_t offset) {

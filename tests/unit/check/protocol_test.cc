@@ -181,6 +181,30 @@ TEST(Protocol, ClustersStartAndEndTogether) {
   EXPECT_EQ(remote(meet, "barrier.cluster.arrive;\nbarrier.cluster.arrive;"), "fault cluster.arrive\n");
 }
 
+// Each CTA waits for the arrivals of all before it exits; the lanes of one instruction arrive in all of them.
+TEST(Protocol, ArrivalsThatWereWaitedForComeBeforeTheExit) {
+  const auto arrive = [](const std::string& wait) {
+    return findings_of(kernel(R"(
+  @%p mbarrier.init.shared.b64 [%m], 2;
+  fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  setp.ge.u32 %q, %t, 32;
+  @%q bra L_wait;
+  setp.ge.u32 %q, %t, 2;
+  @%q bra L_end;
+  mapa.shared::cluster.u32 %r1, %m, %t;
+  mbarrier.arrive.shared::cluster.b64 _, [%r1];
+  bra L_end;
+L_wait:
+)" + wait + "L_end:",
+                              ".reqnctapercluster 2"),
+                       64, 2);
+  };
+  EXPECT_EQ(arrive("mbarrier.try_wait.parity.shared::cta.b64 %q, [%m], 0;\n@!%q bra L_wait;\n"), "");
+  EXPECT_EQ(arrive("nanosleep.u32 100000;\n"), "cluster.exit: mbarrier.arrive.shared::cluster.b64 ~ ret\n");
+}
+
 TEST(Protocol, MasksNameTheirCaller) {
   EXPECT_EQ(findings_of(kernel("bar.warp.sync 0xfffffffe;"), 32), "fault warp.mask\n");
 }
