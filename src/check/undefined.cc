@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace lemma::check {
 
@@ -27,6 +28,8 @@ constexpr int kFirstOfStAsync = 2; // sources before are addresses
 enum class Deed : uint8_t {
   computes,
   moves,
+  converts,
+  shifts,
   masks,
   selects,
   shuffles,
@@ -42,6 +45,11 @@ Deed deed_of(Opcode opcode) {
   switch (opcode) {
   case Opcode::mov:
     return Deed::moves;
+  case Opcode::cvt:
+    return Deed::converts;
+  case Opcode::shl:
+  case Opcode::shr:
+    return Deed::shifts;
   case Opcode::and_:
   case Opcode::or_:
     return Deed::masks;
@@ -232,6 +240,12 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
   case Deed::moves:
     move(x, in);
     break;
+  case Deed::converts:
+    convert(x, in);
+    break;
+  case Deed::shifts:
+    shift(x, in, opcode == Opcode::shl);
+    break;
   case Deed::masks:
     mask(x, in, opcode == Opcode::or_);
     break;
@@ -285,6 +299,57 @@ void UndefinedValues::move(const Exec& x, const DecodedInst& in) {
       if (const uint32_t part = whole.bytes[static_cast<size_t>(lane)] >> at & bytes_of(in.ops[i]))
         apart_[i].add(lane, part, {whole.origin, (whole.computed >> lane & 1) != 0});
     });
+}
+
+// Of an integer to another: the low bytes stay what they are, and the sign's go on.
+void UndefinedValues::convert(const Exec& x, const DecodedInst& in) {
+  const ptx::Instruction& instruction = x.ptx_instruction(in);
+  const isa::Type to = instruction.type(0), from = instruction.type(1);
+  made_ = value_of_sources(x, in, 0, in.op_count - in.dst_count);
+  if (!isa::is_integer(to) || !isa::is_integer(from) || instruction.has(isa::Qual::sat)) {
+    made_.compute();
+    return;
+  }
+  // The bytes that a value of the type has, and the one that its sign is in.
+  const auto bytes_in = [](isa::Type type) { return (1u << isa::bytes_of(type)) - 1; };
+  const auto sign_in = [](isa::Type type) {
+    return isa::is_signed(type) ? 1u << (isa::bytes_of(type) - 1) : 0;
+  };
+  const Value given = std::exchange(made_, {});
+  vgpu::for_lanes(given.lanes, [&](int lane) {
+    uint32_t undefined = given.bytes[static_cast<size_t>(lane)] & bytes_in(from);
+    if ((undefined & sign_in(from)) != 0)
+      undefined |= kAllBytes & ~bytes_in(from);
+    undefined &= bytes_in(to);
+    if ((undefined & sign_in(to)) != 0) // the register may be wider
+      undefined |= kAllBytes & ~bytes_in(to);
+    if (undefined)
+      made_.add(lane, undefined, {given.origin, (given.computed >> lane & 1) != 0});
+  });
+}
+
+// By whole bytes these stay what they are; else a byte has bits of two.
+void UndefinedValues::shift(const Exec& x, const DecodedInst& in, bool left) {
+  const Value given = value_of(x, x.src_slot(in, 0)), amount = value_of(x, x.src_slot(in, 1));
+  const auto bytes = std::max<uint32_t>(in.ops[0].bytes, 1);
+  const uint32_t all = (1u << bytes) - 1, sign = 1u << (bytes - 1);
+  const bool is_signed = !left && isa::is_signed(x.ptx_instruction(in).type(0));
+  vgpu::for_lanes((given.lanes | amount.lanes) & x.active, [&](int lane) {
+    if (amount.lanes >> lane & 1) {
+      made_.add(lane, kAllBytes, {amount.origin, true});
+      return;
+    }
+    const uint32_t undefined = given.bytes[static_cast<size_t>(lane)] & all;
+    const auto bits = static_cast<uint32_t>(std::min<uint64_t>(x.src_lane(in, 1, lane), 8 * bytes));
+    const uint32_t whole = bits / 8;
+    uint32_t moved = left ? undefined << whole : undefined >> whole;
+    if (bits % 8 != 0)
+      moved |= left ? undefined << (whole + 1) : undefined >> (whole + 1);
+    if (is_signed && (undefined & sign) != 0)
+      moved |= all & ~(all >> whole);
+    if (moved &= all)
+      made_.add(lane, moved, {given.origin, bits % 8 != 0 || (given.computed >> lane & 1) != 0});
+  });
 }
 
 // Zeros of the one, ones of an `or`, leave nothing of the other.

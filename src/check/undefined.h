@@ -86,6 +86,8 @@ private:
   Value value_of(const vgpu::Exec& x, const vgpu::Slot& slot) const;
   Value value_of_sources(const vgpu::Exec& x, const vgpu::DecodedInst& in, int first, int last) const;
   void move(const vgpu::Exec& x, const vgpu::DecodedInst& in);
+  void convert(const vgpu::Exec& x, const vgpu::DecodedInst& in);
+  void shift(const vgpu::Exec& x, const vgpu::DecodedInst& in, bool left);
   void mask(const vgpu::Exec& x, const vgpu::DecodedInst& in, bool with_ones);
   void collect(const vgpu::Exec& x, const vgpu::DecodedInst& in);
   void begin_matrix(const vgpu::Exec& x, const vgpu::DecodedInst& in, const Report& report);

@@ -194,15 +194,18 @@ TEST(Protocol, ArrivalsThatWereWaitedForComeBeforeTheExit) {
   setp.ge.u32 %q, %t, 2;
   @%q bra L_end;
   mapa.shared::cluster.u32 %r1, %m, %t;
-  mbarrier.arrive.shared::cluster.b64 _, [%r1];
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];
   bra L_end;
 L_wait:
 )" + wait + "L_end:",
                               ".reqnctapercluster 2"),
                        64, 2);
   };
-  EXPECT_EQ(arrive("mbarrier.try_wait.parity.shared::cta.b64 %q, [%m], 0;\n@!%q bra L_wait;\n"), "");
-  EXPECT_EQ(arrive("nanosleep.u32 100000;\n"), "cluster.exit: mbarrier.arrive.shared::cluster.b64 ~ ret\n");
+  EXPECT_EQ(
+      arrive("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %q, [%m], 0;\n@!%q bra L_wait;\n"),
+      "");
+  EXPECT_EQ(arrive("nanosleep.u32 100000;\n"),
+            "cluster.exit: mbarrier.arrive.release.cluster.shared::cluster.b64 ~ ret\n");
 }
 
 TEST(Protocol, MasksNameTheirCaller) {

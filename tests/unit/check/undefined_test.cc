@@ -93,6 +93,28 @@ TEST(Undefined, GoesByByte) {
   EXPECT_EQ(stored("%r6"), "");
 }
 
+// The upper half of a pair of words was never written, as the padding of a struct is not: what is taken of
+// the lower one has a value.
+TEST(Undefined, IsNotInWhatIsTakenOfTheOtherBytes) {
+  const auto pair = [](const std::string& use) {
+    return findings_of(
+        kernel("shl.b32 %r3, %t, 3;\nadd.u32 %r3, %r3, %s;\nst.shared.u32 [%r3+1024], 7;\nbar.sync 0;\n"
+               ".reg .b64 %pair; .reg .b32 %half; .reg .b16 %short;\nld.shared.u64 %pair, [%r3+1024];\n" +
+               use + "\n@%p add.u32 %half, %half, 1;\n@%p st.global.u32 [%out], %half;"),
+        32);
+  };
+  const std::string found = "memory.undefined: ld.shared.u64 ~ st.global.u32\n";
+  EXPECT_EQ(pair("cvt.u32.u64 %half, %pair;"), "");
+  EXPECT_EQ(pair("cvt.u16.u64 %short, %pair;\ncvt.s32.s16 %half, %short;"), "");
+  EXPECT_EQ(pair("shr.u64 %pair, %pair, 16;\ncvt.u16.u64 %short, %pair;\ncvt.u32.u16 %half, %short;"), "");
+  EXPECT_EQ(pair("shl.b64 %pair, %pair, 32;\nshr.u64 %pair, %pair, 32;\ncvt.u32.u64 %half, %pair;"), "");
+  EXPECT_EQ(pair("shr.u64 %pair, %pair, 32;\ncvt.u32.u64 %half, %pair;"), found);
+  EXPECT_EQ(pair("shr.u64 %pair, %pair, 1;\ncvt.u32.u64 %half, %pair;"), found);
+  EXPECT_EQ(pair("shr.u64 %pair, %pair, 24;\ncvt.u32.u64 %half, %pair;"), found);
+  EXPECT_EQ(pair("cvt.u32.u64 %half, %pair;\nshr.u64 %pair, %pair, %half;\ncvt.u32.u64 %half, %pair;"),
+            found);
+}
+
 TEST(Undefined, IsMaskedAway) {
   const std::string use = "selp.u32 %r2, 1, 2, %q;\nmad.wide.u32 %g, %t, 4, %out;\nst.global.u32 [%g], %r2;";
   EXPECT_EQ(used("setp.eq.u32 %q, %r1, 3;\nsetp.gt.u32 %w, %t, 0;\nor.pred %q, %q, %w;\n" + use), "");
