@@ -307,6 +307,8 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
       cluster.arriving.erase(found);
     } else {
       mbarrier.gathered.operations.known.advance(cluster.id, mbarrier.agent, kAllLanes, mbarrier.phase);
+      if (mbarrier.map_agent != 0)
+        mbarrier.gathered.operations.known.advance(cluster.id, mbarrier.map_agent, kAllLanes, mbarrier.phase);
     }
   } else if (arrival.change.arrivals > 0) {
     WarpState& warp = cluster.warp(*arrival.x);

@@ -90,6 +90,7 @@ private:
     int piece = 0;
     Shadow* shadow = nullptr;
     bool is_special = false; // see enter()
+    bool is_judged = false;  // what was there before: by another visit
     // What cells before have shown: a record that precedes all lanes, and what became of the reads of one.
     uint32_t passed = 0;
     uint32_t last_read = ~0u, last_set = 0;
@@ -191,6 +192,8 @@ private:
   UndefinedValues::Report uses_undefined(const vgpu::Exec& x);
   static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);
   void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  void reads_map(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
+                 Record record);
   void fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync);
   void leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes);
   void cta_ends(ClusterState& cluster, const vgpu::Cta& cta);

@@ -58,6 +58,8 @@ struct WarpState {
     Epoch phase = 0; // that was open
   };
   std::vector<Arriving> arriving;
+  // Tensor maps in global memory that operations of its lanes may still read: agents and epochs.
+  std::vector<std::pair<uint32_t, Epoch>> map_reads;
   // What a lane's last strong read has learned: of SyncLocation::version, with that order.
   struct Learned {
     uint64_t version = 0; // 0: nothing
@@ -120,8 +122,9 @@ struct HandedOn {
 };
 
 struct MbarrierState {
-  uint32_t agent = 0; // of the operations that complete on it
-  Epoch phase = 1;    // the current one
+  uint32_t agent = 0;     // of the operations that complete on it
+  uint32_t map_agent = 0; // of their reads of tensor maps in global memory; 0: there were none
+  Epoch phase = 1;        // the current one
   HandedOn gathered, completed;
   bool told_unscoped = false;
   Clock arrived, observed; // the arrivals alone, of the open phase and of those before

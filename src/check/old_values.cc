@@ -1,5 +1,5 @@
-// Legality is asked from the newest value on: what is older than one that may not be given may not be either. See
-// old_values.h.
+// Legality is asked from the newest value on: what is older than one that may not be given may not be either.
+// See old_values.h.
 #include "check/old_values.h"
 
 #include <algorithm>

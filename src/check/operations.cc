@@ -1,7 +1,11 @@
 // Asynchronous operations: whose agents they are, and what waiting for them tells. See checker.h.
 #include "check/checker.h"
+#include "layout/tensor_map.h"
 #include "vgpu/exec.h"
 #include "vgpu/wgmma_source.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace lemma::check {
 
@@ -98,6 +102,8 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     break;
   }
   }
+  if (operation.box && operation.box->map_at.allocation)
+    reads_map(cluster, x, operation, read);
   // Ranges come in runs of the same record: what the cells of one have shown serves the next.
   std::optional<Visit> visit;
   const auto visit_range = [&](const Record& what, const vgpu::MemoryPlace& place, uint64_t bytes) {
@@ -136,6 +142,39 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
   });
   if (x.warp->follows_values || !cluster.undefined.bytes.empty()) [[unlikely]]
     values(cluster, x).issue(operation, uses_undefined(x));
+}
+
+// The operation reads its tensor map, in global memory, at any time until it is complete; what was written
+// there before has met the map's access at the issue. A bulk wait_group.read for all groups of the thread
+// waits for maps of loads too: CUTLASS counts on that before it changes one.
+void Checker::reads_map(ClusterState& cluster, const vgpu::Exec& x, const AsyncOperation& operation,
+                        Record record) {
+  WarpState& warp = cluster.warp(x);
+  record.proxy = vgpu::Proxy::tensormap;
+  if (operation.group == AsyncGroup::none && !operation.targets.empty()) {
+    MbarrierState& mbarrier = cluster.mbarrier(operation.targets.front().mbarrier);
+    if (mbarrier.map_agent == 0)
+      mbarrier.map_agent = cluster.new_agent();
+    record.agent = mbarrier.map_agent;
+    const auto known =
+        std::ranges::find(warp.map_reads, record.agent, [](const auto& read) { return read.first; });
+    if (known == warp.map_reads.end())
+      warp.map_reads.emplace_back(record.agent, record.epoch);
+    else
+      known->second = record.epoch;
+  }
+  const vgpu::MemoryPlace& map = operation.box->map_at;
+  const uint32_t number = number_of(cluster, warp, record, true);
+  if (number == 0)
+    return;
+  Visit visit{.cluster = cluster,
+              .accessor = {warp, record},
+              .number = number,
+              .lanes = LaneMask{1} << operation.issuer.lane};
+  visit.is_judged = true;
+  visit.accessor.map = map.allocation->base + map.offset;
+  visit.place = map;
+  this->visit(visit, layout::kTensorMapBytes);
 }
 
 void Checker::commits(const vgpu::Exec& x, AsyncGroup group, LaneMask lanes) {
@@ -184,6 +223,12 @@ void Checker::waits(const vgpu::Exec& x, const vgpu::GroupWait& wait) {
     done.known.advance(cluster.id, cluster.products_agent(*x.cta, x.warp->index), kAllLanes, products.done);
     warp.knowledge.acquire(wait.lanes, done);
     return;
+  }
+  if (wait.group == AsyncGroup::bulk && wait.pending == 0 && !warp.map_reads.empty()) {
+    Knowledge read;
+    for (const auto& [agent, epoch] : std::exchange(warp.map_reads, {}))
+      read.known.advance(cluster.id, agent, kAllLanes, epoch);
+    warp.knowledge.acquire(wait.lanes, read);
   }
   LaneGroups& groups = groups_of(cluster, groups_of_kind(warp, wait.group));
   vgpu::for_lanes(wait.lanes, [&](int lane) {

@@ -232,15 +232,16 @@ void Checker::visit_row(Visit& visit) {
 }
 
 void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
-  if (cell.write)
+  const bool asks = !visit.is_judged;
+  if (cell.write && asks)
     check_earlier(visit, cell, offset,
                   {Records::record_of(cell.write), LaneMask{1} << Records::lane_of(cell.write)});
   const bool replaces = visit.writes && !visit.accessor.record.is_strong();
   if (!replaces || cell.since != 0) {
     const auto position = static_cast<uint32_t>(offset % Page::kBytes / visit.shadow->granule(offset));
-    if (cell.since & Cell::kSet)
+    if (asks && (cell.since & Cell::kSet))
       check_set(visit, cell, offset, position);
-    else if (cell.since && (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
+    else if (asks && cell.since && (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
       check_earlier(visit, cell, offset, member_of(cell.since).at(position));
     if (!replaces)
       return add_access(visit, cell, offset, position);

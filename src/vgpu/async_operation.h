@@ -70,6 +70,7 @@ struct TensorBox {
     std::byte* host = nullptr; // null: outside of the tensor
   };
   layout::TensorMapFields map;
+  MemoryPlace map_at;               // in global memory; else no allocation
   std::vector<layout::BoxRun> runs; // of the box, dense
   std::vector<Run> places;          // by run: of the tensor's bytes
 };

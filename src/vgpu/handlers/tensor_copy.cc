@@ -152,7 +152,7 @@ bool check_rows(Exec& x, const DecodedInst& in, int lane, const TensorMapFields&
   return false;
 }
 
-bool read_map(Exec& x, const DecodedInst& in, int lane, TensorMapFields& map) {
+bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
   Access access = x.access(in, plan.map_space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
@@ -174,7 +174,9 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorMapFields& map) {
   const TensorMapFields* decoded = decode_map(x, in, lane, address, bytes);
   if (!decoded)
     return false;
-  map = *decoded;
+  const TensorMapFields& map = box.map = *decoded;
+  if (access.space == StateSpace::global)
+    box.map_at = access.at(0);
   if (map.rank != plan.rank) {
     illegal(x, in, lane,
             fmt::format("the tensor map has {} dimensions, the instruction has {}", map.rank, plan.rank));
@@ -268,7 +270,7 @@ bool check_first_pixel(Exec& x, const DecodedInst& in, int lane, const TensorCop
 // The map and the coordinates. False after a fault.
 bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, TensorCopy& copy) {
   const TensorPlan& plan = plan_of(in);
-  if (!read_map(x, in, lane, copy.box->map))
+  if (!read_map(x, in, lane, *copy.box))
     return false;
   copy.request.by_row = plan.by_row;
   if (plan.by_row)
@@ -484,8 +486,8 @@ Step run(Exec& x, const DecodedInst& in) {
 // A hint; but a map that is none would fault.
 Step run_prefetch(Exec& x, const DecodedInst& in) {
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
-    TensorMapFields map;
-    if (!read_map(x, in, std::countr_zero(left), map))
+    TensorBox box;
+    if (!read_map(x, in, std::countr_zero(left), box))
       return Step::stopped;
   }
   return Step::next;

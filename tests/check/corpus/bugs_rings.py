@@ -1,7 +1,7 @@
 """Bugs in rings and other uses of mbarriers, bulk copies and tensor copies."""
 
 from edit import after, before, cut, last_operand, move, no_wait, only, sub, sub_every
-from table import bug
+from table import bug, fine
 
 # ---- ring_generic: mbarriers between two warps
 K = "ring_generic"
@@ -118,6 +118,20 @@ bug(
     cut("@sync_read bar.sync"),
     ["@read ld.shared", "@load"],
 )
+
+REPLACE = (
+    "{ .reg .b64 to, from; .reg .b32 who; .reg .pred first; ld.param.u64 to, [map_swap_param_1];",
+    "cvta.to.global.u64 to, to; ld.param.u64 from, [map_swap_param_2]; mov.u32 who, %tid.x; setp.eq.u32 first, who, 0;",
+    "@first tensormap.replace.tile.global_address.global.b1024.b64 [to], from; }",
+)
+bug(
+    K,
+    "async.unwaited",
+    "replaces_while_it_loads",
+    after("@load cp.async", *REPLACE),
+    ["@load cp.async", "@new tensormap"],
+)
+fine(K, "replaces_when_it_has_loaded", before("@fence_read fence", *REPLACE))
 
 # ---- split_stencil: arrive and wait apart, and what becomes of the mbarrier
 K = "split_stencil"
