@@ -17,11 +17,8 @@
 #include "vgpu/decoder.h"
 #include "vgpu/launch.h"
 #include "vgpu/observer.h"
-#include "vgpu/place.h"
 #include "vgpu/scheduler.h"
 #include "vgpu/warp.h"
-
-#include <fmt/format.h>
 
 #include <bit>
 #include <utility>

@@ -72,7 +72,7 @@ Step run_setmaxnreg(Exec& x, const DecodedInst& in) {
       if (!change_registers(*x.cta, group, static_cast<uint32_t>(in.imm), more))
         return wait_for_registers(x);
       x.effect();
-      if (!more || x.cta->free_registers != 0)
+      if (!more)
         wake_who_wait_for_registers(*x.cta);
     }
     request = {.code = x.code, .instruction = &in, .first_warp = x.warp->index, .warps = 0};

@@ -1,7 +1,7 @@
 // Errors of the user beside algorithms in which --check suppresses what is the library's: misuses NAME makes
 // one. Without a name: which there are. Not for a GPU: results are wrong there, or worse. nvcc:
 // -DTHRUST_FORCE_32_BIT_OFFSET_TYPE
-#include "../check.h"
+#include "cub_memory.h"
 
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -46,15 +46,6 @@ DeviceArray<int> numbers() {
   std::vector<int> values(kCount);
   std::iota(values.begin(), values.end(), 0);
   return DeviceArray<int>(values);
-}
-
-template <class F>
-void with_memory(F f) {
-  size_t bytes = 0;
-  ok(f(nullptr, bytes));
-  DeviceArray<char> memory(bytes + 1);
-  ok(f(memory.data(), bytes));
-  ok(cudaDeviceSynchronize());
 }
 
 cudaStream_t stream() {
