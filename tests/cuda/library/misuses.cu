@@ -1,6 +1,6 @@
 // Errors of the user beside algorithms in which --check suppresses what is the library's: misuses NAME makes
-// one. Without a name: which there are. Not for a GPU: results are wrong there, or worse. nvcc:
-// -DTHRUST_FORCE_32_BIT_OFFSET_TYPE
+// one. Without a name: which there are. Not for a GPU: results are wrong there, or worse.
+// nvcc: -DTHRUST_FORCE_32_BIT_OFFSET_TYPE
 #include "cub_memory.h"
 
 #include <cub/device/device_merge_sort.cuh>
