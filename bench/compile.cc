@@ -81,6 +81,8 @@ std::vector<Contender> measure() {
   for (Contender& contender : all)
     if (!std::filesystem::exists(contender.command[0]))
       contender.skipped = "skipped: no " + contender.name;
+    else if (contender.command[0] == LEMMA_CLI && !LEMMA_CLI_HAS_MLIR)
+      contender.skipped = "skipped: lemma was built without MLIR";
     else if (!contender.product.empty() && !compiles(contender.command, contender.product))
       contender.skipped = contender.name + " makes no PTX with " + contender.product;
   std::vector<std::vector<ProcessCost>> times(all.size());

@@ -1,7 +1,7 @@
 # What makes a build from nothing short: the headers of the C++ library, fmt, GoogleTest, CLI11 and nlohmann-json are
 # precompiled, files that include MLIR are compiled together, tools are optimized less than the library and tests not at all, since
-# that is what their compile time goes into, and LLVM's linker is used where it is. Headers of this repository are not precompiled, so that a change of one compiles
-# what it did before.
+# that is what their compile time goes into, and LLVM's linker is used where it is. Of this repository's headers those are
+# precompiled that nearly every file of a target includes anyway, so that a change of one compiles what it did before.
 #
 # Off by default with clang, clang-tidy and sanitizers, and in the preset `strict`: these builds show which file has
 # forgotten an include, and g++'s warnings about macros of GoogleTest, which it does not give where they are precompiled.

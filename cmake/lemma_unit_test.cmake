@@ -2,24 +2,27 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-lemma_precompile(test HEADERS ${LEMMA_STD_HEADERS} <fstream> <filesystem> <random> <sstream> <thread> <fmt/ranges.h>
-                              <gtest/gtest.h>
-                      LINK GTest::gtest OPTIONS ${LEMMA_NOT_OPTIMIZED})
+set(LEMMA_TEST_HEADERS ${LEMMA_STD_HEADERS} <fstream> <filesystem> <random> <sstream> <thread> <fmt/ranges.h> <gtest/gtest.h>)
+lemma_precompile(test HEADERS ${LEMMA_TEST_HEADERS} LINK GTest::gtest OPTIONS ${LEMMA_NOT_OPTIMIZED})
 
-# lemma_test_executable(<target> <file>...): GoogleTest sources, with their main().
+# lemma_test_executable(<target> [PRECOMPILED <headers>] <file>...): GoogleTest sources, with their main().
 function(lemma_test_executable target)
-  add_executable(${target} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "PRECOMPILED" "")
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED test)
+  endif()
+  add_executable(${target} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${target} PRIVATE lemma_flags lemma_fmt GTest::gtest_main)
   target_compile_options(${target} PRIVATE ${LEMMA_NOT_OPTIMIZED})
-  lemma_use_precompiled(${target} test)
+  lemma_use_precompiled(${target} ${ARG_PRECOMPILED})
 endfunction()
 
-# lemma_unit_test(<name> SOURCES <file>... [DEPS <folder>...])
+# lemma_unit_test(<name> SOURCES <file>... [DEPS <folder>...] [PRECOMPILED <headers>])
 # Builds bin/<name>_test from GoogleTest sources against lemma::<folder> and registers each of its tests.
 function(lemma_unit_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
   set(target ${name}_test)
-  lemma_test_executable(${target} ${ARG_SOURCES})
+  lemma_test_executable(${target} PRECOMPILED "${ARG_PRECOMPILED}" ${ARG_SOURCES})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${target} PRIVATE lemma::${dep})
   endforeach()
