@@ -128,7 +128,11 @@ RULES = (
         "warp.knowledge.proxy_fence(sync.lanes, global || !global, shared || !shared);",
         "bulk_relay",
     ),
-    Rule("fence.proxy.tensormap", "checker.cc", "warp.knowledge.map_fence(alike, map);", ";", "map_swap"),
+    Rule("fence.proxy.tensormap::generic.acquire", "checker.cc", "warp.knowledge.map_acquire(alike, sync.order.scope, map);", ";", "map_swap"),
+    Rule("fence.proxy.tensormap::generic.release", "checker.cc", "warp.knowledge.map_release(sync.lanes, sync.order.scope);", ";", "map_pass"),
+    Rule("the fence in tensormap.cp_fenceproxy", "visit.cc", "warp.knowledge.map_release(x.active, scope_of(x.ptx_instruction(in)));", ";", "map_swap"),
+    Rule("the scope of tensormap release fences", "knowledge.cc", "if (includes(scope, static_cast<Distance>(distance)))\n      fenced->released", "fenced->released", "map_pass"),
+    Rule("the scope of tensormap acquire fences", "knowledge.cc", "if (includes(scope, static_cast<Distance>(distance)))\n      acquired", "acquired", "map_pass"),
     Rule("griddepcontrol.wait", "checker.cc", "warp.knowledge.acquire(sync.lanes, waited);", ""),
     Rule(
         "copies before griddepcontrol.wait",

@@ -24,7 +24,7 @@ public:
       if (!here)
         continue;
       const Knowledge& knowledge = group.knowledge;
-      if (fence && !covers(fenced(knowledge), earlier, earlier_lane)) {
+      if (fence && !covers(fenced(knowledge, earlier), earlier, earlier_lane)) {
         wrong |= here;
         continue;
       }
@@ -44,7 +44,7 @@ public:
       return clock.covers_all(earlier.cluster, earlier.agent, earlier.epoch);
     };
     for (const LaneGroup& group : warp.knowledge.groups())
-      if (!covers(group.knowledge.known) || (fence && !covers(fenced(group.knowledge))))
+      if (!covers(group.knowledge.known) || (fence && !covers(fenced(group.knowledge, earlier))))
         return false;
     return true;
   }
@@ -82,11 +82,11 @@ public:
   uint64_t map = 0;        // the address of the tensor map that is read, in its proxy
 
 private:
-  const Clock& fenced(const Knowledge& knowledge) const {
+  const Clock& fenced(const Knowledge& knowledge, const Record& earlier) const {
     if (record.proxy != vgpu::Proxy::tensormap)
       return knowledge.fenced[shared];
     static const Clock kNone;
-    const Clock* clock = knowledge.mapped.of(map);
+    const Clock* clock = knowledge.mapped.of(map, distance(earlier));
     return clock ? *clock : kNone;
   }
   static bool covers(const Clock& clock, const Record& earlier, int lane) {

@@ -247,11 +247,13 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   }
 }
 
-// fence.proxy.async towards the async proxy, fence.proxy.tensormap towards that of a tensor map, if it is the
-// acquire that names one; those with a semantics order memory, too.
+// fence.proxy.async towards the async proxy, fence.proxy.tensormap towards that of tensor maps: a release,
+// and an acquire that names one; those with a semantics order memory, too.
 void Checker::fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync) {
   const ptx::Instruction& instruction = x.ptx_instruction(x.code->insts[x.pc]);
   const bool tensormap = instruction.has(isa::Qual::tensormap_generic);
+  if (tensormap && releases(sync.order.semantics))
+    warp.knowledge.map_release(sync.lanes, sync.order.scope);
   if (tensormap && sync.order.semantics != Semantics::weak)
     warp.knowledge.fence(sync.lanes, sync.order);
   if (sync.addresses) {
@@ -259,7 +261,7 @@ void Checker::fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Syn
       const uint64_t map = sync.addresses[std::countr_zero(left)];
       LaneMask alike = 0;
       vgpu::for_lanes(left, [&](int lane) { alike |= LaneMask{sync.addresses[lane] == map} << lane; });
-      warp.knowledge.map_fence(alike, map);
+      warp.knowledge.map_acquire(alike, sync.order.scope, map);
       left &= ~alike;
     }
   } else if (instruction.has(isa::Qual::async) || instruction.has(isa::Qual::async_generic)) {

@@ -144,6 +144,7 @@ private:
   static Verdict judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
   static Verdict judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane, int lane,
                                 Attempt attempt);
+  static Verdict judge_map(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
   struct Progress;
   static Progress progress_of(const ClusterState& cluster, const Record& operation, int lane);
   static bool has_roles(const ClusterState& cluster);

@@ -236,6 +236,40 @@ Checker::Verdict Checker::judge_unwaited(const Visit& visit, const Record& earli
   return {"async.unwaited", std::move(message), std::move(fix)};
 }
 
+// A tensor map, which was changed in the generic proxy: a fence is missing, or does not reach the other
+// thread.
+Checker::Verdict Checker::judge_map(const Visit& visit, const Record& earlier, int earlier_lane, int lane) {
+  const MapClocks& maps = visit.accessor.warp.knowledge.group_of(lane).knowledge.mapped;
+  const Distance distance = visit.accessor.distance(earlier);
+  const auto is_released = [&](Distance reach) {
+    return maps.is_released(reach, earlier.cluster, earlier.agent, earlier_lane, earlier.epoch);
+  };
+  const auto is_acquired = [&](Distance reach) {
+    const Clock* clock = maps.of(visit.accessor.map, reach);
+    return clock && clock->covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch);
+  };
+  if (!is_released(distance) && is_released(kSameCta))
+    return {"race.scope",
+            "a tensor map is used that was changed in the generic proxy, and its release fence is too narrow",
+            fmt::format("fence.proxy.tensormap::generic.release of scope .{}", scope_that_reaches(distance))};
+  const std::string release = "fence.proxy.tensormap::generic.release after the change, before the "
+                              "synchronization that orders it";
+  const std::string acquire = "fence.proxy.tensormap::generic.acquire by the thread that uses it, after the "
+                              "synchronization that orders the change";
+  const bool has_acquire = maps.of(visit.accessor.map, kSameCta) != nullptr;
+  if (!is_released(distance) && has_acquire)
+    return {
+        "race.proxy",
+        "a tensor map is used that was changed in the generic proxy, without a release fence of its proxy",
+        release};
+  if (is_acquired(kSameCta))
+    return {"race.scope",
+            "a tensor map is used that was changed in the generic proxy, and the acquire fence is too narrow",
+            fmt::format("fence.proxy.tensormap::generic.acquire of scope .{}", scope_that_reaches(distance))};
+  return {"race.proxy", "a tensor map is used that was changed in the generic proxy, without a proxy fence",
+          is_released(distance) ? acquire : release + "; and " + acquire};
+}
+
 // The kinds of disorder, the most telling first.
 Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane) {
   const Accessor& now = visit.accessor;
@@ -257,10 +291,7 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
   if ((earlier.asynchronous || later.asynchronous) && !known)
     return judge_unwaited(visit, earlier, earlier_lane, lane, attempt);
   if (later.proxy == Proxy::tensormap && known)
-    return {"race.proxy", "a tensor map is used that was changed in the generic proxy, without a proxy fence",
-            "fence.proxy.tensormap::generic.acquire by the thread that uses it, after the synchronization "
-            "that orders "
-            "the change"};
+    return judge_map(visit, earlier, earlier_lane, lane);
   if (later.asynchronous && later.proxy == Proxy::async)
     return {"race.proxy",
             fmt::format("a {} {} what was {} in the generic proxy, without a proxy fence",

@@ -9,31 +9,51 @@ namespace lemma::check {
 using vgpu::MemoryScope;
 using vgpu::Semantics;
 
-const Clock* MapClocks::of(uint64_t map) const {
-  if (!clocks_)
+const Clock* MapClocks::of(uint64_t map, Distance distance) const {
+  if (!fenced_)
     return nullptr;
-  const auto found = clocks_->find(map);
-  return found == clocks_->end() ? nullptr : &found->second;
+  const auto found = fenced_->acquired.find(map);
+  return found == fenced_->acquired.end() ? nullptr : &found->second[distance];
 }
 
-void MapClocks::set(uint64_t map, const Clock& clock) {
-  auto clocks = clocks_ ? std::make_shared<std::map<uint64_t, Clock>>(*clocks_)
-                        : std::make_shared<std::map<uint64_t, Clock>>();
-  (*clocks)[map] = clock;
-  clocks_ = std::move(clocks);
+bool MapClocks::is_released(Distance distance, uint64_t cluster, uint32_t agent, int lane,
+                            Epoch epoch) const {
+  return fenced_ && fenced_->released[distance].covers(cluster, agent, lane, epoch);
+}
+
+void MapClocks::release(const Clock& known, vgpu::MemoryScope scope) {
+  auto fenced = fenced_ ? std::make_shared<Fenced>(*fenced_) : std::make_shared<Fenced>();
+  for (uint8_t distance = 0; distance < kDistances; ++distance)
+    if (includes(scope, static_cast<Distance>(distance)))
+      fenced->released[distance].join(known);
+  fenced_ = std::move(fenced);
+}
+
+void MapClocks::acquire(uint64_t map, vgpu::MemoryScope scope) {
+  auto fenced = fenced_ ? std::make_shared<Fenced>(*fenced_) : std::make_shared<Fenced>();
+  Clocks& acquired = fenced->acquired[map];
+  for (uint8_t distance = 0; distance < kDistances; ++distance)
+    if (includes(scope, static_cast<Distance>(distance)))
+      acquired[distance].join(fenced->released[distance]);
+  fenced_ = std::move(fenced);
 }
 
 void MapClocks::join(const MapClocks& other) {
-  if (!other.clocks_ || shares_with(other))
+  if (!other.fenced_ || shares_with(other))
     return;
-  if (!clocks_) {
-    clocks_ = other.clocks_;
+  if (!fenced_) {
+    fenced_ = other.fenced_;
     return;
   }
-  auto clocks = std::make_shared<std::map<uint64_t, Clock>>(*clocks_);
-  for (const auto& [map, clock] : *other.clocks_)
-    (*clocks)[map].join(clock);
-  clocks_ = std::move(clocks);
+  auto fenced = std::make_shared<Fenced>(*fenced_);
+  const auto add = [](Clocks& to, const Clocks& clocks) {
+    for (size_t distance = 0; distance < kDistances; ++distance)
+      to[distance].join(clocks[distance]);
+  };
+  add(fenced->released, other.fenced_->released);
+  for (const auto& [map, clocks] : other.fenced_->acquired)
+    add(fenced->acquired[map], clocks);
+  fenced_ = std::move(fenced);
 }
 
 const LaneGroup& WarpKnowledge::group_of(int lane) const {
@@ -176,13 +196,17 @@ void WarpKnowledge::proxy_fence(LaneMask lanes, bool global, bool shared) {
   ++epoch_;
 }
 
-void WarpKnowledge::map_fence(LaneMask lanes, uint64_t map) {
+void WarpKnowledge::map_release(LaneMask lanes, MemoryScope scope) {
   each_group(lanes, [&](LaneGroup& group) {
     Clock clock = group.knowledge.known;
     add_own(clock, group.lanes, epoch_);
-    group.knowledge.mapped.set(map, clock);
+    group.knowledge.mapped.release(clock, scope);
   });
   ++epoch_;
+}
+
+void WarpKnowledge::map_acquire(LaneMask lanes, MemoryScope scope, uint64_t map) {
+  each_group(lanes, [&](LaneGroup& group) { group.knowledge.mapped.acquire(map, scope); });
 }
 
 void WarpKnowledge::synchronize(LaneMask lanes) {

@@ -2,8 +2,8 @@
 //
 // Each lane has clocks. `known` is what precedes it. `fenced` is what proxy fences on the way have made known
 // to the async proxy, for each kind of memory, since a fence may be of one alone: accesses of the generic
-// proxy precede an asynchronous operation only if both have them. `mapped` is that for the tensormap proxy, a
-// clock for each tensor map. Lanes that know the same share a group.
+// proxy precede an asynchronous operation only if both have them. `mapped` is that for the tensormap proxy,
+// whose fences come in pairs. Lanes that know the same share a group.
 //
 // A lane's own accesses are known to it without a clock; they enter the clocks that it hands on, with the
 // warp's epoch, which then ends.
@@ -24,17 +24,42 @@
 
 namespace lemma::check {
 
-// By the address of a tensor map, which a fence of its proxy names: what it has made known there.
+// How far one thread is from another: what a scope has to include. 0: they are in one CTA, 1: in one cluster,
+// 2: on one GPU.
+enum Distance : uint8_t { kSameCta, kSameCluster, kSameGpu, kDistances };
+// Of any two that have a cluster and a CTA rank.
+template <class A, class B>
+Distance distance_between(const A& a, const B& b) {
+  return a.cluster != b.cluster ? kSameGpu : a.cta_rank != b.cta_rank ? kSameCluster : kSameCta;
+}
+inline bool includes(vgpu::MemoryScope scope, Distance distance) {
+  return static_cast<int>(scope) > static_cast<int>(distance); // MemoryScope::cta is 1
+}
+
+// What proxy fences have made known towards the proxy of tensor maps, of accesses by threads so far away: the
+// release half alone, whichever map it is for; and the acquire half after it, by the address of the map,
+// which it names.
 class MapClocks {
 public:
-  // Null: nothing.
-  const Clock* of(uint64_t map) const;
-  void set(uint64_t map, const Clock& clock);
+  using Clocks = std::array<Clock, kDistances>;
+
+  // Both halves; null: nothing.
+  const Clock* of(uint64_t map, Distance distance) const;
+  // The release half.
+  bool is_released(Distance distance, uint64_t cluster, uint32_t agent, int lane, Epoch epoch) const;
+  // A thread that knows that has a release fence of that scope.
+  void release(const Clock& known, vgpu::MemoryScope scope);
+  // ... an acquire fence, for the map.
+  void acquire(uint64_t map, vgpu::MemoryScope scope);
   void join(const MapClocks& other);
-  bool shares_with(const MapClocks& other) const { return clocks_ == other.clocks_; }
+  bool shares_with(const MapClocks& other) const { return fenced_ == other.fenced_; }
 
 private:
-  std::shared_ptr<const std::map<uint64_t, Clock>> clocks_; // null: there is no such fence
+  struct Fenced {
+    Clocks released;
+    std::map<uint64_t, Clocks> acquired;
+  };
+  std::shared_ptr<const Fenced> fenced_; // null: there is no such fence
 };
 
 struct Knowledge {
@@ -54,18 +79,6 @@ struct Knowledge {
            fenced[1].shares_with(other.fenced[1]) && mapped.shares_with(other.mapped);
   }
 };
-
-// How far one thread is from another: what a scope has to include. 0: they are in one CTA, 1: in one cluster,
-// 2: on one GPU.
-enum Distance : uint8_t { kSameCta, kSameCluster, kSameGpu, kDistances };
-// Of any two that have a cluster and a CTA rank.
-template <class A, class B>
-Distance distance_between(const A& a, const B& b) {
-  return a.cluster != b.cluster ? kSameGpu : a.cta_rank != b.cta_rank ? kSameCluster : kSameCta;
-}
-inline bool includes(vgpu::MemoryScope scope, Distance distance) {
-  return static_cast<int>(scope) > static_cast<int>(distance); // MemoryScope::cta is 1
-}
 
 // The asynchronous operations of one kind that a thread waits for by groups. Epochs of its operations: those
 // of an open group, and of what is known to be complete.
@@ -151,10 +164,12 @@ public:
   // They know that, and what they knew is part of it.
   void become(LaneMask lanes, const Knowledge& knowledge);
   void fence(LaneMask lanes, vgpu::MemoryOrder order);
-  // Towards the async proxy, of accesses to both kinds of memory or to one; towards that of tensor maps, for
-  // the one at an address.
+  // Towards the async proxy, of accesses to both kinds of memory or to one.
   void proxy_fence(LaneMask lanes, bool global, bool shared);
-  void map_fence(LaneMask lanes, uint64_t map);
+  // Towards that of tensor maps: the release of what was done to them, and the acquire for the one at an
+  // address.
+  void map_release(LaneMask lanes, vgpu::MemoryScope scope);
+  void map_acquire(LaneMask lanes, vgpu::MemoryScope scope, uint64_t map);
   // bar.warp.sync of these lanes.
   void synchronize(LaneMask lanes);
 

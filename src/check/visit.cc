@@ -35,6 +35,19 @@ bool is_mbarrier_operation(Opcode opcode) {
 // write to race with, if they are not all of its own cluster.
 constexpr uint32_t kMostMembers = 256, kMostGlobalMembers = 16, kMostWriters = 8;
 
+// Of the fence that tensormap.cp_fenceproxy has in it.
+vgpu::MemoryScope scope_of(const ptx::Instruction& instruction) {
+  using vgpu::MemoryScope;
+  return instruction.has(isa::Qual::cta)       ? MemoryScope::cta
+         : instruction.has(isa::Qual::cluster) ? MemoryScope::cluster
+                                               : MemoryScope::gpu;
+}
+
+// An operation writes what it has in the place of what was there. A reduction combines the two.
+bool replaces_undefined(const Record& record) {
+  return record.asynchronous && record.writes && !record.atomic;
+}
+
 // Of a cell that has no set: Cell::since as a member, and back.
 AccessSets::Member member_of(Records::Id id) {
   return {Records::record_of(id), LaneMask{1} << Records::lane_of(id)};
@@ -163,6 +176,8 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     Places(access).each(visit_piece);
   else
     vgpu::for_lanes(access.pieces, [&](int piece) { visit_piece(LaneMask{1} << piece, piece); });
+  if (opcode == Opcode::tensormap_cp_fenceproxy && writes)
+    warp.knowledge.map_release(x.active, scope_of(x.ptx_instruction(in)));
   if (!record.is_strong() || record.mbarrier)
     return;
   if (what.kind != AccessKind::write && opcode != Opcode::red) { // a red is part of no acquire pattern
@@ -184,7 +199,7 @@ void Checker::enter(Visit& visit) {
   const Record& record = visit.accessor.record;
   const ClusterState::Span& span = visit.cluster.mbarrier_spans[visit.place.cta->rank];
   visit.is_special = span.begin < span.end || visit.place.cta->rank != record.cta_rank ||
-                     (record.asynchronous && record.writes && !visit.cluster.undefined.bytes.empty());
+                     (replaces_undefined(record) && !visit.cluster.undefined.bytes.empty());
 }
 
 void Checker::visit(Visit& visit, uint64_t bytes) {
@@ -204,7 +219,7 @@ void Checker::visit_range(Visit& visit, uint64_t bytes) {
     if (visit.place.offset < span.end && visit.place.offset + bytes > span.begin && !record.mbarrier &&
         !record.initializes) [[unlikely]]
       touches_mbarriers(visit, bytes);
-    if (record.asynchronous && record.writes && !visit.cluster.undefined.bytes.empty()) [[unlikely]]
+    if (replaces_undefined(record) && !visit.cluster.undefined.bytes.empty()) [[unlikely]]
       visit.cluster.undefined.erase(visit.place, bytes);
     if (visit.place.cta->rank != record.cta_rank)
       reaches_out(visit);

@@ -14,6 +14,26 @@ bug(K, "race.proxy", "acquires_before_it_polls", move("@acquire_0 fence", to_bef
 bug(K, "race.proxy", "acquires_after_it_loads", move("@acquire_1 fence", to_after="@load_1 cp.async"), MAP_1)
 bug(K, "race.proxy", "fence_of_the_async_proxy", put("@acquire_0 fence", "fence.proxy.async;"), MAP_0)
 bug(K, "race.proxy", "fence_acq_rel", put("@acquire_1 fence", "fence.acq_rel.gpu;"), MAP_1)
+bug(K, "race.proxy", "no_release_fence", cut("@release fence"), [MAKE, "@load_0 | @load_1"])
+bug(
+    K,
+    "race.proxy",
+    "release_fence_after_the_flag",
+    move("@release fence", to_after="@publish st"),
+    [MAKE, "@load_0 | @load_1"],
+)
+bug(
+    K,
+    "race.proxy",
+    "second_replaced_after_the_release_fence",
+    move("@replace_1 tensormap", to_after="@release fence"),
+    ["@replace_1 tensormap", MAP_1],
+)
+bug(K, "race.proxy", "releases_by_fence_acq_rel", put("@release fence", "fence.acq_rel.gpu;"), [MAKE, "@load_0 | @load_1"])
+bug(K, "race.scope", "release_fence_of_the_cta", sub("@release fence", ".gpu", ".cta"), [MAKE, "@load_0 | @load_1"])
+bug(K, "race.scope", "release_fence_of_the_cluster", sub("@release fence", ".gpu", ".cluster"), [MAKE, "@load_0 | @load_1"])
+bug(K, "race.scope", "acquire_fence_of_the_cta", sub("@acquire_0 fence", ".gpu", ".cta"), [MAKE, MAP_0])
+bug(K, "race.scope", "acquire_fence_of_the_cluster", sub("@acquire_1 fence", ".gpu", ".cluster"), [MAKE, MAP_1])
 bug(
     K,
     "race.global",
@@ -48,4 +68,6 @@ bug(
 bug(K, "mbarrier.init|mbarrier.plain", "lanes_do_not_wait_for_init", cut("@sync_init bar.warp.sync"), "@init | @wait")
 fine(K, "publishes_relaxed", sub("@publish st", ".release", ".relaxed"))
 fine(K, "polls_relaxed", sub("@poll ld", ".acquire", ".relaxed"))
+fine(K, "release_fence_of_the_system", sub("@release fence", ".gpu", ".sys"))
+fine(K, "releases_after_each_map", after("@replace_0 tensormap", "fence.proxy.tensormap::generic.release.gpu;"))
 fine(K, "acquires_twice", after("@acquire_1 fence", "fence.proxy.tensormap::generic.acquire.sys [%rd3], 128;"))

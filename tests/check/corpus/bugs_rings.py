@@ -131,7 +131,9 @@ bug(
     after("@load cp.async", *REPLACE),
     ["@load cp.async", "@new tensormap"],
 )
-fine(K, "replaces_when_it_has_loaded", before("@fence_read fence", *REPLACE))
+RELEASE = "fence.proxy.tensormap::generic.release.gpu;"
+fine(K, "replaces_when_it_has_loaded", before("@fence_read fence", *REPLACE, RELEASE))
+bug(K, "race.proxy", "replaces_without_a_release_fence", before("@fence_read fence", *REPLACE), ["@new tensormap", "@load"])
 
 # ---- split_stencil: arrive and wait apart, and what becomes of the mbarrier
 K = "split_stencil"

@@ -52,18 +52,41 @@ TEST(Clock, CopiesShareUntilOneChanges) {
 }
 
 TEST(MapClocks, AreOneForEachMap) {
+  constexpr vgpu::MemoryScope kGpu = vgpu::MemoryScope::gpu;
   Clock clock;
   clock.advance(0, 0, kAllLanes, 1);
   MapClocks a, b;
-  a.set(0x100, clock);
-  EXPECT_EQ(a.of(0x180), nullptr);
+  a.release(clock, kGpu);
+  a.acquire(0x100, kGpu);
+  EXPECT_EQ(a.of(0x180, kSameGpu), nullptr);
+  EXPECT_TRUE(a.of(0x100, kSameGpu)->covers(0, 0, 0, 1));
   b.join(a);
   EXPECT_TRUE(b.shares_with(a));
   clock.advance(0, 1, kAllLanes, 2);
-  b.set(0x180, clock);
+  b.release(clock, kGpu);
+  b.acquire(0x180, kGpu);
   a.join(b);
-  EXPECT_FALSE(a.of(0x100)->covers(0, 1, 0, 2));
-  EXPECT_TRUE(a.of(0x180)->covers(0, 1, 0, 2));
+  EXPECT_FALSE(a.of(0x100, kSameGpu)->covers(0, 1, 0, 2));
+  EXPECT_TRUE(a.of(0x180, kSameGpu)->covers(0, 1, 0, 2));
+}
+
+TEST(MapClocks, ReachAsFarAsBothScopes) {
+  using vgpu::MemoryScope;
+  const auto covers = [](MemoryScope release, MemoryScope acquire, Distance distance) {
+    Clock clock;
+    clock.advance(0, 0, kAllLanes, 1);
+    MapClocks maps;
+    maps.release(clock, release);
+    EXPECT_EQ(maps.is_released(distance, 0, 0, 0, 1), includes(release, distance));
+    maps.acquire(0x100, acquire);
+    return maps.of(0x100, distance)->covers(0, 0, 0, 1);
+  };
+  EXPECT_TRUE(covers(MemoryScope::cta, MemoryScope::cta, kSameCta));
+  EXPECT_FALSE(covers(MemoryScope::cta, MemoryScope::gpu, kSameCluster));
+  EXPECT_FALSE(covers(MemoryScope::gpu, MemoryScope::cta, kSameCluster));
+  EXPECT_TRUE(covers(MemoryScope::cluster, MemoryScope::gpu, kSameCluster));
+  EXPECT_FALSE(covers(MemoryScope::cluster, MemoryScope::gpu, kSameGpu));
+  EXPECT_TRUE(covers(MemoryScope::sys, MemoryScope::gpu, kSameGpu));
 }
 
 } // namespace
