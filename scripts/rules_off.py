@@ -143,7 +143,10 @@ RULES = (
     ),
     Rule("older values that a known write has replaced", "old_values.cc", " || is_known(warp, lanes, by.cluster, by.agent, by.epoch)", ""),
     Rule("older values than was read", "old_values.cc", "old.then.version < newest_read || ", ""),
-    Rule("fence.sc in the order of the run", "checker.cc", "warp.knowledge.acquire(sync.lanes, fence_order_);", ";", "lock_dekker"),
+    Rule("fence.sc in the order of the run", "fences.cc", "warp.knowledge.acquire(sync.lanes, fence_order_);", ";", "lock_dekker"),
+    Rule("fence.sc in the order that a thread hears of", "fences.cc", "    warp.knowledge.acquire(lanes & each.lanes, *read.knew);", ""),
+    Rule("... of what was read after the fence", "fences.cc", "!writer.knew->covers_any(read.cluster, read.agent, read.epoch)", "false", "hazard_pointers"),
+    Rule("what a relaxed word would have handed on", "checker.cc", "known.join(*warp.would_know);", ";"),
     Rule("values that lanes make together", "undefined.cc", "    collect(x, in);", "    ;", "tail_tile"),
 )
 

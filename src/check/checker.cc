@@ -430,26 +430,16 @@ bool Checker::may_give_old_value(const vgpu::Exec& x, const WarpState& warp, con
   return version != now.version;
 }
 
-// Where old values are given, fence.sc are in the order of the run: who has one knows what came before all
-// earlier ones. PTX ISA: "Memory Consistency Model": "Fence-SC". Else they are not, for in another run the
-// order may be another.
-void Checker::fences_in_order(WarpState& warp, const vgpu::Synchronization& sync) {
-  const bool ordered = gives_old_values_ && sync.order.semantics == Semantics::sc &&
-                       sync.order.scope >= vgpu::MemoryScope::gpu;
-  if (ordered)
-    warp.knowledge.acquire(sync.lanes, fence_order_);
-  warp.knowledge.fence(sync.lanes, sync.order);
-  if (ordered)
-    fence_order_.join(warp.knowledge.release(sync.lanes));
-}
-
 // Before the write: what the lanes release is there before anybody can see it.
 void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   WarpState& warp = cluster.warp(x);
   const MemoryOrder order = access.access.order;
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
   const Epoch epoch = warp.knowledge.epoch();
-  const auto knew = std::make_shared<const Clock>(warp.knowledge.all_of(access.access.lanes).known);
+  Clock known = warp.knowledge.all_of(access.access.lanes).known;
+  if (warp.would_know)
+    known.join(*warp.would_know);
+  const auto knew = std::make_shared<const Clock>(std::move(known));
   Places(access).each([&](LaneMask lanes, int first) {
     const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(),
                               lanes,      epoch};
@@ -470,6 +460,7 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
       SyncLocation& location = locations[key_of(place)];
       if (gives_old_values_ && place.allocation)
         replaces(location, place, access.piece_bytes, writer);
+      overwrites_fenced(warp, lanes, location);
       if (!keeps_chain) // but what this thread has released there itself: "Release and acquire patterns"
         location.keep_released([&](const Released& earlier) { return is_of(earlier, writer); });
       location.version = ++versions_;
@@ -527,9 +518,13 @@ void Checker::has_read(const vgpu::Exec& x) {
   WarpState& warp = cluster.warp(x);
   for (const WarpState::Read& read : warp.reads)
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
-      const auto found = locations.find(key_of(read.place));
-      if (found == locations.end())
+      auto found = locations.find(key_of(read.place));
+      if (found == locations.end() && !warp.last_fence.knew)
         return;
+      if (found == locations.end()) // others may write there yet
+        found = locations.emplace(key_of(read.place), SyncLocation{}).first;
+      if (warp.last_fence.knew)
+        reads_after_fence(warp, read.lanes, found->second);
       SyncLocation old;
       SyncLocation& location = may_give_old_value(x, warp, read, found->second, old) ? old : found->second;
       if (location.writers.empty())
@@ -550,6 +545,21 @@ void Checker::has_read(const vgpu::Exec& x) {
   warp.reads.clear();
 }
 
+// Had these released, and the warp acquired: what it writes itself hands that on.
+void Checker::would_know(WarpState& warp, const std::vector<StrongWriter>& writers) {
+  std::shared_ptr<Clock> more;
+  for (const StrongWriter& writer : writers) {
+    const Clock* const all = more ? more.get() : warp.would_know.get();
+    if (all && all->covers_any(writer.cluster, writer.agent, writer.epoch))
+      continue;
+    if (!more)
+      more = warp.would_know ? std::make_shared<Clock>(*warp.would_know) : std::make_shared<Clock>();
+    more->join(*writer.knew);
+  }
+  if (more)
+    warp.would_know = std::move(more);
+}
+
 void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
                     const WarpState::Read& read) {
   const MemoryOrder order = read.order;
@@ -563,14 +573,19 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
     cluster.hear(x.cta->rank,
                  {writer.knew, !reaches(writer), warp.knowledge.agent(), warp.knowledge.epoch()});
   };
+  for (const StrongWriter& writer : location.writers)
+    if (!warp.overwritten.empty() && reaches(writer))
+      hears_of_reads(warp, read.lanes, writer);
   // The lanes of a warp that read one place hear the same.
   ClusterState::Hearsay& hearsay = cluster.hearsay[x.cta->rank];
   const bool is_new =
       read.returns && (hearsay.version != location.version || hearsay.agent != warp.knowledge.agent());
   hearsay.version = location.version;
   hearsay.agent = warp.knowledge.agent();
-  if (is_new)
+  if (is_new) {
     std::for_each(location.writers.begin(), location.writers.end(), hear);
+    would_know(warp, location.writers);
+  }
   for (const Released& released : location.released) {
     if (!reaches(released)) {
       if (is_new)

@@ -214,7 +214,12 @@ private:
                        const StrongWriter& by);
   bool may_give_old_value(const vgpu::Exec& x, const WarpState& warp, const WarpState::Read& read,
                           const SyncLocation& now, SyncLocation& old);
+  // fence.sc (fences.cc).
   void fences_in_order(WarpState& warp, const vgpu::Synchronization& sync);
+  static void reads_after_fence(WarpState& warp, LaneMask lanes, SyncLocation& location);
+  static void overwrites_fenced(WarpState& warp, LaneMask lanes, const SyncLocation& location);
+  static void hears_of_reads(WarpState& warp, LaneMask lanes, const StrongWriter& writer);
+  static void would_know(WarpState& warp, const std::vector<StrongWriter>& writers);
   void learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp, const SyncLocation& location,
              const WarpState::Read& read);
   bool is_observed(const Visit& visit, uint64_t offset, const Record& earlier, int earlier_lane, int lane);

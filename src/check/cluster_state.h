@@ -68,6 +68,21 @@ struct WarpState {
   };
   std::array<Learned, kWarpSize> learned{};
   WgmmaRegisters registers;
+  // The last fence.sc of scope .gpu, and what lanes knew then; and reads of others, after such a fence, of
+  // what lanes have written over since, with a fence of their own after that or not (fences.cc).
+  struct Fenced {
+    LaneMask lanes = 0;
+    std::shared_ptr<const Knowledge> knew;
+  };
+  Fenced last_fence;
+  struct Overwritten {
+    LaneMask lanes = 0;
+    bool is_fenced = false;
+    FencedRead read;
+  };
+  std::vector<Overwritten> overwritten;
+  // What it would know had all that it has read been released and acquired; null: no more than it does.
+  std::shared_ptr<const Clock> would_know;
 };
 
 struct BarrierArrival {

@@ -37,6 +37,14 @@ struct Reader {
   Epoch epoch = 0;
   vgpu::MemoryScope scope = vgpu::MemoryScope::none;
 };
+// By a thread that has a fence.sc before it (fences.cc).
+struct FencedRead {
+  std::shared_ptr<const Knowledge> knew = {}; // at the fence
+  uint64_t version = 0;                       // of the place
+  uint64_t cluster = 0;
+  uint32_t agent = 0;
+  Epoch epoch = 0;
+};
 class History; // old_values.h
 struct SyncLocation {
   std::vector<Released> released;
@@ -45,6 +53,7 @@ struct SyncLocation {
   uint64_t version = 0;             // no other location, and not this one before its last write, has this one
   std::vector<Reader> readers;      // of the last write, and so of those that atomics hand on with it
   std::shared_ptr<History> history; // null: nobody asks
+  std::vector<FencedRead> fenced_reads; // of this version and those before
 
   // As nobody had ever written there, but for what passes the test.
   template <class F>
@@ -56,7 +65,8 @@ struct SyncLocation {
              .oldest = 0,
              .version = 0,
              .readers = {},
-             .history = history};
+             .history = history,
+             .fenced_reads = std::move(fenced_reads)};
   }
 };
 // An allocation or CTA, and an offset there.

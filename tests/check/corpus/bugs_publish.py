@@ -161,6 +161,13 @@ bug(K, "race.global|race.weak", "one_thread_waits", cut("@sync_ready bar.sync"),
 
 # ---- chain_relaxed: a release that others' atomics carry on
 K = "chain_relaxed"
+bug(
+    K,
+    "race.weak",
+    "adds_by_hand",
+    put("@add atom", "st.relaxed.gpu.global.u32 [%rd3], 11;"),
+    ["@write st.global", "@read ld.global"],
+)
 ROW = ["@write st.global", "@read ld.global"]
 bug(K, "race.weak", "sets_relaxed", sub("@set st", ".release", ".relaxed"), ROW)
 bug(K, "race.weak", "waits_relaxed", sub("@wait ld", ".acquire", ".relaxed"), ROW)

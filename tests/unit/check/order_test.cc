@@ -561,5 +561,50 @@ LAST: mbarrier.try_wait.parity.shared.b64 %p, [bar], 1;
             "note cluster.cancel: clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128\n");
 }
 
+// CTA 0 writes `in`, has a fence and then looks at `out`; CTA 1 writes `out`, has a fence, waits until CTA 0
+// says that it has found 0 there, and reads `in`.
+std::string fenced(const std::string& first, const std::string& second) {
+  return findings_of(
+      kernel("setp.eq.u32 %q, %cta, 0;\n@!%q bra OTHER;\nst.global.u32 [%in], 5;\n" + first +
+             "ld.relaxed.gpu.global.u32 %r1, [%out];\nsetp.ne.u32 %q, %r1, 0;\n@%q bra END;\n"
+             "st.relaxed.gpu.global.u32 [%out+4], 1;\nbra END;\nOTHER:\n"
+             "st.relaxed.gpu.global.u32 [%out], 1;\n" +
+             second +
+             "ld.relaxed.gpu.global.u32 %r1, [%out+4];\nsetp.ne.u32 %q, %r1, 1;\n@%q bra END;\n"
+             "ld.global.u32 %r2, [%in];\nEND:"),
+      1, 2);
+}
+
+TEST(Order, OfFencesIsWhatAThreadHearsOf) {
+  EXPECT_EQ(fenced("fence.sc.gpu;\n", "fence.sc.gpu;\n"), "");
+  EXPECT_EQ(fenced("membar.gl;\n", "fence.sc.sys;\n"), "");
+  const std::string race = "race.weak: st.global.u32 ~ ld.global.u32\n";
+  EXPECT_EQ(fenced("fence.acq_rel.gpu;\n", "fence.sc.gpu;\n"), race);
+  EXPECT_EQ(fenced("fence.sc.gpu;\n", "fence.acq_rel.gpu;\n"), race);
+  EXPECT_EQ(fenced("fence.sc.cta;\n", "fence.sc.gpu;\n"), "race.scope: st.global.u32 ~ ld.global.u32\n");
+}
+
+TEST(Order, IsWeakThroughAThreadThatPassesOnAWordRelaxed) {
+  EXPECT_EQ(findings_of(kernel(R"(setp.eq.u32 %q, %cta, 2;
+  @%q bra READ;
+  setp.eq.u32 %q, %cta, 1;
+  @%q bra PASS;
+  st.global.u32 [%in], 5;
+  st.release.gpu.global.u32 [%out], 1;
+  bra END;
+PASS: ld.relaxed.gpu.global.u32 %r1, [%out];
+  setp.ne.u32 %q, %r1, 1;
+  @%q bra PASS;
+  st.relaxed.gpu.global.u32 [%out+4], 1;
+  bra END;
+READ: ld.acquire.gpu.global.u32 %r1, [%out+4];
+  setp.ne.u32 %q, %r1, 1;
+  @%q bra READ;
+  ld.global.u32 %r2, [%in];
+END:)"),
+                        1, 3),
+            "race.weak: st.global.u32 ~ ld.global.u32\n");
+}
+
 } // namespace
 } // namespace lemma::check
