@@ -75,14 +75,16 @@ bool has_strong_loads(std::string_view ptx) {
 // older values, and races that are found there are told, with the schedule that shows them. What else may
 // follow - other outputs, a thread that waits for ever - is left to --explore.
 Result<void, Stop> predict(Run& run, const ScheduledLaunch& launch, const Report& usual) {
-  constexpr uint64_t kMostInstructions = 500'000; // of warps
-  constexpr size_t kSchedules = 8;
+  constexpr uint64_t kMostInstructions = 500'000, kInAll = 4'000'000; // of warps
+  constexpr uint64_t kFewestSchedules = 8, kMostSchedules = 32;
   if (!run.config.check || run.config.schedule != 0 || !usual.ok() || run.found.has_errors() ||
       usual.stats.warp_instructions.value_or(UINT64_MAX) > kMostInstructions ||
       !has_strong_loads(launch.text))
     return {};
+  const uint64_t schedules = std::clamp(kInAll / std::max<uint64_t>(*usual.stats.warp_instructions, 1),
+                                        kFewestSchedules, kMostSchedules);
   ExploreOptions options{.kernel = launch.kernel, .ptx = launch.load.name, .stop = run.config.stop};
-  for (uint64_t schedule = 1; options.only.size() < kSchedules; ++schedule)
+  for (uint64_t schedule = 1; options.only.size() < schedules; ++schedule)
     if (gives_old_values(schedule))
       options.only.push_back(schedule);
   auto explored = explore(

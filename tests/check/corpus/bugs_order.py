@@ -15,9 +15,15 @@ K = "lock_dekker"
 bug(K, "race.global|race.weak", "no_fence_again", cut("@fence_again fence"), ROW)
 
 K = "lock_bakery"
+bug(K, "race.global|race.weak", "fence_choose_of_acq_rel", sub("@fence_choose fence", ".sc", ".acq_rel"), ROW)
 bug(K, "race.global|race.weak", "no_fence_when_it_chooses", cut("@fence_choose fence"), ROW)
 bug(K, "race.global|race.weak", "fence_chosen_of_acq_rel", sub("@fence_chosen fence", ".sc", ".acq_rel"), ROW)
 bug(K, "race.global|race.weak", "no_fence_when_it_has_chosen", cut("@fence_chosen fence"), ROW)
+
+# ---- a job is taken that the owner has taken, and whose place is written again
+K = "deque_steal"
+JOB = "@write_job st.global | @read_job ld.global | @read_own ld.global"
+bug(K, "race.global|race.weak", "no_fence_in_steal", cut("@fence_steal fence"), JOB)
 
 # ---- a node is written while it is read
 K = "hazard_pointers"
