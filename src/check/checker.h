@@ -195,6 +195,13 @@ private:
   void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void reads_map(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
                  Record record);
+  // How tiles lie (tiles.cc).
+  void looks_at_tiles(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation);
+  void looks_at_box(const vgpu::Exec& x, const vgpu::AsyncOperation& operation);
+  void looks_at_matrix(const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
+                       const vgpu::SharedMatrix& matrix);
+  void notes_tile(const vgpu::Exec& x, const vgpu::AsyncOperation& operation, std::string message,
+                  uint32_t address, std::string fix);
   void fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync);
   void leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes);
   void cta_ends(ClusterState& cluster, const vgpu::Cta& cta);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -252,6 +253,8 @@ struct ClusterState {
     else
       of.heard[of.next++ % Hearsay::kMost] = heard;
   }
+  // Descriptors of wgmma that were looked at, by instruction.
+  std::set<std::pair<const vgpu::DecodedInst*, uint64_t>> matrices;
   // cp.async.mbarrier.arrive in flight, by AsyncOperation::number: the copies that it waits for.
   struct CopiesArrive {
     uint32_t agent = 0;

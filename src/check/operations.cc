@@ -102,6 +102,8 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     break;
   }
   }
+  if (operation.box || operation.kind == AsyncKind::wgmma)
+    looks_at_tiles(cluster, x, operation);
   if (operation.box && operation.box->map_at.allocation)
     reads_map(cluster, x, operation, read);
   // Ranges come in runs of the same record: what the cells of one have shown serves the next.

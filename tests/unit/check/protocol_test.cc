@@ -297,5 +297,32 @@ TEST(Protocol, ReadsOutsideTheModel) {
   EXPECT_EQ(findings_of(kernel("st.global.u32 [%out], 1;\nld.global.nc.u32 %r1, [%in];"), 1), "");
 }
 
+// A and B of an m64n8k16, K-major without a swizzle: 2048 bytes of A from the begin of `tile`; of B the 16
+// threads from `first` on write 16 bytes each from 2048 bytes on, and the descriptor has that leading
+// dimension byte offset.
+std::string multiplied(int first, int leading) {
+  return findings_of(
+      kernel(fmt::format(
+          "mad.lo.u32 %r0, %t, 16, %s;\nmov.u32 %r1, 0;\nst.shared.v4.u32 [%r0], {{%r1, %r1, %r1, %r1}};\n"
+          "setp.ge.u32 %q, %t, {};\nsetp.lt.and.u32 %q, %t, {}, %q;\n"
+          "@%q st.shared.v4.u32 [%r0+2048], {{%r1, %r1, %r1, %r1}};\nfence.proxy.async;\nbar.sync 0;\n"
+          "shr.u32 %r2, %s, 4;\ncvt.u64.u32 %g, %r2;\nadd.u64 %state, %g, 128;\n"
+          "or.b64 %g, %g, 0x1000080000;\nor.b64 %state, %state, {:#x};\n"
+          "mov.f32 %f0, 0f00000000;\nmov.f32 %f1, %f0;\nmov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\n"
+          "wgmma.fence.sync.aligned;\n"
+          "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %g, %state, 1, "
+          "1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;",
+          first, first + 16, uint64_t{0x1000000000} | static_cast<uint64_t>(leading / 16) << 16)),
+      128);
+}
+
+TEST(Tiles, DescriptorsLeadToWhatWasWritten) {
+  const std::string note = "note tile.layout: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16\n";
+  EXPECT_EQ(multiplied(0, 128), "");
+  EXPECT_EQ(multiplied(0, 64), note);  // core matrices overlap
+  EXPECT_EQ(multiplied(0, 256), note); // the second one is nobody's, and the one that was written is left out
+  EXPECT_EQ(multiplied(64, 128), "");  // nothing lies beside it
+}
+
 } // namespace
 } // namespace lemma::check
