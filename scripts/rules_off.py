@@ -147,6 +147,10 @@ RULES = (
     Rule("fence.sc in the order that a thread hears of", "fences.cc", "    warp.knowledge.acquire(lanes & each.lanes, *read.knew);", ""),
     Rule("... of what was read after the fence", "fences.cc", "!writer.knew->covers_any(read.cluster, read.agent, read.epoch)", "false", "hazard_pointers"),
     Rule("what a relaxed word would have handed on", "checker.cc", "known.join(*warp.would_know);", ";"),
+    Rule("values that a reduction finds", "undefined.cc", "    reduce(operation, report);", "    ;"),
+    Rule("values that threads make together at a barrier", "undefined.cc", "    take_vote(x);", "    ;"),
+    Rule("bits of a ballot", "undefined_together.cc", "    made_.set_bits(x.active, bits, given.origin);", "    ;"),
+    Rule("words of a tensor map", "undefined.cc", 'report(memory_->origins[found_.origin], "says what a tensor copy accesses", std::countr_zero(used));', ";", "map_pass"),
     Rule("values that lanes make together", "undefined.cc", "    collect(x, in);", "    ;", "tail_tile"),
 )
 

@@ -221,6 +221,7 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
     Gathering& barrier = cluster.barriers[{x.cta->rank, sync.id}];
     arrives_at_barrier(cluster, x, sync, barrier);
     barrier.knowledge.join(warp.knowledge.release(sync.lanes));
+    votes(cluster, x, sync, barrier);
     if (sync.waits)
       barrier.waiting.emplace_back(&warp, sync.lanes);
     break;
@@ -276,6 +277,9 @@ void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {
   Gathering& open = cluster.barriers[{cta.rank, id}];
   Gathering barrier = std::exchange(open, {});
   meets_at_barrier(cta, id, barrier);
+  if (barrier.vote && barrier.vote->is_unknown)
+    for (const vgpu::Warp& each : cta.warps)
+      each.follows_values = true;
   open.last_phase = std::move(barrier.arrivals);
   for (const auto& [warp, lanes] : barrier.waiting)
     warp->knowledge.become(lanes, barrier.knowledge);

@@ -191,6 +191,8 @@ private:
                         bool reads, bool writes, LaneMask lanes);
   void check_grid_waits();
   UndefinedValues::Report uses_undefined(const vgpu::Exec& x);
+  static void votes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Synchronization& sync,
+                    Gathering& barrier);
   static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);
   void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void reads_map(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation,

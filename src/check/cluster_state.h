@@ -101,6 +101,7 @@ struct Gathering {
   std::vector<WarpState*>
       started; // that wait at the cluster's barrier: all CTAs have started when it completes
   std::vector<BarrierArrival> arrivals, last_phase; // of bar.sync and bar.arrive
+  std::shared_ptr<UndefinedVote> vote;              // null: nobody has come by bar.red
 };
 
 // Warps that have something to do with each phase of an object.

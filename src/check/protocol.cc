@@ -374,6 +374,15 @@ void Checker::ends(const vgpu::Exec& x, const vgpu::DecodedInst& in) {
   values(state(*x.cta->cluster), x).end(x, in);
 }
 
+void Checker::votes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Synchronization& sync,
+                    Gathering& barrier) {
+  if (!x.ptx_instruction(x.code->insts[x.pc]).has(isa::Qual::red))
+    return;
+  if (!barrier.vote)
+    barrier.vote = std::make_shared<UndefinedVote>();
+  values(cluster, x).vote(x, sync.lanes, barrier.vote);
+}
+
 void Checker::shuffles(const vgpu::Exec& x, const int* sources) {
   values(state(*x.cta->cluster), x).shuffle(sources);
 }

@@ -34,6 +34,7 @@ enum class Deed : uint8_t {
   selects,
   shuffles,
   collects,
+  votes,
   decides,
   accesses,
   issues,
@@ -62,6 +63,9 @@ Deed deed_of(Opcode opcode) {
   case Opcode::vote_sync:
   case Opcode::match:
     return Deed::collects;
+  case Opcode::bar:
+  case Opcode::barrier:
+    return Deed::votes;
   case Opcode::bra:
   case Opcode::brx_idx:
   case Opcode::exit:
@@ -101,6 +105,14 @@ uint32_t bytes_of(const Slot& slot) {
   return slot.bytes == 0 ? 1u : (1u << slot.bytes) - 1;
 }
 
+// Of the first four bytes.
+uint32_t bits_in(uint32_t bytes) {
+  uint32_t bits = 0;
+  for (uint32_t byte = 0; byte < sizeof(uint32_t); ++byte)
+    bits |= (bytes >> byte & 1) * (0xffu << 8 * byte);
+  return bits;
+}
+
 // Lanes in which a register that an instruction reads was never written.
 LaneMask missing_lanes(const Exec& x, uint32_t reg) {
   return reg != ptx::kNone && x.code->tracked[reg] ? x.mask & ~x.frame->written[reg] : 0;
@@ -128,6 +140,14 @@ void UndefinedValues::Value::add(const Value& value, LaneMask of) {
   const LaneMask more = value.lanes & of;
   if (!more)
     return;
+  if (bits || value.bits) {
+    Bits both{};
+    vgpu::for_lanes(lanes | more, [&](int lane) {
+      both[static_cast<size_t>(lane)] =
+          (lanes >> lane & 1 ? bits_of(lane) : 0) | (more >> lane & 1 ? value.bits_of(lane) : 0);
+    });
+    bits = std::make_shared<const Bits>(both);
+  }
   if (lanes == 0)
     origin = value.origin;
   lanes |= more;
@@ -136,7 +156,28 @@ void UndefinedValues::Value::add(const Value& value, LaneMask of) {
       more, [&](int lane) { bytes[static_cast<size_t>(lane)] |= value.bytes[static_cast<size_t>(lane)]; });
 }
 
+uint32_t UndefinedValues::Value::bits_of(int lane) const {
+  return bits ? (*bits)[static_cast<size_t>(lane)] : bits_in(bytes[static_cast<size_t>(lane)]);
+}
+
+void UndefinedValues::Value::set_bits(LaneMask of, const Bits& undefined, uint32_t from) {
+  vgpu::for_lanes(of, [&](int lane) {
+    uint32_t in_bytes = 0;
+    for (uint32_t byte = 0; byte < sizeof(uint32_t); ++byte)
+      in_bytes |= uint32_t{(undefined[static_cast<size_t>(lane)] >> 8 * byte & 0xff) != 0} << byte;
+    if (in_bytes)
+      add(lane, in_bytes, {from, true});
+  });
+  bits = std::make_shared<const Bits>(undefined);
+}
+
 void UndefinedValues::Value::add(int lane, uint32_t undefined, const UndefinedByte& how) {
+  if (bits) {
+    Bits more = *bits;
+    more[static_cast<size_t>(lane)] =
+        (lanes >> lane & 1 ? more[static_cast<size_t>(lane)] : 0) | bits_in(undefined);
+    bits = std::make_shared<const Bits>(more);
+  }
   if (lanes == 0)
     origin = how.origin;
   lanes |= LaneMask{1} << lane;
@@ -146,6 +187,7 @@ void UndefinedValues::Value::add(int lane, uint32_t undefined, const UndefinedBy
 
 void UndefinedValues::Value::compute() {
   computed = lanes;
+  bits.reset();
   vgpu::for_lanes(lanes, [&](int lane) { bytes[static_cast<size_t>(lane)] = kAllBytes; });
 }
 
@@ -201,7 +243,7 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
   given_.clear();
   tile_.clear();
   by_byte_ = shuffled_ = false;
-  if (values_.empty() && in_registers_ != &in)
+  if (values_.empty() && votes_.empty() && in_registers_ != &in)
     return;
   const Opcode opcode = x.code->opcode_of(in);
   const Deed deed = in.source == ptx::kNone ? Deed::computes : deed_of(opcode);
@@ -261,6 +303,9 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
   case Deed::collects:
     collect(x, in);
     break;
+  case Deed::votes: // when the barrier has completed
+    take_vote(x);
+    break;
   case Deed::shuffles: // once it is known who takes whose
   case Deed::forgets:
     break;
@@ -288,6 +333,8 @@ void UndefinedValues::move(const Exec& x, const DecodedInst& in) {
   Value whole;
   for (uint32_t i = 0, at = 0; i < static_cast<uint32_t>(sources); at += x.src_slot(in, i++).bytes) {
     const Value part = value_of(x, x.src_slot(in, static_cast<int>(i)));
+    if (part.bits) // its bytes say too much
+      continue;
     vgpu::for_lanes(part.lanes & x.active, [&](int lane) {
       whole.add(lane, static_cast<uint32_t>(part.bytes[static_cast<size_t>(lane)]) << at,
                 {part.origin, (part.computed >> lane & 1) != 0});
@@ -316,6 +363,8 @@ void UndefinedValues::convert(const Exec& x, const DecodedInst& in) {
     return isa::is_signed(type) ? 1u << (isa::bytes_of(type) - 1) : 0;
   };
   const Value given = std::exchange(made_, {});
+  if (given.bits) // its bytes say too much
+    return;
   vgpu::for_lanes(given.lanes, [&](int lane) {
     uint32_t undefined = given.bytes[static_cast<size_t>(lane)] & bytes_in(from);
     if ((undefined & sign_in(from)) != 0)
@@ -332,6 +381,17 @@ void UndefinedValues::convert(const Exec& x, const DecodedInst& in) {
 void UndefinedValues::shift(const Exec& x, const DecodedInst& in, bool left) {
   const Value given = value_of(x, x.src_slot(in, 0)), amount = value_of(x, x.src_slot(in, 1));
   const auto bytes = std::max<uint32_t>(in.ops[0].bytes, 1);
+  if (given.bits && amount.lanes == 0 && !isa::is_signed(x.ptx_instruction(in).type(0))) {
+    Value::Bits moved{};
+    vgpu::for_lanes(given.lanes & x.active, [&](int lane) {
+      const uint64_t amount_of_lane = std::min<uint64_t>(x.src_lane(in, 1, lane), 32);
+      const uint64_t undefined = given.bits_of(lane);
+      moved[static_cast<size_t>(lane)] =
+          static_cast<uint32_t>(left ? undefined << amount_of_lane : undefined >> amount_of_lane);
+    });
+    made_.set_bits(given.lanes & x.active, moved, given.origin);
+    return;
+  }
   const uint32_t all = (1u << bytes) - 1, sign = 1u << (bytes - 1);
   const bool is_signed = !left && isa::is_signed(x.ptx_instruction(in).type(0));
   vgpu::for_lanes((given.lanes | amount.lanes) & x.active, [&](int lane) {
@@ -365,6 +425,19 @@ void UndefinedValues::mask(const Exec& x, const DecodedInst& in, bool with_ones)
   };
   Value both = sources[0];
   both.add(sources[1], kAllLanes);
+  if (both.bits) {
+    const auto absorbed = [&](int source, int lane) {
+      const auto value = static_cast<uint32_t>(x.src_lane(in, source, lane));
+      const Value& of = sources[static_cast<size_t>(source)];
+      return (with_ones ? value : ~value) & ~(of.lanes >> lane & 1 ? of.bits_of(lane) : 0);
+    };
+    Value::Bits left{};
+    vgpu::for_lanes(both.lanes & x.active, [&](int lane) {
+      left[static_cast<size_t>(lane)] = both.bits_of(lane) & ~absorbed(0, lane) & ~absorbed(1, lane);
+    });
+    made_.set_bits(both.lanes & x.active, left, both.origin);
+    return;
+  }
   vgpu::for_lanes(both.lanes & x.active, [&](int lane) {
     uint32_t undefined = 0;
     for (uint32_t byte = 0; byte < std::max<uint32_t>(in.ops[0].bytes, 1); ++byte)
@@ -373,25 +446,6 @@ void UndefinedValues::mask(const Exec& x, const DecodedInst& in, bool with_ones)
         undefined |= 1u << byte;
     if (undefined)
       made_.add(lane, undefined, {both.origin, true});
-  });
-}
-
-// Of all lanes of a membermask, which is the last operand. A vote that others decide is what it is. A ballot
-// has a bit of each lane, which is not followed: programs mask those of lanes that have nothing to say.
-void UndefinedValues::collect(const Exec& x, const DecodedInst& in) {
-  const int mask = in.op_count - in.dst_count - 1;
-  const Value given = value_of_sources(x, in, 0, mask);
-  const LaneMask undefined = given.lanes & x.active;
-  const ptx::Instruction& instruction = x.ptx_instruction(in);
-  if (!undefined || instruction.has(isa::Qual::ballot))
-    return;
-  const bool votes = x.code->opcode_of(in) == Opcode::vote_sync;
-  const bool all = votes && instruction.has(isa::Qual::all), any = votes && instruction.has(isa::Qual::any);
-  vgpu::for_lanes(x.active, [&](int lane) {
-    const auto members = static_cast<LaneMask>(x.src_lane(in, mask, lane)) & x.active;
-    const LaneMask decided = members & ~undefined & (all ? ~x.pred(in, 0) : any ? x.pred(in, 0) : 0);
-    if ((members & undefined) != 0 && decided == 0)
-      made_.add(lane, kAllBytes, {given.origin, true});
   });
 }
 
@@ -468,7 +522,7 @@ void UndefinedValues::end(const Exec& x, const DecodedInst& in) {
   if (shuffled_) {
     const Value given = value_of(x, x.src_slot(in, 0));
     for (int lane = 0; lane < kWarpSize; ++lane)
-      if (const int source = sources_[static_cast<size_t>(lane)]; given.lanes >> source & 1)
+      if (const int source = sources_[static_cast<size_t>(lane)]; !given.bits && given.lanes >> source & 1)
         made.add(lane, given.bytes[static_cast<size_t>(source)],
                  {given.origin, (given.computed >> source & 1) != 0});
   }
@@ -533,6 +587,11 @@ void UndefinedValues::set(const MemoryPlace& place, uint64_t offset, int lane, c
 void UndefinedValues::access(const Exec& x, const vgpu::WarpAccess& access, const Report& report) {
   const vgpu::Access& what = access.access;
   const bool is_own = what.instruction == &x.code->insts[x.pc];
+  if (what.proxy == vgpu::Proxy::tensormap) {
+    if (const LaneMask used = found_.lanes & access.pieces)
+      report(memory_->origins[found_.origin], "says what a tensor copy accesses", std::countr_zero(used));
+    return;
+  }
   if (const std::optional<MatrixMove> move = vgpu::matrix_move_of(*x.code, *what.instruction); is_own && move)
     access_matrix(access, *move, report);
   else if (is_own && access.by_lane)
@@ -576,7 +635,7 @@ void UndefinedValues::access_lanes(const Exec& x, const vgpu::WarpAccess& access
       if (!writes)
         continue;
       const Value* given = element_bytes ? &given_[byte / element_bytes] : nullptr;
-      const uint32_t undefined = given ? given->bytes[static_cast<size_t>(lane)] : 0;
+      const uint32_t undefined = given && !given->bits ? given->bytes[static_cast<size_t>(lane)] : 0;
       if (is_atomic ? undefined != 0 : (undefined >> byte % std::max(element_bytes, 1u) & 1) != 0) {
         const UndefinedByte stored{given->origin, is_atomic || (given->computed >> lane & 1) != 0};
         set(what, offset + byte, lane, &stored);
@@ -621,30 +680,33 @@ void UndefinedValues::access_matrix(const vgpu::WarpAccess& access, const Matrix
 void UndefinedValues::issue(const AsyncOperation& operation, const Report& report) {
   const int lane = operation.issuer.lane;
   const bool reduces = operation.reduce != nullptr;
+  by_byte_ |= found_.lanes != 0;
   const auto write = [&](uint32_t byte, UndefinedByte what) {
-    what.computed |= reduces;
     for (const vgpu::AsyncTarget& target : operation.targets)
       memory_->bytes[uint64_t{target.data.cta->rank} << 32 | (target.data.offset + byte)] = what;
   };
+  if (reduces)
+    reduce(operation, report);
   switch (operation.kind) {
   case AsyncKind::st_async:
   case AsyncKind::red_async:
-    for (uint32_t byte = 0; byte < operation.bytes && !given_.empty(); ++byte)
-      if (const Value& given = given_[byte / operation.element_bytes];
-          given.bytes[static_cast<size_t>(lane)] >> byte % operation.element_bytes & 1)
-        write(byte, {given.origin, (given.computed >> lane & 1) != 0});
+    for (uint32_t byte = 0; byte < operation.bytes && !given_.empty(); ++byte) {
+      const Value& given = given_[byte / operation.element_bytes];
+      const uint32_t undefined = given.bytes[static_cast<size_t>(lane)];
+      if (reduces ? undefined != 0 : (undefined >> byte % operation.element_bytes & 1) != 0)
+        write(byte, {given.origin, reduces || (given.computed >> lane & 1) != 0});
+    }
     break;
   case AsyncKind::bulk_copy:
   case AsyncKind::bulk_reduce:
   case AsyncKind::tensor_store:
   case AsyncKind::tensor_reduce: {
-    by_byte_ |= found_.lanes != 0;
     bool told = false;
     uint32_t position = 0;
     operation.each_source([&](const MemoryPlace& place, uint64_t count) {
       for (uint64_t byte = 0; byte < count && place.is_shared(); ++byte)
         if (const UndefinedByte* held = at(place, place.offset + byte, lane)) {
-          write(position + static_cast<uint32_t>(byte), *held);
+          write(position + static_cast<uint32_t>(byte), {held->origin, held->computed || reduces});
           if (operation.targets.empty() && (held->computed || reduces) && !std::exchange(told, true))
             report(memory_->origins[held->origin], "is computed with, and stored", lane);
         }
@@ -652,9 +714,34 @@ void UndefinedValues::issue(const AsyncOperation& operation, const Report& repor
     });
     break;
   }
-  default:
+  default: // what a load brings is carried along
     break;
   }
+}
+
+// What a reduction finds and updates: of shared memory it goes on there, of global memory it is a use.
+void UndefinedValues::reduce(const AsyncOperation& operation, const Report& report) {
+  for (const vgpu::AsyncTarget& target : operation.targets)
+    for (uint32_t byte = 0; byte < operation.bytes; ++byte) {
+      const MemoryPlace place{
+          .space = StateSpace::shared, .cta = target.data.cta, .offset = target.data.offset};
+      const UndefinedByte* held = at(place, place.offset + byte, operation.issuer.lane);
+      if (!held)
+        continue;
+      const UndefinedByte made{held->origin, true};
+      const uint64_t element =
+          UndefinedMemory::key(place) + byte / operation.element_bytes * operation.element_bytes;
+      for (uint64_t each = element; each < element + operation.element_bytes; ++each)
+        memory_->bytes[each] = made;
+    }
+  bool told = false;
+  operation.each_destination([&](const MemoryPlace& place, uint64_t count) {
+    if (!place.is_shared() && by_byte_ && place.allocation->init && !told &&
+        !place.allocation->init->all_set(place.offset, count)) {
+      told = true;
+      report(memory_->origins[origin_.origin], "is updated", operation.issuer.lane);
+    }
+  });
 }
 
 } // namespace lemma::check

@@ -19,8 +19,10 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace lemma::check {
@@ -34,6 +36,14 @@ struct UndefinedOrigin {
 struct UndefinedByte {
   uint32_t origin = 0;
   bool computed = false;
+};
+
+// What the threads of a barrier's phase make together by bar.red.
+struct UndefinedVote {
+  bool is_unknown = false, is_decided = false;
+  UndefinedByte of_unknown;
+  // A thread's predicate, undefined or not.
+  void add(const UndefinedByte* undefined, bool predicate, isa::Qual reduction);
 };
 
 // What the warps of a cluster have together: where values were found, and which bytes of shared memory hold
@@ -61,6 +71,8 @@ public:
   void find(const vgpu::Exec& x, const vgpu::DecodedInst& in, int lane, const std::string& what);
   void begin(const vgpu::Exec& x, const Report& report);
   void shuffle(const int* sources);
+  // The lanes arrive at a barrier whose reduction, when it completes, is what they all get.
+  void vote(const vgpu::Exec& x, LaneMask lanes, std::shared_ptr<UndefinedVote> with);
   void access(const vgpu::Exec& x, const vgpu::WarpAccess& access, const Report& report);
   // After what it writes to shared memory was erased there.
   void issue(const vgpu::AsyncOperation& operation, const Report& report);
@@ -72,7 +84,13 @@ private:
     LaneMask computed = 0; // ... and was computed of such a value
     uint32_t origin = 0;
     std::array<uint16_t, kWarpSize> bytes{}; // by lane: which bytes are undefined; predicates have one
+    // Of a ballot and what is left of one: which bits of these bytes; null: all of them.
+    using Bits = std::array<uint32_t, kWarpSize>;
+    std::shared_ptr<const Bits> bits;
 
+    uint32_t bits_of(int lane) const;
+    // Which bits: `undefined`, for these lanes.
+    void set_bits(LaneMask of, const Bits& undefined, uint32_t from);
     void add(const Value& value, LaneMask of);
     void add(int lane, uint32_t undefined, const UndefinedByte& how);
     // What is computed of it.
@@ -90,9 +108,11 @@ private:
   void shift(const vgpu::Exec& x, const vgpu::DecodedInst& in, bool left);
   void mask(const vgpu::Exec& x, const vgpu::DecodedInst& in, bool with_ones);
   void collect(const vgpu::Exec& x, const vgpu::DecodedInst& in);
+  void take_vote(const vgpu::Exec& x);
   void begin_matrix(const vgpu::Exec& x, const vgpu::DecodedInst& in, const Report& report);
   void scatter(const vgpu::DecodedInst& in, const layout::TileMap& map);
   void access_matrix(const vgpu::WarpAccess& access, const vgpu::MatrixMove& move, const Report& report);
+  void reduce(const vgpu::AsyncOperation& operation, const Report& report);
   void access_lanes(const vgpu::Exec& x, const vgpu::WarpAccess& access, const Report& report);
   // What a byte of memory holds that is undefined: null if it is not. `place`: the owner's.
   const UndefinedByte* at(const vgpu::MemoryPlace& place, uint64_t offset, int lane);
@@ -103,6 +123,7 @@ private:
   UndefinedMemory* memory_;
   UndefinedMemory::Bytes local_; // by lane and offset
   std::map<Key, Value> values_;
+  std::vector<std::pair<LaneMask, std::shared_ptr<UndefinedVote>>> votes_; // that lanes wait for
   // Of the instruction that is being executed:
   const vgpu::DecodedInst* now_ = nullptr;
   const std::byte* frame_ = nullptr;

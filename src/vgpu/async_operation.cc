@@ -214,6 +214,98 @@ void write_tensor(const AsyncOperation& operation) {
   }
 }
 
+// --- what was never written
+
+// By byte of the data, those of a copy that were not written when it read them; empty: all were. Asked when
+// it has completed: what was written since counts as written.
+using Unwritten = std::vector<bool>;
+
+// `bytes` of the data, from `first` on, are from there.
+void find_unwritten(size_t first, const MemoryPlace& from, uint64_t bytes, uint32_t data_bytes,
+                    Unwritten& unwritten) {
+  const auto mark = [&](uint64_t begin, uint64_t end) {
+    unwritten.resize(data_bytes);
+    const auto at = unwritten.begin() + static_cast<ptrdiff_t>(first);
+    std::fill(at + static_cast<ptrdiff_t>(begin), at + static_cast<ptrdiff_t>(end), true);
+  };
+  if (from.is_shared()) {
+    const uint8_t* written = from.cta->shared_written.data() + from.offset;
+    if (std::memchr(written, 0, bytes))
+      for (uint64_t i = 0; i < bytes; ++i)
+        if (written[i] == 0)
+          mark(i, i + 1);
+  } else if (const InitMap* init = from.allocation->init.get(); init && !init->all_set(from.offset, bytes)) {
+    for (uint64_t i = 0; i < bytes; ++i)
+      if (!init->all_set(from.offset + i, 1))
+        mark(i, i + 1);
+  }
+}
+
+// Of a box in shared memory whose elements lie there as they are in the tensor.
+void find_unwritten_in_box(const AsyncOperation& operation, Unwritten& unwritten) {
+  const SharedPlace from{operation.source.cta, static_cast<uint32_t>(operation.source.offset)};
+  const uint8_t* written = from.cta->shared_written.data() + from.offset;
+  const layout::TensorMapFields& map = operation.box->map;
+  if (layout::chunk_payload_bytes(map.type) == layout::kChunkBytes &&
+      std::memchr(written, 0, shared_bytes(map)))
+    each_chunk(operation, from.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
+      find_unwritten(at, place_of({from.cta, address}), bytes, operation.bytes, unwritten);
+    });
+}
+
+Unwritten unwritten_of(const AsyncOperation& operation) {
+  Unwritten unwritten;
+  switch (operation.kind) {
+  case AsyncKind::bulk_copy:
+    find_unwritten(0, operation.source, operation.source_bytes, operation.bytes, unwritten);
+    break;
+  case AsyncKind::tensor_load:
+    for (size_t i = 0; i < operation.box->runs.size(); ++i)
+      if (const TensorBox::Run& from = operation.box->places[i]; from.host)
+        find_unwritten(operation.box->runs[i].box_offset, place_of(from), operation.box->runs[i].bytes,
+                       operation.bytes, unwritten);
+    break;
+  case AsyncKind::tensor_store:
+    find_unwritten_in_box(operation, unwritten);
+    break;
+  default: // it has its data, or combines them with others
+    break;
+  }
+  return unwritten;
+}
+
+// `bytes` of the data, from `first` on, are at `to` now.
+void forget_written(const Unwritten& unwritten, size_t first, const MemoryPlace& to, uint32_t bytes) {
+  for (uint32_t i = 0; i < bytes; ++i) {
+    if (!unwritten[first + i])
+      continue;
+    if (to.cta)
+      to.cta->forget_written(to.offset + i, 1);
+    else if (to.allocation->init)
+      to.allocation->init->unset_range(to.offset + i, 1);
+  }
+}
+
+// What was never written is not by being copied.
+void carry_unwritten(const AsyncOperation& operation) {
+  const Unwritten unwritten = unwritten_of(operation);
+  if (unwritten.empty())
+    return;
+  for (const AsyncTarget& target : operation.targets)
+    if (operation.kind == AsyncKind::tensor_load)
+      each_chunk(operation, target.data.offset, [&](uint32_t at, uint32_t address, uint32_t bytes) {
+        forget_written(unwritten, at, place_of({target.data.cta, address}), bytes);
+      });
+    else
+      forget_written(unwritten, 0, place_of(target.data), operation.bytes);
+  if (operation.destination.host)
+    forget_written(unwritten, 0, operation.destination, operation.bytes);
+  for (size_t i = 0; operation.kind == AsyncKind::tensor_store && i < operation.box->runs.size(); ++i)
+    if (operation.box->places[i].host)
+      forget_written(unwritten, operation.box->runs[i].box_offset, place_of(operation.box->places[i]),
+                     operation.box->runs[i].bytes);
+}
+
 // Visits chunks of shared memory, those of a line that lie side by side in one call, in whatever order a
 // swizzle has them.
 class ChunkVisits {
@@ -409,17 +501,19 @@ void complete(AsyncOperation& operation) {
   case AsyncKind::tensor_store:
   case AsyncKind::tensor_reduce:
     write_tensor(operation);
+    carry_unwritten(operation);
     break;
   case AsyncKind::wgmma:
     break;
   default:
-    for (const AsyncTarget& target : operation.targets) {
+    for (const AsyncTarget& target : operation.targets)
       operation.kind == AsyncKind::tensor_load ? write_box(operation, target.data)
                                                : write_shared(target.data, operation);
-      complete_bytes(operation, target.mbarrier);
-    }
     if (operation.destination.host)
       write_global(operation);
+    carry_unwritten(operation);
+    for (const AsyncTarget& target : operation.targets)
+      complete_bytes(operation, target.mbarrier);
   }
 }
 

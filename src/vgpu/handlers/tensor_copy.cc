@@ -29,6 +29,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -152,14 +153,47 @@ bool check_rows(Exec& x, const DecodedInst& in, int lane, const TensorMapFields&
   return false;
 }
 
+// The bytes of a map, and which of them were never written.
+using Unwritten = std::bitset<layout::kTensorMapBytes>;
+
+Unwritten unwritten_in(const Access& map) {
+  Unwritten unwritten;
+  for (size_t i = 0; i < unwritten.size() && !map.was_written(0, unwritten.size()); ++i)
+    unwritten[i] = !map.was_written(i, 1);
+  return unwritten;
+}
+
+void forget_written(const Access& map, const Unwritten& unwritten) {
+  for (size_t i = 0; i < unwritten.size() && unwritten.any(); ++i)
+    if (unwritten[i] && map.cta)
+      map.cta->forget_written(map.offset + i, 1);
+    else if (unwritten[i] && map.init)
+      map.init->unset_range(map.offset + i, 1);
+}
+
+// Whether the map would be another if these bytes were.
+bool counts(layout::TensorMapBytes map, const Unwritten& unwritten) {
+  if (unwritten.none() || !layout::wrong_with(map).empty())
+    return unwritten.any();
+  const layout::TensorMapBytes known = layout::encode(layout::decode(map));
+  for (size_t i = 0; i < unwritten.size(); ++i)
+    if (unwritten[i])
+      map[i] = ~map[i];
+  return !layout::wrong_with(map).empty() || layout::encode(layout::decode(map)) != known;
+}
+
 bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
-  Access access = x.access(in, plan.map_space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
-                           AccessKind::read, lane);
+  Access access = x.check(in, plan.map_space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
+                          AccessKind::read, lane);
   if (!access)
     return false;
   access.proxy = Proxy::tensormap;
+  layout::TensorMapBytes bytes;
+  std::memcpy(bytes.data(), access.host, bytes.size());
+  if (counts(bytes, unwritten_in(access)))
+    x.report_unwritten(access, lane);
   tell(x, access, lane);
   if (access.is_shared()) {
     x.fault_at(in, FaultKind::wrong_space,
@@ -169,8 +203,6 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
                lane, address, {"tensormap.cp_fenceproxy copies one to global memory"});
     return false;
   }
-  layout::TensorMapBytes bytes;
-  std::memcpy(bytes.data(), access.host, bytes.size());
   const TensorMapFields* decoded = decode_map(x, in, lane, address, bytes);
   if (!decoded)
     return false;
@@ -623,14 +655,29 @@ std::optional<ReplacedField> replaced_field(const Instruction& instruction) {
   return std::nullopt;
 }
 
+// The bytes that have a bit of the field.
+Unwritten set_by(const ReplacePlan& plan) {
+  layout::TensorMapBytes ones;
+  ones.fill(static_cast<layout::TensorMapBytes::value_type>(0xff));
+  layout::replace(ones, plan.field, plan.ordinal, 0);
+  Unwritten set;
+  for (size_t i = 0; i < set.size(); ++i)
+    set[i] = ones[i] != static_cast<layout::TensorMapBytes::value_type>(0xff);
+  return set;
+}
+
 Step run_replace(Exec& x, const DecodedInst& in) {
   const auto& plan = *static_cast<const ReplacePlan*>(in.extra);
   for (LaneMask left = x.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    const Access access = x.access(in, plan.space, lane_address(x, in, 0, plan.offset, lane),
-                                   layout::kTensorMapBytes, layout::kTensorMapAlign, AccessKind::write, lane);
-    if (!access)
+    const uint64_t address = lane_address(x, in, 0, plan.offset, lane);
+    const Access before = x.check(in, plan.space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
+                                  AccessKind::write, lane);
+    if (!before)
       return Step::stopped;
+    const Unwritten unwritten = unwritten_in(before) & ~set_by(plan);
+    const Access access = x.access(in, plan.space, address, layout::kTensorMapBytes, layout::kTensorMapAlign,
+                                   AccessKind::write, lane);
     tell(x, access, lane);
     if (plan.field == ReplacedField::global_stride && plan.ordinal + 1 >= layout::kMaxTensorRank)
       x.remark(
@@ -642,6 +689,7 @@ Step run_replace(Exec& x, const DecodedInst& in) {
     std::memcpy(map.data(), access.host, map.size());
     layout::replace(map, plan.field, plan.ordinal, x.src_lane(in, 1, lane));
     std::memcpy(access.host, map.data(), map.size());
+    forget_written(access, unwritten);
   }
   return Step::next;
 }
@@ -692,8 +740,8 @@ Step run_fenced_copy(Exec& x, const DecodedInst& in) {
                                  "same ones",
                                  lane, other));
   }
-  const Access source = x.access(in, plan.from_space, from, layout::kTensorMapBytes, layout::kTensorMapAlign,
-                                 AccessKind::read, lane);
+  const Access source = x.check(in, plan.from_space, from, layout::kTensorMapBytes, layout::kTensorMapAlign,
+                                AccessKind::read, lane);
   if (!source)
     return Step::stopped;
   const Access target = x.access(in, plan.to_space, to, layout::kTensorMapBytes, layout::kTensorMapAlign,
@@ -703,6 +751,7 @@ Step run_fenced_copy(Exec& x, const DecodedInst& in) {
   tell(x, source, lane);
   tell(x, target, lane);
   std::memcpy(target.host, source.host, layout::kTensorMapBytes);
+  forget_written(target, unwritten_in(source));
   return Step::next;
 }
 

@@ -318,6 +318,7 @@ bug("heap_list", "memory.bounds", "eight_bytes", sub("@malloc st.param", ", 16;"
 
 # ---- two_teams: a named barrier a team
 K = "two_teams"
+bug(K, "memory.undefined", "counts_without_a_value_in_a_warp", only("@sync_count ld.global", "tid < 96"), "@store st.global | @sync_count")
 bug(
     K,
     "barrier.id",

@@ -1,6 +1,6 @@
 """Bugs with tensor maps that a kernel makes, and with memory that several proxies touch."""
 
-from edit import after, cut, move, put, some_wait, sub, sub_every
+from edit import after, cut, move, only, put, some_wait, sub, sub_every
 from table import bug, fine
 
 # ---- map_pass: tensor maps made by one CTA and used by others
@@ -34,6 +34,8 @@ bug(K, "race.scope", "release_fence_of_the_cta", sub("@release fence", ".gpu", "
 bug(K, "race.scope", "release_fence_of_the_cluster", sub("@release fence", ".gpu", ".cluster"), [MAKE, "@load_0 | @load_1"])
 bug(K, "race.scope", "acquire_fence_of_the_cta", sub("@acquire_0 fence", ".gpu", ".cta"), [MAKE, MAP_0])
 bug(K, "race.scope", "acquire_fence_of_the_cluster", sub("@acquire_1 fence", ".gpu", ".cluster"), [MAKE, MAP_1])
+bug(K, "memory.undefined", "word_3_of_the_map_not_copied", only("@copy st.global", "lane != 19"), MAP_1)
+bug(K, "memory.undefined", "word_4_of_the_map_not_copied", only("@copy st.global", "lane != 20"), MAP_1)
 bug(
     K,
     "race.global",

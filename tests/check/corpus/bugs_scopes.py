@@ -288,6 +288,7 @@ bug(
 )
 bug(K, "async.unwaited|race.weak|race.scope", "waits_relaxed", sub("@wait try_wait", ".acquire", ".relaxed"), SUMS)
 bug(K, "async.unwaited|mbarrier.tx", "expects_its_own", sub("@expect mov.u32 #-1", "512", "256"), CAME)
+bug(K, "memory.undefined", "half_cleared", only("@clear st.shared", "tid < 16"), "@send | @read")
 bug(K, "mbarrier.tx", "expects_four_ctas", sub("@expect mov.u32 #-1", "512", "1024"), CAME)
 bug(K, "mbarrier.tx", "some_do_not_send", only("@send red.async #2", "tid < 60"), CAME)
 bug(

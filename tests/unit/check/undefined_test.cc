@@ -154,6 +154,108 @@ TEST(Undefined, GoesWithAsynchronousCopies) {
             "memory.undefined: ld.shared.u32 ~ cp.async.bulk.global.shared::cta.bulk_group\n");
 }
 
+const char* const kWait = "W: mbarrier.try_wait.parity.shared.b64 %q, [%m], 0;\n@!%q bra W;\n";
+
+// The reduction finds the value and uses it.
+const char* const kBothAtOnce =
+    "memory.undefined: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 ~ "
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32\n";
+
+TEST(Undefined, GoesWithAsynchronousReductions) {
+  const auto reduced = [](const std::string& body) {
+    return findings_of(kernel("@%p mbarrier.init.shared.b64 [%m], 1;\nst.shared.u32 [%s+32], 5;\n"
+                              "fence.proxy.async;\nbar.sync 0;\n" +
+                              body),
+                       1);
+  };
+  const auto sum_of = [&](const std::string& set) {
+    return reduced(set +
+                   "mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 4;\n"
+                   "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%s], "
+                   "%t, [%m];\n" +
+                   kWait + "ld.shared.u32 %r3, [%s];\nst.global.u32 [%out], %r3;");
+  };
+  EXPECT_EQ(sum_of(""), "memory.undefined: red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::"
+                        "bytes.add.u32 ~ st.global.u32\n");
+  EXPECT_EQ(sum_of("st.shared.u32 [%s], 0;\nfence.proxy.async;\n"), "");
+  const std::string group = "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;";
+  EXPECT_EQ(
+      reduced("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%s+16], 16;\n" + group),
+      kBothAtOnce);
+}
+
+// Of device malloc, which nobody has written: %g.
+std::string of_malloc(const std::string& body) {
+  return findings_of(".extern .func (.param .b64 p) malloc(.param .b64 n);\n" +
+                         kernel(".param .b64 n, p;\nst.param.b64 [n], 64;\ncall.uni (p), malloc, (n);\n"
+                                "ld.param.b64 %g, [p];\nmbarrier.init.shared.b64 [%m], 1;\n"
+                                "st.shared.v4.u32 [%s+16], {%t, %t, %t, %t};\nfence.proxy.async;\n" +
+                                body),
+                     1);
+}
+
+TEST(Undefined, GoesFromGlobalMemoryWithCopies) {
+  const std::string load =
+      "mbarrier.arrive.expect_tx.shared.b64 %state, [%m], 16;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%g], 16, "
+      "[%m];\n" +
+      std::string(kWait);
+  const std::string use = "ld.shared.u32 %r1, [%s+4];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%out], %r1;";
+  EXPECT_EQ(of_malloc(load + use), "memory.undefined: ld.shared.u32 ~ st.global.u32\n");
+  EXPECT_EQ(of_malloc("st.global.v2.u32 [%g], {1, 2};\nfence.proxy.async;\n" + load + use), "");
+  const std::string store = "cp.async.bulk.global.shared::cta.bulk_group [%g], [%s], 16;\n"
+                            "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
+                            "ld.global.u32 %r1, [%g+4];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%out], %r1;";
+  EXPECT_EQ(of_malloc(load + store), "memory.undefined: ld.global.u32 ~ st.global.u32\n");
+  EXPECT_EQ(of_malloc("st.shared.v4.u32 [%s], {1, 2, 3, 4};\nfence.proxy.async;\n" + store), "");
+}
+
+TEST(Undefined, IsUsedWhereAReductionUpdatesGlobalMemory) {
+  const std::string add = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%g], [%s+16], 16;\n"
+                          "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;";
+  EXPECT_EQ(of_malloc(add), kBothAtOnce);
+  EXPECT_EQ(of_malloc("st.global.v4.u32 [%g], {1, 2, 3, 4};\nfence.proxy.async;\n" + add), "");
+}
+
+TEST(Undefined, GoesThroughTheReductionsOfBarriers) {
+  // Of 64 threads the last has no value; a thread of the other warp stores what the barrier gives.
+  const auto reduced = [](const std::string& reduction, const std::string& result) {
+    return findings_of(kernel("setp.lt.u32 %w, %t, 63;\n@%w mov.u32 %r1, 7;\nsetp.eq.u32 %q, %r1, 7;\n" +
+                              reduction + "\n" + result),
+                       64);
+  };
+  const std::string found = "memory.undefined: setp.eq.u32 ~ st.global.u32\n";
+  EXPECT_EQ(reduced("bar.red.popc.u32 %r2, 0, %q;", "@%p st.global.u32 [%out], %r2;"), found);
+  const std::string select = "selp.u32 %r2, 1, 2, %w;\n@%p st.global.u32 [%out], %r2;";
+  EXPECT_EQ(reduced("barrier.red.and.pred %w, 0, %q;", select), found);
+  // Another thread decides.
+  EXPECT_EQ(reduced("barrier.red.or.pred %w, 0, %q;", select), "");
+  EXPECT_EQ(reduced("setp.lt.u32 %w, %t, 40;\n@!%w setp.eq.u32 %q, %t, %t;\n"
+                    "bar.red.popc.u32 %r2, 0, %q;",
+                    "@%p st.global.u32 [%out], %r2;"),
+            "");
+}
+
+TEST(Undefined, GoesBitByBitThroughBallots) {
+  // Lane 31 has no value.
+  const auto ballot = [](const std::string& then) {
+    return findings_of(kernel("setp.lt.u32 %w, %t, 31;\n@%w mov.u32 %r1, 7;\nsetp.eq.u32 %q, %r1, 7;\n"
+                              "vote.sync.ballot.b32 %r2, %q, 0xffffffff;\n" +
+                              then + "\n@%p st.global.u32 [%out], %r2;"),
+                       32);
+  };
+  const std::string found = "memory.undefined: setp.eq.u32 ~ st.global.u32\n";
+  EXPECT_EQ(ballot(""), found);
+  EXPECT_EQ(ballot("popc.b32 %r2, %r2;"), found);
+  EXPECT_EQ(ballot("and.b32 %r2, %r2, 0xc0000000;\npopc.b32 %r2, %r2;"), found);
+  EXPECT_EQ(ballot("and.b32 %r2, %r2, 0x7fffffff;\npopc.b32 %r2, %r2;"), "");
+  EXPECT_EQ(ballot("mov.u32 %r3, %lanemask_lt;\nand.b32 %r2, %r2, %r3;\npopc.b32 %r2, %r2;"), "");
+  EXPECT_EQ(ballot("or.b32 %r2, %r2, 0x80000000;"), "");
+  EXPECT_EQ(ballot("shl.b32 %r2, %r2, 1;\npopc.b32 %r2, %r2;"), "");
+  EXPECT_EQ(ballot("shr.b32 %r2, %r2, 31;\nadd.u32 %r2, %r2, 1;"), found);
+  EXPECT_EQ(ballot("mov.u32 %r4, %r2;\nshr.u32 %r2, %r4, 1;\nand.b32 %r2, %r2, 1;"), "");
+}
+
 TEST(Undefined, KnowsTheRegistersThatNobodyWrote) {
   const std::string some = "@%p mov.u32 %r1, 1;\nmad.wide.u32 %g, %t, 4, %out;\n";
   const auto stored = [&](const std::string& body) { return findings_of(kernel(some + body), 32); };
