@@ -89,8 +89,8 @@ struct AllocateOptions {
   // write is reported.
   bool poisoned = false;
   // The address is a pointer for the host too, which may read and write there ("cuda": managed memory), while
-  // a kernel runs as far as their accesses do not race. Not with `poisoned`: nobody sees what the host
-  // writes.
+  // a kernel runs as far as their accesses do not race. With `poisoned` only where the host is watched
+  // (DeviceOptions::check_streams): it is zeroed then, and pages that anybody has touched count as written.
   bool host_shared = false;
 };
 
@@ -267,8 +267,8 @@ public:
 
   const DeviceInfo& info() const;
 
-  // Errors: out_of_memory, unavailable; invalid_argument if both host_shared and poisoned. A buffer of 0
-  // bytes has an address of its own too.
+  // Errors: out_of_memory, unavailable; invalid_argument if both host_shared and poisoned, and the host is
+  // not watched. A buffer of 0 bytes has an address of its own too.
   Result<Buffer, Error> allocate(uint64_t size_bytes, const AllocateOptions& options = {}) const;
 
   // Memory by its address, whoever has it: buffers, module variables, what a kernel got from malloc. Errors:

@@ -53,7 +53,7 @@ Result<std::shared_ptr<Allocation>, Error> Memory::allocate(MemoryKind kind, uin
                                                             Context& context) {
   Result<Buffer, Error> buffer =
       state().device.allocate(size_bytes, {.name = name_of(kind),
-                                           .poisoned = state().machine.check && kind == MemoryKind::device,
+                                           .poisoned = state().machine.check && kind != MemoryKind::pinned,
                                            .host_shared = kind != MemoryKind::device});
   if (!buffer)
     return Unexpected<Error>{std::move(buffer).error()};
@@ -82,7 +82,8 @@ Result<std::shared_ptr<Allocation>, Error> Memory::allocate_in_order(uint64_t si
     if (!taken && taken.error().kind == ErrorKind::out_of_memory)
       context.fail(CUDA_ERROR_OUT_OF_MEMORY);
   };
-  Result<Buffer, Error> buffer = queue.allocate(size_bytes, {.name = "cuMemAllocAsync"}, done);
+  Result<Buffer, Error> buffer =
+      queue.allocate(size_bytes, {.name = "cuMemAllocAsync", .poisoned = state().machine.check}, done);
   if (!buffer)
     return Unexpected<Error>{std::move(buffer).error()};
   auto allocation = std::make_shared<Allocation>();

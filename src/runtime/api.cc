@@ -105,7 +105,7 @@ const DeviceInfo& Device::info() const {
 }
 
 Result<Buffer, Error> Device::allocate(uint64_t size_bytes, const AllocateOptions& options) const {
-  if (options.host_shared && options.poisoned)
+  if (options.host_shared && options.poisoned && !impl_->host_watch)
     return failure(ErrorKind::invalid_argument,
                    "memory that is host_shared cannot be poisoned: the host's writes would go unseen");
   Result<uint64_t, Error> address = runtime::guarded([&] { return impl_->allocate(size_bytes, options); });

@@ -21,6 +21,7 @@
 #include "vgpu/launch_check.h"
 #include "vgpu/memory.h"
 #include "vgpu/patience.h"
+#include "vgpu/poison.h"
 #include "vgpu/program.h"
 #include "vgpu/racing_copy.h"
 #include "vgpu/scheduler.h"
@@ -35,6 +36,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -93,7 +95,7 @@ public:
                      fmt::format("the host has no memory for {} bytes", size_bytes));
     if (options.host_shared) {
       reachable.add_shared(allocation->base);
-      watch_host(allocation->base);
+      watch_host(allocation->base, options.poisoned);
     } else {
       reachable.add(allocation->base, allocation->size_bytes);
     }
@@ -115,6 +117,10 @@ public:
     if (!allocation)
       return failure(ErrorKind::out_of_memory,
                      fmt::format("the device has no addresses for {} bytes", size_bytes));
+    if (options.poisoned) {
+      const std::scoped_lock lock(promised_mutex);
+      poisoned_promises.insert(allocation->base);
+    }
     return allocation->base;
   }
   Result<void, Error> commit(uint64_t address) override {
@@ -122,7 +128,9 @@ public:
     if (!memory.commit(address))
       return failure(ErrorKind::out_of_memory, "the host has no memory left");
     const vgpu::GlobalMemory::Users user(memory, 1);
-    if (const vgpu::Allocation* allocation = memory.find(address)) {
+    if (vgpu::Allocation* allocation = memory.find(address)) {
+      if (end_promise(address))
+        poison(*allocation);
       reachable.add(address, allocation->size_bytes);
       if (stream_checks)
         stream_checks->memory_is_new(address, allocation->size_bytes);
@@ -132,14 +140,18 @@ public:
   void expect_free(uint64_t size_bytes) override { expected_bytes += size_bytes; }
   void end_expected_free(uint64_t size_bytes) override { expected_bytes -= size_bytes; }
 
-  void watch_host(uint64_t base) override {
+  void watch_host(uint64_t base) override { watch_host(base, false); }
+  // `poisoned`: what is written there is remembered, as far as it can be seen.
+  void watch_host(uint64_t base, bool poisoned) {
     const vgpu::GlobalMemory::Users user(memory, 1);
-    if (vgpu::Allocation* allocation = host_watch ? memory.find(base) : nullptr)
-      host_watch->watch(*allocation);
+    vgpu::Allocation* allocation = host_watch ? memory.find(base) : nullptr;
+    if (allocation && host_watch->watch(*allocation) && poisoned)
+      allocation->init = std::make_unique<vgpu::InitMap>(allocation->size_bytes);
   }
   void free(uint64_t address) override {
     const Repeats::Use use(repeats.get(), true);
     reachable.remove(address);
+    end_promise(address);
     const HostWatch::Ended watched = host_watch ? host_watch->forget(address) : HostWatch::Ended();
     memory.free(address, watched.alias ? std::function<void()>([watched] { watched.let_go(); }) : nullptr);
   }
@@ -235,10 +247,25 @@ public:
   std::atomic<uint64_t> running_ids{0};
 
   void note_activity() override { memory.note_activity(); }
+  // Memory that reserve() has promised, and that nobody will have written.
+  std::mutex promised_mutex;
+  std::set<uint64_t> poisoned_promises;
+  bool end_promise(uint64_t address) {
+    const std::scoped_lock lock(promised_mutex);
+    return poisoned_promises.erase(address) != 0;
+  }
 
   const std::chrono::nanoseconds patience; // DeviceOptions::patience_seconds
 
 private:
+  // As GlobalMemory::allocate() does: the bytes of seed 0, until it is another.
+  static void poison(vgpu::Allocation& allocation) {
+    allocation.taken.take((allocation.size_bytes + 7) / 8, allocation.name);
+    allocation.init = std::make_unique<vgpu::InitMap>(allocation.size_bytes);
+    vgpu::poison(allocation.host, vgpu::poison_key(0, vgpu::Poisoned::global, allocation.base), 0,
+                 allocation.size_bytes);
+  }
+
   // f(begin, count) for parts of a range, by several threads, whose accesses are not the host's own.
   template <class F>
   void in_parts_aside(uint64_t bytes, const F& f) {
@@ -266,6 +293,8 @@ private:
     if (!allocation || !allocation->holds(address, bytes))
       return failure(ErrorKind::invalid_argument,
                      fmt::format("{} bytes at {:#x} do not lie inside one allocation", bytes, address));
+    if (allocation->init && host_watch)
+      host_watch->find_written(*allocation);
     if constexpr (std::is_void_v<decltype(f(*allocation, uint64_t{}))>) {
       f(*allocation, address - allocation->base);
       return {};
@@ -496,6 +525,8 @@ Report CpuModule::run(CpuDevice& device, const vgpu::Program& program, const vgp
                                         .prerequisites_done = beside.prerequisites_done,
                                         .dependents_may_start = std::move(beside.dependents_may_start)};
   const vgpu::GlobalMemory::Users speaker(device.memory, 0); // of what is freed before all is reported
+  if (device.host_watch)
+    device.host_watch->find_written();
   std::optional<uint64_t> running_id;
   if (device.on_running)
     surroundings.on_running = [&](RunningLaunch running) {

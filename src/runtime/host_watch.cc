@@ -69,6 +69,15 @@ bool is_write(const ucontext_t&) {
 }
 #endif
 
+// Pages of zeros are not touched: they stay holes of the file behind `to`.
+void copy_what_is_set(std::byte* to, const std::byte* from, uint64_t bytes) {
+  for (uint64_t at = 0; at < bytes; at += page_bytes()) {
+    const uint64_t count = std::min(page_bytes(), bytes - at);
+    if (std::any_of(from + at, from + at + count, [](std::byte byte) { return byte != std::byte{0}; }))
+      std::memcpy(to + at, from + at, count);
+  }
+}
+
 } // namespace
 
 struct HostWatchSignals {
@@ -122,7 +131,7 @@ void HostWatch::forget_all() {
 }
 
 // The program's mapping is replaced by one of a file in memory, which the kernels' maps too.
-void HostWatch::watch(vgpu::Allocation& allocation) {
+bool HostWatch::watch(vgpu::Allocation& allocation) {
   HostWatchSignals::install();
   const std::scoped_lock lock(mutex_);
   auto& slots = HostWatchSignals::slots();
@@ -130,19 +139,19 @@ void HostWatch::watch(vgpu::Allocation& allocation) {
   const uint64_t bytes = align_up(std::max<uint64_t>(allocation.size_bytes, 1), page_bytes());
   const int file = slot == slots.end() ? -1 : memfd_create("lemma", MFD_CLOEXEC);
   if (file < 0)
-    return;
+    return false;
   void* alias = ftruncate(file, static_cast<off_t>(bytes)) == 0
                     ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
                     : MAP_FAILED;
   if (alias == MAP_FAILED) {
     close(file);
-    return;
+    return false;
   }
-  std::memcpy(alias, allocation.host, allocation.size_bytes);
+  copy_what_is_set(static_cast<std::byte*>(alias), allocation.host, allocation.size_bytes);
   if (mmap(allocation.host, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
     munmap(alias, bytes);
     close(file);
-    return;
+    return false;
   }
   allocation.host = static_cast<std::byte*>(alias);
   slot->begin = allocation.base;
@@ -151,7 +160,38 @@ void HostWatch::watch(vgpu::Allocation& allocation) {
   mappings_[allocation.base] = {.alias = allocation.host,
                                 .bytes = bytes,
                                 .file = file,
-                                .slot = static_cast<size_t>(slot - slots.begin())};
+                                .slot = static_cast<size_t>(slot - slots.begin()),
+                                .allocation = &allocation};
+  return true;
+}
+
+// The file has a page for each that was touched.
+void HostWatch::find_written(const Mapping& mapping) {
+  vgpu::Allocation& allocation = *mapping.allocation;
+  if (!allocation.init || allocation.init->all_set(0, allocation.size_bytes))
+    return;
+  for (off_t at = 0; static_cast<uint64_t>(at) < allocation.size_bytes;) {
+    const off_t begin = lseek(mapping.file, at, SEEK_DATA);
+    if (begin < 0 || static_cast<uint64_t>(begin) >= allocation.size_bytes)
+      return;
+    at = lseek(mapping.file, begin, SEEK_HOLE);
+    if (at < 0)
+      return;
+    const auto first = static_cast<uint64_t>(begin);
+    allocation.init->set(first, std::min(static_cast<uint64_t>(at), allocation.size_bytes) - first);
+  }
+}
+
+void HostWatch::find_written() {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [base, mapping] : mappings_)
+    find_written(mapping);
+}
+
+void HostWatch::find_written(vgpu::Allocation& allocation) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto found = mappings_.find(allocation.base); found != mappings_.end())
+    find_written(found->second);
 }
 
 void HostWatch::leave_alone(uint64_t base) {

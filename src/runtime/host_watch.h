@@ -36,8 +36,8 @@ public:
   HostWatch(const HostWatch&) = delete;
 
   // Memory of GlobalMemory::allocate_host_shared() that nobody uses yet. Without effect where the host cannot
-  // map it twice, or has closed too much already.
-  void watch(vgpu::Allocation& allocation);
+  // map it twice, or has closed too much already: then false.
+  bool watch(vgpu::Allocation& allocation);
   // Not any more: kernels use what they use, and the host's accesses are its own business.
   void leave_alone(uint64_t base);
   // It is about to be freed. What is returned is to be called when no kernel uses it any more.
@@ -53,6 +53,10 @@ public:
   // Closes all watched memory; opens it.
   void begin();
   void end();
+  // Marks in Allocation::init, of those that have one, what the host may have written: pages that it, or
+  // anybody, has touched. Of all that is watched, or of one.
+  void find_written();
+  void find_written(vgpu::Allocation& allocation);
   // What was noted since the last call.
   std::vector<Touch> take();
 
@@ -74,10 +78,12 @@ private:
     uint64_t bytes = 0; // of whole pages
     int file = -1;
     size_t slot = 0; // of the table that the handler reads
+    vgpu::Allocation* allocation = nullptr;
   };
   // In the handler.
   void note(const Touch& touch);
   void protect_all(int protection);
+  static void find_written(const Mapping& mapping);
 
   static constexpr size_t kMostTouches = 4096; // between two take(); more are not noted
   struct Entry {

@@ -216,9 +216,8 @@ Result<void, Error> commit(runtime::DeviceImpl& device, uint64_t address) {
 
 Result<Buffer, Error> Stream::allocate(uint64_t size_bytes, const AllocateOptions& options,
                                        std::function<void(Result<void, Error>)> done) const {
-  if (options.host_shared || options.poisoned)
-    return failure(ErrorKind::invalid_argument,
-                   "memory in the order of a stream is neither host_shared nor poisoned");
+  if (options.host_shared)
+    return failure(ErrorKind::invalid_argument, "memory in the order of a stream is not host_shared");
   runtime::DeviceImpl& device = *impl_->device;
   Result<uint64_t, Error> address = runtime::guarded([&] { return device.reserve(size_bytes, options); });
   if (!address)

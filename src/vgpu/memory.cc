@@ -345,13 +345,22 @@ void GlobalMemory::poison_unwritten(const Allocation& allocation, uint64_t seed)
   }
 }
 
+namespace {
+
+// Its host may have written there, unseen.
+bool is_host_shared(const Allocation& allocation) {
+  return allocation.storage.get_deleter().arena_bytes != 0;
+}
+
+} // namespace
+
 void GlobalMemory::set_seed(uint64_t seed) {
   const std::scoped_lock lock(mutex_);
   if (seed == seed_ || threads_.load() != 0)
     return;
   seed_ = seed;
   for (const auto& [base, allocation] : allocations_)
-    if (allocation->init && !allocation->freed)
+    if (allocation->init && !allocation->freed && !is_host_shared(*allocation))
       poison_unwritten(*allocation, seed);
   for (const auto& block : heap_blocks_)
     if (!block->freed)
