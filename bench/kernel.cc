@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -115,6 +116,17 @@ double seconds_of(Kernel& kernel) {
   const auto begin = std::chrono::steady_clock::now();
   kernel.run();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double cpu_seconds_of(Kernel& kernel) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  };
+  const double begin = now();
+  kernel.run();
+  return now() - begin;
 }
 
 void run_on_all_cores(benchmark::State& state, Kernel& kernel, double work, const std::string& unit) {

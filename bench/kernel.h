@@ -62,14 +62,15 @@ private:
   Stats stats_;
 };
 
-// Wall time of a run.
+// Wall time of a run; CPU time of the thread that runs it.
 double seconds_of(Kernel& kernel);
+double cpu_seconds_of(Kernel& kernel);
 
 // The rate of `work` a run on all cores, beside that of one worker, which takes turns with them.
 void run_on_all_cores(benchmark::State& state, Kernel& kernel, double work, const std::string& unit);
 
-// In turns with the checker and without; the rate of `work` a run with it, beside that without (check.cc).
-// `before` each run.
+// In turns with the checker and without; the rate of `work` in the fastest run with it, beside that without
+// (check.cc). `before` each run.
 void run_checked(
     benchmark::State& state, Kernel& kernel, double work, const std::string& unit,
     const std::function<void()>& before = [] {});
