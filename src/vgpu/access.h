@@ -26,6 +26,10 @@ inline bool writes(AccessKind kind) {
   return kind == AccessKind::write || kind == AccessKind::atomic;
 }
 
+// How the lanes of an access lie to each other, as far as whoever made it has looked: each next to the one
+// before, all 32 of them; those that are active at one address.
+enum class LanesLie : uint8_t { anyhow, side_by_side, at_one_place };
+
 // tensormap: a tensor copy reads its tensor map.
 enum class Proxy : uint8_t { generic, async, tensormap };
 

@@ -111,7 +111,8 @@ public:
   Access find(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
               AccessKind kind);
   // What find() has accepted for all active lanes, each `bytes` at its address, to the observer there is.
-  void tell(const Access& range, const uint64_t* addresses, uint64_t lowest, uint32_t bytes) const;
+  void tell(const Access& range, const uint64_t* addresses, uint64_t lowest, uint32_t bytes,
+            LanesLie lie = LanesLie::anyhow) const;
   // The same, inlined; in find_access.h.
   Access find_access(const DecodedInst& in, isa::StateSpace space, uint64_t address, uint64_t bytes,
                      AccessKind kind);

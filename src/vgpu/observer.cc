@@ -46,12 +46,14 @@ void PieceAccesses::tell_all() const {
   }
 }
 
-void Exec::tell(const Access& range, const uint64_t* addresses, uint64_t lowest, uint32_t bytes) const {
+void Exec::tell(const Access& range, const uint64_t* addresses, uint64_t lowest, uint32_t bytes,
+                LanesLie lie) const {
   observer->accesses(*this, {.access = range,
                              .pieces = range.lanes,
                              .piece_bytes = bytes,
                              .addresses = addresses,
-                             .lowest = lowest});
+                             .lowest = lowest,
+                             .lie = lie});
 }
 
 AccessCounter::Count& AccessCounter::Count::operator+=(const Count& other) {

@@ -41,6 +41,7 @@ struct WarpAccess {
   const uint64_t* addresses = nullptr; // by piece
   uint64_t lowest = 0;                 // address of access.offset
   bool by_lane = true;
+  LanesLie lie = LanesLie::anyhow;
 
   // Of the piece, in the owner's memory; of local memory, in that lane's.
   uint64_t offset(int piece) const { return access.offset + (addresses[piece] - lowest); }

@@ -449,8 +449,9 @@ void WarpRunner::mark_written(const DecodedInst& in) {
   }
 }
 
-// Executes `count` instructions of a run, or fewer if one does not go on to the next or lanes come or go;
-// what the last one did.
+// Executes `count` instructions of a run, or fewer if one does not go on to the next, lanes come or go or an
+// observer begins to follow values; what the last one did.
+template <WarpRunner::Tells tells>
 [[gnu::always_inline]] inline Step WarpRunner::execute_run(const DecodedInst* in, uint64_t count) {
   Exec& x = exec_; // counts in place: of what outlives calls the host has few registers
   const LaneMask mask = x.mask;
@@ -468,12 +469,18 @@ void WarpRunner::mark_written(const DecodedInst& in) {
     } else {
       ++x.executed;
       const Step step = in->handler(x, *in);
+      bool follows = false;
+      if constexpr (tells == Tells::values) {
+        follows = x.warp->follows_values;
+        if (follows && (step == Step::next || step == Step::jumped || step == Step::waits)) [[unlikely]]
+          x.observer->ends(x, *in);
+      }
       if (step != Step::next) [[unlikely]]
         return step;
       ++in;
       ++x.pc;
       x.active = mask;
-      if (--count == 0 || x.mask != mask)
+      if (--count == 0 || x.mask != mask || follows)
         return Step::next;
     }
   }
@@ -512,6 +519,11 @@ template <WarpRunner::Tells tells>
 void WarpRunner::execute(uint64_t budget) {
   constexpr bool careful = tells != Tells::nothing;
   Exec& x = exec_;
+  // Nobody is told of instructions while an observer follows no values, nor of registers that wgmma has.
+  const auto may_run = [&] {
+    return tells == Tells::nothing || (tells == Tells::values && !x.warp->follows_values && !x.late_wgmma &&
+                                       x.code->wgmma_numbers.empty());
+  };
   uint32_t meeting = ptx::kNone;
   if (x.warp->splits.size() != 1) {
     join_meeting_splits();
@@ -526,9 +538,9 @@ void WarpRunner::execute(uint64_t budget) {
   Step step = Step::next;
   while (x.executed < end) {
     const DecodedInst& in = insts[x.pc];
-    if (!careful && in.run > 1) {
+    if (in.run > 1 && may_run()) {
       const uint64_t before = x.executed, most = std::min<uint64_t>(end - before, meeting - x.pc);
-      step = execute_run(&in, std::min<uint64_t>(in.run, most));
+      step = execute_run<tells>(&in, std::min<uint64_t>(in.run, most));
       lanes += (x.executed - before) * mask_lanes;
       if ((step != Step::next && step != Step::jumped) || x.pc >= meeting)
         break;

@@ -62,6 +62,7 @@ private:
   void execute(uint64_t budget);
   template <Tells tells>
   Step execute_with_care(const DecodedInst& in, bool runs);
+  template <Tells tells>
   Step execute_run(const DecodedInst* in, uint64_t count);
   void check_written(const DecodedInst& in);
   void mark_written(const DecodedInst& in);

@@ -3,6 +3,7 @@
 #include "vgpu/handlers/atomic_operations.h"
 #include "vgpu/handlers/levels.h"
 #include "vgpu/handlers/memory_handlers.h"
+#include "vgpu/observer.h"
 
 #include <immintrin.h>
 #include <unordered_map>

@@ -227,7 +227,8 @@ bool locate(Exec& x, const DecodedInst& in, AccessKind kind, Places& places) {
     places.pattern = dense ? Places::Pattern::dense : Places::Pattern::uniform;
     places.host = range.host;
     if (x.observer) [[unlikely]] // looked up again: so the range above stays in registers
-      x.tell(x.find(in, space_of(in), lowest, span, kind), at, lowest, in.width);
+      x.tell(x.find(in, space_of(in), lowest, span, kind), at, lowest, in.width,
+             dense ? LanesLie::side_by_side : LanesLie::at_one_place);
     return true;
   }
   for (int lane = 0; lane < kWarpSize; ++lane)

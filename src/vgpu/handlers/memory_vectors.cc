@@ -5,6 +5,7 @@
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/store_order.h"
 #include "vgpu/launch_constants.h"
+#include "vgpu/observer.h"
 
 #include <array>
 #include <immintrin.h>
