@@ -22,6 +22,9 @@ struct Verification {
   // What can be told without a run of races, missing waits and fences, and misuse, if asked for: warnings
   // with the ids of Finding. None unless `accepted`.
   std::vector<Message> lint = {};
+  // Nothing is wrong, but something is not understood, as an `unsupported` message says: the text may be
+  // legal in its PTX version, which is later than what is known here. `accepted` is false.
+  bool undecided = false;
 };
 
 // Checks PTX text against the PTX ISA for its own .target and .version. `name` is for the messages. `lint`:

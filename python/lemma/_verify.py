@@ -12,7 +12,9 @@ from .errors import Error
 
 
 class Verification(_abi.Verification):
-    """`accepted`, `messages`, `fusions` (what ptxas may make one fma of), `lint`, `repaired`. True if it is accepted."""
+    """`accepted`, `messages`, `fusions` (what ptxas may make one fma of), `lint`, `repaired`. True if it is accepted.
+
+    `undecided`: nothing is wrong, but something is not understood, which may be of a later PTX version."""
 
     def __bool__(self) -> bool:
         return self.accepted

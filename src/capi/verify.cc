@@ -18,6 +18,7 @@ namespace {
 
 void fill(Tree<lemma_verification>& to, const Verification& found) {
   to.accepted = found.accepted;
+  to.undecided = found.undecided;
   list(to.arena, found.messages, to.message_count, to.messages);
   list(to.arena, found.fusions, to.fusion_count, to.fusions);
   list(to.arena, found.lint, to.lint_count, to.lint);

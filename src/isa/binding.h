@@ -33,7 +33,7 @@ struct Binding {
   Type type(int slot) const { return slot < 0 ? Type::none : static_cast<Type>(value[slot]); }
 };
 
-// What an instruction has that no text was read for.
+// What an instruction has that no text was read for, and one that nobody understands.
 inline const Binding kUnbound;
 
 // Nothing when the words do not fit the form.
@@ -42,7 +42,7 @@ std::optional<Binding> bind(const Form& form, std::span<const Qual> quals, std::
 // Whether a word is missing that only the assembler does without (Slot::may_lack).
 bool lacks_a_word(const Binding& binding);
 
-// The words of a binding in the ISA's order: "add.rn.f32".
+// The words of a binding in the ISA's order: "add.rn.f32"; none of kUnbound.
 std::string spelling_of(const Binding& binding);
 
 // The state space that a qualifier names; none if it names none. The one place that knows: .shared is

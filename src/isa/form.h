@@ -219,14 +219,19 @@ struct Match {
 // Resolves opcode and qualifiers; the diagnostic names the word that fits no form and what would.
 Result<Match, Diagnostic> match(std::span<const Word> words);
 
+// Whether words that match() has refused may be legal in a PTX version that is not known yet. Not so a word
+// that is one of those known misspelt, a shape or a type that no version has there, and known words in the
+// wrong place or too few.
+bool may_come_later(std::span<const Word> words, const Diagnostic& refusal);
+
 // match() for the words of one text, remembered by spelling: a kernel repeats a few hundred spellings many
 // times. Not for several threads at once.
 class MatchCache {
 public:
   // `dotted` is the whole spelling, "add.rn.f32", that stands at byte `begin` of the source. Null: `error`
   // says why. The result lives as long as the cache; its warnings are placed relative to byte 0: shift them
-  // by `begin`.
-  const Match* find(std::string_view dotted, uint32_t begin, Diagnostic& error);
+  // by `begin`. `later`: may_come_later() of it.
+  const Match* find(std::string_view dotted, uint32_t begin, Diagnostic& error, bool* later = nullptr);
   size_t size() const { return known_.size(); } // spellings known so far
 
 private:

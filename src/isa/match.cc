@@ -1,6 +1,7 @@
 // From the words of an instruction to the forms that they fit, and the message when they fit none.
 #include "isa/catalogue.h"
 #include "isa/form.h"
+#include "support/edit_distance.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -559,6 +560,46 @@ std::optional<Diagnostic> misplaced_word(const Parsed& parsed, std::span<const W
   return std::nullopt;
 }
 
+// Of an opcode's own words one edit for two letters, of all others one for three: .frob is not .row.
+constexpr size_t kLettersPerEditOfOwn = 2;
+constexpr size_t kLettersPerEdit = 3;
+
+// All words but one are those of an opcode, and that one is nearly.
+bool is_misspelt_opcode(std::span<const Word> words) {
+  for (int i = 1; i < kOpcodeCount; ++i) {
+    std::string_view rest = to_string(static_cast<Opcode>(i));
+    size_t other = 0;
+    bool misspelt = false;
+    for (size_t w = 0; !rest.empty() && other < 2; ++w) {
+      const std::string_view known = rest.substr(0, rest.find('.'));
+      rest.remove_prefix(std::min(known.size() + 1, rest.size()));
+      const std::string_view word = w < words.size() ? words[w].text : std::string_view();
+      if (word == known)
+        continue;
+      ++other;
+      misspelt = w < words.size() && is_misspelt(word, known, kLettersPerEditOfOwn);
+    }
+    if (other == 1 && misspelt)
+      return true;
+  }
+  return false;
+}
+
+bool is_misspelt_word(std::string_view word, Opcode opcode) {
+  for (const Form* form : forms_of(opcode))
+    for (const Slot& slot : form->slots)
+      for (const std::string_view own : values_of(slot))
+        if (is_misspelt(word, own, kLettersPerEditOfOwn))
+          return true;
+  for (int q = 1; q < kQualCount; ++q)
+    if (is_misspelt(word, to_string(static_cast<Qual>(q)), kLettersPerEdit))
+      return true;
+  for (int t = 1; t < kTypeCount; ++t)
+    if (is_misspelt(word, to_string(static_cast<Type>(t)), kLettersPerEdit))
+      return true;
+  return false;
+}
+
 Result<Match, Diagnostic> match_from(Parsed parsed, std::span<const Word> words) {
   const auto rest = words.subspan(parsed.opcode_words);
   bool known = true;
@@ -619,6 +660,8 @@ std::optional<Binding> bind(const Form& form, std::span<const Qual> quals, std::
 }
 
 std::string spelling_of(const Binding& binding) {
+  if (!binding.form)
+    return {};
   std::string text(to_string(binding.form->opcode));
   for (const std::string_view word : canonical(binding)) {
     text += '.';
@@ -642,7 +685,33 @@ Result<Match, Diagnostic> match(std::span<const Word> words) {
   return match_from(parsed, words);
 }
 
-const Match* MatchCache::find(std::string_view dotted, uint32_t begin, Diagnostic& error) {
+bool may_come_later(std::span<const Word> words, const Diagnostic& refusal) {
+  const Parsed parsed = find_opcode(words);
+  if (parsed.opcode == Opcode::none)
+    return !is_misspelt_opcode(words);
+  bool all_known = true;
+  for (const Word& word : words.subspan(parsed.opcode_words)) {
+    if (parse_qual(word.text) || parse_type(word.text))
+      continue;
+    if (matrix_shape(word.text) || is_misspelt_word(word.text, parsed.opcode))
+      return false;
+    all_known = false;
+  }
+  if (!all_known)
+    return true;
+  if (refusal.id != "qualifier")
+    return false;
+  // A known word that the instruction has not: it may get it, but for a type or shape. One that it has twice,
+  // it has.
+  const auto refused = std::find_if(words.begin(), words.end(), [&](const Word& word) {
+    return word.range.begin == refusal.range.begin && word.range.end == refusal.range.end;
+  });
+  return refused != words.end() && !parse_type(refused->text) && !matrix_shape(refused->text) &&
+         std::count_if(words.begin(), words.end(), [&](const Word& w) { return w.text == refused->text; }) ==
+             1;
+}
+
+const Match* MatchCache::find(std::string_view dotted, uint32_t begin, Diagnostic& error, bool* later) {
   if (const auto it = known_.find(dotted); it != known_.end())
     return it->second.get();
   std::vector<Word> words;
@@ -654,6 +723,8 @@ const Match* MatchCache::find(std::string_view dotted, uint32_t begin, Diagnosti
   auto result = match(words);
   if (!result) {
     error = std::move(result.error());
+    if (later)
+      *later = may_come_later(words, error);
     error.range.begin += begin;
     error.range.end += begin;
     return nullptr;

@@ -118,6 +118,8 @@ struct Instruction {
   Opcode opcode = Opcode::none;
   bool fits = false; // the operands are the form's; else src/verify says which is not
 
+  // Null: the parser did not understand the instruction, which may be of a later PTX version. It has neither
+  // opcode nor operands, and Lemma does not execute it.
   const isa::Form* form() const { return binding->form; }
   const std::vector<Qual>& quals() const { return binding->quals; } // in the ISA's order, types not included
   const std::vector<Type>& types() const { return binding->types; } // in the order written

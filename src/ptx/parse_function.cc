@@ -265,11 +265,11 @@ bool Parser::parse_function_directives(Function& function) {
     } else if (word == ".pragma") {
       good = parse_pragma(function.pragmas, place);
     } else {
-      suggest(unknown("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
-              {".maxntid", ".reqntid", ".reqnctapercluster", ".maxclusterrank", ".minnctapersm",
-               ".maxnctapersm", ".maxnreg", ".explicitcluster", ".blocksareclusters", ".noreturn", ".pragma",
-               ".abi_preserve", ".abi_preserve_control"});
-      if (!is_newer())
+      not_understood_ = false;
+      unknown_directive({".maxntid", ".reqntid", ".reqnctapercluster", ".maxclusterrank", ".minnctapersm",
+                         ".maxnctapersm", ".maxnreg", ".explicitcluster", ".blocksareclusters", ".noreturn",
+                         ".pragma", ".abi_preserve", ".abi_preserve_control"});
+      if (!not_understood_)
         return false;
       do // its operands
         advance();

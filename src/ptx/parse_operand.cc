@@ -19,6 +19,19 @@ constexpr size_t kMostOperands = 64;
 constexpr size_t kMostElements = 8192; // of all vectors, addresses and argument lists of one instruction
 constexpr uint64_t kBytesOfBinding = sizeof(isa::Binding) + 64; // with its words
 
+constexpr std::string_view kSpecialRegisters[] = {
+#define SREG(name, spelling, type, major, minor, targets) spelling,
+#include "isa/special_registers.def"
+#undef SREG
+};
+// Without their components: %tid.
+std::vector<std::string_view> special_registers() {
+  std::vector<std::string_view> names;
+  for (const std::string_view spelling : kSpecialRegisters)
+    names.push_back(spelling.substr(0, spelling.find('.')));
+  return names;
+}
+
 constexpr std::string_view kComponents[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
 constexpr std::string_view kColours[] = {".r", ".g", ".b", ".a"};
 
@@ -26,9 +39,32 @@ constexpr std::string_view kColours[] = {".r", ".g", ".b", ".a"};
 
 // --- instructions ---
 
+// One that is not understood stays, without operands, so that whoever reaches it can say so.
 bool Parser::parse_instruction() {
   const uint32_t begin = token_.begin;
   Instruction instruction;
+  not_understood_ = false;
+  if (parse_instruction_into(instruction))
+    return true;
+  if (!not_understood_ || stopped_)
+    return false;
+  recover_in_body();
+  Instruction unknown;
+  unknown.guard = instruction.guard;
+  unknown.range = since(begin);
+  return keep_instruction(std::move(unknown));
+}
+
+bool Parser::keep_instruction(Instruction instruction) {
+  instruction.location = body_->location;
+  instruction.scope = scope();
+  body_->function.instructions.push_back(std::move(instruction));
+  return take_memory(kRoomToGrow * sizeof(Instruction) + operand_bytes_);
+}
+
+bool Parser::parse_instruction_into(Instruction& instruction) {
+  const uint32_t begin = token_.begin;
+  operand_bytes_ = 0;
   if (at(TokenKind::at) && !parse_guard(instruction.guard))
     return false;
   const isa::Match* match = nullptr;
@@ -40,7 +76,6 @@ bool Parser::parse_instruction() {
   opcode_ = match->opcode;
   elements_ = 0;
   operands_.clear();
-  operand_bytes_ = 0;
   const uint32_t number = here();
   bool good = true;
   if (instruction.opcode == Opcode::call)
@@ -62,11 +97,8 @@ bool Parser::parse_instruction() {
   instruction.fits = choice.fits;
   if (!match->warnings.empty())
     warn_about_order(*match, *choice.binding);
-  instruction.location = body_->location;
-  instruction.scope = scope();
   instruction.range = since(begin);
-  body_->function.instructions.push_back(std::move(instruction));
-  return take_memory(kRoomToGrow * sizeof(Instruction) + operand_bytes_) && ended;
+  return keep_instruction(std::move(instruction)) && ended;
 }
 
 // @p, @!p
@@ -109,12 +141,18 @@ bool Parser::parse_opcode(const isa::Match*& match) {
   Diagnostic fault;
   const size_t spellings = matches_->size();
   const std::string_view spelling = together ? source_->slice(range) : std::string_view(joined_);
-  match = matches_->find(spelling, begin, fault);
+  if (unknown_.contains(spelling)) { // said already
+    not_understood_ = true;
+    return false;
+  }
+  bool later = false;
+  match = matches_->find(spelling, begin, fault, is_newer() ? &later : nullptr);
   if (!match) {
-    if (is_newer() && !unknown_.emplace(spelling).second)
-      return false; // said already
-    Diagnostic& diagnostic = unknown(fault.id, together ? fault.range : range, std::move(fault.message));
-    diagnostic.notes = std::move(fault.notes);
+    Diagnostic& diagnostic =
+        unknown(fault.id, together ? fault.range : range, std::move(fault.message), later);
+    diagnostic.notes.insert(diagnostic.notes.begin(), fault.notes.begin(), fault.notes.end());
+    if (not_understood_)
+      unknown_.emplace(spelling);
     return false;
   }
   opcode_range_ = range;
@@ -431,6 +469,7 @@ bool Parser::parse_array_element(Operand& out) {
   if (at(TokenKind::identifier) && text(token_) != "WARP_SZ") {
     error("array-index", token_.range(), "an index in a register is not supported: compute the address")
         .severity = Severity::unsupported;
+    not_understood_ = true;
     return false;
   }
   uint64_t index = 0;
@@ -583,21 +622,27 @@ bool Parser::resolve_special_register(const Token& name, Operand& out) {
 
 void Parser::report_unknown_name(const Token& name, std::string_view what) {
   const std::string_view word = text(name);
-  // Special registers have no numbers, but for those that are known.
-  const bool may_be_special = word[0] == '%' && word.find_first_of("0123456789") == std::string_view::npos;
-  const std::string message = fmt::format("there is no {} '{}'", what, word);
-  Diagnostic& diagnostic = may_be_special ? unknown("unknown-name", name.range(), message)
-                                          : error("unknown-name", name.range(), message);
   std::vector<std::string_view> names;
-  if (body_) {
-    if (const std::string range = body_->names.range_like(word); !range.empty())
-      diagnostic.notes.push_back({"declared", range});
+  if (body_)
     names = body_->names.some_names(kMostSuggestedFrom);
-  }
   for (size_t i = 0; i < std::min(module_->functions.size(), kMostSuggestedFrom); ++i)
     names.push_back(module_->functions[i].name);
   for (size_t i = 0; i < std::min(module_->variables.size(), kMostSuggestedFrom); ++i)
     names.push_back(module_->variables[i].name);
+  // Special registers have no numbers, but for those that are known.
+  const bool may_be_special = is_newer() && word[0] == '%' &&
+                              word.find_first_of("0123456789") == std::string_view::npos &&
+                              !is_misspelt(word, names) && !is_misspelt(word, special_registers());
+  const bool may_come_later = may_be_special || lost_declaration_;
+  if (may_come_later && is_newer() && !unknown_.emplace(word).second) { // said already
+    not_understood_ = true;
+    return;
+  }
+  Diagnostic& diagnostic =
+      unknown("unknown-name", name.range(), fmt::format("there is no {} '{}'", what, word), may_come_later);
+  if (body_)
+    if (const std::string range = body_->names.range_like(word); !range.empty())
+      diagnostic.notes.push_back({"declared", range});
   suggest(diagnostic, word, names);
 }
 

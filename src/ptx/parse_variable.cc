@@ -2,6 +2,7 @@
 // PTX ISA: "State Spaces", "Variables", "Initializers", "Alignment".
 // Tests: tests/unit/ptx/module_test.cc.
 #include "ptx/parser_impl.h"
+#include "support/edit_distance.h"
 
 #include <fmt/format.h>
 
@@ -81,15 +82,23 @@ bool Parser::parse_declarator(Declarator& out) {
       advance();
       return true;
     } else {
-      std::vector<std::string_view> known = {
-          ".visible", ".extern", ".weak", ".common", ".entry",     ".func", ".global",  ".const",  ".shared",
-          ".local",   ".param",  ".reg",  ".align",  ".attribute", ".file", ".section", ".pragma", ".alias"};
-      suggest(unknown("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word)), word,
-              known);
+      unknown_declarator_word(out);
       return false;
     }
   }
   return unexpected(out.space == StateSpace::generic ? "a state space" : "a type", "in the declaration");
+}
+
+void Parser::unknown_declarator_word(const Declarator& declarator) {
+  bool is_type = false;
+  for (int t = 1; t < isa::kTypeCount && declarator.space != StateSpace::generic; ++t)
+    is_type |= lemma::is_misspelt(text(token_).substr(1), isa::to_string(static_cast<Type>(t)), 2);
+  not_understood_ = false;
+  unknown_directive({".visible", ".extern", ".weak", ".common", ".entry", ".func", ".global", ".const",
+                     ".shared", ".local", ".param", ".reg", ".align", ".attribute", ".file", ".section",
+                     ".pragma", ".alias"},
+                    !is_type);
+  lost_declaration_ |= not_understood_;
 }
 
 bool Parser::parse_align(uint32_t& out) {

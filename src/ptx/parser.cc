@@ -6,6 +6,7 @@
 #include "ptx/debug_strings.h"
 #include "ptx/foreign.h"
 #include "ptx/parser_impl.h"
+#include "support/edit_distance.h"
 
 #include <fmt/format.h>
 
@@ -124,11 +125,38 @@ bool Parser::is_newer() const {
   return isa::IsaVersion{module_->version.major, module_->version.minor} > isa::kNewestVersion;
 }
 
-Diagnostic& Parser::unknown(std::string_view id, SourceRange range, std::string message) {
-  Diagnostic& diagnostic = error(id, range, std::move(message));
-  if (is_newer())
-    diagnostic.severity = Severity::unsupported;
-  return diagnostic;
+Diagnostic& Parser::unknown(std::string_view id, SourceRange range, std::string message,
+                            bool may_come_later) {
+  if (!may_come_later || !is_newer() || stopped_)
+    return error(id, range, std::move(message));
+  not_understood_ = true;
+  if (unknown_messages_++ >= kMostErrors)
+    return discarded_ = {};
+  diagnostics_.push_back(
+      {Severity::unsupported,
+       std::string(id),
+       shortened(std::move(message), kLongestMessage),
+       range,
+       {{"note", fmt::format("PTX {}.{} may have it: it is not known here, where {}.{} is the newest",
+                             module_->version.major, module_->version.minor, isa::kNewestVersion.major,
+                             isa::kNewestVersion.minor)}}});
+  return diagnostics_.back();
+}
+
+// Behind the . or %.
+bool Parser::is_misspelt(std::string_view word, const std::vector<std::string_view>& known) {
+  constexpr size_t kLettersPerEdit = 2;
+  return std::any_of(known.begin(), known.end(), [&](std::string_view each) {
+    return each.front() == word.front() &&
+           lemma::is_misspelt(word.substr(1), each.substr(1), kLettersPerEdit);
+  });
+}
+
+void Parser::unknown_directive(const std::vector<std::string_view>& known, bool may_come_later) {
+  const std::string_view word = text(token_);
+  suggest(unknown("unknown-directive", token_.range(), fmt::format("unknown directive '{}'", word),
+                  may_come_later && !is_misspelt(word, known)),
+          word, known);
 }
 
 // The rest of the text is not looked at.

@@ -94,8 +94,11 @@ private:
   Diagnostic& error(std::string_view id, SourceRange range, std::string message);
   // A text for a PTX version later than those that are known.
   bool is_newer() const;
-  // An error, unless a later version may have what is not known: then unsupported.
-  Diagnostic& unknown(std::string_view id, SourceRange range, std::string message);
+  // An error; in a text for a later version, which may have what is not known here, unsupported.
+  Diagnostic& unknown(std::string_view id, SourceRange range, std::string message, bool may_come_later);
+  // The next token is a directive that nobody knows where those of `known` may stand.
+  void unknown_directive(const std::vector<std::string_view>& known, bool may_come_later = true);
+  static bool is_misspelt(std::string_view word, const std::vector<std::string_view>& known);
   bool warn(Diagnostic warning); // false: there are too many already
   void stop();
   // Counts what is kept of the text. False: that is more than the caller allows, and parsing has stopped.
@@ -127,6 +130,7 @@ private:
 
   // Declarations (parse_variable.cc).
   bool parse_declarator(Declarator& out);
+  void unknown_declarator_word(const Declarator& declarator);
   bool parse_attributes(std::vector<std::string>& out, isa::DirectivePlace place);
   bool parse_align(uint32_t& out);
   bool parse_variables(const Declarator& declarator);
@@ -179,6 +183,8 @@ private:
 
   // Instructions (parse_operand.cc).
   bool parse_instruction();
+  bool parse_instruction_into(Instruction& instruction);
+  bool keep_instruction(Instruction instruction);
   bool parse_guard(Guard& guard);
   bool parse_opcode(const isa::Match*& match);
   void warn_about_order(const isa::Match& match, const isa::Binding& binding);
@@ -228,7 +234,11 @@ private:
   size_t errors_ = 0;
   size_t warnings_ = 0;
   size_t suggestions_ = 0;
+  size_t unknown_messages_ = 0;
   bool stopped_ = false;
+  bool not_understood_ =
+      false; // of the current statement: legal or not, it is beyond what is known or supported
+  bool lost_declaration_ = false; // one was not understood: names that are not known may be its
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   std::shared_ptr<isa::MatchCache> matches_ = std::make_shared<isa::MatchCache>();
@@ -238,7 +248,7 @@ private:
   SourceRange opcode_range_;                                     // likewise
   bool opcode_is_together_ = true;                               // likewise
   std::unordered_map<const isa::Match*, size_t> order_warnings_; // indices of diagnostics_
-  std::set<std::string, std::less<>> unknown_; // spellings of a newer text that were reported
+  std::set<std::string, std::less<>> unknown_; // spellings and names of a newer text that were reported
   std::vector<Operand> operands_; // likewise: what has been read of the lists that are not complete
   uint64_t operand_bytes_ = 0;    // likewise: of its operands
   std::string joined_;            // likewise, the spelling of its opcode

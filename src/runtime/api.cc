@@ -77,10 +77,6 @@ auto in_turn(DeviceImpl& device, F f, const HostAccess& access = {}) -> decltype
   });
 }
 
-bool is_error(const Message& message) {
-  return message.severity == Severity::error;
-}
-
 } // namespace
 } // namespace runtime
 
@@ -389,15 +385,22 @@ RepairedPtx repair_ptx(std::string text, std::string name) {
 
 Verification verify_ptx(std::string text, std::string name, bool lint) {
   runtime::Checked checked = runtime::check_text(std::move(text), std::move(name), default_memory_limit());
-  const bool accepted = std::none_of(checked.messages.begin(), checked.messages.end(), runtime::is_error);
-  Verification verification{.accepted = accepted, .messages = std::move(checked.messages), .fusions = {}};
-  if (checked.module && lint)
+  const auto says = [&](Severity severity) {
+    return std::ranges::any_of(checked.messages, [=](const Message& m) { return m.severity == severity; });
+  };
+  const bool undecided = checked.module && says(Severity::unsupported);
+  Verification verification{.accepted = checked.module && !undecided,
+                            .messages = std::move(checked.messages),
+                            .fusions = {},
+                            .undecided = undecided};
+  if (!verification.accepted)
+    return verification;
+  if (lint)
     for (const Diagnostic& diagnostic : verify::lint(*checked.module))
       verification.lint.push_back(runtime::to_message(diagnostic, *checked.module->source));
-  if (checked.module)
-    for (const verify::Fusion& fusion : verify::possible_fusions(*checked.module))
-      verification.fusions.push_back(
-          runtime::to_message(verify::describe(*checked.module, fusion), *checked.module->source));
+  for (const verify::Fusion& fusion : verify::possible_fusions(*checked.module))
+    verification.fusions.push_back(
+        runtime::to_message(verify::describe(*checked.module, fusion), *checked.module->source));
   return verification;
 }
 

@@ -49,7 +49,7 @@ Checked check_text(std::string text, std::string name, uint64_t most_bytes) {
   ptx::ParseOutcome outcome = diagnose(source, most_bytes);
   for (const Diagnostic& diagnostic : outcome.diagnostics)
     checked.messages.push_back(to_message(diagnostic, *source));
-  if (!has_errors(outcome.diagnostics)) {
+  if (may_be_legal(outcome.diagnostics)) {
     checked.module = std::move(outcome.module);
     checked.module_bytes = outcome.memory_bytes;
   }

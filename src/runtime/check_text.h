@@ -19,8 +19,10 @@ namespace lemma::runtime {
 ptx::ParseOutcome diagnose(const std::shared_ptr<const SourceText>& source, uint64_t most_bytes);
 
 struct Checked {
-  std::shared_ptr<const ptx::Module> module; // null unless the text is legal
-  uint64_t module_bytes = 0;                 // what it takes, with its text
+  // Null where the text is not legal. Of a text with `unsupported` messages nobody knows; what they are about
+  // is not in the module, or is an instruction without a form.
+  std::shared_ptr<const ptx::Module> module;
+  uint64_t module_bytes = 0; // what it takes, with its text
   std::vector<Message> messages;
 };
 

@@ -3,36 +3,17 @@
 #include "support/diagnostic.h"
 
 #include "lemma/nearest.h"
+#include "support/edit_distance.h"
 #include "support/printable.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace lemma {
 namespace {
 
 constexpr size_t kLongestCompared = 1000; // comparing takes as long as the lengths multiplied
-
-// Insertions, deletions, substitutions and swaps of neighbours: "fzt" is one from "ftz".
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before(b.size() + 1); // the row before the one before
-  std::vector<size_t> above(b.size() + 1);
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(above.begin(), above.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    std::swap(before, above);
-    std::swap(above, row);
-  }
-  return above[b.size()];
-}
 
 // The source line and the caret line under it; of what is no text nothing.
 std::string render_excerpt(const SourceText& source, SourceRange range) {

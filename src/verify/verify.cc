@@ -1,6 +1,7 @@
 // Walks a module and applies the rules of the other files.
 #include "verify/verify.h"
 
+#include "isa/machine.h"
 #include "verify/verifier.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,14 @@ Diagnostic* Context::refuse(const isa::Need& need, std::string_view what, Source
   return nullptr;
 }
 
+namespace {
+
+bool is_later_machine(isa::Target target) {
+  return target.sm > isa::machines().back().sm;
+}
+
+} // namespace
+
 Diagnostics verify(const Module& module) {
   Diagnostics diagnostics;
   Context context{module, {}, {module.version.major, module.version.minor}, diagnostics, {}};
@@ -38,10 +47,10 @@ Diagnostics verify(const Module& module) {
   for (const Function& function : module.functions) {
     context.grouped = nullptr;
     for (const Instruction& instruction : function.instructions)
-      if (!context.is_full())
+      if (!context.is_full() && instruction.form()) // else it was not understood
         check_instruction(context, function, instruction, shapes);
   }
-  if (context.version > isa::kNewestVersion && !isa::target_since(context.target))
+  if (context.version > isa::kNewestVersion && is_later_machine(context.target))
     for (Diagnostic& diagnostic : diagnostics) // what a later machine lacks is not known
       if (diagnostic.id == "target")
         diagnostic.severity = Severity::unsupported;

@@ -46,9 +46,12 @@ std::string_view spelling(const ptx::Instruction& instruction, const SourceText&
 }
 
 Step run_unsupported(Exec& x, const DecodedInst& in) {
+  const ptx::Instruction& instruction = x.ptx_instruction(in);
   return x.fault(in, FaultKind::unsupported,
-                 fmt::format("{} is legal here, but the virtual GPU does not execute this form yet",
-                             spelling(x.ptx_instruction(in), *x.code->module->source)));
+                 fmt::format("{} is {}", spelling(instruction, *x.code->module->source),
+                             instruction.form()
+                                 ? "legal here, but the virtual GPU does not execute this form yet"
+                                 : "not understood here: lemma verify says what of it is not known"));
 }
 
 Step run_goto(Exec& x, const DecodedInst& in) {
@@ -238,7 +241,8 @@ private:
       in.guard_reg = instruction.guard.reg;
     }
     DecodedInst selected = in;
-    if (!shares_thread_variables(instruction) && decoder_.select(instruction, selected)) {
+    if (instruction.form() && !shares_thread_variables(instruction) &&
+        decoder_.select(instruction, selected)) {
       code_.insts.push_back(selected);
       return;
     }

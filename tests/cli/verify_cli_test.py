@@ -130,35 +130,76 @@ class VerifyCli(Case):
     # --- newer PTX, and notes about spelling ---------------------------------------------------------------------------
 
     def test_newer_version_is_read(self):
-        file = self.write("new.ptx", HEAD.replace("8.0", "9.4") + ".entry k() { ret; }\n")
+        file = self.write("new.ptx", HEAD.replace("8.0", "9.9") + ".entry k() { ret; }\n")
         said = self.call("verify", file).stdout
         self.assertIn(
-            "new.ptx:1:10: warning[ptx-version]: PTX 9.4 is newer than what is known here, 9.0: read as far as it is understood\n"
-            " 1 | .version 9.4\n   |          ^~~\n  note: an assembler for PTX 9.0 refuses the file\n", said)
+            "new.ptx:1:10: warning[ptx-version]: PTX 9.9 is newer than what is known here, 9.0: read as far as it is understood\n"
+            " 1 | .version 9.9\n   |          ^~~\n  note: an assembler for PTX 9.0 refuses the file\n", said)
         self.assertTrue(said.endswith("new.ptx: accepted\n"))
         self.assertNotIn("ptx-version", self.call("run", file, "--grid", "1", "--block", "1").stderr)
 
-    def test_newer_version_with_what_is_not_known(self):
-        body = (".entry k() .frob 3, 4 .maxntid 32 { .reg .b32 %r<3>; mov.b32 %r2, 0;\nfrobnicate.u32 %r1, %r2;\n"
-                "frobnicate.u32 %r2, %r1;\nadd.blah.u32 %r1, %r2, %r2;\nmov.u32 %r1, %newreg;\nSUM ret; }\n.newdir 3;\n")
-        def write(name, version, last):
-            return self.write(name, HEAD.replace("8.0", version) + body.replace("SUM", last))
+    def newer(self, name, body, version="9.9", head=""):
+        return self.write(name, HEAD.replace("8.0", version) + f".entry k() {head} {{ .reg .pred %p; .reg .b32 %r<3>; .reg .f32 %f<9>; "
+                                f".reg .b64 %rd<4>; mov.b32 %r2, 1;\n{body}\nret; }}\n")
 
-        (report,) = self.objects(write("new.ptx", "9.4", ""))
-        self.assertTrue(report["accepted"])
+    def test_newer_version_with_what_is_not_known(self):
+        body = ("frobnicate.u32 %r1, %r2;\nfrobnicate.u32 %r2, %r1;\nadd.blah.u32 %r1, %r2, %r2;\n"
+                "mov.u32 %r1, %newreg;\nmov.u32 %r1, %newreg;\nadd.volatile.u32 %r1, %r2, %r2;")
+        head = ".frob 3, 4 .maxntid 32"
+        path = self.newer("new.ptx", body, head=head)
+        with open(path, "a", encoding="ascii") as file:
+            file.write(".newdir 3;\n")
+        (report,) = self.objects(path, status=UNSUPPORTED)
+        self.assertIsNone(report["accepted"])
         self.assertEqual([(m["severity"], m["id"], m["line"]) for m in report["diagnostics"]],
                          [("warning", "ptx-version", 1), ("unsupported", "unknown-directive", 4),
                           ("unsupported", "unknown-opcode", 5), ("unsupported", "unknown-qualifier", 7),
-                          ("unsupported", "unknown-name", 8), ("unsupported", "unknown-directive", 10)])
-        self.assertIn("new.ptx: accepted, as far as it is understood\n", self.call("verify", self.path("new.ptx")).stdout)
-        self.call("run", self.path("new.ptx"), "--grid", "1", "--block", "1", status=UNSUPPORTED)
-        later = write("later.ptx", "9.4", "wgmma.fence.sync.aligned;")
-        self.write("later.ptx", pathlib.Path(later).read_text().replace("sm_90a", "sm_140a"))
-        self.assertIn("accepted, as far as it is understood", self.call("verify", later).stdout)
-        (report,) = self.objects(write("wrong.ptx", "9.4", "add.u32 %r1, %r2;"), status=FAILED)  # what is known counts
-        self.assertIn(("error", "operand-count"), [(m["severity"], m["id"]) for m in report["diagnostics"]])
-        (report,) = self.objects(write("old.ptx", "9.0", ""), status=FAILED)
+                          ("unsupported", "unknown-name", 8), ("unsupported", "qualifier", 10), ("unsupported", "unknown-directive", 12)])
+        said = self.call("verify", path, status=UNSUPPORTED).stdout
+        self.assertTrue(said.endswith("new.ptx: not known here whether it is legal\n"))
+        self.assertIn("note: PTX 9.9 may have it: it is not known here, where 9.0 is the newest", said)
+        (report,) = self.objects(self.newer("old.ptx", body, version="9.0", head=head), status=FAILED)
         self.assertEqual({m["severity"] for m in report["diagnostics"]}, {"error"})
+        later = self.newer("later.ptx", "wgmma.fence.sync.aligned;")
+        self.write("later.ptx", pathlib.Path(later).read_text().replace("sm_90a", "sm_940a"))
+        self.call("verify", later, status=UNSUPPORTED)
+        lost = self.newer("lost.ptx", ".reg .quux %q<4>;\nmov.b32 %q1, %r2;")
+        self.call("verify", lost, status=UNSUPPORTED)
+
+    def test_newer_version_is_strict_about_what_is_known(self):
+        for number, (body, wrong) in enumerate((
+                ("st.globl.u32 [%rd0], %r2;", "unknown-qualifier"), ("st.lobal.u32 [%rd0], %r2;", "unknown-qualifier"),
+                ("ad.u32 %r1, %r2, %r2;", "unknown-opcode"), ("cp.asink.wait_all;", "unknown-opcode"),
+                ("mov.u32 %r1, %laenid;", "unknown-name"), ("mov.u32 %r1, %ntdi.x;", "unknown-name"),
+                (".rge .b32 %q;", "unknown-directive"), (".reg .b33 %q;", "unknown-directive"),
+                ("mbarrier.arive.b64 %rd1, [%rd0];", "unknown-opcode"),
+                ("wgmma.mma_async.sync.aligned.m64n8k32.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd2, 1, 1, 1, 0, 0;", "missing-qualifier"),
+                ("wgmma.mma_async.sync.aligned.m64n20k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd2, 1, 1, 1, 0, 0;", "unknown-qualifier"),
+                ("add.e4m3 %r1, %r2, %r2;", "qualifier"), ("add.u32.wide %r1, %r2, %r2;", None), ("add %r1, %r2, %r2;", "missing-qualifier"),
+                ("add.u32 %r1, %r2;", "operand-count"), ("mov.u64 %r1, 1;", "operand-type"))):
+            with self.subTest(body):
+                path = self.newer(f"strict{number}.ptx", body)
+                (report,) = self.objects(path, status=FAILED if wrong else UNSUPPORTED)
+                self.assertEqual([m["id"] for m in report["diagnostics"] if m["severity"] == "error"], [wrong] if wrong else [])
+
+    def test_newer_version_runs_until_what_is_not_known(self):
+        launch = ("--grid", "1", "--block", "32")
+        path = self.newer("skipped.ptx", "setp.eq.u32 %p, %r2, 0;\n@%p frobnicate.u32 {%r1, %r2}, %r2;\n@%p mov.u32 %r1, %newreg;")
+        self.call("run", path, *launch)
+        path = self.newer("reached.ptx", "setp.ne.u32 %p, %r2, 0;\n@%p frobnicate.u32 {%r1, %r2}, %r2;")
+        self.assertIn("frobnicate.u32 is not understood here: lemma verify says what of it is not known",
+                      self.call("run", path, *launch, status=UNSUPPORTED).stderr)
+        path = self.newer("typo.ptx", "setp.eq.u32 %p, %r2, 0;\n@%p ad.u32 %r1, %r2, %r2;")
+        self.assertIn("unknown-opcode", self.call("run", path, *launch, status=FAILED).stderr)
+
+    def test_many_files_of_which_some_are_not_known(self):
+        unknown, wrong = self.newer("unknown.ptx", "frobnicate;"), self.newer("wrong.ptx", "ad.u32 %r1, %r2, %r2;")
+        said = self.call("verify", KERNELS, unknown, status=UNSUPPORTED).stdout
+        self.assertTrue(said.endswith("2 files: 1 accepted, 0 rejected, 1 not known\n"), said)
+        self.call("verify", unknown, wrong, KERNELS, status=FAILED)
+        self.call("verify", unknown, wrong, KERNELS, self.path("no.ptx"), status=USAGE)
+        self.assertEqual([one["accepted"] for one in self.objects(KERNELS, unknown, wrong, status=FAILED)], [True, None, False])
+        self.call("verify", "--fix", unknown, "-o", self.path("fixed.ptx"), status=UNSUPPORTED)
 
     def test_spelling_is_for_verify(self):
         file = self.write("order.ptx", HEAD + ".entry k() { .reg .f32 %f<3>; mov.f32 %f1, 0f00000000;\n"

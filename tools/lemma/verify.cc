@@ -3,8 +3,8 @@
 // directory stands for the .ptx files below it; of several files all host threads read, what they say comes
 // in the order of the files, and a line sums it up.
 //
-// Exit status 0 if the assembler would accept every file and --lint finds nothing, 1 if not, 2 if a file
-// cannot be read.
+// Exit status 0 if the assembler would accept every file and --lint finds nothing, 2 if a file cannot be
+// read, else 1 if one is not legal, else 3: of one nobody knows.
 //
 // Tests: tests/cli/verify_cli_test.py.
 #include "command.h"
@@ -37,7 +37,8 @@ round; nvcc -fmad=false and Triton's enable_fp_fusion=False make PTX in which it
 waits and commits, barriers in divided warps and the like: docs/checks.md has its ids. --json prints one line for each
 file, an object with "file", "accepted" and either "diagnostics", "fusions" and with --lint "lint", or the "error" for which it
 could not be read. Exit status: 0 every file is legal for its own .target, and --lint finds nothing; 1 one is not, or has a
-finding; 2 wrong command line or unreadable file.)";
+finding; 2 wrong command line or unreadable file, whatever the others are; 3 none is illegal, but one has what is not known here, as
+a later PTX version may have it: "accepted" is null.)";
 
 struct VerifyOptions {
   std::vector<std::string> files;
@@ -75,16 +76,22 @@ bool begins_as_image(const std::string& path) {
   return is_image_text(magic);
 }
 
+// Of a file that is not legal, one that is, and one of which nobody knows.
+constexpr int status_of(const Verification& verification) {
+  return verification.accepted ? kSuccess : verification.undecided ? kUnsupported : kFailed;
+}
+
+nlohmann::json accepted(const Verification& verification) {
+  return verification.undecided ? nlohmann::json() : nlohmann::json(verification.accepted);
+}
+
 void show(const std::string& path, const Verification& verification, bool verbose, bool lint = false) {
   for (const Message& message : verification.messages)
     print_messages(stdout, message.rendered);
-  const bool understood =
-      std::none_of(verification.messages.begin(), verification.messages.end(),
-                   [](const Message& message) { return message.severity == Severity::unsupported; });
   fmt::print("{}: {}\n", printable(path),
-             !verification.accepted ? "rejected"
-             : understood           ? "accepted"
-                                    : "accepted, as far as it is understood");
+             verification.accepted    ? "accepted"
+             : verification.undecided ? "not known here whether it is legal"
+                                      : "rejected");
   for (const Message& message : verification.lint)
     print_messages(stdout, message.rendered);
   if (lint && verification.accepted)
@@ -118,11 +125,12 @@ public:
         inputs_.size(), [this](size_t i) { return read(inputs_[i]); },
         [this](size_t i, Result<Verification, Error> result) { take(inputs_[i], result); }, options_.jobs);
     if (!options_.json && (inputs_.size() > 1 || has_directory_))
-      fmt::print("{} file{}: {} accepted, {} rejected{}{}\n", inputs_.size(), inputs_.size() == 1 ? "" : "s",
-                 accepted_, rejected_, unreadable_ ? fmt::format(", {} not read", unreadable_) : "",
-                 options_.lint ? fmt::format("; lint: {} finding{}", findings_, findings_ == 1 ? "" : "s")
-                               : "");
-    return unreadable_ ? kUsage : rejected_ || findings_ ? kFailed : kSuccess;
+      fmt::print(
+          "{} file{}: {} accepted, {} rejected{}{}{}\n", inputs_.size(), inputs_.size() == 1 ? "" : "s",
+          accepted_, rejected_, undecided_ ? fmt::format(", {} not known", undecided_) : "",
+          unreadable_ ? fmt::format(", {} not read", unreadable_) : "",
+          options_.lint ? fmt::format("; lint: {} finding{}", findings_, findings_ == 1 ? "" : "s") : "");
+    return unreadable_ ? kUsage : rejected_ || findings_ ? kFailed : undecided_ ? kUnsupported : kSuccess;
   }
 
 private:
@@ -165,7 +173,7 @@ private:
   }
 
   void take(const Input& input, const Result<Verification, Error>& result) {
-    ++(!result ? unreadable_ : result->accepted ? accepted_ : rejected_);
+    ++(!result ? unreadable_ : result->accepted ? accepted_ : result->undecided ? undecided_ : rejected_);
     findings_ += result ? result->lint.size() : 0;
     if (!result)
       say(result.error().text);
@@ -179,7 +187,7 @@ private:
     if (!result)
       return {{"file", path}, {"accepted", false}, {"error", to_json(result.error())}};
     nlohmann::json object{{"file", path},
-                          {"accepted", result->accepted},
+                          {"accepted", accepted(*result)},
                           {"fusions", to_json(result->fusions)},
                           {"diagnostics", to_json(result->messages)}};
     if (options_.lint)
@@ -191,7 +199,7 @@ private:
   std::vector<Input> inputs_;
   std::optional<JsonOutput> json_;
   bool has_directory_ = false;
-  size_t accepted_ = 0, rejected_ = 0, unreadable_ = 0;
+  size_t accepted_ = 0, rejected_ = 0, undecided_ = 0, unreadable_ = 0;
   size_t findings_ = 0; // of --lint
 };
 
@@ -213,14 +221,14 @@ int run_fix(const VerifyOptions& options) {
     JsonOutput().print_line({{"file", path},
                              {"output", options.output},
                              {"repairs", repaired.repairs},
-                             {"accepted", verification.accepted},
+                             {"accepted", accepted(verification)},
                              {"fusions", to_json(verification.fusions)},
                              {"diagnostics", to_json(verification.messages)}});
   } else {
     fmt::print("{}: {} repair{}\n", printable(path), repaired.repairs, repaired.repairs == 1 ? "" : "s");
     show(options.output, verification, options.verbose);
   }
-  return verification.accepted ? kSuccess : kFailed;
+  return status_of(verification);
 }
 
 } // namespace

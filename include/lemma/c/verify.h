@@ -30,6 +30,9 @@ typedef struct lemma_verification {
   // one then. Null: lemma_verify_options.repair was not set.
   const lemma_text* repaired;
   size_t repairs; // made; 0: the text is as it was
+  // Nothing is wrong, but something is not understood, as an `unsupported` message says: `accepted` is false.
+  bool undecided;
+  uint8_t reserved[7];
 } lemma_verification;
 LEMMA_API void lemma_verification_release(const lemma_verification* verification);
 

@@ -149,6 +149,12 @@ TEST(CVerify, ChecksAndRepairs) {
   ASSERT_TRUE(found->repaired);
   EXPECT_EQ(found->accepted, found->repairs == 1) << found->repaired->text;
   lemma_verification_release(found);
+  constexpr char kLater[] =
+      ".version 9.9\n.target sm_90\n.address_size 64\n.visible .entry k() { frobnicate; ret; }\n";
+  ASSERT_OK(lemma_verify(kLater, sizeof kLater - 1, nullptr, &found));
+  EXPECT_FALSE(found->accepted);
+  EXPECT_TRUE(found->undecided);
+  lemma_verification_release(found);
 }
 
 TEST(COccupancy, CountsCtas) {

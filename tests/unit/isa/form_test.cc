@@ -153,6 +153,24 @@ OperandShape reg(Type type) {
 }
 
 // {a, b} of b16 and a 32-bit register: the operands of a packing mov.
+TEST(Match, TellsWhatALaterVersionMayHave) {
+  const auto may_be_later = [](std::string_view spelling) {
+    MatchCache cache;
+    Diagnostic refusal;
+    bool later = false;
+    EXPECT_EQ(cache.find(spelling, 0, refusal, &later), nullptr) << spelling;
+    return later;
+  };
+  for (const std::string_view spelling :
+       {"frobnicate.u32", "cp.frobnicate", "add.frob.u32", "add.volatile.u32", "add.sat.u64"})
+    EXPECT_TRUE(may_be_later(spelling)) << spelling;
+  for (const std::string_view spelling :
+       {"ad.u32", "cp.asink.wait_all", "st.globl.u32", "st.lobal.u32", "add.globl.u32", "add.u32.u32", "add",
+        "add.e4m3", "mul.u32.wide", "wgmma.mma_async.sync.aligned.m64n8k32.f32.f16.f16",
+        "wgmma.mma_async.sync.aligned.m64n20k16.f32.f16.f16"})
+    EXPECT_FALSE(may_be_later(spelling)) << spelling;
+}
+
 TEST(Choose, TheOperandsDecideAmongForms) {
   const Match* match = resolve("mov.b32");
   ASSERT_NE(match, nullptr);

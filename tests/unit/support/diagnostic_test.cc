@@ -1,5 +1,6 @@
 // How long messages may be.
 #include "support/diagnostic.h"
+#include "support/edit_distance.h"
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,17 @@ TEST(Nearest, ComparesOnlyWhatMayBeNear) {
   EXPECT_TRUE(nearest(name, {"add", other}).empty());
   EXPECT_TRUE(nearest("add", {name}).empty());
   EXPECT_EQ(nearest("adt", {"mad24", "add", "addc", "sub"}), std::vector<std::string>({"add"}));
+}
+
+TEST(Misspelt, IsWithinTwoEditsAndHalfOfAShortWord) {
+  EXPECT_TRUE(is_misspelt("globl", "global", 2));
+  EXPECT_TRUE(is_misspelt("lgobl", "global", 2));
+  EXPECT_FALSE(is_misspelt("globular", "global", 2));
+  EXPECT_FALSE(is_misspelt("global", "global", 2));
+  EXPECT_TRUE(is_misspelt("frob", "row", 2));
+  EXPECT_FALSE(is_misspelt("frob", "row", 3));
+  EXPECT_TRUE(is_misspelt("ad", "add", 3));
+  EXPECT_FALSE(is_misspelt("ad", "row", 2));
 }
 
 TEST(Render, IsShortHoweverLongTheNamesAndLinesAre) {
