@@ -115,13 +115,15 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
   });
 }
 
-size_t Checker::function_of(const vgpu::Exec& x) const {
-  return static_cast<size_t>(x.code->function - launch_->program->module().functions.data());
+size_t Checker::function_of(const vgpu::Code& code) const {
+  return static_cast<size_t>(code.function - launch_->program->module().functions.data());
 }
 
 // What the launch did precedes the next one.
 void Checker::launch_ends(const vgpu::Launch&) {
   check_grid_waits();
+  for (const auto& [cluster, state] : clusters_) // a fault has ended it
+    tell_unfinished(*state);
   sizes_.global = {0, global_records_.bytes() + global_sets_.bytes()};
   for (const auto& [allocation, shadow] : shadows_)
     sizes_.global += shadow->size();
@@ -133,7 +135,8 @@ void Checker::launch_ends(const vgpu::Launch&) {
   for (size_t i = 0; i < kShards; ++i)
     shards_[i].locations.clear();
   for (auto& [key, found] : found_)
-    findings_.push_back(std::move(found.finding));
+    if (!is_used_elsewhere(key))
+      findings_.push_back(std::move(found.finding));
   found_.clear();
   std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
     return a.access.place.ptx_line < b.access.place.ptx_line;
@@ -168,6 +171,7 @@ void Checker::cluster_begins(const vgpu::Cluster& cluster) {
 
 void Checker::cluster_ends(const vgpu::Cluster& cluster) {
   check_leftovers(state(cluster), cluster);
+  tell_unused(state(cluster));
   ShadowSize size{0, state(cluster).records.bytes() + state(cluster).sets.bytes()};
   for (const std::unique_ptr<Shadow>& shadow : state(cluster).shared)
     size += shadow->size();

@@ -22,6 +22,7 @@
 #include "vgpu/observer.h"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -148,8 +149,7 @@ private:
   struct Progress;
   static Progress progress_of(const ClusterState& cluster, const Record& operation, int lane);
   static bool has_roles(const ClusterState& cluster);
-  // One defect is one finding: an id and two instructions. Which of them comes first is up to the schedule.
-  using Key = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
+  using Key = DefectKey;
   static Key defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
                         const vgpu::DecodedInst& other);
   // Counts the finding, and keeps the first of those between threads that are the farthest from each other.
@@ -158,6 +158,18 @@ private:
   // Counts it, if one between threads as far from each other is kept.
   bool is_reported(const Key& key, uint8_t width);
   WgmmaRegisters::Report reports_registers();
+
+  // Values of loads that race (held.cc): true if nobody has used this one yet, and it is followed.
+  bool holds(const Visit& visit, Records::Id earlier, const Key& key, uint8_t width,
+             const std::function<Finding()>& finding);
+  LaneMask racing_lanes(const Visit& visit, Records::Id earlier) const;
+  bool follows_earlier(const Visit& visit, Records::Id earlier, uint32_t race);
+  static const Fate& fate_in(ClusterState& cluster, const vgpu::Warp& warp, const vgpu::DecodedInst& load,
+                             const Whereabouts& where, uint64_t instructions);
+  RacingValues::Report uses_racing(ClusterState& cluster);
+  void tell_unused(ClusterState& cluster);
+  void tell_unfinished(ClusterState& cluster);
+  bool is_used_elsewhere(const Key& key) const;
 
   // Rules of use (protocol.cc).
   struct Misuse {
@@ -194,6 +206,7 @@ private:
   static void votes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Synchronization& sync,
                     Gathering& barrier);
   static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);
+  static RacingValues& racing_values(ClusterState& cluster, const vgpu::Exec& x);
   void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void reads_map(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
                  Record record);
@@ -260,9 +273,9 @@ private:
   uint64_t old_value_key_ = 0, old_value_draws_ = 0;
   Knowledge fence_order_; // what the fence.sc so far have told each other
 
-  std::vector<Provenance> provenances_;          // by ptx::Module::functions
-  std::vector<Results> results_;                 // likewise
-  size_t function_of(const vgpu::Exec& x) const; // its index
+  std::vector<Provenance> provenances_;             // by ptx::Module::functions
+  std::vector<Results> results_;                    // likewise
+  size_t function_of(const vgpu::Code& code) const; // its index
 
   // griddepcontrol.wait: what of each allocation was accessed before it, and whether it was after it.
   struct GridAccesses {

@@ -13,8 +13,8 @@ ClusterState::Own ClusterState::Own::make() {
   return {std::make_unique<Records>(kMostOwnRecords), std::make_unique<AccessSets>()};
 }
 
-ClusterState::ClusterState(const vgpu::Cluster& cluster, Own given)
-    : id(cluster.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
+ClusterState::ClusterState(const vgpu::Cluster& of, Own given)
+    : cluster(of), id(of.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
       own(std::move(given)), records(*own.records), sets(*own.sets) {
   warps.reserve(cluster.ctas.size() * warps_per_cta);
   for (const auto& cta : cluster.ctas) {
@@ -23,6 +23,7 @@ ClusterState::ClusterState(const vgpu::Cluster& cluster, Own given)
     shared.push_back(std::make_unique<Shadow>(cta->shared.size(), sets));
   }
   undefined_values.resize(warps.size(), UndefinedValues(undefined));
+  racing_values.resize(warps.size());
   grid_wait = new_agent();
   exits.resize(cluster.ctas.size());
   hearsay.resize(cluster.ctas.size());

@@ -3,6 +3,7 @@
 
 #include "check/access_sets.h"
 #include "check/knowledge.h"
+#include "check/loaded.h"
 #include "check/registers.h"
 #include "check/shadow.h"
 #include "check/sync_location.h"
@@ -13,6 +14,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -26,6 +29,7 @@ struct CachedRecord {
   bool global = false, writes = false;
   uint32_t agent = 0;
   uint32_t record = 0;
+  uint32_t times = 0; // that it was executed so
 };
 
 // What a thread has read of a strong writer, whether that ordered anything or not.
@@ -44,6 +48,9 @@ struct WarpState {
   Statement cluster_arrival;             // the last barrier.cluster.arrive
   uint32_t started = 0;                  // CTAs of the cluster, by rank, that are known to have
   std::array<CachedRecord, 64> cached{}; // by pc
+  size_t cached_at(const vgpu::DecodedInst& in) const {
+    return reinterpret_cast<uintptr_t>(&in) / sizeof in % cached.size();
+  }
   // Strong reads whose values are being taken: the places.
   struct Read {
     LaneMask lanes = 0;
@@ -84,6 +91,7 @@ struct WarpState {
   std::vector<Overwritten> overwritten;
   // What it would know had all that it has read been released and acquired; null: no more than it does.
   std::shared_ptr<const Clock> would_know;
+  std::vector<std::pair<uint32_t, LaneMask>> exited; // lanes, and at which pc of the kernel
 };
 
 struct BarrierArrival {
@@ -179,6 +187,17 @@ struct ExitState {
   Statement last;
 };
 
+// One defect is one finding: an id and two instructions. Which of them comes first is up to the schedule.
+using DefectKey = std::tuple<std::string, const vgpu::DecodedInst*, const vgpu::DecodedInst*>;
+
+// Two accesses that race, as long as nobody has used what the load of the two has got.
+struct HeldRace {
+  DefectKey key;
+  uint8_t width = 0;
+  Finding finding;
+  bool used = false;
+};
+
 struct ClusterState {
   // What is remembered of accesses to its shared memory: those of another cluster, that are empty now, or new
   // ones.
@@ -198,6 +217,7 @@ struct ClusterState {
   // Of the warpgroup that the warp belongs to.
   uint32_t products_agent(const vgpu::Cta& cta, uint32_t warp);
 
+  const vgpu::Cluster& cluster;
   uint64_t id = 0;
   uint32_t warps_per_cta = 0;
   std::vector<WarpState> warps; // their agents are their indices
@@ -221,7 +241,17 @@ struct ClusterState {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> products;       // agents by CTA rank and warpgroup
   UndefinedMemory undefined;
   std::vector<UndefinedValues> undefined_values; // by agent of a warp
-  SyncLocations locations;                       // in shared memory
+  std::vector<HeldRace> held;
+  std::map<DefectKey, uint32_t> held_at;
+  std::vector<RacingValues> racing_values; // of these, by agent of a warp
+  // What was answered last about a load of a warp, and when.
+  struct KnownFate {
+    Whereabouts where;
+    uint64_t instructions = 0;
+    Fate fate;
+  };
+  std::map<std::pair<const vgpu::Warp*, const vgpu::DecodedInst*>, KnownFate> fates;
+  SyncLocations locations; // in shared memory
   // What threads of other CTAs last did to a CTA's shared memory: records, by rank and agent, and lane.
   std::map<std::pair<uint32_t, uint32_t>, std::array<uint32_t, kWarpSize>> remote;
   std::vector<ExitState> exits; // by rank

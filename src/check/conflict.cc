@@ -466,15 +466,19 @@ void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records:
   const Key key = defect_key(verdict.id, verdict.is_note, *earlier.instruction, *later.instruction);
   if (is_reported(key, width))
     return;
-  const uint64_t first = std::max(offset, visit.place.offset);
-  report(key, width,
-         {.id = verdict.id,
-          .is_note = verdict.is_note,
-          .message = std::move(verdict.message),
-          .memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry),
-          .access = describe_later(visit, lane),
-          .earlier = describe_earlier(visit, cell, offset, earlier_id),
-          .fix = std::move(verdict.fix)});
+  const auto finding = [&] {
+    const uint64_t first = std::max(offset, visit.place.offset);
+    return Finding{
+        .id = verdict.id,
+        .is_note = verdict.is_note,
+        .message = verdict.message,
+        .memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry),
+        .access = describe_later(visit, lane),
+        .earlier = describe_earlier(visit, cell, offset, earlier_id),
+        .fix = verdict.fix};
+  };
+  if (verdict.is_note || !holds(visit, earlier_id, key, width, finding))
+    report(key, width, finding());
 }
 
 Checker::Key Checker::defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,

@@ -195,6 +195,8 @@ void Checker::exits(const vgpu::Exec& x, LaneMask lanes) {
   ClusterState& cluster = state(*x.cta->cluster);
   leaves(cluster, x, lanes);
   WarpState& warp = cluster.warp(x);
+  if (x.code == launch_->entry)
+    warp.exited.emplace_back(x.pc, lanes);
   if (!warp.knowledge.bulk)
     return;
   vgpu::for_lanes(lanes, [&](int lane) {

@@ -309,7 +309,7 @@ void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& acc
   const bool local = what.space == isa::StateSpace::local;
   if (!local && what.cta != x.cta)
     return;
-  const Provenance::Range* range = provenances_[function_of(x)].of(*what.instruction);
+  const Provenance::Range* range = provenances_[function_of(*x.code)].of(*what.instruction);
   if (!range || (range->variable->space == isa::StateSpace::local) != local)
     return;
   const uint64_t base = local ? x.warp->splits[x.split].stack.back().local_base : 0;
@@ -343,6 +343,10 @@ UndefinedValues& Checker::values(ClusterState& cluster, const vgpu::Exec& x) {
   return cluster.undefined_values[cluster.warp(x).knowledge.agent()];
 }
 
+RacingValues& Checker::racing_values(ClusterState& cluster, const vgpu::Exec& x) {
+  return cluster.racing_values[cluster.warp(x).knowledge.agent()];
+}
+
 UndefinedValues::Report Checker::uses_undefined(const vgpu::Exec& x) {
   return [this, &x](const UndefinedOrigin& origin, std::string_view use, int lane) {
     misuse({.id = "memory.undefined",
@@ -367,11 +371,17 @@ void Checker::finds_undefined(const vgpu::Exec& x, const vgpu::DecodedInst& in, 
 }
 
 void Checker::begins(const vgpu::Exec& x) {
-  values(state(*x.cta->cluster), x).begin(x, uses_undefined(x));
+  ClusterState& cluster = state(*x.cta->cluster);
+  values(cluster, x).begin(x, uses_undefined(x));
+  if (RacingValues& racing = racing_values(cluster, x); !racing.empty())
+    racing.begin(x, uses_racing(cluster));
 }
 
 void Checker::ends(const vgpu::Exec& x, const vgpu::DecodedInst& in) {
-  values(state(*x.cta->cluster), x).end(x, in);
+  ClusterState& cluster = state(*x.cta->cluster);
+  values(cluster, x).end(x, in);
+  if (RacingValues& racing = racing_values(cluster, x); !racing.empty())
+    racing.end(x, in);
 }
 
 void Checker::votes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Synchronization& sync,

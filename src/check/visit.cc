@@ -83,15 +83,15 @@ Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place
 }
 
 uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global) {
-  CachedRecord& cached = warp.cached[static_cast<size_t>(reinterpret_cast<uintptr_t>(record.instruction) /
-                                                         sizeof(vgpu::DecodedInst)) %
-                                     warp.cached.size()];
+  CachedRecord& cached = warp.cached[warp.cached_at(*record.instruction)];
   if (cached.instruction == record.instruction && cached.epoch == record.epoch &&
-      cached.agent == record.agent && cached.global == global && cached.writes == record.writes)
+      cached.agent == record.agent && cached.global == global && cached.writes == record.writes) {
+    ++cached.times;
     return cached.record;
+  }
   const uint32_t number = global ? global_records_.add(cluster.global_cursor, record)
                                  : cluster.records.add(cluster.cursor, record);
-  cached = {record.instruction, record.epoch, global, record.writes, record.agent, number};
+  cached = {record.instruction, record.epoch, global, record.writes, record.agent, number, 1};
   return number;
 }
 
@@ -181,7 +181,7 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   if (!record.is_strong() || record.mbarrier)
     return;
   if (what.kind != AccessKind::write && opcode != Opcode::red) { // a red is part of no acquire pattern
-    const bool returns = results_[function_of(x)].taken(in);
+    const bool returns = results_[function_of(*x.code)].taken(in);
     Places(access).each([&](LaneMask lanes, int first) {
       warp.reads.push_back({lanes, what.at(access.offset(first) - what.offset), what.order, returns});
     });

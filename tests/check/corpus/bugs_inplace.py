@@ -14,7 +14,7 @@ CELLS = ["@write st.global", "@read ld.global | @read_left ld.global"]
 EDGE = ["@edge st.global", "@read_edge ld.global"]
 bug(K, "race.global", "no_barrier_before_write", cut("@sync bar.sync"), CELLS)
 bug(K, "race.global", "syncwarp_before_write", put("@sync bar.sync", "bar.warp.sync -1;"), CELLS)
-bug(K, "race.global", "writes_before_the_barrier", move("@write st.global", to_before="@sync bar.sync"), CELLS)
+bug(K, "race.global", "writes_before_the_barrier", move("@sync bar.sync", to_after="@write st.global"), CELLS)
 bug(K, "race.weak", "edge_through_nc", read_only("@read_edge ld.global"), "@read_edge ld.global.nc")
 bug(
     K,

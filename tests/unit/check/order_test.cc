@@ -79,11 +79,13 @@ TEST(Order, ReadsComeBeforeWrites) {
 TEST(Order, AllReadersCount) {
   // Every thread reads word 0; thread 0 writes it after its own warp has met.
   EXPECT_EQ(findings_of(kernel("@%p st.shared.u32 [%s], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%s];\n"
-                               "bar.warp.sync 0xffffffff;\n@%p st.shared.u32 [%s], %r1;"),
+                               "bar.warp.sync 0xffffffff;\n@%p st.shared.u32 [%s], %r1;\n"
+                               "st.shared.u32 [%a+1024], %r1;"),
                         64),
             "race.shared: ld.shared.u32 ~ st.shared.u32\n");
   EXPECT_EQ(findings_of(kernel("@%p st.shared.u32 [%s], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%s];\n"
-                               "bar.sync 0;\n@%p st.shared.u32 [%s], %r1;"),
+                               "bar.sync 0;\n@%p st.shared.u32 [%s], %r1;\n"
+                               "st.shared.u32 [%a+1024], %r1;"),
                         64),
             "");
 }

@@ -1,0 +1,79 @@
+// What becomes of a value that a load has got while a write raced with it. As long as it lies in registers,
+// or numbers computed of it do, nobody can tell which value it was; the race is one as soon as another
+// instruction takes it: a store, an address, a branch or predicate, a shuffle, a matrix product. Compilers
+// make loads whose value only some lanes go on with (a scalar of Triton's, which one thread stores), or none
+// (a pipeline that fetches past its end).
+//
+// Two questions, one for each order of the two accesses. Of a load that comes second RacingValues follows
+// the value from there on, by register and lane. Of one that came first fate_of() says where its value may
+// be by now: it goes by the text, by what the guards on the way hold, and in doubt says that it was used.
+// Neither costs anything until two accesses race.
+//
+// Tests: tests/unit/check/loaded_test.cc.
+#pragma once
+
+#include "ptx/flow.h"
+#include "vgpu/exec.h"
+
+#include <functional>
+#include <vector>
+
+namespace lemma::check {
+
+// A register in some lanes, by where it lies in the frame.
+struct Holding {
+  uint32_t offset = 0;
+  LaneMask lanes = 0;
+};
+
+// Where lanes are that have executed the load.
+struct Whereabouts {
+  const vgpu::Code* code = nullptr;
+  uint32_t pc = 0; // of the next instruction ...
+  LaneMask lanes = 0;
+  const std::byte* registers = nullptr; // of this activation
+  bool executes = false;                // ... which is being executed ...
+  LaneMask active = 0;                  // ... by these
+};
+
+struct Fate {
+  LaneMask used = 0;          // lanes that may have used the value
+  bool repeats = false;       // the load may have been executed again since
+  std::vector<Holding> holds; // what may have it, or numbers made of it
+};
+
+// Of the value that the load at that pc gave the lanes when they last executed it.
+Fate fate_of(uint32_t load, const Whereabouts& where);
+
+// The racing values of a warp. Calls come in the order of the events of the same names in vgpu::Observer.
+class RacingValues {
+public:
+  // A lane uses the value of a race that has this number.
+  using Report = std::function<void(uint32_t race, int lane)>;
+
+  bool empty() const { return values_.empty() && loaded_.empty(); }
+  // The instruction that is being executed loads it.
+  void load(uint32_t race, LaneMask lanes);
+  void hold(uint32_t race, const std::byte* registers, const Holding& holding);
+  void begin(const vgpu::Exec& x, const Report& report);
+  void end(const vgpu::Exec& x, const vgpu::DecodedInst& in);
+
+private:
+  struct Value {
+    uint32_t race = 0;
+    const std::byte* registers = nullptr;
+    Holding in = {};
+  };
+  struct Made {
+    uint32_t race = 0;
+    LaneMask lanes = 0;
+  };
+  static void add(std::vector<Made>& to, uint32_t race, LaneMask lanes);
+
+  std::vector<Value> values_;
+  std::vector<Made> loaded_; // by the instruction that is being executed
+  const vgpu::DecodedInst* now_ = nullptr;
+  std::vector<Made> made_; // what it computes
+};
+
+} // namespace lemma::check

@@ -1,0 +1,114 @@
+// Loads that race with a write: an error where somebody uses what they have got, else a note.
+#include "findings.h"
+
+#include <gtest/gtest.h>
+
+namespace lemma::check {
+namespace {
+
+const std::string kUsed = "race.global: ld.global.u32 ~ st.global.u32\n";
+
+// Every thread loads one word, and thread 0 stores it: before the others' loads, or, where its warp sleeps,
+// after them.
+const std::string kThreadZeroLast = "@%w bra L_late;\nld.global.u32 %r1, [%out];\n"
+                                    "add.u32 %r2, %r1, 1;\nbra L_use;\nL_late:\nnanosleep.u32 100000;\n"
+                                    "ld.global.u32 %r1, [%out];\nadd.u32 %r2, %r1, 1;\nL_use:\n";
+
+std::string in_both_orders(const std::string& use) {
+  const auto verdict = [](const std::string& body) {
+    const std::string found = findings_of(kernel(body), 96);
+    return found.starts_with(kUsed) || found.find("\n" + kUsed) != found.npos ? "error"
+           : found.starts_with("note " + kUsed)                               ? "note"
+                                                                              : "nothing";
+  };
+  const std::string early = verdict("ld.global.u32 %r1, [%out];\nadd.u32 %r2, %r1, 1;\n" + use);
+  EXPECT_EQ(early, verdict(kThreadZeroLast + use)) << use;
+  return early;
+}
+
+TEST(Loaded, IsNoRaceWhereOneThreadUsesIt) {
+  EXPECT_EQ(in_both_orders("@%p st.global.u32 [%out], %r2;"), "note");
+  // The predicate is made behind the load.
+  EXPECT_EQ(in_both_orders("setp.lt.u32 %q, %t, 1;\n@%q st.global.u32 [%out], %r2;"), "note");
+  // A branch in the place of the predicate.
+  EXPECT_EQ(in_both_orders("@!%p bra L_end;\nst.global.u32 [%out], %r2;\nL_end:"), "note");
+}
+
+TEST(Loaded, IsARaceWhereAnotherThreadUsesIt) {
+  const std::string store = "@%p st.global.u32 [%out], %r2;\n";
+  // A store, an address, a branch, a predicate, a shuffle, an atomic operation.
+  for (const std::string use : {"mad.wide.u32 %g, %t, 4, %out;\n@!%p st.global.u32 [%g+64], %r2;",
+                                "and.b32 %r3, %r1, 4;\nadd.u32 %r3, %r3, %a;\nst.shared.u32 [%r3], %t;",
+                                "setp.eq.u32 %q, %r1, 77;\n@%q bra L_end;\nL_end:",
+                                "setp.eq.u32 %q, %r1, 77;\n@%q st.shared.u32 [%a], 1;",
+                                "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;", "red.shared.add.u32 [%s], %r1;"})
+    EXPECT_EQ(in_both_orders(store + use), "error") << use;
+  // The last warp alone: the value has come through other registers.
+  EXPECT_EQ(in_both_orders(store +
+                           "mov.u32 %r4, %r2;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\nxor.b32 %r4, %r4, %t;\n"
+                           "setp.gt.u32 %q, %t, 90;\n@%q st.shared.u32 [%a], %r4;"),
+            "error");
+}
+
+// Each thread goes through words of the next warp, and loads one more than it needs.
+std::string pipelined(const std::string& then) {
+  return findings_of(kernel("st.shared.u32 [%a], %t;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\nbar.sync 0;\n"
+                            "ld.shared.u32 %r1, [%b];\nL_loop:\nmad.lo.u32 %r3, %r3, 3, %r1;\n"
+                            "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %q, %r2, 4;\nbar.sync 0;\n"
+                            "ld.shared.u32 %r1, [%b];\n@%q bra L_loop;\n" +
+                            then),
+                     64);
+}
+
+TEST(Loaded, IsNoRaceWhereItIsFetchedPastTheEnd) {
+  const std::string race = "race.shared: ld.shared.u32 ~ st.shared.u32\n";
+  EXPECT_EQ(pipelined("st.shared.u32 [%a], %r3;"), "note " + race);
+  EXPECT_EQ(pipelined("st.shared.u32 [%a], %r3;\nmov.u32 %r1, %t;\nst.shared.u32 [%a+1024], %r1;"),
+            "note " + race);
+  EXPECT_EQ(pipelined("st.shared.u32 [%a], %r3;\nst.shared.u32 [%a+1024], %r1;"), race);
+  EXPECT_EQ(pipelined("st.shared.u32 [%a+1024], %r1;\nst.shared.u32 [%a], %r3;"), race);
+}
+
+// The load has come again since, and what it had got before was used.
+TEST(Loaded, IsNotForgottenInALoop) {
+  EXPECT_EQ(
+      findings_of(kernel("st.shared.u32 [%a], %t;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\nbar.sync 0;\n"
+                         "mov.u32 %r4, %b;\nL_loop:\nadd.u32 %r3, %r3, %r1;\nld.shared.u32 %r1, [%r4];\n"
+                         "add.u32 %r4, %a, 1024;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %q, %r2, 2;\n"
+                         "@%q bra L_loop;\nst.shared.u32 [%a+2048], %r3;\nst.shared.u32 [%a], %t;"),
+                  64),
+      "race.shared: ld.shared.u32 ~ st.shared.u32\n");
+}
+
+// A warp reads shared memory together: one lane's use counts for all.
+TEST(Loaded, CountsForAllLanesInSharedMemory) {
+  const auto found = [](const std::string& use) {
+    return findings_of(kernel("@%p st.shared.u32 [%s], 5;\nbar.sync 0;\nld.shared.u32 %r1, [%s];\n" + use),
+                       32);
+  };
+  const std::string race = "race.shared: ld.shared.u32 ~ st.shared.u32\n";
+  EXPECT_EQ(found("@%p st.global.u32 [%out], %r1;\n@%p st.shared.u32 [%s], 6;"), race);
+  EXPECT_EQ(found("setp.gt.u32 %q, %t, 99;\n@%q st.global.u32 [%out], %r1;\n@%p st.shared.u32 [%s], 6;"),
+            "note " + race);
+}
+
+// A matrix's fragment is used by whoever multiplies it.
+TEST(Loaded, IsFollowedIntoMatrices) {
+  const auto found = [](const std::string& use) {
+    return findings_of(
+        kernel("st.shared.u32 [%a], %t;\nst.shared.u32 [%a+128], %t;\nbar.sync 0;\nand.b32 %r7, %t, 7;\n"
+               "mad.lo.u32 %r7, %r7, 16, %s;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\n"
+               "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r7];\n"
+               "mov.u32 %r5, %r1;\n" +
+               use + "@%p st.shared.u32 [%s], 9;"),
+        32);
+  };
+  const std::string race = "race.shared: ldmatrix.sync.aligned.m8n8.x1.shared.b16 ~ st.shared.u32\n";
+  EXPECT_EQ(found("mov.u32 %r5, 0;\n"), "note " + race);
+  EXPECT_EQ(
+      found("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r3, %r4}, {%r2, %r2}, {%r5}, {%r3, %r4};\n"),
+      race);
+}
+
+} // namespace
+} // namespace lemma::check
