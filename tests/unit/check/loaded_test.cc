@@ -71,13 +71,14 @@ TEST(Loaded, IsNoRaceWhereItIsFetchedPastTheEnd) {
 
 // The load has come again since, and what it had got before was used.
 TEST(Loaded, IsNotForgottenInALoop) {
-  EXPECT_EQ(
-      findings_of(kernel("st.shared.u32 [%a], %t;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\nbar.sync 0;\n"
-                         "mov.u32 %r4, %b;\nL_loop:\nadd.u32 %r3, %r3, %r1;\nld.shared.u32 %r1, [%r4];\n"
-                         "add.u32 %r4, %a, 1024;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %q, %r2, 2;\n"
-                         "@%q bra L_loop;\nst.shared.u32 [%a+2048], %r3;\nst.shared.u32 [%a], %t;"),
-                  64),
-      "race.shared: ld.shared.u32 ~ st.shared.u32\n");
+  EXPECT_EQ(findings_of(kernel("st.shared.u32 [%a], %t;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n"
+                               "bar.sync 0;\n@%w bra L_late;\nmov.u32 %r4, %b;\nL_loop:\n"
+                               "add.u32 %r3, %r3, %r1;\nld.shared.u32 %r1, [%r4];\nmov.u32 %r4, %a;\n"
+                               "add.u32 %r2, %r2, 1;\nsetp.lt.u32 %q, %r2, 2;\n@%q bra L_loop;\n"
+                               "st.shared.u32 [%a+2048], %r3;\nbra L_end;\nL_late:\nnanosleep.u32 100000;\n"
+                               "st.shared.u32 [%a], 7;\nL_end:"),
+                        64),
+            "race.shared: ld.shared.u32 ~ st.shared.u32\n");
 }
 
 // A warp reads shared memory together: one lane's use counts for all.
