@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <sstream>
 
 namespace lemma::check {
 
@@ -44,6 +45,23 @@ std::string deed(const Record& record) {
 
 const char* scope_that_reaches(Distance distance) {
   return distance == kSameGpu ? "gpu" : distance == kSameCluster ? "cluster" : "cta";
+}
+
+// "atom.relaxed.cta.add.u32"
+std::string mnemonic_of(const Record& record) {
+  std::istringstream words(vgpu::place_of(*record.code, *record.instruction).instruction);
+  std::string word;
+  while (words >> word && word.starts_with("@")) {
+  }
+  return word;
+}
+
+// Of two strong accesses, those whose scope does not reach the other's thread.
+std::string too_narrow(const Record& a, const Record& b) {
+  const Distance distance = distance_between(a, b);
+  const bool of_a = !includes(a.order.scope, distance), of_b = !includes(b.order.scope, distance);
+  const std::string name = mnemonic_of(of_a ? a : b);
+  return of_a && of_b && mnemonic_of(b) != name ? "both" : name;
 }
 
 // What a thread has to do after it has issued the operation, so that others, so far away, may touch its
@@ -322,7 +340,7 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
     return {"race.scope",
             fmt::format("{} whose scopes do not include each other's thread",
                         both_write ? "strong writes" : "a strong read and a strong write"),
-            fmt::format("scope .{} on both", scope_that_reaches(distance))};
+            fmt::format("scope .{} on {}", scope_that_reaches(distance), too_narrow(earlier, later))};
   }
   if (later.is_strong() != earlier.is_strong())
     return {"race.weak",

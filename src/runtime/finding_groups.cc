@@ -10,6 +10,9 @@
 // hang together by their statements. A statement that does not fit with itself, in a loop, fits with all
 // that it shares a line with. Which access came first is up to the schedule: the intervals have no direction.
 //
+// What is mended at an access itself - ld.global.nc, that is to be no .nc - is a group for each statement
+// that makes it.
+//
 // Tests: tests/unit/runtime/finding_groups_test.cc, tests/check/corpus/pairs.py.
 #include "lemma/findings.h"
 
@@ -24,10 +27,6 @@
 namespace lemma {
 namespace {
 
-// What findings of one group have in common besides: id, note or not, suppressed and why, the fix, and
-// whether there are two accesses.
-using Kind = std::tuple<std::string, bool, bool, std::string, std::string, bool>;
-
 // The user's line, of which unrolling and inlining make many instructions; else the PTX statement.
 struct Statement {
   std::string file;
@@ -38,6 +37,21 @@ struct Statement {
 Statement statement_of(const Place& place, const Finding& finding) {
   auto [file, line] = runtime::users_line(place, finding.ptx + "\n" + finding.kernel); // no file's name
   return {std::move(file), line};
+}
+
+// What findings of one group have in common besides: id, note or not, suppressed and why, the fix, whether
+// there are two accesses, and the statement where it is to be mended, if that is one of them.
+using Kind = std::tuple<std::string, bool, bool, std::string, std::string, bool, Statement>;
+
+// The line of the source whose ld.global.nc reads what the kernel writes. Without lines unrolled loads look
+// like many.
+Statement mended_at(const Finding& finding) {
+  if (finding.id != "race.weak" || !finding.earlier)
+    return {};
+  for (const Place* place : {&finding.access.place, &finding.earlier->place})
+    if (place->line != 0 && place->instruction.find("ld.global.nc") != place->instruction.npos)
+      return statement_of(*place, finding);
+  return {};
 }
 
 // Findings of the same statements.
@@ -124,7 +138,7 @@ std::vector<FindingGroup> group(std::span<const Finding> findings) {
       std::swap(ptx_a, ptx_b);
     }
     Pair& pair = kinds[{finding.id, finding.is_note, finding.suppressed, finding.suppressed_because,
-                        finding.fix, finding.earlier.has_value()}][{a, b}];
+                        finding.fix, finding.earlier.has_value(), mended_at(finding)}][{a, b}];
     if (pair.findings.empty())
       pair = {a, b, ptx_a, ptx_b, {}};
     pair.findings.push_back(i);

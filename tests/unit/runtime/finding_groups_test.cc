@@ -63,6 +63,18 @@ TEST(FindingGroups, OneAfterTheOtherAreTwoDefects) {
   EXPECT_EQ(members({race(20, 10), race(30, 20), race(30, 10)}).size(), 2u);
 }
 
+// One store, and loads that must not be .nc: each is to be mended itself.
+TEST(FindingGroups, LoadsOutsideOfTheMemoryModelAreOneEach) {
+  std::vector<Finding> all{race(20, 10, "race.weak"), race(20, 11, "race.weak"), race(11, 21, "race.weak")};
+  EXPECT_EQ(members(all), (Members{{0, 1, 2}}));
+  for (Finding& each : all) {
+    Place& load = each.access.place.line == 11 ? each.access.place : each.earlier->place;
+    load.instruction = "ld.global.nc.u32 %r1, [%rd1];";
+    each.fix = "ld.global without .nc";
+  }
+  EXPECT_EQ(members(all), (Members{{0}, {1, 2}}));
+}
+
 TEST(FindingGroups, UnrolledCodeIsOneStatement) {
   std::vector<Finding> all;
   for (uint32_t copy = 0; copy < 8; ++copy) {
