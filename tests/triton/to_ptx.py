@@ -29,21 +29,21 @@ def compile(kernel, types, constants, divisible, sm, options):
     return re.sub(r"\n//[^\n]*", "", done.asm["ptx"]).strip() + "\n", done.metadata
 
 
-def main(description, folder, make_files):
+def main(description, folder, make_files, versions=(VERSION,)):
     """The exit status. `make_files()`: the texts of the files by their paths in the folder; --check compares them only."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
-    if triton.__version__ != VERSION:
-        sys.exit(f"compile.py: Triton {VERSION} makes these files, this is {triton.__version__}")
+    if triton.__version__ not in versions:
+        sys.exit(f"compile.py: Triton {' or '.join(versions)} makes these files, this is {triton.__version__}")
     files, wrong = make_files(), 0
     for file, text in files.items():
         path = folder / file
         if not check:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:
             wrong += 1
-            print(f"{file}: not what Triton {VERSION} makes of kernels.py")
+            print(f"{file}: not what Triton {triton.__version__} makes of kernels.py")
     print(f"{len(files)} files, {wrong} differ" if check else f"{len(files)} files written")
     return 1 if wrong else 0
