@@ -1,111 +1,13 @@
-// What shows when threads exit, a cluster ends, or nothing in it can move any more: counts that are left,
-// memory of CTAs that have gone, and the waits that a deadlock comes from. See checker.h.
+// What shows when threads exit or a cluster ends: counts that are left, memory of CTAs that have gone. See
+// checker.h.
 #include "check/checker.h"
-#include "vgpu/deadlock.h"
-#include "vgpu/place.h"
+#include "vgpu/mbarrier.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 namespace lemma::check {
-
-// Whether those who took part in the object's last phase, and have not yet in the one that is waited for,
-// live and wait elsewhere: then the wait is no root, but theirs may be.
-bool Checker::waits_for_others(const vgpu::Cluster& stuck, const vgpu::Split& split) {
-  const ClusterState& cluster = state(stuck);
-  const auto found = cluster.mbarriers.find({split.mbarrier_rank, split.mbarrier_offset});
-  if (found == cluster.mbarriers.end())
-    return false;
-  const Participants& participants = found->second.participants;
-  const auto waits_elsewhere = [&](uint32_t agent) {
-    const vgpu::Warp& warp = stuck.ctas[agent / cluster.warps_per_cta]->warps[agent % cluster.warps_per_cta];
-    return !warp.splits.empty() &&
-           std::none_of(warp.splits.begin(), warp.splits.end(), [&](const auto& other) {
-             return other.state == vgpu::SplitState::at_mbarrier &&
-                    other.mbarrier_rank == split.mbarrier_rank &&
-                    other.mbarrier_offset == split.mbarrier_offset;
-           });
-  };
-  std::vector<uint32_t> missing;
-  std::copy_if(participants.before.begin(), participants.before.end(), std::back_inserter(missing),
-               [&](uint32_t agent) {
-                 return std::find(participants.now.begin(), participants.now.end(), agent) ==
-                        participants.now.end();
-               });
-  return !missing.empty() && std::all_of(missing.begin(), missing.end(), waits_elsewhere);
-}
-
-// Of all that wait, those by a misuse; or, if none shows one, all but those who merely lack bytes of somebody
-// who waits. The fault is to name one of them, if it can one that waits for nobody who does.
-void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
-  struct Wait {
-    const vgpu::Cta* cta;
-    const vgpu::Warp* warp;
-    const vgpu::Split* split;
-    vgpu::Misuse wrong;
-    bool follows;
-    int rank; // the higher, the nearer to the cause
-  };
-  ClusterState& cluster = state(stuck);
-  std::vector<Wait> waits;
-  for (const auto& cta : stuck.ctas)
-    for (const vgpu::Warp& warp : cta->warps)
-      for (const vgpu::Split& split : warp.splits) {
-        const vgpu::Misuse wrong = vgpu::misuse_of(*cta, warp, split);
-        if (wrong.id.empty())
-          continue;
-        const bool follows = split.state == vgpu::SplitState::at_mbarrier && waits_for_others(stuck, split);
-        waits.push_back({cta.get(), &warp, &split, wrong, follows,
-                         follows && wrong.id == "mbarrier.tx" ? 0
-                         : wrong.is_root                      ? 2
-                                                              : 1});
-      }
-  if (waits.empty())
-    return;
-  const int highest = std::max_element(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) {
-                        return a.rank < b.rank;
-                      })->rank;
-  std::erase_if(waits, [&](const Wait& wait) { return wait.rank < highest; });
-  std::stable_partition(waits.begin(), waits.end(), [](const Wait& wait) { return !wait.follows; });
-  bool is_named = std::none_of(stuck.ctas.begin(), stuck.ctas.end(),
-                               [&](const auto& cta) { return cta->id == fault.cta; }) ||
-                  std::any_of(waits.begin(), waits.end(), [&](const Wait& wait) {
-                    return wait.cta->id == fault.cta && wait.warp->index == fault.warp;
-                  });
-  for (Wait& wait : waits) {
-    const vgpu::Code& code = *wait.split->stack.back().code;
-    const Statement here{&code, &code.insts[wait.split->wait_pc], wait.cta->id, wait.warp->index,
-                         std::countr_zero(wait.split->mask)};
-    std::string memory;
-    Statement last;
-    std::optional<uint64_t> address;
-    if (wait.split->state == vgpu::SplitState::at_mbarrier) {
-      const vgpu::SharedPlace at{stuck.ctas[wait.split->mbarrier_rank].get(), wait.split->mbarrier_offset};
-      const MbarrierState& mbarrier = cluster.mbarrier(at);
-      memory = memory_of(at);
-      address = at.offset;
-      last = mbarrier.last;
-      if (wait.rank == 1 && mbarrier.phase > 1)
-        wait.wrong.id = "mbarrier.phase"; // it has worked until now
-    }
-    misuse({.id = wait.wrong.id,
-            .message = "nothing can move any more: this waits for ever",
-            .who = here,
-            .what = "waits",
-            .before = last,
-            .what_before = "changed the counts last",
-            .memory = std::move(memory),
-            .fix = "see what the report of the deadlock says",
-            .address = address});
-    if (!std::exchange(is_named, true)) {
-      fault.id = wait.wrong.id;
-      fault.place = vgpu::place_of(code, *here.instruction);
-      fault.cta = wait.cta->id;
-      fault.warp = wait.warp->index;
-    }
-  }
-}
 
 void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes) {
   if (const LaneMask waiting = lanes & (x.warp->cluster_arrived | x.warp->cluster_passed))

@@ -45,6 +45,7 @@ public:
     if (++count_ <= kNamed)
       text_ += fmt::format("{}{} {}", text_.empty() ? "" : "; ", warp, whereabouts(state));
   }
+  bool is_empty() const { return count_ == 0; }
   void note_in(Waiting& waiting) const {
     if (!count_)
       return;
@@ -121,8 +122,9 @@ void explain_registers(const Cta& cta, const Warp& warp, const Split& split, Wai
 }
 
 void explain_lanes(const Warp& warp, const Split& split, Waiting& waiting) {
-  waiting.reason = fmt::format(
-      "other lanes of its warp (living lanes 0x{:08x}), with the same membermask if it has one", warp.live);
+  waiting.reason = fmt::format("other lanes of its warp: 0x{:08x} of the living 0x{:08x} have come, with the "
+                               "same membermask if it has one",
+                               split.mask, warp.live);
   for (const Split& other : warp.splits)
     if (&other != &split)
       waiting.notes.push_back(
@@ -152,8 +154,8 @@ void explain_mbarrier(const Cluster& cluster, const Split& split, Waiting& waiti
     return;
   }
   const Mbarrier barrier = read_mbarrier(at);
-  waiting.reason = fmt::format("{}: its phase of parity {} waits for {} of {} and for {}", object,
-                               split.mbarrier_parity ? 1 : 0, barrier.pending,
+  waiting.reason = fmt::format("{}: its phase of parity {} has {} of {}, and waits for {}", object,
+                               split.mbarrier_parity ? 1 : 0, barrier.expected - barrier.pending,
                                plural(barrier.expected, "arrival"), plural(barrier.pending_bytes, "byte"));
   if (barrier.pending_bytes != 0)
     waiting.notes.push_back(
@@ -170,48 +172,9 @@ void explain_mbarrier(const Cluster& cluster, const Split& split, Waiting& waiti
         others.add(cluster.ctas.size() > 1 ? fmt::format("CTA rank {} warp {}", cta->rank, warp.index)
                                            : fmt::format("warp {}", warp.index),
                    warp);
+  if (others.is_empty())
+    waiting.notes.emplace_back("others: none, all warps that live wait here");
   others.note_in(waiting);
-}
-
-Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
-  Waiting waiting{.place = place_of(split),
-                  .cta = cta.id,
-                  .warp = warp.index,
-                  .lanes = split.mask,
-                  .reason = {},
-                  .notes = {}};
-  switch (split.state) {
-  case SplitState::at_barrier:
-    explain_barrier(cta, split, waiting);
-    break;
-  case SplitState::at_cluster_barrier:
-    explain_cluster_barrier(*cta.cluster, waiting);
-    break;
-  case SplitState::at_mbarrier:
-    explain_mbarrier(*cta.cluster, split, waiting);
-    break;
-  case SplitState::at_warpgroup:
-    explain_warpgroup(cta, warp, waiting);
-    break;
-  case SplitState::at_collective:
-    explain_lanes(warp, split, waiting);
-    break;
-  case SplitState::at_registers:
-    explain_registers(cta, warp, split, waiting);
-    break;
-  case SplitState::at_grid_wait:
-    waiting.reason = "for the grids before this one to end";
-    break;
-  case SplitState::polling:
-    waiting.reason = "its loop only polls memory that nobody changes";
-    break;
-  case SplitState::sleeping:
-    waiting.reason = "nothing: it sleeps";
-    break;
-  case SplitState::ready:
-    break; // it runs
-  }
-  return waiting;
 }
 
 // The first part that waits by a misuse, or else for somebody who may wait by one.
@@ -257,6 +220,47 @@ bool waits_for_something_else(const Cta& cta, uint32_t barrier) {
 }
 
 } // namespace
+
+Waiting explain(const Cta& cta, const Warp& warp, const Split& split) {
+  Waiting waiting{.place = place_of(split),
+                  .cta = cta.id,
+                  .warp = warp.index,
+                  .lanes = split.mask,
+                  .reason = {},
+                  .notes = {}};
+  switch (split.state) {
+  case SplitState::at_barrier:
+    explain_barrier(cta, split, waiting);
+    break;
+  case SplitState::at_cluster_barrier:
+    explain_cluster_barrier(*cta.cluster, waiting);
+    break;
+  case SplitState::at_mbarrier:
+    explain_mbarrier(*cta.cluster, split, waiting);
+    break;
+  case SplitState::at_warpgroup:
+    explain_warpgroup(cta, warp, waiting);
+    break;
+  case SplitState::at_collective:
+    explain_lanes(warp, split, waiting);
+    break;
+  case SplitState::at_registers:
+    explain_registers(cta, warp, split, waiting);
+    break;
+  case SplitState::at_grid_wait:
+    waiting.reason = "for the grids before this one to end";
+    break;
+  case SplitState::polling:
+    waiting.reason = "its loop only polls memory that nobody changes";
+    break;
+  case SplitState::sleeping:
+    waiting.reason = "nothing: it sleeps";
+    break;
+  case SplitState::ready:
+    break; // it runs
+  }
+  return waiting;
+}
 
 Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split) {
   switch (split.state) {

@@ -18,6 +18,9 @@ struct Misuse {
 };
 Misuse misuse_of(const Cta& cta, const Warp& warp, const Split& split);
 
+// What a part of a warp waits for, how much of that has come, and who could have brought the rest.
+Waiting explain(const Cta& cta, const Warp& warp, const Split& split);
+
 // Makes the launch's fault a deadlock of the clusters, and lists in its report all that wait in them.
 Fault& report_deadlock(Launch& launch, std::span<const std::unique_ptr<Cluster>> clusters);
 

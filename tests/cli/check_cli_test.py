@@ -72,6 +72,12 @@ class Check(Case):
     def test_silence(self):
         self.assertTrue(self.check("right").stderr.endswith("; checked: no findings\n"))
 
+    def test_a_fault_is_no_silence(self):
+        """What the launch had not come to when it ended was not checked."""
+        said = self.call("run", "--check", FOLDER / "kernels.ptx", "--entry", "traps", "--grid", 1, "--block", 1,
+                         status=FAILED).stderr
+        self.assertTrue(said.endswith("; ended by a fault; checked until then: no findings\n"), said)
+
     def test_source_lines(self):
         said = self.check("exchange", status=FAILED).stderr
         self.assertRegex(said, r"(?m)^exchange.cu:6: .*\n 6 \|   tile\[t\] = t;\n  PTX: ")

@@ -80,6 +80,11 @@ class Exec(Case):
         results = json.loads((self.folder / "f.sarif").read_text())["runs"][0]["results"]
         self.assertEqual([r["ruleId"] for r in results], ["fault.trap"])
 
+    def test_a_fault_is_no_silence(self):
+        said = self.exec("--check", LAUNCHER, "scale", "trap").stderr
+        self.assertIn("2 launches; 1 ended by a fault; checked until then: no findings", said)
+        self.assertNotIn("ended by", self.exec("--check", LAUNCHER, "scale").stderr)
+
     def test_sarif_has_the_lines_of_the_source(self):
         self.exec("--check", "--sarif", self.path("f.sarif"), LAUNCHER, "exchange", status=FAILED)
         result = json.loads((self.folder / "f.sarif").read_text())["runs"][0]["results"][0]

@@ -87,9 +87,9 @@ void CheckOutput::show() const {
     print_messages(stderr, message.rendered);
 }
 
-std::string CheckOutput::closing_text() const {
+std::string CheckOutput::closing_text(const std::string& ended) const {
   if (!options_.check)
-    return "races not checked";
+    return (ended.empty() ? "" : ended + "; ") + std::string("races not checked");
   FindingCounts counts = count(findings_);
   const size_t in_libraries = count_in_libraries();
   counts.suppressed -= in_libraries;
@@ -100,7 +100,7 @@ std::string CheckOutput::closing_text() const {
     more.push_back(fmt::format("{} in libraries {} suppressed, --no-library-suppressions shows {}",
                                in_libraries, in_libraries == 1 ? "is" : "are",
                                in_libraries == 1 ? "it" : "them"));
-  std::string text = "checked: " + to_text(counts);
+  std::string text = (ended.empty() ? "checked: " : ended + "; checked until then: ") + to_text(counts);
   if (!more.empty())
     text += fmt::format(" ({})", fmt::join(more, "; "));
   if (checked_ctas_ != ctas_)

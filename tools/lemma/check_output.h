@@ -51,8 +51,9 @@ public:
   size_t count_in_libraries() const;
   // On standard error: the findings, and the suppressions that no finding needs.
   void show() const;
-  // "races not checked", "checked: 2 findings, 1 note (--notes shows it)".
-  std::string closing_text() const;
+  // "races not checked", "checked: 2 findings, 1 note (--notes shows it)". `ended`: "ended by a fault", if
+  // that is how a launch ended: what it had not come to was not checked.
+  std::string closing_text(const std::string& ended = {}) const;
   // "races_checked", "findings", "finding_counts" and "suppressions".
   void add_to(nlohmann::json& object) const;
 

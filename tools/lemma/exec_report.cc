@@ -81,10 +81,10 @@ void ExecReport::show(const std::string& program, bool stats) const {
   std::string text = fmt::format("lemma: {}: ", printable(program));
   if (runs_.size() > 1)
     text += plural(runs_.size(), "schedule", "schedules") + ", ";
-  text += fmt::format("{}, {}; {}", plural(commands_.size(), "process", "processes"),
-                      plural(launches, "launch", "launches"), found.closing_text());
-  if (!faults_.empty())
-    text += ", " + plural(faults_.size(), "fault", "faults");
+  text += fmt::format(
+      "{}, {}; {}", plural(commands_.size(), "process", "processes"), plural(launches, "launch", "launches"),
+      found.closing_text(faults_.empty() ? ""
+                                         : plural(faults_.size(), "ended by a fault", "ended by faults")));
   if (!are_complete_)
     text += "; this is not all: a process could not write its reports (TMPDIR)";
   for (const ProgramRunOnce& run : runs_)

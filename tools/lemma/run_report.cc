@@ -28,6 +28,11 @@ std::string arithmetic_text(const Run& run, const Module& module, const Device& 
                                               : "--arch " + run.options.arch);
 }
 
+// Empty: as it should.
+std::string ended_text(Outcome outcome) {
+  return outcome == Outcome::finished ? "" : outcome == Outcome::fault ? "ended by a fault" : "ended early";
+}
+
 void add_watched(const Run& run, nlohmann::json& out, const Report& report) {
   if (run.options.fidelity)
     out["fidelity"] = to_json(report.forms);
@@ -112,7 +117,7 @@ void show_launch(const Run& run, const Launched& launched) {
              fmt::format("{}: {} on {}, {}{}; {}{}\n", printable(run.file), launched.kernel.name(),
                          launched.device.info().name, arithmetic_text(run, launched.module, launched.device),
                          report.assumed_approximate ? "; approximate functions as on sm_90 (assumed)" : "",
-                         run.found.closing_text(), exploration_closing_text(run)));
+                         run.found.closing_text(ended_text(report.outcome)), exploration_closing_text(run)));
   show_comparisons(run);
   if (run.options.stats)
     show_stats(report.stats);

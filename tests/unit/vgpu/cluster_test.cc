@@ -499,8 +499,8 @@ PRODUCER:
   const Report report = run(kernel(body), 1, 1, 64);
   ASSERT_EQ(report.waiting.size(), 2u);
   EXPECT_EQ(report.waiting[0].reason,
-            "mbarrier at shared address 0x400: its phase of parity 0 waits for 1 of 2 "
-            "arrivals and for 4096 bytes");
+            "mbarrier at shared address 0x400: its phase of parity 0 has 1 of 2 arrivals, and waits for "
+            "4096 bytes");
   const std::string line = std::to_string(report.waiting[1].place.ptx_line);
   EXPECT_EQ(report.waiting[0].notes,
             (std::vector<std::string>{

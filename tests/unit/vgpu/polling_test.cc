@@ -169,7 +169,7 @@ TEST(Polling, a_loop_of_test_wait_that_nobody_ends_is_a_deadlock) {
                                  shape(2, 128));
   EXPECT_EQ(fault_in(run.report).kind, FaultKind::deadlock) << fault_text(run.report);
   ASSERT_EQ(run.report.waiting.size(), 8u);
-  EXPECT_NE(run.report.waiting[0].reason.find("waits for 128 of 256 arrivals"), std::string::npos)
+  EXPECT_NE(run.report.waiting[0].reason.find("has 128 of 256 arrivals"), std::string::npos)
       << run.report.waiting[0].reason;
   EXPECT_LT(run.report.stats.warp_instructions, 20'000u);
 }
