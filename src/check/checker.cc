@@ -135,7 +135,7 @@ void Checker::launch_ends(const vgpu::Launch&) {
   for (size_t i = 0; i < kShards; ++i)
     shards_[i].locations.clear();
   for (auto& [key, found] : found_)
-    if (!is_used_elsewhere(key))
+    if (!is_used_elsewhere(key) && !is_read_too_early(key))
       findings_.push_back(std::move(found.finding));
   found_.clear();
   std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {

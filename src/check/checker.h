@@ -183,6 +183,7 @@ private:
     std::string memory;
     std::string fix;
     std::optional<uint64_t> address = {}; // of the memory that both are about
+    std::string_view kind = {};           // in the DefectKey: of what an id says, which
   };
   void misuse(Misuse found);
   void arrives_at_barrier(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Synchronization& sync,
@@ -216,7 +217,8 @@ private:
   void looks_at_matrix(const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
                        const vgpu::SharedMatrix& matrix);
   void notes_tile(const vgpu::Exec& x, const vgpu::AsyncOperation& operation, std::string message,
-                  uint32_t address, std::string fix);
+                  uint32_t address, std::string fix, std::string_view kind = {});
+  bool is_read_too_early(const Key& key) const;
   void fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Synchronization& sync);
   void leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes);
   void cta_ends(ClusterState& cluster, const vgpu::Cta& cta);

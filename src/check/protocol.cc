@@ -40,7 +40,9 @@ void Checker::misuse(Misuse found) {
     finding.earlier->address = found.address;
     first = found.before.instruction;
   }
-  report(std::move(finding), *first, *found.who.instruction);
+  Key key = defect_key(finding.id, finding.is_note, *first, *found.who.instruction);
+  std::get<0>(key) += found.kind;
+  report(key, 0, std::move(finding));
 }
 
 // --- barriers of a CTA

@@ -47,6 +47,8 @@ std::string phase_text(uint32_t address, Swizzle swizzle) {
       layout::line_bytes(swizzle), address, pattern_bytes(swizzle));
 }
 
+constexpr std::string_view kUnwritten = " (unwritten)"; // in a DefectKey
+
 // The chunks of a matrix of wgmma, in their order in memory; of each as often as the descriptor leads there.
 std::vector<uint32_t> chunks_of(const SharedMatrix& matrix, const SmemDescriptor& descriptor) {
   std::vector<uint32_t> chunks;
@@ -79,7 +81,7 @@ std::vector<uint32_t> left_out(const vgpu::Cta& cta, const std::vector<uint32_t>
 } // namespace
 
 void Checker::notes_tile(const vgpu::Exec& x, const AsyncOperation& operation, std::string message,
-                         uint32_t address, std::string fix) {
+                         uint32_t address, std::string fix, std::string_view kind) {
   const vgpu::MemoryPlace place{.space = isa::StateSpace::shared, .cta = x.cta, .offset = address};
   Statement who = Statement::of(operation.issuer);
   if (operation.kind == AsyncKind::wgmma)
@@ -92,7 +94,17 @@ void Checker::notes_tile(const vgpu::Exec& x, const AsyncOperation& operation, s
                               operation.kind == AsyncKind::tensor_load ? "writes there" : "reads there"),
           .memory = launch_->program->describe(place, *launch_->entry),
           .fix = std::move(fix),
-          .address = address});
+          .address = address,
+          .kind = kind});
+}
+
+// What was not written yet, an error of the same instruction says better.
+bool Checker::is_read_too_early(const Key& key) const {
+  const auto& [id, one, other] = key;
+  return id.ends_with(kUnwritten) && std::ranges::any_of(found_, [&](const auto& each) {
+           return !each.second.finding.is_note &&
+                  (std::get<1>(each.first) == one || std::get<2>(each.first) == one);
+         });
 }
 
 // A box of whole patterns; several smaller ones may make a tile together.
@@ -145,7 +157,8 @@ void Checker::looks_at_matrix(const vgpu::Exec& x, const AsyncOperation& operati
       x, operation, std::move(message), chunks.front(),
       fmt::format("leading and stride dimension byte offsets that lead to what was written, each core matrix "
                   "128 bytes of its own; they are {} and {}",
-                  descriptor.leading, descriptor.stride));
+                  descriptor.leading, descriptor.stride),
+      kUnwritten);
 }
 
 // Of each instruction and descriptor once.
