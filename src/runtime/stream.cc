@@ -1,6 +1,7 @@
 // Streams and events of the public API: each call is an operation of the device's timeline.
 #include "lemma/stream.h"
 
+#include "isa/target.h"
 #include "runtime/callers_code.h"
 #include "runtime/device_impl.h"
 #include "runtime/guarded.h"
@@ -76,6 +77,16 @@ Stream Device::thread_default_stream() const {
 
 // --- Stream
 
+namespace runtime {
+namespace {
+// Has the target griddepcontrol? No target: what the device is, which may have it.
+bool may_depend(const std::string& target) {
+  const std::optional<isa::Target> known = isa::parse_target(target);
+  return !known || known->sm >= 90;
+}
+} // namespace
+} // namespace runtime
+
 Result<void, Error> Stream::launch(const Kernel& kernel, const LaunchConfig& config,
                                    std::span<const Argument> arguments, Done done) const {
   return runtime::guarded([&]() -> Result<void, Error> {
@@ -90,7 +101,9 @@ Result<void, Error> Stream::launch(const Kernel& kernel, const LaunchConfig& con
       if (done)
         runtime::call_callers("function for the end of a launch", [&] { done(std::move(report)); });
     };
-    Timeline::Given given{.is_kernel = true, .programmatic = config.programmatic};
+    Timeline::Given given{.is_kernel = true,
+                          .programmatic = config.programmatic,
+                          .may_depend = runtime::may_depend(prepared->module->target)};
     given.not_run = [tell](const Error& error) { tell(Unexpected<Error>{error}); };
     Timeline& timeline = *impl_->device->timeline;
     const auto work = [launch = *std::move(prepared), tell,

@@ -89,11 +89,16 @@ void Timeline::add(const OperationPtr& operation, Given given, Ready& ready) {
   Stream& stream = *operation->stream_;
   operation->is_kernel_ = given.is_kernel;
   operation->is_host_call_ = given.is_host_call;
+  operation->may_depend_ = given.may_depend;
   operation->not_run_ = std::move(given.not_run);
   operation->waits_for_ = 1; // until all are known
   if (keeps_order_)
     give_position(*operation);
-  if (given.programmatic && stream.last_ && stream.last_->is_kernel_)
+  // Of two kernels whose targets have no griddepcontrol the second begins when the first has ended, and finds
+  // what that has written: measured on an H200, 4000 launches of two kernels for sm_80. With
+  // griddepcontrol.launch_dependents in the first it does not.
+  if (given.programmatic && stream.last_ && stream.last_->is_kernel_ &&
+      (given.may_depend || stream.last_->may_depend_))
     follow_programmatically(operation, *stream.last_);
   else
     wait_for(operation, stream.last_, true);

@@ -99,7 +99,7 @@ public:
     std::function<void(const Error&)> not_run_;
     StreamPtr stream_;
     Position position_;
-    bool is_kernel_ = false, is_host_call_ = false;
+    bool is_kernel_ = false, is_host_call_ = false, may_depend_ = true;
     uint64_t waits_for_ = 0;                     // so many have not ended
     std::vector<Waiting> then_;                  // they wait for the end of this one
     std::vector<OperationPtr> after_dependents_; // ... or for its letting them start
@@ -141,6 +141,7 @@ public:
   struct Given {
     bool is_kernel = false;
     bool programmatic = false;            // a launch: starts when the kernel before it lets it
+    bool may_depend = true;               // a kernel: its target has griddepcontrol
     bool is_host_call = false;            // a function of the host's, which may tell it of what came before
     std::vector<OperationPtr> after = {}; // more that it waits for
     // Called instead of its work where that does not run, with the error of the one it came after.

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 namespace {
 
@@ -49,14 +51,13 @@ std::string said_of_host(CUfunction add, CUdeviceptr x, bool waits) {
 }
 
 // Two launches of which the second may begin before the first has ended, and does not wait for it; what is
-// said of them. `machine`: a process's first.
-std::string said_of_programmatic(const char* machine) {
+// said of them. `machine`: a process's first; `target`: the kernel's.
+std::string said_of_programmatic(const char* machine, const std::string& target) {
   setenv("LEMMA_CHECK", "1", 1);
   setenv("LEMMA_ARCH", machine, 1);
   begin();
   CUmodule module = nullptr;
-  OK(cuModuleLoadData(&module, R"(.version 8.0
-.target sm_80
+  const std::string text = ".version 8.0\n.target " + target + R"(
 .address_size 64
 .visible .entry adds(.param .u64 p) {
   .reg .b64 %p;
@@ -67,7 +68,8 @@ std::string said_of_programmatic(const char* machine) {
   st.global.u32 [%p], %r;
   ret;
 }
-)"));
+)";
+  OK(cuModuleLoadData(&module, text.c_str()));
   CUdeviceptr x = allocate_ints(1);
   write_ints(x, {0});
   void* arguments[] = {&x};
@@ -89,15 +91,17 @@ std::string said_of_programmatic(const char* machine) {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1) { // only machines from sm_90 on have programmatic launches
-    const std::string said = said_of_programmatic(argv[1]);
-    EQUAL(std::string(argv[1]) == "sm_90", said.find("error[stream.race]") != said.npos);
+  if (argc > 2) { // only machines and kernels from sm_90 on have programmatic launches
+    const std::string said = said_of_programmatic(argv[1], argv[2]);
+    EQUAL(std::string(argv[1]) == "sm_90" && std::string(argv[2]) == "sm_90",
+          said.find("error[stream.race]") != said.npos);
     return result();
   }
-  for (const char* machine : {"sm_80", "sm_90"}) {
+  for (const auto& [machine, target] :
+       {std::pair("sm_80", "sm_80"), std::pair("sm_90", "sm_80"), std::pair("sm_90", "sm_90")}) {
     const pid_t child = fork();
     if (child == 0) {
-      execl(argv[0], argv[0], machine, nullptr);
+      execl(argv[0], argv[0], machine, target, nullptr);
       _exit(2);
     }
     int status = -1;
