@@ -1,7 +1,6 @@
 // Conversions between floats of 8 bits and wider ones: what arith means by them, on every target and on the
 // host. Where there is a cvt to them (sm_89), it is made do: it saturates where arith.truncf makes an
 // infinity or, of f8E4M3FN, a NaN. Elsewhere they are integer operations: LLVM has no types for these floats.
-// And f64 to bf16 on the host, by way of an f32 that is rounded to odd.
 //
 // Formats: OCP 8-bit Floating Point Specification, E4M3 and E5M2. PTX ISA: cvt. Tests:
 // tests/mlir/linalg/linalg.py, its case conversions.
@@ -234,19 +233,10 @@ public:
       return signalPassFailure();
     for (Operation& op : getOperation().getOps())
       if (!llvm::isa<gpu::GPUModuleOp>(op))
-        expand_host(&op);
+        expand_narrow_floats(&op, /*has_cvt=*/false);
   }
 
 private:
-  static void expand_host(Operation* root) {
-    expand_narrow_floats(root, /*has_cvt=*/false);
-    // LLVM would call a function that not every host has.
-    root->walk([](arith::TruncFOp op) {
-      if (getElementTypeOrSelf(op.getIn()).isF64() && getElementTypeOrSelf(op.getType()).isBF16())
-        op.getInMutable().assign(Numbers(op, op.getType()).to_odd_f32(op.getIn()));
-    });
-  }
-
   // Sums and comparisons of such floats, and whatever else.
   static WalkResult is_computed(Operation* op) {
     if (!isa_and_nonnull<arith::ArithDialect>(op->getDialect()) ||

@@ -19,6 +19,7 @@
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/ExecutionEngine/Orc/Shared/ExecutorAddress.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -192,16 +193,29 @@ Result<void, Error> lower(Program& program, const MlirRunOptions& options,
   return {};
 }
 
+// The host as it is, but for instructions on bf16, which take subnormal numbers for zeros: LLVM rounds to
+// bf16 by a call then, as on a host without them.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> host_machine() {
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!builder)
+    return builder.takeError();
+  builder->addFeatures({"-avx512bf16", "-avxneconvert", "-avx10.2"});
+  return builder->createTargetMachine();
+}
+
 // The host code in memory.
 Result<void, Error> make_engine(Compiled& compiled) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   ExecutionEngineOptions options;
   options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
+  auto machine = host_machine();
+  if (!machine)
+    return internal(machine.takeError());
   options.enableGDBNotificationListener = false;
   options.enablePerfNotificationListener = false;
   options.sectionMemoryMapper = &compiled.memory;
-  auto engine = ExecutionEngine::create(compiled.program->module(), options);
+  auto engine = ExecutionEngine::create(compiled.program->module(), options, std::move(*machine));
   if (!engine)
     return internal(engine.takeError());
   compiled.engine = std::move(*engine);

@@ -1,14 +1,16 @@
 // Printing and checking of memrefs is upstream's own (templates of RunnerUtils.h); the rest is small.
 //
 // Tests: tests/mlir/run/runner_functions.mlir, tests/mlir/upstream/runner_functions.mlir,
-// tests/mlir/programs/.
+// tests/mlir/programs/; conversions: tests/mlir/linalg/linalg.py, its case conversions.
 #include "nvgpu/runner_functions.h"
 
 #include "mlir/ExecutionEngine/RunnerUtils.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cinttypes>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -202,6 +204,36 @@ void sort(uint64_t count, StridedMemRefType<T, 1>* values) {
   std::sort(values->data + values->offset, values->data + values->offset + count);
 }
 
+// What LLVM calls for conversions that the host has no instruction for. Both half types are returned as
+// _Float16 is: their 16 bits in the lowest of a vector register.
+_Float16 as_half(uint16_t bits) {
+  _Float16 half;
+  std::memcpy(&half, &bits, sizeof half);
+  return half;
+}
+_Float16 round_to_bf16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (value != value)
+    return as_half(static_cast<uint16_t>(bits >> 16 | 0x40));
+  return as_half(static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16));
+}
+// Of two neighbours of a f64 that is neither the one that is odd: whatever it is rounded to afterwards, it is
+// rounded once.
+float to_odd_f32(double value) {
+  const auto nearest = static_cast<float>(value);
+  const auto bits = std::bit_cast<uint32_t>(nearest);
+  if (value != value || static_cast<double>(nearest) == value || bits & 1)
+    return nearest;
+  const bool is_outward = std::abs(static_cast<double>(nearest)) > std::abs(value);
+  return std::bit_cast<float>(is_outward ? bits - 1 : bits + 1);
+}
+_Float16 round_f64_to_bf16(double value) {
+  return round_to_bf16(to_odd_f32(value));
+}
+_Float16 round_f64_to_f16(double value) {
+  return static_cast<_Float16>(to_odd_f32(value));
+}
+
 template <class Function>
 RunnerFunction entry(const char* name, Function* function) {
   return {name, reinterpret_cast<void*>(function)};
@@ -272,7 +304,10 @@ const std::vector<RunnerFunction>& runner_functions() {
                                                         entry(C("shuffle"), shuffle),
                                                         entry(C("stdSortI64"), sort<int64_t>),
                                                         entry(C("stdSortF64"), sort<double>),
-                                                        entry(C("stdSortF32"), sort<float>)};
+                                                        entry(C("stdSortF32"), sort<float>),
+                                                        entry("__truncsfbf2", round_to_bf16),
+                                                        entry("__truncdfbf2", round_f64_to_bf16),
+                                                        entry("__truncdfhf2", round_f64_to_f16)};
 #undef RANKED
 #undef PARTS
 #undef ALL

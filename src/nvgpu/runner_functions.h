@@ -16,7 +16,8 @@ struct RunnerFunction {
 };
 
 // printMemref*, verifyMemRef*, printI64 and kin, memrefCopy, rtclock, nanoTime, rtsrand and kin, stdSort*;
-// and C's printf, puts and putchar, so that a program's output is in one piece.
+// C's printf, puts and putchar, so that a program's output is in one piece; and the conversions to f16 and
+// bf16 that LLVM calls, so that every host has them.
 const std::vector<RunnerFunction>& runner_functions();
 
 // While it lives, what these functions print on this thread goes to `print`; empty: to standard output.

@@ -365,14 +365,27 @@ def all_values(element):
     return np.resize(np.concatenate([values, *sides, *special]).astype("f8"), (256, 256))
 
 
+def values_between(wide, narrow):
+    """f32 or f64 at and about one in eight of the values of a float of 16 bits, the way half to the next, and just beside that."""
+    codes = np.arange(0, 65536, 8, dtype="u4") + np.arange(8192, dtype="u4") % 8  # every last bit
+    decoded = lambda codes: codes.astype("u2").view("f2") if narrow == "f16" else (codes << 16).view("f4")  # noqa: E731
+    with np.errstate(invalid="ignore", over="ignore"):
+        values, after = decoded(codes).astype("f8"), decoded(codes + 1).astype("f8")
+        half = values + (after - values) / 2
+        near = [half, half * (1 + 2.0**-20), half * (1 - 2.0**-40), np.nextafter(half, np.inf), np.nextafter(half, -np.inf)]
+        made = np.resize(np.concatenate([values, *near, np.array([1e30, -1e30, 1e300, 1e-300, -0.0])]), (256, 256))
+        return rounded(made, wide)
+
+
 def conversions(lemma):
-    """Between floats of 8 bits and others, in kernels, without cvt and with it, and in a loop of the host."""
+    """Between floats of 8 bits and others, and wide ones to those of 16, in kernels, without cvt and with it, and in a loop of the host."""
     narrow = ("f8E4M3FN", "f8E5M2")
     pairs = [(wide, f8, "truncf") for wide in ("f16", "f32", "f64") for f8 in narrow]
     pairs += [(narrow[i], wide, "extf") for i, wide in enumerate(("f16", "f32"))] + [(narrow[i], wide, "extf") for i, wide in enumerate(("f64", "bf16"))]
+    pairs += [("f64", "f16", "truncf"), ("f64", "bf16", "truncf"), ("f32", "bf16", "truncf")]
     wrong = 0
     for before, after, body in pairs:
-        values = all_values(before)
+        values = values_between(before, after) if after in ("f16", "bf16") and body == "truncf" else all_values(before)
         want = stored(rounded(values, after), after)
         for target in ("sm_80", "sm_75", "sm_90a") if body == "truncf" else ("sm_80", "sm_75"):
             got = np.zeros_like(want)
