@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace lemma::driver {
 namespace {
@@ -106,6 +108,14 @@ CUresult encode(CUtensorMap* to, const TensorMap& map) {
   return CUDA_SUCCESS;
 }
 
+CUresult encode_pixels(CUtensorMap* to, const Common& from, TensorIm2col im2col) {
+  TensorMap map;
+  if (const CUresult wrong = map_of(from, map); wrong != CUDA_SUCCESS)
+    return wrong;
+  map.im2col = std::move(im2col);
+  return encode(to, map);
+}
+
 } // namespace
 } // namespace lemma::driver
 
@@ -139,20 +149,38 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* to, CUtensorMapDataType type, cuui
                                  CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
   return initialized([&]() -> CUresult {
-    TensorMap map;
-    if (const CUresult wrong = map_of(
-            {type, rank, address, dims, strides, element_strides, interleave, swizzle, l2_promotion, fill},
-            map);
-        wrong != CUDA_SUCCESS)
-      return wrong;
-    if (rank < 3 || !lower || !upper)
+    if (rank < 3 || rank > 5 || !lower || !upper)
       return CUDA_ERROR_INVALID_VALUE;
-    TensorIm2col& im2col = map.im2col.emplace();
-    im2col.lower.assign(lower, lower + (rank - 2));
-    im2col.upper.assign(upper, upper + (rank - 2));
-    im2col.channels_per_pixel = channels_per_pixel;
-    im2col.pixels_per_column = pixels_per_column;
-    return encode(to, map);
+    return encode_pixels(
+        to, {type, rank, address, dims, strides, element_strides, interleave, swizzle, l2_promotion, fill},
+        {.lower = {lower, lower + (rank - 2)},
+         .upper = {upper, upper + (rank - 2)},
+         .channels_per_pixel = channels_per_pixel,
+         .pixels_per_column = pixels_per_column});
+  });
+}
+
+// The same map, whatever the mode, with corners that are 0 but along W (measured on an H200, which has no
+// instruction that uses one: tests/golden/tensor_maps).
+CUresult cuTensorMapEncodeIm2colWide(CUtensorMap* to, CUtensorMapDataType type, cuuint32_t rank,
+                                     void* address, const cuuint64_t* dims, const cuuint64_t* strides,
+                                     int lower, int upper, cuuint32_t channels_per_pixel,
+                                     cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
+                                     CUtensorMapInterleave interleave, CUtensorMapIm2ColWideMode mode,
+                                     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
+                                     CUtensorMapFloatOOBfill fill) {
+  return initialized([&]() -> CUresult {
+    if (rank < 3 || rank > 5 || mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
+      return CUDA_ERROR_INVALID_VALUE;
+    TensorIm2col im2col{.lower = std::vector<int32_t>(rank - 2),
+                        .upper = std::vector<int32_t>(rank - 2),
+                        .channels_per_pixel = channels_per_pixel,
+                        .pixels_per_column = pixels_per_column};
+    im2col.lower[0] = lower;
+    im2col.upper[0] = upper;
+    return encode_pixels(
+        to, {type, rank, address, dims, strides, element_strides, interleave, swizzle, l2_promotion, fill},
+        std::move(im2col));
   });
 }
 

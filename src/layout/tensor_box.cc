@@ -120,28 +120,63 @@ std::vector<BoxRun> tile_runs(const TensorMapFields& map, const BoxRequest& requ
 
 // Pixels in the order of W, H, D, N, each dimension within the bounding box and stepped by its element
 // stride. W is dimension 1, after the channels; of an interleaved tensor it is dimension 0, and the slice of
-// channels stays.
+// channels stays. Of wide rows only W and N move.
+class Pixels {
+public:
+  Pixels(const TensorMapFields& map, const BoxRequest& request)
+      : map_(map), w_(is_interleaved(map) ? 0 : 1), moving_(request.wide.groups ? 1 : map.rank - 2u) {
+    for (size_t d = 0; d < map.rank; ++d)
+      base_[d] = request.coordinates[d];
+    for (size_t s = 0; s + 2 < map.rank; ++s)
+      offsets_[s] = request.im2col_offsets[s];
+  }
+
+  // Where the pixel is, `steps` along W beyond where the traversal is.
+  std::array<int64_t, kMaxTensorRank> at(int64_t steps) const {
+    std::array<int64_t, kMaxTensorRank> at = base_;
+    for (size_t s = 0; s + 2 < map_.rank; ++s)
+      at[w_ + s] += offsets_[s];
+    at[w_] += steps * map_.element_strides[w_];
+    return at;
+  }
+
+  bool is_in_box(int64_t steps) const { return base_[w_] + steps * map_.element_strides[w_] < end(0); }
+
+  void next() {
+    for (size_t s = 0; s < moving_; ++s) {
+      int64_t& position = base_[w_ + s];
+      position += map_.element_strides[w_ + s];
+      if (position < end(s))
+        return;
+      position = map_.lower[s];
+    }
+    ++base_[map_.rank - 1u];
+  }
+
+private:
+  int64_t end(size_t s) const { return static_cast<int64_t>(map_.dims[w_ + s]) + map_.upper[s]; }
+
+  const TensorMapFields& map_;
+  size_t w_, moving_; // spatial dimensions that the traversal moves in
+  std::array<int64_t, kMaxTensorRank> base_{};
+  std::array<int64_t, kMaxTensorRank> offsets_{};
+};
+
 std::vector<BoxRun> im2col_runs(const TensorMapFields& map, const BoxRequest& request, BoxUse use) {
   Rows rows(map, is_interleaved(map) ? 1 : map.channels, use);
-  const size_t spatial = map.rank - 2u, batch = map.rank - 1u, w = is_interleaved(map) ? 0 : 1;
-  std::array<int64_t, kMaxTensorRank> pixel{};
-  for (size_t d = 0; d < map.rank; ++d)
-    pixel[d] = request.coordinates[d];
-  for (uint32_t i = 0; i < map.pixels; ++i) {
-    std::array<int64_t, kMaxTensorRank> at = pixel;
-    for (size_t s = 0; s < spatial; ++s)
-      at[w + s] += request.im2col_offsets[s];
+  Pixels pixels(map, request);
+  const auto add = [&](int64_t steps) {
+    const auto at = pixels.at(steps);
     rows.add(at[0], at);
-    size_t s = 0;
-    for (; s < spatial; ++s) {
-      int64_t& position = pixel[w + s];
-      position += map.element_strides[w + s];
-      if (position < static_cast<int64_t>(map.dims[w + s]) + map.upper[s])
-        break;
-      position = map.lower[s];
-    }
-    if (s == spatial)
-      ++pixel[batch];
+  };
+  const WideRows wide =
+      request.wide.groups ? request.wide : WideRows{.groups = 1, .pixels = map.pixels, .halo = 0};
+  for (uint32_t group = 0; group < wide.groups; ++group) {
+    for (uint32_t i = 1; i < wide.pixels; ++i, pixels.next())
+      add(0);
+    for (uint32_t i = 0; i <= wide.halo; ++i)
+      add(i);
+    pixels.next();
   }
   return rows.take();
 }
@@ -152,6 +187,22 @@ TensorMapFields map_of_rows(TensorMapFields map) {
   map.box[1] = kIndexedRows;
   map.element_strides[1] = 1;
   return map;
+}
+
+TensorMapFields map_of_wide(TensorMapFields map, WideRows rows) {
+  map.pixels = static_cast<uint16_t>(rows.groups * (rows.pixels + rows.halo));
+  return map;
+}
+
+bool halo_leaves_box(const TensorMapFields& map, const BoxRequest& request) {
+  Pixels pixels(map, request);
+  for (uint32_t group = 0; group < request.wide.groups; ++group, pixels.next()) {
+    for (uint32_t i = 1; i < request.wide.pixels; ++i)
+      pixels.next();
+    if (!pixels.is_in_box(request.wide.halo))
+      return true;
+  }
+  return false;
 }
 
 uint64_t box_bytes(const TensorMapFields& map) {

@@ -12,10 +12,12 @@
 // box_runs() makes a run for each row: whoever calls it has seen that the box fits into shared memory.
 //
 // Of .tile::gather4 and .tile::scatter4 (sm_100) nothing has been measured: the ISA says that they are as
-// tiles but for the rows.
+// tiles but for the rows. Nor of .im2col::w and .im2col::w::128 (sm_100), of which it leaves open what a halo
+// has beyond the bounding box: see WideRows.
 //
-// PTX ISA: "Tensors": "Tiled Mode", ".tile::scatter4 and .tile::gather4 modes", "Im2col Mode". Tests:
-// tests/unit/layout/tensor_map_test.cc; recorded hardware bits: tests/golden, group tma.
+// PTX ISA: "Tensors": "Tiled Mode", ".tile::scatter4 and .tile::gather4 modes", "Im2col Mode", "im2col::w and
+// im2col::w::128 modes". Tests: tests/unit/layout/tensor_map_test.cc, tests/unit/layout/wide_box_test.cc;
+// recorded hardware bits: tests/golden, group tma.
 #pragma once
 
 #include "layout/tensor_map.h"
@@ -38,15 +40,31 @@ enum class BoxUse : uint8_t { load, store }; // reductions are stores
 // .tile::gather4 and .tile::scatter4 move rows that need not be neighbours, as one box of so many.
 inline constexpr uint32_t kIndexedRows = 4;
 
+// .im2col::w and .im2col::w::128: after each `pixels` pixels come `halo` more, which go on along W from the
+// last of them in the same row of the same image; then the traversal goes on as if there had been none. That
+// is the ISA's as long as they are within the bounding box. Beyond it the ISA does not say whether they are
+// still of that row or of the next image: here of that row.
+struct WideRows {
+  uint16_t groups = 0; // of so many pixels and their halo; 0: another mode
+  uint16_t pixels = 0, halo = 0;
+};
+
 struct BoxRequest {
   std::array<int32_t, kMaxTensorRank> coordinates{};
   bool by_row = false; // coordinates 1 to 4 are those of the four rows; the map is one of map_of_rows()
-  std::array<uint16_t, 3> im2col_offsets{}; // loads in im2col mode, by spatial dimension
+  std::array<uint16_t, 3> im2col_offsets{}; // loads in im2col modes, by spatial dimension
+  WideRows wide{};
 };
 
 // The map of the box that .tile::gather4 and .tile::scatter4 move, of a map that they take: two dimensions,
 // no interleave, no im2col, rows of a box of one.
 TensorMapFields map_of_rows(TensorMapFields map);
+
+// The map of the box that .im2col::w and .im2col::w::128 move, of an im2col map without interleave: its
+// pixels are all that lie in shared memory, those of the halos too.
+TensorMapFields map_of_wide(TensorMapFields map, WideRows rows);
+// Whether a pixel of a halo is beyond the bounding box. The map is one of map_of_wide().
+bool halo_leaves_box(const TensorMapFields& map, const BoxRequest& request);
 
 // Bytes of the whole box, what lies outside the tensor too, without padding. They are what an mbarrier
 // counts.

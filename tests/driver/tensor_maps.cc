@@ -61,5 +61,29 @@ int main() {
   OK(encode_image(4, 64));
   FAILS(CUDA_ERROR_INVALID_VALUE, encode_image(2, 64));
   FAILS(CUDA_ERROR_INVALID_VALUE, encode_image(4, 300));
+
+  // The same with a border of one pixel along W alone, but for the corners: lower and upper W, 8 bits each
+  // of 16.
+  CUtensorMap wide;
+  OK(encode_image(4, 64));
+  const auto encode_wide = [&](cuuint32_t rank, int mode, cuuint32_t channels) {
+    return cuTensorMapEncodeIm2colWide(
+        &wide, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank, reinterpret_cast<void*>(x), image_dims, image_strides,
+        -1, -2, channels, 32, image_steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+        static_cast<CUtensorMapIm2ColWideMode>(mode), CU_TENSOR_MAP_SWIZZLE_128B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  };
+  for (int mode = 0; mode < 2; ++mode) {
+    OK(encode_wide(4, mode, 64));
+    uint64_t same[16];
+    std::memcpy(words, &map, sizeof words);
+    std::memcpy(same, &wide, sizeof same);
+    EQUAL(uint64_t{0x00fe00ff}, same[7] & 0xffffffff);
+    same[7] = (same[7] & ~uint64_t{0xffffffff}) | (words[7] & 0xffffffff);
+    EQUAL(0, std::memcmp(words, same, sizeof words));
+  }
+  FAILS(CUDA_ERROR_INVALID_VALUE, encode_wide(2, 0, 64));
+  FAILS(CUDA_ERROR_INVALID_VALUE, encode_wide(4, 2, 64));
+  FAILS(CUDA_ERROR_INVALID_VALUE, encode_wide(4, 0, 300));
   return result();
 }

@@ -13,13 +13,14 @@
 //
 // .tile::gather4 and .tile::scatter4 are copies of a box of four rows, wherever those are in the tensor. Of
 // two rows of a scatter4 that are one in the tensor the ISA does not say which stays: here the later.
+// .im2col::w and .im2col::w::128 are copies in im2col mode that move along W alone, with halos.
 //
 // Not here: which bytes a box has (layout/tensor_box.h), what a reduction does to an element (reduction.h),
 // bulk copies without a tensor (bulk_copy.cc).
 //
 // PTX ISA: "Data Movement and Conversion Instructions: Tensor copy", "tensormap.replace".
 // Tests: tests/unit/vgpu/tensor_copy_test.cc, tensor_store_test.cc, tensor_map_use_test.cc,
-// tensor_rows_test.cc; recorded hardware bits: tests/golden, group tma.
+// tensor_rows_test.cc, tensor_wide_test.cc; recorded hardware bits: tests/golden, group tma.
 #include "layout/tensor_box.h"
 #include "vgpu/find_access.h"
 #include "vgpu/handlers/async_operands.h"
@@ -58,8 +59,8 @@ void tell(const Exec& x, const Access& access, int lane) {
   accesses.tell();
 }
 
-// Sources: the map's address, its coordinates, then as present: shared address, mbarrier, im2col offsets, CTA
-// mask.
+// Sources: the map's address, its coordinates, then as present: shared address, mbarrier, im2col offsets or,
+// of wide rows, halo and offset, CTA mask.
 struct TensorPlan {
   int64_t map_offset = 0, shared_offset = 0, mbarrier_offset = 0;
   StateSpace shared_space = StateSpace::shared, mbarrier_space = StateSpace::shared,
@@ -69,6 +70,7 @@ struct TensorPlan {
   int sm = 0;   // the machine
   bool im2col = false;
   bool by_row = false;         // .tile::gather4, .tile::scatter4
+  Qual wide = Qual::none;      // .im2col::w, .im2col::w::128
   Qual reduction = Qual::none; // none: a copy
   int shared_source = -1, mbarrier_source = -1, offsets_source = -1, mask_source = -1;
 };
@@ -182,6 +184,18 @@ bool counts(layout::TensorMapBytes map, const Unwritten& unwritten) {
   return !layout::wrong_with(map).empty() || layout::encode(layout::decode(map)) != known;
 }
 
+// PTX ISA, "im2col::w and im2col::w::128 modes", "Interleave layout". False after a fault.
+bool check_wide(Exec& x, const DecodedInst& in, int lane, const TensorMapFields& map) {
+  const std::string_view mode = isa::to_string(plan_of(in).wide);
+  if (map.interleave != TensorInterleave::none)
+    illegal(x, in, lane, fmt::format("the tensor map has an interleaved layout: .{} takes none", mode));
+  else if (map.swizzle == TensorSwizzle::none)
+    illegal(x, in, lane, fmt::format("the tensor map has no swizzle: .{} takes maps that have one", mode));
+  else
+    return true;
+  return false;
+}
+
 bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
   const TensorPlan& plan = plan_of(in);
   const uint64_t address = lane_address(x, in, 0, plan.map_offset, lane);
@@ -221,6 +235,8 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
     return false;
   }
   if (plan.by_row && !check_rows(x, in, lane, map))
+    return false;
+  if (plan.wide != Qual::none && !check_wide(x, in, lane, map))
     return false;
   return !layout::is_packed(map.type) || check_packed(x, in, lane, map);
 }
@@ -281,21 +297,58 @@ bool check_innermost(Exec& x, const DecodedInst& in, int lane, const TensorCopy&
 }
 
 // A load in im2col mode begins at a pixel of the bounding box (an H200: illegal instruction); images and
-// channels may be outside of the tensor. False after a fault.
+// channels may be outside of the tensor. One of wide rows may begin to the left of it, and H and D say where
+// the box is. False after a fault.
 bool check_first_pixel(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
   const TensorMapFields& map = copy.map();
+  const bool wide = plan_of(in).wide != Qual::none;
   const size_t w = map.interleave == TensorInterleave::none ? 1 : 0;
-  for (size_t i = 0; map.is_im2col() && i + 2 < map.rank; ++i) {
+  for (size_t i = 0; map.is_im2col() && i + 2 < map.rank && (i == 0 || !wide); ++i) {
     const int64_t at = copy.request.coordinates[w + i];
     const int64_t end = static_cast<int64_t>(map.dims[w + i]) + map.upper[i];
-    if (at >= map.lower[i] && at < end)
+    if ((at >= map.lower[i] || wide) && at < end)
       continue;
+    if (wide) {
+      illegal(
+          x, in, lane,
+          fmt::format("coordinate {} is {}, on the right of the bounding box, which ends with {} (undefined "
+                      "behaviour)",
+                      w, at, end - 1));
+      return false;
+    }
     illegal(x, in, lane,
             fmt::format("coordinate {} is {}, outside the bounding box, which has {} to {} there (an H200 "
                         "faults too: illegal instruction)",
                         w + i, at, map.lower[i], end - 1));
     return false;
   }
+  return true;
+}
+
+// PTX ISA, cp.async.bulk.tensor: wHalo and wOffset. False after a fault.
+bool read_wide(Exec& x, const DecodedInst& in, int lane, TensorCopy& copy) {
+  const TensorPlan& plan = plan_of(in);
+  const bool is_128 = plan.wide == Qual::im2col_w_128;
+  constexpr uint16_t kGroups = 4, kGroup = 32; // of .im2col::w::128
+  constexpr uint16_t kOffsets = 32;
+  const uint16_t halos = is_128 ? 32 : 512;
+  const auto halo = static_cast<uint16_t>(x.src_lane(in, plan.offsets_source, lane));
+  const auto offset = static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + 1, lane));
+  if (halo >= halos || offset >= kOffsets) {
+    illegal(x, in, lane,
+            fmt::format("wHalo is {} and wOffset {}: legal with .{} are 0 to {} and 0 to {}", halo, offset,
+                        isa::to_string(plan.wide), halos - 1, kOffsets - 1));
+    return false;
+  }
+  copy.request.im2col_offsets[0] = offset;
+  copy.request.wide = is_128 ? layout::WideRows{.groups = kGroups, .pixels = kGroup, .halo = halo}
+                             : layout::WideRows{.groups = 1, .pixels = copy.map().pixels, .halo = halo};
+  copy.box->map = layout::map_of_wide(copy.map(), copy.request.wide);
+  if (halo_leaves_box(copy.map(), copy.request))
+    x.remark(in,
+             fmt::format("the halo of .{} goes beyond the bounding box: the PTX ISA does not say with which "
+                         "pixels; assumed are those that follow in the same row of the same image",
+                         isa::to_string(plan.wide)));
   return true;
 }
 
@@ -309,7 +362,9 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, Tenso
     copy.box->map = layout::map_of_rows(copy.map());
   for (int i = 0; i < plan.coordinates; ++i)
     copy.request.coordinates[static_cast<size_t>(i)] = static_cast<int32_t>(x.src_lane(in, 1 + i, lane));
-  for (int i = 0; plan.offsets_source >= 0 && i < plan.rank - 2; ++i)
+  if (plan.wide != Qual::none && !read_wide(x, in, lane, copy))
+    return false;
+  for (int i = 0; plan.wide == Qual::none && plan.offsets_source >= 0 && i < plan.rank - 2; ++i)
     copy.request.im2col_offsets[static_cast<size_t>(i)] =
         static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + i, lane));
   if (use == layout::BoxUse::store ? !check_store(x, in, lane, copy) : !check_first_pixel(x, in, lane, copy))
@@ -550,9 +605,8 @@ void add_coordinates(Decoder& d, const Operand& map, TensorPlan& plan, std::vect
 }
 
 bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  for (const Qual qual : {Qual::im2col_w, Qual::im2col_w_128, Qual::cta_group_2})
-    if (instruction.has(qual))
-      return false;
+  if (instruction.has(Qual::cta_group_2))
+    return false;
   const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<TensorPlan>(in);
   const bool store = instruction.has(Qual::bulk_group);
@@ -560,7 +614,9 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
   if (instruction.opcode == Opcode::cp_reduce_async_bulk_tensor)
     plan.reduction = instruction.one_of(
         {Qual::add, Qual::min, Qual::max, Qual::inc, Qual::dec, Qual::and_, Qual::or_, Qual::xor_});
-  plan.im2col = instruction.has(Qual::im2col) || instruction.has(Qual::im2col_no_offs);
+  plan.wide = instruction.one_of({Qual::im2col_w, Qual::im2col_w_128});
+  const bool has_offsets = plan.wide != Qual::none || instruction.has(Qual::im2col);
+  plan.im2col = has_offsets || instruction.has(Qual::im2col_no_offs);
   plan.by_row = instruction.has(Qual::tile_gather4) || instruction.has(Qual::tile_scatter4);
   plan.sm = d.program().arch().sm;
   const StateSpace space =
@@ -579,7 +635,7 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
   if (!store && !prefetch) {
     plan.mbarrier_source =
         add_address(d, instruction, operands[next++], space, srcs, plan.mbarrier_offset, plan.mbarrier_space);
-    if (instruction.has(Qual::im2col)) {
+    if (has_offsets) {
       plan.offsets_source = static_cast<int>(srcs.size());
       const Operand& offsets = operands[next++];
       for (const Operand& offset :

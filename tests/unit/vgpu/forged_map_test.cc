@@ -32,8 +32,9 @@ constexpr uint64_t kEdges[] = {0,          1,
 
 // One thread copies by the map at %map; coordinates and im2col offsets are parameters.
 std::string text_of(const std::string& instruction) {
-  const bool by_row = instruction.find(".tile::") != instruction.npos;
-  return std::string(by_row ? ".version 8.6\n.target sm_100a\n.address_size 64\n" : "") + R"(
+  const bool of_sm_100 =
+      instruction.find(".tile::") != instruction.npos || instruction.find(".im2col::") != instruction.npos;
+  return std::string(of_sm_100 ? ".version 8.6\n.target sm_100a\n.address_size 64\n" : "") + R"(
 .visible .entry k(.param .u64 map, .param .u64 x01, .param .u64 x23, .param .u64 x4, .param .u64 new, .param .u64 at) {
   .shared .align 8 .b64 bar;
   .shared .align 128 .b8 box[4096];
@@ -96,6 +97,10 @@ std::vector<Instruction> instructions() {
     add(true, "cp.async.bulk.tensor." + d +
                   ".shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%s], " + at + ", [bar], " +
                   offsets[rank - 3]);
+    for (const std::string mode : {"im2col::w", "im2col::w::128"})
+      add(true, "cp.async.bulk.tensor." + d + ".shared::cluster.global." + mode +
+                    ".mbarrier::complete_tx::bytes [%s], " + at + ", [bar], {%h0, %h1}");
+    add(true, "cp.async.bulk.prefetch.tensor." + d + ".L2.global.im2col::w " + at + ", {%h0, %h1}");
   }
   const std::string rows = "[%map, " + coordinates(5) + "]";
   for (const std::string& by_row :
