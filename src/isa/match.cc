@@ -564,9 +564,20 @@ std::optional<Diagnostic> misplaced_word(const Parsed& parsed, std::span<const W
 constexpr size_t kLettersPerEditOfOwn = 2;
 constexpr size_t kLettersPerEdit = 3;
 
-// All words but one are those of an opcode, and that one is nearly.
+std::string_view first_word(Opcode opcode) {
+  const std::string_view text = to_string(opcode);
+  return text.substr(0, text.find('.'));
+}
+
+// All words but one are those of an opcode, and that one is nearly. A word that begins an opcode is that
+// word: cp is not rcp misspelt.
 bool is_misspelt_opcode(std::span<const Word> words) {
+  bool begins = false;
+  for (int i = 1; i < kOpcodeCount; ++i)
+    begins |= first_word(static_cast<Opcode>(i)) == words.front().text;
   for (int i = 1; i < kOpcodeCount; ++i) {
+    if (begins && first_word(static_cast<Opcode>(i)) != words.front().text)
+      continue;
     std::string_view rest = to_string(static_cast<Opcode>(i));
     size_t other = 0;
     bool misspelt = false;
