@@ -214,6 +214,46 @@ void write_tensor(const AsyncOperation& operation) {
   }
 }
 
+// The box of another map, in the place of the one that was checked: true if it has the same shape, and all of
+// it is where there is memory.
+bool takes_map(const AsyncOperation& operation, const layout::TensorMapFields& map, TensorBox& box) {
+  const layout::TensorMapFields& known = box.map;
+  if (map.rank != known.rank || map.mode != known.mode || map.type != known.type ||
+      map.swizzle != known.swizzle || map.interleave != known.interleave || map.box != known.box ||
+      map.element_strides != known.element_strides || box_bytes(map) != operation.bytes)
+    return false;
+  const bool loads = operation.kind == AsyncKind::tensor_load;
+  std::vector<BoxRun> runs = box_runs(map, box.request, loads ? layout::BoxUse::load : layout::BoxUse::store);
+  std::vector<TensorBox::Run> places;
+  for (const BoxRun& run : runs) {
+    places.emplace_back();
+    if (!run.inside)
+      continue;
+    const uint64_t address = layout::multiply_add(map.address, run.global_offset, 1);
+    Allocation* allocation = operation.issuer.launch->memory->find(address);
+    if (!allocation || !allocation->holds(address, run.bytes) || (!loads && allocation->read_only))
+      return false;
+    places.back() = {allocation, allocation->host + (address - allocation->base)};
+  }
+  box.map = map;
+  box.runs = std::move(runs);
+  box.places = std::move(places);
+  return true;
+}
+
+// What stands in the map's place now.
+void read_map_again(AsyncOperation& operation) {
+  TensorBox& box = *operation.box;
+  if (operation.issuer.launch->config.async == AsyncMode::eager || !box.map_at.allocation)
+    return;
+  layout::TensorMapBytes bytes;
+  copy_racing(bytes.data(), box.map_at.host, bytes.size());
+  if (bytes == std::exchange(box.map_bytes, bytes) || !layout::wrong_with(bytes).empty())
+    return;
+  const layout::TensorMapFields map = layout::decode(bytes);
+  takes_map(operation, box.request.by_row ? layout::map_of_rows(map) : map, box);
+}
+
 // --- what was never written
 
 // By byte of the data, those of a copy that were not written when it read them; empty: all were. Asked when
@@ -464,6 +504,7 @@ void read_source(AsyncOperation& operation) {
     break;
   }
   case AsyncKind::tensor_load:
+    read_map_again(operation);
     operation.data.resize(operation.bytes);
     copy_out(*operation.box, operation.data.data());
     fill_outside(*operation.box, operation.data.data());
@@ -500,6 +541,7 @@ void complete(AsyncOperation& operation) {
   }
   case AsyncKind::tensor_store:
   case AsyncKind::tensor_reduce:
+    read_map_again(operation);
     write_tensor(operation);
     carry_unwritten(operation);
     break;

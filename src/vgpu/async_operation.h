@@ -1,7 +1,9 @@
 // An asynchronous operation as data: what it is, who issued it, which bytes it reads and which it writes,
 // what it signals, how far it has come. What it does follows from that alone: read_source() takes the source
 // along, complete() changes the destination and signals. Everything was checked when it was issued, so that
-// neither can fail but by what others have done to an mbarrier since.
+// neither can fail but by what others have done to an mbarrier since. Not AsyncMode::eager, they read a
+// tensor map in global memory again: one that was changed meanwhile is used, if it is right and its box has
+// the same shape.
 //
 // Not here: when operations run (async.h), what is checked when they are issued (handlers/).
 //
@@ -71,6 +73,8 @@ struct TensorBox {
   };
   layout::TensorMapFields map;
   MemoryPlace map_at;               // in global memory; else no allocation
+  layout::TensorMapBytes map_bytes; // what stood there when the operation was issued
+  layout::BoxRequest request;
   std::vector<layout::BoxRun> runs; // of the box, dense
   std::vector<Run> places;          // by run: of the tensor's bytes
 };

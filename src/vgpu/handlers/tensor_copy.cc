@@ -82,9 +82,10 @@ const TensorPlan& plan_of(const DecodedInst& in) {
 // One lane's copy: what it asks for, and the box that becomes the operation's.
 struct TensorCopy {
   std::unique_ptr<TensorBox> box = std::make_unique<TensorBox>();
-  layout::BoxRequest request;
 
   const TensorMapFields& map() const { return box->map; }
+  layout::BoxRequest& request() { return box->request; }
+  const layout::BoxRequest& request() const { return box->request; }
 };
 
 Step illegal(Exec& x, const DecodedInst& in, int lane, const std::string& message,
@@ -223,6 +224,7 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
   const TensorMapFields& map = box.map = *decoded;
   if (access.space == StateSpace::global)
     box.map_at = access.at(0);
+  box.map_bytes = bytes;
   if (map.rank != plan.rank) {
     illegal(x, in, lane,
             fmt::format("the tensor map has {} dimensions, the instruction has {}", map.rank, plan.rank));
@@ -244,7 +246,7 @@ bool read_map(Exec& x, const DecodedInst& in, int lane, TensorBox& box) {
 // PTX ISA, cp.async.bulk.tensor: "restrictions on the .global.shared::cta direction". False after a fault.
 bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
   for (int i = 0; i < plan_of(in).coordinates; ++i)
-    if (const int32_t at = copy.request.coordinates[static_cast<size_t>(i)]; at < 0) {
+    if (const int32_t at = copy.request().coordinates[static_cast<size_t>(i)]; at < 0) {
       illegal(x, in, lane,
               fmt::format(
                   "coordinate {} is {}: a store or a reduction takes no negative ones (an H200 faults too: "
@@ -273,7 +275,7 @@ bool check_store(Exec& x, const DecodedInst& in, int lane, const TensorCopy& cop
 // False after a fault.
 bool check_innermost(Exec& x, const DecodedInst& in, int lane, const TensorCopy& copy) {
   const TensorMapFields& map = copy.map();
-  const int32_t at = copy.request.coordinates[0];
+  const int32_t at = copy.request().coordinates[0];
   if (map.interleave != TensorInterleave::none)
     return true;
   if (layout::is_packed(map.type)) {
@@ -304,7 +306,7 @@ bool check_first_pixel(Exec& x, const DecodedInst& in, int lane, const TensorCop
   const bool wide = plan_of(in).wide != Qual::none;
   const size_t w = map.interleave == TensorInterleave::none ? 1 : 0;
   for (size_t i = 0; map.is_im2col() && i + 2 < map.rank && (i == 0 || !wide); ++i) {
-    const int64_t at = copy.request.coordinates[w + i];
+    const int64_t at = copy.request().coordinates[w + i];
     const int64_t end = static_cast<int64_t>(map.dims[w + i]) + map.upper[i];
     if ((at >= map.lower[i] || wide) && at < end)
       continue;
@@ -357,15 +359,15 @@ bool prepare(Exec& x, const DecodedInst& in, int lane, layout::BoxUse use, Tenso
   const TensorPlan& plan = plan_of(in);
   if (!read_map(x, in, lane, *copy.box))
     return false;
-  copy.request.by_row = plan.by_row;
+  copy.request().by_row = plan.by_row;
   if (plan.by_row)
     copy.box->map = layout::map_of_rows(copy.map());
   for (int i = 0; i < plan.coordinates; ++i)
-    copy.request.coordinates[static_cast<size_t>(i)] = static_cast<int32_t>(x.src_lane(in, 1 + i, lane));
+    copy.request().coordinates[static_cast<size_t>(i)] = static_cast<int32_t>(x.src_lane(in, 1 + i, lane));
   if (plan.wide != Qual::none && !read_wide(x, in, lane, copy))
     return false;
   for (int i = 0; plan.wide == Qual::none && plan.offsets_source >= 0 && i < plan.rank - 2; ++i)
-    copy.request.im2col_offsets[static_cast<size_t>(i)] =
+    copy.request().im2col_offsets[static_cast<size_t>(i)] =
         static_cast<uint16_t>(x.src_lane(in, plan.offsets_source + i, lane));
   if (use == layout::BoxUse::store ? !check_store(x, in, lane, copy) : !check_first_pixel(x, in, lane, copy))
     return false;
@@ -410,7 +412,7 @@ TensorBox::Run find_run(Exec& x, const DecodedInst& in, int lane, AccessKind kin
 // after a fault.
 bool find_runs(Exec& x, const DecodedInst& in, int lane, AccessKind kind, TensorCopy& copy) {
   TensorBox& box = *copy.box;
-  box.runs = box_runs(box.map, copy.request,
+  box.runs = box_runs(box.map, copy.request(),
                       kind == AccessKind::read ? layout::BoxUse::load : layout::BoxUse::store);
   box.places.reserve(box.runs.size());
   uint32_t past_end = 0;

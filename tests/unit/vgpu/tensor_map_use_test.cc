@@ -27,6 +27,31 @@ TEST_P(TensorMapUses, ReplacesFieldsOfTheMap) {
   EXPECT_EQ(out[1], 0u);          // row 3: outside now
 }
 
+// A copy reads its map at any time until it is complete: where it is late, so is that.
+TEST_P(TensorMapUses, ReadsTheMapWhenTheCopyIsMade) {
+  const Report report = run(kernel(
+      load_box(512, "0, 2") + "  tensormap.replace.tile.global_address.global.b1024.b64 [%map], %out;\n" +
+      kWait + copy_to_out(2)));
+  ASSERT_EQ(fault_text(report), "");
+  const uint32_t by_old = word(0, 2), by_new = 0xaaaaaaaa;
+  if (GetParam() == AsyncMode::random)
+    EXPECT_TRUE(out[0] == by_old || out[0] == by_new) << out[0];
+  else
+    EXPECT_EQ(out[0], GetParam() == AsyncMode::late ? by_new : by_old);
+}
+
+// One that is no map, or of another shape, or of no memory, is not used.
+TEST_P(TensorMapUses, KeepsTheMapThatWasCheckedWhereTheNewOneIsWrong) {
+  for (const std::string change :
+       {"rank.global.b1024.b32 [%map], 6", "box_dim.global.b1024.b32 [%map], 0, 16",
+        "global_address.global.b1024.b64 [%map], 256"}) {
+    const Report report = run(kernel(load_box(512, "0, 2") + "  tensormap.replace.tile." + change + ";\n" +
+                                     kWait + copy_to_out(2)));
+    ASSERT_EQ(fault_text(report), "") << change;
+    EXPECT_EQ(out[0], word(0, 2)) << change;
+  }
+}
+
 TEST_P(TensorMapUses, CopiesAMapAndLoadsByTheCopy) {
   const Report report = run(kernel(R"(
   mov.u32 %r3, map_copy;
