@@ -1,4 +1,5 @@
 # Programs that nvcc makes, of which tests/cuda/built holds what it made: tests/cuda/built.py. Wants LEMMA_PYTHON.
+set(LEMMA_CUTLASS "" CACHE PATH "Folder of CUTLASS 4 (with include and tools/util/include) for tests; empty: they are skipped")
 find_program(LEMMA_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
 set(LEMMA_HAS_NVCC_13 OFF)
 if(LEMMA_NVCC)

@@ -38,15 +38,27 @@ def names(mangled, at):
     return found
 
 
+def detail(mangled):
+    """What else of a kernel's template arguments says which it is: what Thrust's sets do, CUTLASS's schedule or way to fetch."""
+    if operation := re.search(r"\d(serial_set_[a-z_]+?)E", mangled):
+        return [operation.group(1)]
+    words = []
+    for match in re.finditer(r"(?<!\d)(\d{2})(?=KernelTma|KernelCpAsync|StreamK|MmaMultistage|MmaPipelined)", mangled):
+        word = mangled[match.end():match.end() + int(match.group(1))]
+        words += [word] if word not in words else []
+    return words
+
+
 def short(mangled):
     """reduce::DeviceReduceKernel, __set_operations::SetOpAgent (serial_set_union): what of a kernel's name says which it is."""
     if not mangled.startswith("_Z"):
         return mangled
     name = names(mangled, 3 if mangled.startswith("_ZN") else 2)
-    if name[-1] == "_kernel_agent":  # of Thrust: what it does is the first argument of the template
-        name = names(mangled, mangled.index("_kernel_agentIN") + len("_kernel_agentIN"))
-    operation = re.search(r"\d(serial_set_[a-z_]+?)E", mangled)
-    return "::".join(name[-2:]) + (f" ({operation.group(1)})" if operation else "")
+    # Of Thrust and CUTLASS: what the kernel does is the first argument of the template.
+    if name[-1] in ("_kernel_agent", "device_kernel", "Kernel"):
+        name = names(mangled, mangled.index(f"{name[-1]}IN") + len(f"{name[-1]}IN"))
+    details = detail(mangled)
+    return "::".join(name[-2:]) + (f" ({', '.join(details)})" if details else "")
 
 
 def check(lemma, *program):
@@ -89,6 +101,21 @@ def missed(lemma, program):
     return wrong
 
 
+def table_of(head, rows):
+    """The text of a table."""
+    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows)]
+    lines = [(f"# {COLUMNS[0]}", *COLUMNS[1:]), *rows]
+    return head + "".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() + "\n" for line in lines)
+
+
+def differences(committed, table):
+    """The lines that only one of two tables has."""
+    return [
+        f"{sign} {line}" for sign, lines, others in (("-", committed, table), ("+", table, committed))
+        for line in lines.splitlines() if line not in others.splitlines()
+    ]  # fmt: skip
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lemma", required=True)
@@ -97,15 +124,11 @@ def main():
     words = parser.parse_args()
     programs = sorted(source.stem for source in HERE.glob("*.cu") if source.stem != "misuses")
     rows = [row for name in programs for row in rows_of(words.lemma, words.folder / name)]
-    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows)]
-    table = HEAD + "".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n"
-                           for row in [(f"# {COLUMNS[0]}", *COLUMNS[1:]), *rows])
+    table = table_of(HEAD, rows)
     if words.write:
         TABLE.write_text(table)
         return
-    differ = [f"{sign} {line}" for sign, lines, others in (("-", TABLE.read_text(), table), ("+", table, TABLE.read_text()))
-              for line in lines.splitlines() if line not in others.splitlines()]
-    differ += missed(words.lemma, words.folder / "misuses")
+    differ = differences(TABLE.read_text(), table) + missed(words.lemma, words.folder / "misuses")
     print("\n".join(differ) or f"{len(rows)} kernels of {len(programs)} programs are as the table says")
     sys.exit(1 if differ else 0)
 
