@@ -342,11 +342,11 @@ bool read_wide(Exec& x, const DecodedInst& in, int lane, TensorCopy& copy) {
                         isa::to_string(plan.wide), halos - 1, kOffsets - 1));
     return false;
   }
-  copy.request.im2col_offsets[0] = offset;
-  copy.request.wide = is_128 ? layout::WideRows{.groups = kGroups, .pixels = kGroup, .halo = halo}
+  copy.request().im2col_offsets[0] = offset;
+  copy.request().wide = is_128 ? layout::WideRows{.groups = kGroups, .pixels = kGroup, .halo = halo}
                              : layout::WideRows{.groups = 1, .pixels = copy.map().pixels, .halo = halo};
-  copy.box->map = layout::map_of_wide(copy.map(), copy.request.wide);
-  if (halo_leaves_box(copy.map(), copy.request))
+  copy.box->map = layout::map_of_wide(copy.map(), copy.request().wide);
+  if (halo_leaves_box(copy.map(), copy.request()))
     x.remark(in,
              fmt::format("the halo of .{} goes beyond the bounding box: the PTX ISA does not say with which "
                          "pixels; assumed are those that follow in the same row of the same image",

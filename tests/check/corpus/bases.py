@@ -171,6 +171,7 @@ nvcc("hash_insert", 3, 64, [ints(300), zeroed(128), zeroed(128), scratch(128), o
 nvcc("append_commit", 4, 32, [out(4), out(4), scratch(288), out(4), scratch(128), value(3)])
 nvcc("pool_grow", 3, 32, [words(*[0, 1] * 24), words(1, *[0] * 23), words(1), out(4), words(1), out(4)])
 nvcc("relay_ring", 4, 32, [scratch(1024), out(16), out(256), value(3)])
+nvcc("fetch_past_end", 1, 128, [ints(5120), out(2048), out(512), value(5), value(0)])
 nvcc("mailbox_warps", 2, 128, [ints(128), out(1024), value(4)])
 nvcc("mailbox_cluster", 8, 32, [ints(256), out(1024), value(3)])
 nvcc("once_init", 4, 64, [out(4), out(4), scratch(256), out(1024)])

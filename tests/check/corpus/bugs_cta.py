@@ -1,6 +1,6 @@
 """Bugs within a CTA: scans, sorts, transposes, named barriers, warp-synchronous code; kernels that start early, frames, the heap."""
 
-from edit import after, cut, move, only, put, sub
+from edit import after, cut, cut_every, move, only, put, rewrite, sub, sub_every
 from table import bug
 
 # ---- makers_takers: named barriers
@@ -379,3 +379,10 @@ bug(
     cut("@sync_all bar.sync"),
     ["@turn st.shared", "@reduce ld.shared | @store ld.shared"],
 )
+
+# ---- fetch_past_end: registers fetched a step ahead, which nobody uses after the last tile
+K = "fetch_past_end"
+bug(K, "race.shared", "uses_what_it_fetched", rewrite("@keep setp.", "eq", "ne"), ["@put st.shared", "@fetch ld.shared"])
+bug(K, "async.unwaited", "waits_for_fewer", sub_every("@wait cp.async.wait_group", "2;", "3;"), ["@load cp.async", "@fetch ld.shared"])
+bug(K, "async.unwaited", "no_barriers", cut_every("@sync bar.sync"), ["@load cp.async", "@fetch ld.shared"])
+bug(K, "race.shared", "gets_without_barrier", cut("@sync_put bar.sync"), ["@put st.shared", "@get ld.shared"])
