@@ -2,6 +2,8 @@
 // once. See lint_function.h.
 #include "verify/lint_function.h"
 
+#include "ptx/dominators.h"
+
 #include <algorithm>
 #include <array>
 
@@ -46,59 +48,6 @@ const Operand* membermask_of(const Instruction& instruction) {
   default:
     return nullptr;
   }
-}
-
-// Immediate post-dominators; the number of blocks stands for the end of the function, kNone for a block from
-// which no path leads there.
-//
-// K. Cooper, T. Harvey, K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
-std::vector<uint32_t> post_dominators(const ptx::Flow& flow) {
-  const auto count = static_cast<uint32_t>(flow.blocks.size());
-  std::vector<std::vector<uint32_t>> before(count + 1);
-  for (uint32_t b = 0; b < count; ++b) {
-    for (const uint32_t next : flow.blocks[b].successors)
-      before[next].push_back(b);
-    if (flow.blocks[b].successors.empty())
-      before[count].push_back(b);
-  }
-  // Backwards from the end, in post-order.
-  std::vector<uint32_t> number(count + 1, kNone), by_number;
-  std::vector<std::pair<uint32_t, size_t>> stack{{count, 0}};
-  std::vector<bool> seen(count + 1);
-  seen[count] = true;
-  while (!stack.empty()) {
-    auto& [node, next] = stack.back();
-    if (next < before[node].size()) {
-      const uint32_t to = before[node][next++];
-      if (!seen[to]) {
-        seen[to] = true;
-        stack.emplace_back(to, 0);
-      }
-      continue;
-    }
-    number[node] = static_cast<uint32_t>(by_number.size());
-    by_number.push_back(node);
-    stack.pop_back();
-  }
-  std::vector<uint32_t> dominator(count + 1, kNone);
-  dominator[count] = count;
-  const auto meet = [&](uint32_t a, uint32_t b) {
-    while (a != b)
-      (number[a] < number[b] ? a : b) = dominator[number[a] < number[b] ? a : b];
-    return a;
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = by_number.size() - 1; i-- > 0;) {
-      const uint32_t node = by_number[i];
-      uint32_t found = flow.blocks[node].successors.empty() ? count : kNone;
-      for (const uint32_t next : flow.blocks[node].successors)
-        if (dominator[next] != kNone)
-          found = found == kNone ? next : meet(found, next);
-      changed |= std::exchange(dominator[node], found) != found;
-    }
-  }
-  return dominator;
 }
 
 } // namespace
@@ -360,7 +309,7 @@ void LintFunction::find_bases() {
 void LintFunction::find_divisions() {
   constexpr uint64_t kMostSteps = uint64_t{1} << 22;
   const auto count = static_cast<uint32_t>(flow.blocks.size());
-  const std::vector<uint32_t> dominator = post_dominators(flow);
+  const std::vector<uint32_t> dominator = ptx::post_dominators(flow);
   on_every_path_.assign(count, false);
   for (uint32_t b = 0; b < count && dominator[b] != kNone; b = dominator[b])
     on_every_path_[b] = true;
