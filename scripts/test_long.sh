@@ -33,6 +33,7 @@ defined_programs() { build/bin/differential --device cpu --programs "$programs" 
 
 # Whether a bug is found must not be a matter of timing.
 planted_bugs() { tests/check/corpus/run.py --lemma build/bin/lemma --jobs "$jobs" --times 10 --no-ptxas; }
+advice() { tests/check/corpus/advice.py --lemma build/bin/lemma --jobs "$jobs"; }
 
 recorded_cases() {
   local check=(build/bin/lemma-record --check tests/golden/sm_90a --findings --suppress tests/golden/undefined.txt) status=0
@@ -127,7 +128,7 @@ presets() {
 }
 
 failed=()
-for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs recorded_cases front_end seed_of_the_day threads cuda_samples leaks linalg_programs made_anew presets}; do
+for part in ${PARTS:-approximate_functions hostile_programs defined_programs planted_bugs advice recorded_cases front_end seed_of_the_day threads cuda_samples leaks linalg_programs made_anew presets}; do
   echo "== $part"
   $part || failed+=("$part")
 done

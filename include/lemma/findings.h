@@ -19,13 +19,14 @@
 
 namespace lemma {
 
-// Findings that one more instruction would mend together: of one id, with the same fix, between statements of
-// the source that they share, and with a place between the accesses of all of them. Unrolled and inlined code
-// has many for one line.
+// Findings that one more instruction would mend together: of one id, with the same fix or with barriers of
+// which the widest does for all, between statements of the source that they share, and with a place between
+// the accesses of all of them. Unrolled and inlined code has many for one line.
 struct FindingGroup {
   bool is_note = false, suppressed = false; // as all members
   std::vector<size_t> members;              // of the findings that were grouped; which to show comes first
   uint64_t count = 0;                       // how often they were seen, together
+  std::vector<FindingRepair> repairs = {};  // of a member, that mend them all; empty: it takes more than that
 };
 // The worst first: errors, notes, what is suppressed; of each what was seen most often.
 std::vector<FindingGroup> group(std::span<const Finding> findings);
@@ -53,6 +54,10 @@ std::string to_text(std::span<const Finding> findings, const FindingsView& view 
 
 // What was done, where and with which value: "writes 4 bytes at 0x480: 0x00000021".
 std::string to_text(const CheckedAccess& access);
+
+// What is put where, or written in whose place: "bar.sync 0; before reduce.cu:12 (reduce.ptx:44)". `ptx`: the
+// name of the text.
+std::string to_text(const std::vector<FindingRepair>& repairs, const std::string& ptx);
 
 // Adds the findings of a further launch. A defect that both have - the same id between the same instructions
 // - stays one, and its counts are added.

@@ -10,6 +10,7 @@
 
 #include "lemma/launch.h"
 #include "lemma/matrix_outputs.h"
+#include "lemma/message.h"
 
 #include <cstdint>
 #include <optional>
@@ -128,6 +129,18 @@ struct CheckedAccess {
   std::string value = {}; // that it read or wrote: "0x3f800000"; empty: not known
 };
 
+// Who has to come to the barrier that a finding advises; `none`: it advises something else.
+enum class Barrier : uint8_t { none, warp, cta, cluster };
+
+// An instruction more in the PTX, or another opcode in an instruction.
+struct FindingRepair {
+  enum class Where : uint8_t { before, behind, instead } where = Where::before;
+  Place place; // of the instruction that it is put before or behind, or whose opcode it replaces
+  Repair edit; // of the PTX, with the line breaks that it takes
+};
+// "before", "behind", "instead".
+std::string_view to_string(FindingRepair::Where where);
+
 // LaunchConfig::check: what the PTX ISA leaves undefined. One defect - an id and two instructions - is one.
 // What to do with findings: lemma/findings.h, lemma/suppressions.h.
 struct Finding {
@@ -138,10 +151,13 @@ struct Finding {
   CheckedAccess access;                 // that came second
   std::optional<CheckedAccess> earlier; // with which it is not ordered
   std::string fix;                      // the least that would order them
-  uint64_t count = 0;                   // how often it was seen
-  std::string kernel = {};              // that was launched
-  std::string ptx = {};                 // the name that its text was loaded with
-  std::string rendered = {};            // for a terminal, but for the count; ends with a newline
+  Barrier barrier = Barrier::none;      // that `fix` is
+  // `fix` as edits of the PTX, to be made all together; empty: it takes more than that, or has no one place.
+  std::vector<FindingRepair> repairs = {};
+  uint64_t count = 0;        // how often it was seen
+  std::string kernel = {};   // that was launched
+  std::string ptx = {};      // the name that its text was loaded with
+  std::string rendered = {}; // for a terminal, but for the count; ends with a newline
   // Of several schedules (lemma/explore.h): the first that has it, and how many have.
   uint64_t schedule = 0, schedules = 0;
   // An entry of a suppressions file stands for it, with this reason.

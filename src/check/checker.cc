@@ -39,9 +39,10 @@ void hand_on(WarpState& warp, LaneMask lanes, MemoryOrder order, Distance distan
 }
 
 // ... and what they would know if it released.
-void hold_back(const WarpState& warp, LaneMask lanes, MemoryOrder order, Clock& unreleased) {
+bool hold_back(const WarpState& warp, LaneMask lanes, MemoryOrder order, Clock& unreleased) {
   if (!releases(order.semantics))
     unreleased.join(warp.knowledge.all_of(lanes).known);
+  return !releases(order.semantics);
 }
 
 SyncKey key_of(const vgpu::MemoryPlace& place) {
@@ -91,6 +92,21 @@ void add_released(SyncLocation& location, Released released) {
 Checker::Checker() : global_records_(Records::kMost), shards_(std::make_unique<Shard[]>(kShards)) {}
 Checker::~Checker() = default;
 
+namespace {
+
+// What locks and flags in shared memory are read by.
+bool polls_shared(const ptx::Instruction& instruction) {
+  if (!instruction.has(isa::Qual::shared) && !instruction.has(isa::Qual::shared_cta) &&
+      !instruction.has(isa::Qual::shared_cluster))
+    return false;
+  return (instruction.opcode == isa::Opcode::ld &&
+          vgpu::order_of(instruction).semantics != Semantics::weak) ||
+         (instruction.opcode == isa::Opcode::atom &&
+          (instruction.has(isa::Qual::cas) || instruction.has(isa::Qual::exch)));
+}
+
+} // namespace
+
 // --- launches and clusters
 
 void Checker::launch_begins(const vgpu::Launch& launch) {
@@ -107,6 +123,9 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
     provenances_.emplace_back(*launch.program, launch.program->code(i));
     results_.emplace_back(launch.program->code(i));
   }
+  polls_shared_ = std::any_of(functions.begin(), functions.end(), [](const ptx::Function& function) {
+    return std::any_of(function.instructions.begin(), function.instructions.end(), polls_shared);
+  });
   waits_for_grids_ = std::any_of(functions.begin(), functions.end(), [](const ptx::Function& function) {
     return std::any_of(
         function.instructions.begin(), function.instructions.end(), [](const ptx::Instruction& instruction) {
@@ -134,9 +153,23 @@ void Checker::launch_ends(const vgpu::Launch&) {
   global_sets_.clear();
   for (size_t i = 0; i < kShards; ++i)
     shards_[i].locations.clear();
-  for (auto& [key, found] : found_)
-    if (!is_used_elsewhere(key) && !is_read_too_early(key))
-      findings_.push_back(std::move(found.finding));
+  Repairs repairs;
+  for (auto& [key, found] : found_) {
+    if (is_used_elsewhere(key) || is_read_too_early(key))
+      continue;
+    const Advice& advice = found.advice;
+    if (gives_old_values_ && !advice.if_not.empty()) // in the order of the run nothing may be amiss
+      found.finding.fix +=
+          "; where each thread writes a word of its own and then reads the other's, fence.sc "
+          "between the two";
+    else if (repairs.contradicts(advice.remedies))
+      found.finding.fix = advice.if_not;
+    else
+      found.finding.repairs = repairs.of(advice.remedies);
+    if (found.finding.repairs.empty())
+      found.finding.repairs = repairs.of(advice.or_else);
+    findings_.push_back(std::move(found.finding));
+  }
   found_.clear();
   std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
     return a.access.place.ptx_line < b.access.place.ptx_line;
@@ -233,7 +266,8 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   case SyncKind::cluster_arrive:
     warp.cluster_arrival = Statement::at(x, sync.lanes);
     hand_on(warp, sync.lanes, sync.order, kSameCta, cluster.cluster_barrier.knowledge);
-    hold_back(warp, sync.lanes, sync.order, cluster.cluster_barrier.unreleased);
+    if (hold_back(warp, sync.lanes, sync.order, cluster.cluster_barrier.unreleased))
+      cluster.cluster_barrier.unreleased_by = Spot::at(x);
     break;
   case SyncKind::cluster_wait:
     if (sync.lanes & x.warp->cluster_passed)
@@ -244,7 +278,8 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
       break;
     if (const LaneMask passed = sync.lanes & x.warp->cluster_passed) {
       warp.knowledge.acquire(passed, cluster.cluster_passed);
-      cluster.hear(x.cta->rank, warp, cluster.cluster_unreleased, false);
+      cluster.hear(x.cta->rank, warp, cluster.cluster_unreleased, false,
+                   {cluster.cluster_unreleased_by, Spot::at(x)});
     }
     if (const LaneMask waiting = sync.lanes & ~x.warp->cluster_passed)
       cluster.cluster_barrier.waiting.emplace_back(&warp, waiting);
@@ -293,11 +328,13 @@ void Checker::cluster_barrier_completes(const vgpu::Cluster& cluster) {
   ClusterState& state = this->state(cluster);
   state.cluster_passed = std::exchange(state.cluster_barrier.knowledge, {});
   state.cluster_unreleased = std::exchange(state.cluster_barrier.unreleased, {});
+  state.cluster_unreleased_by = std::exchange(state.cluster_barrier.unreleased_by, {});
   for (WarpState* warp : std::exchange(state.cluster_barrier.started, {}))
     warp->started = ~0u;
   for (const auto& [warp, lanes] : std::exchange(state.cluster_barrier.waiting, {})) {
     warp->knowledge.acquire(lanes, state.cluster_passed);
-    state.hear(warp->knowledge.agent() / state.warps_per_cta, *warp, state.cluster_unreleased, false);
+    state.hear(warp->knowledge.agent() / state.warps_per_cta, *warp, state.cluster_unreleased, false,
+               {state.cluster_unreleased_by, {}});
   }
 }
 
@@ -325,6 +362,7 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
     const WarpKnowledge& arriving = warp.knowledge;
     mbarrier.participants.add(arriving.agent());
     HandedOn::OfCta& to = mbarrier.gathered.of(arrival.x->cta->rank);
+    to.by = Spot::at(*arrival.x);
     const SpelledScope scope = spelled_scope(*arrival.x);
     if (scope == SpelledScope::none)
       to.unscoped = mbarrier.last;
@@ -352,17 +390,21 @@ void Checker::finds_complete(const vgpu::Exec& x, const vgpu::MbarrierWait& wait
   if (cluster.exits.size() > 1 && wait.at.cta == x.cta)
     cluster.exits[x.cta->rank].observed.join(mbarrier.observed);
   WarpState& warp = cluster.warp(x);
+  SyncPair by{{}, Spot::at(x)};
   const auto learn = [&](const Knowledge& handed_on, Distance distance) {
     if (acquires(wait.order.semantics))
       warp.knowledge.acquire(wait.lanes, handed_on);
     else
-      warp.knowledge.see(wait.lanes, handed_on, distance);
+      warp.knowledge.see(wait.lanes, handed_on, distance, by);
   };
-  const auto hear = [&](const Clock& knew, bool narrow) { cluster.hear(x.cta->rank, warp, knew, narrow); };
+  const auto hear = [&](const Clock& knew, bool narrow) {
+    cluster.hear(x.cta->rank, warp, knew, narrow, by);
+  };
   const SpelledScope scope = spelled_scope(x);
   learn(mbarrier.completed.operations, kSameCta);
   for (uint32_t rank = 0; rank < mbarrier.completed.threads.size(); ++rank) {
     const HandedOn::OfCta& threads = mbarrier.completed.threads[rank];
+    by.write = threads.by;
     hear(threads.unreleased, false);
     if (rank == x.cta->rank) {
       learn(threads.wide, kSameCta);
@@ -450,7 +492,7 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
   const auto knew = std::make_shared<const Clock>(std::move(known));
   Places(access).each([&](LaneMask lanes, int first) {
     const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(),
-                              lanes,      epoch};
+                              lanes,      epoch,       Spot::at(x)};
     Released released{writer, {}};
     bool any = true;
     if (releases(order.semantics)) {
@@ -578,8 +620,13 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
   };
   // What would be known by now if all of these did: it says of a race later what was amiss.
   const auto hear = [&](const StrongWriter& writer) {
-    cluster.hear(x.cta->rank,
-                 {writer.knew, !reaches(writer), warp.knowledge.agent(), warp.knowledge.epoch()});
+    cluster.hear(x.cta->rank, {writer.knew,
+                               !reaches(writer),
+                               warp.knowledge.agent(),
+                               warp.knowledge.epoch(),
+                               {writer.by, Spot::at(x)},
+                               writer.cluster,
+                               writer.agent});
   };
   for (const StrongWriter& writer : location.writers)
     if (!warp.overwritten.empty() && reaches(writer))
@@ -603,7 +650,8 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
     if (acquires(order.semantics))
       warp.knowledge.acquire(read.lanes, released.knowledge);
     else
-      warp.knowledge.see(read.lanes, released.knowledge, distance_between(released, reader));
+      warp.knowledge.see(read.lanes, released.knowledge, distance_between(released, reader),
+                         {released.by, Spot::at(x)});
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "check/access_sets.h"
 #include "check/accessor.h"
+#include "check/advice.h"
 #include "check/cluster_state.h"
 #include "check/provenance.h"
 #include "check/results.h"
@@ -32,6 +33,10 @@
 #include <vector>
 
 namespace lemma::check {
+
+// By what threads of a cluster wait for each other, beside barriers of all: mbarriers and named barriers;
+// words in shared memory that others have written.
+enum class Roles : uint8_t { none, arrivals, flags };
 
 class Checker : public vgpu::Observer {
 public:
@@ -139,29 +144,33 @@ private:
   CheckedAccess describe_later(const Visit& visit, int lane) const;
   CheckedAccess describe_earlier(const Visit& visit, const Cell& cell, uint64_t offset, Records::Id id) const;
   // What might have ordered two accesses, and does not.
-  enum class Attempt : uint8_t { none, relaxed, narrow };
+  struct Attempt {
+    enum Kind : uint8_t { none, relaxed, narrow } kind = none;
+    std::vector<SyncPair> by = {}; // what they have synchronized by
+    bool is_released = false;      // what was written was released: the acquire is missing
+  };
   static Attempt attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
   struct Verdict;
-  static Verdict judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
+  Verdict judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane) const;
   static Verdict judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane, int lane,
-                                Attempt attempt);
+                                const Attempt& attempt);
   static Verdict judge_map(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
   struct Progress;
   static Progress progress_of(const ClusterState& cluster, const Record& operation, int lane);
-  static bool has_roles(const ClusterState& cluster);
+  Roles roles(const ClusterState& cluster) const;
   using Key = DefectKey;
   static Key defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
                         const vgpu::DecodedInst& other);
   // Counts the finding, and keeps the first of those between threads that are the farthest from each other.
-  void report(const Key& key, uint8_t width, Finding finding);
-  void report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
+  void report(const Key& key, uint8_t width, Finding finding, Advice advice);
+  void report(Finding finding, Advice advice, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
   // Counts it, if one between threads as far from each other is kept.
   bool is_reported(const Key& key, uint8_t width);
   WgmmaRegisters::Report reports_registers();
 
   // Values of loads that race (held.cc): true if nobody has used this one yet, and it is followed.
   bool holds(const Visit& visit, Records::Id earlier, const Key& key, uint8_t width,
-             const std::function<Finding()>& finding);
+             const std::function<Finding()>& finding, const Advice& advice);
   LaneMask racing_lanes(const Visit& visit, Records::Id earlier) const;
   bool follows_earlier(const Visit& visit, Records::Id earlier, uint32_t race);
   static const Fate& fate_in(ClusterState& cluster, const vgpu::Warp& warp, const vgpu::DecodedInst& load,
@@ -181,7 +190,7 @@ private:
     Statement before = {}; // what does not fit with it; without an instruction: there is none
     std::string what_before = {};
     std::string memory;
-    std::string fix;
+    Advice fix;
     std::optional<uint64_t> address = {}; // of the memory that both are about
     std::string_view kind = {};           // in the DefectKey: of what an id says, which
   };
@@ -285,11 +294,13 @@ private:
     bool read_after = false;
   };
   bool waits_for_grids_ = false; // a function of the module does
+  bool polls_shared_ = false;    // one has a strong load, or a compare and swap, of shared memory
   std::mutex grid_mutex_;
   std::map<const vgpu::Allocation*, GridAccesses> grid_accesses_;
 
   struct Found {
     Finding finding;
+    Advice advice = "";
     uint8_t width = 0; // how far from each other its threads are
   };
   mutable std::mutex findings_mutex_;

@@ -37,6 +37,8 @@ void HandedOn::join(const HandedOn& other) {
     ours.wide.join(other.threads[rank].wide);
     ours.narrow.join(other.threads[rank].narrow);
     ours.unreleased.join(other.threads[rank].unreleased);
+    if (other.threads[rank].by.instruction)
+      ours.by = other.threads[rank].by;
     if (other.threads[rank].unscoped.instruction)
       ours.unscoped = other.threads[rank].unscoped;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/access_sets.h"
+#include "check/advice.h"
 #include "check/knowledge.h"
 #include "check/loaded.h"
 #include "check/registers.h"
@@ -38,6 +39,9 @@ struct Heard {
   bool narrow = false; // the scopes do not reach
   uint32_t agent = 0;  // who read, and when
   Epoch epoch = 0;
+  SyncPair by = {};
+  uint64_t writer_cluster = ~uint64_t{0}; // who wrote, if it was one
+  uint32_t writer = 0;
 };
 struct MbarrierState;
 
@@ -104,7 +108,8 @@ struct BarrierArrival {
 // A barrier in the making.
 struct Gathering {
   Knowledge knowledge;
-  Clock unreleased; // of the cluster's: what those knew who have arrived and released nothing
+  Clock unreleased;        // of the cluster's: what those knew who have arrived and released nothing
+  Spot unreleased_by = {}; // the last such arrival
   std::vector<std::pair<WarpState*, LaneMask>> waiting;
   std::vector<WarpState*>
       started; // that wait at the cluster's barrier: all CTAs have started when it completes
@@ -133,6 +138,7 @@ struct HandedOn {
   struct OfCta {
     Knowledge wide, narrow;
     Clock unreleased;   // what those knew who have arrived and released nothing
+    Spot by;            // the last arrival
     Statement unscoped; // a thread that has arrived without a scope
   };
   Knowledge operations;       // that have completed on the object
@@ -184,6 +190,7 @@ struct ExitState {
   Clock observed;       // arrivals at its mbarriers that its threads have waited for
   uint32_t threads = 0; // that have exited
   bool complete = false;
+  Spot arrival = {}; // at the cluster's barrier, by the last thread, which has not waited there
   Statement last;
 };
 
@@ -195,6 +202,7 @@ struct HeldRace {
   DefectKey key;
   uint8_t width = 0;
   Finding finding;
+  Advice advice;
   bool used = false;
 };
 
@@ -237,6 +245,7 @@ struct ClusterState {
   Gathering cluster_barrier;                                        // of the phase that is open
   Knowledge cluster_passed;                                         // of the last complete one
   Clock cluster_unreleased;                                         // Gathering::unreleased of that
+  Spot cluster_unreleased_by;                                       // likewise
   std::map<std::pair<uint32_t, uint32_t>, MbarrierState> mbarriers; // by CTA rank and offset
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> products;       // agents by CTA rank and warpgroup
   UndefinedMemory undefined;
@@ -272,10 +281,10 @@ struct ClusterState {
   };
   std::vector<Hearsay> hearsay;
   // Threads of that warp have learned nothing of what others knew who have synchronized with them.
-  void hear(uint32_t rank, const WarpState& warp, const Clock& knew, bool narrow) {
+  void hear(uint32_t rank, const WarpState& warp, const Clock& knew, bool narrow, const SyncPair& by) {
     if (!knew.empty())
       hear(rank,
-           {std::make_shared<const Clock>(knew), narrow, warp.knowledge.agent(), warp.knowledge.epoch()});
+           {std::make_shared<const Clock>(knew), narrow, warp.knowledge.agent(), warp.knowledge.epoch(), by});
   }
   void hear(uint32_t rank, const Heard& heard) {
     Hearsay& of = hearsay[rank];

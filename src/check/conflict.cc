@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <sstream>
+#include <tuple>
 
 namespace lemma::check {
 
@@ -47,26 +47,34 @@ const char* scope_that_reaches(Distance distance) {
   return distance == kSameGpu ? "gpu" : distance == kSameCluster ? "cluster" : "cta";
 }
 
-// "atom.relaxed.cta.add.u32"
-std::string mnemonic_of(const Record& record) {
-  std::istringstream words(vgpu::place_of(*record.code, *record.instruction).instruction);
-  std::string word;
-  while (words >> word && word.starts_with("@")) {
-  }
-  return word;
+Spot spot_of(const Record& record) {
+  return {record.code, record.instruction};
 }
 
 // Of two strong accesses, those whose scope does not reach the other's thread.
 std::string too_narrow(const Record& a, const Record& b) {
   const Distance distance = distance_between(a, b);
   const bool of_a = !includes(a.order.scope, distance), of_b = !includes(b.order.scope, distance);
-  const std::string name = mnemonic_of(of_a ? a : b);
-  return of_a && of_b && mnemonic_of(b) != name ? "both" : name;
+  const std::string name = opcode_text(spot_of(of_a ? a : b));
+  return of_a && of_b && opcode_text(spot_of(b)) != name ? "both" : name;
 }
 
 // What a thread has to do after it has issued the operation, so that others, so far away, may touch its
-// memory; nullopt: it itself. `committed`: the operation is in a group.
-std::string completion_of(const Record& operation, std::optional<Distance> distance, bool committed) {
+// memory, as `access` does; nullopt: it itself. `committed`: the operation is in a group.
+Advice completion_of(const Record& operation, std::optional<Distance> distance, bool committed,
+                     const Record& access) {
+  // Of other CTAs no barrier is known that they all come to.
+  const auto by = [&](const char* text) {
+    std::vector<Remedy> remedies;
+    if (!distance || *distance == kSameCta)
+      remedies.push_back({.kind = Remedy::Kind::wait,
+                          .text = text,
+                          .at = spot_of(access),
+                          .from = spot_of(operation),
+                          .together = distance ? Together::cta : Together::thread,
+                          .then = distance ? barrier_of(Together::cta).text : ""});
+    return remedies;
+  };
   const std::string then = !distance ? ""
                            : *distance == kSameCta
                                ? ", then a barrier towards the others"
@@ -74,16 +82,20 @@ std::string completion_of(const Record& operation, std::optional<Distance> dista
                                              scope_that_reaches(*distance));
   switch (operation.group) {
   case AsyncGroup::cp_async:
-    return fmt::format("{} by the issuing thread{}",
-                       committed ? "cp.async.wait_group (or wait_all)"
-                                 : "cp.async.commit_group and wait_group (or wait_all)",
-                       then);
+    return {fmt::format("{} by the issuing thread{}",
+                        committed ? "cp.async.wait_group (or wait_all)"
+                                  : "cp.async.commit_group and wait_group (or wait_all)",
+                        then),
+            by("cp.async.wait_all;")};
   case AsyncGroup::wgmma:
-    return fmt::format("wgmma.commit_group and wgmma.wait_group{}",
-                       distance ? ", then a barrier or an mbarrier arrival towards the others" : "");
+    return {fmt::format("wgmma.commit_group and wgmma.wait_group{}",
+                        distance ? ", then a barrier or an mbarrier arrival towards the others" : ""),
+            by("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;")};
   case AsyncGroup::bulk:
-    return fmt::format("cp.async.bulk.commit_group and wait_group{} by the issuing thread{}",
-                       operation.writes ? " (without .read)" : ".read", then);
+    return {fmt::format("cp.async.bulk.commit_group and wait_group{} by the issuing thread{}",
+                        operation.writes ? " (without .read)" : ".read", then),
+            by(operation.writes ? "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;"
+                                : "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;")};
   case AsyncGroup::none:
     break;
   }
@@ -108,7 +120,8 @@ bool is_written(const vgpu::MemoryPlace& place, uint64_t bytes) {
 
 struct Checker::Verdict {
   const char* id;
-  std::string message, fix;
+  std::string message;
+  Advice fix;
   bool is_note = false;
 };
 
@@ -161,15 +174,27 @@ Checker::Attempt Checker::attempt(const Visit& visit, const Record& earlier, int
   const LaneGroup& group = visit.accessor.warp.knowledge.group_of(lane);
   for (const Knowledge& seen : group.seen)
     if (seen.known.covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch))
-      return group.fenced_narrowly ? Attempt::narrow : Attempt::relaxed;
-  Attempt best = Attempt::none;
-  for (const Heard& heard : visit.cluster.hearsay[visit.accessor.record.cta_rank].heard) {
-    const bool follows = heard.agent == visit.accessor.warp.knowledge.agent() ||
-                         group.knowledge.known.covers_any(visit.cluster.id, heard.agent, heard.epoch);
-    if (follows && heard.knew->covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch))
-      best = heard.narrow ? Attempt::narrow : std::max(best, Attempt::relaxed);
-    if (best == Attempt::narrow)
-      break;
+      return {group.fenced_narrowly ? Attempt::narrow : Attempt::relaxed, group.seen_by, true};
+  Attempt best;
+  // Of several the most telling: too narrow, written by the thread of the access, read by this one, the
+  // first.
+  std::tuple<bool, bool, bool, bool> rank;
+  const ClusterState::Hearsay& hearsay = visit.cluster.hearsay[visit.accessor.record.cta_rank];
+  const size_t count = hearsay.heard.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Heard& heard = hearsay.heard[(hearsay.next + i) % count];
+    const bool is_own = heard.agent == visit.accessor.warp.knowledge.agent();
+    const bool follows =
+        is_own || group.knowledge.known.covers_any(visit.cluster.id, heard.agent, heard.epoch);
+    if (!follows || !heard.knew->covers(earlier.cluster, earlier.agent, earlier_lane, earlier.epoch))
+      continue;
+    const std::tuple its(heard.narrow,
+                         heard.writer_cluster == earlier.cluster && heard.writer == earlier.agent, is_own,
+                         heard.by.write.instruction && heard.by.write.ptx().opcode != isa::Opcode::red);
+    if (best.kind != Attempt::none && its <= rank)
+      continue;
+    best = {heard.narrow ? Attempt::narrow : Attempt::relaxed, {heard.by}};
+    rank = its;
   }
   return best;
 }
@@ -178,54 +203,139 @@ namespace {
 
 // What mends synchronization that two threads have, and that does not order them. If its scope is too narrow,
 // it is between CTAs.
-std::string mended(bool narrow, Distance distance) {
-  return narrow
-             ? fmt::format("scope .{} for the release and for the acquire, and for the fences beside them",
-                           scope_that_reaches(std::max(distance, kSameCluster)))
-             : "a release after the first (.release on the write or arrival that the other sees, or "
-               "fence.acq_rel "
-               "before that) and an acquire before the second (.acquire on the read or wait that sees it, or "
-               "fence.acq_rel after that)";
+Advice mended(bool narrow, bool is_released, const std::vector<SyncPair>& by, Distance distance,
+              const Record& earlier, const Record& later) {
+  const std::string scope = scope_that_reaches(std::max(distance, kSameCluster));
+  using Kind = Remedy::Kind;
+  std::vector<Remedy> remedies;
+  const auto add = [&](Kind kind, const Spot& at, const Record& access) {
+    if (at.instruction)
+      remedies.push_back({.kind = kind, .text = scope, .at = at, .from = spot_of(access)});
+  };
+  for (const SyncPair& pair : by) {
+    if (narrow || !is_released)
+      add(narrow ? Kind::widen_release : Kind::release, pair.write, earlier);
+    add(narrow ? Kind::widen_acquire : Kind::acquire, pair.read, later);
+  }
+  if (narrow)
+    return {
+        fmt::format("scope .{} for the release and for the acquire, and for the fences beside them", scope),
+        std::move(remedies)};
+  return {"a release after the first (.release on the write or arrival that the other sees, or fence.acq_rel "
+          "before that) and an acquire before the second (.acquire on the read or wait that sees it, or "
+          "fence.acq_rel after that)",
+          std::move(remedies),
+          {},
+          "the access before the write that the other sees, or a write behind it with a release"};
 }
 
-// What orders two threads that have nothing. `roles`: those of a CTA wait for each other at mbarriers or
-// named barriers, so that not all may come to bar.sync.
-std::string order_between(Distance distance, bool roles) {
+// What orders two threads that have nothing. Those that wait for each other by something else need not all
+// come to a barrier at that place.
+Advice order_between(Distance distance, Roles roles, const Record& earlier, const Record& later) {
   if (distance == kSameGpu)
     return "a release by the one (fence or .release, scope .gpu) that the other acquires";
-  const std::string barrier = distance == kSameCta ? "a barrier (bar.sync) between them"
-                                                   : "barrier.cluster.arrive and wait between them";
-  return roles ? fmt::format("{}, or an arrival{} after the first that the second waits for", barrier,
-                             distance == kSameCta ? "" : " (.release.cluster)")
-               : barrier;
+  const Together together = distance == kSameCta ? Together::cta : Together::cluster;
+  std::string words = fmt::format("{} between them", barrier_of(together).words);
+  if (roles == Roles::arrivals)
+    words += fmt::format(", or an arrival{} after the first that the second waits for",
+                         distance == kSameCta ? "" : " (.release.cluster)");
+  if (roles == Roles::flags)
+    words += "; or, if a lock or a flag is to order the two, bar.warp.sync before it is handed on and after "
+             "it was taken";
+  if (roles == Roles::flags || (roles == Roles::arrivals && distance == kSameCluster))
+    return words;
+  return {std::move(words), {meeting(together, spot_of(earlier), spot_of(later))}};
 }
 
 } // namespace
 
-bool Checker::has_roles(const ClusterState& cluster) {
+namespace {
+
+Advice order_within_warp(const Record& earlier, const Record& later) {
+  return {fmt::format("{} between them", barrier_of(Together::warp).words),
+          {meeting(Together::warp, spot_of(earlier), spot_of(later))}};
+}
+
+Advice without_nc(const Record& load) {
+  std::string opcode = opcode_text(spot_of(load));
+  if (const size_t nc = opcode.find(".nc"); nc != opcode.npos)
+    opcode.erase(nc, 3);
+  return {"ld.global without .nc", {{.kind = Remedy::Kind::order, .text = opcode, .at = spot_of(load)}}};
+}
+
+// The access with a scope that includes the other's thread.
+Remedy reaching(const Record& access, Distance distance) {
+  const bool reaches = includes(access.order.scope, distance);
+  return {.kind = Remedy::Kind::order,
+          .text = reaches ? opcode_text(spot_of(access))
+                          : with_order(spot_of(access), "", scope_that_reaches(distance)),
+          .at = spot_of(access)};
+}
+
+// Of a strong and a weak access: a barrier where all come to one, else another opcode of the weak one, which
+// orders what else it may hand on.
+Advice strengthened(const Record& earlier, const Record& later, Distance distance) {
+  const Record& weak = later.is_strong() ? earlier : later;
+  std::vector<Remedy> barrier;
+  if (distance != kSameGpu)
+    barrier = {meeting(distance == kSameCluster     ? Together::cluster
+                       : earlier.warp == later.warp ? Together::warp
+                                                    : Together::cta,
+                       spot_of(earlier), spot_of(later))};
+  std::vector<Remedy> order{
+      {.kind = Remedy::Kind::order,
+       .text = with_order(spot_of(weak), weak.writes ? "release" : "acquire", scope_that_reaches(distance)),
+       .at = spot_of(weak)}};
+  return {"a strong access (.relaxed with a scope; .release and .acquire, if it hands other data on), or "
+          "synchronization between them",
+          barrier.empty() ? order : barrier, order};
+}
+
+// Of the tensor map that the operation uses.
+std::string map_fence(const Spot& operation) {
+  const SourceText& source = *operation.code->module->source;
+  for (const ptx::Operand& operand : operation.ptx().operands)
+    if (operand.kind == ptx::OperandKind::address && operand.elems.size() > 1)
+      return fmt::format("fence.proxy.tensormap::generic.acquire.gpu [{}], 128;",
+                         source.slice(operand.elems[0].range));
+  return "";
+}
+
+} // namespace
+
+Roles Checker::roles(const ClusterState& cluster) const {
+  if (polls_shared_)
+    return Roles::flags;
   return std::any_of(cluster.mbarriers.begin(), cluster.mbarriers.end(),
                      [](const auto& entry) { return entry.second.alive; }) ||
-         std::any_of(cluster.barriers.begin(), cluster.barriers.end(),
-                     [](const auto& entry) { return entry.first.second != 0; });
+                 std::any_of(cluster.barriers.begin(), cluster.barriers.end(),
+                             [](const auto& entry) { return entry.first.second != 0; })
+             ? Roles::arrivals
+             : Roles::none;
 }
 
 // The earlier access, or the later one, is of an operation that is not known to be complete.
 Checker::Verdict Checker::judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane,
-                                         int lane, Attempt attempt) {
+                                         int lane, const Attempt& attempt) {
   const Record& later = visit.accessor.record;
   const Distance distance = visit.accessor.distance(earlier);
-  const std::string tried = attempt == Attempt::none ? "" : mended(attempt == Attempt::narrow, distance);
+  std::optional<Advice> tried;
+  if (attempt.kind != Attempt::none)
+    tried =
+        mended(attempt.kind == Attempt::narrow, attempt.is_released, attempt.by, distance, earlier, later);
   const std::string issued =
       fmt::format("a {} is issued that {} this", to_string(later.kind), later.writes ? "writes" : "reads");
-  if (!earlier.asynchronous) // in another order of the two it is the case below
+  if (!earlier.asynchronous) { // in another order of the two it is the case below
+    const Advice completion = completion_of(later, distance, true, earlier);
+    Advice order(fmt::format("a barrier, or an mbarrier, between the two; or, if the access is meant to "
+                             "come after the operation, {}",
+                             completion.words),
+                 completion.remedies);
     return {
         "async.unwaited",
         fmt::format("{}, and nothing orders it after {}", issued, earlier.writes ? "the write" : "the read"),
-        !tried.empty()
-            ? tried
-            : fmt::format("a barrier, or an mbarrier, between the two; or, if the access is meant to "
-                          "come after the operation, {}",
-                          completion_of(later, distance, true))};
+        tried ? *tried : order};
+  }
   const Progress progress = progress_of(visit.cluster, earlier, earlier_lane);
   std::string message = fmt::format("{} while a {} that {} it is not known to be complete",
                                     later.asynchronous ? issued
@@ -236,20 +346,24 @@ Checker::Verdict Checker::judge_unwaited(const Visit& visit, const Record& earli
     message += fmt::format(": {} since then does not wait for it", progress.wait);
   if (progress.state == Progress::complete)
     message += ": the thread that has issued it has waited for it, and nothing orders this after that wait";
-  if (!tried.empty())
-    return {"async.unwaited", std::move(message), tried};
+  if (tried)
+    return {"async.unwaited", std::move(message), *tried};
   if (progress.state == Progress::complete)
     return {"async.unwaited", std::move(message),
             distance == kSameCta
-                ? "a barrier between that wait and this"
+                ? Advice("a barrier between that wait and this", {{.kind = Remedy::Kind::handed,
+                                                                   .text = barrier_of(Together::cta).text,
+                                                                   .at = spot_of(later),
+                                                                   .from = spot_of(earlier),
+                                                                   .together = Together::cta}})
                 : fmt::format("a release after that wait (scope .{}) that this thread acquires",
                               scope_that_reaches(distance))};
   const bool of_one_warp = distance == kSameCta && earlier.warp == later.warp;
   const bool of_one_thread = of_one_warp && earlier_lane == lane;
-  std::string fix = completion_of(earlier, of_one_thread ? std::nullopt : std::optional(distance),
-                                  progress.state != Progress::uncommitted);
+  Advice fix = completion_of(earlier, of_one_thread ? std::nullopt : std::optional(distance),
+                             progress.state != Progress::uncommitted, later);
   if (!later.asynchronous && later.writes && !earlier.writes && !of_one_warp)
-    fix +=
+    fix.words +=
         "; or, if the operation is meant to read what is written here, a barrier between this and its issue";
   return {"async.unwaited", std::move(message), std::move(fix)};
 }
@@ -284,27 +398,32 @@ Checker::Verdict Checker::judge_map(const Visit& visit, const Record& earlier, i
     return {"race.scope",
             "a tensor map is used that was changed in the generic proxy, and the acquire fence is too narrow",
             fmt::format("fence.proxy.tensormap::generic.acquire of scope .{}", scope_that_reaches(distance))};
-  return {"race.proxy", "a tensor map is used that was changed in the generic proxy, without a proxy fence",
-          is_released(distance) ? acquire : release + "; and " + acquire};
+  const char* message = "a tensor map is used that was changed in the generic proxy, without a proxy fence";
+  if (!is_released(distance))
+    return {"race.proxy", message, release + "; and " + acquire};
+  const Spot copy = spot_of(visit.accessor.record);
+  return {"race.proxy",
+          message,
+          {acquire, {{.kind = Remedy::Kind::before, .text = map_fence(copy), .at = copy}}}};
 }
 
 // The kinds of disorder, the most telling first.
-Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane) {
+Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane) const {
   const Accessor& now = visit.accessor;
   const Record& later = now.record;
   const Distance distance = now.distance(earlier);
   const bool known = now.is_known(earlier, earlier_lane, lane);
   const auto between = [&] {
     return distance == kSameCta && earlier.warp == later.warp
-               ? "bar.warp.sync (__syncwarp) between them"
-               : order_between(distance, has_roles(visit.cluster));
+               ? order_within_warp(earlier, later)
+               : order_between(distance, roles(visit.cluster), earlier, later);
   };
   if (later.nc || earlier.nc)
     return {"race.weak",
             "ld.global.nc reads data that this kernel writes: it may see old data, whatever orders the two",
-            known        ? "ld.global without .nc"
+            known        ? without_nc(later.nc ? later : earlier)
             : earlier.nc ? between()
-                         : "ld.global without .nc, and " + between()};
+                         : without_nc(later).and_also(between())};
   const Attempt attempt = Checker::attempt(visit, earlier, earlier_lane, lane);
   if ((earlier.asynchronous || later.asynchronous) && !known)
     return judge_unwaited(visit, earlier, earlier_lane, lane, attempt);
@@ -315,19 +434,21 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
             fmt::format("a {} {} what was {} in the generic proxy, without a proxy fence",
                         to_string(later.kind), later.writes ? "overwrites" : "reads",
                         earlier.writes ? "written" : "read"),
-            "fence.proxy.async between the two, by the thread of the access or after the synchronization "
-            "that orders it",
+            {"fence.proxy.async between the two, by the thread of the access or after the synchronization "
+             "that orders it",
+             {{.kind = Remedy::Kind::before, .text = "fence.proxy.async;", .at = spot_of(later)}}},
             // The ISA does not say in which proxy these two write, nor in which one objects are invalidated.
             later.kind == AsyncKind::st_async || later.kind == AsyncKind::red_async || earlier.initializes};
   if (earlier.initializes || later.initializes)
     return {"mbarrier.init",
             "an mbarrier object is initialized or invalidated, and used, with nothing that orders the two",
-            attempt == Attempt::relaxed && distance != kSameGpu
-                ? "fence.mbarrier_init.release.cluster after the initialization, or .release and .acquire on "
-                  "what "
-                  "the two threads synchronize by"
-            : distance == kSameCta ? "a barrier (bar.sync) between them"
-                                   : "barrier.cluster.arrive and wait between them"};
+            attempt.kind == Attempt::relaxed && distance != kSameGpu
+                ? Advice("fence.mbarrier_init.release.cluster after the initialization, or .release and "
+                         ".acquire on what the two threads synchronize by",
+                         {{.kind = Remedy::Kind::behind,
+                           .text = "fence.mbarrier_init.release.cluster;",
+                           .at = spot_of(earlier.initializes ? earlier : later)}})
+                : order_between(std::min(distance, kSameCluster), Roles::none, earlier, later)};
   if (earlier.mbarrier != later.mbarrier)
     return {"mbarrier.plain", "the memory of an mbarrier object is accessed as plain memory",
             "mbarrier instructions alone, from its mbarrier.init to its mbarrier.inval"};
@@ -340,19 +461,23 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
     return {"race.scope",
             fmt::format("{} whose scopes do not include each other's thread",
                         both_write ? "strong writes" : "a strong read and a strong write"),
-            fmt::format("scope .{} on {}", scope_that_reaches(distance), too_narrow(earlier, later))};
+            {fmt::format("scope .{} on {}", scope_that_reaches(distance), too_narrow(earlier, later)),
+             {reaching(earlier, distance), reaching(later, distance)}}};
   }
   if (later.is_strong() != earlier.is_strong())
     return {"race.weak",
             later.atomic || earlier.atomic ? "an atomic operation and a weak access that nothing orders"
                                            : "a strong and a weak access that nothing orders",
-            "a strong access (.relaxed with a scope), or synchronization between them"};
-  if (attempt == Attempt::narrow)
+            attempt.kind == Attempt::none ? strengthened(earlier, later, distance)
+                                          : mended(attempt.kind == Attempt::narrow, attempt.is_released,
+                                                   attempt.by, distance, earlier, later)
+                                                .or_strong(strengthened(earlier, later, distance).or_else)};
+  if (attempt.kind == Attempt::narrow)
     return {"race.scope", fmt::format("{} that synchronize with too narrow a scope", accesses),
-            mended(true, distance)};
-  if (attempt == Attempt::relaxed)
+            mended(true, false, attempt.by, distance, earlier, later)};
+  if (attempt.kind == Attempt::relaxed)
     return {"race.weak", fmt::format("{} that only relaxed or volatile accesses order", accesses),
-            mended(false, distance)};
+            mended(false, attempt.is_released, attempt.by, distance, earlier, later)};
   const char* id = !visit.place.is_shared() ? "race.global"
                    : distance == kSameCta   ? "race.shared"
                                             : "race.cluster";
@@ -493,10 +618,10 @@ void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records:
         .memory = launch_->program->describe(visit.place.at(first - visit.place.offset), *launch_->entry),
         .access = describe_later(visit, lane),
         .earlier = describe_earlier(visit, cell, offset, earlier_id),
-        .fix = verdict.fix};
+        .fix = {}};
   };
-  if (verdict.is_note || !holds(visit, earlier_id, key, width, finding))
-    report(key, width, finding());
+  if (verdict.is_note || !holds(visit, earlier_id, key, width, finding, verdict.fix))
+    report(key, width, finding(), verdict.fix);
 }
 
 Checker::Key Checker::defect_key(const std::string& id, bool is_note, const vgpu::DecodedInst& one,
@@ -513,19 +638,22 @@ bool Checker::is_reported(const Key& key, uint8_t width) {
   return true;
 }
 
-void Checker::report(const Key& key, uint8_t width, Finding finding) {
+void Checker::report(const Key& key, uint8_t width, Finding finding, Advice advice) {
   const std::lock_guard lock(findings_mutex_);
   Found& kept = found_[key];
+  finding.fix = advice.words;
+  finding.barrier = advice.barrier();
   finding.count = kept.finding.count + 1;
   if (kept.finding.count == 0 || kept.width < width)
-    kept = {std::move(finding), width};
+    kept = {std::move(finding), std::move(advice), width};
   else
     ++kept.finding.count;
 }
 
-void Checker::report(Finding finding, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other) {
+void Checker::report(Finding finding, Advice advice, const vgpu::DecodedInst& one,
+                     const vgpu::DecodedInst& other) {
   const Key key = defect_key(finding.id, finding.is_note, one, other);
-  report(key, 0, std::move(finding));
+  report(key, 0, std::move(finding), std::move(advice));
 }
 
 } // namespace lemma::check

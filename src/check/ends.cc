@@ -18,12 +18,18 @@ void Checker::leaves(ClusterState& cluster, const vgpu::Exec& x, LaneMask lanes)
             .before = cluster.warp(x).cluster_arrival,
             .what_before = "arrives",
             .memory = "the cluster's barrier",
-            .fix = "barrier.cluster.wait before the exit"});
+            .fix = {"barrier.cluster.wait before the exit",
+                    {{.kind = Remedy::Kind::leave,
+                      .at = Spot::at(x),
+                      .from = cluster.warp(x).cluster_arrival.spot()}}}});
   if (cluster.exits.size() == 1)
     return;
   ExitState& state = cluster.exits[x.cta->rank];
   state.knowledge.join(cluster.warp(x).knowledge.all_of(lanes));
   state.last = Statement::at(x, lanes);
+  state.arrival = (lanes & (x.warp->cluster_arrived | x.warp->cluster_passed)) != 0
+                      ? cluster.warp(x).cluster_arrival.spot()
+                      : Spot{};
   state.threads += static_cast<uint32_t>(std::popcount(lanes));
   if (state.threads == x.cta->threads)
     cta_ends(cluster, *x.cta);
@@ -42,9 +48,11 @@ void Checker::cta_ends(ClusterState& cluster, const vgpu::Cta& cta) {
               .before = reading.issuer,
               .what_before = "issues it",
               .memory = "shared memory",
-              .fix = "barrier.cluster.arrive and wait before the exit, by threads that have waited on the "
-                     "mbarrier that it "
-                     "completes on"});
+              .fix = {"barrier.cluster.arrive and wait before the exit, by threads that have waited on the "
+                      "mbarrier that it completes on",
+                      {{.kind = Remedy::Kind::before,
+                        .text = barrier_of(Together::cluster).text,
+                        .at = state.last.spot()}}}});
   for (auto at = cluster.remote.lower_bound({cta.rank, 0});
        at != cluster.remote.end() && at->first.first == cta.rank; ++at)
     for (int lane = 0; lane < vgpu::kWarpSize; ++lane)
@@ -58,6 +66,17 @@ void Checker::cta_ends(ClusterState& cluster, const vgpu::Cta& cta) {
 }
 
 void Checker::outlives(ClusterState& cluster, const vgpu::Cta& cta, const Record& record, int lane) {
+  const ExitState& exit = cluster.exits[cta.rank];
+  const Advice advice =
+      exit.arrival.instruction
+          ? Advice("barrier.cluster.wait before the exit",
+                   {{.kind = Remedy::Kind::leave, .at = exit.last.spot(), .from = exit.arrival}})
+      : record.asynchronous
+          ? Advice(
+                "barrier.cluster.arrive and wait before the exit, by threads that know that the operation is "
+                "complete")
+          : Advice("barrier.cluster.arrive and wait after the access and before the exit",
+                   {meeting(Together::cluster, {record.code, record.instruction}, exit.last.spot())});
   misuse({.id = "cluster.exit",
           .message = fmt::format("CTA {},{},{} may have exited when its shared memory is accessed", cta.id[0],
                                  cta.id[1], cta.id[2]),
@@ -66,7 +85,7 @@ void Checker::outlives(ClusterState& cluster, const vgpu::Cta& cta, const Record
           .before = cluster.exits[cta.rank].last,
           .what_before = "exits",
           .memory = "shared memory of another CTA",
-          .fix = "barrier.cluster.arrive and wait after the access and before the exit"});
+          .fix = advice});
 }
 
 // An access to the shared memory of another CTA of the cluster.
@@ -88,7 +107,11 @@ void Checker::reaches_out(const Visit& visit) {
               .who = statement_of(record, first),
               .what = "accesses it",
               .memory = "shared memory of another CTA",
-              .fix = "barrier.cluster.arrive and wait before the first access",
+              .fix = {"barrier.cluster.arrive and wait before the first access",
+                      {{.kind = Remedy::Kind::first,
+                        .text = barrier_of(Together::cluster).text,
+                        .at = {record.code, record.instruction},
+                        .together = Together::cluster}}},
               .address = visit.place.offset});
   }
   if (cluster.exits[cta.rank].complete)

@@ -60,7 +60,7 @@ LaneMask Checker::racing_lanes(const Visit& visit, Records::Id earlier_id) const
 }
 
 bool Checker::holds(const Visit& visit, Records::Id earlier_id, const Key& key, uint8_t width,
-                    const std::function<Finding()>& finding) {
+                    const std::function<Finding()>& finding, const Advice& advice) {
   const Record& later = visit.accessor.record;
   const Record& earlier = records_of(visit)[Records::record_of(earlier_id)];
   const bool loads_now = is_load(later) && visit.x && later.instruction == &visit.x->code->insts[visit.x->pc];
@@ -81,9 +81,9 @@ bool Checker::holds(const Visit& visit, Records::Id earlier_id, const Key& key, 
     return false;
   }
   if (is_new)
-    cluster.held.push_back({key, width, finding()});
+    cluster.held.push_back({key, width, finding(), advice});
   else if (cluster.held[race].width < width)
-    cluster.held[race] = {key, width, finding(), cluster.held[race].used};
+    cluster.held[race] = {key, width, finding(), advice, cluster.held[race].used};
   return true;
 }
 
@@ -155,7 +155,7 @@ RacingValues::Report Checker::uses_racing(ClusterState& cluster) {
     HeldRace& held = cluster.held[race];
     held.used = true;
     if (!is_reported(held.key, held.width))
-      report(held.key, held.width, held.finding);
+      report(held.key, held.width, held.finding, held.advice);
   };
 }
 
@@ -171,7 +171,7 @@ void Checker::tell_unused(ClusterState& cluster) {
     held.finding.is_note = true;
     held.finding.message += ", and nobody uses the value that is read";
     std::get<0>(held.key) += kUnused;
-    report(held.key, held.width, std::move(held.finding));
+    report(held.key, held.width, std::move(held.finding), std::move(held.advice));
   }
 }
 
@@ -179,7 +179,7 @@ void Checker::tell_unused(ClusterState& cluster) {
 void Checker::tell_unfinished(ClusterState& cluster) {
   for (HeldRace& held : cluster.held)
     if (!held.used)
-      report(held.key, held.width, std::move(held.finding));
+      report(held.key, held.width, std::move(held.finding), std::move(held.advice));
 }
 
 // Such a note says nothing where somebody else has used what the same load has got of the same write.

@@ -146,10 +146,15 @@ void WarpKnowledge::acquire(LaneMask lanes, const Knowledge& learned) {
   each_group(lanes, [&](LaneGroup& group) { group.knowledge.join(learned); });
 }
 
-void WarpKnowledge::see(LaneMask lanes, const Knowledge& learned, Distance distance) {
+void WarpKnowledge::see(LaneMask lanes, const Knowledge& learned, Distance distance, const SyncPair& by) {
   each_part(lanes, [&](LaneGroup& group) { // who has seen something stays alone
     group.seen[distance].join(learned);
     group.has_seen = true;
+    constexpr size_t kMostReads = 4;
+    const bool is_known = std::any_of(group.seen_by.begin(), group.seen_by.end(),
+                                      [&](const SyncPair& pair) { return pair.read == by.read; });
+    if (!is_known && group.seen_by.size() < kMostReads)
+      group.seen_by.push_back(by);
   });
 }
 
@@ -173,6 +178,8 @@ void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
         }
       }
       group.fenced_narrowly = group.has_seen;
+      if (!group.has_seen)
+        group.seen_by.clear();
     }
     if (releases) {
       group.at_fence = group.knowledge;

@@ -127,7 +127,8 @@ struct LaneGroup {
   // What relaxed reads have seen, by how far away it was released: an acquire fence makes it known.
   std::array<Knowledge, kDistances> seen;
   bool has_seen = false;
-  bool fenced_narrowly = false; // since then, with a scope that does not reach as far
+  bool fenced_narrowly = false;  // since then, with a scope that does not reach as far
+  std::vector<SyncPair> seen_by; // what they have seen then, by which reads: the first ones
   // As of the last release fence: what a strong write after it releases.
   Knowledge at_fence;
   Epoch fence_epoch = 0; // 0: there was none
@@ -160,7 +161,7 @@ public:
   // The lanes learn that.
   void acquire(LaneMask lanes, const Knowledge& learned);
   // ... once they have a fence.
-  void see(LaneMask lanes, const Knowledge& learned, Distance distance);
+  void see(LaneMask lanes, const Knowledge& learned, Distance distance, const SyncPair& by);
   // They know that, and what they knew is part of it.
   void become(LaneMask lanes, const Knowledge& knowledge);
   void fence(LaneMask lanes, vgpu::MemoryOrder order);

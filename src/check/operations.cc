@@ -210,7 +210,10 @@ void Checker::exits(const vgpu::Exec& x, LaneMask lanes) {
             .before = thread.last,
             .what_before = "reads shared memory, in the async proxy",
             .memory = "shared memory",
-            .fix = "cp.async.bulk.commit_group and wait_group.read 0 before the exit"});
+            .fix = {"cp.async.bulk.commit_group and wait_group.read 0 before the exit",
+                    {{.kind = Remedy::Kind::before,
+                      .text = "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;",
+                      .at = Spot::at(x)}}}});
   });
 }
 
@@ -250,8 +253,8 @@ void Checker::touches_wgmma_registers(const vgpu::Exec& x) {
 }
 
 WgmmaRegisters::Report Checker::reports_registers() {
-  return [this](Finding finding, const vgpu::DecodedInst& kept_under) {
-    report(std::move(finding), kept_under, kept_under);
+  return [this](Finding finding, Advice advice, const vgpu::DecodedInst& kept_under) {
+    report(std::move(finding), std::move(advice), kept_under, kept_under);
   };
 }
 

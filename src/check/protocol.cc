@@ -32,7 +32,7 @@ void Checker::misuse(Misuse found) {
                   .memory = std::move(found.memory),
                   .access = described(found.who, std::move(found.what)),
                   .earlier = {},
-                  .fix = std::move(found.fix)};
+                  .fix = {}};
   finding.access.address = found.address;
   const vgpu::DecodedInst* first = found.who.instruction;
   if (found.before.instruction) {
@@ -42,7 +42,7 @@ void Checker::misuse(Misuse found) {
   }
   Key key = defect_key(finding.id, finding.is_note, *first, *found.who.instruction);
   std::get<0>(key) += found.kind;
-  report(key, 0, std::move(finding));
+  report(key, 0, std::move(finding), std::move(found.fix));
 }
 
 // --- barriers of a CTA
@@ -111,20 +111,36 @@ void Checker::meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gatherin
 
 // --- mbarriers
 
+// Of the object that the instruction initializes.
+static Remedy invalidation(const Statement& init) {
+  std::string opcode = opcode_text(init.spot());
+  opcode.replace(opcode.find("init"), 4, "inval");
+  const SourceText& source = *init.code->module->source;
+  const std::string address(source.slice(init.spot().ptx().operands[0].range));
+  return {.kind = Remedy::Kind::before,
+          .text = guard_text(init.spot()) + opcode + " " + address + ";",
+          .at = init.spot()};
+}
+
 void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane) {
   MbarrierState& mbarrier = cluster.mbarrier(at);
   const Statement here = Statement::at(x, LaneMask{1} << lane);
   const bool begins = x.code->opcode_of(*here.instruction) == Opcode::mbarrier_init;
   if (begins && mbarrier.alive)
-    misuse({.id = "mbarrier.init",
-            .message = "an mbarrier object is initialized where there is one already",
-            .who = here,
-            .what = "initializes it",
-            .before = mbarrier.last.instruction ? mbarrier.last : here,
-            .what_before = "used it last",
-            .memory = memory_of(at),
-            .fix = "mbarrier.inval before it, or no second mbarrier.init",
-            .address = at.offset});
+    misuse(
+        {.id = "mbarrier.init",
+         .message = "an mbarrier object is initialized where there is one already",
+         .who = here,
+         .what = "initializes it",
+         .before = mbarrier.last.instruction ? mbarrier.last : here,
+         .what_before = "used it last",
+         .memory = memory_of(at),
+         .fix =
+             mbarrier.init.instruction == here.instruction
+                 ? Advice(
+                       "mbarrier.init by one thread alone; or, if it is used again, mbarrier.inval before it")
+                 : Advice("mbarrier.inval before it, or no second mbarrier.init", {invalidation(here)}),
+         .address = at.offset});
   mbarrier.alive = begins;
   mbarrier.init = here;
   mbarrier.init_agent = cluster.warp(x).knowledge.agent();
@@ -165,7 +181,7 @@ void Checker::touches_mbarriers(const Visit& visit, uint64_t bytes) {
             .before = mbarrier.last,
             .what_before = "used the object last",
             .memory = memory_of({visit.place.cta, found->first.second}),
-            .fix = record.writes ? "mbarrier.inval before the memory is used for something else"
+            .fix = record.writes ? Advice("mbarrier.inval before the memory is used for something else")
                                  : "mbarrier instructions alone, from mbarrier.init to mbarrier.inval",
             .address = found->first.second});
   }
@@ -197,7 +213,10 @@ void Checker::signals(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Sh
           .before = mbarrier.init,
           .what_before = "initializes it",
           .memory = memory_of(at),
-          .fix = "fence.mbarrier_init.release.cluster, or fence.proxy.async, after mbarrier.init",
+          .fix = {"fence.mbarrier_init.release.cluster, or fence.proxy.async, after mbarrier.init",
+                  {{.kind = Remedy::Kind::behind,
+                    .text = "fence.mbarrier_init.release.cluster;",
+                    .at = mbarrier.init.spot()}}},
           .address = at.offset});
 }
 
@@ -259,7 +278,13 @@ void Checker::lacks_scope(MbarrierState& mbarrier, const vgpu::Exec& x, const vg
           .before = threads.unscoped,
           .what_before = "arrives",
           .memory = memory_of(wait.at),
-          .fix = ".release.cluster of the arrival and .acquire.cluster of the wait",
+          .fix = {".release.cluster of the arrival and .acquire.cluster of the wait",
+                  {{.kind = Remedy::Kind::order,
+                    .text = with_order(threads.unscoped.spot(), "release", "cluster"),
+                    .at = threads.unscoped.spot()},
+                   {.kind = Remedy::Kind::order,
+                    .text = with_order(Spot::at(x), "acquire", "cluster"),
+                    .at = Spot::at(x)}}},
           .address = wait.at.offset});
 }
 
@@ -473,7 +498,8 @@ void Checker::check_grid_waits() {
               .who = who,
               .what = writes ? "writes" : "reads",
               .memory = "global memory",
-              .fix = "griddepcontrol.wait before it, by this thread or by one that it synchronizes with"});
+              .fix = {"griddepcontrol.wait before it, by this thread or by one that it synchronizes with",
+                      {{.kind = Remedy::Kind::before, .text = "griddepcontrol.wait;", .at = who.spot()}}}});
     };
     if (accesses.read && (accesses.read_after || none_after))
       found(*accesses.read, false);

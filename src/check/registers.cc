@@ -32,6 +32,13 @@ CheckedAccess by_warp(const Exec& x, const DecodedInst& in, std::string what) {
   return described({x.code, &in, x.cta->id, x.warp->index, -1}, std::move(what));
 }
 
+constexpr const char* kFence = "wgmma.fence.sync.aligned;";
+
+// Instructions before the one that the warp is at.
+Advice before(const Exec& x, std::string words, std::string text) {
+  return {std::move(words), {{.kind = Remedy::Kind::before, .text = std::move(text), .at = Spot::at(x)}}};
+}
+
 isa::Qual shape_of(const ptx::Instruction& mma) {
   const auto found = std::find_if(mma.quals().begin(), mma.quals().end(), [](isa::Qual qual) {
     return isa::matrix_shape(isa::to_string(qual)).has_value();
@@ -67,8 +74,9 @@ bool WgmmaRegisters::same_shape(const Code& code, const DecodedInst& one, const 
   return shape_is_same_;
 }
 
-Finding WgmmaRegisters::early(const Exec& x, const GroupsOfThread& groups, const Product& product, bool in_a,
-                              const Slot& slot, Deed deed) const {
+std::pair<Finding, Advice> WgmmaRegisters::early(const Exec& x, const GroupsOfThread& groups,
+                                                 const Product& product, bool in_a, const Slot& slot,
+                                                 Deed deed) const {
   const DecodedInst& in = current(x);
   const std::string name = name_of(*x.code, slot);
   const bool committed = product.group < groups.open;
@@ -97,9 +105,12 @@ Finding WgmmaRegisters::early(const Exec& x, const GroupsOfThread& groups, const
     finding.message = fmt::format("{} after a wait_group that leaves the wgmma.mma_async in flight", happens);
   const auto younger = std::count_if(groups.committed.begin(), groups.committed.end(),
                                      [&](Epoch group) { return group > product.group; });
-  finding.fix = committed ? fmt::format("wgmma.wait_group {} between the two", younger)
-                          : "wgmma.commit_group and then wgmma.wait_group 0 between the two";
-  return finding;
+  return {std::move(finding),
+          before(x,
+                 committed ? fmt::format("wgmma.wait_group {} between the two", younger)
+                           : "wgmma.commit_group and then wgmma.wait_group 0 between the two",
+                 committed ? fmt::format("wgmma.wait_group.sync.aligned {};", younger)
+                           : "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;")};
 }
 
 bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Product& product, bool in_a,
@@ -120,8 +131,8 @@ bool WgmmaRegisters::check_fence(const Exec& x, const Register& reg, const Produ
           .memory = fmt::format("register {}", name),
           .access = by_warp(x, in, fmt::format("has {} {}", name, in_a ? "in A" : "as an accumulator")),
           .earlier = by_warp(x, *touch.instruction, written ? "writes it" : "reads it"),
-          .fix = "wgmma.fence between the two"},
-         *product.first);
+          .fix = {}},
+         before(x, "wgmma.fence between the two", kFence), *product.first);
   return !is_note;
 }
 
@@ -130,7 +141,8 @@ bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& grou
   const DecodedInst& in = current(x);
   const Slot& slot = in.ops[position];
   if (in_flight(reg.reader, groups)) {
-    report(early(x, groups, reg.reader, true, slot, Deed::accumulates), *reg.reader.first);
+    auto [finding, advice] = early(x, groups, reg.reader, true, slot, Deed::accumulates);
+    report(std::move(finding), std::move(advice), *reg.reader.first);
     return true;
   }
   const Product& product = reg.accumulator;
@@ -138,11 +150,11 @@ bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& grou
     return false;
   const bool fenced = product.fences < fences_;
   if (in_flight(product, groups)) {
-    Finding finding = early(x, groups, product, false, slot, Deed::accumulates);
+    auto [finding, advice] = early(x, groups, product, false, slot, Deed::accumulates);
     finding.is_note = fenced; // the ISA orders the accesses, and asks for a wait all the same
     finding.message +=
         product.position == position ? ", and it is of another shape" : ", and has it in another place";
-    report(std::move(finding), *product.first);
+    report(std::move(finding), std::move(advice), *product.first);
     return !fenced;
   }
   if (fenced)
@@ -153,8 +165,8 @@ bool WgmmaRegisters::check_accumulator(const Exec& x, const GroupsOfThread& grou
           .memory = fmt::format("register {}", name),
           .access = by_warp(x, in, fmt::format("has {} as an accumulator", name)),
           .earlier = by_warp(x, *product.instruction, fmt::format("has {} as an accumulator", name)),
-          .fix = "wgmma.fence between the two"},
-         in);
+          .fix = {}},
+         before(x, "wgmma.fence between the two", kFence), in);
   return true;
 }
 
@@ -173,12 +185,12 @@ void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Re
             .memory = "its registers",
             .access = by_warp(x, in, "has accumulators"),
             .earlier = std::nullopt,
-            .fix = "wgmma.fence before it, after the registers are written"},
-           in);
+            .fix = {}},
+           before(x, "wgmma.fence before it, after the registers are written", kFence), in);
   bool noted = false; // and one note
-  const Report once = [&](Finding finding, const DecodedInst& kept_under) {
+  const Report once = [&](Finding finding, Advice advice, const DecodedInst& kept_under) {
     if (!finding.is_note || !std::exchange(noted, true))
-      report(std::move(finding), kept_under);
+      report(std::move(finding), std::move(advice), kept_under);
   };
   const int a_end = in.dst_count + wgmma_a_registers(*x.code, in);
   for (int i = 0; i < a_end; ++i) {
@@ -188,7 +200,8 @@ void WgmmaRegisters::issue(const Exec& x, const GroupsOfThread& groups, const Re
     Register& reg = registers[number];
     const bool in_a = i >= in.dst_count;
     if (!told && in_a && in_flight(reg.accumulator, groups)) {
-      report(early(x, groups, reg.accumulator, false, in.ops[i], Deed::reads), *reg.accumulator.first);
+      auto [finding, advice] = early(x, groups, reg.accumulator, false, in.ops[i], Deed::reads);
+      report(std::move(finding), std::move(advice), *reg.accumulator.first);
       told = true;
     }
     product.position = i;
@@ -217,9 +230,9 @@ void WgmmaRegisters::touch(const Exec& x, const GroupsOfThread& groups, const Re
     if (told)
       return;
     told = true;
-    Finding finding = early(x, groups, product, in_a, in.ops[operand], deed);
+    auto [finding, advice] = early(x, groups, product, in_a, in.ops[operand], deed);
     finding.is_note = moves_register;
-    report(std::move(finding), *product.first);
+    report(std::move(finding), std::move(advice), *product.first);
   };
   for (int i = in.dst_count; i < in.op_count; ++i) {
     const uint32_t number = x.code->wgmma_number(in.ops[i]);

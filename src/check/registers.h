@@ -10,12 +10,14 @@
 // tests/unit/check/registers_test.cc.
 #pragma once
 
+#include "check/advice.h"
 #include "check/knowledge.h"
 #include "lemma/report.h"
 #include "vgpu/exec.h"
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lemma::check {
@@ -23,7 +25,7 @@ namespace lemma::check {
 class WgmmaRegisters {
 public:
   // A finding, and the instruction that it is kept under: one of a wgmma.fence or wait that is missing.
-  using Report = std::function<void(Finding, const vgpu::DecodedInst&)>;
+  using Report = std::function<void(Finding, Advice, const vgpu::DecodedInst&)>;
 
   void fence() { ++fences_; }
   void wait() { ++waits_; }
@@ -65,8 +67,8 @@ private:
   }
   bool same_shape(const vgpu::Code& code, const vgpu::DecodedInst& one, const vgpu::DecodedInst& other);
   // The product in flight, and what is done to its register.
-  Finding early(const vgpu::Exec& x, const GroupsOfThread& groups, const Product& product, bool in_a,
-                const vgpu::Slot& slot, Deed deed) const;
+  std::pair<Finding, Advice> early(const vgpu::Exec& x, const GroupsOfThread& groups, const Product& product,
+                                   bool in_a, const vgpu::Slot& slot, Deed deed) const;
   // Since the last fence: a finding if there is one.
   bool check_fence(const vgpu::Exec& x, const Register& reg, const Product& product, bool in_a,
                    const Report& report) const;

@@ -11,6 +11,21 @@
 
 namespace lemma::check {
 
+// An instruction of the program.
+struct Spot {
+  const vgpu::Code* code = nullptr;
+  const vgpu::DecodedInst* instruction = nullptr; // null: not known
+
+  // The one that the warp is at.
+  static Spot at(const vgpu::Exec& x) { return {x.code, &x.code->insts[x.pc]}; }
+  const ptx::Instruction& ptx() const { return code->function->instructions[instruction->source]; }
+  friend bool operator==(const Spot&, const Spot&) = default;
+};
+// A strong write, or an arrival, and the read or wait that has seen it.
+struct SyncPair {
+  Spot write, read;
+};
+
 struct Statement {
   const vgpu::Code* code = nullptr;
   const vgpu::DecodedInst* instruction = nullptr; // null: there is none
@@ -21,6 +36,7 @@ struct Statement {
   // The one that the warp is at, by these lanes.
   static Statement at(const vgpu::Exec& x, vgpu::LaneMask lanes);
   static Statement of(const vgpu::AsyncIssuer& issuer);
+  Spot spot() const { return {code, instruction}; }
 };
 
 // "waits", by whom.

@@ -23,6 +23,7 @@ struct StrongWriter {
   uint32_t agent = 0;
   LaneMask lanes = 0;
   Epoch epoch = 0; // of its warp
+  Spot by = {};
 };
 // ... and what it released; a chain of atomics hands it on.
 struct Released : StrongWriter {

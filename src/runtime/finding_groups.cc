@@ -13,6 +13,9 @@
 // What is mended at an access itself - ld.global.nc, that is to be no .nc - is a group for each statement
 // that makes it.
 //
+// A barrier of the CTA does what one of a warp does: where both are missing at one place, the wider one is
+// the fix of all, and the finding that wants it is the one that is shown.
+//
 // Tests: tests/unit/runtime/finding_groups_test.cc, tests/check/corpus/pairs.py.
 #include "lemma/findings.h"
 
@@ -123,6 +126,62 @@ std::vector<Set> sets_of(const std::map<std::pair<Statement, Statement>, Pair>& 
 
 } // namespace
 
+namespace {
+
+// Of fixes that have the same name the widest does for all.
+std::string fix_of(const Finding& finding) {
+  return finding.barrier == Barrier::none ? finding.fix : "a barrier";
+}
+
+// Between which lines a repair stands: twice the line's number, and less or more.
+int64_t position_of(const FindingRepair& repair) {
+  return 2 * int64_t{repair.place.ptx_line} + (repair.where == FindingRepair::Where::before ? -1 : 1);
+}
+// Between the accesses, or else round a loop.
+bool is_between(int64_t position, const Finding& finding) {
+  const int64_t a = 2 * int64_t{finding.access.place.ptx_line},
+                b = finding.earlier ? 2 * int64_t{finding.earlier->place.ptx_line} : a;
+  return std::min(a, b) < position && position < std::max(a, b);
+}
+
+// The repairs of a member that lie where most of the others' do, between their accesses or round their loops;
+// of such those that stand first in the text. Opcodes are written anew wherever a member wants it.
+std::vector<FindingRepair> repairs_of(const FindingGroup& group, std::span<const Finding> findings) {
+  const Barrier widest = findings[group.members.front()].barrier;
+  const Finding* best = nullptr;
+  std::pair<int64_t, int64_t> rank;
+  std::map<std::pair<uint32_t, uint32_t>, FindingRepair> opcodes;
+  for (const size_t member : group.members) {
+    const Finding& finding = findings[member];
+    for (const FindingRepair& repair : finding.repairs)
+      if (repair.where == FindingRepair::Where::instead)
+        opcodes.try_emplace({repair.edit.line, repair.edit.column}, repair);
+    if (finding.repairs.empty() || finding.barrier != widest)
+      continue;
+    const int64_t position = position_of(finding.repairs.front());
+    const auto fit = std::ranges::count_if(group.members, [&](size_t i) {
+      const Finding& other = findings[i];
+      return !other.repairs.empty() &&
+             is_between(position, other) == is_between(position_of(other.repairs.front()), other);
+    });
+    if (const std::pair<int64_t, int64_t> its{fit, -position}; !best || its > rank) {
+      best = &finding;
+      rank = its;
+    }
+  }
+  if (!best)
+    return {};
+  std::vector<FindingRepair> repairs;
+  for (const FindingRepair& repair : best->repairs)
+    if (repair.where != FindingRepair::Where::instead)
+      repairs.push_back(repair);
+  for (const auto& [at, repair] : opcodes)
+    repairs.push_back(repair);
+  return repairs;
+}
+
+} // namespace
+
 std::vector<FindingGroup> group(std::span<const Finding> findings) {
   std::map<Kind, std::map<std::pair<Statement, Statement>, Pair>> kinds;
   for (size_t i = 0; i < findings.size(); ++i) {
@@ -138,7 +197,7 @@ std::vector<FindingGroup> group(std::span<const Finding> findings) {
       std::swap(ptx_a, ptx_b);
     }
     Pair& pair = kinds[{finding.id, finding.is_note, finding.suppressed, finding.suppressed_because,
-                        finding.fix, finding.earlier.has_value(), mended_at(finding)}][{a, b}];
+                        fix_of(finding), finding.earlier.has_value(), mended_at(finding)}][{a, b}];
     if (pair.findings.empty())
       pair = {a, b, ptx_a, ptx_b, {}};
     pair.findings.push_back(i);
@@ -151,10 +210,11 @@ std::vector<FindingGroup> group(std::span<const Finding> findings) {
       std::ranges::sort(made.members);
       for (const size_t member : made.members)
         made.count += findings[member].count;
-      // What was seen most often is shown.
-      const auto most =
-          std::ranges::max_element(made.members, {}, [&](size_t i) { return findings[i].count; });
+      // Of those that want the widest barrier the one that was seen most often is shown.
+      const auto most = std::ranges::max_element(
+          made.members, {}, [&](size_t i) { return std::pair(findings[i].barrier, findings[i].count); });
       std::rotate(made.members.begin(), most, most + 1);
+      made.repairs = repairs_of(made, findings);
       groups.push_back(std::move(made));
     }
   // The worst first: errors, and what was seen most often.

@@ -126,6 +126,7 @@ std::string text_of(const FindingGroup& group, std::span<const Finding> findings
   };
   for (const Line& shown : lines_of(first))
     lines.erase(shown);
+  add("repair:", to_text(group.repairs, first.ptx));
   add("also:", lines_text(lines));
   if (differ(variables))
     add("memory:", first_of(std::move(variables), kVariables));
@@ -149,6 +150,29 @@ std::string to_text(const CheckedAccess& access) {
   if (access.address)
     text += fmt::format(" at {:#x}", *access.address);
   return access.value.empty() ? text : text + ": " + access.value;
+}
+
+std::string to_text(const std::vector<FindingRepair>& repairs, const std::string& ptx) {
+  std::string text;
+  for (const FindingRepair& repair : repairs) {
+    std::string what;
+    for (const char c : repair.edit.text) // statements in a line, without the indentation
+      if (c != '\n' && c != ' ' && c != '\t')
+        what += c;
+      else if (!what.empty() && what.back() != ' ')
+        what += ' ';
+    while (what.ends_with(' '))
+      what.pop_back();
+    if (repair.where == FindingRepair::Where::instead)
+      what += " for " + repair.place.instruction.substr(0, repair.place.instruction.find_first_of(" \t;"));
+    const std::string in_ptx = fmt::format("{}:{}", ptx, repair.place.ptx_line);
+    const auto [file, line] = runtime::users_line(repair.place, ptx);
+    const bool has_source = !frames_of(repair.place).empty();
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : "; ", what,
+                        repair.where == FindingRepair::Where::instead ? "at" : to_string(repair.where),
+                        has_source ? fmt::format("{}:{} ({})", file, line, in_ptx) : in_ptx);
+  }
+  return text;
 }
 
 FindingCounts count(std::span<const Finding> findings) {

@@ -117,9 +117,17 @@ void fields(Archive& a, CheckedAccess& c) {
   all(a, c.place, c.cta, c.warp, c.lane, c.what, c.address, c.value);
 }
 template <class Archive>
+void fields(Archive& a, Repair& r) {
+  all(a, r.line, r.column, r.length, r.text);
+}
+template <class Archive>
+void fields(Archive& a, FindingRepair& r) {
+  all(a, r.where, r.place, r.edit);
+}
+template <class Archive>
 void fields(Archive& a, Finding& f) {
-  all(a, f.id, f.is_note, f.message, f.memory, f.access, f.earlier, f.fix, f.count, f.kernel, f.ptx,
-      f.rendered);
+  all(a, f.id, f.is_note, f.message, f.memory, f.access, f.earlier, f.fix, f.barrier, f.repairs, f.count,
+      f.kernel, f.ptx, f.rendered);
 }
 template <class Archive>
 void fields(Archive& a, KernelFault& k) {

@@ -58,6 +58,18 @@ std::string_view to_string(Outcome outcome) {
   return "internal";
 }
 
+std::string_view to_string(FindingRepair::Where where) {
+  switch (where) {
+  case FindingRepair::Where::before:
+    return "before";
+  case FindingRepair::Where::behind:
+    return "behind";
+  case FindingRepair::Where::instead:
+    return "instead";
+  }
+  return "";
+}
+
 std::string_view to_string(FaultKind kind) {
   switch (kind) {
   case FaultKind::out_of_bounds:

@@ -78,6 +78,30 @@ class Check(Case):
                          status=FAILED).stderr
         self.assertTrue(said.endswith("; ended by a fault; checked until then: no findings\n"), said)
 
+    def test_a_repair(self):
+        """Made in the PTX as it stands in --json and SARIF, it leaves no finding."""
+        said = self.check("exchange", status=FAILED).stderr
+        store, load = line_of("exchange.cu:6"), line_of("exchange.cu:7")
+        self.assertIn(f"  repair:  bar.sync 0; before exchange.cu:7 ({RACES}:{load})\n", said)
+        [finding] = json.loads(self.check("exchange", "--json", status=FAILED).stdout)["findings"]
+        [repair] = finding["repairs"]
+        self.assertEqual((repair["line"], repair["length"], repair["where"]), (load, 0, "before"))
+        self.assertEqual(repair["place"]["ptx_line"], load)
+        [result] = self.sarif("exchange", status=FAILED)["results"]
+        [change] = result["fixes"][0]["artifactChanges"]
+        [replacement] = change["replacements"]
+        self.assertTrue(change["artifactLocation"]["uri"].endswith("tests/cli/races.ptx"))
+        self.assertEqual(replacement["insertedContent"]["text"], repair["text"])
+        region = replacement["deletedRegion"]
+        self.assertEqual((region["startLine"], region["startColumn"]), (load, repair["column"]))
+        self.assertEqual((region["endLine"], region["endColumn"]), (load, repair["column"]))
+        lines = RACES.read_text().split("\n")
+        at = repair["column"] - 1
+        lines[load - 1] = lines[load - 1][:at] + repair["text"] + lines[load - 1][at:]
+        mended = pathlib.Path(self.path("mended.ptx"))
+        mended.write_text("\n".join(lines))
+        self.check("exchange", file=mended)
+
     def test_source_lines(self):
         said = self.check("exchange", status=FAILED).stderr
         self.assertRegex(said, r"(?m)^exchange.cu:6: .*\n 6 \|   tile\[t\] = t;\n  PTX: ")

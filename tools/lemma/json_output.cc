@@ -46,6 +46,10 @@ json to_json(const Place& place) {
   return out;
 }
 
+json to_json(const Repair& repair) {
+  return {{"line", repair.line}, {"column", repair.column}, {"length", repair.length}, {"text", repair.text}};
+}
+
 template <class T>
 json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
@@ -63,8 +67,7 @@ json to_json(const Message& message) {
     notes.push_back({{"label", note.label}, {"text", note.text}});
   json repairs = json::array();
   for (const Repair& repair : message.repairs)
-    repairs.push_back(
-        {{"line", repair.line}, {"column", repair.column}, {"length", repair.length}, {"text", repair.text}});
+    repairs.push_back(to_json(repair));
   return {{"severity", to_string(message.severity)},
           {"id", message.id},
           {"message", message.text},
@@ -183,10 +186,20 @@ static json to_json(const Finding& finding) {
 
 json to_json(const std::vector<Finding>& findings) {
   json out = json::array();
-  const std::vector<size_t> groups = group_numbers(findings);
-  for (size_t i = 0; i < findings.size(); ++i) {
-    out.push_back(to_json(findings[i]));
-    out.back()["group"] = groups[i];
+  for (const Finding& finding : findings)
+    out.push_back(to_json(finding));
+  const std::vector<FindingGroup> groups = group(findings);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    json repairs = json::array();
+    for (const FindingRepair& repair : groups[i].repairs) {
+      repairs.push_back(to_json(repair.edit));
+      repairs.back()["where"] = to_string(repair.where);
+      repairs.back()["place"] = to_json(repair.place);
+    }
+    for (const size_t member : groups[i].members) {
+      out[member]["group"] = i;
+      out[member]["repairs"] = repairs;
+    }
   }
   return out;
 }

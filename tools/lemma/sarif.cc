@@ -117,11 +117,26 @@ std::string print_of(std::string_view identity) {
   return fmt::format("{:016x}", fnv1a(identity));
 }
 
+// Edits of the PTX, which are made all together.
+json fix_of(const Finding& finding, const std::vector<FindingRepair>& repairs) {
+  json replacements = json::array();
+  for (const FindingRepair& repair : repairs)
+    replacements.push_back({{"deletedRegion",
+                             {{"startLine", repair.edit.line},
+                              {"startColumn", repair.edit.column},
+                              {"endLine", repair.edit.line},
+                              {"endColumn", repair.edit.column + repair.edit.length}}},
+                            {"insertedContent", {{"text", repair.edit.text}}}});
+  return {{"description", {{"text", lemma::to_text(repairs, finding.ptx)}}},
+          {"artifactChanges", json::array({{{"artifactLocation", {{"uri", to_uri(finding.ptx)}}},
+                                            {"replacements", std::move(replacements)}}})}};
+}
+
 constexpr const char* kFingerprint = "lemma/v1"; // PRINT:N, the N-th result of that print
 
 class Results {
 public:
-  void add(const Finding& finding, size_t group) {
+  void add(const Finding& finding, size_t group, const std::vector<FindingRepair>& repairs) {
     RelatedLocations related;
     const Place& place = finding.access.place;
     std::string text = finding.message + (finding.memory.empty() ? "" : ", at " + finding.memory) + ". " +
@@ -143,6 +158,8 @@ public:
       result["suppressions"].push_back(
           {{"kind", "external"}, {"status", "accepted"}, {"justification", finding.suppressed_because}});
     result["properties"] = {{"kernel", finding.kernel}, {"count", finding.count}, {"group", group}};
+    if (!repairs.empty())
+      result["fixes"] = json::array({fix_of(finding, repairs)});
   }
 
   void add(const Fault& fault, const std::string& file, const std::string& kernel) {
@@ -247,9 +264,10 @@ Result<std::set<std::string>, std::string> read_fingerprints(const std::string& 
 
 json to_sarif(const SarifRun& run) {
   Results results;
-  const std::vector<size_t> groups = group_numbers(run.findings);
+  const std::vector<FindingGroup> groups = group(run.findings);
+  const std::vector<size_t> numbers = group_numbers(run.findings);
   for (size_t i = 0; i < run.findings.size(); ++i)
-    results.add(run.findings[i], groups[i]);
+    results.add(run.findings[i], numbers[i], groups[numbers[i]].repairs);
   for (const KernelFault& fault : run.faults)
     results.add(fault.fault, run.file, fault.kernel);
   const json driver = {

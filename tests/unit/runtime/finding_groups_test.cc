@@ -115,6 +115,43 @@ TEST(FindingGroups, WhatDiffersInIdFixOrWeightIsAnotherDefect) {
             (Members{{0}, {1}, {2}, {3}}));
 }
 
+// A barrier of the CTA does for lanes of a warp, too: what wants it is shown, and its place is the repair.
+TEST(FindingGroups, TheWiderBarrierIsTheFixOfBoth) {
+  Finding narrow = race(20, 10), wide = race(20, 11);
+  narrow.fix = "bar.warp.sync (__syncwarp) between them";
+  narrow.barrier = Barrier::warp;
+  narrow.count = 100;
+  wide.barrier = Barrier::cta;
+  const auto put = [](uint32_t line, const char* text) {
+    return std::vector<FindingRepair>{{.where = FindingRepair::Where::before,
+                                       .place = place("k.cu", line, 10 * line),
+                                       .edit = {10 * line, 1, 0, text}}};
+  };
+  narrow.repairs = put(20, "bar.warp.sync 0xffffffff;\n");
+  wide.repairs = put(20, "bar.sync 0;\n");
+  const std::vector<Finding> all = {narrow, wide};
+  const std::vector<FindingGroup> groups = group(all);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].members, (std::vector<size_t>{1, 0}));
+  EXPECT_EQ(to_text(groups[0].repairs, "k.ptx"), "bar.sync 0; before k.cu:20 (k.ptx:200)");
+  // ... but of a barrier nothing that wants something else.
+  Finding flag = race(20, 12);
+  flag.fix = "a release";
+  EXPECT_EQ(group(std::vector{narrow, wide, flag}).size(), 2u);
+}
+
+// Of three stores before two loads the place before the first load lies between all.
+TEST(FindingGroups, TheRepairIsTheOneThatMendsAll) {
+  std::vector<Finding> all = {race(25, 10), race(20, 10), race(20, 12)};
+  for (Finding& each : all) {
+    const uint32_t line = each.access.place.line;
+    each.barrier = Barrier::cta;
+    each.repairs = {{.place = place("", 0, 10 * line), .edit = {10 * line, 1, 0, "bar.sync 0;\n"}}};
+  }
+  ASSERT_EQ(group(all).size(), 1u);
+  EXPECT_EQ(to_text(group(all)[0].repairs, "k.ptx"), "bar.sync 0; before k.ptx:200");
+}
+
 // Of copies and fills nothing says which they were.
 TEST(FindingGroups, WhatHasNoPlaceStaysAlone) {
   Finding a = race(0, 0), b = race(0, 0);

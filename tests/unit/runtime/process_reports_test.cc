@@ -57,6 +57,9 @@ Finding whole_finding() {
   f.earlier->address.reset();
   f.earlier->place.ptx_line = 10;
   f.fix = "a barrier (bar.sync) between them";
+  f.barrier = Barrier::cta;
+  f.repairs = {
+      {.where = FindingRepair::Where::behind, .place = f.access.place, .edit = {12, 3, 0, "bar.sync 0;"}}};
   f.count = 5;
   f.kernel = "_Z1kPi";
   f.ptx = "<module 1>";
@@ -75,6 +78,12 @@ TEST_F(Folder, KeepsEverythingOfAFinding) {
   EXPECT_EQ(got.access.place.inlined_at[0].line, 9u);
   EXPECT_EQ(got.access.place.inlined_function, "f");
   EXPECT_EQ(got.access.place.source_text, "x = 1;");
+  EXPECT_EQ(got.barrier, Barrier::cta);
+  ASSERT_EQ(got.repairs.size(), 1u);
+  EXPECT_EQ(got.repairs[0].where, FindingRepair::Where::behind);
+  EXPECT_EQ(got.repairs[0].place.ptx_line, 12u);
+  EXPECT_EQ(got.repairs[0].edit.column, 3u);
+  EXPECT_EQ(got.repairs[0].edit.text, "bar.sync 0;");
   EXPECT_EQ(got.access.cta, wanted.access.cta);
   EXPECT_EQ(got.access.lane, -1);
   EXPECT_EQ(got.access.address, wanted.access.address);

@@ -1,0 +1,319 @@
+// Dominators say which places every path comes through; a walk says whether one lies between two
+// instructions. See meeting.h.
+#include "check/meeting.h"
+
+#include "ptx/dominators.h"
+#include "ptx/registers.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace lemma::check {
+
+using isa::Opcode;
+using isa::SpecialRegister;
+using ptx::Instruction;
+using ptx::kNone;
+using ptx::Operand;
+using ptx::OperandKind;
+
+namespace {
+
+constexpr size_t kMostBlocks = 2048;
+constexpr uint64_t kMostSteps = uint64_t{1} << 28;
+
+bool differs_in_cta(SpecialRegister reg) {
+  return (reg >= SpecialRegister::tid_x && reg <= SpecialRegister::tid_w) || reg == SpecialRegister::laneid ||
+         reg == SpecialRegister::warpid ||
+         (reg >= SpecialRegister::lanemask_eq && reg <= SpecialRegister::lanemask_gt);
+}
+bool differs_in_cluster(SpecialRegister reg) {
+  return (reg >= SpecialRegister::ctaid_x && reg <= SpecialRegister::ctaid_w) ||
+         (reg >= SpecialRegister::cluster_ctaid_x && reg <= SpecialRegister::cluster_ctaid_w) ||
+         reg == SpecialRegister::cluster_ctarank;
+}
+
+// What it gives differs, whatever it is given.
+bool differs_always(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::atom:
+  case Opcode::activemask:
+  case Opcode::elect_sync:
+  case Opcode::call:
+    return true;
+  default:
+    return false;
+  }
+}
+
+class Differing {
+public:
+  Differing(const ptx::Function& function, Together together)
+      : together_(together), registers_(function.registers.size()), threads_(function.registers.size()) {}
+
+  bool guard(const Instruction& instruction) const {
+    return instruction.guard.reg != kNone && registers_[instruction.guard.reg];
+  }
+  // Whether that is news. `divided`: not all threads come here.
+  bool step(const Instruction& instruction, bool divided) {
+    if (!instruction.form() || instruction.operands.empty())
+      return false;
+    const bool is_call = instruction.opcode == Opcode::call;
+    const size_t first = is_call ? 0 : ptx::first_source(instruction);
+    bool differs = divided || guard(instruction) || differs_always(instruction.opcode);
+    if (!differs && !(together_ == Together::warp && is_of_warp(instruction)))
+      for (size_t i = first; i < instruction.operands.size() && !differs; ++i)
+        differs = is_different(instruction.operands[i]);
+    if (instruction.opcode == Opcode::mov && is_thread(instruction.operands[1]))
+      threads_[instruction.operands[0].reg] = true;
+    bool changed = false;
+    const auto mark = [&](uint32_t reg, bool) {
+      changed |= differs && !registers_[reg];
+      registers_[reg] = registers_[reg] || differs;
+    };
+    if (is_call && instruction.operands.size() > 1)
+      ptx::for_each_register(instruction.operands[1], mark);
+    else if (!is_call && first == 1)
+      ptx::for_each_register(instruction.operands[0], mark);
+    return changed;
+  }
+
+private:
+  // %tid.x, where warps are rows of 32.
+  bool is_thread(const Operand& operand) const {
+    return (operand.kind == OperandKind::sreg && operand.sreg == SpecialRegister::tid_x) ||
+           (operand.kind == OperandKind::reg && threads_[operand.reg]);
+  }
+  // The lanes of a warp get one value, whatever it is: of %tid.x the number of the warp, and on which side of
+  // a warp's begin it lies.
+  bool is_of_warp(const Instruction& instruction) const {
+    constexpr uint64_t kLanes = 32;
+    if (instruction.operands.size() < 3 || !is_thread(instruction.operands[1]) ||
+        instruction.operands[2].kind != OperandKind::imm)
+      return false;
+    const uint64_t bits = instruction.operands[2].bits;
+    switch (instruction.opcode) {
+    case Opcode::shr:
+      return bits >= 5;
+    case Opcode::and_:
+      return bits % kLanes == 0;
+    case Opcode::setp:
+      return instruction.one_of({isa::Qual::lt, isa::Qual::lo, isa::Qual::ge, isa::Qual::hs}) !=
+                     isa::Qual::none
+                 ? bits % kLanes == 0
+                 : instruction.one_of({isa::Qual::le, isa::Qual::ls, isa::Qual::gt, isa::Qual::hi}) !=
+                           isa::Qual::none &&
+                       bits % kLanes == kLanes - 1;
+    default:
+      return false;
+    }
+  }
+  bool is_different(const Operand& operand) const {
+    if (operand.kind == OperandKind::reg && registers_[operand.reg])
+      return true;
+    if (operand.kind == OperandKind::sreg &&
+        ((differs_in_cta(operand.sreg) &&
+          !(together_ == Together::warp && operand.sreg == SpecialRegister::warpid)) ||
+         (together_ == Together::cluster && differs_in_cluster(operand.sreg))))
+      return true;
+    return std::any_of(operand.elems.begin(), operand.elems.end(),
+                       [&](const Operand& element) { return is_different(element); });
+  }
+
+  const Together together_;
+  std::vector<bool> registers_; // that differ
+  std::vector<bool> threads_;   // that are %tid.x
+};
+
+} // namespace
+
+MeetingPlaces::MeetingPlaces(const ptx::Function& function)
+    : function_(function), flow_(ptx::flow_of(function)),
+      is_known_(flow_.has_successors && flow_.blocks.size() <= kMostBlocks &&
+                !function.instructions.empty()) {
+  if (!is_known_)
+    return;
+  block_of_.resize(function.instructions.size());
+  dominator_ = ptx::dominators(flow_);
+  post_dominator_ = ptx::post_dominators(flow_);
+  for (uint32_t b = 0; b < flow_.blocks.size(); ++b)
+    for (uint32_t i = flow_.blocks[b].begin; i < flow_.blocks[b].end; ++i)
+      block_of_[i] = b;
+  find_loops();
+  warp_ = divided(Together::warp);
+  cta_ = divided(Together::cta);
+  cluster_ = divided(Together::cluster);
+}
+
+// A block that does nothing but end.
+bool MeetingPlaces::is_end(uint32_t block) const {
+  if (block >= flow_.blocks.size() || flow_.blocks[block].begin == flow_.blocks[block].end)
+    return true;
+  const Opcode opcode = function_.instructions[flow_.blocks[block].begin].opcode;
+  return opcode == Opcode::ret || opcode == Opcode::exit;
+}
+
+MeetingPlaces::Divided MeetingPlaces::divided(Together together) const {
+  const size_t count = flow_.blocks.size();
+  Divided found{std::vector<uint32_t>(count), std::vector<uint32_t>(count)};
+  Differing differing(function_, together);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t b = 0; b < count; ++b)
+      for (uint32_t i = flow_.blocks[b].begin; i < flow_.blocks[b].end; ++i)
+        changed |= differing.step(function_.instructions[i], found.surely[b] + found.by_exits[b] > 0);
+    Divided now{std::vector<uint32_t>(count), std::vector<uint32_t>(count)};
+    for (uint32_t b = 0; b < count; ++b) {
+      const ptx::BasicBlock& block = flow_.blocks[b];
+      if (block.successors.size() < 2 || !differing.guard(function_.instructions[block.end - 1]))
+        continue;
+      const uint32_t end = post_dominator_[b];
+      const bool exits = std::any_of(block.successors.begin(), block.successors.end(),
+                                     [&](uint32_t next) { return is_end(next); });
+      std::vector<uint32_t>& counts = exits ? now.by_exits : now.surely;
+      std::vector<bool> seen(count);
+      std::vector<uint32_t> stack(block.successors);
+      while (!stack.empty()) {
+        const uint32_t at = stack.back();
+        stack.pop_back();
+        if (at == end || seen[at])
+          continue;
+        seen[at] = true;
+        ++counts[at];
+        stack.insert(stack.end(), flow_.blocks[at].successors.begin(), flow_.blocks[at].successors.end());
+      }
+    }
+    changed |= now.surely != found.surely || now.by_exits != found.by_exits;
+    found = std::move(now);
+  }
+  return found;
+}
+
+// Natural loops: of every edge back to a block that dominates it.
+void MeetingPlaces::find_loops() {
+  const size_t count = flow_.blocks.size();
+  loops_.assign(count, 0);
+  std::vector<std::vector<uint32_t>> before(count), latches(count);
+  const auto dominates = [&](uint32_t a, uint32_t b) {
+    while (b != a && dominator_[b] != kNone && dominator_[b] != b)
+      b = dominator_[b];
+    return a == b;
+  };
+  for (uint32_t b = 0; b < count; ++b)
+    for (const uint32_t next : flow_.blocks[b].successors) {
+      before[next].push_back(b);
+      if (dominator_[b] != kNone && dominates(next, b))
+        latches[next].push_back(b);
+    }
+  for (uint32_t head = 0; head < count; ++head) {
+    if (latches[head].empty())
+      continue;
+    std::vector<bool> seen(count);
+    seen[head] = true;
+    std::vector<uint32_t> stack = latches[head];
+    while (!stack.empty()) {
+      const uint32_t at = stack.back();
+      stack.pop_back();
+      if (seen[at])
+        continue;
+      seen[at] = true;
+      stack.insert(stack.end(), before[at].begin(), before[at].end());
+    }
+    for (size_t b = 0; b < count; ++b)
+      loops_[b] += seen[b];
+  }
+}
+
+bool MeetingPlaces::walks(uint32_t from, uint32_t to, const Stops& stops, const Point* cut) const {
+  if (cut && *cut == Point{from, true})
+    return false;
+  enum class Way : uint8_t { arrives, stops, goes_on };
+  const auto scan = [&](uint32_t i, uint32_t end) {
+    for (; i < end; ++i, ++steps_) {
+      if (cut && *cut == Point{i, false})
+        return Way::stops;
+      if (i == to)
+        return Way::arrives;
+      if ((stops && stops(i)) || (cut && *cut == Point{i, true}))
+        return Way::stops;
+    }
+    return Way::goes_on;
+  };
+  std::vector<bool> seen(flow_.blocks.size());
+  std::vector<uint32_t> stack;
+  const auto follow = [&](uint32_t block, Way way) {
+    if (way == Way::goes_on)
+      stack.insert(stack.end(), flow_.blocks[block].successors.begin(), flow_.blocks[block].successors.end());
+    return way == Way::arrives;
+  };
+  if (follow(block_of_[from], scan(from + 1, flow_.blocks[block_of_[from]].end)))
+    return true;
+  while (!stack.empty()) {
+    const uint32_t at = stack.back();
+    stack.pop_back();
+    if (seen[at])
+      continue;
+    seen[at] = true;
+    if (steps_ > kMostSteps)
+      return true; // so that nothing lies between
+    if (follow(at, scan(flow_.blocks[at].begin, flow_.blocks[at].end)))
+      return true;
+  }
+  return false;
+}
+
+bool MeetingPlaces::reaches(uint32_t from, uint32_t to, const Stops& stops) const {
+  return walks(from, to, stops, nullptr);
+}
+
+bool MeetingPlaces::separates(const Point& point, uint32_t from, uint32_t to) const {
+  return !walks(from, to, {}, &point);
+}
+
+// The nearest to `to` first.
+std::vector<Point> MeetingPlaces::candidates(uint32_t from, uint32_t to) const {
+  std::vector<Point> points{{to, false}};
+  for (uint32_t b = block_of_[to]; dominator_[b] != kNone && dominator_[b] != b;) {
+    b = dominator_[b];
+    if (flow_.blocks[b].begin == flow_.blocks[b].end)
+      continue;
+    const uint32_t last = flow_.blocks[b].end - 1;
+    points.push_back({last, !ptx::ends_block(function_.instructions[last].opcode)});
+  }
+  std::vector<Point> behind{{from, true}};
+  for (uint32_t b = block_of_[from]; post_dominator_[b] < flow_.blocks.size();) {
+    b = post_dominator_[b];
+    if (flow_.blocks[b].begin != flow_.blocks[b].end)
+      behind.push_back({flow_.blocks[b].begin, false});
+  }
+  points.insert(points.end(), behind.rbegin(), behind.rend());
+  return points;
+}
+
+std::optional<Point> MeetingPlaces::between(uint32_t from, uint32_t to, Together together) const {
+  const Divided& divided = together == Together::cluster ? cluster_
+                           : together == Together::cta   ? cta_
+                                                         : warp_;
+  const auto cost = [&](const Point& point) {
+    const uint32_t b = block_of_[point.instruction];
+    return std::tuple(divided.by_exits[b], loops_[b]);
+  };
+  std::optional<Point> best;
+  for (const Point& point : candidates(from, to))
+    if ((together == Together::thread || divided.surely[block_of_[point.instruction]] == 0) &&
+        (!best || cost(point) < cost(*best)) && separates(point, from, to))
+      best = point;
+  return best;
+}
+
+bool MeetingPlaces::dominates(uint32_t first, uint32_t second) const {
+  uint32_t b = block_of_[second];
+  if (b == block_of_[first])
+    return first < second;
+  while (dominator_[b] != kNone && dominator_[b] != b && b != block_of_[first])
+    b = dominator_[b];
+  return b == block_of_[first];
+}
+
+} // namespace lemma::check

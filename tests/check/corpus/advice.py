@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Follows the advice of findings: a planted bug of bugs.py is run under `lemma run --check --json`; the repairs of its first finding are
+made in the PTX as they stand there, and the kernel is run again, until there is no finding. Then it must give what its twin gives, bit for
+bit. As many rounds are allowed as there were findings to begin with, and AGAIN more.
+
+Where a finding has no repairs its advice is no instruction that belongs in one place; of the ids of NO_EDIT that is always so. A bug counts
+where all its findings have repairs, or those that have are all that is amiss: others may follow from them, as unwritten values from a race.
+
+usage: advice.py --lemma build/bin/lemma [--filter REGEX] [--each N] [--jobs N] [--keep DIR] [--verbose]
+  --each N: of each id and kind of advice N bugs, the same in each run; 0: all
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+
+import bases
+import bugs
+import edit
+import run
+
+# Why the advice of an id is no edit of one place in the PTX.
+NO_EDIT = {
+    "race.mixed-size": "another size of an access is another program",
+    "wgmma.warps": "which of the warps has the wrong operand, nobody knows",
+    "mbarrier.plain": "the access itself is wrong, and not what lies before it",
+    "mbarrier.count": "arrivals or a count: which is wrong, nobody knows",
+    "mbarrier.tx": "bytes or copies: which is wrong, nobody knows",
+    "mbarrier.phase": "the parity is computed elsewhere",
+    "mbarrier.inval": "one thread has to execute it, in order with what all others write",
+    "barrier.divergent": "code has to be moved",
+    "barrier.count": "the number of threads may be computed, and may stand in several instructions",
+    "barrier.id": "the other instructions of a meeting have to change as well",
+    "warp.mask": "the mask may be computed, and may stand in several instructions",
+    "warp.aligned": "code has to be moved",
+    "warp.setmaxnreg": "code has to be moved",
+    "warp.elect": "the mask may be computed, and may stand in several instructions",
+    "memory.undefined": "nobody knows the value that is missing",
+    "memory.bounds": "nobody knows which of address and size is wrong",
+    "memory.lifetime": "code has to be moved",
+}
+# Bugs that stand where no instruction more can give the twin's result, or none of this program.
+OTHER_PROGRAMS = {
+    "inplace_rows.writes_before_the_barrier": "what is to be read has been overwritten",
+    "pdl_bulk.factor_before_the_barrier": "what is to be read has been read before",
+    "attention_wgmma.scores_cleared_in_flight": "what the product gives is cleared",
+    "chain_relaxed.adds_plainly": "an atomic operation is three instructions",
+}
+AGAIN = 2  # rounds
+LEAST_IDS = 0.8  # of those that are not in NO_EDIT
+
+
+def edited(text, repairs):
+    """The PTX with the repairs made, from the last to the first."""
+    lines = text.split("\n")
+    for repair in sorted(repairs, key=lambda r: (r["line"], r["column"], r["length"]), reverse=True):
+        line, at = lines[repair["line"] - 1], repair["column"] - 1
+        lines[repair["line"] - 1] = line[:at] + repair["text"] + line[at + repair["length"] :]
+    return "\n".join(lines)
+
+
+def groups_of(report):
+    """The repairs of each defect, by its number: none for an error without."""
+    return {f["group"]: f["repairs"] for f in report.get("findings", []) if f["severity"] == "error"}
+
+
+def kind_of(report):
+    """The words of the advice, without numbers."""
+    return " / ".join(sorted({re.sub(r"\d+", "N", f["fix"]) for f in report.get("findings", []) if f["severity"] == "error"}))
+
+
+def shown(repairs):
+    return "; ".join(f"{' '.join(r['text'].split())} {r['where']} line {r['place']['ptx_line']}" for r in repairs)
+
+
+class Followed:
+    """`verdict`: none (no repairs), did, partly (what remains had none from the beginning), wrong."""
+
+    def __init__(self, verdict, rounds=0, why=""):
+        self.verdict, self.rounds, self.why = verdict, rounds, why
+
+
+class Follower:
+    def __init__(self, runner):
+        self.runner = runner
+        self.right = {}  # by kernel: what its twin gives
+
+    def outputs(self, base, ptx):
+        stem = ptx.with_suffix("")
+        files = [pathlib.Path(f"{stem}.{i}.out") for i in range(len(base.args))]
+        return [file.read_bytes() if file.exists() else None for file in files]
+
+    def run_twin(self, base):
+        path, _ = self.runner.write(f"{base.name}.right", self.runner.text(base.name).lines)
+        report, command = self.runner.lemma(base, path, [])
+        assert report.get("exit_status") == 0, command
+        self.right[base.name] = self.outputs(base, path)
+
+    def find(self, bug):
+        """What a run of the bug finds."""
+        path, _ = self.runner.write(bug.name, self.runner.text(bug.base).with_edits(bug.edits))
+        return self.runner.lemma(bases.bases[bug.base], path, [])[0]
+
+    def follow(self, bug, report):
+        base = bases.bases[bug.base]
+        text = run.text_of(self.runner.text(bug.base).with_edits(bug.edits))
+        groups = groups_of(report)
+        complete = all(groups.values())
+        most, made = len(groups) + AGAIN, []
+        for number in range(most + 1):
+            repairs = next((groups[i] for i in sorted(groups) if groups[i]), None)
+            if number == 0 and not repairs:
+                return Followed("none")
+            if not repairs or number == most:
+                why = f"{'; then '.join(made)}: {run.said(report)}\n    {command}"
+                return Followed("wrong" if complete else "partly", number, why)
+            made.append(shown(repairs))
+            text = edited(text, repairs)
+            path = self.runner.folder / f"{bug.name}.repaired.ptx"
+            path.write_text(text)
+            report, command = self.runner.lemma(base, path, [])
+            groups = groups_of(report)
+            if "error" in report:
+                return Followed("wrong", number, f"{'; then '.join(made)}: {run.said(report)}\n    {command}")
+            if report.get("exit_status") == 0 and not run.findings_of(report):
+                break
+        if self.outputs(base, path) != self.right[base.name] and bug.name not in OTHER_PROGRAMS:
+            return Followed("wrong", number + 1, f"{'; then '.join(made)}: another result than the twin's\n    {command}")
+        return Followed("did", number + 1, "; then ".join(made))
+
+
+def sample(found, each):
+    """Of each id and kind of advice so many."""
+    rows = collections.defaultdict(list)
+    for bug, report in found:
+        rows[bug.id, kind_of(report)].append((bug, report))
+    chosen = []
+    for key in sorted(rows):
+        random.Random(1).shuffle(rows[key])
+        chosen += rows[key][: each or None]
+    return chosen
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lemma", required=True)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--each", type=int, default=0, metavar="N")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--keep", metavar="DIR")
+    parser.add_argument("--verbose", action="store_true", help="print what was repaired, and what has no repairs")
+    return parser.parse_args()
+
+
+def follow_all(options, runner, rows):
+    """(bug, its report, Followed) of the sample."""
+    follower = Follower(runner)
+    for name in {bug.base for bug in rows}:
+        runner.text(name)  # and its inputs, before threads need them
+        runner.arguments(bases.bases[name], runner.folder / name)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        chosen = sample(list(zip(rows, pool.map(follower.find, rows))), options.each)
+        list(pool.map(follower.run_twin, [bases.bases[name] for name in sorted({bug.base for bug, _ in chosen})]))
+        followed = pool.map(lambda one: follower.follow(*one), chosen)
+        return [(bug, report, how) for (bug, report), how in zip(chosen, followed)]
+
+
+def main():
+    options = parse()
+    options.ptxas = "no ptxas"
+    rows = [bug for bug in bugs.bugs if re.search(options.filter, f"{bug.name} {bug.base} {bug.id}")]
+    table = collections.defaultdict(collections.Counter)
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="lemma-advice-") as scratch:
+        folder = pathlib.Path(options.keep or scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for bug, report, how in follow_all(options, run.Runner(options, folder), rows):
+            of = table[bug.id]
+            of["bugs"] += 1
+            of[how.verdict] += 1
+            of["once"] += how.verdict == "did" and how.rounds == 1
+            if how.verdict == "wrong" and bug.name not in OTHER_PROGRAMS:
+                failed += 1
+                print(f"{bug.name}: FAILED [{kind_of(report)}] {how.why}", flush=True)
+            elif options.verbose:
+                print(f"{bug.name}: {how.verdict}, rounds: {how.rounds} [{kind_of(report)}] {how.why or run.said(report)}", flush=True)
+    for id in bugs.IDS:
+        if id in table:
+            of = table[id]
+            print(
+                f"{id:22} {of['did']:4} of {of['did'] + of['wrong']:4} repaired, {of['once']:4} at once, {of['partly']:4} in part; "
+                f"{of['bugs']:4} bugs{', ' + NO_EDIT[id] if id in NO_EDIT else ''}"
+            )
+    wanted = [id for id in bugs.IDS if id in table and id not in NO_EDIT]
+    repaired = [id for id in wanted if table[id]["did"]]
+    print(f"{len(repaired)} of {len(wanted)} ids have advice that can be followed, and does")
+    if not options.filter and len(repaired) < LEAST_IDS * len(wanted):
+        failed += 1
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
