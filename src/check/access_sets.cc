@@ -9,10 +9,20 @@ AccessSets::~AccessSets() {
     delete[] chunk.load();
 }
 
+void AccessSets::Members::grow() {
+  auto* larger = new Member[2 * room_];
+  std::copy(begin(), end(), larger);
+  if (data_ != here_)
+    delete[] data_;
+  data_ = larger;
+  room_ *= 2;
+}
+
 void AccessSets::Set::add(const Member& member, const Record& of) {
   const uint16_t bytes = AccessSets::strong_bytes(of);
   strong_bytes = members.empty() || strong_bytes == bytes ? bytes : uint16_t{0};
   members.push_back(member);
+  records_ |= bit_of(member.record);
   if (2 * members.size() > index_.size())
     index_.clear();
   else
@@ -29,13 +39,13 @@ void AccessSets::Set::replace_last(const Member& member, const Record& of) {
   if (strong_bytes != AccessSets::strong_bytes(of))
     strong_bytes = 0;
   members.back() = member;
-  index_.clear();
+  forget_places();
 }
 
 void AccessSets::Set::erase_writers(uint32_t count) {
-  members.erase(members.begin(), members.begin() + count);
+  members.erase_first(count);
   writers -= count;
-  index_.clear();
+  forget_places();
 }
 
 uint16_t& AccessSets::Set::slot(uint32_t record) {
@@ -114,6 +124,11 @@ AccessSets::Number AccessSets::turned(Number number, uint32_t positions) {
   return copy;
 }
 
+AccessSets::Number AccessSets::make() {
+  const std::lock_guard lock(turning_);
+  return make(turned_);
+}
+
 void AccessSets::release(Number number) {
   const std::lock_guard lock(turning_);
   release(turned_, number);
@@ -122,8 +137,7 @@ void AccessSets::release(Number number) {
 uint64_t AccessSets::bytes() const {
   uint64_t bytes = used_.load() * sizeof(Set);
   for (Number number = 1; number <= used_.load(); ++number)
-    bytes += (*this)[number].members.capacity() * sizeof(Member) +
-             (*this)[number].index_.capacity() * sizeof(uint16_t);
+    bytes += (*this)[number].members.bytes_elsewhere() + (*this)[number].index_.capacity() * sizeof(uint16_t);
   return bytes;
 }
 

@@ -36,10 +36,59 @@ public:
     }
   };
 
+  // A vector that has room for those of most sets in itself.
+  class Members {
+  public:
+    Members() = default;
+    Members(const Members& other) { *this = other; }
+    Members& operator=(const Members& other) {
+      size_ = 0;
+      for (const Member& member : other)
+        push_back(member);
+      return *this;
+    }
+    ~Members() {
+      if (data_ != here_)
+        delete[] data_;
+    }
+    Member* begin() { return data_; }
+    Member* end() { return data_ + size_; }
+    const Member* begin() const { return data_; }
+    const Member* end() const { return data_ + size_; }
+    size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    Member& operator[](size_t i) { return data_[i]; }
+    const Member& operator[](size_t i) const { return data_[i]; }
+    Member& front() { return data_[0]; }
+    const Member& front() const { return data_[0]; }
+    Member& back() { return data_[size_ - 1]; }
+    const Member& back() const { return data_[size_ - 1]; }
+    void push_back(const Member& member) {
+      if (size_ == room_) [[unlikely]]
+        grow();
+      data_[size_++] = member;
+    }
+    void erase_first(uint32_t count) {
+      std::copy(begin() + count, end(), begin());
+      size_ -= count;
+    }
+    void keep_first(uint32_t count) { size_ = count; }
+    void clear() { size_ = 0; }
+    uint64_t bytes_elsewhere() const { return data_ == here_ ? 0 : room_ * sizeof(Member); }
+
+  private:
+    static constexpr uint32_t kHere = 16;
+    void grow();
+
+    Member* data_ = here_;
+    uint32_t size_ = 0, room_ = kHere;
+    Member here_[kHere];
+  };
+
   class Set {
   public:
     // The writers come first, in the order in which they came.
-    std::vector<Member> members;
+    Members members;
     uint32_t writers = 0;
     // The size at which it is worth looking for members that others stand for.
     uint32_t tidy_at = kFirstTidying;
@@ -48,6 +97,8 @@ public:
 
     // Null: the record is no member's.
     Member* find(uint32_t record) {
+      if ((records_ & bit_of(record)) == 0)
+        return nullptr;
       if (members.size() > kListed)
         return find_indexed(record);
       for (Member& member : members)
@@ -70,8 +121,8 @@ public:
           kept_writers += i < writers;
           members[kept++] = members[i];
         }
-      members.resize(kept);
-      index_.clear();
+      members.keep_first(kept);
+      forget_places();
       writers = kept_writers;
       tidy_at = std::max(kFirstTidying, 2 * kept);
     }
@@ -82,14 +133,23 @@ public:
     static constexpr size_t kListed = 16; // members that are looked through one by one
     void clear() {
       members.clear();
-      index_.clear();
+      forget_places();
       writers = 0;
+    }
+    static uint64_t bit_of(uint32_t record) { return uint64_t{1} << (record * 0x9e3779b1u >> 26); }
+    // After members have gone or changed their places.
+    void forget_places() {
+      index_.clear();
+      records_ = 0;
+      for (const Member& member : members)
+        records_ |= bit_of(member.record);
     }
     Member* find_indexed(uint32_t record);
     // The slot of the record's member, or of none.
     uint16_t& slot(uint32_t record);
 
     uint32_t cells_ = 0;
+    uint64_t records_ = 0;        // bit_of() each member's, and perhaps of others that it had
     std::vector<uint16_t> index_; // of members, from 1 on, by records; empty: not made
   };
 
@@ -109,6 +169,8 @@ public:
   // For a page that divides its cells, by any thread that has the page: a copy for a cell that stands so many
   // positions earlier; and release().
   Number turned(Number number, uint32_t positions);
+  // Likewise: an empty one, of one cell.
+  Number make();
   void release(Number number);
 
   Set& operator[](Number number) const {

@@ -20,8 +20,32 @@ using vgpu::SyncKind;
 
 namespace {
 
-constexpr size_t kMostWriters = 8; // of a chain of atomics, that are remembered
 constexpr size_t kMostReaders = 64;
+
+// What a barrier of the CTA's threads does not order: operations that go on, proxies, objects that others are
+// told by.
+bool outlasts_barriers(isa::Opcode opcode) {
+  static const std::vector<bool> all = [] {
+    constexpr std::string_view kBegins[] = {"cp.",
+                                            "mbarrier.",
+                                            "wgmma.",
+                                            "tcgen05.",
+                                            "st.async",
+                                            "st.bulk",
+                                            "red.async",
+                                            "fence.",
+                                            "tensormap.",
+                                            "multimem.",
+                                            "clusterlaunchcontrol."};
+    std::vector<bool> outlasts;
+    for (int i = 0; i < isa::kOpcodeCount; ++i)
+      outlasts.push_back(std::ranges::any_of(kBegins, [&](std::string_view begin) {
+        return to_string(static_cast<isa::Opcode>(i)).starts_with(begin);
+      }));
+    return outlasts;
+  }();
+  return all[static_cast<size_t>(opcode)];
+}
 
 bool acquires(Semantics semantics) {
   return semantics == Semantics::acquire || semantics == Semantics::acq_rel || semantics == Semantics::sc;
@@ -117,21 +141,23 @@ void Checker::launch_begins(const vgpu::Launch& launch) {
   fence_order_.clear();
   sizes_ = {};
   const auto& functions = launch.program->module().functions;
-  provenances_.clear();
-  results_.clear();
+  provenances_.assign(functions.size(), {});
+  results_.assign(functions.size(), {});
+  waits_for_grids_ = false;
+  polls_shared_ = false;
+  may_forget_ = true;
   for (uint32_t i = 0; i < functions.size(); ++i) {
-    provenances_.emplace_back(*launch.program, launch.program->code(i));
-    results_.emplace_back(launch.program->code(i));
+    if (functions[i].is_entry && &functions[i] != launch.entry->function)
+      continue; // nobody calls a kernel
+    provenances_[i].emplace(*launch.program, launch.program->code(i));
+    results_[i].emplace(launch.program->code(i));
+    for (const ptx::Instruction& instruction : functions[i].instructions) {
+      waits_for_grids_ |=
+          instruction.opcode == isa::Opcode::griddepcontrol && instruction.has(isa::Qual::wait);
+      may_forget_ &= !outlasts_barriers(instruction.opcode);
+      polls_shared_ |= polls_shared(instruction);
+    }
   }
-  polls_shared_ = std::any_of(functions.begin(), functions.end(), [](const ptx::Function& function) {
-    return std::any_of(function.instructions.begin(), function.instructions.end(), polls_shared);
-  });
-  waits_for_grids_ = std::any_of(functions.begin(), functions.end(), [](const ptx::Function& function) {
-    return std::any_of(
-        function.instructions.begin(), function.instructions.end(), [](const ptx::Instruction& instruction) {
-          return instruction.opcode == isa::Opcode::griddepcontrol && instruction.has(isa::Qual::wait);
-        });
-  });
 }
 
 size_t Checker::function_of(const vgpu::Code& code) const {
@@ -190,8 +216,8 @@ void Checker::cluster_begins(const vgpu::Cluster& cluster) {
       spare_.pop_back();
     }
   }
-  auto made = std::make_unique<ClusterState>(cluster, spare.own.records ? std::move(spare.own)
-                                                                        : ClusterState::Own::make());
+  auto made = std::make_unique<ClusterState>(
+      cluster, spare.own.records ? std::move(spare.own) : ClusterState::Own::make(), may_forget_);
   made->global_cursor = spare.global_cursor;
   made->free_global = std::move(spare.free_global);
   cluster.observed = made.get();
@@ -257,7 +283,10 @@ void Checker::synchronizes(const vgpu::Exec& x, const vgpu::Synchronization& syn
   case SyncKind::barrier_arrive: {
     Gathering& barrier = cluster.barriers[{x.cta->rank, sync.id}];
     arrives_at_barrier(cluster, x, sync, barrier);
-    barrier.knowledge.join(warp.knowledge.release(sync.lanes));
+    if (sync.waits && sync.lanes == kAllLanes && warp.knowledge.groups().size() == 1)
+      barrier.whole.emplace_back(&warp, warp.knowledge.end_epoch());
+    else
+      barrier.knowledge.join(warp.knowledge.release(sync.lanes));
     votes(cluster, x, sync, barrier);
     if (sync.waits)
       barrier.waiting.emplace_back(&warp, sync.lanes);
@@ -313,15 +342,32 @@ void Checker::fences_proxy(const vgpu::Exec& x, WarpState& warp, const vgpu::Syn
 
 void Checker::barrier_completes(const vgpu::Cta& cta, uint32_t id) {
   ClusterState& cluster = state(*cta.cluster);
-  Gathering& open = cluster.barriers[{cta.rank, id}];
-  Gathering barrier = std::exchange(open, {});
+  Gathering& barrier = cluster.barriers[{cta.rank, id}];
   meets_at_barrier(cta, id, barrier);
   if (barrier.vote && barrier.vote->is_unknown)
     for (const vgpu::Warp& each : cta.warps)
       each.follows_values = true;
-  open.last_phase = std::move(barrier.arrivals);
-  for (const auto& [warp, lanes] : barrier.waiting)
+  for (const auto& [warp, epoch] : barrier.whole) // first what many of them share
+    barrier.knowledge.join(warp->knowledge.groups().front().knowledge);
+  for (const auto& [warp, epoch] : barrier.whole)
+    warp->knowledge.add_own(barrier.knowledge.known, kAllLanes, epoch);
+  uint64_t threads = 0;
+  for (const auto& [warp, lanes] : barrier.waiting) {
     warp->knowledge.become(lanes, barrier.knowledge);
+    threads += static_cast<uint64_t>(std::popcount(lanes));
+  }
+  barrier.last_phase.swap(barrier.arrivals);
+  barrier.arrivals.clear();
+  barrier.whole.clear();
+  barrier.waiting.clear();
+  barrier.knowledge.clear();
+  barrier.vote.reset();
+  const Dim3& block = launch_->config.block;
+  if (threads == uint64_t{block[0]} * block[1] * block[2]) {
+    barrier.last_phase.clear(); // those arrivals precede everything
+    if (cluster.forgets)
+      cluster.forget();
+  }
 }
 
 void Checker::cluster_barrier_completes(const vgpu::Cluster& cluster) {
@@ -431,7 +477,9 @@ void Checker::with_locations(ClusterState& cluster, const vgpu::MemoryPlace& pla
     return;
   }
   Shard& shard = shards_[shard_of(place.allocation, place.offset)];
-  const std::lock_guard lock(shard.mutex);
+  std::unique_lock lock(shard.mutex, std::defer_lock);
+  if (launch_->workers != 1)
+    lock.lock();
   f(shard.locations);
 }
 
@@ -480,31 +528,56 @@ bool Checker::may_give_old_value(const vgpu::Exec& x, const WarpState& warp, con
   return version != now.version;
 }
 
-// Before the write: what the lanes release is there before anybody can see it.
-void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access) {
+const std::shared_ptr<const Clock>& Checker::knew(WarpState& warp, LaneMask lanes) {
+  const WarpKnowledge& knowledge = warp.knowledge;
+  WarpState::Knew& last = warp.knew;
+  if (!last.clock || last.lanes != lanes || last.epoch != knowledge.epoch() ||
+      last.changes != knowledge.changes() || last.would_know != warp.would_know) {
+    Clock known = knowledge.all_of(lanes).known;
+    if (warp.would_know)
+      known.join(*warp.would_know);
+    last = {lanes, knowledge.epoch(), knowledge.changes(), warp.would_know,
+            std::make_shared<const Clock>(std::move(known))};
+  }
+  return last.clock;
+}
+
+// What the lanes release with a strong write; nullopt: nothing.
+std::optional<Released> Checker::release_at(WarpState& warp, const StrongWriter& writer, MemoryOrder order) {
+  if (releases(order.semantics))
+    return Released{writer, warp.knowledge.release(writer.lanes)};
+  std::optional<Knowledge> at_fence = warp.knowledge.released_at_fence(writer.lanes, kSameCta);
+  if (!at_fence)
+    return {};
+  Released released{writer, std::move(*at_fence)};
+  for (const LaneGroup& group : warp.knowledge.groups())
+    if ((group.lanes & writer.lanes) != 0 && group.fence_epoch)
+      released.scope = std::min(released.scope, group.fence_scope);
+  return released;
+}
+
+// Before the write: what the lanes release is there before anybody can see it. An atomic operation reads,
+// too, unless it is a red, which is part of no acquire pattern; what it has read is asked for when it has.
+void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access,
+                             const Places& places, bool reads, bool returns) {
   WarpState& warp = cluster.warp(x);
   const MemoryOrder order = access.access.order;
   const bool keeps_chain = access.access.kind == vgpu::AccessKind::atomic;
-  const Epoch epoch = warp.knowledge.epoch();
-  Clock known = warp.knowledge.all_of(access.access.lanes).known;
-  if (warp.would_know)
-    known.join(*warp.would_know);
-  const auto knew = std::make_shared<const Clock>(std::move(known));
-  Places(access).each([&](LaneMask lanes, int first) {
-    const StrongWriter writer{cluster.id, x.cta->rank, order.scope, knew, warp.knowledge.agent(),
-                              lanes,      epoch,       Spot::at(x)};
-    Released released{writer, {}};
-    bool any = true;
-    if (releases(order.semantics)) {
-      released.knowledge = warp.knowledge.release(lanes);
-    } else if (std::optional<Knowledge> at_fence = warp.knowledge.released_at_fence(lanes, kSameCta)) {
-      released.knowledge = std::move(*at_fence);
-      for (const LaneGroup& group : warp.knowledge.groups())
-        if ((group.lanes & lanes) != 0 && group.fence_epoch)
-          released.scope = std::min(released.scope, group.fence_scope);
-    } else {
-      any = false;
-    }
+  StrongWriter writer{cluster.id,
+                      x.cta->rank,
+                      order.scope,
+                      knew(warp, access.access.lanes),
+                      warp.knowledge.agent(),
+                      0,
+                      warp.knowledge.epoch(),
+                      Spot::at(x)};
+  const bool may_release = releases(order.semantics) || warp.knowledge.has_release_fence();
+  uint64_t version = versions_.fetch_add(places.count(), std::memory_order_relaxed);
+  places.each([&](LaneMask lanes, int first) {
+    writer.lanes = lanes;
+    std::optional<Released> released;
+    if (may_release)
+      released = release_at(warp, writer, order);
     const vgpu::MemoryPlace place = access.access.at(access.offset(first) - access.access.offset);
     with_locations(cluster, place, [&](SyncLocations& locations) {
       SyncLocation& location = locations[key_of(place)];
@@ -513,14 +586,12 @@ void Checker::write_strongly(ClusterState& cluster, const vgpu::Exec& x, const v
       overwrites_fenced(warp, lanes, location);
       if (!keeps_chain) // but what this thread has released there itself: "Release and acquire patterns"
         location.keep_released([&](const Released& earlier) { return is_of(earlier, writer); });
-      location.version = ++versions_;
-      location.readers.clear();
-      if (location.writers.size() < kMostWriters)
-        location.writers.push_back(writer);
-      else
-        location.writers[location.oldest++ % kMostWriters] = writer;
-      if (any)
-        add_released(location, std::move(released));
+      note_writer(location, writer, ++version);
+      if (released)
+        add_released(location, std::move(*released));
+      // A value that tells the thread nothing is no more than what came with it.
+      if (reads && (returns || !location.released.empty() || location.history || warp.last_fence.knew))
+        warp.reads.push_back({lanes, place, order, returns, &location});
     });
   });
 }
@@ -551,13 +622,14 @@ bool Checker::is_observed(const Visit& visit, uint64_t offset, const Record& ear
   };
   bool observed = false;
   with_locations(visit.cluster, place, [&](SyncLocations& locations) {
-    const auto found = locations.find(key_of(place));
-    if (found == locations.end())
+    const SyncLocation* const found = locations.find(key_of(place));
+    if (!found)
       return;
-    const SyncLocation& location = found->second;
-    observed = (location.writers.size() == kMostWriters || // others are forgotten: in doubt it was one
-                std::any_of(location.writers.begin(), location.writers.end(), is_writer)) &&
-               std::any_of(location.readers.begin(), location.readers.end(), is_known);
+    const SyncLocation& location = *found;
+    observed =
+        (location.writers.size() == SyncLocation::kMostWriters || // others are forgotten: in doubt it was one
+         std::any_of(location.writers.begin(), location.writers.end(), is_writer)) &&
+        std::any_of(location.readers.begin(), location.readers.end(), is_known);
   });
   return observed;
 }
@@ -568,15 +640,15 @@ void Checker::has_read(const vgpu::Exec& x) {
   WarpState& warp = cluster.warp(x);
   for (const WarpState::Read& read : warp.reads)
     with_locations(cluster, read.place, [&](SyncLocations& locations) {
-      auto found = locations.find(key_of(read.place));
-      if (found == locations.end() && !warp.last_fence.knew)
+      SyncLocation* now = read.location ? read.location : locations.find(key_of(read.place));
+      if (!now && warp.last_fence.knew)
+        now = &locations[key_of(read.place)]; // others may write there yet
+      if (!now)
         return;
-      if (found == locations.end()) // others may write there yet
-        found = locations.emplace(key_of(read.place), SyncLocation{}).first;
       if (warp.last_fence.knew)
-        reads_after_fence(warp, read.lanes, found->second);
+        reads_after_fence(warp, read.lanes, *now);
       SyncLocation old;
-      SyncLocation& location = may_give_old_value(x, warp, read, found->second, old) ? old : found->second;
+      SyncLocation& location = may_give_old_value(x, warp, read, *now, old) ? old : *now;
       if (location.writers.empty())
         return;
       // A lane that polls learns once: what it knows, or has seen, it keeps.

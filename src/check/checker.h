@@ -34,6 +34,8 @@
 
 namespace lemma::check {
 
+class Places; // places.h
+
 // By what threads of a cluster wait for each other, beside barriers of all: mbarriers and named barriers;
 // words in shared memory that others have written.
 enum class Roles : uint8_t { none, arrivals, flags };
@@ -97,8 +99,11 @@ private:
     Shadow* shadow = nullptr;
     bool is_special = false; // see enter()
     bool is_judged = false;  // what was there before: by another visit
+    bool is_late = false;    // it was made before: ClusterState::pending
     // What cells before have shown: a record that precedes all lanes, and what became of the reads of one.
-    uint32_t passed = 0;
+    uint32_t passed = 0, passed_write = 0; // ... the last weak write of one
+    uint32_t next_lane = 0;                // from cell to cell: so many lanes further
+    bool by_lane = false;                  // its lanes one by one were asked of an earlier access
     uint32_t last_read = ~0u, last_set = 0;
     uint64_t last_page = 0;                // sets are of the cells of one page
     LaneMask last_lanes = 0, last_own = 0; // from the cell's position on, and as they are
@@ -110,10 +115,44 @@ private:
   Shadow& shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place);
   // The number of an equal record, or of a new one. 0: there is no room.
   uint32_t number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global);
+  static Record record_of(const ClusterState& cluster, const WarpState& warp, const vgpu::Exec& x,
+                          const vgpu::WarpAccess& access);
+  void uses_mbarriers(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+                      const vgpu::WarpAccess& access, const Record& record);
+  // The record of an access, how its lanes lie, and, where those at one place go together, at which places.
+  struct Told {
+    const Record& record;
+    uint32_t number;
+    vgpu::LanesLie lie;
+    const Places* places;
+  };
+  void visit_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+                    const vgpu::WarpAccess& access, const Told& told);
+  static bool waits(ClusterState& cluster, WarpState& warp, const vgpu::WarpAccess& access, const Told& told,
+                    bool returns);
+  void enter_pending(ClusterState& cluster);
+  bool may_be_kept(const WarpState& warp, const vgpu::WarpAccess& access, const Record& record,
+                   bool returns) const;
+  LaneMask keep_updates(ClusterState& cluster, WarpState& warp, const vgpu::WarpAccess& access,
+                        const Told& told);
+  void enter_updates(const vgpu::Allocation& allocation, Page& page, uint64_t offset, const Updates& updates);
+  static bool reads(const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  void enter_access(const vgpu::Exec& x, const vgpu::WarpAccess& access, Told told, bool returns);
   // visit.place is in its owner's memory: what follows is there too.
   void enter(Visit& visit);
   void visit_range(Visit& visit, uint64_t bytes);
-  void visit_row(Visit& visit);
+  // Pieces side by side from visit.place on; where not `by_lane`, visit.lanes access them together.
+  struct Row {
+    LaneMask pieces = 0;
+    uint32_t piece_bytes = 0;
+    bool by_lane = true;
+  };
+  void visit_row(Visit& visit, const Row& row);
+  void visit_place(Visit& visit, LaneMask lanes, int piece);
+  static bool replaces(const Visit& visit); // what the cells hold: a weak write
+  uint64_t visit_cells(Visit& visit, Cell* cells, uint64_t count, uint64_t offset);
+  static uint64_t repeat_where_empty(const Visit& visit, Cell* cells, uint64_t count);
+  uint64_t repeat(Visit& visit, const Cell& before, Cell* cells, uint64_t count);
   void visit(Visit& visit, uint64_t bytes); // the first two
   void visit_cell(Visit& visit, Cell& cell, uint64_t offset);
   // The visit with what was there before.
@@ -123,6 +162,8 @@ private:
   void add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t position);
   static bool repeats(Visit& visit, const Cell& cell, uint64_t offset, LaneMask lanes);
   bool stands_for(const Visit& visit, const AccessSets::Member& earlier) const;
+  bool is_full(const Visit& visit, const AccessSets::Set& set) const;
+  bool takes_last_place(const Visit& visit, const AccessSets::Set& set) const;
   void add_member(const Visit& visit, AccessSets::Set& set, const AccessSets::Member& member,
                   uint32_t position);
   void release(Visit& visit, uint32_t since);
@@ -242,7 +283,12 @@ private:
   }
   CheckedAccess describe(const Record& record, int lane) const;
 
-  void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access);
+  void write_strongly(ClusterState& cluster, const vgpu::Exec& x, const vgpu::WarpAccess& access,
+                      const Places& places, bool reads, bool returns);
+  // What preceded a strong write of the lanes, and what they release with it.
+  static const std::shared_ptr<const Clock>& knew(WarpState& warp, LaneMask lanes);
+  static std::optional<Released> release_at(WarpState& warp, const StrongWriter& writer,
+                                            vgpu::MemoryOrder order);
   static void replaces(SyncLocation& location, const vgpu::MemoryPlace& place, uint32_t bytes,
                        const StrongWriter& by);
   bool may_give_old_value(const vgpu::Exec& x, const WarpState& warp, const WarpState::Read& read,
@@ -284,8 +330,9 @@ private:
   uint64_t old_value_key_ = 0, old_value_draws_ = 0;
   Knowledge fence_order_; // what the fence.sc so far have told each other
 
-  std::vector<Provenance> provenances_;             // by ptx::Module::functions
-  std::vector<Results> results_;                    // likewise
+  // By ptx::Module::functions, of those that the launch may execute.
+  std::vector<std::optional<Provenance>> provenances_;
+  std::vector<std::optional<Results>> results_;
   size_t function_of(const vgpu::Code& code) const; // its index
 
   // griddepcontrol.wait: what of each allocation was accessed before it, and whether it was after it.
@@ -293,8 +340,9 @@ private:
     std::optional<Statement> read, written; // before
     bool read_after = false;
   };
-  bool waits_for_grids_ = false; // a function of the module does
+  bool waits_for_grids_ = false; // a function of the launch does
   bool polls_shared_ = false;    // one has a strong load, or a compare and swap, of shared memory
+  bool may_forget_ = false;      // ClusterState::forgets, if the cluster is one CTA
   std::mutex grid_mutex_;
   std::map<const vgpu::Allocation*, GridAccesses> grid_accesses_;
 

@@ -67,14 +67,20 @@ void Clock::advance(uint64_t cluster, uint32_t agent, LaneMask lanes, Epoch epoc
 }
 
 void Clock::join(const Clock& other) {
+  if (parts_.empty()) {
+    parts_ = other.parts_;
+    return;
+  }
   for (const Part& theirs : other.parts_) {
-    Part& part = part_of(theirs.cluster);
-    if (part.agents == theirs.agents)
-      continue;
-    if (part.agents->empty()) {
-      part.agents = theirs.agents;
+    const auto at = std::lower_bound(parts_.begin(), parts_.end(), theirs.cluster,
+                                     [](const Part& part, uint64_t id) { return part.cluster < id; });
+    if (at == parts_.end() || at->cluster != theirs.cluster) {
+      parts_.insert(at, theirs);
       continue;
     }
+    Part& part = *at;
+    if (part.agents == theirs.agents)
+      continue;
     Agents& agents = own(part);
     if (agents.size() < theirs.agents->size())
       agents.resize(theirs.agents->size());

@@ -13,9 +13,11 @@ ClusterState::Own ClusterState::Own::make() {
   return {std::make_unique<Records>(kMostOwnRecords), std::make_unique<AccessSets>()};
 }
 
-ClusterState::ClusterState(const vgpu::Cluster& of, Own given)
+ClusterState::ClusterState(const vgpu::Cluster& of, Own given, bool may_forget)
     : cluster(of), id(of.linear_id), warps_per_cta(static_cast<uint32_t>(cluster.ctas.front()->warps.size())),
-      own(std::move(given)), records(*own.records), sets(*own.sets) {
+      own(std::move(given)), records(*own.records), sets(*own.sets),
+      forgets(may_forget && cluster.ctas.size() == 1),
+      pending(forgets ? cluster.ctas.front()->shared.size() : 0), cta(cluster.ctas.front().get()) {
   warps.reserve(cluster.ctas.size() * warps_per_cta);
   for (const auto& cta : cluster.ctas) {
     for (uint32_t i = 0; i < warps_per_cta; ++i)
@@ -28,6 +30,17 @@ ClusterState::ClusterState(const vgpu::Cluster& of, Own given)
   exits.resize(cluster.ctas.size());
   hearsay.resize(cluster.ctas.size());
   mbarrier_spans.resize(cluster.ctas.size());
+}
+
+void ClusterState::forget() {
+  shared.front()->forget();
+  pending.forget();
+  records.clear();
+  cursor = {};
+  sets.clear();
+  free_sets.clear();
+  if (!locations.empty())
+    locations.clear();
 }
 
 void HandedOn::join(const HandedOn& other) {

@@ -5,6 +5,7 @@
 #include "check/advice.h"
 #include "check/knowledge.h"
 #include "check/loaded.h"
+#include "check/pending.h"
 #include "check/registers.h"
 #include "check/shadow.h"
 #include "check/sync_location.h"
@@ -25,12 +26,15 @@ namespace lemma::check {
 
 // Which record an instruction of a warp got last: in one epoch it has one.
 struct CachedRecord {
-  const vgpu::DecodedInst* instruction = nullptr;
-  Epoch epoch = 0;
-  bool global = false, writes = false;
-  uint32_t agent = 0;
-  uint32_t record = 0;
-  uint32_t times = 0; // that it was executed so
+  Record record; // without an instruction: none
+  bool global = false;
+  uint32_t number = 0; // 0: there was no room
+  uint32_t times = 0;  // that it was executed so
+  // That of the same accesses, perhaps of another epoch.
+  bool is_like(const vgpu::DecodedInst& instruction, uint32_t agent, bool writes, bool of_global) const {
+    return record.instruction == &instruction && record.agent == agent && record.writes == writes &&
+           global == of_global;
+  }
 };
 
 // What a thread has read of a strong writer, whether that ordered anything or not.
@@ -51,16 +55,17 @@ struct WarpState {
   Dim3 cta{};                            // its CTA's id
   Statement cluster_arrival;             // the last barrier.cluster.arrive
   uint32_t started = 0;                  // CTAs of the cluster, by rank, that are known to have
-  std::array<CachedRecord, 64> cached{}; // by pc
-  size_t cached_at(const vgpu::DecodedInst& in) const {
-    return reinterpret_cast<uintptr_t>(&in) / sizeof in % cached.size();
+  std::array<CachedRecord, 32> cached{}; // by pc
+  CachedRecord& cached_for(const vgpu::DecodedInst& in) {
+    return cached[reinterpret_cast<uintptr_t>(&in) / sizeof in % cached.size()];
   }
   // Strong reads whose values are being taken: the places.
   struct Read {
     LaneMask lanes = 0;
     vgpu::MemoryPlace place;
     vgpu::MemoryOrder order;
-    bool returns = true; // a value that the thread may go by
+    bool returns = true;              // a value that the thread may go by
+    SyncLocation* location = nullptr; // of an atomic operation, which has written there
   };
   std::vector<Read> reads;
   // Arrivals of the instruction that is being executed, whose accesses are told after them all.
@@ -79,6 +84,14 @@ struct WarpState {
     friend bool operator==(const Learned&, const Learned&) = default;
   };
   std::array<Learned, kWarpSize> learned{};
+  // What preceded the last strong write: of those lanes, in that epoch, before anything else was learned.
+  struct Knew {
+    LaneMask lanes = 0;
+    Epoch epoch = 0;
+    uint64_t changes = 0;
+    std::shared_ptr<const Clock> would_know;
+    std::shared_ptr<const Clock> clock;
+  } knew;
   WgmmaRegisters registers;
   // The last fence.sc of scope .gpu, and what lanes knew then; and reads of others, after such a fence, of
   // what lanes have written over since, with a fence of their own after that or not (fences.cc).
@@ -111,6 +124,9 @@ struct Gathering {
   Clock unreleased;        // of the cluster's: what those knew who have arrived and released nothing
   Spot unreleased_by = {}; // the last such arrival
   std::vector<std::pair<WarpState*, LaneMask>> waiting;
+  // Of those, warps that have arrived as a whole and all know the same, and the epochs that end there: what
+  // they hand on is collected when the phase completes.
+  std::vector<std::pair<WarpState*, Epoch>> whole;
   std::vector<WarpState*>
       started; // that wait at the cluster's barrier: all CTAs have started when it completes
   std::vector<BarrierArrival> arrivals, last_phase; // of bar.sync and bar.arrive
@@ -214,7 +230,9 @@ struct ClusterState {
     std::unique_ptr<AccessSets> sets;
     static Own make();
   };
-  ClusterState(const vgpu::Cluster& cluster, Own own);
+  ClusterState(const vgpu::Cluster& cluster, Own own, bool forgets);
+  // All threads know what was done to shared memory.
+  void forget();
 
   WarpState& warp(const vgpu::Cta& cta, const vgpu::Warp& warp) {
     return warps[cta.rank * warps_per_cta + warp.index];
@@ -240,6 +258,11 @@ struct ClusterState {
   std::array<std::pair<const vgpu::Allocation*, Shadow*>, 8> shadows{};
   size_t oldest_shadow = 0;
   Records::Cursor cursor, global_cursor;
+  // Of its one CTA, whose threads know at a barrier of all what each has done to shared memory: that is
+  // forgotten there. Not where asynchronous operations may ask for it, which a barrier alone does not order.
+  bool forgets = false;
+  Pending pending; // of a cluster that forgets
+  const void* cta; // its first: SyncKey::owner
 
   std::map<std::pair<uint32_t, uint32_t>, Gathering> barriers;      // by CTA rank and number
   Gathering cluster_barrier;                                        // of the phase that is open

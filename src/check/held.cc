@@ -66,7 +66,7 @@ bool Checker::holds(const Visit& visit, Records::Id earlier_id, const Key& key, 
   const bool loads_now = is_load(later) && visit.x && later.instruction == &visit.x->code->insts[visit.x->pc];
   const Record& load = loads_now ? later : earlier;
   if (!is_race(std::get<0>(key)) || !is_load(load) ||
-      !results_[function_of(*load.code)].taken(*load.instruction))
+      !results_[function_of(*load.code)]->taken(*load.instruction))
     return false;
   ClusterState& cluster = visit.cluster;
   const auto [known, is_new] = cluster.held_at.try_emplace(key, static_cast<uint32_t>(cluster.held.size()));
@@ -95,13 +95,13 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
   if (load.cluster != cluster.id || load.code != launch_->entry)
     return false;
   const vgpu::Warp& warp = cluster.cluster.ctas[load.cta_rank]->warps[load.warp];
-  const WarpState& state = cluster.warp(*cluster.cluster.ctas[load.cta_rank], warp);
+  WarpState& state = cluster.warp(*cluster.cluster.ctas[load.cta_rank], warp);
   const bool runs = &state == &visit.accessor.warp;
   if (runs && !visit.x)
     return false;
-  const CachedRecord& last = state.cached[state.cached_at(*load.instruction)];
-  const bool is_last = last.instruction == load.instruction && last.times == 1 &&
-                       last.record == Records::record_of(earlier_id);
+  const CachedRecord& last = state.cached_for(*load.instruction);
+  const bool is_last = last.record.instruction == load.instruction && last.times == 1 &&
+                       last.number == Records::record_of(earlier_id);
   const LaneMask given =
       lanes_given(load, LaneMask{1} << Records::lane_of(earlier_id), visit.place.is_shared()) &
       (warp.live | warp.exited);

@@ -64,6 +64,7 @@ const LaneGroup& WarpKnowledge::group_of(int lane) const {
 template <class F>
 void WarpKnowledge::each_part(LaneMask lanes, F&& f) {
   const size_t count = groups_.size();
+  ++changes_;
   for (size_t i = 0; i < count; ++i) {
     const LaneMask here = groups_[i].lanes & lanes;
     if (!here)
@@ -132,6 +133,8 @@ Knowledge WarpKnowledge::release(LaneMask lanes) {
 
 std::optional<Knowledge> WarpKnowledge::released_at_fence(LaneMask lanes, Distance distance) const {
   std::optional<Knowledge> released;
+  if (!has_release_fence_)
+    return released;
   for (const LaneGroup& group : groups_)
     if ((group.lanes & lanes) != 0 && group.fence_epoch && includes(group.fence_scope, distance)) {
       if (!released)
@@ -187,8 +190,10 @@ void WarpKnowledge::fence(LaneMask lanes, vgpu::MemoryOrder order) {
       group.fence_scope = order.scope;
     }
   });
-  if (releases)
+  if (releases) {
     ++epoch_;
+    has_release_fence_ = true;
+  }
 }
 
 void WarpKnowledge::proxy_fence(LaneMask lanes, bool global, bool shared) {

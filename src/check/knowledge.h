@@ -155,6 +155,13 @@ public:
 
   // What the lanes hand on now. Their epoch ends.
   Knowledge release(LaneMask lanes);
+  // The same of all lanes that wait until they have got what they hand on: only the epoch ends, which is
+  // returned, and whoever collects the rest by then asks for groups() and add_own().
+  Epoch end_epoch() { return epoch_++; }
+  // Own accesses and finished operations of the lanes, up to `epoch`.
+  void add_own(Clock& clock, LaneMask lanes, Epoch epoch) const;
+  // Counts what changes the clocks of any lane.
+  uint64_t changes() const { return changes_; }
   // What relaxed operations of the lanes hand on to threads so far away: what was known at the last release
   // fence, if there was one whose scope reaches as far.
   std::optional<Knowledge> released_at_fence(LaneMask lanes, Distance distance) const;
@@ -165,6 +172,7 @@ public:
   // They know that, and what they knew is part of it.
   void become(LaneMask lanes, const Knowledge& knowledge);
   void fence(LaneMask lanes, vgpu::MemoryOrder order);
+  bool has_release_fence() const { return has_release_fence_; } // some lanes have, or had
   // Towards the async proxy, of accesses to both kinds of memory or to one.
   void proxy_fence(LaneMask lanes, bool global, bool shared);
   // Towards that of tensor maps: the release of what was done to them, and the acquire for the one at an
@@ -187,12 +195,12 @@ private:
   template <class F>
   void each_group(LaneMask lanes, F&& f);
   void merge();
-  // Own accesses and finished operations of the lanes, up to `epoch`.
-  void add_own(Clock& clock, LaneMask lanes, Epoch epoch) const;
 
   uint64_t cluster_;
   uint32_t agent_;
   Epoch epoch_ = 1;
+  uint64_t changes_ = 0;
+  bool has_release_fence_ = false;
   std::vector<LaneGroup> groups_;
 };
 

@@ -106,9 +106,27 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
     looks_at_tiles(cluster, x, operation);
   if (operation.box && operation.box->map_at.allocation)
     reads_map(cluster, x, operation, read);
-  // Ranges come in runs of the same record: what the cells of one have shown serves the next.
+  // Ranges come in runs of the same record: what the cells of one have shown serves the next. Rows of a tile
+  // often lie one after the other: they are one range.
   std::optional<Visit> visit;
-  const auto visit_range = [&](const Record& what, const vgpu::MemoryPlace& place, uint64_t bytes) {
+  struct Range {
+    const Record* what = nullptr;
+    vgpu::MemoryPlace place;
+    uint64_t bytes = 0;
+  } range;
+  const auto visit_whole = [&] {
+    const uint64_t bytes = std::exchange(range.bytes, 0);
+    if (bytes == 0)
+      return;
+    const Record& what = *range.what;
+    const vgpu::MemoryPlace& place = range.place;
+    if (visit && &visit->accessor.record == &what && visit->place.cta == place.cta && place.is_shared() &&
+        records_of(*visit)[visit->number].epoch == what.epoch &&
+        records_of(*visit)[visit->number].agent == what.agent) {
+      visit->place = place; // of the same owner
+      this->visit_range(*visit, bytes);
+      return;
+    }
     const uint32_t number = number_of(cluster, warp, what, !place.is_shared());
     if (number == 0)
       return;
@@ -125,6 +143,15 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
       depends_on_grids(cluster, x, place.allocation, !what.writes || what.atomic, what.writes, lanes);
     this->visit(*visit, bytes);
   };
+  const auto visit_range = [&](const Record& what, const vgpu::MemoryPlace& place, uint64_t bytes) {
+    if (range.what == &what && place.space == range.place.space && place.cta == range.place.cta &&
+        place.allocation == range.place.allocation && place.offset == range.place.offset + range.bytes) {
+      range.bytes += bytes;
+      return;
+    }
+    visit_whole();
+    range = {&what, place, bytes};
+  };
   const auto visit_read = [&](const vgpu::MemoryPlace& place, uint64_t bytes) {
     visit_range(read, place, bytes);
   };
@@ -137,11 +164,14 @@ void Checker::issues(const vgpu::Exec& x, const AsyncOperation& operation) {
       for (const vgpu::AsyncTarget& target : operation.targets)
         if (target.data.cta == place.cta) {
           const MbarrierState& mbarrier = cluster.mbarrier(target.mbarrier);
+          if (write.agent != mbarrier.agent || write.epoch != mbarrier.phase)
+            visit_whole();
           write.agent = mbarrier.agent;
           write.epoch = mbarrier.phase;
         }
     visit_range(write, place, bytes);
   });
+  visit_whole();
   if (x.warp->follows_values || !cluster.undefined.bytes.empty()) [[unlikely]]
     values(cluster, x).issue(operation, uses_undefined(x));
 }

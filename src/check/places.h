@@ -16,7 +16,31 @@ using vgpu::LaneMask;
 // The places of an access whose pieces are lanes, in the order of their first lanes.
 class Places {
 public:
-  explicit Places(const vgpu::WarpAccess& access) {
+  Places(const vgpu::WarpAccess& access, vgpu::LanesLie lie) {
+    if (lie == vgpu::LanesLie::at_one_place) {
+      count_ = 1;
+      lanes_[0] = access.pieces;
+      first_[0] = static_cast<uint8_t>(std::countr_zero(access.pieces));
+    } else if (lie == vgpu::LanesLie::side_by_side) {
+      vgpu::for_lanes(access.pieces, [&](int lane) {
+        first_[count_] = static_cast<uint8_t>(lane);
+        lanes_[count_++] = LaneMask{1} << lane;
+      });
+    } else {
+      search(access);
+    }
+  }
+  size_t count() const { return count_; }
+
+  // Calls f(lanes, the first of them) for each place.
+  template <class F>
+  void each(F&& f) const {
+    for (size_t i = 0; i < count_; ++i)
+      f(lanes_[i], static_cast<int>(first_[i]));
+  }
+
+private:
+  void search(const vgpu::WarpAccess& access) {
     constexpr uint32_t kSlots = 64;
     std::array<uint8_t, kSlots> slots{}; // places, from 1 on, by their addresses
     vgpu::for_lanes(access.pieces, [&](int lane) {
@@ -33,14 +57,6 @@ public:
     });
   }
 
-  // Calls f(lanes, the first of them) for each place.
-  template <class F>
-  void each(F&& f) const {
-    for (size_t i = 0; i < count_; ++i)
-      f(lanes_[i], static_cast<int>(first_[i]));
-  }
-
-private:
   size_t count_ = 0;
   std::array<LaneMask, vgpu::kWarpSize> lanes_;
   std::array<uint8_t, vgpu::kWarpSize> first_;
@@ -52,12 +68,14 @@ inline bool is_row(const vgpu::WarpAccess& access) {
   const LaneMask all = access.pieces >> first;
   if (!std::has_single_bit(access.piece_bytes) || (all & (all + 1)) != 0)
     return false;
-  const int count = std::popcount(all);
-  bool is = true;
+  const uint64_t* at = access.addresses + first;
+  const int count = std::bit_width(all);
+  if (count > 1 && at[1] != at[0] + access.piece_bytes)
+    return false;
+  uint64_t differ = 0;
   for (int i = 0; i < count; ++i) // without a branch
-    is &= access.addresses[first + i] ==
-          access.addresses[first] + static_cast<uint64_t>(i) * access.piece_bytes;
-  return is;
+    differ |= at[i] ^ (at[0] + static_cast<uint64_t>(i) * access.piece_bytes);
+  return differ == 0;
 }
 
 } // namespace lemma::check

@@ -336,7 +336,7 @@ void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& acc
   const bool local = what.space == isa::StateSpace::local;
   if (!local && what.cta != x.cta)
     return;
-  const Provenance::Range* range = provenances_[function_of(*x.code)].of(*what.instruction);
+  const Provenance::Range* range = provenances_[function_of(*x.code)]->of(*what.instruction);
   if (!range || (range->variable->space == isa::StateSpace::local) != local)
     return;
   const uint64_t base = local ? x.warp->splits[x.split].stack.back().local_base : 0;

@@ -8,9 +8,12 @@
 #include "vgpu/access.h"
 #include "vgpu/async_operation.h"
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 namespace lemma::check {
 
@@ -61,17 +64,23 @@ public:
   // 0: there is no room.
   uint32_t add(Cursor& cursor, const Record& record);
   const Record& operator[](uint32_t number) const {
-    return chunks_[number / kChunk].load(std::memory_order_acquire)[number % kChunk];
+    const uint32_t chunk = chunk_of(number);
+    return chunks_[chunk].load(std::memory_order_acquire)[number + kChunk - (kChunk << chunk)];
   }
   uint64_t bytes() const { return used_.load() * uint64_t{kChunk} * sizeof(Record); }
   // Forgets all, and keeps the memory. Cursors begin anew.
   void clear() { used_.store(0); }
 
 private:
-  static constexpr uint32_t kChunk = 1024;
-  const uint32_t chunk_count_;
-  std::unique_ptr<std::atomic<Record*>[]> chunks_;
-  std::atomic<uint32_t> used_{0}; // chunks
+  static constexpr uint32_t kChunk =
+      1024; // records that a cursor takes, and those of the first chunk; the others double
+  static uint32_t chunk_of(uint32_t number) {
+    return static_cast<uint32_t>(std::bit_width((number + kChunk) / kChunk) - 1);
+  }
+  const uint32_t most_; // times kChunk
+  std::array<std::atomic<Record*>, 17> chunks_{};
+  std::mutex mutex_;              // of new chunks
+  std::atomic<uint32_t> used_{0}; // times kChunk
 };
 
 } // namespace lemma::check

@@ -4,11 +4,11 @@
 namespace lemma::check {
 
 void Page::refine(uint64_t bits, AccessSets& sets) {
-  uint32_t granule = cells_.empty() ? kCoarsest : granule_;
-  while ((bits & (granule - 1)) != 0)
-    granule /= 2;
-  const uint32_t parts = granule_ / granule;
-  std::vector<Cell> finer(kBytes / granule);
+  uint32_t shift = cells_.empty() ? kCoarsestShift : shift_;
+  while ((bits & ((1u << shift) - 1)) != 0)
+    --shift;
+  const uint32_t parts = 1u << (shift_ - shift);
+  std::vector<Cell> finer(kBytes >> shift);
   for (uint32_t i = 0; !cells_.empty() && i < finer.size(); ++i) {
     const Cell& whole = cells_[i / parts];
     const uint32_t earlier = i / parts - i; // positions, modulo 32
@@ -24,7 +24,7 @@ void Page::refine(uint64_t bits, AccessSets& sets) {
     if (whole.since & Cell::kSet)
       sets.release(whole.since & ~Cell::kSet);
   cells_ = std::move(finer);
-  granule_ = granule;
+  shift_ = shift;
 }
 
 Shadow::~Shadow() {

@@ -7,12 +7,16 @@
 
 #include "check/access_sets.h"
 #include "check/record.h"
+#include "check/updates.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace lemma::check {
@@ -33,25 +37,46 @@ public:
   // accessed by pieces of so many. `sets`: that the cells name.
   template <class F>
   void each(uint64_t begin, uint64_t bytes, uint64_t piece_bytes, AccessSets& sets, F&& f) {
-    const uint64_t bits = begin | bytes | piece_bytes;
-    const uint32_t granule = cells_.empty() ? 0 : granule_;
-    if (granule == 0 || (bits & (granule - 1)) != 0) [[unlikely]]
-      refine(bits, sets);
+    divide(begin | bytes | piece_bytes, sets);
     const uint64_t end = begin + bytes;
-    for (uint64_t at = begin; at < end; at += granule_)
-      f(cells_[at / granule_], at);
+    for (uint64_t at = begin; at < end; at += granule())
+      f(cells_[at >> shift_], at);
   }
-  uint32_t granule() const { return granule_; }
-  uint64_t shadow_bytes() const { return cells_.capacity() * sizeof(Cell); }
+  // The same for cells side by side, in one go: f(the first cell, how many, offset of the first).
+  template <class F>
+  void each_row(uint64_t begin, uint64_t bytes, uint64_t piece_bytes, AccessSets& sets, F&& f) {
+    divide(begin | bytes | piece_bytes, sets);
+    f(&cells_[begin >> shift_], bytes >> shift_, begin);
+  }
+  uint32_t granule() const { return 1u << shift_; }
+  // Of the cell that has the byte.
+  uint32_t position(uint64_t in_page) const { return static_cast<uint32_t>(in_page >> shift_); }
+  // What it has of accesses before that time is forgotten, and the sets are nobody's.
+  void forget_before(uint32_t time) {
+    if (time_ == time)
+      return;
+    time_ = time;
+    std::fill(cells_.begin(), cells_.end(), Cell());
+  }
+  uint64_t shadow_bytes() const {
+    return cells_.capacity() * sizeof(Cell) + (updates ? updates->size_bytes() : 0);
+  }
+  bool is_untouched() const { return cells_.empty() && !updates; }
 
-  std::atomic_flag busy; // a page of global memory: several threads
+  std::unique_ptr<Updates> updates; // all that was done to the page; null: what the cells have
+  std::atomic_flag busy;            // a page of global memory: several threads
 
 private:
-  static constexpr uint32_t kCoarsest = 128;
+  static constexpr uint32_t kCoarsestShift = 7;
 
+  void divide(uint64_t bits, AccessSets& sets) {
+    if (cells_.empty() || (bits & (granule() - 1)) != 0) [[unlikely]]
+      refine(bits, sets);
+  }
   void refine(uint64_t bits, AccessSets& sets); // to granules that divide it
 
-  uint32_t granule_ = kCoarsest;
+  uint32_t shift_ = kCoarsestShift; // a granule is 1 << so many bytes
+  uint32_t time_ = 0;
   std::vector<Cell> cells_;
 };
 
@@ -81,29 +106,77 @@ public:
   }
   template <class F>
   void each(uint64_t offset, uint64_t bytes, uint64_t piece_bytes, F&& f) {
-    while (bytes > 0) {
-      const uint64_t in_page = offset % Page::kBytes;
-      const uint64_t count = std::min(bytes, Page::kBytes - in_page);
-      Page& page = this->page(offset / Page::kBytes);
-      const uint64_t first = offset - in_page;
-      if (shared_by_threads)
-        while (page.busy.test_and_set(std::memory_order_acquire)) {
-        }
+    each_page(offset, bytes, [&](Page& page, uint64_t first, uint64_t in_page, uint64_t count) {
       page.each(in_page, count, piece_bytes, sets_, [&](Cell& cell, uint64_t at) { f(cell, first + at); });
-      if (shared_by_threads)
-        page.busy.clear(std::memory_order_release);
-      offset += count;
-      bytes -= count;
-    }
+    });
   }
+  // The same by rows of cells in one page: f(the first cell, how many, offset of the first).
+  template <class F>
+  void each_row(uint64_t offset, uint64_t bytes, uint64_t piece_bytes, F&& f) {
+    each_page(offset, bytes, [&](Page& page, uint64_t first, uint64_t in_page, uint64_t count) {
+      page.each_row(in_page, count, piece_bytes, sets_,
+                    [&](Cell* cells, uint64_t number, uint64_t at) { f(cells, number, first + at); });
+    });
+  }
+  // An atomic operation as Updates has them. Calls f(what the page has of them), and is true; or false, where
+  // something else was done to the page.
+  template <class F>
+  bool update(uint64_t offset, uint32_t bytes, F&& f) {
+    Page& page = this->page(offset / Page::kBytes);
+    lock(page);
+    if (page.is_untouched())
+      page.updates = std::make_unique<Updates>(bytes, Page::kBytes);
+    const bool may = page.updates && page.updates->bytes() == bytes;
+    if (may)
+      f(*page.updates);
+    unlock(page);
+    return may;
+  }
+  // Enters what a page has of them, which begins at that offset, in its cells; the page is the caller's
+  // meanwhile.
+  using EntersUpdates = std::function<void(Page& page, uint64_t offset, const Updates& updates)>;
+  EntersUpdates enters_updates;
+  // Everything that it has is of no use any more, and the sets of its cells are nobody's.
+  void forget() { ++time_; }
   // Of the page of a place that was accessed.
-  uint32_t granule(uint64_t offset) const { return pages_[offset / Page::kBytes].load()->granule(); }
+  uint32_t granule(uint64_t offset) const { return page_of(offset).granule(); }
+  uint32_t position(uint64_t offset) const { return page_of(offset).position(offset % Page::kBytes); }
   uint64_t bytes() const { return pages_.size() * Page::kBytes; }
   ShadowSize size() const;
 
   bool shared_by_threads = false;
 
 private:
+  const Page& page_of(uint64_t offset) const {
+    return *pages_[offset / Page::kBytes].load(std::memory_order_relaxed);
+  }
+  // Calls f(page, its offset, where in it the part begins, bytes of the part) for the parts of a range.
+  template <class F>
+  void each_page(uint64_t offset, uint64_t bytes, F&& f) {
+    while (bytes > 0) {
+      const uint64_t in_page = offset % Page::kBytes;
+      const uint64_t count = std::min(bytes, Page::kBytes - in_page);
+      Page& page = this->page(offset / Page::kBytes);
+      lock(page);
+      if (page.updates) [[unlikely]]
+        enters_updates(page, offset - in_page, *std::exchange(page.updates, {}));
+      f(page, offset - in_page, in_page, count);
+      unlock(page);
+      offset += count;
+      bytes -= count;
+    }
+  }
+  void lock(Page& page) const {
+    if (!shared_by_threads)
+      page.forget_before(time_);
+    else
+      while (page.busy.test_and_set(std::memory_order_acquire)) {
+      }
+  }
+  void unlock(Page& page) const {
+    if (shared_by_threads)
+      page.busy.clear(std::memory_order_release);
+  }
   Page& page(uint64_t index) {
     Page* page = pages_[index].load(std::memory_order_acquire);
     return page ? *page : add_page(index);
@@ -111,6 +184,7 @@ private:
   Page& add_page(uint64_t index);
 
   AccessSets& sets_;
+  uint32_t time_ = 0; // that counts the calls of forget(): of pages that one thread has
   std::vector<std::atomic<Page*>> pages_;
 };
 

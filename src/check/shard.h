@@ -3,6 +3,7 @@
 
 #include "check/checker.h"
 
+#include <atomic>
 #include <functional>
 
 namespace lemma::check {
@@ -10,7 +11,15 @@ namespace lemma::check {
 inline constexpr size_t kShards = 64;
 
 struct Checker::Shard {
-  std::mutex mutex;
+  // For a few dozen instructions at a time.
+  struct Lock {
+    void lock() {
+      while (flag.test_and_set(std::memory_order_acquire)) {
+      }
+    }
+    void unlock() { flag.clear(std::memory_order_release); }
+    std::atomic_flag flag;
+  } mutex;
   SyncLocations locations;
 };
 

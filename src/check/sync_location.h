@@ -5,10 +5,10 @@
 
 #include "check/knowledge.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,6 +48,7 @@ struct FencedRead {
 };
 class History; // old_values.h
 struct SyncLocation {
+  static constexpr size_t kMostWriters = 8; // of a chain of atomics, that are remembered
   std::vector<Released> released;
   std::vector<StrongWriter> writers; // the last ones of a chain of atomics, and the write that it began with
   size_t oldest = 0;                 // of them
@@ -70,6 +71,26 @@ struct SyncLocation {
              .fenced_reads = std::move(fenced_reads)};
   }
 };
+// Lanes that write there are one of the writers, or go on being the last one; `version`: what the location is
+// from now on. What others have read before, nobody asks for any more.
+inline void note_writer(SyncLocation& location, const StrongWriter& writer, uint64_t version) {
+  constexpr size_t kMost = SyncLocation::kMostWriters;
+  location.version = version;
+  location.readers.clear();
+  std::vector<StrongWriter>& writers = location.writers;
+  if (!writers.empty()) {
+    StrongWriter& last = writers[writers.size() < kMost ? writers.size() - 1 : (location.oldest - 1) % kMost];
+    if (last.knew == writer.knew && last.epoch == writer.epoch && last.scope == writer.scope &&
+        last.by == writer.by) {
+      last.lanes |= writer.lanes;
+      return;
+    }
+  }
+  if (writers.size() < kMost)
+    writers.push_back(writer);
+  else
+    writers[location.oldest++ % kMost] = writer;
+}
 // An allocation or CTA, and an offset there.
 struct SyncKey {
   const void* owner = nullptr;
@@ -81,6 +102,56 @@ struct SyncHash {
     return (std::hash<const void*>()(key.owner) + key.offset) * 0x9e3779b97f4a7c15u >> 16;
   }
 };
-using SyncLocations = std::unordered_map<SyncKey, SyncLocation, SyncHash>;
+// They stay where they are until all are forgotten.
+class SyncLocations {
+public:
+  // Null: nobody has written there.
+  SyncLocation* find(const SyncKey& key) const {
+    return slots_.empty() ? nullptr : slots_[slot_of(key)].location;
+  }
+  SyncLocation& operator[](const SyncKey& key) {
+    if (2 * count_ >= slots_.size())
+      grow();
+    Slot& slot = slots_[slot_of(key)];
+    if (!slot.location) {
+      if (count_ % kChunk == 0)
+        chunks_.push_back(std::make_unique<SyncLocation[]>(kChunk));
+      slot = {key, &chunks_.back()[count_++ % kChunk]};
+    }
+    return *slot.location;
+  }
+  bool empty() const { return count_ == 0; }
+  void clear() {
+    slots_.clear();
+    chunks_.clear();
+    count_ = 0;
+  }
+
+private:
+  struct Slot {
+    SyncKey key;
+    SyncLocation* location = nullptr; // null: free
+  };
+  size_t slot_of(const SyncKey& key) const {
+    const size_t mask = slots_.size() - 1;
+    size_t at = SyncHash()(key) & mask;
+    while (slots_[at].location && !(slots_[at].key == key))
+      at = (at + 1) & mask;
+    return at;
+  }
+  void grow() {
+    std::vector<Slot> slots(std::max<size_t>(16, 2 * slots_.size()));
+    slots.swap(slots_);
+    for (const Slot& slot : slots)
+      if (slot.location)
+        slots_[slot_of(slot.key)] = slot;
+  }
+
+  static constexpr size_t kChunk = 16;
+
+  std::vector<Slot> slots_; // a power of two
+  std::vector<std::unique_ptr<SyncLocation[]>> chunks_;
+  size_t count_ = 0;
+};
 
 } // namespace lemma::check

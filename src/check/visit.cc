@@ -1,6 +1,7 @@
 // Accesses meet the shadow memory. See checker.h.
 #include "check/checker.h"
 #include "check/places.h"
+#include "check/shard.h"
 #include "vgpu/exec.h"
 
 #include <algorithm>
@@ -77,22 +78,73 @@ Shadow& Checker::shadow_of(ClusterState& cluster, const vgpu::MemoryPlace& place
   std::unique_ptr<Shadow>& shadow = shadows_[place.allocation];
   if (!shadow) {
     shadow = std::make_unique<Shadow>(place.allocation->size_bytes, global_sets_);
-    shadow->shared_by_threads = true;
+    shadow->shared_by_threads = launch_->workers != 1;
+    shadow->enters_updates = [this, allocation = place.allocation](Page& page, uint64_t offset,
+                                                                   const Updates& updates) {
+      enter_updates(*allocation, page, offset, updates);
+    };
   }
   return keep(*shadow);
 }
 
 uint32_t Checker::number_of(ClusterState& cluster, WarpState& warp, const Record& record, bool global) {
-  CachedRecord& cached = warp.cached[warp.cached_at(*record.instruction)];
-  if (cached.instruction == record.instruction && cached.epoch == record.epoch &&
-      cached.agent == record.agent && cached.global == global && cached.writes == record.writes) {
+  CachedRecord& cached = warp.cached_for(*record.instruction);
+  if (cached.is_like(*record.instruction, record.agent, record.writes, global) &&
+      cached.record.epoch == record.epoch) {
     ++cached.times;
-    return cached.record;
+    return cached.number;
   }
-  const uint32_t number = global ? global_records_.add(cluster.global_cursor, record)
-                                 : cluster.records.add(cluster.cursor, record);
-  cached = {record.instruction, record.epoch, global, record.writes, record.agent, number, 1};
-  return number;
+  Records& records = global ? global_records_ : cluster.records;
+  cached = {record, global, records.add(global ? cluster.global_cursor : cluster.cursor, record), 1};
+  return cached.number;
+}
+
+// Who accesses, as it was told.
+Record Checker::record_of(const ClusterState& cluster, const WarpState& warp, const vgpu::Exec& x,
+                          const vgpu::WarpAccess& access) {
+  const vgpu::Access& what = access.access;
+  const vgpu::DecodedInst& in = *what.instruction;
+  const Opcode opcode = x.code->opcode_of(in);
+  Record record{.code = x.code,
+                .instruction = &in,
+                .cluster = cluster.id,
+                .agent = warp.knowledge.agent(),
+                .epoch = warp.knowledge.epoch(),
+                .cta_rank = x.cta->rank,
+                .warp = static_cast<uint16_t>(x.warp->index),
+                .bytes = static_cast<uint16_t>(access.piece_bytes),
+                .order = what.order,
+                .proxy = what.proxy,
+                .writes = vgpu::writes(what.kind),
+                .atomic = what.kind == AccessKind::atomic};
+  if (is_mbarrier_operation(opcode)) {
+    record.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::cluster}; // whatever they are to others
+    record.mbarrier = true;
+  }
+  record.initializes = opcode == Opcode::mbarrier_init || opcode == Opcode::mbarrier_inval;
+  record.whole_warp = opcode == Opcode::wmma_load || opcode == Opcode::wmma_store;
+  record.nc = opcode == Opcode::ld && x.ptx_instruction(in).has(isa::Qual::nc);
+  return record;
+}
+
+// What an operation on mbarriers says beside its access.
+void Checker::uses_mbarriers(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+                             const vgpu::WarpAccess& access, const Record& record) {
+  for (const WarpState::Arriving& arriving : std::exchange(warp.arriving, {})) {
+    MbarrierState& mbarrier = *arriving.mbarrier;
+    (arriving.phase == mbarrier.phase ? mbarrier.arrived : mbarrier.observed)
+        .advance(cluster.id, record.agent, arriving.lanes, record.epoch);
+  }
+  const Opcode opcode = x.code->opcode_of(*access.access.instruction);
+  const bool tests = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
+  if (record.initializes || tests)
+    access.each([&](int lane, uint64_t offset) {
+      const vgpu::SharedPlace at{access.access.cta, static_cast<uint32_t>(offset)};
+      if (tests)
+        tests_phase(cluster, warp, at);
+      else
+        initializes(cluster, x, at, lane);
+    });
 }
 
 void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
@@ -110,53 +162,78 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     depends_on_grids(cluster, x, what.allocation, what.kind != AccessKind::write, vgpu::writes(what.kind),
                      what.lanes);
   const vgpu::DecodedInst& in = *what.instruction;
-  const bool writes = vgpu::writes(what.kind);
-  Record record{.code = x.code,
-                .instruction = &in,
-                .cluster = cluster.id,
-                .agent = warp.knowledge.agent(),
-                .epoch = warp.knowledge.epoch(),
-                .cta_rank = x.cta->rank,
-                .warp = static_cast<uint16_t>(x.warp->index),
-                .bytes = static_cast<uint16_t>(access.piece_bytes),
-                .order = what.order,
-                .proxy = what.proxy,
-                .writes = writes,
-                .atomic = what.kind == AccessKind::atomic};
-  if (is_mbarrier_operation(x.code->opcode_of(in))) {
-    record.order = {vgpu::Semantics::relaxed, vgpu::MemoryScope::cluster}; // whatever they are to others
-    record.mbarrier = true;
+  const bool global = !what.is_shared(), writes = vgpu::writes(what.kind);
+  const CachedRecord& cached = warp.cached_for(in);
+  Record record;
+  if (cached.is_like(in, warp.knowledge.agent(), writes, global) && !cached.record.asynchronous &&
+      cached.record.bytes == access.piece_bytes && cached.record.proxy == what.proxy) {
+    record = cached.record;
+    record.epoch = warp.knowledge.epoch();
+  } else {
+    record = record_of(cluster, warp, x, access);
   }
-  const Opcode opcode = x.code->opcode_of(in);
-  record.initializes = opcode == Opcode::mbarrier_init || opcode == Opcode::mbarrier_inval;
-  record.whole_warp = opcode == Opcode::wmma_load || opcode == Opcode::wmma_store;
-  record.nc = opcode == Opcode::ld && x.ptx_instruction(in).has(isa::Qual::nc);
-  for (const WarpState::Arriving& arriving : std::exchange(warp.arriving, {})) {
-    MbarrierState& mbarrier = *arriving.mbarrier;
-    (arriving.phase == mbarrier.phase ? mbarrier.arrived : mbarrier.observed)
-        .advance(cluster.id, record.agent, arriving.lanes, record.epoch);
-  }
-  const bool tests = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
-  if (record.initializes || tests)
-    access.each([&](int lane, uint64_t offset) {
-      const vgpu::SharedPlace at{what.cta, static_cast<uint32_t>(offset)};
-      if (tests)
-        tests_phase(cluster, warp, at);
-      else
-        initializes(cluster, x, at, lane);
-    });
-  const bool global = !what.is_shared();
+  if (record.mbarrier || record.initializes || !warp.arriving.empty()) [[unlikely]]
+    uses_mbarriers(cluster, warp, x, access, record);
   const uint32_t number = number_of(cluster, warp, record, global);
   if (number == 0)
     return;
+  vgpu::LanesLie lie = access.by_lane ? access.lie : vgpu::LanesLie::anyhow;
+  if (lie == vgpu::LanesLie::anyhow && what.proxy != vgpu::Proxy::tensormap && is_row(access))
+    lie = vgpu::LanesLie::side_by_side;
+  const bool is_strong = record.is_strong() && !record.mbarrier;
+  const bool returns = is_strong && reads(x, access) && results_[function_of(*x.code)]->taken(in);
+  if (!global && cluster.forgets) {
+    if (waits(cluster, warp, access, {record, number, lie, nullptr}, returns))
+      return;
+    if (cluster.pending.meet(what))
+      enter_pending(cluster);
+  }
+  if (global && may_be_kept(warp, access, record, returns)) {
+    vgpu::WarpAccess others = access;
+    others.pieces = keep_updates(cluster, warp, access, {record, number, lie, nullptr});
+    if (others.pieces)
+      enter_access(x, others, {record, number, vgpu::LanesLie::anyhow, nullptr}, returns);
+    return;
+  }
+  enter_access(x, access, {record, number, lie, nullptr}, returns);
+}
+
+void Checker::enter_access(const vgpu::Exec& x, const vgpu::WarpAccess& access, Told told, bool returns) {
+  const vgpu::Access& what = access.access;
+  ClusterState& cluster = state(*x.cta->cluster);
+  WarpState& warp = cluster.warp(x);
+  const Record& record = told.record;
+  const bool is_strong = record.is_strong() && !record.mbarrier;
+  // Reads do not race with each other, nor do atomic operations of one instruction: lanes at one place go
+  // together.
+  const bool merges = access.by_lane && (!record.writes || (record.atomic && record.is_strong()));
+  std::optional<Places> places;
+  if ((merges && told.lie != vgpu::LanesLie::side_by_side) || is_strong)
+    places.emplace(access, told.lie);
+  told.places = merges && places ? &*places : nullptr;
+  visit_access(cluster, warp, x, access, told);
+  if (const vgpu::DecodedInst& in = *what.instruction;
+      record.writes && x.code->opcode_of(in) == Opcode::tensormap_cp_fenceproxy)
+    warp.knowledge.map_release(x.active, scope_of(x.ptx_instruction(in)));
+  if (!is_strong)
+    return;
+  if (record.writes)
+    return write_strongly(cluster, x, access, *places, reads(x, access), returns);
+  places->each([&](LaneMask lanes, int first) {
+    warp.reads.push_back({lanes, what.at(access.offset(first) - what.offset), what.order, returns});
+  });
+}
+
+void Checker::visit_access(ClusterState& cluster, WarpState& warp, const vgpu::Exec& x,
+                           const vgpu::WarpAccess& access, const Told& told) {
+  const vgpu::Access& what = access.access;
+  const Record& record = told.record;
   Visit visit{.cluster = cluster,
               .accessor = {warp, record},
-              .number = number,
-              .writes = writes,
+              .number = told.number,
+              .writes = record.writes,
               .x = &x,
               .access = &access};
-  // Atomic operations of one instruction do not race with each other.
-  const bool merges = access.by_lane && (!writes || (record.atomic && record.is_strong()));
   visit.place = what.at(access.offset(std::countr_zero(access.pieces)) - what.offset);
   enter(visit);
   const auto visit_piece = [&](LaneMask lanes, int piece) {
@@ -165,29 +242,149 @@ void Checker::accesses(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
     visit.place = what.at(access.offset(piece) - what.offset);
     if (what.proxy == vgpu::Proxy::tensormap) { // a fence is for one of them
       visit.accessor.map = visit.place.allocation ? visit.place.allocation->base + visit.place.offset : 0;
-      visit.passed = 0;
+      visit.passed = visit.passed_write = 0;
     }
     visit_range(visit, access.piece_bytes);
   };
-  if (const bool in_a_row = what.proxy != vgpu::Proxy::tensormap && is_row(access);
-      in_a_row && !visit.is_special)
-    visit_row(visit);
-  else if (merges && !in_a_row)
-    Places(access).each(visit_piece);
-  else
-    vgpu::for_lanes(access.pieces, [&](int piece) { visit_piece(LaneMask{1} << piece, piece); });
-  if (opcode == Opcode::tensormap_cp_fenceproxy && writes)
-    warp.knowledge.map_release(x.active, scope_of(x.ptx_instruction(in)));
-  if (!record.is_strong() || record.mbarrier)
+  const bool in_a_row = told.lie == vgpu::LanesLie::side_by_side;
+  if (in_a_row && !visit.is_special) {
+    visit.lanes = what.lanes;
+    visit_row(visit, {access.pieces, access.piece_bytes, access.by_lane});
     return;
-  if (what.kind != AccessKind::write && opcode != Opcode::red) { // a red is part of no acquire pattern
-    const bool returns = results_[function_of(*x.code)].taken(in);
-    Places(access).each([&](LaneMask lanes, int first) {
-      warp.reads.push_back({lanes, what.at(access.offset(first) - what.offset), what.order, returns});
-    });
   }
-  if (writes)
-    write_strongly(cluster, x, access);
+  const auto each = [&](const auto& visit_one) {
+    if (told.places && !in_a_row)
+      told.places->each(visit_one);
+    else
+      vgpu::for_lanes(access.pieces, [&](int piece) { visit_one(LaneMask{1} << piece, piece); });
+  };
+  if (access.by_lane && !visit.is_special && what.proxy != vgpu::Proxy::tensormap)
+    each([&](LaneMask lanes, int piece) { visit_place(visit, lanes, piece); });
+  else
+    each(visit_piece);
+}
+
+// A piece of which nothing is asked but what is ordered. Where it lies is said when there is a conflict.
+void Checker::visit_place(Visit& visit, LaneMask lanes, int piece) {
+  const uint64_t offset = visit.access->offset(piece), bytes = visit.access->piece_bytes;
+  if (offset + bytes > visit.shadow->bytes())
+    return;
+  visit.piece = piece;
+  visit.lanes = lanes;
+  visit.bytes = bytes;
+  if (!visit.place.is_shared())
+    visit.last_read = ~0u; // others may have had the page since
+  visit.shadow->each(offset, bytes, [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+}
+
+// Whether an atomic operation on global memory is one of those that Updates has, if nothing else is done to
+// its pages.
+bool Checker::may_be_kept(const WarpState& warp, const vgpu::WarpAccess& access, const Record& record,
+                          bool returns) const {
+  return record.atomic && access.by_lane && !returns && record.order.semantics == vgpu::Semantics::relaxed &&
+         AccessSets::strong_bytes(record) != 0 && (record.bytes == 4 || record.bytes == 8) &&
+         !warp.knowledge.has_release_fence() && !gives_old_values_;
+}
+
+// The pieces for which it is not.
+LaneMask Checker::keep_updates(ClusterState& cluster, WarpState& warp, const vgpu::WarpAccess& access,
+                               const Told& told) {
+  Shadow& shadow = shadow_of(cluster, access.access);
+  const std::shared_ptr<const Clock>& before = knew(warp, access.access.lanes);
+  LaneMask rest = access.pieces;
+  const auto keep = [&](LaneMask lanes, int first) {
+    const uint64_t offset = access.offset(first);
+    if (offset + access.piece_bytes <= shadow.bytes() &&
+        shadow.update(offset, access.piece_bytes, [&](Updates& updates) {
+          updates.add(offset % Page::kBytes, {told.number, lanes}, before);
+        }))
+      rest &= ~lanes;
+  };
+  if (told.lie == vgpu::LanesLie::at_one_place)
+    keep(access.pieces, std::countr_zero(access.pieces));
+  else
+    vgpu::for_lanes(access.pieces, [&](int lane) { keep(LaneMask{1} << lane, lane); });
+  return rest;
+}
+
+void Checker::enter_updates(const vgpu::Allocation& allocation, Page& page, uint64_t offset,
+                            const Updates& updates) {
+  updates.each([&](uint64_t in_page, const AccessSets::Member& by) {
+    const Record& record = global_records_[by.record];
+    page.each(in_page, updates.bytes(), updates.bytes(), global_sets_, [&](Cell& cell, uint64_t at) {
+      if (cell.since == 0)
+        cell.since = Cell::kSet | global_sets_.make();
+      global_sets_[cell.since & ~Cell::kSet].add(AccessSets::Member::from(by, page.position(at)), record);
+    });
+    const StrongWriter writer{
+        record.cluster, record.cta_rank, record.order.scope, updates.knew(by.record),
+        record.agent,   by.lanes,        record.epoch,       {record.code, record.instruction}};
+    Shard& shard = shards_[shard_of(&allocation, offset + in_page)];
+    const std::lock_guard lock(shard.mutex);
+    note_writer(shard.locations[{&allocation, offset + in_page}], writer, ++versions_);
+  });
+}
+
+// Whether the access may get a value: a red is part of no acquire pattern.
+bool Checker::reads(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
+  return access.access.kind != AccessKind::write &&
+         x.code->opcode_of(*access.access.instruction) != Opcode::red;
+}
+
+// Whether the access, to shared memory, may wait in ClusterState::pending.
+bool Checker::waits(ClusterState& cluster, WarpState& warp, const vgpu::WarpAccess& access, const Told& told,
+                    bool returns) {
+  const Record& record = told.record;
+  if (!access.by_lane)
+    return false;
+  if (!record.is_strong())
+    return !record.writes && cluster.pending.add_read(access, told.number, told.lie);
+  return record.atomic && record.order.semantics == vgpu::Semantics::relaxed && !returns &&
+         !warp.knowledge.has_release_fence() &&
+         cluster.pending.add_update(access, told.number, told.lie,
+                                    [&] { return knew(warp, access.access.lanes); });
+}
+
+// They conflict with nothing that is there.
+void Checker::enter_pending(ClusterState& cluster) {
+  for (const Pending::Waiting& waiting : cluster.pending.take()) {
+    const Record& record = cluster.records[waiting.record];
+    WarpState& warp = cluster.warps[record.agent];
+    Visit visit{.cluster = cluster,
+                .accessor = {warp, record},
+                .number = waiting.record,
+                .lanes = waiting.pieces,
+                .writes = record.writes};
+    visit.place.space = isa::StateSpace::shared;
+    visit.shadow = cluster.shared.front().get();
+    visit.is_judged = visit.is_late = true;
+    StrongWriter writer{record.cluster,     record.cta_rank,
+                        record.order.scope, waiting.knew,
+                        record.agent,       0,
+                        record.epoch,       {record.code, record.instruction}};
+    const auto enter_place = [&](LaneMask lanes, uint64_t offset) {
+      visit.lanes = lanes;
+      visit.shadow->each(offset, waiting.bytes,
+                         [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+      if (!record.writes)
+        return;
+      writer.lanes = lanes;
+      note_writer(cluster.locations[{cluster.cta, offset}], writer, ++versions_);
+    };
+    const uint32_t* offset = cluster.pending.offsets(waiting);
+    if (waiting.lie == vgpu::LanesLie::at_one_place) {
+      enter_place(waiting.pieces, *offset);
+    } else if (waiting.lie == vgpu::LanesLie::side_by_side && !record.writes) {
+      visit.place.offset = *offset;
+      visit_row(visit, {waiting.pieces, waiting.bytes, true});
+    } else {
+      const bool is_row = waiting.lie == vgpu::LanesLie::side_by_side;
+      vgpu::for_lanes(waiting.pieces, [&, i = 0u](int lane) mutable {
+        enter_place(LaneMask{1} << lane, is_row ? *offset + uint64_t{i} * waiting.bytes : offset[i]);
+        ++i;
+      });
+    }
+  }
 }
 
 // The shadow of the place's owner, and whether more is to be asked there than what is ordered.
@@ -224,36 +421,107 @@ void Checker::visit_range(Visit& visit, uint64_t bytes) {
     if (visit.place.cta->rank != record.cta_rank)
       reaches_out(visit);
   }
-  visit.shadow->each(visit.place.offset, bytes,
-                     [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+  // Whom the cells are to remember is the same for all of them: they have no lanes, or hold one write.
+  const bool alike = visit.accessor.collective || replaces(visit);
+  visit.shadow->each_row(visit.place.offset, bytes, bytes, [&](Cell* cells, uint64_t count, uint64_t at) {
+    const uint64_t granule = visit.shadow->granule(at);
+    for (uint64_t i = 0, done = 0; i < count; i += done, at += done * granule)
+      done = visit_cells(visit, cells + i, alike ? count - i : 1, at);
+  });
 }
 
 // Pieces side by side, in one go. Where a piece lies is said when there is a conflict.
-void Checker::visit_row(Visit& visit) {
-  const vgpu::WarpAccess& access = *visit.access;
-  const int first = std::countr_zero(access.pieces), shift = std::countr_zero(access.piece_bytes);
+void Checker::visit_row(Visit& visit, const Row& row) {
+  const int first = std::countr_zero(row.pieces), shift = std::countr_zero(row.piece_bytes);
   const uint64_t begin = visit.place.offset;
-  const uint64_t bytes = static_cast<uint64_t>(std::popcount(access.pieces)) << shift;
+  const uint64_t bytes = static_cast<uint64_t>(std::bit_width(row.pieces >> first)) << shift;
   if (begin + bytes > visit.shadow->bytes())
     return;
-  visit.bytes = access.piece_bytes;
+  visit.bytes = row.piece_bytes;
   visit.last_read = ~0u;
-  visit.shadow->each(begin, bytes, access.piece_bytes, [&](Cell& cell, uint64_t at) {
-    const int piece = first + static_cast<int>((at - begin) >> shift);
-    visit.piece = piece;
-    visit.lanes = access.by_lane ? LaneMask{1} << piece : access.access.lanes;
-    visit_cell(visit, cell, at);
+  visit.next_lane = row.by_lane ? 1 : 0;
+  const LaneMask lanes = visit.lanes;
+  const bool turns = row.by_lane || lanes == vgpu::kAllLanes;
+  visit.shadow->each_row(begin, bytes, row.piece_bytes, [&](Cell* cells, uint64_t count, uint64_t at) {
+    const uint64_t granule = visit.shadow->granule(at);
+    const bool alike = turns && granule == row.piece_bytes;
+    for (uint64_t i = 0, done = 0; i < count; i += done, at += done * granule) {
+      visit.piece = first + static_cast<int>((at - begin) >> shift);
+      visit.lanes = row.by_lane ? LaneMask{1} << visit.piece : lanes;
+      done = visit_cells(visit, cells + i, alike ? count - i : 1, at);
+    }
   });
+}
+
+bool Checker::replaces(const Visit& visit) {
+  return visit.writes && !visit.accessor.record.is_strong();
+}
+
+// Visits a cell; those after it that hold the same, up to `count`, likewise: they stand to those who access
+// them as that one does. How many are done.
+uint64_t Checker::visit_cells(Visit& visit, Cell* cells, uint64_t count, uint64_t offset) {
+  const Cell before = cells[0];
+  visit.by_lane = false;
+  visit_cell(visit, cells[0], offset);
+  return count > 1 && !visit.by_lane ? repeat(visit, before, cells, count) : 1;
+}
+
+// The same where nobody has accessed them.
+uint64_t Checker::repeat_where_empty(const Visit& visit, Cell* cells, uint64_t count) {
+  const auto is_empty = [&](uint64_t i) { return (cells[i].write | cells[i].since) == 0; };
+  const Cell after = cells[0];
+  uint64_t end = 1;
+  while (end + 4 <= count && (is_empty(end) & is_empty(end + 1) & is_empty(end + 2) & is_empty(end + 3)))
+    end += 4;
+  while (end < count && is_empty(end))
+    ++end;
+  const uint32_t step = after.write != 0 ? visit.next_lane : 0;
+  for (uint64_t i = 1; i < end; ++i)
+    cells[i] = {after.write + step * static_cast<uint32_t>(i), after.since};
+  return end;
+}
+
+// Does to the cells after the first what was done to that, as long as they held the same. How many are done,
+// the first included.
+uint64_t Checker::repeat(Visit& visit, const Cell& before, Cell* cells, uint64_t count) {
+  const Cell after = cells[0];
+  const bool replaces = Checker::replaces(visit);
+  if (!replaces && before.since != after.since && visit.accessor.warp.knowledge.groups().size() != 1)
+    return 1;
+  const auto has_passed = [&](const Cell& cell) {
+    return cell.write == 0 || Records::record_of(cell.write) == visit.passed_write;
+  };
+  if (!has_passed(before))
+    return 1;
+  if (before.write == 0 && before.since == 0 && !(after.since & Cell::kSet))
+    return repeat_where_empty(visit, cells, count);
+  AccessSets& sets = sets_of(visit);
+  uint64_t i = 1;
+  for (; i < count && cells[i].since == before.since && has_passed(cells[i]); ++i) {
+    if (replaces) {
+      release(visit, before.since);
+      cells[i] = {after.write + visit.next_lane * static_cast<uint32_t>(i), 0};
+    } else if (before.since != after.since) {
+      if (after.since & Cell::kSet)
+        sets.share(after.since & ~Cell::kSet);
+      release(visit, before.since);
+      cells[i].since = after.since;
+    }
+  }
+  return i;
 }
 
 void Checker::visit_cell(Visit& visit, Cell& cell, uint64_t offset) {
   const bool asks = !visit.is_judged;
-  if (cell.write && asks)
+  if (cell.write && asks && Records::record_of(cell.write) != visit.passed_write) {
     check_earlier(visit, cell, offset,
                   {Records::record_of(cell.write), LaneMask{1} << Records::lane_of(cell.write)});
-  const bool replaces = visit.writes && !visit.accessor.record.is_strong();
+    if (visit.passed == Records::record_of(cell.write))
+      visit.passed_write = visit.passed;
+  }
+  const bool replaces = Checker::replaces(visit);
   if (!replaces || cell.since != 0) {
-    const auto position = static_cast<uint32_t>(offset % Page::kBytes / visit.shadow->granule(offset));
+    const uint32_t position = visit.shadow->position(offset);
     if (asks && (cell.since & Cell::kSet))
       check_set(visit, cell, offset, position);
     else if (asks && cell.since && (visit.writes || records_of(visit)[Records::record_of(cell.since)].writes))
@@ -271,6 +539,7 @@ void Checker::check_earlier(Visit& visit, const Cell& cell, uint64_t offset,
     return;
   const Record& record = records_of(visit)[earlier.record];
   if (visit.accessor.record.nc) { // whatever orders it
+    visit.by_lane = true;
     conflict(visit, cell, offset, Records::id(earlier.record, std::countr_zero(earlier.lanes)),
              std::countr_zero(visit.lanes));
     return;
@@ -279,6 +548,7 @@ void Checker::check_earlier(Visit& visit, const Cell& cell, uint64_t offset,
     visit.passed = earlier.record;
     return;
   }
+  visit.by_lane = true;
   for (LaneMask lanes = earlier.lanes; lanes != 0; lanes &= lanes - 1) {
     const int lane = visit.accessor.unordered(record, std::countr_zero(lanes), visit.lanes);
     if (lane >= 0 && !visit.accessor.morally_strong(record))
@@ -302,6 +572,8 @@ bool Checker::stands_for(const Visit& visit, const AccessSets::Member& earlier) 
   const Record& record = records_of(visit)[earlier.record];
   if (!visit.accessor.stands_for(record))
     return false;
+  if (visit.is_late) // what its threads knew then is no longer known
+    return record.agent == visit.accessor.record.agent && earlier.lanes == visit.lanes;
   if (visit.accessor.follows_all(record))
     return true;
   for (LaneMask lanes = earlier.lanes; lanes != 0; lanes &= lanes - 1)
@@ -333,7 +605,9 @@ bool Checker::repeats(Visit& visit, const Cell& cell, uint64_t offset, LaneMask 
 }
 
 void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t position) {
-  const AccessSets::Member member = AccessSets::Member::from({visit.number, visit.members()}, position);
+  // Operations without lanes: so that neighbours hold the same.
+  const AccessSets::Member member =
+      AccessSets::Member::from({visit.number, visit.members()}, visit.accessor.collective ? 0 : position);
   const uint32_t before = cell.since;
   const AccessSets::Member only = member_of(before); // if it is no set
   if (std::has_single_bit(member.lanes) && !(before & Cell::kSet) &&
@@ -353,9 +627,12 @@ void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t pos
   AccessSets::Member* known = nullptr;
   if (before & Cell::kSet) {
     known = sets[number].find(visit.number);
-    if (known && (member.lanes & ~known->lanes) == 0)
+    if (known ? (member.lanes & ~known->lanes) == 0 : is_full(visit, sets[number]))
       return;
-    number = sets.own(free_sets(visit), number);
+    if (const AccessSets::Number own = sets.own(free_sets(visit), number); own != number) {
+      number = own;
+      known = known ? sets[number].find(visit.number) : nullptr;
+    }
   } else {
     if (only.record == visit.number && member.lanes == only.lanes)
       return;
@@ -363,18 +640,40 @@ void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t pos
     if (before)
       sets[number].add(only, records_of(visit)[only.record]);
   }
-  if (known = sets[number].find(visit.number); known)
+  if (!(before & Cell::kSet))
+    known = sets[number].find(visit.number);
+  if (known)
     known->lanes |= member.lanes;
   else
     add_member(visit, sets[number], member, position);
   cell.since = Cell::kSet | number;
-  const std::vector<AccessSets::Member>& members = sets[number].members;
+  const AccessSets::Members& members = sets[number].members;
   visit.last_read = before;
   if (members.size() == 1 && std::has_single_bit(members.front().lanes)) {
     cell.since = id_of(members.front());
     release(visit, Cell::kSet | number);
   }
   visit.last_set = cell.since;
+}
+
+namespace {
+
+size_t most_members(const vgpu::MemoryPlace& place) {
+  return place.is_shared() ? kMostMembers : kMostGlobalMembers;
+}
+
+} // namespace
+
+// A read more is one that the set has no room for.
+bool Checker::is_full(const Visit& visit, const AccessSets::Set& set) const {
+  return !visit.writes && set.members.size() >= most_members(visit.place) &&
+         set.members.size() < set.tidy_at && !takes_last_place(visit, set);
+}
+
+// ... but in the place of the last one, if that is of another cluster.
+bool Checker::takes_last_place(const Visit& visit, const AccessSets::Set& set) const {
+  return !visit.place.is_shared() && set.writers < set.members.size() &&
+         records_of(visit)[set.members.back().record].cluster != visit.accessor.record.cluster;
 }
 
 // Over many accesses a set costs each of them a constant: it is searched for what the newest member stands
@@ -390,12 +689,10 @@ void Checker::add_member(const Visit& visit, AccessSets::Set& set, const AccessS
   if (record.writes && set.writers >= 2 * kMostWriters) {
     set.erase_writers(kMostWriters);
   }
-  const size_t most = visit.place.is_shared() ? kMostMembers : kMostGlobalMembers;
-  if (record.writes || set.members.size() < most)
+  if (record.writes || set.members.size() < most_members(visit.place))
     set.add(member, record);
-  else if (!visit.place.is_shared() && set.writers < set.members.size() &&
-           records_of(visit)[set.members.back().record].cluster != record.cluster)
-    set.replace_last(member, record); // of another cluster than the one that came before
+  else if (takes_last_place(visit, set))
+    set.replace_last(member, record);
 }
 
 } // namespace lemma::check

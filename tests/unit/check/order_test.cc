@@ -76,6 +76,78 @@ TEST(Order, ReadsComeBeforeWrites) {
             "");
 }
 
+TEST(Order, BarriersOrderGlobalMemory) {
+  // The second warp is whole, or half of one.
+  for (const uint32_t threads : {64u, 48u}) {
+    const auto found = [&](const std::string& between) {
+      return findings_of(kernel("mad.wide.u32 %g, %t, 4, %out;\nst.global.u32 [%g], %t;\n" + between +
+                                "\nld.global.u32 %r1, [%out+160];"),
+                         threads);
+    };
+    EXPECT_EQ(found("bar.sync 0;"), "") << threads;
+    EXPECT_EQ(found(""), "race.global: st.global.u32 ~ ld.global.u32\n") << threads;
+  }
+}
+
+// What threads have done who exit at once, a barrier of the others does not order.
+TEST(Order, ABarrierIsNotOfThoseWhoHaveExited) {
+  const std::string last = "setp.ge.u32 %q, %t, 32;\n@%q st.shared.u32 [%a], %t;\n";
+  EXPECT_EQ(findings_of(kernel(last + "@%q exit;\nbar.sync 0;\nld.shared.u32 %r1, [%b];"), 64),
+            "race.shared: st.shared.u32 ~ ld.shared.u32\n");
+  EXPECT_EQ(findings_of(kernel(last + "bar.sync 0;\n@%q exit;\nld.shared.u32 %r1, [%b];"), 64), "");
+}
+
+// Of reads and of atomic operations, all are found that come before what they race with.
+TEST(Order, WhatWaitsForAnotherAccessIsFoundByIt) {
+  const auto found = [](const std::string& before, const std::string& after,
+                        const std::string& between = "") {
+    return findings_of(kernel("st.shared.u32 [%a], %t;\nbar.sync 0;\nsetp.eq.u32 %q, %t, 40;\n" + before +
+                              "\n" + between + "\n" + after),
+                       64);
+  };
+  const std::string store = "@%q st.shared.u32 [%s+32], 999999;";
+  const std::string scattered = "xor.b32 %r0, %t, 9;\nmad.lo.u32 %r0, %r0, 4, %s;\nld.shared.u32 %r1, [%r0];";
+  for (const std::string& read :
+       {std::string("ld.shared.u32 %r1, [%a];"), std::string("ld.shared.u32 %r1, [%s+32];"), scattered}) {
+    EXPECT_EQ(found(read, store), "race.shared: ld.shared.u32 ~ st.shared.u32\n") << read;
+    EXPECT_EQ(found(read, store, "bar.sync 0;"), "") << read;
+    EXPECT_EQ(found(read, store, "bar.sync 1, 64;"), "") << read;
+  }
+  const std::string load = "@%q ld.shared.u32 %r1, [%s+32];";
+  for (const std::string& update :
+       {std::string("red.shared.add.u32 [%a], 1;"), std::string("red.shared.add.u32 [%s+32], 1;"),
+        std::string("xor.b32 %r0, %t, 9;\nmad.lo.u32 %r0, %r0, 4, %s;\nred.shared.add.u32 [%r0], 1;")}) {
+    EXPECT_EQ(found(update, load), "race.weak: red.shared.add.u32 ~ ld.shared.u32\n") << update;
+    EXPECT_EQ(found(update, store), "race.weak: red.shared.add.u32 ~ st.shared.u32\n") << update;
+    EXPECT_EQ(found(update, load, "bar.sync 0;"), "") << update;
+    EXPECT_EQ(found(update, update), "") << update;
+  }
+  EXPECT_EQ(found("red.shared.add.u32 [%a], 1;", "red.shared.add.u64 [%s+32], 1;"),
+            "race.mixed-size: red.shared.add.u32 ~ red.shared.add.u64\n");
+}
+
+TEST(Order, GlobalCountersAreFoundByWhoeverComesNext) {
+  const auto found = [](const std::string& before, const std::string& after, uint32_t ctas = 1) {
+    return findings_of(
+        kernel("mad.wide.u32 %g, %t, 4, %out;\nsetp.eq.u32 %q, %t, 40;\n" + before + "\n" + after), 64, ctas);
+  };
+  const std::string load = "@%q ld.global.u32 %r1, [%out+32];",
+                    store = "@%q st.global.u32 [%out+32], 999999;";
+  for (const std::string& update :
+       {std::string("red.global.add.u32 [%g], 1;"), std::string("red.global.add.u32 [%out+32], 1;"),
+        std::string("atom.global.add.u32 %r2, [%out+32], 1;")}) {
+    const std::string opcode = update.substr(0, update.find(' '));
+    EXPECT_EQ(found(update, load), "race.weak: " + opcode + " ~ ld.global.u32\n") << update;
+    EXPECT_EQ(found(update, store), "race.weak: " + opcode + " ~ st.global.u32\n") << update;
+    EXPECT_EQ(found(update, "bar.sync 0;" + load), "") << update;
+    EXPECT_EQ(found(update, "bar.sync 0;" + load, 2), "race.weak: " + opcode + " ~ ld.global.u32\n")
+        << update;
+    EXPECT_EQ(found(update, update, 2), "") << update;
+  }
+  EXPECT_EQ(found("red.global.add.u32 [%g], 1;", "red.global.add.u64 [%out+32], 1;"),
+            "race.mixed-size: red.global.add.u32 ~ red.global.add.u64\n");
+}
+
 TEST(Order, AllReadersCount) {
   // Every thread reads word 0; thread 0 writes it after its own warp has met.
   EXPECT_EQ(findings_of(kernel("@%p st.shared.u32 [%s], %t;\nbar.sync 0;\nld.shared.u32 %r1, [%s];\n"
