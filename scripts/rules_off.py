@@ -166,7 +166,7 @@ RULES = (
     Rule("values that threads make together at a barrier", "undefined.cc", "    take_vote(x);", "    ;"),
     Rule("bits of a ballot", "undefined_together.cc", "    made_.set_bits(x.active, bits, given.origin);", "    ;"),
     Rule("words of a tensor map", "undefined.cc", 'report(memory_->origins[found_.origin], "says what a tensor copy accesses", std::countr_zero(used));', ";", "map_pass"),
-    Rule("values of racing loads that nobody uses", "conflict.cc", "verdict.is_note || !holds(visit, earlier_id, key, width, finding)", "true"),
+    Rule("values of racing loads that nobody uses", "conflict.cc", "verdict.is_note || !holds(visit, earlier_id, key, width, finding, verdict.fix)", "true"),
     Rule("values of racing loads that were used by then", "held.cc", "(fate.used & given) != 0 || ", ""),
     Rule("loads that have come again", "held.cc", "(fate.repeats && !is_last)", "false"),
     Rule("values of racing loads that are used later", "loaded.cc", "report(used.race, lane);", "(void)lane;"),

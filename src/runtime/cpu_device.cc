@@ -110,10 +110,13 @@ public:
     const uint64_t going = std::min(used, memory.retiring_bytes() + expected_bytes);
     if (size_bytes > budget.limit_bytes() || used - going > budget.limit_bytes() - size_bytes)
       return failure(ErrorKind::out_of_memory, budget.refusal(size_bytes, options.name));
+    uint64_t ends = timeline->ends();
     const vgpu::Allocation* allocation = memory.reserve(size_bytes, options.name);
     while (!allocation && expected_bytes != 0 && !Timeline::in_callback() &&
-           timeline->wait_for_another_end(true)) // addresses come back too
+           timeline->wait_for_another_end(ends, true)) { // addresses come back too
+      ends = timeline->ends();
       allocation = memory.reserve(size_bytes, options.name);
+    }
     if (!allocation)
       return failure(ErrorKind::out_of_memory,
                      fmt::format("the device has no addresses for {} bytes", size_bytes));

@@ -219,8 +219,9 @@ namespace {
 // Where a stream has come to an allocation.
 Result<void, Error> commit(runtime::DeviceImpl& device, uint64_t address) {
   while (true) {
+    const uint64_t ends = device.timeline->ends(); // what ends after this may have freed what was missing
     Result<void, Error> done = runtime::guarded([&] { return device.commit(address); });
-    if (done || done.error().kind != ErrorKind::out_of_memory || !device.timeline->wait_for_another_end())
+    if (done || done.error().kind != ErrorKind::out_of_memory || !device.timeline->wait_for_another_end(ends))
       return done;
   }
 }

@@ -328,13 +328,17 @@ void Timeline::let_dependents_start(Operation& operation) {
 
 // --- waiting for them
 
-bool Timeline::wait_for_another_end(bool of_host) {
+uint64_t Timeline::ends() const {
+  const std::lock_guard lock(mutex_);
+  return ends_;
+}
+
+bool Timeline::wait_for_another_end(uint64_t so_far, bool of_host) {
   std::unique_lock lock(mutex_);
-  const uint64_t before = ends_;
   waiting_for_ends_ += of_host ? 0 : 1;
-  changed_.wait(lock, [&] { return ends_ != before || running_ <= waiting_for_ends_; });
+  changed_.wait(lock, [&] { return ends_ != so_far || running_ <= waiting_for_ends_; });
   waiting_for_ends_ -= of_host ? 0 : 1;
-  return ends_ != before;
+  return ends_ != so_far;
 }
 
 bool Timeline::has_ended(const Operation& operation) {

@@ -165,9 +165,11 @@ public:
 
   // For a launch, while it runs: the programmatic one after it may start.
   void let_dependents_start(Operation& operation);
-  // For an operation's work, or (`of_host`) for a caller that is none: waits until another operation has
+  // How many operations have ended so far.
+  uint64_t ends() const;
+  // For an operation's work, or (`of_host`) for a caller that is none: waits until more than `so_far` have
   // ended. False: none runs but such as wait here too.
-  bool wait_for_another_end(bool of_host = false);
+  bool wait_for_another_end(uint64_t so_far, bool of_host = false);
   // Whether anything but one operation runs.
   bool others_run() const { return running_.load() > 1; }
 
