@@ -658,6 +658,27 @@ TEST(Order, OfFencesIsWhatAThreadHearsOf) {
   EXPECT_EQ(fenced("fence.sc.cta;\n", "fence.sc.gpu;\n"), "race.scope: st.global.u32 ~ ld.global.u32\n");
 }
 
+// The word by which CTA 1 hears of CTA 0 was written before the read: it says nothing of what that has found,
+// and in another run the fences may come the other way round.
+TEST(Order, OfFencesIsNotKnownByWhatWasWrittenBeforeTheRead) {
+  EXPECT_EQ(findings_of(kernel(R"(setp.eq.u32 %q, %cta, 0;
+  @!%q bra OTHER;
+  st.global.u32 [%in], 5;
+  st.relaxed.gpu.global.u32 [%out+4], 1;
+  fence.sc.gpu;
+  ld.relaxed.gpu.global.u32 %r1, [%out];
+  bra END;
+OTHER: st.relaxed.gpu.global.u32 [%out], 1;
+  fence.sc.gpu;
+  ld.relaxed.gpu.global.u32 %r1, [%out+4];
+  setp.ne.u32 %q, %r1, 1;
+  @%q bra END;
+  ld.global.u32 %r2, [%in];
+END:)"),
+                        1, 2),
+            "race.weak: st.global.u32 ~ ld.global.u32\n");
+}
+
 TEST(Order, IsWeakThroughAThreadThatPassesOnAWordRelaxed) {
   EXPECT_EQ(findings_of(kernel(R"(setp.eq.u32 %q, %cta, 2;
   @%q bra READ;
