@@ -167,7 +167,10 @@ size_t Checker::function_of(const vgpu::Code& code) const {
 // What the launch did precedes the next one.
 void Checker::launch_ends(const vgpu::Launch&) {
   check_grid_waits();
-  for (const auto& [cluster, state] : clusters_) // a fault has ended it
+  std::map<uint64_t, ClusterState*> unfinished; // a fault has ended them
+  for (const auto& [cluster, state] : clusters_)
+    unfinished[state->id] = state.get();
+  for (const auto& [id, state] : unfinished)
     tell_unfinished(*state);
   sizes_.global = {0, global_records_.bytes() + global_sets_.bytes()};
   for (const auto& [allocation, shadow] : shadows_)

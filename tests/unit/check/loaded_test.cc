@@ -93,6 +93,19 @@ TEST(Loaded, CountsForAllLanesInSharedMemory) {
             "note " + race);
 }
 
+// A run that ends before the value is used shows neither.
+TEST(Loaded, IsARaceWhereTheRunEndsBefore) {
+  const std::string body =
+      "ld.global.u32 %r1, [%out];\nadd.u32 %r2, %r1, 1;\n@%p st.global.u32 [%out], %r2;\n"
+      "ld.global.u32 %r3, [%in+0x40000000];\nst.shared.u32 [%a], %r1;";
+  std::string fault;
+  const std::vector<Finding> found = all_findings_of(kernel(body), 64, 1, AsyncMode::eager, fault);
+  EXPECT_EQ(fault, "memory.bounds");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].id, "race.global");
+  EXPECT_FALSE(found[0].is_note);
+}
+
 // A matrix's fragment is used by whoever multiplies it.
 TEST(Loaded, IsFollowedIntoMatrices) {
   const auto found = [](const std::string& use) {
