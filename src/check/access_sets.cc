@@ -23,13 +23,14 @@ void AccessSets::Set::add(const Member& member, const Record& of) {
   strong_bytes = members.empty() || strong_bytes == bytes ? bytes : uint16_t{0};
   members.push_back(member);
   records_ |= bit_of(member.record);
-  if (2 * members.size() > index_.size())
-    index_.clear();
+  newest_cluster = of.cluster;
+  if (2 * members.size() > index_size_)
+    forget_index();
   else
     slot(member.record) = static_cast<uint16_t>(members.size());
   if (!of.writes)
     return;
-  if (!index_.empty())
+  if (index_)
     std::swap(slot(member.record), slot(members[writers].record));
   std::swap(members.back(), members[writers]);
   ++writers;
@@ -39,7 +40,9 @@ void AccessSets::Set::replace_last(const Member& member, const Record& of) {
   if (strong_bytes != AccessSets::strong_bytes(of))
     strong_bytes = 0;
   members.back() = member;
-  forget_places();
+  newest_cluster = of.cluster;
+  records_ |= bit_of(member.record);
+  forget_index();
 }
 
 void AccessSets::Set::erase_writers(uint32_t count) {
@@ -49,7 +52,7 @@ void AccessSets::Set::erase_writers(uint32_t count) {
 }
 
 uint16_t& AccessSets::Set::slot(uint32_t record) {
-  const size_t mask = index_.size() - 1;
+  const size_t mask = index_size_ - 1;
   size_t at = record * 0x9e3779b1u >> std::countl_zero(static_cast<uint32_t>(mask));
   while (index_[at] != 0 && members[index_[at] - 1u].record != record)
     at = (at + 1) & mask;
@@ -57,8 +60,9 @@ uint16_t& AccessSets::Set::slot(uint32_t record) {
 }
 
 AccessSets::Member* AccessSets::Set::find_indexed(uint32_t record) {
-  if (index_.empty()) {
-    index_.resize(std::bit_ceil(4 * members.size()));
+  if (!index_) {
+    index_size_ = static_cast<uint32_t>(std::bit_ceil(4 * members.size()));
+    index_ = std::make_unique<uint16_t[]>(index_size_);
     for (size_t i = 0; i < members.size(); ++i)
       slot(members[i].record) = static_cast<uint16_t>(i + 1);
   }
@@ -137,7 +141,7 @@ void AccessSets::release(Number number) {
 uint64_t AccessSets::bytes() const {
   uint64_t bytes = used_.load() * sizeof(Set);
   for (Number number = 1; number <= used_.load(); ++number)
-    bytes += (*this)[number].members.bytes_elsewhere() + (*this)[number].index_.capacity() * sizeof(uint16_t);
+    bytes += (*this)[number].members.bytes_elsewhere() + (*this)[number].index_size_ * sizeof(uint16_t);
   return bytes;
 }
 

@@ -85,19 +85,40 @@ public:
     Member here_[kHere];
   };
 
-  class Set {
+  // What is asked of each lies in one line of the host's cache, and members in the next ones.
+  class alignas(64) Set {
+    friend class AccessSets;
+    uint32_t cells_ = 0;
+    uint32_t index_size_ = 0;
+    uint64_t records_ = 0;              // bit_of() each member's, and perhaps of others that it had
+    std::unique_ptr<uint16_t[]> index_; // of members, from 1 on, by records; null: not made
+
   public:
-    // The writers come first, in the order in which they came.
-    Members members;
+    Set() = default;
+    Set(const Set& other) = delete;
+    // But for the cells.
+    Set& operator=(const Set& other) {
+      members = other.members;
+      forget_places();
+      newest_cluster = other.newest_cluster;
+      writers = other.writers;
+      tidy_at = other.tidy_at;
+      strong_bytes = other.strong_bytes;
+      return *this;
+    }
+
+    uint64_t newest_cluster = 0; // of the member that came last
     uint32_t writers = 0;
     // The size at which it is worth looking for members that others stand for.
     uint32_t tidy_at = kFirstTidying;
     // All members are strong accesses of so many bytes, between any two threads of a GPU; 0: not all.
     uint16_t strong_bytes = 0;
+    // The writers come first, in the order in which they came.
+    Members members;
 
     // Null: the record is no member's.
     Member* find(uint32_t record) {
-      if ((records_ & bit_of(record)) == 0)
+      if (!may_have(record))
         return nullptr;
       if (members.size() > kListed)
         return find_indexed(record);
@@ -106,6 +127,20 @@ public:
           return &member;
       return nullptr;
     }
+    // A weak read of a record that is no member's, where that is seen at once, the set is one cell's, and
+    // nothing is to be looked for: there are several members, and fewer than `most`. Else false, and nothing
+    // has changed.
+    bool add_read(const Member& member, uint64_t cluster, size_t most) {
+      if (cells_ != 1 || may_have(member.record) || members.size() < 2 || members.size() >= most ||
+          members.size() >= std::min<size_t>(tidy_at, kListed))
+        return false;
+      members.push_back(member);
+      records_ |= bit_of(member.record);
+      strong_bytes = 0;
+      newest_cluster = cluster;
+      return true;
+    }
+    bool may_have(uint32_t record) const { return (records_ & bit_of(record)) != 0; }
     // `of`: the member's record, which is no other member's.
     void add(const Member& member, const Record& of);
     // In the place of the last one, which is no writer.
@@ -128,7 +163,6 @@ public:
     }
 
   private:
-    friend class AccessSets;
     static constexpr uint32_t kFirstTidying = 8;
     static constexpr size_t kListed = 16; // members that are looked through one by one
     void clear() {
@@ -136,10 +170,14 @@ public:
       forget_places();
       writers = 0;
     }
+    void forget_index() {
+      index_.reset();
+      index_size_ = 0;
+    }
     static uint64_t bit_of(uint32_t record) { return uint64_t{1} << (record * 0x9e3779b1u >> 26); }
     // After members have gone or changed their places.
     void forget_places() {
-      index_.clear();
+      forget_index();
       records_ = 0;
       for (const Member& member : members)
         records_ |= bit_of(member.record);
@@ -147,10 +185,6 @@ public:
     Member* find_indexed(uint32_t record);
     // The slot of the record's member, or of none.
     uint16_t& slot(uint32_t record);
-
-    uint32_t cells_ = 0;
-    uint64_t records_ = 0;        // bit_of() each member's, and perhaps of others that it had
-    std::vector<uint16_t> index_; // of members, from 1 on, by records; empty: not made
   };
 
   AccessSets() = default;
@@ -177,6 +211,12 @@ public:
     const uint32_t at = number + kFirst - 1;
     const auto chunk = static_cast<size_t>(std::bit_width(at / kFirst) - 1);
     return chunks_[chunk].load(std::memory_order_acquire)[at - (kFirst << chunk)];
+  }
+  // Has the host fetch it.
+  void fetch(Number number) const {
+    const char* set = reinterpret_cast<const char*>(&(*this)[number]);
+    for (size_t line = 0; line < sizeof(Set); line += 64)
+      __builtin_prefetch(set + line, 1);
   }
   uint64_t bytes() const;
   // Forgets all of them, and keeps the memory. Nobody may have sets in `Free` that are of before.

@@ -149,6 +149,7 @@ private:
   };
   void visit_row(Visit& visit, const Row& row);
   void visit_place(Visit& visit, LaneMask lanes, int piece);
+  bool visit_quickly(Visit& visit, Cell& cell, uint32_t position);
   static bool replaces(const Visit& visit); // what the cells hold: a weak write
   uint64_t visit_cells(Visit& visit, Cell* cells, uint64_t count, uint64_t offset);
   static uint64_t repeat_where_empty(const Visit& visit, Cell* cells, uint64_t count);
@@ -162,8 +163,8 @@ private:
   void add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t position);
   static bool repeats(Visit& visit, const Cell& cell, uint64_t offset, LaneMask lanes);
   bool stands_for(const Visit& visit, const AccessSets::Member& earlier) const;
-  bool is_full(const Visit& visit, const AccessSets::Set& set) const;
-  bool takes_last_place(const Visit& visit, const AccessSets::Set& set) const;
+  static bool is_full(const Visit& visit, const AccessSets::Set& set);
+  static bool takes_last_place(const Visit& visit, const AccessSets::Set& set);
   void add_member(const Visit& visit, AccessSets::Set& set, const AccessSets::Member& member,
                   uint32_t position);
   void release(Visit& visit, uint32_t since);
@@ -171,6 +172,7 @@ private:
     return visit.place.is_shared() ? visit.cluster.records : global_records_;
   }
   // Sets of accesses to the place, and those that this cluster may take.
+  void fetch_ahead(const Visit& visit, const vgpu::WarpAccess& access);
   AccessSets& sets_of(const Visit& visit) {
     return visit.place.is_shared() ? visit.cluster.sets : global_sets_;
   }

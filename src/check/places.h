@@ -62,6 +62,18 @@ private:
   std::array<uint8_t, vgpu::kWarpSize> first_;
 };
 
+// Whether lanes are likely to be at the same place: such are often neighbours, or half a warp or a quarter
+// apart.
+inline bool may_have_twins(const vgpu::WarpAccess& access) {
+  const uint64_t* at = access.addresses;
+  if (access.lie == vgpu::LanesLie::at_one_place || access.pieces != vgpu::kAllLanes)
+    return true;
+  bool has = at[0] == at[16] || at[0] == at[8] || at[0] == at[4] || at[0] == at[2];
+  for (size_t lane = 0; lane + 1 < vgpu::kWarpSize; ++lane) // without a branch
+    has |= at[lane] == at[lane + 1];
+  return has;
+}
+
 // Whether its pieces, one a lane or row, lie side by side in that order, each as large as a power of two.
 inline bool is_row(const vgpu::WarpAccess& access) {
   const int first = std::countr_zero(access.pieces);

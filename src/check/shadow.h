@@ -48,6 +48,13 @@ public:
     divide(begin | bytes | piece_bytes, sets);
     f(&cells_[begin >> shift_], bytes >> shift_, begin);
   }
+  // Whether a place of so many bytes is one cell, of which quick(cell, its position) says so.
+  template <class Q>
+  bool at_place(uint64_t in_page, uint64_t bytes, Q&& quick) {
+    return bytes == granule() && !cells_.empty() && (in_page & (bytes - 1)) == 0 &&
+           quick(cells_[in_page >> shift_], position(in_page));
+  }
+  Cell peek(uint64_t in_page) const { return cells_.empty() ? Cell() : cells_[in_page >> shift_]; }
   uint32_t granule() const { return 1u << shift_; }
   // Of the cell that has the byte.
   uint32_t position(uint64_t in_page) const { return static_cast<uint32_t>(in_page >> shift_); }
@@ -136,6 +143,23 @@ public:
   // meanwhile.
   using EntersUpdates = std::function<void(Page& page, uint64_t offset, const Updates& updates)>;
   EntersUpdates enters_updates;
+  // The same for one cell, of which the place is all, if it is; else as each(). `quick(cell, position in the
+  // page)`: false, where f is to be called after all.
+  template <class Q, class F>
+  void each_of_place(uint64_t offset, uint64_t bytes, Q&& quick, F&& f) {
+    Page& page = this->page(offset / Page::kBytes);
+    lock(page);
+    const bool done = !page.updates && page.at_place(offset % Page::kBytes, bytes, quick);
+    unlock(page);
+    if (!done)
+      each(offset, bytes, f);
+  }
+  // What a cell is, as far as that is seen at once; of memory that one thread has.
+  Cell peek(uint64_t offset) const {
+    const Page* page =
+        offset < bytes() ? pages_[offset / Page::kBytes].load(std::memory_order_relaxed) : nullptr;
+    return page ? page->peek(offset % Page::kBytes) : Cell();
+  }
   // Everything that it has is of no use any more, and the sets of its cells are nobody's.
   void forget() { ++time_; }
   // Of the page of a place that was accessed.

@@ -49,6 +49,10 @@ bool replaces_undefined(const Record& record) {
   return record.asynchronous && record.writes && !record.atomic;
 }
 
+size_t most_members(const vgpu::MemoryPlace& place) {
+  return place.is_shared() ? kMostMembers : kMostGlobalMembers;
+}
+
 // Of a cell that has no set: Cell::since as a member, and back.
 AccessSets::Member member_of(Records::Id id) {
   return {Records::record_of(id), LaneMask{1} << Records::lane_of(id)};
@@ -206,7 +210,8 @@ void Checker::enter_access(const vgpu::Exec& x, const vgpu::WarpAccess& access, 
   const bool is_strong = record.is_strong() && !record.mbarrier;
   // Reads do not race with each other, nor do atomic operations of one instruction: lanes at one place go
   // together.
-  const bool merges = access.by_lane && (!record.writes || (record.atomic && record.is_strong()));
+  const bool merges = access.by_lane && (record.writes ? record.atomic && record.is_strong()
+                                                       : record.is_strong() || may_have_twins(access));
   std::optional<Places> places;
   if ((merges && told.lie != vgpu::LanesLie::side_by_side) || is_strong)
     places.emplace(access, told.lie);
@@ -258,10 +263,24 @@ void Checker::visit_access(ClusterState& cluster, WarpState& warp, const vgpu::E
     else
       vgpu::for_lanes(access.pieces, [&](int piece) { visit_one(LaneMask{1} << piece, piece); });
   };
-  if (access.by_lane && !visit.is_special && what.proxy != vgpu::Proxy::tensormap)
+  if (access.by_lane && !visit.is_special && what.proxy != vgpu::Proxy::tensormap) {
+    if (told.lie == vgpu::LanesLie::anyhow && !told.places && !visit.shadow->shared_by_threads)
+      fetch_ahead(visit, access);
     each([&](LaneMask lanes, int piece) { visit_place(visit, lanes, piece); });
-  else
+  } else {
     each(visit_piece);
+  }
+}
+
+// The cells of scattered lanes, and their sets, lie far apart: the host fetches them all at once.
+void Checker::fetch_ahead(const Visit& visit, const vgpu::WarpAccess& access) {
+  const AccessSets& sets = sets_of(visit);
+  std::array<uint32_t, vgpu::kWarpSize> since;
+  size_t count = 0;
+  access.each([&](int, uint64_t offset) { since[count++] = visit.shadow->peek(offset).since; });
+  for (size_t i = 0; i < count; ++i)
+    if (since[i] & Cell::kSet)
+      sets.fetch(since[i] & ~Cell::kSet);
 }
 
 // A piece of which nothing is asked but what is ordered. Where it lies is said when there is a conflict.
@@ -274,7 +293,34 @@ void Checker::visit_place(Visit& visit, LaneMask lanes, int piece) {
   visit.bytes = bytes;
   if (!visit.place.is_shared())
     visit.last_read = ~0u; // others may have had the page since
-  visit.shadow->each(offset, bytes, [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+  visit.shadow->each_of_place(
+      offset, bytes, [&](Cell& cell, uint32_t position) { return visit_quickly(visit, cell, position); },
+      [&](Cell& cell, uint64_t at) { visit_cell(visit, cell, at); });
+}
+
+// What visit_cell() does to most cells that lanes access by themselves; false: it is another case, and
+// nothing is done.
+bool Checker::visit_quickly(Visit& visit, Cell& cell, uint32_t position) {
+  if (visit.accessor.record.is_strong() ||
+      (cell.write != 0 && Records::record_of(cell.write) != visit.passed_write))
+    return false;
+  if (visit.writes) {
+    if (cell.since != 0)
+      return false;
+    cell.write = Records::id(visit.number, std::countr_zero(visit.lanes));
+    return true;
+  }
+  const AccessSets::Member member = AccessSets::Member::from({visit.number, visit.lanes}, position);
+  const bool is_single = (visit.lanes & (visit.lanes - 1)) == 0;
+  if (cell.since == 0 && is_single)
+    cell.since = id_of(member);
+  if (!(cell.since & Cell::kSet))
+    return is_single && cell.since == id_of(member);
+  AccessSets::Set& set = sets_of(visit)[cell.since & ~Cell::kSet];
+  if (set.writers != 0)
+    return false;
+  return set.add_read(member, visit.accessor.record.cluster, most_members(visit.place)) ||
+         (!set.may_have(visit.number) && is_full(visit, set));
 }
 
 // Whether an atomic operation on global memory is one of those that Updates has, if nothing else is done to
@@ -656,24 +702,16 @@ void Checker::add_access(Visit& visit, Cell& cell, uint64_t offset, uint32_t pos
   visit.last_set = cell.since;
 }
 
-namespace {
-
-size_t most_members(const vgpu::MemoryPlace& place) {
-  return place.is_shared() ? kMostMembers : kMostGlobalMembers;
-}
-
-} // namespace
-
 // A read more is one that the set has no room for.
-bool Checker::is_full(const Visit& visit, const AccessSets::Set& set) const {
+bool Checker::is_full(const Visit& visit, const AccessSets::Set& set) {
   return !visit.writes && set.members.size() >= most_members(visit.place) &&
          set.members.size() < set.tidy_at && !takes_last_place(visit, set);
 }
 
-// ... but in the place of the last one, if that is of another cluster.
-bool Checker::takes_last_place(const Visit& visit, const AccessSets::Set& set) const {
+// ... but in the place of the last one, if the one that came last is of another cluster.
+bool Checker::takes_last_place(const Visit& visit, const AccessSets::Set& set) {
   return !visit.place.is_shared() && set.writers < set.members.size() &&
-         records_of(visit)[set.members.back().record].cluster != visit.accessor.record.cluster;
+         set.newest_cluster != visit.accessor.record.cluster;
 }
 
 // Over many accesses a set costs each of them a constant: it is searched for what the newest member stands

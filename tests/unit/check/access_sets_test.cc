@@ -45,7 +45,8 @@ TEST(AccessSets, AreStrongIfAllMembersAre) {
   strong.add({2, 1}, kAtomic);
   EXPECT_EQ(strong.strong_bytes, 4u);
   for (const Record& other : {narrow, wide, kRead}) {
-    AccessSets::Set set = strong;
+    AccessSets::Set set;
+    set = strong;
     set.add({3, 1}, other);
     EXPECT_EQ(set.strong_bytes, 0u);
     AccessSets::Set turned;
