@@ -152,6 +152,19 @@ std::string to_text(const CheckedAccess& access) {
   return access.value.empty() ? text : text + ": " + access.value;
 }
 
+namespace {
+
+// "st.shared.u32" of "@%p0 st.shared.u32 [%a], %t;".
+std::string opcode_of(const std::string& statement) {
+  constexpr const char* kSpace = " \t";
+  size_t begin = 0;
+  if (statement.starts_with('@'))
+    begin = std::min(statement.find_first_not_of(kSpace, statement.find_first_of(kSpace)), statement.size());
+  return statement.substr(begin, statement.find_first_of(" \t;", begin) - begin);
+}
+
+} // namespace
+
 std::string to_text(const std::vector<FindingRepair>& repairs, const std::string& ptx) {
   std::string text;
   for (const FindingRepair& repair : repairs) {
@@ -164,7 +177,7 @@ std::string to_text(const std::vector<FindingRepair>& repairs, const std::string
     while (what.ends_with(' '))
       what.pop_back();
     if (repair.where == FindingRepair::Where::instead)
-      what += " for " + repair.place.instruction.substr(0, repair.place.instruction.find_first_of(" \t;"));
+      what += " for " + opcode_of(repair.place.instruction);
     const std::string in_ptx = fmt::format("{}:{}", ptx, repair.place.ptx_line);
     const auto [file, line] = runtime::users_line(repair.place, ptx);
     const bool has_source = !frames_of(repair.place).empty();

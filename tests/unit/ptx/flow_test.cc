@@ -1,6 +1,7 @@
 // The order of blocks, on kernels of a few labels: bodies that stand far away, loops, unreachable code.
-#include "ptx/flow.h"
+#include "ptx/dominators.h"
 
+#include "ptx/flow.h"
 #include "ptx/parser.h"
 
 #include <gtest/gtest.h>
@@ -84,6 +85,40 @@ TEST(Flow, every_block_occurs_once_even_unreachable_ones) {
   std::sort(order.begin(), order.end());
   for (uint32_t b = 0; b < blocks.size(); ++b)
     EXPECT_EQ(order[b], b);
+}
+
+// Two ways from the first block, of which one loops, and a block that nothing leads to.
+TEST(Dominators, are_what_every_path_comes_through) {
+  const auto module = module_of(R"(
+    @%p0 bra ELSE;
+  LOOP:
+    add.u32 %r0, %r0, 1;
+    @%p1 bra LOOP;
+    bra MEET;
+  ELSE:
+    mov.b32 %r1, 2;
+  MEET:
+    ret;
+    mov.b32 %r1, 3;
+    ret;
+  )");
+  const Flow flow = flow_of(module->functions[0]);
+  const auto end = static_cast<uint32_t>(flow.blocks.size());
+  ASSERT_GE(end, 6u); // the branch, LOOP, its end, ELSE, MEET, and what nothing leads to
+  const auto first = [](std::vector<uint32_t> all) {
+    all.resize(6);
+    return all;
+  };
+  EXPECT_EQ(first(dominators(flow)), (std::vector<uint32_t>{0, 0, 1, 0, 0, kNone}));
+  EXPECT_EQ(first(post_dominators(flow)), (std::vector<uint32_t>{4, 2, 4, 4, end, end}));
+}
+
+// Round and round: no path leads to the end.
+TEST(Dominators, of_a_loop_without_an_end) {
+  const auto module = module_of("LOOP:\nadd.u32 %r0, %r0, 1;\nbra LOOP;\n");
+  const Flow flow = flow_of(module->functions[0]);
+  EXPECT_EQ(dominators(flow).front(), 0u);
+  EXPECT_EQ(post_dominators(flow).front(), kNone);
 }
 
 } // namespace

@@ -152,6 +152,22 @@ TEST(FindingGroups, TheRepairIsTheOneThatMendsAll) {
   EXPECT_EQ(to_text(group(all)[0].repairs, "k.ptx"), "bar.sync 0; before k.ptx:200");
 }
 
+TEST(FindingGroups, AnOpcodeIsWrittenAnewWhereverAMemberWantsIt) {
+  std::vector<Finding> all = {race(20, 10, "race.scope"), race(20, 11, "race.scope")};
+  for (Finding& each : all) {
+    const uint32_t line = each.earlier->place.line;
+    each.fix = "scope .gpu on both";
+    each.repairs = {{.where = FindingRepair::Where::instead,
+                     .place = place("", 0, 10 * line),
+                     .edit = {10 * line, 5, 18, "red.gpu.global.add"}}};
+    each.repairs[0].place.instruction = "@%p1 red.cta.global.add.u32 [%rd1], 1;";
+  }
+  ASSERT_EQ(group(all).size(), 1u);
+  EXPECT_EQ(to_text(group(all)[0].repairs, "k.ptx"),
+            "red.gpu.global.add for red.cta.global.add.u32 at k.ptx:100; "
+            "red.gpu.global.add for red.cta.global.add.u32 at k.ptx:110");
+}
+
 // Of copies and fills nothing says which they were.
 TEST(FindingGroups, WhatHasNoPlaceStaysAlone) {
   Finding a = race(0, 0), b = race(0, 0);
