@@ -40,6 +40,10 @@ constexpr size_t kMostWatched = 4096; // allocations at a time, of the process
 struct Slot {
   std::atomic<uint64_t> begin{0}, end{0};
   std::atomic<HostWatch*> watch{nullptr}; // null: free
+  std::atomic<vgpu::Allocation*> allocation{nullptr};
+
+  // The host writes there while kernels run: so far as they ask, all of the page is written.
+  void touch(uint64_t address) const;
 };
 
 uint64_t page_bytes() {
@@ -78,6 +82,14 @@ void copy_what_is_set(std::byte* to, const std::byte* from, uint64_t bytes) {
   }
 }
 
+void Slot::touch(uint64_t address) const {
+  const vgpu::Allocation* of = allocation.load();
+  if (!of || !of->init || address >= of->base + of->size_bytes)
+    return;
+  const uint64_t page = std::max(address / page_bytes() * page_bytes(), of->base);
+  of->init->set(page - of->base, std::min(page + page_bytes(), of->base + of->size_bytes) - page);
+}
+
 } // namespace
 
 struct HostWatchSignals {
@@ -107,6 +119,8 @@ struct HostWatchSignals {
         if (HostWatch* watch = slot.watch.load(std::memory_order_acquire);
             watch && address >= slot.begin.load() && address < slot.end.load()) {
           const auto& machine = *static_cast<const ucontext_t*>(context);
+          if (is_write(machine) || !kTellsWrites)
+            slot.touch(address);
           watch->note({.address = address, .code = code_of(machine), .writes = is_write(machine)});
           return;
         }
@@ -156,6 +170,7 @@ bool HostWatch::watch(vgpu::Allocation& allocation) {
   allocation.host = static_cast<std::byte*>(alias);
   slot->begin = allocation.base;
   slot->end = allocation.base + bytes;
+  slot->allocation = &allocation;
   slot->watch.store(this, std::memory_order_release);
   mappings_[allocation.base] = {.alias = allocation.host,
                                 .bytes = bytes,
@@ -211,6 +226,7 @@ HostWatch::Ended HostWatch::forget(uint64_t base) {
     return {};
   const Mapping mapping = found->second;
   mappings_.erase(found);
+  HostWatchSignals::slots()[mapping.slot].allocation = nullptr;
   HostWatchSignals::slots()[mapping.slot].watch.store(nullptr, std::memory_order_release);
   close(mapping.file);
   return {.alias = mapping.alias, .base = base, .bytes = mapping.bytes};

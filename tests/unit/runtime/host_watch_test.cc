@@ -283,5 +283,25 @@ TEST(HostWatchDeathTest, LeavesTheProgramItsFaults) {
       "");
 }
 
+// A page that nobody has touched is unwritten; one that the host has is written, and so is the rest of it.
+TEST(HostWatch, TellsWhatNobodyHasWritten) {
+  const Program program;
+  constexpr uint64_t kPages = 4;
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const Buffer shared = *program.device.allocate(kPages * page, {.poisoned = true, .host_shared = true});
+  const auto unwritten = [&](uint64_t in) {
+    const auto report = program.module.kernel("add_one")->launch(
+        {.block = {32}}, {Argument(program.own), Argument(shared.address() + in)});
+    EXPECT_TRUE(report && report->ok());
+    return report->uninitialized_reads;
+  };
+  reinterpret_cast<volatile uint32_t*>(shared.address() + page)[7] = 7;
+  EXPECT_EQ(unwritten(page), 0u);
+  EXPECT_GT(unwritten(2 * page), 0u);
+  ASSERT_TRUE(program.device.fill(shared.address() + 3 * page, 128, 1));
+  EXPECT_EQ(unwritten(3 * page), 0u);
+  EXPECT_EQ(reinterpret_cast<volatile uint32_t*>(shared.address())[0], 0u); // zeros stand there
+}
+
 } // namespace
 } // namespace lemma
