@@ -111,6 +111,8 @@ bool Checker::follows_earlier(const Visit& visit, Records::Id earlier_id, uint32
   const auto follow = [&](const Whereabouts& where) {
     if (!(where.lanes & given))
       return true;
+    if (!where.registers)
+      return false;
     const Fate& fate = fate_in(cluster, warp, *load.instruction, where, instructions);
     if ((fate.used & given) != 0 || (fate.repeats && !is_last))
       return false;
