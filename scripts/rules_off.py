@@ -171,7 +171,7 @@ RULES = (
     Rule("loads that have come again", "held.cc", "(fate.repeats && !is_last)", "false"),
     Rule("values of racing loads that are used later", "loaded.cc", "report(used.race, lane);", "(void)lane;"),
     Rule("values of racing loads that a fault keeps from use", "checker.cc", "    tell_unfinished(*state);\n", "    (void)state;\n"),
-    Rule("guards on the way from a load", "loaded.cc", "return guards_[pc] = in.guard_negated ? ~value : value;", "return (void)value, std::nullopt;"),
+    Rule("guards on the way from a load", "loaded.cc", "return value && in.guard_negated ? ~*value : value;", "return value && in.guard_negated ? std::nullopt : std::optional<LaneMask>();"),
     Rule("values that lanes make together", "undefined.cc", "    collect(x, in);", "    ;", "tail_tile"),
 )
 

@@ -88,13 +88,22 @@ bool only_computes(const Code& code, const DecodedInst& in) {
          });
 }
 
-// Calls f(offset) for the registers that the instruction may read, its guard apart.
+// Calls f(offset, number of the source) for the registers that the instruction may read, its guard apart.
 template <class F>
 void each_source(const DecodedInst& in, F&& f) {
   for (int i = in.updates ? 0 : in.dst_count; i < in.op_count; ++i)
     if (in.ops[i].base == 0)
-      f(in.ops[i].offset);
+      f(in.ops[i].offset, i - in.dst_count);
 }
+
+// The lanes in which a source of a selection is the one that is taken; `chosen`: the predicate, if it is
+// known.
+LaneMask taken_by(const Code& code, const DecodedInst& in, int source, std::optional<LaneMask> chosen) {
+  if (code.opcode_of(in) != Opcode::selp || source > 1 || !chosen)
+    return vgpu::kAllLanes;
+  return source == 0 ? *chosen : ~*chosen;
+}
+constexpr int kChosenBy = 2; // the source of selp that is a predicate
 
 // ... that it writes.
 template <class F>
@@ -234,10 +243,13 @@ private:
       may &= guard.value_or(kAllLanes);
       must &= guard.value_or(0);
     }
+    std::optional<LaneMask> chosen;
+    if (code_.opcode_of(in) == Opcode::selp && in.ops[in.dst_count + kChosenBy].base == 0)
+      chosen = predicate_at(pc, in.ops[in.dst_count + kChosenBy].offset);
     LaneMask taken = 0;
-    each_source(in, [&](uint32_t offset) {
+    each_source(in, [&](uint32_t offset, int source) {
       if (const auto value = state.values.find(offset); value != state.values.end())
-        taken |= value->second & may;
+        taken |= value->second & may & taken_by(code_, in, source, chosen);
     });
     if (taken && !only_computes(code_, in))
       used_ |= std::exchange(taken, 0);
@@ -249,16 +261,22 @@ private:
     });
   }
 
-  // Lanes that a guard lets execute, as it was then: if on no way from there the predicate is written.
+  // Lanes that a guard lets execute.
   std::optional<LaneMask> guard_of(uint32_t pc) {
     const DecodedInst& in = code_.insts[pc];
-    const auto [known, is_new] = guards_.try_emplace(pc);
+    const std::optional<LaneMask> value = predicate_at(pc, in.guard_offset);
+    return value && in.guard_negated ? ~*value : value;
+  }
+
+  // What a predicate was at an instruction: what it is now, if on no way from there it is written.
+  std::optional<LaneMask> predicate_at(uint32_t pc, uint32_t predicate) {
+    const auto [known, is_new] = predicates_.try_emplace({pc, predicate});
     if (!is_new)
       return known->second;
     const auto writes = [&](uint32_t from, uint32_t to) {
       return std::any_of(code_.insts.begin() + from, code_.insts.begin() + to, [&](const DecodedInst& other) {
         bool written = false;
-        each_destination(other, [&](uint32_t offset) { written |= offset == in.guard_offset; });
+        each_destination(other, [&](uint32_t offset) { written |= offset == predicate; });
         return written;
       });
     };
@@ -278,10 +296,9 @@ private:
           left.push_back(next);
         }
     }
-    if (written)
-      return std::nullopt;
-    const LaneMask value = *reinterpret_cast<const LaneMask*>(where_.registers + in.guard_offset);
-    return guards_[pc] = in.guard_negated ? ~value : value;
+    if (!written)
+      known->second = *reinterpret_cast<const LaneMask*>(where_.registers + predicate);
+    return known->second;
   }
 
   // Which lanes go on from a piece to one of those that follow.
@@ -315,8 +332,8 @@ private:
   const Code& code_;
   std::vector<Piece> pieces_; // by pc
   std::vector<bool> reaches_, is_passed_;
-  std::vector<State> states_;                          // as they begin
-  std::map<uint32_t, std::optional<LaneMask>> guards_; // by pc
+  std::vector<State> states_;                                                   // as they begin
+  std::map<std::pair<uint32_t, uint32_t>, std::optional<LaneMask>> predicates_; // by pc and offset
   LaneMask used_ = 0;
 };
 
@@ -357,10 +374,12 @@ void RacingValues::begin(const vgpu::Exec& x, const Report& report) {
   loaded_.clear();
   if (values_.empty())
     return;
-  each_source(in, [&](uint32_t offset) {
+  const bool selects = x.code->opcode_of(in) == Opcode::selp;
+  const std::optional<LaneMask> chosen = selects ? std::optional(x.pred(in, kChosenBy)) : std::nullopt;
+  each_source(in, [&](uint32_t offset, int source) {
     for (const Value& value : values_)
       if (value.registers == x.bases[0] && value.in.offset == offset)
-        if (const LaneMask lanes = value.in.lanes & x.active)
+        if (const LaneMask lanes = value.in.lanes & x.active & taken_by(*x.code, in, source, chosen))
           add(made_, value.race, lanes);
   });
   if (made_.empty() || only_computes(*x.code, in))

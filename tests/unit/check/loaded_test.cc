@@ -30,6 +30,11 @@ TEST(Loaded, IsNoRaceWhereOneThreadUsesIt) {
   EXPECT_EQ(in_both_orders("@%p st.global.u32 [%out], %r2;"), "note");
   // The predicate is made behind the load.
   EXPECT_EQ(in_both_orders("setp.lt.u32 %q, %t, 1;\n@%q st.global.u32 [%out], %r2;"), "note");
+  // The others' is selected away.
+  EXPECT_EQ(
+      in_both_orders("@%p st.global.u32 [%out], %r2;\nselp.u32 %r3, %r2, 7, %p;\nselp.u32 %r4, 5, %r3, %p;\n"
+                     "mad.wide.u32 %g, %t, 4, %out;\n@!%p st.global.u32 [%g+64], %r4;"),
+      "note");
   // A branch in the place of the predicate.
   EXPECT_EQ(in_both_orders("@!%p bra L_end;\nst.global.u32 [%out], %r2;\nL_end:"), "note");
 }
@@ -43,6 +48,10 @@ TEST(Loaded, IsARaceWhereAnotherThreadUsesIt) {
                                 "setp.eq.u32 %q, %r1, 77;\n@%q st.shared.u32 [%a], 1;",
                                 "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;", "red.shared.add.u32 [%s], %r1;"})
     EXPECT_EQ(in_both_orders(store + use), "error") << use;
+  // The others' is selected.
+  EXPECT_EQ(in_both_orders(store + "selp.u32 %r3, 7, %r2, %p;\nmad.wide.u32 %g, %t, 4, %out;\n"
+                                   "@!%p st.global.u32 [%g+64], %r3;"),
+            "error");
   // The last warp alone: the value has come through other registers.
   EXPECT_EQ(in_both_orders(store +
                            "mov.u32 %r4, %r2;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\nxor.b32 %r4, %r4, %t;\n"
