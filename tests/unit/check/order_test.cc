@@ -98,32 +98,41 @@ TEST(Order, ABarrierIsNotOfThoseWhoHaveExited) {
 }
 
 // Of reads and of atomic operations, all are found that come before what they race with.
-TEST(Order, WhatWaitsForAnotherAccessIsFoundByIt) {
-  const auto found = [](const std::string& before, const std::string& after,
-                        const std::string& between = "") {
-    return findings_of(kernel("st.shared.u32 [%a], %t;\nbar.sync 0;\nsetp.eq.u32 %q, %t, 40;\n" + before +
-                              "\n" + between + "\n" + after),
+// `other`: a thread that accesses that word, which is one of the other warp's, whichever of the warps runs
+// first.
+void expect_met(int other, int word) {
+  const std::string at = fmt::format("[%s+{}]", 4 * word);
+  const auto found = [other](const std::string& before, const std::string& after,
+                             const std::string& between = "") {
+    return findings_of(kernel("st.shared.u32 [%a], %t;\nbar.sync 0;\n" +
+                              fmt::format("setp.eq.u32 %q, %t, {};\n", other) + before + "\n" + between +
+                              "\n" + after),
                        64);
   };
-  const std::string store = "@%q st.shared.u32 [%s+32], 999999;";
+  const std::string store = "@%q st.shared.u32 " + at + ", 999999;";
   const std::string scattered = "xor.b32 %r0, %t, 9;\nmad.lo.u32 %r0, %r0, 4, %s;\nld.shared.u32 %r1, [%r0];";
   for (const std::string& read :
-       {std::string("ld.shared.u32 %r1, [%a];"), std::string("ld.shared.u32 %r1, [%s+32];"), scattered}) {
+       {std::string("ld.shared.u32 %r1, [%a];"), "ld.shared.u32 %r1, " + at + ";", scattered}) {
     EXPECT_EQ(found(read, store), "race.shared: ld.shared.u32 ~ st.shared.u32\n") << read;
     EXPECT_EQ(found(read, store, "bar.sync 0;"), "") << read;
     EXPECT_EQ(found(read, store, "bar.sync 1, 64;"), "") << read;
   }
-  const std::string load = "@%q ld.shared.u32 %r1, [%s+32];";
+  const std::string load = "@%q ld.shared.u32 %r1, " + at + ";";
   for (const std::string& update :
-       {std::string("red.shared.add.u32 [%a], 1;"), std::string("red.shared.add.u32 [%s+32], 1;"),
+       {std::string("red.shared.add.u32 [%a], 1;"), "red.shared.add.u32 " + at + ", 1;",
         std::string("xor.b32 %r0, %t, 9;\nmad.lo.u32 %r0, %r0, 4, %s;\nred.shared.add.u32 [%r0], 1;")}) {
     EXPECT_EQ(found(update, load), "race.weak: red.shared.add.u32 ~ ld.shared.u32\n") << update;
     EXPECT_EQ(found(update, store), "race.weak: red.shared.add.u32 ~ st.shared.u32\n") << update;
     EXPECT_EQ(found(update, load, "bar.sync 0;"), "") << update;
     EXPECT_EQ(found(update, update), "") << update;
   }
-  EXPECT_EQ(found("red.shared.add.u32 [%a], 1;", "red.shared.add.u64 [%s+32], 1;"),
+  EXPECT_EQ(found("red.shared.add.u32 [%a], 1;", "red.shared.add.u64 " + at + ", 1;"),
             "race.mixed-size: red.shared.add.u32 ~ red.shared.add.u64\n");
+}
+
+TEST(Order, WhatWaitsForAnotherAccessIsFoundByIt) {
+  expect_met(40, 8);
+  expect_met(4, 40);
 }
 
 TEST(Order, GlobalCountersAreFoundByWhoeverComesNext) {
