@@ -194,7 +194,8 @@ private:
   };
   static Attempt attempt(const Visit& visit, const Record& earlier, int earlier_lane, int lane);
   struct Verdict;
-  Verdict judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane) const;
+  // Not in words: its id, and whether it is a note, alone.
+  Verdict judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane, bool in_words) const;
   static Verdict judge_unwaited(const Visit& visit, const Record& earlier, int earlier_lane, int lane,
                                 const Attempt& attempt);
   static Verdict judge_map(const Visit& visit, const Record& earlier, int earlier_lane, int lane);

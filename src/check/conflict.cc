@@ -272,6 +272,40 @@ Remedy reaching(const Record& access, Distance distance) {
           .at = spot_of(access)};
 }
 
+// Of the tensor map that the operation uses.
+std::string map_fence(const Spot& operation) {
+  const SourceText& source = *operation.code->module->source;
+  for (const ptx::Operand& operand : operation.ptx().operands)
+    if (operand.kind == ptx::OperandKind::address && operand.elems.size() > 1)
+      return fmt::format("fence.proxy.tensormap::generic.acquire.gpu [{}], 128;",
+                         source.slice(operand.elems[0].range));
+  return "";
+}
+
+Advice with_map_fence(const Record& operation) {
+  return {"fence.proxy.tensormap::generic.acquire by the thread that uses it, after the synchronization that "
+          "orders the change",
+          {{.kind = Remedy::Kind::before, .text = map_fence(spot_of(operation)), .at = spot_of(operation)}}};
+}
+
+Advice with_proxy_fence(const Record& operation) {
+  return {"fence.proxy.async between the two, by the thread of the access or after the synchronization that "
+          "orders it",
+          {{.kind = Remedy::Kind::before, .text = "fence.proxy.async;", .at = spot_of(operation)}}};
+}
+
+Advice with_init_fence(const Record& init) {
+  return {
+      "fence.mbarrier_init.release.cluster after the initialization, or .release and .acquire on what the "
+      "two threads synchronize by",
+      {{.kind = Remedy::Kind::behind, .text = "fence.mbarrier_init.release.cluster;", .at = spot_of(init)}}};
+}
+
+Advice with_scopes(const Record& earlier, const Record& later, Distance distance) {
+  return {fmt::format("scope .{} on {}", scope_that_reaches(distance), too_narrow(earlier, later)),
+          {reaching(earlier, distance), reaching(later, distance)}};
+}
+
 // Of a strong and a weak access: a barrier where all come to one, else another opcode of the weak one, which
 // orders what else it may hand on.
 Advice strengthened(const Record& earlier, const Record& later, Distance distance) {
@@ -289,16 +323,6 @@ Advice strengthened(const Record& earlier, const Record& later, Distance distanc
   return {"a strong access (.relaxed with a scope; .release and .acquire, if it hands other data on), or "
           "synchronization between them",
           barrier.empty() ? order : barrier, order};
-}
-
-// Of the tensor map that the operation uses.
-std::string map_fence(const Spot& operation) {
-  const SourceText& source = *operation.code->module->source;
-  for (const ptx::Operand& operand : operation.ptx().operands)
-    if (operand.kind == ptx::OperandKind::address && operand.elems.size() > 1)
-      return fmt::format("fence.proxy.tensormap::generic.acquire.gpu [{}], 128;",
-                         source.slice(operand.elems[0].range));
-  return "";
 }
 
 } // namespace
@@ -386,8 +410,6 @@ Checker::Verdict Checker::judge_map(const Visit& visit, const Record& earlier, i
             fmt::format("fence.proxy.tensormap::generic.release of scope .{}", scope_that_reaches(distance))};
   const std::string release = "fence.proxy.tensormap::generic.release after the change, before the "
                               "synchronization that orders it";
-  const std::string acquire = "fence.proxy.tensormap::generic.acquire by the thread that uses it, after the "
-                              "synchronization that orders the change";
   const bool has_acquire = maps.of(visit.accessor.map, kSameCta) != nullptr;
   if (!is_released(distance) && has_acquire)
     return {
@@ -400,33 +422,34 @@ Checker::Verdict Checker::judge_map(const Visit& visit, const Record& earlier, i
             fmt::format("fence.proxy.tensormap::generic.acquire of scope .{}", scope_that_reaches(distance))};
   const char* message = "a tensor map is used that was changed in the generic proxy, without a proxy fence";
   if (!is_released(distance))
-    return {"race.proxy", message, release + "; and " + acquire};
-  const Spot copy = spot_of(visit.accessor.record);
-  return {"race.proxy",
-          message,
-          {acquire, {{.kind = Remedy::Kind::before, .text = map_fence(copy), .at = copy}}}};
+    return {"race.proxy", message, release + "; and " + with_map_fence(visit.accessor.record).words};
+  return {"race.proxy", message, with_map_fence(visit.accessor.record)};
 }
 
 // The kinds of disorder, the most telling first.
-Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane) const {
+Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int earlier_lane, int lane,
+                                bool in_words) const {
   const Accessor& now = visit.accessor;
   const Record& later = now.record;
   const Distance distance = now.distance(earlier);
   const bool known = now.is_known(earlier, earlier_lane, lane);
   const auto between = [&] {
-    return distance == kSameCta && earlier.warp == later.warp
+    return !in_words ? Advice("")
+           : distance == kSameCta && earlier.warp == later.warp
                ? order_within_warp(earlier, later)
                : order_between(distance, roles(visit.cluster), earlier, later);
   };
   if (later.nc || earlier.nc)
     return {"race.weak",
             "ld.global.nc reads data that this kernel writes: it may see old data, whatever orders the two",
-            known        ? without_nc(later.nc ? later : earlier)
+            !in_words    ? Advice("")
+            : known      ? without_nc(later.nc ? later : earlier)
             : earlier.nc ? between()
                          : without_nc(later).and_also(between())};
   const Attempt attempt = Checker::attempt(visit, earlier, earlier_lane, lane);
   if ((earlier.asynchronous || later.asynchronous) && !known)
-    return judge_unwaited(visit, earlier, earlier_lane, lane, attempt);
+    return in_words ? judge_unwaited(visit, earlier, earlier_lane, lane, attempt)
+                    : Verdict{"async.unwaited", "", ""};
   if (later.proxy == Proxy::tensormap && known)
     return judge_map(visit, earlier, earlier_lane, lane);
   if (later.asynchronous && later.proxy == Proxy::async)
@@ -434,20 +457,15 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
             fmt::format("a {} {} what was {} in the generic proxy, without a proxy fence",
                         to_string(later.kind), later.writes ? "overwrites" : "reads",
                         earlier.writes ? "written" : "read"),
-            {"fence.proxy.async between the two, by the thread of the access or after the synchronization "
-             "that orders it",
-             {{.kind = Remedy::Kind::before, .text = "fence.proxy.async;", .at = spot_of(later)}}},
+            in_words ? with_proxy_fence(later) : "",
             // The ISA does not say in which proxy these two write, nor in which one objects are invalidated.
             later.kind == AsyncKind::st_async || later.kind == AsyncKind::red_async || earlier.initializes};
   if (earlier.initializes || later.initializes)
     return {"mbarrier.init",
             "an mbarrier object is initialized or invalidated, and used, with nothing that orders the two",
-            attempt.kind == Attempt::relaxed && distance != kSameGpu
-                ? Advice("fence.mbarrier_init.release.cluster after the initialization, or .release and "
-                         ".acquire on what the two threads synchronize by",
-                         {{.kind = Remedy::Kind::behind,
-                           .text = "fence.mbarrier_init.release.cluster;",
-                           .at = spot_of(earlier.initializes ? earlier : later)}})
+            !in_words ? Advice("")
+            : attempt.kind == Attempt::relaxed && distance != kSameGpu
+                ? with_init_fence(earlier.initializes ? earlier : later)
                 : order_between(std::min(distance, kSameCluster), Roles::none, earlier, later)};
   if (earlier.mbarrier != later.mbarrier)
     return {"mbarrier.plain", "the memory of an mbarrier object is accessed as plain memory",
@@ -461,23 +479,23 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
     return {"race.scope",
             fmt::format("{} whose scopes do not include each other's thread",
                         both_write ? "strong writes" : "a strong read and a strong write"),
-            {fmt::format("scope .{} on {}", scope_that_reaches(distance), too_narrow(earlier, later)),
-             {reaching(earlier, distance), reaching(later, distance)}}};
+            in_words ? with_scopes(earlier, later, distance) : ""};
   }
   if (later.is_strong() != earlier.is_strong())
     return {"race.weak",
             later.atomic || earlier.atomic ? "an atomic operation and a weak access that nothing orders"
                                            : "a strong and a weak access that nothing orders",
-            attempt.kind == Attempt::none ? strengthened(earlier, later, distance)
-                                          : mended(attempt.kind == Attempt::narrow, attempt.is_released,
-                                                   attempt.by, distance, earlier, later)
-                                                .or_strong(strengthened(earlier, later, distance).or_else)};
+            !in_words                       ? Advice("")
+            : attempt.kind == Attempt::none ? strengthened(earlier, later, distance)
+                                            : mended(attempt.kind == Attempt::narrow, attempt.is_released,
+                                                     attempt.by, distance, earlier, later)
+                                                  .or_strong(strengthened(earlier, later, distance).or_else)};
   if (attempt.kind == Attempt::narrow)
     return {"race.scope", fmt::format("{} that synchronize with too narrow a scope", accesses),
-            mended(true, false, attempt.by, distance, earlier, later)};
+            in_words ? mended(true, false, attempt.by, distance, earlier, later) : ""};
   if (attempt.kind == Attempt::relaxed)
     return {"race.weak", fmt::format("{} that only relaxed or volatile accesses order", accesses),
-            mended(false, attempt.is_released, attempt.by, distance, earlier, later)};
+            in_words ? mended(false, attempt.is_released, attempt.by, distance, earlier, later) : ""};
   const char* id = !visit.place.is_shared() ? "race.global"
                    : distance == kSameCta   ? "race.shared"
                                             : "race.cluster";
@@ -597,18 +615,20 @@ void Checker::conflict(Visit& visit, const Cell& cell, uint64_t offset, Records:
   const Record& later = visit.accessor.record;
   if (is_observed(visit, offset, earlier, earlier_lane, lane))
     return;
-  Verdict verdict = judge(visit, earlier, earlier_lane, lane);
+  const bool same = later.writes && earlier.writes && writes_the_same(visit, offset, earlier);
+  const Verdict kind = judge(visit, earlier, earlier_lane, lane, false);
+  const uint8_t width = width_between(earlier, later);
+  const Key key = defect_key(kind.id, kind.is_note || same, *earlier.instruction, *later.instruction);
+  if (is_reported(key, width)) // most are
+    return;
+  Verdict verdict = judge(visit, earlier, earlier_lane, lane, true);
   if (Records::record_of(earlier_id) == visit.number && earlier_piece(visit, offset))
     verdict.fix = "one lane alone, places of their own, or an atomic operation: both are of one execution of "
                   "one instruction";
-  if (later.writes && earlier.writes && writes_the_same(visit, offset, earlier)) {
+  if (same) {
     verdict.is_note = true;
     verdict.message = "unordered writes of the same value";
   }
-  const uint8_t width = width_between(earlier, later);
-  const Key key = defect_key(verdict.id, verdict.is_note, *earlier.instruction, *later.instruction);
-  if (is_reported(key, width))
-    return;
   const auto finding = [&] {
     const uint64_t first = std::max(offset, visit.place.offset);
     return Finding{
