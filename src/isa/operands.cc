@@ -16,7 +16,7 @@ bool is_immediate(Kind kind) {
   return kind == Kind::imm_int || kind == Kind::imm_f32 || kind == Kind::imm_f64;
 }
 bool is_packed(Type type) {
-  return type == Type::u16x2 || type == Type::s16x2;
+  return type == Type::u16x2 || type == Type::s16x2 || type == Type::u8x4 || type == Type::s8x4;
 }
 
 class Fitter {

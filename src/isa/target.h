@@ -27,7 +27,7 @@ struct IsaVersion {
 
 // The newest of which all is known here. A text for a later one is read as far as it is understood: what it
 // has that is not known is unsupported, not illegal.
-inline constexpr IsaVersion kNewestVersion = {9, 0};
+inline constexpr IsaVersion kNewestVersion = {9, 5};
 
 // `sm` is 90 and `suffix` 'a' in sm_90a; suffix 0: none.
 struct Target {

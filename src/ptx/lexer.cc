@@ -264,15 +264,20 @@ TokenKind Lexer::scan_number() {
   return !good ? TokenKind::bad_number : integer ? TokenKind::integer : TokenKind::decimal;
 }
 
+// .u32, .shared::cta, .sp::2:4
 TokenKind Lexer::scan_dot_word() {
   ++at_;
   if (!is(peek(), kIdentifier))
     return TokenKind::bad_character;
   for (;;) {
+    const bool number = is(peek(), kDigit);
     skip_identifier();
-    if (peek() != ':' || peek(1) != ':' || !is(peek(2), kIdentifier))
+    if (number && peek() == ':' && is(peek(1), kDigit))
+      at_ += 1;
+    else if (peek() == ':' && peek(1) == ':' && is(peek(2), kIdentifier))
+      at_ += 2;
+    else
       return TokenKind::dot_word;
-    at_ += 2;
   }
 }
 

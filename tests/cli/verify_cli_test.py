@@ -133,8 +133,8 @@ class VerifyCli(Case):
         file = self.write("new.ptx", HEAD.replace("8.0", "9.9") + ".entry k() { ret; }\n")
         said = self.call("verify", file).stdout
         self.assertIn(
-            "new.ptx:1:10: warning[ptx-version]: PTX 9.9 is newer than what is known here, 9.0: read as far as it is understood\n"
-            " 1 | .version 9.9\n   |          ^~~\n  note: an assembler for PTX 9.0 refuses the file\n", said)
+            "new.ptx:1:10: warning[ptx-version]: PTX 9.9 is newer than what is known here, 9.5: read as far as it is understood\n"
+            " 1 | .version 9.9\n   |          ^~~\n  note: an assembler for PTX 9.5 refuses the file\n", said)
         self.assertTrue(said.endswith("new.ptx: accepted\n"))
         self.assertNotIn("ptx-version", self.call("run", file, "--grid", "1", "--block", "1").stderr)
 
@@ -157,7 +157,7 @@ class VerifyCli(Case):
                           ("unsupported", "unknown-name", 8), ("unsupported", "qualifier", 10), ("unsupported", "unknown-directive", 12)])
         said = self.call("verify", path, status=UNSUPPORTED).stdout
         self.assertTrue(said.endswith("new.ptx: not known here whether it is legal\n"))
-        self.assertIn("note: PTX 9.9 may have it: it is not known here, where 9.0 is the newest", said)
+        self.assertIn("note: PTX 9.9 may have it: it is not known here, where 9.5 is the newest", said)
         (report,) = self.objects(self.newer("old.ptx", body, version="9.0", head=head), status=FAILED)
         self.assertEqual({m["severity"] for m in report["diagnostics"]}, {"error"})
         later = self.newer("later.ptx", "wgmma.fence.sync.aligned;")

@@ -237,7 +237,7 @@ std::string DefinedWriter::source(const Spelling& s, const OperandSpec& spec, in
     lines += fmt::format("  mov.b{} {}, {};\n", bits, to, reg);
     return to;
   }
-  const bool pairs = type == Type::u16x2 || type == Type::s16x2;
+  const bool pairs = type == Type::u16x2 || type == Type::s16x2 || type == Type::u8x4 || type == Type::s8x4;
   if (spec.immediate && isa::is_integer(type) && bits >= 32 && !pairs && rng_.chance(12))
     return fmt::format("{}", rng_.below(100) + 1);
   return (spec.negatable && type == Type::pred && rng_.chance(40) ? "!" : "") + reg;

@@ -149,7 +149,8 @@ private:
     if (spec.immediate && type != Type::pred && rng_.chance(15)) {
       if (type == Type::f32 || type == Type::f64)
         return rng_.chance(50) ? "1.5" : type == Type::f32 ? "0f3F800000" : "0d3FF0000000000000";
-      if (!isa::is_float(type) && type != Type::u16x2 && type != Type::s16x2)
+      if (!isa::is_float(type) && type != Type::u16x2 && type != Type::s16x2 && type != Type::u8x4 &&
+          type != Type::s8x4)
         return fmt::format("{}", spec.ranged ? spec.min : static_cast<int64_t>(rng_.below(16)));
     }
     if (type == Type::pred)
@@ -280,9 +281,9 @@ std::vector<std::string> words_of(Opcode opcode, bool types) {
   return out;
 }
 
-constexpr std::string_view kTypes[] = {"pred", "b8",     "b16", "b32", "b64",  "b128",  "u8",   "u16",
-                                       "u32",  "u64",    "s8",  "s16", "s32",  "s64",   "f16",  "f16x2",
-                                       "bf16", "bf16x2", "f32", "f64", "tf32", "u16x2", "s16x2"};
+constexpr std::string_view kTypes[] = {
+    "pred", "b8",  "b16",   "b32",  "b64",    "b128", "u8",  "u16",  "u32",   "u64",   "s8",   "s16", "s32",
+    "s64",  "f16", "f16x2", "bf16", "bf16x2", "f32",  "f64", "tf32", "u16x2", "s16x2", "u8x4", "s8x4"};
 constexpr std::string_view kQuals[] = {
     "rn",   "rz",      "rm",      "rp",   "ftz", "sat",   "approx",   "hi",     "lo",    "wide",    "cc",
     "eq",   "lt",      "ltu",     "and",  "or",  "xor",   "global",   "shared", "local", "param",   "v2",

@@ -93,6 +93,6 @@ std::span<const RegisterClass> register_classes();
 
 // The module around an instruction.
 std::string module_of(std::string_view instruction, std::string_view target = "sm_90a",
-                      std::string_view version = "9.0");
+                      std::string_view version = "9.5");
 
 } // namespace lemma::generate

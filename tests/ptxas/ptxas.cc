@@ -19,6 +19,7 @@
 #include <map>
 #include <sstream>
 #include <unistd.h>
+#include <utility>
 
 namespace lemma::ptxas {
 namespace {
@@ -87,7 +88,18 @@ std::string without_folders(std::string_view module) {
   return text.append(module.substr(done));
 }
 
-// What is known of the question, or what `answer` finds out; none where nobody answers.
+// A ptxas older than the text's version has no answer.
+bool knows_version(const std::string& printed) {
+  constexpr char kRefusal[] = "Unsupported .version ";
+  const size_t at = printed.find(kRefusal);
+  int major = 0, minor = 0, newest_major = 0, newest_minor = 0;
+  return at == printed.npos ||
+         std::sscanf(printed.c_str() + at + std::strlen(kRefusal), "%d.%d; current version is '%d.%d'",
+                     &major, &minor, &newest_major, &newest_minor) != 4 ||
+         std::pair(major, minor) <= std::pair(newest_major, newest_minor);
+}
+
+// What is known of the question, or what `find_out` does, unless that is nothing; none where nobody answers.
 template <class Find>
 std::optional<std::string> look_up(std::string_view kind, std::string_view module, const std::string& options,
                                    Find find_out) {
@@ -100,6 +112,8 @@ std::optional<std::string> look_up(std::string_view kind, std::string_view modul
   if (find().empty())
     return is_known ? std::optional(known->second) : std::nullopt;
   const std::string said = find_out();
+  if (said.empty())
+    return is_known ? std::optional(known->second) : std::nullopt;
   if (!mode().write_to.empty())
     append(mode().write_to, hash + " " + said + "\n");
   else if (!is_known)
@@ -215,8 +229,9 @@ std::optional<Answer> ask(std::string_view module, const std::string& options) {
   const auto said = look_up("legal", module, options, [&] {
     Run done = run(module, options, false);
     answer.text = std::move(done.printed);
-    return done.succeeded ? std::string("ok")
-                          : fmt::format("bad {}", fmt::join(wrong_lines(answer.text), ","));
+    return done.succeeded                ? std::string("ok")
+           : !knows_version(answer.text) ? std::string()
+                                         : fmt::format("bad {}", fmt::join(wrong_lines(answer.text), ","));
   });
   if (!said)
     return std::nullopt;
@@ -232,6 +247,8 @@ std::optional<Answer> ask(std::string_view module, const std::string& options) {
 std::optional<uint64_t> code_of(std::string_view module, const std::string& options) {
   const auto said = look_up("code", module, options, [&] {
     const Run done = run(module, options, true);
+    if (!knows_version(done.printed))
+      return std::string();
     const std::string code = done.succeeded ? code_sections(done.made) : "";
     return fmt::format("code {:x}", code.empty() ? 0 : numeric::hash128(code.data(), code.size()).low);
   });

@@ -59,7 +59,7 @@ std::vector<Listed> read_list() {
 
 // A target that has the form, rather a common one.
 std::string target_of(const isa::Form& form) {
-  for (const char* target : {"sm_90a", "sm_100a", "sm_120a", "sm_103a", "sm_110a"})
+  for (const char* target : {"sm_90a", "sm_100a", "sm_120a", "sm_103a", "sm_110a", "sm_107a"})
     if (form.targets.contains(isa::parse_target(target).value_or(isa::Target{})))
       return target;
   return "";

@@ -67,7 +67,7 @@ TEST(Mutants, RecordedVerdictsAreThoseOfPtxas) {
   const auto verdicts = recorded();
   for (size_t i = 0; i < verdicts.size(); i += 20) {
     const Verdict& v = verdicts[i];
-    const auto accepts = ptxas_accepts(module_of(v.instruction, v.target), v.target);
+    const auto accepts = ptxas_accepts(module_of(v.instruction, v.target, kMutantVersion), v.target);
     LEMMA_SKIP_WITHOUT_PTXAS(accepts);
     EXPECT_EQ(*accepts, v.legal) << v.instruction;
   }

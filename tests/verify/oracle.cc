@@ -139,7 +139,7 @@ std::optional<std::vector<Verdict>> judge_mutants(uint64_t seed, int count, cons
   }
   std::atomic<bool> answered = true;
   on_all_cores(verdicts.size(), [&](size_t i) {
-    const auto accepts = ptxas_accepts(module_of(verdicts[i].instruction, target), target);
+    const auto accepts = ptxas_accepts(module_of(verdicts[i].instruction, target, kMutantVersion), target);
     verdicts[i].legal = accepts.value_or(false);
     if (!accepts)
       answered = false;
@@ -169,7 +169,7 @@ bool lemma_accepts_module(const std::string& text, std::string* why) {
 }
 
 bool lemma_accepts(const Verdict& verdict, std::string* why) {
-  return lemma_accepts(Probe{verdict.instruction, verdict.target, "9.0"}, why);
+  return lemma_accepts(Probe{verdict.instruction, verdict.target, std::string(kMutantVersion)}, why);
 }
 
 } // namespace lemma::verify_test

@@ -45,6 +45,9 @@ std::optional<std::vector<bool>> judge(const std::vector<Probe>& probes);
 bool lemma_accepts(const Probe& probe, std::string* why = nullptr);
 bool lemma_accepts_module(const std::string& text, std::string* why = nullptr);
 
+// Mutants are judged in this version.
+inline constexpr std::string_view kMutantVersion = "9.0";
+
 // One judged instruction; module_of() makes its module.
 struct Verdict {
   bool legal = false;

@@ -26,12 +26,14 @@ using namespace generate;
 
 namespace {
 
-constexpr std::string_view kNewest = "9.0";
-constexpr int kFirstSm = 75; // that ptxas knows
+constexpr std::string_view kNewest = "9.5";
+constexpr std::string_view kNewestTarget = "sm_107"; // of which older toolkits know nothing
+constexpr int kFirstSm = 75;                         // that ptxas knows
 
-constexpr isa::IsaVersion kVersions[] = {
-    {6, 0}, {6, 1}, {6, 2}, {6, 3}, {6, 4}, {6, 5}, {7, 0}, {7, 1}, {7, 2}, {7, 3}, {7, 4}, {7, 5}, {7, 6},
-    {7, 7}, {7, 8}, {8, 0}, {8, 1}, {8, 2}, {8, 3}, {8, 4}, {8, 5}, {8, 6}, {8, 7}, {8, 8}, {9, 0}};
+constexpr isa::IsaVersion kVersions[] = {{6, 0}, {6, 1}, {6, 2}, {6, 3}, {6, 4}, {6, 5}, {7, 0}, {7, 1},
+                                         {7, 2}, {7, 3}, {7, 4}, {7, 5}, {7, 6}, {7, 7}, {7, 8}, {8, 0},
+                                         {8, 1}, {8, 2}, {8, 3}, {8, 4}, {8, 5}, {8, 6}, {8, 7}, {8, 8},
+                                         {9, 0}, {9, 1}, {9, 2}, {9, 3}, {9, 4}, {9, 5}};
 
 std::string word(isa::IsaVersion version) {
   return fmt::format("{}.{}", version.major, version.minor);
@@ -74,13 +76,14 @@ std::vector<std::string> targets_of(const std::string& ptxas) {
 // What the table of the machines says: ptxas has just these targets, each from its version on.
 TEST(PtxasTargets, AreThoseOfTheTable) {
   const std::string ptxas = ptxas::find();
-  if (ptxas.empty())
-    GTEST_SKIP() << "no ptxas here";
+  const std::vector<std::string> here = ptxas.empty() ? std::vector<std::string>() : targets_of(ptxas);
+  if (std::find(here.begin(), here.end(), kNewestTarget) == here.end())
+    GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
   std::vector<std::string> known;
   for (const isa::Target target : known_targets())
     known.push_back(isa::to_string(target));
   std::sort(known.begin(), known.end());
-  EXPECT_EQ(targets_of(ptxas), known);
+  EXPECT_EQ(here, known);
 }
 
 TEST(PtxasTargets, AreThereFromTheirVersionsOn) {

@@ -101,9 +101,9 @@ TEST(Targets, SetsAreWhatTheirNamesSay) {
   std::map<std::string_view, std::string> sets;
   for (const auto& [name, set] : named_sets())
     sets[name] = members(set);
-  EXPECT_EQ(sets["sm_100_family"], "sm_100a sm_100f sm_103a sm_103f ");
+  EXPECT_EQ(sets["sm_100_family"], "sm_100a sm_100f sm_103a sm_103f sm_107a sm_107f ");
   EXPECT_EQ(sets["sm_120_family_each"], "sm_120a sm_121a ");
-  EXPECT_EQ(sets["tensor_memory"], "sm_100a sm_100f sm_103a sm_103f sm_110a sm_110f ");
+  EXPECT_EQ(sets["tensor_memory"], "sm_100a sm_100f sm_103a sm_103f sm_107a sm_107f sm_110a sm_110f ");
   EXPECT_EQ(sets["tensor_memory_integers"], "sm_100a sm_110a ");
   EXPECT_EQ(sets["hopper_and_blackwell"], "sm_90a " + sets["blackwell"]);
   EXPECT_EQ(sets["blackwell"], sets["tensor_memory"] + sets["sm_120_family"]);

@@ -30,12 +30,13 @@ using generate::Rng;
 constexpr size_t kSpellings = 40; // of an instruction that are tried
 constexpr size_t kProbes = 450;   // of an instruction that are asked about
 constexpr size_t kKept = 100;     // of an instruction
-constexpr const char* kTargets[] = {"sm_35",   "sm_50",   "sm_60",  "sm_70",   "sm_75",   "sm_80",
-                                    "sm_86",   "sm_89",   "sm_90",  "sm_90a",  "sm_100",  "sm_100a",
-                                    "sm_100f", "sm_103a", "sm_110", "sm_110a", "sm_110f", "sm_120",
-                                    "sm_120a", "sm_121a", "sm_101", "sm_101a", "sm_103f", "sm_120f"};
-constexpr const char* kVersions[] = {"4.1", "5.0", "6.0", "6.2", "6.4", "6.5", "7.0", "7.1", "7.4", "7.5",
-                                     "7.8", "8.0", "8.1", "8.3", "8.4", "8.6", "8.7", "8.8", "9.0"};
+constexpr const char* kTargets[] = {
+    "sm_35",  "sm_50",   "sm_60",   "sm_70",   "sm_75",  "sm_80",   "sm_86",   "sm_89",  "sm_90",   "sm_90a",
+    "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_121a",
+    "sm_101", "sm_101a", "sm_103f", "sm_120f", "sm_88",  "sm_107",  "sm_107a", "sm_107f"};
+constexpr const char* kVersions[] = {"4.1", "5.0", "6.0", "6.2", "6.4", "6.5", "7.0", "7.1",
+                                     "7.4", "7.5", "7.8", "8.0", "8.1", "8.3", "8.4", "8.6",
+                                     "8.7", "8.8", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5"};
 
 isa::IsaVersion parse_version(std::string_view text) {
   return {text[0] - '0', text[2] - '0'};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The instructions that libcu++'s cuda::ptx writes, one a line, with registers of tests/generate/sampler.cc.
 
-usage: spellings_of_libcudacxx.py [CUDA] > libcudacxx.txt        (CUDA 13.0, default /usr/local/cuda)
+usage: spellings_of_libcudacxx.py [CUDA] > libcudacxx.txt        (CUDA 13.5, default /usr/local/cuda)
 
 The headers hold every function's inline assembly for every machine; nvcc pastes it as it stands, with a register for each
 operand. So does this: %N becomes a register of its constraint, an "n" the number 1.
@@ -60,7 +60,7 @@ def main():
     for header in sorted(root.glob("include/cccl/cuda/__ptx/instructions/**/*.h")):
         for text, constraints in statements(header.read_text()):
             found.update(lines(text, constraints))
-    print("# Made by spellings_of_libcudacxx.py from CUDA 13.0's cuda::ptx.")
+    print("# Made by spellings_of_libcudacxx.py from CUDA 13.5's cuda::ptx.")
     print("\n".join(sorted(found)))
 
 

@@ -286,6 +286,10 @@ Values values_of(Type type) {
     return integers(IntegerFormat::u8);
   case Type::u16x2:
     return integers(IntegerFormat::u16, 2);
+  case Type::u8x4:
+    return integers(IntegerFormat::u8, 4);
+  case Type::s8x4:
+    return integers(IntegerFormat::s8, 4);
   case Type::s16x2:
     return integers(IntegerFormat::s16, 2);
   case Type::u16:
