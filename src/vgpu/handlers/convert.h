@@ -22,6 +22,7 @@ struct ConvertModifiers {
   bool sat = false;
   bool relu = false;
   bool satfinite = false;
+  bool scaled = false; // .scaled::n2::ue8m0: the last source has a factor for each element
 
   uint8_t flags() const;
 };

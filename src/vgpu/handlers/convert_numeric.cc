@@ -4,7 +4,10 @@
 // PTX ISA: "Data Movement and Conversion Instructions: cvt". Tests: tests/unit/vgpu/convert_test.cc.
 #include "vgpu/handlers/convert.h"
 
+#include <bit>
 #include <cassert>
+#include <cmath>
+#include <limits>
 
 namespace lemma::vgpu {
 namespace {
@@ -17,20 +20,22 @@ using numeric::Rounding;
 
 // DecodedInst::imm: the types and the modifiers.
 //
-//   | 63..32 | 31..24 sources | 23..16 modifiers | 15..8 from | 7..0 to |
+//   | 32 scaled | 31..24 sources | 23..16 modifiers | 15..8 from | 7..0 to |
 struct Packed {
   Type to;
   Type from;
   uint8_t flags;
   int sources;
+  bool scaled;
 };
 int64_t pack(const Packed& packed) {
-  return int64_t{packed.sources} << 24 | int64_t{packed.flags} << 16 | int64_t(packed.from) << 8 |
-         int64_t(packed.to);
+  return int64_t{packed.scaled} << 32 | int64_t{packed.sources} << 24 | int64_t{packed.flags} << 16 |
+         int64_t(packed.from) << 8 | int64_t(packed.to);
 }
 Packed unpack(int64_t bits) {
   return {static_cast<Type>(bits & 0xff), static_cast<Type>(bits >> 8 & 0xff),
-          static_cast<uint8_t>(bits >> 16 & 0xff), static_cast<int>(bits >> 24 & 0xff)};
+          static_cast<uint8_t>(bits >> 16 & 0xff), static_cast<int>(bits >> 24 & 0xff),
+          (bits >> 32 & 1) != 0};
 }
 
 // The modifiers' rounding as numeric spells it. `width`, the handler's second byte, holds it.
@@ -66,6 +71,21 @@ uint64_t convert_element(const ElementFormat& to, const ElementFormat& from, uin
   return numeric::integer_to_integer(to.integer, from.integer, bits, options.sat);
 }
 
+// Times 2^(scale - 127), rounded once: f64 holds an element of eight bits times any scale. A scale of all
+// ones is NaN.
+uint64_t convert_scaled(const ElementFormat& to, const ElementFormat& from, uint64_t bits, uint64_t scale,
+                        const numeric::ConvertOptions& options) {
+  constexpr uint64_t kNoScale = 0xff;
+  constexpr int kBias = 127;
+  const auto value = std::bit_cast<double>(numeric::convert_float(FloatFormat::f64, from.floating, bits, {}));
+  if (scale == kNoScale || std::isnan(value)) {
+    const auto nan = std::bit_cast<uint32_t>(std::numeric_limits<float>::quiet_NaN());
+    return numeric::convert_float(to.floating, FloatFormat::f32, nan, options); // as of a cvt from f32
+  }
+  const double scaled = std::ldexp(value, static_cast<int>(scale) - kBias);
+  return numeric::convert_float(to.floating, FloatFormat::f64, std::bit_cast<uint64_t>(scaled), options);
+}
+
 void store_lane(std::byte* lanes, int bytes, int lane, uint64_t value) {
   std::memcpy(lanes + lane * bytes, &value, bytes);
 }
@@ -91,7 +111,10 @@ Step run_numeric(Exec& x, const DecodedInst& in) {
       const int source = packed.sources > 1 ? i : 0;
       const int shift = packed.sources > 1 ? 0 : (to.elements - 1 - i) * from.bits;
       const uint64_t element = x.src_lane(in, source, lane) >> shift & element_mask;
-      const uint64_t converted = convert_element(to, from, element, options, to_integral);
+      const uint64_t scale =
+          packed.scaled ? x.src_lane(in, packed.sources, lane) >> (to.elements - 1 - i) * 8 & 0xff : 0;
+      const uint64_t converted = packed.scaled ? convert_scaled(to, from, element, scale, options)
+                                               : convert_element(to, from, element, options, to_integral);
       result = to.elements == 1 ? converted : result << to.bits | converted;
     }
     if (!to.is_float && numeric::is_signed(to.integer)) { // a wider register gets the sign
@@ -183,7 +206,10 @@ std::optional<ConvertModifiers> modifiers_of(const ptx::Instruction& instruction
     case Qual::rpi:
       modifiers.rounding = qual;
       break;
-    default: // .rs, .scaled: not modelled
+    case Qual::scaled_n2_ue8m0:
+      modifiers.scaled = true;
+      break;
+    default: // .rs, .pzo, .scaled::n1: not modelled
       return std::nullopt;
     }
   }
@@ -201,8 +227,10 @@ bool pick_numeric_conversion(Type to, Type from, int sources, const ConvertModif
   selection.src_count = static_cast<uint8_t>(sources);
   for (int i = 0; i < sources; ++i)
     selection.src[i] = from;
+  if (modifiers.scaled)
+    selection.src[selection.src_count++] = Type::b16;
   selection.width = static_cast<uint8_t>(rounding_of(modifiers.rounding));
-  selection.imm = pack({to, from, modifiers.flags(), sources});
+  selection.imm = pack({to, from, modifiers.flags(), sources, modifiers.scaled});
   return true;
 }
 

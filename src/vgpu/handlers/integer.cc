@@ -9,6 +9,9 @@
 
 #include <immintrin.h>
 
+#include <limits>
+#include <type_traits>
+
 namespace lemma::vgpu {
 using isa::Opcode;
 using isa::Qual;

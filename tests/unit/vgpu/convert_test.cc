@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
 namespace lemma::vgpu {
 namespace {
 
@@ -321,6 +324,136 @@ TEST(Convert, Fp8Exhaustively) {
               << name << " " << lanes[lane];
       }
   }
+}
+
+// Formats of four to eight bits by the definitions of the PTX ISA ("Alternate Floating-Point Data Formats"),
+// so that what they are converted to and from is stated once more: `codes` without sign, the largest number
+// last, then what NaN becomes.
+struct Narrow {
+  const char* name;
+  int mantissa, bias, bits;
+  unsigned largest, nan;
+
+  double value(unsigned code) const {
+    const unsigned fraction = code & ((1u << mantissa) - 1),
+                   exponent = code >> mantissa & ((1u << (bits - 1 - mantissa)) - 1);
+    const double magnitude = exponent == 0
+                                 ? std::ldexp(fraction, 1 - bias - mantissa)
+                                 : std::ldexp((1u << mantissa) + fraction, int(exponent) - bias - mantissa);
+    return (code >> (bits - 1) & 1) != 0 ? -magnitude : magnitude;
+  }
+  bool is_nan(unsigned code) const {
+    const unsigned magnitude = code & ((1u << (bits - 1)) - 1);
+    return bits == 8 && magnitude > largest && (bias == 7 || magnitude != largest + 1);
+  }
+  bool is_infinity(unsigned code) const { return bits == 8 && bias == 15 && (code & 0x7f) == largest + 1; }
+  // To nearest, ties to the even code; beyond the largest number, the largest.
+  unsigned nearest(double x) const {
+    if (std::isnan(x))
+      return nan;
+    const double magnitude = std::abs(x);
+    unsigned best = 0;
+    for (unsigned code = 1; code <= largest; ++code) {
+      const double nearer = std::abs(value(code) - magnitude), so_far = std::abs(value(best) - magnitude);
+      if (nearer < so_far || (nearer == so_far && code % 2 == 0))
+        best = code;
+    }
+    return (magnitude > value(largest) ? largest : best) | (std::signbit(x) ? 1u << (bits - 1) : 0);
+  }
+};
+constexpr Narrow kNarrow[] = {{"e4m3x2", 3, 7, 8, 0x7e, 0x7f},
+                              {"e5m2x2", 2, 15, 8, 0x7b, 0x7f},
+                              {"e2m3x2", 3, 1, 6, 0x1f, 0x1f},
+                              {"e3m2x2", 2, 3, 6, 0x1f, 0x1f},
+                              {"e2m1x2", 1, 1, 4, 0x7, 0x7}};
+
+double value_of_bf16(uint64_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
+}
+double value_of_f16(uint64_t bits) {
+  const double magnitude = (bits >> 10 & 31) == 0 ? std::ldexp(bits & 1023, -24)
+                           : (bits >> 10 & 31) == 31
+                               ? ((bits & 1023) != 0 ? NAN : INFINITY)
+                               : std::ldexp(1024 + (bits & 1023), int(bits >> 10 & 31) - 25);
+  return (bits >> 15 & 1) != 0 ? -magnitude : magnitude;
+}
+// To nearest even.
+uint64_t bf16_of(double x, bool satfinite) {
+  constexpr uint64_t kNan = 0x7fff, kInfinity = 0x7f80, kLargest = 0x7f7f;
+  if (std::isnan(x))
+    return kNan;
+  const uint64_t sign = std::signbit(x) ? 0x8000 : 0;
+  const double magnitude = std::abs(x);
+  if (std::isinf(x))
+    return sign | (satfinite ? kLargest : kInfinity);
+  const int exponent = magnitude == 0 ? -126 : std::max(std::ilogb(magnitude), -126);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(magnitude, 7 - exponent)), exponent - 7);
+  if (rounded > value_of_bf16(kLargest))
+    return sign | (satfinite ? kLargest : kInfinity);
+  return sign | std::bit_cast<uint32_t>(static_cast<float>(rounded)) >> 16;
+}
+
+// Every 16-bit number in each half.
+TEST(Convert, HalvesToNarrowExhaustively) {
+  for (const Narrow& narrow : kNarrow)
+    for (const bool bf16 : {false, true})
+      for (const bool relu : {false, true}) {
+        const std::string spelling = fmt::format("cvt.rn.satfinite{}.{}.{}", relu ? ".relu" : "", narrow.name,
+                                                 bf16 ? "bf16x2" : "f16x2");
+        const int width = narrow.bits == 4 ? 4 : 8;
+        std::vector<unsigned> codes(1 << 16);
+        for (uint64_t bits = 0; bits < codes.size(); ++bits) {
+          const double x = bf16 ? value_of_bf16(bits) : value_of_f16(bits);
+          codes[bits] = narrow.nearest(relu && x <= 0 ? 0.0 : x);
+        }
+        Machine machine;
+        for (uint64_t first = 0; first < codes.size(); first += kWarpSize) {
+          std::vector<uint64_t> lanes;
+          for (uint64_t lane = 0; lane < kWarpSize; ++lane)
+            lanes.push_back((first + lane) << 16 | ((first + lane) * 40503 & 0xffff));
+          const auto d = machine.run(spelling, {lanes});
+          for (int lane = 0; lane < kWarpSize; ++lane)
+            ASSERT_EQ(d[lane], codes[lanes[lane] >> 16] << width | codes[lanes[lane] & 0xffff])
+                << spelling << " " << lanes[lane];
+        }
+      }
+}
+
+// Every pair of codes; with scales, every code with every scale.
+TEST(Convert, NarrowToBf16Exhaustively) {
+  for (const Narrow& narrow : kNarrow)
+    for (const bool relu : {false, true})
+      for (const bool satfinite : {false, true})
+        for (const bool scaled : {false, true}) {
+          const std::string spelling =
+              fmt::format("cvt.rn{}{}{}.bf16x2.{}", relu ? ".relu" : "", satfinite ? ".satfinite" : "",
+                          scaled ? ".scaled::n2::ue8m0" : "", narrow.name);
+          const int width = narrow.bits == 4 ? 4 : 8;
+          const auto expected = [&](unsigned code, unsigned scale) {
+            code &= (1u << narrow.bits) - 1;
+            double x = narrow.is_nan(code) || scale == 0xff ? NAN
+                       : narrow.is_infinity(code)           ? INFINITY
+                                                            : narrow.value(code);
+            x = narrow.is_infinity(code) && (code & 0x80) != 0 ? -x : x;
+            x = std::ldexp(x, int(scale) - 127);
+            return bf16_of(relu && x <= 0 ? 0.0 : x, satfinite);
+          };
+          Machine machine;
+          for (uint64_t first = 0; first < 1 << 16; first += kWarpSize) {
+            std::vector<uint64_t> lanes, scales;
+            for (uint64_t lane = 0; lane < kWarpSize; ++lane) {
+              const uint64_t bits = first + lane, code = bits & 0xff;
+              lanes.push_back(scaled ? code << width | (code ^ 5) : bits >> 8 << width | code);
+              scales.push_back(scaled ? bits & 0xff00 | (255 - (bits >> 8)) : 0x7f7f);
+            }
+            const auto d = scaled ? machine.run(spelling, {lanes, scales}) : machine.run(spelling, {lanes});
+            for (int lane = 0; lane < kWarpSize; ++lane)
+              ASSERT_EQ(d[lane], expected(unsigned(lanes[lane] >> width), unsigned(scales[lane] >> 8)) << 16 |
+                                     expected(unsigned(lanes[lane] & ((1 << width) - 1)),
+                                              unsigned(scales[lane] & 0xff)))
+                  << spelling << " " << lanes[lane] << " " << scales[lane];
+          }
+        }
 }
 
 TEST(Convert, Pack) {

@@ -132,6 +132,62 @@ TEST(Integer, PackedHalves) {
   packed("max.relu.s16x2", true, [&](int a, int b) { return std::max(0, max(a, b)); });
 }
 
+TEST(Integer, PackedBytesAndSaturation) {
+  const auto packed = [](std::string_view spelling, int bits, bool is_signed,
+                         const std::function<int64_t(int64_t, int64_t)>& f) {
+    check(spelling, [&](const uint64_t* s) {
+      uint64_t d = 0;
+      const auto element = [&](uint64_t word, int at) {
+        return is_signed ? int64_t(word << (64 - bits - at)) >> (64 - bits)
+                         : int64_t(word >> at & ((uint64_t{1} << bits) - 1));
+      };
+      for (int at = 0; at < 32; at += bits)
+        d |= (uint64_t(f(element(s[0], at), element(s[1], at))) & ((uint64_t{1} << bits) - 1)) << at;
+      return d;
+    });
+  };
+  const auto add = [](int64_t a, int64_t b) { return a + b; };
+  const auto sub = [](int64_t a, int64_t b) { return a - b; };
+  const auto min = [](int64_t a, int64_t b) { return std::min(a, b); };
+  const auto max = [](int64_t a, int64_t b) { return std::max(a, b); };
+  for (const auto& [type, bits, is_signed] :
+       {std::tuple("u8x4", 8, false), std::tuple("s8x4", 8, true), std::tuple("u16x2", 16, false),
+        std::tuple("s16x2", 16, true), std::tuple("u32", 32, false)}) {
+    const int64_t low = is_signed ? -(int64_t{1} << (bits - 1)) : 0,
+                  high = (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
+    packed(fmt::format("add.sat.{}", type), bits, is_signed,
+           [&](int64_t a, int64_t b) { return std::clamp(a + b, low, high); });
+    if (bits != 8)
+      continue;
+    packed(fmt::format("add.{}", type), bits, is_signed, add);
+    packed(fmt::format("sub.{}", type), bits, is_signed, sub);
+    packed(fmt::format("sub.sat.{}", type), bits, is_signed,
+           [&](int64_t a, int64_t b) { return std::clamp(a - b, low, high); });
+    packed(fmt::format("min.{}", type), bits, is_signed, min);
+    packed(fmt::format("max.{}", type), bits, is_signed, max);
+  }
+  packed("min.relu.s8x4", 8, true, [&](int64_t a, int64_t b) { return std::max<int64_t>(0, min(a, b)); });
+  packed("max.relu.s8x4", 8, true, [&](int64_t a, int64_t b) { return std::max<int64_t>(0, max(a, b)); });
+  check("neg.s8x4", [](const uint64_t* s) {
+    uint64_t d = 0;
+    for (int at = 0; at < 32; at += 8)
+      d |= uint64_t(uint8_t(-int8_t(s[0] >> at))) << at;
+    return d;
+  });
+}
+
+TEST(Integer, CarrylessProducts) {
+  for (const bool high : {false, true})
+    for (const char* type : {"u64", "s64"})
+      check(fmt::format("clmad.{}.{}", high ? "hi" : "lo", type), [&](const uint64_t* s) {
+        unsigned __int128 product = 0;
+        for (int i = 0; i < 64; ++i)
+          if ((s[0] >> i & 1) != 0)
+            product ^= static_cast<unsigned __int128>(s[1]) << i;
+        return uint64_t(high ? product >> 64 : product) ^ s[2];
+      });
+}
+
 TEST(Integer, BitCounts) {
   check("popc.b32", [](const uint64_t* s) { return uint64_t(std::popcount(uint32_t(s[0]))); });
   check("popc.b64", [](const uint64_t* s) { return uint64_t(std::popcount(s[0])); });
