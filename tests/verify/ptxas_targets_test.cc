@@ -73,20 +73,26 @@ std::vector<std::string> targets_of(const std::string& ptxas) {
   return {words.begin(), words.end()};
 }
 
-// What the table of the machines says: ptxas has just these targets, each from its version on.
-TEST(PtxasTargets, AreThoseOfTheTable) {
+bool knows_the_newest() {
   const std::string ptxas = ptxas::find();
   const std::vector<std::string> here = ptxas.empty() ? std::vector<std::string>() : targets_of(ptxas);
-  if (std::find(here.begin(), here.end(), kNewestTarget) == here.end())
+  return std::find(here.begin(), here.end(), kNewestTarget) != here.end();
+}
+
+// What the table of the machines says: ptxas has just these targets, each from its version on.
+TEST(PtxasTargets, AreThoseOfTheTable) {
+  if (!knows_the_newest())
     GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
   std::vector<std::string> known;
   for (const isa::Target target : known_targets())
     known.push_back(isa::to_string(target));
   std::sort(known.begin(), known.end());
-  EXPECT_EQ(here, known);
+  EXPECT_EQ(targets_of(ptxas::find()), known);
 }
 
 TEST(PtxasTargets, AreThereFromTheirVersionsOn) {
+  if (!knows_the_newest())
+    GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
   std::vector<Probe> probes;
   for (const isa::Target target : known_targets()) {
     const auto* const since =
@@ -149,7 +155,24 @@ bool is_beyond_the_isa(const Probe& probe) {
          probe.instruction.find("kind::f8f6f4") != std::string::npos && target.sm >= 100 && target.sm < 120;
 }
 
+// What the assembler takes earlier, or on more targets, than the ISA says: block_scale without the size of
+// its vectors before PTX 8.8, and bulk copies that are relaxed in the CTA alone.
+bool is_taken_early(const Probe& probe) {
+  const std::string& text = probe.instruction;
+  return (text.starts_with("tcgen05.mma") && text.find(".block_scale") != std::string::npos &&
+          probe.version < "8.8") ||
+         text.find("cp.async.bulk.relaxed.cta.") != std::string::npos;
+}
+
+// Instances have one register wherever they can, which the code generator refuses of what several elements
+// are written to.
+bool writes_one_register_twice(const Probe& probe) {
+  return probe.instruction.starts_with("tcgen05.ld") || probe.instruction.starts_with("spcompress");
+}
+
 TEST(PtxasTargets, AgreeWithEveryForm) {
+  if (!knows_the_newest())
+    GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
   const bool all = std::getenv("LEMMA_ALL_FORMS") != nullptr;
   std::vector<Probe> probes;
   size_t forms = 0;
@@ -171,6 +194,8 @@ TEST(PtxasTargets, AgreeWithEveryForm) {
     std::string why;
     if (legal[i] && is_beyond_the_isa(probes[i]))
       ++beyond;
+    else if (legal[i] ? is_taken_early(probes[i]) : writes_one_register_twice(probes[i]))
+      continue;
     else if (lemma_accepts(probes[i], &why) != legal[i])
       wrong[probes[i].instruction] +=
           fmt::format("\n  ptxas {} it for {}, PTX {} ({})", legal[i] ? "takes" : "refuses", probes[i].target,
