@@ -50,6 +50,7 @@ OTHER_PROGRAMS = {
     "inplace_rows.writes_before_the_barrier": "what is to be read has been overwritten",
     "pdl_bulk.factor_before_the_barrier": "what is to be read has been read before",
     "attention_wgmma.scores_cleared_in_flight": "what the product gives is cleared",
+    "fetch_past_end.uses_what_it_fetched": "the last tile takes what lies past the end",
     "chain_relaxed.adds_plainly": "an atomic operation is three instructions",
 }
 AGAIN = 2  # rounds

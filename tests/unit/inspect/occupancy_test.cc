@@ -141,6 +141,10 @@ TEST(Occupancy, CudaCountsTheSame) {
     attributes.maxThreadsPerBlock = INT_MAX;
     attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
     attributes.maxDynamicSharedSizeBytes = limits.max_shared_bytes_per_cta;
+    if (cudaOccResult result{};
+        cudaOccMaxActiveBlocksPerMultiprocessor(&result, &properties, &attributes, &state, 32, 0) ==
+        CUDA_OCC_ERROR_UNKNOWN_DEVICE)
+      continue; // newer than this toolkit
     for (const int registers : {0, 1, 16, 24, 32, 40, 63, 64, 65, 96, 128, 168, 200, 255}) {
       attributes.numRegs = registers;
       for (const size_t shared :

@@ -444,7 +444,7 @@ TEST(Convert, NarrowToBf16Exhaustively) {
             for (uint64_t lane = 0; lane < kWarpSize; ++lane) {
               const uint64_t bits = first + lane, code = bits & 0xff;
               lanes.push_back(scaled ? code << width | (code ^ 5) : bits >> 8 << width | code);
-              scales.push_back(scaled ? bits & 0xff00 | (255 - (bits >> 8)) : 0x7f7f);
+              scales.push_back(scaled ? (bits & 0xff00) | (255 - (bits >> 8)) : 0x7f7f);
             }
             const auto d = scaled ? machine.run(spelling, {lanes, scales}) : machine.run(spelling, {lanes});
             for (int lane = 0; lane < kWarpSize; ++lane)
