@@ -96,9 +96,9 @@ void each_source(const DecodedInst& in, F&& f) {
       f(in.ops[i].offset, i - in.dst_count);
 }
 
-// The lanes in which a source of a selection is the one that is taken; `chosen`: the predicate, if it is
-// known.
-LaneMask taken_by(const Code& code, const DecodedInst& in, int source, std::optional<LaneMask> chosen) {
+// The lanes in which a source of a selection is the one that is taken; `chosen`: the predicate; null if
+// it is not known.
+LaneMask taken_by(const Code& code, const DecodedInst& in, int source, const LaneMask* chosen) {
   if (code.opcode_of(in) != Opcode::selp || source > 1 || !chosen)
     return vgpu::kAllLanes;
   return source == 0 ? *chosen : ~*chosen;
@@ -249,7 +249,7 @@ private:
     LaneMask taken = 0;
     each_source(in, [&](uint32_t offset, int source) {
       if (const auto value = state.values.find(offset); value != state.values.end())
-        taken |= value->second & may & taken_by(code_, in, source, chosen);
+        taken |= value->second & may & taken_by(code_, in, source, chosen ? &*chosen : nullptr);
     });
     if (taken && !only_computes(code_, in))
       used_ |= std::exchange(taken, 0);
@@ -374,12 +374,11 @@ void RacingValues::begin(const vgpu::Exec& x, const Report& report) {
   loaded_.clear();
   if (values_.empty())
     return;
-  const bool selects = x.code->opcode_of(in) == Opcode::selp;
-  const std::optional<LaneMask> chosen = selects ? std::optional(x.pred(in, kChosenBy)) : std::nullopt;
+  const LaneMask chosen = x.code->opcode_of(in) == Opcode::selp ? x.pred(in, kChosenBy) : 0;
   each_source(in, [&](uint32_t offset, int source) {
     for (const Value& value : values_)
       if (value.registers == x.bases[0] && value.in.offset == offset)
-        if (const LaneMask lanes = value.in.lanes & x.active & taken_by(*x.code, in, source, chosen))
+        if (const LaneMask lanes = value.in.lanes & x.active & taken_by(*x.code, in, source, &chosen))
           add(made_, value.race, lanes);
   });
   if (made_.empty() || only_computes(*x.code, in))

@@ -20,6 +20,8 @@
 
 namespace lemma::check {
 
+using vgpu::LaneMask;
+
 // A register in some lanes, by where it lies in the frame.
 struct Holding {
   uint32_t offset = 0;

@@ -344,7 +344,7 @@ bool read_wide(Exec& x, const DecodedInst& in, int lane, TensorCopy& copy) {
   }
   copy.request().im2col_offsets[0] = offset;
   copy.request().wide = is_128 ? layout::WideRows{.groups = kGroups, .pixels = kGroup, .halo = halo}
-                             : layout::WideRows{.groups = 1, .pixels = copy.map().pixels, .halo = halo};
+                               : layout::WideRows{.groups = 1, .pixels = copy.map().pixels, .halo = halo};
   copy.box->map = layout::map_of_wide(copy.map(), copy.request().wide);
   if (halo_leaves_box(copy.map(), copy.request()))
     x.remark(in,
