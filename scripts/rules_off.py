@@ -161,6 +161,7 @@ RULES = (
     Rule("fence.sc in the order of the run", "fences.cc", "warp.knowledge.acquire(sync.lanes, fence_order_);", ";", "lock_dekker"),
     Rule("fence.sc in the order that a thread hears of", "fences.cc", "    warp.knowledge.acquire(lanes & each.lanes, *read.knew);", ""),
     Rule("... of what was read after the fence", "fences.cc", "!writer.knew->covers_any(read.cluster, read.agent, read.epoch)", "false"),
+    Rule("all that many have released, heard without an acquire", "checker.cc", "if (is_new) // more than `writers` remembers", "if (false)"),
     Rule("what a relaxed word would have handed on", "checker.cc", "known.join(*warp.would_know);", ";"),
     Rule("values that a reduction finds", "undefined.cc", "    reduce(operation, report);", "    ;"),
     Rule("values that threads make together at a barrier", "undefined.cc", "    take_vote(x);", "    ;"),

@@ -722,11 +722,18 @@ void Checker::learn(ClusterState& cluster, const vgpu::Exec& x, WarpState& warp,
         hear(released);
       continue;
     }
-    if (acquires(order.semantics))
+    if (acquires(order.semantics)) {
       warp.knowledge.acquire(read.lanes, released.knowledge);
-    else
-      warp.knowledge.see(read.lanes, released.knowledge, distance_between(released, reader),
-                         {released.by, Spot::at(x)});
+      continue;
+    }
+    const SyncPair by{released.by, Spot::at(x)};
+    warp.knowledge.see(read.lanes, released.knowledge, distance_between(released, reader), by);
+    if (is_new) // more than `writers` remembers
+      cluster.hear(x.cta->rank, {.knew = std::make_shared<const Clock>(released.knowledge.known),
+                                 .agent = warp.knowledge.agent(),
+                                 .epoch = warp.knowledge.epoch(),
+                                 .by = by,
+                                 .is_released = true});
   }
 }
 

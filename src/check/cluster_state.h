@@ -46,6 +46,7 @@ struct Heard {
   SyncPair by = {};
   uint64_t writer_cluster = ~uint64_t{0}; // who wrote, if it was one
   uint32_t writer = 0;
+  bool is_released = false; // all that a chain of releases there hands on: the reader's acquire is missing
 };
 struct MbarrierState;
 

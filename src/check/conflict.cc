@@ -193,7 +193,7 @@ Checker::Attempt Checker::attempt(const Visit& visit, const Record& earlier, int
                          heard.by.write.instruction && heard.by.write.ptx().opcode != isa::Opcode::red);
     if (best.kind != Attempt::none && its <= rank)
       continue;
-    best = {heard.narrow ? Attempt::narrow : Attempt::relaxed, {heard.by}};
+    best = {heard.narrow ? Attempt::narrow : Attempt::relaxed, {heard.by}, heard.is_released};
     rank = its;
   }
   return best;
@@ -221,9 +221,11 @@ Advice mended(bool narrow, bool is_released, const std::vector<SyncPair>& by, Di
     return {
         fmt::format("scope .{} for the release and for the acquire, and for the fences beside them", scope),
         std::move(remedies)};
-  return {"a release after the first (.release on the write or arrival that the other sees, or fence.acq_rel "
-          "before that) and an acquire before the second (.acquire on the read or wait that sees it, or "
-          "fence.acq_rel after that)",
+  const std::string release = "a release after the first (.release on the write or arrival that the other "
+                              "sees, or fence.acq_rel before that)";
+  const std::string acquire = "an acquire before the second (.acquire on the read or wait that sees it, or "
+                              "fence.acq_rel after that)";
+  return {is_released ? acquire + "; the release is there" : release + " and " + acquire,
           std::move(remedies),
           {},
           "the access before the write that the other sees, or a write behind it with a release"};

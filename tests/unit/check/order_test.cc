@@ -409,6 +409,35 @@ L_end:)"),
             "race.weak: st.global.u32 ~ ld.global.u32\n");
 }
 
+// The last of many CTAs, whose tickets are a chain of atomics: however many have released, it is its own
+// acquire that is missing, also to the threads that it tells by a barrier.
+TEST(Order, TheLastOfManyLacksTheAcquire) {
+  const auto last = [](const std::string& ticket) {
+    std::string fault;
+    return all_findings_of(kernel(R"(
+  mad.wide.u32 %g, %cta, 4, %in;
+  @%p st.global.u32 [%g], 1;
+  @%p fence.acq_rel.gpu;
+  @%p )" + ticket + R"(
+  @%p st.shared.u32 [%s], %r1;
+  bar.sync 0;
+  ld.shared.u32 %r2, [%s];
+  setp.ne.u32 %q, %r2, 23;
+  @%q bra L_end;
+  mad.wide.u32 %g, %t, 4, %in;
+  ld.global.u32 %r3, [%g];
+  st.shared.u32 [%a+64], %r3;
+L_end:)"),
+                           16, 24, AsyncMode::eager, fault);
+  };
+  EXPECT_TRUE(last("atom.acquire.gpu.global.add.u32 %r1, [%out], 1;").empty());
+  const std::vector<Finding> findings = last("atom.relaxed.gpu.global.add.u32 %r1, [%out], 1;");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "race.weak");
+  EXPECT_EQ(findings[0].fix, "an acquire before the second (.acquire on the read or wait that sees it, or "
+                             "fence.acq_rel after that); the release is there");
+}
+
 TEST(Order, ReleasesOfAScope) {
   const std::string found =
       message("st.release.cta.global.u32 [%out], 1;", "ld.acquire.gpu.global.u32 %r1, [%out];");
