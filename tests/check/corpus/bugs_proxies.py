@@ -52,7 +52,6 @@ bug(
 )
 bug(K, "race.scope", "publishes_to_the_cta", sub("@publish st", ".gpu", ".cta"), [MAKE, "@load_0 | @load_1"])
 bug(K, "race.scope", "polls_at_the_cta", sub("@poll ld", ".gpu", ".cta"), [MAKE, "@load_0 | @load_1"])
-bug(K, "race.global", "does_not_poll", put("@poll ld", "mov.u32 %r14, 1;"), [MAKE, "@load_0 | @load_1"])
 bug(
     K,
     "mbarrier.tx",
