@@ -79,10 +79,16 @@ bool knows_the_newest() {
   return std::find(here.begin(), here.end(), kNewestTarget) != here.end();
 }
 
+class PtxasTargets : public ::testing::Test {
+protected:
+  void SetUp() override {
+    if (!knows_the_newest())
+      GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
+  }
+};
+
 // What the table of the machines says: ptxas has just these targets, each from its version on.
-TEST(PtxasTargets, AreThoseOfTheTable) {
-  if (!knows_the_newest())
-    GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
+TEST_F(PtxasTargets, AreThoseOfTheTable) {
   std::vector<std::string> known;
   for (const isa::Target target : known_targets())
     known.push_back(isa::to_string(target));
@@ -90,9 +96,7 @@ TEST(PtxasTargets, AreThoseOfTheTable) {
   EXPECT_EQ(targets_of(ptxas::find()), known);
 }
 
-TEST(PtxasTargets, AreThereFromTheirVersionsOn) {
-  if (!knows_the_newest())
-    GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
+TEST_F(PtxasTargets, AreThereFromTheirVersionsOn) {
   std::vector<Probe> probes;
   for (const isa::Target target : known_targets()) {
     const auto* const since =
@@ -172,9 +176,7 @@ bool is_refused_for_its_operands(const Probe& probe) {
          text.starts_with("fabric.try_pullred");
 }
 
-TEST(PtxasTargets, AgreeWithEveryForm) {
-  if (!knows_the_newest())
-    GTEST_SKIP() << "no ptxas of CUDA 13.5 here";
+TEST_F(PtxasTargets, AgreeWithEveryForm) {
   const bool all = std::getenv("LEMMA_ALL_FORMS") != nullptr;
   std::vector<Probe> probes;
   size_t forms = 0;
