@@ -214,7 +214,8 @@ struct LoadOptions {
   // is rejected. Empty: what the device is (DeviceOptions::arch), else the module's .target. A real GPU is
   // what it is.
   std::string arch = {};
-  // How much the assembler in a GPU's driver optimizes (CU_JIT_OPTIMIZATION_LEVEL): 0, what is written, to 4.
+  // How much the assembler in a GPU's driver optimizes (CU_JIT_OPTIMIZATION_LEVEL), or ptxas in its place: 0,
+  // what is written, to 4.
   // The virtual GPU always runs what is written.
   unsigned optimization = 4;
 };
@@ -249,6 +250,9 @@ public:
   const std::string& target() const;
   // The machine whose arithmetic its launches have: "sm_90".
   const std::string& arithmetic() const;
+  // cuda: the ptxas that has made the GPU's code, where the text is newer than the driver takes:
+  // "/usr/local/cuda/bin/ptxas 13.5.37 for sm_90a". Empty: the driver has, or there is no GPU.
+  const std::string& assembled_by() const;
 
 private:
   friend class Device;
@@ -305,8 +309,10 @@ public:
   // breaks; unavailable if the driver refuses it.
   Result<Argument, Error> encode(const TensorMap& map) const;
 
-  // Parses, verifies and loads PTX text; module variables get their initial values. Errors: rejected (with
-  // messages), unsupported, unavailable (the driver's compiler refused it), out_of_memory.
+  // Parses, verifies and loads PTX text; module variables get their initial values. cuda: a text that is
+  // newer than the driver takes is assembled by the first ptxas that takes it - $PTXAS, else those of $PATH
+  // and /usr/local/cuda/bin. Errors: rejected (with messages), unsupported, unavailable (the driver's
+  // compiler refused it), out_of_memory.
   Result<Module, Error> load_ptx(std::string text, const LoadOptions& options = {}) const;
 
 private:

@@ -184,6 +184,7 @@ class Module:
     """Kernels and variables: module["name"] is a Kernel, by its name in the PTX, demangled, or a part of it that fits one alone.
 
     `target` is the text's, `arithmetic` the machine whose bits its launches have, `messages` are warnings, `ptx` is the text.
+    `assembled_by` is the ptxas that has made a GPU's code where the text is newer than the driver takes, else empty.
     """
 
     def __init__(
@@ -213,6 +214,7 @@ class Module:
         self.target = info.target
         self.arithmetic = info.arithmetic
         self.messages = info.messages
+        self.assembled_by = info.assembled_by
         self.kernels: tuple[Kernel, ...] = tuple(Kernel(self, each, mlir.get(each.name)) for each in info.kernels)
         #: By name, in the order of the text.
         self.variables: dict[str, Variable] = _Variables(self, info.variables)

@@ -63,6 +63,7 @@ lemma_module::lemma_module(lemma::Module loaded, lemma::Device on)
   list(info.arena, kernels, info.kernel_count, info.kernels);
   list(info.arena, module.variables(), info.variable_count, info.variables);
   list(info.arena, module.messages(), info.message_count, info.messages);
+  info.assembled_by = info.arena.text(module.assembled_by());
 }
 
 lemma::Kernel lemma_module::kernel(const char* name) const {

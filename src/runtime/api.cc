@@ -296,6 +296,10 @@ const std::string& Module::arithmetic() const {
   return impl_->arithmetic;
 }
 
+const std::string& Module::assembled_by() const {
+  return impl_->assembled_by;
+}
+
 // --- Kernel
 // -----------------------------------------------------------------------------------------------------------
 

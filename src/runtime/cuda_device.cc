@@ -5,12 +5,17 @@
 // (buffers, modules) answers device_lost. Where the driver refuses that too (the driver API leaves it open),
 // every further call says so.
 //
+// PTX text that is newer than the driver takes is assembled by a ptxas, where one is installed (assemble.h).
+//
 // Not here: arguments, messages about PTX text (api.cc). Tests: tests/unit/runtime/cuda_device_test.cc,
 // against a driver made for the test, and on the GPU itself where there is one.
+#include "isa/target.h"
+#include "runtime/assemble.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/cuda_tensor_map.h"
 #include "runtime/device_impl.h"
 #include "runtime/kernel_info.h"
+#include "support/ptxas_paths.h"
 #include "verify/fusion.h"
 
 #include <fmt/format.h>
@@ -153,8 +158,26 @@ public:
   Unexpected<Error> driver_error(const char* what, Status status);
 
   const std::shared_ptr<const Driver> driver;
+  int sm = 0; // 90 of compute capability 9.0
 
 private:
+  // Why the driver did not take an image.
+  struct Refusal {
+    Status status = cuda::kSuccess;
+    Error error;     // with the log
+    std::string log; // of its assembler
+    bool is_of_version() const {
+      return status == cuda::kUnsupportedPtxVersion || !newest_ptx_in(log).empty();
+    }
+  };
+  Result<cuda::ModuleHandle, Refusal> load_image(const char* what, const std::string& image,
+                                                 unsigned optimization);
+  std::string machine_for(const isa::Target& target) const;
+  // By a ptxas that is installed, where the driver has refused the text's version.
+  Result<cuda::ModuleHandle, Refusal> load_assembled(const ptx::Module& module, const isa::Target& target,
+                                                     unsigned optimization, const Refusal& refused,
+                                                     std::string& assembled_by);
+
   cuda::DeviceHandle device_;
   // Registered host memory. A range inside another was not given to the driver, which takes none twice.
   struct HostRange {
@@ -333,36 +356,93 @@ Result<std::array<std::byte, 128>, Error> CudaDevice::encode(const TensorMap& ma
   return encoded.bytes;
 }
 
-Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<const ptx::Module> module, int,
-                                                            unsigned optimization) {
-  const std::string image(module->source->text()); // NUL-terminated, as the driver wants text
+Result<cuda::ModuleHandle, CudaDevice::Refusal>
+CudaDevice::load_image(const char* what, const std::string& image, unsigned optimization) {
   std::vector<char> log(16384);
   int options[] = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferBytes, cuda::kJitOptimizationLevel};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1),
                     reinterpret_cast<void*>(size_t{optimization})};
   cuda::ModuleHandle handle = nullptr;
   Status status = cuda::kSuccess;
-  const Result<void, Error> done = call("the driver does not load the PTX text", [&] {
-    return status = driver->module_load_data_ex(&handle, image.c_str(), 3, options, values);
-  });
-  if (!done) {
-    Error error = done.error();
-    if (status == cuda::kInvalidPtx)
-      error.kind = ErrorKind::rejected;
-    else if (status == cuda::kNoBinaryForGpu || status == cuda::kUnsupportedPtxVersion)
-      error.kind = ErrorKind::unsupported; // text for a later GPU or a later driver
-    std::string text = log.data();
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
-      text.pop_back();
-    if (!text.empty())
-      error.text += "\n" + text;
+  const Result<void, Error> done = call(
+      what, [&] { return status = driver->module_load_data_ex(&handle, image.c_str(), 3, options, values); });
+  if (done)
+    return handle;
+  Refusal refusal{.status = status, .error = done.error(), .log = log.data()};
+  while (!refusal.log.empty() && (refusal.log.back() == '\n' || refusal.log.back() == ' '))
+    refusal.log.pop_back();
+  if (status == cuda::kInvalidPtx)
+    refusal.error.kind = ErrorKind::rejected;
+  else if (status == cuda::kNoBinaryForGpu || status == cuda::kUnsupportedPtxVersion)
+    refusal.error.kind = ErrorKind::unsupported; // text for another GPU or a later driver
+  if (!refusal.log.empty())
+    refusal.error.text += "\n" + refusal.log;
+  return fail(std::move(refusal));
+}
+
+// What ptxas makes for the GPU of a text with the target: the target's suffix names features that the text
+// may use, and stays.
+std::string CudaDevice::machine_for(const isa::Target& target) const {
+  return target.suffix ? info.target + target.suffix : info.target;
+}
+
+Result<cuda::ModuleHandle, CudaDevice::Refusal>
+CudaDevice::load_assembled(const ptx::Module& module, const isa::Target& target, unsigned optimization,
+                           const Refusal& refused, std::string& assembled_by) {
+  const std::vector<std::string> paths = ptxas_paths();
+  const std::string machine = machine_for(target);
+  const auto made = assemble(paths, module.source->text(), machine, optimization);
+  if (made) {
+    auto loaded = load_image("the driver does not load what ptxas made", made->cubin, optimization);
+    if (loaded)
+      assembled_by = fmt::format("{} for {}", made->by, machine);
+    else
+      loaded.error().error.text += fmt::format("\nit is of {} for {}", made->by, machine);
+    return loaded;
+  }
+  const std::string newest = newest_ptx_in(refused.log);
+  std::string text = fmt::format("{} is PTX {}.{}, and the driver, of CUDA {}, takes {}",
+                                 module.source->name(), module.version.major, module.version.minor,
+                                 info.driver, newest.empty() ? "no PTX that new" : "PTX up to " + newest);
+  for (const std::string& line : made.error())
+    text += "\n  " + line;
+  text +=
+      paths.empty() ? "\n  no ptxas was found in PATH or /usr/local/cuda/bin, or by the variable PTXAS" : "";
+  text += fmt::format(
+      "\nto do: a ptxas of a later CUDA (PTXAS=FILE, or in PATH), with which Lemma assembles the text "
+      "for {}; or a later driver; or `.version {}`, if the text uses nothing newer (`lemma verify` says)",
+      machine, newest.empty() ? "9.0 or older" : newest);
+  return fail(Refusal{.status = refused.status,
+                      .error = {.kind = ErrorKind::unsupported,
+                                .text = shortened(std::move(text), kLongestMessage),
+                                .messages = {}},
+                      .log = {}});
+}
+
+Result<std::shared_ptr<ModuleImpl>, Error> CudaDevice::load(std::shared_ptr<const ptx::Module> module, int,
+                                                            unsigned optimization) {
+  const std::string text(module->source->text()); // NUL-terminated, as the driver wants text
+  const std::optional<isa::Target> target =
+      module->targets.empty() ? std::nullopt : isa::parse_target(module->targets.front());
+  const bool is_for_this = target && isa::runs_on(*target, sm); // else the driver's answer is the last
+  std::string assembled_by;
+  Result<cuda::ModuleHandle, Refusal> handle =
+      load_image("the driver does not load the PTX text", text, optimization);
+  if (!handle && handle.error().is_of_version() && is_for_this)
+    handle = load_assembled(*module, *target, optimization, Refusal(handle.error()), assembled_by);
+  if (!handle) {
+    Error error = std::move(handle.error().error);
+    if (target && !is_for_this)
+      error.text += fmt::format("\n{} is for {}, which runs on {}; the GPU is {}", module->source->name(),
+                                isa::to_string(*target), isa::machines_of(*target), info.target);
     return Unexpected<Error>{std::move(error)};
   }
   auto self = std::static_pointer_cast<CudaDevice>(shared_from_this());
   // Without optimization the driver's compiler fuses nothing.
   auto fusions = optimization == 0 ? std::vector<verify::Fusion>{} : verify::possible_fusions(*module);
-  auto loaded = std::make_shared<CudaModule>(std::move(self), handle, epoch(), std::move(fusions));
+  auto loaded = std::make_shared<CudaModule>(std::move(self), *handle, epoch(), std::move(fusions));
   loaded->arithmetic = info.target;
+  loaded->assembled_by = std::move(assembled_by);
   return std::shared_ptr<ModuleImpl>(std::move(loaded));
 }
 
@@ -578,10 +658,11 @@ Result<std::shared_ptr<DeviceImpl>, Error> open_cuda_device(const DeviceOptions&
   if (driver.device_get_pci_bus_id(bus, sizeof bus, handle) != cuda::kSuccess)
     bus[0] = 0;
   auto device = std::make_shared<CudaDevice>(*opened, handle);
+  device->sm = major * 10 + minor;
   device->info = {.kind = "cuda",
                   .name = name,
                   .driver = driver.version(),
-                  .target = fmt::format("sm_{}", major * 10 + minor),
+                  .target = fmt::format("sm_{}", device->sm),
                   .bus = bus};
   if (const Result<cuda::Context, Error> context = device->context(); !context)
     return Unexpected<Error>{context.error()};

@@ -69,8 +69,9 @@ public:
   std::vector<KernelInfo> kernels;
   std::vector<Variable> variables;
   std::vector<Message> messages;
-  std::string target;     // of the text: "sm_90a"
-  std::string arithmetic; // "sm_90"
+  std::string target;       // of the text: "sm_90a"
+  std::string arithmetic;   // "sm_90"
+  std::string assembled_by; // see Module::assembled_by()
 };
 
 class DeviceImpl : public std::enable_shared_from_this<DeviceImpl> {

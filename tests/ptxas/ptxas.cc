@@ -4,6 +4,7 @@
 #include "ptxas/ptxas.h"
 
 #include "numeric/hash.h"
+#include "support/ptxas_paths.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -211,15 +212,8 @@ std::string code_sections(const std::string& elf) {
 
 std::string find() {
   static const std::string path = [] {
-    if (const char* given = std::getenv("PTXAS"))
-      return std::string(given);
-    const char* const folders = std::getenv("PATH");
-    std::istringstream in(folders ? folders : "");
-    for (std::string folder; std::getline(in, folder, ':');)
-      if (fs::exists(folder + "/ptxas"))
-        return folder + "/ptxas";
-    const std::string toolkit = "/usr/local/cuda/bin/ptxas";
-    return fs::exists(toolkit) ? toolkit : "";
+    const std::vector<std::string> all = ptxas_paths();
+    return all.empty() ? std::string() : all.front();
   }();
   return path;
 }

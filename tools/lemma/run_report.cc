@@ -110,6 +110,9 @@ void show_launch(const Run& run, const Launched& launched) {
   print_messages(stderr, report.rendered);
   run.found.show();
   print_messages(stderr, exploration_text(run));
+  if (const std::string& by = launched.module.assembled_by(); !by.empty())
+    say(fmt::format("assembled by {}, since the driver ({}) takes no PTX that new", printable(by),
+                    launched.device.info().driver));
   if (run.predicted_in)
     say(fmt::format("loads got older values there, as the memory model allows; to repeat: {}",
                     printable(repeating_schedule(*run.predicted_in))));
@@ -141,6 +144,7 @@ void print_launch(Run& run, const Launched& launched, ExitStatus status) {
                 {"from", info.kind == "cuda"        ? "device"
                          : run.options.arch.empty() ? ".target"
                                                     : "--arch"}}},
+              {"assembled_by", module.assembled_by().empty() ? json(nullptr) : json(module.assembled_by())},
               {"fault", report.fault ? to_json(*report.fault) : json(nullptr)},
               {"uninitialized", {{"count", report.uninitialized_reads}, {"first", json::array()}}},
               {"waiting", json::array()},

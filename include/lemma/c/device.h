@@ -131,6 +131,7 @@ typedef struct lemma_module_info {
   const lemma_variable* const* variables;
   size_t message_count; // warnings
   const lemma_message* const* messages;
+  const char* assembled_by; // cuda: the ptxas that has made the GPU's code; empty: the driver has
 } lemma_module_info;
 
 // Parses, verifies and loads PTX text; module variables get their initial values. Errors: rejected (with

@@ -84,6 +84,7 @@ TEST(CModule, ListsKernelsAndParameters) {
   const lemma_module_info& info = *lemma_module_describe(gpu.module);
   EXPECT_STREQ(info.target, "sm_90a");
   EXPECT_STREQ(info.arithmetic, "sm_90");
+  EXPECT_STREQ(info.assembled_by, "");
   ASSERT_EQ(info.kernel_count, 2u);
   const lemma_kernel* add = nullptr;
   ASSERT_OK(lemma_module_kernel(gpu.module, "add", &add));

@@ -4,6 +4,7 @@
 
 #include "runtime/cuda_driver.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -43,10 +44,12 @@ Status cuDriverGetVersion(int* version) {
   return *version = 13000, kSuccess;
 }
 Status cuGetErrorName(Status status, const char** name) {
-  *name = status == kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-          : status == kInvalidPtx   ? "CUDA_ERROR_INVALID_PTX"
-          : status == kInvalidValue ? "CUDA_ERROR_INVALID_VALUE"
-                                    : nullptr;
+  *name = status == kIllegalAddress          ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : status == kInvalidPtx            ? "CUDA_ERROR_INVALID_PTX"
+          : status == kInvalidValue          ? "CUDA_ERROR_INVALID_VALUE"
+          : status == kNoBinaryForGpu        ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+          : status == kUnsupportedPtxVersion ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+                                             : nullptr;
   return *name ? kSuccess : kInvalidValue;
 }
 Status cuGetErrorString(Status, const char** text) {
@@ -103,16 +106,29 @@ Status cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned coun
                           void** values) {
   if (alive() != kSuccess)
     return alive();
-  if (!std::strstr(static_cast<const char*>(image), "not_for_this_driver")) {
-    ++g_state.modules;
-    *module = reinterpret_cast<ModuleHandle>(&g_state);
-    return kSuccess;
-  }
-  constexpr char kLog[] = "ptxas fatal: the fake log\n";
-  for (unsigned i = 0; i < count; ++i)
-    if (options[i] == kJitErrorLogBuffer)
-      std::memcpy(values[i], kLog, sizeof kLog);
-  return kInvalidPtx;
+  const std::string text = static_cast<const char*>(image); // a fake cubin has no NUL in it
+  const auto refuse = [&](const std::string& log, Status status) {
+    for (unsigned i = 0; i < count; ++i)
+      if (options[i] == kJitErrorLogBuffer)
+        std::memcpy(values[i], log.c_str(), log.size() + 1);
+    return status;
+  };
+  if (text.find("not_for_this_driver") != text.npos)
+    return refuse("ptxas fatal: the fake log\n", kInvalidPtx);
+  if (text.find(".target sm_100a") != text.npos)
+    return refuse("", kNoBinaryForGpu);
+  int major = 0, minor = 0;
+  if (std::sscanf(text.c_str(), ".version %d.%d", &major, &minor) != 2)
+    g_state.cubins.push_back(text);
+  else if (100 * major + minor > g_state.newest_ptx)
+    return refuse("ptxas application ptx input, line 1; fatal   : Unsupported .version " +
+                      std::to_string(major) + "." + std::to_string(minor) + "; current version is '" +
+                      std::to_string(g_state.newest_ptx / 100) + "." +
+                      std::to_string(g_state.newest_ptx % 100) + "'\n",
+                  kUnsupportedPtxVersion);
+  ++g_state.modules;
+  *module = reinterpret_cast<ModuleHandle>(&g_state);
+  return kSuccess;
 }
 Status cuModuleUnload(ModuleHandle) {
   return --g_state.modules, alive();

@@ -37,6 +37,8 @@ struct State {
   std::map<void*, size_t> registered; // host memory, bytes
   bool one_address_space = true;      // the GPU sees registered memory where the host does
   int modules = 0;                    // live
+  int newest_ptx = 900;               // 100 times the version that its assembler takes at most
+  std::vector<std::string> cubins;    // images that it was given and are no text
   int events = 0;                     // live
   int flushes = 0;                    // fills that nobody waits for
   double clock_ms = 0;                // what events read: moves by what a launch takes, or a fill
