@@ -110,8 +110,11 @@ uint64_t encode_tiny_flushed(FloatFormat format, const Exact& value, int exponen
 
 uint64_t encode(FloatFormat format, const Exact& value, const EncodeOptions& options) {
   const FormatTraits& t = traits(format);
+  // Before rounding: rp takes -3 to 4 in a format without signs. cuda_fp8.h says that of ue8m0, whose values
+  // it makes by one cvt.rp.
+  const bool sign = value.sign && t.is_signed;
   if (value.significand == 0)
-    return encode_zero(format, value.sign);
+    return encode_zero(format, sign);
   const int exponent = value.exponent + highest_bit(value.significand);
   if (options.ftz && exponent < t.min_exponent())
     return encode_tiny_flushed(format, value, exponent, options);
@@ -119,18 +122,18 @@ uint64_t encode(FloatFormat format, const Exact& value, const EncodeOptions& opt
   const int last_place = std::max(exponent, t.min_exponent()) - t.mantissa_bits;
   // The largest exponent field with a number; rounding carries at most into the one above.
   if (exponent > t.max_biased_exponent() - t.has_infinity() - t.bias)
-    return encode_overflow(format, value.sign, options);
+    return encode_overflow(format, sign, options);
 
   const int shift = last_place - value.exponent;
   const u128 rounded =
-      shift > 0 ? round_shift(value.significand, shift, value.sign, options) : value.significand << -shift;
+      shift > 0 ? round_shift(value.significand, shift, sign, options) : value.significand << -shift;
   // The leading bit, where there is one, adds the missing one to the exponent field; so does a carry.
   const int64_t field = int64_t{last_place + t.mantissa_bits + t.bias - 1} << t.mantissa_bits;
   const int64_t magnitude = std::max<int64_t>(field + static_cast<int64_t>(rounded), 0);
   const auto bits = static_cast<uint64_t>(magnitude) << t.padding_bits;
   if (bits > t.max_finite())
-    return encode_overflow(format, value.sign, options);
-  return (value.sign ? t.sign_mask() : 0) | bits;
+    return encode_overflow(format, sign, options);
+  return (sign ? t.sign_mask() : 0) | bits;
 }
 
 uint64_t encode_zero(FloatFormat format, bool sign) {

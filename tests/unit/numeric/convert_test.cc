@@ -119,6 +119,8 @@ TEST(Convert, Modifiers) {
   EXPECT_EQ(convert_float(f32, f64, bits_of(2.0), {.sat = true}), bits_of(1.0f));
   EXPECT_EQ(convert_float(ue8m0, f32, bits_of(3.0f), {.rounding = Rounding::rz}), 128u);
   EXPECT_EQ(convert_float(ue8m0, f32, bits_of(3.0f), {.rounding = Rounding::rp}), 129u);
+  EXPECT_EQ(convert_float(ue8m0, f32, bits_of(-3.0f), {.rounding = Rounding::rz}), 128u);
+  EXPECT_EQ(convert_float(ue8m0, f32, bits_of(-3.0f), {.rounding = Rounding::rp}), 129u);
 }
 
 TEST(Convert, FloatToIntegerAgreesWithHost) {
