@@ -116,7 +116,8 @@ struct Split {
   uint32_t mbarrier_offset = 0;
   bool mbarrier_parity = false;
   bool timed_out = false;        // the try_wait has waited long enough: it runs again, to say that
-  uint64_t timeout_snapshot = 0; // hash of the state when it last did; 0: it has not
+  uint64_t timeout_snapshot = 0; // hash of the state when it last did; 0: it has not, or may again
+  uint64_t last_time_out = 0;    // the same, kept when it may again; see WarpRunner::moved
   // The last test_wait that failed, and Warp::effects then.
   uint32_t failed_test_pc = ptx::kNone;
   uint64_t failed_test_effects = 0;

@@ -188,8 +188,9 @@ TimeOuts time_out_mbarrier_waiters(Cluster& cluster) {
         if (state == split.timeout_snapshot)
           continue;
         result.any = true;
-        result.moved |= split.last_poll != state;
-        split.timeout_snapshot = split.last_poll = state;
+        // Not last_poll: in between a loop may have been found to poll, in the same state each time too.
+        result.moved |= split.last_time_out != state;
+        split.timeout_snapshot = split.last_time_out = state;
         split.timed_out = true;
         make_ready(split);
       }

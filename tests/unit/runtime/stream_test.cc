@@ -100,6 +100,19 @@ again:
   trap;
 }
 
+// Waits for a phase that nobody completes.
+.visible .entry waits_at_mbarrier() {
+  .shared .align 8 .b64 bar;
+  .reg .b32 %r<2>;
+  .reg .pred %p;
+  mov.u32 %r1, bar;
+  mbarrier.init.shared.b64 [%r1], 1;
+again:
+  mbarrier.try_wait.parity.shared::cta.b64 %p, [%r1], 0;
+  @!%p bra again;
+  ret;
+}
+
 .visible .entry waits_a_little(.param .u64 out) {
   .reg .b64 %rd<2>;
   ld.param.u64 %rd1, [out];
@@ -525,6 +538,15 @@ TEST_F(ImpatientStreams, ReportADeadlock) {
   const Words w = words(2);
   const Stream stream = device_.create_stream();
   expect(stream.launch(kernel("wait_and_write"), {}, {w.at(0), w.at(1), 5u}));
+  const auto done = stream.synchronize();
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().text.find("deadlock"), std::string::npos) << done.error().text;
+}
+
+// A try_wait that times out again and again is found to poll, and does neither in a new state.
+TEST_F(ImpatientStreams, ReportADeadlockAtAnMbarrier) {
+  const Stream stream = device_.create_stream();
+  expect(stream.launch(kernel("waits_at_mbarrier"), {}, {}));
   const auto done = stream.synchronize();
   ASSERT_FALSE(done);
   EXPECT_NE(done.error().text.find("deadlock"), std::string::npos) << done.error().text;
