@@ -45,7 +45,7 @@ def main():
             program = (words.programs or pathlib.Path(scratch)) / source.stem
             if not program.exists():
                 compile(words.nvcc, words.cutlass, source, program)
-            rows += library.rows_of(words.lemma, program)
+            rows += library.rows_of(words.lemma, program, set())
     table = library.table_of(HEAD, rows)
     if words.write:
         TABLE.write_text(table)
