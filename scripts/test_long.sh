@@ -105,7 +105,7 @@ made_anew() {
   scripts/compile_programs.sh --check || status=1
   sh tests/unit/image/made_again_test.sh build/bin/image_test build/images_anew || status=1
   LEMMA_PTXAS=ask scripts/test.py build "$jobs" -R '^(ptxas|isa|verify|golden\.Cases|ptx\.Assembler|mlir|check\.corpus$)' || status=1
-  rm -rf build/tests/cuda/{programs,defects,samples} build/tests/cudart/*/program
+  rm -rf build/tests/cuda/{programs,defects,samples,library,cuda_13_5} build/tests/cudart/*/program
   LEMMA_CUDA_PROGRAMS=anew cmake --build build -j "$jobs" --target lemma_cuda_programs || status=1
   scripts/test.py build "$jobs" -R '^(cuda|cudart)\.' || status=1
   return $status
