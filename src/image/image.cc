@@ -31,6 +31,10 @@ using isa::Target;
 // What an image holds: for messages.
 class Held {
 public:
+  void add_ptx(Target target) {
+    ptx_.push_back(target);
+    add(fmt::format("PTX for {}", isa::to_string(target)), target);
+  }
   void add(std::string what, Target target) {
     if (std::find(what_.begin(), what_.end(), what) == what_.end())
       what_.push_back(std::move(what));
@@ -44,11 +48,21 @@ public:
         what_.empty() ? "it has no code for a GPU" : fmt::format("it holds {}", fmt::join(what_, ", "));
     return fmt::format("{}: there is no PTX{}; {}\n"
                        "nvcc -gencode arch=compute_{},code=compute_{} puts PTX into a program or fatbin, and "
-                       "-lineinfo (nvcc, ptxas, NVRTC, nvJitLink) into a cubin",
-                       name, runs, holds, wanted(machine), wanted(machine));
+                       "-lineinfo (nvcc, ptxas, NVRTC, nvJitLink) into a cubin{}",
+                       name, runs, holds, wanted(machine), wanted(machine),
+                       machine ? other_machine(*machine) : "");
   }
 
 private:
+  // That the virtual GPU can be one which runs the PTX that there is; empty: none can.
+  std::string other_machine(Target machine) const {
+    for (const Target& target : ptx_)
+      if (isa::arithmetic_of(target.sm) && !isa::runs_on(target, machine.sm))
+        return fmt::format("\n--arch sm_{0} (LEMMA_ARCH=sm_{0}) makes the virtual GPU one that runs {1}",
+                           target.sm, isa::to_string(target));
+    return "";
+  }
+
   // "90a": what is to be compiled for. That a machine's own target is wanted shows in what there is.
   std::string wanted(const std::optional<Target>& machine) const {
     const auto own = std::find_if(targets_.begin(), targets_.end(), [&](Target each) {
@@ -64,7 +78,7 @@ private:
   }
 
   std::vector<std::string> what_;
-  std::vector<Target> targets_;
+  std::vector<Target> targets_, ptx_;
 };
 
 Unexpected<Error> damaged(const std::string& name, const std::string& why) {
@@ -177,7 +191,7 @@ private:
     const std::string target = isa::to_string(entry.target);
     switch (entry.kind) {
     case EntryKind::ptx:
-      return held_.add("PTX for " + target, entry.target);
+      return held_.add_ptx(entry.target);
     case EntryKind::cubin:
       return held_.add("a cubin for " + target, entry.target);
     case EntryKind::lto_ir:

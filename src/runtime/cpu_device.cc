@@ -357,6 +357,9 @@ std::string why_not_modelled(const ptx::Module& module, std::string_view machine
                     : fmt::format(", and run it with --arch sm_{}: {} is not modelled", oldest, machine));
   if (is_modelled)
     return {};
+  if (const auto target = isa::parse_target(machine); target && target->sm > oldest)
+    return fmt::format("{} is not known here; sm_{} to sm_{} are: compile the program for one of them",
+                       machine, oldest, isa::modelled_machines().back().sm);
   return fmt::format(
       "{} is not modelled; sm_{} and later are{}", machine, oldest,
       chosen ? ""

@@ -133,7 +133,7 @@ private:
       if (const auto target = isa::parse_target(word))
         check_target(word, *target);
       else if (first || !is_target_option(word))
-        error("target", {}, fmt::format("'{}' is no target", word));
+        error("target", module_.target_range, fmt::format("'{}' is no target", word));
       first = false;
     }
     if (has_option("debug") && module_.sections.empty())
@@ -151,13 +151,13 @@ private:
   void check_target(const std::string& word, isa::Target target) {
     const auto since = isa::target_since(target);
     if (!since) {
-      Diagnostic& d = error("target", {}, fmt::format("there is no target {}", word));
+      Diagnostic& d = error("target", module_.target_range, fmt::format("there is no target {}", word));
       const auto near = nearest(word, isa::target_words());
       if (!near.empty())
         d.notes.push_back({"did you mean", near.front()});
     } else if (exists(context_.version) && context_.version < *since) {
       Diagnostic& d = error(
-          "ptx-version", {},
+          "ptx-version", module_.target_range,
           fmt::format("PTX {}.{} has no target {}", context_.version.major, context_.version.minor, word));
       d.notes.push_back({"legal", fmt::format(".version {}.{} or later", since->major, since->minor)});
       context_.offer_version(d, *since);

@@ -35,6 +35,7 @@ class Images(Case):
         self.assertEqual(made.tolist(), (X * 3).tolist())
         _, said = self.run_image(IMAGES / "zstd.fatbin", "--arg", "f32=3", "--arch", "sm_80", status=UNSUPPORTED)
         self.assertIn("there is no PTX that sm_80 runs; it holds PTX for sm_90\n", said)
+        self.assertIn("\n--arch sm_90 (LEMMA_ARCH=sm_90) makes the virtual GPU one that runs sm_90\n", said)
 
     def test_image_of_several_modules(self):
         file = IMAGES / "modules.elf"
