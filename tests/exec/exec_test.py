@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`lemma exec`: environment, statuses, findings and counts of many processes, files.
 
-usage: exec_test.py --lemma build/bin/lemma [NAME ...]    LAUNCHER names the program made of launcher.cc
+usage: exec_test.py --lemma build/bin/lemma [NAME ...]    LAUNCHER names the program made of launcher.cc,
+RPATH_LIBRARY the library made of rpath.cc
 """
 
 import json
@@ -18,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from cli_case import FAILED, OK, USAGE, Case, main  # noqa: E402
 
 LAUNCHER = os.environ.get("LAUNCHER", "")
+RPATH_LIBRARY = os.environ.get("RPATH_LIBRARY", "")
 
 
 class Exec(Case):
@@ -138,9 +140,16 @@ class Exec(Case):
         paths, preloaded = done.stdout.splitlines()
         self.assertTrue(paths.endswith(":/a:/b"))
         self.assertTrue((pathlib.Path(paths.split(":")[0]) / "libcuda.so.1").exists())
-        self.assertTrue(preloaded.endswith("/liblemma_preload.so"))
-        again = self.exec("sh", "-c", f"'{self.lemma}' exec printenv LD_LIBRARY_PATH", env={"LD_LIBRARY_PATH": "/a:/b"})
-        self.assertEqual(again.stdout.strip(), paths)
+        folder = paths.split(":")[0]
+        self.assertEqual(preloaded.split(":"), [f"{folder}/{n}" for n in ("liblemma_preload.so", "libcuda.so.1", "libcudart.so.13")])
+        names = "LD_LIBRARY_PATH LD_PRELOAD"
+        again = self.exec("sh", "-c", f"'{self.lemma}' exec printenv {names}", env={"LD_LIBRARY_PATH": "/a:/b", "LD_PRELOAD": ""})
+        self.assertEqual(again.stdout.splitlines(), [paths, preloaded])
+
+    def test_a_runtime_that_a_library_has_an_rpath_for_is_not_taken(self):
+        asks = [sys.executable, "-c", "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).runtime_version())", RPATH_LIBRARY]
+        self.assertEqual(subprocess.run(asks, capture_output=True, text=True, check=True).stdout, "7\n")
+        self.assertEqual(self.exec(*asks).stdout, "13000\n")
 
     def test_no_folder_stays(self):
         temporary = self.folder / "tmp"

@@ -89,11 +89,11 @@ private:
 };
 
 // A runtime linked in is the driver's to name, in whichever process it asks.
-void warn_about(const std::string& name, const ProgramFile& program) {
-  if (!program.other_runtime.empty())
+void warn_about_other_runtime(const std::string& name, const std::string& path) {
+  if (const std::string runtime = other_runtime_of(path); !runtime.empty())
     say(fmt::format("{} needs {}, and Lemma has libcudart.so.13: build with CUDA 13, and -cudart shared "
                     "(NVCC_APPEND_FLAGS=\"-cudart shared\"; CMake: -DCMAKE_CUDA_RUNTIME_LIBRARY=Shared)",
-                    name, program.other_runtime));
+                    name, runtime));
 }
 
 Variables variables_of(const ExecOptions& options) {
@@ -185,9 +185,8 @@ Result<int, Stop> exec(const ExecOptions& options) {
   auto folder = libraries_folder();
   if (!folder)
     return usage(std::move(folder).error());
-  const ProgramFile program = look_at_program(*path);
-  warn_about(options.words.front(), program);
-  Variables variables = library_variables(*folder, program.has_rpath);
+  warn_about_other_runtime(options.words.front(), *path);
+  Variables variables = library_variables(*folder);
   for (auto& variable : variables_of(options))
     variables.push_back(std::move(variable));
   if (options.wants_reports())

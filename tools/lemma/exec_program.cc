@@ -45,17 +45,18 @@ std::string_view text_at(std::span<const std::byte> file, uint64_t at) {
   return end == rest.npos ? std::string_view{} : rest.substr(0, end);
 }
 
-void look_at_dynamic_section(std::span<const std::byte> file, const Elf64_Shdr& section, uint64_t strings,
-                             ProgramFile& program) {
+// The runtime among what a dynamic section needs, if it is another than Lemma's; else empty.
+std::string_view other_runtime_in(std::span<const std::byte> file, const Elf64_Shdr& section,
+                                  uint64_t strings) {
   for (const Elf64_Dyn& entry :
        things_at<Elf64_Dyn>(file, section.sh_offset, section.sh_size / sizeof(Elf64_Dyn))) {
-    program.has_rpath |= entry.d_tag == DT_RPATH;
     if (entry.d_tag != DT_NEEDED)
       continue;
     const std::string_view name = text_at(file, strings + entry.d_un.d_val);
     if (name.starts_with("libcudart.so") && name != "libcudart.so.13")
-      program.other_runtime = name;
+      return name;
   }
+  return {};
 }
 
 constexpr int kPassedOn[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
@@ -111,19 +112,22 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// A list of files or folders with one more, which comes first, unless it is there.
-std::string with_first(const std::string& first, const char* variable, char separator) {
-  const char* list = std::getenv(variable);
-  if (!list || !*list)
+// A list of files or folders, apart by colons, with one more, which comes first, unless it is there.
+std::string with_first(const std::string& first, const std::string& list) {
+  if (list.empty())
     return first;
-  const std::string_view all = list;
-  for (size_t begin = 0; begin <= all.size();) {
-    const size_t end = std::min(all.find(separator, begin), all.size());
-    if (all.substr(begin, end - begin) == first)
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(':', begin), list.size());
+    if (std::string_view(list).substr(begin, end - begin) == first)
       return list;
     begin = end + 1;
   }
-  return first + separator + list;
+  return first + ":" + list;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
 }
 
 } // namespace
@@ -166,31 +170,33 @@ Result<std::string, std::string> find_program(const std::string& name) {
   return fail(fmt::format("{}: there is no such program in PATH; one of this folder is ./{}", name, name));
 }
 
-ProgramFile look_at_program(const std::string& path) {
-  ProgramFile program;
+std::string other_runtime_of(const std::string& path) {
   const auto read = read_file(path);
   if (!read)
-    return program;
+    return {};
   const std::span<const std::byte> file = *read;
   const auto header = things_at<Elf64_Ehdr>(file, 0, 1);
   if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 ||
       header[0].e_ident[EI_CLASS] != ELFCLASS64)
-    return program;
+    return {};
   const auto sections = things_at<Elf64_Shdr>(file, header[0].e_shoff, header[0].e_shnum);
   for (const Elf64_Shdr& section : sections)
     if (section.sh_type == SHT_DYNAMIC && section.sh_link < sections.size())
-      look_at_dynamic_section(file, section, sections[section.sh_link].sh_offset, program);
-  return program;
+      if (const auto name = other_runtime_in(file, section, sections[section.sh_link].sh_offset);
+          !name.empty())
+        return std::string(name);
+  return {};
 }
 
-Variables library_variables(const std::string& folder, bool preload_all) {
-  std::string preloaded = folder + "/liblemma_preload.so";
-  if (preload_all)
-    for (const char* name : {"/libcuda.so.1", "/libcudart.so.13"})
-      if (std::error_code error; fs::exists(folder + name, error))
-        preloaded += ":" + folder + name;
-  return {{"LD_LIBRARY_PATH", with_first(folder, "LD_LIBRARY_PATH", ':')},
-          {"LD_PRELOAD", with_first(preloaded, "LD_PRELOAD", ':')},
+Variables library_variables(const std::string& folder) {
+  // A library's DT_RPATH comes before LD_LIBRARY_PATH, and any library that a process opens later may have
+  // one: what is there already comes before that.
+  std::string preloaded = variable("LD_PRELOAD");
+  for (const char* name : {"/libcudart.so.13", "/libcuda.so.1", "/liblemma_preload.so"})
+    if (std::error_code error; fs::exists(folder + name, error))
+      preloaded = with_first(folder + name, preloaded);
+  return {{"LD_LIBRARY_PATH", with_first(folder, variable("LD_LIBRARY_PATH"))},
+          {"LD_PRELOAD", preloaded},
           {"TRITON_LIBCUDA_PATH", folder}}; // which looks for the driver by itself
 }
 

@@ -18,17 +18,14 @@ Result<std::string, std::string> libraries_folder();
 // The file that a program's name stands for, as a shell finds it. Error: there is none that can be executed.
 Result<std::string, std::string> find_program(const std::string& name);
 
-// What an executable says about how it will find its libraries. Nothing of what is no ELF file: a script.
-struct ProgramFile {
-  std::string other_runtime; // "libcudart.so.12": one that Lemma has none for; empty: none
-  bool has_rpath = false;    // DT_RPATH, which comes before LD_LIBRARY_PATH
-};
-ProgramFile look_at_program(const std::string& path);
+// "libcudart.so.12": a runtime that the executable needs and Lemma has not. Empty: none, or no ELF file, as a
+// script.
+std::string other_runtime_of(const std::string& path);
 
 // What the variables of the environment become; the rest stays as it is.
 using Variables = std::vector<std::pair<std::string, std::string>>;
-// Lemma's libraries first, and what is preloaded. `preload_all`: the driver and the runtime too.
-Variables library_variables(const std::string& folder, bool preload_all);
+// Lemma's libraries first: those of the folder where libraries are looked for, and preloaded.
+Variables library_variables(const std::string& folder);
 
 // Becomes the program; returns only if that failed: why.
 std::string become_program(const std::string& path, const std::vector<std::string>& words,
