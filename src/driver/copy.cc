@@ -139,14 +139,14 @@ bool writes_plain_host_memory(const CUDA_MEMCPY3D& copy) {
          is_plain_host_memory(destination.place);
 }
 
-CUresult enqueue_copy(const CUDA_MEMCPY3D& copy, const lemma::Stream& queue) {
+CUresult enqueue_copy(const CUDA_MEMCPY3D& copy, const lemma::Stream& queue, HostMemoryIsRead when) {
   if (is_empty(copy))
     return CUDA_SUCCESS;
   Side source = source_of(copy), destination = destination_of(copy);
   if (const CUresult wrong = settle(copy, source, destination); wrong != CUDA_SUCCESS)
     return wrong;
   std::shared_ptr<std::vector<std::byte>> staged;
-  if (is_plain_host_memory(source.place) && !destination.place.host)
+  if (when == HostMemoryIsRead::at_once && is_plain_host_memory(source.place) && !destination.place.host)
     staged = read_now(copy, source);
   const auto has_no_gaps = [&](const Side& side) {
     return side.pitch == copy.WidthInBytes && (copy.Depth == 1 || side.height == copy.Height);

@@ -8,9 +8,7 @@
 namespace lemma::driver {
 
 CUresult check_copy(const CUDA_MEMCPY3D& copy);
-// What the program may change as soon as the function has returned - a source
-// that is neither pinned nor managed - is read at once.
-CUresult enqueue_copy(const CUDA_MEMCPY3D& copy, const lemma::Stream& queue);
+CUresult enqueue_copy(const CUDA_MEMCPY3D& copy, const lemma::Stream& queue, HostMemoryIsRead when);
 // Whether it writes memory that the program expects to be written when the
 // function returns: the host's own.
 bool writes_plain_host_memory(const CUDA_MEMCPY3D& copy);

@@ -89,7 +89,8 @@ private:
     Place& place = places_[&node];
     place.lane = &lane;
     if (node.is_enabled)
-      if (const CUresult status = enqueue(node.operation, lane.stream, context_); status != CUDA_SUCCESS)
+      if (const CUresult status = enqueue(node.operation, lane.stream, context_, HostMemoryIsRead::in_turn);
+          status != CUDA_SUCCESS)
         return status;
     const std::vector<const Node*>& next = dependents_[&node];
     if (next.empty() || (next.size() == 1 && next.front()->dependencies.size() == 1))

@@ -62,11 +62,12 @@ CUresult check(const Operation& operation) {
                     operation);
 }
 
-CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context& context) {
+CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context& context,
+                 HostMemoryIsRead when) {
   return std::visit(
       Overloaded{
           [&](const KernelLaunch& launch) { return enqueue_launch(launch, queue, context); },
-          [&](const Copy& copy) { return enqueue_copy(copy.parameters, queue); },
+          [&](const Copy& copy) { return enqueue_copy(copy.parameters, queue, when); },
           [&](const Fill& fill) { return enqueue_fill(fill.parameters, queue); },
           [&](const HostCall& host) { return call(queue, [p = host.parameters] { p.fn(p.userData); }); },
           [&](const Callback& callback) {

@@ -82,9 +82,14 @@ CUgraphNodeType node_type_of(const Operation& operation);
 
 // What the function that asks for it returns at once: an operation that is refused does not become one.
 CUresult check(const Operation& operation);
+// When a copy reads the host's own memory, neither pinned nor managed: at once, since the program may change
+// it as soon as the function has returned; or, of a graph's node, in its turn, since a node before it may
+// write it.
+enum class HostMemoryIsRead { at_once, in_turn };
 // Puts it into the queue. A fault is the context's from when it happens; the
 // status is what the function that asks for it returns.
-CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context& context);
+CUresult enqueue(const Operation& operation, const lemma::Stream& queue, Context& context,
+                 HostMemoryIsRead when);
 
 // A graph's memory, at once; its address is in the operation then.
 CUresult allocate_for_graph(AllocateMemory& operation, Context& context);

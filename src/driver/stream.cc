@@ -73,7 +73,7 @@ CUresult Stream::submit(Operation operation) {
   // failed with is not this one's.
   if (number_ && context->status() == CUDA_SUCCESS && Context::take_failed())
     (void)queue_.synchronize();
-  return enqueue(operation, queue_, *context);
+  return enqueue(operation, queue_, *context, HostMemoryIsRead::at_once);
 }
 
 CUresult Stream::synchronize() {

@@ -23,6 +23,35 @@ void callback(CUstream, CUresult status, void* data) {
   ++calls;
 }
 
+void count_up(void* data) {
+  ++*static_cast<int*>(data);
+}
+
+// A node copies the host's own memory in its turn, after what a node before it has written there; a stream's
+// copy, at once.
+void copy_what_a_host_function_writes() {
+  int counter = 6, got[2] = {};
+  CUdeviceptr to = 0;
+  OK(cuMemAlloc_v2(&to, sizeof got));
+  CUstream stream = nullptr;
+  OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  OK(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  OK(cuLaunchHostFunc(stream, count_up, &counter));
+  OK(cuMemcpyHtoDAsync_v2(to, &counter, sizeof counter, stream));
+  CUgraph graph = nullptr;
+  OK(cuStreamEndCapture(stream, &graph));
+  CUgraphExec ready = nullptr;
+  OK(cuGraphInstantiateWithFlags(&ready, graph, 0));
+  OK(cuGraphLaunch(ready, stream));
+  OK(cuStreamSynchronize(stream));
+  OK(cuMemcpyHtoDAsync_v2(to + sizeof counter, &counter, sizeof counter, stream));
+  counter = 0;
+  OK(cuMemcpyDtoHAsync_v2(got, to, sizeof got, stream));
+  OK(cuStreamSynchronize(stream));
+  EQUAL(7, got[0]);
+  EQUAL(7, got[1]);
+}
+
 } // namespace
 
 int main() {
@@ -44,5 +73,6 @@ int main() {
   FAILS(CUDA_ERROR_INVALID_VALUE, cuLaunchHostFunc(stream, nullptr, nullptr));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuStreamAddCallback(stream, nullptr, nullptr, 0));
   FAILS(CUDA_ERROR_INVALID_VALUE, cuStreamAddCallback(stream, callback, nullptr, 1));
+  copy_what_a_host_function_writes();
   return result();
 }
