@@ -197,6 +197,7 @@ Variables library_variables(const std::string& folder) {
       preloaded = with_first(folder + name, preloaded);
   return {{"LD_LIBRARY_PATH", with_first(folder, variable("LD_LIBRARY_PATH"))},
           {"LD_PRELOAD", preloaded},
+          {"PYTHONPATH", with_first(folder + "/python", variable("PYTHONPATH"))}, // its sitecustomize.py
           {"TRITON_LIBCUDA_PATH", folder}}; // which looks for the driver by itself
 }
 

@@ -1,0 +1,244 @@
+"""PyTorch's CUDA operators on the CPU, for a torch whose kernels have no PTX.
+
+Each operator of `aten` that has a CUDA kernel gets another: its tensors come to the host by copies on the current stream, the CPU's
+kernel computes, and what it wrote and made goes back by copies on the same stream. So the order of streams holds, and `lemma exec
+--check` sees a read and a write of the tensors. While a graph is captured, the copies and the computation become nodes of it.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any, Callable
+
+import torch
+
+from . import graphs, mirrors
+
+# Operators that need no kernel: views, allocations, and what torch does by copies of bytes itself.
+_WITHOUT_A_KERNEL = frozenset(
+    """
+    alias as_strided empty.memory_format empty_strided is_coalesced is_pinned is_set_to pin_memory record_stream resize_ set_
+    set_.source_Storage set_.source_Storage_storage_offset set_.source_Tensor set_data unfold view view.dtype view_as_complex
+    view_as_real _efficientzerotensor _indices _local_scalar_dense _pin_memory _reshape_alias _sparse_coo_tensor_with_dims _values
+    """.split()
+)
+# Operators that a CUDA tensor reaches under another key than its own; and such that choose a library that is not there.
+_MORE = (
+    "copy_ _copy_from_and_resize _foreach_copy_ masked_fill.Scalar linspace convolution convolution_backward "
+    "convolution_overrideable convolution_backward_overrideable"
+).split()
+# What is written, and not read before.
+_ONLY_WRITTEN = frozenset("copy_ fill_.Scalar fill_.Tensor zero_ normal_ uniform_ random_ random_.from random_.to bernoulli_.float".split())
+
+counts: collections.Counter[str] = collections.Counter()
+_library: torch.library.Library | None = None
+_strict = False
+
+
+class OperatorWithoutPtx(NotImplementedError):
+    """An operator that would run on the CPU, where that is forbidden."""
+
+
+def _map(f: Callable[[Any], Any], value: Any) -> Any:
+    """f of all that lists, tuples and dictionaries hold."""
+    if isinstance(value, (list, tuple)):
+        parts = [_map(f, part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, dict):
+        return {key: _map(f, part) for key, part in value.items()}
+    return f(value)
+
+
+def _leaves(value: Any) -> list[Any]:
+    found: list[Any] = []
+    _map(found.append, value)
+    return found
+
+
+def _is_cuda(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.device.type == "cuda"
+
+
+class _Written:
+    """Which arguments an operator writes, by its schema."""
+
+    def __init__(self, schema: torch.FunctionSchema, name: str) -> None:
+        written = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
+        self.positions = [(i, a.name) for i, a in written if not a.kwarg_only]
+        self.names = [a.name for _, a in written]
+        self.out_names = [a.name for _, a in written if a.is_out]
+        self.only_written = name in _ONLY_WRITTEN
+
+    def tensors(self, args: tuple, kwargs: dict, names: list[str] | None = None) -> list[torch.Tensor]:
+        chosen = [args[i] for i, name in self.positions if i < len(args) and (names is None or name in names)]
+        chosen += [kwargs[name] for name in (self.names if names is None else names) if name in kwargs]
+        return [leaf for leaf in _leaves(chosen) if _is_cuda(leaf)]
+
+    def unread(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
+        return self.tensors(args, kwargs, None if self.only_written else self.out_names)
+
+
+class _Call:
+    """One call: its arguments on the host, and the way back."""
+
+    def __init__(self, operator: torch._ops.OpOverload, written: _Written, args: tuple, kwargs: dict) -> None:
+        self._operator = operator
+        leaves = _leaves((args, kwargs))
+        tensors = [leaf for leaf in leaves if _is_cuda(leaf)]
+        devices = [leaf for leaf in leaves if isinstance(leaf, torch.device) and leaf.type == "cuda"]
+        self.device = devices[0] if devices else tensors[0].device if tensors else torch.device("cuda", torch.cuda.current_device())
+        self.stream = mirrors.stream_of(self.device)
+        self._mirrors = mirrors.Mirrors(tensors)
+        self._hosts: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        for tensor in tensors:
+            if id(tensor) not in self._hosts:
+                self._hosts[id(tensor)] = (tensor, self._mirrors.mirror(tensor).of(tensor))
+        self._args, self._kwargs = _map(self._to_host, args), _map(self._to_host, kwargs)
+        self.written = written.tensors(args, kwargs)
+        times = collections.Counter(id(tensor) for tensor in tensors)
+        unread = {id(tensor) for tensor in written.unread(args, kwargs) if times[id(tensor)] == 1}  # out= may be an input too
+        self._read = [tensor for tensor, _ in self._hosts.values() if id(tensor) not in unread]
+
+    def _to_host(self, value: Any) -> Any:
+        if _is_cuda(value):
+            return self._hosts[id(value)][1]
+        if isinstance(value, torch.device) and value.type == "cuda":
+            return torch.device("cpu")
+        if isinstance(value, torch.Generator) and value.device.type == "cuda":
+            return None
+        return value
+
+    def fetch(self) -> None:
+        for tensor in self._read:
+            self._mirrors.mirror(tensor).fill(tensor, self.stream)
+
+    def compute(self) -> Any:
+        arguments = {id(host) for _, host in self._hosts.values()}
+
+        def plain(value: Any) -> Any:  # without a bit that says how its bytes are meant
+            is_result = isinstance(value, torch.Tensor) and id(value) not in arguments
+            return value.resolve_conj().resolve_neg() if is_result and value.layout == torch.strided else value
+
+        return _map(plain, self._operator(*self._args, **self._kwargs))
+
+    def store(self) -> None:
+        """What the operator has written, also where it has given it another size."""
+        for tensor in self.written:
+            host = self._hosts[id(tensor)][1]
+            if tensor.size() == host.size() and tensor.stride() == host.stride():
+                self._mirrors.mirror(tensor).write_back(tensor, self.stream)
+                continue
+            torch.ops.aten.resize_(tensor, host.size())
+            mirrors.to_device(host.contiguous(), tensor, self.stream)
+
+    def _result(self, value: Any) -> Any:
+        """A result as the caller gets it: an argument's own tensor, or a new one, whose bytes copy_result() brings."""
+        if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
+            return value
+        for tensor, host in self._hosts.values():
+            if host is value:
+                return tensor
+        return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=self.device)
+
+    def results(self, values: Any) -> Any:
+        return _map(self._result, values)
+
+    def copy_results(self, results: Any, values: Any) -> None:
+        """The bytes of the results that are no arguments."""
+        arguments = {id(tensor) for tensor, _ in self._hosts.values()}
+        for result, value in zip(_leaves(results), _leaves(values)):
+            if _is_cuda(result) and id(result) not in arguments:
+                mirrors.to_device(value, result, self.stream)
+
+    def blank(self) -> None:
+        for _, host in self._hosts.values():
+            host.zero_()
+
+    def compute_again(self, values: Any) -> None:
+        """Into the results of the first time."""
+        arguments = {id(host) for _, host in self._hosts.values()}
+        for value, again in zip(_leaves(values), _leaves(self.compute())):
+            if isinstance(value, torch.Tensor) and id(value) not in arguments:
+                value.copy_(again)
+
+
+def _on_cpu(operator: torch._ops.OpOverload, name: str) -> Callable:
+    written = _Written(operator._schema, name)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        counts[name] += 1
+        if _strict:
+            raise OperatorWithoutPtx(f"aten::{name} has no PTX in this torch, and --strict forbids that it runs on the CPU")
+        call = _Call(operator, written, args, kwargs)
+        if torch.cuda.is_current_stream_capturing():
+            return graphs.capture(call)
+        call.fetch()
+        mirrors.call("cudaStreamSynchronize", call.stream)
+        values = call.compute()
+        call.store()
+        results = call.results(values)
+        call.copy_results(results, values)
+        return results
+
+    return run
+
+
+def _copy(copy_on_cpu: Callable) -> Callable:
+    """copy_() of equal bytes is a copy on the device."""
+
+    def run(to: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+        same = (
+            _is_cuda(to) and _is_cuda(source) and to.dtype == source.dtype and to.size() == source.size()
+            and to.stride() == source.stride() and torch.ops.aten.is_non_overlapping_and_dense(to)
+            and to.is_conj() == source.is_conj() and to.is_neg() == source.is_neg()
+        )  # fmt: skip
+        if not same:
+            return copy_on_cpu(to, source, non_blocking)
+        if to.numel():
+            mirrors.on_device(to, source, mirrors.stream_of(to.device))
+        return to
+
+    return run
+
+
+def _zero(zero_on_cpu: Callable) -> Callable:
+    """zero_() of dense bytes is a memset."""
+
+    def run(tensor: torch.Tensor) -> torch.Tensor:
+        if not torch.ops.aten.is_non_overlapping_and_dense(tensor):
+            return zero_on_cpu(tensor)
+        if tensor.numel():
+            count = tensor.numel() * tensor.element_size()
+            mirrors.call("cudaMemsetAsync", tensor.data_ptr(), 0, count, mirrors.stream_of(tensor.device))
+        return tensor
+
+    return run
+
+
+_BY_THE_RUNTIME = {"copy_": _copy, "zero_": _zero}
+
+
+def _names() -> list[str]:
+    """Operators with a CUDA kernel, "add.Tensor"."""
+    all_names = [name[6:] for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    return [n for n in all_names if n not in _WITHOUT_A_KERNEL and (n in _MORE or has_kernel(f"aten::{n}", "CUDA"))]
+
+
+def install(strict: bool = False) -> int:
+    """Has these operators computed on the CPU from now on; how many. `strict`: such a call is an error instead."""
+    global _library, _strict
+    _strict = strict
+    if _library is not None:
+        return 0
+    _library = torch.library.Library("aten", "IMPL")
+    replaced = 0
+    for name in _names():
+        base, _, overload = name.partition(".")
+        operator = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+        if operator is None:  # one that Python does not see
+            continue
+        on_cpu = _on_cpu(operator, name)
+        _library.impl(name, _BY_THE_RUNTIME.get(name, lambda f: f)(on_cpu), "CUDA", allow_override=True)
+        replaced += 1
+    return replaced
