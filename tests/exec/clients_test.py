@@ -51,6 +51,26 @@ count[4, 64](values, total)
 cuda.synchronize()
 '''
 
+TORCH_RACE = '''import torch
+import triton
+import triton.language as tl
+
+x, side = torch.ones(1024, device="cuda"), torch.cuda.Stream()
+
+
+@triton.jit
+def double(p, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(p + at, tl.load(p + at) * 2)
+
+
+torch.cuda.synchronize()
+with torch.cuda.stream(side):
+    x.copy_(torch.arange(1024.0))
+double[(8,)](x, BLOCK=128)
+torch.cuda.synchronize()
+'''
+
 
 class Clients(Case):
     def run_client(self, path, *options):
@@ -89,6 +109,18 @@ class Clients(Case):
 
     def test_triton(self):
         self.is_right("triton_launcher")
+
+    def test_torch(self):
+        if subprocess.run([PYTHON, "-c", "import torch, triton, pytest; assert torch.version.cuda"], capture_output=True).returncode != 0:
+            self.skipTest("no torch with CUDA, Triton and pytest")
+        words = [os.path.abspath(self.lemma), "exec", "--check", PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not compiled"]
+        tests = ROOT / "tests" / "torch" / "test_torch.py"
+        done = subprocess.run([*words, str(tests)], capture_output=True, text=True, timeout=900, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("checked: no findings", done.stderr)
+
+    def test_race_with_torch(self):
+        self.finds("torch, triton", TORCH_RACE, "stream.race", "program.py", (11,))
 
     def test_race_by_nvrtc(self):
         self.finds("cuda.core", NVRTC_RACE, "race.shared", "reverse.cu", (3, 4))

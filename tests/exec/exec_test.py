@@ -151,6 +151,14 @@ class Exec(Case):
         self.assertEqual(subprocess.run(asks, capture_output=True, text=True, check=True).stdout, "7\n")
         self.assertEqual(self.exec(*asks).stdout, "13000\n")
 
+    def test_torch_is_followed_by_lemma_torch_and_no_sitecustomize_is_hidden(self):
+        (self.folder / "torch.py").write_text("class version:\n    cuda = None\n")
+        (self.folder / "sitecustomize.py").write_text("here = 7\n")
+        asks = [sys.executable, "-c", "import sys, sitecustomize, torch; print(sitecustomize.here, 'lemma_torch' in sys.modules)"]
+        self.assertEqual(self.exec(*asks, env={"PYTHONPATH": str(self.folder)}).stdout, "7 True\n")
+        asks[-1] = "import sys; print('lemma_torch' in sys.modules)"
+        self.assertEqual(self.exec(*asks).stdout, "False\n")
+
     def test_no_folder_stays(self):
         temporary = self.folder / "tmp"
         temporary.mkdir()

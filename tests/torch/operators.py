@@ -80,6 +80,8 @@ def difference(op, dtype, samples):
     for number, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=requires_grad)):
         if number == samples:
             break
+        if sample.kwargs.get("dropout_p") or op.name == "nn.functional.multi_head_attention_forward":
+            continue  # other random numbers
         ours, got = outcome(op, sample, "cuda")
         theirs, wanted = outcome(op, sample, "cpu")
         if ours is not theirs:

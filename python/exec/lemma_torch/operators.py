@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import graphs, mirrors
+from . import composed, graphs, mirrors, random
 
 # Operators that need no kernel: views, allocations, and what torch does by copies of bytes itself.
 _WITHOUT_A_KERNEL = frozenset(
@@ -119,7 +119,26 @@ class _Call:
             is_result = isinstance(value, torch.Tensor) and id(value) not in arguments
             return value.resolve_conj().resolve_neg() if is_result and value.layout == torch.strided else value
 
-        return _map(plain, self._operator(*self._args, **self._kwargs))
+        return _map(plain, self._call())
+
+    def _call(self) -> Any:
+        try:
+            return self._operator(*self._args, **self._kwargs)
+        except RuntimeError as error:
+            # Numbers may stand for tensors in calls from C++, but from Python in those of some operators alone.
+            if "Expected a value of type 'Tensor' for argument" not in str(error):
+                raise
+        types = [argument.type for argument in self._operator._schema.arguments]
+        args = [self._number(v) if isinstance(t, torch.TensorType) and isinstance(v, (bool, int, float, complex)) else v
+                for t, v in zip(types, self._args)]  # fmt: skip
+        return self._operator(*args, **self._kwargs)
+
+    def _number(self, value: Any) -> torch.Tensor:
+        """As a tensor of the type that it takes on beside the other arguments."""
+        types = [host.dtype for _, host in self._hosts.values()]
+        alone = torch.tensor(value)
+        keeps = [dtype for dtype in types if torch.result_type(torch.empty(1, dtype=dtype), value) == dtype]
+        return alone.to(keeps[0]) if keeps else alone
 
     def store(self) -> None:
         """What the operator has written, also where it has given it another size."""
@@ -215,7 +234,28 @@ def _zero(zero_on_cpu: Callable) -> Callable:
     return run
 
 
-_BY_THE_RUNTIME = {"copy_": _copy, "zero_": _zero}
+def _drawn(draw: Callable) -> Callable[[Callable], Callable]:
+    """Random numbers: the GPU's, but where only the CPU has the operator."""
+
+    def choose(on_cpu: Callable) -> Callable:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            replaces = draw is random.OPERATORS["multinomial"] and (args[2:3] or [kwargs.get("replacement", False)])[0]
+            if replaces or torch.cuda.is_current_stream_capturing():
+                return on_cpu(*args, **kwargs)
+            return draw(*args, **kwargs)
+
+        return run
+
+    return choose
+
+
+# What is made otherwise than on the CPU; each is given the way over the CPU, too.
+_OTHERWISE: dict[str, Callable[[Callable], Callable]] = {
+    "copy_": _copy,
+    "zero_": _zero,
+    **{name: _drawn(draw) for name, draw in random.OPERATORS.items()},
+    **{name: lambda _, composed=operator: composed for name, operator in composed.OPERATORS.items()},
+}
 
 
 def _names() -> list[str]:
@@ -239,6 +279,6 @@ def install(strict: bool = False) -> int:
         if operator is None:  # one that Python does not see
             continue
         on_cpu = _on_cpu(operator, name)
-        _library.impl(name, _BY_THE_RUNTIME.get(name, lambda f: f)(on_cpu), "CUDA", allow_override=True)
+        _library.impl(name, _OTHERWISE.get(name, lambda f: f)(on_cpu), "CUDA", allow_override=True)
         replaced += 1
     return replaced
