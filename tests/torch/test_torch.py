@@ -178,9 +178,28 @@ def test_rms_norm_and_its_gradient():
 
 def test_sparse():
     dense = torch.eye(4) * 3
-    sparse = dense.to_sparse().cuda()
-    close(sparse.to_dense(), dense)
-    close(torch.sparse.mm(sparse, torch.ones(4, 2, device="cuda")), torch.full((4, 2), 3.0))
+    dense[0, 2] = 5
+    right = torch.arange(8.0).reshape(4, 2)
+    for host in (dense.to_sparse(), dense.to_sparse_csr()):
+        device = host.cuda()
+        close(device.to_dense(), dense)
+        close(device @ right.cuda(), dense @ right)
+        close((device + device).to_dense(), dense * 2)
+    close(dense.cuda().to_sparse().coalesce().values(), torch.tensor([3.0, 5, 3, 3, 3]))
+    twice = torch.sparse_coo_tensor([[1, 1, 2]], [2.0, 3, 4], (5,)).cuda()
+    close(twice.coalesce().to_dense(), torch.tensor([0.0, 5, 4, 0, 0]))
+    close(twice.mul_(2).to_dense(), torch.tensor([0.0, 10, 8, 0, 0]))
+
+
+def test_sparse_gradients():
+    embedding = torch.nn.Embedding(10, 3, sparse=True, device="cuda")
+    before = embedding.weight.detach().cpu()
+    optimizer = torch.optim.SGD(embedding.parameters(), lr=0.5)
+    embedding(torch.tensor([1, 4, 4], device="cuda")).sum().backward()
+    optimizer.step()
+    before[1] -= 0.5
+    before[4] -= 1
+    close(embedding.weight.detach(), before)
 
 
 @pytest.mark.parametrize("name", ("mlp", "norm"))

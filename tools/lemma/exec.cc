@@ -49,7 +49,7 @@ be written down; 2 wrong command line, a file that cannot be written, or no such
 
 struct ExecOptions {
   CheckOptions check;
-  bool stats = false;
+  bool stats = false, strict = false;
   uint64_t explore = 0;
   std::string arch, async, report, sarif;
   std::vector<std::string> words; // the program and its arguments
@@ -104,6 +104,8 @@ Variables variables_of(const ExecOptions& options) {
     variables.emplace_back("LEMMA_ARCH", options.arch);
   if (!options.async.empty())
     variables.emplace_back("LEMMA_ASYNC", options.async);
+  if (options.strict)
+    variables.emplace_back("LEMMA_TORCH_STRICT", "1");
   return variables;
 }
 
@@ -228,6 +230,8 @@ Command add_exec(CLI::App& parent) {
   app->add_option("--arch", o->arch, "what the GPU is (default: sm_90, an H200)")->type_name("sm_XX");
   app->add_option("--async", o->async, "when asynchronous copies complete")
       ->check(CLI::IsMember({"eager", "late", "random"}));
+  app->add_flag("--strict", o->strict,
+                "an operator of PyTorch that would run on the CPU is an error (docs/exec.md)");
   app->add_flag("--stats", o->stats, "a line a kernel at the end: launches, time, instructions, findings");
   app->add_option("--report", o->report, "findings, faults and kernels as JSON")->type_name("FILE");
   app->add_option("--sarif", o->sarif, "findings and faults as SARIF 2.1.0")->type_name("FILE");

@@ -22,5 +22,5 @@ def capture(call: Any) -> Any:
     _kept.append(function)
     mirrors.call("cudaLaunchHostFunc", call.stream, ctypes.cast(function, ctypes.c_void_p), None)
     call.store()
-    call.copy_results(results, values)
+    call.copy_results()
     return results

@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 import torch
 
-from . import composed, graphs, mirrors, random
+from . import composed, graphs, mirrors, random, sparse
 
 # Operators that need no kernel: views, allocations, and what torch does by copies of bytes itself.
 _WITHOUT_A_KERNEL = frozenset(
@@ -88,16 +88,22 @@ class _Call:
         devices = [leaf for leaf in leaves if isinstance(leaf, torch.device) and leaf.type == "cuda"]
         self.device = devices[0] if devices else tensors[0].device if tensors else torch.device("cuda", torch.cuda.current_device())
         self.stream = mirrors.stream_of(self.device)
-        self._mirrors = mirrors.Mirrors(tensors)
-        self._hosts: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        for tensor in tensors:
-            if id(tensor) not in self._hosts:
+        parts = {id(tensor): sparse.parts(tensor) for tensor in tensors if sparse.is_sparse(tensor)}
+        dense = [part for tensor in tensors for part in parts.get(id(tensor), [tensor])]
+        self._mirrors = mirrors.Mirrors(dense)
+        self._hosts: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # by id; the tensor, so that the id stays its own
+        for tensor in dense + tensors:
+            if id(tensor) in parts:
+                made_of = [self._hosts[id(part)][1] for part in parts[id(tensor)]]
+                self._hosts[id(tensor)] = (tensor, sparse.of_parts(tensor, made_of))
+            elif id(tensor) not in self._hosts:
                 self._hosts[id(tensor)] = (tensor, self._mirrors.mirror(tensor).of(tensor))
         self._args, self._kwargs = _map(self._to_host, args), _map(self._to_host, kwargs)
+        self._new: list[tuple[torch.Tensor, torch.Tensor]] = []  # a result, and its bytes on the host
         self.written = written.tensors(args, kwargs)
         times = collections.Counter(id(tensor) for tensor in tensors)
         unread = {id(tensor) for tensor in written.unread(args, kwargs) if times[id(tensor)] == 1}  # out= may be an input too
-        self._read = [tensor for tensor, _ in self._hosts.values() if id(tensor) not in unread]
+        self._read = [tensor for tensor in dense if id(tensor) not in unread]
 
     def _to_host(self, value: Any) -> Any:
         if _is_cuda(value):
@@ -144,34 +150,41 @@ class _Call:
         """What the operator has written, also where it has given it another size."""
         for tensor in self.written:
             host = self._hosts[id(tensor)][1]
-            if tensor.size() == host.size() and tensor.stride() == host.stride():
+            if sparse.is_sparse(tensor):
+                tensor.data = self._on_device(host)
+            elif tensor.size() == host.size() and tensor.stride() == host.stride():
                 self._mirrors.mirror(tensor).write_back(tensor, self.stream)
-                continue
-            torch.ops.aten.resize_(tensor, host.size())
-            mirrors.to_device(host.contiguous(), tensor, self.stream)
+            else:
+                torch.ops.aten.resize_(tensor, host.size())
+                self._new.append((tensor, host.contiguous()))
 
-    def _result(self, value: Any) -> Any:
-        """A result as the caller gets it: an argument's own tensor, or a new one, whose bytes copy_result() brings."""
-        if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
-            return value
-        for tensor, host in self._hosts.values():
-            if host is value:
-                return tensor
-        return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device=self.device)
+    def _on_device(self, host: torch.Tensor) -> torch.Tensor:
+        """A new tensor, whose bytes copy_results() brings."""
+        if sparse.is_sparse(host):
+            return sparse.of_parts(host, [self._on_device(part) for part in sparse.parts(host)])
+        tensor = torch.empty_strided(host.size(), host.stride(), dtype=host.dtype, device=self.device)
+        self._new.append((tensor, host))
+        return tensor
 
     def results(self, values: Any) -> Any:
-        return _map(self._result, values)
+        """As the caller gets them: an argument's own tensor, or a new one."""
 
-    def copy_results(self, results: Any, values: Any) -> None:
-        """The bytes of the results that are no arguments."""
-        arguments = {id(tensor) for tensor, _ in self._hosts.values()}
-        for result, value in zip(_leaves(results), _leaves(values)):
-            if _is_cuda(result) and id(result) not in arguments:
-                mirrors.to_device(value, result, self.stream)
+        def result(value: Any) -> Any:
+            if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
+                return value
+            own = [tensor for tensor, host in self._hosts.values() if host is value]
+            return own[0] if own else self._on_device(value)
+
+        return _map(result, values)
+
+    def copy_results(self) -> None:
+        for tensor, host in self._new:
+            mirrors.to_device(host, tensor, self.stream)
 
     def blank(self) -> None:
         for _, host in self._hosts.values():
-            host.zero_()
+            if not sparse.is_sparse(host):
+                host.zero_()
 
     def compute_again(self, values: Any) -> None:
         """Into the results of the first time."""
@@ -196,7 +209,7 @@ def _on_cpu(operator: torch._ops.OpOverload, name: str) -> Callable:
         values = call.compute()
         call.store()
         results = call.results(values)
-        call.copy_results(results, values)
+        call.copy_results()
         return results
 
     return run
@@ -258,11 +271,13 @@ _OTHERWISE: dict[str, Callable[[Callable], Callable]] = {
 }
 
 
-def _names() -> list[str]:
-    """Operators with a CUDA kernel, "add.Tensor"."""
+def _names() -> list[tuple[str, str]]:
+    """Operators with a CUDA kernel, "add.Tensor", and the dispatch key that they have it under."""
     all_names = [name[6:] for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+    keys = {"CUDA": _WITHOUT_A_KERNEL, "SparseCUDA": sparse.WITHOUT_A_KERNEL, "SparseCsrCUDA": sparse.WITHOUT_A_KERNEL}
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    return [n for n in all_names if n not in _WITHOUT_A_KERNEL and (n in _MORE or has_kernel(f"aten::{n}", "CUDA"))]
+    found = [(n, key) for n in all_names for key, without in keys.items() if n not in without and has_kernel(f"aten::{n}", key)]
+    return found + [(n, "CUDA") for n in _MORE if n in all_names and (n, "CUDA") not in found]
 
 
 def install(strict: bool = False) -> int:
@@ -273,12 +288,13 @@ def install(strict: bool = False) -> int:
         return 0
     _library = torch.library.Library("aten", "IMPL")
     replaced = 0
-    for name in _names():
+    for name, key in _names():
         base, _, overload = name.partition(".")
         operator = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
         if operator is None:  # one that Python does not see
             continue
         on_cpu = _on_cpu(operator, name)
-        _library.impl(name, _OTHERWISE.get(name, lambda f: f)(on_cpu), "CUDA", allow_override=True)
+        otherwise = _OTHERWISE.get(name) if key == "CUDA" else None
+        _library.impl(name, otherwise(on_cpu) if otherwise else on_cpu, key, allow_override=True)
         replaced += 1
     return replaced
