@@ -194,14 +194,20 @@ class _Call:
                 value.copy_(again)
 
 
-def _on_cpu(operator: torch._ops.OpOverload, name: str) -> Callable:
-    written = _Written(operator._schema, name)
+class _OnCpu:
+    """An operator, computed on the CPU."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        counts[name] += 1
+    def __init__(self, operator: torch._ops.OpOverload, name: str) -> None:
+        self._operator, self._name, self._written = operator, name, _Written(operator._schema, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if _strict:
-            raise OperatorWithoutPtx(f"aten::{name} has no PTX in this torch, and --strict forbids that it runs on the CPU")
-        call = _Call(operator, written, args, kwargs)
+            raise OperatorWithoutPtx(f"aten::{self._name} has no PTX in this torch, and --strict forbids that it runs on the CPU")
+        counts[self._name] += 1
+        return self.uncounted(*args, **kwargs)
+
+    def uncounted(self, *args: Any, **kwargs: Any) -> Any:
+        call = _Call(self._operator, self._written, args, kwargs)
         if torch.cuda.is_current_stream_capturing():
             return graphs.capture(call)
         call.fetch()
@@ -212,11 +218,9 @@ def _on_cpu(operator: torch._ops.OpOverload, name: str) -> Callable:
         call.copy_results()
         return results
 
-    return run
 
-
-def _copy(copy_on_cpu: Callable) -> Callable:
-    """copy_() of equal bytes is a copy on the device."""
+def _copy(copy_on_cpu: _OnCpu) -> Callable:
+    """copy_() of equal bytes is a copy on the device; without a conversion it computes nothing."""
 
     def run(to: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
         same = (
@@ -225,7 +229,7 @@ def _copy(copy_on_cpu: Callable) -> Callable:
             and to.is_conj() == source.is_conj() and to.is_neg() == source.is_neg()
         )  # fmt: skip
         if not same:
-            return copy_on_cpu(to, source, non_blocking)
+            return (copy_on_cpu.uncounted if to.dtype == source.dtype else copy_on_cpu)(to, source, non_blocking)
         if to.numel():
             mirrors.on_device(to, source, mirrors.stream_of(to.device))
         return to
@@ -233,7 +237,7 @@ def _copy(copy_on_cpu: Callable) -> Callable:
     return run
 
 
-def _zero(zero_on_cpu: Callable) -> Callable:
+def _zero(zero_on_cpu: _OnCpu) -> Callable:
     """zero_() of dense bytes is a memset."""
 
     def run(tensor: torch.Tensor) -> torch.Tensor:
@@ -247,10 +251,10 @@ def _zero(zero_on_cpu: Callable) -> Callable:
     return run
 
 
-def _drawn(draw: Callable) -> Callable[[Callable], Callable]:
+def _drawn(draw: Callable) -> Callable[[_OnCpu], Callable]:
     """Random numbers: the GPU's, but where only the CPU has the operator."""
 
-    def choose(on_cpu: Callable) -> Callable:
+    def choose(on_cpu: _OnCpu) -> Callable:
         def run(*args: Any, **kwargs: Any) -> Any:
             replaces = draw is random.OPERATORS["multinomial"] and (args[2:3] or [kwargs.get("replacement", False)])[0]
             if replaces or torch.cuda.is_current_stream_capturing():
@@ -263,7 +267,7 @@ def _drawn(draw: Callable) -> Callable[[Callable], Callable]:
 
 
 # What is made otherwise than on the CPU; each is given the way over the CPU, too.
-_OTHERWISE: dict[str, Callable[[Callable], Callable]] = {
+_OTHERWISE: dict[str, Callable[[_OnCpu], Callable]] = {
     "copy_": _copy,
     "zero_": _zero,
     **{name: _drawn(draw) for name, draw in random.OPERATORS.items()},
@@ -293,7 +297,7 @@ def install(strict: bool = False) -> int:
         operator = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
         if operator is None:  # one that Python does not see
             continue
-        on_cpu = _on_cpu(operator, name)
+        on_cpu = _OnCpu(operator, name)
         otherwise = _OTHERWISE.get(name) if key == "CUDA" else None
         _library.impl(name, otherwise(on_cpu) if otherwise else on_cpu, key, allow_override=True)
         replaced += 1
