@@ -42,8 +42,8 @@ enum class Deed : uint8_t {
   forgets
 };
 
-Deed deed_of(Opcode opcode) {
-  switch (opcode) {
+Deed deed_of(const ptx::Instruction& instruction) {
+  switch (instruction.opcode) {
   case Opcode::mov:
     return Deed::moves;
   case Opcode::cvt:
@@ -81,10 +81,11 @@ Deed deed_of(Opcode opcode) {
   case Opcode::cp_reduce_async_bulk:
   case Opcode::cp_async_bulk_tensor:
   case Opcode::cp_reduce_async_bulk_tensor:
-  case Opcode::st_async:
-  case Opcode::red_async:
   case Opcode::clusterlaunchcontrol_try_cancel:
     return Deed::issues;
+  case Opcode::st_async:
+  case Opcode::red_async: // in global memory as st and red
+    return instruction.has(isa::Qual::mbarrier_complete_tx_bytes) ? Deed::issues : Deed::accesses;
   case Opcode::ldmatrix:
   case Opcode::stmatrix:
   case Opcode::movmatrix:
@@ -246,7 +247,7 @@ void UndefinedValues::begin(const Exec& x, const Report& report) {
   if (values_.empty() && votes_.empty() && in_registers_ != &in)
     return;
   const Opcode opcode = x.code->opcode_of(in);
-  const Deed deed = in.source == ptx::kNone ? Deed::computes : deed_of(opcode);
+  const Deed deed = in.source == ptx::kNone ? Deed::computes : deed_of(x.ptx_instruction(in));
   const int sources = in.op_count - in.dst_count;
   const auto use = [&](const Value& value, LaneMask lanes, std::string_view how) {
     if (const LaneMask used = value.lanes & lanes)

@@ -55,6 +55,12 @@ bool adds_floats(const ptx::Instruction& instruction) {
   }
 }
 
+// What the PTX ISA does not define to the bit, and no recording covers either: the sine and cosine of turns,
+// and which random bits round which element.
+bool is_assumed(const ptx::Instruction& instruction) {
+  return instruction.has(Qual::_2pi) || instruction.has(Qual::rs);
+}
+
 // What a fetch gives follows from a recording alone; surfaces move bits.
 bool is_fetch(Opcode opcode) {
   return opcode == Opcode::tex || opcode == Opcode::tld4;
@@ -138,6 +144,9 @@ Known how_known(const ptx::Instruction& instruction, int sm) {
   } else if (adds_floats(instruction)) {
     known.fidelity = Fidelity::approximate;
     known.evidence = "the order of the additions is the machine's own";
+  } else if (is_assumed(instruction) && known.evidence.empty()) {
+    known.fidelity = Fidelity::assumed;
+    known.evidence = "as the PTX ISA and the code of ptxas have it";
   } else if (instruction.has(Qual::approx) || instruction.has(Qual::full)) {
     known.fidelity = fidelity_of(machine->approximate);
     if (known.fidelity == Fidelity::assumed)

@@ -95,7 +95,7 @@ struct OperandSpec {
   bool only = false;      // a register of just this type
   bool fixed = false;     // not as lenient about .f16x2 registers as with the instruction\'s own type
   // Vector length: `elems`, or the number in the qualifier of slot `elems_slot` (.v4, .x2, .2d; with
-  // `elems_n` the N of a shape .m64n128k16), times, over and less the rest; 0 and -1: a scalar.
+  // `elems_n` the N of a shape .m64n128k16), times, over (rounded up) and less the rest; 0 and -1: a scalar.
   uint8_t elems = 0;
   int8_t elems_slot = -1;
   bool elems_n = false;

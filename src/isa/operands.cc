@@ -358,7 +358,7 @@ int elems_of(const OperandSpec& spec, const Binding& binding) {
   for (size_t i = spec.elems_n ? word.find('n') + 1 : word.find_first_of("0123456789");
        i < word.size() && word[i] >= '0' && word[i] <= '9'; ++i)
     n = n * 10 + (word[i] - '0');
-  return n * spec.elems_times / spec.elems_over - spec.elems_less;
+  return (n * spec.elems_times + spec.elems_over - 1) / spec.elems_over - spec.elems_less;
 }
 
 StateSpace space_of(const OperandSpec& spec, const Binding& binding) {

@@ -15,6 +15,7 @@ EncodeOptions encode_options(const ArithmeticOptions& options) {
   EncodeOptions encoding;
   encoding.rounding = options.rounding;
   encoding.ftz = options.ftz;
+  encoding.satfinite = options.satfinite;
   return encoding;
 }
 
@@ -160,18 +161,69 @@ uint64_t flush_subnormal(FloatFormat format, uint64_t bits) {
   return (bits & t.magnitude_mask()) < t.min_normal() ? bits & t.sign_mask() : bits;
 }
 
+namespace {
+
+uint64_t infinity(FloatFormat format, bool sign, const ArithmeticOptions& options) {
+  const FormatTraits& t = traits(format);
+  return finish(
+      format, options.satfinite ? (sign ? t.sign_mask() : 0) | t.max_finite() : encode_infinity(format, sign),
+      options);
+}
+
+// Of numbers, none of them NaN: a sum, and a product with something to add to it.
+uint64_t add_numbers(FloatFormat to, const Decoded& x, const Decoded& y, const ArithmeticOptions& options) {
+  if (is_infinite(x) && is_infinite(y) && x.sign != y.sign)
+    return finish_nan(to, options);
+  if (is_infinite(x) || is_infinite(y))
+    return infinity(to, is_infinite(x) ? x.sign : y.sign, options);
+  return finish(to, encode_sum(to, exact(x), exact(y), options), options);
+}
+
+struct Product {
+  bool is_invalid = false, is_infinite = false;
+  Exact value; // its sign, if it is infinite
+};
+Product multiply(const Decoded& x, const Decoded& y) {
+  const bool any_infinite = is_infinite(x) || is_infinite(y);
+  return {any_infinite && (is_zero(x) || is_zero(y)),
+          any_infinite,
+          {x.sign != y.sign, x.exponent + y.exponent, u128{x.significand} * y.significand}};
+}
+
+uint64_t mul_numbers(FloatFormat to, const Decoded& x, const Decoded& y, const ArithmeticOptions& options) {
+  const Product product = multiply(x, y);
+  if (product.is_invalid)
+    return finish_nan(to, options);
+  if (product.is_infinite)
+    return infinity(to, product.value.sign, options);
+  return finish(to, encode(to, product.value, encode_options(options)), options);
+}
+
+uint64_t fma_numbers(FloatFormat to, const Decoded& x, const Decoded& y, const Decoded& z,
+                     const ArithmeticOptions& options) {
+  const Product product = multiply(x, y);
+  if (product.is_invalid || (product.is_infinite && is_infinite(z) && z.sign != product.value.sign))
+    return finish_nan(to, options);
+  if (product.is_infinite || is_infinite(z))
+    return infinity(to, product.is_infinite ? product.value.sign : z.sign, options);
+  return finish(to, encode_sum(to, product.value, exact(z), options), options);
+}
+
+bool is_nan(Operand a) {
+  return numeric::is_nan(a.format, a.bits);
+}
+Decoded decode(Operand a) {
+  return numeric::decode(a.format, a.bits);
+}
+
+} // namespace
+
 uint64_t add(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options) {
   a = input(format, a, options.ftz);
   b = input(format, b, options.ftz);
-  const Decoded x = decode(format, a), y = decode(format, b);
-  if (x.float_class == FloatClass::nan || y.float_class == FloatClass::nan)
+  if (is_nan(format, a) || is_nan(format, b))
     return finish_nan(format, options, b, a);
-  if (is_infinite(x) || is_infinite(y)) {
-    if (is_infinite(x) && is_infinite(y) && x.sign != y.sign)
-      return finish_nan(format, options);
-    return finish(format, encode_infinity(format, is_infinite(x) ? x.sign : y.sign), options);
-  }
-  return finish(format, encode_sum(format, exact(x), exact(y), options), options);
+  return add_numbers(format, decode(format, a), decode(format, b), options);
 }
 
 uint64_t sub(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options) {
@@ -182,16 +234,9 @@ uint64_t sub(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions
 uint64_t mul(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options) {
   a = input(format, a, options.ftz);
   b = input(format, b, options.ftz);
-  const Decoded x = decode(format, a), y = decode(format, b);
-  const bool sign = x.sign != y.sign;
-  if (x.float_class == FloatClass::nan || y.float_class == FloatClass::nan)
+  if (is_nan(format, a) || is_nan(format, b))
     return finish_nan(format, options, b, a);
-  if ((is_infinite(x) && is_zero(y)) || (is_zero(x) && is_infinite(y)))
-    return finish_nan(format, options);
-  if (is_infinite(x) || is_infinite(y))
-    return finish(format, encode_infinity(format, sign), options);
-  const Exact product{sign, x.exponent + y.exponent, u128{x.significand} * y.significand};
-  return finish(format, encode(format, product, encode_options(options)), options);
+  return mul_numbers(format, decode(format, a), decode(format, b), options);
 }
 
 uint64_t fma(FloatFormat format, uint64_t a, uint64_t b, uint64_t c, const ArithmeticOptions& options) {
@@ -200,22 +245,22 @@ uint64_t fma(FloatFormat format, uint64_t a, uint64_t b, uint64_t c, const Arith
   c = input(format, c, options.ftz);
   if (options.oob && (is_oob_nan(a) || is_oob_nan(b)))
     return 0;
-  const Decoded x = decode(format, a), y = decode(format, b), z = decode(format, c);
-  const bool sign = x.sign != y.sign;
-  if (x.float_class == FloatClass::nan || y.float_class == FloatClass::nan ||
-      z.float_class == FloatClass::nan)
+  if (is_nan(format, a) || is_nan(format, b) || is_nan(format, c))
     return finish_nan(format, options, b, c, a);
-  if ((is_infinite(x) && is_zero(y)) || (is_zero(x) && is_infinite(y)))
-    return finish_nan(format, options);
-  if (is_infinite(x) || is_infinite(y)) {
-    if (is_infinite(z) && z.sign != sign)
-      return finish_nan(format, options);
-    return finish(format, encode_infinity(format, sign), options);
-  }
-  if (is_infinite(z))
-    return finish(format, encode_infinity(format, z.sign), options);
-  const Exact product{sign, x.exponent + y.exponent, u128{x.significand} * y.significand};
-  return finish(format, encode_sum(format, product, exact(z), options), options);
+  return fma_numbers(format, decode(format, a), decode(format, b), decode(format, c), options);
+}
+
+uint64_t add_mixed(FloatFormat to, Operand a, Operand b, const ArithmeticOptions& options) {
+  return is_nan(a) || is_nan(b) ? finish(to, encode_nan(to), options)
+                                : add_numbers(to, decode(a), decode(b), options);
+}
+uint64_t mul_mixed(FloatFormat to, Operand a, Operand b, const ArithmeticOptions& options) {
+  return is_nan(a) || is_nan(b) ? finish(to, encode_nan(to), options)
+                                : mul_numbers(to, decode(a), decode(b), options);
+}
+uint64_t fma_mixed(FloatFormat to, Operand a, Operand b, Operand c, const ArithmeticOptions& options) {
+  return is_nan(a) || is_nan(b) || is_nan(c) ? finish(to, encode_nan(to), options)
+                                             : fma_numbers(to, decode(a), decode(b), decode(c), options);
 }
 
 uint64_t div(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options) {

@@ -16,10 +16,11 @@ namespace lemma::numeric {
 
 struct ArithmeticOptions {
   Rounding rounding = Rounding::rn;
-  bool ftz = false;  // subnormal inputs and results become zero of the same sign (f32, f16)
-  bool sat = false;  // clamp to [+0, 1]; NaN becomes +0
-  bool relu = false; // negative results become +0; NaN stays, canonical
-  bool oob = false;  // fma of f16 and bf16: a multiplicand that is_oob_nan makes the result +0
+  bool ftz = false;       // subnormal inputs and results become zero of the same sign (f32, f16)
+  bool sat = false;       // clamp to [+0, 1]; NaN becomes +0
+  bool relu = false;      // negative results become +0; NaN stays, canonical
+  bool oob = false;       // fma of f16 and bf16: a multiplicand that is_oob_nan makes the result +0
+  bool satfinite = false; // magnitudes above the largest finite number become it, infinity too
 };
 
 // What a tensor copy that fills with NaN writes beyond the bounds of a tensor of f16 or bf16, and .oob knows.
@@ -35,6 +36,14 @@ uint64_t sub(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions
 uint64_t mul(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});
 // a * b + c, rounded once.
 uint64_t fma(FloatFormat format, uint64_t a, uint64_t b, uint64_t c, const ArithmeticOptions& options = {});
+// Of operands in formats of their own, rounded once to `to`; neither .ftz nor .oob.
+struct Operand {
+  FloatFormat format;
+  uint64_t bits;
+};
+uint64_t add_mixed(FloatFormat to, Operand a, Operand b, const ArithmeticOptions& options = {});
+uint64_t mul_mixed(FloatFormat to, Operand a, Operand b, const ArithmeticOptions& options = {});
+uint64_t fma_mixed(FloatFormat to, Operand a, Operand b, Operand c, const ArithmeticOptions& options = {});
 uint64_t div(FloatFormat format, uint64_t a, uint64_t b, const ArithmeticOptions& options = {});
 uint64_t rcp(FloatFormat format, uint64_t a, const ArithmeticOptions& options = {});
 uint64_t sqrt(FloatFormat format, uint64_t a, const ArithmeticOptions& options = {});

@@ -117,7 +117,7 @@ uint64_t convert_float(FloatFormat to, FloatFormat from, uint64_t bits, const Co
   case FloatClass::finite:
     break;
   }
-  const Exact exact{value.sign, value.exponent, value.significand};
+  const Exact exact{value.sign, value.exponent + options.exponent, value.significand};
   return clamp(to, encode(to, exact, encode_options(to, options)), options);
 }
 
@@ -145,8 +145,29 @@ uint64_t float_to_integer(IntegerFormat to, FloatFormat from, uint64_t bits, Rou
 
 uint64_t integer_to_float(FloatFormat to, IntegerFormat from, uint64_t bits, const ConvertOptions& options) {
   const __int128 value = extend(from, bits);
-  const Exact exact{value < 0, 0, static_cast<u128>(value < 0 ? -value : value)};
+  const Exact exact{value < 0, options.exponent, static_cast<u128>(value < 0 ? -value : value)};
   return clamp(to, encode(to, exact, encode_options(to, options)), options);
+}
+
+constexpr int kS2f6FractionBits = 6;
+
+uint64_t float_to_s2f6(FloatFormat from, uint64_t bits, const ConvertOptions& options) {
+  Decoded value = decode(from, bits & traits(from).storage_mask());
+  if (value.float_class == FloatClass::nan)
+    return saturate(IntegerFormat::s8, __int128{1} << 70);
+  if (value.float_class == FloatClass::zero || (value.sign && options.relu))
+    return 0;
+  value.exponent += options.exponent + kS2f6FractionBits;
+  const __int128 magnitude = value.float_class == FloatClass::infinity
+                                 ? __int128{1} << 70
+                                 : static_cast<__int128>(integer_magnitude(value, options.rounding));
+  return saturate(IntegerFormat::s8, value.sign ? -magnitude : magnitude);
+}
+
+uint64_t s2f6_to_float(FloatFormat to, uint64_t bits, const ConvertOptions& options) {
+  ConvertOptions of_integer = options;
+  of_integer.exponent -= kS2f6FractionBits;
+  return integer_to_float(to, IntegerFormat::s8, bits, of_integer);
 }
 
 uint64_t integer_to_integer(IntegerFormat to, IntegerFormat from, uint64_t bits, bool sat) {

@@ -20,6 +20,7 @@ struct ConvertOptions {
   bool relu = false;   // negative results become +0; NaN is canonical
   uint32_t random = 0; // rounding rs
   int random_bits = 0;
+  int exponent = 0; // what is converted is the value times 2^exponent; not of f32's .ftz
 };
 
 // `ftz` is of f32 inputs and outputs, and of bf16 inputs if the output is f32; not of an input that becomes
@@ -41,6 +42,11 @@ uint64_t integer_to_float(FloatFormat to, IntegerFormat from, uint64_t bits,
 
 // To the low bits, sign- or zero-extended by `from`; with `sat` clamped to the range of `to`.
 uint64_t integer_to_integer(IntegerFormat to, IntegerFormat from, uint64_t bits, bool sat);
+
+// Fixed point, s2f6: an s8 of which six bits are the fraction. Out of range saturates, and NaN is the largest
+// number.
+uint64_t float_to_s2f6(FloatFormat from, uint64_t bits, const ConvertOptions& options = {});
+uint64_t s2f6_to_float(FloatFormat to, uint64_t bits, const ConvertOptions& options = {});
 
 // cvt with an integer rounding and a floating-point result of the same format (.rni.f32.f32). Keeps the sign
 // of zero.

@@ -64,8 +64,8 @@ Decoded decode(FloatFormat format, uint64_t bits) {
 }
 
 u128 round_shift(u128 significand, int shift, bool sign, const EncodeOptions& options) {
-  if (shift > 126) { // all of it lies below a quarter of the last place
-    significand = significand != 0;
+  if (shift > 126) { // all of it lies below a quarter of the last place, and below all random bits
+    significand = significand != 0 && options.rounding != Rounding::rs;
     shift = 2;
   }
   const u128 kept = significand >> shift;

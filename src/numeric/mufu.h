@@ -12,9 +12,9 @@
 //          tables in mufu/*.inc                mufu_lanes.inc
 //   x --> range reduction --> row, x --> V --> exponent and sign --> scaling that ptxas adds --> result
 //
-// Measured on an H200, see checked_inputs(): every f32 form on all inputs, every 16-bit form on all pairs of
-// inputs. The tables of rcp, rsqrt, sin, ex2 and lg2 are those of NVIDIA's GPUs since 2006 (envytools,
-// nvhw/sfu.c). Which machines have been asked: src/isa/machines.def.
+// Measured on an H200, see checked_inputs(): every f32 form but those of turns on all inputs, every 16-bit
+// form on all pairs of inputs. The tables of rcp, rsqrt, sin, ex2 and lg2 are those of NVIDIA's GPUs since
+// 2006 (envytools, nvhw/sfu.c). Which machines have been asked: src/isa/machines.def.
 //
 // PTX ISA: "Floating Point Instructions: div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh", "Half Precision
 // Floating Point Instructions: tanh, ex2". Tests: tests/unit/numeric/mufu_test.cc, tests/golden/mufu.
@@ -40,6 +40,8 @@ enum class Mufu : uint8_t {
   lg2_ftz_f32,   //
   sin_f32,       // sin.approx{.ftz}.f32
   cos_f32,       //
+  sin_turns_f32, // sin.2pi.approx.ftz.f32: of turns, not radians
+  cos_turns_f32, //
   tanh_f32,      // tanh.approx.f32
   ex2_f16,       // ex2.approx.f16, .f16x2
   ex2_ftz_bf16,  // ex2.approx.ftz.bf16, .bf16x2
@@ -59,7 +61,7 @@ enum class Mufu : uint8_t {
   div_full_constant_f32,
   div_full_constant_ftz_f32,
 };
-inline constexpr int kMufuForms = 28;
+inline constexpr int kMufuForms = 30;
 
 // The form of a division whose divisor is known to the assembler; others as they are.
 constexpr Mufu by_constant(Mufu form) {

@@ -81,17 +81,36 @@ void reduce_elements(std::byte* to, const AsyncOperation& operation) {
     operation.reduce(to + at, operation.data.data() + at, false);
 }
 
+// Calls f(offset, bytes) for the runs of bytes that a bulk copy moves.
+template <class F>
+void each_run(const AsyncOperation& operation, uint32_t bytes, F&& f) {
+  constexpr uint32_t kMasked = 16;
+  if (operation.byte_mask == 0xffff)
+    return bytes != 0 ? f(0u, bytes) : void();
+  for (uint32_t chunk = 0; chunk < bytes; chunk += kMasked)
+    for (uint32_t left = operation.byte_mask; left != 0;) {
+      const int first = std::countr_zero(left), count = std::countr_one(left >> first);
+      f(chunk + static_cast<uint32_t>(first), static_cast<uint32_t>(count));
+      left &= ~(((1u << count) - 1) << first);
+    }
+}
+
 void write_global(const AsyncOperation& operation) {
   if (operation.reduce)
     reduce_elements(operation.destination.host, operation);
-  else
-    copy_racing(operation.destination.host, operation.data.data(), operation.bytes);
-  write_marks(operation.destination, operation.bytes);
+  each_run(operation, operation.bytes, [&](uint32_t at, uint32_t bytes) {
+    if (!operation.reduce)
+      copy_racing(operation.destination.host + at, operation.data.data() + at, bytes);
+    write_marks(operation.destination.at(at), bytes);
+  });
 }
 
 void write_shared(const SharedPlace& to, const AsyncOperation& operation) {
   if (!operation.reduce) {
-    to.cta->async_write(to.offset, operation.data.data(), operation.bytes);
+    const uint32_t left = operation.ignored_left, right = operation.ignored_right;
+    to.cta->async_write(to.offset + left, operation.data.data(), operation.bytes - left - right);
+    to.cta->forget_written(to.offset, left);
+    to.cta->forget_written(to.offset + operation.bytes - right, right);
     return;
   }
   const std::byte* before = to.cta->async_read(to.offset);
@@ -297,7 +316,9 @@ Unwritten unwritten_of(const AsyncOperation& operation) {
   Unwritten unwritten;
   switch (operation.kind) {
   case AsyncKind::bulk_copy:
-    find_unwritten(0, operation.source, operation.source_bytes, operation.bytes, unwritten);
+    each_run(operation, operation.source_bytes, [&](uint32_t at, uint32_t bytes) {
+      find_unwritten(operation.ignored_left + at, operation.source.at(at), bytes, operation.bytes, unwritten);
+    });
     break;
   case AsyncKind::tensor_load:
     for (size_t i = 0; i < operation.box->runs.size(); ++i)
@@ -436,7 +457,7 @@ const char* to_string(AsyncKind kind) {
 
 void AsyncOperation::each_source(const Visit& visit) const {
   if (source_bytes && kind != AsyncKind::tensor_store && kind != AsyncKind::tensor_reduce)
-    visit(source, source_bytes);
+    each_run(*this, source_bytes, [&](uint32_t at, uint32_t count) { visit(source.at(at), count); });
   for (const SharedMatrix& matrix : matrices)
     visit_matrix(matrix, issuer.cta, visit);
   if (kind == AsyncKind::tensor_load)
@@ -463,7 +484,7 @@ void AsyncOperation::each_destination(const Visit& visit) const {
     else
       visit(place_of(target.data), bytes);
   if (destination.host)
-    visit(destination, bytes);
+    each_run(*this, bytes, [&](uint32_t at, uint32_t count) { visit(destination.at(at), count); });
   if (kind == AsyncKind::tensor_store || kind == AsyncKind::tensor_reduce)
     for (size_t i = 0; i < box->runs.size(); ++i)
       if (box->places[i].host)

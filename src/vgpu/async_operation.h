@@ -105,6 +105,10 @@ struct AsyncOperation {
   MemoryPlace destination;
   std::vector<AsyncTarget> targets; // shared memory; cp_async_arrive has the mbarrier alone
   uint32_t bytes = 0;
+  // A bulk copy: which bytes of each 16 it moves, and how many at either end of `bytes` it leaves undefined
+  // in shared memory, without a source.
+  uint16_t byte_mask = 0xffff;
+  uint32_t ignored_left = 0, ignored_right = 0;
   std::unique_ptr<TensorBox> box;
   Reduce reduce = nullptr; // null: a copy
   uint32_t element_bytes = 1;

@@ -78,7 +78,6 @@ const SelectorTable& selectors() {
 bool has_words_not_modelled(const ptx::Instruction& instruction) {
   using isa::Qual;
   constexpr Qual kWords[] = {
-      Qual::multicast_cluster_16b,
       Qual::multicast_cluster_32b,
       Qual::override_global_address,
       Qual::report_disabled,
@@ -87,29 +86,12 @@ bool has_words_not_modelled(const ptx::Instruction& instruction) {
       Qual::report_per_16bytes_8000,
       Qual::report_per_16bytes_80000000,
       Qual::report_per_element_ff,
-      Qual::ignore_oob,
-      Qual::phase_type_primary,
-      Qual::phase_type_conditional,
-      Qual::layout_v1,
-      Qual::sync_restrict_proxy_async,
-      Qual::_2pi,
+      Qual::im2col_no_offs_w,
       Qual::fabric_fabric,
       Qual::fabric_generic,
       Qual::generic_fabric,
       Qual::fabric,
   };
-  const auto is_float = [](Type type) { return type == Type::f32; };
-  if (instruction.has(Qual::noftz) &&
-      std::any_of(instruction.types().begin(), instruction.types().end(), is_float))
-    return true;
-  const bool stores = instruction.opcode == isa::Opcode::st_async;
-  if (stores && instruction.type() == Type::b128)
-    return true;
-  if ((stores || instruction.opcode == isa::Opcode::red_async) &&
-      !instruction.has(Qual::mbarrier_complete_tx_bytes))
-    return true;
-  if (instruction.opcode == isa::Opcode::ldmatrix && !instruction.form()->matrix)
-    return true;
   return std::any_of(std::begin(kWords), std::end(kWords), [&](Qual word) { return instruction.has(word); });
 }
 

@@ -34,12 +34,14 @@ Mbarrier Mbarrier::decode(uint64_t word) {
   return {.parity = (word >> kParityBit & 1) != 0,
           .pending = count_at(word, kPendingBit),
           .pending_bytes = bytes > int32_t{1} << 20 ? bytes - (int32_t{1} << 21) : bytes,
-          .expected = count_at(word, kExpectedBit)};
+          .expected = count_at(word, kExpectedBit),
+          .is_v1 = (word & 1) != 0};
 }
 
 uint64_t Mbarrier::encode() const {
   return uint64_t{parity} << kParityBit | field(pending, kCountMask, kPendingBit) |
-         field(pending_bytes, kBytesMask, kBytesBit) | field(expected, kCountMask, kExpectedBit);
+         field(pending_bytes, kBytesMask, kBytesBit) | field(expected, kCountMask, kExpectedBit) |
+         uint64_t{is_v1};
 }
 
 Mbarrier read_mbarrier(const SharedPlace& at) {
@@ -52,9 +54,9 @@ bool is_mbarrier(const SharedPlace& at) {
   return at.cta->mbarriers.contains(at.offset);
 }
 
-void init_mbarrier(const SharedPlace& at, uint32_t count) {
+void init_mbarrier(const SharedPlace& at, uint32_t count, bool is_v1) {
   at.cta->mbarriers.insert(at.offset);
-  write_mbarrier(at, {.pending = count, .expected = count});
+  write_mbarrier(at, {.pending = count, .expected = count, .is_v1 = is_v1});
 }
 
 void inval_mbarrier(const SharedPlace& at) {

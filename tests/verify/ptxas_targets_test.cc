@@ -173,7 +173,7 @@ bool is_taken_early(const Probe& probe) {
 bool is_refused_for_its_operands(const Probe& probe) {
   const std::string& text = probe.instruction;
   return text.starts_with("tcgen05.ld") || text.starts_with("spcompress") ||
-         text.starts_with("fabric.try_pullred");
+         text.starts_with("spdecompress") || text.starts_with("fabric.try_pullred");
 }
 
 TEST_F(PtxasTargets, AgreeWithEveryForm) {

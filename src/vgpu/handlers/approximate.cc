@@ -70,6 +70,8 @@ RowTable make_table() {
   add_f32<Mufu::sin_f32>(t, Opcode::sin, {approx, ftz});
   add_f32<Mufu::cos_f32>(t, Opcode::cos, {approx});
   add_f32<Mufu::cos_f32>(t, Opcode::cos, {approx, ftz});
+  add_f32<Mufu::sin_turns_f32>(t, Opcode::sin, {Qual::_2pi, approx, ftz});
+  add_f32<Mufu::cos_turns_f32>(t, Opcode::cos, {Qual::_2pi, approx, ftz});
   add_f32<Mufu::tanh_f32>(t, Opcode::tanh, {approx});
   add_division<Mufu::div_f32>(t, {approx});
   add_division<Mufu::div_ftz_f32>(t, {approx, ftz});

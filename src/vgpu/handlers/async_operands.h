@@ -28,6 +28,11 @@ PlacedAddress place_address(Decoder& decoder, const ptx::Instruction& instructio
 // The address in each lane: source `index` plus the offset.
 uint64_t lane_address(const Exec& x, const DecodedInst& in, int index, int64_t offset, int lane);
 
+// Is there a CTA mask, of 16 bits?
+inline bool names_ctas(const ptx::Instruction& instruction) {
+  return instruction.has(isa::Qual::multicast_cluster) || instruction.has(isa::Qual::multicast_cluster_16b);
+}
+
 // A place in shared memory; no CTA if it is not there.
 inline SharedPlace shared_place(const MemoryPlace& place) {
   return {place.cta, place.cta ? static_cast<uint32_t>(place.offset) : 0};

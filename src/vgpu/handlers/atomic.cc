@@ -6,8 +6,8 @@
 // sequentially consistent here, stronger than asked. Vector forms are atomic element by element, as the ISA
 // says.
 //
-// atom.add.f32 flushes subnormal inputs and results on global memory and keeps them on shared memory, as the
-// ISA describes the current implementation.
+// atom.add.f32 without .noftz flushes subnormal inputs and results on global memory and keeps them on shared
+// memory, as the ISA describes the current implementation.
 //
 // Fences order host memory. Proxy fences publish what threads have stored in shared memory to the async proxy
 // (Cta::async_view); the tensormap proxy reads tensor maps where they are, so it has nothing to publish. An
@@ -240,14 +240,31 @@ std::span<const Operand> elements_of(const Operand& operand) {
   return operand.kind == OperandKind::vector ? std::span(operand.elems) : std::span(&operand, 1);
 }
 
+// add.noftz.f32: subnormals stay in global memory too.
+struct AddKeepingSubnormals {
+  using Element = uint32_t;
+  static constexpr bool kFollowsOrder = true;
+  static uint32_t apply(uint32_t old, const Operands<uint32_t>& o) {
+    return Float<uint32_t, FloatFormat::f32, FloatOp::add>::apply(old, {.b = o.b, .global = false});
+  }
+};
+
+Handler find_handler(const ptx::Instruction& instruction) {
+  if (instruction.has(Qual::noftz) && instruction.type() == Type::f32)
+    return atomic<AddKeepingSubnormals>;
+  return find_update(instruction.one_of({Qual::and_, Qual::or_, Qual::xor_, Qual::exch, Qual::cas, Qual::add,
+                                         Qual::inc, Qual::dec, Qual::min, Qual::max}),
+                     instruction.type())
+      .handler;
+}
+
+} // namespace
+
 bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
   const bool returns = instruction.opcode == Opcode::atom;
   const std::span<const Operand> operands = std::span(instruction.operands).subspan(returns ? 1 : 0);
-  in.handler = find_update(instruction.one_of({Qual::and_, Qual::or_, Qual::xor_, Qual::exch, Qual::cas,
-                                               Qual::add, Qual::inc, Qual::dec, Qual::min, Qual::max}),
-                           type)
-                   .handler;
+  in.handler = find_handler(instruction);
   if (!in.handler || operands.size() < 2)
     return false;
   const AddressOperand address = decoder.address(instruction, operands[0]);
@@ -274,6 +291,8 @@ bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, Decode
     in.handler = handler;
   return true;
 }
+
+namespace {
 
 bool select_fence(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {
   in.handler = [](Exec& x, const DecodedInst& in) {
@@ -349,6 +368,7 @@ bool adds_floats(Reduce reduce) {
 void add_atomic_selectors(SelectorTable& table) {
   table.add({Opcode::atom, Opcode::red}, select_atomic);
   table.add({Opcode::membar, Opcode::fence, Opcode::fence_mbarrier_init}, select_fence);
+  table.add(Opcode::fence_alias, select_proxy_fence);
   table.add(Opcode::fence_proxy, select_proxy_fence);
 }
 

@@ -249,6 +249,11 @@ Step atomic(Exec& x, const DecodedInst& in);
 
 namespace lemma::vgpu {
 
+class Decoder;
+
+// atom and red, and red.async of what nobody waits for.
+bool select_atomic(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
+
 // What does the instruction of a plain handler faster at the host's level; its operands, flags and width are
 // set. Null: the plain handler it is.
 Handler vector_atomic(const DecodedInst& in); // atomic_vectors.cc

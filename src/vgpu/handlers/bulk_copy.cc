@@ -5,17 +5,22 @@
 // Each lane that executes one issues an operation of its own. Both memories and the mbarrier are checked when
 // it is issued. Shared memory is read and written as the async proxy does.
 //
+// st.async and red.async in global memory have nobody who waits for them: they are performed at once.
+//
 // Not here: groups of bulk operations and tensors (tensor_copy.cc), cp.async (cp_async.cc).
 //
 // PTX ISA: "cp.async.bulk", "cp.reduce.async.bulk", "cp.async.bulk.prefetch", "st.async", "red.async".
 // Tests: tests/unit/vgpu/async_copy_test.cc.
 #include "vgpu/handlers/async_operands.h"
+#include "vgpu/handlers/atomic_operations.h"
+#include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/reduction.h"
 #include "vgpu/observer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -42,6 +47,8 @@ struct AddressPlan {
 struct BulkPlan {
   AddressPlan to, from, mbarrier;
   int size_source = -1, mask_source = -1;
+  int ignored_source = -1;   // .ignore_oob: of the left, and after it of the right
+  int byte_mask_source = -1; // .cp_mask
   bool to_global = false;
   Reduce reduce = nullptr; // null: a copy
   uint32_t element_bytes = 1;
@@ -54,8 +61,8 @@ const BulkPlan& plan_of(const DecodedInst& in) {
 }
 
 Access find_end(Exec& x, const DecodedInst& in, const AddressPlan& plan, uint32_t bytes, uint32_t align,
-                AccessKind kind, int lane) {
-  const uint64_t address = lane_address(x, in, plan.source, plan.offset, lane);
+                AccessKind kind, int lane, uint32_t skipped = 0) {
+  const uint64_t address = lane_address(x, in, plan.source, plan.offset, lane) + skipped;
   const Access access = check_async(x, in, plan.space, address, bytes, align, kind, lane);
   if (!access || plan.space == StateSpace::global || access.is_shared())
     return access;
@@ -97,6 +104,50 @@ AsyncOperation new_operation(const Exec& x, const DecodedInst& in, int lane, Asy
   return operation;
 }
 
+// The bytes at the ends that .ignore_oob leaves out. False after a fault.
+bool find_ignored(Exec& x, const DecodedInst& in, AsyncOperation& operation) {
+  const BulkPlan& plan = plan_of(in);
+  const int lane = operation.issuer.lane;
+  const uint64_t left = static_cast<uint32_t>(x.src_lane(in, plan.ignored_source, lane)),
+                 right = static_cast<uint32_t>(x.src_lane(in, plan.ignored_source + 1, lane));
+  if (left >= kBulkAlign || right >= kBulkAlign) {
+    x.fault(in, FaultKind::illegal_instruction,
+            fmt::format("{} bytes on the left and {} on the right are to be ignored: legal are 0 to {} "
+                        "(undefined behaviour)",
+                        left, right, kBulkAlign - 1),
+            lane);
+    return false;
+  }
+  const uint64_t address = lane_address(x, in, plan.from.source, plan.from.offset, lane);
+  if (address % kBulkAlign != 0) {
+    x.fault_at(in, FaultKind::misaligned,
+               fmt::format("the source {:#x} is no multiple of {}", address, kBulkAlign), lane, address);
+    return false;
+  }
+  operation.ignored_left = static_cast<uint32_t>(left);
+  operation.ignored_right = std::min(static_cast<uint32_t>(right), operation.bytes - operation.ignored_left);
+  return true;
+}
+
+// What is read. False after a fault.
+bool find_source(Exec& x, const DecodedInst& in, AsyncOperation& operation) {
+  const BulkPlan& plan = plan_of(in);
+  const int lane = operation.issuer.lane;
+  if (plan.ignored_source >= 0 && !find_ignored(x, in, operation))
+    return false;
+  if (plan.byte_mask_source >= 0)
+    operation.byte_mask = static_cast<uint16_t>(x.src_lane(in, plan.byte_mask_source, lane));
+  operation.source_bytes = operation.bytes - operation.ignored_left - operation.ignored_right;
+  if (operation.source_bytes == 0)
+    return true;
+  // Of a masked copy only some bytes are read, and those that were never written stay so.
+  const AccessKind kind = operation.byte_mask == 0xffff ? AccessKind::read : AccessKind::copy;
+  const uint32_t align = plan.ignored_source >= 0 ? 1 : kBulkAlign; // which was checked
+  operation.source =
+      find_end(x, in, plan.from, operation.source_bytes, align, kind, lane, operation.ignored_left);
+  return operation.source.host != nullptr;
+}
+
 // To shared memory, with an mbarrier; or to global memory, with a group.
 bool issue(Exec& x, const DecodedInst& in, int lane) {
   const BulkPlan& plan = plan_of(in);
@@ -112,9 +163,7 @@ bool issue(Exec& x, const DecodedInst& in, int lane) {
   }
   AsyncOperation operation =
       new_operation(x, in, lane, plan.reduce ? AsyncKind::bulk_reduce : AsyncKind::bulk_copy, size);
-  operation.source = find_end(x, in, plan.from, size, kBulkAlign, AccessKind::read, lane);
-  operation.source_bytes = size;
-  return operation.source.host && find_destination(x, in, kBulkAlign, operation) &&
+  return find_source(x, in, operation) && find_destination(x, in, kBulkAlign, operation) &&
          start(x, std::move(operation));
 }
 
@@ -126,9 +175,14 @@ bool issue_elements(Exec& x, const DecodedInst& in, int lane) {
       new_operation(x, in, lane, plan.reduce ? AsyncKind::red_async : AsyncKind::st_async, size);
   operation.data.resize(size);
   for (int i = 0; i < plan.elements; ++i) {
-    const uint64_t value = x.src_lane(in, plan.first_element + i, lane);
-    std::memcpy(operation.data.data() + static_cast<size_t>(i) * plan.element_bytes, &value,
-                plan.element_bytes);
+    std::byte* const element = operation.data.data() + static_cast<size_t>(i) * plan.element_bytes;
+    using Wide = std::array<uint64_t, 2>;
+    if (plan.element_bytes == sizeof(Wide)) {
+      std::memcpy(element, &x.src<Wide>(in, plan.first_element + i)[lane], sizeof(Wide));
+    } else {
+      const uint64_t value = x.src_lane(in, plan.first_element + i, lane);
+      std::memcpy(element, &value, plan.element_bytes);
+    }
   }
   return find_destination(x, in, size, operation) && start(x, std::move(operation));
 }
@@ -166,8 +220,6 @@ bool choose_reduction(const Instruction& instruction, BulkPlan& plan) {
 }
 
 bool select_bulk(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  if (instruction.has(Qual::cp_mask))
-    return false;
   const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<BulkPlan>(in);
   plan.to_global = instruction.has(Qual::bulk_group);
@@ -179,12 +231,22 @@ bool select_bulk(Decoder& d, const Instruction& instruction, DecodedInst& in) {
   plan.from =
       add_address(d, instruction, operands[1], from_global ? StateSpace::global : StateSpace::shared, srcs);
   plan.size_source = static_cast<int>(srcs.size());
-  srcs.push_back(d.src(operands[2], Type::u32));
+  size_t next = 2;
+  srcs.push_back(d.src(operands[next++], Type::u32));
+  if (instruction.has(Qual::ignore_oob)) {
+    plan.ignored_source = static_cast<int>(srcs.size());
+    srcs.push_back(d.src(operands[next++], Type::u32));
+    srcs.push_back(d.src(operands[next++], Type::u32));
+  }
   if (!plan.to_global) // beside the destination, which may be in another CTA
-    plan.mbarrier = add_address(d, instruction, operands[3], shared, srcs);
-  if (instruction.has(Qual::multicast_cluster)) {
+    plan.mbarrier = add_address(d, instruction, operands[next++], shared, srcs);
+  if (names_ctas(instruction)) {
     plan.mask_source = static_cast<int>(srcs.size());
-    srcs.push_back(d.src(operands[4], Type::b16));
+    srcs.push_back(d.src(operands[next++], Type::b16));
+  }
+  if (instruction.has(Qual::cp_mask)) { // after a cache policy
+    plan.byte_mask_source = static_cast<int>(srcs.size());
+    srcs.push_back(d.src(operands[instruction.has(Qual::L2_cache_hint) ? next + 1 : next], Type::b16));
   }
   if (instruction.opcode == Opcode::cp_reduce_async_bulk && !choose_reduction(instruction, plan))
     return false;
@@ -194,8 +256,9 @@ bool select_bulk(Decoder& d, const Instruction& instruction, DecodedInst& in) {
 }
 
 bool select_elements(Decoder& d, const Instruction& instruction, DecodedInst& in) {
-  if (instruction.has(Qual::mmio))
-    return false;
+  if (!instruction.has(Qual::mbarrier_complete_tx_bytes)) // nobody can wait for it: performed at once
+    return instruction.opcode == Opcode::st_async ? select_store(d, instruction, in)
+                                                  : select_atomic(d, instruction, in);
   const auto& operands = instruction.operands;
   auto& plan = *d.make_extra<BulkPlan>(in);
   const StateSpace space =

@@ -23,15 +23,17 @@ struct ConvertModifiers {
   bool relu = false;
   bool satfinite = false;
   bool scaled = false; // .scaled::n2::ue8m0: the last source has a factor for each element
+  bool stochastic() const { return rounding == isa::Qual::rs; } // the last source has random bits
 
   uint8_t flags() const;
 };
 // Nothing if the instruction has a qualifier that is none of these.
 std::optional<ConvertModifiers> modifiers_of(const ptx::Instruction& instruction);
 
-// An element's format: floating point or integer.
+// An element's format: floating point, integer, or fixed point (s2f6).
 struct ElementFormat {
   bool is_float = false;
+  bool is_fixed = false;
   numeric::FloatFormat floating{};
   numeric::IntegerFormat integer{};
   int elements = 1; // of the PTX type

@@ -287,6 +287,8 @@ struct M8n8Plan {
   int rows = 8;                   // of all the matrices together
   uint32_t row_bytes = kRowBytes; // that are read or written; a packed row is less, the rest is padding
   uint32_t packed_bits = 0;       // of an element in memory that becomes a byte; 0: elements move as they are
+  bool is_signed = false;         // of packed elements: the byte gets their sign
+  uint32_t row_align = kRowBytes;
   LanePlaces lanes;
   bool rows_are_quads = false; // row i is lanes 4 (i % 8) to 4 (i % 8) + 3 of register i / 8
 };
@@ -357,7 +359,7 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
                  lane, at[lane]);
       return false;
     }
-    const Access access = x.access(in, plan.space, at[lane], plan.row_bytes, kRowBytes, kind, lane);
+    const Access access = x.access(in, plan.space, at[lane], plan.row_bytes, plan.row_align, kind, lane);
     if (!access)
       return false;
     accesses.add(lane, access);
@@ -369,13 +371,17 @@ bool for_rows(Exec& x, const DecodedInst& in, const M8n8Plan& plan, AccessKind k
   return true;
 }
 
-// Sixteen elements of `bits` bits, the first lowest, to one a byte: its low bits.
-void unpack_row(const std::byte* from, uint32_t bits, std::byte* to) {
+// Sixteen elements of `bits` bits, the first lowest, to one a byte: its low bits, above them zeros or the
+// sign.
+void unpack_row(const std::byte* from, uint32_t bits, bool is_signed, std::byte* to) {
   uint64_t words[2] = {};
   std::memcpy(words, from, kRowBytes * bits / 8);
   const auto row = static_cast<unsigned __int128>(words[1]) << 64 | words[0];
-  for (uint32_t i = 0; i < kRowBytes; ++i)
-    to[i] = static_cast<std::byte>(static_cast<uint32_t>(row >> i * bits) & ((1u << bits) - 1));
+  const uint32_t sign = is_signed ? 1u << (bits - 1) : 0;
+  for (uint32_t i = 0; i < kRowBytes; ++i) {
+    const uint32_t element = static_cast<uint32_t>(row >> i * bits) & ((1u << bits) - 1);
+    to[i] = static_cast<std::byte>((element ^ sign) - sign);
+  }
 }
 
 } // namespace
@@ -399,7 +405,7 @@ Step run_ldmatrix(Exec& x, const DecodedInst& in) {
   const bool ok = for_rows(x, in, plan, AccessKind::read, [&](const std::byte* host, int row) {
     std::byte* const to = tile.bytes + static_cast<size_t>(row) * kRowBytes;
     if (plan.packed_bits != 0)
-      unpack_row(host, plan.packed_bits, to);
+      unpack_row(host, plan.packed_bits, plan.is_signed, to);
     else
       std::memcpy(to, host, kRowBytes);
   });
@@ -439,30 +445,44 @@ Step run_movmatrix(Exec& x, const DecodedInst& in) {
   return Step::next;
 }
 
+// The matrices of ldmatrix and stmatrix, and how their rows lie in memory. ldmatrix of .s8.s4 is no row of
+// the catalogue: its rows are 8 bytes, which a byte of the register for each element makes 16.
+layout::Fragment place_rows(const Instruction& instruction, M8n8Plan& plan) {
+  const int num = instruction.has(Qual::x4) ? 4 : instruction.has(Qual::x2) ? 2 : 1;
+  const MatrixRow* row = instruction.form()->matrix;
+  const layout::Fragment fragment =
+      row ? isa::memory_fragment(*row, num, instruction.has(Qual::trans)) : layout::m8n16_b8(num);
+  plan.map = TileMap(fragment, MajorOrder::row);
+  plan.rows = fragment.rows;
+  if (!row || row->packing != Qual::none) {
+    plan.packed_bits = row && row->packing == Qual::b6x16_p32 ? 6 : 4;
+    plan.row_bytes = kRowBytes * plan.packed_bits / 8;
+  }
+  if (!row) {
+    plan.is_signed = true;
+    plan.row_align = plan.row_bytes;
+  }
+  return fragment;
+}
+
 bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& in) {
   const auto& operands = instruction.operands;
-  const MatrixRow& row = *instruction.form()->matrix;
   if (operands.size() != 2)
     return false;
   auto& plan = *decoder.make_extra<M8n8Plan>(in);
   const bool trans = instruction.has(Qual::trans);
   if (instruction.opcode == Opcode::movmatrix) {
+    const MatrixRow& row = *instruction.form()->matrix;
     plan.map = TileMap(isa::memory_fragment(row, 1, false), MajorOrder::row);
     plan.transposed = TileMap(isa::memory_fragment(row, 1, true), MajorOrder::row);
     in.handler = run_movmatrix;
     decoder.set_simple_operands(in, instruction, Type::b32, Type::b32);
     return true;
   }
-  const int num = instruction.has(Qual::x4) ? 4 : instruction.has(Qual::x2) ? 2 : 1;
-  const layout::Fragment fragment = isa::memory_fragment(row, num, trans);
-  plan.map = TileMap(fragment, MajorOrder::row);
-  plan.rows = fragment.rows;
+  const layout::Fragment fragment = place_rows(instruction, plan);
   plan.lanes = lane_places();
-  if (row.packing != Qual::none) {
-    plan.packed_bits = row.packing == Qual::b6x16_p32 ? 6 : 4;
-    plan.row_bytes = kRowBytes * plan.packed_bits / 8;
-  }
-  plan.rows_are_quads = !trans && row.packing == Qual::none && plan.rows == 8 * plan.map.registers();
+  const bool is_packed = plan.packed_bits != 0;
+  plan.rows_are_quads = !trans && !is_packed && plan.rows == 8 * plan.map.registers();
   const bool load = instruction.opcode == Opcode::ldmatrix;
   const auto registers = elements(operands[load ? 0 : 1]);
   if (registers.size() != static_cast<size_t>(plan.map.registers()))
@@ -477,8 +497,8 @@ bool select_m8n8(Decoder& decoder, const Instruction& instruction, DecodedInst& 
   in.asks_itself = 0;
   in.width = kRowBytes;
   decoder.set_operands(in, dsts, srcs);
-  if (load && plan.space == StateSpace::shared && row.packing == Qual::none && fragment.element_bits == 16)
-    if (const Handler handler = vector_ldmatrix(num, trans))
+  if (load && plan.space == StateSpace::shared && !is_packed && fragment.element_bits == 16)
+    if (const Handler handler = vector_ldmatrix(plan.rows / 8, trans))
       in.handler = handler;
   return true;
 }

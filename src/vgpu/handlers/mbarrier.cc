@@ -1,4 +1,5 @@
-// mbarrier.init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, pending_count.
+// mbarrier.init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, pending_count,
+// check_layout.
 //
 // Lanes take their turns in order. What the ISA leaves undefined is a fault: an object that was not
 // initialized, counts out of range, more arrivals than a phase waits for. The result of test_wait for a phase
@@ -35,6 +36,7 @@ struct MbarrierPlan {
   bool has_count = false;
   bool parity = false;   // of a wait: by parity, not by state
   bool may_park = false; // try_wait: at once
+  bool is_v1 = false;    // init, check_layout
 };
 
 const MbarrierPlan& plan_of(const DecodedInst& in) {
@@ -163,17 +165,17 @@ Step run_init(Exec& x, const DecodedInst& in) {
       return false;
     const SharedPlace at = shared_place(access);
     const auto count = static_cast<uint32_t>(x.src_lane(in, 1, lane));
-    if (!at.cta || count == 0 || count > kMbarrierMaxCount) {
+    const uint32_t most = plan.is_v1 ? kMbarrierMaxCountV1 : kMbarrierMaxCount;
+    if (!at.cta || count == 0 || count > most) {
       x.misuse(in, at.cta ? "mbarrier.count" : "mbarrier.init",
-               at.cta ? fmt::format("mbarrier.init with a count of {}: legal are 1 to {}", count,
-                                    kMbarrierMaxCount)
+               at.cta ? fmt::format("mbarrier.init with a count of {}: legal are 1 to {}", count, most)
                       : fmt::format("an mbarrier lies in shared memory, but {:#x} does not", address),
                lane, {}, address);
       return false;
     }
     if (!check_init(x, in, at, lane))
       return false;
-    init_mbarrier(at, count);
+    init_mbarrier(at, count, plan.is_v1);
     watched.access(at, lane);
     return true;
   });
@@ -294,7 +296,27 @@ Step run_wait(Exec& x, const DecodedInst& in) {
     return wait_at_mbarrier(x, *first.cta, first.offset, first_parity);
   split.timed_out = false;
   x.set_pred(in, 0, done);
+  if (in.dst_count > 1) // nothing has been reported
+    x.set_pred(in, 1, 0);
+  if (in.dst_count > 2)
+    for_lanes(x.active, [&](int lane) { x.dst<uint16_t>(in, 2)[lane] = 0; });
   return Step::next;
+}
+
+Step run_check_layout(Exec& x, const DecodedInst& in) {
+  LaneMask equal = 0;
+  Watched watched(x, in, AccessKind::read);
+  const Step step = each_lane(x, [&](int lane) {
+    const SharedPlace at = find(x, in, lane);
+    if (!at.cta)
+      return false;
+    watched.access(at, lane);
+    equal |= LaneMask{read_mbarrier(at).is_v1 == plan_of(in).is_v1} << lane;
+    return true;
+  });
+  if (step == Step::next)
+    x.set_pred(in, 0, equal);
+  return step;
 }
 
 Step run_pending_count(Exec& x, const DecodedInst& in) {
@@ -314,7 +336,10 @@ bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in
   auto& plan = *d.make_extra<MbarrierPlan>(in);
   const bool waits = opcode == Opcode::mbarrier_test_wait || opcode == Opcode::mbarrier_try_wait;
   const bool arrives = opcode == Opcode::mbarrier_arrive || opcode == Opcode::mbarrier_arrive_drop;
-  const size_t at = waits || arrives ? 1 : 0; // of the address
+  const bool checks = opcode == Opcode::mbarrier_check_layout;
+  // Of the address: after what is written, for which a wait may have two predicates and a byte.
+  const bool reports_value = waits && operands[1].kind == ptx::OperandKind::reg;
+  const size_t at = reports_value ? 2 : waits || arrives || checks ? 1 : 0;
   const PlacedAddress address = place_address(d, instruction, operands[at]);
   plan.space = address.space;
   plan.offset = address.offset;
@@ -325,16 +350,23 @@ bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in
   plan.has_count = operands.size() > at + 1;
   plan.parity = instruction.has(Qual::parity);
   plan.may_park = opcode == Opcode::mbarrier_try_wait;
+  plan.is_v1 = instruction.has(Qual::layout_v1);
   std::vector<Slot> dsts, srcs{address.base};
-  if (waits)
+  if (operands[0].kind == ptx::OperandKind::pair)
+    for (const ptx::Operand& predicate : operands[0].elems)
+      dsts.push_back(d.dst(predicate, Type::pred));
+  else if (waits || checks)
     dsts.push_back(d.dst(operands[0], Type::pred));
   else if (arrives && operands[0].kind == ptx::OperandKind::reg)
     dsts.push_back(d.dst(operands[0], Type::b64));
+  if (reports_value)
+    dsts.push_back(d.dst(operands[1], Type::b8));
   if (plan.has_count)
     srcs.push_back(d.src(operands[at + 1], waits && !plan.parity ? Type::b64 : Type::u32));
   in.handler = opcode == Opcode::mbarrier_init    ? run_init
                : opcode == Opcode::mbarrier_inval ? run_inval
                : waits                            ? run_wait
+               : checks                           ? run_check_layout
                                                   : run_change;
   d.set_operands(in, dsts, srcs);
   return true;
@@ -345,7 +377,8 @@ bool select_mbarrier(Decoder& d, const Instruction& instruction, DecodedInst& in
 void add_mbarrier_selectors(SelectorTable& table) {
   table.add({Opcode::mbarrier_init, Opcode::mbarrier_inval, Opcode::mbarrier_arrive,
              Opcode::mbarrier_arrive_drop, Opcode::mbarrier_expect_tx, Opcode::mbarrier_complete_tx,
-             Opcode::mbarrier_test_wait, Opcode::mbarrier_try_wait, Opcode::mbarrier_pending_count},
+             Opcode::mbarrier_test_wait, Opcode::mbarrier_try_wait, Opcode::mbarrier_pending_count,
+             Opcode::mbarrier_check_layout},
             select_mbarrier);
 }
 

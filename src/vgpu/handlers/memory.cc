@@ -488,6 +488,8 @@ bool select_load(Decoder& decoder, const ptx::Instruction& instruction, DecodedI
   return true;
 }
 
+} // namespace
+
 bool select_store(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in) {
   const Type type = instruction.type();
   in.handler = store_handler(type);
@@ -505,6 +507,8 @@ bool select_store(Decoder& decoder, const ptx::Instruction& instruction, Decoded
     in.handler = handler;
   return true;
 }
+
+namespace {
 
 // A hint about an address: nothing to do, and a wrong address is no fault.
 bool select_hint(Decoder& decoder, const ptx::Instruction&, DecodedInst& in) {

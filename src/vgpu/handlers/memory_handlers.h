@@ -31,6 +31,11 @@ Step load(Exec& x, const DecodedInst& in); // memory.cc
 template <class M>
 Step store(Exec& x, const DecodedInst& in);
 
+class Decoder;
+
+// st, and st.async of what nobody waits for.
+bool select_store(Decoder& decoder, const ptx::Instruction& instruction, DecodedInst& in);
+
 // What the instruction accesses; its operands, flags and width are set. Null: the plain handler it is.
 Handler vector_load(isa::Type type, const DecodedInst& in);
 Handler vector_store(isa::Type type, const DecodedInst& in);

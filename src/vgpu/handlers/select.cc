@@ -126,9 +126,9 @@ void RowTable::add_to(SelectorTable& selectors) const {
 bool pick_arithmetic(const ptx::Instruction& instruction, Selection& selection) {
   return pick_integer(instruction, selection) || pick_logic(instruction, selection) ||
          pick_float(instruction, selection) || pick_approximate(instruction, selection) ||
-         pick_half(instruction, selection) || pick_convert(instruction, selection) ||
-         pick_convert_packed(instruction, selection) || pick_compare(instruction, selection) ||
-         pick_video(instruction, selection);
+         pick_half(instruction, selection) || pick_small_floats(instruction, selection) ||
+         pick_convert(instruction, selection) || pick_convert_packed(instruction, selection) ||
+         pick_compare(instruction, selection) || pick_video(instruction, selection);
 }
 
 OperandList operands_of(const ptx::Instruction& instruction, uint8_t skip_sources) {

@@ -95,6 +95,7 @@ bool pick_logic(const ptx::Instruction& instruction, Selection& selection);
 bool pick_float(const ptx::Instruction& instruction, Selection& selection);
 bool pick_approximate(const ptx::Instruction& instruction, Selection& selection);
 bool pick_half(const ptx::Instruction& instruction, Selection& selection);
+bool pick_small_floats(const ptx::Instruction& instruction, Selection& selection);
 bool pick_convert(const ptx::Instruction& instruction, Selection& selection);
 bool pick_convert_packed(const ptx::Instruction& instruction, Selection& selection);
 bool pick_compare(const ptx::Instruction& instruction, Selection& selection);

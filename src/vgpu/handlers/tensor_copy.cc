@@ -644,7 +644,7 @@ bool select_tensor(Decoder& d, const Instruction& instruction, DecodedInst& in) 
            offsets.kind == OperandKind::vector ? std::span(offsets.elems) : std::span(&offsets, 1))
         srcs.push_back(d.src(offset, Type::b16));
     }
-    if (instruction.has(Qual::multicast_cluster)) {
+    if (names_ctas(instruction)) {
       plan.mask_source = static_cast<int>(srcs.size());
       srcs.push_back(d.src(operands[next++], Type::b16));
     }

@@ -66,6 +66,15 @@ TEST(Fidelity, OfApproximateFunctionsIsTheMachines) {
   EXPECT_EQ(known("div.rn.f32 %f0, %f1, %f2;", 120).fidelity, Fidelity::exact);
 }
 
+// Of forms that no case executes, where the ISA does not say all.
+TEST(Fidelity, OfTurnsAndRandomBitsIsAssumed) {
+  for (const int sm : {80, 90})
+    EXPECT_EQ(known("sin.2pi.approx.ftz.f32 %f0, %f1;", sm).fidelity, Fidelity::assumed);
+  EXPECT_NE(known("cos.2pi.approx.ftz.f32 %f0, %f1;", 90).evidence, "");
+  EXPECT_EQ(known("cvt.rs.f16x2.f32 %r0, %f0, %f1, %r1;", 100).fidelity, Fidelity::assumed);
+  EXPECT_EQ(known("cvt.rn.f16x2.f32 %r0, %f0, %f1;", 100).fidelity, Fidelity::exact);
+}
+
 TEST(Fidelity, OfWhatIsTheMachinesOwnIsApproximate) {
   EXPECT_EQ(known("mov.u64 %rd0, %clock64;", 90).form, "mov.u64 %clock64");
   EXPECT_EQ(known("mov.u64 %rd0, %clock64;", 90).fidelity, Fidelity::approximate);

@@ -5,6 +5,7 @@
 //
 // Here every form runs over blocks that reach every row of its table, at every level of the host. With
 // LEMMA_MUFU_ALL=1 in the environment (make test-long) it runs over all 2^32 inputs.
+#include "numeric/arithmetic.h"
 #include "numeric/dot_levels.h"
 #include "numeric/mufu.h"
 
@@ -175,6 +176,23 @@ void expect_levels_agree(Mufu form, Word word) {
   }
   set_dot_level(before);
   EXPECT_GE(ran, 1);
+}
+
+// Of radians they are those of turns: of the product with 1 / (2 pi), cut.
+TEST(Mufu, SineAndCosineOfTurns) {
+  constexpr size_t kCount = 1 << 16;
+  Outputs radians(kCount), turns(kCount), of_radians(kCount), of_turns(kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    radians[i] = static_cast<uint32_t>(mix(i));
+    turns[i] =
+        static_cast<uint32_t>(mul(FloatFormat::f32, radians[i], 0x3e22f983, {.rounding = Rounding::rz}));
+  }
+  for (const auto& [radian, turn] :
+       {std::pair{Mufu::sin_f32, Mufu::sin_turns_f32}, std::pair{Mufu::cos_f32, Mufu::cos_turns_f32}}) {
+    mufu(radian, radians.data(), nullptr, of_radians.data(), kCount);
+    mufu(turn, turns.data(), nullptr, of_turns.data(), kCount);
+    EXPECT_EQ(of_radians, of_turns);
+  }
 }
 
 TEST(Mufu, LevelsAgree) {

@@ -156,6 +156,155 @@ TEST_P(AsyncCopy, BulkCopyGoesToSharedMemoryAndBack) {
   EXPECT_EQ(r.out[32], 119u);
 }
 
+// Of 64 bytes 8 on the left and 4 on the right lie outside of the allocation: they are not read, and nobody
+// knows what is in their place.
+TEST_P(AsyncCopy, BytesAtTheEndsMayLieOutside) {
+  const auto copied = [](const char* ignored, const char* sem) {
+    return run(fmt::format(R"(
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;
+    add.u64 %rd0, %in, {2};
+    cp.async.bulk{1}.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob{3} [%r91], [%rd0], 64, {0}, [%r92];
+  WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;
+    @!%p0 bra WAIT;
+    ld.shared.u32 %r0, [to+16];
+    st.global.u32 [%out], %r0;
+    ld.shared.u32 %r0, [to+44];
+    st.global.u32 [%out+4], %r0;
+    ret;)",
+                           ignored, sem, 1028 - 48 - 4, std::string(sem) == ".relaxed.gpu" ? ".b128" : ""),
+               AsyncMode::eager);
+  };
+  for (const char* sem : {"", ".weak", ".relaxed.gpu"}) {
+    const KernelRun r = copied("0, 12", sem);
+    ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+    EXPECT_EQ(r.out[0], 100u + (1028 - 48 - 4 + 16) / 4);
+  }
+  EXPECT_EQ(fault_in(copied("0, 8", "").report).kind, FaultKind::out_of_bounds);
+  EXPECT_NE(fault_in(copied("16, 0", "").report).message.find("legal are 0 to 15"), std::string::npos);
+}
+
+// Bytes 0, 3 and 15 of each 16.
+TEST_P(AsyncCopy, AMaskedCopyStoresSomeBytes) {
+  for (const char* sem : {"", ".weak", ".relaxed.sys"}) {
+    const KernelRun r = run(fmt::format(R"(
+    st.shared.v4.u32 [from], {{0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c}};
+    st.shared.v4.u32 [from+16], {{0x13121110, 0x17161514, 0x1b1a1918, 0x1f1e1d1c}};
+    mov.u32 %r0, 0xffffffff;
+    st.global.v4.u32 [%out], {{%r0, %r0, %r0, %r0}};
+    st.global.v4.u32 [%out+16], {{%r0, %r0, %r0, %r0}};
+    fence.proxy.async;
+    .reg .b16 %mask;
+    mov.b16 %mask, 0x8009;
+    cp.async.bulk{}.global.shared::cta.bulk_group.cp_mask{} [%out], [%r90], 32, %mask;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+    ret;)",
+                                        sem, std::string(sem) == ".relaxed.sys" ? ".b128" : ""),
+                            GetParam());
+    ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+    const uint32_t expected[] = {0x03ffff00, ~0u, ~0u, 0x0fffffff, 0x13ffff10, ~0u, ~0u, 0x1fffffff};
+    for (size_t i = 0; i < std::size(expected); ++i)
+      EXPECT_EQ(r.out[i], expected[i]) << i;
+  }
+}
+
+TEST_P(AsyncCopy, AStoreOf128Bits) {
+  const KernelRun r = run(R"(
+    .reg .b128 %w;
+    mov.u32 %r0, %cluster_ctarank;
+    xor.b32 %r1, %r0, 1;
+    mapa.shared::cluster.u32 %r2, %r91, %r1;
+    mapa.shared::cluster.u32 %r3, %r92, %r1;
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
+    fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    cvt.u64.u32 %rd0, %r0;
+    mov.u64 %rd1, 0x0123456789abcdef;
+    mov.b128 %w, {%rd0, %rd1};
+    st.async.shared::cluster.mbarrier::complete_tx::bytes.b128 [%r2], %w, [%r3];
+  WAIT:
+    mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, [bar], 0;
+    @!%p0 bra WAIT;
+    mad.wide.u32 %rd0, %r0, 64, %out;
+    ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [to];
+    st.global.v4.u32 [%rd0], {%r4, %r5, %r6, %r7};
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ret;)",
+                          GetParam(), 1, 2);
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(r.out[rank * 16], rank ^ 1);
+    EXPECT_EQ(r.out[rank * 16 + 1], 0u);
+    EXPECT_EQ(r.out[rank * 16 + 2], 0x89abcdef);
+    EXPECT_EQ(r.out[rank * 16 + 3], 0x01234567u);
+  }
+}
+
+// Nobody waits for these: they are performed at once.
+TEST_P(AsyncCopy, StoresAndReductionsInGlobalMemory) {
+  const KernelRun r = run(R"(
+    mov.u32 %r0, 7;
+    st.async.release.gpu.global.u32 [%out], %r0;
+    red.async.relaxed.gpu.global.add.u32 [%out], %r0;
+    red.async.release.sys.max.s32 [%out+4], %r0;
+    st.async.mmio.release.sys.global.u8 [%out+8], %r0;
+    ret;)",
+                          GetParam());
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+  EXPECT_EQ(r.out[0], 14u);
+  EXPECT_EQ(r.out[1], 7u);
+  EXPECT_EQ(r.out[2], 7u);
+}
+
+// To both CTAs of a cluster, with a mask of 16 bits that is said to be one.
+TEST_P(AsyncCopy, AMulticastMaySayHowWideItsMaskIs) {
+  const KernelRun r = run(R"(
+    .reg .b16 %mask;
+    mov.b16 %mask, 3;
+    mov.u32 %r0, %cluster_ctarank;
+    mbarrier.init.shared.b64 [bar], 1;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;
+    fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    setp.eq.u32 %p1, %r0, 0;
+    @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster::16b [%r91], [%in], 16, [%r92], %mask;
+  WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;
+    @!%p0 bra WAIT;
+    mad.wide.u32 %rd0, %r0, 64, %out;
+    ld.shared.u32 %r4, [to+12];
+    st.global.u32 [%rd0], %r4;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    ret;)",
+                          GetParam(), 1, 2);
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+  EXPECT_EQ(r.out[0], 103u);
+  EXPECT_EQ(r.out[16], 103u);
+}
+
+TEST_P(AsyncCopy, AWaitForTheAsyncProxyAlone) {
+  const KernelRun r = run(R"(
+    st.shared.v4.u32 [from], {1, 2, 3, 4};
+    fence.proxy.async;
+    cp.async.bulk.global.shared::cta.bulk_group [%out], [%r90], 16;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group.sync_restrict::proxy::async 0;
+    fence.alias.sync_restrict::read.release.sys;
+    ld.global.u32 %r0, [%out+4];
+    st.global.u32 [%out+64], %r0;
+    ret;)",
+                          GetParam());
+  ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+  EXPECT_EQ(r.out[16], 2u);
+}
+
 // Both CTAs of a cluster send 16 bytes and add a number to the other one, which waits for both.
 TEST_P(AsyncCopy, OtherCtasGetStoresReductionsAndCopies) {
   const KernelRun r = run(R"(

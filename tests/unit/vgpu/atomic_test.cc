@@ -142,6 +142,9 @@ std::vector<Case> cases() {
                    return Values{add_float(uint32_t(o[0]), uint32_t(b[0]), global), 0};
                  }});
   all.push_back({"add", "f64", 8, scalar([](uint64_t o, uint64_t b, uint64_t) { return add_double(o, b); })});
+  all.push_back({"add.noftz", "f32", 4, scalar([](uint64_t o, uint64_t b, uint64_t) {
+                   return uint64_t{add_float(uint32_t(o), uint32_t(b), false)};
+                 })});
   all.push_back({"add.noftz", "f16", 2, scalar([](uint64_t o, uint64_t b, uint64_t) {
                    return uint64_t{add_half(uint16_t(o), uint16_t(b))};
                  })});

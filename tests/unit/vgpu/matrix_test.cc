@@ -636,6 +636,44 @@ TEST_P(M8n8Levels, LoadsAndTransposes) {
   });
 }
 
+// Lane t has the address of row t, 8 bytes, and gets columns 4 (t % 4) to 4 (t % 4) + 3 of row t / 4 of each
+// matrix.
+TEST_P(M8n8Levels, LoadsFourBitsWithTheirSign) {
+  numeric::Random random(9);
+  std::vector<uint32_t> in(64);
+  for (uint32_t& word : in)
+    word = static_cast<uint32_t>(random.bits(32));
+  for (const int num : {1, 2, 4}) {
+    const std::string list = num == 1 ? "{%r10}" : num == 2 ? "{%r10, %r11}" : "{%r10, %r11, %r12, %r13}";
+    std::string body = R"(
+    .shared .align 16 .b8 sm[256];
+    shl.b32 %r0, %t, 3;
+    cvt.u64.u32 %rd0, %r0;
+    add.u64 %rd1, %in, %rd0;
+    ld.global.v2.u32 {%r1, %r2}, [%rd1];
+    mov.u32 %r3, sm;
+    add.u32 %r3, %r3, %r0;
+    st.shared.v2.u32 [%r3], {%r1, %r2};
+    bar.warp.sync 0xffffffff;
+    shl.b32 %r0, %t, 4;
+    cvt.u64.u32 %rd0, %r0;
+    add.u64 %rd1, %out, %rd0;
+)" + fmt::format("    ldmatrix.sync.aligned.m8n16.x{}.shared.s8.s4 {}, [%r3];\n", num, list);
+    for (int i = 0; i < num; ++i)
+      body += fmt::format("    st.global.u32 [%rd1+{}], %r{};\n", 4 * i, 10 + i);
+    const auto r = run_body(body + "    ret;", one_warp(), 128, in);
+    ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+    for (size_t lane = 0; lane < 32; ++lane)
+      for (size_t i = 0; i < static_cast<size_t>(num); ++i)
+        for (size_t e = 0; e < 4; ++e) {
+          const size_t row = 8 * i + lane / 4, column = lane % 4 * 4 + e;
+          const auto element = static_cast<int>(in[row * 2 + column / 8] >> column % 8 * 4 & 15);
+          EXPECT_EQ(static_cast<int8_t>(r.out[lane * 4 + i] >> 8 * e), element < 8 ? element : element - 16)
+              << num << " matrices, lane " << lane << ", register " << i << ", element " << e;
+        }
+  }
+}
+
 TEST(M8n8, StoresWhatItLoaded) {
   numeric::Random random(6);
   for_spellings({Opcode::stmatrix}, [&](const Spelled& s) {

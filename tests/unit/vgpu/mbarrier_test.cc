@@ -3,6 +3,7 @@
 
 #include "run_ptx.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace lemma::vgpu {
@@ -36,6 +37,52 @@ TEST(Mbarrier, DecodesWhatItEncodes) {
         EXPECT_EQ(out.pending_bytes, bytes);
         EXPECT_EQ(out.expected, count);
       }
+}
+
+// Nothing is ever reported here: the conditional phase is the primary one, and reports are zero.
+TEST(Mbarrier, BothLayoutsHaveBothPhases) {
+  for (const char* layout : {"v0", "v1"}) {
+    const KernelRun r = run(fmt::format(R"(
+    .reg .b8 %b;
+    mbarrier.init.layout::{0}.shared.b64 [bar], 2;
+    mbarrier.check_layout.layout::v0.shared.b64 %p0, [bar];
+    selp.u32 %r0, 1, 0, %p0;
+    mbarrier.check_layout.layout::v1.shared.b64 %p0, [bar];
+    selp.u32 %r1, 1, 0, %p0;
+    st.global.v2.u32 [%out], {{%r0, %r1}};
+    mbarrier.arrive.shared.b64 %rd0, [bar];
+    mbarrier.test_wait.parity.phase_type::conditional.shared.b64 %p0, [bar], 0;
+    selp.u32 %r0, 1, 0, %p0;
+    st.global.u32 [%out+8], %r0;
+    mbarrier.arrive.shared.b64 _, [bar];
+    setp.eq.u32 %p2, 1, 1;
+    mbarrier.try_wait.phase_type::primary.shared.b64 %p1|%p2, %b, [bar], %rd0;
+    selp.u32 %r0, 1, 0, %p1;
+    selp.u32 %r1, 1, 0, %p2;
+    cvt.u32.u8 %r2, %b;
+    st.global.v2.u32 [%out+16], {{%r0, %r1}};
+    st.global.u32 [%out+24], %r2;
+    mbarrier.try_wait.parity.phase_type::conditional.shared.b64 %p0, [bar], 0;
+    selp.u32 %r0, 1, 0, %p0;
+    mbarrier.test_wait.parity.phase_type::primary.shared.b64 %p0|%p1, [bar], 0;
+    selp.u32 %r1, 1, 0, %p0;
+    st.global.v2.u32 [%out+32], {{%r0, %r1}};
+    ret;)",
+                                        layout));
+    ASSERT_TRUE(r.report.ok()) << fault_in(r.report).message;
+    const bool is_v1 = layout[1] == '1';
+    EXPECT_EQ(r.out[0], is_v1 ? 0u : 1u);
+    EXPECT_EQ(r.out[1], is_v1 ? 1u : 0u);
+    EXPECT_EQ(r.out[2], 0u);
+    EXPECT_EQ(r.out[4], 1u);
+    EXPECT_EQ(r.out[5], 0u);
+    EXPECT_EQ(r.out[6], 0u);
+    EXPECT_EQ(r.out[8], 1u);
+    EXPECT_EQ(r.out[9], 1u);
+  }
+  const KernelRun many = run("mbarrier.init.layout::v1.shared.b64 [bar], 512;\nret;");
+  EXPECT_NE(fault_in(many.report).message.find("a count of 512: legal are 1 to 511"), std::string::npos)
+      << fault_in(many.report).message;
 }
 
 TEST(Mbarrier, PhaseCompletesWithTheLastArrival) {
