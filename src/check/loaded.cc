@@ -1,6 +1,8 @@
 // The values of loads that race, through registers. See loaded.h.
 #include "check/loaded.h"
 
+#include "vgpu/computes.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -14,73 +16,10 @@ using vgpu::DecodedInst;
 
 namespace {
 
-bool computes(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::abs:
-  case Opcode::add:
-  case Opcode::addc:
-  case Opcode::and_:
-  case Opcode::bfe:
-  case Opcode::bfi:
-  case Opcode::bfind:
-  case Opcode::bmsk:
-  case Opcode::brev:
-  case Opcode::clz:
-  case Opcode::cnot:
-  case Opcode::copysign:
-  case Opcode::cos:
-  case Opcode::cvt:
-  case Opcode::cvt_pack:
-  case Opcode::cvta:
-  case Opcode::cvta_to:
-  case Opcode::div:
-  case Opcode::dp2a:
-  case Opcode::dp4a:
-  case Opcode::ex2:
-  case Opcode::fma:
-  case Opcode::fns:
-  case Opcode::lg2:
-  case Opcode::lop3:
-  case Opcode::mad:
-  case Opcode::mad24:
-  case Opcode::madc:
-  case Opcode::max:
-  case Opcode::min:
-  case Opcode::mov:
-  case Opcode::mul:
-  case Opcode::mul24:
-  case Opcode::neg:
-  case Opcode::not_:
-  case Opcode::or_:
-  case Opcode::popc:
-  case Opcode::prmt:
-  case Opcode::rcp:
-  case Opcode::rem:
-  case Opcode::rsqrt:
-  case Opcode::sad:
-  case Opcode::selp:
-  case Opcode::set:
-  case Opcode::shf:
-  case Opcode::shl:
-  case Opcode::shr:
-  case Opcode::sin:
-  case Opcode::slct:
-  case Opcode::sqrt:
-  case Opcode::sub:
-  case Opcode::subc:
-  case Opcode::szext:
-  case Opcode::tanh:
-  case Opcode::xor_:
-    return true;
-  default:
-    return false;
-  }
-}
-
 // Whether all that comes of its sources is in its destinations, and those are no predicates. A carry is
 // elsewhere.
 bool only_computes(const Code& code, const DecodedInst& in) {
-  if (in.source != ptx::kNone && (!computes(code.opcode_of(in)) || in.updates ||
+  if (in.source != ptx::kNone && (!vgpu::computes(code.opcode_of(in)) || in.updates ||
                                   code.function->instructions[in.source].has(isa::Qual::cc)))
     return false;
   return in.dst_count != 0 && std::all_of(in.ops, in.ops + in.dst_count, [](const vgpu::Slot& slot) {

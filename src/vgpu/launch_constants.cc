@@ -9,6 +9,7 @@
 
 #include "isa/vocabulary.h"
 #include "support/align.h"
+#include "vgpu/computes.h"
 #include "vgpu/handlers/memory_handlers.h"
 #include "vgpu/handlers/wmma_moves.h"
 #include "vgpu/lane_steps.h"
@@ -39,37 +40,14 @@ bool is_function(const Code& code, const DecodedInst& in) {
   switch (instruction.opcode) {
   case Opcode::ld: // of the kernel's parameters; not what a call has returned
     return instruction.has(isa::Qual::param) && space_of(in) == isa::StateSpace::param;
-  case Opcode::abs:
-  case Opcode::add:
-  case Opcode::and_:
-  case Opcode::bfe:
-  case Opcode::bfi:
-  case Opcode::cvt:
-  case Opcode::cvta:
-  case Opcode::cvta_to:
-  case Opcode::div:
-  case Opcode::lop3:
-  case Opcode::mad:
-  case Opcode::max:
-  case Opcode::min:
-  case Opcode::mov:
-  case Opcode::mul:
-  case Opcode::mul24:
-  case Opcode::neg:
-  case Opcode::not_:
-  case Opcode::or_:
-  case Opcode::prmt:
-  case Opcode::rem:
-  case Opcode::selp:
+  case Opcode::addc: // of a carry
+  case Opcode::madc:
+  case Opcode::subc:
+    return false;
   case Opcode::setp:
-  case Opcode::shf:
-  case Opcode::shl:
-  case Opcode::shr:
-  case Opcode::sub:
-  case Opcode::xor_:
     return true;
   default:
-    return false;
+    return computes(instruction.opcode);
   }
 }
 
