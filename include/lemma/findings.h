@@ -27,6 +27,7 @@ struct FindingGroup {
   std::vector<size_t> members;              // of the findings that were grouped; which to show comes first
   uint64_t count = 0;                       // how often they were seen, together
   std::vector<FindingRepair> repairs = {};  // of a member, that mend them all; empty: it takes more than that
+  std::vector<std::vector<FindingRepair>> alternatives = {}; // to these: Finding::alternatives
 };
 // The worst first: errors, notes, what is suppressed; of each what was seen most often.
 std::vector<FindingGroup> group(std::span<const Finding> findings);

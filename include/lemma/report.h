@@ -132,11 +132,12 @@ struct CheckedAccess {
 // Who has to come to the barrier that a finding advises; `none`: it advises something else.
 enum class Barrier : uint8_t { none, warp, cta, cluster };
 
-// An instruction more in the PTX, or another opcode in an instruction.
+// Instructions more in the PTX; or another text for an opcode, an operand, or a whole instruction.
 struct FindingRepair {
   enum class Where : uint8_t { before, behind, instead } where = Where::before;
-  Place place; // of the instruction that it is put before or behind, or whose opcode it replaces
-  Repair edit; // of the PTX, with the line breaks that it takes
+  Place place; // of the instruction, or declaration, that it is put before or behind, or is a part of
+  std::string replaced = {}; // `instead`: what stands there
+  Repair edit;               // of the PTX, with the line breaks that it takes
 };
 // "before", "behind", "instead".
 std::string_view to_string(FindingRepair::Where where);
@@ -154,6 +155,9 @@ struct Finding {
   Barrier barrier = Barrier::none;      // that `fix` is
   // `fix` as edits of the PTX, to be made all together; empty: it takes more than that, or has no one place.
   std::vector<FindingRepair> repairs = {};
+  // Where one thing or another may be wrong, and nobody knows which: further such edits, each list of which
+  // mends it in place of `repairs`.
+  std::vector<std::vector<FindingRepair>> alternatives = {};
   uint64_t count = 0;        // how often it was seen
   std::string kernel = {};   // that was launched
   std::string ptx = {};      // the name that its text was loaded with

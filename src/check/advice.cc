@@ -3,11 +3,11 @@
 // lacks it.
 #include "check/advice.h"
 
+#include "check/edits.h"
 #include "vgpu/place.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace lemma::check {
 
@@ -72,69 +72,6 @@ bool is_wait(const ptx::Instruction& instruction) {
   }
 }
 
-// From its guard, if it has one.
-uint32_t begin_of(const ptx::Instruction& instruction, std::string_view text) {
-  uint32_t begin = instruction.range.begin;
-  if (instruction.guard.reg == ptx::kNone)
-    return begin;
-  while (begin > 0 && text[begin] != '@')
-    --begin;
-  return begin;
-}
-
-std::string indentation(std::string_view line) {
-  const size_t end = line.find_first_not_of(" \t");
-  return std::string(line.substr(0, end == line.npos ? 0 : end));
-}
-
-// Of an instruction, whose range may begin with its guard.
-SourceRange opcode_range(const Spot& spot) {
-  const std::string_view text = spot.code->module->source->text();
-  const SourceRange range = spot.ptx().range;
-  const auto is_space = [&](uint32_t at) { return std::isspace(static_cast<unsigned char>(text[at])) != 0; };
-  uint32_t begin = range.begin;
-  if (text[begin] == '@')
-    while (begin < range.end && !is_space(begin))
-      ++begin;
-  while (begin < range.end && is_space(begin))
-    ++begin;
-  uint32_t end = begin;
-  while (end < range.end && !is_space(end) && text[end] != ';')
-    ++end;
-  return {begin, end};
-}
-
-FindingRepair edit(const vgpu::Code& code, uint32_t index, FindingRepair::Where where,
-                   const std::string& text) {
-  const SourceText& source = *code.module->source;
-  const ptx::Instruction& instruction = code.function->instructions[index];
-  vgpu::DecodedInst in; // the place of one follows from its source alone
-  in.source = index;
-  const bool behind = where == FindingRepair::Where::behind;
-  const bool instead = where == FindingRepair::Where::instead;
-  const uint32_t begin = behind    ? instruction.range.end
-                         : instead ? opcode_range({&code, &in}).begin
-                                   : begin_of(instruction, source.text());
-  const LineColumn place = source.line_column(begin);
-  FindingRepair made{.where = where, .place = vgpu::place_of(code, in), .edit = {}};
-  made.edit = {.line = place.line, .column = place.column, .length = 0, .text = text};
-  if (instead) {
-    made.edit.length = static_cast<uint32_t>(opcode_text({&code, &in}).size());
-    return made;
-  }
-  const std::string line_break = "\n" + indentation(source.line(place.line));
-  std::string lines;
-  for (const char c : text)
-    lines += c == '\n' ? line_break : std::string(1, c);
-  made.edit.text = behind ? line_break + lines : lines + line_break;
-  return made;
-}
-
-FindingRepair edit(const vgpu::Code& code, const Point& point, const std::string& text) {
-  return edit(code, point.instruction,
-              point.behind ? FindingRepair::Where::behind : FindingRepair::Where::before, text);
-}
-
 } // namespace
 
 BarrierText barrier_of(Together together) {
@@ -154,16 +91,6 @@ Remedy meeting(Together together, Spot earlier, Spot later) {
           .at = later,
           .from = earlier,
           .together = together};
-}
-
-std::string guard_text(const Spot& spot) {
-  const std::string_view text = spot.code->module->source->text();
-  const uint32_t begin = begin_of(spot.ptx(), text);
-  return std::string(text.substr(begin, opcode_range(spot).begin - begin));
-}
-
-std::string opcode_text(const Spot& spot) {
-  return std::string(spot.code->module->source->slice(opcode_range(spot)));
 }
 
 std::string with_order(const Spot& spot, std::string_view semantics, std::string_view scope) {
@@ -192,6 +119,12 @@ std::string with_order(const Spot& spot, std::string_view semantics, std::string
   for (size_t i = 1; i < words.size(); ++i)
     opcode += "." + words[i];
   return opcode;
+}
+
+Advice Advice::either(std::string text, std::vector<std::vector<Remedy>> lists) {
+  Advice made(std::move(text));
+  made.alternatives = std::move(lists);
+  return made;
 }
 
 Advice Advice::and_also(const Advice& other) const {
@@ -269,6 +202,25 @@ std::vector<FindingRepair> Repairs::of(const std::vector<Remedy>& remedies) {
   return repairs;
 }
 
+void Repairs::add_alternatives(const Advice& advice, Finding& finding) {
+  const auto is_same = [](const std::vector<FindingRepair>& a, const std::vector<FindingRepair>& b) {
+    return std::ranges::equal(a, b, [](const FindingRepair& one, const FindingRepair& other) {
+      return one.edit.line == other.edit.line && one.edit.column == other.edit.column &&
+             one.edit.length == other.edit.length && one.edit.text == other.edit.text;
+    });
+  };
+  for (const std::vector<Remedy>& remedies : advice.alternatives) {
+    std::vector<FindingRepair> made = of(remedies);
+    const auto is_made = [&](const std::vector<FindingRepair>& other) { return is_same(made, other); };
+    if (made.empty() || is_made(finding.repairs) || std::ranges::any_of(finding.alternatives, is_made))
+      continue;
+    if (finding.repairs.empty())
+      finding.repairs = std::move(made);
+    else
+      finding.alternatives.push_back(std::move(made));
+  }
+}
+
 bool Repairs::contradicts(const std::vector<Remedy>& remedies) {
   return std::any_of(remedies.begin(), remedies.end(), [&](const Remedy& remedy) {
     return remedy.kind == Remedy::Kind::release && remedy.at.instruction && remedy.from.instruction &&
@@ -287,22 +239,19 @@ bool Repairs::add(const Remedy& remedy, std::vector<FindingRepair>& to) {
                         remedy.from.code == remedy.at.code;
   switch (remedy.kind) {
   case Remedy::Kind::before:
-    to.push_back(
-        edit(*remedy.at.code, remedy.at.instruction->source, FindingRepair::Where::before, remedy.text));
+    to.push_back(insertion(*remedy.at.code, Point{remedy.at.instruction->source, false}, remedy.text));
     return true;
   case Remedy::Kind::behind:
-    to.push_back(
-        edit(*remedy.at.code, remedy.at.instruction->source, FindingRepair::Where::behind, remedy.text));
+    to.push_back(insertion(*remedy.at.code, Point{remedy.at.instruction->source, true}, remedy.text));
     return true;
   case Remedy::Kind::order:
-    to.push_back(
-        edit(*remedy.at.code, remedy.at.instruction->source, FindingRepair::Where::instead, remedy.text));
+    to.push_back(with_opcode(*remedy.at.code, remedy.at.instruction->source, remedy.text));
     return true;
   case Remedy::Kind::first: {
     const auto point =
         places(*remedy.at.code->function).between(0, remedy.at.instruction->source, remedy.together);
     if (point)
-      to.push_back(edit(*remedy.at.code, *point, remedy.text));
+      to.push_back(insertion(*remedy.at.code, *point, remedy.text));
     return point.has_value();
   }
   case Remedy::Kind::leave: {
@@ -310,7 +259,7 @@ bool Repairs::add(const Remedy& remedy, std::vector<FindingRepair>& to) {
         has_from && !is_waited_for(*remedy.at.code->function, places(*remedy.at.code->function),
                                    remedy.from.instruction->source);
     const Spot& spot = is_last ? remedy.from : remedy.at;
-    to.push_back(edit(*spot.code, Point{spot.instruction->source, is_last}, kClusterWait));
+    to.push_back(insertion(*spot.code, Point{spot.instruction->source, is_last}, kClusterWait));
     return true;
   }
   case Remedy::Kind::meet:
@@ -324,8 +273,9 @@ bool Repairs::add(const Remedy& remedy, std::vector<FindingRepair>& to) {
   case Remedy::Kind::widen_release:
   case Remedy::Kind::widen_acquire:
     return has_from && add_scope(remedy, to);
+  default:
+    return rewrite(remedy, to);
   }
-  return false;
 }
 
 // `from` is an instruction before the accesses, if the barrier has to lie behind that.
@@ -352,7 +302,7 @@ bool Repairs::add_meeting(const Remedy& remedy, uint32_t from, std::vector<Findi
         all.between(arrival == ptx::kNone ? begin : arrival, end, remedy.together);
     if (!point)
       return false;
-    to.push_back(edit(*remedy.at.code, *point, arrival == ptx::kNone ? text : kClusterWait));
+    to.push_back(insertion(*remedy.at.code, *point, arrival == ptx::kNone ? text : kClusterWait));
   }
   return !ways.empty();
 }
@@ -378,12 +328,12 @@ bool Repairs::add_wait(const Remedy& remedy, std::vector<FindingRepair>& to) {
     return others && add_meeting(remedy, issue, to);
   if (others)
     if (const std::optional<uint32_t> barrier = between(meets, false)) {
-      to.push_back(edit(*remedy.at.code, Point{*barrier, false}, remedy.text));
+      to.push_back(insertion(*remedy.at.code, Point{*barrier, false}, remedy.text));
       return true;
     }
   const std::optional<Point> point = all.between(issue, access, remedy.together);
   if (point)
-    to.push_back(edit(*remedy.at.code, *point, others ? remedy.text + "\n" + remedy.then : remedy.text));
+    to.push_back(insertion(*remedy.at.code, *point, others ? remedy.text + "\n" + remedy.then : remedy.text));
   return point.has_value();
 }
 
@@ -410,12 +360,12 @@ bool Repairs::add_order(const Remedy& remedy, std::vector<FindingRepair>& to) {
   }
   const bool other = order.semantics == (releases ? Semantics::acquire : Semantics::release);
   const std::string_view scope = order.semantics == Semantics::volatile_ ? "gpu" : "";
-  to.push_back(edit(*remedy.at.code, remedy.at.instruction->source, FindingRepair::Where::instead,
-                    with_order(remedy.at,
-                               other      ? "acq_rel"
-                               : releases ? "release"
-                                          : "acquire",
-                               scope)));
+  to.push_back(with_opcode(*remedy.at.code, remedy.at.instruction->source,
+                           with_order(remedy.at,
+                                      other      ? "acq_rel"
+                                      : releases ? "release"
+                                                 : "acquire",
+                                      scope)));
   return true;
 }
 
@@ -435,8 +385,7 @@ bool Repairs::add_scope(const Remedy& remedy, std::vector<FindingRepair>& to) {
   const auto widen = [&](uint32_t i, std::string_view semantics) {
     vgpu::DecodedInst in;
     in.source = i;
-    to.push_back(edit(*remedy.at.code, i, FindingRepair::Where::instead,
-                      with_order({remedy.at.code, &in}, semantics, remedy.text)));
+    to.push_back(with_opcode(*remedy.at.code, i, with_order({remedy.at.code, &in}, semantics, remedy.text)));
   };
   if (is_narrow(remedy.at.ptx()))
     widen(at, remedy.at.ptx().opcode == Opcode::atom || remedy.at.ptx().opcode == Opcode::red

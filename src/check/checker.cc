@@ -197,9 +197,11 @@ void Checker::launch_ends(const vgpu::Launch&) {
       found.finding.repairs = repairs.of(advice.remedies);
     if (found.finding.repairs.empty())
       found.finding.repairs = repairs.of(advice.or_else);
+    repairs.add_alternatives(advice, found.finding);
     findings_.push_back(std::move(found.finding));
   }
   found_.clear();
+  reaches_.clear();
   std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
     return a.access.place.ptx_line < b.access.place.ptx_line;
   });
@@ -399,6 +401,7 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
         cluster.warp(*operation->issuer.cta, *operation->issuer.warp).knowledge.agent());
     if (const auto found = cluster.arriving.find(operation->number); found != cluster.arriving.end()) {
       const auto& [agent, lane, epoch] = found->second;
+      mbarrier.arrivals.add(agent, {.by = mbarrier.last.spot(), .lanes = LaneMask{1} << lane});
       mbarrier.gathered.operations.known.advance(cluster.id, agent, LaneMask{1} << lane, epoch);
       cluster.arriving.erase(found);
     } else {
@@ -410,6 +413,7 @@ void Checker::arrives(const vgpu::MbarrierArrival& arrival) {
     WarpState& warp = cluster.warp(*arrival.x);
     const WarpKnowledge& arriving = warp.knowledge;
     mbarrier.participants.add(arriving.agent());
+    mbarrier.arrivals.add(arriving.agent(), {.by = Spot::at(*arrival.x), .lanes = arrival.lanes});
     HandedOn::OfCta& to = mbarrier.gathered.of(arrival.x->cta->rank);
     to.by = Spot::at(*arrival.x);
     const SpelledScope scope = spelled_scope(*arrival.x);

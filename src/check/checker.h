@@ -245,6 +245,8 @@ private:
   void initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane);
   void publishes(ClusterState& cluster, const vgpu::Exec& x);
   void signals(ClusterState& cluster, const vgpu::Exec& x, const vgpu::SharedPlace& at, int lane);
+  std::vector<Remedy> invalidations(const ClusterState& cluster, const vgpu::SharedPlace& at, Spot last,
+                                    Spot write) const;
   void touches_mbarriers(const Visit& visit, uint64_t bytes);
   void tests_phase(ClusterState& cluster, const WarpState& warp, const vgpu::SharedPlace& at);
   void ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::MbarrierWait& wait);
@@ -261,6 +263,7 @@ private:
                     Gathering& barrier);
   static UndefinedValues& values(ClusterState& cluster, const vgpu::Exec& x);
   static RacingValues& racing_values(ClusterState& cluster, const vgpu::Exec& x);
+  std::shared_ptr<const int64_t> reach(const ptx::Variable& variable, uint64_t bytes);
   void stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access);
   void reads_map(ClusterState& cluster, const vgpu::Exec& x, const vgpu::AsyncOperation& operation,
                  Record record);
@@ -356,6 +359,7 @@ private:
   };
   mutable std::mutex findings_mutex_;
   std::map<Key, Found> found_;
+  std::unordered_map<const ptx::Variable*, std::shared_ptr<int64_t>> reaches_;
   std::vector<Finding> findings_;
 };
 

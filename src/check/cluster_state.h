@@ -130,8 +130,9 @@ struct Gathering {
   std::vector<std::pair<WarpState*, Epoch>> whole;
   std::vector<WarpState*>
       started; // that wait at the cluster's barrier: all CTAs have started when it completes
-  std::vector<BarrierArrival> arrivals, last_phase; // of bar.sync and bar.arrive
-  std::shared_ptr<UndefinedVote> vote;              // null: nobody has come by bar.red
+  std::vector<BarrierArrival> arrivals, last_phase;      // of bar.sync and bar.arrive
+  std::shared_ptr<Uses> uses = std::make_shared<Uses>(); // likewise
+  std::shared_ptr<UndefinedVote> vote;                   // null: nobody has come by bar.red
 };
 
 // Warps that have something to do with each phase of an object.
@@ -190,6 +191,7 @@ struct MbarrierState {
   bool begun = false;        // somebody has arrived, or expected bytes, in the open phase
   bool expects_late = false; // before any bytes were expected, an operation was issued or completed
   Participants participants; // that arrive, or whose operations complete
+  Uses arrivals;             // of all phases
   int64_t tx = 0;            // bytes that the phase waits for
   Statement expects_last;    // the last expect_tx
 };
@@ -271,6 +273,7 @@ struct ClusterState {
   Clock cluster_unreleased;                                         // Gathering::unreleased of that
   Spot cluster_unreleased_by;                                       // likewise
   std::map<std::pair<uint32_t, uint32_t>, MbarrierState> mbarriers; // by CTA rank and offset
+  std::shared_ptr<Uses> waits = std::make_shared<Uses>();           // on mbarriers, that have ended
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> products;       // agents by CTA rank and warpgroup
   UndefinedMemory undefined;
   std::vector<UndefinedValues> undefined_values; // by agent of a warp

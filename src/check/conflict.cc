@@ -1,5 +1,6 @@
 // What two accesses that nothing orders are called, and what would order them. See checker.h.
 #include "check/checker.h"
+#include "check/edits.h"
 #include "check/value.h"
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
@@ -303,6 +304,26 @@ Advice with_init_fence(const Record& init) {
       {{.kind = Remedy::Kind::behind, .text = "fence.mbarrier_init.release.cluster;", .at = spot_of(init)}}};
 }
 
+// The narrower of two with the type of the other: "ld.relaxed.gpu.u32" for "ld.relaxed.gpu.u8", if the
+// register has room.
+std::vector<Remedy> as_wide(const Record& narrow, uint32_t bytes) {
+  const ptx::Instruction& instruction = spot_of(narrow).ptx();
+  const bool loads = instruction.opcode == isa::Opcode::ld;
+  if ((!loads && instruction.opcode != isa::Opcode::st) || instruction.operands.size() != 2)
+    return {};
+  const ptx::Operand& data = instruction.operands[loads ? 0 : 1];
+  const int bits = 8 * static_cast<int>(bytes);
+  if (data.kind != ptx::OperandKind::reg || data.component >= 0 ||
+      isa::bits_of(narrow.code->function->registers[data.reg].type) < bits)
+    return {};
+  std::string opcode = opcode_text(spot_of(narrow));
+  const std::string was = std::to_string(8 * narrow.bytes);
+  if (!opcode.ends_with(was))
+    return {};
+  opcode.replace(opcode.size() - was.size(), was.size(), std::to_string(bits));
+  return {{.kind = Remedy::Kind::order, .text = opcode, .at = spot_of(narrow)}};
+}
+
 Advice with_scopes(const Record& earlier, const Record& later, Distance distance) {
   return {fmt::format("scope .{} on {}", scope_that_reaches(distance), too_narrow(earlier, later)),
           {reaching(earlier, distance), reaching(later, distance)}};
@@ -470,14 +491,20 @@ Checker::Verdict Checker::judge(const Visit& visit, const Record& earlier, int e
                 ? with_init_fence(earlier.initializes ? earlier : later)
                 : order_between(std::min(distance, kSameCluster), Roles::none, earlier, later)};
   if (earlier.mbarrier != later.mbarrier)
-    return {"mbarrier.plain", "the memory of an mbarrier object is accessed as plain memory",
-            "mbarrier instructions alone, from its mbarrier.init to its mbarrier.inval"};
+    return {"mbarrier.plain",
+            "the memory of an mbarrier object is accessed as plain memory",
+            {"mbarrier instructions alone, from its mbarrier.init to its mbarrier.inval",
+             without(spot_of(earlier.mbarrier ? later : earlier))}};
   const bool both_write = earlier.writes && later.writes;
   const std::string accesses = both_write ? "writes" : "a read and a write";
   if (later.is_strong() && earlier.is_strong()) {
     if (later.bytes != earlier.bytes)
-      return {"race.mixed-size", "strong accesses of different sizes overlap: they are not ordered",
-              "accesses of one size, or synchronization between them"};
+      return {"race.mixed-size",
+              "strong accesses of different sizes overlap: they are not ordered",
+              {"accesses of one size, or synchronization between them",
+               in_words ? as_wide(later.bytes < earlier.bytes ? later : earlier,
+                                  std::max(later.bytes, earlier.bytes))
+                        : std::vector<Remedy>{}}};
     return {"race.scope",
             fmt::format("{} whose scopes do not include each other's thread",
                         both_write ? "strong writes" : "a strong read and a strong write"),

@@ -133,7 +133,8 @@ void Checker::check_leftovers(ClusterState& cluster, const vgpu::Cluster& ended)
                 .who = {request.code, request.instruction, cta->id, request.first_warp, -1},
                 .what = "executes it",
                 .memory = "registers of the CTA",
-                .fix = "setmaxnreg by all warps of the warpgroup"});
+                .fix = Advice::either("setmaxnreg by all warps of the warpgroup",
+                                      moved_out({request.code, request.instruction}, Together::cta))});
   for (const auto& [key, barrier] : cluster.barriers)
     if (!barrier.arrivals.empty() && barrier.waiting.empty())
       misuse({.id = "barrier.count",
@@ -148,24 +149,26 @@ void Checker::check_leftovers(ClusterState& cluster, const vgpu::Cluster& ended)
     if (!mbarrier.alive || !mbarrier.last.instruction)
       continue;
     const vgpu::Mbarrier counts = vgpu::read_mbarrier(at);
-    const auto left = [&](std::string_view id, std::string message, const char* fix, bool is_note = false) {
+    const auto left = [&](std::string_view id, std::string message, Advice fix, bool is_note = false) {
       misuse({.id = id,
               .is_note = is_note,
               .message = std::move(message),
               .who = mbarrier.last,
               .what = "changed its counts last",
               .memory = memory_of(at),
-              .fix = fix,
+              .fix = std::move(fix),
               .address = at.offset});
     };
+    const Advice exactly = {"an expect_tx of exactly the bytes that come",
+                            {with_last(mbarrier.expects_last.spot(), -counts.pending_bytes, true)}};
     if (counts.pending_bytes > 0)
       left("mbarrier.tx",
            fmt::format("{} bytes were expected that have not come when all threads have exited",
                        counts.pending_bytes),
-           "an expect_tx of exactly the bytes that come");
+           exactly);
     else if (counts.pending_bytes < 0)
       left("mbarrier.tx", fmt::format("{} bytes have come that were never expected", -counts.pending_bytes),
-           "an expect_tx of exactly the bytes that come");
+           exactly);
     else if (counts.pending != counts.expected)
       left("mbarrier.count",
            fmt::format("a phase has {} of {} arrivals when all threads have exited",

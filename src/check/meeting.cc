@@ -126,6 +126,22 @@ private:
   std::vector<bool> threads_;   // that are %tid.x
 };
 
+// Of `count` blocks those that a walk from some comes to without `end`; `next(block)`: where it goes on.
+template <class Next>
+std::vector<bool> reached(std::vector<uint32_t> from, uint32_t end, size_t count, Next next) {
+  std::vector<bool> seen(count);
+  while (!from.empty()) {
+    const uint32_t at = from.back();
+    from.pop_back();
+    if (at == end || seen[at])
+      continue;
+    seen[at] = true;
+    const std::vector<uint32_t>& more = next(at);
+    from.insert(from.end(), more.begin(), more.end());
+  }
+  return seen;
+}
+
 } // namespace
 
 MeetingPlaces::MeetingPlaces(const ptx::Function& function)
@@ -172,17 +188,10 @@ MeetingPlaces::Divided MeetingPlaces::divided(Together together) const {
       const bool exits = std::any_of(block.successors.begin(), block.successors.end(),
                                      [&](uint32_t next) { return is_end(next); });
       std::vector<uint32_t>& counts = exits ? now.by_exits : now.surely;
-      std::vector<bool> seen(count);
-      std::vector<uint32_t> stack(block.successors);
-      while (!stack.empty()) {
-        const uint32_t at = stack.back();
-        stack.pop_back();
-        if (at == end || seen[at])
-          continue;
-        seen[at] = true;
-        ++counts[at];
-        stack.insert(stack.end(), flow_.blocks[at].successors.begin(), flow_.blocks[at].successors.end());
-      }
+      const std::vector<bool> on_a_way = reached(
+          block.successors, end, count, [&](uint32_t at) -> auto& { return flow_.blocks[at].successors; });
+      for (size_t at = 0; at < count; ++at)
+        counts[at] += on_a_way[at];
     }
     changed |= now.surely != found.surely || now.by_exits != found.by_exits;
     found = std::move(now);
@@ -209,19 +218,11 @@ void MeetingPlaces::find_loops() {
   for (uint32_t head = 0; head < count; ++head) {
     if (latches[head].empty())
       continue;
-    std::vector<bool> seen(count);
-    seen[head] = true;
-    std::vector<uint32_t> stack = latches[head];
-    while (!stack.empty()) {
-      const uint32_t at = stack.back();
-      stack.pop_back();
-      if (seen[at])
-        continue;
-      seen[at] = true;
-      stack.insert(stack.end(), before[at].begin(), before[at].end());
-    }
+    std::vector<bool> loop =
+        reached(latches[head], head, count, [&](uint32_t at) -> auto& { return before[at]; });
+    loop[head] = true;
     for (size_t b = 0; b < count; ++b)
-      loops_[b] += seen[b];
+      loops_[b] += loop[b];
   }
 }
 
@@ -292,9 +293,7 @@ std::vector<Point> MeetingPlaces::candidates(uint32_t from, uint32_t to) const {
 }
 
 std::optional<Point> MeetingPlaces::between(uint32_t from, uint32_t to, Together together) const {
-  const Divided& divided = together == Together::cluster ? cluster_
-                           : together == Together::cta   ? cta_
-                                                         : warp_;
+  const Divided& divided = divided_of(together);
   const auto cost = [&](const Point& point) {
     const uint32_t b = block_of_[point.instruction];
     return std::tuple(divided.by_exits[b], loops_[b]);
@@ -305,6 +304,25 @@ std::optional<Point> MeetingPlaces::between(uint32_t from, uint32_t to, Together
         (!best || cost(point) < cost(*best)) && separates(point, from, to))
       best = point;
   return best;
+}
+
+std::optional<Point> MeetingPlaces::outside(uint32_t instruction, Together together, bool behind) const {
+  const Divided& divided = divided_of(together);
+  const auto ways = [&](uint32_t block) { return divided.surely[block] + divided.by_exits[block]; };
+  const std::vector<uint32_t>& next = behind ? post_dominator_ : dominator_;
+  const uint32_t own = block_of_[instruction];
+  for (uint32_t b = own; b < flow_.blocks.size() && next[b] != b;) {
+    b = next[b];
+    if (b >= flow_.blocks.size())
+      break;
+    if (ways(b) >= ways(own) || flow_.blocks[b].begin == flow_.blocks[b].end)
+      continue;
+    if (behind)
+      return Point{flow_.blocks[b].begin, false};
+    const uint32_t last = flow_.blocks[b].end - 1;
+    return Point{last, !ptx::ends_block(function_.instructions[last].opcode)};
+  }
+  return std::nullopt;
 }
 
 bool MeetingPlaces::dominates(uint32_t first, uint32_t second) const {

@@ -44,6 +44,9 @@ public:
   // The place between the two that is in the fewest loops, and of those the nearest to `to`; nullopt: there
   // is none, or not all would come. `to` must be reached from `from`.
   std::optional<Point> between(uint32_t from, uint32_t to, Together together) const;
+  // Where threads are together again that the innermost branch before an instruction divides: behind what it
+  // divides, or before the branch; nullopt: none divides them.
+  std::optional<Point> outside(uint32_t instruction, Together together, bool behind) const;
   // Every path to `second` comes through `first`.
   bool dominates(uint32_t first, uint32_t second) const;
   // All paths from the one to the other come through the place.
@@ -56,6 +59,9 @@ private:
         by_exits; // branches that divide its threads; those of which one way is the end
   };
   Divided divided(Together together) const;
+  const Divided& divided_of(Together together) const {
+    return together == Together::cluster ? cluster_ : together == Together::cta ? cta_ : warp_;
+  }
   void find_loops();
   bool walks(uint32_t from, uint32_t to, const Stops& stops, const Point* cut) const;
   std::vector<Point> candidates(uint32_t from, uint32_t to) const;

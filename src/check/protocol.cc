@@ -2,6 +2,7 @@
 // left with counts open, memory of CTAs that may not be there yet or any more. Each is a finding of one
 // instruction, or of two that do not fit. See checker.h.
 #include "check/checker.h"
+#include "check/edits.h"
 #include "vgpu/deadlock.h"
 #include "vgpu/exec.h"
 #include "vgpu/place.h"
@@ -58,6 +59,14 @@ void Checker::arrives_at_barrier(ClusterState& cluster, const vgpu::Exec& x,
         known.covers(cluster.id, before.agent, std::countr_zero(before.lanes), before.epoch))
       continue;
     const bool same = before.who.instruction == here.instruction;
+    const auto other_for = [&](const Statement& one, const Statement& other, uint32_t warp) {
+      return std::vector{Remedy{.kind = Remedy::Kind::other_barrier,
+                                .at = one.spot(),
+                                .from = other.spot(),
+                                .uses = barrier.uses,
+                                .object = sync.id,
+                                .warp = warp}};
+    };
     misuse({.id = same ? "barrier.count" : "barrier.id",
             .message = fmt::format(
                 "{}: this arrival and one of the phase before, of warp {}, are not ordered",
@@ -68,9 +77,16 @@ void Checker::arrives_at_barrier(ClusterState& cluster, const vgpu::Exec& x,
             .before = before.who,
             .what_before = "arrives",
             .memory = fmt::format("barrier {}", sync.id),
-            .fix = same ? "the number of all threads that come here" : "another barrier for one of the two"});
+            .fix = same ? Advice("the number of all threads that come here", {{.kind = Remedy::Kind::arrivals,
+                                                                               .at = here.spot(),
+                                                                               .uses = barrier.uses,
+                                                                               .object = sync.id}})
+                        : Advice::either("another barrier for one of the two",
+                                         {other_for(here, before.who, knowledge.agent()),
+                                          other_for(before.who, here, before.agent)})});
     break;
   }
+  barrier.uses->add(knowledge.agent(), {.by = here.spot(), .object = sync.id, .lanes = sync.lanes});
   barrier.arrivals.push_back({knowledge.agent(), sync.lanes, knowledge.epoch(), here});
 }
 
@@ -105,7 +121,9 @@ void Checker::meets_at_barrier(const vgpu::Cta& cta, uint32_t id, const Gatherin
          .before = other ? *other : Statement{},
          .what_before = "arrives elsewhere",
          .memory = fmt::format("barrier {}", id),
-         .fix = "a barrier that all threads of the warp reach together: move it out of the divergent code"});
+         .fix = Advice::either(
+             "a barrier that all threads of the warp reach together: move it out of the divergent code",
+             moved_out(here.spot(), Together::warp))});
   }
 }
 
@@ -157,6 +175,29 @@ void Checker::initializes(ClusterState& cluster, const vgpu::Exec& x, const vgpu
   span.end = std::max<uint64_t>(span.end, at.offset + vgpu::kMbarrierBytes);
 }
 
+// What ends the objects of a variable, by one thread, when all have used them and nobody writes there yet;
+// none where that cannot be said in a line for each.
+std::vector<Remedy> Checker::invalidations(const ClusterState& cluster, const vgpu::SharedPlace& at,
+                                           Spot last, Spot write) const {
+  const Dim3& block = launch_->config.block;
+  const ptx::Variable* variable = variable_at(*launch_->program, *launch_->entry->function, at.offset).first;
+  if (!variable || block[1] * block[2] != 1)
+    return {};
+  std::string text = "bar.sync 0;\n{\n.reg .pred is_first;\n.reg .b32 thread;\nmov.u32 thread, %tid.x;\n"
+                     "setp.eq.u32 is_first, thread, 0;\n";
+  for (const auto& [key, mbarrier] : cluster.mbarriers) {
+    const auto [of, offset] = variable_at(*launch_->program, *launch_->entry->function, key.second);
+    if (key.first == at.cta->rank && of == variable && (mbarrier.alive || key.second == at.offset))
+      text += fmt::format("@is_first mbarrier.inval.shared.b64 [{}{}];\n", variable->name,
+                          offset ? fmt::format("+{}", offset) : "");
+  }
+  return {{.kind = Remedy::Kind::meet,
+           .text = text + "}\nbar.sync 0;",
+           .at = write,
+           .from = last,
+           .together = Together::cta}};
+}
+
 // An access that is no operation on mbarriers, to memory where some are.
 void Checker::touches_mbarriers(const Visit& visit, uint64_t bytes) {
   const vgpu::Cta& cta = *visit.place.cta;
@@ -171,19 +212,25 @@ void Checker::touches_mbarriers(const Visit& visit, uint64_t bytes) {
     if (!mbarrier.alive)
       continue;
     mbarrier.alive = !record.writes;
-    misuse({.id = record.writes ? "mbarrier.inval" : "mbarrier.plain",
-            .message =
-                record.writes
-                    ? "the memory of an mbarrier object is written, and nothing has invalidated the object"
-                    : "the memory of an mbarrier object is read as plain memory",
-            .who = statement_of(record, std::countr_zero(visit.lanes)),
-            .what = record.writes ? "writes" : "reads",
-            .before = mbarrier.last,
-            .what_before = "used the object last",
-            .memory = memory_of({visit.place.cta, found->first.second}),
-            .fix = record.writes ? Advice("mbarrier.inval before the memory is used for something else")
-                                 : "mbarrier instructions alone, from mbarrier.init to mbarrier.inval",
-            .address = found->first.second});
+    misuse(
+        {.id = record.writes ? "mbarrier.inval" : "mbarrier.plain",
+         .message =
+             record.writes
+                 ? "the memory of an mbarrier object is written, and nothing has invalidated the object"
+                 : "the memory of an mbarrier object is read as plain memory",
+         .who = statement_of(record, std::countr_zero(visit.lanes)),
+         .what = record.writes ? "writes" : "reads",
+         .before = mbarrier.last,
+         .what_before = "used the object last",
+         .memory = memory_of({visit.place.cta, found->first.second}),
+         .fix = record.writes
+                    ? Advice::either("mbarrier.inval before the memory is used for something else",
+                                     {invalidations(visit.cluster, {visit.place.cta, found->first.second},
+                                                    mbarrier.last.spot(), {record.code, record.instruction}),
+                                      without({record.code, record.instruction})})
+                    : Advice("mbarrier instructions alone, from mbarrier.init to mbarrier.inval",
+                             without({record.code, record.instruction})),
+         .address = found->first.second});
   }
 }
 
@@ -238,7 +285,9 @@ void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::
     again |= LaneMask{found == mbarrier.phase - 1 && found != 0} << lane;
     found = mbarrier.phase - 1;
   });
-  const auto wrong = [&](LaneMask lanes, std::string message, const char* fix) {
+  cluster.waits->add(
+      agent, {.by = Spot::at(x), .object = wait.at.offset, .lanes = wait.lanes, .first_parity = wait.parity});
+  const auto wrong = [&](LaneMask lanes, std::string message, Advice fix) {
     misuse({.id = "mbarrier.phase",
             .message = std::move(message),
             .who = Statement::at(x, lanes),
@@ -246,7 +295,7 @@ void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::
             .before = mbarrier.last,
             .what_before = "changed its counts last",
             .memory = memory_of(wait.at),
-            .fix = fix,
+            .fix = std::move(fix),
             .address = wait.at.offset});
   };
   if (again && mbarrier.begun)
@@ -254,7 +303,11 @@ void Checker::ends_wait(ClusterState& cluster, const vgpu::Exec& x, const vgpu::
           "a phase is waited for whose end this thread has seen already, and the next one has begun: it goes "
           "on "
           "at once",
-          "the other parity: it changes with each phase");
+          {"the other parity: it changes with each phase",
+           {{.kind = Remedy::Kind::alternate,
+             .at = Spot::at(x),
+             .uses = cluster.waits,
+             .object = wait.at.offset}}});
   if (since && mbarrier.phase >= since + 3)
     wrong(
         wait.lanes,
@@ -307,7 +360,8 @@ void Checker::counts_bytes(MbarrierState& mbarrier, const vgpu::MbarrierArrival&
             .before = mbarrier.expects_last,
             .what_before = "expects",
             .memory = memory_of(arrival.at),
-            .fix = "an expect_tx of all bytes of the phase, before the copies are issued",
+            .fix = {"an expect_tx of all bytes of the phase, before the copies are issued",
+                    {with_last(mbarrier.expects_last.spot(), -mbarrier.tx, true)}},
             .address = arrival.at.offset});
   if (arrival.completes_phase)
     mbarrier.tx = 0;
@@ -331,6 +385,16 @@ void Checker::reads_past_shared(const vgpu::Exec& x, const vgpu::Access& access,
        .address = access.offset});
 }
 
+// How far accesses reach that began in the variable; it grows while the launch runs.
+std::shared_ptr<const int64_t> Checker::reach(const ptx::Variable& variable, uint64_t bytes) {
+  const std::lock_guard lock(findings_mutex_);
+  std::shared_ptr<int64_t>& farthest = reaches_[&variable];
+  if (!farthest)
+    farthest = std::make_shared<int64_t>(0);
+  *farthest = std::max(*farthest, static_cast<int64_t>(bytes));
+  return farthest;
+}
+
 void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& access) {
   const vgpu::Access& what = access.access;
   const bool local = what.space == isa::StateSpace::local;
@@ -347,6 +411,12 @@ void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& acc
     if (offset < base + range->begin || offset + access.piece_bytes > base + range->end)
       piece = each;
   });
+  std::vector<Remedy> room;
+  if (what.offset >= base + range->begin)
+    room.push_back({.kind = Remedy::Kind::room,
+                    .at = Spot::at(x),
+                    .number = reach(*range->variable, what.offset + what.bytes - base - range->begin),
+                    .variable = range->variable});
   const uint64_t offset = access.offset(piece);
   const vgpu::MemoryPlace place = what.at(offset - what.offset);
   misuse({.id = "memory.bounds",
@@ -360,7 +430,7 @@ void Checker::stays_in_variable(const vgpu::Exec& x, const vgpu::WarpAccess& acc
           .who = Statement::at(x, access.by_lane ? LaneMask{1} << piece : vgpu::kAllLanes),
           .what = vgpu::writes(what.kind) ? "writes" : "reads",
           .memory = local ? "local memory" : launch_->program->describe(place, *launch_->entry),
-          .fix = "an index within the variable, or more room in it",
+          .fix = {"an index within the variable, or more room in it", room},
           .address = offset});
 }
 

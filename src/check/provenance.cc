@@ -141,6 +141,25 @@ private:
 
 } // namespace
 
+std::pair<const ptx::Variable*, uint64_t> variable_at(const vgpu::Program& program,
+                                                      const ptx::Function& kernel, uint64_t offset) {
+  ptx::Operand symbol;
+  symbol.kind = ptx::OperandKind::symbol;
+  for (const bool of_kernel : {true, false}) {
+    symbol.symbol_scope = of_kernel ? ptx::Operand::SymbolScope::function : ptx::Operand::SymbolScope::module;
+    const std::vector<ptx::Variable>& variables = of_kernel ? kernel.variables : program.module().variables;
+    for (symbol.symbol = 0; symbol.symbol < variables.size(); ++symbol.symbol) {
+      const ptx::Variable& variable = variables[symbol.symbol];
+      const uint32_t begin = variable.space == isa::StateSpace::shared
+                                 ? program.shared_offset_of(kernel, symbol)
+                                 : vgpu::kDynamicShared;
+      if (begin != vgpu::kDynamicShared && offset >= begin && offset - begin < variable.size_bytes)
+        return {&variable, offset - begin};
+    }
+  }
+  return {nullptr, 0};
+}
+
 Provenance::Provenance(const vgpu::Program& program, const vgpu::Code& code) : ranges_(1) {
   Analysis analysis(program, code, ranges_);
   analysis.run();

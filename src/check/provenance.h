@@ -11,9 +11,14 @@
 
 #include "vgpu/program.h"
 
+#include <utility>
 #include <vector>
 
 namespace lemma::check {
+
+// Which variable of a kernel has that place in shared memory, and how far from its begin; null: none.
+std::pair<const ptx::Variable*, uint64_t> variable_at(const vgpu::Program& program,
+                                                      const ptx::Function& kernel, uint64_t offset);
 
 class Provenance {
 public:

@@ -13,47 +13,81 @@
 namespace lemma::check {
 namespace {
 
+// A wait, and what is known of what it waits for.
+struct Wait {
+  Statement here;
+  vgpu::SharedPlace at = {};               // the mbarrier
+  const MbarrierState* mbarrier = nullptr; // likewise
+  std::shared_ptr<const Uses> waits = {};  // on mbarriers of the cluster
+  std::shared_ptr<const Uses> uses = {};   // of the barrier
+};
+
 std::string plural(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 // What ends a wait for arrivals or bytes.
-std::string fix_of_mbarrier(std::string_view id, const vgpu::SharedPlace& at) {
+Advice fix_of_mbarrier(std::string_view id, const Wait& wait) {
+  const vgpu::SharedPlace& at = wait.at;
   if (!vgpu::is_mbarrier(at))
     return "mbarrier.inval after all threads have waited";
   const vgpu::Mbarrier counts = vgpu::read_mbarrier(at);
   if (counts.pending_bytes > 0)
-    return fmt::format("an expect_tx of {} less, or copies of as many more that complete on it",
-                       plural(counts.pending_bytes, "byte"));
+    return {fmt::format("an expect_tx of {} less, or copies of as many more that complete on it",
+                        plural(counts.pending_bytes, "byte")),
+            {with_last(wait.mbarrier->expects_last.spot(), -counts.pending_bytes, true)}};
   if (counts.pending_bytes < 0)
-    return fmt::format("an expect_tx of {} more", plural(-counts.pending_bytes, "byte"));
+    return {fmt::format("an expect_tx of {} more", plural(-counts.pending_bytes, "byte")),
+            {with_last(wait.mbarrier->expects_last.spot(), -counts.pending_bytes, true)}};
+  const std::vector<Remedy> alternating = {
+      {.kind = Remedy::Kind::alternate, .at = wait.here.spot(), .uses = wait.waits, .object = at.offset}};
+  // As many as come to it, where nobody has come twice.
+  std::vector<std::vector<Remedy>> counted;
+  if (const int64_t threads = wait.mbarrier->arrivals.threads(0); threads > counts.expected)
+    counted = {{with_last(wait.mbarrier->init.spot(), threads)},
+               {with_last_here(wait.mbarrier->init.spot(), threads)}};
   const auto arrived = counts.expected - counts.pending;
+  const auto either = [&](std::string words, std::vector<std::vector<Remedy>> lists) {
+    counted.insert(counted.end(), lists.begin(), lists.end());
+    return Advice::either(std::move(words), counted);
+  };
   if (id == "mbarrier.phase")
-    return fmt::format("the parity of the phase before, if that is meant; else {} in this phase",
-                       plural(counts.pending, arrived == 0 ? "arrival" : "more arrival"));
-  return arrived == 0 ? fmt::format("{} by the threads that are to complete the phase",
-                                    plural(counts.pending, "arrival"))
-                      : fmt::format("{}, or {} as the count of mbarrier.init",
-                                    plural(counts.pending, "more arrival"), arrived);
+    return either(fmt::format("the parity of the phase before, if that is meant; else {} in this phase",
+                              plural(counts.pending, arrived == 0 ? "arrival" : "more arrival")),
+                  {alternating});
+  if (arrived == 0)
+    return either(
+        fmt::format("{} by the threads that are to complete the phase", plural(counts.pending, "arrival")),
+        {});
+  return either(
+      fmt::format("{}, or {} as the count of mbarrier.init", plural(counts.pending, "more arrival"), arrived),
+      {{with_last(wait.mbarrier->init.spot(), arrived)},
+       {with_last_here(wait.mbarrier->init.spot(), arrived)}});
 }
 
-std::string fix_of_barrier(const vgpu::Cta& cta, uint32_t number) {
+Advice fix_of_barrier(const vgpu::Cta& cta, uint32_t number, const Wait& wait) {
   const vgpu::Barrier& barrier = cta.barriers[number];
   if (barrier.expected == 0)
     return "this barrier by all warps that have not exited, as often by each";
-  return fmt::format("{} at barrier {}, or {} as its count",
-                     plural(barrier.expected - barrier.arrived, "more thread"), number, barrier.arrived);
+  return {fmt::format("{} at barrier {}, or {} as its count",
+                      plural(barrier.expected - barrier.arrived, "more thread"), number, barrier.arrived),
+          {{.kind = Remedy::Kind::arrivals,
+            .at = wait.here.spot(),
+            .number = std::make_shared<const int64_t>(barrier.arrived),
+            .uses = wait.uses,
+            .object = number}}};
 }
 
 // What would have let it go on. The same for all that wait alike, so that they are one defect.
-std::string fix_of(std::string_view id, const vgpu::Cta& cta, const vgpu::Split& split) {
+Advice fix_of(std::string_view id, const vgpu::Cta& cta, const vgpu::Split& split, const Wait& wait) {
   using vgpu::SplitState;
+  const Spot here = wait.here.spot();
   switch (split.state) {
   case SplitState::at_mbarrier:
-    return fix_of_mbarrier(id, {cta.cluster->ctas[split.mbarrier_rank].get(), split.mbarrier_offset});
+    return fix_of_mbarrier(id, wait);
   case SplitState::at_barrier:
     if (id == "barrier.count")
-      return fix_of_barrier(cta, split.barrier);
+      return fix_of_barrier(cta, split.barrier, wait);
     break;
   case SplitState::at_cluster_barrier:
     return "barrier.cluster.arrive by all threads of the cluster that have not exited";
@@ -65,14 +99,23 @@ std::string fix_of(std::string_view id, const vgpu::Cta& cta, const vgpu::Split&
     break;
   }
   if (id == "barrier.divergent")
-    return "a barrier that all threads of the warp reach together: move it out of the divergent code";
+    return Advice::either(
+        "a barrier that all threads of the warp reach together: move it out of the divergent code",
+        moved_out(here, Together::warp));
   if (id == "warp.setmaxnreg")
-    return "setmaxnreg by all lanes of the warp: move it out of the divergent code";
+    return Advice::either("setmaxnreg by all lanes of the warp: move it out of the divergent code",
+                          moved_out(here, Together::warp));
   if (id == "warp.aligned")
-    return "the instruction by all lanes of the warp together: move it out of the divergent code";
-  return fmt::format("a membermask of the lanes that come here ({:#010x}), or the instruction by all lanes "
-                     "that it names",
-                     split.mask);
+    return Advice::either(
+        "the instruction by all lanes of the warp together: move it out of the divergent code",
+        moved_out(here, Together::warp));
+  std::vector<std::vector<Remedy>> either = moved_out(here, Together::warp);
+  either.push_back({with_last(here, split.mask)});
+  return Advice::either(
+      fmt::format("a membermask of the lanes that come here ({:#010x}), or the instruction by "
+                  "all lanes that it names",
+                  split.mask),
+      std::move(either));
 }
 
 // "barrier 0: 16 of 32 threads have arrived; missing: warp 1 waits at line 12"
@@ -114,7 +157,7 @@ bool Checker::waits_for_others(const vgpu::Cluster& stuck, const vgpu::Split& sp
 // Of all that wait, those by a misuse; or, if none shows one, all but those who merely lack bytes of somebody
 // who waits. The fault is to name one of them, if it can one that waits for nobody who does.
 void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
-  struct Wait {
+  struct Stuck {
     const vgpu::Cta* cta;
     const vgpu::Warp* warp;
     const vgpu::Split* split;
@@ -123,7 +166,7 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
     int rank; // the higher, the nearer to the cause
   };
   ClusterState& cluster = state(stuck);
-  std::vector<Wait> waits;
+  std::vector<Stuck> waits;
   for (const auto& cta : stuck.ctas)
     for (const vgpu::Warp& warp : cta->warps)
       for (const vgpu::Split& split : warp.splits) {
@@ -138,29 +181,34 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
       }
   if (waits.empty())
     return;
-  const int highest = std::max_element(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) {
+  const int highest = std::max_element(waits.begin(), waits.end(), [](const Stuck& a, const Stuck& b) {
                         return a.rank < b.rank;
                       })->rank;
-  std::erase_if(waits, [&](const Wait& wait) { return wait.rank < highest; });
-  std::stable_partition(waits.begin(), waits.end(), [](const Wait& wait) { return !wait.follows; });
+  std::erase_if(waits, [&](const Stuck& wait) { return wait.rank < highest; });
+  std::stable_partition(waits.begin(), waits.end(), [](const Stuck& wait) { return !wait.follows; });
   bool is_named = std::none_of(stuck.ctas.begin(), stuck.ctas.end(),
                                [&](const auto& cta) { return cta->id == fault.cta; }) ||
-                  std::any_of(waits.begin(), waits.end(), [&](const Wait& wait) {
+                  std::any_of(waits.begin(), waits.end(), [&](const Stuck& wait) {
                     return wait.cta->id == fault.cta && wait.warp->index == fault.warp;
                   });
-  for (Wait& wait : waits) {
+  for (Stuck& wait : waits) {
     const vgpu::Code& code = *wait.split->stack.back().code;
     const Statement here{&code, &code.insts[wait.split->wait_pc], wait.cta->id, wait.warp->index,
                          std::countr_zero(wait.split->mask)};
     std::string memory;
     Statement last;
     std::optional<uint64_t> address;
+    Wait its{.here = here, .waits = cluster.waits};
+    if (wait.split->state == vgpu::SplitState::at_barrier)
+      its.uses = cluster.barriers[{wait.cta->rank, wait.split->barrier}].uses;
     if (wait.split->state == vgpu::SplitState::at_mbarrier) {
       const vgpu::SharedPlace at{stuck.ctas[wait.split->mbarrier_rank].get(), wait.split->mbarrier_offset};
       const MbarrierState& mbarrier = cluster.mbarrier(at);
       memory = memory_of(at);
       address = at.offset;
       last = mbarrier.last;
+      its.at = at;
+      its.mbarrier = &mbarrier;
       if (wait.rank == 1 && mbarrier.phase > 1)
         wait.wrong.id = "mbarrier.phase"; // it has worked until now
     }
@@ -171,7 +219,7 @@ void Checker::is_stuck(const vgpu::Cluster& stuck, Fault& fault) {
             .before = last,
             .what_before = "changed the counts last",
             .memory = std::move(memory),
-            .fix = fix_of(wait.wrong.id, *wait.cta, *wait.split),
+            .fix = fix_of(wait.wrong.id, *wait.cta, *wait.split, its),
             .address = address});
     if (!std::exchange(is_named, true)) {
       fault.id = wait.wrong.id;

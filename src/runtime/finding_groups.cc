@@ -10,6 +10,10 @@
 // hang together by their statements. A statement that does not fit with itself, in a loop, fits with all
 // that it shares a line with. Which access came first is up to the schedule: the intervals have no direction.
 //
+// What is mended at what threads synchronize by - a flag's store, that is to be a release - is a group for
+// each chain of these: two findings that share no such instruction are two defects, whatever accesses they
+// share.
+//
 // What is mended at an access itself - ld.global.nc, that is to be no .nc - is a group for each statement
 // that makes it.
 //
@@ -64,6 +68,26 @@ struct Pair {
   std::vector<size_t> findings;
 };
 
+// Statements that are to be written anew and are none of the accesses: what threads synchronize by.
+std::vector<Statement> synchronized_by(const Finding& finding, const Pair& pair) {
+  std::vector<Statement> by;
+  const auto is_access = [&](const Place& place) {
+    return place.ptx_line == finding.access.place.ptx_line ||
+           (finding.earlier && place.ptx_line == finding.earlier->place.ptx_line);
+  };
+  for (const FindingRepair& repair : finding.repairs)
+    if (repair.where == FindingRepair::Where::instead && !is_access(repair.place))
+      if (Statement statement = statement_of(repair.place, finding);
+          statement != pair.a && statement != pair.b)
+        by.push_back(std::move(statement));
+  return by;
+}
+
+bool share(const std::vector<Statement>& some, const std::vector<Statement>& others) {
+  return std::ranges::any_of(
+      some, [&](const Statement& statement) { return std::ranges::find(others, statement) != others.end(); });
+}
+
 struct Interval {
   uint64_t begin = 0, end = std::numeric_limits<uint64_t>::max(); // behind begin, up to end
   bool is_empty() const { return begin >= end; }
@@ -74,17 +98,16 @@ struct Interval {
 
 struct Set {
   Interval interval;
-  std::vector<Statement> statements;
+  std::vector<Statement> statements, by; // `by`: synchronized_by()
   std::vector<size_t> findings;
 
   bool hangs_together_with(const Set& other) const {
-    return std::ranges::any_of(statements, [&](const Statement& statement) {
-      return std::ranges::find(other.statements, statement) != other.statements.end();
-    });
+    return share(statements, other.statements) && (by == other.by || share(by, other.by));
   }
   void take(const Set& other) {
     interval = interval & other.interval;
     statements.insert(statements.end(), other.statements.begin(), other.statements.end());
+    by.insert(by.end(), other.by.begin(), other.by.end());
     findings.insert(findings.end(), other.findings.begin(), other.findings.end());
   }
 };
@@ -110,14 +133,24 @@ void merge_sets(std::vector<Set>& sets) {
   }
 }
 
-std::vector<Set> sets_of(const std::map<std::pair<Statement, Statement>, Pair>& pairs, bool may_share) {
+std::vector<Set> sets_of(const std::map<std::pair<Statement, Statement>, Pair>& pairs,
+                         std::span<const Finding> findings, bool may_share) {
   const bool one_file = std::ranges::all_of(pairs, [&](const auto& entry) {
     const std::string& file = pairs.begin()->first.first.file;
     return entry.second.a.file == file && entry.second.b.file == file;
   });
   std::vector<Set> sets;
   for (const auto& [statements, pair] : pairs)
-    sets.push_back({interval_of(pair, one_file), {pair.a, pair.b}, pair.findings});
+    for (const size_t each : pair.findings) {
+      const std::vector<Statement> by = synchronized_by(findings[each], pair);
+      const auto same = std::ranges::find_if(sets, [&](const Set& set) {
+        return set.statements == std::vector{pair.a, pair.b} && set.by == by;
+      });
+      if (same != sets.end())
+        same->findings.push_back(each);
+      else
+        sets.push_back({interval_of(pair, one_file), {pair.a, pair.b}, by, {each}});
+    }
   std::ranges::stable_sort(sets, {}, [](const Set& set) { return set.interval.end; });
   if (may_share)
     merge_sets(sets);
@@ -145,17 +178,17 @@ bool is_between(int64_t position, const Finding& finding) {
 }
 
 // The repairs of a member that lie where most of the others' do, between their accesses or round their loops;
-// of such those that stand first in the text. Opcodes are written anew wherever a member wants it.
-std::vector<FindingRepair> repairs_of(const FindingGroup& group, std::span<const Finding> findings) {
+// of such those that stand first in the text. What stands there is written anew wherever a member wants it.
+void add_repairs(FindingGroup& group, std::span<const Finding> findings) {
   const Barrier widest = findings[group.members.front()].barrier;
   const Finding* best = nullptr;
   std::pair<int64_t, int64_t> rank;
-  std::map<std::pair<uint32_t, uint32_t>, FindingRepair> opcodes;
+  std::map<std::pair<uint32_t, uint32_t>, FindingRepair> replaced;
   for (const size_t member : group.members) {
     const Finding& finding = findings[member];
     for (const FindingRepair& repair : finding.repairs)
       if (repair.where == FindingRepair::Where::instead)
-        opcodes.try_emplace({repair.edit.line, repair.edit.column}, repair);
+        replaced.try_emplace({repair.edit.line, repair.edit.column}, repair);
     if (finding.repairs.empty() || finding.barrier != widest)
       continue;
     const int64_t position = position_of(finding.repairs.front());
@@ -170,14 +203,13 @@ std::vector<FindingRepair> repairs_of(const FindingGroup& group, std::span<const
     }
   }
   if (!best)
-    return {};
-  std::vector<FindingRepair> repairs;
+    return;
   for (const FindingRepair& repair : best->repairs)
     if (repair.where != FindingRepair::Where::instead)
-      repairs.push_back(repair);
-  for (const auto& [at, repair] : opcodes)
-    repairs.push_back(repair);
-  return repairs;
+      group.repairs.push_back(repair);
+  for (const auto& [at, repair] : replaced)
+    group.repairs.push_back(repair);
+  group.alternatives = best->alternatives;
 }
 
 } // namespace
@@ -204,7 +236,7 @@ std::vector<FindingGroup> group(std::span<const Finding> findings) {
   }
   std::vector<FindingGroup> groups;
   for (const auto& [kind, pairs] : kinds)
-    for (Set& set : sets_of(pairs, std::get<5>(kind))) {
+    for (Set& set : sets_of(pairs, findings, std::get<5>(kind))) {
       FindingGroup made{.is_note = std::get<1>(kind), .suppressed = std::get<2>(kind), .members = {}};
       made.members = std::move(set.findings);
       std::ranges::sort(made.members);
@@ -214,7 +246,7 @@ std::vector<FindingGroup> group(std::span<const Finding> findings) {
       const auto most = std::ranges::max_element(
           made.members, {}, [&](size_t i) { return std::pair(findings[i].barrier, findings[i].count); });
       std::rotate(made.members.begin(), most, most + 1);
-      made.repairs = repairs_of(made, findings);
+      add_repairs(made, findings);
       groups.push_back(std::move(made));
     }
   // The worst first: errors, and what was seen most often.

@@ -127,6 +127,8 @@ std::string text_of(const FindingGroup& group, std::span<const Finding> findings
   for (const Line& shown : lines_of(first))
     lines.erase(shown);
   add("repair:", to_text(group.repairs, first.ptx));
+  for (const std::vector<FindingRepair>& other : group.alternatives)
+    add("or:", to_text(other, first.ptx));
   add("also:", lines_text(lines));
   if (differ(variables))
     add("memory:", first_of(std::move(variables), kVariables));
@@ -163,6 +165,16 @@ std::string opcode_of(const std::string& statement) {
   return statement.substr(begin, statement.find_first_of(" \t;", begin) - begin);
 }
 
+// "st.release.gpu.u32 for st.u32", "64 for 32 in mbarrier.init.shared.b64 [full], 32;", "no mov.u32 %r1, 2;".
+std::string in_place(const std::string& what, const FindingRepair& repair) {
+  if (what.empty())
+    return "no " + repair.replaced.substr(0, repair.replaced.find_last_not_of(' ') + 1);
+  std::string text = what + " for " + repair.replaced;
+  if (repair.replaced != opcode_of(repair.place.instruction))
+    text += " in " + repair.place.instruction;
+  return text;
+}
+
 } // namespace
 
 std::string to_text(const std::vector<FindingRepair>& repairs, const std::string& ptx) {
@@ -177,7 +189,7 @@ std::string to_text(const std::vector<FindingRepair>& repairs, const std::string
     while (what.ends_with(' '))
       what.pop_back();
     if (repair.where == FindingRepair::Where::instead)
-      what += " for " + opcode_of(repair.place.instruction);
+      what = in_place(what, repair);
     const std::string in_ptx = fmt::format("{}:{}", ptx, repair.place.ptx_line);
     const auto [file, line] = runtime::users_line(repair.place, ptx);
     const bool has_source = !frames_of(repair.place).empty();

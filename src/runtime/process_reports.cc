@@ -122,12 +122,12 @@ void fields(Archive& a, Repair& r) {
 }
 template <class Archive>
 void fields(Archive& a, FindingRepair& r) {
-  all(a, r.where, r.place, r.edit);
+  all(a, r.where, r.place, r.replaced, r.edit);
 }
 template <class Archive>
 void fields(Archive& a, Finding& f) {
-  all(a, f.id, f.is_note, f.message, f.memory, f.access, f.earlier, f.fix, f.barrier, f.repairs, f.count,
-      f.kernel, f.ptx, f.rendered);
+  all(a, f.id, f.is_note, f.message, f.memory, f.access, f.earlier, f.fix, f.barrier, f.repairs,
+      f.alternatives, f.count, f.kernel, f.ptx, f.rendered);
 }
 template <class Archive>
 void fields(Archive& a, KernelFault& k) {

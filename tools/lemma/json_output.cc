@@ -184,21 +184,31 @@ static json to_json(const Finding& finding) {
           {"count", finding.count}};
 }
 
+static json to_json(const std::vector<FindingRepair>& repairs) {
+  json out = json::array();
+  for (const FindingRepair& repair : repairs) {
+    out.push_back(to_json(repair.edit));
+    out.back()["where"] = to_string(repair.where);
+    out.back()["replaced"] = repair.replaced;
+    out.back()["place"] = to_json(repair.place);
+  }
+  return out;
+}
+
 json to_json(const std::vector<Finding>& findings) {
   json out = json::array();
   for (const Finding& finding : findings)
     out.push_back(to_json(finding));
   const std::vector<FindingGroup> groups = group(findings);
   for (size_t i = 0; i < groups.size(); ++i) {
-    json repairs = json::array();
-    for (const FindingRepair& repair : groups[i].repairs) {
-      repairs.push_back(to_json(repair.edit));
-      repairs.back()["where"] = to_string(repair.where);
-      repairs.back()["place"] = to_json(repair.place);
-    }
+    const json repairs = to_json(groups[i].repairs);
+    json alternatives = json::array();
+    for (const std::vector<FindingRepair>& other : groups[i].alternatives)
+      alternatives.push_back(to_json(other));
     for (const size_t member : groups[i].members) {
       out[member]["group"] = i;
       out[member]["repairs"] = repairs;
+      out[member]["alternatives"] = alternatives;
     }
   }
   return out;

@@ -136,7 +136,7 @@ constexpr const char* kFingerprint = "lemma/v1"; // PRINT:N, the N-th result of 
 
 class Results {
 public:
-  void add(const Finding& finding, size_t group, const std::vector<FindingRepair>& repairs) {
+  void add(const Finding& finding, size_t number, const FindingGroup& group) {
     RelatedLocations related;
     const Place& place = finding.access.place;
     std::string text = finding.message + (finding.memory.empty() ? "" : ", at " + finding.memory) + ". " +
@@ -157,9 +157,11 @@ public:
     if (finding.suppressed)
       result["suppressions"].push_back(
           {{"kind", "external"}, {"status", "accepted"}, {"justification", finding.suppressed_because}});
-    result["properties"] = {{"kernel", finding.kernel}, {"count", finding.count}, {"group", group}};
-    if (!repairs.empty())
-      result["fixes"] = json::array({fix_of(finding, repairs)});
+    result["properties"] = {{"kernel", finding.kernel}, {"count", finding.count}, {"group", number}};
+    if (!group.repairs.empty())
+      result["fixes"] = json::array({fix_of(finding, group.repairs)});
+    for (const std::vector<FindingRepair>& other : group.alternatives)
+      result["fixes"].push_back(fix_of(finding, other));
   }
 
   void add(const Fault& fault, const std::string& file, const std::string& kernel) {
@@ -267,7 +269,7 @@ json to_sarif(const SarifRun& run) {
   const std::vector<FindingGroup> groups = group(run.findings);
   const std::vector<size_t> numbers = group_numbers(run.findings);
   for (size_t i = 0; i < run.findings.size(); ++i)
-    results.add(run.findings[i], numbers[i], groups[numbers[i]].repairs);
+    results.add(run.findings[i], numbers[i], groups[numbers[i]]);
   for (const KernelFault& fault : run.faults)
     results.add(fault.fault, run.file, fault.kernel);
   const json driver = {

@@ -22,10 +22,12 @@ import bugs
 import edit
 import run
 
-# Pairs that are tried whatever the seed: both are to be mended at accesses that meet a third one, or each other.
+# Pairs that are tried whatever the seed: both are to be mended at accesses that meet a third one, or each other; at what two threads
+# synchronize by who hand on the same cells.
 ALWAYS = (
     ("inplace_passes.mirror_through_nc", "inplace_passes.own_word_through_nc"),
     ("lock_cluster.takes_at_the_cta", "lock_cluster.gives_to_the_cta"),
+    ("warps_meet.waits_relaxed", "warps_meet.ends_relaxed"),
 )
 LEAST = 0.5  # of the pairs that were drawn, that have to count
 

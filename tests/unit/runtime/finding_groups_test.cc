@@ -159,13 +159,50 @@ TEST(FindingGroups, AnOpcodeIsWrittenAnewWhereverAMemberWantsIt) {
     each.fix = "scope .gpu on both";
     each.repairs = {{.where = FindingRepair::Where::instead,
                      .place = place("", 0, 10 * line),
-                     .edit = {10 * line, 5, 18, "red.gpu.global.add"}}};
+                     .replaced = "red.cta.global.add.u32",
+                     .edit = {10 * line, 5, 22, "red.gpu.global.add.u32"}}};
     each.repairs[0].place.instruction = "@%p1 red.cta.global.add.u32 [%rd1], 1;";
   }
   ASSERT_EQ(group(all).size(), 1u);
   EXPECT_EQ(to_text(group(all)[0].repairs, "k.ptx"),
-            "red.gpu.global.add for red.cta.global.add.u32 at k.ptx:100; "
-            "red.gpu.global.add for red.cta.global.add.u32 at k.ptx:110");
+            "red.gpu.global.add.u32 for red.cta.global.add.u32 at k.ptx:100; "
+            "red.gpu.global.add.u32 for red.cta.global.add.u32 at k.ptx:110");
+}
+
+TEST(FindingGroups, WhatIsInDoubtHasAlternatives) {
+  Finding finding = race(20, 20, "warp.mask");
+  Place where = place("", 0, 200);
+  where.instruction = "bar.warp.sync -1;";
+  finding.rendered = "k.ptx:200: ...\n";
+  finding.ptx = "k.ptx";
+  finding.repairs = {
+      {.where = FindingRepair::Where::instead, .place = where, .replaced = "-1", .edit = {200, 15, 2, "15"}}};
+  finding.alternatives = {{{.where = FindingRepair::Where::instead,
+                            .place = where,
+                            .replaced = "bar.warp.sync -1;",
+                            .edit = {200, 1, 17, ""}}}};
+  const std::vector<Finding> all = {finding};
+  EXPECT_EQ(group(all)[0].alternatives.size(), 1u);
+  const std::string text = to_text(all);
+  EXPECT_NE(text.find("  repair:  15 for -1 in bar.warp.sync -1; at k.ptx:200\n"), text.npos) << text;
+  EXPECT_NE(text.find("  or:      no bar.warp.sync -1; at k.ptx:200\n"), text.npos) << text;
+}
+
+// Two flags, each without its release, that hand on the same cells: one cannot do for the other.
+TEST(FindingGroups, WhatThreadsSynchronizeByIsMendedByItself) {
+  const auto handed_on_by = [](uint32_t access, uint32_t earlier, std::vector<uint32_t> flags) {
+    Finding finding = race(access, earlier, "race.weak");
+    for (const uint32_t line : flags)
+      finding.repairs.push_back({.where = FindingRepair::Where::instead,
+                                 .place = place("k.cu", line, 10 * line),
+                                 .replaced = "st.relaxed.gpu.u32",
+                                 .edit = {10 * line, 1, 18, "st.release.gpu.u32"}});
+    return finding;
+  };
+  EXPECT_EQ(members({handed_on_by(20, 10, {15}), handed_on_by(20, 11, {15})}), (Members{{0, 1}}));
+  EXPECT_EQ(members({handed_on_by(20, 10, {15}), handed_on_by(20, 11, {16})}), (Members{{0}, {1}}));
+  EXPECT_EQ(members({handed_on_by(20, 10, {15}), handed_on_by(20, 11, {15, 16})}), (Members{{0, 1}}));
+  EXPECT_EQ(members({handed_on_by(20, 10, {15}), handed_on_by(20, 10, {16})}), (Members{{0}, {1}}));
 }
 
 // Of copies and fills nothing says which they were.

@@ -60,6 +60,10 @@ Finding whole_finding() {
   f.barrier = Barrier::cta;
   f.repairs = {
       {.where = FindingRepair::Where::behind, .place = f.access.place, .edit = {12, 3, 0, "bar.sync 0;"}}};
+  f.alternatives = {{{.where = FindingRepair::Where::instead,
+                      .place = f.access.place,
+                      .replaced = "96",
+                      .edit = {12, 20, 2, "64"}}}};
   f.count = 5;
   f.kernel = "_Z1kPi";
   f.ptx = "<module 1>";
@@ -84,6 +88,10 @@ TEST_F(Folder, KeepsEverythingOfAFinding) {
   EXPECT_EQ(got.repairs[0].place.ptx_line, 12u);
   EXPECT_EQ(got.repairs[0].edit.column, 3u);
   EXPECT_EQ(got.repairs[0].edit.text, "bar.sync 0;");
+  ASSERT_EQ(got.alternatives.size(), 1u);
+  ASSERT_EQ(got.alternatives[0].size(), 1u);
+  EXPECT_EQ(got.alternatives[0][0].replaced, "96");
+  EXPECT_EQ(got.alternatives[0][0].edit.text, "64");
   EXPECT_EQ(got.access.cta, wanted.access.cta);
   EXPECT_EQ(got.access.lane, -1);
   EXPECT_EQ(got.access.address, wanted.access.address);
