@@ -39,6 +39,9 @@ const char* lemma_error_kind_name(lemma_error_kind kind) {
 const char* lemma_outcome_name(lemma_outcome outcome) {
   return name_of(outcome);
 }
+const char* lemma_repair_where_name(lemma_repair_where where) {
+  return name_of(where);
+}
 const char* lemma_fault_kind_name(lemma_fault_kind kind) {
   return name_of(kind);
 }

@@ -114,7 +114,7 @@ const lemma_error* lemma_explore(const lemma_explore_options* options,
     const lemma::Exploration found = runner.take(lemma::explore(how, first, std::ref(runner)));
     auto tree = std::make_unique<HeldExploration>();
     list(tree->arena, found.schedules, tree->schedule_count, tree->schedules);
-    list(tree->arena, found.findings, tree->finding_count, tree->findings);
+    list_findings(tree->arena, found.findings, tree->finding_count, tree->findings);
     tree->float_atomics = found.float_atomics;
     tree->first_unlike = tree->arena.optional(found.first_unlike);
     tree->text = tree->arena.text(lemma::to_text(found.findings));

@@ -122,7 +122,7 @@ const lemma_error* lemma_findings_describe(lemma_findings* findings, const lemma
     const lemma_findings_info*& out = given(info, "lemma_findings_describe: info");
     const std::vector<lemma::Finding>& from = given(findings, "lemma_findings_describe: findings").findings;
     auto tree = std::make_unique<Tree<lemma_findings_info>>();
-    list(tree->arena, from, tree->finding_count, tree->findings);
+    list_findings(tree->arena, from, tree->finding_count, tree->findings);
     const lemma::FindingCounts counts = lemma::count(from);
     tree->errors = counts.errors;
     tree->notes = counts.notes;

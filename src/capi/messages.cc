@@ -9,7 +9,7 @@ static const lemma_note* to_c(Arena& arena, const Note& note) {
   return arena.make<lemma_note>({.label = arena.text(note.label), .text = arena.text(note.text)});
 }
 
-static const lemma_repair* to_c(Arena& arena, const Repair& repair) {
+const lemma_repair* to_c(Arena& arena, const Repair& repair) {
   return arena.make<lemma_repair>({.line = repair.line,
                                    .column = repair.column,
                                    .length = repair.length,

@@ -10,6 +10,7 @@
 namespace lemma::capi {
 
 const lemma_message* to_c(Arena& arena, const Message& message);
+const lemma_repair* to_c(Arena& arena, const Repair& repair);
 
 // A text of its own, or a part of the arena's tree.
 const lemma_text* to_c(Arena& arena, std::string_view text);

@@ -123,7 +123,21 @@ const lemma_fault* to_c(Arena& arena, const Fault& fault) {
                                   .address = arena.optional(fault.address)});
 }
 
-const lemma_finding* to_c(Arena& arena, const Finding& finding) {
+static const lemma_finding_repair* to_c(Arena& arena, const FindingRepair& repair) {
+  return arena.make<lemma_finding_repair>({.where = to_c(repair.where),
+                                           .place = to_c(arena, repair.place),
+                                           .replaced = arena.text(repair.replaced),
+                                           .edit = to_c(arena, repair.edit)});
+}
+
+static const lemma_finding_alternative* to_c(Arena& arena, const std::vector<FindingRepair>& repairs) {
+  auto* made = arena.make<lemma_finding_alternative>();
+  list(arena, repairs, made->repair_count, made->repairs);
+  return made;
+}
+
+// `shared`: what all of its group have.
+static const lemma_finding* to_c(Arena& arena, const Finding& finding, const lemma_finding& shared) {
   return arena.make<lemma_finding>({.id = arena.text(finding.id),
                                     .is_note = finding.is_note,
                                     .suppressed = finding.suppressed,
@@ -138,7 +152,28 @@ const lemma_finding* to_c(Arena& arena, const Finding& finding) {
                                     .suppressed_because = arena.text(finding.suppressed_because),
                                     .schedule = finding.schedule,
                                     .schedules = finding.schedules,
-                                    .rendered = arena.text(finding.rendered)});
+                                    .rendered = arena.text(finding.rendered),
+                                    .group = shared.group,
+                                    .repair_count = shared.repair_count,
+                                    .repairs = shared.repairs,
+                                    .alternative_count = shared.alternative_count,
+                                    .alternatives = shared.alternatives});
+}
+
+void list_findings(Arena& arena, const std::vector<Finding>& from, size_t& count,
+                   const lemma_finding* const*& items) {
+  auto** made = arena.array<const lemma_finding*>(from.size());
+  const std::vector<FindingGroup> groups = group(from);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    lemma_finding shared = {};
+    shared.group = i;
+    list(arena, groups[i].repairs, shared.repair_count, shared.repairs);
+    list(arena, groups[i].alternatives, shared.alternative_count, shared.alternatives);
+    for (const size_t member : groups[i].members)
+      made[member] = to_c(arena, from[member], shared);
+  }
+  items = made;
+  count = from.size();
 }
 
 void fill(lemma_report& to, Arena& arena, const Report& from) {
@@ -147,7 +182,7 @@ void fill(lemma_report& to, Arena& arena, const Report& from) {
   list(arena, from.waiting, to.waiting_count, to.waiting);
   list(arena, from.uninitialized, to.uninitialized_count, to.uninitialized);
   to.uninitialized_reads = from.uninitialized_reads;
-  list(arena, from.findings, to.finding_count, to.findings);
+  list_findings(arena, from.findings, to.finding_count, to.findings);
   to.checked_ctas = from.checked_ctas;
   to.float_atomics = from.float_atomics;
   to.assumed_approximate = from.assumed_approximate;

@@ -10,7 +10,8 @@ namespace lemma::capi {
 
 const lemma_place* to_c(Arena& arena, const Place& place);
 const lemma_fault* to_c(Arena& arena, const Fault& fault);
-const lemma_finding* to_c(Arena& arena, const Finding& finding);
+void list_findings(Arena& arena, const std::vector<Finding>& from, size_t& count,
+                   const lemma_finding* const*& items);
 void fill(lemma_report& to, Arena& arena, const Report& from);
 
 } // namespace lemma::capi

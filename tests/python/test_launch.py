@@ -325,6 +325,39 @@ class Reports(Case):
         self.assertFalse(report)
         self.assertEqual(len(report.errors), 1)
 
+    def test_repairs_of_a_finding_mend_it(self):
+        text = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry swap(.param .u64 out) {
+  .shared .align 4 .b8 tile[256];
+  .reg .b32 %r<5>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd0, [out];
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, tile;
+  mad.lo.u32 %r2, %r0, 4, %r1;
+  st.shared.u32 [%r2], %r0;
+  xor.b32 %r3, %r0, 32;
+  mad.lo.u32 %r3, %r3, 4, %r1;
+  ld.shared.u32 %r4, [%r3];
+  mul.wide.u32 %rd1, %r0, 4;
+  add.s64 %rd1, %rd1, %rd0;
+  st.global.u32 [%rd1], %r4;
+  ret;
+}
+"""
+        out = np.zeros(64, np.uint32)
+        [finding] = self.gpu.load(text)["swap"][1, 64](out, check=True, raises=False).errors
+        self.assertEqual((finding.group, finding.alternatives), (0, ()))
+        [repair] = finding.repairs
+        self.assertEqual((repair.where, repair.replaced, repair.edit.length), ("before", "", 0))
+        self.assertIn("bar.sync 0;", repair.edit.text)
+        lines = text.split("\n")
+        line, at = lines[repair.edit.line - 1], repair.edit.column - 1
+        lines[repair.edit.line - 1] = line[:at] + repair.edit.text + line[at:]
+        self.assertTrue(self.gpu.load("\n".join(lines))["swap"][1, 64](out, check=True))
+        self.assertEqual(list(out), [i ^ 32 for i in range(64)])
+
     def test_suppressions(self):
         import tempfile
 

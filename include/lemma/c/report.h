@@ -121,6 +121,28 @@ typedef struct lemma_access {
   const char* text;        // all three: "writes 4 bytes at 0x480: 0x3f800000"
 } lemma_access;
 
+typedef enum lemma_repair_where LEMMA_INT {
+  LEMMA_REPAIR_BEFORE = 0, // instructions more, before one
+  LEMMA_REPAIR_BEHIND = 1,
+  LEMMA_REPAIR_INSTEAD = 2 // another text for an opcode, an operand, or a whole instruction
+} lemma_repair_where;
+// "before", "behind", "instead".
+LEMMA_API const char* lemma_repair_where_name(lemma_repair_where where);
+
+// An edit of the PTX that mends a finding.
+typedef struct lemma_finding_repair {
+  lemma_repair_where where;
+  const lemma_place* place; // of the instruction, or declaration
+  const char* replaced;     // LEMMA_REPAIR_INSTEAD: what stands there; else empty
+  const lemma_repair* edit;
+} lemma_finding_repair;
+
+// Such edits, to be made all together.
+typedef struct lemma_finding_alternative {
+  size_t repair_count;
+  const lemma_finding_repair* const* repairs;
+} lemma_finding_alternative;
+
 // What the PTX ISA leaves undefined. One defect - an id and two instructions - is one.
 typedef struct lemma_finding {
   const char* id; // "race.shared": docs/checks.md has a section for each
@@ -137,6 +159,13 @@ typedef struct lemma_finding {
   const char* suppressed_because;
   uint64_t schedule, schedules; // of several: the first that has it, and how many have
   const char* rendered;         // for a terminal, but for the count; ends with a newline
+  // Findings of one number are one defect: the same edits mend them. 0 is the worst.
+  size_t group;
+  size_t repair_count;                        // 0: it takes more than edits here or there
+  const lemma_finding_repair* const* repairs; // to be made all together
+  // Where nobody knows which of several things is wrong: each mends it in place of `repairs`.
+  size_t alternative_count;
+  const lemma_finding_alternative* const* alternatives;
 } lemma_finding;
 
 // Accesses to memory of one state space ("global", ...) and kind ("read", "write", "atomic").

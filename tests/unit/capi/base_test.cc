@@ -92,6 +92,7 @@ TEST(CBase, EnumeratorsHaveNames) {
   EXPECT_STREQ(lemma_fault_kind_name(LEMMA_FAULT_INTERNAL), "internal error");
   EXPECT_STREQ(lemma_severity_name(LEMMA_SEVERITY_WARNING), "warning");
   EXPECT_STREQ(lemma_error_kind_name(LEMMA_ERROR_DEVICE_LOST), "device lost");
+  EXPECT_STREQ(lemma_repair_where_name(LEMMA_REPAIR_INSTEAD), "instead");
   EXPECT_STREQ(lemma_fidelity_name(LEMMA_FIDELITY_RECORDED), "recorded");
 }
 

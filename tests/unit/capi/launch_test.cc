@@ -52,6 +52,17 @@ label: .b8 102, 0
   bar.sync 0, 64;
   ret;
 }
+.visible .entry divides()
+{
+  .reg .pred %p; .reg .b32 %r;
+  mov.u32 %r, %tid.x;
+  setp.ge.u32 %p, %r, 16;
+  @%p bra END;
+  bar.warp.sync -1;
+END:
+  bar.sync 0;
+  ret;
+}
 .visible .entry busy()
 {
   .reg .pred %p; .reg .b32 %r;
@@ -157,6 +168,42 @@ TEST_F(CLaunch, ReportsWhoWaits) {
   ASSERT_EQ(report->waiting_count, 1u);
   EXPECT_EQ(report->waiting[0]->lanes, ~0u);
   EXPECT_NE(std::string(report->waiting[0]->reason).find("barrier 0"), std::string::npos);
+}
+
+TEST_F(CLaunch, ReportsWhatMendsAFinding) {
+  config_.block[0] = 64;
+  config_.check = true;
+  const auto report = launch("waits", {});
+  ASSERT_EQ(report->finding_count, 1u);
+  const lemma_finding& finding = *report->findings[0];
+  EXPECT_STREQ(finding.id, "barrier.count");
+  EXPECT_EQ(finding.group, 0u);
+  ASSERT_EQ(finding.repair_count, 1u);
+  const lemma_finding_repair& repair = *finding.repairs[0];
+  EXPECT_EQ(repair.where, LEMMA_REPAIR_INSTEAD);
+  EXPECT_STREQ(repair.place->instruction, "bar.sync 0, 64;");
+  EXPECT_STREQ(repair.replaced, "64");
+  EXPECT_STREQ(repair.edit->text, "32");
+  EXPECT_EQ(repair.edit->line, repair.place->ptx_line);
+  EXPECT_EQ(repair.edit->column, 15u);
+  EXPECT_EQ(repair.edit->length, 2u);
+  EXPECT_EQ(finding.alternative_count, 0u);
+}
+
+TEST_F(CLaunch, ReportsAlternatives) {
+  config_.check = true;
+  const auto report = launch("divides", {});
+  for (size_t i = 0; i < report->finding_count; ++i) {
+    const lemma_finding& finding = *report->findings[i];
+    if (std::string(finding.id) != "warp.mask")
+      continue;
+    EXPECT_EQ(finding.repair_count, 2u);
+    ASSERT_EQ(finding.alternative_count, 2u);
+    ASSERT_EQ(finding.alternatives[1]->repair_count, 1u);
+    EXPECT_STREQ(finding.alternatives[1]->repairs[0]->edit->text, "65535");
+    return;
+  }
+  FAIL() << report->text;
 }
 
 TEST_F(CLaunch, ReportsFindingsWithBothAccesses) {
