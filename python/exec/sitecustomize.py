@@ -1,10 +1,10 @@
-"""What `lemma exec` adds to each Python that it starts: PyTorch's operators on the CPU, once torch is imported.
+"""What `lemma exec` adds to each Python that it starts, once torch or Triton is imported: lemma_torch and lemma_triton.
 
 Python imports this at its start, from the folder that `lemma exec` has put into PYTHONPATH. The sitecustomize that this one hides is
-imported too. `python -I` and `-E` do not look at PYTHONPATH, `-S` imports no sitecustomize: torch stays as it is there, and
-`import lemma_torch` does by hand what is done here.
+imported too. `python -I` and `-E` do not look at PYTHONPATH, `-S` imports no sitecustomize: torch and Triton stay as they are there.
 """
 
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -12,24 +12,32 @@ import sys
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
+# After which module, what is called with it: module and function.
+_AFTER = {
+    "torch": ("lemma_torch", "follow"),
+    "torch._inductor.runtime.triton_heuristics": ("lemma_triton", "take_one_configuration_of_inductor"),
+    "triton.runtime.autotuner": ("lemma_triton", "take_one_configuration"),
+    "triton.testing": ("lemma_triton", "run_benchmarks_once"),
+}
 
-class _AfterTorch:
-    """A finder of modules that lets the others find torch, and imports lemma_torch when torch has been imported."""
+
+class _Follow:
+    """A finder of modules that lets the others find them, and has something done when one has been imported."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if name != "torch":
+        if name not in _AFTER:
             return None
-        sys.meta_path.remove(cls)
-        spec = importlib.util.find_spec(name)
+        found = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not cls and hasattr(finder, "find_spec"))
+        spec = next((spec for spec in found if spec is not None), None)
         if spec is None or spec.loader is None:
             return spec
         loader, execute = spec.loader, spec.loader.exec_module
 
         def exec_module(module):
             execute(module)
-            loader.exec_module = execute
-            import lemma_torch  # noqa: F401
+            follower, function = _AFTER[name]
+            getattr(importlib.import_module(follower), function)(module)
 
         loader.exec_module = exec_module
         return spec
@@ -44,5 +52,5 @@ def _import_the_hidden_one():
         spec.loader.exec_module(module)
 
 
-sys.meta_path.insert(0, _AfterTorch)
+sys.meta_path.insert(0, _Follow)
 _import_the_hidden_one()

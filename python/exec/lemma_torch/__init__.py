@@ -1,4 +1,4 @@
-"""PyTorch on the virtual GPU. `lemma exec` imports this where torch is imported.
+"""PyTorch on the virtual GPU. `lemma exec` imports this where torch is imported, and calls follow().
 
 Wheels of torch hold machine code alone, and no PTX that Lemma could run. The operators of such a torch run on the CPU, in the order of
 their streams; Triton kernels, CUDA extensions and all else that has PTX run on the virtual GPU. Nothing is done before the GPU is used
@@ -39,5 +39,9 @@ def _say_how_many(counts) -> None:
         print(f"lemma: torch has no PTX of its operators: {total} calls ran on the CPU ({most}{more})", file=sys.stderr)
 
 
-if torch.version.cuda is not None and not _has_ptx():
-    torch.cuda._lazy_call(_install)
+def follow(torch_module) -> None:
+    """What is called when torch has been imported."""
+    import lemma_triton  # noqa: F401  its caches, which torch.compile uses too
+
+    if torch_module.version.cuda is not None and not _has_ptx():
+        torch_module.cuda._lazy_call(_install)

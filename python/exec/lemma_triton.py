@@ -1,0 +1,83 @@
+"""Triton on the virtual GPU: what would take hours there, and says nothing about a GPU.
+
+Autotuning takes the first configuration that a kernel's pruning leaves; with LEMMA_AUTOTUNE=all each is compiled and run. A benchmark
+runs what it times once, and says how long that took here. Caches on disk are others than a GPU's: what was the fastest there is no
+matter here, nor the reverse.
+"""
+
+import atexit
+import functools
+import os
+import pathlib
+import sys
+import time
+
+_kernels_with_a_choice = set()
+
+
+def _caches_of_its_own():
+    """In place of the defaults of Triton and of torch.compile."""
+    caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "lemma"
+    os.environ.setdefault("TRITON_CACHE_DIR", str(caches / "triton"))
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(caches / "inductor"))
+
+
+def _takes_all():
+    return os.environ.get("LEMMA_AUTOTUNE") == "all"
+
+
+def _say_what_was_taken():
+    if _kernels_with_a_choice:
+        count = len(_kernels_with_a_choice)
+        kernels = f"of {count} kernels" if count > 1 else f"of {next(iter(_kernels_with_a_choice))}"
+        print(f"lemma: autotuning took the first configuration {kernels} (LEMMA_AUTOTUNE=all runs each)", file=sys.stderr)
+
+
+def _first(configurations, kernel):
+    configurations = list(configurations)
+    if len(configurations) > 1:
+        if not _kernels_with_a_choice:
+            atexit.register(_say_what_was_taken)
+        _kernels_with_a_choice.add(kernel)
+    return configurations[:1]
+
+
+def take_one_configuration(autotuner_module):
+    prune = autotuner_module.Autotuner.prune_configs
+
+    @functools.wraps(prune)
+    def prune_configs(self, *args, **kwargs):
+        pruned = prune(self, *args, **kwargs)
+        return pruned if _takes_all() else _first(pruned, self.base_fn.__name__)
+
+    autotuner_module.Autotuner.prune_configs = prune_configs
+
+
+def take_one_configuration_of_inductor(heuristics):
+    make = heuristics.CachingAutotuner.__init__
+
+    @functools.wraps(make)
+    def __init__(self, fn, triton_meta, configs, *args, **kwargs):
+        make(self, fn, triton_meta, configs if _takes_all() else _first(configs, fn.__name__), *args, **kwargs)
+
+    heuristics.CachingAutotuner.__init__ = __init__
+
+
+def run_benchmarks_once(testing):
+    def once(fn, *args, quantiles=None, return_mode="mean", **kwargs):
+        import torch
+
+        begin = time.perf_counter()
+        fn()
+        torch.cuda.synchronize()
+        took = (time.perf_counter() - begin) * 1e3
+        if quantiles is not None:
+            return [took] * len(quantiles) if len(quantiles) > 1 else took
+        return [took] if return_mode == "all" else took
+
+    for name in ("do_bench", "do_bench_cudagraph"):
+        if hasattr(testing, name):
+            setattr(testing, name, functools.wraps(getattr(testing, name))(once))
+
+
+_caches_of_its_own()
