@@ -24,6 +24,21 @@ RECIPE = re.compile(r"^```sh (\w+)\n(.*?)^```", re.M | re.S)
 NVCC, CMAKE = os.environ.get("LEMMA_NVCC", ""), os.environ.get("LEMMA_CMAKE", "cmake")
 PYTHON = os.environ.get("LEMMA_CLIENTS_PYTHON", "") or "python3"
 
+LOSES_THE_DEVICE = """
+lost = False
+
+def test_before():
+    assert not lost
+
+def test_faults():
+    global lost
+    lost = True
+    assert False
+
+def test_after():
+    assert not lost
+"""
+
 
 def has_module(name):
     return subprocess.run([PYTHON, "-c", f"import {name}"], capture_output=True).returncode == 0
@@ -77,6 +92,18 @@ class Ci(Case):
         report = json.loads((self.folder / "report.json").read_text())
         self.assertGreater(len(report["processes"]), 1)
         self.assertTrue(report["findings"])
+
+    def test_a_test_that_fails_because_of_another_is_isolated(self):
+        if not has_module("pytest"):
+            self.skipTest("no pytest")
+        (self.folder / "test_lost.py").write_text(LOSES_THE_DEVICE)
+        words = [os.path.abspath(self.lemma), "exec", "--isolate", PYTHON, "-m", "pytest", "-q", "test_lost.py"]
+        workers = (["-n", "2", "--dist", "loadfile"],) if has_module("xdist") else ()
+        for more in ([], *workers):
+            said = subprocess.run(words + more, cwd=self.folder, capture_output=True, text=True, timeout=110).stdout
+            self.assertIn("1 failed, 2 passed", said)
+            self.assertIn("FAILED test_lost.py::test_faults", said)
+            self.assertIn("fails in a process of its own, too", said)
 
     def test_workflow_has_the_recipes_commands(self):
         workflow = dict(FILE.findall(PAGE))[".github/workflows/cuda.yml"]

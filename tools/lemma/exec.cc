@@ -49,7 +49,7 @@ be written down; 2 wrong command line, a file that cannot be written, or no such
 
 struct ExecOptions {
   CheckOptions check;
-  bool stats = false, strict = false;
+  bool stats = false, strict = false, isolate = false;
   uint64_t explore = 0;
   std::string arch, async, report, sarif;
   std::vector<std::string> words; // the program and its arguments
@@ -106,6 +106,11 @@ Variables variables_of(const ExecOptions& options) {
     variables.emplace_back("LEMMA_ASYNC", options.async);
   if (options.strict)
     variables.emplace_back("LEMMA_TORCH_STRICT", "1");
+  if (options.isolate) {
+    const char* others = std::getenv("PYTEST_PLUGINS");
+    variables.emplace_back("PYTEST_PLUGINS",
+                           others && *others ? fmt::format("lemma_pytest,{}", others) : "lemma_pytest");
+  }
   return variables;
 }
 
@@ -232,6 +237,8 @@ Command add_exec(CLI::App& parent) {
       ->check(CLI::IsMember({"eager", "late", "random"}));
   app->add_flag("--strict", o->strict,
                 "an operator of PyTorch that would run on the CPU is an error (docs/exec.md)");
+  app->add_flag("--isolate", o->isolate,
+                "pytest runs each test that fails again, in a process of its own, whose outcome counts");
   app->add_flag("--stats", o->stats, "a line a kernel at the end: launches, time, instructions, findings");
   app->add_option("--report", o->report, "findings, faults and kernels as JSON")->type_name("FILE");
   app->add_option("--sarif", o->sarif, "findings and faults as SARIF 2.1.0")->type_name("FILE");
