@@ -27,6 +27,12 @@ bool only_computes(const Code& code, const DecodedInst& in) {
          });
 }
 
+// A shuffle's first source goes to other lanes, and decides nothing.
+bool goes_to_other_lanes(const Code& code, const DecodedInst& in, int source) {
+  const Opcode opcode = code.opcode_of(in);
+  return source == 0 && (opcode == Opcode::shfl_sync || opcode == Opcode::shfl);
+}
+
 // Calls f(offset, number of the source) for the registers that the instruction may read, its guard apart.
 template <class F>
 void each_source(const DecodedInst& in, F&& f) {
@@ -185,13 +191,18 @@ private:
     std::optional<LaneMask> chosen;
     if (code_.opcode_of(in) == Opcode::selp && in.ops[in.dst_count + kChosenBy].base == 0)
       chosen = predicate_at(pc, in.ops[in.dst_count + kChosenBy].offset);
-    LaneMask taken = 0;
+    LaneMask taken = 0, given = 0;
     each_source(in, [&](uint32_t offset, int source) {
-      if (const auto value = state.values.find(offset); value != state.values.end())
-        taken |= value->second & may & taken_by(code_, in, source, chosen ? &*chosen : nullptr);
+      const auto value = state.values.find(offset);
+      if (value == state.values.end())
+        return;
+      const LaneMask lanes = value->second & may & taken_by(code_, in, source, chosen ? &*chosen : nullptr);
+      (goes_to_other_lanes(code_, in, source) ? given : taken) |= lanes;
     });
     if (taken && !only_computes(code_, in))
       used_ |= std::exchange(taken, 0);
+    if (given) // to which of them is not known
+      taken = may;
     each_destination(in, [&](uint32_t offset) {
       if (taken)
         state.values[offset] = (state.values[offset] & ~must) | taken;
@@ -315,6 +326,8 @@ void RacingValues::begin(const vgpu::Exec& x, const Report& report) {
     return;
   const LaneMask chosen = x.code->opcode_of(in) == Opcode::selp ? x.pred(in, kChosenBy) : 0;
   each_source(in, [&](uint32_t offset, int source) {
+    if (goes_to_other_lanes(*x.code, in, source))
+      return;
     for (const Value& value : values_)
       if (value.registers == x.bases[0] && value.in.offset == offset)
         if (const LaneMask lanes = value.in.lanes & x.active & taken_by(*x.code, in, source, &chosen))
@@ -325,6 +338,18 @@ void RacingValues::begin(const vgpu::Exec& x, const Report& report) {
   for (const Made& used : std::exchange(made_, {})) {
     vgpu::for_lanes(used.lanes, [&](int lane) { report(used.race, lane); });
     std::erase_if(values_, [&](const Value& value) { return value.race == used.race; });
+  }
+}
+
+void RacingValues::shuffle(const vgpu::Exec& x, const int* sources) {
+  const uint32_t offset = x.src_slot(*now_, 0).offset;
+  for (const Value& value : values_) {
+    if (value.registers != x.bases[0] || value.in.offset != offset)
+      continue;
+    LaneMask lanes = 0;
+    vgpu::for_lanes(x.active, [&](int lane) { lanes |= (value.in.lanes >> sources[lane] & 1) << lane; });
+    if (lanes)
+      add(made_, value.race, lanes);
   }
 }
 

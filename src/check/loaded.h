@@ -1,8 +1,8 @@
 // What becomes of a value that a load has got while a write raced with it. As long as it lies in registers,
-// or numbers computed of it do, nobody can tell which value it was; the race is one as soon as another
-// instruction takes it: a store, an address, a branch or predicate, a shuffle, a matrix product. Compilers
-// make loads whose value only some lanes go on with (a scalar of Triton's, which one thread stores), or none
-// (a pipeline that fetches past its end).
+// or numbers computed of it do, here or in lanes that it was shuffled to, nobody can tell which value it was;
+// the race is one as soon as another instruction takes it: a store, an address, a branch or predicate, a
+// matrix product. Compilers make loads whose value only some lanes go on with (a scalar of Triton's, which
+// one thread stores), or none (a pipeline that fetches past its end).
 //
 // Two questions, one for each order of the two accesses. Of a load that comes second RacingValues follows
 // the value from there on, by register and lane. Of one that came first fate_of() says where its value may
@@ -58,6 +58,8 @@ public:
   void load(uint32_t race, LaneMask lanes);
   void hold(uint32_t race, const std::byte* registers, const Holding& holding);
   void begin(const vgpu::Exec& x, const Report& report);
+  // The instruction is a shuffle: the lane that each lane's value comes from.
+  void shuffle(const vgpu::Exec& x, const int* sources);
   void end(const vgpu::Exec& x, const vgpu::DecodedInst& in);
 
 private:

@@ -491,7 +491,10 @@ void Checker::votes(ClusterState& cluster, const vgpu::Exec& x, const vgpu::Sync
 }
 
 void Checker::shuffles(const vgpu::Exec& x, const int* sources) {
-  values(state(*x.cta->cluster), x).shuffle(sources);
+  ClusterState& cluster = state(*x.cta->cluster);
+  values(cluster, x).shuffle(sources);
+  if (RacingValues& racing = racing_values(cluster, x); !racing.empty())
+    racing.shuffle(x, sources);
 }
 
 // --- warps

@@ -35,19 +35,27 @@ TEST(Loaded, IsNoRaceWhereOneThreadUsesIt) {
       in_both_orders("@%p st.global.u32 [%out], %r2;\nselp.u32 %r3, %r2, 7, %p;\nselp.u32 %r4, 5, %r3, %p;\n"
                      "mad.wide.u32 %g, %t, 4, %out;\n@!%p st.global.u32 [%g+64], %r4;"),
       "note");
+  // The others' goes to others of their warp, which do not use it: sums of which one thread stores its own.
+  EXPECT_EQ(in_both_orders("shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1;\nadd.u32 %r3, %r3, %r2;\n"
+                           "@%p st.global.u32 [%out], %r3;"),
+            "note");
   // A branch in the place of the predicate.
   EXPECT_EQ(in_both_orders("@!%p bra L_end;\nst.global.u32 [%out], %r2;\nL_end:"), "note");
 }
 
 TEST(Loaded, IsARaceWhereAnotherThreadUsesIt) {
   const std::string store = "@%p st.global.u32 [%out], %r2;\n";
-  // A store, an address, a branch, a predicate, a shuffle, an atomic operation.
+  // A store, an address, a branch, a predicate, another lane's number, an atomic operation.
   for (const std::string use : {"mad.wide.u32 %g, %t, 4, %out;\n@!%p st.global.u32 [%g+64], %r2;",
                                 "and.b32 %r3, %r1, 4;\nadd.u32 %r3, %r3, %a;\nst.shared.u32 [%r3], %t;",
                                 "setp.eq.u32 %q, %r1, 77;\n@%q bra L_end;\nL_end:",
                                 "setp.eq.u32 %q, %r1, 77;\n@%q st.shared.u32 [%a], 1;",
-                                "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;", "red.shared.add.u32 [%s], %r1;"})
+                                "shfl.sync.idx.b32 %r3, %t, %r1, 31, -1;", "red.shared.add.u32 [%s], %r1;"})
     EXPECT_EQ(in_both_orders(store + use), "error") << use;
+  // It has come from another lane.
+  for (const std::string use :
+       {"@!%p st.shared.u32 [%a], %r3;", "setp.gt.u32 %q, %t, 90;\n@%q st.shared.u32 [%a], %r3;"})
+    EXPECT_EQ(in_both_orders(store + "shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1;\n" + use), "error") << use;
   // The others' is selected.
   EXPECT_EQ(in_both_orders(store + "selp.u32 %r3, 7, %r2, %p;\nmad.wide.u32 %g, %t, 4, %out;\n"
                                    "@!%p st.global.u32 [%g+64], %r3;"),
