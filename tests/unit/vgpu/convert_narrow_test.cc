@@ -150,7 +150,7 @@ TEST(ConvertNarrow, AllPairsToF16) {
 
 // --- scales: ue8m0, 2^(code - 127), 255 being NaN
 
-// Of the numbers of the rounding's direction the nearest; of what is below them the least.
+// Of magnitudes the nearest in the rounding's direction; of what is below them the least.
 uint64_t ue8m0_of(double x, bool up, bool satfinite) {
   if (std::isnan(x))
     return 0xff;
@@ -160,7 +160,7 @@ uint64_t ue8m0_of(double x, bool up, bool satfinite) {
   if (std::isinf(x))
     return satfinite ? 0xfe : 0xff;
   int exponent = std::ilogb(magnitude);
-  exponent += up && x > 0 && magnitude != std::ldexp(1, exponent);
+  exponent += up && magnitude != std::ldexp(1, exponent);
   if (exponent > 127)
     return satfinite ? 0xfe : 0xff;
   return uint64_t(std::max(exponent, -127) + 127);
