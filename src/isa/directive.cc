@@ -20,9 +20,8 @@ std::span<const Directive> directives() {
 }
 
 const Directive* find_directive(Directive::Kind kind, std::string_view text) {
-  const std::string_view name = kind == Directive::Kind::pragma ? text.substr(0, text.find(' ')) : text;
   for (const Directive& row : directives())
-    if (row.kind == kind && row.name == name)
+    if (row.kind == kind && (kind == Directive::Kind::pragma ? text.starts_with(row.name) : text == row.name))
       return &row;
   return nullptr;
 }

@@ -357,6 +357,8 @@ public:
       for (Operand& operand : instruction.operands)
         adapt(operand);
     }
+    for (auto& [index, text] : to.unknown_instructions)
+      text = with_words(text, [&](const std::string& word, std::string_view) { return renamed(word); });
     if (to.alias_of != kNone)
       to.alias_of = symbol_of(linker_.of_function_[module_][to.alias_of]).index;
     return to;
@@ -439,12 +441,18 @@ void Linker::copy_module(size_t index) {
   for (LineLocation location : from.locations) {
     if (const auto at = files.find(location.file); at != files.end())
       location.file = at->second;
+    if (const auto at = files.find(location.intermediate_file); at != files.end())
+      location.intermediate_file = at->second;
     if (location.inlined_at != kNone)
       location.inlined_at += first_location;
     location.inlined_function = copier.debug_place(location.inlined_function);
     to.locations.push_back(std::move(location));
   }
   copy_debug_strings(index);
+  for (IntermediateSource source : from.intermediate_sources) {
+    source.file = files.at(source.file);
+    to.intermediate_sources.push_back(std::move(source));
+  }
 
   for (const Symbol& symbol : symbols_) {
     const Member& kept = symbol.members[symbol.kept];

@@ -104,6 +104,10 @@ struct LineLocation {
   uint32_t column = 0;
   uint32_t inlined_at = kNone;  // index into Module::locations
   std::string inlined_function; // "label" or "label+n" of .debug_str: debug_strings.h
+  // .loc_intermediate: the same place in a language between; file 0: it is not given.
+  uint32_t intermediate_file = 0;
+  uint32_t intermediate_line = 0;
+  uint32_t intermediate_column = 0;
 };
 
 struct Instruction {
@@ -195,6 +199,7 @@ struct LaunchBounds {
   uint32_t abi_preserve_control = 0;
   bool blocks_are_clusters = false;
   bool noreturn = false;
+  std::optional<uint32_t> min_per_cta_memory_bytes; // .minperctamemory, of which 0 is something
 };
 
 // .pragma "nounroll"; between the instructions of a body.
@@ -216,6 +221,7 @@ struct Function {
   LaunchBounds bounds;
   std::vector<std::string> attributes; // as Variable::attributes
   std::vector<std::string> pragmas;    // those between the parameters and the body
+  std::vector<std::string> languages;  // .language, as written: "\"cuda c++\"", "10"
   std::vector<BodyPragma> body_pragmas;
   // All tables below are in the order of the text; scopes in the order in which they open.
   std::vector<Scope> scopes;               // [0] is the body
@@ -226,6 +232,10 @@ struct Function {
   std::vector<Prototype> prototypes;
   std::vector<TargetList> target_lists;
   std::vector<Instruction> instructions;
+  // Of a text for a later PTX version what is not understood, as written: instructions by their index, and
+  // what stands between the parameters and the body.
+  std::map<uint32_t, std::string> unknown_instructions;
+  std::vector<std::string> unknown_directives;
   uint32_t alias_of = kNone; // of an .alias: the function, in Module::functions, that it stands for
   // The first so many of the registers and variables are Module::thread_variables.
   uint32_t thread_registers = 0;
@@ -273,6 +283,14 @@ struct DebugSection {
   std::map<std::string, size_t, std::less<>> labels = {}; // each label's place in `bytes`
 };
 
+// A .code_block of .nv_intermediate_source_section: a text that is neither the source nor PTX, but what a
+// compiler made of the one on the way to the other.
+struct IntermediateSource {
+  std::string language; // of .ir_name
+  uint32_t file = 0;    // key of Module::files
+  std::string text;     // whole lines
+};
+
 struct Module {
   std::shared_ptr<const SourceText> source;
   std::shared_ptr<const isa::MatchCache> spellings; // has the instructions' bindings
@@ -291,9 +309,11 @@ struct Module {
   std::map<uint32_t, FileEntry> files;
   std::vector<LineLocation> locations;
   std::vector<DebugSection> sections;
+  std::vector<IntermediateSource> intermediate_sources;
   std::vector<std::string> pragmas; // at module scope
   std::vector<Alias> aliases;
   std::vector<DirectiveUse> directives; // in the order of the text
+  bool lost_declaration = false;        // one of a later PTX version was not understood, and is not here
 
   // Where the body of a function is: its own place, or that of what it is an alias of.
   uint32_t body_of(uint32_t function) const {

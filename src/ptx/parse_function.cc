@@ -5,8 +5,10 @@
 #include "ptx/parser_impl.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace lemma::ptx {
 namespace {
@@ -49,6 +51,10 @@ bool Parser::parse_function(Linkage linkage) {
     return false;
   function.has_body = at(TokenKind::lbrace);
   function.range = {begin, last_end_};
+  if (function.is_entry && !function.params.empty())
+    use(isa::Directive::Kind::part, "parameters of an .entry", isa::kEntry, function.params.front().range);
+  if (function.is_entry && !function.has_body)
+    use(isa::Directive::Kind::part, "an .entry without a body", isa::kEntry, function.range);
   if (function.linkage == Linkage::common || (function.linkage == Linkage::extern_ && function.has_body)) {
     error("linkage", function.range,
           function.has_body ? fmt::format("a function with a body is not {}",
@@ -57,6 +63,10 @@ bool Parser::parse_function(Linkage linkage) {
     return false;
   }
   uint32_t index = 0;
+  if (function.has_body && !function.is_entry && !function.pragmas.empty()) {
+    error("directive-place", function.range, ".pragma stands in the body of a .func, not before it");
+    return false;
+  }
   if (!declare_function(function, name, index) || !take_memory(kRoomToGrow * sizeof(Function) + kBytesOfName))
     return false;
   if (!function.has_body) {
@@ -152,6 +162,8 @@ bool Parser::parse_parameter(std::vector<Variable>& out, bool unnamed) {
   if (!parse_dimensions(parameter))
     return false;
   parameter.range = since(declarator.begin);
+  if (parameter.is_array && !parameter.dims.empty() && parameter.dims.front() == 0)
+    use(isa::Directive::Kind::part, "an array parameter without a bound", isa::kVariable, parameter.range);
   if (parameter.space == StateSpace::reg && parameter.is_array) {
     error("state-space", parameter.range, "an array parameter lives in .param");
     return false;
@@ -185,16 +197,16 @@ bool Parser::parse_pointer_attributes(Variable& parameter) {
   return !at_word(".align") || parse_align(parameter.pointee_align);
 }
 
-bool Parser::parse_dim3(std::array<uint32_t, 3>& out, std::string_view what) {
+bool Parser::parse_dim3(std::array<uint32_t, 3>& out, std::string_view what, uint32_t least) {
   advance();
   out = {1, 1, 1};
   for (size_t i = 0; i < 3; ++i) {
     uint64_t extent = 0;
     const SourceRange range = token_.range();
-    if (!parse_number(extent, INT32_MAX, what))
+    if (!parse_number(extent, UINT32_MAX, what))
       return false;
-    if (extent == 0) {
-      error("launch-bounds", range, fmt::format("{} is at least 1", what));
+    if (extent < least) {
+      error("launch-bounds", range, fmt::format("{} is at least {}", what, least));
       return false;
     }
     out[i] = static_cast<uint32_t>(extent);
@@ -207,7 +219,7 @@ bool Parser::parse_dim3(std::array<uint32_t, 3>& out, std::string_view what) {
 bool Parser::parse_count(uint32_t& out, std::string_view what) {
   advance();
   uint64_t count = 0;
-  if (!parse_number(count, INT32_MAX, what))
+  if (!parse_number(count, UINT32_MAX, what))
     return false;
   out = static_cast<uint32_t>(count);
   return true;
@@ -235,14 +247,15 @@ bool Parser::parse_function_directives(Function& function) {
     const std::string_view word = text(directive);
     bool good = true;
     if (!function.is_entry && begins_definition(word))
-      return true; // after a declaration without its semicolon
-    use(isa::Directive::Kind::word, word, place, directive.range());
+      return true;         // after a declaration without its semicolon
+    if (word != ".pragma") // parse_pragma() does
+      use(isa::Directive::Kind::word, word, place, directive.range());
     if (word == ".maxntid") {
-      good = parse_dim3(bounds.maxntid, "a CTA's extent");
+      good = parse_dim3(bounds.maxntid, "a CTA's extent", 1);
     } else if (word == ".reqntid") {
-      good = parse_dim3(bounds.reqntid, "a CTA's extent");
+      good = parse_dim3(bounds.reqntid, "a CTA's extent", 1);
     } else if (word == ".reqnctapercluster") {
-      good = parse_dim3(bounds.reqnctapercluster, "a cluster's extent");
+      good = parse_dim3(bounds.reqnctapercluster, "a cluster's extent", 0);
     } else if (word == ".maxclusterrank") {
       good = parse_count(bounds.maxclusterrank, "the number of CTAs");
     } else if (word == ".minnctapersm") {
@@ -262,24 +275,58 @@ bool Parser::parse_function_directives(Function& function) {
        : word == ".noreturn"      ? bounds.noreturn
                                   : bounds.blocks_are_clusters) = true;
       advance();
+    } else if (word == ".minperctamemory") {
+      good = parse_count(bounds.min_per_cta_memory_bytes.emplace(), "the number of bytes");
+    } else if (word == ".language") {
+      good = parse_language(function);
     } else if (word == ".pragma") {
       good = parse_pragma(function.pragmas, place);
     } else {
       not_understood_ = false;
       unknown_directive({".maxntid", ".reqntid", ".reqnctapercluster", ".maxclusterrank", ".minnctapersm",
                          ".maxnctapersm", ".maxnreg", ".explicitcluster", ".blocksareclusters", ".noreturn",
-                         ".pragma", ".abi_preserve", ".abi_preserve_control"});
+                         ".pragma", ".abi_preserve", ".abi_preserve_control", ".minperctamemory",
+                         ".language"});
       if (!not_understood_)
         return false;
       do // its operands
         advance();
       while (!at(TokenKind::dot_word) && !at(TokenKind::lbrace) && !at(TokenKind::semicolon) &&
              !at(TokenKind::end));
+      function.unknown_directives.emplace_back(source_->slice(since(directive.begin)));
     }
     if (!good)
       return false;
   }
   return true;
+}
+
+// .language "cuda c++", 10: names of languages and their numbers, behind which the head of a .func ends.
+bool Parser::parse_language(Function& function) {
+  constexpr uint64_t kLastLanguage = 10;
+  constexpr std::string_view known[] = {"cuda c++", "fortran", "nvvm",    "optix",
+                                        "ptx",      "sass",    "tile ir", "unknown"};
+  advance();
+  do {
+    const Token language = token_;
+    if (at(TokenKind::string)) {
+      std::string name;
+      parse_string(name);
+      std::transform(name.begin(), name.end(), name.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      if (std::find(std::begin(known), std::end(known), name) == std::end(known)) {
+        error("language", language.range(), fmt::format("there is no language {}", text(language)))
+            .notes.push_back({"legal", fmt::format("\"{}\"", fmt::join(known, "\", \""))});
+        return false;
+      }
+    } else if (uint64_t number = 0; !parse_number(number, kLastLanguage, "a language's number")) {
+      return false;
+    }
+    function.languages.emplace_back(text(language));
+  } while (accept(TokenKind::comma));
+  if (at(TokenKind::lbrace) || (function.is_entry && at(TokenKind::dot_word)))
+    return true;
+  return unexpected("the body", "after .language");
 }
 
 // Parameters are names of the body's outermost scope; those in .reg are registers there.
@@ -405,6 +452,8 @@ bool Parser::parse_body_directive() {
   const std::string_view word = text(token_);
   if (word == ".loc")
     return parse_loc();
+  if (word == ".loc_intermediate")
+    return parse_loc_intermediate();
   if (word == ".pragma") {
     std::vector<std::string> pragmas;
     if (!parse_pragma(pragmas, body_place()))
@@ -540,12 +589,7 @@ bool Parser::parse_loc() {
   location.column = static_cast<uint32_t>(column);
   if (at(TokenKind::comma) && !parse_inlined_at(location))
     return false;
-  const auto index = static_cast<uint32_t>(module_->locations.size());
-  locations_[{file, line, column}] = index;
-  inline_depth_.push_back(location.inlined_at == kNone ? 0 : inline_depth_[location.inlined_at] + 1);
-  module_->locations.push_back(std::move(location));
-  body_->location = index;
-  return take_memory(kRoomToGrow * sizeof(LineLocation) + kBytesOfName);
+  return keep_location(std::move(location));
 }
 
 bool Parser::parse_inlined_at(LineLocation& location) {
@@ -587,6 +631,33 @@ bool Parser::parse_inlined_at(LineLocation& location) {
   }
   location.inlined_at = it->second;
   return true;
+}
+
+// .loc_intermediate file line column: of the .loc before it. Without one it says nothing of the source.
+bool Parser::parse_loc_intermediate() {
+  use(isa::Directive::Kind::word, ".loc_intermediate", body_place(), token_.range());
+  advance();
+  uint64_t file = 0, line = 0, column = 0;
+  if (!parse_number(file, UINT32_MAX, "the file") || !parse_number(line, UINT32_MAX, "the line") ||
+      !parse_number(column, UINT32_MAX, "the column"))
+    return false;
+  if (body_->location == kNone)
+    return true;
+  LineLocation location = module_->locations[body_->location];
+  location.intermediate_file = static_cast<uint32_t>(file);
+  location.intermediate_line = static_cast<uint32_t>(line);
+  location.intermediate_column = static_cast<uint32_t>(column);
+  return keep_location(std::move(location));
+}
+
+// Puts the location in force.
+bool Parser::keep_location(LineLocation location) {
+  const auto index = static_cast<uint32_t>(module_->locations.size());
+  locations_[{location.file, location.line, location.column}] = index;
+  inline_depth_.push_back(location.inlined_at == kNone ? 0 : inline_depth_[location.inlined_at] + 1);
+  module_->locations.push_back(std::move(location));
+  body_->location = index;
+  return take_memory(kRoomToGrow * sizeof(LineLocation) + kBytesOfName);
 }
 
 // --- labels ---

@@ -52,6 +52,7 @@ bool Parser::parse_instruction() {
   Instruction unknown;
   unknown.guard = instruction.guard;
   unknown.range = since(begin);
+  body_->function.unknown_instructions.emplace(here(), source_->slice(unknown.range));
   return keep_instruction(std::move(unknown));
 }
 
@@ -633,7 +634,7 @@ void Parser::report_unknown_name(const Token& name, std::string_view what) {
   const bool may_be_special = is_newer() && word[0] == '%' &&
                               word.find_first_of("0123456789") == std::string_view::npos &&
                               !is_misspelt(word, names) && !is_misspelt(word, special_registers());
-  const bool may_come_later = may_be_special || lost_declaration_;
+  const bool may_come_later = may_be_special || module_->lost_declaration;
   if (may_come_later && is_newer() && !unknown_.emplace(word).second) { // said already
     not_understood_ = true;
     return;

@@ -98,7 +98,7 @@ void Parser::unknown_declarator_word(const Declarator& declarator) {
                      ".shared", ".local", ".param", ".reg", ".align", ".attribute", ".file", ".section",
                      ".pragma", ".alias"},
                     !is_type);
-  lost_declaration_ |= not_understood_;
+  module_->lost_declaration |= not_understood_;
 }
 
 bool Parser::parse_align(uint32_t& out) {
@@ -336,6 +336,12 @@ bool Parser::parse_init_symbol(InitValue& value) {
   }
   if (!check_init_symbol(name, value))
     return false;
+  const auto symbol = symbols_.find(text(name));
+  const bool is_function = symbol != symbols_.end() && symbol->second.is_function;
+  use(isa::Directive::Kind::part, is_function ? "a function as initializer" : "an address as initializer",
+      isa::kVariable, name.range());
+  if (value.generic)
+    use(isa::Directive::Kind::part, "generic() in an initializer", isa::kVariable, name.range());
   if (value.generic && !expect(TokenKind::rparen, "after the symbol"))
     return false;
   return parse_offset(value.addend);

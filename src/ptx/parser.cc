@@ -16,6 +16,7 @@
 namespace lemma::ptx {
 namespace {
 
+constexpr std::string_view kIntermediateSources = ".nv_intermediate_source_section";
 constexpr size_t kMostErrors = 100;
 constexpr size_t kMostWarnings = 100;
 constexpr size_t kLongestText = size_t{1} << 30;
@@ -26,8 +27,9 @@ constexpr PtxVersion kLastThreadVariables{2, 3}; // that has .reg and .local at 
 constexpr size_t kMostSuggestions = 20;          // comparing names costs more than all else
 
 constexpr std::string_view kModuleDirectives[] = {
-    ".version", ".target", ".address_size", ".visible", ".extern", ".weak",    ".common", ".entry", ".func",
-    ".global",  ".const",  ".shared",       ".tex",     ".file",   ".section", ".pragma", ".alias", ".align"};
+    ".version", ".target", ".address_size", ".visible", ".extern",           ".weak", ".common",
+    ".entry",   ".func",   ".global",       ".const",   ".shared",           ".tex",  ".file",
+    ".section", ".pragma", ".alias",        ".align",   kIntermediateSources};
 
 bool begins_module_statement(std::string_view word) {
   return std::find(std::begin(kModuleDirectives), std::end(kModuleDirectives), word) !=
@@ -282,6 +284,8 @@ bool Parser::parse_module_statement() {
     return parse_file();
   if (word == ".section")
     return parse_section();
+  if (word == kIntermediateSources)
+    return parse_intermediate_sources();
   if (word == ".alias")
     return parse_alias();
   if (word == ".address_size")
@@ -398,7 +402,9 @@ bool Parser::parse_file() {
   FileEntry entry;
   if (!parse_number(index, UINT32_MAX - 1, "the file's number") || !parse_string(entry.name))
     return false;
-  if (accept(TokenKind::comma)) {
+  if (at(TokenKind::comma)) {
+    use(isa::Directive::Kind::part, "time and size of a .file", isa::kModule, token_.range());
+    advance();
     if (!parse_number(entry.timestamp, UINT64_MAX, "the time stamp") ||
         !expect(TokenKind::comma, "before the size") ||
         !parse_number(entry.size_bytes, UINT64_MAX, "the size"))
@@ -414,6 +420,7 @@ bool Parser::parse_file() {
 // .section .debug_info { label: .b8 1, 2 .b32 .debug_line .b64 label+4 }: checked, and kept as text;
 // .debug_str as bytes, too.
 bool Parser::parse_section() {
+  use(isa::Directive::Kind::word, ".section", isa::kModule, token_.range());
   advance();
   if (!at(TokenKind::dot_word))
     return unexpected("a section name such as .debug_info", "after '.section'");
@@ -466,8 +473,11 @@ bool Parser::parse_section_data(DebugSection& section, int bits) {
     }
     advance();
     uint64_t offset = 0;
-    if (accept(TokenKind::plus))
+    if (at(TokenKind::plus)) {
+      use(isa::Directive::Kind::part, "a label and an offset in a section", isa::kModule, token_.range());
+      advance();
       return parse_number(offset, UINT64_MAX, "the offset");
+    }
     if (!at(TokenKind::minus))
       return true;
     use(isa::Directive::Kind::part, "a difference of labels in a section", isa::kModule, token_.range());
@@ -493,6 +503,75 @@ bool Parser::parse_section_data(DebugSection& section, int bits) {
   return true;
 }
 
+// .nv_intermediate_source_section { .code_block { ... } ... }
+bool Parser::parse_intermediate_sources() {
+  use(isa::Directive::Kind::word, kIntermediateSources, isa::kModule, token_.range());
+  advance();
+  if (!expect(TokenKind::lbrace, "after the section's name"))
+    return false;
+  ++open_braces_;
+  while (!accept(TokenKind::rbrace)) {
+    if (!accept_word(".code_block"))
+      return unexpected("'.code_block' or '}'", "in a section of intermediate sources");
+    if (!expect(TokenKind::lbrace, "after '.code_block'"))
+      return false;
+    ++open_braces_;
+    if (!parse_code_block())
+      return false;
+    --open_braces_;
+  }
+  return true;
+}
+
+// .ir_name: "tile ir" .sourceFileName: 2 .source_begin, the lines up to one that says .source_end, and }
+bool Parser::parse_code_block() {
+  const auto named = [&](std::string_view word) {
+    if (at_word(word) && text_.substr(token_.end, 1) == ":") {
+      advance();
+      advance();
+      return true;
+    }
+    return unexpected(fmt::format("'{}:'", word), "in a .code_block");
+  };
+  IntermediateSource source;
+  if (!named(".ir_name") || !parse_string(source.language) || !named(".sourceFileName"))
+    return false;
+  const SourceRange range = token_.range();
+  uint64_t file = 0;
+  if (!parse_number(file, UINT32_MAX, "the file"))
+    return false;
+  if (!module_->files.contains(static_cast<uint32_t>(file))) {
+    error("unknown-name", range, fmt::format("no .file {} precedes", file));
+    return false;
+  }
+  source.file = static_cast<uint32_t>(file);
+  const auto is_blank = [](std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; };
+  const Token begin = token_;
+  size_t at = text_.find('\n', begin.end);
+  if (!at_word(".source_begin") || at == text_.npos || !is_blank(text_.substr(begin.end, at - begin.end)))
+    return unexpected("'.source_begin' and a new line", "in a .code_block");
+  constexpr std::string_view kEnd = ".source_end";
+  while (at != text_.npos) {
+    const size_t first = at + 1;
+    at = text_.find('\n', first);
+    const std::string_view line = text_.substr(first, at == text_.npos ? at : at - first);
+    const size_t word = line.find_first_not_of(" \t");
+    if (word != line.npos && line.substr(word).starts_with(kEnd) &&
+        is_blank(line.substr(word + kEnd.size()))) {
+      lexer_.seek(static_cast<uint32_t>(first + line.size()));
+      advance();
+      const uint64_t bytes = source.text.size();
+      module_->intermediate_sources.push_back(std::move(source));
+      return take_memory(kRoomToGrow * (sizeof(IntermediateSource) + bytes) + kBytesOfName) &&
+             expect(TokenKind::rbrace, "after '.source_end'");
+    }
+    source.text.append(line).append("\n");
+  }
+  error("syntax", begin.range(), "no line '.source_end' follows");
+  stop();
+  return false;
+}
+
 // Sections may follow the functions that refer to them.
 void Parser::check_inlined_names() {
   for (const auto& [name, range] : inlined_names_)
@@ -501,12 +580,15 @@ void Parser::check_inlined_names() {
 }
 
 bool Parser::parse_pragma(std::vector<std::string>& pragmas, isa::DirectivePlace place) {
+  use(isa::Directive::Kind::word, ".pragma", place, token_.range());
   advance();
   do {
     std::string pragma;
     const SourceRange range = token_.range();
     if (!parse_string(pragma))
       return false;
+    if (place == isa::kModule && !isa::find_directive(isa::Directive::Kind::pragma, pragma))
+      unknown("pragma", range, fmt::format("no module has the pragma \"{}\"", pragma), true);
     use(isa::Directive::Kind::pragma, pragma, place, range);
     pragmas.push_back(std::move(pragma));
   } while (accept(TokenKind::comma));

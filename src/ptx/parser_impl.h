@@ -119,6 +119,8 @@ private:
   bool parse_section();
   bool parse_section_item(DebugSection& section);
   bool parse_section_data(DebugSection& section, int bits);
+  bool parse_intermediate_sources();
+  bool parse_code_block();
   void check_inlined_names();
   bool parse_pragma(std::vector<std::string>& pragmas, isa::DirectivePlace place);
   bool parse_alias();
@@ -160,7 +162,8 @@ private:
   bool parse_parameter(std::vector<Variable>& out, bool unnamed);
   bool parse_pointer_attributes(Variable& parameter);
   bool parse_function_directives(Function& function);
-  bool parse_dim3(std::array<uint32_t, 3>& out, std::string_view what);
+  bool parse_language(Function& function);
+  bool parse_dim3(std::array<uint32_t, 3>& out, std::string_view what, uint32_t least);
   bool parse_count(uint32_t& out, std::string_view what);
   void refuse_zero(const Token& directive, bool good, uint32_t count);
   bool declare_function(Function& function, const Token& name, uint32_t& index);
@@ -173,6 +176,8 @@ private:
   bool parse_target_list(const Token& name, bool is_call);
   bool parse_loc();
   bool parse_inlined_at(LineLocation& location);
+  bool parse_loc_intermediate();
+  bool keep_location(LineLocation location);
   void open_scope(SourceRange brace);
   void close_scope();
   void resolve_labels(const OpenScope& scope);
@@ -238,7 +243,6 @@ private:
   bool stopped_ = false;
   bool not_understood_ =
       false; // of the current statement: legal or not, it is beyond what is known or supported
-  bool lost_declaration_ = false; // one was not understood: names that are not known may be its
 
   std::unordered_map<std::string_view, ModuleSymbol> symbols_;
   std::shared_ptr<isa::MatchCache> matches_ = std::make_shared<isa::MatchCache>();

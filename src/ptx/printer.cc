@@ -243,10 +243,16 @@ void Printer::print_bounds(const Function& function) {
   put_count(".minnctapersm", bounds.minnctapersm);
   put_count(".maxnctapersm", bounds.maxnctapersm);
   put_count(".maxnreg", bounds.maxnreg);
+  if (bounds.min_per_cta_memory_bytes)
+    put(".minperctamemory {}\n", *bounds.min_per_cta_memory_bytes);
   put_count(".abi_preserve", bounds.abi_preserve);
   put_count(".abi_preserve_control", bounds.abi_preserve_control);
   if (bounds.noreturn)
     out_ += ".noreturn\n";
+  for (const std::string& unknown : function.unknown_directives)
+    put("{}\n", unknown);
+  if (!function.languages.empty()) // of a .func nothing may follow it
+    put(".language {}\n", fmt::join(function.languages, ", "));
   for (const std::string& pragma : function.pragmas)
     put(".pragma \"{}\";\n", pragma);
 }
@@ -330,6 +336,13 @@ std::string Printer::print_module() {
       put(".file {} \"{}\", {}, {}\n", index, file.name, file.timestamp, file.size_bytes);
     else
       put(".file {} \"{}\"\n", index, file.name);
+  if (!module_.intermediate_sources.empty())
+    out_ += ".nv_intermediate_source_section {\n";
+  for (const IntermediateSource& each : module_.intermediate_sources)
+    put(".code_block {{\n.ir_name: \"{}\"\n.sourceFileName: {}\n.source_begin\n{}.source_end\n}}\n",
+        each.language, each.file, each.text);
+  if (!module_.intermediate_sources.empty())
+    out_ += "}\n";
   const size_t declared = declared_functions();
   for (size_t i = 0; i < declared; ++i) {
     print_header(module_.functions[i]);
@@ -490,12 +503,22 @@ void Printer::print_location(uint32_t location, uint32_t depth) {
           caller.column);
     }
     out_ += '\n';
+    if (at.intermediate_file != 0) {
+      indent(depth);
+      put(".loc_intermediate\t{} {} {}\n", at.intermediate_file, at.intermediate_line,
+          at.intermediate_column);
+    }
   }
 }
 
 // --- instructions ---
 
 void Printer::print_instruction(const Instruction& instruction, const Function& function) {
+  if (!instruction.form()) {
+    const auto index = static_cast<uint32_t>(&instruction - function.instructions.data());
+    out_ += function.unknown_instructions.at(index);
+    return;
+  }
   if (instruction.guard.reg != kNone)
     put("@{}{} ", instruction.guard.negated ? "!" : "", function.register_name(instruction.guard.reg));
   out_ += isa::spelling_of(*instruction.binding);

@@ -33,14 +33,13 @@ Result<LinkedPtx, Error> link_ptx(std::span<const PtxText> texts) {
   if (texts.empty())
     return fail(Error{ErrorKind::invalid_argument, "there are no texts to link", {}});
   std::vector<runtime::Checked> checked;
-  std::vector<const ptx::Module*> modules; // null: the text is not legal, or not understood
+  std::vector<const ptx::Module*>
+      modules; // null: the text is not legal, or what it declares is not understood
   LinkedPtx linked;
   for (const PtxText& text : texts) {
     runtime::Checked& each =
         checked.emplace_back(runtime::check_text(text.text, text.name, default_max_memory_bytes()));
-    const bool is_understood = std::ranges::none_of(
-        each.messages, [](const Message& message) { return message.severity == Severity::unsupported; });
-    modules.push_back(is_understood ? each.module.get() : nullptr);
+    modules.push_back(each.module && !each.module->lost_declaration ? each.module.get() : nullptr);
     std::move(each.messages.begin(), each.messages.end(), std::back_inserter(linked.messages));
   }
   if (std::find(modules.begin(), modules.end(), nullptr) != modules.end())

@@ -62,6 +62,7 @@ private:
           .notes.push_back({"legal", "call (ret), reg, (args), prototype"});
       return;
     }
+    context_.need_part("a call through a register", callee.range);
     const Operand& proto = instruction_.operands[3];
     if (proto.kind == OperandKind::targets) {
       if (!function_.target_lists[proto.symbol].is_call)

@@ -58,6 +58,32 @@ private:
     else if (row.until.major && context_.version > row.until)
       told("ptx-version", fmt::format("{} is gone since PTX {}.{}", name, row.until.major, row.until.minor),
            fmt::format(".version {}.{} at most", row.until.major, row.until.minor));
+    else if (row.kind == Directive::Kind::pragma)
+      check_pragma(row, use.range);
+  }
+
+  // What stands behind the words of those that take a number.
+  void check_pragma(const Directive& row, SourceRange range) {
+    const bool counts = row.name == "frequency";
+    if (!counts && row.name != "used_bytes_mask")
+      return;
+    std::string_view text = module_.source->slice(range); // with its quotes
+    const size_t blank = text.find_first_of(" \t");
+    const size_t begin = text.find_first_not_of(" \t", blank);
+    text = blank == text.npos ? "" : text.substr(begin, text.size() - 1 - begin);
+    const bool is_negative = text.starts_with('-');
+    if (is_negative || text.starts_with('+'))
+      text.remove_prefix(1);
+    const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+    const std::string_view digits = is_hex                  ? "0123456789abcdefABCDEF"
+                                    : text.starts_with('0') ? "01234567"
+                                                            : "0123456789";
+    text.remove_prefix(is_hex ? 2 : 0);
+    const bool is_number = !text.empty() && text.find_first_not_of(digits) == text.npos;
+    if (is_number && !(counts && (is_negative || text.find_first_not_of('0') == text.npos)))
+      return;
+    error("pragma", range, fmt::format("{} wants a number{}", name_of(row), counts ? " above 0" : ""))
+        .notes.push_back({"legal", fmt::format("\"{} {}\"", row.name, counts ? "100" : "0xff")});
   }
 
   void check_bounds(const Function& f) {

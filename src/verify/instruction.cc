@@ -137,12 +137,27 @@ private:
     for (const Operand& element : operand.elems)
       if (check_special_registers(element))
         return true;
+    if (operand.kind == ptx::OperandKind::sreg)
+      check_memory_of_cta(operand);
     if (operand.kind != ptx::OperandKind::sreg || context_.has(isa::need_of(operand.sreg)))
       return false;
     if (Diagnostic* d =
             context_.refuse(isa::need_of(operand.sreg), isa::to_string(operand.sreg), operand.range))
       d->notes.push_back({"see", "PTX ISA, Special Registers"});
     return true;
+  }
+
+  // What tells an .entry of its CTA's global memory wants it declared there; a .func may be called from such.
+  void check_memory_of_cta(const Operand& operand) {
+    if ((operand.sreg != isa::SpecialRegister::perctamemoryoffset &&
+         operand.sreg != isa::SpecialRegister::perctamemorysize) ||
+        !function_.is_entry || function_.bounds.min_per_cta_memory_bytes)
+      return;
+    Diagnostic& d = context_.error(
+        "launch-bounds", operand.range,
+        fmt::format("{} reads {} without .minperctamemory", function_.name, isa::to_string(operand.sreg)));
+    d.notes = {{"legal", fmt::format(".entry {}(...) .minperctamemory 2048", function_.name)},
+               {"see", "PTX ISA, .minperctamemory"}};
   }
 
   void check_words() {

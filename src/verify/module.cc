@@ -134,6 +134,8 @@ private:
         check_target(word, *target);
       else if (first || !is_target_option(word))
         error("target", module_.target_range, fmt::format("'{}' is no target", word));
+      else if (word == "debug" || word == "texmode_independent")
+        context_.need_part(".target " + word, module_.target_range);
       first = false;
     }
     if (has_option("debug") && module_.sections.empty())

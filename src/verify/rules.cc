@@ -78,7 +78,12 @@ public:
     case Opcode::mbarrier_arrive_drop:
       return check_arrival();
     case Opcode::wmma_mma:
+      check_constant_vectors();
       return check_constant_multiplicand();
+    case Opcode::mma:
+    case Opcode::wgmma_mma_async:
+    case Opcode::stmatrix:
+      return check_constant_vectors();
     case Opcode::tex:
     case Opcode::tld4:
       return check_offset_and_comparison();
@@ -123,13 +128,30 @@ private:
       check_need({{7, 1}, {}}, "with _ for its result");
   }
 
-  // Offsets and depth comparison, the optional operands of texture instructions, came with PTX 4.3.
+  // Offsets and depth comparison, the optional operands of texture instructions, came with PTX 4.3, and so
+  // did a sampler in a register where textures have one of their own (.texmode_unified).
   void check_offset_and_comparison() {
     const auto& specs = instruction_.form()->operands;
     const auto required =
         std::count_if(specs.begin(), specs.end(), [](const auto& spec) { return spec.group < 0; });
+    const auto& targets = context_.module.targets;
+    const bool is_unified = std::find(targets.begin(), targets.end(), "texmode_independent") == targets.end();
+    const auto address = std::find_if(instruction_.operands.begin(), instruction_.operands.end(),
+                                      [](const Operand& o) { return o.kind == OperandKind::address; });
+    const bool has_sampler = address->elems.size() > 2 && address->elems[1].kind == OperandKind::reg;
     if (static_cast<ptrdiff_t>(instruction_.operands.size()) > required)
-      check_need({{4, 3}, {}}, "with an offset or a comparison");
+      check_need(from(30, {4, 3}), "with an offset or a comparison");
+    if (!has_sampler || !is_unified)
+      return;
+    check_need(from(30, {4, 3}), "with a sampler in a register");
+    const bool is_array = instruction_.has(Qual::a1d) || instruction_.has(Qual::a2d);
+    const bool names_level = instruction_.has(Qual::level) || instruction_.has(Qual::base);
+    if (instruction_.has(Qual::cube) || instruction_.has(Qual::acube) ||
+        (is_array && instruction_.has(Qual::grad)) || (names_level && instruction_.has(Qual::_3d)))
+      context_
+          .error("texture-mode", address->range,
+                 "it takes the sampler of its texture where the modes are unified")
+          .notes.push_back({"legal", ".target with texmode_independent, or no sampler"});
   }
 
   // A function works with single CTAs or with pairs of them.
@@ -150,6 +172,23 @@ private:
         {"legal", fmt::format(".cta_group::{}, as in line {}", single ? 2 : 1,
                               context_.module.source->line_column(context_.grouped->range.begin).line)});
     d.notes.push_back({"see", "PTX ISA, Tensor Memory: CTA pair"});
+  }
+
+  // A vector of constants alone has no type, which A, B and what is stored as a matrix need.
+  void check_constant_vectors() {
+    constexpr size_t kLast = 2; // operand
+    const auto& operands = instruction_.operands;
+    const size_t fewest = instruction_.opcode == Opcode::mma ? 1 : 2;
+    for (size_t i = 1; i < operands.size() && i <= kLast; ++i) {
+      const auto& elems = operands[i].elems;
+      if (operands[i].kind == OperandKind::vector && elems.size() >= fewest &&
+          std::all_of(elems.begin(), elems.end(),
+                      [](const Operand& e) { return e.kind == OperandKind::imm; }))
+        context_
+            .error("operand-type", operands[i].range,
+                   fmt::format("{} has constants alone as an operand", isa::to_string(instruction_.opcode)))
+            .notes.push_back({"legal", "a register for an element at least"});
+    }
   }
 
   // ptxas has no code for them before sm_90, where it makes other instructions of 4-bit products.
@@ -175,6 +214,13 @@ private:
       d.notes.push_back({"legal", "a register or the name of a variable, plus a constant"});
       d.notes.push_back({"see", std::string(kAddressing)});
       return;
+    }
+    const std::string_view section = instruction_.form()->section;
+    if (section.starts_with("texture-") || section.starts_with("surface-")) {
+      if (base.kind == OperandKind::reg)
+        context_.need_part("a texture, sampler or surface by its address", operand.range);
+    } else if (space == StateSpace::generic && !spec.tensor_memory) {
+      context_.need_part("a generic address", operand.range);
     }
     const bool full = (space == StateSpace::generic || space == StateSpace::global) &&
                       wants_full_address(instruction_.opcode) && !instruction_.has(Qual::tensormap);
@@ -231,6 +277,12 @@ private:
   void check_moved_symbol() {
     const Operand& source = instruction_.operands.back();
     const ptx::Variable* v = variable(source);
+    if (source.kind == OperandKind::function)
+      context_.need_part(context_.module.functions[source.symbol].is_entry ? "the address of an .entry"
+                                                                           : "the address of a .func",
+                         source.range);
+    if (v && isa::kind_of(v->type) == isa::TypeKind::opaque)
+      context_.need_part("a texture, sampler or surface by its address", source.range);
     if (v && v->space == StateSpace::global && context_.module.address_size_bits == 64 &&
         isa::bits_of(instruction_.type()) == 32)
       context_

@@ -56,6 +56,8 @@ struct Context {
   bool has(const isa::Need& need) const { return need.targets.contains(target) && need.since <= version; }
   // Says that `what` is not in the target, or not in the PTX version, and what has it. Null: both have it.
   Diagnostic* refuse(const isa::Need& need, std::string_view what, SourceRange range);
+  // The same of a part of the language that has a row (isa/directive.h).
+  void need_part(std::string_view part, SourceRange range);
 };
 
 // Rules about the module outside its instructions.

@@ -1,6 +1,7 @@
 // Walks a module and applies the rules of the other files.
 #include "verify/verify.h"
 
+#include "isa/directive.h"
 #include "isa/machine.h"
 #include "verify/verifier.h"
 
@@ -24,6 +25,12 @@ Diagnostic* Context::refuse(const isa::Need& need, std::string_view what, Source
     return &d;
   }
   return nullptr;
+}
+
+void Context::need_part(std::string_view part, SourceRange range) {
+  const isa::Directive* row = isa::find_directive(isa::Directive::Kind::part, part);
+  if (Diagnostic* d = refuse({row->since, row->targets}, part, range))
+    d->notes.push_back({"see", fmt::format("PTX ISA, #{}", row->section)});
 }
 
 namespace {

@@ -282,6 +282,8 @@ Slot Decoder::read_special_register(isa::SpecialRegister sreg, Type type) {
 }
 
 void Decoder::place_special_register(DecodedInst& in, isa::SpecialRegister sreg, Slot value) {
+  if (sreg == isa::SpecialRegister::perctamemoryoffset || sreg == isa::SpecialRegister::perctamemorysize)
+    all_placed_ = false; // no launch gives a CTA memory of its own
   in.handler = special_register_reader(sreg);
   if (finds_reserved_shared(sreg))
     program_.set_uses_reserved_shared();

@@ -17,6 +17,7 @@ TEST(Directives, AreFoundByTheirWords) {
   const Directive* mask = find_directive(Kind::pragma, "used_bytes_mask 0xfff");
   ASSERT_NE(mask, nullptr);
   EXPECT_EQ(mask->since, (IsaVersion{8, 3}));
+  EXPECT_EQ(find_directive(Kind::pragma, "used_bytes_masks"), mask); // as the assembler has it
   EXPECT_EQ(find_directive(Kind::pragma, "anything else"), nullptr);
   EXPECT_EQ(find_directive(Kind::word, "nounroll"), nullptr);
 }

@@ -18,6 +18,8 @@ public:
     list("variables", a_.variables, b_.variables, &Comparison::variable);
     list("functions", a_.functions, b_.functions, &Comparison::function);
     list("sections", a_.sections, b_.sections, &Comparison::section);
+    list("intermediate_sources", a_.intermediate_sources, b_.intermediate_sources,
+         &Comparison::intermediate_source);
     check("files", a_.files.size(), b_.files.size());
     for (const auto& [index, file] : a_.files) {
       const auto it = b_.files.find(index);
@@ -52,6 +54,12 @@ private:
 
   void section(const DebugSection& a, const DebugSection& b) {
     check("name", a.name, b.name);
+    check("text", a.text, b.text);
+  }
+
+  void intermediate_source(const IntermediateSource& a, const IntermediateSource& b) {
+    check("language", a.language, b.language);
+    check("file", a.file, b.file);
     check("text", a.text, b.text);
   }
 
@@ -183,6 +191,7 @@ private:
     check("abi_preserve_control", a.abi_preserve_control, b.abi_preserve_control);
     check("blocks_are_clusters", a.blocks_are_clusters, b.blocks_are_clusters);
     check("noreturn", a.noreturn, b.noreturn);
+    check("min_per_cta_memory_bytes", a.min_per_cta_memory_bytes, b.min_per_cta_memory_bytes);
   }
 
   void function(const Function& a, const Function& b) {
@@ -192,6 +201,7 @@ private:
     check("linkage", a.linkage, b.linkage);
     check("attributes", a.attributes, b.attributes);
     check("pragmas", a.pragmas, b.pragmas);
+    check("languages", a.languages, b.languages);
     bounds(a.bounds, b.bounds);
     list("returns", a.returns, b.returns, &Comparison::variable);
     list("params", a.params, b.params, &Comparison::variable);

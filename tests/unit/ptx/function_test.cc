@@ -77,6 +77,48 @@ TEST(Function, LaunchBounds) {
   EXPECT_EQ(function(*module, "e").bounds.abi_preserve_control, 2u);
 }
 
+TEST(Function, LanguagesAndMemoryOfACta) {
+  const auto module = parse_well(with_header(R"(
+.entry a() .minperctamemory 0 .language "CUDA C++" .maxntid 32 .language 3, "tile ir" { ret; }
+.func b() .noreturn .language "PTX", 0xA { exit; }
+.entry c() { ret; }
+)"));
+  EXPECT_EQ(function(*module, "a").bounds.min_per_cta_memory_bytes, 0u);
+  EXPECT_EQ(function(*module, "a").languages, (std::vector<std::string>{"\"CUDA C++\"", "3", "\"tile ir\""}));
+  EXPECT_EQ(function(*module, "b").languages, (std::vector<std::string>{"\"PTX\"", "0xA"}));
+  EXPECT_FALSE(function(*module, "c").bounds.min_per_cta_memory_bytes);
+  const auto of = [](const char* text) { return messages(with_header(text)); };
+  EXPECT_EQ(of(".func f() .language \"klingon\" { ret; }"),
+            "4:21 language: there is no language \"klingon\"\n");
+  EXPECT_EQ(of(".func f() .language 11 { ret; }"), "4:21 limit: a language's number is 11, more than 10\n");
+  EXPECT_EQ(of(".func f() .language 1 .noreturn { exit; }"),
+            "4:23 syntax: the body expected after .language, not '.noreturn'\n");
+  EXPECT_EQ(of(".func f() .pragma \"nounroll\"; { ret; }"),
+            "4:1 directive-place: .pragma stands in the body of a .func, not before it\n");
+}
+
+TEST(Function, PlacesInALanguageBetween) {
+  const auto module = parse_well(with_header(R"(
+.file 1 "a.py"
+.file 2 "a.tileir"
+.entry k() {
+.loc_intermediate 2 7 7
+.loc 1 3 4
+.loc_intermediate 2 5 6
+bar.sync 0;
+.loc 1 4 4
+ret; }
+)"));
+  const Function& k = module->functions[0];
+  const LineLocation& first = module->locations[k.instructions[0].location];
+  EXPECT_EQ(first.line, 3u);
+  EXPECT_EQ(first.intermediate_file, 2u);
+  EXPECT_EQ(first.intermediate_line, 5u);
+  EXPECT_EQ(first.intermediate_column, 6u);
+  EXPECT_EQ(module->locations[k.instructions[1].location].intermediate_file, 0u);
+  EXPECT_NE(print(*module).find(".loc\t1 3 4\n\t.loc_intermediate\t2 5 6\n"), std::string::npos);
+}
+
 TEST(Function, DeclarationsAreMergedInPlace) {
   const auto module = parse_well(with_header(R"(
 .visible .func (.param .b32 r) f(.param .b32 x)

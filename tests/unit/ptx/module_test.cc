@@ -28,7 +28,7 @@ TEST(Module, FilesSectionsPragmas) {
   const auto module = parse_well(with_header(R"(
 .file 1 "a b.cu"
 .file	2 "/x/y.cuh", 1700000000, 4711
-.pragma "one", "two";
+.pragma "nounroll", "nounroll all";
 .section	.debug_abbrev
 	{
 .b8 1, 2 // }
@@ -42,11 +42,47 @@ $L__label:
   EXPECT_EQ(module->files.at(1).name, "a b.cu");
   EXPECT_EQ(module->files.at(2).timestamp, 1700000000u);
   EXPECT_EQ(module->files.at(2).size_bytes, 4711u);
-  EXPECT_EQ(module->pragmas, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(module->pragmas, (std::vector<std::string>{"nounroll", "nounroll all"}));
   ASSERT_EQ(module->sections.size(), 2u);
   EXPECT_EQ(module->sections[0].name, ".debug_abbrev");
   EXPECT_NE(module->sections[0].text.find("$L__label:"), std::string::npos);
   EXPECT_EQ(module->sections[1].text, " .b8 0 ");
+}
+
+TEST(Module, IntermediateSources) {
+  const auto module = parse_well(with_header(R"(
+.file 1 "a.tileir"
+.nv_intermediate_source_section {
+.code_block {
+.ir_name: "TileIR"
+.sourceFileName: 1
+.source_begin
+a { " /* .source_end b
+
+  .source_endx
+ .source_end
+}
+.code_block { .ir_name: "PTX" .sourceFileName: 1 .source_begin
+.source_end
+} }
+.entry k() { ret; }
+)"));
+  ASSERT_EQ(module->intermediate_sources.size(), 2u);
+  EXPECT_EQ(module->intermediate_sources[0].language, "TileIR");
+  EXPECT_EQ(module->intermediate_sources[0].file, 1u);
+  EXPECT_EQ(module->intermediate_sources[0].text, "a { \" /* .source_end b\n\n  .source_endx\n");
+  EXPECT_EQ(module->intermediate_sources[1].text, "");
+  EXPECT_EQ(module->functions.size(), 1u);
+  const auto of = [](const std::string& text) { return messages(with_header(text)); };
+  const std::string head =
+      ".nv_intermediate_source_section { .code_block { .ir_name: \"a\" .sourceFileName: 1 ";
+  EXPECT_EQ(of(head + ".source_begin\n.source_end\n} }"), "4:80 unknown-name: no .file 1 precedes\n");
+  EXPECT_EQ(of(".file 1 \"a\" " + head + ".source_begin\n.entry k() { ret; }"),
+            "4:94 syntax: no line '.source_end' follows\n");
+  EXPECT_EQ(of(".file 1 \"a\" " + head + ".source_begin .source_end } }"),
+            "4:94 syntax: '.source_begin' and a new line expected in a .code_block, not '.source_begin'\n");
+  EXPECT_EQ(of(".nv_intermediate_source_section { .code_block { .sourceFileName: 1 } }"),
+            "4:49 syntax: '.ir_name:' expected in a .code_block, not '.sourceFileName'\n");
 }
 
 TEST(Module, NamesOfInlinedFunctions) {
