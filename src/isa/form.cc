@@ -331,7 +331,7 @@ private:
     if (text.find("..") == std::string_view::npos) {
       spec.ranged = false;
       for (const std::string_view value : split(text, ' '))
-        spec.one_of.push_back(number(value).value_or(0));
+        spec.one_of.push_back(whole_number(value).value_or(0));
       at_ = close + 1;
       return;
     }
@@ -387,11 +387,14 @@ private:
     read_flags(spec);
   }
 
-  static std::optional<int> number(std::string_view text) {
-    int n = 0;
+  template <class T>
+  static std::optional<T> parsed(std::string_view text) {
+    T n = 0;
     return std::from_chars(text.data(), text.data() + text.size(), n).ec == std::errc() ? std::optional(n)
                                                                                         : std::nullopt;
   }
+  static std::optional<int> number(std::string_view text) { return parsed<int>(text); }
+  static std::optional<int64_t> whole_number(std::string_view text) { return parsed<int64_t>(text); }
 
   void read_elems(OperandSpec& spec) {
     if (!eat("["))

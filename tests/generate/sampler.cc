@@ -213,6 +213,12 @@ private:
       if (spec.ranged)
         element.one_of.clear(); // with both, the list is the first element's
     }
+    const auto is_number = [](const std::string& part) { return part.front() != '%' && part.front() != '_'; };
+    const bool is_of_matrix = form_.matrix || form_.opcode == Opcode::stmatrix;
+    if (is_of_matrix && !spec.written && std::all_of(parts.begin(), parts.end(), is_number) && !spec.ranged) {
+      element.immediate = false; // a vector of numbers alone has no type
+      parts.front() = scalar(element);
+    }
     std::string text = fmt::format("{{{}}}", fmt::join(parts, ", "));
     if (spec.has_second && !spec.second_optional)
       text += "|" + reg(Type::pred, rng_);
@@ -261,25 +267,6 @@ private:
   size_t slot_ = 0;
   size_t word_ = 0;
 };
-
-// Words that a mutation puts into an instruction: those that its opcode knows somewhere, and a few of others.
-std::vector<std::string> words_of(Opcode opcode, bool types) {
-  std::vector<std::string> out;
-  const auto add = [&](std::string_view word) {
-    if (std::find(out.begin(), out.end(), word) == out.end())
-      out.emplace_back(word);
-  };
-  for (const Form* form : isa::forms_of(opcode))
-    for (const Slot& slot : form->slots) {
-      if (types)
-        for (const Type t : slot.types)
-          add(isa::to_string(t));
-      else
-        for (const Qual q : slot.quals)
-          add(isa::to_string(q));
-    }
-  return out;
-}
 
 constexpr std::string_view kTypes[] = {
     "pred", "b8",  "b16",   "b32",  "b64",    "b128", "u8",  "u16",  "u32",   "u64",   "s8",   "s16", "s32",
@@ -420,11 +407,11 @@ Mutant mutate(const Text& original, Rng& rng) {
     return others.empty() ? word : rng.pick(others);
   };
   const auto some_qual = [&]() -> std::string {
-    const auto own = words_of(opcode, false);
+    const auto own = vocabulary(opcode, false);
     return !own.empty() && rng.chance(75) ? rng.pick(own) : std::string(rng.pick(kQuals));
   };
   const auto some_type = [&]() -> std::string {
-    const auto own = words_of(opcode, true);
+    const auto own = vocabulary(opcode, true);
     return !own.empty() && rng.chance(75) ? rng.pick(own) : std::string(rng.pick(kTypes));
   };
   for (;;) {
@@ -546,13 +533,28 @@ bool is_scalar(Opcode opcode) {
                       [&](std::string_view o) { return name.starts_with(o); });
 }
 
+std::vector<std::string> vocabulary(Opcode opcode, bool types) {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view word) {
+    if (std::find(out.begin(), out.end(), word) == out.end())
+      out.emplace_back(word);
+  };
+  for (const Form* form : isa::forms_of(opcode))
+    for (const Slot& slot : form->slots) {
+      if (types)
+        for (const Type t : slot.types)
+          add(isa::to_string(t));
+      else
+        for (const Qual q : slot.quals)
+          add(isa::to_string(q));
+    }
+  return out;
+}
+
 std::span<const RegisterClass> register_classes() {
   return kRegisters;
 }
 
-namespace {
-
-// Whether a register may have the type.
 bool has_register(Type type, int sm, std::string_view version) {
   switch (type) {
   case Type::b128:
@@ -563,8 +565,6 @@ bool has_register(Type type, int sm, std::string_view version) {
     return true;
   }
 }
-
-} // namespace
 
 std::string module_of(std::string_view instruction, std::string_view target, std::string_view version) {
   const int sm = isa::parse_target(target).value_or(isa::Target{.sm = 70}).sm;

@@ -82,6 +82,9 @@ Mutant mutate(const Text& text, Rng& rng);
 // scalar synchronization, control flow. Not matrices, tensors, asynchronous units, textures, video.
 bool is_scalar(isa::Opcode opcode);
 
+// The qualifiers or the types that some form of the opcode has.
+std::vector<std::string> vocabulary(isa::Opcode opcode, bool types);
+
 // The names of the registers, eight of each type: "%rd" is a prefix of "%rd0" to "%rd7". PTX 8.3 and up has
 // .b128.
 struct RegisterClass {
@@ -91,7 +94,10 @@ struct RegisterClass {
 inline constexpr int kRegistersOfClass = 8;
 std::span<const RegisterClass> register_classes();
 
-// The module around an instruction.
+// Whether a register of sm_<sm> in a module of that version may have the type.
+bool has_register(isa::Type type, int sm, std::string_view version);
+
+// The module around an instruction. Where a register may not have a type, it has no registers of it.
 std::string module_of(std::string_view instruction, std::string_view target = "sm_90a",
                       std::string_view version = "9.5");
 

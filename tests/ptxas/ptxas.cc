@@ -43,18 +43,21 @@ const std::map<std::string, std::string, std::less<>>& recorded() {
 
 struct Mode {
   bool ask_all = false;
+  std::string path{}; // of the ptxas to ask; empty: the one that is found
   std::string write_to{};
 };
 
 const Mode& mode() {
   static const Mode chosen = [] {
     const char* const given = std::getenv("LEMMA_PTXAS");
-    const std::string_view word = given ? given : "";
+    const std::string_view word = given ? given : LEMMA_PTXAS_DEFAULT;
     constexpr std::string_view kWrite = "write:";
     if (word.starts_with(kWrite))
       return Mode{.ask_all = true, .write_to = std::string(word.substr(kWrite.size()))};
+    if (word.find('/') != word.npos && fs::exists(word))
+      return Mode{.ask_all = true, .path = std::string(word)};
     if (word != "ask" && !word.empty()) {
-      fmt::print(stderr, "LEMMA_PTXAS is {}: legal are ask and write:FILE\n", word);
+      fmt::print(stderr, "LEMMA_PTXAS is {}: legal are ask, the path of a ptxas, and write:FILE\n", word);
       std::exit(2);
     }
     return Mode{.ask_all = word == "ask"};
@@ -165,16 +168,20 @@ Run run(std::string_view module, const std::string& options, bool keep) {
   return done;
 }
 
-// The lines that ptxas calls wrong, counted from 1.
-std::set<size_t> wrong_lines(const std::string& printed) {
+// The lines that ptxas calls wrong, counted from 1; `stopped_at`: the one that it goes no further than.
+std::set<size_t> wrong_lines(const std::string& printed, size_t* stopped_at = nullptr) {
   std::set<size_t> lines;
   constexpr std::string_view mark = ", line ";
   for (size_t at = printed.find(mark); at != std::string::npos; at = printed.find(mark, at + 1)) {
     size_t end = 0;
+    if (printed.find_first_of("0123456789", at) != at + mark.size())
+      continue; // what it quotes of the text
     const size_t line = std::stoul(printed.substr(at + mark.size()), &end);
-    if (printed.compare(at + mark.size() + end, 3, "; e") == 0 ||
-        printed.compare(at + mark.size() + end, 3, "; f") == 0)
+    const bool is_fatal = printed.compare(at + mark.size() + end, 3, "; f") == 0;
+    if (is_fatal || printed.compare(at + mark.size() + end, 3, "; e") == 0)
       lines.insert(line);
+    if (is_fatal && stopped_at)
+      *stopped_at = line;
   }
   return lines;
 }
@@ -210,8 +217,14 @@ std::string code_sections(const std::string& elf) {
 
 } // namespace
 
+bool asks_all() {
+  return mode().ask_all;
+}
+
 std::string find() {
   static const std::string path = [] {
+    if (!mode().path.empty())
+      return mode().path;
     const std::vector<std::string> all = ptxas_paths();
     return all.empty() ? std::string() : all.front();
   }();
@@ -236,6 +249,15 @@ std::optional<Answer> ask(std::string_view module, const std::string& options) {
       answer.wrong_lines.insert(std::stoul(line));
   }
   return answer;
+}
+
+Reading read(std::string_view module, const std::string& options) {
+  Reading reading;
+  Run done = run(module, options, false);
+  reading.succeeded = done.succeeded;
+  reading.text = std::move(done.printed);
+  reading.wrong_lines = wrong_lines(reading.text, &reading.stopped_at);
+  return reading;
 }
 
 std::optional<uint64_t> code_of(std::string_view module, const std::string& options) {

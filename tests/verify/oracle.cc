@@ -36,8 +36,15 @@ std::string machine_for(const std::string& target) {
 }
 
 std::optional<ptxas::Answer> assemble(const std::string& module, const std::string& target) {
-  const bool whole = module.find("// whole program") != std::string::npos;
-  return ptxas::ask(module, fmt::format("{}-O0 -arch={}", whole ? "" : "-c ", machine_for(target)));
+  return ptxas::ask(module, options_for(module, target));
+}
+
+// Of the module's own lines.
+bool is_compiled_whole(const std::string& module) {
+  constexpr std::string_view kVersion = ".version ", kFirstCompiled = "3.1"; // with -c
+  const size_t at = module.find(kVersion);
+  return module.find("// whole program") != std::string::npos ||
+         (at != module.npos && module.substr(at + kVersion.size(), 3) < kFirstCompiled);
 }
 
 // Probes `members` are of one target and version. False: nobody answers.
@@ -75,6 +82,10 @@ bool judge_group(const std::vector<Probe>& probes, std::vector<size_t> members, 
 }
 
 } // namespace
+
+std::string options_for(const std::string& module, const std::string& target) {
+  return fmt::format("{}-O0 -arch={}", is_compiled_whole(module) ? "" : "-c ", machine_for(target));
+}
 
 std::optional<std::vector<bool>> judge(const std::vector<Probe>& probes) {
   std::map<std::pair<std::string, std::string>, std::vector<size_t>> groups;

@@ -26,8 +26,11 @@ void on_all_cores(size_t count, Work work) {
 
 // What is none below: neither is there a ptxas, nor are its answers recorded (tests/ptxas).
 
-// Whether `ptxas -c -arch=<target>` accepts the module; without -c where it says `// whole program`, which it
-// then is, and has to fit its machine. A crash of ptxas counts as a refusal.
+// For the module, "-c -O0 -arch=sm_90a"; without -c where it says `// whole program`, which it then is, and
+// has to fit its machine, and where its PTX version is older than that.
+std::string options_for(const std::string& module, const std::string& target);
+
+// Whether ptxas accepts the module with these options. A crash of ptxas counts as a refusal.
 std::optional<bool> ptxas_accepts(const std::string& module, const std::string& target);
 
 // An instruction in a module of that target and version.

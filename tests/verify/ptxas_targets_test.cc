@@ -159,15 +159,6 @@ bool is_beyond_the_isa(const Probe& probe) {
          probe.instruction.find("kind::f8f6f4") != std::string::npos && target.sm >= 100 && target.sm < 120;
 }
 
-// What the assembler takes earlier, or on more targets, than the ISA says: block_scale without the size of
-// its vectors before PTX 8.8, and bulk copies that are relaxed in the CTA alone.
-bool is_taken_early(const Probe& probe) {
-  const std::string& text = probe.instruction;
-  return (text.starts_with("tcgen05.mma") && text.find(".block_scale") != std::string::npos &&
-          probe.version < "8.8") ||
-         text.find("cp.async.bulk.relaxed.cta.") != std::string::npos;
-}
-
 // Instances have one register wherever they can, which the code generator refuses of what several elements
 // are written to, and any mask, where fabric.try_pullred wants that of all lanes.
 bool is_refused_for_its_operands(const Probe& probe) {
@@ -198,7 +189,7 @@ TEST_F(PtxasTargets, AgreeWithEveryForm) {
     std::string why;
     if (legal[i] && is_beyond_the_isa(probes[i]))
       ++beyond;
-    else if (legal[i] ? is_taken_early(probes[i]) : is_refused_for_its_operands(probes[i]))
+    else if (!legal[i] && is_refused_for_its_operands(probes[i]))
       continue;
     else if (lemma_accepts(probes[i], &why) != legal[i])
       wrong[probes[i].instruction] +=

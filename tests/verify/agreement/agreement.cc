@@ -1,13 +1,15 @@
-// The recorded judgements as text. One line an instruction keeps the file small: most are judged ten times.
+// The record as text. Few sets of points are where all instructions are legal, which keeps the file small.
 #include "agreement.h"
 
 #include "isa/form.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 namespace lemma::verify_test {
@@ -60,6 +62,28 @@ std::string text_of(const DirectiveModule& module, std::string_view target, std:
   const std::string address = option("%address ", "64");
   return fmt::format(".version {}\n.target {}{}{}\n.address_size {}\n{}", version, target,
                      more.empty() ? "" : ", ", more, address, body);
+}
+
+std::vector<Verdicts> read_verdicts_on_grid(const std::string& path) {
+  constexpr std::string_view kHeading = "== ";
+  std::vector<Verdicts> verdicts;
+  LegalAt legal;
+  for (const std::string& line : read_lines(path))
+    if (line.starts_with(kHeading))
+      legal = parse_legal(std::string_view(line).substr(kHeading.size()));
+    else
+      verdicts.push_back({line, legal});
+  return verdicts;
+}
+
+std::string to_text(const std::vector<Verdicts>& verdicts) {
+  std::map<std::string, std::set<std::string>> by_place;
+  for (const Verdicts& each : verdicts)
+    by_place[to_text(each.legal)].insert(each.instruction);
+  std::string text;
+  for (const auto& [place, instructions] : by_place)
+    text += fmt::format("== {}\n{}\n", place, fmt::join(instructions, "\n"));
+  return text;
 }
 
 std::vector<Judgement> read_judgements(const std::string& path) {

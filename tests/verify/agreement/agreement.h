@@ -7,6 +7,7 @@
 // it said.
 #pragma once
 
+#include "agreement/grid.h"
 #include "oracle.h"
 
 #include <string>
@@ -15,8 +16,13 @@
 
 namespace lemma::verify_test {
 
-// An instruction in a module of one target and version, or the name of a module of directives, and whether
-// ptxas takes it.
+// An instruction, and where ptxas takes it.
+struct Verdicts {
+  std::string instruction;
+  LegalAt legal;
+};
+
+// A module of directives by its name at one target and version, and whether ptxas takes it.
 struct Judgement {
   Probe probe;
   bool legal = false;
@@ -26,7 +32,12 @@ struct Judgement {
 // what the text's words name; the first word where Lemma knows none.
 std::string instruction_of(std::string_view text);
 
-// A line for each instruction: its text, then "target version ok" or "... bad" for each judgement, apart by
+// Instructions that are legal at the same points (grid.h) stand together, a line each, below "== " and where
+// that is; # begins a comment. Empty when the file is not there.
+std::vector<Verdicts> read_verdicts_on_grid(const std::string& path);
+std::string to_text(const std::vector<Verdicts>& verdicts);
+
+// A line for each module: its name, then "target version ok" or "... bad" for each judgement, apart by
 // tabs; # begins a comment. Empty when the file is not there.
 std::vector<Judgement> read_judgements(const std::string& path);
 std::string to_text(const std::vector<Judgement>& judgements);

@@ -1,15 +1,19 @@
-// Asks ptxas about instructions on many targets and versions, and prints what it says (agreement.h).
+// Asks ptxas about instructions at every target and version, and prints what it says (agreement.h). Minutes.
 //
-//   record_agreement SPELLINGS... > verdicts.txt               ptxas of CUDA 13.0, minutes; written.txt last
-//   record_agreement --directives MODULES > directive_verdicts.txt
+//   record_agreement SPELLINGS... > verdicts.txt                         written.txt last
+//   record_agreement --all - < SPELLINGS > headers.txt                   just these
+//   (spellings_of_headers.py), on the
+//                                                                        targets of headers()
+//   record_agreement --lemma - < SPELLINGS                               the same of parser and verifier
+//   record_agreement --against VERDICTS                                  what another ptxas, $PTXAS, says
+//   otherwise record_agreement --directives MODULES > directive_verdicts.txt
 //
-// Of each instruction at most 100 judgements are kept, as many of instructions that are legal as of such that
-// are not where there are both: of the spellings in the files and as many from Lemma's rows, on a random
-// target in a random version that has the target. What ptxas takes on no target at all is left out: it is no
-// instruction. (The lines of the last file are kept all the same.)
+// Of each instruction (instruction_of()) there are kKept spellings: of the files in turns with Lemma's rows,
+// and a few that are changed by a word, which mostly are legal nowhere. (The lines of the last file are kept
+// all.) What names no line but has no code either is left out: its operands are no instruction's.
 #include "agreement.h"
 
-#include "generate/sampler.h"
+#include "agreement/questions.h"
 #include "isa/form.h"
 #include "isa/target.h"
 #include "ptxas/ptxas.h"
@@ -18,6 +22,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <map>
 #include <set>
 
@@ -27,119 +32,154 @@ using namespace lemma;
 using namespace lemma::verify_test;
 using generate::Rng;
 
-constexpr size_t kSpellings = 40; // of an instruction that are tried
-constexpr size_t kProbes = 450;   // of an instruction that are asked about
-constexpr size_t kKept = 100;     // of an instruction
-constexpr const char* kTargets[] = {
-    "sm_35",  "sm_50",   "sm_60",   "sm_70",   "sm_75",  "sm_80",   "sm_86",   "sm_89",  "sm_90",   "sm_90a",
-    "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_110", "sm_110a", "sm_110f", "sm_120", "sm_120a", "sm_121a",
-    "sm_101", "sm_101a", "sm_103f", "sm_120f", "sm_88",  "sm_107",  "sm_107a", "sm_107f"};
-constexpr const char* kVersions[] = {"4.1", "5.0", "6.0", "6.2", "6.4", "6.5", "7.0", "7.1",
-                                     "7.4", "7.5", "7.8", "8.0", "8.1", "8.3", "8.4", "8.6",
-                                     "8.7", "8.8", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5"};
+constexpr size_t kKept = 8;    // spellings of an instruction
+constexpr size_t kChanged = 4; // of an opcode, of those that are made by changing a word
+constexpr size_t kNowhere = 2; // of an instruction, that are legal nowhere
+constexpr const char* kHeader = "# Recorded by record_agreement with ptxas of CUDA 13.5.37: where each "
+                                "instruction is legal; see grid.h.\n";
 
-isa::IsaVersion parse_version(std::string_view text) {
-  return {text[0] - '0', text[2] - '0'};
-}
-
-bool has_target(std::string_view version, std::string_view target) {
-  const auto since = isa::target_since(*isa::parse_target(target));
-  return since && *since <= parse_version(version);
+template <class T>
+T taken_at_random(std::vector<T>& from, Rng& rng) {
+  const size_t i = rng.below(from.size());
+  T item = std::move(from[i]);
+  from.erase(from.begin() + static_cast<std::ptrdiff_t>(i));
+  return item;
 }
 
 // Instruction -> spellings, sources in turns.
-std::map<std::string, std::vector<std::string>> read_spellings(int files, char** names, Rng& rng) {
+std::map<std::string, std::vector<std::string>> read_spellings(const std::vector<std::string>& files,
+                                                               Rng& rng) {
   std::map<std::string, std::vector<std::vector<std::string>>> by_source;
   const auto add = [&](size_t source, const std::string& text) {
     auto& sources = by_source[instruction_of(text)];
-    sources.resize(static_cast<size_t>(files) + 1);
+    sources.resize(files.size() + 1);
     sources[source].push_back(text);
   };
-  for (int f = 0; f < files; ++f)
-    for (const std::string& line : read_lines(names[f]))
-      add(static_cast<size_t>(f), line);
+  for (size_t f = 0; f < files.size(); ++f)
+    for (const std::string& line : read_lines(files[f]))
+      add(f, line);
   for (const isa::Form& form : isa::forms())
     for (int n = 0; n < 4; ++n)
       if (const auto text = generate::sample(form, rng))
-        add(static_cast<size_t>(files), text->str());
+        add(files.size(), text->str());
 
   std::map<std::string, std::vector<std::string>> spellings;
   for (auto& [instruction, sources] : by_source) {
     std::vector<std::string>& chosen = spellings[instruction];
     std::set<std::string> known;
-    bool more = true;
-    while (more && chosen.size() < kSpellings) {
+    for (bool more = true; more && chosen.size() < kKept;) {
       more = false;
-      for (std::vector<std::string>& source : sources) {
-        if (source.empty())
-          continue;
-        more = true;
-        const size_t i = rng.below(source.size());
-        if (chosen.size() < kSpellings && known.insert(source[i]).second)
-          chosen.push_back(source[i]);
-        source.erase(source.begin() + static_cast<std::ptrdiff_t>(i));
-      }
+      for (std::vector<std::string>& source : sources)
+        if (!source.empty() && chosen.size() < kKept) {
+          more = true;
+          if (std::string text = taken_at_random(source, rng); known.insert(text).second)
+            chosen.push_back(std::move(text));
+        }
     }
   }
   return spellings;
 }
 
-// Those that ptxas takes somewhere, in the newest version, or that are to be kept.
-void drop_illegal(const std::vector<std::string>& to_keep,
-                  std::map<std::string, std::vector<std::string>>& spellings) {
-  std::vector<Probe> probes;
-  for (const auto& [instruction, texts] : spellings)
-    for (const std::string& text : texts)
-      for (const char* target : {"sm_75", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a"})
-        probes.push_back({text, target, "9.0"});
-  const std::vector<bool> legal = judge(probes).value();
-  std::set<std::string> known(to_keep.begin(), to_keep.end());
-  for (size_t i = 0; i < probes.size(); ++i)
-    if (legal[i])
-      known.insert(probes[i].instruction);
-  for (auto& [instruction, texts] : spellings)
-    std::erase_if(texts, [&](const std::string& text) { return !known.contains(text); });
-}
-
-std::vector<Probe> make_probes(const std::map<std::string, std::vector<std::string>>& spellings, Rng& rng) {
-  std::vector<Probe> probes;
-  for (const auto& [instruction, texts] : spellings) {
-    std::set<std::string> known;
-    for (size_t n = 0; n < kProbes && !texts.empty(); ++n) {
-      Probe probe{rng.pick(texts), rng.pick(kTargets), rng.pick(kVersions)};
-      while (!has_target(probe.version, probe.target))
-        probe.version = rng.pick(kVersions);
-      if (known.insert(probe.instruction + probe.target + probe.version).second)
-        probes.push_back(probe);
-    }
+std::vector<std::string> all_instructions(const std::vector<std::string>& files, Rng& rng) {
+  std::set<std::string> all;
+  for (const auto& [instruction, spellings] : read_spellings(files, rng))
+    all.insert(spellings.begin(), spellings.end());
+  for (const std::string& line : read_lines(files.back()))
+    all.insert(line);
+  for (int o = 1; o < isa::kOpcodeCount; ++o) {
+    size_t changed = 0;
+    for (const Question& question : questions_about(static_cast<isa::Opcode>(o), kChanged, rng))
+      if (!question.change.empty() && changed++ < kChanged)
+        all.insert(question.text.str());
   }
-  return probes;
+  return {all.begin(), all.end()};
 }
 
-// At most kKept of each instruction, half of them legal if there are as many.
-std::vector<Judgement> choose(std::vector<Probe> probes, const std::vector<bool>& legal) {
-  std::map<std::string, std::vector<Judgement>> kinds[2];
-  for (size_t i = 0; i < probes.size(); ++i)
-    kinds[legal[i]][instruction_of(probes[i].instruction)].push_back({probes[i], legal[i]});
-  std::vector<Judgement> kept;
-  std::set<std::string> instructions;
-  for (const auto& kind : kinds)
-    for (const auto& [instruction, judgements] : kind)
-      instructions.insert(instruction);
-  for (const std::string& instruction : instructions) {
-    const std::vector<Judgement>& bad = kinds[0][instruction];
-    const std::vector<Judgement>& ok = kinds[1][instruction];
-    const size_t most_bad = std::min(bad.size(), std::max(kKept / 2, kKept - std::min(kKept, ok.size())));
-    const size_t most_ok = std::min(ok.size(), kKept - most_bad);
-    kept.insert(kept.end(), bad.begin(), bad.begin() + static_cast<std::ptrdiff_t>(most_bad));
-    kept.insert(kept.end(), ok.begin(), ok.begin() + static_cast<std::ptrdiff_t>(most_ok));
+// Without those that are legal to who reads them, but of which no code can be made.
+void drop_what_has_no_code(std::vector<Verdicts>& verdicts) {
+  std::vector<Probe> probes;
+  for (const Verdicts& each : verdicts) {
+    const auto last = std::find(each.legal.rbegin(), each.legal.rend(), true);
+    if (last == each.legal.rend())
+      continue;
+    const Point& point = points()[static_cast<size_t>(each.legal.rend() - last) - 1];
+    probes.push_back({each.instruction, isa::to_string(point.target),
+                      fmt::format("{}.{}", point.version.major, point.version.minor)});
   }
-  return kept;
+  const std::vector<bool> has_code = judge(probes).value();
+  std::set<std::string> without;
+  for (size_t i = 0; i < probes.size(); ++i)
+    if (!has_code[i])
+      without.insert(probes[i].instruction);
+  std::erase_if(verdicts, [&](const Verdicts& each) { return without.contains(each.instruction); });
 }
 
-// Every module on eight targets and versions: those where something may have begun, and random ones.
+int record(const std::vector<std::string>& files) {
+  Rng rng(1);
+  const std::vector<std::string> instructions = all_instructions(files, rng);
+  const std::vector<LegalAt> legal = judged_by_ptxas(instructions, everywhere());
+  const std::vector<std::string> written = read_lines(files.back());
+  const std::set<std::string> to_keep(written.begin(), written.end());
+  std::vector<Verdicts> verdicts;
+  std::map<std::string, size_t> nowhere;
+  for (size_t i = 0; i < instructions.size(); ++i)
+    if (std::find(legal[i].begin(), legal[i].end(), true) != legal[i].end() ||
+        to_keep.contains(instructions[i]) || nowhere[instruction_of(instructions[i])]++ < kNowhere)
+      verdicts.push_back({instructions[i], legal[i]});
+  drop_what_has_no_code(verdicts);
+  fmt::print(stderr, "{} instructions asked at {} points, {} kept\n", instructions.size(), points().size(),
+             verdicts.size());
+  fmt::print("{}{}", kHeader, to_text(verdicts));
+  return 0;
+}
+
+int record_all(std::istream& in, bool of_lemma) {
+  std::vector<std::string> instructions;
+  for (std::string line; std::getline(in, line);)
+    instructions.push_back(line);
+  const std::vector<LegalAt> legal =
+      of_lemma ? judged_by_lemma(instructions, headers()) : judged_by_ptxas(instructions, headers());
+  std::vector<Verdicts> verdicts;
+  for (size_t i = 0; i < instructions.size(); ++i)
+    verdicts.push_back({instructions[i], legal[i]});
+  fmt::print("{}{}", of_lemma ? "" : kHeader, to_text(verdicts));
+  return 0;
+}
+
+// Points that the assembler knows: there the only line that is wrong is the one that stops it.
+std::vector<size_t> known_points() {
+  std::vector<size_t> known;
+  const auto legal = judged_by_ptxas({"exit;"}, everywhere());
+  for (size_t i = 0; i < points().size(); ++i)
+    if (legal[0][i])
+      known.push_back(i);
+  return known;
+}
+
+int compare_with(const std::string& path) {
+  const std::vector<Verdicts> verdicts = read_verdicts_on_grid(path);
+  const std::vector<size_t> where = known_points();
+  std::vector<std::string> instructions;
+  for (const Verdicts& each : verdicts)
+    instructions.push_back(each.instruction);
+  const std::vector<LegalAt> legal = judged_by_ptxas(instructions, where);
+  std::vector<Verdicts> otherwise;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    LegalAt there(points().size());
+    for (const size_t w : where)
+      there[w] = verdicts[i].legal[w];
+    if (there != legal[i])
+      otherwise.push_back({instructions[i], legal[i]});
+  }
+  fmt::print(stderr, "{} points known, {} of {} instructions otherwise\n", where.size(), otherwise.size(),
+             verdicts.size());
+  fmt::print("{}", to_text(otherwise));
+  return 0;
+}
+
+// Every module at some targets and versions: those where something may have begun, and random ones.
 std::vector<Judgement> judge_modules(const std::vector<DirectiveModule>& modules, Rng& rng) {
-  constexpr size_t kEach = 10;
+  constexpr size_t kEach = 12;
   std::vector<Judgement> judgements;
   std::vector<const DirectiveModule*> module_of;
   for (const DirectiveModule& module : modules) {
@@ -149,23 +189,27 @@ std::vector<Judgement> judge_modules(const std::vector<DirectiveModule>& modules
     const auto ask = [&](std::string target, std::string version) {
       if (narrow && isa::parse_target(target)->sm < 75)
         return;
-      if (has_target(version, target) && known.insert(target + version).second) {
+      if (known.insert(target + version).second) {
         judgements.push_back({{module.name, std::move(target), std::move(version)}, false});
         module_of.push_back(&module);
       }
     };
-    ask("sm_90a", "9.0");
-    ask("sm_75", "9.0");
+    for (const char* version : {"8.3", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5"})
+      ask("sm_90a", version);
+    for (const char* target : {"sm_75", "sm_80", "sm_107a"})
+      ask(target, "9.5");
     if (module.name == "empty") // versions that there are none of
       for (const char* version : {"4.4", "5.2", "6.6", "7.9", "8.9"})
         ask("sm_35", version);
-    for (const size_t asked = known.size(); known.size() < asked + kEach - 2;)
-      ask(rng.pick(kTargets), rng.pick(kVersions));
+    for (const size_t asked = known.size(); known.size() < asked + kEach - 10;) {
+      const Point& point = rng.pick(points());
+      ask(isa::to_string(point.target), fmt::format("{}.{}", point.version.major, point.version.minor));
+    }
   }
   on_all_cores(judgements.size(), [&](size_t i) {
     const Probe& probe = judgements[i].probe;
-    judgements[i].legal =
-        ptxas_accepts(text_of(*module_of[i], probe.target, probe.version), probe.target).value();
+    const std::string text = text_of(*module_of[i], probe.target, probe.version);
+    judgements[i].legal = ptxas::read(text, options_for(text, probe.target)).succeeded;
   });
   return judgements;
 }
@@ -173,24 +217,19 @@ std::vector<Judgement> judge_modules(const std::vector<DirectiveModule>& modules
 } // namespace
 
 int main(int argc, char** argv) {
-  if (ptxas::find().empty()) {
-    std::fprintf(stderr, "no ptxas\n");
-    return 1;
+  if (argc < 2 || ptxas::find().empty()) {
+    fmt::print(stderr, "usage: record_agreement [--directives | --against] FILE..., with a ptxas\n");
+    return 2;
   }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words[0] == "--against" && words.size() == 2)
+    return compare_with(words[1]);
+  if (words[0] == "--all" || words[0] == "--lemma")
+    return record_all(std::cin, words[0] == "--lemma");
+  if (words[0] != "--directives")
+    return record(words);
   Rng rng(1);
-  if (argc == 3 && std::string_view(argv[1]) == "--directives") {
-    const std::vector<Judgement> judgements = judge_modules(read_modules(argv[2]), rng);
-    std::printf("# Recorded by record_agreement --directives with ptxas of CUDA 13.0; see agreement.h.\n%s",
-                to_text(judgements).c_str());
-    return 0;
-  }
-  auto spellings = read_spellings(argc - 1, argv + 1, rng);
-  drop_illegal(argc > 1 ? read_lines(argv[argc - 1]) : std::vector<std::string>(), spellings);
-  const std::vector<Probe> probes = make_probes(spellings, rng);
-  const std::vector<Judgement> kept = choose(probes, judge(probes).value());
-  const auto bad = std::count_if(kept.begin(), kept.end(), [](const Judgement& j) { return !j.legal; });
-  std::fprintf(stderr, "%zu instructions, %zu asked, %zu kept, of them %td refused\n", spellings.size(),
-               probes.size(), kept.size(), bad);
-  std::printf("# Recorded by record_agreement with ptxas of CUDA 13.0; see agreement.h.\n%s",
-              to_text(kept).c_str());
+  fmt::print("# Recorded by record_agreement --directives with ptxas of CUDA 13.5.37; see agreement.h.\n{}",
+             to_text(judge_modules(read_modules(words.at(1)), rng)));
+  return 0;
 }
