@@ -53,6 +53,12 @@ bool Parser::parse_function(Linkage linkage) {
   function.range = {begin, last_end_};
   if (function.is_entry && !function.params.empty())
     use(isa::Directive::Kind::part, "parameters of an .entry", isa::kEntry, function.params.front().range);
+  if (!function.is_entry)
+    for (const auto* list : {&function.returns, &function.params})
+      for (const Variable& parameter : *list)
+        if (parameter.space == StateSpace::param)
+          use(isa::Directive::Kind::part, "a parameter of a .func in .param", isa::kFunction,
+              parameter.range);
   if (function.is_entry && !function.has_body)
     use(isa::Directive::Kind::part, "an .entry without a body", isa::kEntry, function.range);
   if (function.linkage == Linkage::common || (function.linkage == Linkage::extern_ && function.has_body)) {
