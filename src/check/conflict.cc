@@ -307,7 +307,8 @@ Advice with_init_fence(const Record& init) {
 // The narrower of two with the type of the other: "ld.relaxed.gpu.u32" for "ld.relaxed.gpu.u8", if the
 // register has room.
 std::vector<Remedy> as_wide(const Record& narrow, uint32_t bytes) {
-  const ptx::Instruction& instruction = spot_of(narrow).ptx();
+  const Spot spot = spot_of(narrow);
+  const ptx::Instruction& instruction = spot.ptx();
   const bool loads = instruction.opcode == isa::Opcode::ld;
   if ((!loads && instruction.opcode != isa::Opcode::st) || instruction.operands.size() != 2)
     return {};

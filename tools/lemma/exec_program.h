@@ -24,8 +24,8 @@ std::string other_runtime_of(const std::string& path);
 
 // What the variables of the environment become; the rest stays as it is.
 using Variables = std::vector<std::pair<std::string, std::string>>;
-// Lemma's libraries first: those of the folder where libraries are looked for, and preloaded; and its modules where Python
-// looks for them.
+// Lemma's libraries first: those of the folder where libraries are looked for, and preloaded; and its modules
+// where Python looks for them.
 Variables library_variables(const std::string& folder);
 
 // Becomes the program; returns only if that failed: why.

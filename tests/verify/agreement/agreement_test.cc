@@ -155,11 +155,12 @@ TEST(Agreement, OfDirectives) {
     std::string why = "accepted";
     const bool ours =
         lemma_accepts_module(text_of(modules.at(probe.instruction), probe.target, probe.version), &why);
-    if (const auto exception = listed.find(probe.instruction); exception == listed.end())
+    if (const auto exception = listed.find(probe.instruction); exception == listed.end()) {
       EXPECT_EQ(ours, j.legal) << probe.instruction << " at " << probe.target << " " << probe.version << ": "
                                << why;
-    else if (exception->second == probe.target + " " + probe.version)
+    } else if (exception->second == probe.target + " " + probe.version) {
       EXPECT_NE(ours, j.legal) << probe.instruction << ": exceptions.txt is out of date";
+    }
   }
 }
 
